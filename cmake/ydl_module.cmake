@@ -1,0 +1,40 @@
+# What `make` builds: the programs without their tests.
+add_custom_target(programs)
+
+# ydl_module(NAME SOURCES a.c … [TESTS a_test.c …] [DEPS other-module dep_x …])
+#   A static library ydl_NAME and one test program per file in TESTS.
+function(ydl_module NAME)
+    cmake_parse_arguments(M "" "" "SOURCES;TESTS;DEPS" ${ARGN})
+    add_library(ydl_${NAME} STATIC ${M_SOURCES})
+    target_link_libraries(ydl_${NAME} PUBLIC ydl_flags ${M_DEPS})
+    foreach(SRC ${M_TESTS})
+        get_filename_component(BASE ${SRC} NAME_WE)
+        ydl_unit_test(${NAME}_${BASE} ${SRC} ydl_${NAME})
+    endforeach()
+endfunction()
+
+# ydl_unit_test(NAME SOURCE LIBRARY…): a cmocka program, run by ctest with the label `unit`.
+function(ydl_unit_test NAME SRC)
+    add_executable(${NAME} ${SRC})
+    set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
+    target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR}/test)
+    target_compile_definitions(${NAME} PRIVATE YDL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_libraries(${NAME} PRIVATE ${ARGN} ${CMOCKA_LIBRARY})
+    if(YDL_TORTURE)
+        target_link_libraries(${NAME} PRIVATE ydl_torture)
+    endif()
+    add_test(NAME ${NAME} COMMAND ${NAME} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 60)
+    set_property(GLOBAL APPEND PROPERTY YDL_UNIT_TESTS ${NAME})
+endfunction()
+
+# ydl_program(NAME SOURCES … DEPS …): a program in build/bin.
+function(ydl_program NAME)
+    cmake_parse_arguments(M "STATIC" "" "SOURCES;DEPS" ${ARGN})
+    add_executable(${NAME} ${M_SOURCES})
+    target_link_libraries(${NAME} PRIVATE ydl_flags ${M_DEPS})
+    add_dependencies(programs ${NAME})
+    if(M_STATIC AND NOT YDL_SANITIZE)
+        target_link_options(${NAME} PRIVATE -static)
+    endif()
+endfunction()
