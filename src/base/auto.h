@@ -1,0 +1,58 @@
+/* auto.h - release at the end of the scope, hand over with take().
+ *
+ *     AUTO_FREE char *name = NULL;
+ *     AUTO_CLOSE int fd = open(…);
+ *     *ret = take(name);          // now the caller's; nothing is freed here
+ *
+ * A module makes its own with AUTO_DEFINE(app, struct app *, app_free), used as
+ * AUTO(app) struct app *a = NULL. */
+#pragma once
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define AUTO(name) __attribute__((cleanup(auto_##name##_)))
+
+#define AUTO_DEFINE(name, type, fn)                                                                \
+    __attribute__((unused)) static inline void auto_##name##_(type *p)                             \
+    {                                                                                              \
+        if (*p)                                                                                    \
+            (void)fn(*p);                                                                          \
+    }                                                                                              \
+    struct auto_##name##_semicolon_
+
+static inline void auto_free_(void *p)
+{
+    free(*(void **)p);
+}
+
+static inline void auto_close_(int *fd)
+{
+    int saved = errno;
+
+    if (*fd >= 0)
+        close(*fd);
+    errno = saved;
+}
+
+#define AUTO_FREE AUTO(free)
+#define AUTO_CLOSE AUTO(close)
+
+/* The value of `p`, which becomes NULL: whoever gets it owns it now. */
+#define take(p)                                                                                    \
+    ({                                                                                             \
+        __typeof__(p) take_ = (p);                                                                 \
+        (p) = NULL;                                                                                \
+        take_;                                                                                     \
+    })
+
+#define take_fd(fd)                                                                                \
+    ({                                                                                             \
+        int take_ = (fd);                                                                          \
+        (fd) = -1;                                                                                 \
+        take_;                                                                                     \
+    })
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)

@@ -1,0 +1,38 @@
+/* dl.c - see dl.h */
+#include "base/dl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+/* dlerror() may be empty after a symbol whose value is NULL; such a function is of no use either.
+ */
+static const char *loader_text(void)
+{
+    const char *text = dlerror();
+
+    return text ? text : "unknown reason";
+}
+
+int dl_load(const char *soname, const struct dl_symbol *symbols, size_t n, void **ret,
+            struct err *err)
+{
+    void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return err_set(err, -EOPNOTSUPP, "%s", loader_text());
+    for (size_t i = 0; i < n; i++)
+        if (!dlsym(handle, symbols[i].name)) {
+            err_set(err, -EOPNOTSUPP, "%s: no %s: %s", soname, symbols[i].name, loader_text());
+            dlclose(handle); /* nothing of it was handed out */
+            return -EOPNOTSUPP;
+        }
+    for (size_t i = 0; i < n; i++) {
+        void *symbol = dlsym(handle, symbols[i].name);
+
+        /* Copied as bytes: `where` is a pointer to some function pointer, not to a void pointer. */
+        memcpy(symbols[i].where, &symbol, sizeof(symbol));
+    }
+    *ret = handle;
+    return 0;
+}

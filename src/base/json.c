@@ -1,0 +1,103 @@
+/* json.c - see json.h */
+#include "base/json.h"
+#include "base/buf.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <string.h>
+
+int json_make(json_t **ret, struct err *err, const char *fmt, ...)
+{
+    json_error_t e;
+    va_list ap;
+
+    va_start(ap, fmt);
+    *ret = json_vpack_ex(&e, 0, fmt, ap);
+    va_end(ap);
+    if (*ret)
+        return 0;
+    switch (json_error_code(&e)) {
+    case json_error_out_of_memory:
+    case json_error_null_value: /* what a nested maker gives when it ran out */
+        return err_oom(err);
+    case json_error_invalid_utf8:
+        return err_set(err, -EILSEQ, "a text for JSON is not UTF-8");
+    default:
+        return err_set(err, -EINVAL, "JSON format '%s': %s", fmt, e.text);
+    }
+}
+
+json_t *json_text(const char *s)
+{
+    AUTO_BUF b = { .max = 4 * MIB };
+
+    if (!s)
+        return json_null();
+    while (*s) {
+        /* U+0080 to U+009F are fine here, though not on a terminal. */
+        bool c1 = (unsigned char)s[0] == 0xc2 && (s[1] & 0xe0) == 0x80;
+        size_t n = c1 ? 2 : str_utf8_len(s);
+
+        if (buf_add(&b, n ? s : "\xef\xbf\xbd", n ? n : 3) < 0)
+            return NULL;
+        s += n ? n : 1;
+    }
+    return json_stringn_nocheck(b.len ? (const char *)b.data : "", b.len);
+}
+
+/* Looks for the nesting before the parser recurses into it; what is wrong otherwise, it finds. */
+static bool too_deep(const char *p, size_t n)
+{
+    bool in_string = false;
+    size_t depth = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (in_string && p[i] == '\\')
+            i++;
+        else if (p[i] == '"')
+            in_string = !in_string;
+        else if (!in_string && (p[i] == '[' || p[i] == '{') && ++depth > JSON_DEPTH_MAX)
+            return true;
+        else if (!in_string && (p[i] == ']' || p[i] == '}') && depth > 0)
+            depth--;
+    }
+    return false;
+}
+
+int json_parse(const char *what, const void *p, size_t n, json_t **ret, struct err *err)
+{
+    json_error_t e;
+
+    if (too_deep(p, n))
+        return err_set(err, -EINVAL, "%s: JSON nested more than %d deep", what, JSON_DEPTH_MAX);
+    *ret = json_loadb(n ? p : "", n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &e);
+    if (*ret)
+        return 0;
+    if (json_error_code(&e) == json_error_out_of_memory)
+        return err_oom(err);
+    return err_set(err, -EINVAL, "%s: line %d column %d: %s", what, e.line, e.column, e.text);
+}
+
+int json_parse_file(const char *path, size_t max, json_t **ret, struct err *err)
+{
+    AUTO_BUF b;
+    int r;
+
+    buf_init(&b, max);
+    r = path_read(path, &b, err);
+    if (r < 0)
+        return r;
+    return json_parse(path, b.data, b.len, ret, err);
+}
+
+int json_print(FILE *out, const json_t *v, struct err *err)
+{
+    size_t flags = isatty(fileno(out)) ? JSON_INDENT(2) : JSON_COMPACT;
+    AUTO_FREE char *text = json_dumps(v, flags | JSON_ENCODE_ANY);
+
+    if (!text)
+        return err_oom(err);
+    if (fputs(text, out) == EOF || fputc('\n', out) == EOF || fflush(out) == EOF)
+        return err_sys(err, "write JSON");
+    return 0;
+}

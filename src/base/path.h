@@ -1,0 +1,58 @@
+/* path.h - file names, and files that appear whole or not at all.
+ *
+ * Names are taken apart without being changed and never looked up; a `/` separates, whatever the
+ * file system, so that the first group serves HDFS paths too. The rest blocks on the local disk.
+ * Any thread. */
+#pragma once
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include <sys/types.h>
+
+/* "dir/name", with one slash between; `name` alone when `dir` is "" or when `name` is absolute.
+ * A new string, or NULL when out of memory; so for the next two. */
+char *path_join(const char *dir, const char *name);
+char *path_base(const char *path); /* "c" of "a/b/c/"; "/" of "/"; "." of "" */
+char *path_dir(const char *path);  /* "a/b" of "a/b/c/"; "/" of "/a"; "." of "a" */
+
+/* Makes the directory and those above it that are missing, all with `mode` (less the umask). A
+ * directory that is there already is fine, anything else in the way is -ENOTDIR. */
+int path_mkdirs(const char *path, mode_t mode, struct err *err);
+
+/* Reads a whole file into `ret`, after what is in it; -E2BIG past the buffer's ceiling. */
+int path_read(const char *path, struct buf *ret, struct err *err);
+
+/* A file being written under a temporary name in the same directory. It gets its own name in
+ * path_out_commit(), flushed to the disk and with exactly `mode`; whatever had that name before is
+ * replaced at that instant (a symbolic link itself, not what it points to). */
+struct path_out {
+    int fd; /* to write to; not to be closed by the caller */
+    char *tmp, *path;
+};
+
+int path_out_begin(struct path_out *o, const char *path, mode_t mode, struct err *err);
+int path_out_commit(struct path_out *o, struct err *err);
+/* Removes what was not committed. To be called on every path, also when begin failed. */
+void path_out_done(struct path_out *o);
+
+static inline void auto_path_out_(struct path_out *o)
+{
+    path_out_done(o);
+}
+#define PATH_OUT_INIT                                                                              \
+    {                                                                                              \
+        .fd = -1                                                                                   \
+    }
+#define AUTO_PATH_OUT AUTO(path_out) struct path_out /* = PATH_OUT_INIT */
+
+/* The same in one call. */
+int path_write(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
+
+/* All of it to a descriptor, however often the system takes only a part. */
+int path_write_fd(int fd, const void *p, size_t n);
+
+/* Where a person's files of one kind belong by the XDG rules: a directory name ending in `app`,
+ * not made here. The variable counts when it is an absolute path, else the place under $HOME.
+ * Fails with -ENOENT when neither is set. *ret is the caller's. */
+enum path_kind { PATH_CONFIG, PATH_CACHE, PATH_DATA, PATH_STATE, PATH_KINDS_ };
+int path_xdg(enum path_kind kind, const char *app, char **ret, struct err *err);

@@ -1,0 +1,255 @@
+/* resolve.c - see resolve.h. A number or a name in the hosts file is answered at once; DNS is
+ * asked by c-ares in the work pool, where it may block, on a channel of its own. */
+#include "base/resolve.h"
+#include "base/auto.h"
+#include "base/fiber.h"
+
+#include <ares.h>
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <uv.h>
+
+#define ADDRS_MAX 8
+
+struct answer {
+    union resolve_addr addr[ADDRS_MAX];
+    int n;
+    int status; /* ARES_… */
+    bool done;
+};
+
+/* One look-up. Owned by the fiber and by the worker: the later of the two frees it. */
+struct lookup {
+    uv_work_t work;
+    char host[256];
+    struct answer answer;
+    struct cond finished;
+    int refs;
+};
+
+socklen_t resolve_len(const union resolve_addr *a)
+{
+    return a->sa.sa_family == AF_INET6 ? sizeof(a->in6) : sizeof(a->in4);
+}
+
+const char *resolve_text(const union resolve_addr *a, char out[INET6_ADDRSTRLEN])
+{
+    const void *src = a->sa.sa_family == AF_INET6 ? (const void *)&a->in6.sin6_addr
+                                                  : (const void *)&a->in4.sin_addr;
+
+    return inet_ntop(a->sa.sa_family, src, out, INET6_ADDRSTRLEN);
+}
+
+static void set_port(union resolve_addr *a, int port)
+{
+    if (a->sa.sa_family == AF_INET6)
+        a->in6.sin6_port = htons((uint16_t)port);
+    else
+        a->in4.sin_port = htons((uint16_t)port);
+}
+
+static bool from_number(const char *host, union resolve_addr *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    if (inet_pton(AF_INET, host, &ret->in4.sin_addr) == 1) {
+        ret->sa.sa_family = AF_INET;
+        return true;
+    }
+    if (inet_pton(AF_INET6, host, &ret->in6.sin6_addr) == 1) {
+        ret->sa.sa_family = AF_INET6;
+        return true;
+    }
+    return false;
+}
+
+static void add_addr(struct answer *a, int family, const void *bytes)
+{
+    union resolve_addr *out;
+
+    if (a->n == ADDRS_MAX)
+        return;
+    out = &a->addr[a->n++];
+    memset(out, 0, sizeof(*out));
+    out->sa.sa_family = (sa_family_t)family;
+    if (family == AF_INET6)
+        memcpy(&out->in6.sin6_addr, bytes, sizeof(out->in6.sin6_addr));
+    else
+        memcpy(&out->in4.sin_addr, bytes, sizeof(out->in4.sin_addr));
+}
+
+static void add_hostent(struct answer *a, const struct hostent *h)
+{
+    for (char **p = h->h_addr_list; *p; p++)
+        add_addr(a, h->h_addrtype, *p);
+}
+
+static bool from_hosts_file(ares_channel channel, const char *host, struct answer *a)
+{
+    static const int families[] = { AF_INET, AF_INET6 };
+
+    for (size_t i = 0; i < COUNT_OF(families); i++) {
+        struct hostent *h = NULL;
+
+        if (ares_gethostbyname_file(channel, host, families[i], &h) == ARES_SUCCESS) {
+            add_hostent(a, h);
+            ares_free_hostent(h);
+        }
+    }
+    return a->n > 0;
+}
+
+static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+{
+    struct answer *a = arg;
+
+    (void)timeouts;
+    a->done = true;
+    a->status = status;
+    if (!info)
+        return;
+    for (int pass = 0; pass < 2; pass++) /* IPv4 first: Hadoop listens there */
+        for (struct ares_addrinfo_node *n = info->nodes; n; n = n->ai_next) {
+            int want = pass == 0 ? AF_INET : AF_INET6;
+
+            if (n->ai_family != want)
+                continue;
+            if (want == AF_INET)
+                add_addr(a, want, &((struct sockaddr_in *)n->ai_addr)->sin_addr);
+            else
+                add_addr(a, want, &((struct sockaddr_in6 *)n->ai_addr)->sin6_addr);
+        }
+    ares_freeaddrinfo(info);
+}
+
+static void ask_dns(ares_channel channel, struct lookup *q)
+{
+    struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC };
+
+    ares_getaddrinfo(channel, q->host, NULL, &hints, on_answer, &q->answer);
+    while (!q->answer.done) {
+        struct timeval most = { .tv_sec = 1 }, tv;
+        fd_set rd, wr;
+        int n;
+
+        FD_ZERO(&rd);
+        FD_ZERO(&wr);
+        n = ares_fds(channel, &rd, &wr);
+        if (n == 0)
+            break;
+        if (select(n, &rd, &wr, NULL, ares_timeout(channel, &most, &tv)) < 0 && errno != EINTR)
+            break;
+        ares_process(channel, &rd, &wr);
+    }
+}
+
+static int open_channel(ares_channel *ret)
+{
+    struct ares_options options = { .timeout = 2000, .tries = 3 };
+
+    return ares_init_options(ret, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
+}
+
+static void work(uv_work_t *w)
+{
+    struct lookup *q = w->data;
+    ares_channel channel;
+
+    q->answer.status = open_channel(&channel);
+    if (q->answer.status != ARES_SUCCESS)
+        return;
+    ask_dns(channel, q);
+    ares_destroy(channel);
+}
+
+static void unref(struct lookup *q)
+{
+    if (--q->refs == 0)
+        free(q);
+}
+
+static void after_work(uv_work_t *w, int status)
+{
+    struct lookup *q = w->data;
+
+    (void)status;
+    cond_wake_all(&q->finished);
+    unref(q);
+}
+
+static int not_found(struct err *err, const char *host, int status)
+{
+    err_set(err, -ENXIO, "cannot find the host '%s': %s", host, ares_strerror(status));
+    err_hint(err,
+             "check the name in the Hadoop configuration, and that this machine can resolve "
+             "it (getent hosts %s)",
+             host);
+    return -ENXIO;
+}
+
+static int by_dns(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
+                  struct err *err)
+{
+    struct lookup *q = calloc(1, sizeof(*q));
+    int r;
+
+    if (!q)
+        return err_oom(err);
+    snprintf(q->host, sizeof(q->host), "%s", host);
+    q->work.data = q;
+    q->refs = 2;
+    r = uv_queue_work(loop_uv(l), &q->work, work, after_work);
+    if (r < 0) {
+        free(q);
+        return err_code(err, r, "look up '%s'", host);
+    }
+    r = cond_wait(l, &q->finished, deadline);
+    if (r == 0)
+        *ret = q->answer;
+    unref(q);
+    if (r < 0)
+        return err_code(err, r, "look up '%s'", host);
+    return ret->n > 0 ? 0 : not_found(err, host, ret->status);
+}
+
+static int look_up(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
+                   struct err *err)
+{
+    ares_channel channel;
+    bool found;
+    int r;
+
+    if (strlen(host) > 253)
+        return err_set(err, -EINVAL, "the host name '%.40s…' is too long", host);
+    if (from_number(host, &ret->addr[0])) {
+        ret->n = 1;
+        return 0;
+    }
+    r = ares_library_init(ARES_LIB_INIT_ALL);
+    if (r == ARES_SUCCESS)
+        r = open_channel(&channel);
+    if (r != ARES_SUCCESS)
+        return err_set(err, -ENOMEM, "start the resolver: %s", ares_strerror(r));
+    found = from_hosts_file(channel, host, ret);
+    ares_destroy(channel);
+    return found ? 0 : by_dns(l, host, deadline, ret, err);
+}
+
+int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
+                 union resolve_addr *ret, int max, struct err *err)
+{
+    struct answer answer = { 0 };
+    int r = look_up(l, host, deadline, &answer, err);
+
+    if (r < 0)
+        return r;
+    if (answer.n > max)
+        answer.n = max;
+    for (int i = 0; i < answer.n; i++) {
+        ret[i] = answer.addr[i];
+        set_port(&ret[i], port);
+    }
+    return answer.n;
+}

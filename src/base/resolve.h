@@ -1,0 +1,20 @@
+/* resolve.h - host names to addresses, by c-ares: the hosts file and DNS, the same in the static
+ * program as in the dynamic one. Numbers need no look-up. Fibers only. */
+#pragma once
+#include "base/loop.h"
+#include <netinet/in.h>
+
+union resolve_addr {
+    struct sockaddr sa;
+    struct sockaddr_in in4;
+    struct sockaddr_in6 in6;
+};
+
+/* Fills `ret` with up to `max` addresses with the port set, IPv4 first; returns how many (at least
+ * one) or a negative errno. */
+int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
+                 union resolve_addr *ret, int max, struct err *err);
+
+socklen_t resolve_len(const union resolve_addr *a);
+/* The number as text; `out` holds INET6_ADDRSTRLEN. */
+const char *resolve_text(const union resolve_addr *a, char out[INET6_ADDRSTRLEN]);
