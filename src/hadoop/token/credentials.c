@@ -1,0 +1,208 @@
+/* credentials.c - a set of tokens and secrets; see credentials.h. Its file is read in parse.c and
+ * written in save.c. */
+#include "hadoop/token/credentials.h"
+#include "base/str.h"
+#include "hadoop/token/set.h"
+
+#include <string.h>
+
+void entry_done(struct entry *e)
+{
+    free(e->alias);
+    token_done(&e->token);
+    *e = (struct entry){ 0 };
+}
+
+void secret_done(struct secret *s)
+{
+    if (s->p)
+        explicit_bzero(s->p, s->n);
+    free(s->alias);
+    free(s->p);
+    *s = (struct secret){ 0 };
+}
+
+void wipe_buf(struct buf *b)
+{
+    if (b->data)
+        explicit_bzero(b->data, b->cap);
+    buf_done(b);
+}
+
+int credentials_new(struct credentials **ret, struct err *err)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : err_oom(err);
+}
+
+struct credentials *credentials_free(struct credentials *c)
+{
+    if (!c)
+        return NULL;
+    for (size_t i = 0; i < c->n_tokens; i++)
+        entry_done(&c->tokens[i]);
+    for (size_t i = 0; i < c->n_secrets; i++)
+        secret_done(&c->secrets[i]);
+    free(c->tokens);
+    free(c->secrets);
+    free(c);
+    return NULL;
+}
+
+/* Room for one more of `size` bytes; the room (1, 2, 4 …) follows from the count. */
+static int grow(void **v, size_t n, size_t size)
+{
+    void *more;
+
+    if (n == SET_MAX)
+        return -E2BIG;
+    if ((n & (n - 1)) != 0) /* neither 0 nor a power of two */
+        return 0;
+    more = realloc(*v, (n ? 2 * n : 1) * size);
+    if (!more)
+        return -ENOMEM;
+    *v = more;
+    return 0;
+}
+
+int set_take_token(struct credentials *c, struct entry *e)
+{
+    void *v = c->tokens;
+    int r;
+
+    for (size_t i = 0; i < c->n_tokens; i++)
+        if (str_eq(c->tokens[i].alias, e->alias)) {
+            entry_done(&c->tokens[i]);
+            c->tokens[i] = *e;
+            return 0;
+        }
+    r = grow(&v, c->n_tokens, sizeof(*e));
+    c->tokens = v;
+    if (r < 0)
+        entry_done(e);
+    else
+        c->tokens[c->n_tokens++] = *e;
+    return r;
+}
+
+int set_take_secret(struct credentials *c, struct secret *s)
+{
+    void *v = c->secrets;
+    int r;
+
+    for (size_t i = 0; i < c->n_secrets; i++)
+        if (str_eq(c->secrets[i].alias, s->alias)) {
+            secret_done(&c->secrets[i]);
+            c->secrets[i] = *s;
+            return 0;
+        }
+    r = grow(&v, c->n_secrets, sizeof(*s));
+    c->secrets = v;
+    if (r < 0)
+        secret_done(s);
+    else
+        c->secrets[c->n_secrets++] = *s;
+    return r;
+}
+
+static int set_error(int r, struct err *err)
+{
+    if (r == -E2BIG)
+        return err_set(err, r, "more than %d tokens or secrets", SET_MAX);
+    return r < 0 ? err_oom(err) : 0;
+}
+
+int credentials_add(struct credentials *c, const char *alias, const struct token *t,
+                    struct err *err)
+{
+    struct entry e = { .alias = strdup(alias ? alias : t->service) };
+
+    if (!e.alias || token_copy(&e.token, t) < 0) {
+        entry_done(&e);
+        return err_oom(err);
+    }
+    return set_error(set_take_token(c, &e), err);
+}
+
+int credentials_add_secret(struct credentials *c, const char *alias, const void *p, size_t n,
+                           struct err *err)
+{
+    struct secret s = { .alias = strdup(alias), .p = malloc(n ? n : 1), .n = n };
+
+    if (!s.alias || !s.p) {
+        free(s.alias);
+        free(s.p);
+        return err_oom(err);
+    }
+    if (n)
+        memcpy(s.p, p, n);
+    return set_error(set_take_secret(c, &s), err);
+}
+
+size_t credentials_count(const struct credentials *c)
+{
+    return c->n_tokens;
+}
+
+const struct token *credentials_at(const struct credentials *c, size_t i, const char **ret_alias)
+{
+    if (ret_alias)
+        *ret_alias = c->tokens[i].alias;
+    return &c->tokens[i].token;
+}
+
+const struct token *credentials_find(const struct credentials *c, const char *kind,
+                                     const char *service)
+{
+    for (size_t i = 0; i < c->n_tokens; i++) {
+        const struct token *t = &c->tokens[i].token;
+
+        if (str_eq(t->kind, kind) && (!service || str_eq(t->service, service)))
+            return t;
+    }
+    return NULL;
+}
+
+const void *credentials_secret(const struct credentials *c, const char *alias, size_t *ret_n)
+{
+    for (size_t i = 0; i < c->n_secrets; i++)
+        if (str_eq(c->secrets[i].alias, alias)) {
+            *ret_n = c->secrets[i].n;
+            return c->secrets[i].p;
+        }
+    return NULL;
+}
+
+void credentials_remove_kind(struct credentials *c, const char *kind)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n_tokens; i++)
+        if (str_eq(c->tokens[i].token.kind, kind))
+            entry_done(&c->tokens[i]);
+        else
+            c->tokens[kept++] = c->tokens[i];
+    c->n_tokens = kept;
+}
+
+static bool is_one_of(const char *kind, const char *const *kinds)
+{
+    for (; kinds && *kinds; kinds++)
+        if (str_eq(kind, *kinds))
+            return true;
+    return false;
+}
+
+int credentials_copy(struct credentials *c, const struct credentials *from,
+                     const char *const *without_kinds, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < from->n_tokens; i++)
+        if (!is_one_of(from->tokens[i].token.kind, without_kinds))
+            r = credentials_add(c, from->tokens[i].alias, &from->tokens[i].token, err);
+    for (size_t i = 0; r == 0 && i < from->n_secrets; i++)
+        r = credentials_add_secret(c, from->secrets[i].alias, from->secrets[i].p,
+                                   from->secrets[i].n, err);
+    return r;
+}

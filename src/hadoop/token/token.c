@@ -1,0 +1,42 @@
+/* token.c - see token.h */
+#include "hadoop/token/token.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t *copy_bytes(const uint8_t *p, size_t n)
+{
+    uint8_t *r = malloc(n ? n : 1);
+
+    if (r && n)
+        memcpy(r, p, n);
+    return r;
+}
+
+int token_copy(struct token *to, const struct token *from)
+{
+    *to = (struct token){
+        .id = copy_bytes(from->id, from->id_len),
+        .id_len = from->id_len,
+        .password = copy_bytes(from->password, from->password_len),
+        .password_len = from->password_len,
+        .kind = strdup(from->kind ? from->kind : ""),
+        .service = strdup(from->service ? from->service : ""),
+    };
+    if (to->id && to->password && to->kind && to->service)
+        return 0;
+    token_done(to);
+    return -ENOMEM;
+}
+
+void token_done(struct token *t)
+{
+    if (t->password)
+        explicit_bzero(t->password, t->password_len);
+    free(t->id);
+    free(t->password);
+    free(t->kind);
+    free(t->service);
+    *t = (struct token){ 0 };
+}

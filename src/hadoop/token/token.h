@@ -1,0 +1,26 @@
+/* token.h - one Hadoop token: what it says (the identifier), its secret (the password), and for
+ * whom it is (kind and service). Pure. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct token {
+    uint8_t *id;
+    size_t id_len;
+    uint8_t *password;
+    size_t password_len;
+    char *kind;    /* "HDFS_DELEGATION_TOKEN", …; never NULL once filled */
+    char *service; /* "10.0.0.1:8020", "ha-hdfs:ns", or "" */
+};
+
+/* Fills `to`, which is empty, with a copy. -ENOMEM leaves it empty. */
+int token_copy(struct token *to, const struct token *from);
+/* Wipes the secret, frees, and leaves an empty token. */
+void token_done(struct token *t);
+
+static inline void auto_token_(struct token *t)
+{
+    token_done(t);
+}
+/* AUTO_TOKEN t = { 0 }; */
+#define AUTO_TOKEN __attribute__((cleanup(auto_token_))) struct token
