@@ -1,0 +1,359 @@
+/* service.c - see rpc.h: which address, how often, and what to say when it was all in vain. */
+#include "base/fiber.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "hadoop/rpc/conn.h"
+#include "hadoop/rpc/rpc.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define CONNECT_MS 20000
+#define CALL_MS 60000
+#define BACKOFF_FIRST_MS 50
+#define BACKOFF_MOST_MS 2000
+
+struct place {
+    struct rpc_address address; /* strings are ours */
+    struct err last;            /* why it did not answer the last time */
+};
+
+struct rpc_service {
+    struct loop *loop;
+    struct rpc_service_conf conf; /* `addresses` and `token` are not used: see below */
+    struct place *places;
+    struct token token;
+    bool has_token;
+    size_t current;
+    struct conn *conn;
+    bool connecting;
+    struct cond connected;
+    bool answered; /* once at least */
+    uint8_t client_id[FRAME_CLIENT_ID];
+    int32_t next_call;
+    double last_ms;
+};
+
+/* ---- making ---- */
+
+static int copy_address(struct place *p, const struct rpc_address *a)
+{
+    p->address.port = a->port;
+    if (a->id && !(p->address.id = strdup(a->id)))
+        return -ENOMEM;
+    if (a->principal && !(p->address.principal = strdup(a->principal)))
+        return -ENOMEM;
+    if (a->pattern && !(p->address.pattern = strdup(a->pattern)))
+        return -ENOMEM;
+    p->address.host = strdup(a->host);
+    return p->address.host ? 0 : -ENOMEM;
+}
+
+static int fill(struct rpc_service *s, const struct rpc_service_conf *conf, struct err *err)
+{
+    int r = 0;
+
+    if (conf->count == 0)
+        return err_set(err, -EINVAL, "no address for the %s", conf->protocol->title);
+    s->places = calloc(conf->count, sizeof(*s->places));
+    if (!s->places)
+        return err_oom(err);
+    s->conf = *conf;
+    s->conf.connect_ms = conf->connect_ms ? conf->connect_ms : CONNECT_MS;
+    s->conf.call_ms = conf->call_ms ? conf->call_ms : CALL_MS;
+    for (size_t i = 0; i < conf->count && r == 0; i++)
+        r = copy_address(&s->places[i], &conf->addresses[i]);
+    if (r < 0)
+        return err_oom(err);
+    if (getrandom(s->client_id, sizeof(s->client_id), 0) != sizeof(s->client_id))
+        return err_sys(err, "random bytes");
+    return conf->token ? rpc_service_set_token(s, conf->token, err) : 0;
+}
+
+int rpc_service_new(struct loop *l, const struct rpc_service_conf *conf, struct rpc_service **ret,
+                    struct err *err)
+{
+    AUTO_RPC_SERVICE *s = calloc(1, sizeof(*s));
+    int r;
+
+    if (!s)
+        return err_oom(err);
+    s->loop = l;
+    r = fill(s, conf, err);
+    if (r < 0)
+        return r;
+    *ret = take(s);
+    return 0;
+}
+
+struct rpc_service *rpc_service_free(struct rpc_service *s)
+{
+    if (!s)
+        return NULL;
+    conn_close(s->conn);
+    for (size_t i = 0; s->places && i < s->conf.count; i++) {
+        free((char *)s->places[i].address.id);
+        free((char *)s->places[i].address.host);
+        free((char *)s->places[i].address.principal);
+        free((char *)s->places[i].address.pattern);
+    }
+    free(s->places);
+    token_done(&s->token);
+    free(s);
+    return NULL;
+}
+
+int rpc_service_set_token(struct rpc_service *s, const struct token *token, struct err *err)
+{
+    struct token copy = { 0 };
+    int r = token_copy(&copy, token);
+
+    if (r < 0)
+        return err_oom(err);
+    token_done(&s->token);
+    s->token = copy;
+    s->has_token = true;
+    return 0;
+}
+
+void rpc_service_reset(struct rpc_service *s)
+{
+    s->conn = conn_close(s->conn);
+}
+
+const struct rpc_address *rpc_service_address(const struct rpc_service *s)
+{
+    return &s->places[s->current].address;
+}
+
+const char *rpc_service_ip(const struct rpc_service *s)
+{
+    return s->conn ? conn_ip(s->conn) : "";
+}
+
+double rpc_service_last_ms(const struct rpc_service *s)
+{
+    return s->last_ms;
+}
+
+void *rpc_free(void *message)
+{
+    if (message)
+        protobuf_c_message_free_unpacked(message, NULL);
+    return NULL;
+}
+
+/* ---- connecting ---- */
+
+static int open_conn(struct rpc_service *s, int64_t deadline, struct err *err)
+{
+    struct conn_conf conf = {
+        .protocol = s->conf.protocol,
+        .address = &s->places[s->current].address,
+        .identity = s->conf.identity,
+        .token = s->has_token ? &s->token : NULL,
+        .client_id = s->client_id,
+    };
+    int64_t until = loop_in(s->loop, s->conf.connect_ms);
+    int r;
+
+    s->conn = conn_close(s->conn);
+    s->connecting = true;
+    r = conn_open(s->loop, &conf, until < deadline ? until : deadline, &s->conn, err);
+    s->connecting = false;
+    cond_wake_all(&s->connected);
+    return r;
+}
+
+/* A working connection in s->conn; one fiber makes it, the others wait for that. */
+static int need_conn(struct rpc_service *s, int64_t deadline, struct err *err)
+{
+    while (s->connecting) {
+        int r = cond_wait(s->loop, &s->connected, deadline);
+
+        if (r < 0)
+            return err_code(err, r, "connect to the %s", s->conf.protocol->title);
+    }
+    if (s->conn && !conn_broken(s->conn))
+        return 0;
+    return open_conn(s, deadline, err);
+}
+
+/* ---- one call, however often it takes ---- */
+
+struct attempt {
+    struct conn_call call;
+    size_t place; /* index of the address it went to */
+    int64_t deadline;
+    int64_t failing_since; /* 0 while nothing failed */
+    int64_t backoff;
+    size_t failures;
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage **ret,
+                    struct err *err)
+{
+    int64_t until = loop_in(s->loop, s->conf.call_ms);
+    double exact;
+    int r;
+
+    a->call.sent = false;
+    a->place = s->current;
+    until = until < a->deadline ? until : a->deadline;
+    r = need_conn(s, until, err);
+    a->place = s->current;
+    if (r < 0)
+        return r;
+    exact = now_ms();
+    r = conn_call(s->conn, &a->call, until, ret, err);
+    s->last_ms = now_ms() - exact;
+    return r;
+}
+
+static bool is_network(int code)
+{
+    static const int codes[] = { -ECONNREFUSED, -ECONNRESET,   -ECONNABORTED, -EPIPE,
+                                 -ETIMEDOUT,    -EHOSTUNREACH, -ENETUNREACH,  -ENXIO,
+                                 -ENODATA,      -ENETDOWN,     -EHOSTDOWN };
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
+static enum rpc_action what_now(const struct attempt *a, int r, const struct err *err)
+{
+    if (err->detail != RPC_EX_NONE)
+        return rpc_exception_action(err->detail);
+    if (!is_network(r))
+        return RPC_FAIL;
+    if (a->call.sent && a->call.method->retry == RPC_ONCE)
+        return RPC_FAIL;
+    return RPC_FAILOVER;
+}
+
+/* Whether there is any use in going on; a service of one address that never answered is most
+ * likely not there, and the user should hear it at once. */
+static bool may_go_on(struct rpc_service *s, struct attempt *a)
+{
+    int64_t now = loop_now(s->loop);
+    int64_t patience = s->answered ? s->conf.patience_ms : s->conf.first_patience_ms;
+
+    if (now >= a->deadline)
+        return false;
+    if (a->failures < s->conf.count)
+        return true; /* each address at least once */
+    return now - a->failing_since < patience;
+}
+
+static void next_place(struct rpc_service *s, const struct attempt *a)
+{
+    if (s->current != a->place || s->connecting)
+        return; /* another call has moved on already */
+    s->current = (s->current + 1) % s->conf.count;
+    s->conn = conn_close(s->conn);
+}
+
+/* Waits before the next try: not at all until each address had its turn, then longer and longer,
+ * and never in step with a thousand other clients. */
+static int back_off(struct rpc_service *s, struct attempt *a)
+{
+    uint16_t noise = 0;
+    int64_t ms;
+
+    if (a->failures < s->conf.count)
+        return fiber_yield(s->loop);
+    a->backoff = a->backoff ? a->backoff * 2 : BACKOFF_FIRST_MS;
+    if (a->backoff > BACKOFF_MOST_MS)
+        a->backoff = BACKOFF_MOST_MS;
+    (void)getrandom(&noise, sizeof(noise), 0);
+    ms = a->backoff / 2 + a->backoff * noise / 65536;
+    if (ms > a->deadline - loop_now(s->loop))
+        ms = a->deadline - loop_now(s->loop);
+    return fiber_sleep(s->loop, ms > 0 ? ms : 0);
+}
+
+/* The last word: for one address its own error, for several a line on each. */
+static int give_up(struct rpc_service *s, int r, struct err *err)
+{
+    size_t n = 0;
+
+    if (s->conf.count == 1) {
+        if (is_network(r) && err && r != -ETIMEDOUT)
+            err_hint(err, "is the %s running, and is its address right in the configuration?",
+                     s->conf.protocol->title);
+        return r;
+    }
+    if (!err)
+        return r;
+    err_set(err, r, "no active %s:", s->conf.protocol->title);
+    for (size_t i = 0; i < s->conf.count; i++) {
+        const struct place *p = &s->places[i];
+
+        n = strlen(err->text);
+        snprintf(err->text + n, sizeof(err->text) - n, "%s %s", i ? ";" : "",
+                 p->last.code ? p->last.text : p->address.host);
+    }
+    err_hint(err, "all addresses of the configuration were tried: is one of them active?");
+    return r;
+}
+
+static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct err *err)
+{
+    enum rpc_action action = what_now(a, r, err);
+
+    if (action == RPC_FAIL)
+        return r;
+    s->places[a->place].last = *err;
+    a->failures++;
+    if (!a->failing_since)
+        a->failing_since = loop_now(s->loop);
+    if (!may_go_on(s, a))
+        return give_up(s, r, err);
+    trace(LOG_RPC, "%s: try %zu: %s", a->call.method->name, a->failures, err->text);
+    if (action == RPC_FAILOVER)
+        next_place(s, a);
+    r = back_off(s, a);
+    if (r < 0)
+        return err_set(err, r, "interrupted");
+    a->call.retry++;
+    return 0;
+}
+
+int rpc_call(struct rpc_service *s, const struct rpc_method *method, const void *request, void *ret,
+             int64_t deadline, struct err *err)
+{
+    struct attempt a = { .call = { .method = method, .request = request } };
+    ProtobufCMessage *answer = NULL;
+    struct err local = ERR_INIT;
+    int r;
+
+    if (!err)
+        err = &local;
+    a.call.call_id = s->next_call;
+    s->next_call = s->next_call == INT32_MAX ? 0 : s->next_call + 1;
+    a.deadline = deadline ? deadline : loop_in(s->loop, s->conf.call_ms + s->conf.patience_ms);
+    for (;;) {
+        r = try_once(s, &a, &answer, err);
+        if (r == 0)
+            break;
+        r = after_failure(s, &a, r, err);
+        if (r < 0)
+            return r;
+    }
+    err_clear(err);
+    s->answered = true;
+    *(ProtobufCMessage **)ret = answer;
+    return 0;
+}
