@@ -122,7 +122,7 @@ static int take_value(struct parser *s, const struct target *t, const char *valu
     return cli_set(t->opt, t->base, value, s->err);
 }
 
-static int long_option(struct parser *s, char *arg)
+static int long_option(struct parser *s, const char *arg)
 {
     const char *name = arg + 2, *value = strchr(name, '='), *near;
     size_t n = value ? (size_t)(value - name) : strlen(name);

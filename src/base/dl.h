@@ -13,7 +13,7 @@
 #define DL_FN(fn) __typeof__(fn) *dl_##fn
 #define DL_SYMBOL(fn)                                                                              \
     {                                                                                              \
-        #fn, (void **)&dl_##fn                                                                     \
+#fn, (void **)&dl_##fn                                                                     \
     }
 
 struct dl_symbol {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #define MB (1024 * 1024ULL)
 
@@ -57,7 +58,7 @@ static void no_line_is_as_wide_as_the_terminal(void **state)
                 .label = "gr\xc3\xbc\xc3\x9f"
                          "e-aus-einem-langen-namen-mit-\x1b[2J.tar.gz",
                 .done = done * 3 * MB,
-                .total = 64 * 3 * MB,
+                .total = 192 * MB,
                 .rate = (double)(done * done * 1000),
                 .width = width,
                 .utf8 = width & 1,
@@ -126,6 +127,14 @@ static size_t drawn(void (*fn)(void), char *text, size_t cap)
     return all;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 static void copy_quickly(void)
 {
     AUTO_PROGRESS *p = NULL;
@@ -157,7 +166,7 @@ static void copy_quietly(void)
 static void it_is_redrawn_seldom_and_wiped_at_the_end(void **state)
 {
     char text[4096];
-    int lines = 0;
+    int64_t lines = 0, began = now_ms();
 
     (void)state;
     setenv("TERM", "xterm", 1);
@@ -166,7 +175,7 @@ static void it_is_redrawn_seldom_and_wiped_at_the_end(void **state)
     drawn(copy_quickly, text, sizeof(text));
     for (const char *s = text; (s = strstr(s, "\rx ")) != NULL; s++)
         lines++;
-    assert_true(lines >= 1 && lines <= 3);
+    assert_true(lines >= 1 && lines <= 1 + (now_ms() - began) / 100);
     assert_int_equal(strncmp(text, "\rx  -", 5), 0);
     assert_non_null(strstr(text, "\r\033[K\ry  "));
     assert_string_equal(text + strlen(text) - 4, "\r\033[K");

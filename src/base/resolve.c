@@ -12,11 +12,8 @@
 #include <sys/select.h>
 #include <uv.h>
 
-#define ADDRS_MAX 8
-
 struct answer {
-    union resolve_addr addr[ADDRS_MAX];
-    int n;
+    struct resolve_addrs found;
     int status; /* ARES_… */
     bool done;
 };
@@ -69,9 +66,9 @@ static void add_addr(struct answer *a, int family, const void *bytes)
 {
     union resolve_addr *out;
 
-    if (a->n == ADDRS_MAX)
+    if (a->found.n == RESOLVE_MAX)
         return;
-    out = &a->addr[a->n++];
+    out = &a->found.v[a->found.n++];
     memset(out, 0, sizeof(*out));
     out->sa.sa_family = (sa_family_t)family;
     if (family == AF_INET6)
@@ -98,7 +95,7 @@ static bool from_hosts_file(ares_channel channel, const char *host, struct answe
             ares_free_hostent(h);
         }
     }
-    return a->n > 0;
+    return a->found.n > 0;
 }
 
 static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
@@ -211,7 +208,7 @@ static int by_dns(struct loop *l, const char *host, int64_t deadline, struct ans
     unref(q);
     if (r < 0)
         return err_code(err, r, "look up '%s'", host);
-    return ret->n > 0 ? 0 : not_found(err, host, ret->status);
+    return ret->found.n > 0 ? 0 : not_found(err, host, ret->status);
 }
 
 static int look_up(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
@@ -223,8 +220,8 @@ static int look_up(struct loop *l, const char *host, int64_t deadline, struct an
 
     if (strlen(host) > 253)
         return err_set(err, -EINVAL, "the host name '%.40s…' is too long", host);
-    if (from_number(host, &ret->addr[0])) {
-        ret->n = 1;
+    if (from_number(host, &ret->found.v[0])) {
+        ret->found.n = 1;
         return 0;
     }
     r = ares_library_init(ARES_LIB_INIT_ALL);
@@ -238,18 +235,15 @@ static int look_up(struct loop *l, const char *host, int64_t deadline, struct an
 }
 
 int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
-                 union resolve_addr *ret, int max, struct err *err)
+                 struct resolve_addrs *ret, struct err *err)
 {
     struct answer answer = { 0 };
     int r = look_up(l, host, deadline, &answer, err);
 
     if (r < 0)
         return r;
-    if (answer.n > max)
-        answer.n = max;
-    for (int i = 0; i < answer.n; i++) {
-        ret[i] = answer.addr[i];
-        set_port(&ret[i], port);
-    }
-    return answer.n;
+    *ret = answer.found;
+    for (int i = 0; i < ret->n; i++)
+        set_port(&ret->v[i], port);
+    return 0;
 }

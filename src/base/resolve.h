@@ -10,10 +10,16 @@ union resolve_addr {
     struct sockaddr_in6 in6;
 };
 
-/* Fills `ret` with up to `max` addresses with the port set, IPv4 first; returns how many (at least
- * one) or a negative errno. */
+#define RESOLVE_MAX 8
+
+struct resolve_addrs {
+    union resolve_addr v[RESOLVE_MAX]; /* with the port set, IPv4 first */
+    int n;
+};
+
+/* Fills `ret` with at least one address, or fails. */
 int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
-                 union resolve_addr *ret, int max, struct err *err);
+                 struct resolve_addrs *ret, struct err *err);
 
 socklen_t resolve_len(const union resolve_addr *a);
 /* The number as text; `out` holds INET6_ADDRSTRLEN. */

@@ -8,8 +8,6 @@
 #include <netinet/tcp.h>
 #include <uv.h>
 
-#define ADDRS_MAX 8
-
 struct sock {
     struct loop *loop;
     int fd;
@@ -167,13 +165,13 @@ static int connect_one(struct loop *l, const union resolve_addr *a, int64_t dead
 int sock_connect(struct loop *l, const char *host, int port, int64_t deadline, struct sock **ret,
                  struct err *err)
 {
-    union resolve_addr addrs[ADDRS_MAX];
-    int n = resolve_host(l, host, port, deadline, addrs, ADDRS_MAX, err), r = -ENXIO;
+    struct resolve_addrs addrs;
+    int r = resolve_host(l, host, port, deadline, &addrs, err);
 
-    if (n < 0)
-        return n;
-    for (int i = 0; i < n; i++) {
-        r = connect_one(l, &addrs[i], deadline, ret);
+    if (r < 0)
+        return r;
+    for (int i = 0; i < addrs.n; i++) {
+        r = connect_one(l, &addrs.v[i], deadline, ret);
         if (r == 0 || r == -ECANCELED)
             break;
     }

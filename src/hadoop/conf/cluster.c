@@ -41,7 +41,7 @@ int conf_principal(const char *principal, const char *host, char **ret)
         return *ret ? 0 : -ENOMEM;
     }
     /* A server that is configured as "every address" is this machine. */
-    if (str_eq(host, "0.0.0.0") && gethostname(local, sizeof(local) - 1) == 0)
+    if (strcmp(host, "0.0.0.0") == 0 && gethostname(local, sizeof(local) - 1) == 0)
         host = local;
     name = strdup(host);
     if (!name)

@@ -198,33 +198,31 @@ static void only_a_host_part_that_says_so_is_replaced(void **state)
 static void addresses_come_in_many_shapes(void **state)
 {
     static const struct {
-        const char *text;
-        int r;
-        const char *host;
-        int port;
+        const char *text, *host;
+        int port, r;
     } rows[] = {
-        { "h", 0, "h", 1 },
-        { "h:2", 0, "h", 2 },
-        { "10.0.0.1:65535", 0, "10.0.0.1", 65535 },
-        { "[::1]", 0, "::1", 1 },
-        { "[::1]:2", 0, "::1", 2 },
-        { "x://h:2", 0, "h", 2 },
-        { "x://h:2/p", 0, "h", 2 },
-        { "a_b-c.d:2", 0, "a_b-c.d", 2 },
-        { "", -EINVAL, NULL, 0 },
-        { ":2", -EINVAL, NULL, 0 },
-        { "h:", -EINVAL, NULL, 0 },
-        { "h:x", -EINVAL, NULL, 0 },
-        { "h:0", -EINVAL, NULL, 0 },
-        { "h:65536", -EINVAL, NULL, 0 },
-        { "::1", -EINVAL, NULL, 0 },
-        { "[]:2", -EINVAL, NULL, 0 },
-        { "[::1", -EINVAL, NULL, 0 },
-        { "[::1]2", -EINVAL, NULL, 0 },
-        { "a b:2", -EINVAL, NULL, 0 },
-        { "u@h:2", -EINVAL, NULL, 0 },
-        { "h:2/p", -EINVAL, NULL, 0 },
-        { "h:-2", -EINVAL, NULL, 0 },
+        { "h", "h", 1, 0 },
+        { "h:2", "h", 2, 0 },
+        { "10.0.0.1:65535", "10.0.0.1", 65535, 0 },
+        { "[::1]", "::1", 1, 0 },
+        { "[::1]:2", "::1", 2, 0 },
+        { "x://h:2", "h", 2, 0 },
+        { "x://h:2/p", "h", 2, 0 },
+        { "a_b-c.d:2", "a_b-c.d", 2, 0 },
+        { "", NULL, 0, -EINVAL },
+        { ":2", NULL, 0, -EINVAL },
+        { "h:", NULL, 0, -EINVAL },
+        { "h:x", NULL, 0, -EINVAL },
+        { "h:0", NULL, 0, -EINVAL },
+        { "h:65536", NULL, 0, -EINVAL },
+        { "::1", NULL, 0, -EINVAL },
+        { "[]:2", NULL, 0, -EINVAL },
+        { "[::1", NULL, 0, -EINVAL },
+        { "[::1]2", NULL, 0, -EINVAL },
+        { "a b:2", NULL, 0, -EINVAL },
+        { "u@h:2", NULL, 0, -EINVAL },
+        { "h:2/p", NULL, 0, -EINVAL },
+        { "h:-2", NULL, 0, -EINVAL },
     };
 
     (void)state;

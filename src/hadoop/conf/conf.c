@@ -172,7 +172,7 @@ static int read_path(struct conf *c, const struct reading *up, const char *path,
 {
     struct reading now = { .conf = c, .up = up, .path = path, .depth = up ? up->depth + 1 : 0 };
     AUTO_BUF b;
-    struct stat st;
+    struct stat st = { 0 };
     int r;
 
     buf_init(&b, XML_FILE_MAX + 1);
@@ -250,7 +250,7 @@ static int refuse_include(void *arg, const char *href, int line, bool *found, st
 {
     const struct reading *r = arg;
 
-    (void)found;
+    *found = false;
     return err_set(err, -EPROTONOSUPPORT, "%s:%d: cannot include '%s' here", r->path, line, href);
 }
 

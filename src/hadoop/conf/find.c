@@ -65,13 +65,12 @@ static int look(const struct place *p, struct buf *seen, char **ret, struct err 
 
 int conf_find_dir(const char *flag, char **ret, struct err *err)
 {
-    AUTO_BUF seen;
+    AUTO_BUF seen = { .max = 4096 };
     const char *text;
     int r;
 
     if (flag)
         return named_dir("--conf", flag, ret, err);
-    buf_init(&seen, 4096);
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         r = look(&places[i], &seen, ret, err);
         if (r != 0)

@@ -55,9 +55,10 @@ static int must(const struct conf *c, const char *key, char **ret, struct err *e
 {
     int r = conf_str(c, key, ret, err);
 
-    if (r < 0)
+    if (r < 0 || *ret)
         return r;
-    return *ret ? 0 : err_set(err, -ENODATA, "'%s' is not set", key);
+    (void)err_set(err, -ENODATA, "'%s' is not set", key);
+    return -ENODATA;
 }
 
 /* A number of digits of `base` and nothing else. */
@@ -139,8 +140,8 @@ static const struct unit {
     const char *suffix;
     int64_t ms, less;
 } units[] = {
-    { "ns", 1, 1000000 },  { "us", 1, 1000 },   { "ms", 1, 1 },       { "s", 1000, 1 },
-    { "m", 60 * 1000, 1 }, { "h", 3600000, 1 }, { "d", 86400000, 1 },
+    { "ns", 1, 1000000 }, { "us", 1, 1000 },   { "ms", 1, 1 },       { "s", 1000, 1 },
+    { "m", 60000, 1 },    { "h", 3600000, 1 }, { "d", 86400000, 1 },
 };
 
 static int duration(char *text, int64_t plain, int64_t *ret)

@@ -175,7 +175,10 @@ static int take_text(char **where, const char *value, struct err *err)
 {
     free(*where);
     *where = strdup(value);
-    return *where ? 0 : err_oom(err);
+    if (*where)
+        return 0;
+    (void)err_oom(err);
+    return -ENOMEM;
 }
 
 /* Fills in what the text leaves to the default file system. */
@@ -187,7 +190,7 @@ static int complete(const struct conf *c, const char *text, struct parts *p, str
     if (p->scheme && p->authority && *p->authority)
         return 0;
     r = default_fs(c, &d, err);
-    if (r < 0)
+    if (r < 0 || !d.scheme)
         return r;
     if (!p->scheme)
         r = take_text(&p->scheme, d.scheme, err);
@@ -345,7 +348,8 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
 {
     AUTO(parts) struct parts t = { 0 };
     AUTO_FREE char *table = NULL, *target = NULL, *path = NULL;
-    const char *rest;
+    const char *rest = "";
+    bool has_scheme;
     int r;
 
     r = mount_table(c, p->authority, &table, err);
@@ -355,12 +359,13 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
         return r;
     if (split(target, &t) < 0)
         return err_oom(err);
+    has_scheme = t.scheme != NULL;
     r = check_parts(&t, target, err);
     if (r == 0)
         r = complete(c, target, &t, err);
     if (r < 0)
         return err_wrap(err, r, "mount table '%s'", table);
-    if (percent_decode(t.path) < 0)
+    if (!has_scheme || percent_decode(t.path) < 0)
         return err_set(err, -EINVAL, "mount table '%s': '%s' is not a URI", table, target);
     r = fs_path_join(*t.path ? t.path : "/", rest + (*rest == '/'), &path);
     if (r < 0)

@@ -15,12 +15,13 @@ static const char xml[] = "<configuration>" P("fs.defaultFS", "hdfs://ns")
             MOUNT("v", "link./gone", "s3a://bucket/x") MOUNT("v", "link./bad", "hdfs://ns1/%zz")
                 MOUNT("v", "linkMerge./m", "hdfs://a/,hdfs://b/")
                     MOUNT("v", "linkNfly.min.replication=1./n", "hdfs://a/,hdfs://b/")
-                        MOUNT("v", "homedir", "/data/home") MOUNT("f", "link./a", "hdfs://ns1/a")
-                            MOUNT("f", "linkFallback", "hdfs://ns2/base")
+                        MOUNT("v", "link./plain", "/plain") MOUNT("v", "homedir", "/data/home")
+                            MOUNT("f", "link./a", "hdfs://ns1/a") MOUNT("f", "linkFallback",
+                                                                        "hdfs://ns2/base")
                                 MOUNT("s", "linkMergeSlash", "hdfs://ns1/slash")
                                     MOUNT("both", "linkMergeSlash",
                                           "hdfs://ns1/") MOUNT("both", "link./a", "hdfs://ns1/a")
-                                        MOUNT("root", "link./", "hdfs://ns1/")
+                                        MOUNT("top", "link./", "hdfs://ns1/")
                                             MOUNT("re", "linkRegex.^/x", "hdfs://ns1/")
                                                 MOUNT("c1", "link./a", "viewfs://c2/a")
                                                     MOUNT("c2", "link./a", "viewfs://c1/a")
@@ -92,13 +93,28 @@ static void paths_are_resolved_and_names_survive(void **state)
     }
 }
 
+struct refused {
+    const char *text;
+    int r;
+    const char *error;
+};
+
+static void assert_refused(const struct refused *rows, size_t n)
+{
+    AUTO_CONF *c = conf_of(xml);
+
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FS_PATH p = { 0 };
+        struct err err = ERR_INIT;
+
+        assert_int_equal(conf_path(c, rows[i].text, "me", &p, &err), rows[i].r);
+        assert_string_equal(err.text, rows[i].error);
+    }
+}
+
 static void what_is_no_path_is_refused_with_a_sentence(void **state)
 {
-    static const struct {
-        const char *text;
-        int r;
-        const char *error;
-    } rows[] = {
+    static const struct refused rows[] = {
         { "", -EINVAL, "a path is empty" },
         { "/..", -EINVAL, "'/..' leads above the root" },
         { "/a/../../b", -EINVAL, "'/a/../../b' leads above the root" },
@@ -114,12 +130,21 @@ static void what_is_no_path_is_refused_with_a_sentence(void **state)
         { "file://host/x", -EINVAL, "'file://host/x': a local file has no host" },
         { "s3a://b/x", -EOPNOTSUPP,
           "'s3a://b/x': the file system 's3a' is not supported (hdfs, viewfs, file are)" },
+    };
+
+    (void)state;
+    assert_refused(rows, COUNT_OF(rows));
+}
+
+static void mount_tables_that_lead_nowhere_are_refused_with_a_sentence(void **state)
+{
+    static const struct refused rows[] = {
         { "viewfs://v/nope", -ENOENT,
           "no mount point of the table 'v' covers '/nope'; it has: /bad, /data, /data/deep, /gone, "
-          "/other, /tmp, /m, /n" },
+          "/other, /plain, /tmp, /m, /n" },
         { "viewfs://v/", -ENOENT,
           "'/' is a directory of the mount table 'v' itself, which has: /bad, /data, /data/deep, "
-          "/gone, /other, /tmp, /m, /n" },
+          "/gone, /other, /plain, /tmp, /m, /n" },
         { "viewfs://nope/x", -ENOENT, "there is no mount table 'nope' for viewfs" },
         { "viewfs://v/gone/x", -EOPNOTSUPP,
           "mount table 'v': 's3a://bucket/x': the file system 's3a' is not supported (hdfs, "
@@ -134,24 +159,18 @@ static void what_is_no_path_is_refused_with_a_sentence(void **state)
           "targets are not supported" },
         { "viewfs://both/a", -EINVAL,
           "mount table 'both' has both 'fs.viewfs.mounttable.both.linkMergeSlash' and links" },
-        { "viewfs://root/a", -EINVAL,
-          "'fs.viewfs.mounttable.root.link./' names no mount point; for all of a file system there "
+        { "viewfs://top/a", -EINVAL,
+          "'fs.viewfs.mounttable.top.link./' names no mount point; for all of a file system there "
           "is linkMergeSlash" },
         { "viewfs://re/a", -EOPNOTSUPP,
           "'fs.viewfs.mounttable.re.linkRegex.^/x': mount points by regular expression are not "
           "supported" },
+        { "viewfs://v/plain/x", -EINVAL, "mount table 'v': '/plain' is not a URI" },
         { "viewfs://c1/a", -ELOOP, "'viewfs://c1/a': mount tables lead in a circle" },
     };
-    AUTO_CONF *c = conf_of(xml);
 
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        AUTO_FS_PATH p = { 0 };
-        struct err err = ERR_INIT;
-
-        assert_int_equal(conf_path(c, rows[i].text, "me", &p, &err), rows[i].r);
-        assert_string_equal(err.text, rows[i].error);
-    }
+    assert_refused(rows, COUNT_OF(rows));
 }
 
 static void the_default_file_system_decides_where_plain_paths_are(void **state)
@@ -249,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_are_resolved_and_names_survive),
         cmocka_unit_test(what_is_no_path_is_refused_with_a_sentence),
+        cmocka_unit_test(mount_tables_that_lead_nowhere_are_refused_with_a_sentence),
         cmocka_unit_test(the_default_file_system_decides_where_plain_paths_are),
         cmocka_unit_test(a_relative_local_path_begins_in_the_working_directory),
         cmocka_unit_test(mount_tables_behind_hdfs_are_refused),

@@ -112,7 +112,7 @@ int viewfs_resolve(const struct conf *c, const char *table, const char *path, ch
     AUTO_FREE char *prefix = str_printf("fs.viewfs.mounttable.%s.", table);
     struct search s = { .conf = c, .path = path };
     AUTO_STRS keys = { 0 };
-    const char *key;
+    const char *key = NULL;
     int r;
 
     if (!prefix)

@@ -1,0 +1,158 @@
+/* session_test.c - claims about who a session says we are, and what it refuses. */
+#include "hadoop/session/session.h"
+#include "base/str.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct world {
+    struct loop *loop;
+    char dir[64];
+};
+
+static void write_file(const struct world *w, const char *name, const char *text)
+{
+    AUTO_FREE char *path = str_printf("%s/%s", w->dir, name);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void set_security(const struct world *w, const char *authentication)
+{
+    AUTO_FREE char *text = str_printf("<configuration><property>"
+                                      "<name>hadoop.security.authentication</name>"
+                                      "<value>%s</value></property></configuration>",
+                                      authentication);
+
+    write_file(w, "core-site.xml", text);
+}
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    snprintf(w->dir, sizeof(w->dir), "/tmp/ydl-session-XXXXXX");
+    if (!mkdtemp(w->dir) || loop_new(&w->loop, NULL) < 0)
+        return -1;
+    set_security(w, "simple");
+    setenv("HADOOP_CONF_DIR", w->dir, 1);
+    unsetenv("HADOOP_USER_NAME");
+    unsetenv("HADOOP_PROXY_USER");
+    unsetenv("HADOOP_TOKEN_FILE_LOCATION");
+    *state = w;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const names[] = { "core-site.xml", "tokens" };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO_FREE char *path = str_printf("%s/%s", w->dir, names[i]);
+
+        unlink(path);
+    }
+    rmdir(w->dir);
+    loop_free(w->loop);
+    free(w);
+    return 0;
+}
+
+static void without_kerberos_the_environment_names_the_user(void **state)
+{
+    struct world *w = *state;
+    struct session_options options = { 0 };
+    AUTO_SESSION *s = NULL;
+
+    setenv("HADOOP_USER_NAME", "alice", 1);
+    assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+    assert_string_equal(session_user(s), "alice");
+    assert_null(session_identity(s)->real_user);
+    assert_false(session_secure(s));
+}
+
+static void with_kerberos_a_claimed_name_does_not_count(void **state)
+{
+    struct world *w = *state;
+    struct session_options options = { 0 };
+    AUTO_SESSION *s = NULL;
+
+    set_security(w, "kerberos");
+    setenv("HADOOP_USER_NAME", "mallory", 1);
+    assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+    assert_string_not_equal(session_user(s), "mallory");
+    assert_true(session_secure(s));
+}
+
+static void a_proxy_user_is_seen_and_we_stand_behind(void **state)
+{
+    struct world *w = *state;
+    struct session_options options = { .as_user = "bob" };
+    AUTO_SESSION *s = NULL;
+
+    setenv("HADOOP_USER_NAME", "alice", 1);
+    assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+    assert_string_equal(session_identity(s)->user, "bob");
+    assert_string_equal(session_identity(s)->real_user, "alice");
+}
+
+static void half_of_a_keytab_login_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct session_options options = { .principal = "alice" };
+    struct err err = ERR_INIT;
+    AUTO_SESSION *s = NULL;
+
+    assert_int_equal(session_new(w->loop, &options, &s, &err), -EINVAL);
+    assert_string_equal(err.text, "--principal and --keytab belong together");
+}
+
+static void a_broken_token_file_is_named(void **state)
+{
+    struct world *w = *state;
+    AUTO_FREE char *path = str_printf("%s/tokens", w->dir);
+    struct session_options options = { 0 };
+    struct err err = ERR_INIT;
+    AUTO_SESSION *s = NULL;
+
+    write_file(w, "tokens", "HDTS");
+    setenv("HADOOP_TOKEN_FILE_LOCATION", path, 1);
+    assert_true(session_new(w->loop, &options, &s, &err) < 0);
+    assert_non_null(strstr(err.text, path));
+}
+
+static void no_configuration_says_where_it_was_looked_for(void **state)
+{
+    struct world *w = *state;
+    struct session_options options = { .conf_dir = "/nonexistent/conf" };
+    struct err err = ERR_INIT;
+    AUTO_SESSION *s = NULL;
+
+    assert_int_equal(session_new(w->loop, &options, &s, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/conf"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_kerberos_the_environment_names_the_user, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(with_kerberos_a_claimed_name_does_not_count, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_proxy_user_is_seen_and_we_stand_behind, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(half_of_a_keytab_login_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_broken_token_file_is_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_configuration_says_where_it_was_looked_for, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
