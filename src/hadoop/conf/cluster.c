@@ -118,7 +118,7 @@ static int add_server(const struct service *s, const char *id, const char *key, 
         r = conf_bad(s->conf, key, address, "not host:port", err);
     else if (r < 0)
         r = err_oom(err);
-    if (r == 0)
+    if (r == 0 && h.host)
         r = set_identity(s, &h, err);
     if (r == 0)
         r = append(s->out, &h, err);

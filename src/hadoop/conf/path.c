@@ -185,15 +185,14 @@ static int take_text(char **where, const char *value, struct err *err)
 static int complete(const struct conf *c, const char *text, struct parts *p, struct err *err)
 {
     AUTO(parts) struct parts d = { 0 };
-    int r = 0;
+    int r;
 
     if (p->scheme && p->authority && *p->authority)
         return 0;
     r = default_fs(c, &d, err);
-    if (r < 0 || !d.scheme)
+    if (r < 0)
         return r;
-    if (!p->scheme)
-        r = take_text(&p->scheme, d.scheme, err);
+    r = p->scheme ? 0 : take_text(&p->scheme, d.scheme ? d.scheme : "", err);
     if (r == 0)
         r = take_text(&p->authority, str_eq(p->scheme, d.scheme) && d.authority ? d.authority : "",
                       err);

@@ -123,7 +123,7 @@ int viewfs_resolve(const struct conf *c, const char *table, const char *path, ch
         r = look_at(&s, keys.v[i], keys.v[i] + strlen(prefix), err);
     if (r == 0)
         r = choose(&s, table, &key, err);
-    if (r == 0)
+    if (r == 0 && key)
         r = read_target(&s, key, ret_target, err);
     if (r == 0)
         *ret_rest = path + s.covered;

@@ -24,7 +24,8 @@ int credentials_load(const char *path, struct credentials **ret, struct err *err
 int credentials_write(const struct credentials *c, struct buf *out, struct err *err);
 int credentials_save(const struct credentials *c, const char *path, struct err *err);
 
-/* Adds a copy; one with the same alias is replaced. */
+/* Adds a copy; one with the same alias is replaced. Without an alias (NULL) the token's service is
+ * the alias, as in Hadoop. */
 int credentials_add(struct credentials *c, const char *alias, const struct token *t,
                     struct err *err);
 int credentials_add_secret(struct credentials *c, const char *alias, const void *p, size_t n,

@@ -210,7 +210,7 @@ static int read_head(struct parse *p, int *ret_version)
 
 static int parse(struct parse *p)
 {
-    int version, r;
+    int version = 0, r;
 
     r = read_head(p, &version);
     if (r < 0)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LENGTHS_MAX (5 * 5) /* bytes of the lengths in one token */
+#define LENGTHS_MAX ((size_t)25) /* bytes of the lengths in one token, five each */
 
 /* A size that is enough, so that the buffer grows once and leaves no copy of a secret behind. */
 static size_t size_of(const struct credentials *c)

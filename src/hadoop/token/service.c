@@ -1,5 +1,6 @@
 /* service.c - see service.h */
 #include "hadoop/token/service.h"
+#include "base/buf.h"
 #include "base/str.h"
 
 #include <arpa/inet.h>
@@ -41,6 +42,20 @@ int token_service_name(const char *host, int port, char **ret)
 int token_service_ha(const char *name_service, char **ret)
 {
     *ret = str_printf("ha-hdfs:%s", name_service);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int token_service_list(const char *const *services, size_t n, char **ret)
+{
+    AUTO_BUF b;
+    int r = 0;
+
+    buf_init(&b, 64 * KIB);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = buf_printf(&b, "%s%s", i ? "," : "", services[i]);
+    if (r < 0)
+        return r;
+    *ret = buf_text(&b) ? strdup(buf_text(&b)) : NULL;
     return *ret ? 0 : -ENOMEM;
 }
 

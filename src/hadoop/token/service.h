@@ -15,6 +15,8 @@ int token_service_ip(const char *ip, int port, char **ret);
 int token_service_name(const char *host, int port, char **ret);
 /* For all NameNodes of a name service. */
 int token_service_ha(const char *name_service, char **ret);
+/* For several ResourceManagers: the services of all of them, with commas between. */
+int token_service_list(const char *const *services, size_t n, char **ret);
 
 /* Whether `service` is one of those that a token's own, possibly a list, names. */
 bool token_service_has(const char *list, const char *service);

@@ -17,7 +17,8 @@ static void services_are_written_as_java_writes_them(void **state)
         { "nn.example.com", 8020, NULL },
         { "", 1, NULL },
     };
-    AUTO_FREE char *name = NULL, *ha = NULL;
+    static const char *const two[] = { "10.0.0.1:8032", "10.0.0.2:8032" };
+    AUTO_FREE char *name = NULL, *ha = NULL, *list = NULL;
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -32,6 +33,8 @@ static void services_are_written_as_java_writes_them(void **state)
     assert_string_equal(name, "nn1.example.com:8020");
     assert_int_equal(token_service_ha("ns", &ha), 0);
     assert_string_equal(ha, "ha-hdfs:ns");
+    assert_int_equal(token_service_list(two, COUNT_OF(two), &list), 0);
+    assert_string_equal(list, "10.0.0.1:8032,10.0.0.2:8032");
 }
 
 static void a_list_has_whole_entries_only(void **state)
