@@ -80,10 +80,9 @@ int json_parse(const char *what, const void *p, size_t n, json_t **ret, struct e
 
 int json_parse_file(const char *path, size_t max, json_t **ret, struct err *err)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = max };
     int r;
 
-    buf_init(&b, max);
     r = path_read(path, &b, err);
     if (r < 0)
         return r;

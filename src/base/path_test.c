@@ -116,9 +116,8 @@ static void a_file_appears_whole_with_its_mode(void **state)
     AUTO_FREE char *path = in(state, "secret");
     struct err err = ERR_INIT;
     struct stat st;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 64 };
 
-    buf_init(&b, 64);
     assert_int_equal(path_write(path, "old", 3, 0644, &err), 0);
     assert_int_equal(path_write(path, "new text", 8, 0600, &err), 0);
     assert_int_equal(stat(path, &st), 0);
@@ -150,11 +149,9 @@ static void a_file_past_the_ceiling_is_refused(void **state)
 {
     AUTO_FREE char *path = in(state, "f");
     struct err err = ERR_INIT;
-    AUTO_BUF exact;
-    AUTO_BUF small;
+    AUTO_BUF exact = { .max = 8 };
+    AUTO_BUF small = { .max = 7 };
 
-    buf_init(&exact, 8);
-    buf_init(&small, 7);
     assert_int_equal(path_write(path, "12345678", 8, 0600, &err), 0);
     assert_int_equal(path_read(path, &exact, &err), 0);
     assert_int_equal(exact.len, 8);
@@ -170,9 +167,8 @@ static void a_large_file_is_read_in_full(void **state)
     AUTO_FREE char *path = in(state, "big");
     AUTO_FREE char *data = calloc(1, 300 * KIB);
     struct err err = ERR_INIT;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = MIB };
 
-    buf_init(&b, MIB);
     assert_non_null(data);
     memset(data, 'x', 300 * KIB);
     assert_int_equal(path_write(path, data, 300 * KIB, 0600, &err), 0);

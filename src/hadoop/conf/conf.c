@@ -171,11 +171,10 @@ static int parse(struct reading *r, const struct buf *b, struct err *err)
 static int read_path(struct conf *c, const struct reading *up, const char *path, struct err *err)
 {
     struct reading now = { .conf = c, .up = up, .path = path, .depth = up ? up->depth + 1 : 0 };
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = XML_FILE_MAX + 1 };
     struct stat st = { 0 };
     int r;
 
-    buf_init(&b, XML_FILE_MAX + 1);
     r = slurp(path, &b, &st, err);
     if (r < 0)
         return r;

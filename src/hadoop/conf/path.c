@@ -57,10 +57,9 @@ static int add_names(struct buf *b, const char *path)
 
 int fs_path_join(const char *base, const char *path, char **ret)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = PATH_BYTES_MAX };
     int r = 0;
 
-    buf_init(&b, PATH_BYTES_MAX);
     if (*path != '/')
         r = add_names(&b, base);
     if (r == 0)

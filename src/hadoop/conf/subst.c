@@ -79,10 +79,9 @@ static int look_up(const struct conf *c, const char *name, char **ret)
 
 static int splice(const char *text, const char *at, size_t n, const char *value, char **ret)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = XML_TEXT_MAX };
     int r;
 
-    buf_init(&b, XML_TEXT_MAX);
     r = buf_add(&b, text, (size_t)(at - text));
     if (r == 0)
         r = buf_add_str(&b, value);

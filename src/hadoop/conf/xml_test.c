@@ -180,10 +180,9 @@ static void entity_bombs_are_refused(void **state)
 {
     struct err err = ERR_INIT;
     AUTO(log) struct log l;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 1 * MIB };
 
     (void)state;
-    buf_init(&b, 1 * MIB);
     add_bomb(&b, 9);
     assert_int_equal(read_text(buf_text(&b), &l, &err), -EBADMSG);
     assert_non_null(strstr(err.text, "amplification"));
@@ -193,11 +192,10 @@ static void a_value_that_never_ends_is_refused(void **state)
 {
     struct err err = ERR_INIT;
     AUTO(log) struct log l;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 4 * MIB };
     uint8_t *room;
 
     (void)state;
-    buf_init(&b, 4 * MIB);
     assert_int_equal(buf_add_str(&b, "<configuration><property><value>"), 0);
     assert_int_equal(buf_room(&b, XML_TEXT_MAX + 1, &room), 0);
     memset(room, 'x', XML_TEXT_MAX + 1);
@@ -211,10 +209,9 @@ static void deep_nesting_is_refused(void **state)
 {
     struct err err = ERR_INIT;
     AUTO(log) struct log l;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 1 * MIB };
 
     (void)state;
-    buf_init(&b, 1 * MIB);
     assert_int_equal(buf_add_str(&b, "<configuration>"), 0);
     for (int i = 0; i < 100; i++)
         assert_int_equal(buf_add_str(&b, "<a>"), 0);

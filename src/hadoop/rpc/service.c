@@ -277,7 +277,7 @@ static int back_off(struct rpc_service *s, struct attempt *a)
     a->backoff = a->backoff ? a->backoff * 2 : BACKOFF_FIRST_MS;
     if (a->backoff > BACKOFF_MOST_MS)
         a->backoff = BACKOFF_MOST_MS;
-    (void)getrandom(&noise, sizeof(noise), 0);
+    (void)!getrandom(&noise, sizeof(noise), 0);
     ms = a->backoff / 2 + a->backoff * noise / 65536;
     if (ms > a->deadline - loop_now(s->loop))
         ms = a->deadline - loop_now(s->loop);

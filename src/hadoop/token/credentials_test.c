@@ -76,7 +76,7 @@ static void both_formats_of_hadoop_are_read(void **state)
 static void what_is_written_is_what_hadoop_writes(void **state)
 {
     AUTO_CREDENTIALS *c = load(DATA "v0.bin");
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 64 * KIB };
     struct err err = ERR_INIT;
     uint8_t file[512];
     FILE *f = fopen(DATA "v0.bin", "re");
@@ -85,7 +85,6 @@ static void what_is_written_is_what_hadoop_writes(void **state)
     (void)state;
     assert_non_null(f);
     fclose(f);
-    buf_init(&b, 64 * KIB);
     assert_int_equal(credentials_write(c, &b, &err), 0);
     assert_int_equal(b.len, n);
     assert_memory_equal(b.data, file, n);
@@ -106,10 +105,9 @@ static void the_layout_is_the_documented_one(void **state)
     AUTO_CREDENTIALS *c = NULL;
     AUTO_FREE char *hex = NULL;
     struct err err = ERR_INIT;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 64 * KIB };
 
     (void)state;
-    buf_init(&b, 64 * KIB);
     assert_int_equal(credentials_new(&c, &err), 0);
     assert_int_equal(add(c, "", KIND_AMRM, ""), 0);
     assert_int_equal(credentials_add_secret(c, "my.secret", "abc", 3, &err), 0);
@@ -288,10 +286,9 @@ static void a_ceiling_of_the_callers_is_kept(void **state)
 {
     AUTO_CREDENTIALS *c = load(DATA "v0.bin");
     struct err err = ERR_INIT;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 100 };
 
     (void)state;
-    buf_init(&b, 100);
     assert_int_equal(credentials_write(c, &b, &err), -E2BIG);
     assert_string_equal(err.text, "credentials are larger than 100 bytes");
 }

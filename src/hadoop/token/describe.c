@@ -77,10 +77,9 @@ int token_describe(const struct token *t, char **ret)
 {
     AUTO_IDENT i = { 0 };
     char kind[128], service[256];
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = LINE_MAX_ };
     int r;
 
-    buf_init(&b, LINE_MAX_);
     str_clean(kind, sizeof(kind), t->kind ? t->kind : "");
     str_clean(service, sizeof(service), t->service ? t->service : "");
     /* The buffer is larger than all parts together, so a failure here is one of memory. */

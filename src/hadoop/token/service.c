@@ -47,10 +47,9 @@ int token_service_ha(const char *name_service, char **ret)
 
 int token_service_list(const char *const *services, size_t n, char **ret)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 64 * KIB };
     int r = 0;
 
-    buf_init(&b, 64 * KIB);
     for (size_t i = 0; r == 0 && i < n; i++)
         r = buf_printf(&b, "%s%s", i ? "," : "", services[i]);
     if (r < 0)

@@ -31,10 +31,9 @@ static void numbers_have_the_bytes_that_java_writes(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_FREE char *hex = NULL;
-        AUTO_BUF b;
+        AUTO_BUF b = { .max = 64 };
         struct view v;
 
-        buf_init(&b, 64);
         assert_int_equal(writable_add_vlong(&b, rows[i].n), 0);
         assert_int_equal(str_hex(b.data, b.len, &hex), 0);
         assert_string_equal(hex, rows[i].hex);
@@ -67,13 +66,12 @@ static void texts_and_bytes_go_there_and_back(void **state)
 {
     AUTO_FREE char *big = malloc(300), *text = NULL;
     struct view v, t;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 1024 };
 
     (void)state;
     assert_non_null(big);
     memset(big, 'x', 299);
     big[299] = '\0';
-    buf_init(&b, 1024);
     assert_int_equal(writable_add_text(&b, big), 0);
     assert_int_equal(writable_add_bytes(&b, "\0\xff", 2), 0);
     assert_int_equal(writable_add_text(&b, ""), 0);
@@ -123,10 +121,9 @@ static void strings_have_four_bytes_of_length_and_may_be_null(void **state)
 
 static void a_full_buffer_is_reported(void **state)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 3 };
 
     (void)state;
-    buf_init(&b, 3);
     assert_int_equal(writable_add_text(&b, "abc"), -E2BIG);
     assert_int_equal(writable_add_vlong(&b, INT64_MAX), -E2BIG);
 }
