@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/work.h"
 #include "hadoop/sasl/digest.h"
+#include "hadoop/sasl/hint.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -89,8 +90,11 @@ static int read_message(struct exchange *x, Ipc__RpcSasl **ret, struct err *err)
     r = frame_parse(x->in.data, x->in.len, &a, err);
     if (r < 0)
         return r;
-    if (a.header->status != IPC__RPC_STATUS__STATUS_SUCCESS)
-        return rpc_exception_err(a.header->exception_class, a.header->error_message, err);
+    if (a.header->status != IPC__RPC_STATUS__STATUS_SUCCESS) {
+        r = rpc_exception_err(a.header->exception_class, a.header->error_message, err);
+        sasl_remote_hint(err, a.header->error_message);
+        return r;
+    }
     return frame_parse_sasl(&a, ret, err);
 }
 

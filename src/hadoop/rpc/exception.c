@@ -107,14 +107,38 @@ static void first_line(const char *message, char *out, size_t size)
             *p = '?';
 }
 
+/* A general exception may carry the one that matters at the beginning of its message
+ * ("YarnException", "java.security.AccessControlException: User bob cannot …"). Then that one's
+ * row, and `name` and `line` become its class and its message; else NULL. */
+static const struct row *unwrap(char *name, size_t size, char *line)
+{
+    char *colon = strstr(line, ": ");
+    const struct row *row;
+
+    if (!colon)
+        return NULL;
+    *colon = '\0';
+    row = strchr(line, '.') && !strchr(line, ' ') ? find(line) : NULL;
+    if (row) {
+        snprintf(name, size, "%s", row->name);
+        memmove(line, colon + 2, strlen(colon + 2) + 1);
+    } else {
+        *colon = ':';
+    }
+    return row;
+}
+
 int rpc_exception_err(const char *class_name, const char *message, struct err *err)
 {
     const struct row *row = class_name ? find(class_name) : NULL;
     char name[120], line[320];
-    int code = row ? row->code : -EREMOTEIO;
+    int code;
 
     first_line(class_name ? short_name(class_name) : "error", name, sizeof(name));
     first_line(message ? message : "", line, sizeof(line));
+    if (!row)
+        row = unwrap(name, sizeof(name), line);
+    code = row ? row->code : -EREMOTEIO;
     err_set(err, code, "%s%s%s", name, line[0] ? ": " : "", line);
     if (err)
         err->detail = row ? row->which : RPC_EX_OTHER;

@@ -30,6 +30,11 @@ static void an_exception_becomes_code_text_and_action(void **state)
         { "o.a.h.InvalidContainerException", "\nContainer rejected",
           "InvalidContainerException: Container rejected", -EINVAL, RPC_EX_INVALID_CONTAINER,
           RPC_FAIL },
+        { "org.apache.hadoop.yarn.exceptions.YarnException",
+          "java.security.AccessControlException: User bob cannot: no",
+          "AccessControlException: User bob cannot: no", -EACCES, RPC_EX_ACCESS, RPC_FAIL },
+        { "x.YarnException", "a.Unknown: no", "YarnException: a.Unknown: no", -EREMOTEIO,
+          RPC_EX_OTHER, RPC_FAIL },
         { "x.Y", "red \033[31m alert", "Y: red ?[31m alert", -EREMOTEIO, RPC_EX_OTHER, RPC_FAIL },
     };
 

@@ -152,10 +152,9 @@ static void a_challenge_has_a_greatest_length(void **state)
 {
     AUTO_CHALLENGE c = { 0 };
     struct err err = ERR_INIT;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = 4096 };
 
     (void)state;
-    buf_init(&b, 4096);
     assert_int_equal(buf_add_str(&b, OK ",x="), 0);
     while (b.len < CHALLENGE_MAX)
         assert_int_equal(buf_add_u8(&b, 'y'), 0);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define DES_KEY 8
+#define DES_KEY ((size_t)8)
 #define DES_BITS 7 /* bytes of key material in one DES key */
 
 struct cipher {
@@ -66,7 +66,7 @@ static void des_key(uint8_t out[DES_KEY], const uint8_t in[DES_BITS])
 
     for (int i = 0; i < DES_BITS; i++)
         bits = bits << 8 | in[i];
-    for (int i = 0; i < DES_KEY; i++)
+    for (size_t i = 0; i < DES_KEY; i++)
         out[i] = (uint8_t)((bits >> (49 - 7 * i) & 0x7f) << 1);
     OPENSSL_cleanse(&bits, sizeof(bits));
 }

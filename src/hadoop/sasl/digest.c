@@ -100,10 +100,9 @@ static int add_quoted(struct buf *out, const char *name, const char *value)
 static int add_answer(const struct digest *d, const struct challenge *c, const char *response,
                       enum cipher_kind cipher, struct buf *out)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = out->max };
     int r = 0;
 
-    buf_init(&b, out->max);
     if (c->utf8)
         r = buf_add_str(&b, ",charset=utf-8");
     if (r == 0)
@@ -314,7 +313,7 @@ static int make_cnonce(char **ret, struct err *err)
     uint8_t raw[CNONCE_BYTES];
 
     if (RAND_bytes(raw, sizeof(raw)) != 1)
-        return md5_refused(err, "random numbers");
+        return err_set(err, -EIO, "DIGEST-MD5: OpenSSL has no random numbers to give");
     return str_base64(raw, sizeof(raw), ret) < 0 ? err_oom(err) : 0;
 }
 
@@ -364,13 +363,13 @@ int sasl_digest_new_token(const struct sasl_digest_conf *conf,
 {
     struct sasl_digest_conf full = *conf;
     char *username = NULL, *password = NULL;
-    int r = str_base64(token->id, token->id_len, &username);
+    int r;
 
-    if (r == 0)
-        r = str_base64(token->password, token->password_len, &password);
+    (void)str_base64(token->id, token->id_len, &username);
+    (void)str_base64(token->password, token->password_len, &password);
     full.username = username;
     full.password = password;
-    r = r < 0 ? err_oom(err) : sasl_digest_new(&full, ret, err);
+    r = username && password ? sasl_digest_new(&full, ret, err) : err_oom(err);
     free_secret(username);
     free_secret(password);
     return r;

@@ -53,10 +53,9 @@ static void a_node_managers_exchange_is_reproduced_to_the_byte(void **state)
 {
     AUTO_SASL *s = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_string_equal(sasl_mechanism(s), "DIGEST-MD5");
     assert_int_equal(step(s, nm_challenge, &out, &err), 0);
     assert_string_equal(buf_text(&out), nm_answer);
@@ -71,10 +70,9 @@ static void a_server_without_the_password_is_found_out(void **state)
 {
     AUTO_SASL *s = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(step(s, nm_challenge, &out, &err), 0);
     assert_int_equal(step(s, "rspauth=868f921d3b893ab464d1f834c866d4e8", &out, &err), -EACCES);
     assert_non_null(strstr(err.text, "does not know the token's password"));
@@ -95,10 +93,9 @@ static void the_example_of_rfc_2831_is_reproduced(void **state)
     };
     struct err err = ERR_INIT;
     AUTO_SASL *s = NULL;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(sasl_digest_new(&conf, &s, &err), 0);
     assert_int_equal(step(s,
                           "realm=\"elwood.innosoft.com\",nonce=\"OA6MG9tEQGm2hh\",qop=\"auth\","
@@ -130,28 +127,28 @@ static struct sasl *client(unsigned qops, const char *ciphers)
 
 static const struct choice {
     unsigned ours;
+    int code;
     const char *our_ciphers, *their_qops, *their_ciphers;
     const char *outcome; /* what the answer has, or the error says */
-    int code;
 } choices[] = {
 /* clang-format off */
 #define A SASL_QOP_BIT(SASL_AUTH)
 #define I SASL_QOP_BIT(SASL_INT)
 #define C SASL_QOP_BIT(SASL_CONF)
-    { A | I | C, NULL, "auth,auth-int,auth-conf", "3des,rc4", "qop=auth-conf,cipher=\"3des\"", 0 },
-    { A | I | C, NULL, "auth,auth-int", "3des", "qop=auth-int", 0 },
-    { A | I | C, NULL, "auth", "", "qop=auth", 0 },
-    { A | I,     NULL, "auth-conf,auth-int,auth", "3des", "qop=auth-int", 0 },
-    { A,         NULL, "auth-conf,auth-int,auth", "3des", "qop=auth", 0 },
-    { C, NULL, "auth-conf", "rc4-40,rc4-56,des,rc4", "cipher=\"rc4\"", 0 },
-    { C, NULL, "auth-conf", "rc4-40,rc4-56,des", "cipher=\"des\"", 0 },
-    { C, NULL, "auth-conf", "rc4-40,rc4-56", "cipher=\"rc4-56\"", 0 },
-    { C, "rc4-40, RC4", "auth-conf", "3des,rc4,des,rc4-56,rc4-40", "cipher=\"rc4-40\"", 0 },
-    { C, "rc4", "auth-conf", "3des,des", "no cipher that we accept", -EPERM },
-    { C, NULL, "auth-conf", "aes", "no cipher that we accept", -EPERM },
-    { A | C, NULL, "auth,auth-conf", "aes", "qop=auth", 0 },
-    { C, NULL, "auth", "", "allows only auth where we allow only auth-conf", -EPERM },
-    { A | I, NULL, "auth-conf", "3des", "only auth-conf where we allow only auth,auth-int", -EPERM },
+    { A | I | C, 0, NULL, "auth,auth-int,auth-conf", "3des,rc4", "qop=auth-conf,cipher=\"3des\"" },
+    { A | I | C, 0, NULL, "auth,auth-int", "3des", "qop=auth-int" },
+    { A | I | C, 0, NULL, "auth", "", "qop=auth" },
+    { A | I, 0, NULL, "auth-conf,auth-int,auth", "3des", "qop=auth-int" },
+    { A, 0, NULL, "auth-conf,auth-int,auth", "3des", "qop=auth" },
+    { C, 0, NULL, "auth-conf", "rc4-40,rc4-56,des,rc4", "cipher=\"rc4\"" },
+    { C, 0, NULL, "auth-conf", "rc4-40,rc4-56,des", "cipher=\"des\"" },
+    { C, 0, NULL, "auth-conf", "rc4-40,rc4-56", "cipher=\"rc4-56\"" },
+    { C, 0, "rc4-40, RC4", "auth-conf", "3des,rc4,des,rc4-56,rc4-40", "cipher=\"rc4-40\"" },
+    { C, -EPERM, "rc4", "auth-conf", "3des,des", "no cipher that we accept" },
+    { C, -EPERM, NULL, "auth-conf", "aes", "no cipher that we accept" },
+    { A | C, 0, NULL, "auth,auth-conf", "aes", "qop=auth" },
+    { C, -EPERM, NULL, "auth", "", "allows only auth where we allow only auth-conf" },
+    { A | I, -EPERM, NULL, "auth-conf", "3des", "only auth-conf where we allow only auth,auth-int" },
     /* clang-format on */
 };
 
@@ -165,10 +162,9 @@ static void the_strongest_protection_both_allow_is_taken(void **state)
         const struct choice *c = &choices[i];
         AUTO_SASL *s = client(c->ours, c->our_ciphers);
         struct err err = ERR_INIT;
-        AUTO_BUF out;
+        AUTO_BUF out = { .max = ANSWER_MAX };
         int r;
 
-        buf_init(&out, ANSWER_MAX);
         peer_challenge(&p, c->their_qops, c->their_ciphers, challenge, sizeof(challenge));
         r = step(s, challenge, &out, &err);
         if (r != c->code || !strstr(r < 0 ? err.text : buf_text(&out), c->outcome))
@@ -180,10 +176,9 @@ static void special_characters_are_escaped_on_the_way_back(void **state)
 {
     AUTO_SASL *s = client(SASL_QOP_ANY, NULL);
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(step(s, "realm=\"a\\\"b\\\\c\",nonce=\"\\\"\",algorithm=md5-sess", &out, &err),
                      0);
     assert_non_null(strstr(buf_text(&out), "username=\"me\",realm=\"a\\\"b\\\\c\",nonce=\"\\\"\""));
@@ -194,10 +189,9 @@ static void a_server_without_a_realm_gets_none(void **state)
 {
     AUTO_SASL *s = client(SASL_QOP_ANY, NULL);
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(step(s, "nonce=\"n\",algorithm=md5-sess", &out, &err), 0);
     assert_null(strstr(buf_text(&out), "realm"));
 }
@@ -220,10 +214,9 @@ static void the_client_may_open_with_an_empty_token_once(void **state)
 {
     AUTO_SASL *s = nm_client(), *other = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(step(s, "", &out, &err), 0);
     assert_int_equal(out.len, 0);
     assert_int_equal(step(s, nm_challenge, &out, &err), 0);
@@ -240,10 +233,9 @@ static void nothing_may_follow_the_end(void **state)
 {
     AUTO_SASL *s = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(sasl_wrap(s, "x", 1, &out, &err), -EINVAL);
     assert_int_equal(step(s, nm_challenge, &out, &err), 0);
     assert_int_equal(step(s, "rspauth=868f921d3b893ab464d1f834c866d4e9", &out, &err), 0);
@@ -258,10 +250,9 @@ static void a_failed_step_leaves_nothing_in_the_buffer(void **state)
 {
     AUTO_SASL *s = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = 100 };
 
     (void)state;
-    buf_init(&out, 100);
     assert_int_equal(buf_add_str(&out, "kept"), 0);
     assert_int_equal(sasl_step(s, nm_challenge, strlen(nm_challenge), &out, &err), -E2BIG);
     assert_string_equal(buf_text(&out), "kept");
@@ -303,11 +294,10 @@ static void a_host_that_forbids_md5_says_so(void **state)
 {
     AUTO_SASL *s = nm_client();
     struct err err = ERR_INIT;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = ANSWER_MAX };
     int r;
 
     (void)state;
-    buf_init(&out, ANSWER_MAX);
     assert_int_equal(EVP_set_default_properties(NULL, "fips=yes"), 1);
     r = step(s, nm_challenge, &out, &err);
     assert_int_equal(EVP_set_default_properties(NULL, ""), 1);

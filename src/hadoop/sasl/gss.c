@@ -123,7 +123,7 @@ static int choose(struct gss *g, unsigned offered, struct err *err)
 
 static int negotiate(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
 {
-    uint8_t offer[LAYER_OFFER], choice[LAYER_OFFER] = { 0 };
+    uint8_t offer[LAYER_OFFER] = { 0 }, choice[LAYER_OFFER] = { 0 };
     gss_buffer_desc input = { sizeof(choice), choice };
     gss_buffer_desc output = GSS_C_EMPTY_BUFFER;
     struct gss_result result;

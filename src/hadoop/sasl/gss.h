@@ -9,8 +9,9 @@
  * Only programs that can load libraries link this: `ydl` does, the static one does not. Who may or
  * may not have it takes a sasl_gss_new_fn.
  *
- * Blocking: the first step and gss_identity() read files and may wait for a KDC, as long as the
- * host's krb5.conf lets them. Any thread, one at a time per exchange.
+ * Blocking: sasl_gss_new() with a keytab, the first step and gss_identity() read files and may
+ * wait for a KDC, as long as the host's krb5.conf lets them. Any thread, one at a time per
+ * exchange.
  *
  * Besides the codes of sasl.h: -EOPNOTSUPP without the library, -ENOKEY without a ticket or a key,
  * -EKEYEXPIRED when it has run out, -EKEYREJECTED when the KDC or the server refuses it (clocks

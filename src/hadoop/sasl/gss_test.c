@@ -35,7 +35,8 @@ static void give(gss_buffer_t out, const char *text, size_t n)
     fake.live_buffers++;
 }
 
-/* GSSAPI's own, which are what they are. */
+/* The signatures are GSSAPI's own and as long as they are. */
+/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter) */
 #define INIT_PARAMETERS                                                                            \
     OM_uint32 *minor, gss_cred_id_t cred, gss_ctx_id_t *context, gss_name_t target,                \
         gss_OID mechanism, OM_uint32 flags, OM_uint32 time, gss_channel_bindings_t bindings,       \
@@ -147,6 +148,8 @@ static OM_uint32 fake_release_cred(OM_uint32 *minor, gss_cred_id_t *cred)
     *cred = GSS_C_NO_CREDENTIAL;
     return GSS_S_COMPLETE;
 }
+
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 static const struct gss_api fake_api = {
     .gss_acquire_cred_from = fake_acquire,
@@ -318,13 +321,13 @@ static void a_context_that_proves_too_little_is_refused(void **state)
 static void an_offer_that_is_none_is_refused(void **state)
 {
     static const struct {
-        OM_uint32 unwrap;
         size_t len;
+        OM_uint32 unwrap;
         int code;
     } rows[] = {
-        { GSS_S_COMPLETE, 0, -EPROTO },         { GSS_S_COMPLETE, 3, -EPROTO },
-        { GSS_S_COMPLETE, 5, -EPROTO },         { GSS_S_BAD_SIG, 4, -EBADMSG },
-        { GSS_S_DUPLICATE_TOKEN, 4, -EBADMSG },
+        { 0, GSS_S_COMPLETE, -EPROTO },         { 3, GSS_S_COMPLETE, -EPROTO },
+        { 5, GSS_S_COMPLETE, -EPROTO },         { 4, GSS_S_BAD_SIG, -EBADMSG },
+        { 4, GSS_S_DUPLICATE_TOKEN, -EBADMSG },
     };
 
     (void)state;
@@ -423,7 +426,7 @@ static void causes_get_a_code_and_a_remedy(void **state)
 {
     static const struct {
         OM_uint32 major;
-        long minor;
+        int32_t minor;
         int code;
         const char *hint, *text;
     } rows[] = {

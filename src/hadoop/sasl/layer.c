@@ -11,7 +11,7 @@
 
 /* One direction. */
 struct half {
-    uint8_t sign[MD5_SIZE];
+    struct md5_mac *mac;
     struct cipher *cipher; /* NULL for auth-int */
     uint32_t seq;          /* of the next message */
 };
@@ -36,6 +36,17 @@ static int derive(const uint8_t *ha1, size_t n, const char *magic, uint8_t ret[M
     return md5_of(pieces, COUNT_OF(pieces), ret, err);
 }
 
+static int sign(const uint8_t ha1[MD5_SIZE], const char *magic, struct half *h, struct err *err)
+{
+    uint8_t key[MD5_SIZE];
+    int r = derive(ha1, MD5_SIZE, magic, key, err);
+
+    if (r == 0)
+        r = md5_mac_new(key, &h->mac, err);
+    OPENSSL_cleanse(key, sizeof(key));
+    return r;
+}
+
 static int seal(const uint8_t ha1[MD5_SIZE], enum cipher_kind kind, bool encrypt, struct half *h,
                 struct err *err)
 {
@@ -58,9 +69,9 @@ int layer_new(const uint8_t ha1[MD5_SIZE], enum sasl_qop qop, enum cipher_kind c
     if (!l)
         return err_oom(err);
     l->block = qop == SASL_CONF ? cipher_block(cipher) : 1;
-    r = derive(ha1, MD5_SIZE, sign_send, l->send.sign, err);
+    r = sign(ha1, sign_send, &l->send, err);
     if (r == 0)
-        r = derive(ha1, MD5_SIZE, sign_receive, l->receive.sign, err);
+        r = sign(ha1, sign_receive, &l->receive, err);
     if (r == 0 && qop == SASL_CONF)
         r = seal(ha1, cipher, true, &l->send, err);
     if (r == 0 && qop == SASL_CONF)
@@ -75,6 +86,8 @@ struct layer *layer_free(struct layer *l)
 {
     if (!l)
         return NULL;
+    md5_mac_free(l->send.mac);
+    md5_mac_free(l->receive.mac);
     cipher_free(l->send.cipher);
     cipher_free(l->receive.cipher);
     OPENSSL_cleanse(l, sizeof(*l));
@@ -89,7 +102,7 @@ static int mac_of(const struct half *h, const void *p, size_t n, uint8_t ret[MD5
     const uint32_t seq = htobe32(h->seq);
     const struct md5_piece pieces[] = { { &seq, sizeof(seq) }, { p, n } };
 
-    return md5_hmac(h->sign, pieces, COUNT_OF(pieces), ret, err);
+    return md5_mac_of(h->mac, pieces, COUNT_OF(pieces), ret, err);
 }
 
 static int no_room(int r, size_t n, const struct buf *out, struct err *err)

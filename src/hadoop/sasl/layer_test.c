@@ -236,6 +236,8 @@ static void a_token_of_another_version_is_refused(void **state)
 /* A server with the right keys and wrong padding: as bad as a wrong MAC, and told the same way. */
 static void wrong_padding_reads_like_a_wrong_mac(void **state)
 {
+    static const uint8_t message[] = { 'a', 'b', 'c', 'd', 2, 3 }; /* 2, 2 would be right */
+    static const uint8_t trailer[] = { 0, 1, 0, 0, 0, 0 };
     struct err err = ERR_INIT;
     struct pair t;
     uint8_t mac[16], *p;
@@ -243,11 +245,11 @@ static void wrong_padding_reads_like_a_wrong_mac(void **state)
     (void)state;
     pair_start(&t, &modes[1]);
     assert_int_equal(buf_room(&t.token, 22, &p), 0);
-    memcpy(p, "abcd\2\3", 6); /* would be right as "abcd\2\2" */
+    memcpy(p, message, sizeof(message));
     peer_mac(&t.peer.out, p, 4, mac);
     memcpy(p + 6, mac, 10);
     peer_crypt(&t.peer, &t.peer.out, p, 16, DES_ENCRYPT);
-    memcpy(p + 16, "\0\1\0\0\0\0", 6);
+    memcpy(p + 16, trailer, sizeof(trailer));
     t.token.len = 22;
     assert_int_equal(unwrap(&t, &err), -EBADMSG);
     assert_string_equal(err.text, "DIGEST-MD5: protected message number 0 was damaged or forged");

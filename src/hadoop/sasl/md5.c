@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
 
 int md5_refused(struct err *err, const char *algorithm)
 {
@@ -35,33 +38,74 @@ int md5_of(const struct md5_piece *pieces, size_t count, uint8_t ret[MD5_SIZE], 
     return ok ? 0 : md5_refused(err, "MD5");
 }
 
-int md5_hmac(const uint8_t key[MD5_SIZE], const struct md5_piece *pieces, size_t count,
-             uint8_t ret[MD5_SIZE], struct err *err)
+struct md5_mac {
+    EVP_MAC_CTX *ctx;
+    uint8_t key[MD5_SIZE];
+};
+
+/* Finding the algorithms by name costs more than a short message's MAC: it is done once. */
+static EVP_MAC_CTX *mac_context(void)
 {
     char name[] = "MD5"; /* OSSL_PARAM wants it writable */
-    OSSL_PARAM params[] = {
+    const OSSL_PARAM params[] = {
         OSSL_PARAM_utf8_string(OSSL_MAC_PARAM_DIGEST, name, 0),
         OSSL_PARAM_END,
     };
     EVP_MAC *hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     EVP_MAC_CTX *ctx = hmac ? EVP_MAC_CTX_new(hmac) : NULL;
-    int ok = ctx && EVP_MAC_init(ctx, key, MD5_SIZE, params) == 1;
+
+    EVP_MAC_free(hmac); /* the context holds on to it */
+    if (ctx && EVP_MAC_CTX_set_params(ctx, params) != 1) {
+        EVP_MAC_CTX_free(ctx);
+        return NULL;
+    }
+    return ctx;
+}
+
+int md5_mac_new(const uint8_t key[MD5_SIZE], struct md5_mac **ret, struct err *err)
+{
+    struct md5_mac *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return err_oom(err);
+    memcpy(m->key, key, MD5_SIZE);
+    m->ctx = mac_context();
+    if (!m->ctx) {
+        md5_mac_free(m);
+        return md5_refused(err, "HMAC-MD5");
+    }
+    *ret = m;
+    return 0;
+}
+
+int md5_mac_of(struct md5_mac *m, const struct md5_piece *pieces, size_t count,
+               uint8_t ret[MD5_SIZE], struct err *err)
+{
+    int ok = EVP_MAC_init(m->ctx, m->key, MD5_SIZE, NULL) == 1;
 
     for (size_t i = 0; ok && i < count; i++)
-        ok = EVP_MAC_update(ctx, pieces[i].p, pieces[i].n) == 1;
-    ok = ok && EVP_MAC_final(ctx, ret, NULL, MD5_SIZE) == 1;
-    EVP_MAC_CTX_free(ctx);
-    EVP_MAC_free(hmac);
+        ok = EVP_MAC_update(m->ctx, pieces[i].p, pieces[i].n) == 1;
+    ok = ok && EVP_MAC_final(m->ctx, ret, NULL, MD5_SIZE) == 1;
     return ok ? 0 : md5_refused(err, "HMAC-MD5");
+}
+
+struct md5_mac *md5_mac_free(struct md5_mac *m)
+{
+    if (!m)
+        return NULL;
+    EVP_MAC_CTX_free(m->ctx); /* overwrites its own copy of the key */
+    OPENSSL_cleanse(m, sizeof(*m));
+    free(m);
+    return NULL;
 }
 
 void md5_hex(const uint8_t digest[MD5_SIZE], char ret[MD5_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
 
-    for (int i = 0; i < MD5_SIZE; i++) {
+    for (size_t i = 0; i < MD5_SIZE; i++) {
         ret[2 * i] = digits[digest[i] >> 4];
         ret[2 * i + 1] = digits[digest[i] & 15];
     }
-    ret[2 * MD5_SIZE] = '\0';
+    ret[MD5_TEXT - 1] = '\0';
 }

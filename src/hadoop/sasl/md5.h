@@ -17,9 +17,15 @@ struct md5_piece {
 
 /* The digest of the pieces, one after the other. */
 int md5_of(const struct md5_piece *pieces, size_t count, uint8_t ret[MD5_SIZE], struct err *err);
-/* The same keyed with `key`. */
-int md5_hmac(const uint8_t key[MD5_SIZE], const struct md5_piece *pieces, size_t count,
-             uint8_t ret[MD5_SIZE], struct err *err);
+
+/* HMAC-MD5 under one key, for many messages. One thread at a time. */
+struct md5_mac; /* opaque */
+
+/* *ret is the caller's: md5_mac_free(). The key is copied. */
+int md5_mac_new(const uint8_t key[MD5_SIZE], struct md5_mac **ret, struct err *err);
+int md5_mac_of(struct md5_mac *m, const struct md5_piece *pieces, size_t count,
+               uint8_t ret[MD5_SIZE], struct err *err);
+struct md5_mac *md5_mac_free(struct md5_mac *m); /* overwrites the key; NULL is fine; always NULL */
 
 /* Lower case. */
 void md5_hex(const uint8_t digest[MD5_SIZE], char ret[MD5_TEXT]);
