@@ -174,7 +174,8 @@ static int need_conn(struct rpc_service *s, int64_t deadline, struct err *err)
         int r = cond_wait(s->loop, &s->connected, deadline);
 
         if (r < 0)
-            return err_code(err, r, "connect to the %s", s->conf.protocol->title);
+            return err_code(err, r, "%s (%s:%d): connect", s->conf.protocol->title,
+                            rpc_service_address(s)->host, rpc_service_address(s)->port);
     }
     if (s->conn && !conn_broken(s->conn))
         return 0;
