@@ -1,0 +1,69 @@
+/* namenode.c - see namenode.h */
+#include "hadoop/hdfs/namenode.h"
+#include "hadoop/datatransfer.pb-c.h"
+
+const struct rpc_protocol nn_protocol = {
+    .name = "org.apache.hadoop.hdfs.protocol.ClientProtocol",
+    .title = "NameNode",
+};
+
+const struct rpc_protocol dn_protocol = {
+    .name = "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol",
+    .title = "DataNode",
+};
+
+#define ROW(java_name, package, message, how)                                                      \
+    {                                                                                              \
+        .name = java_name, .request = &package##__##message##_request__descriptor,                 \
+        .response = &package##__##message##_response__descriptor, .retry = how                     \
+    }
+
+const struct rpc_method dn_get_replica_visible_length =
+    ROW("getReplicaVisibleLength", hdfs, get_replica_visible_length, RPC_IDEMPOTENT);
+
+/* AT_MOST_ONCE where the NameNode has a retry cache for the call. addBlock and complete have none
+ * but recognise their repetition by the previous block and by the file's state. */
+/* clang-format off */
+static const struct rpc_method rows[NN_METHODS_] = {
+    [NN_ABANDON_BLOCK]             = ROW("abandonBlock",           hdfs,   abandon_block,             RPC_IDEMPOTENT),
+    [NN_ADD_BLOCK]                 = ROW("addBlock",               hdfs,   add_block,                 RPC_IDEMPOTENT),
+    [NN_CANCEL_DELEGATION_TOKEN]   = ROW("cancelDelegationToken",  hadoop, cancel_delegation_token,   RPC_IDEMPOTENT),
+    [NN_COMPLETE]                  = ROW("complete",               hdfs,   complete,                  RPC_IDEMPOTENT),
+    [NN_CREATE]                    = ROW("create",                 hdfs,   create,                    RPC_AT_MOST_ONCE),
+    [NN_DELETE]                    = ROW("delete",                 hdfs,   delete,                    RPC_AT_MOST_ONCE),
+    [NN_FSYNC]                     = ROW("fsync",                  hdfs,   fsync,                     RPC_IDEMPOTENT),
+    [NN_GET_ADDITIONAL_DATANODE]   = ROW("getAdditionalDatanode",  hdfs,   get_additional_datanode,   RPC_IDEMPOTENT),
+    [NN_GET_BLOCK_LOCATIONS]       = ROW("getBlockLocations",      hdfs,   get_block_locations,       RPC_IDEMPOTENT),
+    [NN_GET_CONTENT_SUMMARY]       = ROW("getContentSummary",      hdfs,   get_content_summary,       RPC_IDEMPOTENT),
+    [NN_GET_DATA_ENCRYPTION_KEY]   = ROW("getDataEncryptionKey",   hdfs,   get_data_encryption_key,   RPC_IDEMPOTENT),
+    [NN_GET_DELEGATION_TOKEN]      = ROW("getDelegationToken",     hadoop, get_delegation_token,      RPC_IDEMPOTENT),
+    [NN_GET_FILE_INFO]             = ROW("getFileInfo",            hdfs,   get_file_info,             RPC_IDEMPOTENT),
+    [NN_GET_FS_STATS]              = ROW("getFsStats",             hdfs,   get_fs_stats,              RPC_IDEMPOTENT),
+    [NN_GET_LISTING]               = ROW("getListing",             hdfs,   get_listing,               RPC_IDEMPOTENT),
+    [NN_GET_SERVER_DEFAULTS]       = ROW("getServerDefaults",      hdfs,   get_server_defaults,       RPC_IDEMPOTENT),
+    [NN_IS_FILE_CLOSED]            = ROW("isFileClosed",           hdfs,   is_file_closed,            RPC_IDEMPOTENT),
+    [NN_MKDIRS]                    = ROW("mkdirs",                 hdfs,   mkdirs,                    RPC_IDEMPOTENT),
+    [NN_RECOVER_LEASE]             = ROW("recoverLease",           hdfs,   recover_lease,             RPC_IDEMPOTENT),
+    [NN_RENAME2]                   = ROW("rename2",                hdfs,   rename2,                   RPC_AT_MOST_ONCE),
+    [NN_RENEW_DELEGATION_TOKEN]    = ROW("renewDelegationToken",   hadoop, renew_delegation_token,    RPC_IDEMPOTENT),
+    [NN_RENEW_LEASE]               = ROW("renewLease",             hdfs,   renew_lease,               RPC_IDEMPOTENT),
+    [NN_SET_OWNER]                 = ROW("setOwner",               hdfs,   set_owner,                 RPC_IDEMPOTENT),
+    [NN_SET_PERMISSION]            = ROW("setPermission",          hdfs,   set_permission,            RPC_IDEMPOTENT),
+    [NN_SET_REPLICATION]           = ROW("setReplication",         hdfs,   set_replication,           RPC_IDEMPOTENT),
+    [NN_SET_SAFE_MODE]             = ROW("setSafeMode",            hdfs,   set_safe_mode,             RPC_IDEMPOTENT),
+    [NN_SET_TIMES]                 = ROW("setTimes",               hdfs,   set_times,                 RPC_IDEMPOTENT),
+    [NN_UPDATE_BLOCK_FOR_PIPELINE] = ROW("updateBlockForPipeline", hdfs,   update_block_for_pipeline, RPC_IDEMPOTENT),
+    [NN_UPDATE_PIPELINE]           = ROW("updatePipeline",         hdfs,   update_pipeline,           RPC_AT_MOST_ONCE),
+};
+/* clang-format on */
+
+const struct rpc_method *nn_row(enum nn_method m)
+{
+    return &rows[m];
+}
+
+int nn_call(struct rpc_service *nn, enum nn_method m, const void *request, void *ret,
+            struct err *err)
+{
+    return rpc_call(nn, &rows[m], request, ret, 0, err);
+}
