@@ -1,0 +1,133 @@
+/* fdwait.c - see fdwait.h */
+#include "hadoop/fs/fdwait.h"
+#include "base/auto.h"
+#include "base/fiber.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <uv.h>
+
+/* A pipe that polls as writable takes at least so much without blocking. */
+#define SURE_BYTES 4096
+
+struct fdwait {
+    struct loop *loop;
+    int epoll;
+    short events;
+    uv_poll_t poll;
+    struct cond ready;
+};
+
+static void on_ready(uv_poll_t *h, int status, int events)
+{
+    struct fdwait *w = h->data;
+
+    (void)status;
+    (void)events;
+    uv_poll_stop(h);
+    cond_wake_all(&w->ready);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct fdwait *w = h->data;
+
+    close(w->epoll);
+    free(w);
+}
+
+int fdwait_new(struct loop *l, int fd, bool writing, struct fdwait **ret, struct err *err)
+{
+    struct epoll_event event = { .events = writing ? EPOLLOUT : EPOLLIN };
+    AUTO_FREE struct fdwait *w = NULL;
+    AUTO_CLOSE int epoll = epoll_create1(EPOLL_CLOEXEC);
+    int r;
+
+    *ret = NULL;
+    if (epoll < 0)
+        return err_sys(err, "watch a descriptor");
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+        return errno == EPERM ? 0 : err_sys(err, "watch descriptor %d", fd);
+    w = calloc(1, sizeof(*w));
+    if (!w)
+        return err_oom(err);
+    w->loop = l;
+    w->events = writing ? POLLOUT : POLLIN;
+    r = uv_poll_init(loop_uv(l), &w->poll, epoll);
+    if (r < 0)
+        return err_code(err, r, "watch descriptor %d", fd);
+    w->epoll = take_fd(epoll);
+    w->poll.data = w;
+    *ret = take(w);
+    return 0;
+}
+
+struct fdwait *fdwait_free(struct fdwait *w)
+{
+    if (w)
+        uv_close((uv_handle_t *)&w->poll, on_closed);
+    return NULL;
+}
+
+static int wait_ready(struct fdwait *w, int fd)
+{
+    struct pollfd p = { .fd = fd, .events = w->events };
+    int r = 0;
+
+    while (r == 0 && poll(&p, 1, 0) == 0) {
+        r = uv_poll_start(&w->poll, UV_READABLE, on_ready);
+        if (r == 0)
+            r = cond_wait(w->loop, &w->ready, LOOP_NEVER);
+    }
+    uv_poll_stop(&w->poll);
+    return r;
+}
+
+ssize_t fdwait_read(struct fdwait *w, int fd, void *p, size_t n)
+{
+    for (;;) {
+        int r = w ? wait_ready(w, fd) : 0;
+        ssize_t got;
+
+        if (r < 0)
+            return r;
+        got = read(fd, p, n);
+        if (got >= 0)
+            return got;
+        if (errno != EINTR && !(w && errno == EAGAIN))
+            return -errno;
+    }
+}
+
+ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
+{
+    struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
+    bool can_ask = w != NULL; /* for as much as goes without blocking */
+
+    for (;;) {
+        ssize_t done;
+        int r;
+
+        if (can_ask) {
+            done = pwritev2(fd, &iov, 1, -1, RWF_NOWAIT);
+            can_ask = done >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS);
+            if (done < 0 && !can_ask)
+                continue;
+        } else {
+            r = w ? wait_ready(w, fd) : 0;
+            if (r < 0)
+                return r;
+            done = write(fd, p, w && n > SURE_BYTES ? SURE_BYTES : n);
+        }
+        if (done >= 0)
+            return done;
+        if (errno == EAGAIN && w) {
+            r = wait_ready(w, fd);
+            if (r < 0)
+                return r;
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/* fdwait.h - waits for a descriptor that is not ours, without changing it. Private to this
+ * directory; fibers only.
+ *
+ * Standard input may be shared with other programs, so it must not be made non-blocking. It is
+ * watched through an epoll descriptor of our own instead. */
+#pragma once
+#include "base/loop.h"
+#include <sys/types.h>
+
+struct fdwait; /* opaque */
+
+/* `fd` is borrowed. Of a kind that never makes anybody wait (a file, /dev/null): *ret is NULL. */
+int fdwait_new(struct loop *l, int fd, bool writing, struct fdwait **ret, struct err *err);
+/* NULL is fine; always NULL. */
+struct fdwait *fdwait_free(struct fdwait *w);
+
+/* Like read() and write(), but the fiber waits, not the loop. `w` may be NULL. */
+ssize_t fdwait_read(struct fdwait *w, int fd, void *p, size_t n);
+ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n);

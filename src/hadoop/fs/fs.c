@@ -1,0 +1,274 @@
+/* fs.c - see fs.h: finding the file system of a path, and handing calls on to it. */
+#include "hadoop/fs/fs.h"
+#include "base/str.h"
+#include "hadoop/conf/path.h"
+#include "hadoop/fs/private.h"
+
+#include <limits.h>
+#include <string.h>
+
+int fs_set_new(struct loop *l, struct session *session, struct fs_set **ret, struct err *err)
+{
+    struct fs_set *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return err_oom(err);
+    set->loop = l;
+    set->session = session;
+    set->local.set = set;
+    *ret = set;
+    return 0;
+}
+
+struct fs_set *fs_set_free(struct fs_set *set)
+{
+    if (!set)
+        return NULL;
+    while (set->remote) {
+        struct fs *fs = set->remote;
+
+        set->remote = fs->next;
+        hdfs_close(fs->hdfs);
+        free(fs->home);
+        free(fs);
+    }
+    free(set->local.home);
+    free(set);
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+static int open_remote(struct fs_set *set, const char *authority, struct fs **ret, struct err *err)
+{
+    struct hdfs *hdfs = NULL;
+    struct fs *fs;
+    int r;
+
+    for (fs = set->remote; fs; fs = fs->next) {
+        if (str_eq(hdfs_authority(fs->hdfs), authority)) {
+            *ret = fs;
+            return 0;
+        }
+    }
+    r = hdfs_open(set->session, authority, &hdfs, err);
+    if (r < 0)
+        return r;
+    for (fs = set->remote; fs; fs = fs->next) { /* opening may have waited */
+        if (str_eq(hdfs_authority(fs->hdfs), authority)) {
+            hdfs_close(hdfs);
+            *ret = fs;
+            return 0;
+        }
+    }
+    fs = calloc(1, sizeof(*fs));
+    if (!fs) {
+        hdfs_close(hdfs);
+        return err_oom(err);
+    }
+    fs->set = set;
+    fs->hdfs = hdfs;
+    fs->next = set->remote;
+    set->remote = fs;
+    *ret = fs;
+    return 0;
+}
+
+/* "hdfs://…", "file:/…": names of local files may have a colon in them as well. */
+static bool has_scheme(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+
+    return n > 0 && (str_starts(text + n, "://") || str_starts(text, "file:/"));
+}
+
+static int find_local(const char *text, char **ret, struct err *err)
+{
+    char cwd[PATH_MAX] = "/";
+    int r;
+
+    if (str_starts(text, "file://") && text[7] != '/')
+        return err_set(err, -EINVAL, "'%s': a local file has no host; write file:///…", text);
+    if (str_starts(text, "file:"))
+        text += str_starts(text, "file://") ? 7 : 5;
+    if (!*text)
+        return err_set(err, -EINVAL, "an empty name is no file");
+    if (*text != '/' && !getcwd(cwd, sizeof(cwd)))
+        return err_sys(err, "the working directory");
+    r = fs_path_join(cwd, text, ret);
+    return r < 0 ? err_code(err, r, "'%s'", text) : 0;
+}
+
+/* With Kerberos our name is in the ticket; only a path in the home directory needs it. */
+static int find_on_cluster(struct fs_set *set, const char *text, struct fs_path *ret,
+                           struct err *err)
+{
+    int r = 0;
+
+    if (*text != '/' && !has_scheme(text))
+        r = session_find_user(set->session, err);
+    if (r < 0)
+        return r;
+    return conf_path(session_conf(set->session), text, session_user(set->session), ret, err);
+}
+
+int fs_find(struct fs_set *set, const char *text, enum fs_default where, struct fs **ret,
+            char **ret_path, struct err *err)
+{
+    AUTO_FS_PATH p = { 0 };
+    int r;
+
+    if (!has_scheme(text) ? where == FS_ON_LOCAL || !set->session : str_starts(text, "file:")) {
+        *ret = &set->local;
+        return find_local(text, ret_path, err);
+    }
+    if (!set->session)
+        return err_set(err, -EINVAL, "'%s': there is no cluster configuration", text);
+    r = find_on_cluster(set, text, &p, err);
+    if (r < 0)
+        return r;
+    if (str_eq(p.scheme, "file"))
+        *ret = &set->local;
+    else
+        r = open_remote(set, p.authority, ret, err);
+    if (r == 0)
+        *ret_path = take(p.path);
+    return r;
+}
+
+int fs_uri(const struct fs *fs, const char *path, char **ret, struct err *err)
+{
+    *ret = fs->hdfs ? str_printf("hdfs://%s%s", hdfs_authority(fs->hdfs), path)
+                    : str_printf("file://%s", path);
+    return *ret ? 0 : err_oom(err);
+}
+
+bool fs_is_local(const struct fs *fs)
+{
+    return !fs->hdfs;
+}
+
+const char *fs_home(struct fs *fs)
+{
+    AUTO_FREE char *prefix = NULL;
+
+    free(fs->home);
+    fs->home = NULL;
+    if (!fs->hdfs) {
+        const char *home = getenv("HOME");
+
+        fs->home = strdup(home && *home == '/' ? home : "/");
+    } else if (conf_str(session_conf(fs->set->session), "dfs.user.home.dir.prefix", &prefix,
+                        NULL) == 0) {
+        fs->home = str_printf("%s/%s", prefix ? prefix : "/user", session_user(fs->set->session));
+    }
+    return fs->home ? fs->home : "/";
+}
+
+/* ---- looking ---- */
+
+int fs_exists(struct fs *fs, const char *path, struct fs_entry *ret, struct err *err)
+{
+    return fs->hdfs ? hdfs_stat(fs->hdfs, path, ret, err) : local_stat(&fs->names, path, ret, err);
+}
+
+int fs_stat(struct fs *fs, const char *path, struct fs_entry *ret, struct err *err)
+{
+    int r = fs_exists(fs, path, ret, err);
+
+    if (r == 0)
+        return err_set(err, -ENOENT, "'%s': no such file or directory", path);
+    return r < 0 ? r : 0;
+}
+
+struct fs_list {
+    struct hdfs_list *hdfs;
+    struct local_list *local;
+};
+
+int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct err *err)
+{
+    struct fs_list *l = calloc(1, sizeof(*l));
+    int r;
+
+    if (!l)
+        return err_oom(err);
+    r = fs->hdfs ? hdfs_list_open(fs->hdfs, path, &l->hdfs, err)
+                 : local_list_open(&fs->names, path, &l->local, err);
+    if (r < 0) {
+        free(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+int fs_list_next(struct fs_list *list, const struct fs_entry **ret, struct err *err)
+{
+    return list->hdfs ? hdfs_list_next(list->hdfs, ret, err)
+                      : local_list_next(list->local, ret, err);
+}
+
+struct fs_list *fs_list_close(struct fs_list *list)
+{
+    if (list) {
+        hdfs_list_close(list->hdfs);
+        local_list_close(list->local);
+    }
+    free(list);
+    return NULL;
+}
+
+int fs_summary(struct fs *fs, const char *path, struct fs_summary *ret, struct err *err)
+{
+    return fs->hdfs ? hdfs_summary(fs->hdfs, path, ret, err) : local_summary(path, ret, err);
+}
+
+/* ---- changing ---- */
+
+int fs_mkdirs(struct fs *fs, const char *path, uint32_t mode, bool parents, struct err *err)
+{
+    return fs->hdfs ? hdfs_mkdirs(fs->hdfs, path, mode, parents, err)
+                    : local_mkdirs(path, mode, parents, err);
+}
+
+int fs_delete(struct fs *fs, const char *path, bool recursive, struct err *err)
+{
+    return fs->hdfs ? hdfs_delete(fs->hdfs, path, recursive, err)
+                    : local_delete(path, recursive, err);
+}
+
+int fs_rename(struct fs *fs, const char *from, const char *to, bool overwrite, struct err *err)
+{
+    return fs->hdfs ? hdfs_rename(fs->hdfs, from, to, overwrite, err)
+                    : local_rename(from, to, overwrite, err);
+}
+
+int fs_chmod(struct fs *fs, const char *path, uint32_t mode, struct err *err)
+{
+    return fs->hdfs ? hdfs_chmod(fs->hdfs, path, mode, err) : local_chmod(path, mode, err);
+}
+
+int fs_chown(struct fs *fs, const char *path, const char *owner, const char *group, struct err *err)
+{
+    return fs->hdfs ? hdfs_chown(fs->hdfs, path, owner, group, err)
+                    : local_chown(path, owner, group, err);
+}
+
+int fs_set_times(struct fs *fs, const char *path, int64_t mtime, int64_t atime, struct err *err)
+{
+    return fs->hdfs ? hdfs_set_times(fs->hdfs, path, mtime, atime, err)
+                    : local_set_times(path, mtime, atime, err);
+}
+
+int fs_set_replication(struct fs *fs, const char *path, uint32_t n, struct err *err)
+{
+    if (!fs->hdfs)
+        return err_set(err, -EOPNOTSUPP, "'%s': local files have no replicas", path);
+    return hdfs_set_replication(fs->hdfs, path, n, err);
+}
+
+int fs_recover_lease(struct fs *fs, const char *path, int64_t deadline, struct err *err)
+{
+    return fs->hdfs ? hdfs_recover_lease(fs->hdfs, path, deadline, err) : 0;
+}
