@@ -1,0 +1,439 @@
+/* amrm_answer.c - see amrm.h. What comes back: answers and faults.
+ *
+ * An answer is digested in two steps: first all memory that it may need is got, which can fail;
+ * then the state changes, which cannot. So a failure leaves the request unanswered, and the RM
+ * will answer the same one again. */
+#include "base/auto.h"
+#include "base/str.h"
+#include "hadoop/rpc/exception.h"
+#include "hadoop/yarn/amrm_private.h"
+#include "hadoop/yarn/message.h"
+
+#include <string.h>
+
+#define RESPONSE_ID_MASK 0x7fffffff
+#define ADOPT_MAX 3
+#define REFUSALS_MAX 5
+
+/* ---- events ---- */
+
+void amrm_events_done(struct amrm_events *e)
+{
+    free(e->v);
+    *e = (struct amrm_events){ 0 };
+}
+
+static int reserve_events(struct amrm_events *e, size_t n)
+{
+    struct amrm_event *more;
+
+    if (e->cap - e->n >= n)
+        return 0;
+    more = reallocarray(e->v, e->n + n, sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    e->v = more;
+    e->cap = e->n + n;
+    return 0;
+}
+
+static struct amrm_event *emit(struct amrm_events *e, enum amrm_event_type type)
+{
+    struct amrm_event *v = &e->v[e->n++];
+
+    *v = (struct amrm_event){ .type = type };
+    return v;
+}
+
+/* ---- NM tokens ---- */
+
+static int keep_nm_token(struct amrm *a, const Yarn__NmToken *t)
+{
+    const Yarn__NodeId *node = yarn_node_id(t->node_id);
+    AUTO_MESSAGE Hadoop__Token *token = message_copy(t->token);
+    AUTO_FREE char *host = NULL;
+    struct amrm_node_token *more;
+
+    if (!token)
+        return -ENOMEM;
+    for (size_t i = 0; i < a->n_nodes; i++)
+        if (a->nodes[i].port == node->port && str_eq(a->nodes[i].host, node->host)) {
+            message_free(a->nodes[i].token);
+            a->nodes[i].token = take(token);
+            return 0;
+        }
+    host = strdup(node->host);
+    more = reallocarray(a->nodes, a->n_nodes + 1, sizeof(*more));
+    if (more)
+        a->nodes = more;
+    if (!host || !more)
+        return -ENOMEM;
+    a->nodes[a->n_nodes++] = (struct amrm_node_token){ take(host), node->port, take(token) };
+    return 0;
+}
+
+static bool usable_nm_token(const Yarn__NmToken *t)
+{
+    return yarn_node_id(t->node_id) && t->token;
+}
+
+/* Safe to do twice, so it may come before what can fail. */
+static int keep_nm_tokens(struct amrm *a, Yarn__NmToken *const *tokens, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (usable_nm_token(tokens[i]) && keep_nm_token(a, tokens[i]) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static void emit_nm_tokens(Yarn__NmToken *const *tokens, size_t n, struct amrm_events *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (usable_nm_token(tokens[i]))
+            emit(e, AMRM_NM_TOKEN)->nm_token = tokens[i];
+}
+
+/* ---- containers ---- */
+
+static bool usable_container(const Yarn__Container *c)
+{
+    return yarn_node_id(c->node_id) && c->container_token;
+}
+
+static void release_room_taken(struct amrm *a, struct yarn_container_id id)
+{
+    a->releases[a->n_releases++] = (struct amrm_release){ .id = id };
+    containers_set(&a->known, id, CONTAINER_RELEASED);
+}
+
+static void take_granted(struct amrm *a, const Yarn__Container *c, struct amrm_events *e)
+{
+    struct yarn_container_id id = yarn_container_id_of(c->id);
+    bool usable = usable_container(c), wanted;
+    struct amrm_event *v;
+
+    if (!c->id || containers_get(&a->known, id) != CONTAINER_UNHEARD)
+        return;
+    /* Counted down first, whatever it is: the RM has done so too. */
+    wanted = asks_granted(a->asks, c->priority ? c->priority->priority : 0,
+                          c->allocation_request_id, usable ? c->node_id->host : "");
+    v = emit(e, wanted && usable ? AMRM_GRANTED : AMRM_SURPLUS);
+    v->container = c;
+    v->id = id;
+    if (wanted && usable)
+        containers_set(&a->known, id, CONTAINER_HELD);
+    else
+        release_room_taken(a, id);
+}
+
+static void take_previous(struct amrm *a, const Yarn__Container *c, struct amrm_events *e)
+{
+    struct yarn_container_id id = yarn_container_id_of(c->id);
+    struct amrm_event *v;
+
+    if (!c->id || !yarn_node_id(c->node_id) || containers_get(&a->known, id) != CONTAINER_UNHEARD)
+        return;
+    containers_set(&a->known, id, CONTAINER_HELD);
+    v = emit(e, AMRM_PREVIOUS);
+    v->container = c;
+    v->id = id;
+}
+
+static void take_completed(struct amrm *a, const Yarn__ContainerStatus *s, struct amrm_events *e)
+{
+    struct yarn_container_id id = yarn_container_id_of(s->container_id);
+    struct amrm_event *v;
+
+    if (!s->container_id || containers_get(&a->known, id) == CONTAINER_ENDED)
+        return;
+    containers_set(&a->known, id, CONTAINER_ENDED);
+    amrm_forget_container(a, id);
+    v = emit(e, AMRM_COMPLETED);
+    v->status = s;
+    v->id = id;
+}
+
+/* ---- the parts of an allocate response ---- */
+
+static size_t preempt_count(const Yarn__PreemptionMessage *p)
+{
+    return p ? (p->strict_contract ? p->strict_contract->n_containers : 0) +
+                   (p->contract ? p->contract->n_containers : 0)
+             : 0;
+}
+
+static void emit_preempt(Yarn__PreemptionContainer *const *v, size_t n, bool strict,
+                         struct amrm_events *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct amrm_event *event = emit(e, AMRM_PREEMPT);
+
+        event->id = yarn_container_id_of(v[i]->id);
+        event->strict = strict;
+    }
+}
+
+static void take_preempt(const Yarn__PreemptionMessage *p, struct amrm_events *e)
+{
+    if (p && p->strict_contract)
+        emit_preempt(p->strict_contract->containers, p->strict_contract->n_containers, true, e);
+    if (p && p->contract)
+        emit_preempt(p->contract->containers, p->contract->n_containers, false, e);
+}
+
+static void take_updates(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
+{
+    for (size_t i = 0; i < m->n_updated_containers; i++) {
+        struct amrm_event *v = emit(e, AMRM_UPDATED);
+
+        v->updated = m->updated_containers[i];
+        v->id = yarn_container_id_of(m->updated_containers[i]->container->id);
+        amrm_forget_change(a, v->id);
+    }
+    for (size_t i = 0; i < m->n_update_errors; i++) {
+        const Yarn__UpdateContainerRequest *request = m->update_errors[i]->request;
+        struct amrm_event *v = emit(e, AMRM_UPDATE_FAILED);
+
+        v->update_error = m->update_errors[i];
+        v->id = yarn_container_id_of(request ? request->container_id : NULL);
+        amrm_forget_change(a, v->id);
+    }
+}
+
+static int reserve(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
+{
+    size_t fresh = m->n_allocated_containers + m->n_containers_from_previous_attempts;
+    size_t events = fresh + m->n_completed_container_statuses + m->n_updated_nodes +
+                    m->n_nm_tokens + m->n_updated_containers + m->n_update_errors +
+                    preempt_count(m->preempt) + 1;
+    struct amrm_release *more =
+        reallocarray(a->releases, a->n_releases + m->n_allocated_containers + 1, sizeof(*more));
+
+    if (!more)
+        return -ENOMEM;
+    a->releases = more;
+    if (reserve_events(e, events) < 0 ||
+        containers_reserve(&a->known, fresh + m->n_completed_container_statuses) < 0)
+        return -ENOMEM;
+    return keep_nm_tokens(a, m->nm_tokens, m->n_nm_tokens);
+}
+
+static void digest(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
+{
+    asks_sent(a->asks);
+    amrm_request_answered(a);
+    emit_nm_tokens(m->nm_tokens, m->n_nm_tokens, e);
+    if (m->am_rm_token)
+        emit(e, AMRM_TOKEN)->token = m->am_rm_token;
+    for (size_t i = 0; i < m->n_containers_from_previous_attempts; i++)
+        take_previous(a, m->containers_from_previous_attempts[i], e);
+    for (size_t i = 0; i < m->n_allocated_containers; i++)
+        take_granted(a, m->allocated_containers[i], e);
+    asks_settled(a->asks);
+    take_updates(a, m, e);
+    take_preempt(m->preempt, e);
+    for (size_t i = 0; i < m->n_updated_nodes; i++)
+        emit(e, AMRM_NODE)->node = m->updated_nodes[i];
+    for (size_t i = 0; i < m->n_completed_container_statuses; i++)
+        take_completed(a, m->completed_container_statuses[i], e);
+    a->response_id = m->response_id;
+    a->cluster_nodes = m->num_cluster_nodes;
+    a->adopted = 0;
+}
+
+static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e,
+                        struct err *err)
+{
+    int32_t expected = (int32_t)(((uint32_t)a->response_id + 1) & RESPONSE_ID_MASK);
+    AUTO_MESSAGE Yarn__Resource *headroom = NULL;
+
+    if (m->response_id != expected)
+        return err_set(err, -EPROTO,
+                       "the ResourceManager answered heartbeat %d with number %d instead of %d",
+                       a->response_id, m->response_id, expected);
+    headroom = message_copy(m->limit);
+    if ((m->limit && !headroom) || reserve(a, m, e) < 0)
+        return err_oom(err);
+    if (headroom) {
+        message_free(a->headroom);
+        a->headroom = take(headroom);
+    }
+    digest(a, m, e);
+    return 0;
+}
+
+/* ---- registration and end ---- */
+
+static int on_registered(struct amrm *a, const Yarn__RegisterApplicationMasterResponse *m,
+                         struct amrm_events *e, struct err *err)
+{
+    size_t n = m->n_containers_from_previous_attempts;
+    AUTO_MESSAGE Yarn__RegisterApplicationMasterResponse *copy = message_copy(m);
+    struct amrm_event *v;
+    int r;
+
+    if (!copy || reserve_events(e, 1 + m->n_nm_tokens_from_previous_attempts + n) < 0 ||
+        containers_reserve(&a->known, n) < 0 ||
+        keep_nm_tokens(a, m->nm_tokens_from_previous_attempts,
+                       m->n_nm_tokens_from_previous_attempts) < 0)
+        return err_oom(err);
+    r = amrm_move(a, AMRM_STEP_REGISTERED, err);
+    if (r < 0)
+        return r;
+    amrm_forgotten(a);
+    message_free(a->registration);
+    a->registration = take(copy);
+    v = emit(e, AMRM_REGISTERED);
+    v->registration = m;
+    v->again = a->registered_before;
+    a->registered_before = true;
+    emit_nm_tokens(m->nm_tokens_from_previous_attempts, m->n_nm_tokens_from_previous_attempts, e);
+    for (size_t i = 0; i < n; i++)
+        take_previous(a, m->containers_from_previous_attempts[i], e);
+    return 0;
+}
+
+static int on_finished(struct amrm *a, const Yarn__FinishApplicationMasterResponse *m,
+                       struct amrm_events *e, struct err *err)
+{
+    int r = 0;
+
+    if (m->unregistered) {
+        if (reserve_events(e, 1) < 0)
+            return err_oom(err);
+        r = amrm_move(a, AMRM_STEP_UNREGISTERED, err);
+        if (r == 0)
+            emit(e, AMRM_FINISHED);
+    }
+    amrm_request_answered(a);
+    return r;
+}
+
+int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret, struct err *err)
+{
+    a->refusals = 0;
+    switch (a->call) {
+    case AMRM_CALL_REGISTER:
+        return on_registered(a, answer, ret, err);
+    case AMRM_CALL_ALLOCATE:
+        return on_allocated(a, answer, ret, err);
+    case AMRM_CALL_FINISH:
+        return on_finished(a, answer, ret, err);
+    case AMRM_CALL_NONE:
+        break;
+    }
+    return err_set(err, -EPROTO, "an answer to nothing");
+}
+
+/* ---- faults ---- */
+
+static enum amrm_todo over(struct amrm *a, const struct err *fault, struct amrm_events *e)
+{
+    /* Whoever has said its last word and then is not known any more has been heard. */
+    bool done = a->finish_sent && (a->state == AMRM_FINISHING || a->state == AMRM_LAST_RESYNC);
+    int r = reserve_events(e, 1);
+
+    (void)amrm_move(a, done ? AMRM_STEP_UNREGISTERED : AMRM_STEP_OVER, NULL);
+    asks_failed(a->asks);
+    amrm_request_failed(a);
+    if (r == 0)
+        emit(e, done ? AMRM_FINISHED : AMRM_ENDED);
+    e->why = *fault;
+    return AMRM_STOP;
+}
+
+static enum amrm_todo lost(struct amrm *a)
+{
+    if (amrm_move(a, AMRM_STEP_LOST, NULL) < 0)
+        return AMRM_STOP;
+    amrm_forgotten(a);
+    return AMRM_AGAIN;
+}
+
+/* Our registration got through and its answer did not. What it said is lost, but we are in. */
+static enum amrm_todo registered_already(struct amrm *a, struct amrm_events *e)
+{
+    if (reserve_events(e, 1) < 0)
+        return AMRM_LATER;
+    (void)amrm_move(a, AMRM_STEP_REGISTERED, NULL);
+    amrm_forgotten(a);
+    emit(e, AMRM_REGISTERED)->again = a->registered_before;
+    a->registered_before = true;
+    return AMRM_AGAIN;
+}
+
+/* "… expect responseId to be 7 but get 42": whatever was lost between is lost, but the RM tells us
+ * where it is, and everything can be told again from there. */
+static bool adopt_response_id(struct amrm *a, const char *text)
+{
+    const char *p = strstr(text, "expect responseId to be ");
+    char *end;
+    long id;
+
+    if (!p || a->call != AMRM_CALL_ALLOCATE || a->adopted >= ADOPT_MAX)
+        return false;
+    id = strtol(p + strlen("expect responseId to be "), &end, 10);
+    if (strncmp(end, " but", 4) != 0 || id < 0 || id > RESPONSE_ID_MASK)
+        return false;
+    a->adopted++;
+    amrm_request_failed(a);
+    asks_unknown(a->asks);
+    a->response_id = (int32_t)id;
+    return true;
+}
+
+static enum amrm_todo bad_request(struct amrm *a, const struct err *fault, struct amrm_events *e)
+{
+    if (a->call == AMRM_CALL_REGISTER && strstr(fault->text, "already registered"))
+        return registered_already(a, e);
+    if (adopt_response_id(a, fault->text))
+        return AMRM_AGAIN;
+    return over(a, fault, e);
+}
+
+static void emit_refused(void *arg, int32_t priority, int64_t id)
+{
+    struct amrm_event *v = emit(arg, AMRM_REFUSED);
+
+    v->ask.priority = priority;
+    v->ask.id = id;
+}
+
+/* One bad row makes the RM refuse them all, and it does not say which. */
+static enum amrm_todo refused(struct amrm *a, const struct err *fault, struct amrm_events *e)
+{
+    const Yarn__AllocateRequest *m = a->request;
+
+    if (a->call != AMRM_CALL_ALLOCATE || m->n_ask == 0)
+        return over(a, fault, e);
+    if (reserve_events(e, m->n_ask) < 0)
+        return AMRM_LATER;
+    asks_refused(a->asks, emit_refused, e);
+    amrm_request_failed(a);
+    e->why = *fault;
+    return AMRM_AGAIN;
+}
+
+enum amrm_todo amrm_on_fault(struct amrm *a, const struct err *fault, struct amrm_events *ret)
+{
+    if (a->call == AMRM_CALL_NONE)
+        return a->state == AMRM_DONE || a->state == AMRM_OVER ? AMRM_STOP : AMRM_LATER;
+    switch (fault->detail) {
+    case RPC_EX_NOT_REGISTERED:
+        return lost(a);
+    case RPC_EX_INVALID_AM_REQUEST:
+        return bad_request(a, fault, ret);
+    case RPC_EX_INVALID_RESOURCE:
+    case RPC_EX_INVALID_LABEL:
+        return refused(a, fault, ret);
+    case RPC_EX_ATTEMPT_NOT_FOUND:
+    case RPC_EX_INVALID_TOKEN: /* how a new connection learns that the attempt is over */
+    case RPC_EX_ACCESS:
+    case RPC_EX_AUTHORIZATION:
+        return over(a, fault, ret);
+    case RPC_EX_SASL: /* refused, or an RM that died while we signed in */
+        return ++a->refusals < REFUSALS_MAX ? AMRM_LATER : over(a, fault, ret);
+    default:
+        return AMRM_LATER;
+    }
+}

@@ -1,0 +1,189 @@
+/* amrm_request.c - see amrm.h. What is sent, and what becomes of it. */
+#include "base/auto.h"
+#include "hadoop/yarn/amrm_private.h"
+#include "hadoop/yarn/message.h"
+
+#include <string.h>
+
+/* ---- building ---- */
+
+static void *build_register(const struct amrm *a)
+{
+    AUTO_MESSAGE Yarn__RegisterApplicationMasterRequest *m =
+        MESSAGE_NEW(yarn__register_application_master_request);
+
+    if (!m || MESSAGE_TEXT(m->host, a->host) < 0 ||
+        MESSAGE_TEXT(m->tracking_url, a->tracking_url) < 0)
+        return NULL;
+    m->has_rpc_port = true;
+    m->rpc_port = a->rpc_port;
+    return take(m);
+}
+
+static void *build_finish(const struct amrm *a)
+{
+    AUTO_MESSAGE Yarn__FinishApplicationMasterRequest *m =
+        MESSAGE_NEW(yarn__finish_application_master_request);
+
+    if (!m || MESSAGE_TEXT(m->diagnostics, a->final_text) < 0 ||
+        MESSAGE_TEXT(m->tracking_url, a->final_url) < 0)
+        return NULL;
+    m->has_final_status = true;
+    m->final_status = a->final_status;
+    return take(m);
+}
+
+static int add_releases(const struct amrm *a, Yarn__AllocateRequest *m)
+{
+    for (size_t i = 0; i < a->n_releases; i++)
+        if (!a->releases[i].told &&
+            MESSAGE_ADD(m, release, yarn_container_id_new(a->releases[i].id)) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+static int add_changes(const struct amrm *a, Yarn__AllocateRequest *m)
+{
+    for (size_t i = 0; i < a->n_changes; i++)
+        if (!a->changes[i].told &&
+            MESSAGE_ADD(m, update_requests, message_copy(a->changes[i].request)) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* The asks and the blacklist mark their rows as they are built, so they come last. */
+static void *build_allocate(struct amrm *a)
+{
+    AUTO_MESSAGE Yarn__AllocateRequest *m = MESSAGE_NEW(yarn__allocate_request);
+
+    if (!m)
+        return NULL;
+    m->has_response_id = m->has_progress = true;
+    m->response_id = a->response_id;
+    m->progress = a->progress;
+    if (a->url_changed && MESSAGE_TEXT(m->tracking_url, a->tracking_url) < 0)
+        return NULL;
+    if (add_releases(a, m) < 0 || add_changes(a, m) < 0 || blacklist_build(&a->blacklist, m) < 0)
+        return NULL;
+    if (asks_build(a->asks, m) < 0) {
+        blacklist_failed(&a->blacklist);
+        return NULL;
+    }
+    for (size_t i = 0; i < a->n_releases; i++)
+        a->releases[i].in_flight = !a->releases[i].told;
+    for (size_t i = 0; i < a->n_changes; i++)
+        a->changes[i].in_flight = !a->changes[i].told;
+    a->url_in_flight = a->url_changed;
+    a->url_changed = false;
+    return take(m);
+}
+
+static enum amrm_call call_of(enum amrm_state s)
+{
+    switch (s) {
+    case AMRM_REGISTERING:
+    case AMRM_RESYNC:
+    case AMRM_LAST_RESYNC:
+        return AMRM_CALL_REGISTER;
+    case AMRM_RUNNING:
+        return AMRM_CALL_ALLOCATE;
+    case AMRM_FINISHING:
+        return AMRM_CALL_FINISH;
+    default:
+        return AMRM_CALL_NONE;
+    }
+}
+
+static void *build(struct amrm *a, enum amrm_call call)
+{
+    switch (call) {
+    case AMRM_CALL_REGISTER:
+        return build_register(a);
+    case AMRM_CALL_ALLOCATE:
+        return build_allocate(a);
+    default:
+        return build_finish(a);
+    }
+}
+
+int amrm_next_request(struct amrm *a, enum amrm_call *ret_call, const void **ret, struct err *err)
+{
+    enum amrm_call call;
+
+    if (a->state == AMRM_NEW)
+        (void)amrm_move(a, AMRM_STEP_START, NULL);
+    if (!a->request) {
+        call = call_of(a->state);
+        if (call != AMRM_CALL_NONE) {
+            a->request = build(a, call);
+            if (!a->request)
+                return err_oom(err);
+        }
+        a->call = call;
+        a->finish_sent |= call == AMRM_CALL_FINISH;
+    }
+    *ret_call = a->call;
+    *ret = a->request;
+    return 0;
+}
+
+bool amrm_has_news(const struct amrm *a)
+{
+    if (a->state != AMRM_RUNNING)
+        return a->state != AMRM_DONE && a->state != AMRM_OVER;
+    for (size_t i = 0; i < a->n_releases; i++)
+        if (!a->releases[i].told)
+            return true;
+    for (size_t i = 0; i < a->n_changes; i++)
+        if (!a->changes[i].told)
+            return true;
+    return asks_changed(a->asks) || blacklist_changed(&a->blacklist) || a->url_changed;
+}
+
+/* ---- what became of it ---- */
+
+static void drop_request(struct amrm *a)
+{
+    a->request = message_free(a->request);
+    a->call = AMRM_CALL_NONE;
+}
+
+void amrm_request_answered(struct amrm *a)
+{
+    for (size_t i = 0; i < a->n_releases; i++) {
+        a->releases[i].told |= a->releases[i].in_flight;
+        a->releases[i].in_flight = false;
+    }
+    for (size_t i = 0; i < a->n_changes; i++) {
+        a->changes[i].told |= a->changes[i].in_flight;
+        a->changes[i].in_flight = false;
+    }
+    a->url_in_flight = false;
+    blacklist_sent(&a->blacklist);
+    drop_request(a);
+}
+
+void amrm_request_failed(struct amrm *a)
+{
+    for (size_t i = 0; i < a->n_releases; i++)
+        a->releases[i].in_flight = false;
+    for (size_t i = 0; i < a->n_changes; i++)
+        a->changes[i].in_flight = false;
+    a->url_changed |= a->url_in_flight;
+    a->url_in_flight = false;
+    blacklist_failed(&a->blacklist);
+    drop_request(a);
+}
+
+void amrm_forgotten(struct amrm *a)
+{
+    amrm_request_failed(a);
+    for (size_t i = 0; i < a->n_releases; i++)
+        a->releases[i].told = false;
+    for (size_t i = 0; i < a->n_changes; i++)
+        a->changes[i].told = false;
+    asks_forgotten(a->asks);
+    blacklist_forgotten(&a->blacklist);
+    a->url_changed = false; /* the registration carries it */
+    a->response_id = 0;
+}

@@ -1,0 +1,214 @@
+/* asks_wire.c - see asks.h. What the ResourceManager is told of the table, and what it has of it.
+ */
+#include "base/auto.h"
+#include "base/str.h"
+#include "hadoop/yarn/asks_private.h"
+#include "hadoop/yarn/message.h"
+
+#include <string.h>
+
+/* ---- messages ---- */
+
+/* With strict hosts, neither their racks nor "*" may be used; with a strict rack, only "*" not. */
+static bool relaxed(const struct ask_group *g, const struct row *r)
+{
+    if (!g->strict || r->rack)
+        return true;
+    if (r == &g->rows[0])
+        return false;
+    for (size_t i = 1; i < g->n; i++)
+        if (g->rows[i].rack && g->rows[i].count > 0 && str_eq(g->rows[i].rack, r->name))
+            return false;
+    return true;
+}
+
+static Yarn__ResourceRequest *row_message(const struct ask_group *g, const struct row *r)
+{
+    AUTO_MESSAGE Yarn__ResourceRequest *m = MESSAGE_NEW(yarn__resource_request);
+
+    if (!m || MESSAGE_TEXT(m->resource_name, r->name) < 0)
+        return NULL;
+    m->priority = MESSAGE_NEW(yarn__priority);
+    m->capability = message_copy(g->capability);
+    if (!m->priority || !m->capability)
+        return NULL;
+    m->priority->has_priority = m->has_num_containers = m->has_allocation_request_id = true;
+    m->priority->priority = g->priority;
+    m->num_containers = r->count;
+    m->allocation_request_id = g->id;
+    m->relax_locality = relaxed(g, r);
+    m->has_relax_locality = !m->relax_locality; /* true is what absent means */
+    /* The RM refuses a label anywhere but on "*". */
+    if (g->label && r == &g->rows[0] && MESSAGE_TEXT(m->node_label_expression, g->label) < 0)
+        return NULL;
+    if (g->opportunistic) {
+        m->execution_type_request = MESSAGE_NEW(yarn__execution_type_request);
+        if (!m->execution_type_request)
+            return NULL;
+        m->execution_type_request->has_type = m->execution_type_request->has_enforce = true;
+        m->execution_type_request->type = YARN__EXECUTION_TYPE__EXEC_OPPORTUNISTIC;
+        m->execution_type_request->enforce = true;
+    }
+    return take(m);
+}
+
+int asks_build(struct asks *t, Yarn__AllocateRequest *request)
+{
+    if (!t->changed)
+        return 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct ask_group *g = &t->groups[i];
+
+        for (size_t k = 0; k < g->n; k++)
+            if (row_differs(&g->rows[k]) &&
+                MESSAGE_ADD(request, ask, row_message(g, &g->rows[k])) < 0)
+                return -ENOMEM;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->groups[i].n; k++) {
+            struct row *r = &t->groups[i].rows[k];
+
+            r->in_flight = row_differs(r);
+            r->flying = r->count;
+            r->stale = false;
+        }
+    t->changed = false;
+    t->unsettled = true;
+    return 0;
+}
+
+/* ---- what became of it ---- */
+
+static void each_row(struct asks *t, void (*fn)(struct asks *t, struct row *r))
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < t->groups[i].n; k++)
+            fn(t, &t->groups[i].rows[k]);
+}
+
+static void row_sent(struct asks *t, struct row *r)
+{
+    if (r->in_flight)
+        r->rm = r->flying;
+    t->changed |= row_differs(r);
+}
+
+void asks_sent(struct asks *t)
+{
+    if (t->unsettled)
+        each_row(t, row_sent);
+}
+
+static void row_failed(struct asks *t, struct row *r)
+{
+    r->stale |= r->in_flight;
+    r->in_flight = false;
+    t->changed |= row_differs(r);
+}
+
+void asks_failed(struct asks *t)
+{
+    each_row(t, row_failed);
+}
+
+static void row_forgotten(struct asks *t, struct row *r)
+{
+    r->rm = 0;
+    r->stale = r->in_flight = false;
+    t->changed |= row_differs(r);
+}
+
+void asks_forgotten(struct asks *t)
+{
+    t->changed = false;
+    t->unsettled = true;
+    each_row(t, row_forgotten);
+    asks_settled(t);
+}
+
+static void row_unknown(struct asks *t, struct row *r)
+{
+    r->stale = true;
+    r->in_flight = false;
+    t->changed = true;
+}
+
+void asks_unknown(struct asks *t)
+{
+    each_row(t, row_unknown);
+}
+
+static bool group_flies(const struct ask_group *g)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (g->rows[i].in_flight)
+            return true;
+    return false;
+}
+
+/* The RM looks at all rows before it takes any, so it has none of them: what it has of these keys
+ * is what it had before, and that is to become 0. */
+void asks_refused(struct asks *t, void (*refused)(void *arg, int32_t priority, int64_t id),
+                  void *arg)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct ask_group *g = &t->groups[i];
+        bool gone = g->rows[0].count == 0; /* taking it back is refused too: leave it alone */
+
+        if (!group_flies(g))
+            continue;
+        refused(arg, g->priority, g->id);
+        t->pending -= g->rows[0].count;
+        for (size_t k = 0; k < g->n; k++) {
+            g->rows[k].count = 0;
+            if (gone)
+                g->rows[k].rm = 0;
+            g->rows[k].in_flight = g->rows[k].stale = false;
+            t->changed |= row_differs(&g->rows[k]);
+        }
+    }
+    t->unsettled = true;
+    asks_settled(t);
+}
+
+/* ---- cleaning up ---- */
+
+static bool row_empty(const struct row *r)
+{
+    return r->count == 0 && r->rm == 0 && !r->stale;
+}
+
+/* Keeps "*", which all the others need. */
+static void drop_rows(struct ask_group *g)
+{
+    size_t kept = 1;
+
+    for (size_t i = 1; i < g->n; i++) {
+        if (row_empty(&g->rows[i]))
+            asks_row_done(&g->rows[i]);
+        else
+            g->rows[kept++] = g->rows[i];
+    }
+    g->n = kept;
+}
+
+void asks_settled(struct asks *t)
+{
+    size_t kept = 0;
+
+    if (!t->unsettled)
+        return;
+    t->unsettled = false;
+    for (size_t i = 0; i < t->n; i++) {
+        struct ask_group *g = &t->groups[i];
+
+        for (size_t k = 0; k < g->n; k++)
+            g->rows[k].in_flight = false;
+        drop_rows(g);
+        if (g->n == 1 && row_empty(&g->rows[0]))
+            asks_group_done(g);
+        else
+            t->groups[kept++] = *g;
+    }
+    t->n = kept;
+}

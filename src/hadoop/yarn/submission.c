@@ -1,0 +1,200 @@
+/* submission.c - see submission.h. */
+#include "hadoop/yarn/submission.h"
+#include "base/auto.h"
+#include "hadoop/yarn/message.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define TAGS_MAX 10
+#define TAG_MAX 100
+#define TYPE_MAX 20 /* the RM cuts it there */
+
+/* ---- checks ---- */
+
+static int check_tag(const char *tag, struct err *err)
+{
+    size_t n = strlen(tag);
+
+    if (n == 0 || n > TAG_MAX)
+        return err_set(err, -EINVAL, "tag '%.120s' has %zu characters, 1 to %d are allowed", tag, n,
+                       TAG_MAX);
+    for (const char *p = tag; *p; p++)
+        if (*p < ' ' || *p > '~')
+            return err_set(err, -EINVAL, "a tag may have printable ASCII characters only");
+    return 0;
+}
+
+static int check_texts(const struct yarn_submission *s, struct err *err)
+{
+    if (!s->name || !*s->name)
+        return err_set(err, -EINVAL, "the application has no name");
+    if (s->type && strlen(s->type) > TYPE_MAX)
+        return err_set(err, -EINVAL, "application type '%s' is longer than %d characters", s->type,
+                       TYPE_MAX);
+    if (s->queue && !*s->queue)
+        return err_set(err, -EINVAL, "the queue has no name");
+    if (s->label && strpbrk(s->label, "&|, "))
+        return err_set(err, -EINVAL, "'%s' is not one node label, and YARN takes no more",
+                       s->label);
+    if (s->n_tags > TAGS_MAX)
+        return err_set(err, -EINVAL, "%zu tags, at most %d are allowed", s->n_tags, TAGS_MAX);
+    for (size_t i = 0; i < s->n_tags; i++) {
+        int r = check_tag(s->tags[i], err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int check(const struct yarn_submission *s, const Yarn__Resource *maximum, struct err *err)
+{
+    int r = check_texts(s, err);
+
+    if (r < 0)
+        return r;
+    if (!s->launch && !s->unmanaged)
+        return err_set(err, -EINVAL, "the application has no command for its master");
+    if (s->lifetime_s < 0)
+        return err_set(err, -EINVAL, "a lifetime of %" PRId64 " s is none", s->lifetime_s);
+    if (s->max_attempts < 0)
+        return err_set(err, -EINVAL, "%" PRId32 " attempts is not a number of attempts",
+                       s->max_attempts);
+    r = yarn_resource_check(&s->master, maximum, NULL, 0, err);
+    return r < 0 ? err_wrap(err, r, "the master's container") : 0;
+}
+
+/* ---- parts ---- */
+
+static int set_texts(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    if (MESSAGE_TEXT(m->application_name, s->name) < 0)
+        return -ENOMEM;
+    if (s->queue && MESSAGE_TEXT(m->queue, s->queue) < 0)
+        return -ENOMEM;
+    if (s->type && MESSAGE_TEXT(m->application_type, s->type) < 0)
+        return -ENOMEM;
+    if (s->label && MESSAGE_TEXT(m->node_label_expression, s->label) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+/* Java's client sends tags in lower case, and the RM's filters look for nothing else. */
+static int set_tags(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    for (size_t i = 0; i < s->n_tags; i++) {
+        AUTO_FREE char *tag = strdup(s->tags[i]);
+
+        if (!tag)
+            return -ENOMEM;
+        for (char *p = tag; *p; p++)
+            *p = (char)tolower((unsigned char)*p);
+        if (MESSAGE_ADD_TEXT(m, application_tags, tag) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void set_numbers(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    if (s->unmanaged)
+        m->has_unmanaged_am = m->unmanaged_am = true;
+    if (s->keep_containers)
+        m->has_keep_containers_across_attempts = m->keep_containers_across_attempts = true;
+    if (s->keep_tokens) {
+        m->has_cancel_tokens_when_complete = true;
+        m->cancel_tokens_when_complete = false;
+    }
+    if (s->max_attempts > 0) {
+        m->has_max_app_attempts = true;
+        m->max_app_attempts = s->max_attempts;
+    }
+    if (s->failures_window_ms > 0) {
+        m->has_attempt_failures_validity_interval = true;
+        m->attempt_failures_validity_interval = s->failures_window_ms;
+    }
+}
+
+static int set_priority(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    if (!s->has_priority)
+        return 0;
+    m->priority = MESSAGE_NEW(yarn__priority);
+    if (!m->priority)
+        return -ENOMEM;
+    m->priority->has_priority = true;
+    m->priority->priority = s->priority;
+    return 0;
+}
+
+static int set_lifetime(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    Yarn__ApplicationTimeoutMap *row;
+
+    if (s->lifetime_s == 0)
+        return 0;
+    row = MESSAGE_NEW(yarn__application_timeout_map);
+    if (!row)
+        return -ENOMEM;
+    row->has_type = row->has_timeout = true;
+    row->type = YARN__APPLICATION_TIMEOUT_TYPE__TIMEOUT_LIFETIME;
+    row->timeout = s->lifetime_s;
+    return MESSAGE_ADD(m, application_timeouts, row);
+}
+
+static int set_logs(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    Yarn__LogAggregationContext *c;
+
+    if (!s->logs_include && !s->logs_exclude && !s->rolled_logs_include && !s->rolled_logs_exclude)
+        return 0;
+    c = m->log_aggregation_context = MESSAGE_NEW(yarn__log_aggregation_context);
+    if (!c)
+        return -ENOMEM;
+    if (s->logs_include && MESSAGE_TEXT(c->include_pattern, s->logs_include) < 0)
+        return -ENOMEM;
+    if (s->logs_exclude && MESSAGE_TEXT(c->exclude_pattern, s->logs_exclude) < 0)
+        return -ENOMEM;
+    if (s->rolled_logs_include &&
+        MESSAGE_TEXT(c->rolled_logs_include_pattern, s->rolled_logs_include) < 0)
+        return -ENOMEM;
+    if (s->rolled_logs_exclude &&
+        MESSAGE_TEXT(c->rolled_logs_exclude_pattern, s->rolled_logs_exclude) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+static int fill(const struct yarn_submission *s, struct yarn_app_id id,
+                Yarn__ApplicationSubmissionContext *m)
+{
+    m->application_id = yarn_app_id_new(id);
+    m->resource = yarn_resource_new(&s->master);
+    /* An unmanaged application needs one too, or the RM fails with a NullPointerException. */
+    m->am_container_spec =
+        s->launch ? message_copy(s->launch) : MESSAGE_NEW(yarn__container_launch_context);
+    if (!m->application_id || !m->resource || !m->am_container_spec)
+        return -ENOMEM;
+    set_numbers(s, m);
+    if (set_texts(s, m) < 0 || set_tags(s, m) < 0 || set_priority(s, m) < 0 ||
+        set_lifetime(s, m) < 0 || set_logs(s, m) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+int yarn_submission_message(const struct yarn_submission *s, struct yarn_app_id id,
+                            const Yarn__Resource *maximum, Yarn__ApplicationSubmissionContext **ret,
+                            struct err *err)
+{
+    AUTO_MESSAGE Yarn__ApplicationSubmissionContext *m = NULL;
+    int r = check(s, maximum, err);
+
+    if (r < 0)
+        return r;
+    m = MESSAGE_NEW(yarn__application_submission_context);
+    if (!m || fill(s, id, m) < 0)
+        return err_oom(err);
+    *ret = take(m);
+    return 0;
+}
