@@ -1,0 +1,127 @@
+/* cluster.c - `ydl cluster`: the YARN cluster as its ResourceManager sees it. */
+#include "cmd/cluster/cluster.h"
+#include "cmd/cluster/verbs.h"
+#include "cmd/verbs.h"
+
+#include <string.h>
+
+#define NEAR_QUEUES 4096
+
+struct job {
+    cluster_fn *fn;
+};
+
+static int run_job(struct connection *x, void *arg, struct err *err)
+{
+    const struct job *j = arg;
+    struct cluster k = { .x = x, .json = x->globals->json };
+    AUTO_YARN_CLIENT *yarn = NULL;
+    int r = yarn_client_new(x->session, &yarn, err);
+
+    if (r < 0)
+        return r;
+    k.yarn = yarn;
+    return j->fn(&k, err);
+}
+
+int cluster_run(const struct cli *c, cluster_fn *fn, struct err *err)
+{
+    struct job j = { .fn = fn };
+
+    return connect_run(c, CONNECT_CONFIGURED, run_job, &j, err);
+}
+
+int cluster_app_id(const char *text, struct yarn_app_id *ret, struct err *err)
+{
+    return yarn_app_id_parse(text, ret, err) < 0 ? CLI_USAGE : 0;
+}
+
+/* ---- a queue that is not there ---- */
+
+/* Names of all queues, borrowed from the tree; their number. */
+static size_t names_of(const struct yarn_queue *q, const char **names, size_t n)
+{
+    if (n < NEAR_QUEUES)
+        names[n++] = q->info->queue_name;
+    for (size_t i = 0; i < q->n; i++)
+        n = names_of(&q->children[i], names, n);
+    return n;
+}
+
+static void hint_nearest(struct cluster *k, const char *name, struct err *err)
+{
+    AUTO_YARN_QUEUE *root = NULL;
+    AUTO_FREE const char **names = calloc(NEAR_QUEUES, sizeof(*names));
+    const char *last = strrchr(name, '.'), *near;
+
+    if (!names || yarn_queue(k->yarn, NULL, true, &root, NULL) < 0)
+        return;
+    near = str_nearest(last ? last + 1 : name, names, names_of(root, names, 0));
+    if (!near)
+        return;
+    err->hint[0] = '\0'; /* a better one than what is there */
+    err_hint(err, "did you mean '%s'? 'ydl cluster queues' shows them all", near);
+}
+
+int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct err *err)
+{
+    AUTO_YARN_QUEUE *q = NULL;
+    int r = yarn_queue(k->yarn, name, false, &q, err);
+
+    if (r == -ENOENT)
+        hint_nearest(k, name, err);
+    if (r < 0 || !leaf || q->n == 0)
+        return r;
+    err_set(err, -EINVAL, "the queue '%s' has queues below it: applications go into those", name);
+    err_hint(err, "'ydl cluster queues %s' shows them", name);
+    return -EINVAL;
+}
+
+/* ---- the verb ---- */
+
+static const struct cli_verb *const subs[] = {
+    &verb_cluster_app,  &verb_cluster_apps,  &verb_cluster_info,   &verb_cluster_kill,
+    &verb_cluster_move, &verb_cluster_nodes, &verb_cluster_queues, NULL,
+};
+
+static const struct cli_example examples[] = {
+    { "ydl cluster info", "is it up, and how busy is it?" },
+    { "ydl cluster apps --user $USER", "what runs of mine" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT",
+      "A resource is an object: memory_mb, vcores, and others, an object with the amount of each\n"
+      "further type by its name, as yarn.io/gpu. Times are milliseconds since 1970, null where\n"
+      "there is none.\n\n"
+      "info\tresourcemanager (id, host, port, version_at_least), nodes (running, lost, unhealthy,\n"
+      "decommissioning, decommissioned, rebooted, shut_down), used and total (resources), queues\n"
+      "(their number), applications (running, waiting).\n"
+      "nodes\tnodes: a list of objects with id, host, port, rack, state, containers, used, total,\n"
+      "labels, http, health, health_ms.\n"
+      "queues\tqueue: an object with name, path, state, capacity, max_capacity and used in "
+      "percent\n"
+      "(null where the scheduler has none), running, waiting, labels, default_label, and "
+      "children,\n"
+      "a list of such objects.\n"
+      "apps\tapplications: a list of objects with id, name, type, user, queue, state,\n"
+      "final_status, progress in percent, submitted_ms, started_ms, finished_ms, containers, "
+      "used,\n"
+      "tags, tracking_url.\n"
+      "app\tapplication: the same with diagnostics, priority, label, host, rpc_port, unmanaged,\n"
+      "memory_mb_seconds, vcore_seconds, and attempts: a list of objects with id, state, host,\n"
+      "container, tracking_url, diagnostics, started_ms, finished_ms.\n"
+      "kill\tapplication: id, state, final_status, killed (by this command).\n"
+      "move\tapplication: id, queue." },
+    { 0 },
+};
+
+const struct cli_verb verb_cluster = {
+    .name = "cluster",
+    .summary = "the YARN cluster: nodes, queues, applications",
+    .text = "Shows the YARN cluster as its ResourceManager sees it, and acts on applications.",
+    .subs = subs,
+    .examples = examples,
+    .sections = sections,
+};

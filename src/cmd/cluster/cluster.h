@@ -1,0 +1,30 @@
+/* cluster.h - what the verbs of `ydl cluster` share: a client of the ResourceManager. Fibers only.
+ */
+#pragma once
+#include "cmd/connect.h"
+#include "hadoop/yarn/client.h"
+#include "hadoop/yarn/records.h"
+
+struct cluster {
+    struct connection *x;
+    struct yarn_client *yarn;
+    bool json;
+};
+
+typedef int cluster_fn(struct cluster *k, struct err *err);
+
+/* Runs fn() with a client; nobody was contacted yet. Returns its result. */
+int cluster_run(const struct cli *c, cluster_fn *fn, struct err *err);
+
+/* The arguments of the running verb. */
+static inline const void *cluster_args(const struct cluster *k)
+{
+    return k->x->cli->args;
+}
+
+/* An application's id from an operand; CLI_USAGE when it is none. */
+int cluster_app_id(const char *text, struct yarn_app_id *ret, struct err *err);
+
+/* Fails with -ENOENT and a hint that names the nearest queue when `name` is none. Applications are
+ * in leaf queues: with `leaf`, another one is -EINVAL. */
+int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct err *err);

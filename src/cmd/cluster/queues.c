@@ -1,0 +1,141 @@
+/* queues.c - `ydl cluster queues`: the tree of queues. */
+#include "cmd/cluster/cluster.h"
+#include "cmd/cluster/facts.h"
+#include "cmd/cluster/verbs.h"
+#include "cmd/table.h"
+
+#include <string.h>
+
+/* clang-format off */
+static const struct table_column columns[] = {
+    { "QUEUE",   false }, { "STATE",   false }, { "CAPACITY", true  }, { "MOST",   true  },
+    { "USED",    true  }, { "RUNNING", true  }, { "WAITING",  true  }, { "LABELS", false },
+};
+/* clang-format on */
+
+static const char *state_of(const Yarn__QueueInfo *q)
+{
+    switch (q->has_state ? q->state : 0) {
+    case YARN__QUEUE_STATE__QUEUE_RUNNING:
+        return "RUNNING";
+    case YARN__QUEUE_STATE__QUEUE_STOPPED:
+        return "STOPPED";
+    case YARN__QUEUE_STATE__QUEUE_DRAINING:
+        return "DRAINING";
+    default:
+        return "UNKNOWN";
+    }
+}
+
+/* A share as the RM sends it: -1, or nothing, where the scheduler has none. */
+static bool is_share(bool has, float share)
+{
+    return has && share >= 0 && share < 1e6F;
+}
+
+static void add_share(struct table *t, bool has, float share)
+{
+    if (is_share(has, share))
+        table_cell(t, "%.1f %%", (double)share * 100);
+    else
+        table_cell(t, "-");
+}
+
+static void add_rows(struct table *t, const struct yarn_queue *q, unsigned level)
+{
+    const Yarn__QueueInfo *i = q->info;
+    const Yarn__QueueStatistics *s = i->statistics;
+    char labels[256];
+
+    table_cell(t, "%*s%s", (int)(2 * level), "", i->queue_name);
+    table_cell(t, "%s", state_of(i));
+    add_share(t, i->has_capacity, i->capacity);
+    add_share(t, i->has_maximum_capacity, i->maximum_capacity);
+    add_share(t, i->has_current_capacity, i->current_capacity);
+    table_cell(t, "%lld", s ? (long long)s->num_apps_running : 0);
+    table_cell(t, "%lld", s ? (long long)s->num_apps_pending : 0);
+    table_cell(t, "%s",
+               fact_join((char *const *)i->accessible_node_labels, i->n_accessible_node_labels,
+                         labels, sizeof(labels)));
+    for (size_t n = 0; n < q->n; n++)
+        add_rows(t, &q->children[n], level + 1);
+}
+
+static json_t *share(bool has, float v)
+{
+    return is_share(has, v) ? json_real((double)v * 100) : json_null();
+}
+
+/* `above` is the path of the queue it is in, or NULL: before 3.4 the RM does not send it. */
+static json_t *make_json(const struct yarn_queue *q, const char *above)
+{
+    const Yarn__QueueInfo *i = q->info;
+    const Yarn__QueueStatistics *s = i->statistics;
+    AUTO_FREE char *path = i->queue_path[0] ? strdup(i->queue_path)
+                           : above          ? str_printf("%s.%s", above, i->queue_name)
+                                            : strdup(i->queue_name);
+    AUTO_JSON *children = json_array();
+    json_t *v = NULL;
+
+    for (size_t n = 0; path && children && n < q->n; n++)
+        if (json_array_append_new(children, make_json(&q->children[n], path)) < 0)
+            return NULL;
+    if (!path)
+        return NULL;
+    (void)json_make(
+        &v, NULL, "{s:o, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:o, s:o}", "name",
+        json_text(i->queue_name), "path", json_text(path), "state", state_of(i), "capacity",
+        share(i->has_capacity, i->capacity), "max_capacity",
+        share(i->has_maximum_capacity, i->maximum_capacity), "used",
+        share(i->has_current_capacity, i->current_capacity), "running",
+        (json_int_t)(s ? s->num_apps_running : 0), "waiting",
+        (json_int_t)(s ? s->num_apps_pending : 0), "labels",
+        fact_texts((char *const *)i->accessible_node_labels, i->n_accessible_node_labels),
+        "default_label",
+        i->default_node_label_expression[0] ? json_text(i->default_node_label_expression)
+                                            : json_null(),
+        "children", take(children));
+    return v;
+}
+
+static int work(struct cluster *k, struct err *err)
+{
+    const char *name = k->x->cli->n_operands ? k->x->cli->operands[0] : NULL;
+    AUTO_YARN_QUEUE *q = NULL;
+    AUTO_JSON *v = NULL;
+    AUTO_TABLE t = { 0 };
+    int r = yarn_queue(k->yarn, name, true, &q, err);
+
+    if (r == -ENOENT && name)
+        return cluster_check_queue(k, name, false, err);
+    if (r < 0)
+        return r;
+    if (k->json) {
+        r = json_make(&v, err, "{s:o}", "queue", make_json(q, NULL));
+        return r < 0 ? r : json_print(stdout, v, err);
+    }
+    table_begin(&t, stdout, columns, COUNT_OF(columns));
+    add_rows(&t, q, 0);
+    return table_end(&t, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return cluster_run(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl cluster queues root.prod", "one queue and those below it" },
+    { 0 },
+};
+
+const struct cli_verb verb_cluster_queues = {
+    .name = "queues",
+    .summary = "show the tree of queues",
+    .text = "Shows the queues: their share of what is above them, the most they may take, how\n"
+            "much of their share is in use, applications, and the node labels they may use.",
+    .operands = "[QUEUE]",
+    .most = 1,
+    .examples = examples,
+    .run = run,
+};

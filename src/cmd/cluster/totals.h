@@ -1,0 +1,30 @@
+/* totals.h - resources of many nodes, added up by type. Pure. */
+#pragma once
+#include "base/auto.h"
+#include "base/json.h"
+#include "hadoop/yarn/records.h"
+
+#define TOTALS_MORE 32 /* types besides memory and cores; further ones are left out */
+
+struct totals {
+    int64_t memory_mb[2], vcores[2]; /* [0] used, [1] there */
+    struct {
+        char *name;
+        int64_t amount[2];
+    } more[TOTALS_MORE];
+    size_t n_more;
+};
+
+int totals_add(struct totals *t, const Yarn__Resource *used, const Yarn__Resource *there,
+               struct err *err);
+void totals_done(struct totals *t); /* zero is fine */
+static inline void auto_totals_(struct totals *t)
+{
+    totals_done(t);
+}
+#define AUTO_TOTALS AUTO(totals) struct totals
+
+/* A line for each type on standard output. */
+void totals_print(const struct totals *t);
+/* One half as a resource, see facts.h; the caller's, NULL when out of memory. */
+json_t *totals_json(const struct totals *t, bool used);

@@ -1,0 +1,28 @@
+/* completion.c - `ydl completion`: the script that teaches a shell our words. */
+#include "cmd/verbs.h"
+
+static const char *const shells[] = { "bash", "zsh", "fish", NULL };
+
+static int run(struct cli *c, struct err *err)
+{
+    return cli_completion(stdout, c->program, c->operands[0], err);
+}
+
+static const struct cli_example examples[] = {
+    { "source <(ydl completion bash)", "use it in this shell; put the line into ~/.bashrc" },
+    { "ydl completion zsh > ~/.zfunc/_ydl", "for zsh, with ~/.zfunc in fpath" },
+    { "ydl completion fish > ~/.config/fish/completions/ydl.fish", "for fish" },
+    { 0 },
+};
+
+const struct cli_verb verb_completion = {
+    .name = "completion",
+    .summary = "print the completion script for a shell",
+    .text = "Prints a script that makes a shell complete the verbs, options and values of ydl.",
+    .operands = "bash|zsh|fish",
+    .least = 1,
+    .most = 1,
+    .words = shells,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,66 @@
+/* clocks.c - whether the servers' clocks and ours agree. */
+#include "cmd/doctor/doctor.h"
+#include "hadoop/token/ident.h"
+#include "hadoop/yarn/client.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define KERBEROS_MS 300000 /* beyond it Kerberos refuses */
+#define NOTICE_MS 10000    /* beyond it times in logs and tokens mislead */
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t outside(int64_t when, int64_t before, int64_t after)
+{
+    return when < before ? when - before : when > after ? when - after : 0;
+}
+
+/* No call tells the RM's time, but a delegation token has the date it was issued. */
+static void ask_rm(struct doctor *d)
+{
+    AUTO_YARN_CLIENT *c = NULL;
+    AUTO_TOKEN token = { 0 };
+    AUTO_IDENT ident = { 0 };
+    int64_t before;
+
+    if (!(d->have & NEED_RM) || yarn_client_new(d->x->session, &c, NULL) < 0)
+        return;
+    before = wall_ms();
+    if (yarn_get_token(c, session_user(d->x->session), &token, NULL) < 0)
+        return; /* with a token instead of a ticket there is no way to know */
+    if (ident_parse(token.kind, token.id, token.id_len, &ident, NULL) == 0 && ident.issued > 0) {
+        d->rm_clock = outside(ident.issued, before, wall_ms());
+        d->rm_clock_known = true;
+    }
+    (void)yarn_cancel_token(c, &token, NULL);
+}
+
+static void judge(struct doctor *d, const char *server, int64_t skew)
+{
+    int64_t size = skew < 0 ? -skew : skew;
+    const char *way = skew < 0 ? "behind" : "ahead of";
+
+    if (size <= NOTICE_MS)
+        doctor_say(d, LEVEL_OK, NULL, "the %s's agrees with ours within %lld ms", server,
+                   (long long)(size + 1));
+    else
+        doctor_say(
+            d, size > KERBEROS_MS && session_secure(d->x->session) ? LEVEL_FAILED : LEVEL_WARNING,
+            d->check->advice, "the %s's is %lld s %s ours", server, (long long)(size / 1000), way);
+}
+
+void check_clocks(struct doctor *d)
+{
+    ask_rm(d);
+    if (d->rm_clock_known)
+        judge(d, "ResourceManager", d->rm_clock);
+    if (d->nn_clock_known)
+        judge(d, "NameNode", d->nn_clock);
+}

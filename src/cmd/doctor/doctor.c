@@ -1,0 +1,131 @@
+/* doctor.c - `ydl doctor`: what is wrong with this machine or this cluster, in words. */
+#include "cmd/doctor/doctor.h"
+#include "base/fiber.h"
+#include "cmd/exit.h"
+#include "cmd/verbs.h"
+
+struct args {
+    const char *queue;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "queue", 0, CLI_TEXT, offsetof(struct args, queue), "default", "NAME",
+      "look at the queue NAME" },
+    { 0 },
+};
+
+/* A check that fails takes away what it stands for: see check_conf, check_rm, check_nn. */
+const struct check doctor_checks[] = {
+    { "configuration",   0,                   check_conf,
+      "set HADOOP_CONF_DIR, or give --conf, to the directory with core-site.xml, hdfs-site.xml and "
+      "yarn-site.xml of the cluster" },
+    { "identity",        NEED_CONF,           check_identity,
+      "get a ticket with kinit, or use --principal and --keytab" },
+    { "ResourceManager", NEED_CONF,           check_rm,
+      "is it running, and is yarn.resourcemanager.address right in yarn-site.xml?" },
+    { "nodes",           NEED_RM,             check_nodes,    NULL },
+    { "queue",           NEED_RM,             check_queue,
+      "'ydl cluster queues' shows which there are" },
+    { "NameNode",        NEED_CONF,           check_nn,
+      "is it running, and is fs.defaultFS right in core-site.xml?" },
+    { "HDFS space",      NEED_NN,             check_space,    NULL },
+    { "HDFS files",      NEED_NN | NEED_HDFS, check_hdfs,
+      "check permissions and quotas of the home directory" },
+    { "clocks",          NEED_CONF,           check_clocks,
+      "let all machines follow a time server: Kerberos and tokens depend on it" },
+    { "versions",        NEED_CONF,           check_versions, NULL },
+};
+/* clang-format on */
+const size_t doctor_n_checks = COUNT_OF(doctor_checks);
+
+static bool colours(void)
+{
+    const char *no = getenv("NO_COLOR");
+
+    return isatty(STDOUT_FILENO) && !(no && *no);
+}
+
+static int run_checks(struct doctor *d, struct err *err)
+{
+    struct loop *l = d->x->loop;
+    bool colour = colours();
+    size_t printed = 0;
+
+    for (size_t i = 0; i < doctor_n_checks; i++) {
+        const struct check *c = &doctor_checks[i];
+
+        if ((c->needs & d->have) != c->needs)
+            continue;
+        d->check = c;
+        c->run(d);
+        if (fiber_cancelled(l))
+            return err_set(err, -ECANCELED, "interrupted");
+        for (; !d->x->globals->json && printed < d->n; printed++)
+            doctor_print_text(&d->findings[printed], colour);
+        fflush(stdout); /* the next one may take its time */
+    }
+    if (d->out_of_memory)
+        return err_oom(err);
+    return d->x->globals->json ? doctor_print_json(d, err) : 0;
+}
+
+static int examine(struct connection *x, void *arg, struct err *err)
+{
+    const struct args *a = arg;
+    struct doctor d = { .x = x, .queue = a->queue };
+    int r = run_checks(&d, err);
+
+    fs_set_free(d.set);
+    free(d.findings);
+    return r < 0 ? r : exit_code(d.failed);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return connect_run(c, CONNECT_ANYHOW, examine, c->args, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl doctor", "is everything there that a job needs?" },
+    { "ydl doctor --queue prod --json | jq '.checks[] | select(.level == \"failed\")'",
+      "what is wrong, for a script" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "CHECKS",
+      "configuration\tIts directory and files, and what they leave out.\n"
+      "identity\tThe user, the Kerberos principal and the ticket's lifetime, tokens.\n"
+      "ResourceManager, NameNode\tWho answers, which one is active, how long it takes.\n"
+      "nodes\tNodeManagers that run, are lost or unhealthy.\n"
+      "queue\tThat it is there, takes our applications, and has room for a container.\n"
+      "HDFS space\tFree space, safe mode, missing blocks.\n"
+      "HDFS files\tA small file in the home directory is made, read back and deleted, and the\n"
+      "DataNodes that hold it are dialled.\n"
+      "clocks\tThat the servers' clocks and ours agree: the NameNode's by the time of the file\n"
+      "that was made, the ResourceManager's by the date in a token that is cancelled at once.\n"
+      "versions\tOf ydl, and of the servers as far as their answers tell." },
+    { "EXIT STATUS",
+      "0 when nothing failed; warnings do not count. Otherwise the code of the first\n"
+      "failure, see ydl(1): 69 when a server cannot be reached, 77 without a valid\n"
+      "ticket, 2 for a configuration that is wrong, and so on." },
+    { "JSON OUTPUT", "healthy\tWhether nothing failed.\n"
+                     "exit\tThe exit status.\n"
+                     "checks\tA list of objects: check, level (ok, warning or failed), text, and\n"
+                     "advice or null." },
+    { 0 },
+};
+
+const struct cli_verb verb_doctor = {
+    .name = "doctor",
+    .summary = "check this machine and the cluster, and say what is wrong",
+    .text = "Looks at everything that a job will need, one thing after the other, and says for\n"
+            "each whether it is in order and, if not, what to do about it. What depends on\n"
+            "something that failed is left out.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,43 @@
+/* cat.c - `ydl fs cat`: the content of files, one after the other. */
+#include "cmd/exit.h"
+#include "cmd/fs/files.h"
+#include "cmd/fs/stdio.h"
+#include "cmd/fs/verbs.h"
+
+static int show(struct files *f, const struct files_item *item, struct err *err)
+{
+    AUTO_FS_READER *r = NULL;
+    int x = fs_open(item->fs, item->entry->path, &r, err);
+
+    (void)f;
+    return x < 0 ? x : stdio_out(r, NULL, NULL, err);
+}
+
+static int work(struct files *f, struct err *err)
+{
+    f->doc.on = false; /* standard output is the files' */
+    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, show, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return files_run(c, "", work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl fs cat /logs/today.txt | tail", "the end of a file" },
+    { "ydl fs cat '/out/part-*' > all.csv", "several files as one" },
+    { 0 },
+};
+
+const struct cli_verb verb_fs_cat = {
+    .name = "cat",
+    .summary = "print files",
+    .text = "Writes the content of files to standard output. A file that somebody is still\n"
+            "writing is shown up to where its writer last flushed it.",
+    .operands = "PATH…",
+    .least = 1,
+    .most = CLI_ANY,
+    .examples = examples,
+    .run = run,
+};

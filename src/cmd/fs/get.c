@@ -1,0 +1,133 @@
+/* get.c - `ydl fs get`: from the cluster to this machine. */
+#include "cmd/fs/copy.h"
+#include "cmd/fs/stdio.h"
+#include "cmd/fs/verbs.h"
+
+#include <string.h>
+
+struct args {
+    bool recursive, force;
+    unsigned jobs;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "recursive", 'r', CLI_FLAG,  AT(recursive), NULL, NULL,
+      "copy directories with everything in them" },
+    { "force",     'f', CLI_FLAG,  AT(force),     NULL, NULL,
+      "replace files that are there already" },
+    { "jobs",      'j', CLI_COUNT, AT(jobs),      "16", "N",
+      "copy up to N small files at a time" },
+    { 0 },
+};
+/* clang-format on */
+
+/* ---- to standard output ---- */
+
+static int on_progress(void *arg, uint64_t done)
+{
+    progress_set(arg, done);
+    return 0;
+}
+
+static int print(struct files *f, const struct files_item *item, struct err *err)
+{
+    AUTO_PROGRESS *progress = NULL;
+    AUTO_FS_READER *r = NULL;
+    int x = fs_open(item->fs, item->entry->path, &r, err);
+
+    if (x == 0)
+        x = progress_begin(item->entry->name, item->entry->length,
+                           f->x->globals->quiet || isatty(STDOUT_FILENO), &progress, err);
+    return x < 0 ? x : stdio_out(r, on_progress, progress, err);
+}
+
+/* ---- to files ---- */
+
+static int get(struct copy *c, const struct target *t, const char *operand, struct err *err)
+{
+    AUTO_FS_ENTRIES all = { 0 };
+    int r = files_expand(c->files, operand, &c->from, &all, err);
+
+    if (r == 0 && all.n > 1 && !t->directory)
+        r = err_set(err, -ENOTDIR, "'%s' stands for %zu files, but '%s' is not a directory",
+                    operand, all.n, t->operand);
+    for (size_t i = 0; r == 0 && i < all.n; i++) {
+        r = copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err);
+        if (r < 0)
+            r = files_failed(c->files, operand, r, err);
+    }
+    return r;
+}
+
+static int get_files(struct files *f, char *const *sources, size_t n, const char *last,
+                     struct err *err)
+{
+    const struct args *a = files_args(f);
+    struct copy copy = {
+        .files = f,
+        .recursive = a->recursive,
+        .force = a->force,
+        .at_once = a->jobs ? a->jobs : 1,
+        .options = { .mode = FS_MODE_DEFAULT },
+    };
+    AUTO_TARGET t = { 0 };
+    int r = target_find(f, last, FS_ON_LOCAL, n > 1, &t, err);
+
+    if (r == 0 && !fs_is_local(t.fs)) {
+        r = err_set(err, -EINVAL, "'%s' is not on this machine", last);
+        err_hint(err, "get copies from the cluster to here; the other way is put");
+    }
+    if (r < 0)
+        return files_failed(f, last, r, err);
+    copy.to = t.fs;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = get(&copy, &t, sources[i], err);
+        if (r < 0)
+            r = files_failed(f, sources[i], r, err);
+    }
+    return r;
+}
+
+static int work(struct files *f, struct err *err)
+{
+    const struct cli *c = f->x->cli;
+    size_t n = c->n_operands > 1 ? c->n_operands - 1 : 1;
+    const char *last = c->n_operands > 1 ? c->operands[n] : ".";
+
+    if (strcmp(last, "-") != 0)
+        return get_files(f, c->operands, n, last, err);
+    f->doc.on = false; /* standard output is the files' */
+    return files_each(f, c->operands, n, print, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return files_run(c, "copies", work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl fs get /models/best.bin", "into the current directory" },
+    { "ydl fs get -r '/out/run-*' results/", "directories that match" },
+    { "ydl fs get /data/x.tar - | tar x", "to standard output" },
+    { 0 },
+};
+
+const struct cli_verb verb_fs_get = {
+    .name = "get",
+    .summary = "copy files from the cluster to this machine",
+    .text = "Copies files, and with -r directories, to this machine. A TARGET that is a directory\n"
+            "takes them in under their own names; without one they go to the current directory.\n"
+            "'-' is standard output.\n\n"
+            "A file appears under its name when all of it has arrived, and so does a directory\n"
+            "that was not there before. A copy that fails or is interrupted leaves nothing.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "SOURCE… [TARGET]",
+    .least = 1,
+    .most = CLI_ANY,
+    .examples = examples,
+    .run = run,
+};

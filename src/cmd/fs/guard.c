@@ -1,0 +1,42 @@
+/* guard.c - see guard.h */
+#include "cmd/fs/guard.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool guard_within(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+
+    if (strcmp(dir, "/") == 0)
+        return true;
+    return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}
+
+/* In the same directory. The root's children are not called neighbours: where a home is "/root",
+ * "/tmp" is not a home. */
+static bool neighbours(const char *a, const char *b)
+{
+    const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+
+    return end_a && end_b && end_a - a == end_b - b && end_a != a &&
+           memcmp(a, b, (size_t)(end_a - a)) == 0;
+}
+
+int guard_delete(const char *path, const char *home, bool even_home, struct err *err)
+{
+    if (strcmp(path, "/") == 0)
+        return err_set(err, -EPERM, "'/' is not deleted");
+    if (even_home)
+        return 0;
+    if (strcmp(path, home) == 0)
+        err_set(err, -EPERM, "'%s' is your home directory", path);
+    else if (guard_within(home, path))
+        err_set(err, -EPERM, "'%s' holds home directories", path);
+    else if (neighbours(path, home))
+        err_set(err, -EPERM, "'%s' is a user's home directory", path);
+    else
+        return 0;
+    err_hint(err, "--even-home deletes it all the same");
+    return -EPERM;
+}

@@ -1,0 +1,131 @@
+/* ls.c - `ydl fs ls`: what is in directories. */
+#include "cmd/fs/files.h"
+#include "cmd/fs/mode.h"
+#include "cmd/fs/show.h"
+#include "cmd/fs/verbs.h"
+#include "cmd/table.h"
+
+struct args {
+    bool recursive, directory, human;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "go into directories" },
+    { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
+      "show a directory itself, not what is in it" },
+    { "human",     'h', CLI_FLAG, AT(human),     NULL, NULL,
+      "sizes like 1.5 GB instead of bytes" },
+    { 0 },
+};
+
+static const struct table_column columns[] = {
+    { NULL, false }, { NULL, true  }, { NULL, false }, { NULL, false },
+    { NULL, true  }, { NULL, false }, { NULL, false },
+};
+/* clang-format on */
+
+static void add_row(struct table *t, const struct fs_entry *e, bool human)
+{
+    char mode[MODE_TEXT], size[SHOW_SIZE], time[SHOW_TIME];
+
+    table_cell(t, "%s", mode_text(e, mode));
+    if (e->replication)
+        table_cell(t, "%u", (unsigned)e->replication);
+    else
+        table_cell(t, "-");
+    table_cell(t, "%s", e->owner);
+    table_cell(t, "%s", e->group);
+    table_cell(t, "%s", show_size(e->length, human, size));
+    table_cell(t, "%s", show_time(e->mtime, time));
+    table_cell(t, "%s%s%s", e->path, e->target ? " -> " : "", e->target ? e->target : "");
+}
+
+static int show(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
+                struct err *err)
+{
+    const struct args *a = files_args(f);
+
+    (void)fs;
+    if (f->doc.on)
+        return doc_add(&f->doc, show_entry(e), err);
+    add_row(arg, e, a->human);
+    return 0;
+}
+
+static int list_directory(struct files *f, const struct files_item *item, struct table *t,
+                          struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e;
+    int r = fs_list_open(item->fs, item->entry->path, &list, err);
+
+    while (r == 0) {
+        r = fs_list_next(list, &e, err);
+        if (r <= 0)
+            break;
+        r = show(f, item->fs, e, t, err);
+    }
+    return r;
+}
+
+static int list(struct files *f, const struct files_item *item, struct err *err)
+{
+    const struct args *a = files_args(f);
+    AUTO_TABLE t = { 0 };
+    int r;
+
+    table_begin(&t, stdout, columns, COUNT_OF(columns));
+    if (item->entry->type != FS_DIRECTORY || a->directory)
+        r = show(f, item->fs, item->entry, &t, err);
+    else if (a->recursive)
+        r = files_walk(f, item->fs, item->entry->path, show, &t, err);
+    else
+        r = list_directory(f, item, &t, err);
+    if (!f->doc.on) {
+        struct err ignored = ERR_INIT;
+        int ended = table_end(&t, r < 0 ? &ignored : err);
+
+        r = r < 0 ? r : ended;
+    }
+    return r;
+}
+
+static int work(struct files *f, struct err *err)
+{
+    char home[] = ".";
+    char *const here[] = { home };
+    const struct cli *c = f->x->cli;
+
+    if (c->n_operands == 0)
+        return files_each(f, here, 1, list, err);
+    return files_each(f, c->operands, c->n_operands, list, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return files_run(c, "entries", work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl fs ls -h /data", "what is in /data, sizes for people" },
+    { "ydl fs ls '/logs/2026-*/*.gz'", "the pattern is expanded on the cluster" },
+    { "ydl fs ls -R --json . | jq -r '.entries[].path'", "every path below the home directory" },
+    { 0 },
+};
+
+const struct cli_verb verb_fs_ls = {
+    .name = "ls",
+    .summary = "list files",
+    .text = "Lists what is in directories, sorted by name: permissions, replicas, owner, group,\n"
+            "size, time of the last change, and the whole path. Without a PATH it lists the home\n"
+            "directory.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "[PATH…]",
+    .most = CLI_ANY,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,119 @@
+/* put.c - `ydl fs put`: from this machine to the cluster. */
+#include "cmd/fs/copy.h"
+#include "cmd/fs/verbs.h"
+
+#include <string.h>
+
+struct args {
+    bool recursive, force;
+    unsigned jobs;
+    unsigned replication;
+    uint64_t block_size;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "recursive",   'r', CLI_FLAG,  AT(recursive),   NULL, NULL,
+      "copy directories with everything in them" },
+    { "force",       'f', CLI_FLAG,  AT(force),       NULL, NULL,
+      "replace files that are there already" },
+    { "jobs",        'j', CLI_COUNT, AT(jobs),        "16", "N",
+      "copy up to N small files at a time" },
+    { "replication", 0,   CLI_COUNT, AT(replication), NULL, "N",
+      "keep N replicas instead of the cluster's number" },
+    { "block-size",  0,   CLI_SIZE,  AT(block_size),  NULL, "SIZE",
+      "cut files into blocks of SIZE instead of the cluster's" },
+    { 0 },
+};
+/* clang-format on */
+
+static int put_stdin(struct copy *c, const struct target *t, struct err *err)
+{
+    if (t->directory) {
+        err_set(err, -EISDIR, "'%s' is a directory", t->operand);
+        err_hint(err, "standard input has no name: give the file's own path");
+        return -EISDIR;
+    }
+    return copy_operand(c, t, NULL, "", err);
+}
+
+static int put(struct copy *c, const struct target *t, const char *operand, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    int r;
+
+    if (strcmp(operand, "-") == 0)
+        return put_stdin(c, t, err);
+    r = files_find(c->files, operand, FS_ON_LOCAL, &c->from, &path, err);
+    if (r < 0)
+        return r;
+    if (!fs_is_local(c->from)) {
+        err_set(err, -EINVAL, "'%s' is not on this machine", operand);
+        err_hint(err, "put copies from here to the cluster; the other way is get");
+        return -EINVAL;
+    }
+    r = fs_stat(c->from, path, &e, err);
+    return r < 0 ? r : copy_operand(c, t, &e, target_name(operand, e.name), err);
+}
+
+static int work(struct files *f, struct err *err)
+{
+    const struct args *a = files_args(f);
+    const struct cli *c = f->x->cli;
+    size_t n = c->n_operands > 1 ? c->n_operands - 1 : 1;
+    const char *last = c->n_operands > 1 ? c->operands[n] : ".";
+    struct copy copy = {
+        .files = f,
+        .recursive = a->recursive,
+        .force = a->force,
+        .at_once = a->jobs ? a->jobs : 1,
+        .options = { .mode = FS_MODE_DEFAULT,
+                     .replication = a->replication,
+                     .block_size = a->block_size },
+    };
+    AUTO_TARGET t = { 0 };
+    int r = target_find(f, last, FS_ON_CLUSTER, n > 1, &t, err);
+
+    if (r < 0)
+        return files_failed(f, last, r, err);
+    copy.to = t.fs;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = put(&copy, &t, c->operands[i], err);
+        if (r < 0)
+            r = files_failed(f, c->operands[i], r, err);
+    }
+    return r;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return files_run(c, "copies", work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl fs put train.py data.csv /jobs/7/", "two files into a directory" },
+    { "ydl fs put -r mnist /data/mnist", "a directory; it appears when it is complete" },
+    { "zcat log.gz | ydl fs put - /logs/log", "what a pipe delivers" },
+    { 0 },
+};
+
+const struct cli_verb verb_fs_put = {
+    .name = "put",
+    .summary = "copy files from this machine to the cluster",
+    .text = "Copies files, and with -r directories, from this machine. A TARGET that is a\n"
+            "directory takes them in under their own names; without one they go to the home\n"
+            "directory. '-' is standard input.\n\n"
+            "A file appears under its name when all of it has arrived, and so does a directory\n"
+            "that was not there before. A copy that fails or is interrupted leaves nothing.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "SOURCE… [TARGET]",
+    .least = 1,
+    .most = CLI_ANY,
+    .complete = CLI_FILES,
+    .examples = examples,
+    .run = run,
+};

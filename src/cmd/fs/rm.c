@@ -1,0 +1,85 @@
+/* rm.c - `ydl fs rm`: deleting, for good. */
+#include "cmd/fs/files.h"
+#include "cmd/fs/guard.h"
+#include "cmd/fs/verbs.h"
+
+struct args {
+    bool recursive, force, even_home;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL,
+      "delete directories with everything in them" },
+    { "force",     'f', CLI_FLAG, AT(force),     NULL, NULL,
+      "what is not there is no error" },
+    { "even-home", 0,   CLI_FLAG, AT(even_home), NULL, NULL,
+      "delete even a user's home directory, or one above it" },
+    { 0 },
+};
+/* clang-format on */
+
+static int check(const struct args *a, const struct files_item *item, struct err *err)
+{
+    const char *path = item->entry->path;
+
+    if (item->entry->type == FS_DIRECTORY && !a->recursive) {
+        err_set(err, -EISDIR, "'%s' is a directory", path);
+        err_hint(err, "-r deletes it with everything in it");
+        return -EISDIR;
+    }
+    return guard_delete(path, fs_home(item->fs), a->even_home, err);
+}
+
+static int delete (struct files *f, const struct files_item *item, struct err *err)
+{
+    const struct args *a = files_args(f);
+    json_t *v = NULL;
+    int r = check(a, item, err);
+
+    if (r == 0)
+        r = fs_delete(item->fs, item->entry->path, a->recursive, err);
+    if (r == -ENOENT && a->force) { /* somebody was quicker */
+        err_clear(err);
+        return 0;
+    }
+    if (r < 0 || !f->doc.on)
+        return r;
+    (void)json_make(&v, NULL, "{s:o}", "path", json_text(item->entry->path));
+    return doc_add(&f->doc, v, err);
+}
+
+static int work(struct files *f, struct err *err)
+{
+    const struct args *a = files_args(f);
+
+    f->missing_is_fine = a->force;
+    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, delete, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return files_run(c, "removed", work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl fs rm -r /tmp/scratch '/out/_temporary*'", "a directory, and all that match" },
+    { 0 },
+};
+
+const struct cli_verb verb_fs_rm = {
+    .name = "rm",
+    .summary = "delete files and directories",
+    .text = "Deletes files, and with -r directories. They are gone at once: nothing is moved to a\n"
+            "trash directory. The root is never deleted, a user's home directory and what is\n"
+            "above it only with --even-home.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "PATH…",
+    .least = 1,
+    .most = CLI_ANY,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,121 @@
+/* survey.c - a look at what is to be copied, and the frame around one copy; see copy.h. */
+#include "base/path.h"
+#include "cmd/fs/copy_private.h"
+#include "cmd/fs/show.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define DEPTH_MOST 1000
+
+static int survey_file(const struct fs_entry *e, uint64_t *bytes, struct err *err)
+{
+    if (e->type == FS_OTHER)
+        return err_set(err, -EINVAL, "'%s' is not a file: a device, a socket or a pipe", e->path);
+    if (e->type == FS_SYMLINK)
+        return err_set(err, -ENOENT, "the link '%s' leads nowhere", e->path);
+    if (access(e->path, R_OK) < 0)
+        return err_sys(err, "read '%s'", e->path);
+    *bytes += e->length;
+    return 0;
+}
+
+static int survey_tree(struct fs *fs, const char *path, uint64_t *bytes, size_t depth,
+                       struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e;
+    int r;
+
+    if (depth > DEPTH_MOST)
+        return err_set(err, -ELOOP, "'%s' is too deep: does a link lead back up?", path);
+    r = fs_list_open(fs, path, &list, err);
+    while (r == 0) {
+        AUTO_FREE char *below = NULL;
+
+        r = fs_list_next(list, &e, err);
+        if (r <= 0)
+            break;
+        if (e->type != FS_DIRECTORY) {
+            r = survey_file(e, bytes, err);
+            continue;
+        }
+        below = strdup(e->path);
+        r = below ? survey_tree(fs, below, bytes, depth + 1, err) : err_oom(err);
+    }
+    return r;
+}
+
+int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes, struct err *err)
+{
+    struct fs_summary sum = { 0 };
+
+    if (source->type != FS_DIRECTORY) {
+        *bytes += source->length;
+        return 0;
+    }
+    if (fs_is_local(c->from))
+        return survey_tree(c->from, source->path, bytes, 1, err);
+    /* Only for the progress line: whoever may not count it may still read it. */
+    if (c->progress && fs_summary(c->from, source->path, &sum, NULL) == 0)
+        *bytes += sum.length;
+    return 0;
+}
+
+static int tell(struct copy *c, const struct fs_entry *source, const char *to, int64_t ms,
+                struct err *err)
+{
+    const char *from = source ? source->path : "-";
+    char size[SHOW_SIZE], clean[2][1024];
+    json_t *v = NULL;
+
+    if (c->files->doc.on) {
+        (void)json_make(&v, NULL, "{s:o, s:o, s:I, s:I, s:I}", "source", json_text(from), "target",
+                        json_text(to), "files", (json_int_t)c->n_files, "bytes",
+                        (json_int_t)c->bytes, "ms", (json_int_t)ms);
+        return doc_add(&c->files->doc, v, err);
+    }
+    if (c->files->x->globals->verbose) {
+        str_clean(clean[0], sizeof(clean[0]), from);
+        str_clean(clean[1], sizeof(clean[1]), to);
+        printf("'%s' -> '%s', %llu files, %s\n", clean[0], clean[1], (unsigned long long)c->n_files,
+               show_size(c->bytes, true, size));
+    }
+    return 0;
+}
+
+static int transfer(struct copy *c, const struct fs_entry *source, const struct place *to,
+                    struct err *err)
+{
+    const struct globals *g = c->files->x->globals;
+    uint64_t total = 0;
+    int r = progress_begin(source ? source->name : "-", source ? source->length : 0,
+                           g->quiet || g->json, &c->progress, err);
+
+    if (r == 0 && source)
+        r = copy_survey(c, source, &total, err);
+    if (r == 0 && source) {
+        progress_total(c->progress, total);
+        r = copy_entry(c, source, to, err);
+    } else if (r == 0) {
+        r = copy_stream(c, STDIN_FILENO, to, err);
+    }
+    c->progress = progress_end(c->progress);
+    return r;
+}
+
+int copy_operand(struct copy *c, const struct target *t, const struct fs_entry *source,
+                 const char *name, struct err *err)
+{
+    struct loop *l = c->files->x->loop;
+    int64_t begin = loop_now(l);
+    struct place to = { 0 };
+    AUTO_FREE char *path = NULL;
+    int r = target_place(t, name, &to, err);
+
+    path = to.path;
+    c->bytes = c->n_files = 0;
+    if (r == 0)
+        r = transfer(c, source, &to, err);
+    return r < 0 ? r : tell(c, source, path, loop_now(l) - begin, err);
+}

@@ -1,0 +1,87 @@
+/* help.c - `ydl help`: pages for the terminal, and manual pages from the same tables. */
+#include "base/path.h"
+#include "cmd/verbs.h"
+
+#include <string.h>
+
+struct args {
+    bool man;
+    const char *man_dir;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "man",     0, CLI_FLAG, offsetof(struct args, man),     NULL, NULL,
+      "print the manual page instead, in the mdoc language" },
+    { "man-dir", 0, CLI_TEXT, offsetof(struct args, man_dir), NULL, "DIR",
+      "write every manual page into DIR" },
+    { 0 },
+};
+/* clang-format on */
+
+/* "DIR/ydl-fs.1", or "DIR/ydl.1" for the program itself. */
+static int write_page(const char *dir, const struct cli_program *p, const struct cli_verb *v,
+                      struct err *err)
+{
+    AUTO_FREE char *path = str_printf("%s/%s%s%s.1", dir, p->name, v ? "-" : "", v ? v->name : "");
+    AUTO_FREE char *page = NULL;
+    size_t n = 0;
+    FILE *f = path ? open_memstream(&page, &n) : NULL;
+
+    if (!f)
+        return err_oom(err);
+    cli_man(f, p, v);
+    if (fclose(f) != 0)
+        return err_oom(err);
+    return path_write(path, page, n, 0644, err);
+}
+
+static int write_pages(const char *dir, const struct cli_program *p, struct err *err)
+{
+    int r = path_mkdirs(dir, 0755, err);
+
+    if (r == 0)
+        r = write_page(dir, p, NULL, err);
+    for (const struct cli_verb *const *v = p->verbs; r == 0 && *v; v++)
+        if (!(*v)->hidden)
+            r = write_page(dir, p, *v, err);
+    return r;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    const struct args *a = c->args;
+    struct cli found;
+    int r;
+
+    if (a->man_dir)
+        return write_pages(a->man_dir, c->program, err);
+    r = cli_find(c->program, c->operands, &found, err);
+    if (r < 0)
+        return r;
+    if (a->man)
+        cli_man(stdout, c->program, found.path[0]);
+    else
+        cli_help(stdout, &found, cli_width(stdout), true);
+    return 0;
+}
+
+static const struct cli_example examples[] = {
+    { "ydl help completion", "everything about one verb" },
+    { "ydl help --man completion | man -l -", "the same as a manual page" },
+    { 0 },
+};
+
+const struct cli_verb verb_help = {
+    .name = "help",
+    .summary = "explain a verb",
+    .text = "Explains a verb, or lists all verbs and the options that each of them takes. More\n"
+            "than 'ydl VERB --help' it shows files, variables, exit codes and JSON keys.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "[VERB…]",
+    .most = CLI_DEPTH,
+    .complete = CLI_VERBS,
+    .examples = examples,
+    .run = run,
+};

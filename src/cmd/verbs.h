@@ -1,0 +1,10 @@
+/* verbs.h - every verb, one row in one file each. A new verb is a new file with its row, a line
+ * here, a line in verbs.c, and where it has a module of its own, that module in the DEPS of
+ * cmd_verbs. */
+#pragma once
+#include "base/cli.h"
+
+extern const struct cli_verb verb_cluster, verb_completion, verb_doctor, verb_fs, verb_help,
+    verb_version;
+
+extern const struct cli_program program_ydl, program_ydl_node;

@@ -1,0 +1,95 @@
+/* version.c - `ydl version`: ours, and that of every library that is linked in. */
+#include "base/json.h"
+#include "cmd/globals.h"
+#include "cmd/verbs.h"
+
+#include <ares.h>
+#include <expat.h>
+#include <gnu/libc-version.h>
+#include <openssl/opensslv.h>
+#include <protobuf-c/protobuf-c.h>
+#include <uv.h>
+
+/* The oldest C library that `ydl` runs with; a test compares it with the program's symbols. */
+#define GLIBC_NEEDED "2.34"
+
+/* Header and archive come in one package; asking the library would link half of it. */
+static const char *openssl_version(void)
+{
+    return OPENSSL_VERSION_STR;
+}
+
+static const char *expat_version(void)
+{
+    const char *text = XML_ExpatVersion(); /* "expat_2.5.0" */
+
+    return str_starts(text, "expat_") ? text + 6 : text;
+}
+
+static const char *cares_version(void)
+{
+    return ares_version(NULL);
+}
+
+static const struct {
+    const char *name;
+    const char *(*version)(void);
+} libraries[] = {
+    { "libuv", uv_version_string },       { "OpenSSL", openssl_version },
+    { "protobuf-c", protobuf_c_version }, { "jansson", jansson_version_str },
+    { "expat", expat_version },           { "c-ares", cares_version },
+};
+
+static int print_json(const struct cli *c, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    json_t *l;
+    int r;
+
+    r = json_make(&v, err, "{s:s, s:s, s:{}, s:{s:s, s:s}}", "program", c->program->name, "version",
+                  c->program->version, "libraries", "glibc", "needed", GLIBC_NEEDED, "running",
+                  gnu_get_libc_version());
+    if (r < 0)
+        return r;
+    l = json_object_get(v, "libraries");
+    for (size_t i = 0; i < COUNT_OF(libraries); i++)
+        if (json_object_set_new(l, libraries[i].name, json_text(libraries[i].version())) < 0)
+            return err_oom(err);
+    return json_print(stdout, v, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    if (globals_of(c)->json)
+        return print_json(c, err);
+    printf("%s %s\n", c->program->name, c->program->version);
+    for (size_t i = 0; i < COUNT_OF(libraries); i++)
+        printf("  %-12s %s\n", libraries[i].name, libraries[i].version());
+    printf("  %-12s %s (ydl needs %s or newer, ydl-node brings its own)\n", "glibc",
+           gnu_get_libc_version(), GLIBC_NEEDED);
+    return 0;
+}
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT", "program\tThe program's name.\n"
+                     "version\tIts version.\n"
+                     "libraries\tAn object: the version of every library linked in, by its name.\n"
+                     "glibc\tAn object: needed, the oldest C library that ydl runs with, and\n"
+                     "running, the one in use." },
+    { 0 },
+};
+
+static const struct cli_example examples[] = {
+    { "ydl version --json", "for scripts" },
+    { 0 },
+};
+
+const struct cli_verb verb_version = {
+    .name = "version",
+    .summary = "print the version of ydl and of the libraries in it",
+    .text = "Prints the version of ydl and of every third-party library that is linked into it,\n"
+            "and which C library it needs. 'ydl --version' is the same.",
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};
