@@ -1,0 +1,284 @@
+"""Claims about the test bed itself."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ydl_cluster import places, rest, spec as specs, startup, web
+from ydl_cluster.cluster import Cluster
+from ydl_cluster.places import ClusterError
+
+HADOOP = str(Path(__file__).with_name("hadoop"))
+
+
+def within(seconds, come_true, what):
+    """Waits until `come_true()`, or fails saying what did not."""
+    deadline = time.monotonic() + seconds
+    while not come_true():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+def processes_with(text):
+    """The processes that have `text` in their command line."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if text.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+@contextlib.contextmanager
+def small_cluster(name, **fields):
+    """A cluster of one test's own: one node of each kind unless it says otherwise."""
+    made = Cluster.up(name=f"{name}-{os.getpid()}", **{"nodes": 1, "datanodes": 1} | fields)
+    try:
+        yield made
+    finally:
+        made.down()
+
+
+def assert_files_travel(made, user, tmp_path, size=3_000_000):
+    """What FsShell puts is what FsShell gets."""
+    there, back = tmp_path / "there", tmp_path / "back"
+    there.write_bytes(os.urandom(size))
+    made.fs("-put", str(there), f"/user/{user}/f", user=user)
+    made.fs("-get", f"/user/{user}/f", str(back), user=user)
+    made.fs("-rm", "-skipTrash", f"/user/{user}/f", user=user)
+    assert there.read_bytes() == back.read_bytes()
+
+
+def test_every_daemon_runs(cluster):
+    report = cluster.status()
+    assert report["state"] == "up"
+    assert set(report["daemons"]) == {"nn", "rm", "dn1", "dn2", "nm1", "nm2", "nm3"}
+    assert {row["state"] for row in report["daemons"].values()} == {"running"}
+
+
+def test_files_travel(cluster, tmp_path):
+    assert_files_travel(cluster, "alice", tmp_path)
+
+
+def test_every_node_has_an_address_of_its_own(cluster):
+    assert set(rest.nodes(cluster.rm_http, specs.me())) == {f"127.0.0.{i}" for i in (11, 12, 13)}
+    live = web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=NameNodeInfo")["LiveNodes"]
+    hosts = {row["xferaddr"].split(":")[0] for row in json.loads(live).values()}
+    assert hosts == {"127.0.0.41", "127.0.0.42"}
+
+
+def test_a_home_directory_is_closed_to_others(cluster):
+    done = cluster.fs("-touchz", "/user/bob/x", user="alice", check=False)
+    assert done.returncode != 0 and "Permission denied: user=alice" in done.stderr
+
+
+def test_a_closed_queue_is_closed_to_others(cluster):
+    with pytest.raises(rest.Refused, match="alice.*closed"):
+        rest.submit(cluster.rm_http, "alice", "true", queue="closed")
+    assert rest.submit(cluster.rm_http, "carol", "true", queue="closed")
+
+
+@pytest.mark.parametrize("user, allowed", [(specs.me(), True), ("bob", False)])
+def test_only_the_superuser_acts_for_others(cluster, user, allowed):
+    done = cluster.java("org.apache.hadoop.fs.FsShell", "-ls", "/", user=user,
+                        env={"HADOOP_PROXY_USER": "alice"}, check=False)
+    assert (done.returncode == 0) == allowed
+    assert allowed or "bob is not allowed to impersonate alice" in done.stderr
+
+
+def test_a_killed_nodemanager_is_lost_and_comes_back(cluster):
+    def state():
+        return rest.nodes(cluster.rm_http, specs.me())["127.0.0.12"]["state"]
+
+    cluster.kill("nm2")
+    within(20, lambda: state() == "LOST", "nm2 is lost")
+    cluster.restart("nm2")
+    within(10, lambda: state() == "RUNNING", "nm2 is back")
+
+
+def test_a_killed_datanode_is_noticed(cluster):
+    def live():
+        return web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=FSNamesystemState")[
+            "NumLiveDataNodes"]
+
+    cluster.kill("dn2")
+    within(25, lambda: live() == 1, "dn2 is dead")
+
+
+def test_nodes_find_a_restarted_resourcemanager(cluster):
+    cluster.kill("rm")
+    cluster.start("rm")
+    within(5, lambda: len(rest.nodes(cluster.rm_http, specs.me())) == 3, "three nodes are back")
+
+
+def test_a_paused_daemon_is_still_there(cluster):
+    cluster.pause("nm1")
+    assert cluster.status()["daemons"]["nm1"]["state"] == "paused"
+    cluster.resume("nm1")
+    assert cluster.status()["daemons"]["nm1"]["state"] == "running"
+
+
+def test_an_unknown_daemon_is_refused(cluster):
+    with pytest.raises(ClusterError, match="no daemon 'nm9'"):
+        cluster.restart("nm9")
+
+
+def test_the_command_line_tells_where_the_cluster_is(cluster):
+    done = subprocess.run([HADOOP, "env", "--name", cluster.name, "--user", "alice"], check=True,
+                          capture_output=True, text=True)
+    assert f"export HADOOP_CONF_DIR={cluster.conf_dir}\n" in done.stdout
+    assert "export HADOOP_USER_NAME=alice\n" in done.stdout
+
+
+def test_files_travel_under_kerberos_privacy(krb_cluster, tmp_path):
+    assert_files_travel(krb_cluster, "alice", tmp_path)
+
+
+def test_no_ticket_no_entry(krb_cluster):
+    done = krb_cluster.fs("-ls", "/", env={"KRB5CCNAME": "FILE:/nonexistent"}, check=False)
+    assert done.returncode != 0 and "authenticate via:[TOKEN, KERBEROS]" in done.stderr
+
+
+def test_the_other_resourcemanager_takes_over(ha_cluster):
+    before = ha_cluster.active("rm")
+    ha_cluster.kill(before)
+    within(20, lambda: ha_cluster.active("rm") not in (None, before), "the other one is active")
+
+
+def test_the_other_namenode_takes_over(ha_cluster, tmp_path):
+    before = ha_cluster.active("nn")
+    ha_cluster.kill(before)
+    after = ha_cluster.failover("nn")
+    assert after != before and ha_cluster.active("nn") == after
+    assert_files_travel(ha_cluster, "bob", tmp_path)
+
+
+def test_masters_change_places_in_peace(ha_cluster):
+    for what in ("nn", "rm"):
+        before = ha_cluster.active(what)
+        assert ha_cluster.failover(what) not in (None, before)
+        assert ha_cluster.status()["daemons"][before]["state"] == "running"
+
+
+def test_files_travel_on_the_old_release(old_cluster, tmp_path):
+    assert_files_travel(old_cluster, "alice", tmp_path)
+
+
+@pytest.mark.full
+def test_nothing_outlives_its_owner(tmp_path):
+    """The owner is killed while a container runs that has a session of its own."""
+    name, marker = f"owned-{os.getpid()}", f"sleep 7{os.getpid()}"
+    owner = subprocess.Popen(["sleep", "600"])
+    try:
+        subprocess.run([HADOOP, "up", "--name", name, "--nodes", "1", "--datanodes", "1",
+                        "--owner", str(owner.pid)], check=True, stdout=subprocess.DEVNULL)
+        report = json.loads(subprocess.run([HADOOP, "status", "--name", name, "--json"],
+                                           check=True, capture_output=True).stdout)
+        rest.submit(report["rm_http"], "alice", marker)
+        within(10, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
+    finally:
+        owner.kill()
+        owner.wait()
+    within(10, lambda: not processes_with(report["run_dir"]), "all daemons are gone")
+    within(1, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
+    assert not os.path.exists(report["run_dir"])
+
+
+@pytest.mark.full
+def test_a_killed_keeper_leaves_nothing_running():
+    with small_cluster("keeper") as made:
+        marker = f"sleep 8{os.getpid()}"
+        rest.submit(made.rm_http, "alice", marker)
+        within(10, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
+        os.kill(made.status()["keeper"], signal.SIGKILL)
+        within(5, lambda: not processes_with(str(made.run_dir)), "all daemons are gone")
+        within(1, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
+
+
+@pytest.mark.full
+def test_a_container_outlives_its_nodemanager():
+    patience = "yarn:yarn.am.liveness-monitor.expiry-interval-ms=600000"
+    with small_cluster("recovery", settings=[patience]) as made:
+        marker = f"sleep 9{os.getpid()}".replace(" ", "\0")
+        rest.submit(made.rm_http, "alice", marker.replace("\0", " "))
+        within(10, lambda: processes_with(marker), "the container runs")
+        before = processes_with(marker)
+        made.kill("nm1")
+        made.start("nm1")
+        time.sleep(3)
+        assert processes_with(marker) == before
+
+
+@pytest.mark.full
+def test_two_clusters_stand_side_by_side(tmp_path):
+    with small_cluster("one") as one, small_cluster("two") as two:
+        assert one.rm_http != two.rm_http
+        one.fs("-touchz", "/tmp/only-in-one")
+        assert two.fs("-test", "-e", "/tmp/only-in-one", check=False).returncode != 0
+        assert_files_travel(two, "alice", tmp_path)
+
+
+@pytest.mark.full
+def test_a_name_is_taken_once_at_a_time():
+    with small_cluster("taken") as made:
+        with pytest.raises(ClusterError, match="is up already"):
+            Cluster.up(name=made.name)
+        made.down()
+        again = Cluster.up(name=made.name, nodes=1, datanodes=1)
+        assert again.status()["state"] == "up"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("fields", [
+    {"protection": "authentication"},
+    {"protection": "integrity"},
+    {"protection": "privacy", "data_protection": "none"},
+    {"protection": "privacy", "data_protection": "encrypt"},
+    {"protection": "privacy", "https": True},
+    {"protection": "authentication", "data_protection": "authentication", "https": True},
+    {"protection": "privacy", "ha": True},
+    {"protection": "privacy", "version": "3.3.6"},
+], ids=lambda fields: "-".join(f"{value}" for value in fields.values()))
+def test_files_travel_under_kerberos(fields, tmp_path):
+    with small_cluster("krb", kerberos=True, **fields) as made:
+        assert_files_travel(made, "alice", tmp_path)
+
+
+@pytest.mark.full
+def test_files_travel_encrypted_without_kerberos(tmp_path):
+    with small_cluster("encrypt", data_protection="encrypt") as made:
+        assert_files_travel(made, "alice", tmp_path)
+
+
+@pytest.mark.full
+def test_labels_and_gpus_are_there():
+    with small_cluster("rich", nodes=2, labels=True, gpus=True) as made:
+        nodes = rest.nodes(made.rm_http, specs.me())
+        assert nodes["127.0.0.11"]["nodeLabels"] == ["gpu"]
+        assert nodes["127.0.0.12"].get("nodeLabels", []) in ([], [""])
+        gpus = [row["value"] for row in nodes["127.0.0.12"]["totalResource"][
+            "resourceInformations"]["resourceInformation"] if row["name"] == "yarn.io/gpu"]
+        assert gpus == [2]
+
+
+@pytest.mark.full
+def test_a_cluster_that_cannot_start_says_why():
+    name = f"bad-{os.getpid()}"
+    with pytest.raises(ClusterError, match="died while waiting") as failure:
+        Cluster.up(name=name, settings=["hdfs:dfs.namenode.name.dir=file:///proc/none"])
+    log = places.run_dir(name) / "logs" / "nn.log"
+    assert str(log) in str(failure.value) and log.exists()
+    startup.down(places.run_dir(name), keep_logs=False)
+
+
+def test_what_is_there_is_not_fetched_again(cluster):
+    begun = time.monotonic()
+    subprocess.run([sys.executable, HADOOP, "fetch", "--version", cluster.lay.spec.version],
+                   check=True, stdout=subprocess.DEVNULL)
+    assert time.monotonic() - begun < 2

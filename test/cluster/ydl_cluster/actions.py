@@ -1,0 +1,140 @@
+"""What can be done to the daemons of a running cluster."""
+
+import subprocess
+import time
+
+from . import control, daemons, info, java, places, watch
+from .layout import Layout, split
+
+PATIENCE = 60
+_REGISTERED = {"nm": b"Registered with ResourceManager as",
+               "dn": b"successfully registered with NN"}
+_RM_ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
+_HA_ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
+
+
+def start(lay: Layout, daemon: str) -> None:
+    """Starts a daemon and waits until it listens and, a worker, until its master has it again."""
+    log = lay.logs / f"{daemon}.log"
+    begin = log.stat().st_size if log.exists() else 0
+    control.ask(lay.run, "start", daemon=daemon)
+    watcher = watch.Watch(lay, PATIENCE)
+    watcher.port(daemon)
+    mark = _REGISTERED.get(split(daemon)[0])
+    if mark and _has_master(lay, daemon):
+        watcher.until(f"{daemon} to register", lambda: mark in log.read_bytes()[begin:], [daemon])
+
+
+def _has_master(lay: Layout, daemon: str) -> bool:
+    if split(daemon)[0] == "nm":
+        return watch.active_resourcemanager(lay) is not None
+    return watch.active_namenode(lay) is not None
+
+
+def kill(lay: Layout, daemon: str) -> None:
+    """SIGKILL: what a crash looks like."""
+    control.ask(lay.run, "signal", daemon=daemon, name="kill")
+    _gone(lay, daemon, 10)
+
+
+def stop(lay: Layout, daemon: str) -> None:
+    """SIGTERM, and SIGKILL for what does not listen to it."""
+    control.ask(lay.run, "signal", daemon=daemon, name="term")
+    if not _gone(lay, daemon, 15):
+        kill(lay, daemon)
+
+
+def restart(lay: Layout, daemon: str) -> None:
+    """Stops a daemon if it runs, and starts it."""
+    if state(lay, daemon) != "dead":
+        if state(lay, daemon) == "paused":
+            resume(lay, daemon)
+        stop(lay, daemon)
+    start(lay, daemon)
+
+
+def pause(lay: Layout, daemon: str) -> None:
+    """SIGSTOP: what a hung machine looks like, connections stay open and nothing answers."""
+    control.ask(lay.run, "signal", daemon=daemon, name="pause")
+
+
+def resume(lay: Layout, daemon: str) -> None:
+    control.ask(lay.run, "signal", daemon=daemon, name="resume")
+
+
+def state(lay: Layout, daemon: str) -> str:
+    """running, paused or dead."""
+    if daemon not in lay.daemons:
+        raise places.ClusterError(f"this cluster has no daemon '{daemon}'")
+    known = control.ask(lay.run, "status")["daemons"]
+    return known.get(daemon, {}).get("state", "dead")
+
+
+def _gone(lay: Layout, daemon: str, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if state(lay, daemon) == "dead":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def failover(lay: Layout, what: str) -> str:
+    """Makes the other NameNode ("nn") or ResourceManager ("rm") the active one; says which."""
+    if not lay.spec.ha:
+        raise places.ClusterError("this cluster has no standby (hadoop up --ha makes one)")
+    if what not in ("nn", "rm"):
+        raise places.ClusterError(f"failover of '{what}': nn or rm")
+    return _failover_nn(lay) if what == "nn" else _failover_rm(lay)
+
+
+def _failover_nn(lay: Layout) -> str:
+    """An orderly transition when the active one answers, a forced one when it does not."""
+    before = watch.active_namenode(lay)
+    if before:
+        after = _other(lay.namenodes, before)
+        ha_admin(lay, "-transitionToStandby", before)
+    else:
+        after = next((nn for nn in lay.namenodes if state(lay, nn) == "running"), "")
+    if not after:
+        raise places.ClusterError("no NameNode is running")
+    # Forced, because the tool would first ask the other one, which may be dead or hung. Two active
+    # ones are impossible: the journal knows one writer.
+    ha_admin(lay, "-transitionToActive", "--forceactive", after)
+    return after
+
+
+def _failover_rm(lay: Layout) -> str:
+    """The elections are the ResourceManagers' own: one leaves, the other is elected."""
+    before = watch.active_resourcemanager(lay)
+    if before:
+        stop(lay, before)
+    watch.Watch(lay, PATIENCE).until(
+        "the other ResourceManager",
+        lambda: watch.active_resourcemanager(lay) not in (None, before), [])
+    if before:
+        start(lay, before)
+    return watch.active_resourcemanager(lay) or ""
+
+
+def _other(pair: list[str], one: str) -> str:
+    return pair[1] if one == pair[0] else pair[0]
+
+
+def ha_admin(lay: Layout, *arguments: str) -> None:
+    """Changes the role of a NameNode."""
+    _admin(lay, _HA_ADMIN, *arguments)
+
+
+def label_first_node(lay: Layout) -> None:
+    """Declares the label gpu and gives it to nm1."""
+    _admin(lay, _RM_ADMIN, "-addToClusterNodeLabels", "gpu(exclusive=true)")
+    _admin(lay, _RM_ADMIN, "-replaceLabelsOnNode", f"{lay.address('nm1')}=gpu")
+
+
+def _admin(lay: Layout, tool: str, *arguments: str) -> None:
+    env = daemons.environment(lay) | info.environment(lay)
+    done = subprocess.run(java.tool(lay, tool, *arguments), env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        raise places.ClusterError(f"{' '.join(arguments)}: {done.stderr[-2000:]}")

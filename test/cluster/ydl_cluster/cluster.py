@@ -1,0 +1,130 @@
+"""A cluster as tests see it."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from . import actions, info, install, java, places, spec as specs, startup, watch
+from .layout import Layout
+
+_REPOSITORY = Path(__file__).resolve().parents[3]
+_FS_SHELL = "org.apache.hadoop.fs.FsShell"
+# What a client of some other cluster may have in its environment.
+_FOREIGN = ("HADOOP_", "YARN_", "KRB5")
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without anything that leads to a cluster."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(_FOREIGN)}
+
+
+class Cluster:
+    """A running cluster. `up` starts one that goes down when this process ends."""
+
+    def __init__(self, lay: Layout):
+        self.lay = lay
+
+    @classmethod
+    def up(cls, say: startup.Say = lambda text: None, **fields) -> "Cluster":
+        """`fields` are those of Spec; only `name` has to be given."""
+        spec = specs.Spec(**fields)
+        install.ensure(spec.version, say)
+        return cls(startup.up(spec, os.getpid(), False, say))
+
+    def down(self) -> None:
+        startup.down(self.lay.run, keep_logs=bool(os.environ.get("YDL_KEEP_LOGS")))
+
+    @property
+    def name(self) -> str:
+        return self.lay.spec.name
+
+    @property
+    def run_dir(self) -> Path:
+        return self.lay.run
+
+    @property
+    def conf_dir(self) -> Path:
+        return self.lay.conf
+
+    @property
+    def rm_http(self) -> str:
+        """The pages of the ResourceManager; of the active one when there are two."""
+        return self.lay.url(watch.active_resourcemanager(self.lay) or self.lay.resourcemanagers[0])
+
+    @property
+    def nn_http(self) -> str:
+        """The pages of the NameNode; of the active one when there are two."""
+        active = watch.active_namenode(self.lay) if self.lay.spec.ha else None
+        return self.lay.url(active or self.lay.namenodes[0])
+
+    def env(self, user: str | None = None) -> dict[str, str]:
+        """A complete environment for a client that acts as `user`."""
+        return clean_environment() | info.environment(self.lay, user)
+
+    def status(self) -> dict:
+        """What `hadoop status --json` prints."""
+        return info.status(self.lay)
+
+    def active(self, what: str) -> str | None:
+        """The name of the active NameNode ("nn") or ResourceManager ("rm")."""
+        return (watch.active_namenode if what == "nn" else watch.active_resourcemanager)(self.lay)
+
+    def log(self, daemon: str) -> str:
+        return (self.lay.logs / f"{daemon}.log").read_text(errors="replace")
+
+    # Faults. Each returns when the daemon is in its new state.
+
+    def kill(self, daemon: str) -> None:
+        actions.kill(self.lay, daemon)
+
+    def stop(self, daemon: str) -> None:
+        actions.stop(self.lay, daemon)
+
+    def start(self, daemon: str) -> None:
+        actions.start(self.lay, daemon)
+
+    def restart(self, daemon: str) -> None:
+        actions.restart(self.lay, daemon)
+
+    def pause(self, daemon: str) -> None:
+        actions.pause(self.lay, daemon)
+
+    def resume(self, daemon: str) -> None:
+        actions.resume(self.lay, daemon)
+
+    def failover(self, what: str) -> str:
+        return actions.failover(self.lay, what)
+
+    def heal(self) -> None:
+        """Undoes all faults; quick when there are none."""
+        startup.heal(self.lay)
+
+    # Programs.
+
+    def run(self, command: list[str], user: str | None = None, **options
+            ) -> subprocess.CompletedProcess:
+        """Runs a program as a client of this cluster. `options` are those of subprocess.run, with
+        these defaults; `env` is added to the client's environment."""
+        env = self.env(user) | options.pop("env", {})
+        if options.get("input") is None:
+            options["stdin"] = subprocess.DEVNULL
+        settled = {"check": True, "timeout": 60, "capture_output": True,
+                   "text": not isinstance(options.get("input"), bytes)} | options
+        return subprocess.run(command, env=env, **settled)
+
+    def java(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """A Java program with Hadoop's classes: class name and arguments."""
+        return self.run(java.tool(self.lay, *arguments), **options)
+
+    def fs(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """Hadoop's own file system shell, the judge of what is in HDFS."""
+        return self.java(_FS_SHELL, *arguments, **options)
+
+    def ydl(self, *arguments: str, user: str | None = None, check: bool = False,
+            input: bytes | str | None = None, timeout: float = 60) -> subprocess.CompletedProcess:
+        """The program under test: $YDL_BIN, or the one in build/bin."""
+        program = os.environ.get("YDL_BIN") or str(_REPOSITORY / "build" / "bin" / "ydl")
+        if not os.path.exists(program):
+            raise places.ClusterError(f"no {program}: build first, or set YDL_BIN")
+        return self.run([program, *arguments], user=user, check=check, input=input,
+                        timeout=timeout)

@@ -1,0 +1,155 @@
+"""yarn-site.xml, resource-types.xml and capacity-scheduler.xml."""
+
+from . import spec as specs
+from .layout import Layout, principal
+
+NODE_MB, NODE_VCORES, NODE_GPUS = 8192, 16, 2
+_RM = "org.apache.hadoop.yarn.server.resourcemanager"
+
+
+def values(lay: Layout) -> dict[str, object]:
+    conf = _scheduling() | _expiry() | _recovery(lay) | _nodemanager(lay)
+    for rm in lay.resourcemanagers:
+        conf |= _addresses(lay, rm)
+    if lay.spec.ha:
+        conf |= _ha(lay)
+    if lay.spec.kerberos:
+        conf |= _kerberos(lay)
+    if lay.spec.labels:
+        conf |= {"yarn.node-labels.enabled": True,
+                 "yarn.node-labels.fs-store.root-dir": f"file://{lay.run}/labels",
+                 "yarn.node-labels.configuration-type": "centralized"}
+    if lay.spec.gpus:
+        conf["yarn.nodemanager.resource-type.yarn.io/gpu"] = NODE_GPUS
+    if lay.spec.https:
+        conf["yarn.http.policy"] = "HTTPS_ONLY"
+    return conf
+
+
+def _addresses(lay: Layout, rm: str) -> dict[str, object]:
+    end = f".{rm}" if lay.spec.ha else ""
+    return {f"yarn.resourcemanager.{key}{end}": value for key, value in (
+        ("hostname", lay.host),
+        ("address", lay.address(rm, "client")),
+        ("scheduler.address", lay.address(rm, "scheduler")),
+        ("resource-tracker.address", lay.address(rm, "tracker")),
+        ("admin.address", lay.address(rm, "admin")),
+        ("webapp.address", lay.address(rm, "http")),
+        ("webapp.https.address", lay.address(rm, "https")))}
+
+
+def _scheduling() -> dict[str, object]:
+    return {
+        "yarn.resourcemanager.scheduler.class": f"{_RM}.scheduler.capacity.CapacityScheduler",
+        "yarn.scheduler.minimum-allocation-mb": 64,
+        "yarn.scheduler.maximum-allocation-mb": NODE_MB,
+        "yarn.scheduler.maximum-allocation-vcores": NODE_VCORES,
+        "yarn.resourcemanager.client.thread-count": 6,
+        "yarn.resourcemanager.scheduler.client.thread-count": 6,
+        "yarn.resourcemanager.resource-tracker.client.thread-count": 6,
+        "yarn.acl.enable": True,
+        "yarn.admin.acl": specs.me(),
+        "yarn.timeline-service.enabled": False,
+    }
+
+
+def _expiry() -> dict[str, object]:
+    """Losses are noticed within seconds. (Key rolling must stay above three times the expiry.)"""
+    return {
+        "yarn.nm.liveness-monitor.expiry-interval-ms": 10000,
+        "yarn.am.liveness-monitor.expiry-interval-ms": 10000,
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 100,
+        "yarn.resourcemanager.connect.retry-interval.ms": 200,
+        "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": 500,
+        "yarn.resourcemanager.delayed.delegation-token.removal-interval-ms": 5000,
+        "yarn.client.nodemanager-connect.retry-interval-ms": 500,
+    }
+
+
+def _recovery(lay: Layout) -> dict[str, object]:
+    conf: dict[str, object] = {
+        "yarn.resourcemanager.recovery.enabled": True,
+        "yarn.nodemanager.recovery.enabled": True,
+        "yarn.nodemanager.recovery.supervised": True,  # a stopped NodeManager leaves its containers
+    }
+    if lay.spec.ha:
+        conf["yarn.resourcemanager.store.class"] = f"{_RM}.recovery.ZKRMStateStore"
+    else:
+        conf |= {"yarn.resourcemanager.store.class": f"{_RM}.recovery.FileSystemRMStateStore",
+                 "yarn.resourcemanager.fs.state-store.uri": f"file://{lay.run}/rmstore"}
+    return conf
+
+
+def _ha(lay: Layout) -> dict[str, object]:
+    return {
+        "yarn.resourcemanager.ha.enabled": True,
+        "yarn.resourcemanager.ha.rm-ids": ",".join(lay.resourcemanagers),
+        "yarn.resourcemanager.cluster-id": "ydl",
+        "yarn.client.failover-sleep-base-ms": 100,
+        "yarn.client.failover-sleep-max-ms": 1000,
+    }
+
+
+def _nodemanager(lay: Layout) -> dict[str, object]:
+    whitelist = "JAVA_HOME,HADOOP_CONF_DIR,PATH,LANG,TZ"
+    return {
+        "yarn.nodemanager.resource.memory-mb": NODE_MB,
+        "yarn.nodemanager.resource.cpu-vcores": NODE_VCORES,
+        "yarn.nodemanager.vmem-check-enabled": False,
+        "yarn.nodemanager.container-manager.thread-count": 6,
+        # The disk of a developer may be rather full; that is no reason to call a node unhealthy.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
+        "yarn.nodemanager.remote-app-log-dir": "/tmp/logs",
+        "yarn.nodemanager.env-whitelist": whitelist + (",KRB5_CONFIG" if lay.spec.kerberos else ""),
+        # Under Kerberos the aggregator needs libhadoop.so, which is in no jar; without it the
+        # whole NodeManager exits after its first application.
+        "yarn.log-aggregation-enable": not lay.spec.kerberos,
+        "yarn.application.classpath": f"{lay.conf},{lay.home}/lib/*",
+    }
+
+
+def _kerberos(lay: Layout) -> dict[str, object]:
+    keytab = f"{lay.krb}/service.keytab"
+    conf = {}
+    for daemon, short in (("resourcemanager", "rm"), ("nodemanager", "nm")):
+        conf |= {f"yarn.{daemon}.principal": principal(short),
+                 f"yarn.{daemon}.keytab": keytab,
+                 f"yarn.{daemon}.webapp.spnego-principal": principal("HTTP"),
+                 f"yarn.{daemon}.webapp.spnego-keytab-file": keytab}
+    return conf
+
+
+def resource_types(lay: Layout) -> dict[str, object]:
+    """resource-types.xml: GPUs as something that is counted; there is no plugin behind it."""
+    return {"yarn.resource-types": "yarn.io/gpu"} if lay.spec.gpus else {}
+
+
+def capacity(lay: Layout) -> dict[str, object]:
+    """Four queues: two equal ones, one that cannot grow, and one that is carol's alone."""
+    prefix = "yarn.scheduler.capacity"
+    conf: dict[str, object] = {
+        f"{prefix}.root.queues": "default,prod,small,closed",
+        f"{prefix}.root.acl_submit_applications": " ",  # nobody: permission is inherited downwards
+        f"{prefix}.root.acl_administer_queue": " ",
+        f"{prefix}.maximum-am-resource-percent": 1.0,
+        f"{prefix}.node-locality-delay": -1,
+        f"{prefix}.resource-calculator":
+            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+    }
+    for queue, share, most, who in (("default", 45, 100, "*"), ("prod", 45, 100, "*"),
+                                    ("small", 5, 10, "*"), ("closed", 5, 100, "carol")):
+        conf |= {f"{prefix}.root.{queue}.{key}": value for key, value in (
+            ("capacity", share), ("maximum-capacity", most), ("user-limit-factor", 20),
+            ("acl_submit_applications", who))}
+    return conf | (_label_capacity(prefix) if lay.spec.labels else {})
+
+
+def _label_capacity(prefix: str) -> dict[str, object]:
+    """The label `gpu` is for the queue `default` only; a blank takes the inherited `*` away."""
+    conf: dict[str, object] = {f"{prefix}.root.{queue}.accessible-node-labels": " "
+                               for queue in ("prod", "small", "closed")}
+    conf |= {f"{prefix}.root.default.accessible-node-labels": "gpu"}
+    for queue in ("root", "root.default"):
+        conf |= {f"{prefix}.{queue}.accessible-node-labels.gpu.capacity": 100,
+                 f"{prefix}.{queue}.accessible-node-labels.gpu.maximum-capacity": 100}
+    return conf

@@ -1,0 +1,59 @@
+"""Java command lines: options that every JVM of a cluster gets, daemons and tools alike."""
+
+import time
+from pathlib import Path
+
+from . import archive, places
+from .layout import Layout
+
+# Hadoop 3.3 and 3.4 reach into the JDK by reflection, which Java 17 forbids unless told.
+_OPENED = ("java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text",
+           "java.util", "java.util.concurrent", "java.util.zip", "sun.security.util",
+           "sun.security.x509")
+# Small and quick to start rather than quick in the long run.
+_LEAN = ("-Xss512k", archive.COLLECTOR, "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+         "-XX:MaxMetaspaceSize=160m", "-XX:ReservedCodeCacheSize=48m",
+         "-Djava.net.preferIPv4Stack=true")
+
+
+def program() -> str:
+    return str(places.java_home() / "bin" / "java")
+
+
+def jars(home: Path) -> list[str]:
+    """The jars in an order that is always the same, which a class archive depends on."""
+    return [str(jar) for jar in sorted((home / "lib").glob("*.jar"))]
+
+
+def write_options(lay: Layout) -> None:
+    """Puts the common options into a file, so that the process list stays readable."""
+    lines = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+    lines += [*_LEAN, f"-Djava.io.tmpdir={lay.run}/tmp"]
+    if lay.spec.kerberos:
+        lines.append(f"-Djava.security.krb5.conf={lay.krb}/krb5.conf")
+    if not lay.spec.training:
+        lines += archive.options(lay.spec.version)
+    # The jars come first because an archive is valid for a classpath that begins with them.
+    classpath = ":".join([*jars(lay.home), str(lay.conf), str(lay.home / "web")])
+    lines += ["-cp", classpath]
+    options_file(lay).write_text("".join(f'"{_escape(line)}"\n' for line in lines))
+
+
+def options_file(lay: Layout) -> Path:
+    return lay.run / "java.options"
+
+
+def _escape(line: str) -> str:
+    return line.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def command(lay: Layout, heap_mb: int, label: str, *rest: str) -> list[str]:
+    """A JVM with the common options; `rest` is further options, a class and its arguments."""
+    training = [archive.list_option(lay.run, label)] if lay.spec.training else []
+    return [program(), f"@{options_file(lay)}", f"-Xmx{heap_mb}m", *training, *rest]
+
+
+def tool(lay: Layout, *rest: str) -> list[str]:
+    """A short-lived client; only warnings are shown."""
+    label = f"tool-{time.monotonic_ns()}"
+    return command(lay, 256, label, "-Dhadoop.root.logger=WARN,console", *rest)

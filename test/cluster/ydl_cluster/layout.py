@@ -1,0 +1,127 @@
+"""Who is where: the daemons of a cluster, their addresses and their directories.
+
+Every NodeManager and every DataNode has a loopback address of its own, so that locality, exclusion
+and loss of a node mean something. They can therefore all have the same port numbers.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from . import places, spec as specs
+
+NAMESERVICE = "ydlha"
+REALM = "YDL.TEST"
+# The host in the DataNodes' common principal. When it is an address of this machine, Hadoop binds
+# its connections to it, and 127.0.0.1 for all is just what we do not want; this one is nobody's.
+DATANODE_INSTANCE = "127.0.0.40"
+
+# Offsets in the port block. The second of a pair (nn2, rm2) is PAIR further on.
+PAIR = 10
+OFFSETS = {
+    "nn": {"rpc": 0, "http": 1, "https": 2},
+    "rm": {"client": 20, "scheduler": 21, "tracker": 22, "admin": 23, "http": 24, "https": 25},
+    "nm": {"rpc": 40, "localizer": 41, "http": 42, "https": 43, "collector": 44, "proxy": 45},
+    "dn": {"data": 50, "ipc": 51, "http": 52, "https": 53},
+    "jn": {"rpc": 60, "http": 61, "https": 62},
+    "zk": {"client": 65},
+    "kdc": {"kdc": 68},
+}
+# The port whose being open means that a daemon answers.
+MAIN = {"nn": "rpc", "rm": "client", "nm": "rpc", "dn": "ipc", "jn": "rpc", "zk": "client",
+        "kdc": "kdc"}
+# A standby ResourceManager has closed all but this one.
+RM_ALWAYS = "admin"
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """A spec that has found its place: run directory and ports."""
+
+    spec: specs.Spec
+    base_port: int
+    run: Path
+
+    @property
+    def conf(self) -> Path:
+        return self.run / "conf"
+
+    @property
+    def krb(self) -> Path:
+        return self.run / "krb"
+
+    @property
+    def logs(self) -> Path:
+        return self.run / "logs"
+
+    @property
+    def home(self) -> Path:
+        return places.hadoop_dir(self.spec.version)
+
+    @property
+    def host(self) -> str:
+        """The name of the machine. Kerberos wants a name; otherwise nothing needs resolving."""
+        return "localhost" if self.spec.kerberos else "127.0.0.1"
+
+    @property
+    def namenodes(self) -> list[str]:
+        return ["nn1", "nn2"] if self.spec.ha else ["nn"]
+
+    @property
+    def resourcemanagers(self) -> list[str]:
+        return ["rm1", "rm2"] if self.spec.ha else ["rm"]
+
+    @property
+    def nodemanagers(self) -> list[str]:
+        return [f"nm{i}" for i in range(1, self.spec.nodes + 1)]
+
+    @property
+    def datanodes(self) -> list[str]:
+        return [f"dn{i}" for i in range(1, self.spec.datanodes + 1)]
+
+    @property
+    def daemons(self) -> list[str]:
+        """Every daemon, those that others need first."""
+        first = (["kdc"] if self.spec.kerberos else []) + (["zk", "jn"] if self.spec.ha else [])
+        return (first + self.namenodes + self.resourcemanagers + self.datanodes +
+                self.nodemanagers)
+
+    def host_of(self, daemon: str) -> str:
+        kind, number = split(daemon)
+        if kind == "nm":
+            return f"127.0.0.{10 + number}"
+        if kind == "dn":
+            return f"127.0.0.{40 + number}"
+        return self.host
+
+    def port(self, daemon: str, what: str) -> int:
+        kind, number = split(daemon)
+        pair = PAIR if kind in ("nn", "rm") and number == 2 else 0
+        return self.base_port + OFFSETS[kind][what] + pair
+
+    def address(self, daemon: str, what: str = "") -> str:
+        """host:port, of the main port when `what` is not given."""
+        return f"{self.host_of(daemon)}:{self.port(daemon, what or MAIN[split(daemon)[0]])}"
+
+    def url(self, daemon: str, path: str = "") -> str:
+        """The address of a daemon's web pages."""
+        scheme = "https" if self.spec.https else "http"
+        return f"{scheme}://{self.address(daemon, scheme)}{path}"
+
+
+def principal(service: str) -> str:
+    """The Kerberos name of a kind of daemon: nn, dn, rm, nm, jn; HTTP for the web pages."""
+    return f"{service}/{DATANODE_INSTANCE if service == 'dn' else 'localhost'}@{REALM}"
+
+
+def split(daemon: str) -> tuple[str, int]:
+    """'nm2' is ('nm', 2); a name without a number is the first of its kind."""
+    kind = daemon.rstrip("0123456789")
+    return kind, int(daemon[len(kind):] or 1)
+
+
+def load(run: Path) -> Layout:
+    """The layout of a cluster that is there already."""
+    try:
+        return Layout(*specs.load(run / "spec.json"), run)
+    except FileNotFoundError:
+        raise places.ClusterError(f"no cluster '{run.name}' (hadoop up makes one)") from None

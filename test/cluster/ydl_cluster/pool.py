@@ -1,0 +1,63 @@
+"""The clusters of one pytest session.
+
+A machine with two cores carries one cluster well and two badly. So a session holds one at a time:
+when a test asks for another kind, the one that was not used for longest goes down first. The tests
+are sorted so that each kind is used in one stretch (see `conftest.py`); a test that asks for two
+kinds at once gets two. YDL_TEST_CLUSTERS=N lets a bigger machine hold N.
+"""
+
+import os
+
+from . import places
+from .cluster import Cluster
+
+KINDS = {  # fixture: fields of its Spec
+    "cluster": {},
+    "krb_cluster": {"kerberos": True, "protection": "privacy"},
+    "ha_cluster": {"ha": True},
+    "old_cluster": {"version": places.OLDEST},
+}
+
+
+class Pool:
+    """Starts clusters when they are asked for, and stops them when they are in the way."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Cluster] = {}  # least recently used first
+        self.needed: set[str] = set()  # by the test that is running; these stay
+        self.room = int(os.environ.get("YDL_TEST_CLUSTERS") or 1)
+
+    def get(self, kind: str) -> Cluster:
+        """The cluster of a kind, which is now the most recently used one."""
+        if kind not in self.running:
+            self._make_room()
+            name = f"pytest-{os.getpid()}-{kind.replace('_', '-')}"
+            self.running[kind] = Cluster.up(name=name, **KINDS[kind])
+        cluster = self.running.pop(kind)
+        self.running[kind] = cluster
+        return cluster
+
+    def _make_room(self) -> None:
+        for kind in list(self.running):
+            if len(self.running) >= self.room and kind not in self.needed:
+                self.running.pop(kind).down()
+
+    def heal(self) -> None:
+        """After a test: whatever it broke works again for the next one."""
+        for cluster in self.running.values():
+            cluster.heal()
+
+    def close(self) -> None:
+        while self.running:
+            self.running.popitem()[1].down()
+
+
+class Handle:
+    """What a fixture returns: the cluster of a kind, started when it is first looked at, and again
+    should it have been stopped in between."""
+
+    def __init__(self, pool: Pool, kind: str):
+        self._pool, self._kind = pool, kind
+
+    def __getattr__(self, name: str):
+        return getattr(self._pool.get(self._kind), name)

@@ -1,0 +1,58 @@
+"""Reading the web pages of daemons.
+
+On a Kerberos cluster every page is behind SPNEGO, which Python's library does not speak and curl
+does.
+"""
+
+import functools
+import json
+import subprocess
+
+from . import daemons, kdc, places, spec as specs
+from .layout import Layout
+
+_TIMEOUT = 5
+
+
+@functools.cache
+def _opener():
+    """No proxy, and any certificate. The library is slow to load, and most commands need none."""
+    import ssl
+    import urllib.request as request
+    trusting = ssl._create_unverified_context()
+    return request.build_opener(request.ProxyHandler({}), request.HTTPSHandler(context=trusting))
+
+
+def bean(lay: Layout, daemon: str, query: str) -> dict:
+    """One JMX bean of a daemon, or {} when it does not answer."""
+    try:
+        answer = json.loads(_get(lay, lay.url(daemon, f"/jmx?qry={query}")))
+        return (answer["beans"] or [{}])[0]
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def _get(lay: Layout, url: str) -> bytes:
+    if lay.spec.kerberos:
+        return _curl(lay, url)
+    with _opener().open(url, timeout=_TIMEOUT) as response:
+        return response.read()
+
+
+def _curl(lay: Layout, url: str) -> bytes:
+    env = daemons.environment(lay) | {"KRB5CCNAME": f"FILE:{kdc.cache(lay, specs.me())}"}
+    command = [places.tool("curl"), "--silent", "--fail", "--insecure", "--noproxy", "*",
+               "--max-time", str(_TIMEOUT), "--negotiate", "--user", ":", url]
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    if done.returncode != 0:
+        raise OSError(f"curl: {done.returncode}")
+    return done.stdout
+
+
+def webhdfs(lay: Layout, path: str, **query: str) -> None:
+    """One WebHDFS operation that changes something, as the superuser of a simple cluster."""
+    from urllib import parse, request
+    query["user.name"] = specs.me()
+    url = lay.url(lay.namenodes[0], f"/webhdfs/v1{path}?{parse.urlencode(query)}")
+    _opener().open(request.Request(url, method="PUT"), timeout=20).close()

@@ -1,0 +1,84 @@
+"""Fixtures for tests on real Hadoop clusters.
+
+`cluster` (Hadoop 3.4), `krb_cluster` (Kerberos, everything encrypted), `ha_cluster` (two of each
+master) and `old_cluster` (Hadoop 3.3.6) are `ydl_cluster.cluster.Cluster` objects. A cluster starts
+when a test first needs it, goes down when a test needs another kind (`ydl_cluster.pool` says why)
+and never outlives this process. A test may kill and pause daemons as it likes; what it broke is
+repaired before the next one.
+
+A test that is to run on several kinds:
+
+    @pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster"], indirect=True)
+    def test_put(each_cluster): ...
+
+Tests marked `full` belong to the long suite and run with --full only.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
+
+from ydl_cluster.pool import KINDS, Handle, Pool  # noqa: E402
+
+_POOL = Pool()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="also run the tests marked full")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: belongs to the long suite (--full)")
+
+
+def pytest_collection_modifyitems(config, items):
+    """The long tests only when asked for; and each kind of cluster in one stretch."""
+    if not config.getoption("--full"):
+        long = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
+    order = {kind: i for i, kind in enumerate(KINDS, start=1)}
+    items.sort(key=lambda item: max((order[kind] for kind in _kinds_of(item)), default=0))
+
+
+def _kinds_of(item) -> set[str]:
+    kinds = set(KINDS) & set(getattr(item, "fixturenames", ()))
+    callspec = getattr(item, "callspec", None)
+    if callspec and "each_cluster" in callspec.params:
+        kinds.add(callspec.params["each_cluster"])
+    return kinds
+
+
+def _fixture(kind: str):
+    @pytest.fixture(scope="session", name=kind)
+    def give():
+        return Handle(_POOL, kind)
+    return give
+
+
+cluster = _fixture("cluster")
+krb_cluster = _fixture("krb_cluster")
+ha_cluster = _fixture("ha_cluster")
+old_cluster = _fixture("old_cluster")
+
+
+@pytest.fixture(scope="session")
+def each_cluster(request):
+    """The kind that the test names as a parameter; `indirect=True` is needed."""
+    return Handle(_POOL, request.param)
+
+
+@pytest.fixture(autouse=True)
+def _repaired(request):
+    """Clusters that a test needs stay while it runs, and are whole when it is over."""
+    _POOL.needed = _kinds_of(request.node)
+    yield
+    if _POOL.needed:
+        _POOL.heal()
+
+
+def pytest_unconfigure(config):
+    _POOL.close()
