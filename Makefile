@@ -1,0 +1,51 @@
+# The front door. `make help` lists what there is; the work is done by CMake, tools/ and test/.
+J ?= $(shell nproc)
+PYTEST = tools/python -m pytest
+build = cmake --preset $(1) $(if $(V),,--log-level=WARNING) && cmake --build $(2) -j $(J) $(3)
+ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(J) $(2)
+
+all: ## builds the programs into build/bin/
+	@$(call build,release,build,--target programs)
+setup: ## installs what this machine lacks (the table is in tools/setup)
+	@tools/setup all
+check: setup ## what CI runs: unit tests, gates, fuzz corpora, then the real cluster
+	@$(call build,release,build)
+	@$(call ctest,build,-LE full)
+	@$(PYTEST)
+check-full: setup ## everything: check, sanitizers, torture, fuzzing, the whole cluster matrix
+	@$(call build,release,build)
+	@$(call ctest,build)
+	@$(MAKE) asan tsan torture fuzz tidy
+	@$(PYTEST) --full
+asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call build,asan,build/asan) && $(call ctest,build/asan,-L 'unit|fuzz')
+tsan: ## unit tests under ThreadSanitizer
+	@$(call build,tsan,build/tsan) && $(call ctest,build/tsan,-L unit)
+torture: ## every unit test, once for each allocation that can fail
+	@$(call build,torture,build/torture) && $(call ctest,build/torture,-L torture)
+fuzz: ## every fuzz target for YDL_FUZZ_SECONDS (30)
+	@$(call build,fuzz,build/fuzz,--target fuzzers) && $(call ctest,build/fuzz,-L fuzz)
+cov: ## line coverage of the unit tests, as build/cov/index.html
+	@$(call build,cov,build/cov) && $(call ctest,build/cov,-L 'unit|fuzz')
+	@gcovr --root . --filter src/ --exclude '.*_test\.c' --html-details build/cov/index.html \
+	    --print-summary build/cov
+tidy: ## clang-tidy over src/
+	@$(call build,dev,build/dev) && tools/tidy build/dev
+format: ## clang-format over all C files
+	@find src test fuzz bench -name '*.[ch]' | xargs clang-format -i
+format-check: ## says what `make format` would change
+	@test/gates/run format
+cluster-up: ## starts a real Hadoop on this machine (test/cluster/hadoop up --help)
+	@test/cluster/hadoop up $(ARGS)
+cluster-down: ## stops it
+	@test/cluster/hadoop down $(ARGS)
+bench: all ## speed and memory beside the Java client
+	@bench/run $(ARGS)
+man: all ## the man pages into build/man/
+	@cmake --build build --target man
+clean: ## removes build/
+	rm -rf build
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+.NOTPARALLEL:
