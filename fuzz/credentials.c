@@ -32,11 +32,10 @@ static void read_identifier(const uint8_t *data, size_t size)
 static void read_again(const struct credentials *c)
 {
     AUTO_CREDENTIALS *again = NULL;
-    AUTO_BUF b, b2;
+    AUTO_BUF b = { .max = 32 * MIB };
+    AUTO_BUF b2 = { .max = 32 * MIB };
     struct err err = ERR_INIT;
 
-    buf_init(&b, 32 * MIB);
-    buf_init(&b2, 32 * MIB);
     if (credentials_write(c, &b, &err) < 0)
         return;
     if (credentials_parse(b.data, b.len, &again, &err) < 0)

@@ -144,13 +144,17 @@ static int work(struct cluster *k, struct err *err)
     size_t n;
     int r = make_filter(a, states, &filter, err);
 
-    if (r == 0)
-        r = yarn_list(k->yarn, &filter, &answer, err);
-    if (r == 0 && answer->n_applications == 0)
-        r = check_queues(k, a, err);
+    if (r < 0)
+        return r;
+    r = yarn_list(k->yarn, &filter, &answer, err);
     if (r < 0)
         return r;
     n = answer->n_applications;
+    if (n == 0) {
+        r = check_queues(k, a, err);
+        if (r < 0)
+            return r;
+    }
     if (n)
         qsort(answer->applications, n, sizeof(*answer->applications), newest_first);
     if (a->limit && n > a->limit) /* here: the RM would not take the newest */

@@ -29,16 +29,22 @@ static int work(struct cluster *k, struct err *err)
     AUTO_RPC Yarn__GetApplicationReportResponse *after = NULL;
     AUTO_FREE char *why = str_printf("killed by %s with ydl", session_user(k->x->session));
     struct yarn_app_id id;
-    int r = why ? cluster_app_id(k->x->cli->operands[0], &id, err) : err_oom(err);
+    int r;
 
-    if (r == 0)
-        r = yarn_report(k->yarn, id, &before, err);
-    if (r == 0 && yarn_app_state_final(before->report->state))
+    if (!why)
+        return err_oom(err);
+    r = cluster_app_id(k->x->cli->operands[0], &id, err);
+    if (r < 0)
+        return r;
+    r = yarn_report(k->yarn, id, &before, err);
+    if (r < 0)
+        return r;
+    if (yarn_app_state_final(before->report->state))
         return tell(k, before->report, false, err);
-    if (r == 0)
-        r = yarn_kill(k->yarn, id, why, loop_in(k->x->loop, k->x->globals->timeout), err);
-    if (r == 0)
-        r = yarn_report(k->yarn, id, &after, err);
+    r = yarn_kill(k->yarn, id, why, loop_in(k->x->loop, k->x->globals->timeout), err);
+    if (r < 0)
+        return r;
+    r = yarn_report(k->yarn, id, &after, err);
     if (r < 0)
         return r;
     return tell(k, after->report, after->report->state == YARN__APPLICATION_STATE__APP_KILLED, err);

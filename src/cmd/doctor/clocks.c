@@ -44,16 +44,15 @@ static void ask_rm(struct doctor *d)
 
 static void judge(struct doctor *d, const char *server, int64_t skew)
 {
-    int64_t size = skew < 0 ? -skew : skew;
+    long long size = skew < 0 ? -skew : skew;
     const char *way = skew < 0 ? "behind" : "ahead of";
 
     if (size <= NOTICE_MS)
-        doctor_say(d, LEVEL_OK, NULL, "the %s's agrees with ours within %lld ms", server,
-                   (long long)(size + 1));
+        doctor_say(d, LEVEL_OK, NULL, "the %s's agrees with ours within %lld ms", server, size + 1);
     else
         doctor_say(
             d, size > KERBEROS_MS && session_secure(d->x->session) ? LEVEL_FAILED : LEVEL_WARNING,
-            d->check->advice, "the %s's is %lld s %s ours", server, (long long)(size / 1000), way);
+            d->check->advice, "the %s's is %lld s %s ours", server, size / 1000, way);
 }
 
 void check_clocks(struct doctor *d)

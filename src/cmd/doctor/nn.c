@@ -95,10 +95,10 @@ void check_space(struct doctor *d)
 
     if (r == 0)
         r = nn_call(nn, NN_GET_FS_STATS, &request, &answer, &err);
-    if (r < 0) {
+    if (r == 0) {
+        say_space(d, answer);
+        check_safe_mode(d, nn);
+    } else {
         doctor_error(d, LEVEL_FAILED, r, &err, NULL);
-        return;
     }
-    say_space(d, answer);
-    check_safe_mode(d, nn);
 }

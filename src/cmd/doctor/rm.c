@@ -76,7 +76,7 @@ void check_nodes(struct doctor *d)
 
     if (r == 0)
         r = yarn_metrics(c, &answer, &err);
-    if (r < 0) {
+    if (r != 0) {
         doctor_error(d, LEVEL_FAILED, r, &err, NULL);
         return;
     }

@@ -79,10 +79,11 @@ void copy_clean(struct copy *c, const char *path, bool recursive)
 int copy_commit(struct copy *c, const char *from, const char *to, bool replace, struct err *err)
 {
     struct loop *l = c->files->x->loop;
-    int r;
+    int r = fiber_cancelled(l) ? err_set(err, -ECANCELED, "interrupted") : 0;
 
     fiber_shield(l, true);
-    r = fs_rename(c->to, from, to, replace, err);
+    if (r == 0)
+        r = fs_rename(c->to, from, to, replace, err);
     if (r < 0)
         (void)fs_delete(c->to, from, true, NULL);
     fiber_shield(l, false);
@@ -143,11 +144,12 @@ int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, b
     AUTO_FREE char *tmp = NULL;
     int r = target_temporary(to, &tmp, err);
 
-    if (r == 0)
-        r = copy_plain(c, source, tmp, parents, err);
+    if (r < 0)
+        return r;
+    r = copy_plain(c, source, tmp, parents, err);
     if (r == 0)
         r = copy_commit(c, tmp, to, c->force, err);
-    if (r < 0 && tmp)
+    if (r < 0)
         copy_name_target(err, tmp, to);
     return r;
 }
@@ -184,6 +186,10 @@ static int stream_in(struct copy *c, int fd, const char *tmp, struct err *err)
 
     if (r == 0)
         r = fs_copy_in(w, fd, on_progress, &m, err);
+    /* Ctrl-C ends the program before the pipe as well. Its end must not be taken for the end of the
+     * data: the loop gets a turn to notice our own signal. */
+    if (r == 0 && fiber_yield(c->files->x->loop) < 0)
+        r = err_set(err, -ECANCELED, "interrupted");
     return r < 0 ? r : fs_close(take(w), err);
 }
 
@@ -192,8 +198,9 @@ int copy_stream(struct copy *c, int fd, const struct place *to, struct err *err)
     AUTO_FREE char *tmp = NULL;
     int r = in_the_way(c, to, err);
 
-    if (r == 0)
-        r = target_temporary(to->path, &tmp, err);
+    if (r < 0)
+        return r;
+    r = target_temporary(to->path, &tmp, err);
     if (r < 0)
         return r;
     r = stream_in(c, fd, tmp, err);

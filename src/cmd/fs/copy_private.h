@@ -12,7 +12,8 @@ int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, b
 
 /* Deletes what must not stay, even when this fiber was cancelled. `path` NULL is fine. */
 void copy_clean(struct copy *c, const char *path, bool recursive);
-/* Gives a complete file or tree its name, also when this fiber was cancelled. */
+/* Gives a complete file or tree its name, or deletes it when that fails or this fiber was cancelled
+ * before. A cancellation from then on comes too late. */
 int copy_commit(struct copy *c, const char *from, const char *to, bool replace, struct err *err);
 
 /* Puts the target where the temporary name stands in the text of an error. */

@@ -44,7 +44,7 @@ static const struct cli_section sections[] = {
       "rm\tremoved: path.\n"
       "mv\tmoved: source, target.\n"
       "chmod\tchanged: path, mode.\n"
-      "cat\tNothing: with --json only a failure is told as an object." },
+      "cat, get to '-'\tNothing: standard output is the files'." },
     { 0 },
 };
 

@@ -23,17 +23,17 @@ static bool neighbours(const char *a, const char *b)
            memcmp(a, b, (size_t)(end_a - a)) == 0;
 }
 
-int guard_delete(const char *path, const char *home, bool even_home, struct err *err)
+int guard_delete(const struct guard *g, const char *path, struct err *err)
 {
     if (strcmp(path, "/") == 0)
         return err_set(err, -EPERM, "'/' is not deleted");
-    if (even_home)
+    if (g->even_home)
         return 0;
-    if (strcmp(path, home) == 0)
+    if (strcmp(path, g->home) == 0)
         err_set(err, -EPERM, "'%s' is your home directory", path);
-    else if (guard_within(home, path))
+    else if (guard_within(g->home, path))
         err_set(err, -EPERM, "'%s' holds home directories", path);
-    else if (neighbours(path, home))
+    else if (g->homes_beside && neighbours(path, g->home))
         err_set(err, -EPERM, "'%s' is a user's home directory", path);
     else
         return 0;

@@ -10,7 +10,7 @@ static void homes_are_deleted_only_when_it_is_meant(void **state)
     static const struct {
         const char *path, *home;
         const char *refusal; /* NULL: it may go */
-        bool even_home;
+        bool even_home, local;
     } rows[] = {
         { "/", "/user/al", "'/' is not deleted", false },
         { "/", "/user/al", "'/' is not deleted", true },
@@ -19,6 +19,8 @@ static void homes_are_deleted_only_when_it_is_meant(void **state)
         { "/user", "/user/al", "'/user' holds home directories", false },
         { "/user", "/user/al", NULL, true },
         { "/user/bob", "/user/al", "'/user/bob' is a user's home directory", false },
+        { "/home/bob", "/home/al", NULL, false, true },
+        { "/home/al", "/home/al", "'/home/al' is your home directory", false, true },
         { "/user/al/x", "/user/al", NULL, false },
         { "/user/bob/x", "/user/al", NULL, false },
         { "/use", "/user/al", NULL, false },
@@ -30,7 +32,10 @@ static void homes_are_deleted_only_when_it_is_meant(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct err err = ERR_INIT;
-        int r = guard_delete(rows[i].path, rows[i].home, rows[i].even_home, &err);
+        struct guard g = { .home = rows[i].home,
+                           .homes_beside = !rows[i].local,
+                           .even_home = rows[i].even_home };
+        int r = guard_delete(&g, rows[i].path, &err);
 
         assert_int_equal(r, rows[i].refusal ? -EPERM : 0);
         assert_string_equal(err.text, rows[i].refusal ? rows[i].refusal : "");

@@ -23,6 +23,9 @@ static const struct cli_opt opts[] = {
 
 static int check(const struct args *a, const struct files_item *item, struct err *err)
 {
+    struct guard g = { .home = fs_home(item->fs),
+                       .homes_beside = !fs_is_local(item->fs),
+                       .even_home = a->even_home };
     const char *path = item->entry->path;
 
     if (item->entry->type == FS_DIRECTORY && !a->recursive) {
@@ -30,7 +33,7 @@ static int check(const struct args *a, const struct files_item *item, struct err
         err_hint(err, "-r deletes it with everything in it");
         return -EISDIR;
     }
-    return guard_delete(path, fs_home(item->fs), a->even_home, err);
+    return guard_delete(&g, path, err);
 }
 
 static int delete (struct files *f, const struct files_item *item, struct err *err)

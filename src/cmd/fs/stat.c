@@ -109,7 +109,8 @@ static int show(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_FREE char *uri = NULL;
     struct fs_summary s = { 0 };
-    bool directory = item->entry->type == FS_DIRECTORY;
+    /* The NameNode has these numbers at hand; here the whole disk might have to be walked. */
+    bool directory = item->entry->type == FS_DIRECTORY && !fs_is_local(item->fs);
     int r = fs_uri(item->fs, item->entry->path, &uri, err);
 
     if (r == 0 && directory)

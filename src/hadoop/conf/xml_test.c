@@ -85,7 +85,7 @@ static void properties_are_read_as_hadoop_reads_them(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct err err = ERR_INIT;
-        AUTO(log) struct log l;
+        AUTO(log) struct log l = { 0 };
 
         assert_int_equal(read_text(rows[i].xml, &l, &err), 0);
         assert_string_equal(buf_text(&l.text), rows[i].seen);
@@ -119,7 +119,7 @@ static void an_include_counts_or_its_fallback_does(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct err err = ERR_INIT;
-        AUTO(log) struct log l;
+        AUTO(log) struct log l = { 0 };
 
         assert_int_equal(read_text(rows[i].xml, &l, &err), 0);
         assert_string_equal(buf_text(&l.text), rows[i].seen);
@@ -156,7 +156,7 @@ static void a_broken_file_is_reported_with_line_and_column(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct err err = ERR_INIT;
-        AUTO(log) struct log l;
+        AUTO(log) struct log l = { 0 };
 
         assert_int_equal(read_text(rows[i].xml, &l, &err), rows[i].r);
         assert_string_equal(err.text, rows[i].text);
@@ -179,7 +179,7 @@ static void add_bomb(struct buf *b, int levels)
 static void entity_bombs_are_refused(void **state)
 {
     struct err err = ERR_INIT;
-    AUTO(log) struct log l;
+    AUTO(log) struct log l = { 0 };
     AUTO_BUF b = { .max = 1 * MIB };
 
     (void)state;
@@ -191,7 +191,7 @@ static void entity_bombs_are_refused(void **state)
 static void a_value_that_never_ends_is_refused(void **state)
 {
     struct err err = ERR_INIT;
-    AUTO(log) struct log l;
+    AUTO(log) struct log l = { 0 };
     AUTO_BUF b = { .max = 4 * MIB };
     uint8_t *room;
 
@@ -208,7 +208,7 @@ static void a_value_that_never_ends_is_refused(void **state)
 static void deep_nesting_is_refused(void **state)
 {
     struct err err = ERR_INIT;
-    AUTO(log) struct log l;
+    AUTO(log) struct log l = { 0 };
     AUTO_BUF b = { .max = 1 * MIB };
 
     (void)state;

@@ -50,10 +50,9 @@ static int ask(struct block_read *b, const struct block_range *range, struct err
         .client_name = b->fs->client_name,
     };
     AUTO_ANSWER *answer = NULL;
-    AUTO_BUF op;
+    AUTO_BUF op = { .max = OP_MAX };
     int r;
 
-    buf_init(&op, OP_MAX);
     r = op_read(&op, &op_block, range->offset, range->length);
     if (r < 0)
         return err_code(err, r, "ask for a block");
@@ -153,9 +152,8 @@ static void finish(struct block_read *b)
 {
     struct packet p;
     size_t head;
-    AUTO_BUF status;
+    AUTO_BUF status = { .max = 64 };
 
-    buf_init(&status, 64);
     if (next_packet(b, &p, &head, NULL) < 0 || !p.last || p.data_len > 0)
         return;
     stream_eat(b->stream, head + p.sums_len);

@@ -63,10 +63,9 @@ static int copy_block(struct hdfs_writer *w, const struct node *from, const stru
         .buffer = 4 * KIB,
     };
     AUTO_STREAM *s = NULL;
-    AUTO_BUF op;
+    AUTO_BUF op = { .max = OP_MAX };
     int r;
 
-    buf_init(&op, OP_MAX);
     r = op_transfer(&op, &op_block, to);
     if (r < 0)
         return err_code(err, r, "ask for a copy");

@@ -64,10 +64,9 @@ static int new_sasl(const struct handshake *h, struct sasl **ret, struct err *er
 static int send_message(struct stream *s, const Hdfs__HandshakeMessage *m, bool first,
                         struct err *err)
 {
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = MESSAGE_MAX };
     int r = 0;
 
-    buf_init(&out, MESSAGE_MAX);
     if (first)
         r = buf_add_be32(&out, MAGIC);
     if (r == 0)
@@ -132,10 +131,9 @@ static int send_response(struct stream *s, struct sasl *sasl, const Hdfs__Handsh
 {
     Hdfs__HandshakeMessage m = HDFS__HANDSHAKE_MESSAGE__INIT;
     Hdfs__CipherOption aes = HDFS__CIPHER_OPTION__INIT, *options[] = { &aes };
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = MESSAGE_MAX };
     int r;
 
-    buf_init(&out, MESSAGE_MAX);
     r = sasl_step(sasl, got->payload.data, got->payload.len, &out, err);
     if (r < 0)
         return err_wrap(err, r, "%s: sign in", stream_name(s));
@@ -155,12 +153,10 @@ static int use_aes(struct stream *s, struct sasl *sasl, const Hdfs__CipherOption
                    struct err *err)
 {
     struct stream_keys keys = { .out_iv = o->in_iv.data, .in_iv = o->out_iv.data };
-    AUTO_BUF ours;
-    AUTO_BUF theirs;
+    AUTO_BUF ours = { .max = 4 * KIB };
+    AUTO_BUF theirs = { .max = 4 * KIB };
     int r;
 
-    buf_init(&ours, 4 * KIB);
-    buf_init(&theirs, 4 * KIB);
     r = sasl_unwrap(sasl, o->in_key.data, o->in_key.len, &ours, err);
     if (r == 0)
         r = sasl_unwrap(sasl, o->out_key.data, o->out_key.len, &theirs, err);
@@ -183,10 +179,9 @@ int handshake(struct stream *s, const struct handshake *h, struct err *err)
     AUTO_MESSAGE *challenge = NULL;
     AUTO_MESSAGE *final = NULL;
     AUTO_SASL *sasl = NULL;
-    AUTO_BUF none;
+    AUTO_BUF none = { .max = MESSAGE_MAX };
     int r;
 
-    buf_init(&none, MESSAGE_MAX);
     r = new_sasl(h, &sasl, err);
     if (r == 0)
         r = send_first(s, h, err);

@@ -38,6 +38,7 @@ static const char *check_part(const char *p, const char **why)
 int hdfs_check_path(const char *path, struct err *err)
 {
     const char *why = "it does not begin with a slash", *p = path;
+    char shown[300];
 
     if (*p++ == '/') {
         while (p && *p)
@@ -45,7 +46,8 @@ int hdfs_check_path(const char *path, struct err *err)
         if (p)
             return 0;
     }
-    return err_set(err, -EINVAL, "'%s' cannot be a path in HDFS: %s", path, why);
+    str_clean(shown, sizeof(shown), path);
+    return err_set(err, -EINVAL, "'%s' cannot be a path in HDFS: %s", shown, why);
 }
 
 int hdfs_stat(struct hdfs *fs, const char *path, struct fs_entry *ret, struct err *err)
@@ -66,22 +68,13 @@ int hdfs_stat(struct hdfs *fs, const char *path, struct fs_entry *ret, struct er
     return r < 0 ? err_code(err, r, "look at '%s'", path) : 1;
 }
 
-int hdfs_mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, struct err *err)
+static int mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, struct err *err)
 {
     Hdfs__MkdirsRequest request = HDFS__MKDIRS_REQUEST__INIT;
     AUTO_RPC Hdfs__MkdirsResponse *answer = NULL;
-    AUTO_FS_ENTRY there = { 0 };
     Hdfs__Permission masked = HDFS__PERMISSION__INIT, unmasked = HDFS__PERMISSION__INIT;
-    int r = hdfs_check_path(path, err);
+    int r;
 
-    if (r == 0 && !parents) {
-        /* The NameNode is content with a directory that exists; we were asked for a new one. */
-        r = hdfs_stat(fs, path, &there, err);
-        if (r > 0)
-            return err_set(err, -EEXIST, "make directory '%s': it exists already", path);
-    }
-    if (r < 0)
-        return r;
     masked.perm = hdfs_mode(fs, mode, 0777);
     unmasked.perm = mode == FS_MODE_DEFAULT ? 0777 : masked.perm;
     request.src = path;
@@ -94,6 +87,33 @@ int hdfs_mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, 
     if (!answer->ok)
         return err_set(err, -EIO, "make directory '%s': the NameNode did not", path);
     return 0;
+}
+
+/* The directories above, whose mode is not that of the last one. */
+static int make_parents(struct hdfs *fs, const char *path, struct err *err)
+{
+    size_t n = (size_t)(strrchr(path, '/') - path);
+    AUTO_FREE char *dir = strndup(path, n);
+
+    if (!dir)
+        return err_oom(err);
+    return n > 0 ? mkdirs(fs, dir, FS_MODE_DEFAULT, true, err) : 0;
+}
+
+int hdfs_mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, struct err *err)
+{
+    AUTO_FS_ENTRY there = { 0 };
+    int r = hdfs_check_path(path, err);
+
+    if (r == 0 && !parents) {
+        /* The NameNode is content with a directory that exists; we were asked for a new one. */
+        r = hdfs_stat(fs, path, &there, err);
+        if (r > 0)
+            return err_set(err, -EEXIST, "make directory '%s': it exists already", path);
+    }
+    if (r == 0 && parents && mode != FS_MODE_DEFAULT)
+        r = make_parents(fs, path, err);
+    return r < 0 ? r : mkdirs(fs, path, mode, parents, err);
 }
 
 int hdfs_delete(struct hdfs *fs, const char *path, bool recursive, struct err *err)

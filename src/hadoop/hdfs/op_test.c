@@ -46,10 +46,9 @@ static void a_read_has_the_bytes_a_datanode_took(void **state)
     uint8_t want[200];
     size_t n = unhex(read_hex, want);
     struct op_block b = the_block(12);
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = 4096 };
 
     (void)state;
-    buf_init(&out, 4096);
     assert_int_equal(op_read(&out, &b, 0, 12), 0);
     assert_int_equal(out.len, n);
     assert_memory_equal(out.data, want, n);
@@ -93,10 +92,9 @@ static void a_write_says_what_the_real_one_said(void **state)
                                 .stage = HDFS__BLOCK_STAGE__STAGE_CREATE,
                                 .checksum = HDFS__CHECKSUM_TYPE__CHECKSUM_CRC32C,
                                 .chunk = 512 };
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = 4096 };
 
     (void)state;
-    buf_init(&out, 4096);
     add_node(&nodes, "127.0.0.1", 28066, "DS-6edf4677-0d28-4cce-9ea1-25abd977c0b5");
     assert_int_equal(op_write(&out, &b, &w), 0);
     ours = unpack_write(&out);
@@ -127,10 +125,9 @@ static void the_nodes_behind_the_first_are_the_targets(void **state)
                                 .checksum = HDFS__CHECKSUM_TYPE__CHECKSUM_CRC32,
                                 .chunk = 512 };
     Hdfs__OpWriteBlock *m;
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = 4096 };
 
     (void)state;
-    buf_init(&out, 4096);
     add_node(&nodes, "10.0.0.1", 9866, "s1");
     add_node(&nodes, "10.0.0.2", 9866, "s2");
     add_node(&nodes, "10.0.0.20", 9866, "s3");
@@ -178,10 +175,9 @@ static void an_answer_is_read_or_refused(void **state)
 
 static void a_read_that_went_well_ends_with_three_bytes(void **state)
 {
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = 64 };
 
     (void)state;
-    buf_init(&out, 64);
     assert_int_equal(op_read_status(&out, true), 0);
     assert_int_equal(out.len, 3);
     assert_memory_equal(out.data, "\x02\x08\x06", 3);

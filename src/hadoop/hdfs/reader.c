@@ -221,14 +221,16 @@ static int try_node(struct hdfs_reader *r, struct cursor *c, const Hdfs__Located
     uint64_t end = b->offset + b->block->num_bytes;
     struct block_range range = { .block = b, .node = node, .offset = c->pos - b->offset };
     AUTO_FREE char *uuid = strdup(node->id->datanode_uuid);
+    AUTO_FREE char *name = str_printf("%s:%u", node->id->ip_addr, node->id->xfer_port);
     int code;
 
-    if (!uuid)
+    if (!uuid || !name)
         return err_oom(err);
     range.length = (end < c->limit ? end : c->limit) - c->pos;
     code = block_read_open(r->fs, &range, &c->read, &c->cause);
     if (code < 0)
         return blame(r, c, uuid, code, err);
+    trace(LOG_HDFS, "read '%s' at %llu: from %s", r->path, (unsigned long long)c->pos, name);
     free(c->node);
     c->node = take(uuid);
     return 0;

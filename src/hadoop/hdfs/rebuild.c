@@ -62,12 +62,11 @@ static int ask_to_write(struct hdfs_writer *w, Hdfs__BlockStage stage, uint64_t 
         .checksum = (Hdfs__ChecksumType)w->crc,
         .chunk = (uint32_t)w->chunk,
     };
-    AUTO_BUF op;
+    AUTO_BUF op = { .max = OP_MAX };
     int r;
 
     block.has_num_bytes = true;
     block.num_bytes = w->block_size; /* how large it may become */
-    buf_init(&op, OP_MAX);
     r = op_write(&op, &op_block, &op_write_args);
     if (r < 0)
         return err_code(err, r, "ask for a pipeline");

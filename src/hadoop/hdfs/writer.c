@@ -270,6 +270,16 @@ static int choose_format(struct hdfs_writer *w, const struct fs_create *options,
     return 0;
 }
 
+/* The NameNode would make them too, but with the permissions of the directory above, which may be
+ * open to all. */
+static int make_parent(struct hdfs_writer *w, struct err *err)
+{
+    size_t n = (size_t)(strrchr(w->path, '/') - w->path);
+    AUTO_FREE char *dir = strndup(w->path, n ? n : 1);
+
+    return dir ? hdfs_mkdirs(w->fs, dir, FS_MODE_DEFAULT, true, err) : err_oom(err);
+}
+
 static int create(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
     Hdfs__CreateRequest request = HDFS__CREATE_REQUEST__INIT;
@@ -286,10 +296,14 @@ static int create(struct hdfs_writer *w, const struct fs_create *options, struct
     request.flags = HDFS__CREATE_FLAG__CREATE_FILE | HDFS__CREATE_FLAG__CREATE_REPLICATE;
     if (options->overwrite)
         request.flags |= HDFS__CREATE_FLAG__CREATE_OVERWRITE;
-    request.create_parent = options->parents;
     request.replication = w->replication;
     request.block_size = w->block_size;
     r = nn_call(w->fs->nn, NN_CREATE, &request, &answer, err);
+    if (r == -ENOENT && options->parents) {
+        r = make_parent(w, err);
+        if (r == 0)
+            r = nn_call(w->fs->nn, NN_CREATE, &request, &answer, err);
+    }
     if (r < 0)
         return hdfs_explain("create", w->path, r, err);
     w->file_id = answer->status ? answer->status->file_id : 0;

@@ -200,11 +200,10 @@ static void each_exchange_has_a_nonce_of_its_own(void **state)
 {
     AUTO_SASL *a = client(SASL_QOP_ANY, NULL), *b = client(SASL_QOP_ANY, NULL);
     struct err err = ERR_INIT;
-    AUTO_BUF first, second;
+    AUTO_BUF first = { .max = ANSWER_MAX };
+    AUTO_BUF second = { .max = ANSWER_MAX };
 
     (void)state;
-    buf_init(&first, ANSWER_MAX);
-    buf_init(&second, ANSWER_MAX);
     assert_int_equal(step(a, nm_challenge, &first, &err), 0);
     assert_int_equal(step(b, nm_challenge, &second, &err), 0);
     assert_string_not_equal(buf_text(&first), buf_text(&second));

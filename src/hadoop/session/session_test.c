@@ -1,6 +1,6 @@
 /* session_test.c - claims about who a session says we are, and what it refuses. */
-#include "hadoop/session/session.h"
 #include "base/str.h"
+#include "hadoop/session/session.h"
 #include "test.h"
 
 #include <fcntl.h>

@@ -42,7 +42,7 @@ static void add_grant(Yarn__AllocateResponse *m)
     c = (Yarn__Container)YARN__CONTAINER__INIT;
     node = (Yarn__NodeId)YARN__NODE_ID__INIT;
     token = (Hadoop__Token)HADOOP__TOKEN__INIT;
-    token.kind = token.service = (char[]){ "x" };
+    token.kind = token.service = "x";
     node.host = "h1";
     node.port = 1;
     node.has_port = true;

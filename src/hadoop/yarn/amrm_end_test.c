@@ -61,9 +61,16 @@ static void an_unregistered_master_registers_in_order_to_finish(void **state)
     answer(a, &r, &e);
     assert_true(event_at(&e, 0)->again);
     assert_int_equal(next(a, &m), AMRM_CALL_FINISH);
+}
 
-    a = amrm_free(a);
-    a = master(); /* or one that never was */
+static void so_does_one_that_never_was_registered(void **state)
+{
+    Yarn__RegisterApplicationMasterResponse r = YARN__REGISTER_APPLICATION_MASTER_RESPONSE__INIT;
+    AUTO_AMRM *a = master();
+    AUTO_AMRM_EVENTS e = { 0 };
+    const void *m;
+
+    (void)state;
     assert_int_equal(amrm_finish(a, 2, "no", NULL, NULL), 0);
     assert_int_equal(next(a, &m), AMRM_CALL_REGISTER);
     answer(a, &r, &e);
@@ -243,6 +250,7 @@ int main(void)
         cmocka_unit_test(an_attempt_that_is_no_more_is_over),
         cmocka_unit_test(whoever_finished_and_is_forgotten_is_done),
         cmocka_unit_test(an_unregistered_master_registers_in_order_to_finish),
+        cmocka_unit_test(so_does_one_that_never_was_registered),
         cmocka_unit_test(signing_in_may_fail_a_few_times),
         cmocka_unit_test(after_a_restart_the_rm_is_told_everything),
         cmocka_unit_test(a_registration_whose_answer_was_lost_counts),

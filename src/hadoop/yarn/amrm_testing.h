@@ -63,6 +63,11 @@ TESTING const Yarn__AllocateRequest *next_allocate(struct amrm *a)
     return m;
 }
 
+TESTING int nibble(char c)
+{
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
 TESTING void *unhex(const ProtobufCMessageDescriptor *type, const char *hex)
 {
     size_t n = strlen(hex) / 2;
@@ -70,12 +75,8 @@ TESTING void *unhex(const ProtobufCMessageDescriptor *type, const char *hex)
     void *m;
 
     assert_non_null(p);
-    for (size_t i = 0; i < n; i++) {
-        unsigned byte;
-
-        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
-        p[i] = (uint8_t)byte;
-    }
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(nibble(hex[2 * i]) << 4 | nibble(hex[2 * i + 1]));
     m = protobuf_c_message_unpack(type, NULL, n, p);
     assert_non_null(m);
     return m;

@@ -202,6 +202,14 @@ static int insert(struct asks *t, const struct ask *ask, struct ask_group **ret)
     return 0;
 }
 
+static void count_up(struct ask_group *g, const char *name, int32_t count)
+{
+    struct row *r = find_row(g, name);
+
+    if (r) /* need_rows() has seen to that */
+        r->count += count;
+}
+
 /* A container that may run on several hosts of a rack counts once in that rack. */
 static void count_places(struct ask_group *g, const struct ask *ask)
 {
@@ -212,9 +220,9 @@ static void count_places(struct ask_group *g, const struct ask *ask)
         for (size_t k = 0; k < i && !again; k++)
             again = str_eq(rack, ask->places[k].rack ? ask->places[k].rack : DEFAULT_RACK);
         if (!again)
-            find_row(g, rack)->count += ask->count;
+            count_up(g, rack, ask->count);
         if (ask->places[i].host)
-            find_row(g, ask->places[i].host)->count += ask->count;
+            count_up(g, ask->places[i].host, ask->count);
     }
 }
 
@@ -257,7 +265,7 @@ int asks_add(struct asks *t, const struct ask *ask, struct err *err)
         r = need_rows(g, ask);
     if (r < 0)
         return err_oom(err);
-    g->rows[0].count += ask->count;
+    count_up(g, ANYWHERE, ask->count);
     count_places(g, ask);
     t->pending += ask->count;
     t->changed = true;

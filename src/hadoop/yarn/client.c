@@ -101,8 +101,10 @@ static int report_until(struct yarn_client *c, struct yarn_app_id id, int64_t de
     r = rpc_call(c->service, &get_report, &request, &answer, deadline, err);
     if (r < 0)
         return r;
-    if (!answer->report)
-        return err_set(err, -ENOENT, "there is no report on '%s'", yarn_app_id_text(id, text));
+    if (!answer->report) {
+        err_set(err, -ENOENT, "there is no report on '%s'", yarn_app_id_text(id, text));
+        return -ENOENT;
+    }
     *ret = take(answer);
     return 0;
 }
@@ -192,7 +194,7 @@ int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext 
         if (r == 0)
             r = pause_for(l, &ms, deadline, "submitting", err);
     }
-    if (r < 0)
+    if (!report)
         return r;
     if (report->report->state == YARN__APPLICATION_STATE__APP_FAILED ||
         report->report->state == YARN__APPLICATION_STATE__APP_KILLED)

@@ -40,7 +40,7 @@ static int on_token(void **ret)
     Hadoop__GetDelegationTokenResponse m = HADOOP__GET_DELEGATION_TOKEN_RESPONSE__INIT;
     Hadoop__Token t = HADOOP__TOKEN__INIT;
 
-    t.tokens = TESTDATA "rm.tokens";
+    t.kind = "RM_DELEGATION_TOKEN";
     t.service = "";
     m.token = &t;
     return fake_copy(&m, ret);
@@ -241,9 +241,8 @@ static void an_answer_without_its_part_is_an_error(void **state)
 /* A chain of `depth` queues, each inside the one before, as bytes. */
 static void nest(struct buf *out, int depth)
 {
-    AUTO_BUF inner;
+    AUTO_BUF inner = { .max = MIB };
 
-    buf_init(&inner, MIB);
     if (depth > 1)
         nest(&inner, depth - 1);
     assert_int_equal(buf_add_str(out, "\x0a\x01q"), 0); /* name */
@@ -267,10 +266,9 @@ static void queues_are_unpacked_as_deep_as_is_sane(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_YARN_QUEUE *q = NULL;
-        AUTO_BUF bytes;
+        AUTO_BUF bytes = { .max = MIB };
         int depth = 0;
 
-        buf_init(&bytes, MIB);
         nest(&bytes, rows[i].depth);
         assert_int_equal(yarn_queue_unpack(bytes.data, bytes.len, &q, NULL), rows[i].result);
         for (const struct yarn_queue *p = q; p; p = p->n ? p->children : NULL, depth++)

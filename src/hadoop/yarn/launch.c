@@ -27,11 +27,10 @@ static int too_long(struct err *err, int r, const char *what)
 static int add_command(Yarn__ContainerLaunchContext *c, const char *text,
                        int (*quote)(struct buf *, const char *), struct err *err)
 {
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = TEXT_MAX };
     const char *quoted;
     int r;
 
-    buf_init(&b, TEXT_MAX);
     r = quote(&b, text);
     if (r < 0)
         return too_long(err, r, "a word of the command");
@@ -74,11 +73,10 @@ static int add_env(Yarn__ContainerLaunchContext *c, const char *name, const char
                    int (*quote)(struct buf *, const char *), struct err *err)
 {
     AUTO_MESSAGE Yarn__StringStringMap *row = NULL;
-    AUTO_BUF b;
+    AUTO_BUF b = { .max = TEXT_MAX };
     const char *quoted;
     int r;
 
-    buf_init(&b, TEXT_MAX);
     if (!is_env_name(name))
         return err_set(err, -EINVAL, "'%s' is not a name for an environment variable", name);
     r = quote(&b, value);

@@ -21,10 +21,9 @@ static Yarn__ContainerLaunchContext *fresh(void)
 
 static void replace(struct buf *b, const char *from, const char *to)
 {
-    AUTO_BUF out;
+    AUTO_BUF out = { .max = MIB };
     const char *p, *at;
 
-    buf_init(&out, MIB);
     assert_non_null(buf_text(b));
     for (p = buf_text(b); (at = strstr(p, from)) != NULL; p = at + strlen(from)) {
         assert_int_equal(buf_add(&out, p, (size_t)(at - p)), 0);
@@ -100,12 +99,11 @@ static const char *const nasty[] = {
 static void every_word_arrives_as_it_is(void **state)
 {
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
-    AUTO_BUF command, script, out;
+    AUTO_BUF command = { .max = MIB };
+    AUTO_BUF script = { .max = MIB };
+    AUTO_BUF out = { .max = MIB };
 
     (void)state;
-    buf_init(&command, MIB);
-    buf_init(&script, MIB);
-    buf_init(&out, MIB);
     assert_int_equal(yarn_launch_script(c, "exec printf '%s\\0'", NULL), 0);
     assert_int_equal(yarn_launch_words(c, nasty, COUNT_OF(nasty), NULL), 0);
     for (size_t i = 0; i < c->n_command; i++)
@@ -126,17 +124,15 @@ static void every_word_arrives_as_it_is(void **state)
 static void every_value_arrives_as_it_is(void **state)
 {
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
-    AUTO_BUF script, out;
+    AUTO_BUF script = { .max = MIB };
+    AUTO_BUF out = { .max = MIB };
     size_t at = 0;
 
     (void)state;
-    buf_init(&script, MIB);
-    buf_init(&out, MIB);
     assert_int_equal(buf_add_str(&script, "set -o pipefail -e\n"), 0);
     for (size_t i = 0; i < COUNT_OF(nasty); i++) {
-        AUTO_BUF value;
+        AUTO_BUF value = { .max = MIB };
 
-        buf_init(&value, MIB);
         assert_int_equal(yarn_launch_env(c, "V_1", nasty[i], NULL), 0);
         assert_int_equal(buf_add_str(&value, c->environment[i]->value), 0);
         replace_markers(&value);

@@ -1,0 +1,194 @@
+"""DataNodes and NameNodes die, freeze and come back in the middle of a transfer."""
+
+import subprocess
+import time
+
+import pytest
+from driver import Running, daemon_at, drive, java, noise
+
+MIB = 1 << 20
+LARGE = 512 * MIB
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """512 MB, made once."""
+    path = noise(tmp_path_factory.mktemp("large") / "data", LARGE)
+    yield path
+    path.unlink()
+
+
+def same(cluster, path: str, local) -> bool:
+    """Whether our reader gives the bytes of the local file."""
+    reader = Running(cluster, "get", path, "-", stdout=subprocess.PIPE)
+    compared = subprocess.run(["cmp", "-", str(local)], stdin=reader.process.stdout, check=False)
+    reader.process.stdout.close()
+    return reader.end() == 0 and compared.returncode == 0
+
+
+def node_of(writer: Running, which: int) -> str:
+    """ip:port of the first (1) or second (2) DataNode of the first pipeline."""
+    return writer.wait_for(rf"DataNode {which} of 2: ([\d.]+:\d+)")[1]
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_datanode_dies_during_a_large_put(cluster, large, which):
+    writer = Running(cluster, "--overwrite", "put", large, "/tmp/large")
+    victim = daemon_at(cluster, node_of(writer, which))
+    time.sleep(0.2)
+    cluster.kill(victim)
+    assert writer.end() == 0, writer.lines
+    writer.wait_for(r"DataNode \d of \d: (?![\d.]+:\d)")  # it was in the middle indeed
+    assert same(cluster, "/tmp/large", large)
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_a_datanode_dies_during_a_put_from_a_pipe(cluster, large, which):
+    """A pipe cannot be read again: what was not acked must still be in memory."""
+    writer = Running(cluster, "--overwrite", "put", "-", "/tmp/piped", stdin=subprocess.PIPE)
+    with large.open("rb") as source:
+        writer.process.stdin.write(source.read(100 * MIB + 12345))
+        cluster.kill(daemon_at(cluster, node_of(writer, which)))
+        while part := source.read(MIB):
+            writer.process.stdin.write(part)
+    writer.process.stdin.close()
+    assert writer.end() == 0, writer.lines
+    writer.wait_for(r"DataNode \d of \d: (?![\d.]+:\d)")
+    assert same(cluster, "/tmp/piped", large)
+
+
+def test_a_datanode_dies_during_a_get(cluster, large, tmp_path):
+    drive(cluster, "--overwrite", "put", large, "/tmp/read")
+    reader = Running(cluster, "get", "/tmp/read", "-", stdout=subprocess.PIPE)
+    with (tmp_path / "copy").open("wb") as copy:
+        copy.write(reader.process.stdout.read(50 * MIB + 1))
+        cluster.kill(daemon_at(cluster, reader.wait_for(r"from ([\d.]+:\d+)")[1]))
+        while part := reader.process.stdout.read(MIB):
+            copy.write(part)
+    assert reader.end() == 0, reader.lines
+    assert len({line.rsplit(" ", 1)[1] for line in reader.lines if " from " in line}) == 2
+    subprocess.run(["cmp", tmp_path / "copy", large], check=True)
+    (tmp_path / "copy").unlink()
+
+
+def test_a_flushed_file_survives_the_loss_of_a_datanode(cluster, tmp_path):
+    """Chunks that are not full are sent again after each flush, also over a new pipeline."""
+    data = noise(tmp_path / "data", 4 * MIB)
+    writer = Running(cluster, "--overwrite", "--block", 2 * MIB, "--hflush", 50001, "--delay", 20,
+                     "put", data, "/tmp/flushed", stdout=subprocess.DEVNULL)
+    victim = daemon_at(cluster, node_of(writer, 1))
+    time.sleep(0.5)
+    cluster.kill(victim)
+    assert writer.end() == 0, writer.lines
+    assert same(cluster, "/tmp/flushed", data)
+    assert java(cluster, "-cat", "/tmp/flushed", text=False).stdout == data.read_bytes()
+
+
+def test_a_dead_datanode_is_left_out_of_new_blocks(cluster, tmp_path):
+    """The NameNode does not know yet that it is dead and goes on naming it."""
+    data = noise(tmp_path / "data", 8 * MIB)
+    cluster.kill("dn2")
+    drive(cluster, "--overwrite", "--block", MIB, "put", data, "/tmp/without")
+    assert same(cluster, "/tmp/without", data)
+
+
+def test_nobody_left_is_said(cluster, tmp_path):
+    data = noise(tmp_path / "data", 4 * MIB)
+    writer = Running(cluster, "--rep", 1, "--hflush", 65536, "--delay", 50, "put", data,
+                     "/tmp/alone", stdout=subprocess.DEVNULL)
+    victim = daemon_at(cluster, writer.wait_for(r"DataNode 1 of 1: ([\d.]+:\d+)")[1])
+    time.sleep(0.5)
+    cluster.kill(victim)
+    assert writer.end() == 1
+    assert "the last DataNode of the pipeline failed" in writer.lines[-1]
+    assert "more replicas" in writer.lines[-1]
+
+
+def test_a_lost_block_is_said(cluster, tmp_path):
+    drive(cluster, "--overwrite", "--rep", 1, "put", "-", "/tmp/lost", input="x" * 1000)
+    reader = Running(cluster, "get", "/tmp/lost", "-", stdout=subprocess.DEVNULL)
+    where = daemon_at(cluster, reader.wait_for(r"from ([\d.]+:\d+)")[1])
+    assert reader.end() == 0
+    cluster.kill(where)
+    run = drive(cluster, "get", "/tmp/lost", "-", check=False)
+    assert run.returncode == 1
+    assert "read '/tmp/lost' at byte 0: every replica failed, the last: DataNode: connect to" in run.stderr
+
+
+@pytest.mark.full
+def test_a_frozen_datanode_is_left_behind(cluster, tmp_path):
+    """It accepts and says nothing, so that only the deadline tells."""
+    conf = tmp_path / "conf"
+    subprocess.run(["cp", "-r", cluster.conf_dir, conf], check=True)
+    site = conf / "hdfs-site.xml"
+    site.write_text(site.read_text().replace(
+        "</configuration>", "<property><name>dfs.client.socket-timeout</name>"
+        "<value>2000</value></property></configuration>"))
+    data = noise(tmp_path / "data", 8 * MIB)
+    writer = Running(cluster, "--overwrite", "--block", 4 * MIB, "--hflush", 100000, "--delay", 50,
+                     "put", data, "/tmp/frozen", stdout=subprocess.DEVNULL, conf=conf)
+    victim = daemon_at(cluster, node_of(writer, 1))
+    time.sleep(0.5)
+    cluster.pause(victim)
+    assert writer.end() == 0, writer.lines
+    cluster.resume(victim)
+    assert same(cluster, "/tmp/frozen", data)
+
+
+@pytest.mark.full
+def test_a_datanode_that_restarts_is_waited_for(cluster, tmp_path):
+    """The only replica's DataNode announces its restart and comes back."""
+    data = noise(tmp_path / "data", 4 * MIB)
+    writer = Running(cluster, "--overwrite", "--rep", 1, "--hflush", 65536, "--delay", 200, "put",
+                     data, "/tmp/restarted", stdout=subprocess.DEVNULL)
+    victim = daemon_at(cluster, writer.wait_for(r"DataNode 1 of 1: ([\d.]+:\d+)")[1])
+    time.sleep(1)
+    port = cluster.status()["daemons"][victim]["address"]
+    cluster.java("org.apache.hadoop.hdfs.tools.DFSAdmin", "-shutdownDatanode", port, "upgrade")
+    time.sleep(1)
+    cluster.heal()
+    assert writer.end() == 0, writer.lines
+    assert same(cluster, "/tmp/restarted", data)
+
+
+def put_across_failover(cluster, tmp_path, change) -> None:
+    data = noise(tmp_path / "data", 24 * MIB)
+    writer = Running(cluster, "--overwrite", "-p", "--block", 4 * MIB, "put", "-", "/tmp/ha/file",
+                     stdin=subprocess.PIPE)
+    content = data.read_bytes()
+    writer.process.stdin.write(content[:9 * MIB])
+    writer.process.stdin.flush()
+    node_of(writer, 1)
+    change()
+    writer.process.stdin.write(content[9 * MIB:])
+    writer.process.stdin.close()
+    assert writer.end() == 0, writer.lines
+    assert same(cluster, "/tmp/ha/file", data)
+
+
+def test_the_other_namenode_takes_over(ha_cluster, tmp_path):
+    put_across_failover(ha_cluster, tmp_path, lambda: ha_cluster.failover("nn"))
+
+
+@pytest.mark.full
+def test_the_active_namenode_dies(ha_cluster, tmp_path):
+    def kill_active():
+        ha_cluster.kill(ha_cluster.active("nn"))
+        time.sleep(1)
+        ha_cluster.failover("nn")
+
+    put_across_failover(ha_cluster, tmp_path, kill_active)
+
+
+def test_encrypted_transfer_survives_a_datanode(krb_cluster, tmp_path):
+    data = noise(tmp_path / "data", 32 * MIB)
+    writer = Running(krb_cluster, "--overwrite", "--block", 16 * MIB, "put", "-", "/tmp/secret",
+                     stdin=subprocess.PIPE)
+    content = data.read_bytes()
+    writer.process.stdin.write(content[:5 * MIB])
+    writer.process.stdin.flush()
+    krb_cluster.kill(daemon_at(krb_cluster, node_of(writer, 1)))
+    writer.process.stdin.write(content[5 * MIB:])
+    writer.process.stdin.close()
+    assert writer.end() == 0, writer.lines
+    assert same(krb_cluster, "/tmp/secret", data)

@@ -1,0 +1,497 @@
+/* test_am.c - an application master that uses the library and nothing else.
+ *
+ * It asks for six containers at two priorities, two on each of three nodes and nowhere else, and
+ * starts a shell command in each, which writes the file task-N and waits for the file `go` before
+ * it exits with N. When all six have ended it puts a node on the blacklist, gets one more container
+ * anywhere else, makes it larger, waits for the file `stop`, stops it, and finishes.
+ *
+ * A second attempt goes on with the containers that the first one left, known by those files.
+ *
+ *     YDL_TEST_DIR     where the files are; what happens is told in its am.log, line by line
+ *     YDL_TEST_HOSTS   the names of three nodes, with spaces */
+#include "base/fiber.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "hadoop/session/session.h"
+#include "hadoop/yarn/am.h"
+#include "hadoop/yarn/launch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TASKS 6
+#define EXTRA TASKS /* the one after the blacklist */
+#define GIVE_UP_MS 240000
+#define FINAL_URL "http://127.0.0.1:9/test-am"
+
+struct task {
+    Yarn__Container *container; /* a copy, once granted */
+    bool started, done;
+    int32_t code;
+};
+
+struct test {
+    struct loop *loop;
+    struct session *session;
+    struct nm_pool *nodes;
+    struct am *am;
+    FILE *log;
+    const char *dir;
+    struct strs hosts;
+    struct task tasks[TASKS + 1];
+    int64_t deadline;
+    bool registered, updated;
+    struct err err;
+};
+
+static void say(struct test *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct test *t, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vfprintf(t->log, fmt, ap);
+    va_end(ap);
+    fputc('\n', t->log);
+    fflush(t->log);
+}
+
+/* ---- asking ---- */
+
+static int ask_for(struct test *t, size_t i)
+{
+    struct ask_place place = { .host = i < TASKS ? t->hosts.v[i % 3] : NULL };
+    struct ask ask = {
+        .priority = i < TASKS / 2 ? 1 : 2,
+        .id = (int64_t)i,
+        .count = 1,
+        .resource = { .memory_mb = 64, .vcores = 1 },
+        .places = &place,
+        .n_places = i < TASKS ? 1 : 0,
+        .strict = true,
+    };
+
+    return amrm_ask(am_rm(t->am), &ask, &t->err);
+}
+
+/* ---- starting ---- */
+
+static int launch_of(struct test *t, size_t i, Yarn__ContainerLaunchContext **ret)
+{
+    static const char script[] = "echo \"$CONTAINER_ID $NM_HOST\" >\"$DIR/task-$TASK\"\n"
+                                 "[ \"$TASK\" = 6 ] && exec sleep 600\n"
+                                 "while [ ! -e \"$DIR/go\" ]; do sleep 0.1; done\n"
+                                 "exit $TASK\n";
+    AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
+    const char *words[] = { "bash", "-c", script };
+    char number[8];
+    int r = c ? 0 : err_oom(&t->err);
+
+    snprintf(number, sizeof(number), "%zu", i);
+    if (r == 0)
+        r = yarn_launch_env(c, "DIR", t->dir, &t->err);
+    if (r == 0)
+        r = yarn_launch_env(c, "TASK", number, &t->err);
+    if (r == 0)
+        r = yarn_launch_script(c, "exec", &t->err);
+    if (r == 0)
+        r = yarn_launch_words(c, words, COUNT_OF(words), &t->err);
+    if (r == 0)
+        r = yarn_launch_script(c, "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", &t->err);
+    if (r == 0)
+        *ret = take(c);
+    return r;
+}
+
+static bool waits_for_start(const struct task *k)
+{
+    return k->container && !k->started && !k->done;
+}
+
+static bool same_node(const Yarn__Container *a, const Yarn__Container *b)
+{
+    return a->node_id->port == b->node_id->port && str_eq(a->node_id->host, b->node_id->host);
+}
+
+/* What a call says of each: a container of the RM before the restart is void, and asked for anew.
+ */
+static int after_start(struct test *t, const struct nm_item *item, size_t i)
+{
+    struct task *k = &t->tasks[i];
+
+    if (item->err.code == 0) {
+        k->started = true;
+        say(t, "started task=%zu", i);
+        return 0;
+    }
+    say(t, "refused task=%zu why=%s", i, item->err.text);
+    if (item->err.detail != RPC_EX_INVALID_CONTAINER) {
+        t->err = item->err;
+        return item->err.code;
+    }
+    (void)amrm_release(am_rm(t->am), item->id, NULL);
+    k->container = message_free(k->container);
+    return ask_for(t, i);
+}
+
+/* Starts all that were granted on the node of `first` with one call. */
+static int start_on_node(struct test *t, size_t first)
+{
+    const Yarn__Container *node = t->tasks[first].container;
+    struct nm_at at = { .host = node->node_id->host, .port = node->node_id->port };
+    AUTO_FREE struct nm_item *items = calloc(TASKS + 1, sizeof(*items));
+    Yarn__ContainerLaunchContext *launches[TASKS + 1] = { NULL };
+    size_t which[TASKS + 1], n = 0;
+    int r = items ? 0 : err_oom(&t->err);
+
+    for (size_t i = first; i <= TASKS && r == 0; i++) {
+        const struct task *k = &t->tasks[i];
+
+        if (!waits_for_start(k) || !same_node(k->container, node))
+            continue;
+        r = launch_of(t, i, &launches[n]);
+        items[n] = (struct nm_item){ .id = yarn_container_id_of(k->container->id),
+                                     .token = k->container->container_token,
+                                     .launch = launches[n] };
+        which[n++] = i;
+    }
+    if (r == 0) {
+        say(t, "starting %zu on %s", n, at.host);
+        r = nm_start(t->nodes, &at, items, n, &t->err);
+    }
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = after_start(t, &items[i], which[i]);
+    for (size_t i = 0; i < n; i++)
+        message_free(launches[i]);
+    return r;
+}
+
+static int start_granted(struct test *t)
+{
+    int r = 0;
+
+    for (size_t i = 0; i <= TASKS && r == 0; i++)
+        if (waits_for_start(&t->tasks[i]))
+            r = start_on_node(t, i);
+    return r;
+}
+
+/* ---- events ---- */
+
+static int on_granted(struct test *t, const struct amrm_event *e)
+{
+    size_t i = (size_t)e->container->allocation_request_id;
+    char id[YARN_CONTAINER_ID_TEXT];
+
+    if (i > TASKS || t->tasks[i].container)
+        return err_set(&t->err, -EPROTO, "a container for nobody");
+    say(t, "granted task=%zu container=%s host=%s priority=%d", i,
+        yarn_container_id_text(e->id, id), e->container->node_id->host,
+        e->container->priority->priority);
+    t->tasks[i].container = message_copy(e->container);
+    return t->tasks[i].container ? 0 : err_oom(&t->err);
+}
+
+static bool first_word(FILE *f, char *out, int size)
+{
+    if (!fgets(out, size, f))
+        return false;
+    out[strcspn(out, " \n")] = '\0';
+    return true;
+}
+
+/* Which task a container of an earlier attempt runs: its first word is in that task's file. */
+static void on_previous(struct test *t, const struct amrm_event *e)
+{
+    char id[YARN_CONTAINER_ID_TEXT], word[YARN_CONTAINER_ID_TEXT];
+
+    yarn_container_id_text(e->id, id);
+    for (size_t i = 0; i < TASKS; i++) {
+        AUTO_FREE char *path = str_printf("%s/task-%zu", t->dir, i);
+        FILE *f = path ? fopen(path, "re") : NULL;
+        struct task *k = &t->tasks[i];
+
+        if (f && first_word(f, word, sizeof(word)) && str_eq(word, id) && !k->container) {
+            k->container = message_copy(e->container);
+            k->started = true;
+            say(t, "previous task=%zu container=%s", i, id);
+        }
+        if (f)
+            fclose(f);
+    }
+}
+
+static void on_completed(struct test *t, const struct amrm_event *e)
+{
+    for (size_t i = 0; i <= TASKS; i++) {
+        struct task *k = &t->tasks[i];
+
+        if (!k->container ||
+            yarn_container_id_cmp(yarn_container_id_of(k->container->id), e->id) != 0)
+            continue;
+        k->done = true;
+        k->code = e->status->exit_status;
+        say(t, "completed task=%zu code=%d why=%s", i, k->code, e->status->diagnostics);
+    }
+}
+
+/* Makes the extra container's new size known to its node. */
+static int on_updated(struct test *t, const struct amrm_event *e)
+{
+    const Yarn__Container *c = e->updated->container;
+    struct nm_at at = { .host = c->node_id->host, .port = c->node_id->port };
+    struct nm_item item = { .id = e->id, .token = c->container_token };
+    int r = nm_update(t->nodes, &at, &item, 1, &t->err);
+
+    if (r == 0 && item.err.code) {
+        t->err = item.err;
+        r = item.err.code;
+    }
+    say(t, "updated memory=%" PRId64 " version=%d", yarn_memory(c->resource), c->version);
+    t->updated = true;
+    return r;
+}
+
+static int on_event(struct test *t, const struct amrm_event *e)
+{
+    switch (e->type) {
+    case AMRM_REGISTERED:
+        say(t, "registered again=%d", e->again);
+        t->registered = true;
+        return 0;
+    case AMRM_PREVIOUS:
+        on_previous(t, e);
+        return 0;
+    case AMRM_GRANTED:
+        return on_granted(t, e);
+    case AMRM_COMPLETED:
+        on_completed(t, e);
+        return 0;
+    case AMRM_UPDATED:
+        return on_updated(t, e);
+    case AMRM_UPDATE_FAILED:
+        return err_set(&t->err, -EREMOTEIO, "not updated: %s", e->update_error->reason);
+    case AMRM_NODE:
+        say(t, "node host=%s state=%s", e->node->node_id ? e->node->node_id->host : "",
+            yarn_node_state_name(e->node->state));
+        return 0;
+    case AMRM_TOKEN:
+        say(t, "token");
+        return 0;
+    case AMRM_SURPLUS:
+        say(t, "surplus");
+        return 0;
+    case AMRM_ENDED:
+        say(t, "ended");
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* Takes events until `done` says so; whatever came together is started together. */
+static int until(struct test *t, bool (*done)(const struct test *t))
+{
+    const struct amrm_event *e = NULL;
+    int r = 0;
+
+    while (r == 0 && !done(t)) {
+        r = am_next(t->am, &e, t->deadline, &t->err);
+        while (r == 0) {
+            r = on_event(t, e);
+            if (r == 0)
+                r = am_next(t->am, &e, loop_now(t->loop), NULL);
+        }
+        r = r == -ETIMEDOUT && loop_now(t->loop) < t->deadline ? start_granted(t) : r;
+    }
+    if (r < 0 && am_error(t->am)->code)
+        t->err = *am_error(t->am);
+    return r;
+}
+
+static bool is_registered(const struct test *t)
+{
+    return t->registered;
+}
+
+static bool all_done(const struct test *t)
+{
+    for (size_t i = 0; i < TASKS; i++)
+        if (!t->tasks[i].done)
+            return false;
+    return true;
+}
+
+static bool extra_started(const struct test *t)
+{
+    return t->tasks[EXTRA].started;
+}
+
+static bool is_updated(const struct test *t)
+{
+    return t->updated;
+}
+
+static bool extra_done(const struct test *t)
+{
+    return t->tasks[EXTRA].done;
+}
+
+/* ---- the extra container ---- */
+
+static int look_at_extra(struct test *t, const struct nm_at *at, struct nm_item *item)
+{
+    int state = 0, r = 0;
+
+    while (r == 0 && state != YARN__CONTAINER_STATE__CONTAINER_RUNNING) {
+        AUTO_RPC Yarn__GetContainerStatusesResponse *answer = NULL;
+
+        r = nm_statuses(t->nodes, at, item, 1, &answer, &t->err);
+        if (r == 0 && item->err.code)
+            return err_set(&t->err, item->err.code, "status: %s", item->err.text);
+        if (r == 0 && answer->n_statuses)
+            state = (int)answer->statuses[0]->state;
+        if (r == 0)
+            r = fiber_sleep(t->loop, 50);
+    }
+    say(t, "status state=%s", yarn_container_state_name(state));
+    return r;
+}
+
+static int grow_extra(struct test *t)
+{
+    struct yarn_resource larger = { .memory_mb = 128, .vcores = 1 };
+    struct amrm_update u = {
+        .container = yarn_container_id_of(t->tasks[EXTRA].container->id),
+        .version = t->tasks[EXTRA].container->version,
+        .type = YARN__CONTAINER_UPDATE_TYPE__CHANGE_INCREASE_RESOURCE,
+        .resource = &larger,
+    };
+    int r = amrm_update(am_rm(t->am), &u, &t->err);
+
+    return r < 0 ? r : until(t, is_updated);
+}
+
+/* Until the test has looked at us, too. */
+static int wait_for_file(struct test *t, const char *name)
+{
+    AUTO_FREE char *path = str_printf("%s/%s", t->dir, name);
+    int r = path ? 0 : err_oom(&t->err);
+
+    while (r == 0 && access(path, F_OK) < 0)
+        r = loop_now(t->loop) < t->deadline ? fiber_sleep(t->loop, 50) : -ETIMEDOUT;
+    return r;
+}
+
+static int run_extra(struct test *t)
+{
+    struct nm_item item = { 0 };
+    struct nm_at at = { 0 };
+    int r = amrm_blacklist(am_rm(t->am), t->hosts.v[0], true, &t->err);
+
+    if (r == 0)
+        r = ask_for(t, EXTRA);
+    if (r == 0)
+        r = until(t, extra_started);
+    if (r < 0)
+        return r;
+    item.id = yarn_container_id_of(t->tasks[EXTRA].container->id);
+    at.host = t->tasks[EXTRA].container->node_id->host;
+    at.port = t->tasks[EXTRA].container->node_id->port;
+    r = look_at_extra(t, &at, &item);
+    if (r == 0)
+        r = grow_extra(t);
+    if (r == 0)
+        r = wait_for_file(t, "stop");
+    if (r == 0)
+        r = nm_stop(t->nodes, &at, &item, 1, &t->err);
+    return r < 0 ? r : until(t, extra_done);
+}
+
+/* ---- all of it ---- */
+
+static int set_up(struct test *t)
+{
+    struct session_options options = { .caller = "ydl-test-am", .patient = true };
+    struct am_conf conf = { .shown = { .host = "test-am",
+                                       .rpc_port = -1,
+                                       .tracking_url = "http://127.0.0.1:9/running" },
+                            .idle_ms = 200 };
+    int r = session_new(t->loop, &options, &t->session, &t->err);
+
+    if (r == 0)
+        r = nm_pool_new(t->session, 2, &t->nodes, &t->err);
+    conf.nodes = t->nodes;
+    if (r == 0)
+        r = am_new(t->session, &conf, &t->am, &t->err);
+    if (r == 0)
+        r = am_start(t->am, &t->err);
+    return r;
+}
+
+static int finish(struct test *t)
+{
+    bool good = true;
+    char text[120];
+    size_t n = 0;
+
+    for (size_t i = 0; i < TASKS; i++) {
+        good = good && t->tasks[i].code == (int32_t)i;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, " %d", t->tasks[i].code);
+    }
+    snprintf(text + n, sizeof(text) - n, ", extra %d", t->tasks[EXTRA].code);
+    say(t, "finishing codes:%s", text);
+    return am_finish(t->am,
+                     good ? YARN__FINAL_STATUS__FINAL_SUCCEEDED : YARN__FINAL_STATUS__FINAL_FAILED,
+                     text, FINAL_URL, t->deadline, &t->err);
+}
+
+static int run(void *arg)
+{
+    struct test *t = arg;
+    int r;
+
+    say(t, "master pid=%d", (int)getpid());
+    r = set_up(t);
+    t->deadline = loop_in(t->loop, GIVE_UP_MS);
+    if (r == 0)
+        r = until(t, is_registered);
+    for (size_t i = 0; i < TASKS && r == 0; i++)
+        if (!t->tasks[i].container)
+            r = ask_for(t, i);
+    if (r == 0)
+        r = until(t, all_done);
+    if (r == 0)
+        r = run_extra(t);
+    if (r == 0)
+        r = finish(t);
+    say(t, "%s", r == 0 ? "finished" : t->err.text);
+    for (size_t i = 0; i <= TASKS; i++)
+        message_free(t->tasks[i].container);
+    t->am = am_free(t->am);
+    t->nodes = nm_pool_free(t->nodes);
+    t->session = session_free(t->session);
+    return r;
+}
+
+int main(void)
+{
+    const char *hosts = getenv("YDL_TEST_HOSTS");
+    struct test t = { .dir = getenv("YDL_TEST_DIR") };
+    AUTO_FREE char *path = str_printf("%s/am.log", t.dir ? t.dir : ".");
+    int r;
+
+    log_init("ydl-test-am");
+    if (!hosts || strs_split(&t.hosts, hosts, " ") < 0 || t.hosts.n < 3 || !path)
+        return 2;
+    t.log = fopen(path, "ae");
+    if (!t.log || loop_new(&t.loop, &t.err) < 0)
+        return 2;
+    r = loop_run(t.loop, run, &t, true);
+    loop_free(t.loop);
+    strs_done(&t.hosts);
+    fclose(t.log);
+    return r < 0;
+}
