@@ -346,7 +346,7 @@ static int start_job(struct group *g, struct driver *d, const struct fs_entry *e
         r = group_go(g, run_job, j, &d->err);
     }
     if (r < 0)
-        free(j);
+        job_free(j);
     return r;
 }
 

@@ -151,6 +151,25 @@ def test_a_datanode_that_restarts_is_waited_for(cluster, tmp_path):
     assert same(cluster, "/tmp/restarted", data)
 
 
+@pytest.mark.full
+def test_an_idle_writer_keeps_its_file(cluster, tmp_path):
+    """For longer than DataNodes wait for data and than a lease is held without being renewed."""
+    data = noise(tmp_path / "data", 4 * MIB)
+    content = data.read_bytes()
+    writer = Running(cluster, "--overwrite", "put", "-", "/tmp/idle", stdin=subprocess.PIPE)
+    writer.process.stdin.write(content[:MIB])
+    writer.process.stdin.flush()
+    node_of(writer, 1)
+    time.sleep(100)
+    taken = drive(cluster, "put", "/dev/null", "/tmp/idle", check=False)
+    assert "another program is writing that file" in taken.stderr
+    writer.process.stdin.write(content[MIB:])
+    writer.process.stdin.close()
+    assert writer.end() == 0, writer.lines
+    assert not any("error" in line for line in writer.lines)
+    assert same(cluster, "/tmp/idle", data)
+
+
 def put_across_failover(cluster, tmp_path, change) -> None:
     data = noise(tmp_path / "data", 24 * MIB)
     writer = Running(cluster, "--overwrite", "-p", "--block", 4 * MIB, "put", "-", "/tmp/ha/file",

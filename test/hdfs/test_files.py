@@ -10,6 +10,7 @@ from ydl_cluster.cluster import Cluster
 EVERYWHERE = pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "old_cluster"],
                                      indirect=True)
 MIB = 1 << 20
+PACKET = 252 * 512  # data in one of our packets; Java's have half of it
 # FsShell waits 400 ms for each file's last block unless told otherwise.
 QUICK_CLOSE = "-Ddfs.client.block.write.locateFollowingBlock.initial.delay.ms=10"
 # Everything that a file may be called in HDFS and that something on the way might stumble over.
@@ -43,7 +44,8 @@ def test_trees_are_the_same_for_both_clients(each_cluster, tmp_path):
 @EVERYWHERE
 def test_every_edge_of_packets_and_blocks(each_cluster, tmp_path):
     """Sizes around a chunk, a packet, a block and two; the same from a pipe, which has no size."""
-    sizes = [0, 1, 511, 512, 513, 64511, 64512, 64513, MIB - 1, MIB, MIB + 1, 2 * MIB]
+    sizes = [0, 1, 511, 512, 513, 64511, 64512, 64513, PACKET - 1, PACKET, PACKET + 1,
+             MIB - 1, MIB, MIB + 1, 2 * MIB]
     data = noise(tmp_path / "data", 2 * MIB).read_bytes()
     (tmp_path / "in").mkdir()
     for size in sizes:
@@ -199,6 +201,23 @@ def test_an_interrupted_put_leaves_nothing(cluster, tmp_path):
     assert "no such file" in refused(cluster, "stat", "/tmp/cut")
     assert "given up" in refused(cluster, "--abort-at", MIB, "put", tmp_path / "data", "/tmp/cut")
     assert "no such file" in refused(cluster, "stat", "/tmp/cut")
+
+
+def test_an_interrupted_tree_has_whole_files_only(cluster, tmp_path):
+    (tmp_path / "in").mkdir()
+    for i in range(1000):
+        (tmp_path / "in" / f"f{i}").write_bytes(b"x" * 5000)
+    for pause in (0.05, 0.2, 0.4):
+        writer = Running(cluster, "--jobs", 32, "puttree", tmp_path / "in", "/tmp/cuts")
+        writer.wait_for("DataNode 1 of")
+        time.sleep(pause)
+        writer.interrupt()
+        assert writer.end(30) == 1
+        listed = drive(cluster, "ls", "/tmp/cuts").stdout.splitlines()
+        assert {line.split()[5] for line in listed} <= {"5000"}
+        assert "OPENFORWRITE" not in cluster.java("org.apache.hadoop.hdfs.tools.DFSck", "/tmp/cuts",
+                                                  "-openforwrite", "-files").stdout
+        drive(cluster, "-r", "rm", "/tmp/cuts")
 
 
 def test_a_file_that_is_to_be_kept_is_closed_at_what_it_has(cluster, tmp_path):

@@ -61,6 +61,8 @@ static int not_found(const char *verb, const char *path, struct err *err)
     if (strstr(err->text, "Path is not a file"))
         return restate(err, -EISDIR, "%s '%s': it is a directory", verb, path);
     pick(err->text, "Parent directory doesn't exist: ", "\n", other, sizeof(other));
+    if (!other[0])
+        pick(err->text, "rename destination parent ", " ", other, sizeof(other));
     if (other[0])
         return restate(err, -ENOENT, "%s '%s': there is no directory '%s'", verb, path, other);
     return restate(err, -ENOENT, "%s '%s': no such file or directory", verb, path);
@@ -87,7 +89,7 @@ static int by_text(const char *verb, const char *path, int r, struct err *err)
         err_hint(err, "the DataNodes are full, down, or too busy: see the NameNode's web page");
         return -ENOSPC;
     }
-    if (strstr(err->text, "is non empty"))
+    if (strstr(err->text, "is non empty") || strstr(err->text, "is not empty"))
         return restate(err, -ENOTEMPTY, "%s '%s': the directory is not empty", verb, path);
     if (strstr(err->text, "No crypto protocol versions") ||
         strstr(err->text, "UnknownCryptoProtocolVersionException")) {

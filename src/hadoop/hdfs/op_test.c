@@ -72,13 +72,16 @@ static void add_node(struct nodes *nodes, const char *ip, uint32_t port, const c
 static Hdfs__OpWriteBlock *unpack_write(const struct buf *out)
 {
     struct view v = view_of(out->data, out->len);
+    Hdfs__OpWriteBlock *m;
     uint64_t n;
 
     assert_int_equal(view_be16(&v), 28);
     assert_int_equal(view_u8(&v), 80);
     n = view_varint(&v);
     assert_int_equal(n, v.n);
-    return hdfs__op_write_block__unpack(NULL, v.n, v.p);
+    m = hdfs__op_write_block__unpack(NULL, v.n, v.p);
+    assert_non_null(m);
+    return m;
 }
 
 static void a_write_says_what_the_real_one_said(void **state)

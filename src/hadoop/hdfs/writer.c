@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define PACKET_BYTES (126 * 512) /* with its checksums just below 64 KiB, as DataNodes expect */
-#define WINDOW_BYTES (8 * MIB)
 #define SPARES_MAX 16
 #define COMPLETE_FIRST_MS 2
 #define COMPLETE_MOST_MS 400
@@ -241,76 +239,9 @@ int hdfs_hflush(struct hdfs_writer *w, struct err *err)
     return w->flushed && w->new_block ? persist(w, err) : 0;
 }
 
-/* ---- opening ---- */
+/* ---- the end ---- */
 
-/* The file's format: what the caller wants, what the configuration says, what the server does. */
-static int choose_format(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
-{
-    const struct hdfs_settings *set = &w->fs->settings;
-    const Hdfs__FsServerDefaults *d;
-    int r = hdfs_defaults(w->fs, &d, err);
-
-    if (r < 0)
-        return r;
-    w->replication = options->replication ? options->replication
-                     : set->replication   ? set->replication
-                                          : d->replication;
-    w->block_size = options->block_size ? options->block_size
-                    : set->block_size   ? set->block_size
-                                        : d->block_size;
-    w->chunk = d->bytes_per_checksum;
-    w->crc = (enum crc_type)d->checksum_type;
-    if (w->chunk == 0 || w->chunk > PACKET_BYTES || w->crc > CRC_32C)
-        return err_set(err, -EPROTO, "the NameNode wants checksums that do not exist");
-    if (w->block_size % w->chunk != 0)
-        return err_set(err, -EINVAL, "a block size of %llu is no multiple of %zu, the checksums'",
-                       (unsigned long long)w->block_size, w->chunk);
-    w->packet_bytes = PACKET_BYTES / w->chunk * w->chunk;
-    w->window = WINDOW_BYTES / w->packet_bytes;
-    return 0;
-}
-
-/* The NameNode would make them too, but with the permissions of the directory above, which may be
- * open to all. */
-static int make_parent(struct hdfs_writer *w, struct err *err)
-{
-    size_t n = (size_t)(strrchr(w->path, '/') - w->path);
-    AUTO_FREE char *dir = strndup(w->path, n ? n : 1);
-
-    return dir ? hdfs_mkdirs(w->fs, dir, FS_MODE_DEFAULT, true, err) : err_oom(err);
-}
-
-static int create(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
-{
-    Hdfs__CreateRequest request = HDFS__CREATE_REQUEST__INIT;
-    Hdfs__Permission masked = HDFS__PERMISSION__INIT, unmasked = HDFS__PERMISSION__INIT;
-    AUTO_RPC Hdfs__CreateResponse *answer = NULL;
-    int r;
-
-    masked.perm = hdfs_mode(w->fs, options->mode, 0666);
-    unmasked.perm = options->mode == FS_MODE_DEFAULT ? 0666 : masked.perm;
-    request.src = w->path;
-    request.masked = &masked;
-    request.unmasked = &unmasked;
-    request.client_name = w->fs->client_name;
-    request.flags = HDFS__CREATE_FLAG__CREATE_FILE | HDFS__CREATE_FLAG__CREATE_REPLICATE;
-    if (options->overwrite)
-        request.flags |= HDFS__CREATE_FLAG__CREATE_OVERWRITE;
-    request.replication = w->replication;
-    request.block_size = w->block_size;
-    r = nn_call(w->fs->nn, NN_CREATE, &request, &answer, err);
-    if (r == -ENOENT && options->parents) {
-        r = make_parent(w, err);
-        if (r == 0)
-            r = nn_call(w->fs->nn, NN_CREATE, &request, &answer, err);
-    }
-    if (r < 0)
-        return hdfs_explain("create", w->path, r, err);
-    w->file_id = answer->status ? answer->status->file_id : 0;
-    return 0;
-}
-
-static void writer_free(struct hdfs_writer *w)
+void writer_free(struct hdfs_writer *w)
 {
     packets_free(w->first);
     packets_free(w->spare);
@@ -320,67 +251,6 @@ static void writer_free(struct hdfs_writer *w)
     free(w->pool);
     free(w);
 }
-
-/* Takes back what create() did; a cancelled fiber does it all the same. */
-static void delete_file(struct hdfs_writer *w)
-{
-    Hdfs__DeleteRequest request = HDFS__DELETE_REQUEST__INIT;
-    Hdfs__RecoverLeaseRequest recover = HDFS__RECOVER_LEASE_REQUEST__INIT;
-    AUTO_RPC Hdfs__DeleteResponse *answer = NULL;
-    AUTO_RPC Hdfs__RecoverLeaseResponse *recovered = NULL;
-    struct err err = ERR_INIT;
-    int r;
-
-    fiber_shield(w->fs->loop, true);
-    request.src = recover.src = w->path;
-    recover.client_name = w->fs->client_name;
-    if (w->keep) /* the NameNode closes it at what the DataNodes have */
-        r = nn_call(w->fs->nn, NN_RECOVER_LEASE, &recover, &recovered, &err);
-    else
-        r = nn_call(w->fs->nn, NN_DELETE, &request, &answer, &err);
-    fiber_shield(w->fs->loop, false);
-    if (r < 0)
-        log_warn(LOG_HDFS, "clean up after '%s': %s, ignoring", w->path, err.text);
-}
-
-int hdfs_create(struct hdfs *fs, const char *path, const struct fs_create *options,
-                struct hdfs_writer **ret, struct err *err)
-{
-    struct hdfs_writer *w;
-    int r = hdfs_check_path(path, err);
-
-    if (r < 0)
-        return r;
-    w = calloc(1, sizeof(*w));
-    if (!w)
-        return err_oom(err);
-    w->fs = fs;
-    w->keep = options->keep;
-    w->acked_seqno = -1;
-    w->path = strdup(path);
-    r = w->path ? choose_format(w, options, err) : err_oom(err);
-    if (r == 0)
-        r = hdfs_lease_hold(fs, err);
-    if (r < 0) {
-        writer_free(w);
-        return r;
-    }
-    r = create(w, options, err);
-    if (r == 0) {
-        r = streamer_start(w, err);
-        if (r < 0)
-            delete_file(w);
-    }
-    if (r < 0) {
-        hdfs_lease_drop(fs);
-        writer_free(w);
-        return r;
-    }
-    *ret = w;
-    return 0;
-}
-
-/* ---- the end ---- */
 
 /* All packets acked and the last block closed. */
 static int drain(struct hdfs_writer *w, struct err *err)
@@ -460,7 +330,7 @@ struct hdfs_writer *hdfs_writer_abort(struct hdfs_writer *w)
     if (!w)
         return NULL;
     streamer_stop(w);
-    delete_file(w);
+    writer_delete(w);
     hdfs_lease_drop(w->fs);
     writer_free(w);
     return NULL;

@@ -78,9 +78,16 @@ struct hdfs_writer {
     struct err err;
 };
 
-/* ---- packets (writer.c) ---- */
+/* ---- writer.c ---- */
 
 void writer_drop_first(struct hdfs_writer *w); /* it was acked */
+void writer_free(struct hdfs_writer *w);       /* the memory only */
+
+/* ---- create.c ---- */
+
+/* Takes the file back: deletes it, or has it closed at what it has if it is to be kept. Does so in
+ * a cancelled fiber too. What goes wrong is logged. */
+void writer_delete(struct hdfs_writer *w);
 
 /* ---- streamer.c ---- */
 

@@ -35,6 +35,14 @@ static void an_exception_becomes_code_text_and_action(void **state)
           "AccessControlException: User bob cannot: no", -EACCES, RPC_EX_ACCESS, RPC_FAIL },
         { "x.YarnException", "a.Unknown: no", "YarnException: a.Unknown: no", -EREMOTEIO,
           RPC_EX_OTHER, RPC_FAIL },
+        { "org.apache.hadoop.yarn.exceptions.YarnException",
+          "org.apache.hadoop.security.AccessControlException: User bob cannot submit\n\tat x",
+          "AccessControlException: User bob cannot submit", -EACCES, RPC_EX_ACCESS, RPC_FAIL },
+        { "a.YarnException", "java.lang.Foo: bar", "YarnException: java.lang.Foo: bar", -EREMOTEIO,
+          RPC_EX_OTHER, RPC_FAIL },
+        { "a.YarnException", "AccessControlException: said by a user",
+          "YarnException: AccessControlException: said by a user", -EREMOTEIO, RPC_EX_OTHER,
+          RPC_FAIL },
         { "x.Y", "red \033[31m alert", "Y: red ?[31m alert", -EREMOTEIO, RPC_EX_OTHER, RPC_FAIL },
     };
 

@@ -98,6 +98,7 @@ struct amrm *amrm_free(struct amrm *a)
     containers_done(&a->known);
     message_free(a->registration);
     message_free(a->headroom);
+    message_free(a->token);
     message_free(a->request);
     free(a->changes);
     free(a->nodes);

@@ -116,7 +116,7 @@ bool amrm_has_news(const struct amrm *a);
 enum amrm_event_type {
     AMRM_REGISTERED,    /* registration; also after a resync, with `again` */
     AMRM_NM_TOKEN,      /* nm_token: already in the cache; before the containers that need it */
-    AMRM_TOKEN,         /* token: sign in with it from the next connection on */
+    AMRM_TOKEN,         /* token, a new one: sign in with it from the next connection on */
     AMRM_GRANTED,       /* container, that was asked for */
     AMRM_SURPLUS,       /* container, that nobody waits for any more: is being given back */
     AMRM_PREVIOUS,      /* container of an earlier attempt, still running and ours now */

@@ -218,13 +218,30 @@ static int reserve(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_
     return keep_nm_tokens(a, m->nm_tokens, m->n_nm_tokens);
 }
 
-static void digest(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e)
+/* The RM repeats a new token until we have a connection with it. */
+static int new_token(const struct amrm *a, const Hadoop__Token *m, Hadoop__Token **ret)
+{
+    const ProtobufCBinaryData *old = a->token ? &a->token->identifier : NULL;
+
+    if (!m || (old && old->len == m->identifier.len &&
+               (old->len == 0 || memcmp(old->data, m->identifier.data, old->len) == 0)))
+        return 0;
+    *ret = message_copy(m);
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* `token` is a copy of the answer's when that is a new one, else NULL; taken over. */
+static void digest(struct amrm *a, const Yarn__AllocateResponse *m, Hadoop__Token *token,
+                   struct amrm_events *e)
 {
     asks_sent(a->asks);
     amrm_request_answered(a);
     emit_nm_tokens(m->nm_tokens, m->n_nm_tokens, e);
-    if (m->am_rm_token)
+    if (token) {
+        message_free(a->token);
+        a->token = token;
         emit(e, AMRM_TOKEN)->token = m->am_rm_token;
+    }
     for (size_t i = 0; i < m->n_containers_from_previous_attempts; i++)
         take_previous(a, m->containers_from_previous_attempts[i], e);
     for (size_t i = 0; i < m->n_allocated_containers; i++)
@@ -244,6 +261,7 @@ static void digest(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_
 static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_events *e,
                         struct err *err)
 {
+    AUTO_MESSAGE Hadoop__Token *token = NULL;
     int32_t expected = (int32_t)(((uint32_t)a->response_id + 1) & RESPONSE_ID_MASK);
     AUTO_MESSAGE Yarn__Resource *headroom = NULL;
 
@@ -252,13 +270,13 @@ static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct 
                        "the ResourceManager answered heartbeat %d with number %d instead of %d",
                        a->response_id, m->response_id, expected);
     headroom = message_copy(m->limit);
-    if ((m->limit && !headroom) || reserve(a, m, e) < 0)
+    if ((m->limit && !headroom) || new_token(a, m->am_rm_token, &token) < 0 || reserve(a, m, e) < 0)
         return err_oom(err);
     if (headroom) {
         message_free(a->headroom);
         a->headroom = take(headroom);
     }
-    digest(a, m, e);
+    digest(a, m, take(token), e);
     return 0;
 }
 

@@ -60,6 +60,7 @@ struct amrm {
     size_t n_nodes;
     Yarn__RegisterApplicationMasterResponse *registration;
     Yarn__Resource *headroom;
+    Hadoop__Token *token; /* the last new one */
     int32_t cluster_nodes;
 
     int32_t response_id; /* of the last answer */

@@ -375,6 +375,17 @@ static void preemption_nodes_and_tokens_become_events(void **state)
     assert_int_equal(event_at(&e, 1)->id.id, 4);
     assert_false(event_at(&e, 2)->strict);
     assert_int_equal(event_at(&e, 3)->type, AMRM_NODE);
+    next_allocate(a); /* the same token again says nothing new */
+    response(&r, 2);
+    r.m.am_rm_token = &token;
+    answer(a, &r.m, &e);
+    assert_int_equal(e.n, 0);
+    next_allocate(a);
+    response(&r, 3);
+    token.identifier = (ProtobufCBinaryData){ 1, (uint8_t[]){ 7 } };
+    r.m.am_rm_token = &token;
+    answer(a, &r.m, &e);
+    assert_int_equal(event_at(&e, 0)->type, AMRM_TOKEN);
 }
 
 static void progress_and_url_are_told(void **state)
