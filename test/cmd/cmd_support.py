@@ -10,9 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def program(name: str = "ydl") -> str:
-    """YDL_BIN is the program or the directory it is in; without it, build/bin."""
-    place = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
-    return str(place / name if place.is_dir() else place.parent / name)
+    """A program of the directory YDL_BIN, or of build/bin."""
+    return str(Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin") / name)
 
 
 def ydl(env: dict[str, str], *words: str, **options) -> subprocess.CompletedProcess:

@@ -122,8 +122,15 @@ def _other(pair: list[str], one: str) -> str:
 
 
 def ha_admin(lay: Layout, *arguments: str) -> None:
-    """Changes the role of a NameNode."""
-    _admin(lay, _HA_ADMIN, *arguments)
+    """Changes the role of a NameNode, which may listen before it is ready to be told."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _admin(lay, _HA_ADMIN, *arguments)
+        except places.ClusterError as error:
+            if "still not started" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def label_first_node(lay: Layout) -> None:

@@ -122,8 +122,9 @@ class Cluster:
 
     def ydl(self, *arguments: str, user: str | None = None, check: bool = False,
             input: bytes | str | None = None, timeout: float = 60) -> subprocess.CompletedProcess:
-        """The program under test: $YDL_BIN, or the one in build/bin."""
-        program = os.environ.get("YDL_BIN") or str(_REPOSITORY / "build" / "bin" / "ydl")
+        """The program under test, in the directory $YDL_BIN or in build/bin."""
+        place = os.environ.get("YDL_BIN") or _REPOSITORY / "build" / "bin"
+        program = os.path.join(place, "ydl")
         if not os.path.exists(program):
             raise places.ClusterError(f"no {program}: build first, or set YDL_BIN")
         return self.run([program, *arguments], user=user, check=check, input=input,

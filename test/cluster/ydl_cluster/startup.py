@@ -24,8 +24,7 @@ def up(spec: specs.Spec, owner_pid: int | None, keep_logs: bool, say: Say) -> La
     try:
         _start(lay)
     except BaseException:
-        if control.is_up(lay.run):
-            control.ask(lay.run, "down", keep_logs=True)
+        down(lay.run, keep_logs=True)  # and wait until the name is free again
         raise
     control.ask(lay.run, "complete")
     say(f"cluster '{spec.name}' is up in {time.monotonic() - begun:.1f} s")
