@@ -315,15 +315,20 @@ struct job {
     bool put;
 };
 
+static void job_free(struct job *j)
+{
+    free(j->local);
+    free(j->place.path);
+    free(j);
+}
+
 static int run_job(void *arg, struct err *err)
 {
     struct job *j = arg;
     int r =
         j->put ? put_one(j->d, j->local, &j->place, err) : get_one(j->d, &j->place, j->local, err);
 
-    free(j->local);
-    free(j->place.path);
-    free(j);
+    job_free(j);
     return r;
 }
 

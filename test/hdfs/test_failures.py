@@ -1,13 +1,17 @@
 """DataNodes and NameNodes die, freeze and come back in the middle of a transfer."""
 
+import os
+import re
 import subprocess
 import time
 
 import pytest
 from driver import Running, daemon_at, drive, java, noise
+from ydl_cluster.cluster import Cluster
 
 MIB = 1 << 20
 LARGE = 512 * MIB
+BROKEN = r"DataNode \d of \d: (?![\d.]+:\d)"  # a reason stands where else an address does
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,7 @@ def test_a_datanode_dies_during_a_large_put(cluster, large, which):
     time.sleep(0.2)
     cluster.kill(victim)
     assert writer.end() == 0, writer.lines
-    writer.wait_for(r"DataNode \d of \d: (?![\d.]+:\d)")  # it was in the middle indeed
+    writer.wait_for(BROKEN)  # it was in the middle indeed
     assert same(cluster, "/tmp/large", large)
 
 
@@ -53,7 +57,7 @@ def test_a_datanode_dies_during_a_put_from_a_pipe(cluster, large, which):
             writer.process.stdin.write(part)
     writer.process.stdin.close()
     assert writer.end() == 0, writer.lines
-    writer.wait_for(r"DataNode \d of \d: (?![\d.]+:\d)")
+    writer.wait_for(BROKEN)
     assert same(cluster, "/tmp/piped", large)
 
 
@@ -90,6 +94,25 @@ def test_a_dead_datanode_is_left_out_of_new_blocks(cluster, tmp_path):
     cluster.kill("dn2")
     drive(cluster, "--overwrite", "--block", MIB, "put", data, "/tmp/without")
     assert same(cluster, "/tmp/without", data)
+
+
+@pytest.mark.full
+def test_a_lost_datanode_is_replaced(tmp_path):
+    """With three replicas and a flush: another DataNode gets a copy and joins the pipeline."""
+    four = Cluster.up(name=f"four-{os.getpid()}", nodes=1, datanodes=4)
+    try:
+        data = noise(tmp_path / "data", 4 * MIB)
+        writer = Running(four, "--rep", 3, "--hflush", 50001, "--delay", 20, "put", data,
+                         "/tmp/replaced", stdout=subprocess.DEVNULL)
+        victim = daemon_at(four, writer.wait_for(r"DataNode 2 of 3: ([\d.]+:\d+)")[1])
+        time.sleep(0.5)
+        four.kill(victim)
+        assert writer.end() == 0, writer.lines
+        members = [line for line in writer.lines if re.search(r" of 3: [\d.]+:\d+$", line)]
+        assert len(members) == 6, writer.lines  # three at first, three again afterwards
+        assert same(four, "/tmp/replaced", data)
+    finally:
+        four.down()
 
 
 def test_nobody_left_is_said(cluster, tmp_path):
@@ -149,6 +172,26 @@ def test_a_datanode_that_restarts_is_waited_for(cluster, tmp_path):
     cluster.heal()
     assert writer.end() == 0, writer.lines
     assert same(cluster, "/tmp/restarted", data)
+
+
+@pytest.mark.full
+def test_an_expired_block_token_is_renewed(tmp_path):
+    """The reader stops for longer than its tokens live; the next block needs a new one."""
+    short = Cluster.up(name=f"tokens-{os.getpid()}", nodes=1, kerberos=True, protection="integrity",
+                       settings=["hdfs:dfs.block.access.token.lifetime=1",
+                                 "hdfs:dfs.block.access.key.update.interval=1"])
+    try:
+        data = noise(tmp_path / "data", 8 * MIB)
+        drive(short, "--block", MIB, "put", data, "/tmp/tokens")
+        reader = Running(short, "get", "/tmp/tokens", "-", stdout=subprocess.PIPE)
+        content = reader.process.stdout.read(MIB)
+        time.sleep(150)
+        content += reader.process.stdout.read()
+        assert reader.end() == 0, reader.lines
+        assert content == data.read_bytes()
+        reader.wait_for("(?i)token|refuses to let us sign in")  # one had expired indeed
+    finally:
+        short.down()
 
 
 @pytest.mark.full
