@@ -5,8 +5,9 @@ target_include_directories(ydl_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_B
 target_compile_options(ydl_flags INTERFACE
     -Wall -Wextra -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
     -Wvla -Wundef -Wwrite-strings -Wno-missing-field-initializers
-    -fvisibility=hidden -fno-common -fstack-protector-strong
-    # Same bytes wherever the tree is checked out.
+    -fvisibility=hidden -fno-common -fstack-protector-strong)
+# Same bytes wherever the tree is checked out, the generated code's too.
+add_compile_options(
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/)
 # The programs only run after they are linked statically: nothing needs to be interposable.
 target_link_options(ydl_flags INTERFACE

@@ -17,7 +17,10 @@ def check(tree: Tree):
     """One line per program that differs."""
     with tempfile.TemporaryDirectory(prefix="ydl-twice-") as scratch:
         # Different lengths too: a path that gets in moves everything behind it.
-        first, second = (_build(tree, Path(scratch) / place) for place in ("a", "some/where/else"))
+        places = [Path(scratch) / place for place in ("a", "some/where/else")]
+        for place in places:
+            _copy(tree, place)
+        first, second = (_build(place) for place in places)
     if not first:
         yield "build/bin: no programs were built"
     for name in sorted(first.keys() | second.keys()):
@@ -25,11 +28,14 @@ def check(tree: Tree):
             yield f"build/bin/{name}: {first.get(name)} in one place, {second.get(name)} in another"
 
 
-def _build(tree: Tree, place: Path) -> dict[str, str]:
+def _copy(tree: Tree, place: Path) -> None:
     for path in tree.paths:
         target = place / path
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(tree.root / path, target)
+
+
+def _build(place: Path) -> dict[str, str]:
     if (place / "CMakeLists.txt").exists():
         for command in (CONFIGURE, BUILD):
             subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL)

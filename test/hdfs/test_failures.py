@@ -127,6 +127,52 @@ def test_nobody_left_is_said(cluster, tmp_path):
     assert "more replicas" in writer.lines[-1]
 
 
+def replicas(cluster, size: int) -> dict[str, "Path"]:
+    """The files with the replicas of the one block that has this many bytes, by DataNode."""
+    found = {}
+    for name in ("dn1", "dn2"):
+        for path in (cluster.run_dir / name).rglob("blk_*"):
+            if not path.name.endswith(".meta") and path.stat().st_size == size:
+                found[name] = path
+    return found
+
+
+def damage(path) -> None:
+    with path.open("r+b") as file:
+        file.seek(70000)
+        file.write(b"these bytes are wrong")
+
+
+def test_a_damaged_replica_is_never_read(cluster, tmp_path):
+    size = 3 * MIB + 4711
+    data = noise(tmp_path / "data", size)
+    drive(cluster, "--overwrite", "put", data, "/tmp/damaged")
+    where = replicas(cluster, size)
+    assert len(where) == 2
+    damage(where["dn1"])
+    seen = False
+    for _ in range(20):  # until the NameNode has named the bad one first
+        reader = Running(cluster, "get", "/tmp/damaged", tmp_path / "copy")
+        assert reader.end() == 0, reader.lines
+        assert (tmp_path / "copy").read_bytes() == data.read_bytes()
+        seen = any("its replica is damaged at byte 69632" in line for line in reader.lines)
+        if seen:
+            break
+    assert seen
+    assert "reportBadBlocks for block" in cluster.log("nn")  # which makes a good one now
+
+
+def test_only_damaged_replicas_are_said(cluster, tmp_path):
+    size = 2 * MIB + 815
+    drive(cluster, "--overwrite", "put", noise(tmp_path / "data", size), "/tmp/spoilt")
+    for path in replicas(cluster, size).values():
+        damage(path)
+    run = drive(cluster, "get", "/tmp/spoilt", tmp_path / "copy", check=False)
+    assert run.returncode == 1
+    assert "read '/tmp/spoilt' at byte " in run.stderr
+    assert "is damaged at byte" in run.stderr
+
+
 def test_a_lost_block_is_said(cluster, tmp_path):
     drive(cluster, "--overwrite", "--rep", 1, "put", "-", "/tmp/lost", input="x" * 1000)
     reader = Running(cluster, "get", "/tmp/lost", "-", stdout=subprocess.DEVNULL)

@@ -100,34 +100,42 @@ ssize_t fdwait_read(struct fdwait *w, int fd, void *p, size_t n)
     }
 }
 
-ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
+/* As much as goes without blocking. -EOPNOTSUPP where the kernel cannot be asked for that (a
+ * terminal, an old pipe). */
+static ssize_t write_some(int fd, const void *p, size_t n)
 {
     struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
-    bool can_ask = w != NULL; /* for as much as goes without blocking */
+    ssize_t done = pwritev2(fd, &iov, 1, -1, RWF_NOWAIT);
 
-    for (;;) {
-        ssize_t done;
-        int r;
+    if (done >= 0)
+        return done;
+    return errno == EINVAL || errno == ENOSYS ? -EOPNOTSUPP : -errno;
+}
 
-        if (can_ask) {
-            done = pwritev2(fd, &iov, 1, -1, RWF_NOWAIT);
-            can_ask = done >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS);
-            if (done < 0 && !can_ask)
-                continue;
-        } else {
-            r = w ? wait_ready(w, fd) : 0;
-            if (r < 0)
-                return r;
-            done = write(fd, p, w && n > SURE_BYTES ? SURE_BYTES : n);
-        }
-        if (done >= 0)
-            return done;
-        if (errno == EAGAIN && w) {
-            r = wait_ready(w, fd);
-            if (r < 0)
-                return r;
-        } else if (errno != EINTR) {
-            return -errno;
-        }
+/* After the wait: a pipe takes a page now, a descriptor that is never waited for all of it. */
+static ssize_t write_sure(struct fdwait *w, int fd, const void *p, size_t n)
+{
+    int r = w ? wait_ready(w, fd) : 0;
+    ssize_t done;
+
+    if (r < 0)
+        return r;
+    done = write(fd, p, w && n > SURE_BYTES ? SURE_BYTES : n);
+    return done < 0 ? -errno : done;
+}
+
+ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
+{
+    ssize_t done = w ? write_some(fd, p, n) : -EOPNOTSUPP;
+    bool sure = done == -EOPNOTSUPP;
+
+    while (sure || done == -EAGAIN || done == -EINTR) {
+        int r = w && !sure ? wait_ready(w, fd) : 0;
+
+        if (r < 0)
+            return r;
+        done = sure ? write_sure(w, fd, p, n) : write_some(fd, p, n);
+        sure = sure && (done == -EINTR || (w && done == -EAGAIN));
     }
+    return done;
 }

@@ -70,7 +70,7 @@ int local_create(const char *path, const struct fs_create *options, struct local
 
     if (r == 0)
         r = file_new(path, &f, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     f->keep = options->keep;
     f->fd = open(path, flags, 0666);

@@ -154,7 +154,7 @@ int datanode_ask(struct stream *s, const struct buf *op, Hdfs__BlockOpResponse *
         r = stream_message(s, ANSWER_MAX, &v, err);
     if (r == 0)
         r = op_answer(v.p, v.n, &answer, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (answer->status != HDFS__TRANSFER_STATUS__TRANSFER_SUCCESS) {
         if (answer->message)
@@ -200,7 +200,7 @@ int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,
     request.block = block->block;
     if (r == 0)
         r = rpc_call(dn, &dn_get_replica_visible_length, &request, &answer, 0, err);
-    if (r < 0)
+    if (r != 0)
         return err && strstr(err->text, "ReplicaNotFoundException") ? -ENOENT : r;
     *ret = answer->length;
     return 0;

@@ -28,8 +28,8 @@ int fs_entry_text(struct fs_entry *e, const char *dir, struct fs_text name, stru
     if (!all)
         return -ENOMEM;
     at = all;
-    memcpy(at, dir, dir_len);
-    at += dir_len;
+    (void)put(&at, (struct fs_text){ dir, dir_len });
+    at--; /* the path goes on where its directory ends */
     if (name.n > 0)
         *at++ = '/';
     (void)put(&at, name);

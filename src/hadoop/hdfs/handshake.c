@@ -162,7 +162,7 @@ static int use_aes(struct stream *s, struct sasl *sasl, const Hdfs__CipherOption
         r = sasl_unwrap(sasl, o->out_key.data, o->out_key.len, &theirs, err);
     if (r < 0)
         return err_wrap(err, r, "%s: AES keys", stream_name(s));
-    if (o->suite != HDFS__CIPHER_SUITE__CIPHER_AES_CTR || ours.len != theirs.len ||
+    if (o->suite != HDFS__CIPHER_SUITE__CIPHER_AES_CTR || ours.len != theirs.len || ours.len == 0 ||
         o->in_iv.len != 16 || o->out_iv.len != 16)
         return err_set(err, -EPROTO, "%s: AES keys that do not fit", stream_name(s));
     keys.out_key = ours.data;
@@ -191,7 +191,7 @@ int handshake(struct stream *s, const struct handshake *h, struct err *err)
         r = send_response(s, sasl, challenge, err);
     if (r == 0)
         r = read_message(s, &final, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     r = sasl_step(sasl, final->payload.data, final->payload.len, &none, err);
     if (r < 0)

@@ -162,7 +162,7 @@ int hdfs_stats(struct hdfs *fs, struct hdfs_stats *ret, struct err *err)
     safe_request.action = HDFS__SAFE_MODE_ACTION__SAFE_MODE_GET;
     if (r == 0)
         r = nn_call(fs->nn, NN_SET_SAFE_MODE, &safe_request, &safe, err);
-    if (r < 0)
+    if (r != 0)
         return err_wrap(err, r, "hdfs://%s", fs->authority);
     *ret = (struct hdfs_stats){
         .capacity = stats->capacity,

@@ -47,6 +47,7 @@ static const struct rpc_method rows[NN_METHODS_] = {
     [NN_RENAME2]                   = ROW("rename2",                hdfs,   rename2,                   RPC_AT_MOST_ONCE),
     [NN_RENEW_DELEGATION_TOKEN]    = ROW("renewDelegationToken",   hadoop, renew_delegation_token,    RPC_IDEMPOTENT),
     [NN_RENEW_LEASE]               = ROW("renewLease",             hdfs,   renew_lease,               RPC_IDEMPOTENT),
+    [NN_REPORT_BAD_BLOCKS]         = ROW("reportBadBlocks",        hdfs,   report_bad_blocks,         RPC_IDEMPOTENT),
     [NN_SET_OWNER]                 = ROW("setOwner",               hdfs,   set_owner,                 RPC_IDEMPOTENT),
     [NN_SET_PERMISSION]            = ROW("setPermission",          hdfs,   set_permission,            RPC_IDEMPOTENT),
     [NN_SET_REPLICATION]           = ROW("setReplication",         hdfs,   set_replication,           RPC_IDEMPOTENT),

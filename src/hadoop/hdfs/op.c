@@ -14,7 +14,7 @@ int op_add_message(struct buf *out, const void *message)
 
     if (r == 0)
         r = buf_room(out, n, &room);
-    if (r < 0)
+    if (r != 0)
         return r;
     out->len += protobuf_c_message_pack(message, room);
     return 0;

@@ -198,6 +198,42 @@ static int mark_dead(struct hdfs_reader *r, const char *uuid, struct err *err)
     return uuid && strs_add(&r->dead, uuid) < 0 ? err_oom(err) : 0;
 }
 
+static const Hdfs__LocatedBlock *find_id(const struct hdfs_reader *r, uint64_t block_id)
+{
+    const Hdfs__LocatedBlocks *all = r->where->locations;
+
+    for (size_t i = 0; i < all->n_blocks; i++)
+        if (all->blocks[i]->block->block_id == block_id)
+            return all->blocks[i];
+    return NULL;
+}
+
+/* Tells the NameNode of a replica whose checksums do not fit, so that it makes a good one. */
+static void report_damage(struct hdfs_reader *r, uint64_t block_id, const char *uuid)
+{
+    Hdfs__ReportBadBlocksRequest request = HDFS__REPORT_BAD_BLOCKS_REQUEST__INIT;
+    AUTO_RPC Hdfs__ReportBadBlocksResponse *answer = NULL;
+    const Hdfs__LocatedBlock *b = find_id(r, block_id);
+    Hdfs__LocatedBlock bad = HDFS__LOCATED_BLOCK__INIT, *list[] = { &bad };
+
+    for (size_t i = 0; b && i < b->n_locations; i++) {
+        if (!str_eq(b->locations[i]->id->datanode_uuid, uuid))
+            continue;
+        bad = *b;
+        bad.locations = &b->locations[i];
+        bad.storage_types = i < b->n_storage_types ? &b->storage_types[i] : NULL;
+        bad.storage_ids = i < b->n_storage_ids ? &b->storage_ids[i] : NULL;
+        bad.n_locations = 1;
+        bad.n_storage_types = i < b->n_storage_types;
+        bad.n_storage_ids = i < b->n_storage_ids;
+        bad.n_cached = 0;
+        request.blocks = list;
+        request.n_blocks = 1;
+        (void)nn_call(r->fs->nn, NN_REPORT_BAD_BLOCKS, &request, &answer, NULL);
+        return;
+    }
+}
+
 /* After a failure at `node`: a token that expired is renewed once, else the node is out. */
 static int blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int code,
                  struct err *err)
@@ -212,6 +248,8 @@ static int blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int 
         c->new_token = true;
         return fetch(r, c->pos, err);
     }
+    if (code == -EBADMSG)
+        report_damage(r, c->block_id, uuid);
     return mark_dead(r, uuid, err);
 }
 

@@ -212,7 +212,7 @@ int pipeline_setup(struct hdfs_writer *w, struct err *err)
         Hdfs__AddBlockResponse *answer = NULL;
 
         r = add_block(w, &answer, err);
-        if (r == 0)
+        if (r == 0 && answer)
             r = take_block(w, answer, err);
         if (r == 0)
             r = connect_pipeline(w, HDFS__BLOCK_STAGE__STAGE_CREATE, 0, err);
@@ -301,6 +301,7 @@ static int reconnect(struct hdfs_writer *w, struct err *err)
     if (r != 0)
         return r;
     w->p.restart_until = 0;
+    trace_pipeline(w);
     if (!closing)
         return streamer_start_acker(w, err);
     /* The DataNodes closed their replicas as they connected: that was the last packet's work. */

@@ -158,7 +158,7 @@ static int read_security(const struct conf *c, struct hdfs_settings *ret, struct
 
 int hdfs_settings_read(const struct conf *conf, struct hdfs_settings *ret, struct err *err)
 {
-    uint64_t replication;
+    uint64_t replication = 0;
     int r;
 
     *ret = (struct hdfs_settings){ 0 };
