@@ -26,7 +26,7 @@ static inline void auto_free_(void *p)
     free(*(void **)p);
 }
 
-static inline void auto_close_(int *fd)
+static inline void auto_close_(const int *fd)
 {
     int saved = errno;
 

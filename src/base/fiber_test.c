@@ -110,7 +110,7 @@ static int cancel_a_waiter(void *arg)
     struct world *w = arg;
     struct fiber *f;
 
-    fiber_start(w->loop, wait_and_note, w, &f, NULL);
+    assert_int_equal(fiber_start(w->loop, wait_and_note, w, &f, NULL), 0);
     fiber_yield(w->loop);
     fiber_cancel(f);
     cond_wake_all(&w->cond); /* too late: the wait has ended already */
@@ -142,7 +142,7 @@ static int cancel_while_shielded(void *arg)
     struct fiber *f;
 
     w->result = 99;
-    fiber_start(w->loop, shielded_sleep, w, &f, NULL);
+    assert_int_equal(fiber_start(w->loop, shielded_sleep, w, &f, NULL), 0);
     fiber_yield(w->loop);
     fiber_cancel(f);
     fiber_sleep(w->loop, 30);

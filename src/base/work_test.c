@@ -82,7 +82,7 @@ static int cancel_at_work(void *arg)
     struct world *w = arg;
     struct fiber *f;
 
-    fiber_start(w->loop, work_in_fiber, w, &f, NULL);
+    assert_int_equal(fiber_start(w->loop, work_in_fiber, w, &f, NULL), 0);
     fiber_yield(w->loop);
     fiber_cancel(f);
     assert_int_equal(w->result, 0); /* its arguments are on that stack: it must wait */

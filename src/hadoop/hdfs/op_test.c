@@ -136,6 +136,7 @@ static void the_nodes_behind_the_first_are_the_targets(void **state)
     add_node(&nodes, "10.0.0.20", 9866, "s3");
     assert_int_equal(op_write(&out, &b, &w), 0);
     m = unpack_write(&out);
+    assert_non_null(m);
     assert_int_equal(m->n_targets, 2);
     assert_string_equal(m->targets[1]->id->ip_addr, "10.0.0.20");
     assert_string_equal(m->storage_id, "s1");

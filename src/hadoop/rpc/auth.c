@@ -326,7 +326,7 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
         bool end;
 
         r = read_message(x, &m, err);
-        if (r < 0)
+        if (r != 0)
             return r;
         end = m->state == IPC__SASL_STATE__SASL_SUCCESS;
         if (end)
@@ -402,7 +402,7 @@ static int negotiate(struct exchange *x, struct auth_result *ret, struct err *er
     r = send_message(x, &hello, err);
     if (r == 0)
         r = read_message(x, &offers, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     if (offers->state == IPC__SASL_STATE__SASL_SUCCESS)
         r = simple_only(x, ret, err);

@@ -166,6 +166,8 @@ static void *run(void *arg)
 {
     struct fake_server *f = arg;
 
+    if (f->in_thread)
+        f->in_thread();
     for (;;) {
         struct pollfd fds[] = { { f->listener, POLLIN, 0 }, { f->stop[0], POLLIN, 0 } };
         int fd;

@@ -26,8 +26,9 @@ struct fake_row {
 struct fake_server {
     const struct fake_row *script;
     size_t rows;
-    const char *greeting; /* sent raw instead of everything else, then closed; or NULL */
-    bool mute;            /* accepts and says nothing at all */
+    const char *greeting;    /* sent raw instead of everything else, then closed; or NULL */
+    bool mute;               /* accepts and says nothing at all */
+    void (*in_thread)(void); /* called first thing in its thread; or NULL */
     int port;
     /* what was seen */
     size_t connections, calls;

@@ -78,8 +78,10 @@ static void set_up(struct world *w)
     w->timeout = w->timeout ? w->timeout : 5000;
     w->method = w->method ? w->method : &reading;
     w->who.user = w->who.user ? w->who.user : "alice";
-    for (size_t i = 0; i < SERVERS; i++)
+    for (size_t i = 0; i < SERVERS; i++) {
+        w->servers[i].in_thread = test_spare_thread;
         fake_server_start(&w->servers[i]);
+    }
     assert_int_equal(loop_new(&w->loop, NULL), 0);
 }
 

@@ -16,7 +16,7 @@ struct world {
 static void write_file(const struct world *w, const char *name, const char *text)
 {
     AUTO_FREE char *path = str_printf("%s/%s", w->dir, name);
-    FILE *f = fopen(path, "w");
+    FILE *f = path ? fopen(path, "w") : NULL;
 
     assert_non_null(f);
     fputs(text, f);
@@ -30,6 +30,7 @@ static void set_security(const struct world *w, const char *authentication)
                                       "<value>%s</value></property></configuration>",
                                       authentication);
 
+    assert_non_null(text);
     write_file(w, "core-site.xml", text);
 }
 
@@ -38,8 +39,10 @@ static int set_up(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     snprintf(w->dir, sizeof(w->dir), "/tmp/ydl-session-XXXXXX");
-    if (!mkdtemp(w->dir) || loop_new(&w->loop, NULL) < 0)
+    if (!mkdtemp(w->dir) || loop_new(&w->loop, NULL) < 0) {
+        free(w);
         return -1;
+    }
     set_security(w, "simple");
     setenv("HADOOP_CONF_DIR", w->dir, 1);
     unsetenv("HADOOP_USER_NAME");
@@ -57,7 +60,8 @@ static int tear_down(void **state)
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         AUTO_FREE char *path = str_printf("%s/%s", w->dir, names[i]);
 
-        unlink(path);
+        if (path)
+            unlink(path);
     }
     rmdir(w->dir);
     loop_free(w->loop);
@@ -122,6 +126,7 @@ static void a_broken_token_file_is_named(void **state)
     struct err err = ERR_INIT;
     AUTO_SESSION *s = NULL;
 
+    assert_non_null(path);
     write_file(w, "tokens", "HDTS");
     setenv("HADOOP_TOKEN_FILE_LOCATION", path, 1);
     assert_true(session_new(w->loop, &options, &s, &err) < 0);
