@@ -148,19 +148,27 @@ bool fs_is_local(const struct fs *fs)
     return !fs->hdfs;
 }
 
-const char *fs_home(struct fs *fs)
+static char *home_of(const struct fs *fs)
 {
     AUTO_FREE char *prefix = NULL;
+    const char *home = getenv("HOME");
 
-    free(fs->home);
-    fs->home = NULL;
-    if (!fs->hdfs) {
-        const char *home = getenv("HOME");
+    if (!fs->hdfs)
+        return strdup(home && *home == '/' ? home : "/");
+    if (conf_str(session_conf(fs->set->session), "dfs.user.home.dir.prefix", &prefix, NULL) < 0)
+        return NULL;
+    return str_printf("%s/%s", prefix ? prefix : "/user", session_user(fs->set->session));
+}
 
-        fs->home = strdup(home && *home == '/' ? home : "/");
-    } else if (conf_str(session_conf(fs->set->session), "dfs.user.home.dir.prefix", &prefix,
-                        NULL) == 0) {
-        fs->home = str_printf("%s/%s", prefix ? prefix : "/user", session_user(fs->set->session));
+/* Worked out anew each time, for who we are may be learned late, but the same text stays where it
+ * is: callers hold on to it. */
+const char *fs_home(struct fs *fs)
+{
+    AUTO_FREE char *now = home_of(fs);
+
+    if (now && !str_eq(now, fs->home)) {
+        free(fs->home);
+        fs->home = take(now);
     }
     return fs->home ? fs->home : "/";
 }

@@ -44,7 +44,7 @@ int fs_find(struct fs_set *set, const char *text, enum fs_default where, struct 
  * "file:///a". *ret is the caller's. */
 int fs_uri(const struct fs *fs, const char *path, char **ret, struct err *err);
 bool fs_is_local(const struct fs *fs);
-/* "/user/alice", or $HOME; borrowed. */
+/* "/user/alice", or $HOME; borrowed until session_find_user() finds somebody else. */
 const char *fs_home(struct fs *fs);
 
 /* ---- looking ---- */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PACKET_BYTES ((size_t)252 * 512) /* twice Java's: a third less work for the DataNodes */
+#define PACKET_BYTES ((size_t)252 * 512) /* twice Java's: a sixth less work for the DataNodes */
 #define WINDOW_BYTES (8 * MIB)
 #define LAST_WORD_MS 5000 /* for the NameNode's answer after we were told to stop */
 
