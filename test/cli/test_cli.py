@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -138,8 +137,6 @@ def test_manual_pages_are_correct_mdoc(program, tmp_path):
     pages = sorted(p.name for p in (tmp_path / "man").iterdir())
     assert pages == sorted([f"{program}.1"] + [f"{program}-{v}.1" for v in verbs(program)])
     assert run("help", "--man", "version").stdout.startswith('.\\" ')
-    if not shutil.which("mandoc"):
-        pytest.skip("mandoc is not installed")
     lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *(tmp_path / "man").iterdir()],
                           capture_output=True, text=True, check=False)
     assert lint.stdout + lint.stderr == ""
@@ -150,8 +147,6 @@ def test_completion_is_a_correct_script(shell, tmp_path):
     script = run("completion", shell)
     assert script.returncode == 0
     (tmp_path / "script").write_text(script.stdout, encoding="utf-8")
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
     done = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -147,13 +147,7 @@ static int count_item(struct files *f, const struct files_item *item, struct err
 
 static int work(struct files *f, struct err *err)
 {
-    char home[] = ".";
-    char *const here[] = { home };
-    const struct cli *c = f->x->cli;
-
-    if (c->n_operands == 0)
-        return files_each(f, here, 1, count_item, err);
-    return files_each(f, c->operands, c->n_operands, count_item, err);
+    return files_each_or_home(f, count_item, err);
 }
 
 static int run(struct cli *c, struct err *err)

@@ -146,6 +146,17 @@ int files_each(struct files *f, char *const *operands, size_t n, files_item_fn *
     return r;
 }
 
+int files_each_or_home(struct files *f, files_item_fn *fn, struct err *err)
+{
+    const struct cli *c = f->x->cli;
+    char home[] = ".";
+    char *const here[] = { home };
+
+    if (c->n_operands == 0)
+        return files_each(f, here, 1, fn, err);
+    return files_each(f, c->operands, c->n_operands, fn, err);
+}
+
 /* ---- trees ---- */
 
 /* One entry, and what is below it. */

@@ -47,6 +47,9 @@ typedef int files_item_fn(struct files *f, const struct files_item *item, struct
 int files_each(struct files *f, char *const *operands, size_t n, files_item_fn *fn,
                struct err *err);
 
+/* The same for all operands of the command line; without any, for the home directory. */
+int files_each_or_home(struct files *f, files_item_fn *fn, struct err *err);
+
 /* What one operand stands for. Nothing is -ENOENT. `ret` is the caller's. */
 int files_expand(struct files *f, const char *operand, struct fs **ret_fs, struct fs_entries *ret,
                  struct err *err);

@@ -95,13 +95,7 @@ static int list(struct files *f, const struct files_item *item, struct err *err)
 
 static int work(struct files *f, struct err *err)
 {
-    char home[] = ".";
-    char *const here[] = { home };
-    const struct cli *c = f->x->cli;
-
-    if (c->n_operands == 0)
-        return files_each(f, here, 1, list, err);
-    return files_each(f, c->operands, c->n_operands, list, err);
+    return files_each_or_home(f, list, err);
 }
 
 static int run(struct cli *c, struct err *err)
