@@ -6,6 +6,8 @@ ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(J) $(2)
 
 all: ## builds the programs into build/bin/
 	@$(call build,release,build,--target programs)
+demo: ## sets everything up and trains a real model on this machine
+	@tools/demo
 setup: ## installs what this machine lacks (the table is in tools/setup)
 	@tools/setup all
 check: setup ## what CI runs: unit tests, gates, fuzz corpora, then the real cluster

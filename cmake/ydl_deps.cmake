@@ -11,8 +11,20 @@ ydl_archive(crypto libcrypto.a)
 ydl_archive(jansson libjansson.a)
 ydl_archive(expat libexpat.a)
 ydl_archive(cares libcares.a)
+ydl_archive(ssl libssl.a)
+ydl_archive(yaml libyaml.a)
 target_link_libraries(dep_uv INTERFACE pthread dl rt)
 target_link_libraries(dep_crypto INTERFACE pthread dl)
+target_link_libraries(dep_ssl INTERFACE dep_crypto)
+
+# llhttp comes as C files, which Debian installs and we compile as they are.
+find_path(LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp REQUIRED)
+find_path(LLHTTP_INCLUDE llhttp/llhttp.h PATHS /usr/share/include REQUIRED)
+add_library(dep_llhttp STATIC ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c
+            ${LLHTTP_SOURCES}/llhttp.c)
+target_include_directories(dep_llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE} ${LLHTTP_INCLUDE}/llhttp)
+target_compile_options(dep_llhttp PRIVATE -w -O2 -ffunction-sections -fdata-sections
+                       -fvisibility=hidden -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 
 find_program(PROTOC_C protoc-c REQUIRED)
 find_path(PROTOBUF_C_INCLUDE protobuf-c/protobuf-c.proto REQUIRED)
