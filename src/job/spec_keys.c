@@ -1,0 +1,319 @@
+/* spec_keys.c - see spec_keys.h */
+#include "job/spec_keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND ((int64_t)1000)
+#define DAY (86400 * SECOND)
+#define YEARS (3650 * DAY) /* far enough from the end of int64_t to be added to a clock */
+#define TIMES_MAX 1000000
+#define LEAST_MEMORY ((int64_t)MIB) /* "memory: 4" is a slip, not four bytes */
+#define MOST_BYTES ((int64_t)1 << 50)
+
+static const char *const policies[] = { "default", "never", "task", "gang", NULL };
+static const char *const places[] = { "cluster", "client", NULL };
+
+/* clang-format off */
+
+#define AT(field) .offset = offsetof(struct spec_restart, field)
+static const struct spec_key restart_keys[] = {
+    { "policy", SPEC_CHOICE, AT(policy), .choices = policies,
+      .flag = "restart", .meta = "POLICY",
+      .help = "what is done about a failed task: never (the job fails), task (it is started again "
+              "in place), gang (all are); default: what suits the framework" },
+    { "max", SPEC_NUMBER, AT(max), .preset = -1, .max = TIMES_MAX,
+      .flag = "max-restarts", .meta = "N",
+      .help = "how many restarts are allowed within the window, of each task or of the gang" },
+    { "window", SPEC_MS, AT(window), .min = SECOND, .max = YEARS,
+      .help = "restarts longer ago than this no longer count" },
+    { 0 },
+};
+#undef AT
+
+/* The order is that of enum spec_ready_kind. */
+#define AT(field) .offset = offsetof(struct spec_ready, field)
+static const struct spec_key ready_keys[] = {
+    { "port", SPEC_BOOL, AT(kind), .max = 1, .help = "its first port accepts connections" },
+    { "http", SPEC_TEXT, AT(what), .help = "GET of this path on its first port answers 200" },
+    { "file", SPEC_TEXT, AT(what), .help = "this file is there, in the task's directory" },
+    { "log", SPEC_TEXT, AT(what), .help = "a line of its output contains this text" },
+    { "timeout", SPEC_MS, AT(timeout), .max = YEARS,
+      .help = "a task that is not ready by then has failed; 0: no limit" },
+    { 0 },
+};
+#undef AT
+
+#define AT(field) .offset = offsetof(struct spec, field)
+static const struct spec_key gang_keys[] = {
+    { "hold", SPEC_MS, AT(gang_hold), .preset = 300 * SECOND, .min = SECOND, .max = YEARS,
+      .flag = "gang-hold", .meta = "TIME",
+      .help = "how long an incomplete gang keeps what it was granted before it gives everything "
+              "back and asks again" },
+    { "retry", SPEC_TIMES, AT(gang_retry), .preset = SPEC_FOREVER, .max = TIMES_MAX,
+      .flag = "gang-retry", .meta = "N",
+      .help = "how often it asks again, or forever" },
+    { 0 },
+};
+
+static const struct spec_key tensorboard_keys[] = {
+    { "logdir", SPEC_TEXT, AT(tensorboard), .flag = "tensorboard", .meta = "DIR",
+      .help = "run TensorBoard beside the job on this directory" },
+    { 0 },
+};
+#undef AT
+
+#define AT(field) .offset = offsetof(struct spec_role, field)
+const struct spec_key spec_role_keys[] = {
+    { "count", SPEC_COUNT, AT(count), .preset = 1, .max = SPEC_TASKS_MAX, .always = true,
+      .help = "how many containers" },
+    { "procs", SPEC_COUNT, AT(procs), .min = 1, .max = SPEC_TASKS_MAX,
+      .help = "processes (tasks) in each container" },
+    { "memory", SPEC_SIZE, AT(memory), .min = LEAST_MEMORY, .max = MOST_BYTES,
+      .help = "memory of a container" },
+    { "cpus", SPEC_COUNT, AT(cpus), .max = 65536, .help = "processor cores of a container" },
+    { "gpus", SPEC_COUNT, AT(gpus), .max = 1024,
+      .help = "GPUs of a container, shared by its processes" },
+    { "command", SPEC_COMMAND, AT(command),
+      .help = "what its tasks run, with {variables}; without one, the job's command" },
+    { "env", SPEC_ENV, AT(env), .help = "environment variables, over those of the job" },
+    { "files", SPEC_FILES, AT(files), .help = "files for this role, besides those of the job" },
+    { "archives", SPEC_FILES, AT(archives),
+      .help = "archives for this role, besides those of the job" },
+    { "image", SPEC_TEXT, AT(image), .help = "its container image, in place of the job's" },
+    { "label", SPEC_TEXT, AT(label), .yarn = true,
+      .help = "its node label, in place of the job's" },
+    { "place", SPEC_CHOICE, AT(place), .choices = places,
+      .help = "cluster, or client: on the machine that submits the job" },
+    { "ports", SPEC_SMALL, AT(ports), .preset = -1, .max = 4,
+      .help = "ports that are held for each task; without it, what the framework needs" },
+    { "after", SPEC_AFTER, AT(after),
+      .help = "roles that must be started, ready or finished before this one is started" },
+    { "ready", SPEC_READY, AT(ready), .keys = ready_keys,
+      .help = "how to tell that a task is ready; without it, when it is started" },
+    { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
+      .help = "what is done when its tasks fail; what is not said comes from the job's" },
+    { "side", SPEC_BOOL, AT(side), .preset = -1, .max = 1,
+      .help = "its end does not matter: it is stopped when the others are done" },
+    { "decides", SPEC_BOOL, AT(decides), .preset = -1, .max = 1,
+      .help = "the job succeeds when the tasks of all such roles have" },
+    { 0 },
+};
+#undef AT
+
+#define AT(field) .offset = offsetof(struct spec, field)
+const struct spec_key spec_job_keys[] = {
+    { "name", SPEC_TEXT, AT(name), .flag = "name", .meta = "NAME",
+      .help = "what the job is called; without it, after its command" },
+    { "framework", SPEC_TEXT, AT(framework), .flag = "framework", .meta = "NAME",
+      .help = "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+    { "command", SPEC_COMMAND, AT(command),
+      .help = "what tasks run whose role has no command; on the command line, what follows --" },
+    { "roles", SPEC_ROLES, .keys = spec_role_keys,
+      .help = "the kinds of tasks, by name; a plain number is a count" },
+    { "files", SPEC_FILES, AT(files), .flag = "files", .meta = "FILE[#NAME]",
+      .help = "files and directories to put beside each task, perhaps under another name" },
+    { "archives", SPEC_FILES, AT(archives), .flag = "archives", .meta = "FILE[#NAME]",
+      .help = "archives to unpack beside each task" },
+    { "env", SPEC_ENV, AT(env), .flag = "env", .meta = "NAME=VALUE",
+      .help = "environment variables of every task" },
+    { "venv", SPEC_TEXT, AT(venv), .flag = "venv", .meta = "DIR",
+      .help = "a Python environment whose programs come first in PATH" },
+    { "pip", SPEC_TEXTS, AT(pip), .flag = "pip", .meta = "PACKAGE",
+      .help = "Python packages to install for the job" },
+    { "image", SPEC_TEXT, AT(image), .flag = "image", .meta = "IMAGE",
+      .help = "the container image that tasks run in" },
+    { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
+      .help = "what is done when a task fails" },
+    { "gang", SPEC_MAP, .keys = gang_keys,
+      .help = "how the tasks of a job are brought together" },
+    { "grace", SPEC_MS, AT(grace), .preset = 30 * SECOND, .max = DAY,
+      .flag = "grace", .meta = "TIME",
+      .help = "time between the request to end and the kill" },
+    { "timeout", SPEC_MS, AT(timeout), .max = YEARS, .flag = "timeout", .meta = "TIME",
+      .help = "the job fails when it takes longer; 0: no limit" },
+    { "output", SPEC_OUTPUT, AT(output), .flag = "output", .meta = "[DIR=]TARGET",
+      .help = "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
+    { "tensorboard", SPEC_MAP, .keys = tensorboard_keys, .plain = true,
+      .help = "a TensorBoard beside the job" },
+    { "log-limit", SPEC_SIZE, AT(log_limit), .max = MOST_BYTES,
+      .help = "most output of one task; 0: no limit" },
+    { "port-range", SPEC_RANGE, AT(port_low), .min = 1024, .max = 65535,
+      .help = "the ports that tasks may be given, as 10000-10999" },
+    { "queue", SPEC_TEXT, AT(queue), .yarn = true, .flag = "queue", .meta = "QUEUE",
+      .help = "the queue to submit to" },
+    { "priority", SPEC_NUMBER, AT(priority), .preset = -1, .max = INT32_MAX, .yarn = true,
+      .flag = "priority", .meta = "N", .help = "the job's priority in its queue" },
+    { "tags", SPEC_TEXTS, AT(tags), .yarn = true, .flag = "tag", .meta = "WORD",
+      .help = "words by which the job can be found again" },
+    { "label", SPEC_TEXT, AT(label), .yarn = true, .flag = "label", .meta = "LABEL",
+      .help = "run on nodes that have this label" },
+    { "acl", SPEC_TEXT, AT(acl), .yarn = true,
+      .help = "who may see and change the job besides its owner: users, a space, groups" },
+    { "nodes", SPEC_COUNT, AT(nodes), .min = 1, .max = 1000, .flag = "nodes", .meta = "N",
+      .help = "local only: pretend to be so many machines" },
+    { 0 },
+};
+
+const struct spec_key spec_flag_keys[] = {
+    { "workers", SPEC_NUMBER, AT(working.workers), .preset = -1, .max = SPEC_TASKS_MAX,
+      .flag = "workers", .letter = 'n', .meta = "N", .help = "how many workers" },
+    { "servers", SPEC_NUMBER, AT(working.servers), .preset = -1, .max = SPEC_TASKS_MAX,
+      .flag = "servers", .letter = 's', .meta = "N", .help = "how many parameter servers" },
+    { "role", SPEC_ROLES, .keys = spec_role_keys,
+      .flag = "role", .meta = "NAME=COUNT[,KEY=VALUE…]",
+      .help = "so many containers of this role, with keys as in a job file" },
+    { "memory", SPEC_SIZE, AT(working.memory), .preset = -1,
+      .min = LEAST_MEMORY, .max = MOST_BYTES,
+      .flag = "mem", .meta = "SIZE", .help = "memory of a worker's container" },
+    { "cpus", SPEC_NUMBER, AT(working.cpus), .preset = -1, .max = 65536,
+      .flag = "cpus", .meta = "N", .help = "processor cores of a worker's container" },
+    { "gpus", SPEC_NUMBER, AT(working.gpus), .preset = -1, .max = 1024,
+      .flag = "gpus", .meta = "N", .help = "GPUs of a worker's container" },
+    { "procs", SPEC_NUMBER, AT(working.procs), .preset = -1, .min = 1, .max = SPEC_TASKS_MAX,
+      .flag = "procs", .meta = "N", .help = "processes in each worker's container" },
+    { 0 },
+};
+#undef AT
+
+/* clang-format on */
+
+const struct spec_key *spec_key_find(const struct spec_key *table, const char *name)
+{
+    for (; table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return table;
+    return NULL;
+}
+
+const char *spec_key_nearest(const struct spec_key *table, const char *name)
+{
+    const char *names[64];
+    size_t n = 0;
+
+    for (; table->name && n < COUNT_OF(names); table++)
+        names[n++] = table->name;
+    return str_nearest(name, names, n);
+}
+
+static size_t collect_flags(const struct spec_key *table, const struct spec_key **ret, size_t max,
+                            size_t n)
+{
+    for (; table->name; table++) {
+        if (table->flag) {
+            if (n < max)
+                ret[n] = table;
+            n++;
+        }
+        if (table->type == SPEC_MAP)
+            n = collect_flags(table->keys, ret, max, n);
+    }
+    return n;
+}
+
+size_t spec_flags(const struct spec_key **ret, size_t max)
+{
+    size_t n = collect_flags(spec_flag_keys, ret, max, 0);
+
+    return collect_flags(spec_job_keys, ret, max, n);
+}
+
+bool spec_flag_repeats(const struct spec_key *k)
+{
+    return k->type == SPEC_TEXTS || k->type == SPEC_ENV || k->type == SPEC_FILES ||
+           k->type == SPEC_OUTPUT || k->type == SPEC_ROLES;
+}
+
+bool spec_is_number(const struct spec_key *k)
+{
+    switch (k->type) {
+    case SPEC_COUNT:
+    case SPEC_NUMBER:
+    case SPEC_TIMES:
+    case SPEC_SMALL:
+    case SPEC_BOOL:
+    case SPEC_SIZE:
+    case SPEC_MS:
+    case SPEC_CHOICE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int64_t spec_get_number(const struct spec_key *k, const void *base)
+{
+    const void *at = (const char *)base + k->offset;
+
+    switch (k->type) {
+    case SPEC_COUNT:
+    case SPEC_CHOICE: /* an enum without negative values is an unsigned */
+        return *(const unsigned *)at;
+    case SPEC_SMALL:
+    case SPEC_BOOL:
+        return *(const int *)at;
+    case SPEC_SIZE: /* ceilings keep it below the sign bit */
+    default:
+        return *(const int64_t *)at;
+    }
+}
+
+void spec_set_number(const struct spec_key *k, void *base, int64_t v)
+{
+    void *at = (char *)base + k->offset;
+
+    switch (k->type) {
+    case SPEC_COUNT:
+    case SPEC_CHOICE:
+        *(unsigned *)at = (unsigned)v;
+        break;
+    case SPEC_SMALL:
+    case SPEC_BOOL:
+        *(int *)at = (int)v;
+        break;
+    default:
+        *(int64_t *)at = v;
+        break;
+    }
+}
+
+void spec_presets(const struct spec_key *table, void *base)
+{
+    for (; table->name; table++) {
+        if (table->type == SPEC_MAP)
+            spec_presets(table->keys, (char *)base + table->offset);
+        else if (spec_is_number(table))
+            spec_set_number(table, base, table->preset);
+    }
+}
+
+static const struct unit {
+    int64_t factor;
+    const char *name;
+} units_of_time[] = { { DAY, "d" },         { 3600 * SECOND, "h" },
+                      { 60 * SECOND, "m" }, { SECOND, "s" },
+                      { 1, "ms" },          { 0 } },
+  units_of_size[] = { { 1LL << 40, "t" }, { 1LL << 30, "g" }, { 1LL << 20, "m" },
+                      { 1LL << 10, "k" }, { 1, "" },          { 0 } };
+
+const char *spec_number_text(const struct spec_key *k, int64_t v, char out[SPEC_NUMBER_MAX])
+{
+    const struct unit *u = k->type == SPEC_MS ? units_of_time : units_of_size;
+
+    if (k->type == SPEC_BOOL || (k->type == SPEC_TIMES && v == SPEC_FOREVER)) {
+        snprintf(out, SPEC_NUMBER_MAX, "%s",
+                 k->type == SPEC_TIMES ? "forever"
+                 : v                   ? "true"
+                                       : "false");
+        return out;
+    }
+    if ((k->type != SPEC_MS && k->type != SPEC_SIZE) || v <= 0) {
+        snprintf(out, SPEC_NUMBER_MAX, "%" PRId64, v);
+        return out;
+    }
+    while (v % u->factor)
+        u++;
+    snprintf(out, SPEC_NUMBER_MAX, "%" PRId64 "%s", v / u->factor, u->name);
+    return out;
+}
