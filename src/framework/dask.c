@@ -1,0 +1,77 @@
+/* dask.c - a Dask cluster for the time of one job: scheduler, workers, and the user's program as
+ * their client. The client decides; scheduler and workers never end by themselves. */
+#include "framework/complete.h"
+#include "framework/frameworks.h"
+#include "framework/task.h"
+
+#include <inttypes.h>
+
+/* The dashboard's usual port may be taken by another job on the machine: any will do. */
+static const struct framework_role roles[] = {
+    { .name = "scheduler",
+      .one = true,
+      .ports = 1,
+      .make = FRAMEWORK_ALWAYS,
+      .command = "dask scheduler --host {host} --port {port} --dashboard-address :0",
+      .doc = "runs 'dask scheduler'; added by itself" },
+    { .name = "worker",
+      .ranked = true,
+      .command = "dask worker tcp://{hosts:scheduler} --host {host} --name {role}-{rank} "
+                 "--death-timeout 60",
+      .after = "scheduler",
+      .doc = "runs 'dask worker'" },
+    { .name = "client",
+      .decides = true,
+      .make = FRAMEWORK_DRIVER,
+      .after = "scheduler",
+      .doc = "runs the job's command" },
+    { 0 },
+};
+
+/* Dask would take the whole machine's memory and cores for its own. */
+static int complete(struct spec *s, struct spec_faults *f)
+{
+    struct spec_role *w = spec_role(s, "worker");
+    bool fresh = false;
+    int r = 0;
+
+    (void)f;
+    if (w)
+        r = complete_command(w, framework_role(&framework_dask, "worker"), &fresh);
+    if (r < 0 || !fresh)
+        return r;
+    if (w->cpus > 0)
+        r = complete_word(w, "--nthreads=%u", w->cpus);
+    if (r == 0 && w->memory > 0)
+        r = complete_word(w, "--memory-limit=%" PRIu64, w->memory / (w->procs ? w->procs : 1));
+    if (r == 0 && w->gpus > 0)
+        r = complete_word(w, "--resources=GPU=%u", w->gpus);
+    return r;
+}
+
+static int task(const struct framework_task *t, struct err *err)
+{
+    const struct cluster_task *scheduler = task_first(t, "scheduler");
+    char address[TASK_ADDRESS_MAX];
+    struct env e = env_of(t);
+
+    if (scheduler)
+        env_printf(&e, "DASK_SCHEDULER_ADDRESS", "tcp://%s", task_address(scheduler, address));
+    return env_end(&e, err);
+}
+
+const struct framework framework_dask = {
+    .name = "dask",
+    .summary = "a Dask cluster, and the job's command as its client",
+    .doc = "A scheduler and workers (-n) run the dask program; the job's command runs in the role "
+           "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Memory, cpus "
+           "and gpus of the workers are told to Dask. The job has succeeded when the client has; "
+           "the others are stopped. A restart is of one task.",
+    .roles = roles,
+    .worker_role = "worker",
+    .elastic = true,
+    .restart = SPEC_RESTART_TASK,
+    .port = FRAMEWORK_PORT_SHARE, /* tornado sets SO_REUSEADDR */
+    .complete = complete,
+    .task = task,
+};

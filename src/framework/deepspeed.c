@@ -1,0 +1,40 @@
+/* deepspeed.c - DeepSpeed without its launcher: torch's environment, and three more. */
+#include "framework/frameworks.h"
+#include "framework/task.h"
+
+static const struct framework_role roles[] = {
+    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
+    { 0 },
+};
+
+static int task(const struct framework_task *t, struct err *err)
+{
+    struct env e = env_of(t);
+    struct world w;
+    int r = pytorch_task(t, err);
+
+    if (r < 0 || !world_of(t, &w))
+        return r;
+    env_number(&e, "LOCAL_SIZE", w.local_size);
+    env_number(&e, "CROSS_RANK", w.slot);
+    env_number(&e, "CROSS_SIZE", w.slots);
+    return env_end(&e, err);
+}
+
+static const char *const aliases[] = { "ds", NULL };
+
+const struct framework framework_deepspeed = {
+    .name = "deepspeed",
+    .summary = "DeepSpeed scripts, without the deepspeed launcher",
+    .doc = "The command is the script (python train.py --deepspeed …), not 'deepspeed train.py': "
+           "workers (-n, --procs one for each GPU) get torchrun's variables and LOCAL_SIZE, "
+           "CROSS_RANK and CROSS_SIZE, so that deepspeed.init_distributed() asks nobody else. No "
+           "ssh, no hostfile. Success and restarts are those of pytorch.",
+    .aliases = aliases,
+    .roles = roles,
+    .worker_role = "worker",
+    .restart = SPEC_RESTART_GANG,
+    .port = FRAMEWORK_PORT_SHARE,
+    .task = task,
+    .error = pytorch_error,
+};

@@ -1,0 +1,57 @@
+/* horovod.c - Horovod over gloo, with a fixed world.
+ *
+ * A "host" of Horovod's is a container here: within it processes see each other's GPUs and files,
+ * which is what hvd.local_rank() is used for. Two containers on one machine are two hosts. */
+#include "framework/frameworks.h"
+#include "framework/task.h"
+
+static const struct framework_role roles[] = {
+    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
+    { 0 },
+};
+
+static int task(const struct framework_task *t, struct err *err)
+{
+    struct env e = env_of(t);
+    struct world w;
+
+    if (!world_of(t, &w))
+        return 0;
+    env_printf(&e, "HOROVOD_HOSTNAME", "%s-%u", w.self->node, w.slot);
+    env_number(&e, "HOROVOD_RANK", w.rank);
+    env_number(&e, "HOROVOD_SIZE", w.size);
+    env_number(&e, "HOROVOD_LOCAL_RANK", w.local_rank);
+    env_number(&e, "HOROVOD_LOCAL_SIZE", w.local_size);
+    env_number(&e, "HOROVOD_CROSS_RANK", w.slot);
+    env_number(&e, "HOROVOD_CROSS_SIZE", w.slots);
+    env_text(&e, "HOROVOD_CONTROLLER", "gloo");
+    env_text(&e, "HOROVOD_CPU_OPERATIONS", "gloo");
+    env_text(&e, "HOROVOD_GLOO_RENDEZVOUS_ADDR", t->server_host ? t->server_host : "");
+    env_number(&e, "HOROVOD_GLOO_RENDEZVOUS_PORT", t->server_port);
+    /* Without an interface gloo takes the one that the machine's name leads to, which for a job on
+     * one machine may be any. */
+    if (str_starts(w.self->host, "127.") && !task_said(t, "HOROVOD_GLOO_IFACE"))
+        env_text(&e, "HOROVOD_GLOO_IFACE", "lo");
+    if (!task_said(t, "PYTHONUNBUFFERED"))
+        env_text(&e, "PYTHONUNBUFFERED", "1");
+    return env_end(&e, err);
+}
+
+static const char *const aliases[] = { "hvd", NULL };
+
+const struct framework framework_horovod = {
+    .name = "horovod",
+    .summary = "Horovod over gloo, without horovodrun, ssh or MPI",
+    .doc = "The master runs the key-value server that gloo meets at. Workers (-n, --procs one for "
+           "each GPU) get HOROVOD_RANK, HOROVOD_SIZE, their local and cross ranks (a container is "
+           "a host), HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT. Where machines have several networks, "
+           "set HOROVOD_GLOO_IFACE. The job has succeeded when all workers have; a restart is of "
+           "the gang.",
+    .aliases = aliases,
+    .roles = roles,
+    .worker_role = "worker",
+    .restart = SPEC_RESTART_GANG,
+    .port = FRAMEWORK_PORT_RELEASE,
+    .servers = FRAMEWORK_HOROVOD,
+    .task = task,
+};

@@ -1,0 +1,83 @@
+/* lightgbm.c - LightGBM over sockets: everybody gets everybody's address and finds itself there.
+ *
+ * The lightgbm program takes arguments of the form key=value and gets them; a Python script reads
+ * the variables and hands them on as parameters. */
+#include "framework/frameworks.h"
+#include "framework/task.h"
+
+#include <string.h>
+
+static const struct framework_role roles[] = {
+    { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
+    { 0 },
+};
+
+static int common(const struct framework_task *t, char **ret, struct err *err)
+{
+    AUTO_BUF b = { .max = 4 * MIB };
+    int r = task_hosts(t, "worker", ",", &b);
+
+    if (r < 0)
+        return err_code(err, r, "addresses for lightgbm");
+    *ret = buf_text(&b) ? strdup(buf_text(&b)) : NULL;
+    return *ret ? 0 : err_oom(err);
+}
+
+static bool is_program(const struct strs *argv)
+{
+    const char *slash = argv->n > 0 ? strrchr(argv->v[0], '/') : NULL;
+
+    return argv->n > 0 && str_eq(slash ? slash + 1 : argv->v[0], "lightgbm");
+}
+
+/* Adds key=value unless the user has given the key. */
+static int argument(const struct framework_task *t, const char *key, const char *value)
+{
+    size_t n = strlen(key);
+
+    for (size_t i = 1; i < t->argv->n; i++)
+        if (strncmp(t->argv->v[i], key, n) == 0 && t->argv->v[i][n] == '=')
+            return 0;
+    return task_word(t, "%s=%s", key, value);
+}
+
+static int task(const struct framework_task *t, struct err *err)
+{
+    struct env e = env_of(t);
+    AUTO_FREE char *size = NULL, *port = NULL;
+    struct world w;
+
+    if (!world_of(t, &w))
+        return 0;
+    size = str_printf("%u", w.size);
+    port = str_printf("%u", w.self->port[0]);
+    if (!size || !port)
+        return err_oom(err);
+    env_text(&e, "LIGHTGBM_MACHINES", t->common);
+    env_text(&e, "LIGHTGBM_NUM_MACHINES", size);
+    env_text(&e, "LIGHTGBM_LOCAL_LISTEN_PORT", port);
+    if (e.r == 0 && is_program(t->argv) &&
+        (argument(t, "machines", t->common) < 0 || argument(t, "num_machines", size) < 0 ||
+         argument(t, "local_listen_port", port) < 0))
+        return err_oom(err);
+    return env_end(&e, err);
+}
+
+static const char *const aliases[] = { "lgbm", "lgb", NULL };
+
+const struct framework framework_lightgbm = {
+    .name = "lightgbm",
+    .summary = "LightGBM over sockets: the lightgbm program, or a script",
+    .doc = "Workers (-n) get LIGHTGBM_MACHINES (host:port of all), LIGHTGBM_NUM_MACHINES and "
+           "LIGHTGBM_LOCAL_LISTEN_PORT, for a script to hand on as the parameters machines, "
+           "num_machines and local_listen_port. Where the command is 'lightgbm' itself, they are "
+           "put behind it as key=value, but for those that it has already. The job has succeeded "
+           "when all workers have; a restart is of the gang, as LightGBM takes nobody back.",
+    .aliases = aliases,
+    .roles = roles,
+    .worker_role = "worker",
+    .restart = SPEC_RESTART_GANG,
+    .port = FRAMEWORK_PORT_RELEASE,
+    .common = common,
+    .task = task,
+};

@@ -1,0 +1,45 @@
+/* none.c - no framework: any program, any roles. */
+#include "framework/frameworks.h"
+
+static const struct framework_role roles[] = {
+    { .name = "worker", .ranked = true, .decides = true, .doc = "runs the job's command" },
+    { .name = "server", .doc = "is stopped when all others are done" },
+    { 0 },
+};
+
+/* Roles are the user's own here: the job is done when all of them are, but servers. */
+static int complete(struct spec *s, struct spec_faults *f)
+{
+    (void)f;
+    for (size_t i = 0; i < s->n_roles; i++)
+        if (s->roles[i].decides == 1)
+            return 0; /* the user has said who decides */
+    for (size_t i = 0; i < s->n_roles; i++) {
+        struct spec_role *r = &s->roles[i];
+
+        if (r->decides < 0 && r->side != 1 && !str_eq(r->name, "server"))
+            r->decides = 1;
+    }
+    return 0;
+}
+
+static const char *const aliases[] = { "plain", NULL };
+
+const struct framework framework_none = {
+    .name = "none",
+    .summary = "any program, in any roles",
+    .doc = "Tasks get the variables that all tasks get (YDL_RANK, YDL_WORLD, …) and nothing else. "
+           "The job has succeeded when every task of every role has, but for side roles and the "
+           "role 'server' of -s, which are stopped then. A role has a port where its command uses "
+           "{port}, or where it asks for some with 'ports'.",
+    .aliases = aliases,
+    .proven = true,
+    .roles = roles,
+    .worker_role = "worker",
+    .server_role = "server",
+    .any_roles = true,
+    .elastic = true,
+    .restart = SPEC_RESTART_TASK,
+    .port = FRAMEWORK_PORT_RELEASE,
+    .complete = complete,
+};

@@ -1,0 +1,48 @@
+/* rabit.c - dmlc-core's rabit, and XGBoost up to 2.0: a tracker in the master gives out ranks. */
+#include "framework/frameworks.h"
+#include "framework/task.h"
+
+static const struct framework_role roles[] = {
+    { .name = "worker", .decides = true, .ranked = true, .doc = "trains" },
+    { 0 },
+};
+
+int rabit_task_env(const struct framework_task *t, int width, struct err *err)
+{
+    struct env e = env_of(t);
+    struct world w;
+
+    if (!world_of(t, &w))
+        return 0;
+    env_text(&e, "DMLC_ROLE", "worker");
+    env_text(&e, "DMLC_TRACKER_URI", t->server_host ? t->server_host : "");
+    env_number(&e, "DMLC_TRACKER_PORT", t->server_port);
+    env_printf(&e, "DMLC_TASK_ID", "%0*u", width, w.rank);
+    env_number(&e, "DMLC_NUM_WORKER", w.size);
+    env_number(&e, "DMLC_NUM_SERVER", 0);
+    env_number(&e, "DMLC_NUM_ATTEMPT", t->attempt);
+    return env_end(&e, err);
+}
+
+static int task(const struct framework_task *t, struct err *err)
+{
+    return rabit_task_env(t, 1, err);
+}
+
+static const char *const aliases[] = { "dmlc", "xgboost1", NULL };
+
+const struct framework framework_rabit = {
+    .name = "rabit",
+    .summary = "rabit programs, and XGBoost up to 2.0",
+    .doc = "The master runs the rabit tracker. Workers (-n) get DMLC_TRACKER_URI, "
+           "DMLC_TRACKER_PORT, DMLC_TASK_ID, DMLC_NUM_WORKER and DMLC_NUM_ATTEMPT; the tracker "
+           "gives out the ranks. The job has succeeded when all workers have. A restart is of one "
+           "task: rabit takes it back and gives it its old rank.",
+    .aliases = aliases,
+    .roles = roles,
+    .worker_role = "worker",
+    .restart = SPEC_RESTART_TASK,
+    .port = FRAMEWORK_PORT_RELEASE,
+    .servers = FRAMEWORK_RABIT,
+    .task = task,
+};
