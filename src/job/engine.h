@@ -1,0 +1,219 @@
+/* engine.h - the job's mind: states, gang, failures, restarts, success. Pure.
+ *
+ * The master tells it what happened and when (engine_on_…, each with a time in milliseconds since
+ * 1970), and then carries out what it wants (engine_next_action), until there is nothing left; then
+ * it takes the event lines (engine_events) that say everything that was decided, in order. The
+ * engine opens nothing, reads no clock, and never calls back. One thread at a time.
+ *
+ *     tasks  WAITING → GRANTED → PREPARING → READY → RUNNING → DONE | FAILED | LOST
+ *     job    NEW → ASKING → FORMING → RUNNING → FINISHING → SUCCEEDED | FAILED | KILLED
+ *
+ * Tasks are numbered 0 … n-1 over all roles, in the specification's order; a *slot* is a container
+ * and holds a role's `procs` tasks. A state and an event that the tables do not know give -EPROTO
+ * with a sentence and change nothing: a fault of ours, reported and not ignored.
+ *
+ * What is told must be told once and in the order of its agent: an action PREPARE is answered by
+ * on_prepared or on_ended, START by on_started and on_ended (or by on_ended alone), FORM by
+ * on_formed, in whatever way things have changed meanwhile; unless the slot is lost or given back:
+ * then the master drops what its agent still says (the engine ignores what it can recognise).
+ * Grants, losses and reports that come too late, after RELEASE or after the end, are no faults.
+ *
+ * -ENOMEM is final: the engine no longer knows all that it wanted, says so to every later call,
+ * and the master can only end. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "job/cluster.h"
+#include "job/event.h"
+#include "job/spec.h"
+
+enum task_state {
+    TASK_WAITING,   /* has no container */
+    TASK_GRANTED,   /* has one; its agent is not there yet */
+    TASK_PREPARING, /* its agent puts files in place and holds its ports */
+    TASK_READY,     /* could start: waits for the gang or for other roles */
+    TASK_RUNNING,
+    TASK_DONE, /* exit code 0; or however it ended, when we had asked it to (see `code`) */
+    TASK_FAILED,
+    TASK_LOST, /* with its node */
+    TASK_STATES_
+};
+enum job_state {
+    JOB_NEW,
+    JOB_ASKING,
+    JOB_FORMING,
+    JOB_RUNNING,
+    JOB_FINISHING,
+    JOB_SUCCEEDED,
+    JOB_FAILED,
+    JOB_KILLED,
+    JOB_STATES_
+};
+const char *task_state_name(enum task_state s);
+const char *job_state_name(enum job_state s);
+int task_state_from(const char *name, enum task_state *ret);
+int job_state_from(const char *name, enum job_state *ret);
+
+#define ENGINE_NO_SLOT UINT32_MAX
+
+struct task {
+    uint32_t id, role, rank; /* number in the job; place of the role; rank in the role */
+    uint32_t slot;           /* number in the job */
+    uint16_t local_rank;
+    enum task_state state;
+    uint32_t attempt;    /* starts before this one, in the whole life of the job; from 0 */
+    uint32_t generation; /* the gang that it is, or was last, part of */
+    uint32_t agent;      /* the master's number of its agent; valid from GRANTED on */
+    uint16_t port[CLUSTER_PORTS_MAX];
+    uint16_t n_ports;
+    bool ready;    /* passed its readiness check while RUNNING */
+    bool stopping; /* we asked it to end: how it ends is no failure */
+    bool retired;  /* scaled away: no longer part of the job */
+    int64_t since; /* when it came into this state */
+    int pid;
+    int code;             /* exit code as a shell shows it, once it ended */
+    enum fail_class fail; /* why, when FAILED or LOST */
+    int64_t step, total;  /* reported progress; total 0: unknown */
+};
+
+struct engine; /* opaque */
+
+/* What the engine does not find in the specification. */
+struct engine_options {
+    enum spec_policy restart;         /* the framework's meaning of "restart" */
+    int64_t backoff_min, backoff_max; /* ms between gang attempts; 0: 1 s and 60 s */
+    uint32_t seed;                    /* for the jitter */
+    uint32_t losses_max; /* node losses and preemptions within the restart window before giving up
+                          * with 75; 0: 10. Those of a few seconds are one */
+    bool elastic; /* tasks need not know of each other (none, dask, ray): a moved or added one joins
+                   * the running generation; otherwise the gang is formed anew for it */
+};
+
+/* `spec` is complete and checked; borrowed. *ret is the caller's: engine_free(). */
+int engine_new(const struct spec *spec, const struct engine_options *opt, struct engine **ret,
+               struct err *err);
+struct engine *engine_free(struct engine *e);
+AUTO_DEFINE(engine, struct engine *, engine_free);
+
+/* The first record of the log: what the job is. To be called once, before engine_start(). NULL
+ * where unknown. */
+struct engine_facts {
+    const char *job, *name, *user, *platform, *framework;
+};
+int engine_created(struct engine *e, const struct engine_facts *facts, int64_t now,
+                   struct err *err);
+/* The master's own records, in the engine's order and numbering: begin, add fields, event_end(). */
+void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event *ret);
+/* A sentence for people; level: "info", "warning". */
+int engine_note(struct engine *e, const char *level, const char *text, int64_t now,
+                struct err *err);
+
+/* ---- what happened ---- */
+int engine_start(struct engine *e, int64_t now, struct err *err);
+int engine_on_granted(struct engine *e, uint32_t slot, uint32_t agent, int64_t now,
+                      struct err *err);
+/* The agent of a slot is connected. */
+int engine_on_agent_up(struct engine *e, uint32_t slot, int64_t now, struct err *err);
+/* Ports are held (n of them) and files in place. */
+int engine_on_prepared(struct engine *e, uint32_t task, const uint16_t *ports, unsigned n,
+                       int64_t now, struct err *err);
+int engine_on_started(struct engine *e, uint32_t task, int pid, int64_t now, struct err *err);
+int engine_on_ready(struct engine *e, uint32_t task, int64_t now, struct err *err);
+
+/* How a task ended or failed to start. `when` is the agent's clock at the end. */
+struct engine_end {
+    enum fail_class cls; /* FAIL_NONE, FAIL_EXIT or FAIL_SIGNAL for an end of its own */
+    int code;            /* exit code, or 128 + signal */
+    int signal;          /* 0: none */
+    int64_t when;
+    const char *text;  /* a sentence about it, or NULL; borrowed */
+    const char *lines; /* its last output lines, or NULL; borrowed */
+};
+int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *end, int64_t now,
+                    struct err *err);
+/* A container is gone with everything in it. `cls`: FAIL_NODE, FAIL_PREEMPTED, FAIL_PERSON,
+ * FAIL_MEMORY, or FAIL_START, FAIL_FILES, FAIL_DISK (the agent itself could not be started). While
+ * nothing of the user's has ever run another one is asked for whatever the restart policy says. */
+int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const char *text,
+                   int64_t now, struct err *err);
+/* The rendezvous servers of the generation are up and the cluster specification is made: answers
+ * ACTION_FORM, also when the generation has moved on since. */
+int engine_on_formed(struct engine *e, int64_t now, struct err *err);
+void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
+                        const char *metrics_json, int64_t now);
+int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or after the deadline */
+/* Something that is nobody's task failed (70: a fault of ours; a rendezvous server that cannot be
+ * started): everybody is stopped, and the job fails with this exit code and sentence. */
+int engine_abort(struct engine *e, int exit, const char *text, int64_t now, struct err *err);
+
+/* ---- what a person wants ----
+ * -EALREADY when the job has ended, -EBUSY when it does not run (yet, or at the moment). */
+
+/* With grace; a second time it is a kill. */
+int engine_stop(struct engine *e, const char *who, int64_t now, struct err *err);
+int engine_kill(struct engine *e, const char *who, int64_t now, struct err *err);
+void engine_set_grace(struct engine *e, int64_t ms); /* of stops from now on */
+/* Restarts one task (counted against no budget), or with task == UINT32_MAX the gang. */
+int engine_restart(struct engine *e, uint32_t task, const char *who, int64_t now, struct err *err);
+/* Changes a role's number of containers while the job runs: more are asked for and started, or the
+ * highest ranks are stopped. Where tasks must know of each other the gang is formed anew, if its
+ * policy allows that: otherwise -EOPNOTSUPP. New tasks have the next free numbers. */
+int engine_scale(struct engine *e, const char *role, unsigned count, const char *who, int64_t now,
+                 struct err *err);
+
+/* ---- what is to be done ---- */
+enum action_kind {
+    ACTION_ASK,     /* slot: get a container for it */
+    ACTION_RELEASE, /* slot: give it back, with its agent; or take the ask back */
+    ACTION_PREPARE, /* task: files, ports (task->port when it had some: the same again) */
+    ACTION_FORM,    /* make the cluster specification of engine_generation(), then on_formed */
+    ACTION_START,   /* task */
+    ACTION_STOP,    /* task: grace in ms; 0: kill at once */
+    ACTION_END,     /* nothing runs any more: engine_outcome() is final. Slots with an agent are
+                     * still held, so that logs and results can be fetched; then they are the
+                     * master's to close */
+};
+struct action {
+    enum action_kind kind;
+    uint32_t id; /* task or slot */
+    int64_t grace;
+};
+bool engine_next_action(struct engine *e, struct action *ret);
+/* When engine_on_time() wants to be called; INT64_MAX: not at all. */
+int64_t engine_deadline(const struct engine *e);
+
+/* Takes the event lines made since the last call: moves them to the end of `out`. */
+int engine_events(struct engine *e, struct buf *out);
+
+/* ---- what is ---- */
+enum job_state engine_state(const struct engine *e);
+uint32_t engine_generation(const struct engine *e);
+uint32_t engine_n_tasks(const struct engine *e);
+uint32_t engine_n_slots(const struct engine *e);
+unsigned engine_role_count(const struct engine *e, uint32_t role); /* containers, after scaling */
+const struct task *engine_task(const struct engine *e,
+                               uint32_t id); /* borrowed, until it changes */
+/* The role and first task of a slot, and how many tasks it has. */
+void engine_slot(const struct engine *e, uint32_t slot, uint32_t *ret_role, uint32_t *ret_first,
+                 uint32_t *ret_n);
+/* "worker:3"; `out` holds ENGINE_NAME_MAX. */
+#define ENGINE_NAME_MAX 48
+const char *engine_task_name(const struct engine *e, uint32_t id, char out[ENGINE_NAME_MAX]);
+int engine_find_task(const struct engine *e, const char *name, uint32_t *ret, struct err *err);
+
+/* How it ended, or the first failure so far: the earliest, by the clock of where it happened, since
+ * everybody was last well. Failures that our own stopping caused are none. Strings are borrowed
+ * from the engine. */
+struct outcome {
+    enum job_state state;
+    int exit;      /* the command's exit code; 0 while it runs */
+    uint32_t task; /* whose; UINT32_MAX: nobody's */
+    enum fail_class cls;
+    int code, signal;
+    uint32_t generation, attempt;
+    int64_t when;
+    const char *text, *lines, *hint;
+};
+void engine_outcome(const struct engine *e, struct outcome *ret);
+/* A sentence for `status` about what the job waits for, or "". */
+void engine_waiting_for(const struct engine *e, struct buf *out);

@@ -1,0 +1,276 @@
+/* engine_gang.c - the gang: all containers or none.
+ *
+ *     ask for all ── first grant ──► holding ── all agents there ──► prepare ──► ACTION_FORM
+ *         ▲                             │ hold time over
+ *         └── backed off ◄── give everything back
+ *
+ * Waiting with empty hands is not limited. Holding is: two jobs that each hold a half of what both
+ * need would otherwise wait for each other for ever. */
+#include "job/engine_private.h"
+
+void unit_forget_place(struct unit *u)
+{
+    u->t.agent = UINT32_MAX;
+    u->t.n_ports = 0;
+    u->t.pid = u->t.code = 0;
+    u->t.fail = FAIL_NONE;
+    u->homeless = false;
+}
+
+void slot_ask(struct engine *e, struct slot *s)
+{
+    if (s->state != SLOT_IDLE)
+        return;
+    slot_set(e, s, SLOT_ASKED);
+    action_add(e, ACTION_ASK, (uint32_t)(s - e->slots), 0);
+}
+
+static void vacate_unit(struct engine *e, struct unit *u, enum fail_class cls, int64_t now)
+{
+    bool pending = u->at[TIMER_RESTART - TIMER_JOB_] != NEVER;
+
+    timer_set(e, TIMER_STOP, u, NEVER);
+    timer_set(e, TIMER_RESTART, u, NEVER);
+    if (u->untold)
+        say_progress(e, u, now);
+    if (unit_live(u)) {
+        u->t.fail = cls;
+        u->t.code = failure_exit(cls, TRY_AGAIN_EXIT, 0);
+        u->homeless = true;
+        unit_do(e, u, TASK_EV_LOST, now);
+        return;
+    }
+    if (task_has_ended(u->t.state) && !pending) {
+        u->homeless = true;
+        return;
+    }
+    unit_forget_place(u);
+    if (u->t.state != TASK_WAITING)
+        unit_do(e, u, pending ? TASK_EV_MOVE : TASK_EV_GONE, now);
+}
+
+void slot_vacate(struct engine *e, struct slot *s, enum fail_class cls, int64_t now)
+{
+    slot_set(e, s, SLOT_IDLE);
+    for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
+        vacate_unit(e, &e->units[s->first + i], cls, now);
+}
+
+void slot_release(struct engine *e, struct slot *s, int64_t now)
+{
+    if (s->state == SLOT_IDLE)
+        return;
+    action_add(e, ACTION_RELEASE, (uint32_t)(s - e->slots), 0);
+    slot_vacate(e, s, FAIL_NONE, now);
+}
+
+/* ---- complete or not ---- */
+
+void gang_spoil(struct engine *e)
+{
+    if (e->forming)
+        e->spoiled = true;
+    if (e->numbered) {
+        e->generation++;
+        e->numbered = false;
+    }
+}
+
+static void hold(struct engine *e, int64_t now)
+{
+    uint32_t held = e->in[SLOT_GRANTED] + e->in[SLOT_UP];
+
+    if (e->backing_off || e->reforming || e->spec->gang_hold <= 0)
+        return;
+    if (held == 0)
+        timer_set(e, TIMER_HOLD, NULL, NEVER);
+    else if (e->at[TIMER_HOLD] == NEVER)
+        timer_set(e, TIMER_HOLD, NULL, now + e->spec->gang_hold);
+}
+
+static void try_form(struct engine *e, int64_t now)
+{
+    if (e->reforming || e->forming || e->n_live > 0 || e->n[TASK_READY] + e->n_kept != e->n_tasks)
+        return;
+    e->forming = true;
+    e->spoiled = false;
+    e->numbered = true;
+    say_gang(e, "every port is held", 0, now);
+    action_add(e, ACTION_FORM, e->generation, 0);
+}
+
+void gang_look(struct engine *e, int64_t now)
+{
+    bool missing = e->backing_off || e->in[SLOT_ASKED] > 0 || e->in[SLOT_GRANTED] > 0;
+
+    if (e->state == JOB_FORMING && missing) {
+        gang_spoil(e);
+        job_do(e, JOB_EV_MISSING, "a container is missing", now);
+    } else if (e->state == JOB_ASKING && !missing) {
+        timer_set(e, TIMER_HOLD, NULL, NEVER);
+        job_do(e, JOB_EV_COMPLETE, NULL, now);
+    }
+    if (e->state == JOB_ASKING)
+        hold(e, now);
+    if (e->state == JOB_FORMING)
+        try_form(e, now);
+}
+
+/* ---- asking, and giving back ---- */
+
+/* Every container that somebody waits for. */
+static void ask_all(struct engine *e, int64_t now)
+{
+    for (uint32_t i = 0; i < e->n_slots; i++) {
+        struct slot *s = &e->slots[i];
+        bool wanted = false;
+
+        for (uint32_t k = 0; k < e->roles[s->role].procs && !s->retired; k++) {
+            const struct unit *u = &e->units[s->first + k];
+
+            wanted = wanted || (u->t.state == TASK_WAITING && !u->over);
+        }
+        if (wanted)
+            slot_ask(e, s);
+    }
+    say_gang(e, "asked", 0, now);
+}
+
+int engine_start(struct engine *e, int64_t now, struct err *err)
+{
+    enum job_state next;
+    int r = engine_enter(e, err);
+
+    if (r == 0)
+        r = job_state_next(e->state, JOB_EV_START, &next, err);
+    if (r < 0)
+        return r;
+    job_do(e, JOB_EV_START, NULL, now);
+    if (e->spec->timeout > 0)
+        timer_set(e, TIMER_LIMIT, NULL, now + e->spec->timeout);
+    ask_all(e, now);
+    return engine_leave(e, err);
+}
+
+static void give_up(struct engine *e, int64_t now)
+{
+    AUTO_FREE char *text =
+        str_printf("the gang was not complete within its hold time (%u of %u containers), %u times",
+                   e->in[SLOT_GRANTED] + e->in[SLOT_UP],
+                   e->in[SLOT_ASKED] + e->in[SLOT_GRANTED] + e->in[SLOT_UP], e->rounds);
+    struct ending how = { .final = JOB_FAILED, .exit = TRY_AGAIN_EXIT, .text = text };
+
+    if (!text)
+        engine_oom(e);
+    else
+        end_begin(e, &how, now);
+}
+
+void gang_on_hold_over(struct engine *e, int64_t now)
+{
+    int64_t delay;
+
+    if (e->state != JOB_ASKING)
+        return;
+    e->rounds++;
+    if (e->spec->gang_retry != SPEC_FOREVER && e->rounds > e->spec->gang_retry) {
+        give_up(e, now);
+        return;
+    }
+    delay = budget_backoff(e->rounds - 1, e->opt.backoff_min, e->opt.backoff_max, &e->seed);
+    say_gang(e, "not complete in time: everything is given back", delay, now);
+    for (uint32_t i = 0; i < e->n_slots; i++)
+        slot_release(e, &e->slots[i], now);
+    e->backing_off = true;
+    timer_set(e, TIMER_ASK, NULL, now + delay);
+}
+
+void gang_on_ask(struct engine *e, int64_t now)
+{
+    e->backing_off = false;
+    ask_all(e, now);
+    gang_look(e, now);
+}
+
+/* ---- what the platform says ---- */
+
+static int slot_fault(const struct engine *e, const struct slot *s, const char *what,
+                      struct err *err)
+{
+    static const char *const names[SLOT_STATES_] = { "idle", "asked for", "granted", "up" };
+
+    return err_set(err, -EPROTO, "container %u of '%s': %s while %s", s->index,
+                   e->roles[s->role].spec->name, what, names[s->state]);
+}
+
+int engine_on_granted(struct engine *e, uint32_t slot, uint32_t agent, int64_t now, struct err *err)
+{
+    struct slot *s;
+    int r = engine_slot_of(e, slot, &s, err);
+
+    if (r < 0)
+        return r;
+    if (job_has_ended(e->state))
+        return 0;
+    if (s->state == SLOT_IDLE) { /* it crossed with our giving up */
+        action_add(e, ACTION_RELEASE, slot, 0);
+        return engine_leave(e, err);
+    }
+    if (s->state != SLOT_ASKED)
+        return slot_fault(e, s, "granted", err);
+    s->agent = agent;
+    slot_set(e, s, SLOT_GRANTED);
+    for (uint32_t i = 0; i < e->roles[s->role].procs; i++) {
+        struct unit *u = &e->units[s->first + i];
+
+        if (u->t.state != TASK_WAITING)
+            continue;
+        u->t.agent = agent;
+        unit_do(e, u, TASK_EV_GRANT, now);
+    }
+    gang_look(e, now);
+    return engine_leave(e, err);
+}
+
+int engine_on_agent_up(struct engine *e, uint32_t slot, int64_t now, struct err *err)
+{
+    struct slot *s;
+    int r = engine_slot_of(e, slot, &s, err);
+
+    if (r < 0)
+        return r;
+    if (job_has_ended(e->state) || s->state == SLOT_IDLE || s->state == SLOT_ASKED)
+        return 0;
+    if (s->state != SLOT_GRANTED)
+        return slot_fault(e, s, "agent up", err);
+    slot_set(e, s, SLOT_UP);
+    for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
+        if (e->units[s->first + i].t.state == TASK_GRANTED)
+            run_prepare(e, &e->units[s->first + i], TASK_EV_UP, now);
+    gang_look(e, now);
+    return engine_leave(e, err);
+}
+
+int engine_on_formed(struct engine *e, int64_t now, struct err *err)
+{
+    int r = engine_enter(e, err);
+
+    if (r < 0)
+        return r;
+    if (!e->forming)
+        return err_set(err, -EPROTO, "job: formed while %s, without being asked to",
+                       job_state_name(e->state));
+    e->forming = false;
+    if (e->spoiled || e->state != JOB_FORMING) {
+        e->spoiled = false;
+        gang_look(e, now);
+        return engine_leave(e, err);
+    }
+    job_do(e, JOB_EV_FORMED, NULL, now);
+    e->formed = now;
+    e->rounds = 0;
+    for (uint32_t i = 0; e->n_kept > 0 && i < e->n_units; i++)
+        unit_kept(e, &e->units[i], false);
+    run_open(e);
+    return engine_leave(e, err);
+}

@@ -1,0 +1,257 @@
+/* engine_private.h - what the engine's files share. See engine.h for what it is.
+ *
+ *     engine.c         birth, death, questions         engine_gang.c    asks, grants, holding,
+ * forming engine_unit.c    states and their counters       engine_run.c     start order, readiness
+ *     engine_say.c     event lines                     engine_fail.c    ends, losses, verdicts
+ *     engine_time.c    timers, the queue of actions    engine_again.c   restarts, forming anew
+ *     engine_wait.c    what it waits for               engine_end.c     finishing
+ *                                                      engine_person.c  stop, kill, restart, scale
+ *
+ * Every number that a decision needs is kept up to date by unit_set(), unit_over() and slot_set(),
+ * so that no decision walks over all tasks: only what concerns all of them does (a stop, a new
+ * generation), once.
+ *
+ * Functions here return nothing: what can go wrong inside (memory, or a table that says no to our
+ * own wish) is remembered in `bad`, and engine_leave() tells it to the caller. */
+#pragma once
+#include "job/budget.h"
+#include "job/engine.h"
+#include "job/outcome.h"
+#include "job/policy.h"
+#include "job/state.h"
+
+#define NEVER INT64_MAX
+#define TRY_AGAIN_EXIT 75
+#define TIME_LIMIT_EXIT 124
+#define PERSON_EXIT 143
+
+enum slot_state {
+    SLOT_IDLE, /* no container, none asked for */
+    SLOT_ASKED,
+    SLOT_GRANTED,
+    SLOT_UP, /* its agent is there */
+    SLOT_STATES_
+};
+
+struct slot {
+    uint32_t role, index; /* index: number within the role */
+    uint32_t first;       /* its first task; it has the role's procs */
+    uint32_t agent;
+    enum slot_state state;
+    bool retired; /* scaled away */
+    bool leave;   /* to be given back before its tasks start again: the place is not good */
+};
+
+enum timer {
+    TIMER_HOLD,   /* an incomplete gang gives back what it has */
+    TIMER_ASK,    /* and asks again */
+    TIMER_LIMIT,  /* the job's time is up */
+    TIMER_REFORM, /* the gang may be prepared again */
+    TIMER_JOB_,
+    TIMER_STOP = TIMER_JOB_, /* a task that was asked to end has not */
+    TIMER_RESTART,
+    TIMER_PROGRESS,
+    TIMERS_
+};
+
+/* A task with what only the engine knows of it. */
+struct unit {
+    struct task t;
+    uint32_t starts; /* ACTION_STARTs so far */
+    bool starting;   /* told to start; it has not said that it did */
+    bool homeless;   /* ended, and its container is gone since */
+    bool over;       /* ended for good: well, or a side task that nobody starts again */
+    bool kept;       /* over, and not to be run again by the generation that is being formed */
+    bool down;       /* failed, and has not run since */
+    bool again;      /* a person wants it to start again once it has ended */
+    bool untold;     /* its progress is newer than what the log says */
+    uint8_t young;   /* how often it died soon after its start */
+    int64_t at[TIMERS_ - TIMER_JOB_];
+    int64_t started, stopped, told; /* when it last started, was asked to end, told its progress */
+    char *metrics;
+    struct budget budget;
+};
+
+struct role {
+    const struct spec_role *spec;
+    struct policy_restart restart;
+    bool side, decides;
+    bool awaited;          /* another role waits for its end */
+    bool open;             /* its tasks may start, in this generation */
+    uint32_t procs, count; /* containers in use: slots[0 … count-1] */
+    uint32_t *slots;       /* by index; grows */
+    uint32_t n_slots;
+    uint32_t n_tasks;          /* not retired */
+    uint32_t n[TASK_STATES_];  /* of them, by state */
+    uint32_t n_ready, n_over;  /* running and ready; over */
+    uint32_t in[SLOT_STATES_]; /* containers by state */
+};
+
+struct timer_entry {
+    int64_t at;
+    uint32_t unit; /* 0 for the job's own */
+    enum timer kind;
+};
+
+struct engine {
+    const struct spec *spec;
+    struct engine_options opt;
+    struct role *roles;
+    uint32_t n_roles;
+    struct unit *units;
+    uint32_t n_units, cap_units;
+    struct slot *slots;
+    uint32_t n_slots, cap_slots;
+
+    enum job_state state;
+    uint32_t generation;
+    bool numbered;     /* ACTION_FORM was made for this generation */
+    bool forming;      /* ACTION_FORM waits for its answer */
+    bool spoiled;      /* and that answer will come too late */
+    bool reforming;    /* everybody is being stopped, to be started again */
+    bool backing_off;  /* everything was given back; TIMER_ASK */
+    bool ever_started; /* something of the user's has run */
+    uint32_t n_tasks, n_live, n_kept, n_undecided, n_down;
+    uint32_t n[TASK_STATES_], in[SLOT_STATES_];
+
+    uint32_t rounds; /* how often the gang gave everything back since it last stood */
+    uint32_t seed;
+    uint8_t young;     /* how often the gang died soon after it was formed */
+    int64_t formed;    /* when */
+    int64_t last_loss; /* when one was last counted */
+    struct budget gang, losses;
+    int64_t grace;
+    unsigned stops; /* wishes to stop */
+
+    /* The end, once it is decided. */
+    enum job_state final;
+    bool by_task; /* decided by the story, whose exit code counts */
+    int exit;
+    char *end_text;
+    struct failure story;
+
+    int64_t at[TIMER_JOB_];
+    struct timer_entry *heap;
+    uint32_t n_heap, cap_heap;
+    struct action *queue; /* a ring */
+    uint32_t n_queue, cap_queue, first_queue;
+    struct buf events;
+    uint64_t seq;
+    int bad;
+    struct err fault;
+};
+
+/* ---- engine.c ---- */
+int engine_enter(const struct engine *e, struct err *err); /* -ENOMEM … when it is past help */
+int engine_leave(struct engine *e, struct err *err);
+void engine_oom(struct engine *e);
+/* Room for `need` elements: the block, perhaps moved; NULL when out of memory (`p` is as it was).
+ */
+void *engine_grow(void *p, uint32_t *cap, uint32_t need, size_t size);
+/* Makes slots for a role, with their tasks, up to `count` of them; they are born retired, and
+ * engine_join() makes them part of the job. */
+int engine_add_slots(struct engine *e, struct role *r, uint32_t count);
+void engine_join(struct engine *e, struct role *r, uint32_t count);
+int engine_unit_of(struct engine *e, uint32_t id, struct unit **ret, struct err *err);
+int engine_slot_of(struct engine *e, uint32_t id, struct slot **ret, struct err *err);
+
+/* ---- engine_unit.c ---- */
+static inline struct role *role_of(const struct engine *e, const struct unit *u)
+{
+    return &e->roles[u->t.role];
+}
+
+/* Whether something of it may be running, or is about to. */
+static inline bool unit_live(const struct unit *u)
+{
+    return u->starting || u->t.state == TASK_RUNNING;
+}
+
+/* Asks the table, changes nothing. */
+int unit_next(const struct engine *e, const struct unit *u, enum task_event ev,
+              enum task_state *ret, struct err *err);
+void unit_set(struct engine *e, struct unit *u, enum task_state s, int64_t now);
+void unit_do(struct engine *e, struct unit *u, enum task_event ev, int64_t now);
+void unit_starting(struct engine *e, struct unit *u, bool on);
+void unit_ready(struct engine *e, struct unit *u, bool on);
+void unit_over(struct engine *e, struct unit *u, bool on);
+void unit_kept(struct engine *e, struct unit *u, bool on);
+void unit_down(struct engine *e, struct unit *u, bool on);
+void unit_join(struct engine *e, struct unit *u);
+void unit_retire(struct engine *e, struct unit *u);
+void slot_join(struct engine *e, struct slot *s);
+void slot_retire(struct engine *e, struct slot *s);
+void slot_set(struct engine *e, struct slot *s, enum slot_state state);
+void job_do(struct engine *e, enum job_event ev, const char *reason, int64_t now);
+
+/* ---- engine_say.c ---- */
+void say_task(struct engine *e, const struct unit *u, int64_t now);
+void say_job(struct engine *e, const char *reason, int64_t now);
+void say_failure(struct engine *e, enum event_kind k, const struct failure *f, bool counted,
+                 int64_t now);
+void say_gang(struct engine *e, const char *reason, int64_t delay, int64_t now);
+void say_restart(struct engine *e, const struct unit *u, int64_t delay, const char *reason,
+                 int64_t now); /* u NULL: the gang */
+void say_request(struct engine *e, const char *what, const char *task, const char *who,
+                 int64_t now);
+void say_scale(struct engine *e, const struct role *r, uint32_t count, const char *who,
+               int64_t now);
+void say_note(struct engine *e, const char *level, const char *text, int64_t now);
+void say_progress(struct engine *e, struct unit *u, int64_t now);
+void say_ready(struct engine *e, const struct unit *u, int64_t now);
+void say_end(struct engine *e, int64_t now);
+
+/* ---- engine_time.c ---- */
+void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at); /* NEVER: unset */
+void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t grace);
+
+/* ---- engine_gang.c ---- */
+void unit_forget_place(struct unit *u); /* it has no container any more */
+void slot_ask(struct engine *e, struct slot *s);
+/* Gives the container back; what was not running in it waits for another. */
+void slot_release(struct engine *e, struct slot *s, int64_t now);
+/* Takes the container from its tasks, which ran (LOST) or did not (WAITING). */
+void slot_vacate(struct engine *e, struct slot *s, enum fail_class cls, int64_t now);
+/* Looks whether the gang is complete, incomplete, or can be formed. */
+void gang_look(struct engine *e, int64_t now);
+/* What was being formed is no longer what there is. */
+void gang_spoil(struct engine *e);
+void gang_on_hold_over(struct engine *e, int64_t now);
+void gang_on_ask(struct engine *e, int64_t now);
+
+/* ---- engine_run.c ---- */
+void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t now);
+void run_start(struct engine *e, struct unit *u); /* if it may */
+void run_open(struct engine *e);                  /* every role whose time has come */
+/* A task of `r` took this step: if it was the last to do so, others may have waited for it. */
+void run_step(struct engine *e, const struct role *r, enum spec_when step);
+/* Whether it can join a running generation, without the others being told. */
+bool run_alone(const struct engine *e, const struct unit *u);
+
+/* ---- engine_fail.c ---- */
+/* The container of `s` is gone, by a report or because it did not answer. */
+void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char *text,
+               int64_t now);
+/* Success, when every task that decides it has done its work. */
+void fail_or_not(struct engine *e, int64_t now);
+
+/* ---- engine_again.c ---- */
+/* Prepares an ended task again: where it is, or in another container when it has none. */
+void again_unit(struct engine *e, struct unit *u, int64_t now);
+void again_later(struct engine *e, struct unit *u, int64_t delay, const char *reason, int64_t now);
+/* The tasks of a container that is gone wait for another one, which is asked for. */
+void again_slot(struct engine *e, struct slot *s, int64_t now);
+void again_gang(struct engine *e, const char *reason, int64_t delay, int64_t now);
+void again_look(struct engine *e, int64_t now); /* has everybody been stopped? */
+void again_stop(struct engine *e, struct unit *u, int64_t grace, int64_t now);
+
+/* ---- engine_end.c ---- */
+struct ending {
+    enum job_state final;
+    int exit; /* 0 with by_task: the story's */
+    bool by_task;
+    const char *text; /* a sentence */
+};
+void end_begin(struct engine *e, const struct ending *how, int64_t now);
+void end_look(struct engine *e, int64_t now); /* has everybody ended? */
+void end_kill_rest(struct engine *e, int64_t now);

@@ -1,0 +1,296 @@
+/* engine_say.c - the engine's decisions as event lines. */
+#include "job/engine_private.h"
+
+#include <string.h>
+
+#define METRICS_MAX (16 * KIB)
+#define KEEP_MAX (64 * KIB) /* of an empty buffer */
+
+void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event *ret)
+{
+    event_begin(ret, &e->events, e->seq++, now, k);
+}
+
+static void end(struct engine *e, struct event *ev)
+{
+    if (event_end(ev) < 0)
+        engine_oom(e);
+}
+
+int engine_events(struct engine *e, struct buf *out)
+{
+    int r;
+
+    if (e->events.len == 0)
+        return 0;
+    r = buf_add(out, e->events.data, e->events.len);
+    if (r < 0)
+        return r;
+    buf_reset(&e->events);
+    if (e->events.cap > KEEP_MAX)
+        buf_done(&e->events);
+    return 0;
+}
+
+/* ---- the job ---- */
+
+static int roles_json(const struct engine *e, json_t **ret, struct err *err)
+{
+    AUTO_JSON *list = json_array();
+
+    if (!list)
+        return err_oom(err);
+    for (uint32_t i = 0; i < e->n_roles; i++) {
+        const struct role *r = &e->roles[i];
+        json_t *one = NULL;
+        int k = json_make(&one, err, "{s:s, s:I, s:I, s:b, s:b}", "name", r->spec->name, "count",
+                          (json_int_t)r->count, "procs", (json_int_t)r->procs, "decides",
+                          r->decides, "side", r->side);
+
+        if (k < 0)
+            return k;
+        if (json_array_append_new(list, one) < 0)
+            return err_oom(err);
+    }
+    *ret = take(list);
+    return 0;
+}
+
+int engine_created(struct engine *e, const struct engine_facts *facts, int64_t now, struct err *err)
+{
+    AUTO_JSON *roles = NULL;
+    struct event ev;
+    int r = engine_enter(e, err);
+
+    if (r == 0)
+        r = roles_json(e, &roles, err);
+    if (r < 0)
+        return r;
+    engine_event(e, EVENT_JOB, now, &ev);
+    event_str(&ev, "state", job_state_name(e->state));
+    event_str(&ev, "job", facts->job);
+    event_str(&ev, "name", facts->name);
+    event_str(&ev, "user", facts->user);
+    event_str(&ev, "platform", facts->platform);
+    event_str(&ev, "framework", facts->framework);
+    event_json(&ev, "roles", roles);
+    end(e, &ev);
+    return engine_leave(e, err);
+}
+
+void say_job(struct engine *e, const char *reason, int64_t now)
+{
+    struct event ev;
+
+    engine_event(e, EVENT_JOB, now, &ev);
+    event_str(&ev, "state", job_state_name(e->state));
+    event_int(&ev, "generation", e->generation);
+    event_str(&ev, "reason", reason);
+    end(e, &ev);
+}
+
+void say_gang(struct engine *e, const char *reason, int64_t delay, int64_t now)
+{
+    struct event ev;
+
+    engine_event(e, EVENT_GANG, now, &ev);
+    event_str(&ev, "reason", reason);
+    event_int(&ev, "generation", e->generation);
+    event_int(&ev, "have", e->in[SLOT_GRANTED] + e->in[SLOT_UP]);
+    event_int(&ev, "want",
+              (int64_t)e->in[SLOT_IDLE] + e->in[SLOT_ASKED] + e->in[SLOT_GRANTED] + e->in[SLOT_UP]);
+    if (delay > 0)
+        event_int(&ev, "delay", delay);
+    end(e, &ev);
+}
+
+void say_end(struct engine *e, int64_t now)
+{
+    char name[ENGINE_NAME_MAX];
+    struct event ev;
+
+    engine_event(e, EVENT_END, now, &ev);
+    event_str(&ev, "state", job_state_name(e->state));
+    event_int(&ev, "exit", e->exit);
+    if (e->by_task)
+        event_str(&ev, "whose", engine_task_name(e, e->story.task, name));
+    event_str(&ev, "text", e->end_text);
+    end(e, &ev);
+}
+
+void say_request(struct engine *e, const char *what, const char *task, const char *who, int64_t now)
+{
+    struct event ev;
+
+    engine_event(e, EVENT_REQUEST, now, &ev);
+    event_str(&ev, "what", what);
+    event_str(&ev, "task", task);
+    event_str(&ev, "who", who);
+    end(e, &ev);
+}
+
+void say_scale(struct engine *e, const struct role *r, uint32_t count, const char *who, int64_t now)
+{
+    struct event ev;
+
+    engine_event(e, EVENT_REQUEST, now, &ev);
+    event_str(&ev, "what", "scale");
+    event_str(&ev, "role", r->spec->name);
+    event_int(&ev, "count", count);
+    event_str(&ev, "who", who);
+    end(e, &ev);
+}
+
+void say_note(struct engine *e, const char *level, const char *text, int64_t now)
+{
+    struct event ev;
+
+    engine_event(e, EVENT_NOTE, now, &ev);
+    event_str(&ev, "level", level);
+    event_str(&ev, "text", text);
+    end(e, &ev);
+}
+
+int engine_note(struct engine *e, const char *level, const char *text, int64_t now, struct err *err)
+{
+    int r = engine_enter(e, err);
+
+    if (r < 0)
+        return r;
+    say_note(e, level, text, now);
+    return engine_leave(e, err);
+}
+
+/* ---- tasks ---- */
+
+static void begin_task(struct engine *e, enum event_kind k, uint32_t id, int64_t now,
+                       struct event *ev)
+{
+    char name[ENGINE_NAME_MAX];
+
+    engine_event(e, k, now, ev);
+    event_str(ev, "task", engine_task_name(e, id, name));
+}
+
+void say_task(struct engine *e, const struct unit *u, int64_t now)
+{
+    const struct task *t = &u->t;
+    struct event ev;
+
+    begin_task(e, EVENT_TASK, t->id, now, &ev);
+    event_str(&ev, "state", task_state_name(t->state));
+    event_int(&ev, "generation", t->generation);
+    event_int(&ev, "attempt", t->attempt);
+    if (t->state == TASK_GRANTED)
+        event_int(&ev, "agent", t->agent);
+    if (t->state == TASK_READY)
+        event_ports(&ev, "ports", t->port, t->n_ports);
+    if (t->state == TASK_RUNNING)
+        event_int(&ev, "pid", t->pid);
+    if (t->state == TASK_RUNNING && t->ready)
+        event_bool(&ev, "ready", 1);
+    if (task_has_ended(t->state)) {
+        event_int(&ev, "code", t->code);
+        event_str(&ev, "class", fail_key(t->fail));
+        if (t->stopping)
+            event_bool(&ev, "stopped", 1);
+    }
+    end(e, &ev);
+}
+
+void say_ready(struct engine *e, const struct unit *u, int64_t now)
+{
+    struct event ev;
+
+    begin_task(e, EVENT_READY, u->t.id, now, &ev);
+    end(e, &ev);
+}
+
+void say_failure(struct engine *e, enum event_kind k, const struct failure *f, bool counted,
+                 int64_t now)
+{
+    struct event ev;
+
+    begin_task(e, k, f->task, now, &ev);
+    event_str(&ev, "class", fail_key(f->cls));
+    event_int(&ev, "code", f->code);
+    event_int(&ev, "signal", f->signal);
+    event_int(&ev, "when", f->when);
+    event_int(&ev, "generation", f->generation);
+    event_int(&ev, "attempt", f->attempt);
+    event_str(&ev, "text", f->text);
+    event_str(&ev, "lines", f->lines);
+    event_str(&ev, "hint", failure_hint(f->cls, f->code, f->signal));
+    if (k == EVENT_FAILURE)
+        event_bool(&ev, "counted", counted);
+    end(e, &ev);
+}
+
+void say_restart(struct engine *e, const struct unit *u, int64_t delay, const char *reason,
+                 int64_t now)
+{
+    char name[ENGINE_NAME_MAX];
+    struct event ev;
+
+    engine_event(e, EVENT_RESTART, now, &ev);
+    event_str(&ev, "what", u ? "task" : "gang");
+    if (u) {
+        event_str(&ev, "task", engine_task_name(e, u->t.id, name));
+        event_int(&ev, "attempt", u->starts);
+        event_int(&ev, "used", u->budget.n);
+        event_int(&ev, "max", role_of(e, u)->restart.max);
+    } else {
+        event_int(&ev, "generation", e->generation);
+        event_int(&ev, "used", e->gang.n);
+    }
+    event_int(&ev, "delay", delay);
+    event_str(&ev, "reason", reason);
+    end(e, &ev);
+}
+
+/* What a task says of itself is hostile: it becomes part of the line only as JSON of our making. */
+static json_t *metrics_json(const char *text)
+{
+    json_t *v = NULL;
+
+    if (!text || json_parse("metrics", text, strlen(text), &v, NULL) < 0)
+        return NULL;
+    if (!json_is_object(v)) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
+void say_progress(struct engine *e, struct unit *u, int64_t now)
+{
+    AUTO_JSON *metrics = metrics_json(u->metrics);
+    struct event ev;
+
+    begin_task(e, EVENT_PROGRESS, u->t.id, now, &ev);
+    event_int(&ev, "step", u->t.step);
+    event_int(&ev, "total", u->t.total);
+    event_json(&ev, "metrics", metrics);
+    end(e, &ev);
+    u->told = now;
+    u->untold = false;
+    timer_set(e, TIMER_PROGRESS, u, NEVER);
+}
+
+void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
+                        const char *metrics_json, int64_t now)
+{
+    struct unit *u;
+
+    if (engine_unit_of(e, task, &u, NULL) < 0 || u->t.state != TASK_RUNNING)
+        return;
+    u->t.step = step;
+    u->t.total = total;
+    u->untold = true;
+    free(u->metrics);
+    u->metrics = metrics_json ? strndup(metrics_json, METRICS_MAX) : NULL;
+    if (now >= u->told + 1000)
+        say_progress(e, u, now);
+    else
+        timer_set(e, TIMER_PROGRESS, u, u->told + 1000);
+}

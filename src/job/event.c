@@ -1,0 +1,237 @@
+/* event.c - see event.h. A line is written straight into the buffer, without a tree of JSON values
+ * and without printf: a job of ten thousand tasks writes sixty thousand of them. */
+#include "job/event.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kind_names[EVENT_KINDS_] = {
+    [EVENT_JOB] = "job",         [EVENT_TASK] = "task",         [EVENT_FAILURE] = "failure",
+    [EVENT_RESTART] = "restart", [EVENT_GANG] = "gang",         [EVENT_AGENT] = "agent",
+    [EVENT_REQUEST] = "request", [EVENT_PROGRESS] = "progress", [EVENT_READY] = "ready",
+    [EVENT_NOTE] = "note",       [EVENT_STORY] = "story",       [EVENT_END] = "end",
+};
+
+/* clang-format off */
+static const struct {
+    const char *key, *name;
+} classes[FAIL_CLASSES_] = {
+    [FAIL_NONE]      = { "none",      "no failure" },
+    [FAIL_EXIT]      = { "exit",      "exit code" },
+    [FAIL_SIGNAL]    = { "signal",    "ended by a signal" },
+    [FAIL_MEMORY]    = { "memory",    "out of memory" },
+    [FAIL_START]     = { "start",     "could not be started" },
+    [FAIL_FILES]     = { "files",     "files could not be put in place" },
+    [FAIL_PORT]      = { "port",      "port could not be held" },
+    [FAIL_DISK]      = { "disk",      "disk full or broken" },
+    [FAIL_NOT_READY] = { "not-ready", "not ready in time" },
+    [FAIL_LOG_LIMIT] = { "log-limit", "wrote too much output" },
+    [FAIL_NODE]      = { "node",      "node lost" },
+    [FAIL_PREEMPTED] = { "preempted", "preempted" },
+    [FAIL_PERSON]    = { "person",    "killed by a person" },
+};
+/* clang-format on */
+
+const char *event_name(enum event_kind k)
+{
+    return kind_names[k];
+}
+
+const char *fail_name(enum fail_class c)
+{
+    return classes[c].name;
+}
+
+const char *fail_key(enum fail_class c)
+{
+    return classes[c].key;
+}
+
+int fail_from_key(const char *key, enum fail_class *ret)
+{
+    for (int i = 0; i < FAIL_CLASSES_; i++)
+        if (str_eq(classes[i].key, key)) {
+            *ret = (enum fail_class)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static void put(struct event *e, const char *p, size_t n)
+{
+    if (e->bad == 0)
+        e->bad = buf_add(e->out, p, n);
+}
+
+#define PUT(e, literal) put(e, literal, sizeof(literal) - 1)
+
+static void put_int(struct event *e, int64_t v)
+{
+    char text[24];
+    size_t at = sizeof(text);
+    uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+    do
+        text[--at] = (char)('0' + u % 10);
+    while ((u /= 10) > 0);
+    if (v < 0)
+        text[--at] = '-';
+    put(e, text + at, sizeof(text) - at);
+}
+
+/* Bytes of the UTF-8 character at the start of `p`, of which `n` are left; 0: it is none. */
+static size_t utf8_len(const unsigned char *p, size_t n)
+{
+    char copy[5] = { 0 }; /* ends with a NUL, which str_utf8_len() does not pass */
+    size_t len = n < 4 ? n : 4;
+
+    memcpy(copy, p, len);
+    if (p[0] == 0xc2 && len > 1 && (p[1] & 0xe0) == 0x80)
+        return 2; /* control characters that a terminal must not see, but JSON may */
+    return str_utf8_len(copy);
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
+static void put_escaped(struct event *e, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
+
+    if (c == '\n')
+        PUT(e, "\\n");
+    else if (c == '\t')
+        PUT(e, "\\t");
+    else if (c == '\0')
+        PUT(e, "\xef\xbf\xbd"); /* JSON could say it, but hardly a reader likes it */
+    else if (c == '"' || c == '\\')
+        put(e, (char[]){ '\\', (char)c }, 2);
+    else
+        put(e, text, sizeof(text));
+}
+
+static void put_text(struct event *e, const char *value, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)value;
+    size_t i = 0, run, len;
+
+    PUT(e, "\"");
+    while (i < n) {
+        for (run = i; run < n && is_plain(p[run]); run++)
+            ;
+        put(e, value + i, run - i);
+        i = run;
+        if (i == n)
+            break;
+        if (p[i] < 0x80) {
+            put_escaped(e, p[i++]);
+            continue;
+        }
+        len = utf8_len(p + i, n - i);
+        if (len == 0)
+            PUT(e, "\xef\xbf\xbd"); /* U+FFFD stands for what is not UTF-8 */
+        else
+            put(e, value + i, len);
+        i += len ? len : 1;
+    }
+    PUT(e, "\"");
+}
+
+static void put_key(struct event *e, const char *key)
+{
+    PUT(e, ",\"");
+    put(e, key, strlen(key));
+    PUT(e, "\":");
+}
+
+void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum event_kind k)
+{
+    *e = (struct event){ .out = out, .start = out->len };
+    PUT(e, "{\"seq\":");
+    put_int(e, (int64_t)seq);
+    PUT(e, ",\"t\":");
+    put_int(e, t);
+    event_str(e, "event", kind_names[k]);
+}
+
+void event_str(struct event *e, const char *key, const char *value)
+{
+    if (value)
+        event_strn(e, key, value, strlen(value));
+}
+
+void event_strn(struct event *e, const char *key, const char *value, size_t n)
+{
+    put_key(e, key);
+    put_text(e, value, n);
+}
+
+void event_int(struct event *e, const char *key, int64_t value)
+{
+    put_key(e, key);
+    put_int(e, value);
+}
+
+void event_num(struct event *e, const char *key, double value)
+{
+    char text[32];
+
+    put_key(e, key);
+    if (!isfinite(value)) {
+        PUT(e, "null");
+        return;
+    }
+    snprintf(text, sizeof(text), "%.17g", value);
+    put(e, text, strlen(text));
+}
+
+void event_bool(struct event *e, const char *key, int value)
+{
+    put_key(e, key);
+    if (value)
+        PUT(e, "true");
+    else
+        PUT(e, "false");
+}
+
+void event_ports(struct event *e, const char *key, const uint16_t *ports, size_t n)
+{
+    put_key(e, key);
+    PUT(e, "[");
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0)
+            PUT(e, ",");
+        put_int(e, ports[i]);
+    }
+    PUT(e, "]");
+}
+
+static int dump(const char *p, size_t n, void *arg)
+{
+    struct event *e = arg;
+
+    put(e, p, n);
+    return e->bad < 0 ? -1 : 0;
+}
+
+void event_json(struct event *e, const char *key, const json_t *value)
+{
+    if (!value)
+        return;
+    put_key(e, key);
+    if (json_dump_callback(value, dump, e, JSON_COMPACT | JSON_ENCODE_ANY) < 0 && e->bad == 0)
+        e->bad = -ENOMEM;
+}
+
+int event_end(struct event *e)
+{
+    PUT(e, "}\n");
+    if (e->bad < 0)
+        e->out->len = e->start;
+    return e->bad;
+}

@@ -1,0 +1,69 @@
+/* event.h - what happened to a job, as records: the events log is JSON Lines of these.
+ *
+ * One record is one line: {"seq": 7, "t": 1763274830123, "event": "task", "task": "worker:1",
+ * "state": "RUNNING", …}. `t` is milliseconds since 1970. Readers (status of past jobs, history,
+ * recovery) use history.h; unknown events and keys are to be ignored. Pure. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_JOB,  /* job state: state, reason. The first one (NEW) says what the job is: job, name,
+                 * user, platform, framework, roles: [{name, count, procs, decides, side}] */
+    EVENT_TASK, /* task state: task, state, generation, attempt; agent from GRANTED on; ports when
+                 * READY; pid, ready when RUNNING; code, class, stopped when it ended */
+    EVENT_FAILURE,  /* a failed task, classed: task, class, code, signal, when, generation, attempt,
+                     * text, lines, hint, counted */
+    EVENT_RESTART,  /* task or gang: what, attempt/generation, used, max, delay */
+    EVENT_GANG,     /* asked, given back, complete, formed: generation, have, want, delay, reason */
+    EVENT_AGENT,    /* agent up or lost: agent, state, node, host, reason; made by the master */
+    EVENT_REQUEST,  /* a person's wish: what (stop, kill, restart, scale), task, role, count, who */
+    EVENT_PROGRESS, /* task, step, total, metrics; at most one a second per task */
+    EVENT_READY,    /* a task became ready: task */
+    EVENT_NOTE,     /* a sentence for people: text, level */
+    EVENT_STORY,    /* the first failure, decided at the end: as EVENT_FAILURE */
+    EVENT_END,      /* last record: state, exit, whose (task), text */
+    EVENT_KINDS_
+};
+const char *event_name(enum event_kind k);
+
+/* Why a task is no longer running; the order of the rows in the policy table. */
+enum fail_class {
+    FAIL_NONE,   /* exit code 0 */
+    FAIL_EXIT,   /* its own exit code */
+    FAIL_SIGNAL, /* a signal nobody of us sent */
+    FAIL_MEMORY, /* out of memory: kernel, agent's watch, or NodeManager */
+    FAIL_START,  /* could not be started: no such command, not executable, environment too large */
+    FAIL_FILES,  /* its files could not be put in place */
+    FAIL_PORT,   /* its port could not be held, or was taken */
+    FAIL_DISK,   /* the disk is full or broken */
+    FAIL_NOT_READY, /* not ready within its time */
+    FAIL_LOG_LIMIT, /* wrote more output than allowed */
+    FAIL_NODE,      /* node, container or agent lost */
+    FAIL_PREEMPTED, /* taken back by the cluster */
+    FAIL_PERSON,    /* killed by a person or by YARN on a person's behalf */
+    FAIL_CLASSES_
+};
+const char *fail_name(enum fail_class c); /* "out of memory" */
+const char *fail_key(enum fail_class c);  /* "memory", as in JSON */
+int fail_from_key(const char *key, enum fail_class *ret);
+
+/* Builds one line. Begin, add fields, end; an allocation failure is remembered and returned by
+ * event_end(), which then leaves nothing of the line. Strings may be any bytes: what is not UTF-8
+ * is replaced. */
+struct event {
+    struct buf *out;
+    size_t start; /* of the line in `out` */
+    int bad;
+};
+void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum event_kind k);
+void event_str(struct event *e, const char *key, const char *value); /* NULL value: left out */
+void event_strn(struct event *e, const char *key, const char *value, size_t n);
+void event_int(struct event *e, const char *key, int64_t value);
+void event_num(struct event *e, const char *key, double value);
+void event_bool(struct event *e, const char *key, int value);
+void event_ports(struct event *e, const char *key, const uint16_t *ports, size_t n);
+void event_json(struct event *e, const char *key, const json_t *value); /* NULL value: left out */
+int event_end(struct event *e);

@@ -1,0 +1,366 @@
+/* history.c - see history.h: the lines of an events log, applied one after the other.
+ *
+ * A log may come from a crashed disk or from a newer ydl: a field of the wrong type is as good as
+ * none, a task that no role has is nobody's, and every number has its bounds. */
+#include "job/history_private.h"
+
+#include <string.h>
+
+#define LINE_MAX_BYTES (1 * MIB)
+#define AGENTS_MAX 100000
+
+int history_new(struct history **ret, struct err *err)
+{
+    struct history *h = calloc(1, sizeof(*h));
+
+    if (!h)
+        return err_oom(err);
+    h->created = h->started = h->ended = h->exit = -1;
+    *ret = h;
+    return 0;
+}
+
+static void free_roles(struct history *h)
+{
+    for (uint32_t i = 0; i < h->n_roles; i++) {
+        for (uint32_t k = 0; k < h->roles[i].n_tasks; k++) {
+            json_decref(h->roles[i].tasks[k].ports);
+            json_decref(h->roles[i].tasks[k].metrics);
+        }
+        free(h->roles[i].tasks);
+        json_decref(h->roles[i].name);
+    }
+    free(h->roles);
+    h->roles = NULL;
+    h->n_roles = 0;
+}
+
+struct history *history_free(struct history *h)
+{
+    if (!h)
+        return NULL;
+    free_roles(h);
+    for (uint32_t i = 0; i < h->n_agents; i++) {
+        json_decref(h->agents[i].node);
+        json_decref(h->agents[i].host);
+    }
+    free(h->agents);
+    json_decref(h->job);
+    json_decref(h->name);
+    json_decref(h->user);
+    json_decref(h->platform);
+    json_decref(h->framework);
+    json_decref(h->reason);
+    json_decref(h->whose);
+    json_decref(h->story);
+    free(h);
+    return NULL;
+}
+
+/* ---- fields ---- */
+
+static int64_t int_of(const json_t *v, const char *key, int64_t without)
+{
+    const json_t *x = json_object_get(v, key);
+
+    return json_is_integer(x) ? json_integer_value(x) : without;
+}
+
+static const char *text_of(const json_t *v, const char *key)
+{
+    return json_string_value(json_object_get(v, key));
+}
+
+/* Takes the string that is there, or none. */
+static void keep(json_t **to, const json_t *v, const char *key)
+{
+    json_t *x = json_object_get(v, key);
+
+    json_decref(*to);
+    *to = json_is_string(x) ? json_incref(x) : NULL;
+}
+
+static void keep_said(json_t **to, const json_t *v, const char *key)
+{
+    if (json_is_string(json_object_get(v, key)))
+        keep(to, v, key);
+}
+
+/* ---- roles and tasks ---- */
+
+static int resize(struct history_role *r, uint32_t count)
+{
+    uint32_t n = count * r->procs;
+    struct history_task *tasks;
+
+    r->count = count;
+    if (n <= r->n_tasks)
+        return 0;
+    tasks = reallocarray(r->tasks, n, sizeof(*tasks));
+    if (!tasks)
+        return -ENOMEM;
+    for (uint32_t i = r->n_tasks; i < n; i++)
+        tasks[i] = (struct history_task){ .agent = -1 };
+    r->tasks = tasks;
+    r->n_tasks = n;
+    return 0;
+}
+
+static bool fits(int64_t count, int64_t procs)
+{
+    return count >= 0 && procs >= 1 && count <= SPEC_TASKS_MAX && procs <= SPEC_TASKS_MAX &&
+           count * procs <= SPEC_TASKS_MAX;
+}
+
+static int add_role(struct history *h, const json_t *v)
+{
+    int64_t count = int_of(v, "count", 0), procs = int_of(v, "procs", 1);
+    struct history_role *r = &h->roles[h->n_roles];
+
+    if (!text_of(v, "name") || !fits(count, procs))
+        return 0;
+    *r = (struct history_role){ .procs = (uint32_t)procs,
+                                .decides = json_is_true(json_object_get(v, "decides")),
+                                .side = json_is_true(json_object_get(v, "side")) };
+    keep(&r->name, v, "name");
+    h->n_roles++;
+    return resize(r, (uint32_t)count);
+}
+
+static int set_roles(struct history *h, const json_t *list)
+{
+    size_t n = json_array_size(list);
+    int r = 0;
+
+    if (n == 0 || n > SPEC_ROLES_MAX)
+        return 0;
+    free_roles(h);
+    h->roles = calloc(n, sizeof(*h->roles));
+    if (!h->roles)
+        return -ENOMEM;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = add_role(h, json_array_get(list, i));
+    return r;
+}
+
+static struct history_role *role_named(const struct history *h, const char *name, size_t n)
+{
+    for (uint32_t i = 0; i < h->n_roles; i++) {
+        const json_t *own = h->roles[i].name;
+
+        if (json_string_length(own) == n && memcmp(json_string_value(own), name, n) == 0)
+            return &h->roles[i];
+    }
+    return NULL;
+}
+
+static struct history_task *task_in(const struct history *h, const json_t *v)
+{
+    const char *name = text_of(v, "task");
+    const char *colon = name ? strrchr(name, ':') : NULL;
+    struct history_role *r = colon ? role_named(h, name, (size_t)(colon - name)) : NULL;
+    int64_t rank;
+
+    if (!r || str_to_i64(colon + 1, 0, (int64_t)r->n_tasks - 1, &rank) < 0)
+        return NULL;
+    return &r->tasks[rank];
+}
+
+/* ---- what the records say ---- */
+
+static int on_job(struct history *h, const json_t *v, int64_t t)
+{
+    const char *state = text_of(v, "state");
+
+    if (state)
+        (void)job_state_from(state, &h->state);
+    if (h->state == JOB_NEW && h->created < 0)
+        h->created = t;
+    if (h->state == JOB_RUNNING && h->started < 0)
+        h->started = t;
+    h->generation = int_of(v, "generation", h->generation);
+    keep(&h->reason, v, "reason");
+    keep_said(&h->job, v, "job");
+    keep_said(&h->name, v, "name");
+    keep_said(&h->user, v, "user");
+    keep_said(&h->platform, v, "platform");
+    keep_said(&h->framework, v, "framework");
+    return set_roles(h, json_object_get(v, "roles"));
+}
+
+/* What a state makes untrue. */
+static void forget(struct history_task *k)
+{
+    if (k->state != TASK_RUNNING)
+        k->ready = false;
+    if (k->state == TASK_WAITING) {
+        k->agent = -1;
+        json_decref(k->ports);
+        k->ports = NULL;
+    }
+    if (k->state <= TASK_PREPARING) {
+        k->pid = k->code = 0;
+        k->cls = FAIL_NONE;
+    }
+    if (k->state == TASK_RUNNING)
+        k->reported = false;
+}
+
+static int on_task(struct history *h, const json_t *v, int64_t t)
+{
+    struct history_task *k = task_in(h, v);
+    const char *state = text_of(v, "state"), *cls = text_of(v, "class");
+    json_t *ports = json_object_get(v, "ports");
+
+    if (!k || !state || task_state_from(state, &k->state) < 0)
+        return 0;
+    forget(k);
+    k->since = t;
+    k->generation = int_of(v, "generation", k->generation);
+    k->attempt = int_of(v, "attempt", k->attempt);
+    k->agent = int_of(v, "agent", k->agent);
+    k->pid = int_of(v, "pid", k->pid);
+    k->code = int_of(v, "code", k->code);
+    k->ready = json_is_true(json_object_get(v, "ready"));
+    if (cls)
+        (void)fail_from_key(cls, &k->cls);
+    if (json_is_array(ports)) {
+        json_decref(k->ports);
+        k->ports = json_incref(ports);
+    }
+    return 0;
+}
+
+static int on_ready(struct history *h, const json_t *v, int64_t t)
+{
+    struct history_task *k = task_in(h, v);
+
+    (void)t;
+    if (k)
+        k->ready = true;
+    return 0;
+}
+
+static int on_progress(struct history *h, const json_t *v, int64_t t)
+{
+    struct history_task *k = task_in(h, v);
+    json_t *metrics = json_object_get(v, "metrics");
+
+    if (!k)
+        return 0;
+    k->step = int_of(v, "step", k->step);
+    k->total = int_of(v, "total", k->total);
+    if (!k->reported) {
+        k->reported = true;
+        k->first_step = k->step;
+        k->first_at = t;
+    }
+    k->last_at = t;
+    if (json_is_object(metrics)) {
+        json_decref(k->metrics);
+        k->metrics = json_incref(metrics);
+    }
+    return 0;
+}
+
+static int on_restart(struct history *h, const json_t *v, int64_t t)
+{
+    (void)t;
+    h->restarts++;
+    if (str_eq(text_of(v, "what"), "gang"))
+        h->generation = int_of(v, "generation", h->generation);
+    return 0;
+}
+
+static int on_gang(struct history *h, const json_t *v, int64_t t)
+{
+    (void)t;
+    h->generation = int_of(v, "generation", h->generation);
+    return 0;
+}
+
+static int on_agent(struct history *h, const json_t *v, int64_t t)
+{
+    int64_t n = int_of(v, "agent", -1);
+    struct history_agent *bigger;
+
+    (void)t;
+    if (n < 0 || n >= AGENTS_MAX)
+        return 0;
+    if (n >= h->n_agents) {
+        uint32_t want = (uint32_t)n < 16 ? 32 : (uint32_t)n * 2;
+
+        bigger = reallocarray(h->agents, want, sizeof(*bigger));
+        if (!bigger)
+            return -ENOMEM;
+        memset(bigger + h->n_agents, 0, (want - h->n_agents) * sizeof(*bigger));
+        h->agents = bigger;
+        h->n_agents = want;
+    }
+    keep_said(&h->agents[n].node, v, "node");
+    keep_said(&h->agents[n].host, v, "host");
+    return 0;
+}
+
+static int on_request(struct history *h, const json_t *v, int64_t t)
+{
+    const char *name = text_of(v, "role");
+    struct history_role *r = name ? role_named(h, name, strlen(name)) : NULL;
+    int64_t count = int_of(v, "count", -1);
+
+    (void)t;
+    if (!r || !str_eq(text_of(v, "what"), "scale") || !fits(count, r->procs))
+        return 0;
+    return resize(r, (uint32_t)count);
+}
+
+static int on_story(struct history *h, const json_t *v, int64_t t)
+{
+    (void)t;
+    json_decref(h->story);
+    h->story = json_incref((json_t *)v);
+    return 0;
+}
+
+static int on_end(struct history *h, const json_t *v, int64_t t)
+{
+    const char *state = text_of(v, "state");
+
+    if (state)
+        (void)job_state_from(state, &h->state);
+    h->ended = t;
+    h->exit = int_of(v, "exit", 0);
+    keep(&h->whose, v, "whose");
+    keep(&h->reason, v, "text");
+    return 0;
+}
+
+static int (*const readers[EVENT_KINDS_])(struct history *h, const json_t *v, int64_t t) = {
+    [EVENT_JOB] = on_job,           [EVENT_TASK] = on_task,       [EVENT_READY] = on_ready,
+    [EVENT_PROGRESS] = on_progress, [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,
+    [EVENT_AGENT] = on_agent,       [EVENT_REQUEST] = on_request, [EVENT_STORY] = on_story,
+    [EVENT_END] = on_end,
+};
+
+int history_apply(struct history *h, const char *line, size_t n, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const char *name;
+    int r;
+
+    if (n > LINE_MAX_BYTES)
+        return err_set(err, -EINVAL, "events log: a line of %zu bytes", n);
+    r = json_parse("events log", line, n, &v, err);
+    if (r < 0)
+        return r;
+    name = text_of(v, "event");
+    if (!name)
+        return err_set(err, -EINVAL, "events log: a line without an event");
+    for (int k = 0; k < EVENT_KINDS_; k++) {
+        if (!readers[k] || !str_eq(event_name((enum event_kind)k), name))
+            continue;
+        if (readers[k](h, v, int_of(v, "t", 0)) < 0)
+            return err_oom(err);
+    }
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* history_private.h - what history.c fills and history_json.c shows. */
+#pragma once
+#include "job/engine.h"
+#include "job/history.h"
+
+struct history_task {
+    enum task_state state;
+    bool ready, reported;
+    int64_t generation, attempt, agent, pid, code; /* agent: -1 when it has none */
+    int64_t since, step, total;
+    int64_t first_step, first_at, last_at; /* progress of this attempt, for the time left */
+    enum fail_class cls;
+    json_t *ports, *metrics;
+};
+
+struct history_role {
+    json_t *name;
+    uint32_t count, procs;
+    bool decides, side;
+    struct history_task *tasks; /* by rank; count × procs of them count */
+    uint32_t n_tasks;
+};
+
+struct history_agent {
+    json_t *node, *host;
+};
+
+/* Texts are JSON strings, shared with the line that they came in; NULL: not said. */
+struct history {
+    json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story;
+    enum job_state state;
+    int64_t generation, restarts;
+    int64_t created, started, ended; /* -1: not yet */
+    int64_t exit;                    /* -1: not yet */
+    struct history_role *roles;
+    uint32_t n_roles;
+    struct history_agent *agents; /* by number */
+    uint32_t n_agents;
+};
+
+static inline uint32_t history_n_tasks(const struct history_role *r)
+{
+    uint32_t n = r->count * r->procs;
+
+    return n < r->n_tasks ? n : r->n_tasks;
+}

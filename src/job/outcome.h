@@ -1,0 +1,26 @@
+/* outcome.h - how a failure is told: its exit code, a sentence, a hint. Pure. */
+#pragma once
+#include "job/engine.h"
+
+/* One failure, kept: the strings are its own. */
+struct failure {
+    bool set;
+    uint32_t task;
+    enum fail_class cls;
+    int code, signal;
+    uint32_t generation, attempt;
+    int64_t when;
+    char *text, *lines; /* lines: NULL when there are none */
+};
+#define FAILURE_TEXT_MAX (4 * KIB)
+#define FAILURE_LINES_MAX (64 * KIB)
+
+/* Copies the facts of `from`, whose strings are borrowed; a sentence is made where it has none.
+ * Long texts keep their beginning, long output its end. `f` is empty or is emptied. */
+int failure_set(struct failure *f, const struct failure *from, const char *task);
+void failure_done(struct failure *f);
+
+/* The exit code of a command whose job failed so; never 0. */
+int failure_exit(enum fail_class cls, int code, int signal);
+/* What to do about it, or NULL. Static. */
+const char *failure_hint(enum fail_class cls, int code, int signal);

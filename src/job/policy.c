@@ -1,0 +1,72 @@
+/* policy.c - see policy.h */
+#include "job/policy.h"
+
+#define CANNOT_RUN 126
+#define NOT_FOUND 127
+
+#define COUNTED true
+#define FREE false
+
+/* clang-format off */
+static const struct policy_verdict table[FAIL_CLASSES_][SPEC_RESTART_GANG + 1] = {
+    /* Its own doing: again, as often as the budget allows. */
+    [FAIL_EXIT]      = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
+    [FAIL_SIGNAL]    = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
+    [FAIL_MEMORY]    = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
+    [FAIL_NOT_READY] = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
+    /* What another try cannot change: fail at once. (FAIL_START, FAIL_LOG_LIMIT: no entries.) */
+    /* What the place may have to do with. */
+    [FAIL_FILES]     = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_AGAIN, COUNTED } },
+    [FAIL_PORT]      = { [SPEC_RESTART_TASK] = { POLICY_PORTS, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_PORTS, COUNTED } },
+    [FAIL_DISK]      = { [SPEC_RESTART_TASK] = { POLICY_MOVE,  COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_MOVE,  COUNTED } },
+    /* Not the user's fault: never counted. */
+    [FAIL_NODE]      = { [SPEC_RESTART_TASK] = { POLICY_MOVE,  FREE },
+                         [SPEC_RESTART_GANG] = { POLICY_MOVE,  FREE } },
+    [FAIL_PREEMPTED] = { [SPEC_RESTART_TASK] = { POLICY_MOVE,  FREE },
+                         [SPEC_RESTART_GANG] = { POLICY_MOVE,  FREE } },
+    [FAIL_PERSON]    = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
+                         [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
+};
+/* clang-format on */
+
+struct policy_verdict policy_verdict(enum spec_policy policy, enum fail_class cls, int code)
+{
+    if (cls == FAIL_EXIT && (code == CANNOT_RUN || code == NOT_FOUND))
+        cls = FAIL_START;
+    return table[cls][policy];
+}
+
+struct policy_restart policy_of_role(const struct spec *s, const struct spec_role *role,
+                                     enum spec_policy suits)
+{
+    static const struct spec_restart nothing = { .max = -1 };
+    const struct spec_restart *own = &role->restart;
+    const struct spec_restart *job = role->side == 1 ? &nothing : &s->restart;
+    struct policy_restart p = { own->policy, own->max, own->window };
+
+    if (p.policy == SPEC_RESTART_DEFAULT)
+        p.policy = job->policy;
+    if (p.max < 0)
+        p.max = job->max;
+    if (p.window <= 0)
+        p.window = job->window;
+    /* A number without a policy asks for the framework's way; no word at all asks for nothing. */
+    if (p.policy == SPEC_RESTART_DEFAULT && p.max > 0)
+        p.policy = suits == SPEC_RESTART_DEFAULT ? SPEC_RESTART_TASK : suits;
+    if (p.policy == SPEC_RESTART_DEFAULT)
+        p.policy = SPEC_RESTART_NEVER;
+    if (p.policy == SPEC_RESTART_GANG && role->side == 1)
+        p.policy = SPEC_RESTART_TASK;
+    if (p.max < 0)
+        p.max = POLICY_MAX_DEFAULT;
+    if (p.window <= 0)
+        p.window = POLICY_WINDOW_DEFAULT;
+    return p;
+}
