@@ -16,8 +16,13 @@
 
 static const char *const level_names[] = { "error", "warn", "info", "trace" };
 static const char *const part_names[LOG_PARTS_] = {
-    [LOG_MAIN] = "main", [LOG_LOOP] = "loop",   [LOG_CONF] = "conf", [LOG_RPC] = "rpc",
-    [LOG_SASL] = "sasl", [LOG_TOKEN] = "token", [LOG_YARN] = "yarn", [LOG_HDFS] = "hdfs",
+    [LOG_MAIN] = "main",         [LOG_LOOP] = "loop",
+    [LOG_CONF] = "conf",         [LOG_RPC] = "rpc",
+    [LOG_SASL] = "sasl",         [LOG_TOKEN] = "token",
+    [LOG_YARN] = "yarn",         [LOG_HDFS] = "hdfs",
+    [LOG_WIRE] = "wire",         [LOG_JOB] = "job",
+    [LOG_MASTER] = "master",     [LOG_AGENT] = "agent",
+    [LOG_PLATFORM] = "platform", [LOG_RENDEZVOUS] = "rendezvous",
 };
 
 #define ALL_PARTS ((1U << LOG_PARTS_) - 1)

@@ -17,6 +17,12 @@ enum log_part {
     LOG_TOKEN,
     LOG_YARN,
     LOG_HDFS,
+    LOG_WIRE,
+    LOG_JOB,
+    LOG_MASTER,
+    LOG_AGENT,
+    LOG_PLATFORM,
+    LOG_RENDEZVOUS,
     LOG_PARTS_
 };
 

@@ -211,6 +211,17 @@ int path_write(const char *path, const void *p, size_t n, mode_t mode, struct er
     return path_out_commit(&o, err);
 }
 
+int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err)
+{
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int r;
+
+    if (fd < 0)
+        return err_sys(err, "make '%s'", path);
+    r = path_write_fd(fd, p, n);
+    return r < 0 ? err_code(err, r, "write '%s'", path) : 0;
+}
+
 static const struct {
     const char *variable, *below_home;
 } kinds[PATH_KINDS_] = {

@@ -48,6 +48,14 @@ static inline void auto_path_out_(struct path_out *o)
 /* The same in one call. */
 int path_write(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
 
+/* Writes a file that must not be there yet, without a flush to the disk: for what is worth nothing
+ * after a power failure. */
+int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
+
+/* Removes a file, or a directory with all that is in it; follows no symbolic link. What is not
+ * there is fine. */
+int path_remove(const char *path, struct err *err);
+
 /* All of it to a descriptor, however often the system takes only a part. */
 int path_write_fd(int fd, const void *p, size_t n);
 

@@ -202,6 +202,35 @@ static void xdg_variables_win_over_home(void **state)
     assert_string_equal(err.text, "neither XDG_CACHE_HOME nor HOME names a directory");
 }
 
+static void a_tree_is_removed_with_links_but_not_what_they_point_to(void **state)
+{
+    AUTO_FREE char *tree = in(state, "tree");
+    AUTO_FREE char *deep = in(state, "tree/a/b/c");
+    AUTO_FREE char *kept = in(state, "kept");
+    AUTO_FREE char *link = in(state, "tree/a/link");
+    AUTO_FREE char *file = in(state, "tree/a/b/file");
+
+    assert_int_equal(path_mkdirs(deep, 0700, NULL), 0);
+    assert_int_equal(path_write_new(kept, "x", 1, 0600, NULL), 0);
+    assert_int_equal(path_write_new(file, "x", 1, 0600, NULL), 0);
+    assert_int_equal(symlink(kept, link), 0);
+    assert_int_equal(path_remove(tree, NULL), 0);
+    assert_int_equal(access(tree, F_OK), -1);
+    assert_int_equal(access(kept, F_OK), 0);
+    assert_int_equal(path_remove(tree, NULL), 0); /* not there: fine */
+    assert_int_equal(unlink(kept), 0);
+}
+
+static void a_new_file_replaces_nothing(void **state)
+{
+    AUTO_FREE char *path = in(state, "f");
+    struct err err = ERR_INIT;
+
+    assert_int_equal(path_write_new(path, "a", 1, 0600, &err), 0);
+    assert_int_equal(path_write_new(path, "b", 1, 0600, &err), -EEXIST);
+    assert_int_equal(path_remove(path, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +244,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_past_the_ceiling_is_refused, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(a_large_file_is_read_in_full, make_dir, drop_dir),
         cmocka_unit_test(xdg_variables_win_over_home),
+        cmocka_unit_test_setup_teardown(a_tree_is_removed_with_links_but_not_what_they_point_to,
+                                        make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(a_new_file_replaces_nothing, make_dir, drop_dir),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

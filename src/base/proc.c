@@ -270,17 +270,22 @@ static void on_closed(uv_handle_t *h)
     unref(h->data);
 }
 
+void proc_detach(struct proc *p)
+{
+    p->freed = true;
+    uv_poll_stop(&p->poll);
+    uv_close((uv_handle_t *)&p->poll, on_closed);
+    close(p->pidfd);
+    cond_wake_all(&p->ended);
+}
+
 struct proc *proc_free(struct proc *p)
 {
     if (!p)
         return NULL;
     /* By number: libuv has made the pidfd non-blocking, and the number is still the child's. */
     reap(p->pid);
-    p->freed = true;
-    uv_poll_stop(&p->poll);
-    uv_close((uv_handle_t *)&p->poll, on_closed);
-    close(p->pidfd);
-    cond_wake_all(&p->ended);
+    proc_detach(p);
     return NULL;
 }
 

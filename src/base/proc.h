@@ -46,6 +46,9 @@ int proc_end(struct proc *p, int64_t grace, int *ret_status);
  * NULL. */
 struct proc *proc_free(struct proc *p);
 
+/* Lets the child go its own way: frees without ending it. It will not be reaped by us. */
+void proc_detach(struct proc *p);
+
 pid_t proc_pid(const struct proc *p); /* also its group and session */
 int proc_pidfd(const struct proc *p); /* borrowed */
 

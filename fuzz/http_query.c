@@ -1,0 +1,43 @@
+/* http_query.c - what a request asks for: paths, queries and percent-encoding. */
+#include "wire/http_query.h"
+#include "fuzz.h"
+#include "wire/http.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Quoting and unquoting again must give the same. */
+static void there_and_back(const char *text)
+{
+    AUTO_BUF quoted = { .max = MIB };
+    AUTO_FREE char *back = NULL;
+
+    if (http_quote(&quoted, text) < 0 || !buf_text(&quoted) ||
+        http_unquote(buf_text(&quoted), quoted.len, true, &back) < 0 || strcmp(back, text) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO(http_target) struct http_target t = { 0 };
+    AUTO_FREE char *text = size < 64 * KIB ? strndup((const char *)data, size) : NULL;
+    struct err err = ERR_INIT;
+    size_t n;
+
+    if (!text)
+        return 0;
+    there_and_back(text);
+    if ((http_target_parse(text, &t, &err) < 0) != (err.text[0] != '\0'))
+        abort();
+    if (!t.path)
+        return 0;
+    n = strlen(t.path);
+    if ((t.path[0] != '/' && strcmp(t.path, "*") != 0) || strstr(t.path, "/../") ||
+        (n >= 3 && strcmp(t.path + n - 3, "/..") == 0) || t.names.n != t.values.n)
+        abort();
+    for (size_t i = 0; i < t.names.n; i++) {
+        if (!http_target_get(&t, t.names.v[i]))
+            abort();
+    }
+    return 0;
+}

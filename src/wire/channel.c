@@ -1,0 +1,276 @@
+/* channel.c - see channel.h.
+ *
+ * Senders append to `out`. The writer fiber swaps it with the empty `sending` and writes that, so
+ * that whatever gathered during a write goes out in one piece at the next. The reader, whoever
+ * calls channel_read(), reads as much as comes and takes messages from the front of it. */
+#include "wire/channel.h"
+#include "base/fiber.h"
+#include "base/log.h"
+#include "wire/channel_frame.h"
+
+#define READ_SIZE (16 * KIB)
+#define KEEP_SIZE (64 * KIB) /* buffers that grew beyond this are given back when empty */
+
+struct channel {
+    struct loop *loop;
+    struct stream *stream;
+    struct channel_limits limits;
+    struct buf out, sending, in;
+    size_t in_at; /* bytes of `in` that are done with */
+    struct cond grew, drained;
+    int refs; /* the owner's, the writer's, and every call that is inside */
+    bool closed;
+    struct err why;          /* why it broke; no code: it did not */
+    struct err cannot_write; /* the same for writing alone */
+};
+
+static void unref(struct channel *c)
+{
+    if (--c->refs > 0)
+        return;
+    buf_done(&c->out);
+    buf_done(&c->sending);
+    buf_done(&c->in);
+    free(c);
+}
+
+/* Nothing goes through any more, and whoever waits is told. The stream itself stays, because it was
+ * lent to the outside. */
+static int break_with(struct channel *c, const struct err *why)
+{
+    if (!c->why.code) {
+        c->why = *why;
+        trace(LOG_WIRE, "a channel breaks: %s", why->text);
+        if (!c->closed)
+            (void)shutdown(sock_fd(stream_sock(c->stream)), SHUT_RDWR);
+        cond_wake_all(&c->grew);
+        cond_wake_all(&c->drained);
+    }
+    return c->why.code;
+}
+
+static int say(const struct err *why, struct err *err)
+{
+    if (err)
+        *err = *why;
+    return why->code;
+}
+
+/* Why nothing can be sent, or NULL. */
+static const struct err *write_failure(const struct channel *c)
+{
+    if (c->why.code)
+        return &c->why;
+    return c->cannot_write.code ? &c->cannot_write : NULL;
+}
+
+/* ---- writing ---- */
+
+size_t channel_queued(const struct channel *c)
+{
+    return c->out.len + c->sending.len;
+}
+
+static void give_back(struct buf *b)
+{
+    buf_reset(b);
+    if (b->cap > KEEP_SIZE)
+        buf_done(b);
+}
+
+static void write_queued(struct channel *c)
+{
+    struct buf full = c->out;
+    int r;
+
+    c->out = c->sending;
+    c->sending = full;
+    /* Without a deadline: a peer that stopped reading is found by its silence, and what gathers
+     * meanwhile has its ceiling. Closing ends this. */
+    r = stream_write(c->stream, full.data, full.len, LOOP_NEVER);
+    give_back(&c->sending);
+    /* What the other side said before it went can still be read: its last words count most. */
+    if (r < 0)
+        (void)err_code(&c->cannot_write, r, "write to the other side");
+}
+
+static void run_writer(void *arg)
+{
+    struct channel *c = arg;
+
+    while (!write_failure(c)) {
+        if (c->out.len > 0) {
+            write_queued(c);
+            continue;
+        }
+        cond_wake_all(&c->drained);
+        if (cond_wait(c->loop, &c->grew, LOOP_NEVER) < 0)
+            break;
+    }
+    cond_wake_all(&c->drained);
+    unref(c);
+}
+
+int channel_new(struct loop *l, struct stream *s, const struct channel_limits *limits,
+                struct channel **ret, struct err *err)
+{
+    struct channel *c = calloc(1, sizeof(*c));
+    int r;
+
+    if (!c) {
+        stream_close(s);
+        return err_oom(err);
+    }
+    c->loop = l;
+    c->stream = s;
+    c->limits = *limits;
+    c->refs = 1;
+    buf_init(&c->out, limits->queue_max);
+    buf_init(&c->sending, limits->queue_max);
+    buf_init(&c->in, CHANNEL_HEAD + limits->frame_max + READ_SIZE);
+    c->refs++;
+    r = fiber_start(l, run_writer, c, NULL, err);
+    if (r < 0) {
+        c->refs--;
+        channel_close(c);
+        return r;
+    }
+    *ret = c;
+    return 0;
+}
+
+int channel_send(struct channel *c, const ProtobufCMessage *m, struct err *err)
+{
+    const struct err *failure = write_failure(c);
+    struct err why = ERR_INIT;
+    int r;
+
+    if (failure)
+        return say(failure, err);
+    c->out.max = c->limits.queue_max - c->sending.len; /* the ceiling is for both together */
+    r = channel_pack(m, c->limits.frame_max, &c->out, &why);
+    if (r == -ENOBUFS)
+        (void)break_with(c, &why);
+    if (r < 0)
+        return say(&why, err);
+    cond_wake(&c->grew);
+    return 0;
+}
+
+int channel_flush(struct channel *c, int64_t deadline, struct err *err)
+{
+    int r = 0;
+
+    c->refs++;
+    while (r == 0 && !write_failure(c) && channel_queued(c) > 0)
+        r = cond_wait(c->loop, &c->drained, deadline);
+    if (write_failure(c))
+        r = say(write_failure(c), err);
+    else if (r < 0)
+        (void)err_code(err, r, "write to the other side");
+    unref(c);
+    return r;
+}
+
+/* ---- reading ---- */
+
+static void compact(struct channel *c)
+{
+    buf_eat(&c->in, c->in_at);
+    c->in_at = 0;
+    if (c->in.len == 0)
+        give_back(&c->in);
+}
+
+/* Room for at least the rest of a message of which `want` bytes are missing. */
+static int read_more(struct channel *c, size_t want, int64_t deadline, struct err *err)
+{
+    size_t room = want > READ_SIZE ? want : READ_SIZE;
+    uint8_t *at = NULL;
+    ssize_t n;
+
+    compact(c);
+    if (buf_room(&c->in, room, &at) < 0)
+        return err_oom(err); /* the ceiling has room for the largest message */
+    n = stream_read(c->stream, at, room, deadline);
+    if (c->why.code)
+        return say(&c->why, err);
+    if (n < 0)
+        return err_code(err, (int)n, "read from the other side");
+    if (n == 0 && c->in.len > 0)
+        return err_set(err, -ENODATA, "the other side ended inside a message");
+    c->in.len += (size_t)n;
+    return n > 0;
+}
+
+/* The whole message at the front of what was read: 1, 0 at the end, or an error. */
+static int next_frame(struct channel *c, int64_t deadline, struct view *ret, struct err *err)
+{
+    for (;;) {
+        const uint8_t *p = c->in.data ? c->in.data + c->in_at : NULL;
+        size_t have = c->in.len - c->in_at, want;
+        ssize_t length = channel_length(p, have, c->limits.frame_max, err);
+        int r;
+
+        if (length < 0 && length != -EAGAIN)
+            return (int)length;
+        want = CHANNEL_HEAD + (length > 0 ? (size_t)length : 0);
+        if (length >= 0 && have >= want) {
+            c->in_at += want;
+            *ret = view_of(p + CHANNEL_HEAD, (size_t)length);
+            return 1;
+        }
+        r = read_more(c, want - have, deadline, err);
+        if (r <= 0)
+            return r;
+    }
+}
+
+static bool can_go_on_after(int r)
+{
+    return r >= 0 || r == -ETIMEDOUT || r == -ECANCELED || r == -ENOMEM;
+}
+
+int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t deadline,
+                 ProtobufCMessage **ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct view v = { 0 };
+    int r;
+
+    if (c->why.code)
+        return say(&c->why, err);
+    c->refs++;
+    r = next_frame(c, deadline, &v, &why);
+    if (r > 0) {
+        r = channel_unpack(d, v.p, v.n, ret, &why);
+        r = r == 0 ? 1 : r;
+    }
+    if (!can_go_on_after(r))
+        (void)break_with(c, &why);
+    if (r < 0 && err)
+        *err = why;
+    unref(c);
+    return r;
+}
+
+/* ---- the end ---- */
+
+struct stream *channel_stream(struct channel *c)
+{
+    return c->stream;
+}
+
+struct channel *channel_close(struct channel *c)
+{
+    struct err why = ERR_INIT;
+
+    if (!c)
+        return NULL;
+    c->closed = true;
+    c->stream = stream_close(c->stream);
+    err_set(&why, -ECONNABORTED, "the channel was closed");
+    (void)break_with(c, &why);
+    unref(c);
+    return NULL;
+}

@@ -1,0 +1,234 @@
+/* http_server.c - see http.h: connections, one request after the other. */
+#include "base/listen.h"
+#include "base/log.h"
+#include "wire/http_call.h"
+#include "wire/http_status.h"
+
+#include <string.h>
+
+#define DRAIN_MAX (64 * KIB) /* of a body that the handler did not read */
+#define LINGER_MAX                                                                                 \
+    (256 * KIB) /* that a client may still send before it has read our last answer                 \
+                 */
+#define LINGER_MS 1000
+
+struct http_server {
+    struct loop *loop;
+    struct http_server_options o;
+    struct http_limits limits;
+    struct stream_tls *tls; /* NULL: plain */
+    struct listener *listener;
+    size_t open; /* connections that were let in */
+};
+
+/* ---- ends ---- */
+
+/* Closing while bytes lie unread makes the kernel reset the connection, and the client may lose the
+ * answer before it has seen it. So its bytes are taken and dropped for a moment. */
+static void linger(struct http_server *s, struct sock *sock)
+{
+    int64_t deadline = loop_in(s->loop, LINGER_MS);
+    char dropped[4 * KIB];
+    size_t total = 0;
+    ssize_t n;
+
+    (void)shutdown(sock_fd(sock), SHUT_WR);
+    do {
+        n = sock_read(sock, dropped, sizeof(dropped), deadline);
+        total += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && total < LINGER_MAX);
+}
+
+/* An answer before any request, where none could be read. */
+static void turn_away(struct http_server *s, struct sock *sock, int status, const char *why)
+{
+    char body[128], text[384];
+
+    snprintf(body, sizeof(body), "{\"error\":{\"text\":\"%s\",\"hint\":\"\"}}\n", why);
+    snprintf(text, sizeof(text),
+             "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+             "Connection: close\r\n\r\n%s",
+             status, http_status_text(status), strlen(body), body);
+    (void)send(sock_fd(sock), text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (listener_connections(s->listener) < 2 * s->limits.connections_max)
+        linger(s, sock);
+}
+
+/* ---- one request ---- */
+
+static int answer(struct http_server *s, struct http_call *c, struct err *err)
+{
+    int r = http_call_open(c, err);
+
+    if (r == 0)
+        r = s->o.handler(s->o.user, c, err);
+    if (r == 0 && c->answer == HTTP_UNANSWERED)
+        r = err_set(err, -EIO, "the handler gave no answer");
+    if (r == 0 && c->answer == HTTP_STREAMING)
+        r = http_reply_end(c, err);
+    return r;
+}
+
+/* Makes the best of a failure: an answer if none was begun, else the end of the connection. */
+static void answer_failure(struct http_call *c, int code, const struct err *why)
+{
+    if (c->answer != HTTP_UNANSWERED) {
+        c->last |= c->answer == HTTP_STREAMING;
+        return;
+    }
+    trace(LOG_WIRE, "http: %s", why->text);
+    if (http_reply_error(c, code, why, NULL) < 0)
+        c->last = true;
+}
+
+/* The rest of a body that the handler did not want; more than a little is not worth it. */
+static bool drained(struct http_server *s, struct http_conn *conn)
+{
+    int64_t deadline = loop_in(s->loop, LINGER_MS);
+    char dropped[4 * KIB];
+    size_t total = 0;
+    ssize_t n;
+
+    do {
+        n = http_conn_body(conn, dropped, sizeof(dropped), deadline, NULL);
+        total += n > 0 ? (size_t)n : 0;
+    } while (n > 0 && total < DRAIN_MAX);
+    return n == 0;
+}
+
+/* A head that did not come, or was none. What the status is for nobody is 0: a broken connection.
+ */
+static void answer_bad_head(struct http_call *c, int code, struct err *why)
+{
+    c->last = true;
+    c->status = code == -ETIMEDOUT ? 408 : c->conn->in.status;
+    if (code == -ETIMEDOUT)
+        (void)err_set(why, code, "the request's header came too slowly");
+    if (c->status)
+        answer_failure(c, code, why);
+}
+
+/* The first bytes of a request: 1, or 0 when none came in time. */
+static bool request_comes(struct http_conn *conn, int64_t ms)
+{
+    return http_conn_pending(conn) || http_conn_fill(conn, loop_in(conn->loop, ms), NULL) > 0;
+}
+
+/* Returns whether another request may follow. */
+static bool serve_request(struct http_server *s, struct http_conn *conn)
+{
+    struct err err = ERR_INIT;
+    struct http_call c;
+    bool more;
+    int r;
+
+    http_call_init(&c, conn);
+    r = http_conn_head(conn, loop_in(s->loop, s->limits.header_ms), &err);
+    if (r < 0) {
+        answer_bad_head(&c, r, &err);
+    } else if (r > 0) {
+        r = answer(s, &c, &err);
+        if (r < 0)
+            answer_failure(&c, r, &err);
+    }
+    more = c.answer == HTTP_ANSWERED && !c.last && drained(s, conn) && !fiber_cancelled(s->loop);
+    if (!more && (http_conn_pending(conn) || conn->in.stage != HTTP_AT_END))
+        linger(s, stream_sock(conn->stream));
+    http_call_done(&c);
+    http_parse_next(&conn->in);
+    return more;
+}
+
+/* ---- connections ---- */
+
+static int open_stream(struct http_server *s, struct sock *sock, struct stream **ret)
+{
+    struct err err = ERR_INIT;
+    int r;
+
+    if (!s->tls)
+        return stream_plain(sock, ret, NULL);
+    r = stream_tls_start(s->tls, sock, loop_in(s->loop, s->limits.header_ms), ret, &err);
+    if (r < 0)
+        trace(LOG_WIRE, "http: %s", err.text);
+    return r;
+}
+
+static void serve(struct http_server *s, struct sock *sock)
+{
+    int64_t patience = s->limits.header_ms;
+    struct stream *stream = NULL;
+    struct http_conn conn;
+
+    if (open_stream(s, sock, &stream) < 0)
+        return;
+    http_conn_init(&conn, s->loop, stream, false, &s->limits);
+    while (request_comes(&conn, patience) && serve_request(s, &conn))
+        patience = s->limits.idle_ms;
+    http_conn_done(&conn);
+}
+
+static void on_connection(void *user, struct sock *sock)
+{
+    struct http_server *s = user;
+    bool welcome = !s->o.check || s->o.check(s->o.user, sock_fd(sock));
+    bool room = s->open < s->limits.connections_max;
+
+    if (welcome && room) {
+        s->open++;
+        serve(s, sock);
+        s->open--;
+        return;
+    }
+    if (!s->tls && !welcome)
+        turn_away(s, sock, 403, "this address or user may not ask here");
+    else if (!s->tls)
+        turn_away(s, sock, 503, "too many connections");
+    sock_close(sock);
+}
+
+/* ---- the interface ---- */
+
+static struct http_server *server_free(struct http_server *s)
+{
+    stream_tls_free(s->tls);
+    free(s);
+    return NULL;
+}
+
+int http_server_start(const struct http_server_options *o, struct http_server **ret,
+                      struct err *err)
+{
+    struct http_server *s = calloc(1, sizeof(*s));
+    int r = 0;
+
+    if (!s) {
+        listen_close(o->fd);
+        return err_oom(err);
+    }
+    s->loop = o->loop;
+    s->o = *o;
+    s->limits = o->limits;
+    http_limits_fill(&s->limits);
+    if (o->key)
+        r = stream_tls_new(o->key, true, &s->tls, err);
+    s->o.key = NULL;
+    if (r < 0)
+        listen_close(o->fd);
+    else
+        r = listener_start(o->loop, o->fd, on_connection, s, &s->listener, err);
+    if (r < 0) {
+        server_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+struct http_server *http_server_stop(struct http_server *s)
+{
+    if (!s)
+        return NULL;
+    listener_close(s->listener);
+    return server_free(s);
+}

@@ -1,0 +1,6 @@
+/* http_status.h - numbers of HTTP: what they are called, and which one stands for an errno. Pure.
+ */
+#pragma once
+
+const char *http_status_text(int status); /* "Not Found" */
+int http_status_of(int code);             /* a negative errno; 500 when none fits better */

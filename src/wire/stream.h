@@ -1,0 +1,61 @@
+/* stream.h - bytes both ways: a plain socket, or TLS 1.3 with a pre-shared key over one.
+ *
+ * The key is the job's: 32 random bytes, known to the master and whoever may talk to it. The
+ * identity that goes with it is the job's id, so a key is never accepted for another job. No
+ * certificates, no other suites, no older version, no early data, no renegotiation. Fibers only;
+ * one reads and one writes at a time. */
+#pragma once
+#include "base/auto.h"
+#include "base/sock.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The HDFS client has functions of these names for its own streams; the linker must tell them
+ * apart. */
+#define stream_close wire_stream_close
+#define stream_write wire_stream_write
+
+struct stream; /* opaque */
+
+#define STREAM_KEY 32
+struct stream_key {
+    char identity[128]; /* the job's id */
+    uint8_t key[STREAM_KEY];
+};
+
+/* Takes over `s`, also when it fails. */
+int stream_plain(struct sock *s, struct stream **ret, struct err *err);
+/* The handshake. The error says "wrong key or job" (-EACCES) when that is what it was; -EPROTO when
+ * the other side speaks no TLS, or an older one. */
+int stream_tls_client(struct sock *s, const struct stream_key *k, int64_t deadline,
+                      struct stream **ret, struct err *err);
+int stream_tls_server(struct sock *s, const struct stream_key *k, int64_t deadline,
+                      struct stream **ret, struct err *err);
+
+/* A key made ready for many connections, of servers or of clients: set up once instead of for each,
+ * which saves 14 KB and some work every time. `k` is copied. *ret is the caller's and outlives
+ * every handshake: stream_tls_free(), which streams that stand survive. */
+struct stream_tls; /* opaque */
+int stream_tls_new(const struct stream_key *k, bool server, struct stream_tls **ret,
+                   struct err *err);
+struct stream_tls *stream_tls_free(struct stream_tls *t); /* always NULL */
+/* Takes over `s`, also when it fails. */
+int stream_tls_start(struct stream_tls *t, struct sock *s, int64_t deadline, struct stream **ret,
+                     struct err *err);
+
+/* At least one byte; 0 at the orderly end (TLS: the other side said goodbye), -ECONNRESET when TLS
+ * ended without it, -ECONNABORTED when it was closed here meanwhile. */
+ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline);
+/* Exactly `n` bytes, or -ENODATA when the stream ends before. */
+int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline);
+/* All of it. A write that failed leaves the stream unusable for writing: later ones fail in the
+ * same way. `iov` is changed. */
+int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadline);
+int stream_write(struct stream *s, const void *p, size_t n, int64_t deadline);
+struct sock *stream_sock(struct stream *s); /* borrowed */
+/* Says goodbye where it can without waiting. A fiber that waits in it gets -ECONNABORTED. NULL is
+ * fine; always NULL. */
+struct stream *stream_close(struct stream *s);
+AUTO_DEFINE(stream, struct stream *, stream_close);
+#define AUTO_STREAM AUTO(stream) struct stream
+AUTO_DEFINE(stream_tls, struct stream_tls *, stream_tls_free);
