@@ -1,0 +1,215 @@
+/* kv.c - see kv.h. A request is checked against a table of verbs; each verb makes what it needs
+ * before it changes anything, so that running out of memory leaves the store as it was. */
+#include "rendezvous/kv.h"
+#include "base/str.h"
+#include "rendezvous/kv_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- answers ---- */
+
+void kv_reply(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n)
+{
+    k->on.on_reply(k->on.user, a->task, a->id, words, n);
+}
+
+static struct kv_word word_of(const char *s)
+{
+    return (struct kv_word){ s, strlen(s) };
+}
+
+void kv_answer(struct kv *k, const struct kv_ask *a, const char *word)
+{
+    struct kv_word w = word_of(word);
+
+    kv_reply(k, a, &w, 1);
+}
+
+void kv_answer_value(struct kv *k, const struct kv_ask *a, const void *p, size_t n)
+{
+    struct kv_word w[] = { word_of("value"), { p, n } };
+
+    kv_reply(k, a, w, COUNT_OF(w));
+}
+
+void kv_answer_error(struct kv *k, const struct kv_ask *a, const char *fmt, ...)
+{
+    char text[300];
+    struct kv_word w[] = { word_of("error"), { text, 0 } };
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    w[1].n = strlen(text);
+    kv_reply(k, a, w, COUNT_OF(w));
+}
+
+const char *kv_show(const struct kv_word *w, char out[KV_SHOWN])
+{
+    char raw[KV_SHOWN];
+    size_t n = w->n < sizeof(raw) ? w->n : sizeof(raw) - 1;
+
+    if (n)
+        memcpy(raw, w->p, n);
+    raw[n] = 0;
+    (void)str_clean(out, KV_SHOWN, raw);
+    return out;
+}
+
+int kv_number(const struct kv_word *w, int64_t min, int64_t max, int64_t *ret)
+{
+    char text[24];
+
+    if (w->n == 0 || w->n >= sizeof(text) || memchr(w->p, 0, w->n))
+        return -EINVAL;
+    memcpy(text, w->p, w->n);
+    text[w->n] = 0;
+    return str_to_i64(text, min, max, ret) < 0 ? -EINVAL : 0;
+}
+
+struct kv_ask kv_ask_of(const struct kv_wait *w)
+{
+    return (struct kv_ask){ .task = w->task, .id = w->id };
+}
+
+/* ---- the table ---- */
+
+struct verb {
+    const char *name;
+    size_t min, max; /* words, with the verb */
+    bool named;      /* the second word is a key or the name of a barrier */
+    kv_verb *fn;
+};
+
+/* clang-format off */
+static const struct verb verbs[] = {
+    { "put",      3, 3,            true,  kv_put },
+    { "get",      2, 2,            true,  kv_get },
+    { "wait",     2, 3,            true,  kv_wait },
+    { "del",      2, 2,            true,  kv_del },
+    { "list",     1, 2,            false, kv_list },
+    { "add",      3, 3,            true,  kv_add },
+    { "barrier",  2, 4,            true,  kv_barrier },
+    { "progress", 2, KV_WORDS_MAX, false, kv_progress },
+};
+/* clang-format on */
+
+static const struct verb *find_verb(const struct kv_word *w)
+{
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (strlen(verbs[i].name) == w->n && memcmp(verbs[i].name, w->p, w->n) == 0)
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+static int dispatch(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    const struct verb *v = a->n ? find_verb(&a->words[0]) : NULL;
+    char shown[KV_SHOWN];
+
+    if (!v) {
+        kv_answer_error(k, a, "'%s' is no request", a->n ? kv_show(&a->words[0], shown) : "");
+        return 0;
+    }
+    if (a->n < v->min || a->n > v->max) {
+        kv_answer_error(k, a, "%s: %zu words are too %s", v->name, a->n - 1,
+                        a->n < v->min ? "few" : "many");
+        return 0;
+    }
+    if (v->named && (a->words[1].n == 0 || a->words[1].n > KV_KEY_MAX)) {
+        kv_answer_error(k, a, "%s: a name has 1 to %d bytes, not %zu", v->name, KV_KEY_MAX,
+                        a->words[1].n);
+        return 0;
+    }
+    return v->fn(k, a, err);
+}
+
+int kv_request(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    return dispatch(k, a, err);
+}
+
+void kv_on_time(struct kv *k, int64_t now)
+{
+    while (k->heap_n && k->heap[0]->deadline <= now) {
+        struct kv_ask a = kv_ask_of(k->heap[0]);
+        struct kv_place *p = k->heap[0]->place;
+
+        kv_wait_drop(k, k->heap[0]);
+        kv_place_tidy(p);
+        kv_answer(k, &a, "timeout");
+    }
+}
+
+/* ---- life ---- */
+
+void kv_forget(struct kv *k, uint32_t task)
+{
+    for (;;) {
+        struct kv_task *t = (struct kv_task *)map_find(&k->tasks, &task, sizeof(task));
+        struct kv_place *p;
+
+        if (!t)
+            return;
+        p = t->first->place;
+        kv_wait_drop(k, t->first);
+        kv_place_tidy(p);
+    }
+}
+
+static void forget_all(struct kv *k)
+{
+    struct map_node *next;
+
+    for (struct map_node *node = map_next(&k->tasks, NULL); node; node = next) {
+        next = map_next(&k->tasks, node);
+        kv_forget(k, ((struct kv_task *)node)->task);
+    }
+}
+
+static void erase_prefix(struct kv *k, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    struct map_node *next;
+
+    for (struct map_node *node = map_next(&k->keys, NULL); node; node = next) {
+        next = map_next(&k->keys, node);
+        if (node->key_n >= n && memcmp(node->key, prefix, n) == 0)
+            kv_erase(k, (struct kv_place *)node);
+    }
+}
+
+void kv_generation(struct kv *k)
+{
+    forget_all(k);
+    erase_prefix(k, "pmi/");
+}
+
+int kv_new(const struct kv_events *on, struct kv **ret, struct err *err)
+{
+    struct kv *k = calloc(1, sizeof(*k));
+
+    if (!k)
+        return err_oom(err);
+    k->on = *on;
+    *ret = k;
+    return 0;
+}
+
+struct kv *kv_free(struct kv *k)
+{
+    if (!k)
+        return NULL;
+    forget_all(k);
+    erase_prefix(k, "");
+    map_done(&k->keys);
+    map_done(&k->barriers);
+    map_done(&k->tasks);
+    free(k->heap);
+    free(k);
+    return NULL;
+}

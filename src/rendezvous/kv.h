@@ -1,0 +1,64 @@
+/* kv.h - the job's key-value store and barriers, for user code and PMI. No I/O.
+ *
+ * A request is a list of words; its answer comes once, at once or later, through on_reply:
+ *     put KEY VALUE             → ok
+ *     get KEY                   → value VALUE | none
+ *     wait KEY [MS]             → value VALUE | timeout
+ *     del KEY                   → ok | none
+ *     list [PREFIX]             → keys K1 K2 …
+ *     add KEY NUMBER            → value SUM          (an atomic counter, from 0)
+ *     barrier NAME [COUNT [MS]] → ok | timeout       (COUNT: how many must come; the role's tasks
+ *                                                     when left out; reusable)
+ *     progress STEP [TOTAL] [NAME=NUMBER …] → ok
+ *     anything else             → error SENTENCE
+ * Keys: 1 to 256 bytes; values up to 1 MiB; 64 MiB and 100,000 keys in all. A time of 0 ms does not
+ * wait; without MS a request waits until its task ends or the generation does. In a barrier each
+ * task counts once: when it comes again, its first request is answered with an error and the new
+ * one stands in its place (a client that gave up may try again). Whoever comes with another COUNT
+ * than those who wait gets an error. A metric that is not finite becomes null. Loop thread only. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include <stdint.h>
+
+struct kv; /* opaque */
+
+struct kv_word {
+    const void *p;
+    size_t n;
+};
+#define KV_WORDS_MAX 64
+
+/* What a request leads to. Called inside kv_request() and kv_on_time(), which they must not call
+ * again; the words are borrowed. */
+struct kv_events {
+    void *user;
+    void (*on_reply)(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
+    void (*on_progress)(void *user, uint32_t task, int64_t step, int64_t total,
+                        const char *metrics_json);       /* "{}" when there are none */
+    unsigned (*on_role_size)(void *user, uint32_t task); /* tasks in the role of `task` */
+};
+
+/* `on` is copied. *ret is the caller's: kv_free(), which answers nobody. */
+int kv_new(const struct kv_events *on, struct kv **ret, struct err *err);
+struct kv *kv_free(struct kv *k); /* NULL is fine; always NULL */
+AUTO_DEFINE(kv, struct kv *, kv_free);
+#define AUTO_KV AUTO(kv) struct kv
+
+/* A request; all borrowed for the call. */
+struct kv_ask {
+    uint32_t task;
+    uint64_t id; /* the asker's own */
+    const struct kv_word *words;
+    size_t n;
+    int64_t now;
+};
+/* -ENOMEM: nothing was done and nothing will be answered. A bad request is answered, not an
+ * error. */
+int kv_request(struct kv *k, const struct kv_ask *a, struct err *err);
+void kv_forget(struct kv *k, uint32_t task); /* it ended: its waits are dropped unanswered */
+/* A new generation: everybody that waits is dropped and barriers are emptied; keys stay unless they
+ * begin with "pmi/". */
+void kv_generation(struct kv *k);
+int64_t kv_deadline(const struct kv *k); /* INT64_MAX: none */
+void kv_on_time(struct kv *k, int64_t now);

@@ -1,0 +1,131 @@
+/* kv_barrier.c - the verbs that wait: for a key, and for one another. */
+#include "rendezvous/kv_private.h"
+
+#define MS_MAX ((int64_t)1000 * 1000 * 1000 * 1000)
+#define COUNT_MAX 1000000
+
+/* Word `i` as milliseconds from now; without it, never. Answers and says no when it is no time. */
+static bool read_deadline(struct kv *k, const struct kv_ask *a, size_t i, int64_t *ret)
+{
+    int64_t ms = 0;
+    char shown[KV_SHOWN];
+
+    *ret = INT64_MAX;
+    if (a->n <= i)
+        return true;
+    if (kv_number(&a->words[i], 0, MS_MAX, &ms) < 0) {
+        kv_answer_error(k, a, "'%s' is not a number of milliseconds", kv_show(&a->words[i], shown));
+        return false;
+    }
+    *ret = a->now + ms;
+    return true;
+}
+
+static bool may_wait(struct kv *k, const struct kv_ask *a)
+{
+    if (kv_task_waits(k, a->task) < KV_TASK_WAITS_MAX)
+        return true;
+    kv_answer_error(k, a, "%d requests of this task wait already", KV_TASK_WAITS_MAX);
+    return false;
+}
+
+static int wait_at(struct kv *k, struct kv_place *p, const struct kv_ask *a, int64_t deadline,
+                   struct err *err)
+{
+    if (kv_wait_add(k, p, a, deadline) == 0)
+        return 0;
+    kv_place_tidy(p);
+    return err_oom(err);
+}
+
+int kv_wait(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    struct kv_place *p = kv_find_key(k, &a->words[1]);
+    int64_t deadline = 0;
+
+    if (!read_deadline(k, a, 2, &deadline))
+        return 0;
+    if (p) {
+        kv_answer_value(k, a, p->value, p->value_n);
+        return 0;
+    }
+    if (deadline <= a->now) {
+        kv_answer(k, a, "timeout");
+        return 0;
+    }
+    if (!may_wait(k, a))
+        return 0;
+    p = kv_place_get(&k->keys, &a->words[1]);
+    return p ? wait_at(k, p, a, deadline, err) : err_oom(err);
+}
+
+/* ---- barriers ---- */
+
+static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
+{
+    char shown[KV_SHOWN];
+
+    if (a->n <= 2) {
+        *ret = k->on.on_role_size(k->on.user, a->task);
+        return true;
+    }
+    if (kv_number(&a->words[2], 1, COUNT_MAX, ret) == 0)
+        return true;
+    kv_answer_error(k, a, "barrier: '%s' is not a count from 1 to %d", kv_show(&a->words[2], shown),
+                    COUNT_MAX);
+    return false;
+}
+
+/* The last one is here: all go on, and the next to come opens the barrier anew. */
+static void open_barrier(struct kv *k, const struct kv_ask *last, struct kv_place *p)
+{
+    while (p && p->first) {
+        struct kv_ask a = kv_ask_of(p->first);
+
+        kv_wait_drop(k, p->first);
+        kv_answer(k, &a, "ok");
+    }
+    if (p)
+        kv_place_tidy(p);
+    kv_answer(k, last, "ok");
+}
+
+int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
+{
+    struct kv_place *p = (struct kv_place *)map_find(&k->barriers, a->words[1].p, a->words[1].n);
+    struct kv_wait *before = p ? kv_wait_find(k, p, a->task) : NULL;
+    int64_t need = 0, deadline = 0;
+    char shown[KV_SHOWN];
+    int r;
+
+    if (!read_need(k, a, &need) || !read_deadline(k, a, 3, &deadline))
+        return 0;
+    if (p && (int64_t)p->need != need) {
+        kv_answer_error(k, a, "barrier '%s' waits for %zu, not for %lld",
+                        kv_show(&a->words[1], shown), p->need, (long long)need);
+        return 0;
+    }
+    if ((p ? (int64_t)p->waits : 0) - (before ? 1 : 0) + 1 >= need) {
+        open_barrier(k, a, p);
+        return 0;
+    }
+    if (deadline <= a->now) {
+        kv_answer(k, a, "timeout");
+        return 0;
+    }
+    if (!may_wait(k, a))
+        return 0;
+    p = kv_place_get(&k->barriers, &a->words[1]);
+    r = p ? wait_at(k, p, a, deadline, err) : err_oom(err);
+    if (r < 0)
+        return r;
+    p->need = (size_t)need;
+    if (before) {
+        struct kv_ask old = kv_ask_of(before);
+
+        kv_wait_drop(k, before);
+        kv_answer_error(k, &old, "barrier '%s': this task came again",
+                        kv_show(&a->words[1], shown));
+    }
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* map.c - a hash table of nodes that live in their owners' memory. It grows by doubling; when
+ * there is no memory to grow, it goes on with longer chains. */
+#include "rendezvous/map.h"
+
+#include <string.h>
+
+#define SLOTS_FIRST 64
+
+/* FNV-1a. The keys are those of one job's own tasks, so nobody gains by making them collide. */
+static uint64_t hash_of(const void *key, size_t n)
+{
+    const uint8_t *p = key;
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ p[i]) * 0x100000001b3u;
+    return h ^ (h >> 32);
+}
+
+static struct map_node **slot_of(const struct map *m, uint64_t hash)
+{
+    return &m->slots[hash & (m->n_slots - 1)];
+}
+
+struct map_node *map_find(const struct map *m, const void *key, size_t n)
+{
+    uint64_t hash = hash_of(key, n);
+
+    if (!m->n_slots)
+        return NULL;
+    for (struct map_node *node = *slot_of(m, hash); node; node = node->next) {
+        if (node->hash == hash && node->key_n == n && memcmp(node->key, key, n) == 0)
+            return node;
+    }
+    return NULL;
+}
+
+static void push(struct map *m, struct map_node *node)
+{
+    struct map_node **slot = slot_of(m, node->hash);
+
+    node->next = *slot;
+    *slot = node;
+}
+
+static int grow(struct map *m)
+{
+    struct map bigger = { .n_slots = m->n_slots ? 2 * m->n_slots : SLOTS_FIRST, .n = m->n };
+
+    bigger.slots = calloc(bigger.n_slots, sizeof(struct map_node *));
+    if (!bigger.slots)
+        return -ENOMEM;
+    for (size_t i = 0; i < m->n_slots; i++) {
+        while (m->slots[i]) {
+            struct map_node *node = m->slots[i];
+
+            m->slots[i] = node->next;
+            push(&bigger, node);
+        }
+    }
+    free(m->slots);
+    *m = bigger;
+    return 0;
+}
+
+int map_ready(struct map *m)
+{
+    return m->n_slots ? 0 : grow(m);
+}
+
+int map_add(struct map *m, struct map_node *node)
+{
+    if (m->n >= m->n_slots && grow(m) < 0 && !m->n_slots)
+        return -ENOMEM;
+    node->hash = hash_of(node->key, node->key_n);
+    push(m, node);
+    m->n++;
+    return 0;
+}
+
+void map_remove(struct map *m, struct map_node *node)
+{
+    struct map_node **at = slot_of(m, node->hash);
+
+    while (*at != node)
+        at = &(*at)->next;
+    *at = node->next;
+    m->n--;
+}
+
+struct map_node *map_next(const struct map *m, const struct map_node *node)
+{
+    size_t i = node ? (node->hash & (m->n_slots - 1)) + 1 : 0;
+
+    if (node && node->next)
+        return node->next;
+    for (; i < m->n_slots; i++) {
+        if (m->slots[i])
+            return m->slots[i];
+    }
+    return NULL;
+}
+
+void map_done(struct map *m)
+{
+    free(m->slots);
+    *m = (struct map){ 0 };
+}

@@ -1,0 +1,59 @@
+/* rendezvous.c - see rendezvous.h: the table, and what all servers have in common. */
+#include "rendezvous/rendezvous.h"
+#include "rendezvous/servers.h"
+
+#include "base/auto.h"
+
+#define WORLD_MAX 1000000
+
+struct rendezvous {
+    const struct server_row *row;
+    void *server;
+    int port;
+};
+
+static const struct server_row *const rows[] = { &server_rabit, &server_xgboost, &server_horovod };
+
+static const struct server_row *find_row(unsigned bit)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (rows[i]->bit == bit)
+            return rows[i];
+    }
+    return NULL;
+}
+
+int rendezvous_start(unsigned server, const struct rendezvous_options *opt, struct rendezvous **ret,
+                     struct err *err)
+{
+    const struct server_row *row = find_row(server);
+    AUTO_FREE struct rendezvous *r = calloc(1, sizeof(*r));
+    int code;
+
+    if (!r)
+        return err_oom(err);
+    if (!row)
+        return err_set(err, -EINVAL, "there is no rendezvous server %u", server);
+    if (opt->world < 1 || opt->world > WORLD_MAX)
+        return err_set(err, -EINVAL, "%u workers cannot meet", opt->world);
+    r->row = row;
+    code = row->start(opt, &r->server, &r->port, err);
+    if (code < 0)
+        return err_wrap(err, code, "%s server", row->name);
+    *ret = take(r);
+    return 0;
+}
+
+int rendezvous_port(const struct rendezvous *r)
+{
+    return r->port;
+}
+
+struct rendezvous *rendezvous_free(struct rendezvous *r)
+{
+    if (!r)
+        return NULL;
+    r->row->stop(r->server);
+    free(r);
+    return NULL;
+}
