@@ -1,0 +1,60 @@
+/* local_strays.c - see local_private.h */
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "platform/local_private.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define ROUNDS_MAX 1000 /* generations of children that appear while their parents are killed */
+
+/* Numbers of our children, separated by blanks. */
+static int read_children(struct buf *ret)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%ld/children", syscall(SYS_gettid));
+    buf_reset(ret);
+    return path_read(path, ret, NULL);
+}
+
+/* A child's number is ours until we wait for it: it cannot be anybody else's. */
+static void end_child(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+void local_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
+{
+    AUTO_BUF text = { .max = MIB };
+    unsigned killed = 0;
+    bool again = true;
+
+    for (int i = 0; i < ROUNDS_MAX && again; i++) {
+        char *at, *end;
+
+        again = false;
+        if (read_children(&text) < 0 || !buf_text(&text))
+            return;
+        for (at = (char *)text.data;; at = end) {
+            long pid = strtol(at, &end, 10);
+
+            if (end == at)
+                break;
+            if (pid <= 1 || known(arg, (pid_t)pid))
+                continue;
+            end_child((pid_t)pid);
+            killed++;
+            again = true;
+        }
+    }
+    if (killed)
+        trace(LOG_PLATFORM, "%u processes that were left behind killed", killed);
+}

@@ -1,0 +1,121 @@
+/* local_test.c - what jobs on one machine share: GPUs, memory, and nothing left of a killed agent.
+ */
+#include "base/path.h"
+#include "platform/jobs.h"
+#include "platform/local_private.h"
+#include "test.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static void a_gpu_is_never_given_twice(void **state)
+{
+    int a[PLATFORM_GPUS_MAX], b[PLATFORM_GPUS_MAX];
+    uint32_t gpus_a[PLATFORM_GPUS_MAX], gpus_b[PLATFORM_GPUS_MAX];
+    struct err err = ERR_INIT;
+
+    (void)state;
+    setenv("YDL_GPUS", "3", 1);
+    /* The numbers are the machine's: another run of this test may have them for a moment. */
+    for (int i = 0; i < 500 && local_gpus_take(2, a, gpus_a, &err) < 0; i++)
+        assert_int_equal(usleep(20000), 0);
+    assert_int_equal(local_gpus_take(2, b, gpus_b, &err), -EAGAIN);
+    assert_int_equal(local_gpus_take(1, b, gpus_b, &err), 0);
+    assert_true(gpus_b[0] != gpus_a[0] && gpus_b[0] != gpus_a[1]);
+    local_gpus_release(a, 2);
+    local_gpus_release(b, 1);
+    assert_int_equal(local_gpus_take(3, a, gpus_a, &err), 0);
+    local_gpus_release(a, 3);
+}
+
+static void more_gpus_than_there_are_is_not_a_matter_of_waiting(void **state)
+{
+    int locks[PLATFORM_GPUS_MAX];
+    uint32_t gpus[PLATFORM_GPUS_MAX];
+    struct err err = ERR_INIT;
+
+    (void)state;
+    setenv("YDL_GPUS", "3", 1);
+    assert_int_equal(local_gpus_take(4, locks, gpus, &err), -ENODEV);
+    assert_string_equal(err.text, "4 GPUs are asked for and this machine has 3");
+}
+
+static void memory_of_a_living_job_counts_and_of_a_dead_one_does_not(void **state)
+{
+    char dir[] = "/tmp/local_test.XXXXXX";
+    AUTO_JOB_DIR a = JOB_DIR_INIT;
+    AUTO_JOB_DIR b = JOB_DIR_INIT;
+    struct local_options oa = { .state_dir = dir }, ob = { .state_dir = dir };
+    struct local_machine machine;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    local_machine(&machine);
+    assert_int_equal(jobs_create(dir, &a, &err), 0);
+    assert_int_equal(jobs_create(dir, &b, &err), 0);
+    oa.job_dir = a.path;
+    ob.job_dir = b.path;
+    assert_int_equal(local_ledger_take(&oa, 0, machine.memory / 2, &err), 0);
+    assert_int_equal(local_ledger_take(&ob, 0, machine.memory - machine.memory / 4, &err), -EAGAIN);
+    assert_int_equal(local_ledger_take(&ob, 0, machine.memory / 4, &err), 0);
+    close(take_fd(a.lock)); /* its master dies */
+    assert_int_equal(local_ledger_take(&ob, machine.memory / 4, machine.memory / 2, &err), 0);
+    assert_int_equal(jobs_remove(&a, NULL), 0);
+    assert_int_equal(jobs_remove(&b, NULL), 0);
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
+static bool is_known(void *arg, pid_t pid)
+{
+    return pid == *(pid_t *)arg;
+}
+
+/* A child that has children of its own and is in another session, as a daemon is. */
+static pid_t start_family(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        setsid();
+        for (int i = 0; i < 3; i++)
+            if (fork() == 0)
+                break;
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+static void strays_are_killed_with_their_children_and_the_known_live(void **state)
+{
+    pid_t known, stray;
+
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    known = fork();
+    if (known == 0)
+        for (;;)
+            pause();
+    stray = start_family();
+    local_kill_strays(is_known, &known);
+    assert_int_equal(kill(stray, 0), -1);
+    assert_int_equal(kill(-stray, 0), -1);
+    assert_int_equal(kill(known, 0), 0);
+    (void)kill(known, SIGKILL);
+    assert_int_equal(waitpid(known, NULL, 0), known);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_is_never_given_twice),
+        cmocka_unit_test(more_gpus_than_there_are_is_not_a_matter_of_waiting),
+        cmocka_unit_test(memory_of_a_living_job_counts_and_of_a_dead_one_does_not),
+        cmocka_unit_test(strays_are_killed_with_their_children_and_the_known_live),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

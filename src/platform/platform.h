@@ -1,0 +1,49 @@
+/* platform.h - where a job's containers come from.
+ *
+ * A platform gets containers (slots) for the master, starts an agent in each, gives them back and
+ * tells of losses. The local one starts agents as child processes, the YARN one speaks to the
+ * ResourceManager and the NodeManagers; nothing else knows the difference. Loop thread only; no
+ * call waits, and no upcall happens inside a call. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "job/event.h"
+#include "job/spec.h"
+#include <stdint.h>
+
+struct platform;
+
+#define PLATFORM_GPUS_MAX 64
+
+/* What the master hears. */
+struct platform_events {
+    void *user;
+    /* `slot` has a container; agent number `agent` will dial in from it (several slots may share
+     * an agent). `gpus`: device numbers that are the slot's. */
+    void (*on_granted)(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n);
+    /* The container, or the agent in it, is gone. */
+    void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
+    /* A sentence for the events log: why asks are not served. */
+    void (*on_note)(void *user, const char *text);
+};
+
+struct platform_ops {
+    const char *name; /* "local", "yarn" */
+    int (*ask)(struct platform *p, uint32_t slot, const struct spec_role *role, struct err *err);
+    /* Gives the slot back; its agent, when no slot is left for it, has been told to leave and gets
+     * a few seconds before it is killed. */
+    void (*release)(struct platform *p, uint32_t slot);
+    /* The agent does not answer any more: kill it and everything under it, then on_lost for its
+     * slots. */
+    void (*agent_gone)(struct platform *p, uint32_t agent, const char *why);
+    /* Waits until every agent has left, killing what does not by `deadline`. Fibers only. */
+    int (*close)(struct platform *p, int64_t deadline, struct err *err);
+    struct platform *(*free)(struct platform *p);
+};
+
+/* First member of every platform's struct. */
+struct platform {
+    const struct platform_ops *ops;
+    struct platform_events on;
+};
