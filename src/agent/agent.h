@@ -1,0 +1,23 @@
+/* agent.h - what runs in a container: holds ports, starts and reaps tasks, ships their output.
+ *
+ * It is a child of whoever got the container, dials the job's master and does what that says
+ * (proto/agent.proto). One loop, no threads. It is a child subreaper: whatever its tasks leave
+ * behind becomes its child and is ended. When the master, or its word for longer than the lease, is
+ * gone, it ends everything, cleans up and leaves. */
+#pragma once
+#include "base/err.h"
+#include <stdint.h>
+
+#define AGENT_PROTOCOL 1 /* version of the protocol, said in Hello */
+
+/* All borrowed, until agent_run() returns. */
+struct agent_options {
+    const char *join_file; /* see join.h */
+    uint32_t number;       /* the one that the master gave it */
+    const char *node;      /* name of the machine; NULL: what the system says */
+    const char *host; /* numeric address of its tasks for others; NULL: as it reached the master */
+};
+
+/* Does all of it; makes the loop. Returns 0 when it was told to leave and 128 + N after the signal
+ * N, with everything ended; else a negative errno. Main thread. */
+int agent_run(const struct agent_options *o, struct err *err);

@@ -1,0 +1,222 @@
+/* agent_private.h - what the parts of the agent share: its tasks, and what each part offers.
+ *
+ * A task stays in memory from its first Prepare until the agent leaves, so that fibers and timers
+ * may hold on to it. Everything runs on the loop's thread. */
+#pragma once
+#include "agent.pb-c.h"
+#include "agent/agent.h"
+#include "agent/cgroup.h"
+#include "agent/join.h"
+#include "agent/kvline.h"
+#include "agent/ports.h"
+#include "agent/spawn.h"
+#include "agent/tree.h"
+#include "base/fiber.h"
+#include "base/str.h"
+#include "job/event.h"
+#include "wire/channel.h"
+#include <uv.h>
+
+#define AGENT_TASKS_TOP 65536 /* no job has a task of this number */
+#define AGENT_PORTS_MAX 4     /* of one task */
+#define AGENT_LINES 20        /* last lines of an ended task, when the master does not say */
+#define AGENT_LINES_BYTES (4 * KIB)
+
+enum phase {
+    PHASE_IDLE,     /* not started, or ended and told */
+    PHASE_STARTING, /* a Start has come, its turn has not */
+    PHASE_RUNNING,
+    PHASE_SWEEPING, /* its process has ended, what it left behind is being ended */
+};
+
+struct stream_out { /* one of a task's output files */
+    char *path;
+    uint64_t sent;    /* bytes that the master has, or does not want */
+    int wd;           /* inotify's number; -1: not watched */
+    bool dirty, told; /* may have grown; its end was sent */
+};
+
+struct task {
+    struct agent *agent;
+    uint32_t id;
+    char *name, *label; /* "worker:3"; the same as a file name: "worker-3" */
+    enum phase phase;
+    bool prepared, tried; /* a start of it was tried before */
+
+    /* What Prepare said. */
+    struct port ports[AGENT_PORTS_MAX];
+    size_t n_ports;
+    bool share_ports;
+    uint64_t memory;
+    char *gpus;
+    char *scratch, *socket, *work; /* its directory; YDL_SOCKET in it; where it runs */
+    struct kvsock *sock;
+
+    /* What Start said, and what came of it. */
+    uint32_t generation, attempt, rank, world;
+    bool wants_error_file;
+    pid_t pid;             /* also its session and group; 0 before the first start */
+    uint64_t began;        /* in ticks since boot */
+    int64_t when_ended;    /* ms since 1970 */
+    int status;            /* as waitpid gives it */
+    uint64_t peak, used;   /* bytes of memory: the most so far, and at the last look */
+    uint64_t log_start[2]; /* how long its output files were before */
+    struct cgroup cgroup;
+    struct fiber *probe, *pmi;
+    struct kvconn *conns; /* open connections to its socket */
+    size_t n_conns;
+
+    /* Why we end it, when we do. */
+    enum fail_class why;
+    char *why_text;
+    bool stopping, killed;
+    int64_t kill_at; /* loop's clock; LOOP_NEVER: not planned */
+    int64_t sweep_until;
+    bool marked, dirty; /* scratch space of reap.c */
+
+    bool followed;
+    struct stream_out streams[2]; /* output and error */
+};
+
+/* A process of ours that is no task (tar). */
+struct helper {
+    pid_t pid;
+    int status;
+    bool ended;
+    struct cond changed;
+    struct helper *next;
+};
+
+struct agent {
+    const struct agent_options *opt;
+    struct join join;
+    struct loop *loop;
+    struct fiber *main;
+    struct channel *channel; /* NULL: none */
+    char host[64];           /* what others reach its tasks by */
+    struct spawner *spawner;
+    struct ports ports;
+    struct tree tree;
+    struct cgroups cgroups;
+
+    Agent__ToAgent *welcome; /* kept for its facts */
+    const Agent__JobFacts *facts;
+    char *work_dir, *log_dir, *tasks_dir;
+    int64_t lease, last_ping; /* ms; loop's clock */
+
+    struct task **tasks; /* all of them */
+    size_t n_tasks, cap_tasks;
+    struct task **by_id; /* the same by their numbers; NULL: none of that number */
+    size_t n_ids;
+    size_t living;      /* tasks that are RUNNING or SWEEPING */
+    size_t busy;        /* fibers that prepare or start */
+    struct cond quiet;  /* both have become 0 */
+    struct task **pids; /* tasks with a process, by its number: open addressing */
+    size_t pids_cap, pids_n;
+    struct helper *helpers;
+
+    bool leaving;
+    int signal;      /* that told us to leave */
+    int broken;      /* negative errno: we cannot go on … */
+    char why[200];   /* … and why */
+    struct err *err; /* why it ends, for whoever runs us */
+
+    struct report *report;
+    struct relay *relay;
+    struct follow *follow;
+    struct files *files;
+    uv_signal_t signals[4];
+    uv_timer_t sweep_timer, stop_timer, watch_timer;
+    int64_t sweep_after; /* not before: looking at all processes costs */
+    bool sweep_wanted, watching;
+    uint64_t oom_kills; /* of the kernel, when it was last looked */
+    unsigned n_starts;
+    mode_t umask;
+};
+
+/* ---- agent.c ---- */
+struct task *agent_task(const struct agent *a, uint32_t id); /* NULL: not known */
+int64_t agent_clock(void);                                   /* ms since 1970 */
+/* Memory or the channel is gone: everything ends. */
+void agent_break(struct agent *a, int code, const char *what);
+
+/* ---- prepare.c: Prepare and Drop ---- */
+int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
+void prepare_drop(struct task *t); /* ports and scratch directory; not while it lives */
+void prepare_free(struct agent *a);
+
+/* ---- files.c: what a task finds in its directory ---- */
+int files_place(struct task *t, const Agent__PrepareTask *m, struct err *err); /* fibers only */
+void files_done(struct agent *a); /* removes what was unpacked */
+
+/* ---- start.c: Start ---- */
+int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
+
+/* ---- reap.c: who has ended, and what it left behind ---- */
+int reap_init(struct agent *a, struct err *err);
+int reap_watch(struct task *t);      /* its process was started; -ENOMEM */
+void reap_children(struct agent *a); /* takes the statuses that are there */
+/* Sends a signal to every process of the tasks that are `marked`; with SIGKILL also to what cannot
+ * be anybody else's. Marks tasks `dirty` of which something was seen besides the leader. */
+void reap_signal(struct agent *a, int signum);
+/* Reads the processes of the marked tasks, and what is nobody's, into a->tree; -ENOMEM. */
+int reap_look(struct agent *a);
+/* Whose `p` of a->tree is; NULL: nobody knows. */
+struct task *reap_owner(const struct agent *a, const struct tree_proc *p);
+/* Ends everything below us, whosever it is; false when something is still there at `deadline`.
+ * Fibers only. */
+bool reap_all(struct agent *a, int64_t deadline);
+int helper_wait(struct agent *a, struct helper *h,
+                int64_t deadline); /* kills it when that is over */
+
+/* ---- stop.c: ending tasks ---- */
+void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, int64_t deadline);
+void stop_all(struct agent *a, int64_t grace);
+/* Ends it at once, for a reason of ours; `text` is copied. */
+void stop_for(struct task *t, enum fail_class why, const char *text);
+
+/* ---- finish.c: what is told of an end ---- */
+void finish_task(struct task *t); /* nothing of it is left */
+/* A task that never had a process. */
+void finish_unstarted(struct task *t, enum fail_class why, const struct err *err);
+uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory */
+
+/* ---- watch.c: memory and log limits ---- */
+void watch_begin(struct agent *a); /* at every start: runs while there is something to watch */
+
+/* ---- probe.c: readiness ---- */
+int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);
+void probe_end(struct task *t);
+
+/* ---- follow.c: output to the master ---- */
+int follow_begin(struct agent *a, const Agent__Follow *m);
+void follow_task_changed(struct task *t); /* started or ended */
+void follow_stop(struct agent *a);
+
+/* ---- relay.c, kvsock.c, kvhttp.c, pmi.c: the job's key-value store ---- */
+/* One request and its answer's words in `ret` (each with its length before it: relay_next()).
+ * -ECONNABORTED when nobody can answer any more. Fibers only. */
+int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret);
+bool relay_next(struct view *answer, struct kvline_word *ret);
+void relay_answer(struct agent *a, const Agent__KvReplies *m);
+void relay_stop(struct agent *a); /* whoever waits gets -ECONNABORTED */
+int kvsock_open(struct task *t, struct err *err);
+void kvsock_close(struct task *t);
+void kvsock_hang_up(struct task *t); /* its connections, not the socket */
+/* Serves HTTP on a connection of which `in` has been read. Takes `s` over. */
+void kvhttp_serve(struct task *t, struct sock *s, const struct buf *in);
+/* A descriptor for the task; ours is served until the task's end. */
+int pmi_begin(struct task *t, int *ret_fd, struct err *err);
+void pmi_end(struct task *t);
+
+/* ---- report.c: to the master, in batches, one turn of the loop each ---- */
+int report_init(struct agent *a, struct err *err);
+void report_prepared(struct task *t, enum fail_class fail, const char *text);
+void report_started(struct task *t);
+void report_ready(struct task *t);
+void report_exited(struct task *t, const Agent__ExitedTask *end); /* strings copied */
+void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n);
+void report_note(struct agent *a, const char *text);
+void report_send(struct agent *a, const Agent__ToMaster *m); /* at once */
+void report_flush(struct agent *a);
+void report_free(struct agent *a);

@@ -1,0 +1,66 @@
+/* env.c - see env.h */
+#include "agent/env.h"
+
+#include <string.h>
+
+static int room(struct env *e)
+{
+    size_t cap = e->cap ? 2 * e->cap : 64;
+    char **v;
+
+    if (e->n + 1 < e->cap)
+        return 0;
+    v = reallocarray(e->v, cap, sizeof(char *));
+    if (!v)
+        return -ENOMEM;
+    e->v = v;
+    e->cap = cap;
+    return 0;
+}
+
+int env_lend(struct env *e, char *entry)
+{
+    const char *eq = strchr(entry, '=');
+    size_t name;
+
+    if (!eq || eq == entry)
+        return -EINVAL;
+    name = (size_t)(eq - entry) + 1;
+    for (size_t i = 0; i < e->n; i++) {
+        if (strncmp(e->v[i], entry, name) == 0) {
+            e->v[i] = entry;
+            return 0;
+        }
+    }
+    if (room(e) < 0)
+        return -ENOMEM;
+    e->v[e->n++] = entry;
+    e->v[e->n] = NULL;
+    return 0;
+}
+
+static int own(struct env *e, char *entry)
+{
+    int r = strs_take(&e->owned, entry);
+
+    return r < 0 ? r : env_lend(e, e->owned.v[e->owned.n - 1]);
+}
+
+int env_copy(struct env *e, const void *p, size_t n)
+{
+    if (memchr(p, '\0', n))
+        return -EINVAL;
+    return own(e, strndup(p, n));
+}
+
+int env_set(struct env *e, const char *name, const char *value)
+{
+    return own(e, str_printf("%s=%s", name, value));
+}
+
+void env_done(struct env *e)
+{
+    free(e->v);
+    strs_done(&e->owned);
+    *e = (struct env){ 0 };
+}

@@ -1,0 +1,25 @@
+/* join.h - the file that tells an agent whose it is: {"address", "job", "key"}.
+ *
+ * It holds the job's key, so it must belong to us and be readable by nobody else; the key never
+ * stands on a command line or in an environment. Any thread. */
+#pragma once
+#include "base/auto.h"
+#include "wire/stream.h"
+
+struct join {
+    char *path; /* of a Unix socket; NULL: host and port */
+    char *host;
+    int port;
+    struct stream_key key; /* its identity is the job's id */
+};
+
+/* Reads FILE: "address" is "unix:/path" or "tcp:host:port", "key" base64 of STREAM_KEY bytes.
+ * -EACCES when others could read it or it is not ours. `ret` needs join_done() in any case. */
+int join_read(const char *file, struct join *ret, struct err *err);
+void join_done(struct join *j); /* wipes the key */
+
+static inline void auto_join_(struct join *j)
+{
+    join_done(j);
+}
+#define AUTO_JOIN AUTO(join) struct join

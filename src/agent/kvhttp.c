@@ -1,0 +1,280 @@
+/* kvhttp.c - the job's key-value store by HTTP, on the same socket as the lines.
+ *
+ *     GET /v1/kv/KEY[?wait=MS]      the value; 404 when there is none (or not in time)
+ *     PUT /v1/kv/KEY                the body becomes its value
+ *     DELETE /v1/kv/KEY             404 when there was none
+ *     POST /v1/kv/KEY?add=NUMBER    a counter; answers the sum
+ *     GET /v1/kv[?prefix=TEXT]      keys, one on a line
+ *     POST /v1/barrier/NAME[?count=N][&wait=MS]     408 when not all came in time
+ *     POST /v1/progress             {"step": 3, "total": 10, "metrics": {"loss": 0.5}}
+ *
+ * Values may be any bytes. */
+#include "agent/agent_private.h"
+#include "base/json.h"
+#include "wire/http_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define VALUE_MAX MIB
+#define METRICS_MAX 32
+
+/* A request to the store being put together from texts that outlive it. */
+struct ask {
+    struct kvline_word words[KVLINE_WORDS];
+    size_t n;
+};
+
+static void add(struct ask *q, const void *p, size_t n)
+{
+    if (q->n < KVLINE_WORDS)
+        q->words[q->n++] = (struct kvline_word){ .p = p, .n = n };
+}
+
+static void add_text(struct ask *q, const char *s)
+{
+    add(q, s, strlen(s));
+}
+
+/* ---- answers ---- */
+
+/* What the store's first word means here. */
+static const struct {
+    const char *word;
+    int status;
+} statuses[] = {
+    { "ok", 200 }, { "value", 200 }, { "keys", 200 }, { "none", 404 }, { "timeout", 408 },
+};
+
+static int reply(struct http_call *c, const struct buf *answer, struct err *err)
+{
+    struct view v = view_of(answer->data, answer->len);
+    AUTO_BUF body = { .max = 65 * MIB };
+    struct kvline_word word = { 0 }, value = { 0 };
+    int status = 400, r = 0;
+
+    if (!relay_next(&v, &word))
+        return err_set(err, -EBADMSG, "the master's answer makes no sense");
+    for (size_t i = 0; i < COUNT_OF(statuses); i++)
+        if (strlen(statuses[i].word) == word.n && memcmp(statuses[i].word, word.p, word.n) == 0)
+            status = statuses[i].status;
+    while (r == 0 && v.n > 0 && relay_next(&v, &value)) {
+        r = buf_add(&body, value.p, value.n);
+        if (r == 0 && word.n == 4 && memcmp(word.p, "keys", 4) == 0)
+            r = buf_add_u8(&body, '\n');
+    }
+    if (r < 0)
+        return err_oom(err);
+    return http_reply(c, status, "application/octet-stream", body.data, body.len, err);
+}
+
+static int ask(struct task *t, struct http_call *c, const struct ask *q, struct err *err)
+{
+    AUTO_BUF answer = { .max = 65 * MIB };
+    int r = relay_ask(t, q->words, q->n, &answer);
+
+    return r < 0 ? err_code(err, r, "ask the job's master") : reply(c, &answer, err);
+}
+
+/* ---- requests ---- */
+
+static int get_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+{
+    const char *ms = http_query(c, "wait");
+    struct ask q = { 0 };
+
+    add_text(&q, ms ? "wait" : "get");
+    add_text(&q, key);
+    if (ms && *ms)
+        add_text(&q, ms);
+    return ask(t, c, &q, err);
+}
+
+static int put_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+{
+    AUTO_BUF body = { .max = VALUE_MAX };
+    struct ask q = { 0 };
+    int r = http_body_all(c, &body, err);
+
+    if (r < 0)
+        return r;
+    add_text(&q, "put");
+    add_text(&q, key);
+    add(&q, body.data, body.len);
+    return ask(t, c, &q, err);
+}
+
+static int delete_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+{
+    struct ask q = { 0 };
+
+    add_text(&q, "del");
+    add_text(&q, key);
+    return ask(t, c, &q, err);
+}
+
+static int add_to_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+{
+    const char *by = http_query(c, "add");
+    struct ask q = { 0 };
+
+    if (!by)
+        return err_set(err, -EINVAL, "say how much: ?add=NUMBER");
+    add_text(&q, "add");
+    add_text(&q, key);
+    add_text(&q, by);
+    return ask(t, c, &q, err);
+}
+
+static int list_keys(struct task *t, struct http_call *c, const char *rest, struct err *err)
+{
+    const char *prefix = http_query(c, "prefix");
+    struct ask q = { 0 };
+
+    (void)rest;
+    add_text(&q, "list");
+    if (prefix && *prefix)
+        add_text(&q, prefix);
+    return ask(t, c, &q, err);
+}
+
+static int barrier(struct task *t, struct http_call *c, const char *name, struct err *err)
+{
+    const char *count = http_query(c, "count"), *ms = http_query(c, "wait");
+    struct ask q = { 0 };
+
+    if (ms && !count)
+        return err_set(err, -EINVAL, "with wait= comes count=");
+    add_text(&q, "barrier");
+    add_text(&q, name);
+    if (count)
+        add_text(&q, count);
+    if (ms)
+        add_text(&q, ms);
+    return ask(t, c, &q, err);
+}
+
+/* "NAME=NUMBER" for each metric; what is not a number has no place here. */
+static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts, struct err *err)
+{
+    const char *name;
+    json_t *v;
+
+    json_object_foreach((json_t *)metrics, name, v)
+    {
+        if (!json_is_number(v) || strpbrk(name, " =\n") || texts->n == METRICS_MAX)
+            return err_set(err, -EINVAL, "metrics are at most %d numbers", METRICS_MAX);
+        if (strs_take(texts, str_printf("%s=%.17g", name, json_number_value(v))) < 0)
+            return err_oom(err);
+        add_text(q, texts->v[texts->n - 1]);
+    }
+    return 0;
+}
+
+static int progress(struct task *t, struct http_call *c, const char *rest, struct err *err)
+{
+    AUTO_BUF body = { .max = 64 * KIB };
+    AUTO_JSON *v = NULL;
+    AUTO_STRS texts = { 0 };
+    json_t *metrics = NULL;
+    json_int_t step = 0, total = 0;
+    char numbers[2][24];
+    struct ask q = { 0 };
+    int r = http_body_all(c, &body, err);
+
+    (void)rest;
+    if (r == 0)
+        r = json_parse("the report", body.data, body.len, &v, err);
+    if (r < 0)
+        return r;
+    if (json_unpack(v, "{s:I, s?I, s?o}", "step", &step, "total", &total, "metrics", &metrics) < 0)
+        return err_set(err, -EINVAL, "a report has a step, and perhaps a total and metrics");
+    snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)step);
+    snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)total);
+    add_text(&q, "progress");
+    add_text(&q, numbers[0]);
+    add_text(&q, numbers[1]);
+    r = add_metrics(&q, metrics, &texts, err);
+    return r < 0 ? r : ask(t, c, &q, err);
+}
+
+/* A path that ends with a slash goes on: what follows is the name. */
+static const struct {
+    const char *method, *path;
+    int (*fn)(struct task *t, struct http_call *c, const char *rest, struct err *err);
+} routes[] = {
+    { "GET", "/v1/kv/", get_key },       { "PUT", "/v1/kv/", put_key },
+    { "DELETE", "/v1/kv/", delete_key }, { "POST", "/v1/kv/", add_to_key },
+    { "GET", "/v1/kv", list_keys },      { "POST", "/v1/barrier/", barrier },
+    { "PUT", "/v1/barrier/", barrier },  { "POST", "/v1/progress", progress },
+    { "PUT", "/v1/progress", progress },
+};
+
+static int handle(struct task *t, struct http_call *c, struct err *err)
+{
+    const char *path = http_path(c), *method = http_method(c);
+    bool known = false;
+
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
+        size_t n = strlen(routes[i].path);
+        bool whole = routes[i].path[n - 1] != '/';
+
+        if (strncmp(path, routes[i].path, n) != 0 || (path[n] == '\0') != whole)
+            continue;
+        known = true;
+        if (str_eq(method, routes[i].method))
+            return routes[i].fn(t, c, path + n, err);
+    }
+    if (known)
+        return err_set(err, -EINVAL, "'%s' cannot be done with '%s'", method, path);
+    return err_set(err, -ENOENT, "there is nothing at '%s'", path);
+}
+
+/* ---- the connection ---- */
+
+/* Returns whether another request may follow. */
+static bool serve_one(struct task *t, struct http_conn *conn)
+{
+    struct err err = ERR_INIT;
+    struct http_call c;
+    char dropped[KIB];
+    bool more = false;
+    int r;
+
+    http_call_init(&c, conn);
+    r = http_conn_head(conn, LOOP_NEVER, &err); /* the task's end ends it */
+    if (r > 0) {
+        r = http_call_open(&c, &err);
+        if (r == 0)
+            r = handle(t, &c, &err);
+        if (r < 0)
+            r = http_reply_error(&c, r, &err, NULL);
+        more = r >= 0 && !c.last;
+        while (more && http_conn_body(conn, dropped, sizeof(dropped), LOOP_NEVER, NULL) > 0)
+            ;
+        more = more && conn->in.stage == HTTP_AT_END;
+    } else if (r < 0 && conn->in.status) {
+        c.last = true;
+        c.status = conn->in.status;
+        (void)http_reply_error(&c, r, &err, NULL);
+    }
+    http_call_done(&c);
+    http_parse_next(&conn->in);
+    return more;
+}
+
+void kvhttp_serve(struct task *t, struct sock *s, const struct buf *in)
+{
+    struct http_limits limits = { .body_max = VALUE_MAX };
+    struct stream *stream = NULL;
+    struct http_conn conn;
+
+    http_limits_fill(&limits);
+    if (stream_plain(s, &stream, NULL) < 0)
+        return;
+    http_conn_init(&conn, t->agent->loop, stream, false, &limits);
+    if (buf_add(&conn.raw, in->data, in->len) == 0)
+        while (serve_one(t, &conn))
+            ;
+    http_conn_done(&conn);
+}

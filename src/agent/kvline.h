@@ -1,0 +1,31 @@
+/* kvline.h - one line of the key-value protocol: a request taken apart, an answer put together.
+ *
+ *     put KEY VALUE            get KEY               del KEY
+ *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
+ *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
+ *
+ * Words are separated by single blanks; put's value goes on to the end of the line, blanks and all.
+ * An answer is one line too: ok, value …, none, timeout, keys …, error …. Pure. */
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include <stddef.h>
+
+#define KVLINE_MAX (MIB + KIB) /* bytes of a line: a value may have 1 MiB */
+#define KVLINE_WORDS 64
+
+struct kvline_word {
+    const void *p;
+    size_t n;
+};
+
+/* Takes `line` (without its newline) apart into words of it. -EINVAL with a sentence for what is no
+ * request. */
+int kvline_parse(const char *line, size_t n, struct kvline_word words[KVLINE_WORDS], size_t *ret_n,
+                 struct err *err);
+
+/* Appends the words of an answer as one line. A value that is not one line of text is answered with
+ * an error that says where to get it. -ENOMEM, -E2BIG. */
+int kvline_answer(const struct kvline_word *words, size_t n, struct buf *out);
+
+extern const char kvline_help[]; /* what `help` answers: lines, ending with an empty one */

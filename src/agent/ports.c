@@ -1,0 +1,182 @@
+/* ports.c - see ports.h */
+#include "agent/ports.h"
+#include "agent/port_owner.h"
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/path.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* ---- the range ---- */
+
+/* The first port that the kernel gives to outgoing connections. */
+static unsigned ephemeral_start(void)
+{
+    AUTO_BUF text = { .max = 64 };
+    unsigned long n;
+
+    if (path_read("/proc/sys/net/ipv4/ip_local_port_range", &text, NULL) < 0 || !buf_text(&text))
+        return PORTS_HIGH + 1;
+    n = strtoul((const char *)text.data, NULL, 10);
+    return n > 0 && n < 65536 ? (unsigned)n : PORTS_HIGH + 1;
+}
+
+int ports_init(struct ports *p, unsigned low, unsigned high, struct err *err)
+{
+    unsigned start = ephemeral_start();
+    uint32_t salt = 0;
+
+    if (!low && !high) {
+        low = PORTS_LOW;
+        high = start > low && start <= PORTS_HIGH ? start - 1 : PORTS_HIGH;
+    }
+    if (low < 1 || high > 65535 || low > high)
+        return err_set(err, -EINVAL, "%u to %u is no range of ports", low, high);
+    (void)!getrandom(&salt, sizeof(salt), 0);
+    *p = (struct ports){ .low = low, .high = high, .next = low + salt % (high - low + 1) };
+    return 0;
+}
+
+/* ---- one port ---- */
+
+static int take_name(unsigned number)
+{
+    struct sockaddr_un a = { .sun_family = AF_UNIX };
+    int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "ydl-port-%u", number);
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    if (bind(fd, (struct sockaddr *)&a,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0)
+        return -errno;
+    return take_fd(fd);
+}
+
+/* Somebody may listen on the IPv6 side alone. */
+static int check_v6(unsigned number, bool lingering)
+{
+    struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)number) };
+    AUTO_CLOSE int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+
+    if (fd < 0)
+        return 0; /* a machine without IPv6 */
+    if (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0 ||
+        (lingering && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0))
+        return -errno;
+    if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 && errno == EADDRINUSE)
+        return -EADDRINUSE;
+    return 0;
+}
+
+/* Binds without any option first, which succeeds for one process only; the options that let a
+ * program bind beside it come after. With `lingering`, connections of the last owner that the
+ * kernel has not forgotten yet do not count. */
+static int take_port(unsigned number, bool lingering)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)number) };
+    AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1, r;
+
+    if (fd < 0)
+        return -errno;
+    if (lingering && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+        return -errno;
+    if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+        return -errno;
+    r = check_v6(number, lingering);
+    if (r < 0)
+        return r;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+        return -errno;
+    return take_fd(fd);
+}
+
+static int hold(unsigned number, struct port *ret)
+{
+    AUTO_CLOSE int lock = take_name(number);
+    int bound = lock < 0 ? lock : take_port(number, false);
+
+    if (bound < 0)
+        return bound;
+    *ret = (struct port){ .number = (uint16_t)number, .bound = bound, .lock = take_fd(lock) };
+    return 0;
+}
+
+static int explain(unsigned number, int r, struct err *err)
+{
+    char who[PORT_OWNER_MAX];
+
+    if (!err)
+        return r; /* looking for its owner takes time */
+    if (r != -EADDRINUSE)
+        return err_code(err, r, "hold port %u", number);
+    if (port_owner(number, who))
+        return err_set(err, r, "port %u is in use by %s", number, who);
+    return err_set(err, r, "port %u is in use", number);
+}
+
+int ports_any(struct ports *p, struct port *ret, struct err *err)
+{
+    unsigned all = p->high - p->low + 1;
+    int r = -EADDRINUSE;
+
+    for (unsigned i = 0; i < all; i++) {
+        unsigned number = p->next;
+
+        p->next = number == p->high ? p->low : number + 1;
+        r = hold(number, ret);
+        if (r == 0)
+            return 0;
+        if (r != -EADDRINUSE && r != -EACCES)
+            return explain(number, r, err);
+    }
+    return err_set(err, -EADDRINUSE, "no port from %u to %u is free", p->low, p->high);
+}
+
+int ports_one(unsigned number, struct port *ret, struct err *err)
+{
+    int r = number > 0 && number < 65536 ? hold(number, ret) : -EINVAL;
+
+    return r < 0 ? explain(number, r, err) : 0;
+}
+
+void ports_let_go(struct port *p)
+{
+    if (p->bound >= 0)
+        close(p->bound);
+    p->bound = -1;
+}
+
+int ports_hold_again(struct port *p, struct err *err)
+{
+    int fd;
+
+    if (p->bound >= 0)
+        return 0;
+    fd = take_port(p->number, true);
+    /* A server that did not set SO_REUSEADDR leaves connections behind that nobody can bind beside
+     * for a minute. The kernel gives the port to nobody either, and other agents see the name. */
+    if (fd == -EADDRINUSE && !port_in_use(p->number))
+        return 0;
+    if (fd < 0)
+        return explain(p->number, fd, err);
+    p->bound = fd;
+    return 0;
+}
+
+void ports_drop(struct port *p)
+{
+    ports_let_go(p);
+    if (p->lock >= 0)
+        close(p->lock);
+    p->lock = -1;
+}

@@ -1,0 +1,320 @@
+/* prepare.c - Prepare and Drop: a task's directory, its ports, its socket and its files.
+ *
+ *     WORK_DIR/tasks/worker-3/     0700
+ *         sock                     YDL_SOCKET
+ *         spec.json                YDL_SPEC
+ *         stop                     YDL_STOP, once it is to end
+ *         error.json               TORCHELASTIC_ERROR_FILE
+ *         tmp/                     TMPDIR; emptied before every start
+ *         work/                    files that were asked for; where it runs, unless the job says
+ * where
+ *
+ * Each Prepare is a fiber, because unpacking an archive may take long. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TURN 32 /* tasks that are prepared before others have their turn */
+
+struct preparing {
+    struct agent *agent;
+    Agent__ToAgent *m;
+};
+
+/* ---- a task ---- */
+
+/* "worker:3": letters, digits, - and _, one colon. It becomes a part of file names. */
+static bool good_name(const char *s)
+{
+    size_t n = strlen(s), colons = 0;
+
+    for (const char *p = s; *p; p++) {
+        colons += *p == ':';
+        if (!isalnum((unsigned char)*p) && *p != ':' && *p != '-' && *p != '_')
+            return false;
+    }
+    return n > 2 && n < 64 && colons == 1 && s[0] != ':' && s[n - 1] != ':';
+}
+
+static int name_paths(struct task *t, struct err *err)
+{
+    struct agent *a = t->agent;
+
+    t->label = strdup(t->name);
+    if (!t->label)
+        return err_oom(err);
+    *strchr(t->label, ':') = '-';
+    t->scratch = path_join(a->tasks_dir, t->label);
+    t->socket = t->scratch ? path_join(t->scratch, "sock") : NULL;
+    t->streams[0].path = str_printf("%s/%s.out", a->log_dir, t->label);
+    t->streams[1].path = str_printf("%s/%s.err", a->log_dir, t->label);
+    if (a->facts->cwd && *a->facts->cwd)
+        t->work = strdup(a->facts->cwd);
+    else
+        t->work = t->scratch ? path_join(t->scratch, "work") : NULL;
+    if (!t->socket || !t->streams[0].path || !t->streams[1].path || !t->work)
+        return err_oom(err);
+    return 0;
+}
+
+static void task_free(struct task *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_ports; i++)
+        ports_drop(&t->ports[i]);
+    free(t->name);
+    free(t->label);
+    free(t->gpus);
+    free(t->scratch);
+    free(t->socket);
+    free(t->work);
+    free(t->why_text);
+    free(t->streams[0].path);
+    free(t->streams[1].path);
+    free(t->cgroup.path);
+    free(t);
+}
+
+static int room_for(struct agent *a, uint32_t id, struct err *err)
+{
+    struct task **v;
+
+    if (id >= AGENT_TASKS_TOP)
+        return err_set(err, -EPROTO, "task number %u is too large", id);
+    if (a->n_tasks == a->cap_tasks) {
+        v = reallocarray(a->tasks, 2 * a->cap_tasks + 16, sizeof(struct task *));
+        if (!v)
+            return err_oom(err);
+        a->tasks = v;
+        a->cap_tasks = 2 * a->cap_tasks + 16;
+    }
+    if (id < a->n_ids)
+        return 0;
+    v = reallocarray(a->by_id, id + 64, sizeof(struct task *));
+    if (!v)
+        return err_oom(err);
+    memset(v + a->n_ids, 0, (id + 64 - a->n_ids) * sizeof(struct task *));
+    a->by_id = v;
+    a->n_ids = id + 64;
+    return 0;
+}
+
+static int task_get(struct agent *a, const Agent__PrepareTask *m, struct task **ret,
+                    struct err *err)
+{
+    struct task *t = agent_task(a, m->task);
+    int r;
+
+    if (t) {
+        *ret = t;
+        return str_eq(t->name, m->name) ? 0
+                                        : err_set(err, -EPROTO, "task %u is '%s'", t->id, t->name);
+    }
+    if (!good_name(m->name))
+        return err_set(err, -EPROTO, "a task has no good name");
+    r = room_for(a, m->task, err);
+    if (r < 0)
+        return r;
+    t = calloc(1, sizeof(*t));
+    if (!t)
+        return err_oom(err);
+    *t = (struct task){ .agent = a, .id = m->task, .kill_at = LOOP_NEVER };
+    t->streams[0].wd = t->streams[1].wd = -1;
+    t->name = strdup(m->name);
+    r = t->name ? name_paths(t, err) : err_oom(err);
+    if (r < 0) {
+        task_free(t);
+        return r;
+    }
+    *ret = a->by_id[t->id] = a->tasks[a->n_tasks++] = t;
+    return 0;
+}
+
+/* ---- its parts ---- */
+
+static int make_dir(const char *path, struct err *err)
+{
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, "make '%s'", path);
+    return 0;
+}
+
+/* An earlier attempt's TMPDIR is of no use to the next one. */
+static int make_dirs(struct task *t, bool with_files, struct err *err)
+{
+    AUTO_FREE char *tmp = path_join(t->scratch, "tmp"), *work = path_join(t->scratch, "work");
+    int r;
+
+    if (!tmp || !work)
+        return err_oom(err);
+    r = make_dir(t->scratch, err);
+    if (r == 0 && t->tried)
+        r = path_remove(tmp, err);
+    if (r == 0)
+        r = make_dir(tmp, err);
+    if (r == 0 && (with_files || str_eq(work, t->work)))
+        r = make_dir(work, err);
+    return r;
+}
+
+/* One port: the one it had, the one asked for (unless 0), or any. */
+static int hold_port(struct task *t, size_t i, unsigned number, struct err *err)
+{
+    struct port *p = &t->ports[i];
+
+    if (i < t->n_ports && (number == 0 || p->number == number))
+        return ports_hold_again(p, err);
+    if (i < t->n_ports)
+        ports_drop(p);
+    *p = (struct port){ .bound = -1, .lock = -1 };
+    return number ? ports_one(number, p, err) : ports_any(&t->agent->ports, p, err);
+}
+
+static int hold_ports(struct task *t, const Agent__PrepareTask *m, struct err *err)
+{
+    size_t want = m->n_ports ? m->n_ports : m->ports_wanted;
+    int r = 0;
+
+    if (want > AGENT_PORTS_MAX)
+        return err_set(err, -EPROTO, "a task may have %d ports", AGENT_PORTS_MAX);
+    for (size_t i = 0; i < want && r == 0; i++) {
+        r = hold_port(t, i, m->n_ports ? m->ports[i] : 0, err);
+        if (i >= t->n_ports && r == 0)
+            t->n_ports = i + 1;
+    }
+    while (t->n_ports > want)
+        ports_drop(&t->ports[--t->n_ports]);
+    return r;
+}
+
+static int set_gpus(struct task *t, const Agent__PrepareTask *m, struct err *err)
+{
+    AUTO_BUF text = { .max = 4 * KIB };
+    int r = 0;
+
+    for (size_t i = 0; i < m->n_gpus && r == 0; i++)
+        r = buf_printf(&text, "%s%u", i ? "," : "", m->gpus[i]);
+    if (r < 0 || !buf_text(&text))
+        return err_oom(err);
+    free(t->gpus);
+    t->gpus = (char *)take(text.data);
+    return 0;
+}
+
+static enum fail_class file_class(int r)
+{
+    return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
+}
+
+/* Says which class of failure it is; FAIL_NONE when all is well. */
+static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m, struct err *err)
+{
+    int r;
+
+    if (t->phase != PHASE_IDLE) {
+        err_set(err, -EBUSY, "it still runs");
+        return FAIL_START;
+    }
+    t->share_ports = m->share_ports;
+    t->memory = m->memory;
+    r = set_gpus(t, m, err);
+    if (r == 0)
+        r = make_dirs(t, m->n_files > 0, err);
+    if (r < 0)
+        return file_class(r);
+    if (hold_ports(t, m, err) < 0)
+        return FAIL_PORT;
+    r = kvsock_open(t, err);
+    if (r == 0)
+        r = files_place(t, m, err);
+    if (r < 0)
+        return file_class(r);
+    t->prepared = true;
+    return FAIL_NONE;
+}
+
+/* ---- a message ---- */
+
+/* A task that cannot even be named cannot be reported either. */
+static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
+{
+    struct err err = ERR_INIT;
+    struct task *t = NULL;
+    enum fail_class fail;
+    int r = task_get(a, m, &t, &err);
+
+    if (r < 0) {
+        agent_break(a, r, err.text);
+        return r;
+    }
+    fail = prepare_task(t, m, &err);
+    if (!a->leaving)
+        report_prepared(t, fail, err.text);
+    return 0;
+}
+
+static void run_prepare(void *arg)
+{
+    struct preparing *p = arg;
+    struct agent *a = p->agent;
+    const Agent__Prepare *m = p->m->prepare;
+
+    for (size_t i = 0; i < m->n_tasks && !a->leaving; i++) {
+        if (prepare_one(a, m->tasks[i]) < 0)
+            break;
+        if (i % TURN == TURN - 1)
+            (void)fiber_yield(a->loop);
+    }
+    agent__to_agent__free_unpacked(p->m, NULL);
+    free(p);
+    a->busy--;
+    cond_wake_all(&a->quiet);
+}
+
+int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
+{
+    struct preparing *p = calloc(1, sizeof(*p));
+    int r;
+
+    if (p)
+        *p = (struct preparing){ .agent = a, .m = m };
+    r = p ? fiber_start(a->loop, run_prepare, p, NULL, err) : err_oom(err);
+    if (r < 0) {
+        free(p);
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    a->busy++;
+    return 0;
+}
+
+/* ---- the end ---- */
+
+void prepare_drop(struct task *t)
+{
+    struct err err = ERR_INIT;
+
+    if (t->phase != PHASE_IDLE)
+        return;
+    while (t->n_ports > 0)
+        ports_drop(&t->ports[--t->n_ports]);
+    kvsock_close(t);
+    if (path_remove(t->scratch, &err) < 0)
+        log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
+    t->prepared = false;
+}
+
+void prepare_free(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_tasks; i++)
+        task_free(a->tasks[i]);
+    free(a->tasks);
+    free(a->by_id);
+    free(a->pids);
+}

@@ -1,0 +1,354 @@
+/* start.c - Start: a task's process, with its output in files.
+ *
+ * The files are the process's own standard output and error, opened to append: every byte is there
+ * whatever happens to anybody, and nobody has to read for the task to go on. Each Start is a fiber
+ * that gives way now and then, so that a thousand starts do not hold up an answer to a Ping. */
+#include "agent/agent_private.h"
+#include "agent/env.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TURN_MS 5
+
+struct starting {
+    struct agent *agent;
+    Agent__ToAgent *m;
+    char *spec; /* a file with the cluster specification; NULL: none */
+};
+
+/* ---- what the process gets ---- */
+
+static int set_path(struct env *e, const struct task *t, const char *name, const char *file)
+{
+    AUTO_FREE char *path = path_join(t->scratch, file);
+
+    return path ? env_set(e, name, path) : -ENOMEM;
+}
+
+static int set_number(struct env *e, const char *name, uint32_t n)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", n);
+    return env_set(e, name, text);
+}
+
+static int set_ours(struct env *e, const struct task *t, bool spec, bool pmi)
+{
+    int r = env_set(e, "YDL_SOCKET", t->socket);
+
+    if (r == 0)
+        r = set_path(e, t, "YDL_STOP", "stop");
+    if (r == 0)
+        r = set_path(e, t, "TMPDIR", "tmp");
+    if (r == 0)
+        r = env_set(e, "PWD", t->work);
+    if (r == 0)
+        r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
+    if (r == 0 && spec)
+        r = set_path(e, t, "YDL_SPEC", "spec.json");
+    if (r == 0 && t->wants_error_file)
+        r = set_path(e, t, "TORCHELASTIC_ERROR_FILE", "error.json");
+    if (r < 0 || !pmi)
+        return r;
+    r = env_set(e, "PMI_FD", "3");
+    if (r == 0)
+        r = set_number(e, "PMI_RANK", t->rank);
+    return r == 0 ? set_number(e, "PMI_SIZE", t->world) : r;
+}
+
+/* The job's, then the task's, then ours. */
+static int make_env(struct env *e, const struct task *t, const Agent__StartTask *m, bool spec,
+                    struct err *err)
+{
+    const Agent__JobFacts *f = t->agent->facts;
+    int r = 0;
+
+    for (size_t i = 0; i < f->n_env && r == 0; i++)
+        r = env_lend(e, f->env[i]);
+    for (size_t i = 0; i < m->n_env && r == 0; i++)
+        r = env_copy(e, m->env[i].data, m->env[i].len);
+    if (r == 0)
+        r = set_ours(e, t, spec, m->pmi);
+    if (r == -EINVAL)
+        return err_set(err, r, "a variable of its environment is not NAME=value");
+    return r < 0 ? err_oom(err) : 0;
+}
+
+static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *err)
+{
+    for (size_t i = 0; i < m->n_argv; i++) {
+        if (m->argv[i].len && memchr(m->argv[i].data, '\0', m->argv[i].len))
+            return err_set(err, -EINVAL, "argument %zu has a NUL byte inside", i);
+        if (strs_addn(argv, (const char *)m->argv[i].data, m->argv[i].len) < 0)
+            return err_oom(err);
+    }
+    return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
+}
+
+static int open_output(struct task *t, int i, struct err *err)
+{
+    const char *path = t->streams[i].path;
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    t->log_start[i] = (uint64_t)lseek(fd, 0, SEEK_END);
+    if (t->agent->umask & 0640) /* who collects logs is in our group */
+        (void)fchmod(fd, 0640);
+    return take_fd(fd);
+}
+
+/* What an earlier attempt left would be taken for this one's. */
+static int clear_old(const struct task *t, const char *spec, struct err *err)
+{
+    static const char *const names[] = { "stop", "error.json", "spec.json" };
+    AUTO_FREE char *target = path_join(t->scratch, "spec.json");
+
+    for (size_t i = 0; t->tried && i < COUNT_OF(names); i++) {
+        AUTO_FREE char *path = path_join(t->scratch, names[i]);
+
+        if (!path)
+            return err_oom(err);
+        if (unlink(path) < 0 && errno != ENOENT)
+            return err_sys(err, "remove '%s'", path);
+    }
+    if (!target)
+        return err_oom(err);
+    if (spec && link(spec, target) < 0)
+        return err_sys(err, "make '%s'", target);
+    return 0;
+}
+
+/* ---- one task ---- */
+
+static void reset(struct task *t, const Agent__StartTask *m)
+{
+    t->generation = m->generation;
+    t->attempt = m->attempt;
+    t->rank = m->rank;
+    t->world = m->world;
+    t->wants_error_file = m->error_file;
+    t->why = FAIL_NONE;
+    free(t->why_text);
+    t->why_text = NULL;
+    t->killed = false;
+    t->peak = 0;
+    t->kill_at = LOOP_NEVER;
+    t->when_ended = 0;
+}
+
+static enum fail_class place_ports(struct task *t, struct err *err)
+{
+    for (size_t i = 0; i < t->n_ports; i++) {
+        /* Is it still ours to give? Somebody may have taken it since its last owner ended. */
+        if (ports_hold_again(&t->ports[i], err) < 0)
+            return FAIL_PORT;
+        if (!t->share_ports)
+            ports_let_go(&t->ports[i]);
+    }
+    return FAIL_NONE;
+}
+
+static void join_cgroup(struct task *t, struct spawn_spec *spec)
+{
+    struct agent *a = t->agent;
+    AUTO_FREE char *name = NULL, *self = NULL;
+
+    if (!t->memory || t->cgroup.path)
+        return;
+    self = a->cgroups.looked ? NULL : cgroup_self();
+    name = str_printf("ydl-%s-%s", a->facts->job, t->label);
+    if (name && cgroup_make(&a->cgroups, "/sys/fs/cgroup", self, name, t->memory, &t->cgroup))
+        spec->cgroup = cgroup_procs(&t->cgroup);
+}
+
+/* Everything is there: starts it. */
+static enum fail_class run(struct task *t, struct spawn_spec *spec, struct err *err)
+{
+    enum fail_class fail = place_ports(t, err);
+    int r;
+
+    if (fail != FAIL_NONE)
+        return fail;
+    join_cgroup(t, spec);
+    t->began = tree_now();
+    r = spawn_start(t->agent->spawner, spec, &t->pid, err);
+    if (spec->cgroup >= 0)
+        close(spec->cgroup);
+    if (r < 0) {
+        cgroup_remove(&t->cgroup);
+        return FAIL_START;
+    }
+    t->phase = PHASE_RUNNING;
+    if (reap_watch(t) < 0)
+        agent_break(t->agent, -ENOMEM, "watch a process"); /* it ends with everything else */
+    return FAIL_NONE;
+}
+
+static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m, const char *file,
+                                       struct err *err)
+{
+    AUTO_ENV env = { 0 };
+    AUTO_STRS argv = { 0 };
+    AUTO_CLOSE int out = -1, errors = -1, pmi = -1;
+    struct spawn_spec spec = { .cwd = t->work, .cgroup = -1 };
+    int r = clear_old(t, file, err);
+
+    if (r == 0)
+        r = out = open_output(t, 0, err);
+    if (r >= 0)
+        r = errors = open_output(t, 1, err);
+    if (r < 0)
+        return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
+    r = make_argv(&argv, m, err);
+    if (r == 0)
+        r = make_env(&env, t, m, file != NULL, err);
+    if (r == 0 && m->pmi)
+        r = pmi_begin(t, &pmi, err);
+    if (r < 0) {
+        err->detail = SPAWN_NOT_RUN;
+        return FAIL_START;
+    }
+    spec.argv = argv.v;
+    spec.envp = env.v;
+    spec.out = out;
+    spec.err = errors;
+    spec.extra = pmi;
+    return run(t, &spec, err);
+}
+
+static void start_task(struct task *t, const Agent__StartTask *m, const char *file)
+{
+    struct err err = ERR_INIT;
+    enum fail_class fail;
+
+    reset(t, m);
+    if (t->stopping) {
+        err_set(&err, -ECANCELED, "it was to end before it was started");
+        err.detail = 143;
+        finish_unstarted(t, FAIL_PERSON, &err);
+        return;
+    }
+    fail = prepare_and_run(t, m, file, &err);
+    t->tried = true;
+    if (fail != FAIL_NONE) {
+        pmi_end(t);
+        finish_unstarted(t, fail, &err);
+        return;
+    }
+    trace(LOG_AGENT, "%s: process %d, attempt %u", t->name, (int)t->pid, t->attempt);
+    report_started(t);
+    follow_task_changed(t);
+    watch_begin(t->agent);
+    if (m->ready && m->ready->kind && probe_begin(t, m->ready, &err) < 0)
+        agent_break(t->agent, err.code, err.text);
+}
+
+/* ---- a message ---- */
+
+/* One file for all tasks of the message; each gets a link to it. */
+static int write_spec(struct starting *s, struct err *err)
+{
+    const ProtobufCBinaryData *spec = &s->m->start->spec;
+    AUTO_FREE char *path = NULL;
+    int r;
+
+    if (!spec->len)
+        return 0;
+    path = str_printf("%s/.spec-%u-%u", s->agent->tasks_dir, s->agent->opt->number,
+                      s->agent->n_starts++);
+    if (!path)
+        return err_oom(err);
+    r = path_write_new(path, spec->data, spec->len, 0600, err);
+    if (r == 0)
+        s->spec = take(path);
+    return r;
+}
+
+static void starting_free(struct starting *s)
+{
+    if (s->spec)
+        (void)unlink(s->spec);
+    free(s->spec);
+    agent__to_agent__free_unpacked(s->m, NULL);
+    free(s);
+}
+
+static void run_start(void *arg)
+{
+    struct starting *s = arg;
+    struct agent *a = s->agent;
+    const Agent__Start *m = s->m->start;
+    int64_t turn = loop_in(a->loop, TURN_MS);
+    struct err err = ERR_INIT;
+    bool no_spec = write_spec(s, &err) < 0;
+
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        struct task *t = agent_task(a, m->tasks[i]->task);
+
+        if (t->phase != PHASE_STARTING)
+            continue; /* named twice */
+        if (a->leaving)
+            t->phase = PHASE_IDLE;
+        else if (no_spec)
+            finish_unstarted(t, FAIL_DISK, &err);
+        else
+            start_task(t, m->tasks[i], s->spec);
+        if (loop_now(a->loop) >= turn) {
+            (void)fiber_yield(a->loop);
+            turn = loop_in(a->loop, TURN_MS);
+        }
+    }
+    starting_free(s);
+    a->busy--;
+    cond_wake_all(&a->quiet);
+}
+
+/* All of them must be there and not started: anything else is a fault of the master. */
+static int check(const struct agent *a, const Agent__Start *m, struct err *err)
+{
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const struct task *t = agent_task(a, m->tasks[i]->task);
+
+        if (!t || !t->prepared || t->phase != PHASE_IDLE)
+            return err_set(err, -EPROTO, "start of task %u, which is not prepared",
+                           m->tasks[i]->task);
+    }
+    return 0;
+}
+
+int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
+{
+    struct starting *s = NULL;
+    int r = check(a, m->start, err);
+
+    if (r < 0) {
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    s = calloc(1, sizeof(*s));
+    if (!s) {
+        agent__to_agent__free_unpacked(m, NULL);
+        return err_oom(err);
+    }
+    *s = (struct starting){ .agent = a, .m = m };
+    r = fiber_start(a->loop, run_start, s, NULL, err);
+    if (r < 0) {
+        starting_free(s);
+        return r;
+    }
+    for (size_t i = 0; i < m->start->n_tasks; i++) {
+        struct task *t = agent_task(a, m->start->tasks[i]->task);
+
+        t->phase = PHASE_STARTING;
+        t->stopping = false;
+    }
+    a->busy++;
+    return 0;
+}

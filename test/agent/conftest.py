@@ -1,0 +1,17 @@
+"""Fixtures for the tests of the agent."""
+
+import pytest
+from agent_support import Bench
+
+
+@pytest.fixture
+def bench():
+    """Makes benches; all of them are gone afterwards, whatever the test did."""
+    made = []
+
+    def make(*args, **options) -> Bench:
+        made.append(Bench(*args, **options))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()

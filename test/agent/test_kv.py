@@ -1,0 +1,175 @@
+"""The key-value store for user code: lines, HTTP and PMI-1."""
+
+import contextlib
+import os
+import socket
+
+import pytest
+from agent_support import EXIT, NONE, UNIT, command
+
+CURL = "curl -sS --unix-socket $YDL_SOCKET "
+
+
+@pytest.fixture
+def connect(bench):
+    """A bench with a task that sleeps, and connections to its socket."""
+    b = bench()
+    b.launch(0, "sleep 600")
+    made = []
+
+    def make():
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(10)
+        s.connect(str(b.run / "tasks" / "worker-0" / "sock"))
+        made.append(s.makefile("rwb"))
+        s.close()
+        return made[-1]
+    yield b, make
+    for f in made:
+        with contextlib.suppress(OSError):
+            f.close()
+
+
+def ask(f, line: str) -> str:
+    f.write(line.encode() + b"\n")
+    f.flush()
+    return f.readline().decode().rstrip("\n")
+
+
+def test_lines(connect):
+    _, make = connect
+    f = make()
+    for line, answer in [
+            ("get a", "none"), ("put a 1 2  3 ", "ok"), ("get a", "value 1 2  3 "),
+            ("put e ", "ok"), ("get e", "value "), ("list", "keys a e"), ("add n 5", "value 5"),
+            ("add n -2", "value 3"), ("wait a", "value 1 2  3 "), ("del a", "ok"), ("del a", "none"),
+            ("progress 1 10 loss=0.5", "ok 1 10 loss=0.5"), ("get", "error usage: get KEY"),
+            ("nonsense", "error unknown request (try: help)"),
+            ("put ü grün", "ok"), ("get ü\r", "value grün")]:
+        assert ask(f, line) == answer, line
+    f.write(b"put x 1\nput y 2\nget x\nget y\n")  # several at once
+    f.flush()
+    assert [f.readline() for _ in range(4)] == [b"ok\n", b"ok\n", b"value 1\n", b"value 2\n"]
+    assert ask(f, "help").startswith("put KEY VALUE")
+
+
+def test_a_wait_is_answered_when_the_key_comes(connect):
+    _, make = connect
+    one, two = make(), make()
+    one.write(b"wait later\n")
+    one.flush()
+    assert ask(two, "put later now") == "ok"
+    assert one.readline() == b"value now\n"
+    one.write(b"barrier b 2\n")
+    one.flush()
+    assert ask(two, "barrier b 2") == "ok"
+    assert one.readline() == b"ok\n"
+
+
+def test_long_values_and_long_lines(connect):
+    _, make = connect
+    f = make()
+    assert ask(f, "put long " + "x" * (1 << 20)) == "ok"
+    assert ask(f, "get long") == "value " + "x" * (1 << 20)
+    g = make()
+    answer = b""
+    with contextlib.suppress(OSError):
+        g.write(b"put long " + b"x" * (3 << 20) + b"\n")
+        g.flush()
+        answer = g.readline()
+    assert answer in (b"error the line is too long\n", b"")
+    assert ask(f, "get no") == "none"  # the others do not mind
+
+
+def test_connections_end_with_the_task(connect):
+    b, make = connect
+    f = make()
+    f.write(b"wait never\n")
+    f.flush()
+    b.stop(0, grace=0)
+    b.exited(0)
+    assert f.read() == b""
+
+
+def test_more_connections_than_a_task_may_have(connect):
+    _, make = connect
+    many = [make() for _ in range(80)]
+    answers = []
+    for f in many:
+        try:
+            answers.append(ask(f, "get a"))
+        except OSError:
+            answers.append("")
+    assert answers[:60] == ["none"] * 60 and "" in answers
+
+
+def test_http(bench):
+    b = bench()
+    data = b.run / "value"
+    data.write_bytes(os.urandom(100_000))
+    script = f"""set -e
+{CURL} -X PUT --data-binary @{data} http://x/v1/kv/a/b
+{CURL} http://x/v1/kv/a/b | cmp - {data}
+{CURL} -o /dev/null -w '%{{http_code}} ' http://x/v1/kv/none
+{CURL} -X POST 'http://x/v1/kv/n?add=5'; echo
+{CURL} -X PUT -d later http://x/v1/kv/w
+{CURL} 'http://x/v1/kv/w?wait=1000' http://x/v1/kv/n; echo
+{CURL} 'http://x/v1/kv?prefix='
+{CURL} -X DELETE http://x/v1/kv/n
+{CURL} -X POST 'http://x/v1/barrier/b?count=1'
+{CURL} -d '{{"step": 3, "total": 9, "metrics": {{"loss": 0.5}}}}' http://x/v1/progress; echo
+{CURL} -o /dev/null -w '%{{http_code}} ' -d 'nonsense' http://x/v1/progress
+{CURL} -o /dev/null -w '%{{http_code}} ' -X PATCH http://x/v1/kv/n
+{CURL} -o /dev/null -w '%{{http_code}} ' http://x/other
+"""
+    b.launch(0, script)
+    end = b.exited(0)
+    assert end["fail"] == NONE, end
+    assert b.output(0).decode().split() == [
+        "404", "5", "later5", "a/b", "n", "w", "39loss=0.5", "400", "400", "404"]
+
+
+def test_a_value_with_newlines_is_for_http_alone(connect):
+    b, make = connect
+    b.kv.values[b"k"] = b"two\nlines"
+    assert ask(make(), "get k") == "error the value is not one line of text: get it by HTTP"
+
+
+def test_nonsense_harms_nobody(connect):
+    b, make = connect
+    for junk in (os.urandom(5000), b"GET / HTTP/9.9\r\n\r\n", b"GET", b"\0" * 100, b"A" * 100_000,
+                 b"PUT /v1/kv/x HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n"):
+        f = make()
+        with contextlib.suppress(OSError):
+            f.write(junk)
+            f.flush()
+    assert ask(make(), "put a 1") == "ok"
+    assert b.agents[0].poll() is None
+
+
+def test_pmi(bench):
+    b = bench(agents=2)
+    client = str(UNIT / "agent_pmi_client")
+    for i in range(2):
+        b.prepare(*[{"task": n, "name": f"worker:{n}"} for n in (2 * i, 2 * i + 1)], agent=i)
+        b.start(*[command(n, [client], pmi=True, rank=n, world=4) for n in (2 * i, 2 * i + 1)],
+                agent=i)
+    for n in range(4):
+        end = b.exited(n, agent=n // 2)
+        assert end["fail"] == NONE, end["lines"]
+        assert b.output(n) == b"rank %d of 4 knows all\n" % n
+    b.shutdown()
+
+
+def test_pmi_abort(bench):
+    b = bench()
+    b.launch(0, [str(UNIT / "agent_pmi_client"), "abort"], pmi=True, rank=0, world=1)
+    end = b.exited(0)
+    assert (end["fail"], end["code"]) == (EXIT, 9)
+
+
+def test_the_socket_is_for_its_owner(bench):
+    b = bench()
+    b.launch(0, "stat -c %a $YDL_SOCKET; stat -c %a $(dirname $YDL_SOCKET)")
+    b.exited(0)
+    assert b.output(0).split() == [b"600", b"700"]
