@@ -1,0 +1,325 @@
+/* agents.c - connections of agents: who may join, what they are told first, and are they alive. */
+#include "base/listen.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "master/master_private.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HELLO_MS 10000
+#define PING_MS 2000
+#define SILENCE_MS 10000 /* an agent that says nothing for so long is lost */
+#define LATE_MS 3000     /* so late ourselves: the machine stood still, not the agents */
+
+static const struct channel_limits limits = { .frame_max = 16 * MIB, .queue_max = 256 * MIB };
+
+struct agent_conn *agents_get(struct master *m, uint32_t number)
+{
+    return number < m->n_agents ? m->agents[number] : NULL;
+}
+
+int agents_expect(struct master *m, uint32_t number, struct err *err)
+{
+    if (number >= m->n_agents) {
+        uint32_t n = number + 16;
+        struct agent_conn **v = realloc(m->agents, n * sizeof(struct agent_conn *));
+
+        if (!v)
+            return err_oom(err);
+        memset(v + m->n_agents, 0, (n - m->n_agents) * sizeof(struct agent_conn *));
+        m->agents = v;
+        m->n_agents = n;
+    }
+    if (!m->agents[number]) {
+        struct agent_conn *a = calloc(1, sizeof(*a));
+
+        if (!a)
+            return err_oom(err);
+        a->master = m;
+        a->number = number;
+        a->heard = loop_now(m->loop);
+        m->agents[number] = a;
+    }
+    return 0;
+}
+
+/* ---- joining ---- */
+
+static void refuse(struct channel *c, const char *text)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Refused body = AGENT__REFUSED__INIT;
+
+    body.text = (char *)text;
+    msg.body_case = AGENT__TO_AGENT__BODY_REFUSED;
+    msg.refused = &body;
+    if (channel_send(c, &msg.base, NULL) == 0)
+        (void)channel_flush(c, LOOP_NEVER, NULL);
+}
+
+/* With TLS the key has been proven by the handshake; on a Unix socket it is in the message. */
+static bool key_fits(const struct master *m, const Agent__Hello *h)
+{
+    return m->tls || (h->key.len == sizeof(m->key.key) &&
+                      CRYPTO_memcmp(h->key.data, m->key.key, sizeof(m->key.key)) == 0);
+}
+
+static int check_hello(struct master *m, const Agent__Hello *h, struct agent_conn **ret,
+                       struct err *err)
+{
+    struct agent_conn *a = agents_get(m, h->agent);
+
+    if (h->version != MASTER_PROTOCOL)
+        return err_set(err, -EPROTO, "it speaks version %u of the protocol, not %u", h->version,
+                       MASTER_PROTOCOL);
+    if (!str_eq(h->job, m->opt->dir->id))
+        return err_set(err, -EACCES, "it belongs to another job");
+    if (!key_fits(m, h))
+        return err_set(err, -EACCES, "its key is wrong");
+    if (!a || a->lost)
+        return err_set(err, -ENOENT, "nobody expects agent %u", h->agent);
+    if (a->channel)
+        return err_set(err, -EEXIST, "agent %u is here already", h->agent);
+    *ret = a;
+    return 0;
+}
+
+static int read_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err)
+{
+    ProtobufCMessage *raw = NULL;
+    const Agent__ToMaster *msg;
+    int r = channel_read(c, &agent__to_master__descriptor, loop_in(m->loop, HELLO_MS), &raw, err);
+
+    if (r == 0)
+        return err_set(err, -ECONNRESET, "it left without a word");
+    if (r < 0)
+        return r;
+    msg = (const Agent__ToMaster *)raw;
+    if (msg->body_case != AGENT__TO_MASTER__BODY_HELLO)
+        r = err_set(err, -EPROTO, "it did not say hello");
+    else
+        r = check_hello(m, msg->hello, ret, err);
+    if (r == 0) {
+        (void)snprintf((*ret)->host, sizeof((*ret)->host), "%s", msg->hello->host);
+        (void)snprintf((*ret)->node, sizeof((*ret)->node), "%s", msg->hello->node);
+    }
+    protobuf_c_message_free_unpacked(raw, NULL);
+    return r;
+}
+
+void agents_tell(struct agent_conn *a, const char *state)
+{
+    struct event e;
+
+    engine_event(a->master->engine, EVENT_AGENT, master_now(a->master), &e);
+    event_int(&e, "agent", a->number);
+    event_str(&e, "state", state);
+    event_str(&e, "node", a->node);
+    event_str(&e, "host", a->host);
+    if (event_end(&e) < 0)
+        log_error(LOG_MASTER, "out of memory for the events log");
+}
+
+static void slots_are_up(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    for (uint32_t i = 0; i < m->n_slots; i++) {
+        struct err err = ERR_INIT;
+
+        if (m->slots[i].agent == a->number &&
+            engine_on_agent_up(m->engine, i, master_now(m), &err) < 0)
+            master_fault(m, &err);
+    }
+    master_wake(m);
+}
+
+/* ---- a connection's life ---- */
+
+static int read_messages(struct agent_conn *a, struct err *err)
+{
+    struct master *m = a->master;
+    int r = 1;
+
+    while (r > 0 && a->channel) {
+        ProtobufCMessage *raw = NULL;
+
+        r = channel_read(a->channel, &agent__to_master__descriptor, LOOP_NEVER, &raw, err);
+        if (r <= 0)
+            break;
+        a->heard = loop_now(m->loop);
+        r = inbox_message(a, (const Agent__ToMaster *)raw, err);
+        protobuf_c_message_free_unpacked(raw, NULL);
+        master_wake(m);
+        r = r < 0 ? r : 1;
+    }
+    return r;
+}
+
+static void serve(struct agent_conn *a)
+{
+    struct master *m = a->master;
+    struct err err = ERR_INIT;
+    int r = outbox_welcome(a, &err);
+
+    if (r == 0) {
+        trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
+        agents_tell(a, "up");
+        slots_are_up(a);
+        r = read_messages(a, &err);
+    }
+    if (r < 0 && r != -ECANCELED && !m->ended)
+        log_warn(LOG_MASTER, "agent %u: %s", a->number, err.text);
+    if (a->channel)
+        a->channel = channel_close(a->channel);
+    if (!m->ended && r != -ECANCELED)
+        m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
+}
+
+static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
+{
+    uid_t uid;
+    int r;
+
+    if (m->tls)
+        return stream_tls_server(s, &m->key, loop_in(m->loop, HELLO_MS), ret, err);
+    r = sock_peer_uid(sock_fd(s), &uid);
+    if (r == 0 && uid != geteuid())
+        r = -EACCES;
+    if (r < 0) {
+        (void)sock_close(s);
+        return err_code(err, r, "another user's process");
+    }
+    return stream_plain(s, ret, err);
+}
+
+static void on_accept(void *user, struct sock *s)
+{
+    struct master *m = user;
+    AUTO(channel) struct channel *c = NULL;
+    AUTO_STREAM *stream = NULL;
+    struct agent_conn *a = NULL;
+    struct err err = ERR_INIT;
+    int r = open_stream(m, s, &stream, &err);
+
+    if (r == 0)
+        r = channel_new(m->loop, take(stream), &limits, &c, &err);
+    if (r == 0) {
+        r = read_hello(m, c, &a, &err);
+        if (r < 0 && r != -ECANCELED)
+            refuse(c, err.text);
+    }
+    if (r < 0) {
+        if (r != -ECANCELED)
+            log_warn(LOG_MASTER, "an agent was refused: %s", err.text);
+        return;
+    }
+    a->channel = take(c);
+    serve(a);
+}
+
+/* ---- where they find us ---- */
+
+static int write_join(struct master *m, const char *address, struct err *err)
+{
+    AUTO_FREE char *key = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_JSON *v = NULL;
+    int r = str_base64(m->key.key, sizeof(m->key.key), &key);
+
+    if (r < 0)
+        return err_oom(err);
+    r = json_make(&v, err, "{s:s, s:s, s:s}", "address", address, "job", m->opt->dir->id, "key",
+                  key);
+    if (r < 0)
+        return r;
+    text = json_dumps(v, JSON_COMPACT);
+    if (!text)
+        return err_oom(err);
+    return path_write_new(m->join_file, text, strlen(text), 0600, err);
+}
+
+int agents_listen(struct master *m, struct err *err)
+{
+    AUTO_FREE char *address = NULL;
+    int fd = -1, port = 0, r;
+
+    if (m->tls)
+        r = listen_tcp("127.0.0.1", 0, 0, &fd, &port, err);
+    else
+        r = listen_unix(m->agents_path, &fd, err);
+    if (r < 0)
+        return r;
+    r = listener_start(m->loop, fd, on_accept, m, &m->listener, err);
+    if (r < 0)
+        return r;
+    address = m->tls ? str_printf("tcp:127.0.0.1:%d", port) : str_printf("unix:%s", m->agents_path);
+    return address ? write_join(m, address, err) : err_oom(err);
+}
+
+/* ---- alive? ---- */
+
+static void ping(struct agent_conn *a)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Ping body = AGENT__PING__INIT;
+
+    body.seq = ++a->ping;
+    body.now = master_now(a->master);
+    msg.body_case = AGENT__TO_AGENT__BODY_PING;
+    msg.ping = &body;
+    outbox_send(a, &msg);
+}
+
+void agents_watch(struct master *m)
+{
+    int64_t last = loop_now(m->loop), now;
+
+    while (!m->ended && fiber_sleep(m->loop, PING_MS) == 0) {
+        now = loop_now(m->loop);
+        for (uint32_t i = 0; i < m->n_agents; i++) {
+            struct agent_conn *a = m->agents[i];
+
+            if (!a || a->lost)
+                continue;
+            if (now - last > PING_MS + LATE_MS)
+                a->heard = now;
+            if (now - a->heard > SILENCE_MS)
+                m->platform->ops->agent_gone(m->platform, a->number, "it does not answer");
+            else
+                ping(a);
+        }
+        last = now;
+    }
+}
+
+void agents_shutdown(struct master *m, int64_t grace)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Shutdown body = AGENT__SHUTDOWN__INIT;
+
+    body.grace_ms = grace;
+    msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
+    msg.shutdown = &body;
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i] && m->agents[i]->channel)
+            outbox_send(m->agents[i], &msg);
+}
+
+void agents_done(struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++) {
+        struct agent_conn *a = m->agents[i];
+
+        if (!a)
+            continue;
+        free(a->prepare.v);
+        free(a->start.v);
+        free(a->stop.v);
+        free(a->drop.v);
+        free(a);
+    }
+    free(m->agents);
+}

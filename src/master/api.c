@@ -1,0 +1,373 @@
+/* api.c - the master's HTTP API: doc/api.md, one row per path. */
+#include "base/listen.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "master/master_private.h"
+
+#include <string.h>
+
+#define LINE_MAX_ (1 * MIB) /* of the events log */
+#define KV_WAIT_MAX_MS 40000
+
+/* ---- status ---- */
+
+/* Lets the history see what the journal has got since. */
+static int catch_up(struct master *m, struct err *err)
+{
+    AUTO_FREE char *p = malloc(LINE_MAX_);
+    int r = 0;
+
+    if (!p)
+        return err_oom(err);
+    while (m->history_at < m->journal.size && r == 0) {
+        ssize_t n = journal_read(&m->journal, m->history_at, p, LINE_MAX_);
+        const char *at = p, *end;
+
+        while (n > 0 && (end = memchr(at, '\n', (size_t)(p + n - at))) != NULL) {
+            r = history_apply(m->history, at, (size_t)(end - at), err);
+            if (r == -ENOMEM)
+                return r;
+            at = end + 1;
+            r = 0;
+        }
+        if (at == p)
+            return err_set(err, -EIO, "the events log cannot be read");
+        m->history_at += (uint64_t)(at - p);
+    }
+    return r;
+}
+
+int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
+{
+    AUTO_BUF waiting = { .max = 4 * KIB };
+    int r = catch_up(m, err);
+
+    if (r == 0)
+        r = history_json(m->history, tasks, ret, err);
+    if (r < 0)
+        return r;
+    engine_waiting_for(m->engine, &waiting);
+    if (waiting.len > 0 && buf_text(&waiting) &&
+        json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
+        return err_oom(err);
+    return 0;
+}
+
+static int get_job(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const char *tasks = http_query(c, "tasks");
+    int r = api_status(m, !str_eq(tasks, "0"), &v, err);
+
+    return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
+/* ---- streams ---- */
+
+static bool flag(struct http_call *c, const char *name)
+{
+    const char *v = http_query(c, name);
+
+    return v && !str_eq(v, "0");
+}
+
+static int get_logs(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *stream = http_query(c, "stream");
+    struct follow_options o = {
+        .tasks = http_query(c, "task"),
+        .logs = true,
+        .follow = flag(c, "follow"),
+        .out = !stream || strstr(stream, "out"),
+        .err = !stream || strstr(stream, "err"),
+    };
+
+    return hub_stream(m, c, &o, err);
+}
+
+static int get_attach(struct master *m, struct http_call *c, struct err *err)
+{
+    struct follow_options o = {
+        .tasks = http_query(c, "task"),
+        .logs = flag(c, "logs"),
+        .follow = true,
+        .out = true,
+        .err = true,
+        .events = true,
+        .stop_when_gone = flag(c, "stop"),
+    };
+
+    if (o.stop_when_gone)
+        m->client_came = true;
+    return hub_stream(m, c, &o, err);
+}
+
+/* Record SEQ begins behind so many newlines: sequence numbers count from 0 without gaps. */
+static int get_events(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *from = http_query(c, "from");
+    AUTO_FREE char *p = malloc(64 * KIB);
+    uint64_t at = 0;
+    int64_t skip = 0;
+    int r = p ? 0 : err_oom(err);
+
+    if (r == 0 && from && str_to_i64(from, 0, INT64_MAX, &skip) < 0)
+        r = err_set(err, -EINVAL, "from='%s' is no number", from);
+    if (r == 0)
+        r = http_reply_begin(c, 200, "application/jsonl", err);
+    while (r == 0) {
+        ssize_t n = journal_read(&m->journal, at, p, 64 * KIB);
+        char *q = p, *nl;
+
+        if (n < 0)
+            return err_code(err, (int)n, "read the events log");
+        for (; skip > 0 && (nl = memchr(q, '\n', (size_t)(p + n - q))) != NULL; q = nl + 1)
+            skip--;
+        if (skip == 0 && n > q - p)
+            r = http_reply_write(c, q, (size_t)(n - (q - p)), err);
+        at += (uint64_t)n;
+        if (n > 0)
+            continue;
+        if (m->ended || !flag(c, "follow"))
+            break;
+        r = cond_wait(m->loop, &m->journal.grown, loop_in(m->loop, 1000));
+        if (r == -ETIMEDOUT)
+            r = http_gone(c) ? -EPIPE : 0;
+    }
+    return r < 0 ? r : http_reply_end(c, err);
+}
+
+/* ---- actions ---- */
+
+void api_client_gone(struct master *m)
+{
+    struct err err = ERR_INIT;
+
+    if (engine_stop(m->engine, "the client, which went away", master_now(m), &err) < 0)
+        master_fault(m, &err);
+    master_wake(m);
+}
+
+static int done(struct master *m, struct http_call *c, int r, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+
+    master_wake(m);
+    if (r == 0)
+        r = json_make(&v, err, "{s:s}", "state", job_state_name(engine_state(m->engine)));
+    return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
+static int put_stop(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *grace = http_query(c, "grace_ms");
+    int64_t ms = 0;
+
+    if (grace && str_to_i64(grace, 0, INT64_MAX / 2, &ms) < 0)
+        return err_set(err, -EINVAL, "grace_ms='%s' is no number of milliseconds", grace);
+    if (grace)
+        engine_set_grace(m->engine, ms);
+    return done(m, c, engine_stop(m->engine, m->user, master_now(m), err), err);
+}
+
+static int put_kill(struct master *m, struct http_call *c, struct err *err)
+{
+    return done(m, c, engine_kill(m->engine, m->user, master_now(m), err), err);
+}
+
+static int put_restart(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *name = http_query(c, "task");
+    uint32_t task = UINT32_MAX;
+    int r = name ? engine_find_task(m->engine, name, &task, err) : 0;
+
+    if (r == 0)
+        r = engine_restart(m->engine, task, m->user, master_now(m), err);
+    return done(m, c, r, err);
+}
+
+static int put_scale(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *role = http_query(c, "role"), *count = http_query(c, "count");
+    int64_t n = 0;
+
+    if (!role || !count || str_to_i64(count, 0, SPEC_TASKS_MAX, &n) < 0)
+        return err_set(err, -EINVAL, "role and count are wanted, count from 0 to %d",
+                       SPEC_TASKS_MAX);
+    return done(m, c, engine_scale(m->engine, role, (unsigned)n, m->user, master_now(m), err), err);
+}
+
+/* ---- the cluster specification ---- */
+
+static int get_spec(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *format = http_query(c, "format");
+    AUTO_BUF text = { .max = 64 * MIB };
+    const char *type = "text/plain; charset=utf-8";
+    int r;
+
+    if (!m->cluster_text)
+        return err_set(err, -EAGAIN, "the job has not been formed yet");
+    if (!format || str_eq(format, "json"))
+        return http_reply(c, 200, "application/json", m->cluster_text, strlen(m->cluster_text),
+                          err);
+    r = specs_render(&m->cluster, format, &text, err);
+    return r < 0 ? r : http_reply(c, 200, type, text.data, text.len, err);
+}
+
+/* ---- the store ---- */
+
+/* A request over HTTP that waits for its answer: on the stack of the connection's fiber, and in the
+ * master's list, so that an answer that comes too late finds nobody instead of a stack that is
+ * gone. */
+struct kv_wait {
+    struct kv_wait *next;
+    uint64_t id;
+    struct cond done;
+    struct buf value;
+    bool answered, there;
+};
+
+void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n)
+{
+    struct kv_wait *w = m->kv_waits;
+
+    while (w && w->id != id)
+        w = w->next;
+    if (!w)
+        return;
+    w->answered = true;
+    w->there = n > 0 && (words[0].n == 2 || words[0].n == 5); /* ok, value */
+    if (n > 1 && buf_add(&w->value, words[1].p, words[1].n) < 0)
+        w->there = false;
+    cond_wake_all(&w->done);
+}
+
+static void forget_wait(struct master *m, struct kv_wait *w)
+{
+    struct kv_wait **at = &m->kv_waits;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+}
+
+static int ask_store(struct master *m, const struct kv_word *words, size_t n, struct kv_wait *w,
+                     struct err *err)
+{
+    struct kv_ask ask = { MASTER_API_TASK, ++m->kv_last_id, words, n, master_now(m) };
+    int64_t deadline = loop_in(m->loop, KV_WAIT_MAX_MS + 1000);
+    int r;
+
+    w->id = ask.id;
+    w->next = m->kv_waits;
+    m->kv_waits = w;
+    r = kv_request(m->kv, &ask, err);
+    master_wake(m);
+    while (r == 0 && !w->answered)
+        r = cond_wait(m->loop, &w->done, deadline);
+    forget_wait(m, w);
+    return r == -ETIMEDOUT ? 0 : r; /* dropped by a new generation: there is no such key */
+}
+
+static int kv_path(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *key = http_path(c) + strlen("/v1/kv/"), *wait = http_query(c, "wait");
+    struct kv_wait w = { .value = { .max = 2 * MIB } };
+    AUTO_BUF body = { .max = 1 * MIB };
+    struct kv_word put[] = { { "put", 3 }, { key, strlen(key) }, { NULL, 0 } };
+    struct kv_word get[] = { { wait ? "wait" : "get", wait ? 4 : 3 },
+                             { key, strlen(key) },
+                             { wait, wait ? strlen(wait) : 0 } };
+    int64_t ms = 0;
+    int r = 0;
+
+    if (wait && str_to_i64(wait, 0, KV_WAIT_MAX_MS, &ms) < 0)
+        return err_set(err, -EINVAL, "wait='%s': milliseconds up to %d", wait, KV_WAIT_MAX_MS);
+    if (str_eq(http_method(c), "PUT")) {
+        r = http_body_all(c, &body, err);
+        put[2] = (struct kv_word){ body.data, body.len };
+        r = r < 0 ? r : ask_store(m, put, 3, &w, err);
+    } else {
+        r = ask_store(m, get, wait ? 3 : 2, &w, err);
+    }
+    if (r == 0 && !w.there)
+        r = err_set(err, w.value.len ? -EINVAL : -ENOENT, "%s",
+                    w.value.len ? buf_text(&w.value) : "there is no such key");
+    if (r == 0)
+        r = http_reply(c, 200, "application/octet-stream", w.value.data, w.value.len, err);
+    buf_done(&w.value);
+    return r;
+}
+
+/* ---- the table ---- */
+
+/* clang-format off */
+static const struct {
+    const char *method, *path; /* a path that ends in a slash stands for all below it */
+    int (*run)(struct master *m, struct http_call *c, struct err *err);
+} routes[] = {
+    { "GET", "/v1/job",     get_job },
+    { "GET", "/v1/events",  get_events },
+    { "GET", "/v1/logs",    get_logs },
+    { "GET", "/v1/attach",  get_attach },
+    { "GET", "/v1/spec",    get_spec },
+    { "GET", "/v1/kv/",     kv_path },
+    { "PUT", "/v1/kv/",     kv_path },
+    { "PUT", "/v1/stop",    put_stop },
+    { "PUT", "/v1/kill",    put_kill },
+    { "PUT", "/v1/restart", put_restart },
+    { "PUT", "/v1/scale",   put_scale },
+};
+/* clang-format on */
+
+static bool path_fits(const char *route, const char *path)
+{
+    size_t n = strlen(route);
+
+    return route[n - 1] == '/' ? strncmp(route, path, n) == 0 && path[n] : str_eq(route, path);
+}
+
+static int handle(void *user, struct http_call *c, struct err *err)
+{
+    struct master *m = user;
+    bool path_known = false;
+
+    trace(LOG_MASTER, "%s %s", http_method(c), http_path(c));
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
+        if (!path_fits(routes[i].path, http_path(c)))
+            continue;
+        path_known = true;
+        if (str_eq(routes[i].method, http_method(c)))
+            return routes[i].run(m, c, err);
+    }
+    if (path_known)
+        return err_set(err, -EINVAL, "%s cannot be used on '%s'", http_method(c), http_path(c));
+    return err_set(err, -ENOENT, "there is nothing at '%s'", http_path(c));
+}
+
+static bool is_owner(void *user, int fd)
+{
+    uid_t uid = 0;
+
+    (void)user;
+    return sock_peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
+}
+
+int api_start(struct master *m, struct err *err)
+{
+    AUTO_FREE char *path = path_join(m->opt->dir->run, "api.sock");
+    struct http_server_options o = {
+        .loop = m->loop, .check = is_owner, .handler = handle, .user = m
+    };
+    int r;
+
+    if (!path)
+        return err_oom(err);
+    r = listen_unix(path, &o.fd, err);
+    if (r < 0)
+        return r;
+    /* A reader that stands still is not cut off: it slows nobody (hub.c). */
+    o.limits.write_ms = INT64_MAX / 4;
+    return http_server_start(&o, &m->api, err);
+}

@@ -1,0 +1,192 @@
+/* form.c - a generation's cluster specification and rendezvous servers. */
+#include "master/master_private.h"
+
+#include <string.h>
+
+static unsigned role_tasks(const struct master *m, uint32_t role, uint32_t *first)
+{
+    uint32_t n = engine_n_tasks(m->engine), count = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (engine_task(m->engine, i)->role == role) {
+            if (count++ == 0)
+                *first = i;
+        }
+    return count;
+}
+
+static void fill_task(const struct master *m, const struct task *t, struct cluster_task *ret)
+{
+    struct agent_conn *a = agents_get((struct master *)m, t->agent);
+    uint32_t role, first, n;
+
+    engine_slot(m->engine, t->slot, &role, &first, &n);
+    *ret = (struct cluster_task){
+        .host = a ? a->host : "",
+        .node = a ? a->node : "",
+        .local_rank = t->local_rank,
+        .slot = t->rank / (n ? n : 1),
+        .n_ports = t->n_ports,
+    };
+    memcpy(ret->port, t->port, sizeof(ret->port));
+}
+
+static int fill_cluster(struct master *m, struct err *err)
+{
+    uint32_t n = engine_n_tasks(m->engine);
+    size_t *at = calloc(m->spec.n_roles + 1, sizeof(*at));
+    struct cluster_role *roles = calloc(m->spec.n_roles + 1, sizeof(*roles));
+    struct cluster_task *tasks = calloc(n + 1, sizeof(*tasks));
+
+    if (!roles || !tasks || !at) {
+        free(roles);
+        free(tasks);
+        free(at);
+        return err_oom(err);
+    }
+    free(m->cluster.roles);
+    free(m->cluster_tasks);
+    m->cluster = (struct cluster){ .roles = roles,
+                                   .n = m->spec.n_roles,
+                                   .generation = engine_generation(m->engine) };
+    m->cluster_tasks = tasks;
+    for (uint32_t i = 0; i < n; i++)
+        roles[engine_task(m->engine, i)->role].n++;
+    for (size_t r = 0, sum = 0; r < m->spec.n_roles; sum += roles[r++].n) {
+        roles[r].name = m->spec.roles[r].name;
+        roles[r].tasks = tasks + sum;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct task *t = engine_task(m->engine, i);
+
+        if (t->rank < roles[t->role].n)
+            fill_task(m, t, &roles[t->role].tasks[t->rank]);
+    }
+    free(at);
+    return 0;
+}
+
+static int render_cluster(struct master *m, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    int r = cluster_json(&m->cluster, &v, err);
+
+    if (r < 0)
+        return r;
+    free(m->cluster_text);
+    m->cluster_text = json_dumps(v, JSON_COMPACT);
+    return m->cluster_text ? 0 : err_oom(err);
+}
+
+/* ---- servers ---- */
+
+static void on_server_note(void *user, const char *text)
+{
+    master_note(user, text);
+}
+
+static void stop_servers(struct master *m)
+{
+    for (size_t i = 0; i < MASTER_SERVERS; i++)
+        m->servers[i] = rendezvous_free(m->servers[i]);
+}
+
+/* The tasks that take part: of the roles that decide. */
+static unsigned world(const struct master *m)
+{
+    unsigned n = 0;
+    uint32_t first;
+
+    for (size_t r = 0; r < m->spec.n_roles; r++)
+        if (m->spec.roles[r].decides == 1)
+            n += role_tasks(m, (uint32_t)r, &first);
+    return n;
+}
+
+static int start_servers(struct master *m, struct err *err)
+{
+    m->server_options = (struct rendezvous_options){
+        .loop = m->loop,
+        .host = "127.0.0.1",
+        .world = world(m),
+        .user = m,
+        .on_note = on_server_note,
+    };
+    for (unsigned i = 0; i < MASTER_SERVERS; i++) {
+        int r;
+
+        if (!(m->framework->servers & (1U << i)))
+            continue;
+        r = rendezvous_start(1U << i, &m->server_options, &m->servers[i], err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int describe(struct master *m, struct err *err)
+{
+    int r;
+
+    m->plan_cache = plan_cache_free(m->plan_cache);
+    if (plan_cache_new(&m->plan_cache) < 0)
+        return err_oom(err);
+    r = fill_cluster(m, err);
+    return r < 0 ? r : render_cluster(m, err);
+}
+
+int form_generation(struct master *m, struct err *err)
+{
+    int r;
+
+    stop_servers(m);
+    kv_generation(m->kv);
+    r = describe(m, err);
+    return r < 0 ? r : start_servers(m, err);
+}
+
+static bool is_described(const struct master *m, const struct task *t)
+{
+    const struct cluster_role *role = &m->cluster.roles[t->role];
+    struct cluster_task now;
+
+    if (t->rank >= role->n)
+        return false;
+    fill_task(m, t, &now);
+    return str_eq(role->tasks[t->rank].host, now.host) &&
+           memcmp(role->tasks[t->rank].port, now.port, sizeof(now.port)) == 0;
+}
+
+int form_include(struct master *m, uint32_t task, struct err *err)
+{
+    return is_described(m, engine_task(m->engine, task)) ? 0 : describe(m, err);
+}
+
+struct plan form_plan(const struct master *m, uint32_t attempt)
+{
+    struct plan p = {
+        .spec = &m->spec,
+        .framework = m->framework,
+        .job = m->opt->dir->id,
+        .out = m->out_dir,
+        .cluster = &m->cluster,
+        .attempt = attempt,
+        .server_host = "127.0.0.1",
+        .cache = m->plan_cache,
+        .inherited = (const char *const *)environ,
+    };
+
+    for (size_t i = 0; i < MASTER_SERVERS; i++)
+        if (m->servers[i])
+            p.server_port = rendezvous_port(m->servers[i]);
+    return p;
+}
+
+void form_done(struct master *m)
+{
+    stop_servers(m);
+    m->plan_cache = plan_cache_free(m->plan_cache);
+    free(m->cluster.roles);
+    free(m->cluster_tasks);
+    free(m->cluster_text);
+}

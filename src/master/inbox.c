@@ -1,0 +1,220 @@
+/* inbox.c - what agents report, told to the engine.
+ *
+ * An agent may speak only of tasks that are its own; one that does not is broken or hostile and is
+ * let go. Reports about an earlier life of a task (they crossed with a restart) are dropped. */
+#include "base/log.h"
+#include "master/master_private.h"
+
+#include <string.h>
+
+/* The task, if it is this agent's to speak of. */
+static int own_task(const struct agent_conn *a, uint32_t id, const struct task **ret,
+                    struct err *err)
+{
+    const struct master *m = a->master;
+
+    if (id >= engine_n_tasks(m->engine))
+        return err_set(err, -EPROTO, "it spoke of task %u, which does not exist", id);
+    *ret = engine_task(m->engine, id);
+    return 0;
+}
+
+/* Is it still there? A task that moved meanwhile belongs to somebody else. */
+static bool is_current(const struct agent_conn *a, const struct task *t)
+{
+    return t->agent == a->number && t->state != TASK_WAITING && t->state != TASK_LOST;
+}
+
+static int engine_said(struct agent_conn *a, int r, const struct err *err)
+{
+    if (r < 0)
+        master_fault(a->master, err);
+    return r == -ENOMEM ? r : 0;
+}
+
+static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, struct err *err)
+{
+    struct master *m = a->master;
+    uint16_t ports[CLUSTER_PORTS_MAX];
+    const struct task *t = NULL;
+    struct engine_end end = { .when = master_now(m), .code = 126, .text = p->text };
+    int r = own_task(a, p->task, &t, err);
+
+    if (r < 0 || !is_current(a, t) || t->state != TASK_PREPARING)
+        return r;
+    if (p->fail >= FAIL_CLASSES_ || p->n_ports > CLUSTER_PORTS_MAX)
+        return err_set(err, -EPROTO, "it prepared task %u in no known way", p->task);
+    if (p->fail != FAIL_NONE) {
+        end.cls = (enum fail_class)p->fail;
+        r = engine_on_ended(m->engine, p->task, &end, end.when, err);
+        return engine_said(a, r, err);
+    }
+    for (size_t i = 0; i < p->n_ports; i++)
+        ports[i] = (uint16_t)p->ports[i];
+    r = engine_on_prepared(m->engine, p->task, ports, (unsigned)p->n_ports, end.when, err);
+    return engine_said(a, r, err);
+}
+
+static int on_prepared(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < msg->prepared->n_tasks && r == 0; i++)
+        r = prepared_one(a, msg->prepared->tasks[i], err);
+    return r;
+}
+
+static int on_started(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    struct master *m = a->master;
+    int r = 0;
+
+    for (size_t i = 0; i < msg->started->n_tasks && r == 0; i++) {
+        const Agent__StartedTask *s = msg->started->tasks[i];
+        const struct task *t = NULL;
+
+        r = own_task(a, s->task, &t, err);
+        if (r < 0 || !is_current(a, t) || s->attempt != t->attempt)
+            continue;
+        r = engine_on_started(m->engine, s->task, s->pid, master_now(m), err);
+        r = engine_said(a, r, err);
+        hub_task_started(m, s->task);
+    }
+    return r;
+}
+
+static int on_ready(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    struct master *m = a->master;
+    int r = 0;
+
+    for (size_t i = 0; i < msg->ready->n_tasks && r == 0; i++) {
+        const struct task *t = NULL;
+
+        r = own_task(a, msg->ready->tasks[i], &t, err);
+        if (r < 0 || !is_current(a, t) || t->state != TASK_RUNNING)
+            continue;
+        r = engine_on_ready(m->engine, msg->ready->tasks[i], master_now(m), err);
+        r = engine_said(a, r, err);
+    }
+    return r;
+}
+
+/* What a framework left in its error file tells more than an exit code, and when it was. */
+static char *better_text(const struct master *m, const Agent__ExitedTask *x, int64_t *when)
+{
+    char *text = NULL;
+    int64_t t = 0;
+
+    if (!m->framework->error || x->error_file.len == 0)
+        return NULL;
+    if (m->framework->error(x->error_file.data, x->error_file.len, &text, &t) < 0)
+        return NULL;
+    if (t > 0 && t < *when)
+        *when = t;
+    return text;
+}
+
+static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct err *err)
+{
+    struct master *m = a->master;
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *lines = NULL;
+    const struct task *t = NULL;
+    struct engine_end end = { .code = x->code, .signal = x->signal, .when = x->when };
+    int r = own_task(a, x->task, &t, err);
+
+    if (r < 0 || !is_current(a, t) || x->attempt != t->attempt)
+        return r;
+    if (x->fail >= FAIL_CLASSES_)
+        return err_set(err, -EPROTO, "task %u ended in no known way", x->task);
+    kv_forget(m->kv, x->task);
+    text = better_text(m, x, &end.when);
+    lines = strndup((const char *)x->lines.data, x->lines.len);
+    if (!lines)
+        return err_oom(err);
+    end.cls = (enum fail_class)x->fail;
+    end.text = text ? text : (x->text && *x->text ? x->text : NULL);
+    end.lines = *lines ? lines : NULL;
+    r = engine_on_ended(m->engine, x->task, &end, master_now(m), err);
+    hub_task_ended(m, x->task, x->out_bytes, x->err_bytes);
+    return engine_said(a, r, err);
+}
+
+static int on_exited(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < msg->exited->n_tasks && r == 0; i++)
+        r = exited_one(a, msg->exited->tasks[i], err);
+    return r;
+}
+
+static int on_output(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < msg->output->n_pieces && r == 0; i++) {
+        const struct task *t = NULL;
+
+        r = own_task(a, msg->output->pieces[i]->task, &t, err);
+        if (r == 0)
+            hub_output(a, msg->output->pieces[i]);
+    }
+    return r;
+}
+
+static int on_kv(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    struct master *m = a->master;
+    int r = 0;
+
+    for (size_t i = 0; i < msg->kv->n_requests && r == 0; i++) {
+        const Agent__KvRequest *q = msg->kv->requests[i];
+        struct kv_word words[KV_WORDS_MAX];
+        const struct task *t = NULL;
+        size_t n = q->n_words < KV_WORDS_MAX ? q->n_words : KV_WORDS_MAX;
+
+        r = own_task(a, q->task, &t, err);
+        if (r < 0 || t->agent != a->number)
+            continue;
+        for (size_t w = 0; w < n; w++)
+            words[w] = (struct kv_word){ q->words[w].data, q->words[w].len };
+        r = kv_request(m->kv, &(struct kv_ask){ q->task, q->id, words, n, master_now(m) }, err);
+    }
+    return r;
+}
+
+static int on_note(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    (void)err;
+    log_info(LOG_MASTER, "agent %u: %s", a->number, msg->note->text);
+    return 0;
+}
+
+static int on_pong(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    (void)a;
+    (void)msg;
+    (void)err;
+    return 0;
+}
+
+int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    static int (*const handlers[])(struct agent_conn *, const Agent__ToMaster *, struct err *) = {
+        [AGENT__TO_MASTER__BODY_PREPARED] = on_prepared,
+        [AGENT__TO_MASTER__BODY_STARTED] = on_started,
+        [AGENT__TO_MASTER__BODY_READY] = on_ready,
+        [AGENT__TO_MASTER__BODY_EXITED] = on_exited,
+        [AGENT__TO_MASTER__BODY_OUTPUT] = on_output,
+        [AGENT__TO_MASTER__BODY_KV] = on_kv,
+        [AGENT__TO_MASTER__BODY_PONG] = on_pong,
+        [AGENT__TO_MASTER__BODY_NOTE] = on_note,
+    };
+    size_t kind = (size_t)msg->body_case;
+
+    if (kind >= COUNT_OF(handlers) || !handlers[kind])
+        return err_set(err, -EPROTO, "it sent a message of an unknown kind (%zu)", kind);
+    return handlers[kind](a, msg, err);
+}

@@ -1,0 +1,338 @@
+/* master.c - see master.h: puts the parts together, runs the job, takes them apart. */
+#include "base/listen.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "master/master_private.h"
+#include "platform/local.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#define CLOSE_MS 15000        /* for agents to leave */
+#define CLIENT_COMES_MS 30000 /* an attached client that never came */
+
+/* ---- what the job is ---- */
+
+static int copy_text(const json_t *facts, const char *key, char **ret, struct err *err)
+{
+    const char *s = json_string_value(json_object_get(facts, key));
+
+    if (!s)
+        return 0;
+    *ret = strdup(s);
+    return *ret ? 0 : err_oom(err);
+}
+
+static int read_spec(struct master *m, struct err *err)
+{
+    struct spec_faults faults = { 0 };
+    AUTO_FREE char *path = path_join(m->opt->dir->path, "spec.json");
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    int r = path ? path_read(path, &text, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
+    r = spec_parse("spec.json", text.data, text.len, &m->spec, &faults);
+    if (r == 0)
+        r = framework_find(m->spec.framework, &m->framework, err);
+    if (r == 0)
+        r = framework_complete(m->framework, &m->spec, &faults);
+    if (r == 0)
+        r = spec_check(&m->spec, &faults);
+    if (r < 0 && faults.lines.n > 0)
+        r = err_set(err, -EINVAL, "%s", faults.lines.v[0]);
+    spec_faults_done(&faults);
+    return r;
+}
+
+static int read_facts(struct master *m, struct err *err)
+{
+    AUTO_JSON *facts = NULL;
+    int r = jobs_facts(m->opt->dir, &facts, err);
+
+    if (r == 0)
+        r = copy_text(facts, "name", &m->name, err);
+    if (r == 0)
+        r = copy_text(facts, "user", &m->user, err);
+    if (r == 0)
+        r = copy_text(facts, "cwd", &m->cwd, err);
+    if (r == 0)
+        r = copy_text(facts, "out", &m->out_dir, err);
+    m->attached = json_is_true(json_object_get(facts, "attached"));
+    return r < 0 ? r : read_spec(m, err);
+}
+
+static int fill_paths(struct master *m, struct err *err)
+{
+    struct utsname name;
+
+    (void)uname(&name);
+    m->host_name = strdup(name.nodename);
+    m->log_dir = path_join(m->opt->dir->path, "logs");
+    m->journal_path = path_join(m->opt->dir->path, "events.jsonl");
+    m->log_path = path_join(m->opt->dir->path, "master.log");
+    m->join_file = path_join(m->opt->dir->run, "join.json");
+    m->agents_path = path_join(m->opt->dir->run, "agents.sock");
+    if (!m->host_name || !m->log_dir || !m->journal_path || !m->log_path || !m->join_file ||
+        !m->agents_path)
+        return err_oom(err);
+    return 0;
+}
+
+static void set_clock(struct master *m)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    m->wall = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    m->mono = loop_now(m->loop);
+}
+
+static int make_key(struct master *m, struct err *err)
+{
+    (void)snprintf(m->key.identity, sizeof(m->key.identity), "%s", m->opt->dir->id);
+    if (getrandom(m->key.key, sizeof(m->key.key), 0) != (ssize_t)sizeof(m->key.key))
+        return err_sys(err, "make a key");
+    return 0;
+}
+
+/* ---- parts ---- */
+
+static int start_engine(struct master *m, struct err *err)
+{
+    struct engine_options o = { .restart = m->framework->restart,
+                                .elastic = m->framework->elastic };
+    struct kv_events kv = drive_kv_events;
+    int r;
+
+    kv.user = m;
+    (void)!getrandom(&o.seed, sizeof(o.seed), 0);
+    r = engine_new(&m->spec, &o, &m->engine, err);
+    if (r == 0)
+        r = kv_new(&kv, &m->kv, err);
+    if (r == 0)
+        r = history_new(&m->history, err);
+    return r;
+}
+
+static int start_platform(struct master *m, struct err *err)
+{
+    struct platform_events on = drive_platform_events;
+    int r = jobs_state_dir(&m->state_dir, err);
+
+    if (r < 0)
+        return r;
+    on.user = m;
+    m->local = (struct local_options){
+        .loop = m->loop,
+        .spec = &m->spec,
+        .node_program = m->opt->node_program,
+        .join_file = m->join_file,
+        .state_dir = m->state_dir,
+        .job_dir = m->opt->dir->path,
+        .log_path = m->log_path,
+        .host_name = m->host_name,
+        .nodes = m->spec.nodes,
+    };
+    return local_new(&m->local, &on, &m->platform, err);
+}
+
+/* The record that history begins with: what is known before anything happens. */
+static int write_created(struct master *m, struct err *err)
+{
+    struct engine_facts f = {
+        .job = m->opt->dir->id,
+        .name = m->name,
+        .user = m->user,
+        .platform = "local",
+        .framework = m->framework->name,
+    };
+
+    return engine_created(m->engine, &f, master_now(m), err);
+}
+
+static void say_ready(const struct master *m, int r, const struct err *err)
+{
+    AUTO_FREE char *text =
+        r < 0 ? str_printf("%d %s\n%s\n", r, err->text, err->hint) : strdup("ready\n");
+
+    if (m->opt->ready_fd < 0)
+        return;
+    if (text)
+        (void)path_write_fd(m->opt->ready_fd, text, strlen(text));
+    close(m->opt->ready_fd);
+}
+
+static int set_up(struct master *m, struct err *err)
+{
+    int r = read_facts(m, err);
+
+    m->tls = m->spec.nodes > 1;
+    if (r == 0)
+        r = fill_paths(m, err);
+    if (r == 0)
+        r = make_key(m, err);
+    if (r == 0)
+        r = journal_open(&m->journal, m->journal_path, err);
+    if (r == 0)
+        r = start_engine(m, err);
+    if (r == 0)
+        r = start_platform(m, err);
+    if (r == 0)
+        r = agents_listen(m, err);
+    if (r == 0)
+        r = api_start(m, err);
+    return r;
+}
+
+/* ---- fibers beside the driver ---- */
+
+static void run_watch(void *arg)
+{
+    struct master *m = arg;
+
+    agents_watch(m);
+    m->watcher = NULL;
+}
+
+/* A client that asked to be attached and died before it could connect. */
+static void run_client_watch(void *arg)
+{
+    struct master *m = arg;
+
+    if (fiber_sleep(m->loop, CLIENT_COMES_MS) == 0 && !m->client_came && !m->ended)
+        api_client_gone(m);
+    m->client_watcher = NULL;
+}
+
+static void stop_fibers(struct master *m)
+{
+    if (m->watcher)
+        fiber_cancel(m->watcher);
+    if (m->client_watcher)
+        fiber_cancel(m->client_watcher);
+    while (m->watcher || m->client_watcher)
+        (void)fiber_yield(m->loop);
+}
+
+static int start_fibers(struct master *m, struct err *err)
+{
+    int r = fiber_start(m->loop, run_watch, m, &m->watcher, err);
+
+    if (r == 0 && m->attached)
+        r = fiber_start(m->loop, run_client_watch, m, &m->client_watcher, err);
+    return r;
+}
+
+/* ---- the end ---- */
+
+/* The directory for results, when nothing was put into it, and the one we made it in. */
+static void remove_empty_out(const struct master *m)
+{
+    AUTO_FREE char *all = m->out_dir ? path_dir(m->out_dir) : NULL;
+
+    if (m->out_dir && rmdir(m->out_dir) == 0 && all && str_ends(all, "/ydl-out"))
+        (void)rmdir(all);
+}
+
+/* Everything that was the run's: sockets, scratch directories. What tasks wrote stays. */
+static void remove_run(struct master *m)
+{
+    struct err err = ERR_INIT;
+
+    if (path_remove(m->opt->dir->run, &err) < 0)
+        log_warn(LOG_MASTER, "%s", err.text);
+    remove_empty_out(m);
+}
+
+static void take_down(struct master *m)
+{
+    struct err err = ERR_INIT;
+
+    fiber_shield(m->loop, true);
+    m->ended = true;
+    stop_fibers(m);
+    if (m->platform) {
+        hub_drain(m);
+        agents_shutdown(m, 0);
+        (void)m->platform->ops->close(m->platform, loop_in(m->loop, CLOSE_MS), &err);
+    }
+    m->api = m->api ? http_server_stop(m->api) : NULL;
+    m->listener = listener_close(m->listener);
+    if (m->platform)
+        m->platform = m->platform->ops->free(m->platform);
+    form_done(m);
+    remove_run(m);
+    fiber_shield(m->loop, false);
+}
+
+static void free_parts(struct master *m)
+{
+    agents_done(m);
+    hub_done(m);
+    m->engine = engine_free(m->engine);
+    m->kv = kv_free(m->kv);
+    m->history = history_free(m->history);
+    journal_done(&m->journal);
+    for (uint32_t i = 0; i < m->n_slots; i++)
+        free(m->slots[i].gpus);
+    free(m->slots);
+    free(m->busy.v);
+    free(m->log_dir);
+    free(m->cwd);
+    free(m->out_dir);
+    free(m->name);
+    free(m->user);
+    free(m->host_name);
+    free(m->join_file);
+    free(m->agents_path);
+    free(m->journal_path);
+    free(m->log_path);
+    free(m->state_dir);
+    spec_done(&m->spec);
+    OPENSSL_cleanse(m->key.key, sizeof(m->key.key));
+}
+
+/* A thousand agents and readers need descriptors; tasks get the user's own limit back. */
+static void raise_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+int master_run(const struct master_options *o, struct err *err)
+{
+    struct master *m = calloc(1, sizeof(*m));
+    int r;
+
+    if (!m)
+        return err_oom(err);
+    m->loop = o->loop;
+    m->opt = o;
+    m->journal.fd = -1;
+    spec_init(&m->spec);
+    set_clock(m);
+    raise_limit();
+    r = set_up(m, err);
+    say_ready(m, r, err);
+    if (r == 0)
+        r = start_fibers(m, err);
+    if (r == 0)
+        r = write_created(m, err);
+    if (r == 0)
+        r = drive_job(m, err);
+    take_down(m);
+    free_parts(m);
+    free(m);
+    return r;
+}

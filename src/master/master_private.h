@@ -1,0 +1,191 @@
+/* master_private.h - the parts of a master and what they share. Loop thread only.
+ *
+ *     agents  ──ToMaster──► inbox ──► engine ──► drive ──► outbox ──ToAgent──► agents
+ *                                        │                    platform (ask, release)
+ *                                        └──► journal ──► api (events, status)
+ *     agents  ──Output────► hub ──► api (logs, attach)
+ */
+#pragma once
+#include "agent.pb-c.h"
+#include "base/fiber.h"
+#include "framework/framework.h"
+#include "framework/plan.h"
+#include "job/engine.h"
+#include "job/history.h"
+#include "master/master.h"
+#include "platform/local.h"
+#include "rendezvous/kv.h"
+#include "rendezvous/rendezvous.h"
+#include "wire/channel.h"
+#include "wire/http.h"
+
+#define MASTER_PROTOCOL 1
+#define MASTER_API_TASK UINT32_MAX /* who asks the store over HTTP */
+#define MASTER_SERVERS 3           /* kinds of rendezvous servers with a port */
+
+/* Numbers of tasks that go out together. */
+struct numbers {
+    uint32_t *v;
+    size_t n, cap;
+};
+int numbers_add(struct numbers *l, uint32_t id);
+
+struct agent_conn { /* an agent, from its grant to its loss */
+    struct master *master;
+    uint32_t number;
+    struct channel *channel; /* NULL while it is not connected */
+    char host[64], node[128];
+    int64_t heard; /* loop time of its last message */
+    uint64_t ping;
+    struct numbers prepare, start, stop, drop;
+    int64_t stop_grace;  /* of everything in `stop` */
+    uint64_t credit_due; /* bytes of output that were delivered and may come again */
+    bool queued, lost, credited;
+};
+
+struct slot_info {
+    uint32_t agent; /* 0: none */
+    uint32_t *gpus;
+    size_t n_gpus;
+};
+
+/* The events log: a file that is appended to, and who waits for more. */
+struct journal {
+    int fd;
+    uint64_t size; /* bytes in the file */
+    struct cond grown;
+    int failed; /* the first error of a write: the job goes on */
+};
+
+struct master {
+    struct loop *loop;
+    const struct master_options *opt;
+    struct spec spec;
+    const struct framework *framework;
+    struct engine *engine;
+    struct platform *platform;
+    struct kv *kv;
+    struct history *history;
+    uint64_t history_at; /* bytes of the journal that it has seen */
+    struct journal journal;
+    char *log_dir, *cwd, *out_dir, *name, *user, *host_name, *join_file, *agents_path;
+    char *journal_path, *log_path, *state_dir;
+    struct local_options local;
+    struct stream_key key;
+    bool attached; /* the job is stopped when its client goes */
+    bool tls;      /* the agent channel is TCP with TLS: as on a cluster */
+    bool interrupted, client_came;
+    struct fiber *watcher, *client_watcher;
+    int64_t wall, mono; /* the two clocks at the start */
+
+    struct agent_conn **agents; /* by number; [0] unused */
+    uint32_t n_agents;
+    struct slot_info *slots;
+    uint32_t n_slots;
+    struct listener *listener;
+
+    struct cluster cluster;
+    struct cluster_task *cluster_tasks; /* storage of all roles */
+    char *cluster_text;                 /* what YDL_SPEC's file says */
+    struct plan_cache *plan_cache;
+    struct rendezvous *servers[MASTER_SERVERS];
+    struct rendezvous_options server_options;
+
+    struct http_server *api;
+    struct kv_wait *kv_waits; /* requests to the store over HTTP */
+    uint64_t kv_last_id;
+    struct feed *feeds; /* by task: what is known of its output */
+    uint32_t n_feeds;
+    struct follower *followers;
+    struct cond work, followers_left;
+    struct numbers busy; /* agents with something to be sent */
+    bool ended;
+};
+
+int64_t master_now(const struct master *m); /* ms since 1970, never backwards */
+void master_wake(struct master *m);         /* the driver has something to look at */
+/* A sentence for people in the events log. */
+void master_note(struct master *m, const char *text);
+/* A fault of ours that the job survives: logged, and noted in the events. */
+void master_fault(struct master *m, const struct err *err);
+
+/* ---- journal.c ---- */
+int journal_open(struct journal *j, const char *path, struct err *err);
+void journal_done(struct journal *j);
+/* Appends whole lines and wakes the readers. */
+void journal_append(struct journal *j, const void *p, size_t n);
+/* Bytes from `at` on, as many as fit; 0 at the end. */
+ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
+
+/* ---- agents.c ---- */
+int agents_listen(struct master *m, struct err *err);
+struct agent_conn *agents_get(struct master *m, uint32_t number); /* NULL: unknown */
+int agents_expect(struct master *m, uint32_t number, struct err *err);
+void agents_watch(struct master *m); /* heartbeats; called once a second or so */
+/* Writes down that it is up or lost. */
+void agents_tell(struct agent_conn *a, const char *state);
+void agents_shutdown(struct master *m, int64_t grace);
+void agents_done(struct master *m);
+
+/* ---- inbox.c ---- */
+/* What one message means. A negative result ends the agent's connection. */
+int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err);
+
+/* ---- outbox.c ---- */
+int outbox_prepare(struct master *m, uint32_t task, struct err *err);
+int outbox_start(struct master *m, uint32_t task, struct err *err);
+int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err);
+int outbox_drop(struct master *m, uint32_t task, struct err *err);
+void outbox_flush(struct master *m); /* sends what the calls above collected */
+int outbox_welcome(struct agent_conn *a, struct err *err);
+typedef void outbox_sender(struct agent_conn *a, Agent__ToAgent *msg);
+/* The Start messages of an agent (outbox_start.c). */
+int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err);
+void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now */
+
+/* ---- form.c ---- */
+/* The cluster specification and the servers of the engine's generation. */
+int form_generation(struct master *m, struct err *err);
+/* A task that joins or moved alone, in a running generation: the specification is made anew for
+ * whoever starts from now on. */
+int form_include(struct master *m, uint32_t task, struct err *err);
+void form_done(struct master *m);
+/* The plan that the tasks of this generation follow. */
+struct plan form_plan(const struct master *m, uint32_t attempt);
+
+/* ---- drive.c ---- */
+int drive_job(struct master *m, struct err *err);          /* until the end */
+extern const struct platform_events drive_platform_events; /* .user is set by the master */
+extern const struct kv_events drive_kv_events;
+
+/* ---- hub.c ---- */
+struct follower; /* one reader of output and events */
+struct follow_options {
+    const char *tasks; /* "worker:1,ps" ; NULL: all */
+    bool out, err, events, logs, follow, stop_when_gone;
+};
+/* Streams to `c` until the job has ended and everything was sent, or the client goes. */
+int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
+               struct err *err);
+void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece);
+void hub_task_started(struct master *m, uint32_t task);
+/* It has ended, having written so much in all. */
+void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes);
+/* Its agent is gone: what it could not send is read from the files. */
+void hub_task_lost(struct master *m, uint32_t task);
+void hub_wake(struct master *m); /* there are new events */
+/* Waits until the readers have everything, for as long as they go on reading. */
+void hub_drain(struct master *m);
+void hub_done(struct master *m);
+
+/* ---- api.c ---- */
+int api_start(struct master *m, struct err *err);
+/* The client that the job is attached to has gone: the job is stopped. */
+void api_client_gone(struct master *m);
+/* The store's answer to a request over HTTP. */
+void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n);
+int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
+
+/* ---- specs.c ---- */
+/* The specification in a format of `ydl spec`: hosts, env, tf. */
+int specs_render(const struct cluster *c, const char *format, struct buf *out, struct err *err);

@@ -1,0 +1,251 @@
+/* outbox.c - what the agents are told, in batches: one message of each kind for an agent and turn
+ * of the loop, cut into pieces where it would get too large. */
+#include "base/log.h"
+#include "master/master_private.h"
+
+#include <string.h>
+
+#define PIECE_TASKS 500 /* of one Prepare */
+
+int numbers_add(struct numbers *l, uint32_t id)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 16;
+        uint32_t *v = realloc(l->v, cap * sizeof(*v));
+
+        if (!v)
+            return -ENOMEM;
+        l->v = v;
+        l->cap = cap;
+    }
+    l->v[l->n++] = id;
+    return 0;
+}
+
+/* ---- collecting ---- */
+
+static int collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,
+                   struct err *err)
+{
+    struct agent_conn *a = agents_get(m, engine_task(m->engine, task)->agent);
+
+    if (!a || a->lost)
+        return 0; /* its loss is on the way to the engine */
+    if (!a->queued) {
+        if (numbers_add(&m->busy, a->number) < 0)
+            return err_oom(err);
+        a->queued = true;
+    }
+    if (numbers_add((struct numbers *)((char *)a + list), task) < 0)
+        return err_oom(err);
+    if (ret)
+        *ret = a;
+    return 0;
+}
+
+int outbox_prepare(struct master *m, uint32_t task, struct err *err)
+{
+    return collect(m, task, offsetof(struct agent_conn, prepare), NULL, err);
+}
+
+int outbox_start(struct master *m, uint32_t task, struct err *err)
+{
+    return collect(m, task, offsetof(struct agent_conn, start), NULL, err);
+}
+
+int outbox_drop(struct master *m, uint32_t task, struct err *err)
+{
+    return collect(m, task, offsetof(struct agent_conn, drop), NULL, err);
+}
+
+/* ---- sending ---- */
+
+void outbox_send(struct agent_conn *a, Agent__ToAgent *msg)
+{
+    struct err err = ERR_INIT;
+
+    if (!a->channel)
+        return;
+    if (channel_send(a->channel, &msg->base, &err) < 0) {
+        log_warn(LOG_MASTER, "agent %u: %s", a->number, err.text);
+        a->channel = channel_close(a->channel); /* its reader sees that and tells the rest */
+    }
+}
+
+static void send_numbers(struct agent_conn *a, struct numbers *l, bool stop)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Stop s = AGENT__STOP__INIT;
+    Agent__Drop d = AGENT__DROP__INIT;
+
+    if (l->n == 0)
+        return;
+    if (stop) {
+        s.tasks = l->v;
+        s.n_tasks = l->n;
+        s.grace_ms = a->stop_grace;
+        s.deadline = master_now(a->master) + a->stop_grace;
+        msg.body_case = AGENT__TO_AGENT__BODY_STOP;
+        msg.stop = &s;
+    } else {
+        d.tasks = l->v;
+        d.n_tasks = l->n;
+        msg.body_case = AGENT__TO_AGENT__BODY_DROP;
+        msg.drop = &d;
+    }
+    outbox_send(a, &msg);
+    l->n = 0;
+}
+
+int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
+{
+    struct agent_conn *a = agents_get(m, engine_task(m->engine, task)->agent);
+
+    if (a && a->stop.n > 0 && a->stop_grace != grace)
+        send_numbers(a, &a->stop, true);
+    if (a)
+        a->stop_grace = grace;
+    return collect(m, task, offsetof(struct agent_conn, stop), NULL, err);
+}
+
+/* ---- Prepare ---- */
+
+struct prepare_piece {
+    Agent__PrepareTask tasks[PIECE_TASKS];
+    Agent__PrepareTask *list[PIECE_TASKS];
+    uint32_t ports[PIECE_TASKS][CLUSTER_PORTS_MAX];
+    char names[PIECE_TASKS][ENGINE_NAME_MAX];
+};
+
+/* The job's files and then the role's, as links; one list serves all tasks of the role. */
+struct links {
+    Agent__FileLink *v;
+    Agent__FileLink **list;
+    size_t n;
+};
+
+static void add_links(struct links *l, const struct spec_files *files, bool archive)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        Agent__FileLink *f = &l->v[l->n];
+
+        agent__file_link__init(f);
+        f->from = files->v[i].from;
+        f->to = files->v[i].to ? files->v[i].to : (char *)"";
+        f->archive = archive;
+        l->list[l->n++] = f;
+    }
+}
+
+static int make_links(const struct spec *s, const struct spec_role *role, struct links *ret)
+{
+    size_t n = s->files.n + s->archives.n + role->files.n + role->archives.n;
+
+    *ret = (struct links){ 0 };
+    if (n == 0)
+        return 0;
+    ret->v = calloc(n, sizeof(*ret->v));
+    ret->list = calloc(n, sizeof(*ret->list));
+    if (!ret->v || !ret->list)
+        return -ENOMEM;
+    add_links(ret, &s->files, false);
+    add_links(ret, &s->archives, true);
+    add_links(ret, &role->files, false);
+    add_links(ret, &role->archives, true);
+    return 0;
+}
+
+static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p, size_t at,
+                         const struct links *links)
+{
+    const struct task *t = engine_task(m->engine, id);
+    const struct spec_role *role = &m->spec.roles[t->role];
+    const struct slot_info *slot = &m->slots[t->slot];
+    Agent__PrepareTask *x = &p->tasks[at];
+
+    agent__prepare_task__init(x);
+    x->task = id;
+    x->name = (char *)engine_task_name(m->engine, id, p->names[at]);
+    x->ports_wanted = role->ports > 0 ? (uint32_t)role->ports : 0;
+    for (unsigned i = 0; i < t->n_ports; i++)
+        p->ports[at][i] = t->port[i];
+    x->ports = p->ports[at];
+    x->n_ports = t->n_ports;
+    x->share_ports = m->framework->port == FRAMEWORK_PORT_SHARE;
+    x->memory = role->memory / (role->procs ? role->procs : 1);
+    x->gpus = slot->gpus;
+    x->n_gpus = slot->n_gpus;
+    x->slot = t->slot;
+    x->files = links->list;
+    x->n_files = links->n;
+    p->list[at] = x;
+}
+
+static void send_prepare_piece(struct agent_conn *a, struct prepare_piece *p, size_t n)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Prepare body = AGENT__PREPARE__INIT;
+
+    body.tasks = p->list;
+    body.n_tasks = n;
+    msg.body_case = AGENT__TO_AGENT__BODY_PREPARE;
+    msg.prepare = &body;
+    if (n > 0)
+        outbox_send(a, &msg);
+}
+
+static int send_prepare(struct agent_conn *a)
+{
+    struct master *m = a->master;
+    AUTO_FREE struct prepare_piece *p = calloc(1, sizeof(*p));
+    struct links links = { 0 };
+    uint32_t role = UINT32_MAX;
+    size_t n = 0;
+    int r = p ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < a->prepare.n && r == 0; i++) {
+        uint32_t next = engine_task(m->engine, a->prepare.v[i])->role;
+
+        if (n == PIECE_TASKS || (next != role && n > 0)) {
+            send_prepare_piece(a, p, n);
+            n = 0;
+        }
+        if (next != role) {
+            free(links.v);
+            free(links.list);
+            r = make_links(&m->spec, &m->spec.roles[next], &links);
+            role = next;
+        }
+        if (r == 0)
+            fill_prepare(m, a->prepare.v[i], p, n++, &links);
+    }
+    if (r == 0)
+        send_prepare_piece(a, p, n);
+    free(links.v);
+    free(links.list);
+    a->prepare.n = 0;
+    return r;
+}
+
+void outbox_flush(struct master *m)
+{
+    for (size_t i = 0; i < m->busy.n; i++) {
+        struct agent_conn *a = agents_get(m, m->busy.v[i]);
+        struct err err = ERR_INIT;
+        int r;
+
+        if (!a)
+            continue;
+        a->queued = false;
+        send_numbers(a, &a->drop, false);
+        send_numbers(a, &a->stop, true);
+        r = send_prepare(a);
+        if (r < 0)
+            err_oom(&err);
+        if (r == 0)
+            r = outbox_send_start(a, outbox_send, &err);
+        if (r < 0)
+            master_fault(m, &err);
+    }
+    m->busy.n = 0;
+}

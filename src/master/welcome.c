@@ -1,0 +1,80 @@
+/* welcome.c - what an agent is told when it has joined: where things are and the environment that
+ * all tasks share, which is the master's own: the one the user had. */
+#include "master/master_private.h"
+
+#include <string.h>
+
+#define HEARTBEAT_MS 2000
+#define LAST_LINES 20
+
+/* Ours, and none of a task's business. */
+static bool is_private(const char *entry)
+{
+    static const char *const names[] = { "YDL_TRACE=", "YDL_LOG=", "YDL_PLAN=", "YDL_ON=" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_starts(entry, names[i]))
+            return true;
+    return false;
+}
+
+/* A Python environment comes first in PATH, as when it is activated. */
+static int add_venv(const struct master *m, const char *path, struct strs *env)
+{
+    int r = strs_take(env, str_printf("VIRTUAL_ENV=%s", m->spec.venv));
+
+    return r < 0 ? r : strs_take(env, str_printf("PATH=%s/bin:%s", m->spec.venv, path));
+}
+
+static int collect_env(const struct master *m, struct strs *env)
+{
+    const char *path = getenv("PATH");
+    int r = 0;
+
+    for (char **e = environ; *e && r == 0; e++) {
+        if (is_private(*e) ||
+            (m->spec.venv && (str_starts(*e, "PATH=") || str_starts(*e, "VIRTUAL_ENV="))))
+            continue;
+        r = strs_add(env, *e);
+    }
+    if (r == 0 && m->spec.venv)
+        r = add_venv(m, path ? path : "/usr/bin:/bin", env);
+    return r;
+}
+
+/* With files of its own a task has a directory of its own, as on a cluster. */
+static bool own_directories(const struct spec *s)
+{
+    bool own = s->files.n || s->archives.n;
+
+    for (size_t i = 0; i < s->n_roles; i++)
+        own |= s->roles[i].files.n || s->roles[i].archives.n;
+    return own;
+}
+
+int outbox_welcome(struct agent_conn *a, struct err *err)
+{
+    const struct master *m = a->master;
+    AUTO_STRS env = { 0 };
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Welcome body = AGENT__WELCOME__INIT;
+    Agent__JobFacts facts = AGENT__JOB_FACTS__INIT;
+
+    if (collect_env(m, &env) < 0)
+        return err_oom(err);
+    facts.job = m->opt->dir->id;
+    facts.log_dir = m->log_dir;
+    facts.work_dir = m->opt->dir->run;
+    facts.cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
+    facts.env = env.v;
+    facts.n_env = env.n;
+    facts.port_low = m->spec.port_low;
+    facts.port_high = m->spec.port_high;
+    facts.log_limit = m->spec.log_limit;
+    facts.lines = LAST_LINES;
+    body.heartbeat_ms = HEARTBEAT_MS;
+    body.job = &facts;
+    msg.body_case = AGENT__TO_AGENT__BODY_WELCOME;
+    msg.welcome = &body;
+    return channel_send(a->channel, &msg.base, err);
+}
