@@ -22,7 +22,7 @@ find_path(LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp REQUIRED)
 find_path(LLHTTP_INCLUDE llhttp/llhttp.h PATHS /usr/share/include REQUIRED)
 add_library(dep_llhttp STATIC ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c
             ${LLHTTP_SOURCES}/llhttp.c)
-target_include_directories(dep_llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE} ${LLHTTP_INCLUDE}/llhttp)
+target_include_directories(dep_llhttp PUBLIC ${LLHTTP_INCLUDE} ${LLHTTP_INCLUDE}/llhttp)
 target_compile_options(dep_llhttp PRIVATE -w -O2 -ffunction-sections -fdata-sections
                        -fvisibility=hidden -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 

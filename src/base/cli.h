@@ -65,6 +65,17 @@ struct cli_section {
     const char *title, *body; /* title == NULL ends the table */
 };
 
+/* A page of the manual that is no verb's: of a kind of file, say. */
+struct buf;
+struct cli_page {
+    const char *name, *summary; /* "ydl-job"; NULL ends the table */
+    int section;                /* 5 for files */
+    const char *text;           /* the description; prose as in struct cli_section */
+    const char *made_title;     /* a section whose prose `make` appends: 0, or -ENOMEM … */
+    int (*make)(struct buf *out);
+    const struct cli_section *sections; /* … and those that follow it */
+};
+
 /* What operands complete to in a shell. */
 enum cli_complete { CLI_NOTHING, CLI_FILES, CLI_DIRS, CLI_COMMANDS, CLI_VERBS };
 
@@ -97,6 +108,7 @@ struct cli_program {
     const struct cli_verb *const *verbs; /* NULL-terminated */
     const struct cli_example *examples;
     const struct cli_section *sections;
+    const struct cli_page *pages; /* further ones of the manual, or NULL */
 };
 
 #define CLI_DEPTH 4
@@ -146,6 +158,9 @@ unsigned cli_width(FILE *out); /* of its terminal, 60 to 100; 80 elsewhere */
 /* The manual page in mdoc: of the program when `v` is NULL, else of one of its verbs with
  * everything below it. */
 void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v);
+
+/* One of its further pages. 0 or -ENOMEM. */
+int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page);
 
 /* A completion script: "bash", "zsh" or "fish". CLI_USAGE for another shell. */
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err);

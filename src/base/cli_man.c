@@ -2,6 +2,7 @@
  *
  * Text lands in three places with rules of their own: running text, literal displays, and
  * arguments of macros, where a word may be taken for a macro's name. */
+#include "base/buf.h"
 #include "base/cli_private.h"
 
 #include <ctype.h>
@@ -237,17 +238,13 @@ static void leaves(FILE *out, struct cli *c, bool pages)
     }
 }
 
-static void head(FILE *out, const struct cli_program *p, const struct cli_verb *v)
+static void head(FILE *out, const struct cli_program *p, const char *name, int section,
+                 const char *summary)
 {
-    AUTO_FREE char *name = str_printf("%s%s%s", p->name, v ? "-" : "", v ? v->name : "");
-    const char *summary = v ? v->summary : p->summary;
-
-    if (!name)
-        return;
     fprintf(out, ".\\\" Made from the program's own tables.\n.Dd %s\n.Dt ", p->date);
     for (const char *s = name; *s; s++)
         fputc(toupper((unsigned char)*s), out);
-    fprintf(out, " 1\n.Os %s %s\n.Sh NAME\n.Nm", p->name, p->version);
+    fprintf(out, " %d\n.Os %s %s\n.Sh NAME\n.Nm", section, p->name, p->version);
     arg(out, name, strlen(name));
     fputs("\n.Nd", out);
     arg(out, summary, strlen(summary));
@@ -291,6 +288,8 @@ static void see_also(FILE *out, const struct cli_program *p, const struct cli_ve
         fprintf(out, "%s.Xr %s-%s 1", any ? " ,\n" : "", p->name, (*o)->name);
         any = true;
     }
+    for (const struct cli_page *g = p->pages; g && g->name; g++)
+        fprintf(out, "%s.Xr %s %d", any ? " ,\n" : "", g->name, g->section);
     fputc('\n', out);
 }
 
@@ -309,8 +308,11 @@ static void verb_list(FILE *out, const struct cli_program *p)
 void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
 {
     struct cli c = { .program = p, .path = { v }, .depth = v ? 1 : 0, .verb = v };
+    AUTO_FREE char *name = str_printf("%s%s%s", p->name, v ? "-" : "", v ? v->name : "");
 
-    head(out, p, v);
+    if (!name)
+        return;
+    head(out, p, name, 1, v ? v->summary : p->summary);
     fputs(".Sh SYNOPSIS\n", out);
     if (v)
         leaves(out, &c, false);
@@ -333,4 +335,22 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
     sections(out, v ? v->sections : p->sections);
     examples(out, v ? v->examples : p->examples);
     see_also(out, p, v);
+}
+
+int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page)
+{
+    AUTO_BUF made = { .max = MIB };
+
+    head(out, p, page->name, page->section, page->summary);
+    fputs(".Sh DESCRIPTION\n", out);
+    prose(out, page->text);
+    if (page->make) {
+        if (page->make(&made) < 0 || !buf_text(&made))
+            return -ENOMEM;
+        fprintf(out, ".Sh %s\n", page->made_title);
+        prose(out, buf_text(&made));
+    }
+    sections(out, page->sections);
+    fprintf(out, ".Sh SEE ALSO\n.Xr %s 1\n", p->name);
+    return 0;
 }

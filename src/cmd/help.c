@@ -36,6 +36,21 @@ static int write_page(const char *dir, const struct cli_program *p, const struct
     return path_write(path, page, n, 0644, err);
 }
 
+/* "DIR/ydl-job.5". */
+static int write_extra(const char *dir, const struct cli_program *p, const struct cli_page *page,
+                       struct err *err)
+{
+    AUTO_FREE char *path = str_printf("%s/%s.%d", dir, page->name, page->section);
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    FILE *f = path ? open_memstream(&text, &n) : NULL;
+    int r = f ? cli_man_page(f, p, page) : -ENOMEM;
+
+    if (!f || fclose(f) != 0 || r < 0)
+        return err_oom(err);
+    return path_write(path, text, n, 0644, err);
+}
+
 static int write_pages(const char *dir, const struct cli_program *p, struct err *err)
 {
     int r = path_mkdirs(dir, 0755, err);
@@ -45,6 +60,8 @@ static int write_pages(const char *dir, const struct cli_program *p, struct err 
     for (const struct cli_verb *const *v = p->verbs; r == 0 && *v; v++)
         if (!(*v)->hidden)
             r = write_page(dir, p, *v, err);
+    for (const struct cli_page *g = p->pages; r == 0 && g && g->name; g++)
+        r = write_extra(dir, p, g, err);
     return r;
 }
 

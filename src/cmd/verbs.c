@@ -1,12 +1,18 @@
 /* verbs.c - the program `ydl`: its verbs and what its manual page says. */
 #include "cmd/verbs.h"
 #include "cmd/globals.h"
+#include "cmd/job/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
-    &verb_cluster, &verb_completion, &verb_doctor, &verb_fs, &verb_help, &verb_version, NULL,
+    &verb_cluster, &verb_completion, &verb_doctor, &verb_events, &verb_fs,      &verb_help,
+    &verb_kill,    &verb_list,       &verb_logs,   &verb_plan,   &verb_restart, &verb_run,
+    &verb_scale,   &verb_spec,       &verb_status, &verb_stop,   &verb_submit,  &verb_top,
+    &verb_version, &verb_wait,       NULL,
 };
 
 static const struct cli_example examples[] = {
+    { "ydl run -n 2 -- python train.py", "train with two workers on this machine" },
+    { "ydl logs -f last", "what the newest job writes" },
     { "ydl help version", "what a verb does, its options, and examples" },
     { "source <(ydl completion bash)", "complete ydl's words in this shell" },
     { 0 },
@@ -57,4 +63,5 @@ const struct cli_program program_ydl = {
     .verbs = verbs,
     .examples = examples,
     .sections = sections,
+    .pages = job_pages,
 };

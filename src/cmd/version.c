@@ -6,9 +6,11 @@
 #include <ares.h>
 #include <expat.h>
 #include <gnu/libc-version.h>
+#include <llhttp.h>
 #include <openssl/opensslv.h>
 #include <protobuf-c/protobuf-c.h>
 #include <uv.h>
+#include <yaml.h>
 
 /* The oldest C library that `ydl` runs with; a test compares it with the program's symbols. */
 #define GLIBC_NEEDED "2.34"
@@ -31,13 +33,26 @@ static const char *cares_version(void)
     return ares_version(NULL);
 }
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+static const char *llhttp_version(void)
+{
+    return TEXT_OF(LLHTTP_VERSION_MAJOR) "." TEXT_OF(LLHTTP_VERSION_MINOR) "." TEXT_OF(
+        LLHTTP_VERSION_PATCH);
+}
+
 static const struct {
     const char *name;
     const char *(*version)(void);
 } libraries[] = {
-    { "libuv", uv_version_string },       { "OpenSSL", openssl_version },
-    { "protobuf-c", protobuf_c_version }, { "jansson", jansson_version_str },
-    { "expat", expat_version },           { "c-ares", cares_version },
+    { "libuv", uv_version_string },
+    { "OpenSSL", openssl_version },
+    { "protobuf-c", protobuf_c_version },
+    { "jansson", jansson_version_str },
+    { "expat", expat_version },
+    { "c-ares", cares_version },
+    { "libyaml", yaml_get_version_string },
+    { "llhttp", llhttp_version },
 };
 
 static int print_json(const struct cli *c, struct err *err)

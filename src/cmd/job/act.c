@@ -1,0 +1,79 @@
+/* act.c - see act.h */
+#include "cmd/job/act.h"
+#include "cmd/job/piece.h"
+#include "cmd/job/wait.h"
+#include "cmd/job/words.h"
+
+#include <stdio.h>
+
+int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err)
+{
+    AUTO_JSON *more = extra;
+    AUTO_JSON *v = NULL;
+    int r;
+
+    if (!x->globals->json) {
+        printf("%s\n", text);
+        return 0;
+    }
+    r = json_make(&v, err, "{s:s, s:s}", "job", client_id(x->client), "done", what);
+    if (r < 0)
+        return r;
+    if (more && json_object_update(v, more) < 0)
+        return err_oom(err);
+    return json_print(stdout, v, err);
+}
+
+static int say_state(struct job_call *x, const char *what, const json_t *status, const char *how,
+                     struct err *err)
+{
+    const char *state = words_text(status, "state");
+    AUTO_FREE char *text = NULL;
+    char lower[16];
+    json_t *extra = NULL;
+    int r;
+
+    words_lower(state, lower, sizeof(lower));
+    text = str_printf("%s %s: %s", client_id(x->client), how, lower);
+    if (!text)
+        return err_oom(err);
+    r = json_make(&extra, err, "{s:s, s:I}", "state", state, "exit",
+                  (json_int_t)words_int(status, "exit", 0));
+    return r < 0 ? r : act_say(x, what, text, extra, err);
+}
+
+int act_runs(struct job_call *x, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r;
+
+    if (client_alive(x->client))
+        return 1;
+    r = client_status(x->client, false, &status, err);
+    return r < 0 ? r : say_state(x, "nothing", status, "had ended already", err);
+}
+
+int act_end(struct job_call *x, const char *what, const char *target, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r = act_runs(x, err);
+
+    if (r <= 0)
+        return r;
+    r = client_put(x->client, target, err);
+    if (r < 0 && !client_gone(x->client, r))
+        return r;
+    err_clear(err); /* it ended by itself meanwhile */
+    r = wait_end(x, 0, &status, err);
+    return r < 0 ? r : say_state(x, what, status, "has ended", err);
+}
+
+int act_task(const char *name, struct err *err)
+{
+    uint32_t rank;
+    size_t role;
+
+    if (piece_task(name, &role, &rank))
+        return 0;
+    return cli_bad(err, "'%s' is no task's name, such as worker:0", name);
+}

@@ -1,0 +1,17 @@
+/* act.h - what the verbs that act on a job do in the same way. Fibers only. */
+#pragma once
+#include "cmd/job/job.h"
+
+/* A job that still runs? If not, says how it ended ("… had ended already") and returns 0. 1: it
+ * runs. */
+int act_runs(struct job_call *x, struct err *err);
+
+/* Says what was done: `text` for people, or {"job": id, "done": what, …} with --json; `extra` (may
+ * be NULL) is merged into it. */
+int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err);
+
+/* Ends the job by asking for `target`, waits until it has ended, and says so. */
+int act_end(struct job_call *x, const char *what, const char *target, struct err *err);
+
+/* "worker:3" of the user's, or CLI_USAGE. */
+int act_task(const char *name, struct err *err);

@@ -1,0 +1,258 @@
+/* event_words.c - see event_words.h */
+#include "cmd/job/event_words.h"
+#include "base/str.h"
+#include "cmd/job/story.h"
+#include "cmd/job/words.h"
+#include "job/event.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- one record ---- */
+
+/* " (KEY VALUE, …)" of those keys that are there. */
+static int put_keys(const json_t *v, const char *const *keys, struct buf *out)
+{
+    bool any = false;
+    int r = 0;
+
+    for (; r == 0 && *keys; keys++) {
+        const json_t *x = json_object_get(v, *keys);
+        AUTO_FREE char *text = NULL;
+
+        if (!x || json_is_null(x) || (json_is_array(x) && json_array_size(x) == 0))
+            continue;
+        text = json_is_string(x) ? strdup(json_string_value(x))
+                                 : json_dumps(x, JSON_COMPACT | JSON_ENCODE_ANY);
+        if (!text)
+            return -ENOMEM;
+        r = buf_printf(out, "%s%s ", any ? ", " : " (", *keys);
+        if (r == 0)
+            r = words_clean(out, text);
+        any = true;
+    }
+    return r == 0 && any ? buf_add_str(out, ")") : r;
+}
+
+static int put_lower(const char *s, struct buf *out)
+{
+    char lower[32];
+
+    return words_clean(out, words_lower(s, lower, sizeof(lower)));
+}
+
+/* "head: text", or one of them. */
+static int put_pair(const char *head, const char *text, struct buf *out)
+{
+    int r = words_clean(out, head);
+
+    if (r == 0 && *head && *text)
+        r = buf_add_str(out, ": ");
+    return r < 0 ? r : words_clean(out, text);
+}
+
+static int on_job(const json_t *v, struct buf *out)
+{
+    int r = buf_add_str(out, "job ");
+
+    if (r == 0)
+        r = put_lower(words_text(v, "state"), out);
+    if (r == 0 && *words_text(v, "reason"))
+        r = buf_add_str(out, ": ");
+    return r < 0 ? r : words_clean(out, words_text(v, "reason"));
+}
+
+static int on_task(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "node",    "pid",   "ports", "agent",
+                                        "attempt", "class", "code",  NULL };
+    int r = words_clean(out, words_text(v, "task"));
+
+    if (r == 0)
+        r = buf_add_str(out, " ");
+    if (r == 0)
+        r = put_lower(words_text(v, "state"), out);
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_failure(const json_t *v, struct buf *out)
+{
+    AUTO_JSON *status = NULL;
+    int r = json_make(&status, NULL, "{s:O}", "story", v);
+
+    if (r == 0)
+        r = buf_add_str(out, str_eq(words_text(v, "event"), "story") ? "story: " : "failure: ");
+    return r < 0 ? r : story_cause(status, out);
+}
+
+static int on_restart(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "attempt", "generation", "used", "max",
+                                        "delay",   "reason",     NULL };
+    const char *task = words_text(v, "task");
+    int r = buf_add_str(out, "restart of ");
+
+    if (r == 0)
+        r = words_clean(out, *task ? task : "all tasks");
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_gang(const json_t *v, struct buf *out)
+{
+    int r = buf_printf(out, "gang %lld of %lld", (long long)words_int(v, "have", 0),
+                       (long long)words_int(v, "want", 0));
+
+    if (r == 0 && *words_text(v, "reason"))
+        r = buf_add_str(out, ": ");
+    return r < 0 ? r : words_clean(out, words_text(v, "reason"));
+}
+
+static int on_agent(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "node", "host", "reason", NULL };
+    int r = buf_printf(out, "agent %lld ", (long long)words_int(v, "agent", 0));
+
+    if (r == 0)
+        r = put_lower(words_text(v, "state"), out);
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_request(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "task", "role", "count", NULL };
+    int r = put_pair("request", words_text(v, "what"), out);
+
+    if (r == 0)
+        r = put_keys(v, keys, out);
+    if (r == 0 && *words_text(v, "who"))
+        r = buf_add_str(out, " by ");
+    return r < 0 ? r : words_clean(out, words_text(v, "who"));
+}
+
+static int on_progress(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "metrics", NULL };
+    int r = words_clean(out, words_text(v, "task"));
+
+    if (r == 0)
+        r = buf_add_str(out, " ");
+    if (r == 0)
+        r = words_progress(v, out);
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_ready(const json_t *v, struct buf *out)
+{
+    int r = words_clean(out, words_text(v, "task"));
+
+    return r < 0 ? r : buf_add_str(out, " answers");
+}
+
+static int on_note(const json_t *v, struct buf *out)
+{
+    return put_pair(words_text(v, "level"), words_text(v, "text"), out);
+}
+
+static int on_end(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "exit", "whose", "text", NULL };
+    int r = buf_add_str(out, "end: ");
+
+    if (r == 0)
+        r = put_lower(words_text(v, "state"), out);
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int (*const kinds[EVENT_KINDS_])(const json_t *v, struct buf *out) = {
+    [EVENT_JOB] = on_job,         [EVENT_TASK] = on_task,         [EVENT_FAILURE] = on_failure,
+    [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,         [EVENT_AGENT] = on_agent,
+    [EVENT_REQUEST] = on_request, [EVENT_PROGRESS] = on_progress, [EVENT_READY] = on_ready,
+    [EVENT_NOTE] = on_note,       [EVENT_STORY] = on_failure,     [EVENT_END] = on_end,
+};
+
+int event_words(const json_t *record, struct buf *out)
+{
+    const char *name = words_text(record, "event");
+    AUTO_FREE char *text = NULL;
+
+    for (int i = 0; i < EVENT_KINDS_; i++)
+        if (str_eq(event_name((enum event_kind)i), name))
+            return kinds[i](record, out);
+    text = json_dumps(record, JSON_COMPACT);
+    return text ? words_clean(out, text) : -ENOMEM;
+}
+
+/* ---- the timeline ---- */
+
+#define STEPS_MAX 40
+
+struct timeline {
+    int64_t start;
+    bool started;
+    size_t n;
+    struct timeline_step steps[STEPS_MAX];
+    char names[STEPS_MAX][32];
+};
+
+int timeline_new(struct timeline **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct timeline *timeline_free(struct timeline *t)
+{
+    free(t);
+    return NULL;
+}
+
+/* "job running", "tasks ready", "agents up", "end". */
+static bool step_name(const json_t *v, char out[32])
+{
+    static const struct {
+        const char *event, *prefix;
+    } rows[] = { { "job", "job" }, { "task", "tasks" }, { "agent", "agents" }, { "end", "job" } };
+    const char *event = words_text(v, "event");
+    char state[16];
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq(rows[i].event, event) && *words_text(v, "state")) {
+            snprintf(out, 32, "%s %s", rows[i].prefix,
+                     words_lower(words_text(v, "state"), state, sizeof(state)));
+            return true;
+        }
+    return false;
+}
+
+void timeline_add(struct timeline *t, const json_t *record)
+{
+    int64_t at = words_int(record, "t", 0);
+    struct timeline_step *s;
+    char name[32];
+    size_t i;
+
+    if (!t->started) {
+        t->started = true;
+        t->start = at;
+    }
+    if (!step_name(record, name))
+        return;
+    for (i = 0; i < t->n && !str_eq(t->names[i], name); i++)
+        ;
+    if (i == STEPS_MAX)
+        return;
+    s = &t->steps[i];
+    if (i == t->n) {
+        memcpy(t->names[i], name, sizeof(name));
+        *s = (struct timeline_step){ .what = t->names[i], .first = at - t->start };
+        t->n++;
+    }
+    s->last = at - t->start;
+    s->n++;
+}
+
+size_t timeline_steps(struct timeline *t, const struct timeline_step **ret)
+{
+    *ret = t->steps;
+    return t->n;
+}

@@ -1,0 +1,362 @@
+/* follow.c - see follow.h
+ *
+ *     master ──stream──► this fiber ──lines──► screen's fiber ──► terminal
+ *                          ▲   │ records ► history ► live block
+ *              ticker: lines that wait to be finished, or for others of the same text */
+#include "cmd/job/follow.h"
+#include "base/fiber.h"
+#include "cmd/exit.h"
+#include "cmd/job/interrupt.h"
+#include "cmd/job/past.h"
+#include "cmd/job/replay.h"
+#include "cmd/job/screen.h"
+#include "cmd/job/show.h"
+#include "cmd/job/words.h"
+#include "job/history.h"
+#include "wire/http.h"
+
+#include <string.h>
+
+#define READ_BYTES (64 * KIB)
+#define LIVE_TASKS 64 /* of a larger job the block shows no single task's numbers */
+#define LEAVE_MS 500
+#define KNOWN_TASKS 1000 /* of a role, made known before they say anything */
+
+struct follow {
+    struct client *client;
+    const struct follow_options *o;
+    struct loop *loop;
+    struct show *show;
+    struct screen *screen;
+    struct history *history;
+    struct interrupt *interrupt;
+    struct fiber *ticker;
+    struct cond tick, ticked;
+    int64_t tick_at; /* when the ticker wakes by itself */
+    char waiting[160];
+    size_t tasks;
+    bool ended, stopping;
+    int error; /* the ticker's */
+};
+
+/* ---- records ---- */
+
+static int on_created(struct follow *f, const json_t *record)
+{
+    const json_t *roles = json_object_get(record, "roles"), *role;
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(roles, i, role)
+    {
+        int64_t n = words_int(role, "count", 0) * words_int(role, "procs", 1);
+
+        for (int64_t rank = 0; r == 0 && rank < n; rank++) {
+            char name[PIECE_TASK_MAX];
+
+            if (rank == KNOWN_TASKS)
+                rank = n - 1; /* the widest name */
+            snprintf(name, sizeof(name), "%s:%lld", words_text(role, "name"), (long long)rank);
+            r = show_task(f->show, name);
+        }
+        f->tasks += (size_t)(n > 0 ? n : 0);
+    }
+    return r == -EINVAL ? 0 : r;
+}
+
+static int on_job(struct follow *f, const json_t *record)
+{
+    if (json_object_get(record, "roles"))
+        return on_created(f, record);
+    if (str_eq(words_text(record, "state"), "RUNNING"))
+        f->waiting[0] = '\0';
+    return 0;
+}
+
+static int on_gang(struct follow *f, const json_t *record)
+{
+    int64_t have = words_int(record, "have", 0), want = words_int(record, "want", 0);
+
+    snprintf(f->waiting, sizeof(f->waiting), "have %lld of %lld containers; %s", (long long)have,
+             (long long)want, words_text(record, "reason"));
+    return 0;
+}
+
+static int on_note(struct follow *f, const json_t *record)
+{
+    return f->o->quiet ? 0 : screen_note(f->screen, "%s", words_text(record, "text"));
+}
+
+static int on_restart(struct follow *f, const json_t *record)
+{
+    const char *task = words_text(record, "task"), *reason = words_text(record, "reason");
+    int64_t used = words_int(record, "used", 0), max = words_int(record, "max", -1);
+    char count[64] = "";
+
+    if (f->o->quiet)
+        return 0;
+    if (used > 0 && max > 0)
+        snprintf(count, sizeof(count), " (%lld of %lld)", (long long)used, (long long)max);
+    return screen_note(f->screen, "restarting %s%s%s%s", *task ? task : "all tasks", count,
+                       *reason ? ": " : "", reason);
+}
+
+static int on_end(struct follow *f, const json_t *record)
+{
+    (void)record;
+    f->ended = true;
+    return 0;
+}
+
+/* Those that are more than history's business. */
+static const struct {
+    const char *mark;
+    int (*on)(struct follow *f, const json_t *record);
+} kinds[] = {
+    { "\"event\":\"job\"", on_job },   { "\"event\":\"gang\"", on_gang },
+    { "\"event\":\"note\"", on_note }, { "\"event\":\"restart\"", on_restart },
+    { "\"event\":\"end\"", on_end },
+};
+
+static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
+{
+    AUTO_JSON *record = NULL;
+    /* The kind stands near the beginning, before anything that a user could have written. */
+    size_t head = n < 96 ? n : 96;
+    int r = history_apply(f->history, p, n, err);
+
+    screen_changed(f->screen);
+    if (r == -EINVAL) {
+        err_clear(err);
+        return 0;
+    }
+    for (size_t i = 0; r == 0 && i < COUNT_OF(kinds); i++) {
+        if (!memmem(p, head, kinds[i].mark, strlen(kinds[i].mark)))
+            continue;
+        r = json_parse("an event", p, n, &record, err);
+        return r < 0 ? r : kinds[i].on(f, record);
+    }
+    return r;
+}
+
+/* ---- output ---- */
+
+static int on_output(struct follow *f, struct piece *p)
+{
+    uint64_t skip;
+
+    if (!f->o->streams[p->stream])
+        return 0;
+    skip = f->o->skip ? f->o->skip(f->o->user, p->task, p->stream) : 0;
+    if (p->kind == PIECE_OUTPUT && p->offset < skip) {
+        uint64_t more = skip - p->offset;
+
+        if (more >= p->n)
+            return 0;
+        p->data += more;
+        p->n -= (size_t)more;
+    }
+    return show_piece(f->show, p, loop_now(f->loop));
+}
+
+/* ---- time ---- */
+
+static void run_ticker(void *arg)
+{
+    struct follow *f = arg;
+
+    while (!f->stopping && f->error == 0) {
+        f->tick_at = show_deadline(f->show);
+        if (cond_wait(f->loop, &f->tick, f->tick_at) == -ECANCELED)
+            break;
+        f->error = show_tick(f->show, loop_now(f->loop));
+    }
+    f->ticker = NULL;
+    cond_wake_all(&f->ticked);
+}
+
+static void stop_ticker(struct follow *f)
+{
+    f->stopping = true;
+    fiber_shield(f->loop, true);
+    while (f->ticker) {
+        cond_wake_all(&f->tick);
+        (void)cond_wait(f->loop, &f->ticked, LOOP_NEVER);
+    }
+    fiber_shield(f->loop, false);
+}
+
+/* ---- the stream ---- */
+
+static int make_target(const struct follow_options *o, struct buf *out, struct err *err)
+{
+    bool output = o->streams[PIECE_OUT] || o->streams[PIECE_ERR];
+    int r = buf_printf(out, "/v1/attach?logs=%d&stop=%d", output, o->ours && !o->detach);
+
+    for (size_t i = 0; r == 0 && o->tasks && i < o->tasks->n; i++) {
+        r = buf_add_str(out, i ? "," : "&task=");
+        if (r == 0)
+            r = http_quote(out, o->tasks->v[i]);
+    }
+    return r < 0 || !buf_text(out) ? err_oom(err) : 0;
+}
+
+static int take_pieces(struct follow *f, struct pieces *s, struct err *err)
+{
+    struct piece p;
+    int r;
+
+    while ((r = pieces_next(s, &p, err)) == 1) {
+        r = p.kind == PIECE_EVENT ? on_record(f, p.record, p.record_n, err) : on_output(f, &p);
+        if (r < 0)
+            return r == -ENOMEM ? err_oom(err) : r;
+    }
+    return r;
+}
+
+static int read_stream(struct follow *f, struct err *err)
+{
+    AUTO_BUF target = { .max = MIB };
+    AUTO_CLIENT_STREAM *stream = NULL;
+    AUTO_FREE char *bytes = malloc(READ_BYTES);
+    AUTO_PIECES pieces = { 0 };
+    ssize_t n = 1;
+    int r = bytes ? make_target(f->o, &target, err) : err_oom(err);
+
+    pieces_init(&pieces);
+    if (r == 0)
+        r = client_open(f->client, buf_text(&target), &stream, err);
+    while (r == 0) {
+        n = client_read(stream, bytes, READ_BYTES, err);
+        if (n <= 0)
+            break;
+        r = pieces_feed(&pieces, bytes, (size_t)n, err);
+        if (r == 0)
+            r = take_pieces(f, &pieces, err);
+        if (show_deadline(f->show) < f->tick_at)
+            cond_wake_all(&f->tick);
+        if (r == 0)
+            r = f->error < 0 ? f->error : screen_wait(f->screen);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+/* ---- the document ---- */
+
+static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err)
+{
+    int r = history_json(f->history, tasks, ret, err);
+
+    if (r == 0 && f->waiting[0])
+        (void)json_object_set_new(*ret, "waiting", json_text(f->waiting));
+    return r;
+}
+
+static int status_for_block(void *user, json_t **ret)
+{
+    struct follow *f = user;
+
+    return make_status(f, f->tasks <= LIVE_TASKS, ret, NULL);
+}
+
+/* ---- all of it ---- */
+
+static int start(struct follow *f, struct err *err)
+{
+    const struct follow_options *o = f->o;
+    struct screen_options screen = {
+        .loop = f->loop, .live = o->live, .status = status_for_block, .user = f
+    };
+    struct interrupt_options interrupt = {
+        .client = f->client, .fiber = fiber_self(f->loop), .detach = o->detach, .quiet = o->quiet
+    };
+    struct show_options show = {
+        .prefix = o->prefix, .timestamps = o->timestamps, .collapse = o->collapse, .json = o->json
+    };
+    int r = history_new(&f->history, err);
+
+    if (r == 0)
+        r = screen_new(&screen, &f->screen, err);
+    if (r == 0)
+        r = screen_show(f->screen, &show, &f->show, err);
+    interrupt.screen = f->screen;
+    if (r == 0 && o->ours)
+        r = interrupt_start(&interrupt, &f->interrupt, err);
+    return r < 0 ? r : fiber_start(f->loop, run_ticker, f, &f->ticker, err);
+}
+
+/* What the stream did not bring any more stands in the files. */
+static int show_rest(struct follow *f, struct err *err)
+{
+    AUTO_LOGFILES files = { 0 };
+    int r = logfiles_list(client_logs(f->client), f->o->tasks, &files, err);
+
+    for (size_t i = 0; r == 0 && i < files.n; i++) {
+        const struct logfile *l = &files.v[i];
+        uint64_t from = show_offset(f->show, l->task, l->stream);
+        uint64_t skip = f->o->skip ? f->o->skip(f->o->user, l->task, l->stream) : 0;
+
+        if (f->o->streams[l->stream])
+            r = replay_file(l, from > skip ? from : skip, f->show, f->screen, err);
+    }
+    return r;
+}
+
+/* How it ended, when the stream did not say: what the master left behind. */
+static int after_the_end(struct follow *f, int r, struct follow_result *ret, struct err *err)
+{
+    if (!f->ended && !client_gone(f->client, r))
+        return r < 0 ? r
+                     : err_set(err, -ECONNRESET,
+                               "the connection to the master of %s has ended, but not the job",
+                               client_id(f->client));
+    err_clear(err);
+    if (f->ended)
+        return make_status(f, true, &ret->status, err);
+    r = show_rest(f, err);
+    return r < 0 ? r : past_status(client_dir(f->client), true, &ret->status, err);
+}
+
+static int finish(struct follow *f, int r, struct follow_result *ret, struct err *err)
+{
+    bool ours = r == -ECANCELED || r == -ENOMEM || r == EXIT_OUTPUT_GONE;
+    int64_t deadline = LOOP_NEVER;
+    int shown;
+
+    if (!ours)
+        r = after_the_end(f, r, ret, err);
+    ret->interrupted = interrupt_count(f->interrupt) > 0;
+    if (r == -ECANCELED && ret->interrupted) {
+        ret->left = true;
+        err_clear(err);
+        r = 0;
+        fiber_shield(f->loop, true); /* what is there is shown, if that takes no time */
+        deadline = loop_in(f->loop, LEAVE_MS);
+    }
+    shown = f->show ? show_end(f->show, loop_now(f->loop)) : 0;
+    if (f->screen && shown == 0)
+        shown = screen_end(f->screen, deadline, err);
+    if (ret->left) {
+        fiber_shield(f->loop, false);
+        return 0;
+    }
+    return r < 0 ? r : shown;
+}
+
+int follow_job(struct client *c, const struct follow_options *o, struct follow_result *ret,
+               struct err *err)
+{
+    struct follow f = { .client = c, .o = o, .loop = client_loop(c), .tick_at = LOOP_NEVER };
+    int r = start(&f, err);
+
+    *ret = (struct follow_result){ 0 };
+    if (r == 0)
+        r = read_stream(&f, err);
+    stop_ticker(&f);
+    r = finish(&f, r, ret, err);
+    interrupt_stop(f.interrupt);
+    screen_free(f.screen);
+    show_free(f.show);
+    history_free(f.history);
+    return r;
+}

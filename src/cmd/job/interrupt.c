@@ -1,0 +1,135 @@
+/* interrupt.c - see interrupt.h. The signals only count; a fiber acts, since asking takes time. */
+#include "cmd/job/interrupt.h"
+#include "base/fiber.h"
+
+#include <signal.h>
+#include <uv.h>
+
+struct interrupt {
+    struct interrupt_options o;
+    struct loop *loop;
+    uv_signal_t signals[2];
+    unsigned open; /* handles that are not closed yet */
+    unsigned count, done;
+    struct fiber *fiber;
+    struct cond came, ended;
+    bool stopping;
+};
+
+/* What each of them asks for, in turn. */
+static const struct {
+    const char *target, *note;
+} steps[] = {
+    { "/v1/stop", "stopping the job; once more to kill it" },
+    { "/v1/kill", "killing the job; once more to leave at once" },
+};
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+    struct interrupt *i = h->data;
+
+    (void)signum;
+    i->count++;
+    cond_wake_all(&i->came);
+}
+
+static void leave(struct interrupt *i)
+{
+    if (i->o.detach && !i->o.quiet)
+        (void)screen_note(i->o.screen,
+                          "%s goes on; 'ydl logs -f %s' follows it, 'ydl stop %s' ends it",
+                          client_id(i->o.client), client_id(i->o.client), client_id(i->o.client));
+    fiber_cancel(i->o.fiber);
+}
+
+static void act(struct interrupt *i)
+{
+    struct err err = ERR_INIT;
+    unsigned step = i->done++;
+
+    if (i->o.detach || step >= COUNT_OF(steps)) {
+        leave(i);
+        return;
+    }
+    if (!i->o.quiet)
+        (void)screen_note(i->o.screen, "%s", steps[step].note);
+    /* A job that has just ended refuses; the stream's end follows. */
+    if (client_put(i->o.client, steps[step].target, &err) < 0 && err.code != -ECANCELED &&
+        !i->o.quiet)
+        (void)screen_note(i->o.screen, "%s", err.text);
+}
+
+static void run(void *arg)
+{
+    struct interrupt *i = arg;
+
+    while (!i->stopping) {
+        if (i->done < i->count)
+            act(i);
+        else if (cond_wait(i->loop, &i->came, LOOP_NEVER) < 0)
+            break;
+    }
+    i->fiber = NULL;
+    cond_wake_all(&i->ended);
+}
+
+int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, struct err *err)
+{
+    static const int wanted[] = { SIGINT, SIGTERM };
+    AUTO(interrupt) struct interrupt *i = calloc(1, sizeof(*i));
+    int r = 0;
+
+    if (!i)
+        return err_oom(err);
+    i->o = *o;
+    i->loop = client_loop(o->client);
+    for (size_t k = 0; r == 0 && k < COUNT_OF(wanted); k++) {
+        r = uv_signal_init(loop_uv(i->loop), &i->signals[k]);
+        if (r < 0)
+            break;
+        i->open++;
+        i->signals[k].data = i;
+        uv_unref((uv_handle_t *)&i->signals[k]);
+        r = uv_signal_start(&i->signals[k], on_signal, wanted[k]);
+    }
+    if (r < 0)
+        return err_code(err, r, "watch for signals");
+    r = fiber_start(i->loop, run, i, &i->fiber, err);
+    if (r < 0)
+        return r;
+    *ret = take(i);
+    return 0;
+}
+
+unsigned interrupt_count(const struct interrupt *i)
+{
+    return i ? i->count : 0;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct interrupt *i = h->data;
+
+    if (--i->open == 0)
+        free(i);
+}
+
+struct interrupt *interrupt_stop(struct interrupt *i)
+{
+    if (!i)
+        return NULL;
+    i->stopping = true;
+    if (i->fiber) {
+        fiber_cancel(i->fiber); /* also out of a question to a master that is gone */
+        fiber_shield(i->loop, true);
+        while (i->fiber)
+            (void)cond_wait(i->loop, &i->ended, LOOP_NEVER);
+        fiber_shield(i->loop, false);
+    }
+    if (i->open == 0)
+        free(i);
+    else
+        for (unsigned k = i->open; k > 0; k--)
+            uv_close((uv_handle_t *)&i->signals[k - 1], on_closed);
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* kill.c - `ydl kill`: ends a job at once. */
+#include "cmd/job/act.h"
+#include "cmd/job/verbs.h"
+
+static int work(struct job_call *x, struct err *err)
+{
+    return act_end(x, "kill", "/v1/kill", err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl kill last", "end the newest job now" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT", "job\tThe job's id.\n"
+                     "done\tkill; nothing when the job had ended already.\n"
+                     "state, exit\tHow it ended." },
+    { 0 },
+};
+
+const struct cli_verb verb_kill = {
+    .name = "kill",
+    .summary = "end a job at once",
+    .text = "Kills every task of a job without asking it to end, and waits for the end of all.",
+    .operands = "JOB",
+    .least = 1,
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

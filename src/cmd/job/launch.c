@@ -1,0 +1,230 @@
+/* launch.c - see launch.h */
+#include "cmd/job/launch.h"
+#include "base/path.h"
+#include "base/sock.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define READY_MS 30000
+#define READY_TEXT_MAX 2048
+#define NAMES_MAX (16 * KIB)
+
+/* ydl-node lies beside ydl. */
+static int node_program(char **ret, struct err *err)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    AUTO_FREE char *dir = NULL;
+
+    if (n < 0)
+        return err_sys(err, "find our own program");
+    self[n] = '\0';
+    dir = path_dir(self);
+    *ret = dir ? path_join(dir, "ydl-node") : NULL;
+    if (!*ret)
+        return err_oom(err);
+    if (access(*ret, X_OK) < 0) {
+        err_sys(err, "find '%s'", *ret);
+        err_hint(err, "ydl and ydl-node belong into one directory");
+        return -ENOENT;
+    }
+    return 0;
+}
+
+/* ---- what the master is told ---- */
+
+static json_t *command_json(char *const *words)
+{
+    json_t *list = json_array();
+
+    for (; list && words && *words; words++)
+        (void)json_array_append_new(list, json_text(*words));
+    return list;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Our name, or null where the system has none for us. */
+static json_t *user_json(void)
+{
+    AUTO_FREE char *names = malloc(NAMES_MAX);
+    struct passwd entry, *user = NULL;
+
+    if (!names || getpwuid_r(geteuid(), &entry, names, NAMES_MAX, &user) != 0)
+        return json_null();
+    return json_text(user ? user->pw_name : NULL);
+}
+
+/* ./ydl-out/JOB, or a place beside the logs where the directory cannot be written to. */
+static char *out_dir(const char *cwd, const struct job_dir *d)
+{
+    AUTO_FREE char *all = path_join(cwd, "ydl-out");
+    AUTO_FREE char *own = all ? path_join(all, d->id) : NULL;
+
+    if (!own)
+        return NULL;
+    if (path_mkdirs(own, 0777, NULL) < 0) {
+        free(own);
+        own = path_join(d->path, "out");
+        if (own && mkdir(own, 0700) < 0)
+            return NULL;
+    }
+    return take(own);
+}
+
+static int write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
+{
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    AUTO_FREE char *path = path_join(d->path, "spec.json");
+    int r = path ? spec_print(s, &text, err) : err_oom(err);
+
+    return r < 0 ? r : path_write_new(path, text.data, text.len, 0600, err);
+}
+
+static int write_facts(const struct spec *s, const struct launch_options *o,
+                       const struct job_dir *d, struct err *err)
+{
+    AUTO_JSON *facts = NULL;
+    AUTO_FREE char *cwd = o->cwd ? strdup(o->cwd) : getcwd(NULL, 0);
+    AUTO_FREE char *out = cwd ? out_dir(cwd, d) : NULL;
+    int r;
+
+    if (!out)
+        return err_sys(err, "make a directory for results");
+    r = json_make(&facts, err, "{s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", "id", d->id, "name",
+                  json_text(s->name), "user", user_json(), "created", (json_int_t)now_ms(), "cwd",
+                  json_text(cwd), "out", json_text(out), "attached", o->attached, "command",
+                  command_json(o->command));
+    return r < 0 ? r : jobs_write_facts(d, facts, err);
+}
+
+/* ---- starting it ---- */
+
+/* "CODE SENTENCE\nHINT\n", as the master says why it could not start. */
+static int master_failed(char *text, const char *log, struct err *err)
+{
+    char *sentence = strchr(text, ' '), *hint = strchr(text, '\n');
+    int64_t code = 0;
+
+    if (sentence)
+        *sentence++ = '\0';
+    if (hint)
+        *hint++ = '\0';
+    if (!sentence || !hint || str_to_i64(text, INT_MIN, -1, &code) < 0) {
+        err_set(err, -EPROTO, "the job's master ended before it was ready");
+        err_hint(err, "see '%s'", log);
+        return -EPROTO;
+    }
+    err_set(err, (int)code, "%s", sentence);
+    if (*hint && *hint != '\n')
+        err_hint(err, "%.*s", (int)strcspn(hint, "\n"), hint);
+    return (int)code;
+}
+
+static int read_ready(struct loop *l, int fd, const char *log, struct err *err)
+{
+    AUTO_SOCK *s = NULL;
+    char text[READY_TEXT_MAX];
+    size_t n = 0;
+    ssize_t got = 1;
+
+    if (sock_from_fd(l, fd, &s, err) < 0)
+        return err->code;
+    while (n < sizeof(text) - 1 && got > 0) {
+        got = sock_read(s, text + n, sizeof(text) - 1 - n, loop_in(l, READY_MS));
+        if (got > 0)
+            n += (size_t)got;
+    }
+    text[n] = '\0';
+    if (got < 0 && got != -ECONNRESET)
+        return err_code(err, (int)got, "wait for the job's master");
+    return str_starts(text, "ready") ? 0 : master_failed(text, log, err);
+}
+
+static int start_master(struct loop *l, struct job_dir *d, struct proc **ret, struct err *err)
+{
+    AUTO_FREE char *program = NULL;
+    AUTO_FREE char *log = path_join(d->path, "master.log");
+    AUTO_CLOSE int log_fd = log ? open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    AUTO_CLOSE int ours = -1;
+    AUTO_CLOSE int theirs = -1;
+    int pair[2], r = node_program(&program, err);
+    char *argv[] = { (char *)"ydl-node", (char *)"master", (char *)"--dir", d->path, NULL };
+    struct proc_spec spec = { .program = program, .argv = argv };
+
+    if (r < 0)
+        return r;
+    if (log_fd < 0)
+        return err_sys(err, "make '%s'", log ? log : "master.log");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+        return err_sys(err, "make a pair of sockets");
+    ours = pair[0];
+    theirs = pair[1];
+    spec.program = program;
+    spec.fds[0] = d->lock;
+    spec.fds[1] = theirs;
+    spec.fds[2] = log_fd;
+    r = proc_start(l, &spec, ret, err);
+    if (r < 0)
+        return r;
+    close(take_fd(theirs));
+    return read_ready(l, take_fd(ours), log, err);
+}
+
+static void remove_out(const struct job_dir *d)
+{
+    AUTO_JSON *facts = NULL;
+    const char *out;
+
+    if (jobs_facts(d, &facts, NULL) < 0)
+        return;
+    out = json_string_value(json_object_get(facts, "out"));
+    if (out)
+        (void)rmdir(out);
+}
+
+int launch_local(struct loop *l, const struct spec *s, const struct launch_options *o,
+                 struct job_dir *ret_dir, struct proc **ret_master, struct err *err)
+{
+    AUTO_FREE char *state = NULL;
+    AUTO_JOB_DIR d = JOB_DIR_INIT;
+    AUTO_PROC *master = NULL;
+    int r = jobs_state_dir(&state, err);
+
+    if (r == 0)
+        r = jobs_create(state, &d, err);
+    if (r < 0)
+        return r;
+    r = write_spec(s, &d, err);
+    if (r == 0)
+        r = write_facts(s, o, &d, err);
+    if (r == 0)
+        r = start_master(l, &d, &master, err);
+    if (r < 0) {
+        master = proc_free(master);
+        remove_out(&d);
+        (void)jobs_remove(&d, NULL);
+        return r;
+    }
+    close(take_fd(d.lock)); /* the master has it */
+    if (ret_master)
+        *ret_master = take(master);
+    else
+        proc_detach(take(master));
+    *ret_dir = d;
+    d = (struct job_dir)JOB_DIR_INIT;
+    return 0;
+}

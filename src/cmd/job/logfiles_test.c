@@ -1,0 +1,145 @@
+/* logfiles_test.c - see logfiles.h */
+#include "base/path.h"
+#include "cmd/job/logfiles.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+static int make_dir(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = str_printf("%s/ydl-logfiles-XXXXXX", tmp ? tmp : "/tmp");
+
+    *state = dir && mkdtemp(dir) ? dir : NULL;
+    return *state ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    int r = path_remove(*state, NULL);
+
+    free(*state);
+    return r;
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    struct err err = ERR_INIT;
+
+    assert_non_null(path);
+    assert_int_equal(path_write(path, text, strlen(text), 0600, &err), 0);
+}
+
+static void files_come_by_role_and_rank(void **state)
+{
+    static const char *const names[] = { "worker-10.out", "worker-2.err", "worker-2.out",
+                                         "ps-0.out",      "a-b-1.out",    "worker-x.out",
+                                         "worker-1.log",  "-1.out",       "worker-1",
+                                         "master.log",    "worker--3.out" };
+    static const char *const wanted[] = {
+        "a-b:1", "ps:0", "worker:2", "worker:2", "worker:10", "worker-:3"
+    }; /* an odd role, but one */
+    AUTO_LOGFILES files = { 0 };
+    struct err err = ERR_INIT;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        put(*state, names[i], "");
+    assert_int_equal(logfiles_list(*state, NULL, &files, &err), 0);
+    assert_int_equal(files.n, COUNT_OF(wanted));
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
+        assert_string_equal(files.v[i].task, wanted[i]);
+    assert_int_equal(files.v[2].stream, PIECE_OUT);
+    assert_int_equal(files.v[3].stream, PIECE_ERR);
+}
+
+static void only_those_that_are_wanted_come(void **state)
+{
+    AUTO_LOGFILES files = { 0 };
+    AUTO_STRS wanted = { 0 };
+    struct err err = ERR_INIT;
+
+    put(*state, "worker-1.out", "");
+    put(*state, "worker-2.out", "");
+    put(*state, "work-1.out", "");
+    put(*state, "ps-0.out", "");
+    assert_int_equal(strs_add(&wanted, "worker:2"), 0);
+    assert_int_equal(strs_add(&wanted, "ps"), 0);
+    assert_int_equal(logfiles_list(*state, &wanted, &files, &err), 0);
+    assert_int_equal(files.n, 2);
+    assert_string_equal(files.v[0].task, "ps:0");
+    assert_string_equal(files.v[1].task, "worker:2");
+    assert_false(logfiles_wanted(&wanted, "worker:1"));
+}
+
+static void no_directory_is_no_file(void **state)
+{
+    AUTO_FREE char *none = path_join(*state, "none");
+    AUTO_LOGFILES files = { 0 };
+    struct err err = ERR_INIT;
+
+    assert_non_null(none);
+    assert_int_equal(logfiles_list(none, NULL, &files, &err), 0);
+    assert_int_equal(files.n, 0);
+}
+
+static void the_last_lines_are_found(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t lines, at;
+    } rows[] = {
+        { "", 3, 0 },          { "a\nb\nc\n", 1, 4 }, { "a\nb\nc\n", 2, 2 },
+        { "a\nb\nc\n", 3, 0 }, { "a\nb\nc\n", 9, 0 }, { "a\nb\nc", 1, 4 },
+        { "a\nb\nc", 2, 2 },   { "\n\n\n", 2, 1 },    { "abc", 1, 0 },
+    };
+    AUTO_FREE char *path = path_join(*state, "x");
+
+    assert_non_null(path);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_CLOSE int fd = -1;
+        uint64_t at = 77;
+
+        put(*state, "x", rows[i].text);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(logfiles_tail(fd, rows[i].lines, &at), 0);
+        assert_int_equal(at, rows[i].at);
+    }
+}
+
+static void the_last_lines_of_a_large_file_are_found(void **state)
+{
+    AUTO_FREE char *path = path_join(*state, "x");
+    AUTO_FREE char *text = malloc(300001);
+    AUTO_CLOSE int fd = -1;
+    uint64_t at;
+
+    assert_non_null(path);
+    assert_non_null(text);
+    for (size_t i = 0; i < 300000; i++)
+        text[i] = i % 100 == 99 ? '\n' : 'x';
+    text[300000] = '\0';
+    put(*state, "x", text);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    for (uint64_t lines = 1; lines < 3000; lines += 371) {
+        assert_int_equal(logfiles_tail(fd, lines, &at), 0);
+        assert_int_equal(at, 300000 - lines * 100);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(files_come_by_role_and_rank, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(only_those_that_are_wanted_come, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(no_directory_is_no_file, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_last_lines_are_found, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_last_lines_of_a_large_file_are_found, make_dir,
+                                        remove_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+/* logs.c - `ydl logs`: what the tasks of a job wrote, and write. */
+#include "base/fiber.h"
+#include "cmd/exit.h"
+#include "cmd/job/follow.h"
+#include "cmd/job/job.h"
+#include "cmd/job/logfiles.h"
+#include "cmd/job/replay.h"
+#include "cmd/job/verbs.h"
+#include "cmd/job/words.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+struct args {
+    bool follow, out, err, timestamps, collapse, prefix;
+    const char *tail;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "follow",     'f', CLI_FLAG, AT(follow),     NULL,  NULL, "go on until the job has ended" },
+    { "stdout",     0,   CLI_FLAG, AT(out),        NULL,  NULL, "only what was written there" },
+    { "stderr",     0,   CLI_FLAG, AT(err),        NULL,  NULL, "only what was written there" },
+    { "tail",       'n', CLI_TEXT, AT(tail),       NULL,  "N",
+      "only the last N lines of each stream of each task, and what follows" },
+    { "timestamps", 't', CLI_FLAG, AT(timestamps), NULL,  NULL,
+      "with --follow: begin lines with the time they came" },
+    { "collapse",   0,   CLI_FLAG, AT(collapse),   NULL,  NULL,
+      "show the same line from many tasks once" },
+    { "prefix",     0,   CLI_FLAG, AT(prefix),     "yes", NULL,
+      "begin lines with the task they come from" },
+    { 0 },
+};
+/* clang-format on */
+
+struct reading {
+    struct job_call *x;
+    struct strs wanted;
+    bool streams[2];
+    int64_t tail;  /* lines; -1: all */
+    json_t *skips; /* "worker:0/0": where to begin */
+};
+
+/* ---- which tasks ---- */
+
+/* Roles of the job, from its own specification. */
+static int roles_of(struct job_call *x, struct strs *ret, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const json_t *roles, *role;
+    size_t i;
+    int r = client_status(x->client, false, &v, err);
+
+    if (r < 0)
+        return r;
+    roles = json_object_get(v, "roles");
+    json_array_foreach(roles, i, role)
+    {
+        if (strs_add(ret, words_text(role, "name")) < 0)
+            return err_oom(err);
+    }
+    return 0;
+}
+
+static int check_wanted(struct job_call *x, const struct strs *wanted, struct err *err)
+{
+    AUTO_STRS roles = { 0 };
+    int r = wanted->n ? roles_of(x, &roles, err) : 0;
+
+    for (size_t i = 0; r == 0 && roles.n > 0 && i < wanted->n; i++) {
+        const char *w = wanted->v[i], *near;
+        size_t n = strcspn(w, ":"), rank_at;
+        uint32_t rank;
+        AUTO_FREE char *role = strndup(w, n);
+
+        if (!role)
+            return err_oom(err);
+        if (w[n] && !piece_task(w, &rank_at, &rank))
+            return cli_bad(err, "'%s' is neither a role nor a task, such as worker or worker:0", w);
+        if (strs_has(&roles, role))
+            continue;
+        near = str_nearest(role, (const char *const *)roles.v, roles.n);
+        if (near)
+            return cli_bad(err, "%s has no role '%s'; did you mean '%s'?", client_id(x->client),
+                           role, near);
+        return cli_bad(err, "%s has no role '%s'", client_id(x->client), role);
+    }
+    return r;
+}
+
+static int make_reading(struct job_call *x, struct reading *ret, struct err *err)
+{
+    const struct args *a = job_args(x);
+    int r = 0;
+
+    *ret = (struct reading){ .x = x, .tail = -1 };
+    ret->streams[PIECE_OUT] = a->out || !a->err;
+    ret->streams[PIECE_ERR] = a->err || !a->out;
+    if (a->tail && str_to_i64(a->tail, 0, INT64_MAX, &ret->tail) < 0)
+        return cli_bad(err, "option '--tail': '%s' is not a number of lines", a->tail);
+    if (a->collapse && (x->globals->json || !a->prefix))
+        return cli_bad(err, "--collapse needs the prefixes that --json and --no-prefix leave out");
+    for (size_t i = 1; r == 0 && i < x->cli->n_operands; i++)
+        r = strs_add(&ret->wanted, x->cli->operands[i]);
+    return r < 0 ? err_oom(err) : check_wanted(x, &ret->wanted, err);
+}
+
+/* Where to begin in a file. */
+static int begin_of(const struct reading *d, int fd, uint64_t *ret)
+{
+    *ret = 0;
+    if (d->tail < 0)
+        return 0;
+    if (d->tail == 0) {
+        off_t end = lseek(fd, 0, SEEK_END);
+
+        *ret = end > 0 ? (uint64_t)end : 0;
+        return 0;
+    }
+    return logfiles_tail(fd, (uint64_t)d->tail, ret);
+}
+
+/* ---- what is there ---- */
+
+static int show_file(struct reading *d, const struct logfile *f, struct show *show,
+                     struct screen *screen, struct err *err)
+{
+    uint64_t from = 0;
+    int r = 0;
+
+    if (d->tail >= 0) {
+        AUTO_CLOSE int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+
+        r = fd < 0 ? -errno : begin_of(d, fd, &from);
+    }
+    if (r < 0)
+        return err_code(err, r, "look into '%s'", f->path);
+    return replay_file(f, from, show, screen, err);
+}
+
+static int show_files(struct reading *d, const struct logfiles *files, struct err *err)
+{
+    const struct args *a = job_args(d->x);
+    struct screen_options so = { .loop = d->x->loop };
+    struct show_options o = { .prefix = a->prefix,
+                              .collapse = a->collapse,
+                              .json = d->x->globals->json };
+    AUTO(screen) struct screen *screen = NULL;
+    AUTO(show) struct show *show = NULL;
+    int r = screen_new(&so, &screen, err);
+
+    if (r == 0)
+        r = screen_show(screen, &o, &show, err);
+    for (size_t i = 0; r == 0 && i < files->n; i++)
+        r = show_task(show, files->v[i].task) < 0 ? err_oom(err) : 0;
+    for (size_t i = 0; r == 0 && i < files->n; i++)
+        if (d->streams[files->v[i].stream])
+            r = show_file(d, &files->v[i], show, screen, err);
+    if (r == 0)
+        r = show_end(show, 0);
+    return r < 0 ? r : screen_end(screen, LOOP_NEVER, err);
+}
+
+/* ---- what comes ---- */
+
+static uint64_t skip_of(void *user, const char *task, enum piece_stream stream)
+{
+    const struct reading *d = user;
+    char key[PIECE_TASK_MAX + 4];
+
+    snprintf(key, sizeof(key), "%s/%d", task, stream);
+    return (uint64_t)words_int(d->skips, key, 0);
+}
+
+/* Remembers for each file where its last lines begin. */
+static int find_skips(struct reading *d, const struct logfiles *files, struct err *err)
+{
+    for (size_t i = 0; d->tail >= 0 && i < files->n; i++) {
+        AUTO_CLOSE int fd = open(files->v[i].path, O_RDONLY | O_CLOEXEC);
+        char key[PIECE_TASK_MAX + 4];
+        uint64_t at = 0;
+
+        if (fd < 0 || begin_of(d, fd, &at) < 0)
+            continue; /* all of it, then */
+        snprintf(key, sizeof(key), "%s/%d", files->v[i].task, files->v[i].stream);
+        if (json_object_set_new(d->skips, key, json_integer((json_int_t)at)) < 0)
+            return err_oom(err);
+    }
+    return 0;
+}
+
+static int follow(struct reading *d, const struct logfiles *files, struct err *err)
+{
+    const struct args *a = job_args(d->x);
+    const struct globals *g = d->x->globals;
+    struct follow_options o = {
+        .tasks = &d->wanted,
+        .streams = { d->streams[0], d->streams[1] },
+        .quiet = g->quiet || g->json,
+        .json = g->json,
+        .prefix = a->prefix,
+        .timestamps = a->timestamps,
+        .collapse = a->collapse,
+        .skip = d->tail >= 0 ? skip_of : NULL,
+        .user = d,
+    };
+    struct follow_result end = { 0 };
+    AUTO_JSON *skips = json_object();
+    int r = skips ? 0 : err_oom(err);
+
+    d->skips = skips;
+    if (r == 0)
+        r = find_skips(d, files, err);
+    if (r == 0)
+        r = follow_job(d->x->client, &o, &end, err);
+    json_decref(end.status);
+    return r;
+}
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+    AUTO_LOGFILES files = { 0 };
+    struct reading d;
+    int r = make_reading(x, &d, err);
+
+    if (r == 0)
+        r = logfiles_list(client_logs(x->client), &d.wanted, &files, err);
+    /* The files have it all, also while the job runs. */
+    if (r == 0)
+        r = a->follow && client_alive(x->client) ? follow(&d, &files, err)
+                                                 : show_files(&d, &files, err);
+    strs_done(&d.wanted);
+    return r;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl logs last worker:0", "what one task wrote" },
+    { "ydl logs -f mnist worker --tail 10", "the workers' last lines, and what comes" },
+    { "ydl logs last worker:0 --no-prefix --stdout > out.txt", "every byte as it was" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "FILES", "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
+               "ROLE-RANK.out and ROLE-RANK.err." },
+    { "JSON OUTPUT",
+      "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
+      "which is false for a line without an end." },
+    { 0 },
+};
+
+const struct cli_verb verb_logs = {
+    .name = "logs",
+    .summary = "what the tasks of a job wrote",
+    .text =
+        "Shows the output of a job's tasks, running or ended: of all, of the tasks of a role, or\n"
+        "of single ones. What was written to standard error goes to standard error. Without\n"
+        "--follow one task comes after the other; with it, lines come as they are written,\n"
+        "until the job has ended.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "JOB [ROLE[:RANK]…]",
+    .least = 1,
+    .most = CLI_ANY,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,325 @@
+/* options.c - see options.h */
+#include "cmd/job/options.h"
+#include "base/path.h"
+#include "cmd/exit.h"
+#include "cmd/globals.h"
+#include "cmd/job/check.h"
+#include "framework/plan.h"
+#include "platform/local.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(field) offsetof(struct options, field)
+#define OURS 6 /* rows of the table that are no option of the specification */
+
+static const char *const places[] = { "local", "yarn", NULL };
+
+/* clang-format off */
+const struct cli_opt options_table[] = {
+    { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE",
+      "read the job from FILE, a job file (ydl-job(5)); options win over it" },
+    { "on", 0, CLI_CHOICE, AT(on), NULL, "PLACE",
+      "run on this machine or on the cluster; without it $YDL_ON, then local", places },
+    { "wait", 0, CLI_FLAG, AT(wait), NULL, NULL,
+      "stay until the job has ended and give its exit code, as run always does" },
+    { "detach-on-interrupt", 0, CLI_FLAG, AT(detach), NULL, NULL,
+      "leave the job running at Ctrl-C instead of stopping it" },
+    { "timestamps", 0, CLI_FLAG, AT(timestamps), NULL, NULL,
+      "begin lines of output with the time they came" },
+    { "prefix", 0, CLI_FLAG, AT(prefix), "yes", NULL,
+      "begin lines with the task they come from" },
+    { "collapse", 0, CLI_FLAG, AT(collapse), NULL, NULL,
+      "show the same line from many tasks once" },
+
+    { "workers", 'n', CLI_TEXT, AT(workers), NULL, "N", "how many workers" },
+    { "servers", 's', CLI_TEXT, AT(servers), NULL, "N", "how many parameter servers" },
+    { "role", 0, CLI_LIST, AT(roles), NULL, "NAME=COUNT[,KEY=VALUE…]",
+      "so many containers of this role, with keys as in a job file" },
+    { "mem", 0, CLI_TEXT, AT(mem), NULL, "SIZE", "memory of a worker's container" },
+    { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of a worker's container" },
+    { "gpus", 0, CLI_TEXT, AT(gpus), NULL, "N", "number of GPUs of a worker's container" },
+    { "procs", 0, CLI_TEXT, AT(procs), NULL, "N", "processes in each worker's container" },
+    { "name", 0, CLI_TEXT, AT(name), NULL, "NAME",
+      "what the job is called; without it, after its command" },
+    { "framework", 0, CLI_TEXT, AT(framework), NULL, "NAME",
+      "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+    { "files", 0, CLI_LIST, AT(files), NULL, "FILE[#NAME]",
+      "files and directories to put beside each task, perhaps under another name" },
+    { "archives", 0, CLI_LIST, AT(archives), NULL, "FILE[#NAME]",
+      "archives to unpack beside each task" },
+    { "env", 0, CLI_LIST, AT(env), NULL, "NAME=VALUE", "environment variables of every task" },
+    { "venv", 0, CLI_TEXT, AT(venv), NULL, "DIR",
+      "a Python environment whose programs come first in PATH" },
+    { "pip", 0, CLI_LIST, AT(pip), NULL, "PACKAGE", "packages of Python to install for the job" },
+    { "image", 0, CLI_TEXT, AT(image), NULL, "IMAGE",
+      "the container image that tasks run in" },
+    { "restart", 0, CLI_TEXT, AT(restart), NULL, "POLICY",
+      "what is done about a failed task: never (the job fails), task (it is started again in "
+      "place), gang (all are); default: what suits the framework" },
+    { "max-restarts", 0, CLI_TEXT, AT(max_restarts), NULL, "N",
+      "how many restarts are allowed within the window, of each task or of the gang" },
+    { "gang-hold", 0, CLI_TEXT, AT(gang_hold), NULL, "TIME",
+      "how long an incomplete gang keeps what it was granted before it gives everything back and "
+      "asks again" },
+    { "gang-retry", 0, CLI_TEXT, AT(gang_retry), NULL, "N", "how often it asks again, or forever" },
+    { "grace", 0, CLI_TEXT, AT(grace), NULL, "TIME",
+      "time between the request to end and the kill" },
+    { "timeout", 0, CLI_TEXT, AT(timeout), NULL, "TIME",
+      "the job fails when it takes longer; 0: no limit" },
+    { "output", 0, CLI_LIST, AT(output), NULL, "[DIR=]TARGET",
+      "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
+    { "tensorboard", 0, CLI_TEXT, AT(tensorboard), NULL, "DIR",
+      "run TensorBoard beside the job on this directory" },
+    { "queue", 0, CLI_TEXT, AT(queue), NULL, "QUEUE", "the queue to submit to" },
+    { "priority", 0, CLI_TEXT, AT(priority), NULL, "N", "the job's priority in its queue" },
+    { "tag", 0, CLI_LIST, AT(tags), NULL, "WORD",
+      "words by which the job can be found again" },
+    { "label", 0, CLI_TEXT, AT(label), NULL, "LABEL", "run on nodes that have this label" },
+    { "nodes", 0, CLI_TEXT, AT(nodes), NULL, "N",
+      "local only: pretend to be so many machines" },
+    { 0 },
+};
+/* clang-format on */
+
+const struct cli_section options_sections[] = {
+    { "ENVIRONMENT",
+      "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
+      "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
+      "XDG_STATE_HOME\tWhere jobs of this machine are kept, in a directory ydl; without it\n"
+      "~/.local/state." },
+    { 0 },
+};
+
+int options_where(const struct options *o, enum options_on *ret, struct err *err)
+{
+    const char *env = getenv("YDL_ON");
+
+    *ret = o->on >= 0 ? (enum options_on)o->on : OPTIONS_LOCAL;
+    if (o->on >= 0 || !env || !*env)
+        return 0;
+    for (size_t i = 0; places[i]; i++)
+        if (str_eq(places[i], env)) {
+            *ret = (enum options_on)i;
+            return 0;
+        }
+    return cli_bad(err, "YDL_ON is '%s', which is neither local nor yarn", env);
+}
+
+bool options_only_plan(void)
+{
+    const char *env = getenv("YDL_PLAN");
+
+    return env && *env && !str_eq(env, "0");
+}
+
+/* ---- reading ---- */
+
+static int read_file(const char *path, struct spec *s, struct spec_faults *f, struct err *err)
+{
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    int r = path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, err);
+
+    if (r == -E2BIG) {
+        err_clear(err);
+        return cli_bad(err, "job file '%s' is larger than %zu MB", path, SPEC_FILE_MAX / MIB);
+    }
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        err->code = CLI_USAGE; /* a file given to us is wrong */
+        return CLI_USAGE;
+    }
+    f->file = strdup(path);
+    if (!f->file)
+        return err_oom(err);
+    r = spec_parse(path, text.data ? text.data : (uint8_t *)"", text.len, s, f);
+    return r == -ENOMEM ? err_oom(err) : 0;
+}
+
+static int read_flags(const struct options *o, struct spec *s, struct spec_faults *f)
+{
+    int r = 0;
+
+    for (const struct cli_opt *opt = options_table + OURS; r != -ENOMEM && opt->name; opt++) {
+        const void *at = (const char *)o + opt->offset;
+        const struct strs *list = opt->type == CLI_LIST ? at : NULL;
+        const char *one = opt->type == CLI_TEXT ? *(const char *const *)at : NULL;
+
+        if (one)
+            r = spec_flag(s, opt->name, one, f);
+        for (size_t i = 0; list && r != -ENOMEM && i < list->n; i++)
+            r = spec_flag(s, opt->name, list->v[i], f);
+    }
+    return r == -ENOMEM ? r : 0;
+}
+
+static int read_command(const struct cli *c, struct spec *s)
+{
+    int r = 0;
+
+    if (c->n_operands == 0)
+        return 0;
+    strs_done(&s->command);
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++)
+        r = strs_add(&s->command, c->operands[i]);
+    return r;
+}
+
+/* ---- completing ---- */
+
+/* "train" of "python -u src/train.py", "true" of "/bin/true": the last word that could be a script,
+ * before the arguments. */
+static char *name_from(const struct strs *command)
+{
+    const char *word = command->n ? command->v[0] : "job", *slash, *dot;
+    char *name, *p;
+
+    for (size_t i = 1; i < command->n && i < 4; i++)
+        if (str_ends(command->v[i], ".py") || str_ends(command->v[i], ".sh")) {
+            word = command->v[i];
+            break;
+        }
+    slash = strrchr(word, '/');
+    word = slash && slash[1] ? slash + 1 : word;
+    dot = strrchr(word, '.');
+    name = strndup(word, dot && dot > word ? (size_t)(dot - word) : strnlen(word, 64));
+    for (p = name; p && *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", *p))
+            *p = '-';
+    return name;
+}
+
+static int give_name(struct spec *s)
+{
+    const struct strs *command = &s->command;
+
+    for (size_t i = 0; command->n == 0 && i < s->n_roles; i++)
+        command = &s->roles[i].command;
+    if (!s->name)
+        s->name = name_from(command);
+    return s->name ? 0 : -ENOMEM;
+}
+
+static int check_here(const struct spec *s, struct spec_faults *f)
+{
+    AUTO_FREE char *cwd = getcwd(NULL, 0);
+    struct local_machine has;
+    struct check_machine m = { .cwd = cwd ? cwd : "/", .path = getenv("PATH") };
+
+    local_machine(&has);
+    m.memory = has.memory;
+    m.gpus = has.gpus;
+    return check_local(s, &m, f);
+}
+
+static int complete(struct spec *s, enum options_on on, const struct framework **ret,
+                    struct spec_faults *f)
+{
+    struct err err = ERR_INIT;
+    int r;
+
+    if (framework_find(s->framework, ret, &err) < 0) {
+        r = spec_fault(f, 0, "framework", "%s", err.text);
+        return r == -ENOMEM ? r : 0;
+    }
+    r = framework_complete(*ret, s, f);
+    if (r != -ENOMEM)
+        r = give_name(s);
+    if (r != -ENOMEM)
+        r = spec_check(s, f);
+    if (r != -ENOMEM && on == OPTIONS_LOCAL)
+        r = check_here(s, f);
+    return r == -ENOMEM ? r : 0;
+}
+
+/* ---- what is wrong ---- */
+
+static bool said_before(const struct spec_faults *f, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(f->lines.v[i], f->lines.v[at]))
+            return true;
+    return false;
+}
+
+static int print_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
+{
+    AUTO_JSON *list = json_array();
+    AUTO_JSON *doc = NULL;
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    int r;
+
+    for (size_t i = 0; i < f->lines.n; i++) {
+        char clean[2048];
+
+        if (said_before(f, i))
+            continue;
+        str_clean(clean, sizeof(clean), f->lines.v[i]);
+        fprintf(stderr, "%s: %s\n", c->program->name, clean);
+        if (list && json_array_append_new(list, json_text(f->lines.v[i])) < 0)
+            return err_oom(err);
+        n++;
+    }
+    if (!globals_of(c)->json)
+        return EXIT_USAGE;
+    text = str_printf("%zu mistake%s in the job", n, n == 1 ? "" : "s");
+    if (!text)
+        return err_oom(err);
+    r = json_make(&doc, err, "{s:{s:s, s:i, s:s, s:n, s:i, s:o}}", "error", "code", "USAGE",
+                  "errno", EINVAL, "text", text, "hint", "exit", EXIT_USAGE, "faults", take(list));
+    if (r == 0)
+        r = json_print(stdout, doc, err);
+    return r < 0 ? r : EXIT_USAGE;
+}
+
+int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
+                 struct err *err)
+{
+    const struct options *o = c->args;
+    struct spec_faults f = { 0 };
+    enum options_on on;
+    int r = options_where(o, &on, err);
+
+    spec_init(ret);
+    if (r == 0 && o->file)
+        r = read_file(o->file, ret, &f, err);
+    if (r == 0 && (read_flags(o, ret, &f) < 0 || read_command(c, ret) < 0 ||
+                   complete(ret, on, ret_framework, &f) < 0))
+        r = err_oom(err);
+    if (r == 0 && f.lines.n > 0)
+        r = print_faults(c, &f, err);
+    spec_faults_done(&f);
+    return r;
+}
+
+/* ---- the plan ---- */
+
+int options_plan(const struct cli *c, const struct spec *s, const struct framework *fw,
+                 struct err *err)
+{
+    AUTO(plan_places) struct plan_places *places_ = NULL;
+    AUTO_BUF text = { .max = 256 * MIB };
+    AUTO_JSON *v = NULL;
+    struct plan p = { .spec = s,
+                      .framework = fw,
+                      .job = "local-plan",
+                      .out = "ydl-out",
+                      .server_host = "127.0.0.1" };
+    int r;
+
+    if (plan_places_new(s, &places_) < 0)
+        return err_oom(err);
+    p.cluster = plan_places_cluster(places_);
+    p.server_port = fw->servers ? plan_places_next_port(places_) : 0;
+    if (globals_of(c)->json) {
+        r = plan_json(&p, &v, err);
+        return r < 0 ? r : json_print(stdout, v, err);
+    }
+    r = plan_text(&p, &text, err);
+    if (r == 0 && text.len > 0)
+        fwrite(text.data, 1, text.len, stdout);
+    return r;
+}

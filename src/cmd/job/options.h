@@ -1,0 +1,43 @@
+/* options.h - the options of `run`, `submit` and `plan`, and the job that they make.
+ *
+ * What a job is stands in a file, on the command line, or in both; the options that say what a job
+ * file can say have the names and texts of its keys (job/spec_keys.h), and a test holds the two
+ * together. Main thread; blocks on the local disk. */
+#pragma once
+#include "base/cli.h"
+#include "framework/framework.h"
+#include "job/spec.h"
+
+/* Where a job runs; the order of the words of --on. */
+enum options_on { OPTIONS_LOCAL, OPTIONS_YARN };
+
+/* What c->args of these verbs points to. The first group is ours, the second the specification's,
+ * as text. */
+struct options {
+    const char *file;
+    int on; /* enum options_on; -1: not said */
+    bool wait, detach, prefix, timestamps, collapse;
+
+    const char *workers, *servers, *mem, *cpus, *gpus, *procs;
+    const char *name, *framework, *venv, *image, *restart, *max_restarts, *gang_hold, *gang_retry;
+    const char *grace, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
+    struct strs roles, files, archives, env, pip, output, tags;
+};
+
+extern const struct cli_opt options_table[];
+extern const struct cli_section options_sections[];
+
+/* Where the job is to run: --on, then YDL_ON, then here. CLI_USAGE for what nobody knows. */
+int options_where(const struct options *o, enum options_on *ret, struct err *err);
+
+/* Makes the specification, complete and checked. 0; or the exit code 2 when something is wrong with
+ * it, all of which has been printed then; or a negative errno. `ret` is initialised here and needs
+ * spec_done() in any case. */
+int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
+                 struct err *err);
+
+/* Shall the plan be printed instead of carried out? YDL_PLAN=1 in the environment. */
+bool options_only_plan(void);
+/* Prints the plan of a job. */
+int options_plan(const struct cli *c, const struct spec *s, const struct framework *fw,
+                 struct err *err);

@@ -1,0 +1,97 @@
+/* options_test.c - see options.h */
+#include "cmd/job/options.h"
+#include "job/spec_keys.h"
+#include "test.h"
+
+#include <string.h>
+
+#define FLAGS_MAX 128
+
+static const struct cli_opt *find(const char *name)
+{
+    for (const struct cli_opt *o = options_table; o->name; o++)
+        if (str_eq(o->name, name))
+            return o;
+    return NULL;
+}
+
+static void every_flag_of_the_specification_is_an_option_with_its_words(void **state)
+{
+    const struct spec_key *keys[FLAGS_MAX];
+    size_t n = spec_flags(keys, FLAGS_MAX);
+
+    (void)state;
+    assert_in_range(n, 1, FLAGS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const struct cli_opt *o = find(keys[i]->flag);
+
+        if (!o)
+            fail_msg("--%s is no option", keys[i]->flag);
+        assert_int_equal(o->letter, keys[i]->letter);
+        assert_string_equal(o->meta, keys[i]->meta);
+        assert_string_equal(o->help, keys[i]->help);
+        assert_int_equal(o->type, spec_flag_repeats(keys[i]) ? CLI_LIST : CLI_TEXT);
+    }
+}
+
+static void an_option_is_ours_or_the_specifications(void **state)
+{
+    static const char *const ours[] = { "file",   "on",         "wait",    "detach-on-interrupt",
+                                        "prefix", "timestamps", "collapse" };
+    const struct spec_key *keys[FLAGS_MAX];
+    size_t n = spec_flags(keys, FLAGS_MAX), i = 0;
+
+    (void)state;
+    for (const struct cli_opt *o = options_table; o->name; o++, i++) {
+        bool known = false;
+
+        if (i < COUNT_OF(ours)) {
+            assert_string_equal(o->name, ours[i]);
+            continue;
+        }
+        for (size_t k = 0; k < n; k++)
+            known = known || str_eq(keys[k]->flag, o->name);
+        if (!known)
+            fail_msg("--%s is nobody's", o->name);
+    }
+}
+
+static void where_a_job_runs_is_said_by_option_then_variable(void **state)
+{
+    static const struct {
+        int option;
+        const char *variable;
+        int r, on;
+    } rows[] = {
+        { -1, NULL, 0, OPTIONS_LOCAL },          { -1, "", 0, OPTIONS_LOCAL },
+        { -1, "yarn", 0, OPTIONS_YARN },         { OPTIONS_LOCAL, "yarn", 0, OPTIONS_LOCAL },
+        { OPTIONS_YARN, NULL, 0, OPTIONS_YARN }, { -1, "moon", CLI_USAGE, -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct options o = { .on = rows[i].option };
+        struct err err = ERR_INIT;
+        enum options_on on;
+
+        if (rows[i].variable)
+            setenv("YDL_ON", rows[i].variable, 1);
+        else
+            unsetenv("YDL_ON");
+        assert_int_equal(options_where(&o, &on, &err), rows[i].r);
+        if (rows[i].r == 0)
+            assert_int_equal(on, rows[i].on);
+    }
+    unsetenv("YDL_ON");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_flag_of_the_specification_is_an_option_with_its_words),
+        cmocka_unit_test(an_option_is_ours_or_the_specifications),
+        cmocka_unit_test(where_a_job_runs_is_said_by_option_then_variable),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

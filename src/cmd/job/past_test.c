@@ -1,0 +1,130 @@
+/* past_test.c - see past.h */
+#include "base/str.h"
+#include "cmd/job/past.h"
+#include "cmd/job/words.h"
+#include "test.h"
+
+#include <string.h>
+
+static int make_dir(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = str_printf("%s/ydl-past-XXXXXX", tmp ? tmp : "/tmp");
+
+    *state = dir && mkdtemp(dir) ? dir : NULL;
+    return *state ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    int r = path_remove(*state, NULL);
+
+    free(*state);
+    return r;
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    struct err err = ERR_INIT;
+
+    assert_non_null(path);
+    assert_int_equal(path_write(path, text, strlen(text), 0600, &err), 0);
+}
+
+#define BEGINNING                                                                                  \
+    "{\"seq\":0,\"t\":1000,\"event\":\"job\",\"state\":\"NEW\",\"job\":\"local-1\",\"name\":"      \
+    "\"m\","                                                                                       \
+    "\"roles\":[{\"name\":\"w\",\"count\":1,\"procs\":1}]}\n"                                      \
+    "{\"seq\":1,\"t\":1500,\"event\":\"job\",\"state\":\"RUNNING\"}\n"
+#define END                                                                                        \
+    "{\"seq\":2,\"t\":3000,\"event\":\"end\",\"state\":\"FAILED\",\"exit\":3,\"whose\":\"w:0\"}\n"
+#define FACTS "{\"id\":\"local-1\",\"name\":\"m\",\"user\":\"me\",\"created\":900}"
+
+static void both_views_tell_the_end(void **state)
+{
+    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_JSON *full = NULL;
+    AUTO_JSON *brief = NULL;
+    struct err err = ERR_INIT;
+
+    put(*state, "events.jsonl", BEGINNING "cut sho\n" END);
+    put(*state, "job.json", FACTS);
+    assert_int_equal(past_status(&d, true, &full, &err), 0);
+    assert_int_equal(past_summary(&d, &brief, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        const json_t *v = i ? brief : full;
+
+        assert_string_equal(words_text(v, "job"), "local-1");
+        assert_string_equal(words_text(v, "name"), "m");
+        assert_string_equal(words_text(v, "user"), "me");
+        assert_string_equal(words_text(v, "state"), "FAILED");
+        assert_int_equal(words_int(v, "exit", -1), 3);
+        assert_int_equal(words_int(v, "ended", -1), 3000);
+        assert_null(json_object_get(v, "lost"));
+    }
+}
+
+static void a_log_without_an_end_is_a_lost_job(void **state)
+{
+    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_JSON *full = NULL;
+    AUTO_JSON *brief = NULL;
+    struct err err = ERR_INIT;
+
+    put(*state, "events.jsonl", BEGINNING "{\"seq\":2,\"t\":3000,\"event\":\"e");
+    put(*state, "job.json", FACTS);
+    assert_int_equal(past_status(&d, false, &full, &err), 0);
+    assert_int_equal(past_summary(&d, &brief, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        const json_t *v = i ? brief : full;
+
+        assert_string_equal(words_text(v, "state"), "FAILED");
+        assert_string_equal(words_text(v, "reason"), "its master was killed");
+        assert_int_equal(words_int(v, "exit", -1), PAST_EXIT_LOST);
+        assert_true(json_is_true(json_object_get(v, "lost")));
+    }
+}
+
+static void nothing_at_all_is_no_trap(void **state)
+{
+    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_JSON *full = NULL;
+    AUTO_JSON *brief = NULL;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(past_status(&d, true, &full, &err), 0);
+    assert_int_equal(past_summary(&d, &brief, &err), 0);
+    assert_string_equal(words_text(full, "state"), "FAILED");
+    assert_string_equal(words_text(brief, "state"), "FAILED");
+}
+
+static int count(void *arg, const char *line, size_t n)
+{
+    (void)line;
+    (void)n;
+    return ++*(int *)arg == 3 ? 42 : 0;
+}
+
+static void a_reader_may_stop(void **state)
+{
+    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    struct err err = ERR_INIT;
+    int n = 0;
+
+    put(*state, "events.jsonl", "1\n2\n3\n4\n");
+    assert_int_equal(past_events(&d, count, &n, &err), 42);
+    assert_int_equal(n, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(both_views_tell_the_end, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_log_without_an_end_is_a_lost_job, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(nothing_at_all_is_no_trap, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

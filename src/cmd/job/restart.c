@@ -1,0 +1,58 @@
+/* restart.c - `ydl restart`: starts one task of a job again, or all. */
+#include "cmd/job/act.h"
+#include "cmd/job/verbs.h"
+
+static int work(struct job_call *x, struct err *err)
+{
+    const char *task = x->cli->n_operands > 1 ? x->cli->operands[1] : NULL;
+    AUTO_FREE char *target = str_printf("/v1/restart%s%s", task ? "?task=" : "", task ? task : "");
+    AUTO_FREE char *text = str_printf("%s: %s %s started again", client_id(x->client),
+                                      task ? task : "all tasks", task ? "is" : "are");
+    json_t *extra = NULL;
+    int r = task ? act_task(task, err) : 0;
+
+    if (r < 0)
+        return r;
+    if (!target || !text)
+        return err_oom(err);
+    r = act_runs(x, err);
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    r = client_put(x->client, target, err);
+    if (r == 0)
+        r = json_make(&extra, err, "{s:o}", "task", json_text(task));
+    return r < 0 ? r : act_say(x, "restart", text, extra, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl restart mnist worker:1", "one task, in its place" },
+    { "ydl restart mnist", "all of them, as a new generation" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "EXIT STATUS",
+      "0 when it was asked for, 1 when the job has ended or there is no such task." },
+    { "JSON OUTPUT", "job\tThe job's id.\n"
+                     "done\trestart; nothing when the job has ended.\n"
+                     "task\tWhich one; null for all." },
+    { 0 },
+};
+
+const struct cli_verb verb_restart = {
+    .name = "restart",
+    .summary = "start a task again, or all",
+    .text = "Ends one task of a running job and starts it again in its place, with the same rank\n"
+            "and port; without a task, all of them. It is not counted as a failure.",
+    .operands = "JOB [TASK]",
+    .least = 1,
+    .most = 2,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,77 @@
+/* scale.c - `ydl scale`: changes how many containers a role has. */
+#include "cmd/job/act.h"
+#include "cmd/job/verbs.h"
+#include "job/spec.h"
+#include "wire/http.h"
+
+#include <string.h>
+
+/* "worker=4" into its halves; *ret_role is the caller's. */
+static int take_apart(const char *word, char **ret_role, int64_t *ret_count, struct err *err)
+{
+    const char *equals = strchr(word, '=');
+
+    if (!equals || equals == word || str_to_i64(equals + 1, 0, SPEC_TASKS_MAX, ret_count) < 0)
+        return cli_bad(err, "'%s' is not ROLE=COUNT, such as worker=4", word);
+    *ret_role = strndup(word, (size_t)(equals - word));
+    return *ret_role ? 0 : err_oom(err);
+}
+
+static int work(struct job_call *x, struct err *err)
+{
+    AUTO_FREE char *role = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_BUF target = { .max = KIB };
+    json_t *extra = NULL;
+    int64_t count = 0;
+    int r = take_apart(x->cli->operands[1], &role, &count, err);
+
+    if (r < 0)
+        return r;
+    if (buf_add_str(&target, "/v1/scale?role=") < 0 || http_quote(&target, role) < 0 ||
+        buf_printf(&target, "&count=%lld", (long long)count) < 0 || !buf_text(&target))
+        return err_oom(err);
+    r = act_runs(x, err);
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    r = client_put(x->client, buf_text(&target), err);
+    if (r < 0)
+        return r;
+    text = str_printf("%s: %s has %lld containers from now on", client_id(x->client), role,
+                      (long long)count);
+    r = text ? json_make(&extra, err, "{s:s, s:I}", "role", role, "count", (json_int_t)count)
+             : err_oom(err);
+    return r < 0 ? r : act_say(x, "scale", text, extra, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl scale mnist worker=4", "four workers" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "EXIT STATUS", "0 when it was asked for, 1 when the job has ended or cannot be changed so." },
+    { "JSON OUTPUT", "job\tThe job's id.\n"
+                     "done\tscale; nothing when the job has ended.\n"
+                     "role, count\tWhat it has now." },
+    { 0 },
+};
+
+const struct cli_verb verb_scale = {
+    .name = "scale",
+    .summary = "change the size of a role",
+    .text = "Changes how many containers a role of a running job has: more are asked for and\n"
+            "started, or those of the highest ranks are stopped. A job whose framework cannot\n"
+            "change while it runs is formed anew, or refused when it may not be restarted.",
+    .operands = "JOB ROLE=COUNT",
+    .least = 2,
+    .most = 2,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,75 @@
+/* spec_verb.c - `ydl spec`: where every task of a job listens. */
+#include "cmd/job/job.h"
+#include "cmd/job/verbs.h"
+
+#include <stdio.h>
+
+struct args {
+    int format;
+};
+
+static const char *const formats[] = { "json", "tf", "hosts", "env", NULL };
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
+      "how it is written: as JSON, as TensorFlow's TF_CONFIG, as lines of host and port, or as "
+      "variables for a shell", formats },
+    { 0 },
+};
+/* clang-format on */
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+    AUTO_FREE char *target = str_printf("/v1/spec?format=%s", formats[a->format]);
+    AUTO_BUF text = { .max = CLIENT_BODY_MAX };
+    int r;
+
+    if (!target)
+        return err_oom(err);
+    if (!client_alive(x->client))
+        return err_set(err, -ENOENT, "%s has ended: its tasks have no addresses any more",
+                       client_id(x->client));
+    r = client_get(x->client, target, &text, err);
+    if (r < 0)
+        return r;
+    if (text.len > 0)
+        fwrite(text.data, 1, text.len, stdout);
+    if (text.len > 0 && text.data[text.len - 1] != '\n')
+        putchar('\n');
+    return 0;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl spec mnist", "every task's host and ports" },
+    { "ydl spec mnist --format hosts", "one line for each" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT", "generation\tHow often the tasks were brought together anew.\n"
+                     "roles\tAn object with a list for each role, by rank: objects with rank,\n"
+                     "host, node and ports." },
+    { 0 },
+};
+
+const struct cli_verb verb_spec = {
+    .name = "spec",
+    .summary = "where the tasks of a job listen",
+    .text = "Prints the cluster specification of a running job: the host and the ports of each\n"
+            "task, as the tasks themselves find it in the file that YDL_SPEC names.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "JOB",
+    .least = 1,
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

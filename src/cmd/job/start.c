@@ -1,0 +1,43 @@
+/* start.c - see start.h */
+#include "cmd/job/start.h"
+#include "cmd/job/launch.h"
+#include "cmd/job/options.h"
+
+#include <stdio.h>
+
+int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **ret_master,
+              struct err *err)
+{
+    const struct launch_options launch = { .command = x->cli->operands, .attached = attached };
+    const struct framework *fw = NULL;
+    AUTO_JOB_DIR dir = JOB_DIR_INIT;
+    enum options_on on;
+    int r = options_spec(x->cli, s, &fw, err);
+
+    if (r != 0)
+        return r;
+    if (options_only_plan())
+        return options_plan(x->cli, s, fw, err);
+    r = options_where(job_args(x), &on, err);
+    if (r < 0)
+        return r;
+    if (on == OPTIONS_YARN) {
+        r = cli_bad(err, "running on YARN is not there yet");
+        err_hint(err, "--on local runs the job on this machine");
+        return r;
+    }
+    r = launch_local(x->loop, s, &launch, &dir, ret_master, err);
+    return r < 0 ? r : client_new(x->loop, &dir, &x->client, err);
+}
+
+void start_say(const struct job_call *x, const struct spec *s)
+{
+    if (x->globals->quiet)
+        return;
+    fprintf(stderr, "ydl: %s on this machine:", client_id(x->client));
+    for (size_t i = 0; i < s->n_roles; i++)
+        fprintf(stderr, "%s %zu %s", i ? "," : "",
+                (size_t)s->roles[i].count * (s->roles[i].procs ? s->roles[i].procs : 1),
+                s->roles[i].name);
+    fputc('\n', stderr);
+}

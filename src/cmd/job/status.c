@@ -1,0 +1,204 @@
+/* status.c - `ydl status`: how a job is doing. */
+#include "cmd/job/job.h"
+#include "cmd/job/safe.h"
+#include "cmd/job/story.h"
+#include "cmd/job/tasks.h"
+#include "cmd/job/verbs.h"
+#include "cmd/job/words.h"
+#include "cmd/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct args {
+    bool tasks;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
+      "each task, not only how many are in which state" },
+    { 0 },
+};
+
+static const struct table_column columns[] = {
+    { "ROLE", false }, { "TASKS", true }, { "STATES", false }, { "PROGRESS", false },
+};
+/* clang-format on */
+
+/* "label  value", cleaned; nothing for an empty value. */
+static int put(struct buf *out, const char *label, const char *value)
+{
+    int r = *value ? buf_printf(out, "%-10s ", label) : 0;
+
+    if (r == 0)
+        r = words_clean(out, value);
+    return r == 0 && *value ? buf_add_u8(out, '\n') : r;
+}
+
+static int put_times(struct buf *out, const json_t *v)
+{
+    int64_t created = words_int(v, "created", 0), now = words_now();
+    char when[WORDS_WHEN], span[WORDS_SPAN];
+
+    return buf_printf(out, "%-10s %s, %s %s\n", "started", words_when(created, when),
+                      json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
+                      words_span(created > 0 ? words_int(v, "ended", now) - created : -1, span));
+}
+
+static int put_progress(struct buf *out, const json_t *v)
+{
+    const json_t *p = json_object_get(v, "progress");
+    int64_t eta = words_int(p, "eta_ms", -1);
+    AUTO_BUF text = { .max = KIB };
+    char span[WORDS_SPAN];
+    int r = words_progress(p, &text);
+
+    if (r == 0 && text.len > 0 && eta >= 0)
+        r = buf_printf(&text, ", %s left", words_span(eta, span));
+    if (r < 0 || !buf_text(&text))
+        return -ENOMEM;
+    return put(out, "progress", buf_text(&text));
+}
+
+static int put_counts(struct buf *out, const json_t *v)
+{
+    int64_t generation = words_int(v, "generation", 0), restarts = words_int(v, "restarts", 0);
+    int r = 0;
+
+    if (generation > 0)
+        r = buf_printf(out, "%-10s %lld\n", "generation", (long long)generation);
+    if (r == 0 && restarts > 0)
+        r = buf_printf(out, "%-10s %lld\n", "restarts", (long long)restarts);
+    return r;
+}
+
+static int put_head(struct buf *out, const json_t *v, const char *logs)
+{
+    AUTO_BUF line = { .max = 64 * KIB };
+    int r = story_line(v, &line);
+
+    if (r < 0 || !buf_text(&line))
+        return -ENOMEM;
+    r = buf_printf(out, "%s\n", buf_text(&line));
+    if (r == 0)
+        r = put(out, "framework", words_text(v, "framework"));
+    if (r == 0)
+        r = put_times(out, v);
+    if (r == 0)
+        r = put_counts(out, v);
+    if (r == 0)
+        r = put_progress(out, v);
+    if (r == 0)
+        r = put(out, "waiting", words_text(v, "waiting"));
+    if (r == 0 && !words_failed(v))
+        r = put(out, "reason", words_text(v, "reason"));
+    return r < 0 ? r : put(out, "logs", logs);
+}
+
+static int print_roles(const json_t *v, struct err *err)
+{
+    const json_t *roles = json_object_get(v, "roles"), *role;
+    AUTO_TABLE t = { 0 };
+    size_t i;
+
+    table_begin(&t, stdout, columns, COUNT_OF(columns));
+    json_array_foreach(roles, i, role)
+    {
+        const json_t *states = json_object_get(role, "states"), *n;
+        AUTO_BUF text = { .max = KIB };
+        AUTO_BUF progress = { .max = KIB };
+        const char *key;
+        int64_t all = 0;
+
+        json_object_foreach((json_t *)states, key, n) all += json_integer_value(n);
+        if (words_states(states, &text) < 0 || words_progress(role, &progress) < 0 ||
+            !buf_text(&text) || !buf_text(&progress))
+            return err_oom(err);
+        table_cell(&t, "%s", words_text(role, "name"));
+        table_cell(&t, "%lld", (long long)(all ? all : words_int(role, "count", 0)));
+        table_cell(&t, "%s", buf_text(&text));
+        table_cell(&t, "%s", buf_text(&progress));
+    }
+    return table_end(&t, err);
+}
+
+/* The last lines and the hint of what failed; its first line is in the head. */
+static int print_story(const json_t *v, const char *logs, struct err *err)
+{
+    AUTO_BUF text = { .max = MIB };
+    const char *rest;
+
+    if (!words_failed(v))
+        return 0;
+    if (story_text(v, logs, &text) < 0 || !buf_text(&text))
+        return err_oom(err);
+    rest = strchr(buf_text(&text), '\n');
+    if (rest)
+        printf("%s", rest);
+    return 0;
+}
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+    AUTO_BUF head = { .max = MIB };
+    AUTO_JSON *v = NULL;
+    int r = client_status(x->client, true, &v, err);
+
+    if (r < 0)
+        return r;
+    if (x->globals->json)
+        return json_print(stdout, v, err);
+    if (put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
+        return err_oom(err);
+    printf("%s\n", buf_text(&head));
+    r = a->tasks ? tasks_print(v, NULL, err) : print_roles(v, err);
+    return r < 0 ? r : print_story(v, NULL, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl status last", "the newest job" },
+    { "ydl status mnist --tasks", "every task of it" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT",
+      "Times are milliseconds since 1970, null where there is none.\n\n"
+      "job, name, user, platform, framework\tWhat it is.\n"
+      "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
+      "reason, waiting\tSentences: why it is in this state, what it waits for.\n"
+      "generation, restarts\tHow often its tasks were brought together anew, and restarted.\n"
+      "created, started, ended\tTimes.\n"
+      "exit, whose\tThe exit status, and the task it comes from.\n"
+      "roles\tA list of objects with name, count, states (numbers by state), step, total.\n"
+      "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
+      "node, host, ports, pid, since, code, class, step, total, metrics.\n"
+      "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
+      "progress\tstep, total, eta_ms; or null.\n"
+      "lost\ttrue when the master was killed and the end is a guess." },
+    { 0 },
+};
+
+const struct cli_verb verb_status = {
+    .name = "status",
+    .summary = "how a job is doing",
+    .text =
+        "Shows the state of a job, running or ended: its roles and how many tasks are in which\n"
+        "state, what it waits for, how far it is, and why it failed.\n\n"
+        "A job is named by its id, by its name when that is unique, or by last.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "JOB",
+    .least = 1,
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

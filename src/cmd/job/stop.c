@@ -1,0 +1,63 @@
+/* stop.c - `ydl stop`: ends a job, with its grace. */
+#include "cmd/job/act.h"
+#include "cmd/job/verbs.h"
+
+struct args {
+    const char *grace;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "grace", 0, CLI_TEXT, offsetof(struct args, grace), NULL, "DURATION",
+      "time between the request to end and the kill, instead of the job's own" },
+    { 0 },
+};
+/* clang-format on */
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+    AUTO_FREE char *target = NULL;
+    int64_t ms = 0;
+
+    if (!a->grace)
+        return act_end(x, "stop", "/v1/stop", err);
+    if (str_to_ms(a->grace, &ms) < 0)
+        return cli_bad(err, "option '--grace': '%s' is not a duration such as 30s, 5m or 1h30m",
+                       a->grace);
+    target = str_printf("/v1/stop?grace_ms=%lld", (long long)ms);
+    return target ? act_end(x, "stop", target, err) : err_oom(err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl stop last", "end the newest job" },
+    { "ydl stop mnist --grace 5m", "and give it time to save" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT", "job\tThe job's id.\n"
+                     "done\tstop; nothing when the job had ended already.\n"
+                     "state, exit\tHow it ended." },
+    { 0 },
+};
+
+const struct cli_verb verb_stop = {
+    .name = "stop",
+    .summary = "end a job and let it clean up",
+    .text = "Asks every task of a job to end, kills what has not ended when the job's grace is\n"
+            "over, and waits for the end of all.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "JOB",
+    .least = 1,
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,79 @@
+/* submit.c - `ydl submit`: starts a job and prints its id. */
+#include "cmd/job/job.h"
+#include "cmd/job/options.h"
+#include "cmd/job/start.h"
+#include "cmd/job/verbs.h"
+#include "cmd/job/wait.h"
+
+#include <stdio.h>
+
+static int print_id(const struct job_call *x, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    int r;
+
+    if (!x->globals->json) {
+        printf("%s\n", client_id(x->client));
+        return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
+    }
+    r = json_make(&v, err, "{s:s, s:s}", "job", client_id(x->client), "path",
+                  client_dir(x->client)->path);
+    return r < 0 ? r : json_print(stdout, v, err);
+}
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct options *o = job_args(x);
+    AUTO_SPEC s = { 0 };
+    int r = start_job(x, &s, false, NULL, err);
+
+    if (r != 0 || !x->client)
+        return r;
+    if (!x->globals->json)
+        start_say(x, &s);
+    r = print_id(x, err);
+    return r < 0 || !o->wait ? r : wait_for_end(x, 0, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl submit -f job.yaml", "start it and go on" },
+    { "job=$(ydl submit -q -n 2 -- python train.py); ydl wait $job",
+      "start it, wait for it later" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "ENVIRONMENT",
+      "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
+      "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
+      "XDG_STATE_HOME\tWhere jobs of this machine are kept, in a directory ydl; without it\n"
+      "~/.local/state." },
+    { "JSON OUTPUT", "job\tThe job's id.\n"
+                     "path\tThe directory where its files are kept.\n\n"
+                     "With --wait the document of ydl-wait(1) follows on a line of its own." },
+    { 0 },
+};
+
+const struct cli_verb verb_submit = {
+    .name = "submit",
+    .summary = "start a job and print its id",
+    .text =
+        "Starts a job as run does, prints its id and leaves it to itself. 'ydl logs -f' follows\n"
+        "it, 'ydl wait' waits for its end, 'ydl stop' ends it. With --wait, submit itself\n"
+        "waits and ends with the job's exit status; Ctrl-C then ends the waiting, not the\n"
+        "job.",
+    .opts = options_table,
+    .args_size = sizeof(struct options),
+    .operands = "[COMMAND…]",
+    .most = CLI_ANY,
+    .complete = CLI_COMMANDS,
+    .command_follows = true,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

@@ -1,0 +1,240 @@
+/* top.c - `ydl top`: running jobs, or the tasks of one, refreshed while one looks. */
+#include "base/fiber.h"
+#include "cmd/job/job.h"
+#include "cmd/job/tasks.h"
+#include "cmd/job/verbs.h"
+#include "cmd/job/words.h"
+#include "cmd/table.h"
+
+#include <stdio.h>
+
+#define FIRST_MS 200 /* between the two looks that a share of the processor needs */
+
+struct args {
+    int64_t every;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "every", 'd', CLI_MS, offsetof(struct args, every), "2s", "DURATION",
+      "look again so often, on a terminal" },
+    { 0 },
+};
+
+static const struct table_column columns[] = {
+    { "JOB", false }, { "NAME", false }, { "STATE", false }, { "TIME", true }, { "TASKS", false },
+    { "CPU", true }, { "MEMORY", true }, { "PROGRESS", false },
+};
+/* clang-format on */
+
+struct looking {
+    struct job_call *x;
+    struct usage *used;
+    json_t *jobs; /* status documents with their tasks */
+    struct err *err;
+};
+
+/* ---- one look ---- */
+
+static int add_status(struct looking *l, struct client *c)
+{
+    json_t *v = NULL;
+    int r = client_status(c, true, &v, l->err);
+
+    if (r == 0 && json_array_append_new(l->jobs, v) < 0)
+        r = err_oom(l->err);
+    return r;
+}
+
+static int add_job(void *arg, struct job_dir *d)
+{
+    struct looking *l = arg;
+    AUTO_CLIENT *c = NULL;
+    int r;
+
+    if (!jobs_alive(d))
+        return 0;
+    r = client_new(l->x->loop, d, &c, l->err);
+    if (r == 0)
+        r = add_status(l, c);
+    if (r == -ENOTCONN) { /* it ended while we looked */
+        err_clear(l->err);
+        return 0;
+    }
+    return r;
+}
+
+/* What all tasks of a job use together. */
+static void sum(const struct usage *used, const json_t *job, double *share, uint64_t *memory)
+{
+    const json_t *tasks = json_object_get(job, "tasks"), *t;
+    size_t i;
+
+    *share = *memory = 0;
+    json_array_foreach(tasks, i, t)
+    {
+        const struct usage_of *u = usage_find(used, (pid_t)words_int(t, "pid", 0));
+
+        if (!u || !str_eq(words_text(t, "state"), "RUNNING"))
+            continue;
+        *share += u->share > 0 ? u->share : 0;
+        *memory += u->memory;
+    }
+}
+
+static int add_row(struct table *t, const struct looking *l, const json_t *job)
+{
+    int64_t created = words_int(job, "created", 0), now = words_now();
+    char state[16], span[WORDS_SPAN], size[STR_SIZE_MAX];
+    AUTO_BUF progress = { .max = KIB };
+    double share;
+    uint64_t memory;
+
+    if (words_progress(json_object_get(job, "progress"), &progress) < 0 || !buf_text(&progress))
+        return -ENOMEM;
+    sum(l->used, job, &share, &memory);
+    table_cell(t, "%s", words_text(job, "job"));
+    table_cell(t, "%s", words_text(job, "name"));
+    table_cell(t, "%s", words_lower(words_text(job, "state"), state, sizeof(state)));
+    table_cell(t, "%s", words_span(created > 0 ? now - created : -1, span));
+    table_cell(t, "%zu", json_array_size(json_object_get(job, "tasks")));
+    table_cell(t, "%.0f %%", share * 100);
+    table_cell(t, "%s", str_size(memory, size));
+    table_cell(t, "%s", buf_text(&progress));
+    return 0;
+}
+
+static int print_jobs(const struct looking *l, struct err *err)
+{
+    AUTO_TABLE t = { 0 };
+    const json_t *job;
+    size_t i;
+
+    table_begin(&t, stdout, columns, COUNT_OF(columns));
+    json_array_foreach(l->jobs, i, job)
+    {
+        if (add_row(&t, l, job) < 0)
+            return err_oom(err);
+    }
+    return table_end(&t, err);
+}
+
+static int look(struct looking *l, struct err *err)
+{
+    AUTO_FREE char *state = NULL;
+    int r;
+
+    l->err = err;
+    if (l->x->client)
+        return add_status(l, l->x->client);
+    r = jobs_state_dir(&state, err);
+    return r < 0 ? r : jobs_each(state, add_job, l, err);
+}
+
+/* The tasks of the one job that was named, or all jobs. */
+static int print(const struct looking *l, struct err *err)
+{
+    const json_t *one = json_array_get(l->jobs, 0);
+    char state[16];
+
+    if (!l->x->client)
+        return print_jobs(l, err);
+    printf("%s  %s\n\n", client_id(l->x->client),
+           words_lower(words_text(one, "state"), state, sizeof(state)));
+    return tasks_print(one, l->used, err);
+}
+
+/* ---- again and again ---- */
+
+static bool over(const struct looking *l)
+{
+    const json_t *one = json_array_get(l->jobs, 0);
+
+    return l->x->client && json_is_integer(json_object_get(one, "exit"));
+}
+
+static int print_json(struct looking *l, struct err *err)
+{
+    AUTO_JSON *doc = NULL;
+    int r = json_make(&doc, err, "{s:O}", "jobs", l->jobs);
+
+    return r < 0 ? r : json_print(stdout, doc, err);
+}
+
+/* One picture. `used` is the last reading and becomes the new one. */
+static int turn(struct job_call *x, struct usage *used, bool clear, bool *ret_over, struct err *err)
+{
+    AUTO_JSON *jobs = json_array();
+    struct looking l = { .x = x, .used = used, .jobs = jobs };
+    struct usage now = { 0 };
+    int r = jobs ? look(&l, err) : err_oom(err);
+
+    if (r == 0 && x->globals->json)
+        return print_json(&l, err);
+    if (r == 0)
+        r = usage_read(used, loop_now(x->loop), &now, err);
+    if (r < 0)
+        return r;
+    usage_done(used);
+    *used = now;
+    if (clear)
+        printf("\033[H\033[2J");
+    r = print(&l, err);
+    fflush(stdout);
+    *ret_over = over(&l);
+    return r;
+}
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+    bool again = isatty(STDOUT_FILENO) && !x->globals->json, ended = false;
+    AUTO_USAGE used = { 0 };
+    int r = 0;
+
+    if (!x->globals->json) {
+        r = usage_read(NULL, loop_now(x->loop), &used, err);
+        if (r == 0)
+            r = fiber_sleep(x->loop, FIRST_MS);
+    }
+    if (r == 0)
+        r = turn(x, &used, again, &ended, err);
+    while (r == 0 && again && !ended) {
+        r = fiber_sleep(x->loop, a->every > FIRST_MS ? a->every : FIRST_MS);
+        if (r == 0)
+            r = turn(x, &used, true, &ended, err);
+    }
+    /* Ctrl-C is how one leaves, and no mistake. */
+    return again && r == -ECANCELED ? 0 : r;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return c->n_operands ? job_run_on(c, work, err) : job_run(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl top", "all jobs that run" },
+    { "ydl top mnist", "the tasks of one job" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "JSON OUTPUT", "jobs\tA list of the documents of ydl-status(1)." },
+    { 0 },
+};
+
+const struct cli_verb verb_top = {
+    .name = "top",
+    .summary = "watch jobs or tasks at work",
+    .text = "Shows the jobs that run, or the tasks of one job, with the processor time and memory\n"
+            "that they use. On a terminal it is shown anew every two seconds until Ctrl-C,\n"
+            "elsewhere once. 100 % is one processor.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "[JOB]",
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

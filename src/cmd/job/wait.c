@@ -1,0 +1,145 @@
+/* wait.c - `ydl wait`: waits for a job's end; and see wait.h */
+#include "cmd/job/wait.h"
+#include "base/fiber.h"
+#include "cmd/job/verbs.h"
+#include "cmd/job/words.h"
+
+#include <string.h>
+
+/* ---- waiting ---- */
+
+/* Cancels the fiber that waits when the time is over. */
+struct alarm {
+    struct loop *loop;
+    struct fiber *waiter; /* NULL: it no longer waits */
+    int64_t ms;
+    bool rang;
+    struct cond ended;
+    struct fiber *fiber;
+};
+
+static void run_alarm(void *arg)
+{
+    struct alarm *a = arg;
+
+    if (fiber_sleep(a->loop, a->ms) == 0 && a->waiter) {
+        a->rang = true;
+        fiber_cancel(a->waiter);
+    }
+    a->fiber = NULL;
+    cond_wake_all(&a->ended);
+}
+
+static void end_alarm(struct alarm *a)
+{
+    a->waiter = NULL;
+    fiber_shield(a->loop, true);
+    if (a->fiber)
+        fiber_cancel(a->fiber);
+    while (a->fiber)
+        (void)cond_wait(a->loop, &a->ended, LOOP_NEVER);
+    fiber_shield(a->loop, false);
+}
+
+static int look_for_end(void *arg, const char *line, size_t n)
+{
+    bool *ended = arg;
+
+    *ended = memmem(line, n < 96 ? n : 96, "\"event\":\"end\"", 13) != NULL;
+    return 0;
+}
+
+int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
+{
+    struct alarm a = { .loop = x->loop, .waiter = fiber_self(x->loop), .ms = timeout };
+    bool ended = false;
+    int r = timeout > 0 ? fiber_start(x->loop, run_alarm, &a, &a.fiber, err) : 0;
+
+    if (r == 0)
+        r = client_events(x->client, true, look_for_end, &ended, err);
+    end_alarm(&a);
+    if (a.rang && !ended) {
+        char span[WORDS_SPAN];
+
+        err_clear(err);
+        return err_set(err, -ETIME, "%s has not ended within %s", client_id(x->client),
+                       words_span(timeout, span));
+    }
+    /* A master that was killed breaks the connection: the files say how far it came. */
+    if (r < 0 && (r == -ECANCELED || !client_gone(x->client, r)))
+        return r;
+    err_clear(err);
+    /* When it is gone too, nothing of the job is left; one that lingers can still be asked. */
+    (void)client_gone(x->client, 0);
+    return client_status(x->client, true, ret, err);
+}
+
+int wait_for_end(struct job_call *x, int64_t timeout, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r = wait_end(x, timeout, &status, err), code;
+
+    if (r < 0)
+        return r;
+    code = job_exit(status, err);
+    if (code < 0)
+        return code;
+    if (x->globals->json)
+        r = json_print(stdout, status, err);
+    else if (!x->globals->quiet && words_failed(status))
+        r = job_tell(status, client_logs(x->client), err);
+    return r < 0 ? r : code;
+}
+
+/* ---- the verb ---- */
+
+struct args {
+    int64_t timeout;
+};
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "timeout", 0, CLI_MS, offsetof(struct args, timeout), NULL, "DURATION",
+      "give up after DURATION, with exit status 124; the job goes on" },
+    { 0 },
+};
+/* clang-format on */
+
+static int work(struct job_call *x, struct err *err)
+{
+    const struct args *a = job_args(x);
+
+    return wait_for_end(x, a->timeout, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run_on(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl wait last && echo done", "until the newest job has succeeded" },
+    { "ydl wait mnist --timeout 10m", "ten minutes at most" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "EXIT STATUS", "That of the job, as ydl-run(1) gives it; 124 when it still runs." },
+    { "JSON OUTPUT", "The document of ydl-status(1)." },
+    { 0 },
+};
+
+const struct cli_verb verb_wait = {
+    .name = "wait",
+    .summary = "wait for a job's end",
+    .text = "Waits until a job has ended and ends with its exit status. Of a job that failed the\n"
+            "story is told. A job is named by its id, by its name when that is unique, or by last.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "JOB",
+    .least = 1,
+    .most = 1,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

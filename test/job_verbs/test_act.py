@@ -1,0 +1,89 @@
+"""The verbs that act on jobs: stop, kill, restart, scale."""
+
+import time
+
+import pytest
+
+
+@pytest.fixture
+def alive(jobs):
+    """A job of two workers that runs until it is stopped; its id."""
+    script = jobs.script("live", 'echo "start $YDL_RANK of $YDL_WORLD"\n'
+                                 'trap "echo bye; exit 0" TERM\nwhile :; do sleep 0.05; done\n')
+    jobs.job = jobs.submit("-n", "2", "--name", "alive", "--", script)
+    jobs.running(jobs.job, 2)
+    return jobs
+
+
+def test_stop_lets_tasks_clean_up(alive):
+    assert alive.ok("stop", "alive") == f"{alive.job} has ended: killed\n"
+    assert sorted(alive.ok("logs", "alive", "--no-prefix").splitlines()).count("bye") == 2
+    assert alive.ok("stop", "alive") == f"{alive.job} had ended already: killed\n"
+    done = alive.json("stop", "alive")
+    assert done == {"job": alive.job, "done": "nothing", "state": "KILLED", "exit": 143}
+
+
+def test_stop_has_its_own_grace(jobs):
+    script = jobs.script("deaf", 'trap "" TERM\nwhile :; do sleep 0.05; done\n')
+    job = jobs.submit("--grace", "1h", "--", script)
+    jobs.running(job)
+    began = time.monotonic()
+    assert jobs.json("stop", job, "--grace", "200ms")["state"] == "KILLED"
+    assert time.monotonic() - began < 15
+    assert jobs("stop", job, "--grace", "soon").returncode == 2
+
+
+def test_kill_does_not_ask(alive):
+    fact = alive.json("kill", "alive")
+    assert fact["done"] == "kill" and fact["state"] == "KILLED"
+    assert "bye" not in alive.ok("logs", "alive", "--no-prefix")
+
+
+def test_one_task_is_started_again_in_its_place(alive):
+    before = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
+    assert alive.ok("restart", "alive", "worker:1") == f"{alive.job}: worker:1 is started again\n"
+
+    def again():
+        tasks = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
+        one = tasks["worker:1"]
+        return one["state"] == "RUNNING" and one["pid"] != before["worker:1"]["pid"] and tasks
+    after = alive.until(again)
+    assert after["worker:0"]["pid"] == before["worker:0"]["pid"]
+
+
+def test_all_tasks_are_started_again(alive):
+    assert alive.json("restart", "alive")["task"] is None
+
+    def again():
+        status = alive.json("status", "alive")
+        return status["generation"] == 1 and status["roles"][0]["states"] == {"RUNNING": 2}
+    alive.until(again)
+
+
+def test_a_role_gets_larger_and_smaller(alive):
+    assert alive.ok("scale", "alive", "worker=3") == (
+        f"{alive.job}: worker has 3 containers from now on\n")
+    alive.until(lambda: alive.json("status", "alive")["roles"][0]["states"].get("RUNNING") == 3)
+    assert alive.json("scale", "alive", "worker=1") == {
+        "job": alive.job, "done": "scale", "role": "worker", "count": 1}
+    alive.until(lambda: alive.json("status", "alive")["roles"][0]["states"].get("RUNNING") == 1)
+
+
+@pytest.mark.parametrize("words,code,says", [
+    (["restart", "alive", "worker:9"], 1, "worker:9"),
+    (["restart", "alive", "worker"], 2, "'worker' is no task's name"),
+    (["scale", "alive", "worker"], 2, "not ROLE=COUNT"),
+    (["scale", "alive", "worker=-1"], 2, "not ROLE=COUNT"),
+    (["scale", "alive", "ps=1"], 1, "ps"),
+])
+def test_what_cannot_be_done_is_said(alive, words, code, says):
+    done = alive(*words)
+    assert done.returncode == code and says in done.stderr, done.stderr
+    assert done.stdout == "" and alive.json("status", "alive")["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize("words", [["restart"], ["restart", "last", "worker:0"], ["scale", "last", "worker=2"]])
+def test_an_ended_job_cannot_be_changed(jobs, words):
+    jobs("run", "-q", "--", "true")
+    done = jobs(*(words if len(words) > 1 else [*words, "last"]))
+    assert done.returncode == 1 and "had ended already: succeeded" in done.stdout
