@@ -1,0 +1,62 @@
+"""Bad input: refused before anything starts, with exit code 2 and nothing written."""
+
+import pytest
+
+GOOD = "command: 'true'\nroles: {worker: 1}\n"
+
+FILES = [
+    ("unknown-key", GOOD + "framewrok: none\n", ["framewrok", "did you mean 'framework'?"]),
+    ("unknown-role-key", "command: 'true'\nroles: {worker: {count: 1, gpu: 1}}\n", ["gpu", "gpus"]),
+    ("wrong-type", "command: 'true'\nroles: {worker: [1]}\n", ["roles.worker"]),
+    ("negative", "command: 'true'\nroles: {worker: -1}\n", ["-1"]),
+    ("cycle", "command: 'true'\nroles:\n  a: {count: 1, after: [b]}\n  b: {count: 1, after: [a]}\n",
+     ["a", "b", "→"]),
+    ("name", GOOD + "name: ../x\n", ["name"]),
+    ("no-yaml", "roles: {worker: 1\n", [":"]),
+    ("framework", GOOD + "framework: tensorflwo\n", ["tensorflow"]),
+    ("too-many", "command: 'true'\nroles: {worker: 1000000}\n", ["1000000"]),
+    ("memory", "command: 'true'\nroles: {worker: {count: 1, memory: 900t}}\n", ["memory"]),
+    ("env", GOOD + "env: {'A=B': c}\n", ["env"]),
+    ("env-size", GOOD + f"env: {{BIG: {'x' * 200_000}}}\n", ["BIG"]),
+]
+
+
+@pytest.mark.parametrize("name, text, words", FILES, ids=[f[0] for f in FILES])
+def test_a_bad_file_is_refused(local, name, text, words):
+    (local.work / "job.yaml").write_text(text)
+    done = local.run("run", "-f", "job.yaml", check=2)
+    for word in words:
+        assert word in done.stderr.decode()
+    assert not local.jobs()
+    assert not list(local.work.glob("ydl-out*"))
+
+
+def test_all_mistakes_are_told_at_once(local):
+    (local.work / "job.yaml").write_text("command: 'true'\nnmae: x\nroles: {worker: -1}\nqueu: q\n")
+    text = local.run("run", "-f", "job.yaml", check=2).stderr.decode()
+    assert "job.yaml:2" in text and "job.yaml:3" in text and "job.yaml:4" in text
+
+
+def test_a_bomb_is_refused_quickly(local):
+    (local.work / "bomb.yaml").write_text(
+        "a: &a [x]\n" + "".join(f"b{i}: &b{i} [*a, *a]\n" for i in range(500_000)))
+    local.run("run", "-f", "bomb.yaml", check=2, timeout=5)
+    assert not local.jobs()
+
+
+@pytest.mark.parametrize("args, word", [
+    (["run", "-n", "2", "--", "no-such-command-anywhere"], "no-such-command-anywhere"),
+    (["run", "-n", "2", "--", "./plain.txt"], "plain.txt"),
+    (["run", "-n", "2", "--", "python3", "missing.py"], "missing.py"),
+    (["run", "-n", "-2", "--", "true"], "-2"),
+    (["run", "-n", "2"], "command"),
+    (["run", "-f", "missing.yaml"], "missing.yaml"),
+    (["run", "--gpus", "60", "--", "true"], "GPU"),
+    (["run", "--mem", "900t", "--", "true"], "memory"),
+    (["run", "--on", "mars", "--", "true"], "mars"),
+])
+def test_bad_words_are_refused(local, args, word):
+    (local.work / "plain.txt").write_text("no program\n")
+    done = local.run(*args, check=2)
+    assert word in done.stderr.decode()
+    assert not local.jobs()

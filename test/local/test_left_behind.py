@@ -1,0 +1,95 @@
+"""Nothing left behind: however a job ends, five seconds later there is no process and no file."""
+
+import os
+import signal
+
+import pytest
+
+STUBBORN = r"""
+import os, signal, sys, time
+# Everything a program can do to outlive its launcher.
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def forever():
+    while True:
+        time.sleep(1000)
+if os.fork() == 0:          # a child in the group
+    forever()
+if os.fork() == 0:          # a daemon: new session, parent gone
+    os.setsid()
+    if os.fork() == 0:
+        forever()
+    os._exit(0)
+print("up", flush=True)
+forever()
+"""
+
+
+@pytest.fixture
+def stubborn(local):
+    """A running job of two such tasks; the process of `ydl run`."""
+    (local.work / "stubborn.py").write_text(STUBBORN)
+    p = local.start("run", "-n", "2", "--grace", "1s", "--", "python3", "stubborn.py")
+    # Two tasks, each with a child and a daemon.
+    local.wait_for(lambda: len(local.find("stubborn.py")) >= 7, "all processes are there")
+    yield p
+    p.kill()
+    p.wait()
+
+
+def _agent(local):
+    return local.find("ydl-node agent")[0]
+
+
+def _master(local):
+    return local.find("ydl-node master")[0]
+
+
+def _task(local):
+    parents = {pid: int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+               for pid in local.find("python3 stubborn.py")}
+    agent = _agent(local)
+    return next(pid for pid, parent in parents.items()
+                if parent == agent and os.getsid(pid) == pid)
+
+
+@pytest.mark.parametrize("how", ["INT", "TERM", "KILL", "HUP"])
+def test_client_ended_by_a_signal(local, stubborn, how):
+    os.kill(stubborn.pid, getattr(signal, "SIG" + how))
+    local.assert_nothing_left(timeout=1 + 5)
+
+
+def test_interrupted_twice_kills_at_once(local, stubborn):
+    os.kill(stubborn.pid, signal.SIGINT)
+    os.kill(stubborn.pid, signal.SIGINT)
+    local.assert_nothing_left()
+    assert stubborn.wait(5) == 130
+
+
+@pytest.mark.parametrize("whom", [_master, _agent, _task])
+def test_a_part_killed_hard(local, stubborn, whom):
+    os.kill(whom(local), signal.SIGKILL)
+    local.assert_nothing_left(timeout=1 + 5)
+    assert stubborn.wait(5) != 0
+
+
+def test_agent_stopped_hard_is_found_out(local, stubborn):
+    os.kill(_agent(local), signal.SIGSTOP)
+    stubborn.wait(30)
+    local.assert_nothing_left()
+    assert stubborn.returncode == 75
+
+
+def test_tasks_that_end_well_take_their_daemons_along(local):
+    (local.work / "leaver.py").write_text(STUBBORN.replace("forever()\n", "", 0).replace(
+        'print("up", flush=True)\nforever()', 'print("up", flush=True)'))
+    local.run("run", "-n", "2", "--", "python3", "leaver.py", check=0)
+    local.assert_nothing_left()
+
+
+def test_a_failed_job_takes_everything_along(local):
+    (local.work / "stubborn.py").write_text(STUBBORN)
+    local.run("run", "-n", "2", "--grace", "1s", "--", "sh", "-c",
+              "python3 stubborn.py & sleep 1; exit 3", check=3)
+    local.assert_nothing_left()

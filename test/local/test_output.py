@@ -1,0 +1,77 @@
+"""Output: every byte of every task is in its file, whatever happens to the task."""
+
+import hashlib
+import os
+import signal
+import time
+
+WRITER = r"""
+import os, sys
+n = int(sys.argv[1])
+data = os.urandom(n)
+os.write(2, b"")
+at = 0
+while at < n:
+    at += os.write(1, data[at:at + 65536])
+import hashlib
+open(os.environ["OUT"] + "." + os.environ["YDL_RANK"], "w").write(hashlib.sha256(data).hexdigest())
+if len(sys.argv) > 2:
+    os.kill(os.getpid(), 9)
+"""
+
+
+def _log(local, task, stream="out"):
+    return local.jobs()[-1] / "logs" / f"{task.replace(':', '-')}.{stream}"
+
+
+def _digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_ten_megabytes_of_bytes_without_lines_arrive_exactly(local):
+    (local.work / "w.py").write_text(WRITER)
+    done = local.run("run", "-n", "2", "--no-prefix", "--", "python3", "w.py", str(10 << 20),
+                     env={"OUT": str(local.tmp / "sum")}, check=0)
+    for rank in range(2):
+        assert _digest(_log(local, f"worker:{rank}")) == (local.tmp / f"sum.{rank}").read_text()
+    assert len(done.stdout) >= 20 << 20
+
+
+def test_the_last_bytes_of_a_killed_task_are_there(local):
+    (local.work / "w.py").write_text(WRITER)
+    local.run("run", "-n", "1", "--", "python3", "w.py", str(3 << 20), "die",
+              env={"OUT": str(local.tmp / "sum")}, check=137)
+    assert _digest(_log(local, "worker:0")) == (local.tmp / "sum.0").read_text()
+
+
+def test_lines_are_never_mixed(local):
+    text = "import sys\nfor i in range(2000): print(f'{i:05d}' * 20, flush=i % 7 == 0)\n"
+    (local.work / "lines.py").write_text(text)
+    done = local.run("run", "-n", "8", "--", "python3", "lines.py", check=0)
+    seen = {}
+    for line in done.stdout.decode().splitlines():
+        name, body = line.split("│ ")
+        assert body == body[:5] * 20
+        seen.setdefault(name, []).append(int(body[:5]))
+    assert len(seen) == 8
+    assert all(numbers == list(range(2000)) for numbers in seen.values())
+
+
+def test_output_and_errors_are_kept_apart(local):
+    local.run("run", "-n", "1", "--", "sh", "-c", "echo to out; echo to err >&2", check=0)
+    assert _log(local, "worker:0").read_text() == "to out\n"
+    assert _log(local, "worker:0", "err").read_text() == "to err\n"
+
+
+def test_a_stopped_reader_slows_nobody(local):
+    local.run("submit", "--name", "chatty", "-n", "2", "--", "sh", "-c",
+              "i=0; while [ $i -lt 40000 ]; do echo $i 0123456789012345678901234567890123456789; "
+              "i=$((i+1)); done; touch done.$YDL_RANK", check=0)
+    reader = local.start("logs", "-f", "chatty")
+    os.kill(reader.pid, signal.SIGSTOP)
+    start = time.monotonic()
+    local.wait_for(lambda: len(list(local.work.glob("done.*"))) == 2, "the tasks end", timeout=30)
+    assert time.monotonic() - start < 30
+    os.kill(reader.pid, signal.SIGCONT)
+    out, _ = reader.communicate(timeout=60)
+    assert out.count(b"\n") == 80000

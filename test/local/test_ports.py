@@ -1,0 +1,51 @@
+"""Ports: announced ones are the task's alone."""
+
+import concurrent.futures
+
+import pytest
+
+LISTEN = r"""
+import os, socket, sys
+s = socket.socket()
+if len(sys.argv) > 1:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("0.0.0.0", int(os.environ["YDL_PORT"])))
+s.listen()
+print(os.environ["YDL_PORT"], flush=True)
+# Every port of the job is taken before anybody leaves.
+k = socket.socket(socket.AF_UNIX)
+k.connect(os.environ["YDL_SOCKET"])
+k.sendall(b"barrier up\n")
+assert k.recv(100) == b"ok\n"
+"""
+
+
+def _launch(local, tasks):
+    done = local.run("run", "--role", f"worker={tasks},ports=1", "--", "python3", "listen.py",
+                     check=0, timeout=120)
+    return [int(line.split("│ ")[1]) for line in done.stdout.decode().splitlines()]
+
+
+def _campaign(local, launches, tasks):
+    (local.work / "listen.py").write_text(LISTEN)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for ports in pool.map(lambda _: _launch(local, tasks), range(launches)):
+            assert len(set(ports)) == tasks
+            assert all(10000 <= p < 32768 for p in ports)
+
+
+def test_launches_side_by_side_never_collide(local):
+    _campaign(local, launches=24, tasks=4)
+
+
+@pytest.mark.full
+def test_a_thousand_launches_never_collide(local):
+    _campaign(local, launches=1000, tasks=2)
+
+
+def test_ports_come_from_the_range_asked_for(local):
+    (local.work / "job.yaml").write_text(
+        "port-range: 21000-21049\ncommand: sh -c 'echo $YDL_PORT'\nroles: {worker: {count: 20, ports: 1}}\n")
+    done = local.run("run", "-f", "job.yaml", check=0)
+    ports = [int(line.split("│ ")[1]) for line in done.stdout.decode().splitlines()]
+    assert len(set(ports)) == 20 and all(21000 <= p <= 21049 for p in ports)
