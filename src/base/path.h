@@ -19,6 +19,12 @@ char *path_dir(const char *path);  /* "a/b" of "a/b/c/"; "/" of "/a"; "." of "a"
  * directory that is there already is fine, anything else in the way is -ENOTDIR. */
 int path_mkdirs(const char *path, mode_t mode, struct err *err);
 
+/* A hint to the file system: directories made in this one have nothing to do with each other. ext4
+ * then puts each where there is room, instead of beside its parent, where every new file may cost a
+ * search through full tables (measured: 0.45 ms instead of 0.01 ms). Where it is not known, nothing
+ * happens. */
+void path_spread(const char *dir);
+
 /* Reads a whole file into `ret`, after what is in it; -E2BIG past the buffer's ceiling. */
 int path_read(const char *path, struct buf *ret, struct err *err);
 

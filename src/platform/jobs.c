@@ -69,6 +69,7 @@ static int make_run(struct job_dir *d, struct err *err)
         return err_oom(err);
     if (!mkdtemp(run))
         return err_sys(err, "make a directory '%s'", run);
+    path_spread(run);
     tasks = path_join(run, "tasks");
     d->run = take(run);
     if (!tasks)
@@ -125,6 +126,8 @@ int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
     if (!jobs)
         return err_oom(err);
     r = path_mkdirs(jobs, 0700, err);
+    if (r == 0)
+        path_spread(jobs);
     if (r == 0)
         r = make_dirs(&d, jobs, err);
     if (r == 0)
