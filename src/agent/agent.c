@@ -147,7 +147,12 @@ static int settle(struct agent *a, struct err *err)
         return err_oom(err);
     log_set_job(f->job);
     r = path_mkdirs(a->log_dir, 0750, err);
-    return r == 0 ? path_mkdirs(a->tasks_dir, 0700, err) : r;
+    if (r == 0)
+        r = path_mkdirs(a->tasks_dir, 0700, err);
+    a->tmp_dir = str_printf("%s/tmp-%u", a->tasks_dir, a->opt->number);
+    if (r < 0 || !a->tmp_dir)
+        return r < 0 ? r : err_oom(err);
+    return path_mkdirs(a->tmp_dir, 0700, err);
 }
 
 /* A handshake runs through megabytes of code that are not needed again. Its pages are the program
@@ -211,12 +216,15 @@ static void answer_ping(struct agent *a, const Agent__Ping *ping)
 static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
 {
     AUTO_FREE struct task **v = calloc(m->n_tasks + 1, sizeof(struct task *));
+    size_t n = 0;
 
     if (!v)
         return err_oom(err);
-    for (size_t i = 0; i < m->n_tasks; i++)
-        v[i] = agent_task(a, m->tasks[i]);
-    stop_tasks(a, v, m->n_tasks, m->grace_ms, m->deadline);
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        v[n] = agent_task(a, m->tasks[i]);
+        n += v[n] != NULL;
+    }
+    stop_tasks(a, v, n, m->grace_ms, m->deadline);
     return 0;
 }
 
@@ -342,6 +350,9 @@ static void clean_up(struct agent *a, bool master_gone)
         prepare_drop(a->tasks[i]);
     }
     files_done(a);
+    start_done(a);
+    if (a->tmp_dir)
+        (void)path_remove(a->tmp_dir, NULL);
     if (master_gone && a->facts)
         remove_run(a);
     follow_stop(a);
@@ -399,6 +410,7 @@ static void agent_done(struct agent *a)
     if (a->welcome)
         agent__to_agent__free_unpacked(a->welcome, NULL);
     free(a->work_dir);
+    free(a->tmp_dir);
     free(a->log_dir);
     free(a->tasks_dir);
 }

@@ -39,26 +39,26 @@ struct stream_out { /* one of a task's output files */
 struct task {
     struct agent *agent;
     uint32_t id;
-    char *name, *label; /* "worker:3"; the same as a file name: "worker-3" */
     enum phase phase;
-    bool prepared, tried; /* a start of it was tried before */
+    char *name, *label;   /* "worker:3"; the same as a file name: "worker-3" */
+    bool prepared, tried; /* its directory is there; a start of it was tried before */
 
     /* What Prepare said. */
+    bool share_ports;
+    bool wants_error_file; /* this one Start said */
     struct port ports[AGENT_PORTS_MAX];
     size_t n_ports;
-    bool share_ports;
     uint64_t memory;
     char *gpus;
-    char *scratch, *socket, *work; /* its directory; YDL_SOCKET in it; where it runs */
+    char *scratch, *socket, *work; /* how its files begin; YDL_SOCKET; where it runs */
     struct kvsock *sock;
 
     /* What Start said, and what came of it. */
     uint32_t generation, attempt, rank, world;
-    bool wants_error_file;
     pid_t pid;             /* also its session and group; 0 before the first start */
-    uint64_t began;        /* in ticks since boot */
-    int64_t when_ended;    /* ms since 1970 */
     int status;            /* as waitpid gives it */
+    uint64_t began;        /* in ticks since boot */
+    int64_t when_ended;    /* ms since 1970; 0: not yet */
     uint64_t peak, used;   /* bytes of memory: the most so far, and at the last look */
     uint64_t log_start[2]; /* how long its output files were before */
     struct cgroup cgroup;
@@ -68,14 +68,15 @@ struct task {
 
     /* Why we end it, when we do. */
     enum fail_class why;
-    char *why_text;
     bool stopping, killed;
+    bool marked, dirty;      /* for reap.c's own use */
+    bool has_stop, has_work; /* files of its own that are there */
+    char *why_text;
     int64_t kill_at; /* loop's clock; LOOP_NEVER: not planned */
     int64_t sweep_until;
-    bool marked, dirty; /* scratch space of reap.c */
 
-    bool followed;
     struct stream_out streams[2]; /* output and error */
+    bool followed;
 };
 
 /* A process of ours that is no task (tar). */
@@ -101,7 +102,7 @@ struct agent {
 
     Agent__ToAgent *welcome; /* kept for its facts */
     const Agent__JobFacts *facts;
-    char *work_dir, *log_dir, *tasks_dir;
+    char *work_dir, *log_dir, *tasks_dir, *tmp_dir;
     int64_t lease, last_ping; /* ms; loop's clock */
 
     struct task **tasks; /* all of them */
@@ -130,7 +131,10 @@ struct agent {
     int64_t sweep_after; /* not before: looking at all processes costs */
     bool sweep_wanted, watching;
     uint64_t oom_kills; /* of the kernel, when it was last looked */
-    unsigned n_starts;
+    char *spec_path;    /* the file with the newest cluster specification, and what is in it */
+    uint8_t *spec;
+    size_t spec_len;
+    unsigned n_specs; /* such files so far */
     mode_t umask;
 };
 
@@ -142,7 +146,11 @@ void agent_break(struct agent *a, int code, const char *what);
 
 /* ---- prepare.c: Prepare and Drop ---- */
 int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
-void prepare_drop(struct task *t); /* ports and scratch directory; not while it lives */
+void prepare_drop(struct task *t); /* ports and files; not while it lives */
+/* A file of the task's own, "…/tasks/worker-3.WHAT"; NULL when out of memory. */
+char *prepare_path(const struct task *t, const char *what);
+/* What an earlier attempt left would be taken for the next one's. */
+int prepare_clear(struct task *t, struct err *err);
 void prepare_free(struct agent *a);
 
 /* ---- files.c: what a task finds in its directory ---- */
@@ -151,6 +159,7 @@ void files_done(struct agent *a); /* removes what was unpacked */
 
 /* ---- start.c: Start ---- */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
+void start_done(struct agent *a);
 
 /* ---- reap.c: who has ended, and what it left behind ---- */
 int reap_init(struct agent *a, struct err *err);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#define UNPACK_MS (30 * 60 * 1000) /* for one archive */
+#define UNPACK_MS ((int64_t)30 * 60 * 1000) /* for one archive */
 #define WORDS_MAX 8
 
 /* An archive that is unpacked, or being so. */
@@ -194,7 +194,7 @@ static bool links_to(const char *path, const char *target)
 
 static int place(struct task *t, const Agent__FileLink *f, struct err *err)
 {
-    AUTO_FREE char *work = path_join(t->scratch, "work");
+    AUTO_FREE char *work = prepare_path(t, "work");
     AUTO_FREE char *path = work ? path_join(work, f->to) : NULL;
     AUTO_FREE char *dir = path ? path_dir(path) : NULL;
     const char *target = f->from;

@@ -44,7 +44,7 @@ static bool full(const char *path)
 static bool disk_full(const struct task *t, const struct buf *lines, struct verdict *v)
 {
     static const char *const says[] = { "No space left on device", "Disk quota exceeded" };
-    const char *places[] = { t->agent->log_dir, t->scratch, t->work };
+    const char *places[] = { t->agent->log_dir, t->agent->tasks_dir, t->work };
 
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         if (!full(places[i]))
@@ -125,7 +125,7 @@ static void read_lines(const struct task *t, const Agent__ExitedTask *end, struc
 
 static void read_error_file(const struct task *t, struct buf *out)
 {
-    AUTO_FREE char *path = t->wants_error_file ? path_join(t->scratch, "error.json") : NULL;
+    AUTO_FREE char *path = t->wants_error_file ? prepare_path(t, "error") : NULL;
 
     if (path && path_read(path, out, NULL) < 0)
         buf_reset(out);
@@ -138,7 +138,7 @@ static uint64_t size_of(const char *path)
     return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static void tell(struct task *t, Agent__ExitedTask *end)
+static void tell(struct task *t, Agent__ExitedTask end)
 {
     AUTO_BUF lines = { .max = AGENT_LINES_BYTES };
     AUTO_BUF error_file = { .max = ERROR_FILE_MAX };
@@ -146,17 +146,17 @@ static void tell(struct task *t, Agent__ExitedTask *end)
     struct verdict v;
 
     if (t->status != 0)
-        read_lines(t, end, &lines);
+        read_lines(t, &end, &lines);
     read_error_file(t, &error_file);
     v = judge(t, &lines);
-    end->fail = v.fail;
-    end->text = v.text;
-    end->signal = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
-    end->code = end->signal ? 128 + end->signal : WEXITSTATUS(t->status);
-    end->lines = (ProtobufCBinaryData){ .data = lines.data, .len = lines.len };
-    end->error_file = (ProtobufCBinaryData){ .data = error_file.data, .len = error_file.len };
-    end->memory_peak = peak > t->peak ? peak : t->peak;
-    report_exited(t, end);
+    end.fail = v.fail;
+    end.text = v.text;
+    end.signal = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
+    end.code = end.signal ? 128 + end.signal : WEXITSTATUS(t->status);
+    end.lines = (ProtobufCBinaryData){ .data = lines.data, .len = lines.len };
+    end.error_file = (ProtobufCBinaryData){ .data = error_file.data, .len = error_file.len };
+    end.memory_peak = peak > t->peak ? peak : t->peak;
+    report_exited(t, &end);
 }
 
 static void fill(const struct task *t, Agent__ExitedTask *end)
@@ -175,7 +175,7 @@ void finish_task(struct task *t)
     struct agent *a = t->agent;
 
     fill(t, &end);
-    tell(t, &end);
+    tell(t, end);
     cgroup_remove(&t->cgroup);
     /* Nobody may get between this attempt and the next; what is in the way now is told then. */
     for (size_t i = 0; i < t->n_ports; i++)

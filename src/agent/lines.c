@@ -70,7 +70,7 @@ static int add_line(struct buf *out, const char *p, const char *end)
 }
 
 /* The start of the line that ends before `end`. */
-static char *line_start(char *text, char *end)
+static const char *line_start(const char *text, const char *end)
 {
     while (end > text && end[-1] != '\n')
         end--;
@@ -82,7 +82,7 @@ int lines_last(const char *path, unsigned lines, struct buf *out)
     AUTO_FREE char *text = malloc(TAIL);
     ssize_t n = text ? read_tail(path, text, TAIL) : 0;
     size_t room = out->max - out->len;
-    char *end, *from;
+    const char *end, *from;
     int r = 0;
 
     if (!text)
@@ -95,7 +95,7 @@ int lines_last(const char *path, unsigned lines, struct buf *out)
     end = text + n - (text[n - 1] == '\n');
     from = end + 1; /* behind the newline that is there, or should be */
     for (unsigned i = 0; i < lines && from > text; i++) {
-        char *before = line_start(text, from - 1);
+        const char *before = line_start(text, from - 1);
 
         if ((size_t)(end - before) + 1 > room)
             break;
@@ -105,7 +105,7 @@ int lines_last(const char *path, unsigned lines, struct buf *out)
     if (from > end && room > 64)
         from = end - text > (ptrdiff_t)room / 4 ? end - room / 4 : text;
     while (from <= end && r == 0) {
-        char *stop = memchr(from, '\n', (size_t)(end - from));
+        const char *stop = memchr(from, '\n', (size_t)(end - from));
 
         stop = stop ? stop : end;
         r = add_line(out, from, stop);

@@ -1,14 +1,14 @@
 /* prepare.c - Prepare and Drop: a task's directory, its ports, its socket and its files.
  *
- *     WORK_DIR/tasks/worker-3/     0700
- *         sock                     YDL_SOCKET
- *         spec.json                YDL_SPEC
- *         stop                     YDL_STOP, once it is to end
- *         error.json               TORCHELASTIC_ERROR_FILE
- *         tmp/                     TMPDIR; emptied before every start
- *         work/                    files that were asked for; where it runs, unless the job says
- * where
+ *     WORK_DIR/tasks/          0700
+ *         worker-3.sock        YDL_SOCKET
+ *         worker-3.stop        YDL_STOP, once it is to end
+ *         worker-3.error       TORCHELASTIC_ERROR_FILE
+ *         worker-3.work/       files that were asked for; where it runs, unless the job says where
+ *         spec-1-0.json        YDL_SPEC, for all tasks of agent 1 that were started with it
+ *         tmp-1/               TMPDIR of all tasks of agent 1
  *
+ * No directory for each task: to make and remove one costs more than to start a process.
  * Each Prepare is a fiber, because unpacking an archive may take long. */
 #include "agent/agent_private.h"
 #include "base/log.h"
@@ -27,6 +27,11 @@ struct preparing {
 };
 
 /* ---- a task ---- */
+
+char *prepare_path(const struct task *t, const char *what)
+{
+    return str_printf("%s.%s", t->scratch, what);
+}
 
 /* "worker:3": letters, digits, - and _, one colon. It becomes a part of file names. */
 static bool good_name(const char *s)
@@ -50,13 +55,13 @@ static int name_paths(struct task *t, struct err *err)
         return err_oom(err);
     *strchr(t->label, ':') = '-';
     t->scratch = path_join(a->tasks_dir, t->label);
-    t->socket = t->scratch ? path_join(t->scratch, "sock") : NULL;
+    t->socket = t->scratch ? prepare_path(t, "sock") : NULL;
     t->streams[0].path = str_printf("%s/%s.out", a->log_dir, t->label);
     t->streams[1].path = str_printf("%s/%s.err", a->log_dir, t->label);
     if (a->facts->cwd && *a->facts->cwd)
         t->work = strdup(a->facts->cwd);
     else
-        t->work = t->scratch ? path_join(t->scratch, "work") : NULL;
+        t->work = t->scratch ? prepare_path(t, "work") : NULL;
     if (!t->socket || !t->streams[0].path || !t->streams[1].path || !t->work)
         return err_oom(err);
     return 0;
@@ -145,22 +150,17 @@ static int make_dir(const char *path, struct err *err)
     return 0;
 }
 
-/* An earlier attempt's TMPDIR is of no use to the next one. */
-static int make_dirs(struct task *t, bool with_files, struct err *err)
+/* Only for a task that has files of its own, or nowhere else to run. */
+static int make_work(struct task *t, bool with_files, struct err *err)
 {
-    AUTO_FREE char *tmp = path_join(t->scratch, "tmp"), *work = path_join(t->scratch, "work");
-    int r;
+    AUTO_FREE char *work = prepare_path(t, "work");
 
-    if (!tmp || !work)
+    if (!work)
         return err_oom(err);
-    r = make_dir(t->scratch, err);
-    if (r == 0 && t->tried)
-        r = path_remove(tmp, err);
-    if (r == 0)
-        r = make_dir(tmp, err);
-    if (r == 0 && (with_files || str_eq(work, t->work)))
-        r = make_dir(work, err);
-    return r;
+    if (!with_files && !str_eq(work, t->work))
+        return 0;
+    t->has_work = true;
+    return make_dir(work, err);
 }
 
 /* One port: the one it had, the one asked for (unless 0), or any. */
@@ -225,7 +225,7 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     t->memory = m->memory;
     r = set_gpus(t, m, err);
     if (r == 0)
-        r = make_dirs(t, m->n_files > 0, err);
+        r = make_work(t, m->n_files > 0, err);
     if (r < 0)
         return file_class(r);
     if (hold_ports(t, m, err) < 0)
@@ -249,7 +249,7 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
     enum fail_class fail;
     int r = task_get(a, m, &t, &err);
 
-    if (r < 0) {
+    if (r < 0 || !t) {
         agent_break(a, r, err.text);
         return r;
     }
@@ -296,6 +296,27 @@ int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 
 /* ---- the end ---- */
 
+static int clear_file(const struct task *t, const char *what, struct err *err)
+{
+    AUTO_FREE char *path = prepare_path(t, what);
+
+    if (!path)
+        return err_oom(err);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", path);
+    return 0;
+}
+
+int prepare_clear(struct task *t, struct err *err)
+{
+    int r = t->has_stop ? clear_file(t, "stop", err) : 0;
+
+    if (r == 0 && t->wants_error_file)
+        r = clear_file(t, "error", err);
+    t->has_stop = false;
+    return r;
+}
+
 void prepare_drop(struct task *t)
 {
     struct err err = ERR_INIT;
@@ -305,8 +326,14 @@ void prepare_drop(struct task *t)
     while (t->n_ports > 0)
         ports_drop(&t->ports[--t->n_ports]);
     kvsock_close(t);
-    if (path_remove(t->scratch, &err) < 0)
-        log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
+    (void)prepare_clear(t, &err);
+    if (t->has_work) {
+        AUTO_FREE char *work = prepare_path(t, "work");
+
+        if (work && path_remove(work, &err) < 0)
+            log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
+        t->has_work = false;
+    }
     t->prepared = false;
 }
 

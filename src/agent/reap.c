@@ -94,7 +94,7 @@ static struct helper *helper_of(const struct agent *a, pid_t pid)
 
 /* ---- whose is it ---- */
 
-/* The scratch directory's name in "…/tasks/worker-3/sock" is the task's. */
+/* The name in "…/tasks/worker-3.sock" is the task's. */
 static struct task *by_socket(const struct agent *a, pid_t pid)
 {
     char socket[128];

@@ -24,6 +24,9 @@ struct spawner {
     sigset_t ignored;    /* at exec these would stay ignored */
     int null;
     char *stack;
+    struct {
+        char *name, *path, *cwd, *program;
+    } last; /* what was looked for last, and found: most often it is asked for again */
 };
 
 /* What the child sees: all of it in our memory, which it shares. */
@@ -165,6 +168,15 @@ int spawner_new(struct spawner **ret, struct err *err)
     return 0;
 }
 
+static void forget_last(struct spawner *s)
+{
+    free(s->last.name);
+    free(s->last.path);
+    free(s->last.cwd);
+    free(s->last.program);
+    memset(&s->last, 0, sizeof(s->last));
+}
+
 struct spawner *spawner_free(struct spawner *s)
 {
     if (!s)
@@ -173,8 +185,47 @@ struct spawner *spawner_free(struct spawner *s)
         munmap(s->stack, CHILD_STACK);
     if (s->null >= 0)
         close(s->null);
+    forget_last(s);
     free(s);
     return NULL;
+}
+
+/* Without room to remember it is looked for each time. */
+static void remember(struct spawner *s, const struct spawn_spec *spec, const char *path,
+                     const char *program)
+{
+    forget_last(s);
+    s->last.name = strdup(spec->argv[0]);
+    s->last.path = strdup(path);
+    s->last.cwd = strdup(spec->cwd ? spec->cwd : "");
+    s->last.program = strdup(program);
+    if (!s->last.name || !s->last.path || !s->last.cwd || !s->last.program)
+        forget_last(s);
+}
+
+static const char *path_of(const struct spawn_spec *spec)
+{
+    for (char *const *e = spec->envp; e && *e; e++)
+        if (strncmp(*e, "PATH=", 5) == 0)
+            return *e;
+    return "";
+}
+
+/* A thousand tasks of one command need not look through PATH a thousand times. */
+static int find(struct spawner *s, const struct spawn_spec *spec, char **ret, struct err *err)
+{
+    const char *path = path_of(spec);
+    int r;
+
+    if (s->last.name && str_eq(s->last.name, spec->argv[0]) && str_eq(s->last.path, path) &&
+        str_eq(s->last.cwd, spec->cwd ? spec->cwd : "") && access(s->last.program, X_OK) == 0) {
+        *ret = strdup(s->last.program);
+        return *ret ? 0 : err_oom(err);
+    }
+    r = spawn_find(spec, ret, err);
+    if (r == 0 && !strchr(spec->argv[0], '/'))
+        remember(s, spec, path, *ret);
+    return r;
 }
 
 int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, struct err *err)
@@ -183,7 +234,7 @@ int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, st
     struct child c = { .s = s, .spec = spec, .parent = getpid() };
     sigset_t all, before;
     pid_t pid;
-    int r = spawn_find(spec, &program, err);
+    int r = find(s, spec, &program, err);
 
     if (r < 0)
         return r;

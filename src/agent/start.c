@@ -18,14 +18,13 @@
 struct starting {
     struct agent *agent;
     Agent__ToAgent *m;
-    char *spec; /* a file with the cluster specification; NULL: none */
 };
 
 /* ---- what the process gets ---- */
 
 static int set_path(struct env *e, const struct task *t, const char *name, const char *file)
 {
-    AUTO_FREE char *path = path_join(t->scratch, file);
+    AUTO_FREE char *path = prepare_path(t, file);
 
     return path ? env_set(e, name, path) : -ENOMEM;
 }
@@ -38,22 +37,22 @@ static int set_number(struct env *e, const char *name, uint32_t n)
     return env_set(e, name, text);
 }
 
-static int set_ours(struct env *e, const struct task *t, bool spec, bool pmi)
+static int set_ours(struct env *e, const struct task *t, const char *spec, bool pmi)
 {
     int r = env_set(e, "YDL_SOCKET", t->socket);
 
     if (r == 0)
         r = set_path(e, t, "YDL_STOP", "stop");
     if (r == 0)
-        r = set_path(e, t, "TMPDIR", "tmp");
+        r = env_set(e, "TMPDIR", t->agent->tmp_dir);
     if (r == 0)
         r = env_set(e, "PWD", t->work);
     if (r == 0)
         r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
     if (r == 0 && spec)
-        r = set_path(e, t, "YDL_SPEC", "spec.json");
+        r = env_set(e, "YDL_SPEC", spec);
     if (r == 0 && t->wants_error_file)
-        r = set_path(e, t, "TORCHELASTIC_ERROR_FILE", "error.json");
+        r = set_path(e, t, "TORCHELASTIC_ERROR_FILE", "error");
     if (r < 0 || !pmi)
         return r;
     r = env_set(e, "PMI_FD", "3");
@@ -63,8 +62,8 @@ static int set_ours(struct env *e, const struct task *t, bool spec, bool pmi)
 }
 
 /* The job's, then the task's, then ours. */
-static int make_env(struct env *e, const struct task *t, const Agent__StartTask *m, bool spec,
-                    struct err *err)
+static int make_env(struct env *e, const struct task *t, const Agent__StartTask *m,
+                    const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
     int r = 0;
@@ -102,27 +101,6 @@ static int open_output(struct task *t, int i, struct err *err)
     if (t->agent->umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
     return take_fd(fd);
-}
-
-/* What an earlier attempt left would be taken for this one's. */
-static int clear_old(const struct task *t, const char *spec, struct err *err)
-{
-    static const char *const names[] = { "stop", "error.json", "spec.json" };
-    AUTO_FREE char *target = path_join(t->scratch, "spec.json");
-
-    for (size_t i = 0; t->tried && i < COUNT_OF(names); i++) {
-        AUTO_FREE char *path = path_join(t->scratch, names[i]);
-
-        if (!path)
-            return err_oom(err);
-        if (unlink(path) < 0 && errno != ENOENT)
-            return err_sys(err, "remove '%s'", path);
-    }
-    if (!target)
-        return err_oom(err);
-    if (spec && link(spec, target) < 0)
-        return err_sys(err, "make '%s'", target);
-    return 0;
 }
 
 /* ---- one task ---- */
@@ -198,7 +176,7 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
     AUTO_STRS argv = { 0 };
     AUTO_CLOSE int out = -1, errors = -1, pmi = -1;
     struct spawn_spec spec = { .cwd = t->work, .cgroup = -1 };
-    int r = clear_old(t, file, err);
+    int r = t->tried ? prepare_clear(t, err) : 0;
 
     if (r == 0)
         r = out = open_output(t, 0, err);
@@ -208,7 +186,7 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
         return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
     r = make_argv(&argv, m, err);
     if (r == 0)
-        r = make_env(&env, t, m, file != NULL, err);
+        r = make_env(&env, t, m, file, err);
     if (r == 0 && m->pmi)
         r = pmi_begin(t, &pmi, err);
     if (r < 0) {
@@ -252,30 +230,47 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
 
 /* ---- a message ---- */
 
-/* One file for all tasks of the message; each gets a link to it. */
-static int write_spec(struct starting *s, struct err *err)
+/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. */
+static int write_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
 {
-    const ProtobufCBinaryData *spec = &s->m->start->spec;
     AUTO_FREE char *path = NULL;
+    AUTO_FREE uint8_t *copy = NULL;
     int r;
 
-    if (!spec->len)
+    if (!spec->len ||
+        (a->spec_path && spec->len == a->spec_len && memcmp(spec->data, a->spec, spec->len) == 0))
         return 0;
-    path = str_printf("%s/.spec-%u-%u", s->agent->tasks_dir, s->agent->opt->number,
-                      s->agent->n_starts++);
-    if (!path)
+    path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
+    copy = malloc(spec->len);
+    if (!path || !copy)
         return err_oom(err);
+    memcpy(copy, spec->data, spec->len);
     r = path_write_new(path, spec->data, spec->len, 0600, err);
-    if (r == 0)
-        s->spec = take(path);
-    return r;
+    if (r < 0)
+        return r;
+    a->n_specs++;
+    free(a->spec_path);
+    free(a->spec);
+    a->spec_path = take(path);
+    a->spec = take(copy);
+    a->spec_len = spec->len;
+    return 0;
+}
+
+void start_done(struct agent *a)
+{
+    for (uint32_t i = 0; i < a->n_specs; i++) {
+        AUTO_FREE char *path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, i);
+
+        if (path)
+            (void)unlink(path);
+    }
+    free(a->spec_path);
+    free(a->spec);
 }
 
 static void starting_free(struct starting *s)
 {
-    if (s->spec)
-        (void)unlink(s->spec);
-    free(s->spec);
     agent__to_agent__free_unpacked(s->m, NULL);
     free(s);
 }
@@ -287,7 +282,7 @@ static void run_start(void *arg)
     const Agent__Start *m = s->m->start;
     int64_t turn = loop_in(a->loop, TURN_MS);
     struct err err = ERR_INIT;
-    bool no_spec = write_spec(s, &err) < 0;
+    bool no_spec = write_spec(a, &m->spec, &err) < 0;
 
     for (size_t i = 0; i < m->n_tasks; i++) {
         struct task *t = agent_task(a, m->tasks[i]->task);
@@ -299,7 +294,7 @@ static void run_start(void *arg)
         else if (no_spec)
             finish_unstarted(t, FAIL_DISK, &err);
         else
-            start_task(t, m->tasks[i], s->spec);
+            start_task(t, m->tasks[i], m->spec.len ? a->spec_path : NULL);
         if (loop_now(a->loop) >= turn) {
             (void)fiber_yield(a->loop);
             turn = loop_in(a->loop, TURN_MS);

@@ -15,12 +15,13 @@
 /* Under a name of its own first: nobody reads half a number. */
 static void write_deadline(struct task *t, int64_t deadline)
 {
-    AUTO_FREE char *path = path_join(t->scratch, "stop"), *tmp = path_join(t->scratch, ".stop");
+    AUTO_FREE char *path = prepare_path(t, "stop"), *tmp = prepare_path(t, "stop-new");
     AUTO_CLOSE int fd =
         path && tmp ? open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
     char text[32];
     int n = snprintf(text, sizeof(text), "%lld\n", (long long)deadline);
 
+    t->has_stop = true;
     if (fd < 0 || path_write_fd(fd, text, (size_t)n) < 0 || rename(tmp, path) < 0)
         log_warn(LOG_AGENT, "%s: cannot write its deadline, ignoring", t->name);
 }
@@ -99,7 +100,7 @@ void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, i
     for (size_t i = 0; i < n; i++) {
         struct task *t = tasks[i];
 
-        if (!t || (t->phase != PHASE_RUNNING && t->phase != PHASE_STARTING))
+        if (t->phase != PHASE_RUNNING && t->phase != PHASE_STARTING)
             continue;
         if (t->phase == PHASE_STARTING)
             t->stopping = true; /* start.c sees it when its turn comes */

@@ -9,6 +9,9 @@ import pytest
 from agent_support import (BIN, EXIT, NONE, PERSON, SIGNAL, Bench, alive, all_pids, command, environ,
                            wait_until)
 
+# Known by its argument, where there is no environment; another run's is not ours.
+NAP = f"599.{os.getpid()}"
+
 # How a task's process gets away from it. Each leaves something that sleeps for ten minutes.
 DAEMON = ("python3 -c 'import os, time\n"
           "if os.fork() == 0:\n"
@@ -28,7 +31,7 @@ TRICKS = {
     "ignores": "trap '' TERM INT HUP; sleep 600 & {stay}",
     "daemon-ignores": "trap '' TERM; setsid sh -c 'sleep 600 & sleep 600' & {stay}",
     "job-control": "set -m; sleep 600 & sleep 600 & {stay}",
-    "no-environment": "setsid env -i sh -c 'sleep 599 & sleep 599' & {stay}",
+    "no-environment": f"setsid env -i sh -c 'sleep {NAP} & sleep {NAP}' & {{stay}}",
     "forks": "while :; do setsid sleep 0.05 & done",
 }
 
@@ -45,7 +48,7 @@ def sleepers() -> set[int]:
     for pid in all_pids():
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as f:
-                if f.read() == b"sleep\x00599\x00" and alive(pid):
+                if f.read() == f"sleep\0{NAP}\0".encode() and alive(pid):
                     found.add(pid)
         except OSError:
             pass
@@ -103,13 +106,13 @@ def test_a_neighbours_processes_are_left_alone(bench):
     b.launch(0, "setsid sleep 600 & until [ -e leave ]; do sleep 0.05; done")
     time.sleep(0.5)
     before = set(b.processes())
-    (b.run / "tasks" / "worker-0" / "work" / "leave").touch()
+    (b.run / "tasks" / "worker-0.work" / "leave").touch()
     assert b.exited(0)["fail"] == NONE
     left = set(b.processes())
     assert len(left) >= 5 and before - left and all(
         b"worker-0" not in environ(pid) for pid in left)
     # A stranger that only looks like one of ours, outside: it stays.
-    stranger = subprocess.Popen(["sleep", "600"], env={"YDL_SOCKET": f"{b.run}/tasks/worker-1/sock"})
+    stranger = subprocess.Popen(["sleep", "600"], env={"YDL_SOCKET": f"{b.run}/tasks/worker-1.sock"})
     b.stop(1, grace=0)
     b.exited(1)
     assert stranger.poll() is None
@@ -122,7 +125,7 @@ def test_a_neighbours_processes_are_left_alone(bench):
 def test_grace_is_a_file_a_signal_and_a_kill(bench):
     b = bench()
     b.launch(0, "trap 'cat $YDL_STOP; date +%s%3N' TERM; touch up; while :; do sleep 0.02; done")
-    wait_until((b.run / "tasks" / "worker-0" / "work" / "up").exists)
+    wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
     now = time.time() * 1000
     b.stop(0, grace=700)
     end = b.exited(0)
@@ -135,8 +138,8 @@ def test_being_asked_again_gives_no_more_time(bench):
     b = bench()
     for first, second in ((500, 60000), (60000, 0), (60000, 500)):
         b.launch(0, "trap '' TERM; touch deaf; while :; do sleep 0.02; done")
-        wait_until((b.run / "tasks" / "worker-0" / "work" / "deaf").exists)
-        (b.run / "tasks" / "worker-0" / "work" / "deaf").unlink()
+        wait_until((b.run / "tasks" / "worker-0.work" / "deaf").exists)
+        (b.run / "tasks" / "worker-0.work" / "deaf").unlink()
         b.stop(0, grace=first)
         b.stop(0, grace=second)
         assert b.exited(0, timeout=5)["signal"] == signal.SIGKILL
@@ -145,7 +148,7 @@ def test_being_asked_again_gives_no_more_time(bench):
 def test_a_task_that_was_suspended_hears_the_signal(bench):
     b = bench()
     pid = b.launch(0, "trap 'echo heard; exit 5' TERM; touch up; while :; do sleep 0.02; done")
-    wait_until((b.run / "tasks" / "worker-0" / "work" / "up").exists)
+    wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
     os.kill(pid, signal.SIGSTOP)
     b.stop(0, grace=5000)
     end = b.exited(0)
@@ -193,7 +196,7 @@ def test_several_agents_share_a_run_directory(bench):
         b.launch(i, "sleep 600", agent=i)
     b.agents[0].terminate()
     b.agents[0].wait(10)
-    assert (b.run / "tasks" / "worker-1").exists() and b.join.exists()
+    assert (b.run / "tasks" / "worker-1.sock").exists() and b.join.exists()
     b.driver.kill()
     assert b.gone(5.0) and not b.run.exists()
 

@@ -20,7 +20,7 @@ def connect(bench):
     def make():
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(10)
-        s.connect(str(b.run / "tasks" / "worker-0" / "sock"))
+        s.connect(str(b.run / "tasks" / "worker-0.sock"))
         made.append(s.makefile("rwb"))
         s.close()
         return made[-1]

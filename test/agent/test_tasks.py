@@ -40,10 +40,10 @@ def test_what_a_task_gets(bench, tmp_path):
     b.start(command(7, script, env=["A=task's", "B=\u00fc x"], error_file=True))
     b.exited(7)
     out = b.output(7).decode()
-    scratch = b.run / "tasks" / "worker-7"
-    for line in (f"YDL_SOCKET={scratch}/sock", f"YDL_SPEC={scratch}/spec.json",
-                 f"TMPDIR={scratch}/tmp", f"YDL_STOP={scratch}/stop", "CUDA_VISIBLE_DEVICES=1,3",
-                 f"TORCHELASTIC_ERROR_FILE={scratch}/error.json", "A=task's", "B=\u00fc x",
+    tasks = b.run / "tasks"
+    for line in (f"YDL_SOCKET={tasks}/worker-7.sock", f"YDL_SPEC={tasks}/spec-0-0.json",
+                 f"TMPDIR={tasks}/tmp-0", f"YDL_STOP={tasks}/worker-7.stop", "CUDA_VISIBLE_DEVICES=1,3",
+                 f"TORCHELASTIC_ERROR_FILE={tasks}/worker-7.error", "A=task's", "B=\u00fc x",
                  f"PWD={tmp_path}", str(tmp_path)):
         assert line in out.splitlines(), line
     assert '{"roles": {}}' in out and "drwx------" in out
@@ -58,7 +58,7 @@ def test_without_gpus_none_are_seen(bench):
     b = bench()
     b.launch(0, "echo \"<$CUDA_VISIBLE_DEVICES>\"; pwd")
     b.exited(0)
-    assert b.output(0).decode() == f"<>\n{b.run}/tasks/worker-0/work\n"
+    assert b.output(0).decode() == f"<>\n{b.run}/tasks/worker-0.work\n"
 
 
 @pytest.mark.parametrize("argv, code, says", [
@@ -318,7 +318,7 @@ def test_a_stop_before_the_start_is_heard(bench):
 def test_drop_gives_everything_up(bench):
     b = bench()
     port = b.prepare({"task": 0, "name": "worker:0", "ports_wanted": 1})[0]["ports"][0]
-    assert (b.run / "tasks" / "worker-0" / "sock").is_socket()
+    assert (b.run / "tasks" / "worker-0.sock").is_socket()
     b.tell(drop={"tasks": [0]})
-    wait_until(lambda: not (b.run / "tasks" / "worker-0").exists())
+    wait_until(lambda: not (b.run / "tasks" / "worker-0.sock").exists())
     assert b.prepare({"task": 1, "name": "worker:1", "ports": [port]})[0]["fail"] == NONE
