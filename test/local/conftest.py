@@ -23,7 +23,7 @@ class Local:
     """One person's machine: a home for the state, and what was started from it."""
 
     def __init__(self, tmp: Path):
-        self.tmp = tmp
+        self.tmp, self.bin = tmp, BIN
         self.mark = f"YDL_TEST={uuid.uuid4().hex}"
         self.run_dir = Path(tempfile.mkdtemp(prefix="yt-"))
         self.state = tmp / "state"
