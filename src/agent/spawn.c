@@ -14,9 +14,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define CHILD_STACK (64 * KIB)
+/* The C library keeps these two for itself and lets nobody touch them; whoever started us may have
+ * left them ignored all the same, and then no thread of a task could be cancelled. */
+#define GLIBC_FIRST 32
+#define GLIBC_LAST 33
 #define OOM_SCORE "500" /* the kernel ends a task before its agent, and never a bystander */
 
 struct spawner {
@@ -55,6 +60,9 @@ IN_CHILD static int failed(struct child *c, enum spawn_step step)
 IN_CHILD static int reset_signals(const struct child *c)
 {
     static const int caught[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
+    static const struct {
+        unsigned long handler, flags, restorer, mask;
+    } kernel_default; /* all zero: the default action */
     struct sigaction act = { .sa_handler = SIG_DFL };
     sigset_t none;
 
@@ -63,6 +71,8 @@ IN_CHILD static int reset_signals(const struct child *c)
     for (int i = 1; i < NSIG; i++)
         if (sigismember(&c->s->ignored, i) == 1)
             (void)sigaction(i, &act, NULL);
+    for (int i = GLIBC_FIRST; i <= GLIBC_LAST; i++)
+        (void)syscall(SYS_rt_sigaction, i, &kernel_default, NULL, sizeof(kernel_default.mask));
     sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -37,7 +37,7 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
     struct master *m = a->master;
     uint16_t ports[CLUSTER_PORTS_MAX];
     const struct task *t = NULL;
-    struct engine_end end = { .when = master_now(m), .code = 126, .text = p->text };
+    struct engine_end end = { .when = master_now(m), .text = p->text };
     int r = own_task(a, p->task, &t, err);
 
     if (r < 0 || !is_current(a, t) || t->state != TASK_PREPARING)

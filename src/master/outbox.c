@@ -1,6 +1,7 @@
 /* outbox.c - what the agents are told, in batches: one message of each kind for an agent and turn
  * of the loop, cut into pieces where it would get too large. */
 #include "base/log.h"
+#include "base/path.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -122,37 +123,64 @@ struct links {
     Agent__FileLink *v;
     Agent__FileLink **list;
     size_t n;
+    struct strs words; /* what they point to */
 };
 
-static void add_links(struct links *l, const struct spec_files *files, bool archive)
+static void links_done(struct links *l)
 {
-    for (size_t i = 0; i < files->n; i++) {
-        Agent__FileLink *f = &l->v[l->n];
-
-        agent__file_link__init(f);
-        f->from = files->v[i].from;
-        f->to = files->v[i].to ? files->v[i].to : (char *)"";
-        f->archive = archive;
-        l->list[l->n++] = f;
-    }
+    free(l->v);
+    free(l->list);
+    strs_done(&l->words);
+    *l = (struct links){ 0 };
 }
 
-static int make_links(const struct spec *s, const struct spec_role *role, struct links *ret)
+/* A copy without slashes at its end, owned by the links; NULL when out of memory. */
+static char *keep_path(struct links *l, char *path)
 {
-    size_t n = s->files.n + s->archives.n + role->files.n + role->archives.n;
+    size_t n = path ? strlen(path) : 0;
 
-    *ret = (struct links){ 0 };
+    while (n > 1 && path[n - 1] == '/')
+        path[--n] = '\0';
+    return strs_take(&l->words, path) < 0 ? NULL : l->words.v[l->words.n - 1];
+}
+
+/* A relative name means the same to the task as it meant to the user; of an absolute one the last
+ * part is left. */
+static int add_link(const struct master *m, struct links *l, const struct spec_file *f,
+                    bool archive)
+{
+    Agent__FileLink *x = &l->v[l->n];
+
+    agent__file_link__init(x);
+    x->from = keep_path(l, path_join(m->cwd ? m->cwd : "", f->from));
+    if (f->to)
+        x->to = keep_path(l, strdup(f->to));
+    else
+        x->to = keep_path(l, *f->from == '/' ? path_base(f->from) : strdup(f->from));
+    x->archive = archive;
+    l->list[l->n++] = x;
+    return x->from && x->to ? 0 : -ENOMEM;
+}
+
+static int make_links(const struct master *m, const struct spec_role *role, struct links *ret)
+{
+    const struct spec_files *lists[] = { &m->spec.files, &role->files, &m->spec.archives,
+                                         &role->archives };
+    size_t n = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        n += lists[i]->n;
     if (n == 0)
         return 0;
     ret->v = calloc(n, sizeof(*ret->v));
     ret->list = calloc(n, sizeof(*ret->list));
     if (!ret->v || !ret->list)
         return -ENOMEM;
-    add_links(ret, &s->files, false);
-    add_links(ret, &s->archives, true);
-    add_links(ret, &role->files, false);
-    add_links(ret, &role->archives, true);
-    return 0;
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (size_t k = 0; k < lists[i]->n && r == 0; k++)
+            r = add_link(m, ret, &lists[i]->v[k], i >= 2);
+    return r;
 }
 
 static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p, size_t at,
@@ -211,9 +239,8 @@ static int send_prepare(struct agent_conn *a)
             n = 0;
         }
         if (next != role) {
-            free(links.v);
-            free(links.list);
-            r = make_links(&m->spec, &m->spec.roles[next], &links);
+            links_done(&links);
+            r = make_links(m, &m->spec.roles[next], &links);
             role = next;
         }
         if (r == 0)
@@ -221,8 +248,7 @@ static int send_prepare(struct agent_conn *a)
     }
     if (r == 0)
         send_prepare_piece(a, p, n);
-    free(links.v);
-    free(links.list);
+    links_done(&links);
     a->prepare.n = 0;
     return r;
 }

@@ -1,7 +1,7 @@
-/* testing.h - what the tests of wire share: a loop, two connected sockets, and work in fibers.
- * Include "test.h" first. */
+/* testing.h - what the tests of wire share: a loop, two connected sockets, and work in fibers. */
 #pragma once
 #include "base/fiber.h"
+#include "test.h"
 #include "wire/stream.h"
 
 #define TEST_MS 5000 /* longer than anything here takes */

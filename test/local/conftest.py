@@ -57,6 +57,11 @@ class Local:
             assert p.returncode == check, f"{args}: {p.returncode}\n{self.tell(done)}"
         return done
 
+    def command(self, *args, env=None, timeout=60):
+        """Any command, in the same surroundings."""
+        return subprocess.run([str(a) for a in args], env={**self.env, **(env or {})},
+                              cwd=self.work, capture_output=True, timeout=timeout, check=False)
+
     def tell(self, done) -> str:
         """What a failed command said, and what the masters noted."""
         notes = "\n".join(f"{p}:\n{p.read_text()}" for p in self.state.glob("ydl/jobs/*/master.log"))

@@ -1,36 +1,44 @@
-"""Story: which rank failed first, why, with which code, and what it said last."""
+"""Story: which rank failed first, why, with which code, and what it said last. A hundred faults."""
 
 import json
 import os
+import signal
+import socket
 
 import pytest
 
-# name, shell text of the task that fails (rank 2 of 4), class, exit code, text in the story
-FAULTS = [
-    *[(f"exit-{code}", f"echo last words {code} >&2; exit {code}", "exit", code, f"last words {code}")
-      for code in (1, 2, 3, 42, 64, 99, 125, 200, 255)],
-    *[(f"signal-{name}", f"echo hit by {name}; kill -{name} $$; sleep 60", "signal", 128 + number,
-       f"hit by {name}")
-      for name, number in (("ABRT", 6), ("SEGV", 11), ("KILL", 9), ("TERM", 15), ("USR1", 10),
-                           ("PIPE", 13), ("ALRM", 14), ("BUS", 7), ("FPE", 8), ("ILL", 4))],
+RANKS = 4
+
+# name, rank that fails, shell text that makes it fail, class, exit code, words in its last lines
+OWN = [
+    *[(f"exit-{code}", code % RANKS, f"echo last words {code} >&2; exit {code}", "exit", code,
+       f"last words {code}")
+      for code in (*range(1, 51), 64, 77, 99, 100, 125, 128, 129, 150, 200, 254, 255)],
+    *[(f"{name}-{rank}", rank, f"echo hit by {name}; kill -{name} $$; sleep 60", "signal",
+       128 + getattr(signal, "SIG" + name), f"hit by {name}")
+      for name in ("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1",
+                   "SEGV", "USR2", "PIPE", "ALRM", "TERM")
+      for rank in (0, 3)],
 ]
 
 
-def _story(local):
-    done = local.run("status", "--json", "last", check=0)
-    return json.loads(done.stdout)
+def _status(local):
+    return json.loads(local.run("status", "--json", "last", check=0).stdout)
 
 
-@pytest.mark.parametrize("name, text, cls, code, words", FAULTS, ids=[f[0] for f in FAULTS])
-def test_the_failing_rank_is_told(local, name, text, cls, code, words):
-    done = local.run("run", "-n", "4", "--", "sh", "-c",
-                     f"if [ $YDL_RANK = 2 ]; then {text}; fi; sleep 60", check=code)
-    status = _story(local)
-    assert status["story"]["task"] == "worker:2"
-    assert status["story"]["class"] == cls
-    assert status["story"]["code"] == code
-    assert words in status["story"]["lines"]
-    assert "worker:2" in done.stderr.decode() and words in done.stderr.decode()
+def _check(local, task, cls, code, words=""):
+    story = _status(local)["story"]
+    assert (story["task"], story["class"], story["code"]) == (task, cls, code)
+    assert words in (story["lines"] or "") + (story["text"] or "")
+    return story
+
+
+@pytest.mark.parametrize("name, rank, text, cls, code, words", OWN, ids=[f[0] for f in OWN])
+def test_the_failing_rank_is_told(local, name, rank, text, cls, code, words):
+    done = local.run("run", "-n", str(RANKS), "--", "sh", "-c",
+                     f"if [ $YDL_RANK = {rank} ]; then {text}; fi; sleep 60", check=code)
+    _check(local, f"worker:{rank}", cls, code, words)
+    assert f"worker:{rank}" in done.stderr.decode() and words in done.stderr.decode()
 
 
 def test_the_first_of_many_is_the_story(local):
@@ -39,29 +47,112 @@ def test_the_first_of_many_is_the_story(local):
             "while [ ! -e pid ] || kill -0 $(cat pid) 2>/dev/null; do :; done; "
             "echo consequence >&2; exit 1")
     local.run("run", "-n", "4", "--", "sh", "-c", text, check=9)
-    assert _story(local)["story"]["task"] == "worker:3"
+    _check(local, "worker:3", "exit", 9, "cause")
 
 
-def test_out_of_memory(local):
-    done = local.run("run", "-n", "2", "--mem", "64m", "--", "python3", "-c",
-                     "import os, time\nif os.environ['YDL_RANK'] == '1': x = b'x' * (200 << 20)\n"
-                     "time.sleep(60)", check=137)
-    story = _story(local)["story"]
-    assert story["task"] == "worker:1" and story["class"] == "memory"
+# ---- what cannot be started ----
+
+def _script(local, text, mode=0o755):
+    path = local.work / "task.sh"
+    path.write_bytes(text)
+    path.chmod(mode)
+    return "./task.sh"
+
+
+@pytest.mark.parametrize("name, text, words", [
+    ("interpreter", b"#!/no/such/interpreter\n", "/no/such/interpreter"),
+    ("windows", b"#!/bin/sh\r\nexit 0\r\n", "task.sh"),
+    ("no-program", b"\x7fELF garbage that is no program", "task.sh"),
+])
+def test_a_program_that_cannot_run(local, name, text, words):
+    local.run("run", "-n", "2", "--", _script(local, text), check=126)
+    story = _status(local)["story"]
+    assert story["class"] == "start" and words in story["text"]
+
+
+def test_an_archive_that_is_none(local):
+    (local.work / "env.tar").write_text("no archive")
+    local.run("run", "-n", "2", "--archives", "env.tar", "--", "true", check=1)
+    story = _status(local)["story"]
+    assert story["class"] == "files" and "env.tar" in story["text"]
+
+
+def test_files_stand_beside_the_task(local):
+    (local.work / "data").mkdir()
+    (local.work / "data" / "x").write_text("x\n")
+    (local.work / "job.yaml").write_text(
+        "command: sh -c 'cat data/x d/x'\nfiles: [data, data: d]\nroles: {worker: 1}\n")
+    done = local.run("run", "-f", "job.yaml", check=0)
+    assert done.stdout.decode() == "worker:0│ x\n" * 2
+
+
+# ---- resources ----
+
+@pytest.mark.parametrize("where", ["itself", "child"])
+def test_out_of_memory(local, where):
+    grab = "x = b'x' * (200 << 20); time.sleep(60)"
+    text = ("import os, subprocess, sys, time\n"
+            "if os.environ['YDL_RANK'] == '1':\n"
+            f"    {grab}\n" if where == "itself" else
+            "import os, subprocess, sys, time\n"
+            "if os.environ['YDL_RANK'] == '1':\n"
+            f"    subprocess.run([sys.executable, '-c', \"import time; {grab}\"])\n") + "time.sleep(60)\n"
+    (local.work / "grab.py").write_text(text)
+    done = local.run("run", "-n", "2", "--mem", "64m", "--", "python3", "grab.py", check=137)
+    _check(local, "worker:1", "memory", 137)
     assert "--mem" in done.stderr.decode()
 
 
-def test_not_ready_in_time(local):
+def test_a_port_that_somebody_else_has(local):
+    with socket.create_server(("0.0.0.0", 0)) as other:
+        port = other.getsockname()[1]
+        (local.work / "job.yaml").write_text(
+            f"command: sleep 60\nport-range: {port}-{port}\nroles: {{worker: {{count: 1, ports: 1}}}}\n")
+        local.run("run", "-f", "job.yaml", check=75)
+    assert _status(local)["story"]["class"] == "port"
+
+
+def test_a_full_disk(local):
+    small = local.tmp / "small"
+    small.mkdir()
+    script = (f"mount -t tmpfs -o size=400k none {small} && cd {local.work} && "
+              f"exec {local.bin}/ydl run -n 2 -- sh -c "
+              "'[ $YDL_RANK = 1 ] && exec head -c 2000000 /dev/zero; sleep 60'")
+    done = local.command("unshare", "-rm", "sh", "-c", script,
+                         env={"XDG_STATE_HOME": str(small)})
+    text = done.stderr.decode()
+    assert done.returncode == 75 or done.returncode == 1, text
+    assert "worker:1" in text and "disk" in text
+
+
+# ---- readiness ----
+
+@pytest.mark.parametrize("ready", ["port: true", "http: /health", "file: flag", "log: listening"])
+def test_not_ready_in_time(local, ready):
     (local.work / "job.yaml").write_text(
         "command: sleep 60\n"
-        "roles: {worker: {count: 2, ports: 1, ready: {port: true, timeout: 300ms}}}\n")
+        f"roles: {{worker: {{count: 2, ports: 1, ready: {{{ready}, timeout: 300ms}}}}}}\n")
     local.run("run", "-f", "job.yaml", check=124)
-    assert _story(local)["story"]["class"] == "not-ready"
+    assert _status(local)["story"]["class"] == "not-ready"
 
 
-def test_agent_killed(local):
+# ---- agents ----
+
+def _running(local):
     p = local.start("run", "-n", "2", "--", "sleep", "60")
     local.wait_for(lambda: len(local.tasks("sleep 60")) == 2, "tasks run")
-    os.kill(local.find("ydl-node agent")[0], 9)
+    return p
+
+
+def test_an_agent_that_was_killed(local):
+    p = _running(local)
+    os.kill(local.find("ydl-node agent")[0], signal.SIGKILL)
     assert p.wait(20) == 75
-    assert _story(local)["story"]["class"] == "node"
+    assert _status(local)["story"]["class"] == "node"
+
+
+def test_an_agent_that_stands_still(local):
+    p = _running(local)
+    os.kill(local.find("ydl-node agent")[0], signal.SIGSTOP)
+    assert p.wait(40) == 75
+    assert _status(local)["story"]["class"] == "node"
