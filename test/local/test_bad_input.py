@@ -31,6 +31,16 @@ def test_a_bad_file_is_refused(local, name, text, words):
     assert not list(local.work.glob("ydl-out*"))
 
 
+@pytest.mark.parametrize("text, word", [
+    ("files: [missing.txt]\n", "missing.txt"), ("archives: ['hdfs:///e.tar: e']\n", "hdfs:///e.tar"),
+    ("image: tf:1\n", "image"), ("output: hdfs:///out\n", "hdfs:///out"),
+    ("output: {a: b}\n", "YDL_OUT")])
+def test_what_this_machine_cannot_do_is_refused(local, text, word):
+    (local.work / "job.yaml").write_text(GOOD + text)
+    assert word in local.run("run", "-f", "job.yaml", check=2).stderr.decode()
+    assert not local.jobs()
+
+
 def test_all_mistakes_are_told_at_once(local):
     (local.work / "job.yaml").write_text("command: 'true'\nnmae: x\nroles: {worker: -1}\nqueu: q\n")
     text = local.run("run", "-f", "job.yaml", check=2).stderr.decode()

@@ -44,6 +44,12 @@ def test_results_stay_and_an_empty_result_directory_does_not(local):
     assert [p.read_text() for p in local.work.glob("ydl-out/*/model")] == ["weights\n"]
 
 
+def test_results_go_where_the_user_wants_them(local):
+    local.run("run", "-n", "2", "--output", "results/today", "--", "sh", "-c",
+              "echo $YDL_RANK > $YDL_OUT/$YDL_RANK", check=0)
+    assert sorted(p.name for p in (local.work / "results" / "today").iterdir()) == ["0", "1"]
+
+
 def test_pretended_machines_have_names_and_addresses_of_their_own(local):
     done = local.run("run", "--nodes", "3", "-n", "6", "--", "sh", "-c", "echo $YDL_HOST", check=0)
     hosts = {line.split("│ ")[1] for line in done.stdout.decode().splitlines()}

@@ -255,6 +255,75 @@ static int check_sum(struct checking *c, uint64_t memory, uint64_t gpus)
     return r;
 }
 
+/* ---- files, images, results ---- */
+
+static bool is_remote(const char *name)
+{
+    return strstr(name, "://") != NULL;
+}
+
+static int check_files(struct checking *c, const char *key, const struct spec_files *files)
+{
+    int r = 0;
+
+    if (c->role)
+        snprintf(c->key, sizeof(c->key), "roles.%s.%s", c->role->name, key);
+    else
+        snprintf(c->key, sizeof(c->key), "%s", key);
+    for (size_t i = 0; i < files->n && r == 0; i++) {
+        const char *from = files->v[i].from;
+
+        if (is_remote(from))
+            r = fault(c, "'%s' is not on this machine; copy it with `ydl fs get` first", from);
+        else if (look(c->machine->cwd, from) == FOUND_NOTHING)
+            r = fault(c, "there is no file '%s'", from);
+    }
+    return r;
+}
+
+static int check_image(struct checking *c, const char *image)
+{
+    if (!image)
+        return 0;
+    if (c->role)
+        snprintf(c->key, sizeof(c->key), "roles.%s.image", c->role->name);
+    else
+        snprintf(c->key, sizeof(c->key), "image");
+    return fault(c, "'%s': images are for jobs on a cluster; on this machine tasks run as they are",
+                 image);
+}
+
+static int check_output(struct checking *c)
+{
+    int r = 0;
+
+    snprintf(c->key, sizeof(c->key), "output");
+    for (size_t i = 0; i < c->spec->output.n && r == 0; i++) {
+        const struct spec_file *f = &c->spec->output.v[i];
+
+        if (is_remote(f->to))
+            r = fault(c, "'%s' is not on this machine; results stay here", f->to);
+        else if (*f->from)
+            r = fault(c, "'%s': on this machine only all of $YDL_OUT can be sent somewhere",
+                      f->from);
+    }
+    return r;
+}
+
+/* What belongs to the job (no role), or to one of its roles. */
+static int check_things(struct checking *c)
+{
+    const struct spec_files *files = c->role ? &c->role->files : &c->spec->files;
+    const struct spec_files *archives = c->role ? &c->role->archives : &c->spec->archives;
+    int r = check_files(c, "files", files);
+
+    if (r == 0)
+        r = check_files(c, "archives", archives);
+    if (r == 0)
+        r = check_image(c, c->role ? c->role->image : c->spec->image);
+    return r == 0 && !c->role ? check_output(c) : r;
+}
+
 /* The same command of several roles is looked at once. */
 static bool seen_before(const struct spec *s, size_t at)
 {
@@ -268,15 +337,16 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
 {
     struct checking c = { .spec = s, .machine = m, .faults = f };
     uint64_t memory = 0, gpus = 0;
-    bool commands_bad;
-    int r = 0;
+    bool earlier_bad;
+    int r = check_things(&c);
 
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
-        if (!seen_before(s, i))
+        r = check_things(&c);
+        if (r == 0 && !seen_before(s, i))
             r = check_command(&c);
     }
-    commands_bad = c.bad;
+    earlier_bad = c.bad;
     c.bad = false;
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
@@ -284,5 +354,5 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
     }
     if (r == 0)
         r = check_sum(&c, memory, gpus);
-    return r < 0 ? r : c.bad || commands_bad ? -EINVAL : 0;
+    return r < 0 ? r : c.bad || earlier_bad ? -EINVAL : 0;
 }

@@ -128,7 +128,7 @@ static void what_a_job_brings_along_counts_as_there(void **state)
 
     spec_init(&s);
     assert_int_equal(spec_words("python3 pkg/run.py", &s.command, NULL), 0);
-    assert_int_equal(spec_flag(&s, "files", "/somewhere/pkg", &f), 0);
+    assert_int_equal(spec_flag(&s, "files", "/usr#pkg", &f), 0);
     assert_int_equal(spec_add_role(&s, "worker", &role), 0);
     assert_int_equal(check_local(&s, &m, &f), 0);
     assert_int_equal(f.lines.n, 0);

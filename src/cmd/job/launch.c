@@ -68,12 +68,16 @@ static json_t *user_json(void)
     return json_text(user ? user->pw_name : NULL);
 }
 
-/* ./ydl-out/JOB, or a place beside the logs where the directory cannot be written to. */
-static char *out_dir(const char *cwd, const struct job_dir *d)
+/* Where the user wants results, else ./ydl-out/JOB, or a place beside the logs where the directory
+ * cannot be written to. */
+static char *out_dir(const struct spec *s, const char *cwd, const struct job_dir *d)
 {
+    AUTO_FREE char *wanted = s->output.n ? path_join(cwd, s->output.v[0].to) : NULL;
     AUTO_FREE char *all = path_join(cwd, "ydl-out");
     AUTO_FREE char *own = all ? path_join(all, d->id) : NULL;
 
+    if (wanted)
+        return path_mkdirs(wanted, 0777, NULL) == 0 ? take(wanted) : NULL;
     if (!own)
         return NULL;
     if (path_mkdirs(own, 0777, NULL) < 0) {
@@ -99,7 +103,7 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
 {
     AUTO_JSON *facts = NULL;
     AUTO_FREE char *cwd = o->cwd ? strdup(o->cwd) : getcwd(NULL, 0);
-    AUTO_FREE char *out = cwd ? out_dir(cwd, d) : NULL;
+    AUTO_FREE char *out = cwd ? out_dir(s, cwd, d) : NULL;
     int r;
 
     if (!out)
