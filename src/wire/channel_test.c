@@ -2,7 +2,7 @@
 #include "agent.pb-c.h"
 #include "test.h"
 #include "wire/channel.h"
-#include "wire/testing.h"
+#include "wire/wire_testing.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #pragma once
 #include "test.h"
 #include "wire/http.h"
-#include "wire/testing.h"
+#include "wire/wire_testing.h"
 
 struct http_world {
     struct loop *loop;

@@ -1,6 +1,6 @@
 /* stream_test.c - claims about streams, plain and with TLS between two of our own. */
 #include "test.h"
-#include "wire/testing.h"
+#include "wire/wire_testing.h"
 
 #include <stdio.h>
 #include <string.h>

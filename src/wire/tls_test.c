@@ -1,7 +1,7 @@
 /* tls_test.c - claims about who else may knock: plain text, an older TLS, certificates. The other
  * side is OpenSSL itself, set up as anybody might. */
 #include "test.h"
-#include "wire/testing.h"
+#include "wire/wire_testing.h"
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>

@@ -1,4 +1,5 @@
-/* testing.h - what the tests of wire share: a loop, two connected sockets, and work in fibers. */
+/* wire_testing.h - what the tests of wire share: a loop, two connected sockets, and work in fibers.
+ */
 #pragma once
 #include "base/fiber.h"
 #include "test.h"
