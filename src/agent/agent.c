@@ -328,11 +328,11 @@ static void end_tasks(struct agent *a, int64_t grace)
 static void remove_run(struct agent *a)
 {
     AUTO_FREE char *run = path_dir(a->opt->join_file);
-    struct stat ours, theirs;
+    struct stat st;
 
-    if (!run || !a->tasks_dir || stat(run, &ours) < 0 || stat(a->work_dir, &theirs) < 0)
+    if (!run || !a->tasks_dir || !str_starts(a->work_dir, run) || lstat(run, &st) < 0)
         return;
-    if (ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev || ours.st_uid != geteuid())
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return;
     if (rmdir(a->tasks_dir) < 0 && errno != ENOENT)
         return;

@@ -74,13 +74,14 @@ static int fill_paths(struct master *m, struct err *err)
 
     (void)uname(&name);
     m->host_name = strdup(name.nodename);
+    m->work_dir = jobs_work_dir(m->opt->dir);
     m->log_dir = path_join(m->opt->dir->path, "logs");
     m->journal_path = path_join(m->opt->dir->path, "events.jsonl");
     m->log_path = path_join(m->opt->dir->path, "master.log");
     m->join_file = path_join(m->opt->dir->run, "join.json");
     m->agents_path = path_join(m->opt->dir->run, "agents.sock");
-    if (!m->host_name || !m->log_dir || !m->journal_path || !m->log_path || !m->join_file ||
-        !m->agents_path)
+    if (!m->host_name || !m->work_dir || !m->log_dir || !m->journal_path || !m->log_path ||
+        !m->join_file || !m->agents_path)
         return err_oom(err);
     return 0;
 }
@@ -284,6 +285,7 @@ static void free_parts(struct master *m)
         free(m->slots[i].gpus);
     free(m->slots);
     free(m->busy.v);
+    free(m->work_dir);
     free(m->log_dir);
     free(m->cwd);
     free(m->out_dir);

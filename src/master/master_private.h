@@ -69,7 +69,7 @@ struct master {
     uint64_t history_at; /* bytes of the journal that it has seen */
     struct journal journal;
     char *log_dir, *cwd, *out_dir, *name, *user, *host_name, *join_file, *agents_path;
-    char *journal_path, *log_path, *state_dir;
+    char *journal_path, *log_path, *state_dir, *work_dir;
     struct local_options local;
     struct stream_key key;
     bool attached; /* the job is stopped when its client goes */

@@ -64,7 +64,7 @@ int outbox_welcome(struct agent_conn *a, struct err *err)
         return err_oom(err);
     facts.job = m->opt->dir->id;
     facts.log_dir = m->log_dir;
-    facts.work_dir = m->opt->dir->run;
+    facts.work_dir = m->work_dir;
     facts.cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
     facts.env = env.v;
     facts.n_env = env.n;

@@ -14,6 +14,7 @@
  * "/sock". What is left for the directory that RUN is made in: */
 #define RUN_PARENT_MAX 32
 #define JOB_FILE_MAX (8 * MIB)
+#define RUN_SUFFIX 6 /* random letters at the end of RUN */
 
 void job_dir_done(struct job_dir *d)
 {
@@ -59,10 +60,16 @@ static const char *run_parent(void)
     return "/tmp";
 }
 
+/* With a name of its own: ext4 spreads directories by their names. */
+char *jobs_work_dir(const struct job_dir *d)
+{
+    return path_join(d->run, d->run + strlen(d->run) - RUN_SUFFIX);
+}
+
 static int make_run(struct job_dir *d, struct err *err)
 {
     AUTO_FREE char *run = str_printf("%s/ydl-XXXXXX", run_parent());
-    AUTO_FREE char *tasks = NULL;
+    AUTO_FREE char *work = NULL;
     AUTO_FREE char *note = path_join(d->path, "run");
 
     if (!run || !note)
@@ -70,12 +77,12 @@ static int make_run(struct job_dir *d, struct err *err)
     if (!mkdtemp(run))
         return err_sys(err, "make a directory '%s'", run);
     path_spread(run);
-    tasks = path_join(run, "tasks");
     d->run = take(run);
-    if (!tasks)
+    work = jobs_work_dir(d);
+    if (!work)
         return err_oom(err);
-    if (mkdir(tasks, 0700) < 0)
-        return err_sys(err, "make directory '%s'", tasks);
+    if (mkdir(work, 0700) < 0)
+        return err_sys(err, "make directory '%s'", work);
     return path_write_new(note, d->run, strlen(d->run), 0600, err);
 }
 
@@ -158,7 +165,7 @@ static char *read_run(const char *path)
         return NULL;
     run = buf_text(&text);
     base = run ? strrchr(run, '/') : NULL;
-    if (!base || *run != '/' || !str_starts(base, "/ydl-") || strlen(base) != 11)
+    if (!base || *run != '/' || !str_starts(base, "/ydl-") || strlen(base) != 5 + RUN_SUFFIX)
         return NULL;
     if (lstat(run, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return NULL;

@@ -12,7 +12,7 @@
  *         api.sock        the master's HTTP API
  *         join.json       0600, for the agents
  *         agents.sock     the agent channel
- *         tasks/NAME/     a task's socket, specification file and TMPDIR
+ *         XXXXXX/tasks/   the tasks' sockets, specification files and TMPDIR
  *
  * RUN is removed when the job ends: by the master, by the last agent when the master was killed, or
  * by the next `ydl` command that finds the lock free. Blocks on the local disk. */
@@ -54,6 +54,9 @@ int jobs_open(const char *path, struct job_dir *ret, struct err *err);
  * empty `d` to keep what it had. */
 int jobs_each(const char *state_dir, int (*fn)(void *arg, struct job_dir *d), void *arg,
               struct err *err);
+
+/* Where the agents work, below RUN. A new string; NULL when out of memory. */
+char *jobs_work_dir(const struct job_dir *d);
 
 /* job.json, written once, before the master starts; and read back: *ret is the caller's. */
 int jobs_write_facts(const struct job_dir *d, const json_t *facts, struct err *err);
