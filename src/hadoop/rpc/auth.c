@@ -93,7 +93,7 @@ static int read_message(struct exchange *x, Ipc__RpcSasl **ret, struct err *err)
     if (a.header->status != IPC__RPC_STATUS__STATUS_SUCCESS) {
         r = rpc_exception_err(a.header->exception_class, a.header->error_message, err);
         sasl_remote_hint(err, a.header->error_message);
-        return r;
+        return r < 0 ? r : -EREMOTEIO; /* whatever it is, there is no message */
     }
     return frame_parse_sasl(&a, ret, err);
 }

@@ -142,6 +142,7 @@ int conn_open(struct loop *l, const struct conn_conf *conf, int64_t deadline, st
     c->refs = 1;
     c->protocol = conf->protocol;
     c->caller = conf->identity->caller;
+    c->ping_ms = conf->ping_ms;
     memcpy(c->client_id, conf->client_id, FRAME_CLIENT_ID);
     buf_init(&c->in, FRAME_MAX + CONN_READ_SIZE);
     buf_init(&c->plain, FRAME_MAX + CONN_READ_SIZE);

@@ -15,6 +15,7 @@ struct conn_conf {
     const struct rpc_identity *identity;
     const struct token *token; /* or NULL */
     const uint8_t *client_id;  /* FRAME_CLIENT_ID bytes; copied */
+    int64_t ping_ms;
 };
 
 /* Connects and signs in. Everything in `conf` outlives the call only, but for the protocol. *ret

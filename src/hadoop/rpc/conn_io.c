@@ -3,8 +3,6 @@
 #include "base/sock.h"
 #include "hadoop/rpc/conn_private.h"
 
-#define PING_MS 30000 /* a server that answers slowly must not think that we are gone */
-
 /* ---- reading ---- */
 
 static int broke_off(struct conn *c, ssize_t n, struct err *err)
@@ -179,8 +177,9 @@ static int wait_for_work(struct conn *c, struct err *err)
 
     if (c->out.len > 0)
         return 1;
-    r = cond_wait(c->loop, &c->out_grew, c->in_flight ? loop_in(c->loop, PING_MS) : LOOP_NEVER);
+    r = cond_wait(c->loop, &c->out_grew, c->in_flight ? loop_in(c->loop, c->ping_ms) : LOOP_NEVER);
     if (r == -ETIMEDOUT && !c->broken) {
+        /* A server that answers slowly must not think that we are gone. */
         r = frame_add_ping(&c->out, c->client_id);
         return r < 0 ? err_code(err, r, "ping %s", c->name) : 1;
     }

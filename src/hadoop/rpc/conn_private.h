@@ -34,6 +34,7 @@ struct conn {
     struct cond out_grew; /* the writer waits here */
     struct waiting *calls[CONN_BUCKETS];
     size_t in_flight;
+    int64_t ping_ms;
     uint64_t frames_read;
     int refs;
     int broken; /* the reason's code, or 0 */
@@ -49,6 +50,6 @@ void conn_finish(struct waiting *w, int result);
 /* The end of the connection: everybody who waits learns the reason. */
 void conn_break(struct conn *c, const struct err *why);
 
-/* The fibers; each holds a reference. */
-void conn_reader(void *conn);
-void conn_writer(void *conn);
+/* The fibers; `arg` is the connection, and each holds a reference. */
+void conn_reader(void *arg);
+void conn_writer(void *arg);

@@ -114,10 +114,17 @@ static bool act(struct fake_server *f, int fd, int32_t call_id)
         (void)!write(fd, "\0\0\0\3abc", 7);
         return true;
     case FAKE_SILENT:
+    case FAKE_SLOW:
         return true;
     default:
         return false;
     }
+}
+
+static void on_ping(struct fake_server *f, int fd)
+{
+    if (++f->pings == 2 && f->script[0].act == FAKE_SLOW)
+        send_answer(fd, f->call_ids[0], IPC__RPC_STATUS__STATUS_SUCCESS, NULL, NULL);
 }
 
 /* One frame; false ends the connection. */
@@ -139,6 +146,8 @@ static bool serve_frame(struct fake_server *f, int fd)
         send_answer(fd, FRAME_CALL_SASL, IPC__RPC_STATUS__STATUS_SUCCESS, NULL, &done.base);
     } else if (h->call_id == FRAME_CALL_CONTEXT) {
         note_context(f, &v);
+    } else if (h->call_id == FRAME_CALL_PING) {
+        on_ping(f, fd);
     } else if (h->call_id >= 0) {
         note_call(f, h);
         go_on = act(f, fd, h->call_id);

@@ -15,6 +15,7 @@ enum fake_act {
     FAKE_SILENT,    /* reads the request and says nothing */
     FAKE_HOLD,      /* keeps the answers of `count` calls and sends them in reverse order */
     FAKE_NONSENSE,  /* a frame that is no answer */
+    FAKE_SLOW,      /* answers after the second ping */
 };
 
 struct fake_row {
@@ -31,7 +32,7 @@ struct fake_server {
     void (*in_thread)(void); /* called first thing in its thread; or NULL */
     int port;
     /* what was seen */
-    size_t connections, calls;
+    size_t connections, calls, pings;
     int32_t call_ids[256], retries[256];
     char user[64], real_user[64];
     /* its own */

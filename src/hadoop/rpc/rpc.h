@@ -57,6 +57,7 @@ struct rpc_service_conf {
     /* How long to go on trying while no address answers as active: `patience_ms` once one has,
      * `first_patience_ms` before. 0 means each address once. */
     int64_t patience_ms, first_patience_ms;
+    int64_t ping_ms; /* how often a connection with calls in flight shows that it lives; 0: 30 s */
 };
 
 struct rpc_service; /* opaque */

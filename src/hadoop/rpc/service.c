@@ -12,6 +12,7 @@
 
 #define CONNECT_MS 20000
 #define CALL_MS 60000
+#define PING_MS 30000
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MOST_MS 2000
 
@@ -63,6 +64,7 @@ static int fill(struct rpc_service *s, const struct rpc_service_conf *conf, stru
     s->conf = *conf;
     s->conf.connect_ms = conf->connect_ms ? conf->connect_ms : CONNECT_MS;
     s->conf.call_ms = conf->call_ms ? conf->call_ms : CALL_MS;
+    s->conf.ping_ms = conf->ping_ms ? conf->ping_ms : PING_MS;
     for (size_t i = 0; i < conf->count && r == 0; i++)
         r = copy_address(&s->places[i], &conf->addresses[i]);
     if (r < 0)
@@ -155,6 +157,7 @@ static int open_conn(struct rpc_service *s, int64_t deadline, struct err *err)
         .identity = s->conf.identity,
         .token = s->has_token ? &s->token : NULL,
         .client_id = s->client_id,
+        .ping_ms = s->conf.ping_ms,
     };
     int64_t until = loop_in(s->loop, s->conf.connect_ms);
     int r;

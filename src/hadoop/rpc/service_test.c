@@ -22,7 +22,7 @@ struct world {
     struct loop *loop;
     struct fake_server servers[SERVERS];
     size_t count; /* addresses of the service */
-    int64_t patience;
+    int64_t patience, ping;
     struct rpc_identity who;
     const struct rpc_method *method;
     int64_t timeout;
@@ -51,7 +51,8 @@ static struct rpc_service *service_of(struct world *w)
                                      .count = w->count,
                                      .identity = &w->who,
                                      .patience_ms = w->patience,
-                                     .first_patience_ms = w->patience };
+                                     .first_patience_ms = w->patience,
+                                     .ping_ms = w->ping };
     struct rpc_service *s = NULL;
 
     assert_int_equal(rpc_service_new(w->loop, &conf, &s, NULL), 0);
@@ -236,6 +237,17 @@ static void a_silent_server_costs_the_deadline_and_no_more(void **state)
     assert_non_null(strstr(mute.err.text, "the server accepts connections but says nothing"));
 }
 
+static void who_waits_long_shows_that_it_lives(void **state)
+{
+    struct world w = { .servers = { { SCRIPT({ FAKE_SLOW }) }, ANSWERS }, .ping = 20 };
+
+    (void)state;
+    run(&w);
+    assert_int_equal(w.result, 0);
+    assert_true(w.servers[0].pings >= 2);
+    assert_int_equal(w.servers[0].calls, 1);
+}
+
 static void what_answers_garbage_is_called_so(void **state)
 {
     static const struct {
@@ -364,6 +376,7 @@ int main(void)
         cmocka_unit_test(not_now_is_asked_again_later),
         cmocka_unit_test(other_exceptions_fail_at_once),
         cmocka_unit_test(a_silent_server_costs_the_deadline_and_no_more),
+        cmocka_unit_test(who_waits_long_shows_that_it_lives),
         cmocka_unit_test(what_answers_garbage_is_called_so),
         cmocka_unit_test(a_frame_of_nonsense_breaks_the_connection),
         cmocka_unit_test(a_fatal_answer_has_the_servers_words),

@@ -10,7 +10,7 @@
 
 struct world {
     struct loop *loop;
-    char dir[64];
+    char dir[TEST_PATH];
 };
 
 static void write_file(const struct world *w, const char *name, const char *text)
@@ -38,8 +38,8 @@ static int set_up(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
 
-    snprintf(w->dir, sizeof(w->dir), "/tmp/ydl-session-XXXXXX");
-    if (!mkdtemp(w->dir) || loop_new(&w->loop, NULL) < 0) {
+    if (!mkdtemp(test_template(w->dir, "session_test")) || loop_new(&w->loop, NULL) < 0) {
+        (void)rmdir(w->dir);
         free(w);
         return -1;
     }
