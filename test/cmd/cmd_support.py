@@ -14,6 +14,11 @@ def program(name: str = "ydl") -> str:
     return str(Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin") / name)
 
 
+def driver() -> Path:
+    """hdfs_driver of the directory YDL_TEST_BIN, or of build/unit."""
+    return Path(os.environ.get("YDL_TEST_BIN") or ROOT / "build" / "unit") / "hdfs_driver"
+
+
 def ydl(env: dict[str, str], *words: str, **options) -> subprocess.CompletedProcess:
     """ydl with these words in this environment; output as text unless the input is bytes."""
     options.setdefault("timeout", 60)

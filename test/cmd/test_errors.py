@@ -68,6 +68,36 @@ def test_standby_namenodes_only(tmp_path):
         sentence(ydl(env, "fs", "ls", "/"), 69, "no active NameNode", "standby")
 
 
+def until(what, seconds: float = 60):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.mark.full
+def test_a_real_cluster_that_stands_by(ha_cluster):
+    """ResourceManagers that lose sight of ZooKeeper stand by and close their clients' port;
+    NameNodes are told to, and answer that they do."""
+    env = ha_cluster.env()
+    ha_cluster.pause("zk")
+    ha_cluster.java("org.apache.hadoop.hdfs.tools.DFSHAAdmin", "-transitionToStandby",
+                    ha_cluster.active("nn"))
+    sentence(ydl(env, "fs", "ls", "/"), 69, "no active NameNode", "in state standby",
+             "hint: .*is one of them active")
+    until(lambda: ha_cluster.active("rm") is None)
+    sentence(ydl(env, *INFO, "--timeout", "5s"), 69, "no active ResourceManager", "refused",
+             "hint: .*is one of them active")
+    said = ydl(env, "doctor", "--timeout", "5s")
+    assert said.returncode == 69
+    for role in ("ResourceManager", "NameNode"):
+        assert len(re.findall(rf"^ok +{role} .* stands by$", said.stdout, re.MULTILINE)) == 2
+        assert re.search(rf"^failed +{role} +no {role} is active$", said.stdout, re.MULTILINE)
+    ha_cluster.heal()
+    assert ydl(env, *INFO).returncode == 0
+    assert ydl(env, "fs", "ls", "/").returncode == 0
+
+
 # ---- somebody else there ----
 
 @pytest.mark.parametrize("bytes_sent", [

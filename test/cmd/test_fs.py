@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from cmd_support import program, ydl
+from cmd_support import driver, program, ydl
 
 
 def same_tree(a, b) -> bool:
@@ -180,12 +180,100 @@ def test_an_interrupted_put_of_a_pipe_leaves_nothing(shell):
     assert code == 130 and shell.names() == []
 
 
+def test_ctrl_c_that_ends_the_pipe_too_leaves_nothing(shell):
+    """The end of the data and the signal come at the same time: it is no end of the data."""
+    with subprocess.Popen([program(), "fs", "put", "-", shell.dir + "/x"], env=shell.env,
+                          stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+        running.stdin.write(b"half of it")
+        running.stdin.flush()
+        while not shell.names():
+            time.sleep(0.005)
+        running.send_signal(signal.SIGSTOP)
+        running.stdin.close()
+        running.send_signal(signal.SIGINT)
+        running.send_signal(signal.SIGCONT)
+        assert running.wait(30) == 130
+    assert shell.names() == []
+
+
 def test_an_interrupted_put_of_a_tree_leaves_nothing(shell, tmp_path):
     for i in range(400):
         (tmp_path / "t" / str(i % 7)).mkdir(parents=True, exist_ok=True)
         (tmp_path / "t" / str(i % 7) / str(i)).write_bytes(bytes(20_000))
     code, _ = interrupted(shell, signal.SIGINT, "fs", "put", "-r", str(tmp_path / "t"), shell.dir)
     assert code == 130 and shell.names() == []
+
+
+def test_an_interrupted_put_into_a_directory_leaves_no_empty_ones(shell, tmp_path):
+    """What was complete stays, and so does an empty directory that was there before."""
+    source = tmp_path / "t"
+    for name in ("a/b/done", "new/deep/large", "there/x/y/large"):
+        (source / name).parent.mkdir(parents=True)
+        (source / name).touch()
+        if name.endswith("large"):
+            os.truncate(source / name, 2 << 30)
+    (source / "new" / "empty").mkdir()
+    for name in ("t/there", "t/before"):
+        shell.ok("fs", "mkdir", "-p", f"{shell.dir}/{name}")
+
+    def begun():
+        names = shell.names()
+        return "t/a/b/done" in names and sum(name.endswith(".tmp") for name in names) == 2
+
+    code, _ = interrupted(shell, signal.SIGINT, "fs", "put", "-r", str(source), shell.dir,
+                          begun=begun)
+    assert code == 130
+    assert shell.names() == ["t", "t/a", "t/a/b", "t/a/b/done", "t/before", "t/there"]
+
+
+# ---- … and what had to be left is removed by the next ----
+
+def aged(shell, *paths: str) -> None:
+    shell.cluster.fs("-touch", "-m", "-t", "20200101:000000", *(shell.dir + path for path in paths))
+
+
+def killed_put(shell, name: str) -> str:
+    """Kills a put in the middle; the name of what it left."""
+    before = shell.names()
+    interrupted(shell, signal.SIGKILL, "fs", "put", "-", f"{shell.dir}/{name}",
+                begun=lambda: shell.names() != before)
+    (left,) = set(shell.names()) - set(before)
+    assert left.startswith(f".{name}.ydl-") and left.endswith(".tmp")
+    return left
+
+
+def test_what_a_killed_put_left_is_removed_by_a_later_one(shell, tmp_path):
+    (tmp_path / "f").write_text("x")
+    put = ("fs", "put", "-f", str(tmp_path / "f"), shell.dir)
+    left = killed_put(shell, "f")
+    shell.ok(*put)
+    assert left in shell.names()  # too young
+    aged(shell, "/" + left)
+    shell.ok(*put)
+    assert left in shell.names()  # for all that is known its writer is alive
+    shell.cluster.run([str(driver()), "recover", f"{shell.dir}/{left}"])
+    aged(shell, "/" + left)
+    shell.ok(*put)
+    assert shell.names() == ["f"]
+
+
+def test_only_what_is_old_and_ours_is_removed(shell, tmp_path):
+    noise = ".ydl-0123456789abcdef.tmp"
+    (tmp_path / "t" / "in").mkdir(parents=True)
+    (tmp_path / "t" / "in" / "f").write_text("x")
+    put = ("fs", "put", "-rf", str(tmp_path / "t"), shell.dir)
+    for name in (f".dead{noise}", f".alive{noise}"):
+        shell.ok("fs", "mkdir", "-p", f"{shell.dir}/{name}/d")
+        shell.ok("fs", "put", str(tmp_path / "t" / "in" / "f"), f"{shell.dir}/{name}/d/f")
+    for name in (f".bobs{noise}", ".other.tmp", f"seen{noise}", f"t/in/.g{noise}"):
+        shell.ok("fs", "mkdir", "-p", os.path.dirname(f"{shell.dir}/{name}"))
+        shell.ok("fs", "put", "-", f"{shell.dir}/{name}", input="x")
+    shell.cluster.fs("-chown", "bob", f"{shell.dir}/.bobs{noise}")
+    aged(shell, *(f"/{name}" for name in shell.names() if name != f".alive{noise}/d/f"))
+    shell.ok(*put)
+    assert shell.names() == sorted([f".alive{noise}", f".alive{noise}/d", f".alive{noise}/d/f",
+                                    f".bobs{noise}", ".other.tmp", f"seen{noise}", "t", "t/in",
+                                    "t/in/f"])
 
 
 def test_an_interrupted_get_leaves_nothing(shell, large, tmp_path):

@@ -65,17 +65,6 @@ static int copy_content(struct copy *c, const struct fs_entry *source, struct fs
 
 /* ---- names ---- */
 
-void copy_clean(struct copy *c, const char *path, bool recursive)
-{
-    struct loop *l = c->files->x->loop;
-
-    if (!path)
-        return;
-    fiber_shield(l, true);
-    (void)fs_delete(c->to, path, recursive, NULL);
-    fiber_shield(l, false);
-}
-
 int copy_commit(struct copy *c, const char *from, const char *to, bool replace, struct err *err)
 {
     struct loop *l = c->files->x->loop;

@@ -33,6 +33,11 @@ int copy_stream(struct copy *c, int fd, const struct place *to, struct err *err)
  * be read and is a file, so that this is known before the first byte is sent. */
 int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes, struct err *err);
 
+/* On the cluster, removes from the directory `dir` temporary files and trees of ours that copies
+ * left which were killed: those that are older than a day and that nobody writes to. Costs one
+ * call when there are none. What goes wrong is ignored. */
+void copy_remove_stale(struct copy *c, const char *dir);
+
 /* The whole of one operand: its place in the target, the progress line, the copy, and what is said
  * of it afterwards. `source` NULL is standard input; `name` is its name inside a directory. */
 int copy_operand(struct copy *c, const struct target *t, const struct fs_entry *source,

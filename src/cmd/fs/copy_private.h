@@ -1,4 +1,4 @@
-/* copy_private.h - what copy.c and tree.c share. */
+/* copy_private.h - what copy.c, tree.c and leftover.c share. */
 #pragma once
 #include "cmd/fs/copy.h"
 
@@ -10,8 +10,13 @@ int copy_plain(struct copy *c, const struct fs_entry *source, const char *to, bo
 int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, bool parents,
                 struct err *err);
 
+/* ---- leftover.c ---- */
+
 /* Deletes what must not stay, even when this fiber was cancelled. `path` NULL is fine. */
 void copy_clean(struct copy *c, const char *path, bool recursive);
+/* Deletes directories that this copy made, and those below them, where nothing is in them; even
+ * when this fiber was cancelled. */
+void copy_prune(struct copy *c, const struct strs *dirs);
 /* Gives a complete file or tree its name, or deletes it when that fails or this fiber was cancelled
  * before. A cancellation from then on comes too late. */
 int copy_commit(struct copy *c, const char *from, const char *to, bool replace, struct err *err);

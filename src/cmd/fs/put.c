@@ -1,4 +1,5 @@
 /* put.c - `ydl fs put`: from this machine to the cluster. */
+#include "base/path.h"
 #include "cmd/fs/copy.h"
 #include "cmd/fs/verbs.h"
 
@@ -59,6 +60,15 @@ static int put(struct copy *c, const struct target *t, const char *operand, stru
     return r < 0 ? r : copy_operand(c, t, &e, target_name(operand, e.name), err);
 }
 
+/* Where the temporary names of this copy will be. */
+static void remove_stale(struct copy *c, const struct target *t)
+{
+    AUTO_FREE char *above = t->directory ? NULL : path_dir(t->path);
+
+    if (t->directory || above)
+        copy_remove_stale(c, t->directory ? t->path : above);
+}
+
 static int work(struct files *f, struct err *err)
 {
     const struct args *a = files_args(f);
@@ -80,6 +90,7 @@ static int work(struct files *f, struct err *err)
     if (r < 0)
         return files_failed(f, last, r, err);
     copy.to = t.fs;
+    remove_stale(&copy, &t);
     for (size_t i = 0; r == 0 && i < n; i++) {
         r = put(&copy, &t, c->operands[i], err);
         if (r < 0)
@@ -107,7 +118,8 @@ const struct cli_verb verb_fs_put = {
             "directory takes them in under their own names; without one they go to the home\n"
             "directory. '-' is standard input.\n\n"
             "A file appears under its name when all of it has arrived, and so does a directory\n"
-            "that was not there before. A copy that fails or is interrupted leaves nothing.",
+            "that was not there before. A copy that fails or is interrupted leaves nothing. One\n"
+            "that is killed leaves .NAME.ydl-….tmp, which the next put there removes a day later.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "SOURCE… [TARGET]",

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #define NAME_MOST 255 /* bytes of one part of a path, on HDFS and on most disks */
+#define NOISE_DIGITS 16
 
 static int look(struct fs *fs, const char *path, bool *ret_exists, bool *ret_directory,
                 struct err *err)
@@ -80,6 +81,16 @@ static size_t whole(const char *s, size_t most)
         n += step;
     }
     return n;
+}
+
+bool target_is_temporary(const char *name)
+{
+    static const char mark[] = ".ydl-", end[] = ".tmp";
+    size_t n = strlen(name), ours = sizeof(mark) - 1 + NOISE_DIGITS + sizeof(end) - 1;
+    const char *tail = name + (n > ours ? n - ours : 0);
+
+    return name[0] == '.' && tail > name && str_starts(tail, mark) && str_ends(tail, end) &&
+           strspn(tail + sizeof(mark) - 1, "0123456789abcdef") == NOISE_DIGITS;
 }
 
 int target_temporary(const char *path, char **ret, struct err *err)

@@ -38,3 +38,5 @@ const char *target_name(const char *operand, const char *entry_name);
 /* A temporary name beside `path`: "/a/.b.ydl-3f9c02d41b77a8e5.tmp", at most 255 bytes for the last
  * part, however long b is. *ret is the caller's. */
 int target_temporary(const char *path, char **ret, struct err *err);
+/* Whether a name, the last part of a path, is one of those. */
+bool target_is_temporary(const char *name);

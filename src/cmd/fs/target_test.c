@@ -38,6 +38,28 @@ static void a_temporary_name_is_hidden_and_beside_the_target(void **state)
     assert_int_equal(target_temporary("/d/name", &b, NULL), 0);
     assert_true(str_starts(a, "/d/.name.ydl-") && str_ends(a, ".tmp"));
     assert_string_not_equal(a, b);
+    assert_true(target_is_temporary(a + strlen("/d/")));
+}
+
+static void only_our_temporary_names_are_taken_for_such(void **state)
+{
+    static const char *const others[] = {
+        "",
+        ".ydl-0123456789abcdef.tmp",
+        "name.ydl-0123456789abcdef.tmp",
+        ".name.ydl-0123456789abcde.tmp",
+        ".name.ydl-0123456789abcdefa.tmp",
+        ".name.ydl-0123456789abcdeF.tmp",
+        ".name.ydl-0123456789abcdef.tmp2",
+        ".name.yd-00123456789abcdef.tmp",
+        ".name.tmp",
+    };
+
+    (void)state;
+    assert_true(target_is_temporary(".n.ydl-0123456789abcdef.tmp"));
+    assert_true(target_is_temporary("..ydl-0123456789abcdef.tmp.ydl-0123456789abcdef.tmp"));
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        assert_false(target_is_temporary(others[i]));
 }
 
 static void a_temporary_name_is_never_too_long_nor_cut_inside_a_character(void **state)
@@ -63,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dot_means_what_is_in_the_directory),
         cmocka_unit_test(a_temporary_name_is_hidden_and_beside_the_target),
+        cmocka_unit_test(only_our_temporary_names_are_taken_for_such),
         cmocka_unit_test(a_temporary_name_is_never_too_long_nor_cut_inside_a_character),
     };
 

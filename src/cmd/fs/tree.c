@@ -4,7 +4,9 @@
  *
  *     walk ──► start ──► copy_one     (fibers, at most `at_once`, at most BUDGET bytes)
  *          └─► fs_mkdirs              (only for a directory with nothing in it)
- */
+ *
+ * Into a directory that exists, files that are complete stay when the copy fails; directories that
+ * it made and that are empty then do not. */
 #include "base/fiber.h"
 #include "base/path.h"
 #include "cmd/fs/copy_private.h"
@@ -23,10 +25,12 @@ struct tree {
     struct copy *copy;
     const char *root; /* in the target: the temporary directory, or the one that exists */
     bool merge;       /* the target exists: files are renamed one by one */
+    bool in_existing; /* … and so does the directory of it that is being walked */
     struct group group;
     size_t held;      /* bytes of BUDGET */
     struct cond room; /* `held` went down */
     size_t depth;
+    struct strs made; /* when merging: directories that were not there, without those below them */
 };
 
 /* One file on its way; owns its entry and the path. */
@@ -115,6 +119,34 @@ static int start(struct tree *t, const struct fs_entry *e, const char *to, struc
 
 static int walk(struct tree *t, const char *from, const char *to, struct err *err);
 
+/* A directory of the target that is walked into. `*ret` is whether it is there: below one that is
+ * not, nothing is. */
+static int meet(struct tree *t, const char *to, bool *ret, struct err *err)
+{
+    AUTO_FS_ENTRY e = { 0 };
+    int r = fs_exists(t->copy->to, to, &e, err);
+
+    *ret = r > 0;
+    if (r == 0)
+        return strs_add(&t->made, to) < 0 ? err_oom(err) : 0;
+    if (r > 0)
+        copy_remove_stale(t->copy, to);
+    return r < 0 ? r : 0;
+}
+
+static int walk_into(struct tree *t, const char *from, const char *to, struct err *err)
+{
+    bool merge = t->in_existing, exists = false;
+    int r = merge ? meet(t, to, &exists, err) : 0;
+
+    if (r < 0)
+        return r;
+    t->in_existing = merge && exists;
+    r = walk(t, from, to, err);
+    t->in_existing = merge;
+    return r;
+}
+
 static int walk_entry(struct tree *t, const struct fs_entry *e, const char *to, struct err *err)
 {
     AUTO_FREE char *path = path_join(to, e->name);
@@ -130,7 +162,7 @@ static int walk_entry(struct tree *t, const struct fs_entry *e, const char *to, 
         return err_oom(err);
     if (++t->depth > DEPTH_MOST)
         return err_set(err, -ELOOP, "'%s' is too deep: does a link lead back up?", below);
-    r = walk(t, below, path, err);
+    r = walk_into(t, below, path, err);
     t->depth--;
     return r;
 }
@@ -158,7 +190,7 @@ static int walk(struct tree *t, const char *from, const char *to, struct err *er
 static int fill(struct copy *c, const struct fs_entry *source, const char *root, bool merge,
                 struct err *err)
 {
-    struct tree t = { .copy = c, .root = root, .merge = merge };
+    struct tree t = { .copy = c, .root = root, .merge = merge, .in_existing = merge };
     struct err late = ERR_INIT;
     int r, waited;
 
@@ -170,7 +202,11 @@ static int fill(struct copy *c, const struct fs_entry *source, const char *root,
     /* When a file failed, what stopped the walk is only that it was told so. */
     if (r < 0 && t.group.result < 0)
         *err = t.group.err;
-    return t.group.result < 0 ? t.group.result : r < 0 ? r : waited;
+    r = t.group.result < 0 ? t.group.result : r < 0 ? r : waited;
+    if (r < 0)
+        copy_prune(c, &t.made);
+    strs_done(&t.made);
+    return r;
 }
 
 static int check(const struct copy *c, const struct fs_entry *source, const struct place *to,

@@ -192,29 +192,43 @@ int fs_stat(struct fs *fs, const char *path, struct fs_entry *ret, struct err *e
 struct fs_list {
     struct hdfs_list *hdfs;
     struct local_list *local;
+    char *after; /* of a local one */
 };
 
-int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct err *err)
+int fs_list_open_after(struct fs *fs, const char *path, const char *after, struct fs_list **ret,
+                       struct err *err)
 {
-    struct fs_list *l = calloc(1, sizeof(*l));
-    int r;
+    AUTO_FS_LIST *l = calloc(1, sizeof(*l));
+    int r = 0;
 
     if (!l)
         return err_oom(err);
-    r = fs->hdfs ? hdfs_list_open(fs->hdfs, path, &l->hdfs, err)
-                 : local_list_open(&fs->names, path, &l->local, err);
-    if (r < 0) {
-        free(l);
-        return r;
-    }
-    *ret = l;
-    return 0;
+    if (fs->hdfs)
+        r = hdfs_list_open(fs->hdfs, path, after, &l->hdfs, err);
+    else if (!(l->after = strdup(after)))
+        r = err_oom(err);
+    else
+        r = local_list_open(&fs->names, path, &l->local, err);
+    if (r == 0)
+        *ret = take(l);
+    return r;
+}
+
+int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct err *err)
+{
+    return fs_list_open_after(fs, path, "", ret, err);
 }
 
 int fs_list_next(struct fs_list *list, const struct fs_entry **ret, struct err *err)
 {
-    return list->hdfs ? hdfs_list_next(list->hdfs, ret, err)
-                      : local_list_next(list->local, ret, err);
+    int r;
+
+    if (list->hdfs)
+        return hdfs_list_next(list->hdfs, ret, err);
+    do
+        r = local_list_next(list->local, ret, err);
+    while (r > 0 && strcmp((*ret)->name, list->after) <= 0 && *list->after);
+    return r;
 }
 
 struct fs_list *fs_list_close(struct fs_list *list)
@@ -222,6 +236,7 @@ struct fs_list *fs_list_close(struct fs_list *list)
     if (list) {
         hdfs_list_close(list->hdfs);
         local_list_close(list->local);
+        free(list->after);
     }
     free(list);
     return NULL;

@@ -57,6 +57,10 @@ int fs_exists(struct fs *fs, const char *path, struct fs_entry *ret, struct err 
 /* What is in a directory, sorted by name, fetched page by page; of a file: itself. */
 struct fs_list; /* opaque */
 int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct err *err);
+/* The same from the first name on that sorts behind `after`: a large directory is not read whole
+ * for the few names that begin alike. */
+int fs_list_open_after(struct fs *fs, const char *path, const char *after, struct fs_list **ret,
+                       struct err *err);
 /* Returns 1 and the next entry (borrowed until the next call), 0 at the end. */
 int fs_list_next(struct fs_list *list, const struct fs_entry **ret, struct err *err);
 /* NULL is fine; always NULL. */

@@ -16,7 +16,7 @@ struct bench {
     struct loop *loop;
     struct fs_set *set;
     struct fs *fs;
-    char dir[64];
+    char dir[TEST_PATH];
     char path[PATH_MAX];
     void (*body)(struct bench *b);
 };
@@ -42,9 +42,9 @@ static int run(void *arg)
 
 static void with_bench(void (*body)(struct bench *b))
 {
-    struct bench b = { .dir = "/tmp/fs_test.XXXXXX", .body = body };
+    struct bench b = { .body = body };
 
-    assert_non_null(mkdtemp(b.dir));
+    assert_non_null(mkdtemp(test_template(b.dir, "fs_test")));
     assert_int_equal(loop_new(&b.loop, NULL), 0);
     assert_int_equal(loop_run(b.loop, run, &b, false), 0);
     loop_free(b.loop);
@@ -192,6 +192,10 @@ static void directories(struct bench *b)
     assert_int_equal(fs_list_next(list, &e, NULL), 1);
     assert_string_equal(e->path, at(b, "d/z"));
     assert_int_equal(fs_list_next(list, &e, NULL), 0);
+    list = fs_list_close(list);
+    assert_int_equal(fs_list_open_after(b->fs, at(b, "d"), "e", &list, NULL), 0);
+    assert_int_equal(fs_list_next(list, &e, NULL), 1);
+    assert_string_equal(e->name, "link");
     assert_int_equal(fs_summary(b->fs, at(b, "d"), &s, NULL), 0);
     assert_int_equal(s.dirs, 3);
     assert_int_equal(s.files, 3);
