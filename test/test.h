@@ -8,6 +8,20 @@
 #include <setjmp.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TEST_PATH 128
+
+/* "/tmp/NAME-XXXXXX" for mkdtemp() and mkstemp(), or below $TMPDIR: a tortured test ends in the
+ * middle, and what it leaves there is removed with the directory. Returns `out`. */
+static inline char *test_template(char out[TEST_PATH], const char *name)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(out, TEST_PATH, "%s/%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", name);
+    return out;
+}
 
 /* What this thread allocates from now on does not fail in the torture build: for a fake server or
  * another peer, whose own troubles nobody wants to know. */

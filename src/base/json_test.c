@@ -104,8 +104,8 @@ static void nesting_has_an_end(void **state)
 
 static void a_file_is_parsed_up_to_its_ceiling(void **state)
 {
-    char path[] = "/tmp/json_test.XXXXXX";
-    AUTO_CLOSE int fd = mkstemp(path);
+    char path[TEST_PATH];
+    AUTO_CLOSE int fd = mkstemp(test_template(path, "json_test"));
     AUTO_JSON *v = NULL;
     AUTO_JSON *none = NULL;
     struct err err = ERR_INIT;

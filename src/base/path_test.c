@@ -10,9 +10,9 @@
 
 static int make_dir(void **state)
 {
-    char *dir = strdup("/tmp/path_test.XXXXXX");
+    char *dir = malloc(TEST_PATH);
 
-    *state = dir && mkdtemp(dir) ? dir : NULL;
+    *state = dir && mkdtemp(test_template(dir, "path_test")) ? dir : NULL;
     return *state ? 0 : -1;
 }
 

@@ -41,8 +41,8 @@ def java(cluster, *arguments, **options) -> subprocess.CompletedProcess:
 class Running:
     """hdfs_driver under way, with its trace of what happens to DataNodes."""
 
-    def __init__(self, cluster, *arguments, conf=None, **options):
-        env = cluster.env() | _UTF8 | {"YDL_TRACE": "hdfs"}
+    def __init__(self, cluster, *arguments, conf=None, user=None, **options):
+        env = cluster.env(user) | _UTF8 | {"YDL_TRACE": "hdfs"}
         if conf:
             env["HADOOP_CONF_DIR"] = str(conf)
         self.process = subprocess.Popen([_program(), *map(str, arguments)], env=env,
@@ -67,6 +67,13 @@ class Running:
             time.sleep(0.01)
         raise AssertionError(f"no '{pattern}' in {self.lines[-5:]}")
 
+    def freeze(self):
+        """Stops the process itself, so that it cannot be done before something has happened."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
 
@@ -78,6 +85,44 @@ class Running:
             self.process.kill()
             self._reader.join(10)
         return self.process.returncode
+
+
+class Fed(Running):
+    """hdfs_driver writing what the test gives it, flushed piece by piece: it is in the middle of the
+    file for as long as the test likes, however slow the machine is."""
+
+    def __init__(self, cluster, path: str, *options, hflush: int = 50001, conf=None):
+        super().__init__(cluster, "--overwrite", "--hflush", hflush, *options, "put", "-", path,
+                         conf=conf, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.fed = self.flushed = 0
+        self._flushes = threading.Thread(target=self._watch, daemon=True)
+        self._flushes.start()
+
+    def _watch(self):
+        for line in self.process.stdout:
+            self.flushed = int(line.split()[1])
+
+    def feed(self, content: bytes):
+        """Returns when all of it is with the DataNodes."""
+        self.process.stdin.write(content)
+        self.process.stdin.flush()
+        self.fed += len(content)
+        deadline = time.monotonic() + 120
+        while self.flushed < self.fed:
+            assert self.process.poll() is None, f"ended at byte {self.flushed}: {self.lines[-5:]}"
+            assert time.monotonic() < deadline, f"hangs at byte {self.flushed}: {self.lines[-5:]}"
+            time.sleep(0.01)
+
+    def finish(self, content: bytes = b"") -> int:
+        """The rest, the end of the file, and the exit code."""
+        try:
+            self.process.stdin.write(content)
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it gave up: its exit code and its last line say why
+        code = self.end()
+        self._flushes.join(10)
+        return code
 
 
 def daemon_at(cluster, address: str) -> str:

@@ -1,6 +1,7 @@
 /* hdfs_driver_verbs.c - what hdfs_driver can do. */
 #include "base/fiber.h"
 #include "base/str.h"
+#include "hadoop/fs/fdwait.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hdfs_driver.h"
 
@@ -36,6 +37,8 @@ static int open_local(const char *name, int flags, struct err *err)
     return fd < 0 ? err_sys(err, "open '%s'", name) : fd;
 }
 
+AUTO_DEFINE(fdwait, struct fdwait *, fdwait_free);
+
 /* ---- verbs ---- */
 
 /* Copies in pieces, with flushes and pauses between. */
@@ -43,13 +46,14 @@ static int copy_slowly(struct driver *d, struct fs_writer *w, int fd)
 {
     int64_t piece = d->o.hflush ? d->o.hflush : 65536;
     AUTO_FREE char *buffer = malloc((size_t)piece);
-    int r = buffer ? 0 : err_oom(&d->err);
+    AUTO(fdwait) struct fdwait *wait = NULL;
+    int r = buffer ? fdwait_new(d->loop, fd, false, &wait, &d->err) : err_oom(&d->err);
 
     while (r == 0) {
-        ssize_t n = read(fd, buffer, (size_t)piece);
+        ssize_t n = fdwait_read(wait, fd, buffer, (size_t)piece);
 
         if (n <= 0)
-            return n < 0 ? err_sys(&d->err, "read") : 0;
+            return n < 0 ? err_code(&d->err, (int)n, "read") : 0;
         r = fs_write(w, buffer, (size_t)n, &d->err);
         if (r == 0 && d->o.hflush)
             r = fs_hflush(w, &d->err);

@@ -4,7 +4,7 @@ import os
 import time
 
 import pytest
-from driver import Running, contents, drive, java, noise, refused, tree
+from driver import Fed, Running, contents, drive, java, noise, refused, tree
 from ydl_cluster.cluster import Cluster
 
 EVERYWHERE = pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "old_cluster"],
@@ -18,7 +18,7 @@ NAMES = ["with space", " leading", "trailing ", "percent%20", "%", "a+b&c=d", "#
          "star*", "br[ack]et", "cur{ly}", "back\\slash", "quo'te", 'dou"ble', "dollar$HOME", "`tick`",
          "tab\there", "new\nline", "semi;colon", "pi|pe", "less<more>", "~tilde", "@at", "!bang",
          "com,ma", "(paren)", "^caret", ".hidden", "..two", "-dash", "Größe", "日本語", "😀",
-         "e\u0301", "x" * 200 + ".tar.gz"]
+         "e\u0301", "c1\u0085control", "x" * 200 + ".tar.gz"]
 LONGEST = "n" * 255
 
 
@@ -192,6 +192,22 @@ def test_flushed_bytes_are_seen_by_readers(each_cluster, tmp_path):
     assert java(each_cluster, "-cat", "/tmp/growing", text=False).stdout == data
 
 
+@EVERYWHERE
+def test_what_was_flushed_is_there_for_everybody(each_cluster, tmp_path):
+    """While the file is open: its bytes for readers, and its length on the NameNode, which is told
+    with the first flush of a block."""
+    data = noise(tmp_path / "data", 3 * MIB + 17).read_bytes()
+    writer = Fed(each_cluster, "/tmp/open", "--block", 2 * MIB, hflush=4096)
+    writer.feed(data[:1000])
+    assert drive(each_cluster, "stat", "/tmp/open").stdout.split()[5] == "1000"
+    for end in (1000, MIB + 1, 3 * MIB):
+        writer.feed(data[writer.fed:end])
+        assert drive(each_cluster, "get", "/tmp/open", "-", text=False).stdout == data[:end]
+    assert java(each_cluster, "-cat", "/tmp/open", text=False).stdout == data[:3 * MIB]
+    assert writer.finish(data[3 * MIB:]) == 0, writer.lines
+    assert drive(each_cluster, "get", "/tmp/open", "-", text=False).stdout == data
+
+
 def test_an_interrupted_put_leaves_nothing(cluster, tmp_path):
     noise(tmp_path / "data", 3 * MIB)
     writer = Running(cluster, "--delay", 100, "put", tmp_path / "data", "/tmp/cut")
@@ -229,17 +245,15 @@ def test_a_file_that_is_to_be_kept_is_closed_at_what_it_has(cluster, tmp_path):
 
 
 def test_a_dead_writers_file_can_be_recovered(cluster, tmp_path):
-    data = noise(tmp_path / "data", 3 * MIB).read_bytes()
-    writer = Running(cluster, "--hflush", 100000, "--delay", 50, "put", tmp_path / "data",
-                     "/tmp/orphan")
-    writer.wait_for("DataNode 1 of")
-    time.sleep(0.5)
+    data = noise(tmp_path / "data", MIB).read_bytes()
+    writer = Fed(cluster, "/tmp/orphan")
+    writer.feed(data)
     writer.process.kill()
     writer.end()
     assert "another program is writing" in refused(cluster, "put", "/dev/null", "/tmp/orphan")
     drive(cluster, "recover", "/tmp/orphan")
     left = drive(cluster, "get", "/tmp/orphan", "-", text=False).stdout
-    assert 0 < len(left) and data.startswith(left)
+    assert left == data
 
 
 def test_erasure_coded_files_are_refused_and_never_made(cluster, tmp_path):

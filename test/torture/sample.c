@@ -1,10 +1,9 @@
 /* sample.c - tests that the torture runner must judge rightly: one that copes with a failing
  * allocation, and, chosen by the macro, one that crashes, leaks, aborts or hangs after it. */
-#include "test.h"
-
 #undef abort /* this file stands for code under test, too */
 #undef strdup
-#include <stdlib.h>
+#include "test.h"
+
 #include <string.h>
 #include <unistd.h>
 

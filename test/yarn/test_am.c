@@ -5,49 +5,26 @@
  * it exits with N. When all six have ended it puts a node on the blacklist, gets one more container
  * anywhere else, makes it larger, waits for the file `stop`, stops it, and finishes.
  *
- * A second attempt goes on with the containers that the first one left, known by those files.
+ * A container that YARN took away (preempted, or lost with its node) is asked for again: its task
+ * has done nothing wrong. A second attempt goes on with the containers that the first one left,
+ * known by those files.
  *
  *     YDL_TEST_DIR     where the files are; what happens is told in its am.log, line by line
  *     YDL_TEST_HOSTS   the names of three nodes, with spaces */
+#include "test_am.h"
 #include "base/fiber.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/am.h"
-#include "hadoop/yarn/launch.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#define TASKS 6
-#define EXTRA TASKS /* the one after the blacklist */
 #define GIVE_UP_MS 240000
+#define LOST (-100) /* exit statuses of YARN's own */
+#define PREEMPTED (-102)
 #define FINAL_URL "http://127.0.0.1:9/test-am"
 
-struct task {
-    Yarn__Container *container; /* a copy, once granted */
-    bool started, done;
-    int32_t code;
-};
-
-struct test {
-    struct loop *loop;
-    struct session *session;
-    struct nm_pool *nodes;
-    struct am *am;
-    FILE *log;
-    const char *dir;
-    struct strs hosts;
-    struct task tasks[TASKS + 1];
-    int64_t deadline;
-    bool registered, updated;
-    struct err err;
-};
-
-static void say(struct test *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct test *t, const char *fmt, ...)
+void say(struct test *t, const char *fmt, ...)
 {
     va_list ap;
 
@@ -56,126 +33,6 @@ static void say(struct test *t, const char *fmt, ...)
     va_end(ap);
     fputc('\n', t->log);
     fflush(t->log);
-}
-
-/* ---- asking ---- */
-
-static int ask_for(struct test *t, size_t i)
-{
-    struct ask_place place = { .host = i < TASKS ? t->hosts.v[i % 3] : NULL };
-    struct ask ask = {
-        .priority = i < TASKS / 2 ? 1 : 2,
-        .id = (int64_t)i,
-        .count = 1,
-        .resource = { .memory_mb = 64, .vcores = 1 },
-        .places = &place,
-        .n_places = i < TASKS ? 1 : 0,
-        .strict = true,
-    };
-
-    return amrm_ask(am_rm(t->am), &ask, &t->err);
-}
-
-/* ---- starting ---- */
-
-static int launch_of(struct test *t, size_t i, Yarn__ContainerLaunchContext **ret)
-{
-    static const char script[] = "echo \"$CONTAINER_ID $NM_HOST\" >\"$DIR/task-$TASK\"\n"
-                                 "[ \"$TASK\" = 6 ] && exec sleep 600\n"
-                                 "while [ ! -e \"$DIR/go\" ]; do sleep 0.1; done\n"
-                                 "exit $TASK\n";
-    AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    const char *words[] = { "bash", "-c", script };
-    char number[8];
-    int r = c ? 0 : err_oom(&t->err);
-
-    snprintf(number, sizeof(number), "%zu", i);
-    if (r == 0)
-        r = yarn_launch_env(c, "DIR", t->dir, &t->err);
-    if (r == 0)
-        r = yarn_launch_env(c, "TASK", number, &t->err);
-    if (r == 0)
-        r = yarn_launch_script(c, "exec", &t->err);
-    if (r == 0)
-        r = yarn_launch_words(c, words, COUNT_OF(words), &t->err);
-    if (r == 0)
-        r = yarn_launch_script(c, "1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", &t->err);
-    if (r == 0)
-        *ret = take(c);
-    return r;
-}
-
-static bool waits_for_start(const struct task *k)
-{
-    return k->container && !k->started && !k->done;
-}
-
-static bool same_node(const Yarn__Container *a, const Yarn__Container *b)
-{
-    return a->node_id->port == b->node_id->port && str_eq(a->node_id->host, b->node_id->host);
-}
-
-/* What a call says of each: a container of the RM before the restart is void, and asked for anew.
- */
-static int after_start(struct test *t, const struct nm_item *item, size_t i)
-{
-    struct task *k = &t->tasks[i];
-
-    if (item->err.code == 0) {
-        k->started = true;
-        say(t, "started task=%zu", i);
-        return 0;
-    }
-    say(t, "refused task=%zu why=%s", i, item->err.text);
-    if (item->err.detail != RPC_EX_INVALID_CONTAINER) {
-        t->err = item->err;
-        return item->err.code;
-    }
-    (void)amrm_release(am_rm(t->am), item->id, NULL);
-    k->container = message_free(k->container);
-    return ask_for(t, i);
-}
-
-/* Starts all that were granted on the node of `first` with one call. */
-static int start_on_node(struct test *t, size_t first)
-{
-    const Yarn__Container *node = t->tasks[first].container;
-    struct nm_at at = { .host = node->node_id->host, .port = node->node_id->port };
-    AUTO_FREE struct nm_item *items = calloc(TASKS + 1, sizeof(*items));
-    Yarn__ContainerLaunchContext *launches[TASKS + 1] = { NULL };
-    size_t which[TASKS + 1], n = 0;
-    int r = items ? 0 : err_oom(&t->err);
-
-    for (size_t i = first; i <= TASKS && r == 0; i++) {
-        const struct task *k = &t->tasks[i];
-
-        if (!waits_for_start(k) || !same_node(k->container, node))
-            continue;
-        r = launch_of(t, i, &launches[n]);
-        items[n] = (struct nm_item){ .id = yarn_container_id_of(k->container->id),
-                                     .token = k->container->container_token,
-                                     .launch = launches[n] };
-        which[n++] = i;
-    }
-    if (r == 0) {
-        say(t, "starting %zu on %s", n, at.host);
-        r = nm_start(t->nodes, &at, items, n, &t->err);
-    }
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = after_start(t, &items[i], which[i]);
-    for (size_t i = 0; i < n; i++)
-        message_free(launches[i]);
-    return r;
-}
-
-static int start_granted(struct test *t)
-{
-    int r = 0;
-
-    for (size_t i = 0; i <= TASKS && r == 0; i++)
-        if (waits_for_start(&t->tasks[i]))
-            r = start_on_node(t, i);
-    return r;
 }
 
 /* ---- events ---- */
@@ -223,18 +80,33 @@ static void on_previous(struct test *t, const struct amrm_event *e)
     }
 }
 
-static void on_completed(struct test *t, const struct amrm_event *e)
+/* The number of the task whose container this is; -1 when it is nobody's. */
+static int task_of(const struct test *t, struct yarn_container_id id)
 {
-    for (size_t i = 0; i <= TASKS; i++) {
-        struct task *k = &t->tasks[i];
+    for (int i = 0; i <= TASKS; i++) {
+        const struct task *k = &t->tasks[i];
 
-        if (!k->container ||
-            yarn_container_id_cmp(yarn_container_id_of(k->container->id), e->id) != 0)
-            continue;
-        k->done = true;
-        k->code = e->status->exit_status;
-        say(t, "completed task=%zu code=%d why=%s", i, k->code, e->status->diagnostics);
+        if (k->container && yarn_container_id_cmp(yarn_container_id_of(k->container->id), id) == 0)
+            return i;
     }
+    return -1;
+}
+
+static int on_completed(struct test *t, const struct amrm_event *e)
+{
+    int i = task_of(t, e->id);
+    struct task *k = &t->tasks[i < 0 ? 0 : i];
+
+    if (i < 0)
+        return 0;
+    k->code = e->status->exit_status;
+    say(t, "completed task=%d code=%d why=%s", i, k->code, e->status->diagnostics);
+    k->done = k->code != LOST && k->code != PREEMPTED;
+    if (k->done)
+        return 0;
+    k->container = message_free(k->container);
+    k->started = false;
+    return ask_for(t, (size_t)i);
 }
 
 /* Makes the extra container's new size known to its node. */
@@ -267,7 +139,9 @@ static int on_event(struct test *t, const struct amrm_event *e)
     case AMRM_GRANTED:
         return on_granted(t, e);
     case AMRM_COMPLETED:
-        on_completed(t, e);
+        return on_completed(t, e);
+    case AMRM_PREEMPT:
+        say(t, "preempt task=%d strict=%d", task_of(t, e->id), e->strict);
         return 0;
     case AMRM_UPDATED:
         return on_updated(t, e);

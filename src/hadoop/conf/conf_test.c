@@ -9,20 +9,16 @@
 
 /* A directory of its own for every test, emptied afterwards. */
 struct dir {
-    char path[128];
+    char path[TEST_PATH];
     struct strs files;
 };
 
 static int make_dir(void **state)
 {
     struct dir *d = calloc(1, sizeof(*d));
-    const char *tmp = getenv("TMPDIR");
 
     *state = d;
-    if (!d)
-        return -1;
-    snprintf(d->path, sizeof(d->path), "%s/ydl-conf-XXXXXX", tmp ? tmp : "/tmp");
-    return mkdtemp(d->path) ? 0 : -1;
+    return d && mkdtemp(test_template(d->path, "conf_test")) ? 0 : -1;
 }
 
 static int remove_dir(void **state)

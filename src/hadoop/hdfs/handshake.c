@@ -1,5 +1,6 @@
 /* handshake.c - see handshake.h */
 #include "hadoop/hdfs/handshake.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "hadoop/hdfs/op.h"
 #include "hadoop/sasl/digest.h"
@@ -174,6 +175,21 @@ static int use_aes(struct stream *s, struct sasl *sasl, const Hdfs__CipherOption
     return r;
 }
 
+/* What both sides agreed on holds from here on. */
+static int protect(struct stream *s, struct sasl **sasl, const Hdfs__HandshakeMessage *final,
+                   struct err *err)
+{
+    enum sasl_qop qop = sasl_qop(*sasl);
+    bool aes = qop == SASL_CONF && final->n_cipher_options > 0;
+
+    trace(LOG_HDFS, "%s: signed in, %s", stream_name(s), aes ? "AES" : sasl_qop_name(qop));
+    if (aes)
+        return use_aes(s, *sasl, final->cipher_options[0], err);
+    if (qop != SASL_AUTH)
+        stream_wrap(s, take(*sasl));
+    return 0;
+}
+
 int handshake(struct stream *s, const struct handshake *h, struct err *err)
 {
     AUTO_MESSAGE *challenge = NULL;
@@ -198,9 +214,5 @@ int handshake(struct stream *s, const struct handshake *h, struct err *err)
         return err_wrap(err, r, "%s: sign in", stream_name(s));
     if (!sasl_done(sasl))
         return err_set(err, -EPROTO, "%s ends the sign-in too early", stream_name(s));
-    if (sasl_qop(sasl) == SASL_CONF && final->n_cipher_options > 0)
-        return use_aes(s, sasl, final->cipher_options[0], err);
-    if (sasl_qop(sasl) != SASL_AUTH)
-        stream_wrap(s, take(sasl));
-    return 0;
+    return protect(s, &sasl, final, err);
 }

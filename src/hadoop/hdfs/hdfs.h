@@ -38,7 +38,8 @@ int hdfs_summary(struct hdfs *fs, const char *path, struct fs_summary *ret, stru
 int hdfs_recover_lease(struct hdfs *fs, const char *path, int64_t deadline, struct err *err);
 
 struct hdfs_list; /* opaque */
-int hdfs_list_open(struct hdfs *fs, const char *path, struct hdfs_list **ret, struct err *err);
+int hdfs_list_open(struct hdfs *fs, const char *path, const char *after, struct hdfs_list **ret,
+                   struct err *err);
 /* 1 and a borrowed entry, or 0 at the end. */
 int hdfs_list_next(struct hdfs_list *l, const struct fs_entry **ret, struct err *err);
 struct hdfs_list *hdfs_list_close(struct hdfs_list *l); /* NULL is fine; always NULL */

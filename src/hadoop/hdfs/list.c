@@ -12,14 +12,15 @@ struct hdfs_list {
     struct fs_entry entry;
 };
 
-/* The page after the last name of the one before. */
-static int fetch(struct hdfs_list *l, struct err *err)
+/* The first page, or that after the last name of the one before. */
+static int fetch(struct hdfs_list *l, const char *after, struct err *err)
 {
     Hdfs__GetListingRequest request = HDFS__GET_LISTING_REQUEST__INIT;
     Hdfs__GetListingResponse *page = NULL;
     int r;
 
     request.src = l->path;
+    request.start_after = (ProtobufCBinaryData){ strlen(after), (uint8_t *)after };
     if (l->page && l->page->listing->n_entries > 0)
         request.start_after = l->page->listing->entries[l->page->listing->n_entries - 1]->path;
     r = nn_call(l->fs->nn, NN_GET_LISTING, &request, &page, err);
@@ -35,7 +36,8 @@ static int fetch(struct hdfs_list *l, struct err *err)
     return 0;
 }
 
-int hdfs_list_open(struct hdfs *fs, const char *path, struct hdfs_list **ret, struct err *err)
+int hdfs_list_open(struct hdfs *fs, const char *path, const char *after, struct hdfs_list **ret,
+                   struct err *err)
 {
     struct hdfs_list *l;
     int r = hdfs_check_path(path, err);
@@ -47,7 +49,7 @@ int hdfs_list_open(struct hdfs *fs, const char *path, struct hdfs_list **ret, st
         return err_oom(err);
     l->fs = fs;
     l->path = strdup(path);
-    r = l->path ? fetch(l, err) : err_oom(err);
+    r = l->path ? fetch(l, after, err) : err_oom(err);
     if (r < 0) {
         hdfs_list_close(l);
         return r;
@@ -63,7 +65,7 @@ int hdfs_list_next(struct hdfs_list *l, const struct fs_entry **ret, struct err 
 
     /* A page without entries cannot be followed by another: it has no last name. */
     while (l->at == page->n_entries && page->n_entries > 0 && page->remaining_entries > 0) {
-        r = fetch(l, err);
+        r = fetch(l, "", err);
         if (r < 0)
             return r;
         page = l->page->listing;

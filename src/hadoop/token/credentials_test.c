@@ -242,16 +242,14 @@ static void there_is_an_end_to_how_many(void **state)
 
 static void a_file_is_private_and_whole(void **state)
 {
-    const char *tmp = getenv("TMPDIR");
-    AUTO_FREE char *dir = str_printf("%s/ydl-token-XXXXXX", tmp ? tmp : "/tmp");
+    char dir[TEST_PATH];
     AUTO_FREE char *path = NULL;
     AUTO_CREDENTIALS *c = load(DATA "v1.bin"), *again = NULL;
     struct err err = ERR_INIT;
     struct stat st;
 
     (void)state;
-    assert_non_null(dir);
-    assert_non_null(mkdtemp(dir));
+    assert_non_null(mkdtemp(test_template(dir, "credentials_test")));
     path = str_printf("%s/tokens", dir);
     assert_non_null(path);
     umask(0);

@@ -19,6 +19,7 @@ struct world {
     size_t grant_after;   /* grants what is asked for with this heartbeat */
     size_t unregister_at; /* this finish is the last */
     bool new_token;
+    char token[32]; /* kind of the one that the last call signed in with */
 };
 
 static int on_register(struct world *w, void **ret)
@@ -92,7 +93,7 @@ static int resource_manager(void *arg, struct rpc_service *s, const char *method
 {
     struct world *w = arg;
 
-    (void)s;
+    snprintf(w->token, sizeof(w->token), "%s", s->token);
     if (w->hang)
         return fiber_sleep(fake_rpc.loop, 60000);
     if (w->refuse) {
@@ -372,11 +373,16 @@ static void a_master_can_be_freed_at_any_time(void **state)
 static int take_token(void *arg)
 {
     struct world *w = arg;
+    size_t before;
 
     start(w);
     assert_int_equal(next(w), AMRM_REGISTERED);
     w->new_token = true;
     assert_int_equal(next(w), AMRM_TOKEN);
+    before = w->allocates;
+    for (int i = 0; i < 400 && w->allocates == before; i++)
+        assert_int_equal(fiber_sleep(fake_rpc.loop, 5), 0);
+    assert_string_equal(w->token, "rolled");
     return stop(w);
 }
 
