@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 /* clang-format on */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,12 @@ static inline char *test_template(char out[TEST_PATH], const char *name)
 
     snprintf(out, TEST_PATH, "%s/%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", name);
     return out;
+}
+
+/* A new directory of that kind; the test removes it. */
+static inline bool test_dir(char out[TEST_PATH], const char *name)
+{
+    return mkdtemp(test_template(out, name)) != NULL;
 }
 
 /* What this thread allocates from now on does not fail in the torture build: for a fake server or

@@ -1,18 +1,17 @@
 /* cgroup_test.c - see cgroup.h. The hierarchy is a directory of plain files. */
 #include "agent/cgroup.h"
-#include "agent/testing.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "test.h"
 
 #include <string.h>
 
-static char root[TESTING_PATH];
+static char root[TEST_PATH];
 
 static int set_up(void **state)
 {
     (void)state;
-    return testing_dir(root, "cgroup") ? 0 : -1;
+    return test_dir(root, "cgroup") ? 0 : -1;
 }
 
 static int tear_down(void **state)

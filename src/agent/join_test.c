@@ -1,6 +1,5 @@
 /* join_test.c - see join.h */
 #include "agent/join.h"
-#include "agent/testing.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "test.h"
@@ -12,11 +11,11 @@
 
 static int read_text(const char *text, mode_t mode, struct join *ret, struct err *err)
 {
-    char dir[TESTING_PATH];
+    char dir[TEST_PATH];
     AUTO_FREE char *file = NULL;
     int r;
 
-    assert_true(testing_dir(dir, "join"));
+    assert_true(test_dir(dir, "join"));
     file = path_join(dir, "join.json");
     r = file ? path_write(file, text, strlen(text), mode, err) : -ENOMEM;
     if (r == 0)

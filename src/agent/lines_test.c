@@ -1,19 +1,18 @@
 /* lines_test.c - see lines.h */
 #include "agent/lines.h"
-#include "agent/testing.h"
 #include "base/path.h"
 #include "test.h"
 
 #include <string.h>
 
-static char file[TESTING_PATH];
+static char file[TEST_PATH];
 
 static int make_file(void **state)
 {
     int fd;
 
     (void)state;
-    testing_template(file, "lines");
+    test_template(file, "lines");
     fd = mkstemp(file);
     close(fd);
     return fd < 0;

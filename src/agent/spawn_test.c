@@ -1,6 +1,5 @@
 /* spawn_test.c - see spawn.h */
 #include "agent/spawn.h"
-#include "agent/testing.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "test.h"
@@ -17,7 +16,7 @@ static char *const plain_env[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 struct world {
     struct spawner *s;
     int out[2];
-    char dir[TESTING_PATH];
+    char dir[TEST_PATH];
 };
 
 static struct world *w_new(void)
@@ -28,7 +27,7 @@ static struct world *w_new(void)
     w = (struct world){ 0 };
     assert_int_equal(spawner_new(&w.s, &err), 0);
     assert_int_equal(pipe2(w.out, O_CLOEXEC), 0);
-    assert_true(testing_dir(w.dir, "spawn"));
+    assert_true(test_dir(w.dir, "spawn"));
     return &w;
 }
 

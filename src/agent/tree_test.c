@@ -1,5 +1,4 @@
 /* tree_test.c - see tree.h */
-#include "agent/testing.h"
 #include "agent/tree.h"
 #include "base/path.h"
 #include "test.h"
@@ -116,7 +115,7 @@ static void a_skipped_child_is_left_out_with_its_own(void **state)
  * lists as children. */
 static void put(const char *dir, const char *file, const char *text)
 {
-    char path[2 * TESTING_PATH], *slash;
+    char path[2 * TEST_PATH], *slash;
 
     snprintf(path, sizeof(path), "%s/%s", dir, file);
     slash = strrchr(path, '/');
@@ -163,11 +162,11 @@ static void lists_of_children_and_a_look_at_everything_agree(void **state)
                                      { 20, 10, 20 }, { 21, 20, 20 }, { 30, 10, 30 },
                                      { 31, 30, 30 }, { 32, 31, 30 }, { 40, 10, 40 }
     };
-    char dir[TESTING_PATH];
+    char dir[TEST_PATH];
     pid_t skipped = 30;
 
     (void)state;
-    assert_true(testing_dir(dir, "tree"));
+    assert_true(test_dir(dir, "tree"));
     make_proc(dir);
     for (int scan = 0; scan < 2; scan++) {
         AUTO_TREE t = { .scan = scan, .proc = dir };

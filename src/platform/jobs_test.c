@@ -9,9 +9,9 @@
 
 static int make_state(void **state)
 {
-    char name[] = "/tmp/jobs_test.XXXXXX";
+    char name[TEST_PATH];
 
-    *state = mkdtemp(name) ? strdup(name) : NULL;
+    *state = test_dir(name, "jobs") ? strdup(name) : NULL;
     return *state ? 0 : -1;
 }
 

@@ -44,7 +44,7 @@ static void more_gpus_than_there_are_is_not_a_matter_of_waiting(void **state)
 
 static void memory_of_a_living_job_counts_and_of_a_dead_one_does_not(void **state)
 {
-    char dir[] = "/tmp/local_test.XXXXXX";
+    char dir[TEST_PATH];
     AUTO_JOB_DIR a = JOB_DIR_INIT;
     AUTO_JOB_DIR b = JOB_DIR_INIT;
     struct local_options oa = { .state_dir = dir }, ob = { .state_dir = dir };
@@ -52,7 +52,7 @@ static void memory_of_a_living_job_counts_and_of_a_dead_one_does_not(void **stat
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_non_null(mkdtemp(dir));
+    assert_true(test_dir(dir, "local"));
     local_machine(&machine);
     assert_int_equal(jobs_create(dir, &a, &err), 0);
     assert_int_equal(jobs_create(dir, &b, &err), 0);

@@ -17,11 +17,11 @@ static void put(const char *dir, const char *name, mode_t mode)
 
 static int make_dir(void **state)
 {
-    const char *tmp = getenv("TMPDIR");
-    AUTO_FREE char *dir = str_printf("%s/ydl-check-XXXXXX", tmp ? tmp : "/tmp");
+    char name[TEST_PATH];
+    AUTO_FREE char *dir = test_dir(name, "check") ? strdup(name) : NULL;
     AUTO_FREE char *sub = NULL;
 
-    if (!dir || !mkdtemp(dir))
+    if (!dir)
         return -1;
     sub = path_join(dir, "sub");
     if (!sub || mkdir(sub, 0700) < 0)

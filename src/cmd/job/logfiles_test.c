@@ -1,36 +1,10 @@
 /* logfiles_test.c - see logfiles.h */
 #include "base/path.h"
+#include "cmd/job/files_testing.h"
 #include "cmd/job/logfiles.h"
-#include "test.h"
 
 #include <fcntl.h>
 #include <string.h>
-
-static int make_dir(void **state)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *dir = str_printf("%s/ydl-logfiles-XXXXXX", tmp ? tmp : "/tmp");
-
-    *state = dir && mkdtemp(dir) ? dir : NULL;
-    return *state ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    int r = path_remove(*state, NULL);
-
-    free(*state);
-    return r;
-}
-
-static void put(const char *dir, const char *name, const char *text)
-{
-    AUTO_FREE char *path = path_join(dir, name);
-    struct err err = ERR_INIT;
-
-    assert_non_null(path);
-    assert_int_equal(path_write(path, text, strlen(text), 0600, &err), 0);
-}
 
 static void files_come_by_role_and_rank(void **state)
 {

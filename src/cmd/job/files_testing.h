@@ -1,0 +1,31 @@
+/* files_testing.h - a directory for each test, and files in it. */
+#pragma once
+#include "base/path.h"
+#include "test.h"
+
+#include <string.h>
+
+static inline int make_dir(void **state)
+{
+    char name[TEST_PATH];
+
+    *state = test_dir(name, "job") ? strdup(name) : NULL;
+    return *state ? 0 : -1;
+}
+
+static inline int remove_dir(void **state)
+{
+    int r = path_remove(*state, NULL);
+
+    free(*state);
+    return r;
+}
+
+static inline void put(const char *dir, const char *name, const char *text)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+    struct err err = ERR_INIT;
+
+    assert_non_null(path);
+    assert_int_equal(path_write(path, text, strlen(text), 0600, &err), 0);
+}
