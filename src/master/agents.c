@@ -211,7 +211,7 @@ static void on_accept(void *user, struct sock *s)
         if (r < 0 && r != -ECANCELED)
             refuse(c, err.text);
     }
-    if (r < 0) {
+    if (r < 0 || !a) {
         if (r != -ECANCELED)
             log_warn(LOG_MASTER, "an agent was refused: %s", err.text);
         return;

@@ -109,9 +109,11 @@ static int get_events(struct master *m, struct http_call *c, struct err *err)
     AUTO_FREE char *p = malloc(64 * KIB);
     uint64_t at = 0;
     int64_t skip = 0;
-    int r = p ? 0 : err_oom(err);
+    int r = 0;
 
-    if (r == 0 && from && str_to_i64(from, 0, INT64_MAX, &skip) < 0)
+    if (!p)
+        return err_oom(err);
+    if (from && str_to_i64(from, 0, INT64_MAX, &skip) < 0)
         r = err_set(err, -EINVAL, "from='%s' is no number", from);
     if (r == 0)
         r = http_reply_begin(c, 200, "application/jsonl", err);

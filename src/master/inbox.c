@@ -13,10 +13,11 @@ static int own_task(const struct agent_conn *a, uint32_t id, const struct task *
 {
     const struct master *m = a->master;
 
-    if (id >= engine_n_tasks(m->engine))
-        return err_set(err, -EPROTO, "it spoke of task %u, which does not exist", id);
-    *ret = engine_task(m->engine, id);
-    return 0;
+    *ret = id < engine_n_tasks(m->engine) ? engine_task(m->engine, id) : NULL;
+    if (*ret)
+        return 0;
+    err_set(err, -EPROTO, "it spoke of task %u, which does not exist", id);
+    return -EPROTO;
 }
 
 /* Is it still there? A task that moved meanwhile belongs to somebody else. */

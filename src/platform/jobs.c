@@ -174,15 +174,13 @@ static char *read_run(const char *path)
 
 static int open_dir(const char *jobs, const char *id, struct job_dir *ret, struct err *err)
 {
-    AUTO_JOB_DIR d = JOB_DIR_INIT;
+    AUTO_FREE char *own = strdup(id);
+    AUTO_FREE char *path = path_join(jobs, id);
 
-    d.id = strdup(id);
-    d.path = path_join(jobs, id);
-    if (!d.id || !d.path)
+    if (!own || !path)
         return err_oom(err);
-    d.run = read_run(d.path);
-    *ret = d;
-    d = (struct job_dir)JOB_DIR_INIT;
+    *ret = (struct job_dir){ .id = take(own), .run = read_run(path), .lock = -1 };
+    ret->path = take(path);
     return 0;
 }
 

@@ -35,6 +35,7 @@ struct seat {       /* of a slot */
     uint32_t agent; /* 0: none */
     bool pending;
     const struct spec_role *role;
+    uint64_t memory; /* that it was given */
     int gpu_locks[PLATFORM_GPUS_MAX];
     uint32_t gpus[PLATFORM_GPUS_MAX];
     size_t n_gpus;
@@ -54,6 +55,21 @@ struct local {
     bool closing, noted;
 };
 
+/* ---- room ---- */
+
+/* Gives back what the slot has been given, however it came to lose it. */
+static void vacate(struct local *p, struct seat *s)
+{
+    local_gpus_release(s->gpu_locks, s->n_gpus);
+    s->n_gpus = 0;
+    s->agent = 0;
+    if (!s->memory)
+        return;
+    p->held -= s->memory;
+    s->memory = 0;
+    local_ledger_set(&p->opt, p->held);
+}
+
 /* ---- agents ---- */
 
 static void lose_slots(struct local *p, uint32_t number, const char *text)
@@ -63,9 +79,7 @@ static void lose_slots(struct local *p, uint32_t number, const char *text)
 
         if (!s || s->agent != number)
             continue;
-        local_gpus_release(s->gpu_locks, s->n_gpus);
-        s->n_gpus = 0;
-        s->agent = 0;
+        vacate(p, s);
         p->base.on.on_lost(p->base.on.user, i, FAIL_NODE, text);
     }
 }
@@ -199,7 +213,8 @@ static int find_room(struct local *p, struct seat *s, struct err *err)
         return r;
     }
     s->n_gpus = s->role->gpus;
-    p->held += s->role->memory;
+    s->memory = s->role->memory;
+    p->held += s->memory;
     return 0;
 }
 
@@ -211,8 +226,10 @@ static int grant(struct local *p, uint32_t slot, struct err *err)
 
     if (r == 0 && !p->places[place])
         r = start_agent(p, place, err);
-    if (r < 0)
+    if (r < 0 || !p->places[place]) {
+        vacate(p, s);
         return r;
+    }
     s->pending = false;
     p->n_pending--;
     s->agent = p->places[place]->number;
@@ -310,12 +327,7 @@ static void release(struct platform *base, uint32_t slot)
     }
     if (!s->agent)
         return;
-    local_gpus_release(s->gpu_locks, s->n_gpus);
-    p->held -= s->role->memory;
-    if (s->role->memory)
-        local_ledger_set(&p->opt, p->held);
-    s->agent = 0;
-    s->n_gpus = 0;
+    vacate(p, s);
 }
 
 /* ---- the end ---- */

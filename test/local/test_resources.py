@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 import pytest
 
@@ -49,6 +50,17 @@ def test_memory_that_was_asked_for_holds_a_job_back(local):
     (local.work / "finish").touch()
     assert first.wait(20) == 0
     local.run("wait", "second", check=0)
+
+
+def test_what_a_lost_agent_held_can_be_had_again(local):
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    p = local.start("run", "-n", "1", "--mem", f"{total * 6 // 10}m", "--gpus", "40", "--restart",
+                    "task", "--", "sleep", "60", env={"YDL_GPUS": "64"})
+    first = local.wait_for(lambda: local.tasks("sleep 60"), "it runs")
+    os.kill(local.find("ydl-node agent")[0], signal.SIGKILL)
+    local.wait_for(lambda: set(local.tasks("sleep 60")) - set(first), "it runs again")
+    p.terminate()
+    p.wait(20)
 
 
 def test_tasks_that_asked_for_nothing_are_not_held_back(local):
