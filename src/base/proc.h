@@ -57,3 +57,8 @@ int proc_exit_code(int status);
 
 AUTO_DEFINE(proc, struct proc *, proc_free);
 #define AUTO_PROC AUTO(proc) struct proc
+
+/* Kills every child of ours that is not `known` (NULL: none is), until there is none. In a
+ * subreaper what they leave behind comes to us in turn, and is ended too. Need not be on a fiber.
+ */
+void proc_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg);

@@ -113,7 +113,7 @@ static void watch(void *arg)
     (void)snprintf(text, sizeof(text), "agent %u ended with code %d", a->number,
                    proc_exit_code(status));
     trace(LOG_PLATFORM, "%s", text);
-    local_kill_strays(is_agent, p);
+    proc_kill_strays(is_agent, p);
     cond_wake_all(&p->ended);
     lose_slots(p, a->number, text);
 }
@@ -349,7 +349,7 @@ static int close_platform(struct platform *base, int64_t deadline, struct err *e
     while (p->living > 0 && cond_wait(p->opt.loop, &p->ended, loop_in(p->opt.loop, 5000)) == 0)
         ;
     fiber_shield(p->opt.loop, false);
-    local_kill_strays(is_agent, p);
+    proc_kill_strays(is_agent, p);
     local_ledger_set(&p->opt, 0);
     return 0;
 }

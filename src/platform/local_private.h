@@ -20,9 +20,3 @@ unsigned local_gpus_count(void); /* $YDL_GPUS, else the devices of this machine 
 /* Adds `more` bytes to the `held` that this job has already: -EAGAIN when it does not fit now. */
 int local_ledger_take(const struct local_options *o, uint64_t held, uint64_t more, struct err *err);
 void local_ledger_set(const struct local_options *o, uint64_t held);
-
-/* ---- strays (local_strays.c) ---- */
-
-/* Kills every child of ours that is not `known`, until there is none; what they leave behind comes
- * to us in turn, because the master is a subreaper. */
-void local_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg);

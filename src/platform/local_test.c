@@ -1,6 +1,7 @@
 /* local_test.c - what jobs on one machine share: GPUs, memory, and nothing left of a killed agent.
  */
 #include "base/path.h"
+#include "base/proc.h"
 #include "platform/jobs.h"
 #include "platform/local_private.h"
 #include "test.h"
@@ -100,7 +101,7 @@ static void strays_are_killed_with_their_children_and_the_known_live(void **stat
         for (;;)
             pause();
     stray = start_family();
-    local_kill_strays(is_known, &known);
+    proc_kill_strays(is_known, &known);
     assert_int_equal(kill(stray, 0), -1);
     assert_int_equal(kill(-stray, 0), -1);
     assert_int_equal(kill(known, 0), 0);

@@ -1,9 +1,9 @@
-/* local_strays.c - see local_private.h */
+/* proc_strays.c - see proc.h */
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/str.h"
-#include "platform/local_private.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void end_child(pid_t pid)
         ;
 }
 
-void local_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
+void proc_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
 {
     AUTO_BUF text = { .max = MIB };
     unsigned killed = 0;
@@ -48,7 +48,7 @@ void local_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
 
             if (end == at)
                 break;
-            if (pid <= 1 || known(arg, (pid_t)pid))
+            if (pid <= 1 || (known && known(arg, (pid_t)pid)))
                 continue;
             end_child((pid_t)pid);
             killed++;
@@ -56,5 +56,5 @@ void local_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg)
         }
     }
     if (killed)
-        trace(LOG_PLATFORM, "%u processes that were left behind killed", killed);
+        trace(LOG_MAIN, "%u processes that were left behind killed", killed);
 }
