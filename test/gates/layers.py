@@ -16,10 +16,11 @@ LAYERS = (
     ("hadoop/session",),
     ("hadoop/yarn", "hadoop/hdfs", "hadoop/registry"),
     ("hadoop/fs",),
+    ("hadoop/logs",),
     ("job",),
     ("framework",),
     ("platform", "rendezvous"),
-    ("master", "agent", "native", "serve", "model"),
+    ("master", "agent", "native", "serve", "model", "deploy"),
     ("cmd",),
 )
 RANK = {name: i for i, row in enumerate(LAYERS) for name in row}
