@@ -21,9 +21,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 
-from ydl_cluster.pool import KINDS, Handle, Pool  # noqa: E402
-
-_POOL = Pool()
+from ydl_cluster.pool import KINDS, POOL as _POOL, Handle  # noqa: E402
 
 
 def pytest_addoption(parser):

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ydl_cluster import places, rest, spec as specs, startup, web
+from ydl_cluster import dockerd, places, private, rest, spec as specs, startup, web
 from ydl_cluster.cluster import Cluster
 from ydl_cluster.places import ClusterError
 
@@ -265,6 +265,41 @@ def test_labels_and_gpus_are_there():
         gpus = [row["value"] for row in nodes["127.0.0.12"]["totalResource"][
             "resourceInformations"]["resourceInformation"] if row["name"] == "yarn.io/gpu"]
         assert gpus == [2]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(dockerd.missing() != "", reason=dockerd.missing())
+@pytest.mark.parametrize("env", [{}, {
+    "YARN_CONTAINER_RUNTIME_TYPE": "docker",
+    "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE": dockerd.IMAGE}], ids=["plain", "image"])
+def test_a_container_runs_as_its_user_and_leaves_nothing(env):
+    def sleepers():
+        return [pid for pid, line in made.processes(app).items() if line.startswith("sleep")]
+
+    with small_cluster("users", lce=True, docker=True) as made:
+        app = rest.submit(made.rm_http, "alice", "exec sleep 300", env=env)
+        within(30, sleepers, "the container runs")
+        assert os.stat(f"/proc/{sleepers()[0]}").st_uid not in (0, os.getuid())
+        assert ("YARN_CONTAINER_RUNTIME_TYPE" in env) == bool(made.docker("ps", "-q").stdout)
+        made.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-kill", app)
+        assert made.leftovers(app, logs=True) == []
+    within(10, lambda: not processes_with(str(made.run_dir)), "all daemons are gone")
+    assert not made.run_dir.exists()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(private.missing() != "", reason=private.missing())
+def test_nodes_come_and_disks_fill():
+    with small_cluster("nodes", spare=1, disks=["nm1:64"], node_mb=512,
+                       on=["nm2:yarn.nodemanager.resource.memory-mb=256"]) as made:
+        assert made.add_node() == "nm2"
+        assert {name: row["availMemoryMB"] for name, row in made.nodes().items()} == {
+            "nm1": 512, "nm2": 256}
+        made.fill_disk("nm1")
+        made.wait_for_node("nm1", "UNHEALTHY")
+        made.heal()
+        made.wait_for_node("nm1", "RUNNING")
+        made.wait_for_node("nm2", "SHUTDOWN")
 
 
 @pytest.mark.full

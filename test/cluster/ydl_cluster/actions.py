@@ -1,12 +1,15 @@
 """What can be done to the daemons of a running cluster."""
 
+import contextlib
+import errno
 import subprocess
 import time
 
-from . import control, daemons, info, java, places, watch
+from . import control, daemons, info, java, leftovers, places, watch, web
 from .layout import Layout, split
 
-PATIENCE = 60
+PATIENCE = 120
+_FILLER = "filler"  # the file that makes a small disk full
 _REGISTERED = {"nm": b"Registered with ResourceManager as",
                "dn": b"successfully registered with NN"}
 _RM_ADMIN = "org.apache.hadoop.yarn.client.cli.RMAdminCLI"
@@ -64,7 +67,7 @@ def resume(lay: Layout, daemon: str) -> None:
 
 def state(lay: Layout, daemon: str) -> str:
     """running, paused or dead."""
-    if daemon not in lay.daemons:
+    if daemon not in lay.daemons + lay.spares:
         raise places.ClusterError(f"this cluster has no daemon '{daemon}'")
     known = control.ask(lay.run, "status")["daemons"]
     return known.get(daemon, {}).get("state", "dead")
@@ -77,6 +80,50 @@ def _gone(lay: Layout, daemon: str, seconds: float) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def pid(lay: Layout, daemon: str) -> int:
+    """The process id of a daemon that runs."""
+    if state(lay, daemon) == "dead":
+        raise places.ClusterError(f"{daemon} is not running")
+    return control.ask(lay.run, "status")["daemons"][daemon]["pid"]
+
+
+def nodes(lay: Layout) -> dict[str, dict]:
+    """The NodeManagers by name, as the ResourceManager describes them; lost ones too."""
+    rm = watch.active_resourcemanager(lay)
+    path = "/ws/v1/cluster/nodes?states=" + ",".join(
+        ("new", "running", "unhealthy", "lost", "rebooted", "decommissioned", "decommissioning",
+         "shutdown"))
+    found = web.get_json(lay, lay.url(rm, path)) if rm else {}
+    names = {lay.host_of(node): node for node in lay.nodemanagers + lay.spares}
+    return {names.get(row["nodeHostName"], row["nodeHostName"]): row
+            for row in ((found.get("nodes") or {}).get("node") or [])}
+
+
+def wait_for_node(lay: Layout, node: str, wanted: str, seconds: float) -> None:
+    """Waits until the ResourceManager says RUNNING, LOST, UNHEALTHY, SHUTDOWN … of a node."""
+    watch.Watch(lay, seconds).until(
+        f"{node} to be {wanted}", lambda: nodes(lay).get(node, {}).get("state") == wanted, [])
+
+
+def fill_disk(lay: Layout, node: str, leave_kb: int) -> None:
+    """Makes the small disk of a NodeManager full but for `leave_kb`."""
+    disk = leftovers.seen(lay, lay.disk(node))
+    with open(disk / _FILLER, "ab", buffering=0) as file:
+        block = bytes(64 * 1024)
+        try:
+            while True:
+                file.write(block)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+        file.truncate(max(0, file.tell() - leave_kb * 1024))
+
+
+def empty_disk(lay: Layout, node: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        (leftovers.seen(lay, lay.disk(node)) / _FILLER).unlink()
 
 
 def failover(lay: Layout, what: str) -> str:

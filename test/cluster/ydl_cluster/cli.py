@@ -178,8 +178,39 @@ def _add_up(up: argparse.ArgumentParser) -> None:
     up.add_argument("--ha", action="store_true", help="two NameNodes, two ResourceManagers")
     up.add_argument("--labels", action="store_true", help="node label gpu on nm1, queue default")
     up.add_argument("--gpus", action="store_true", help="two of yarn.io/gpu on each node")
+    up.add_argument("--gpu-nodes", type=int, default=0, metavar="N", help="... on the first N only")
+    _add_pace(up)
+    _add_extras(up)
     up.add_argument("--owner", type=int, metavar="PID", help="go down when this process ends")
     up.add_argument("--keep-logs", action="store_true", help="leave the logs when it goes down")
     up.add_argument("--set", dest="settings", action="append", default=[],
                     metavar="FILE:KEY=VALUE", help="a setting; FILE is core, hdfs, yarn, "
                     "capacity or resources")
+
+
+def _add_pace(up: argparse.ArgumentParser) -> None:
+    for name, what in (("node-mb", "memory of each NodeManager"), ("node-vcores", "its cores"),
+                       ("heartbeat-ms", "pause between its calls; Hadoop's default is 1000"),
+                       ("locality-delay", "missed chances; Hadoop's default is 40"),
+                       ("spare", "NodeManagers that are not started: `start nmN` adds one")):
+        default = specs.Spec.__dataclass_fields__[name.replace("-", "_")].default
+        up.add_argument(f"--{name}", type=int, default=default, help=f"{what} (%(default)s)")
+    for name, what in (("renew", "have to be renewed after S seconds"),
+                       ("life", "end after S seconds")):
+        up.add_argument(f"--token-{name}", dest=f"token_{name}_s", type=int, default=0,
+                        metavar="S", help=f"delegation tokens {what}")
+
+
+def _add_extras(up: argparse.ArgumentParser) -> None:
+    for name, what in (
+            ("preemption", "queues take back what is theirs"),
+            ("memory-limits", "containers over their memory are killed"),
+            ("registry", "ZooKeeper and RegistryDNS"),
+            ("amrmproxy", "nm1 stands between its masters and the ResourceManager"),
+            ("lce", "LinuxContainerExecutor: containers run as their user (root only)"),
+            ("docker", "a docker daemon; with --lce YARN's docker runtime (root only)")):
+        up.add_argument(f"--{name}", action="store_true", help=what)
+    up.add_argument("--disk", dest="disks", action="append", default=[], metavar="NODE:MB",
+                    help="this NodeManager works on a small disk of its own (root only)")
+    up.add_argument("--on", action="append", default=[], metavar="DAEMON:KEY=VALUE",
+                    help="a setting for one daemon")

@@ -2,9 +2,11 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
-from . import actions, info, install, java, places, spec as specs, startup, watch
+from . import actions, dockerd, info, install, java, kdc, leftovers, places, spec as specs, startup
+from . import watch, web
 from .layout import Layout
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
@@ -28,7 +30,8 @@ class Cluster:
     def up(cls, say: startup.Say = lambda text: None, **fields) -> "Cluster":
         """`fields` are those of Spec; only `name` has to be given."""
         spec = specs.Spec(**fields)
-        install.ensure(spec.version, say)
+        if not spec.only:
+            install.ensure(spec.version, say)
         return cls(startup.up(spec, os.getpid(), False, say))
 
     def down(self) -> None:
@@ -92,6 +95,27 @@ class Cluster:
     def resume(self, daemon: str) -> None:
         actions.resume(self.lay, daemon)
 
+    def pid(self, daemon: str) -> int:
+        """The process id of a daemon that runs: nn, rm, nm2, dn1, zk, dns, docker …"""
+        return actions.pid(self.lay, daemon)
+
+    def add_node(self) -> str:
+        """Starts a NodeManager that was not there before (`spare` says how many there are), and
+        waits until the ResourceManager has it. It goes when the cluster is healed."""
+        node = next((spare for spare in self.lay.spares
+                     if actions.state(self.lay, spare) == "dead"), None)
+        if node is None:
+            raise places.ClusterError("no spare NodeManager is left")
+        actions.start(self.lay, node)
+        return node
+
+    def fill_disk(self, node: str, leave_kb: int = 0) -> None:
+        """Makes the small disk of a NodeManager (`disks`) full."""
+        actions.fill_disk(self.lay, node, leave_kb)
+
+    def empty_disk(self, node: str) -> None:
+        actions.empty_disk(self.lay, node)
+
     def failover(self, what: str) -> str:
         return actions.failover(self.lay, what)
 
@@ -99,7 +123,54 @@ class Cluster:
         """Undoes all faults; quick when there are none."""
         startup.heal(self.lay)
 
+    # What YARN says, and what is left.
+
+    def nodes(self) -> dict[str, dict]:
+        """The NodeManagers by name (nm1, nm2 …), each as the ResourceManager's page has it."""
+        return actions.nodes(self.lay)
+
+    def wait_for_node(self, node: str, state: str, timeout: float = 30) -> None:
+        """RUNNING, LOST, UNHEALTHY, SHUTDOWN …"""
+        actions.wait_for_node(self.lay, node, state, timeout)
+
+    def node_at(self, host: str) -> str:
+        """nm2 for 127.0.0.12; a port behind the address is left alone."""
+        return f"nm{int(host.split(':')[0].rsplit('.', 1)[1]) - 10}"
+
+    def rm_page(self, path: str) -> dict:
+        """A page below /ws/v1/cluster/, as the administrator, also under Kerberos."""
+        return web.get_json(self.lay, f"{self.rm_http}/ws/v1/cluster/{path}")
+
+    def hdfs_names(self, path: str) -> list[str]:
+        """What is in a directory of HDFS, without a JVM; [] also when it is not there."""
+        found = web.get_json(self.lay, f"{self.nn_http}/webhdfs/v1{path}?op=LISTSTATUS")
+        return [row["pathSuffix"] for row in found.get("FileStatuses", {}).get("FileStatus", [])]
+
+    def app(self, app: str) -> dict:
+        """An application as the ResourceManager's page has it; {} when it does not know it."""
+        return self.rm_page(f"apps/{app}").get("app", {})
+
+    def processes(self, app: str) -> dict[int, str]:
+        """Living processes of an application, with their command lines."""
+        return leftovers.processes(app)
+
+    def leftovers(self, app: str, timeout: float = 10, logs: bool = False) -> list[str]:
+        """What an application has left on the nodes after `timeout` seconds; [] as soon as that
+        is nothing. With `logs` its log directories count too (they go when they are aggregated)."""
+        deadline = time.monotonic() + timeout
+        while (left := leftovers.every(self.lay, app, logs)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
+
+    def keytab(self, user: str) -> Path:
+        """On a Kerberos cluster: what `--keytab` is given."""
+        return kdc.keytab(self.lay, user)
+
     # Programs.
+
+    def docker(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        """`docker ARGUMENTS` with the cluster's own daemon; its image is `dockerd.IMAGE`."""
+        return dockerd.run(self.lay, *arguments, **options)
 
     def run(self, command: list[str], user: str | None = None, **options
             ) -> subprocess.CompletedProcess:

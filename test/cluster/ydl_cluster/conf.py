@@ -1,5 +1,7 @@
 """The configuration directory: one for all daemons and all clients of a cluster."""
 
+import shutil
+
 from . import conf_core, conf_hdfs, conf_yarn, places, sitexml
 from .layout import Layout
 
@@ -29,6 +31,16 @@ def write(lay: Layout) -> None:
     for short, (name, values) in FILES.items():
         sitexml.write(lay.conf / name, values(lay) | wanted.get(short, {}))
     (lay.conf / "log4j.properties").write_text(LOG4J)
+    if lay.spec.amrmproxy:
+        _write_proxied(lay, wanted.get("yarn", {}))
+
+
+def _write_proxied(lay: Layout, wanted: dict[str, object]) -> None:
+    """What an application master on nm1 reads: there the scheduler is the NodeManager itself."""
+    own = lay.conf_of("nm1")
+    shutil.copytree(lay.conf, own)
+    sitexml.write(own / "yarn-site.xml", conf_yarn.values(lay) | wanted | {
+        "yarn.resourcemanager.scheduler.address": lay.address("nm1", "proxy")})
 
 
 def _overrides(settings: list[str]) -> dict[str, dict[str, object]]:

@@ -3,6 +3,7 @@
 from . import spec as specs
 from .layout import NAMESERVICE, REALM, Layout, principal
 
+DOMAIN = "ydl.test"  # of the names that RegistryDNS gives
 SERVICES = ("nn", "dn", "rm", "nm", "jn")
 
 
@@ -14,6 +15,8 @@ def values(lay: Layout) -> dict[str, object]:
         "hadoop.http.staticuser.user": me,
         f"hadoop.proxyuser.{me}.hosts": "*",
         f"hadoop.proxyuser.{me}.groups": "*",
+        "hadoop.proxyuser.carol.hosts": "*",  # she may act for bob and for nobody else
+        "hadoop.proxyuser.carol.users": "bob",
         "hadoop.rpc.protection": lay.spec.protection,
         "fs.permissions.umask-mode": "022",
         # Groups by table: our users need no account, and nobody forks `id` for each of them.
@@ -28,9 +31,25 @@ def values(lay: Layout) -> dict[str, object]:
     if lay.spec.ha:
         conf |= {"hadoop.zk.address": lay.address("zk"), "hadoop.zk.timeout-ms": 5000,
                  "hadoop.zk.retry-interval-ms": 200, "hadoop.zk.num-retries": 100}
+    if lay.spec.registry:
+        conf |= _registry(lay)
     if lay.spec.kerberos:
         conf |= _kerberos(lay, me)
     return conf
+
+
+def _registry(lay: Layout) -> dict[str, object]:
+    return {
+        "hadoop.registry.zk.quorum": lay.address("zk"),
+        "hadoop.registry.zk.root": "/registry",
+        "hadoop.registry.zk.retry.interval.ms": 200,
+        "hadoop.registry.dns.enabled": True,
+        "hadoop.registry.dns.domain-name": DOMAIN,
+        "hadoop.registry.dns.bind-address": "127.0.0.1",
+        "hadoop.registry.dns.bind-port": lay.port("dns", "dns"),
+        "hadoop.registry.dns.zone-subnet": "127.0.0.0",
+        "hadoop.registry.dns.zone-mask": "255.255.255.0",
+    }
 
 
 def _kerberos(lay: Layout, me: str) -> dict[str, object]:

@@ -10,6 +10,9 @@ def values(lay: Layout) -> dict[str, object]:
     if lay.spec.kerberos:
         conf |= _kerberos(lay)
     conf |= _data_protection(lay)
+    if lay.spec.token_renew_s:
+        conf |= {"dfs.namenode.delegation.token.renew-interval": lay.spec.token_renew_s * 1000,
+                 "dfs.namenode.delegation.token.max-lifetime": lay.spec.token_life_s * 1000}
     if lay.spec.https:
         conf["dfs.http.policy"] = "HTTPS_ONLY"
     return conf

@@ -1,14 +1,15 @@
 """yarn-site.xml, resource-types.xml and capacity-scheduler.xml."""
 
-from . import spec as specs
+from . import java, spec as specs
 from .layout import Layout, principal
 
-NODE_MB, NODE_VCORES, NODE_GPUS = 8192, 16, 2
+NODE_GPUS = 2
+_NM = "org.apache.hadoop.yarn.server.nodemanager"
 _RM = "org.apache.hadoop.yarn.server.resourcemanager"
 
 
 def values(lay: Layout) -> dict[str, object]:
-    conf = _scheduling() | _expiry() | _recovery(lay) | _nodemanager(lay)
+    conf = _scheduling(lay) | _expiry(lay) | _recovery(lay) | _nodemanager(lay)
     for rm in lay.resourcemanagers:
         conf |= _addresses(lay, rm)
     if lay.spec.ha:
@@ -23,6 +24,47 @@ def values(lay: Layout) -> dict[str, object]:
         conf["yarn.nodemanager.resource-type.yarn.io/gpu"] = NODE_GPUS
     if lay.spec.https:
         conf["yarn.http.policy"] = "HTTPS_ONLY"
+    if lay.spec.preemption:
+        conf |= _preemption()
+    if lay.spec.memory_limits:
+        # Without control groups the limit is enforced only by a monitor that this switch lets run.
+        conf |= {"yarn.nodemanager.resource.memory.enforced": False,
+                 "yarn.nodemanager.container-monitor.interval-ms": 500}
+    if lay.spec.token_renew_s:
+        conf |= {"yarn.resourcemanager.delegation.token.renew-interval":
+                 lay.spec.token_renew_s * 1000,
+                 "yarn.resourcemanager.delegation.token.max-lifetime":
+                 lay.spec.token_life_s * 1000}
+    if lay.spec.lce:
+        conf |= _linux_containers(lay)
+    return conf
+
+
+def _preemption() -> dict[str, object]:
+    """A queue that wants its share back has it within three seconds or so."""
+    monitor = "yarn.resourcemanager.monitor.capacity.preemption"
+    return {"yarn.resourcemanager.scheduler.monitor.enable": True,
+            f"{monitor}.monitoring_interval": 500,
+            f"{monitor}.max_wait_before_kill": 2000,
+            f"{monitor}.total_preemption_per_round": 1.0,
+            f"{monitor}.natural_termination_factor": 1.0,
+            f"{monitor}.max_ignored_over_capacity": 0}
+
+
+def _linux_containers(lay: Layout) -> dict[str, object]:
+    executor = "yarn.nodemanager.linux-container-executor"
+    conf: dict[str, object] = {
+        "yarn.nodemanager.container-executor.class": f"{_NM}.LinuxContainerExecutor",
+        f"{executor}.path": lay.executor,
+        f"{executor}.group": specs.me(),
+        f"{executor}.nonsecure-mode.limit-users": False,
+        "yarn.nodemanager.container-localizer.java.opts": " ".join(java.localizer_options(lay)),
+    }
+    if lay.spec.docker:
+        runtime = "yarn.nodemanager.runtime.linux"
+        conf |= {f"{runtime}.allowed-runtimes": "default,docker",
+                 f"{runtime}.docker.allowed-container-networks": "host,none,bridge",
+                 f"{runtime}.docker.default-container-network": "host"}
     return conf
 
 
@@ -38,12 +80,12 @@ def _addresses(lay: Layout, rm: str) -> dict[str, object]:
         ("webapp.https.address", lay.address(rm, "https")))}
 
 
-def _scheduling() -> dict[str, object]:
+def _scheduling(lay: Layout) -> dict[str, object]:
     return {
         "yarn.resourcemanager.scheduler.class": f"{_RM}.scheduler.capacity.CapacityScheduler",
         "yarn.scheduler.minimum-allocation-mb": 64,
-        "yarn.scheduler.maximum-allocation-mb": NODE_MB,
-        "yarn.scheduler.maximum-allocation-vcores": NODE_VCORES,
+        "yarn.scheduler.maximum-allocation-mb": lay.spec.node_mb,
+        "yarn.scheduler.maximum-allocation-vcores": lay.spec.node_vcores,
         "yarn.resourcemanager.client.thread-count": 6,
         "yarn.resourcemanager.scheduler.client.thread-count": 6,
         "yarn.resourcemanager.resource-tracker.client.thread-count": 6,
@@ -53,12 +95,13 @@ def _scheduling() -> dict[str, object]:
     }
 
 
-def _expiry() -> dict[str, object]:
+def _expiry(lay: Layout) -> dict[str, object]:
     """Losses are noticed within seconds. (Key rolling must stay above three times the expiry.)"""
     return {
         "yarn.nm.liveness-monitor.expiry-interval-ms": 10000,
-        "yarn.am.liveness-monitor.expiry-interval-ms": 10000,
-        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 100,
+        # Where files are fetched by a JVM of their own, that comes off a master's first interval.
+        "yarn.am.liveness-monitor.expiry-interval-ms": 40000 if lay.spec.lce else 10000,
+        "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": lay.spec.heartbeat_ms,
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
         "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": 500,
         "yarn.resourcemanager.delayed.delegation-token.removal-interval-ms": 5000,
@@ -92,15 +135,17 @@ def _ha(lay: Layout) -> dict[str, object]:
 
 def _nodemanager(lay: Layout) -> dict[str, object]:
     whitelist = "JAVA_HOME,HADOOP_CONF_DIR,PATH,LANG,TZ"
+    whitelist += ",KRB5_CONFIG" if lay.spec.kerberos else ""
+    whitelist += ",DOCKER_HOST" if lay.spec.docker else ""
     return {
-        "yarn.nodemanager.resource.memory-mb": NODE_MB,
-        "yarn.nodemanager.resource.cpu-vcores": NODE_VCORES,
+        "yarn.nodemanager.resource.memory-mb": lay.spec.node_mb,
+        "yarn.nodemanager.resource.cpu-vcores": lay.spec.node_vcores,
         "yarn.nodemanager.vmem-check-enabled": False,
         "yarn.nodemanager.container-manager.thread-count": 6,
         # The disk of a developer may be rather full; that is no reason to call a node unhealthy.
         "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": 99.5,
         "yarn.nodemanager.remote-app-log-dir": "/tmp/logs",
-        "yarn.nodemanager.env-whitelist": whitelist + (",KRB5_CONFIG" if lay.spec.kerberos else ""),
+        "yarn.nodemanager.env-whitelist": whitelist,
         # Under Kerberos the aggregator needs libhadoop.so, which is in no jar; without it the
         # whole NodeManager exits after its first application.
         "yarn.log-aggregation-enable": not lay.spec.kerberos,
@@ -132,7 +177,7 @@ def capacity(lay: Layout) -> dict[str, object]:
         f"{prefix}.root.acl_submit_applications": " ",  # nobody: permission is inherited downwards
         f"{prefix}.root.acl_administer_queue": " ",
         f"{prefix}.maximum-am-resource-percent": 1.0,
-        f"{prefix}.node-locality-delay": -1,
+        f"{prefix}.node-locality-delay": lay.spec.locality_delay,
         f"{prefix}.resource-calculator":
             "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
     }

@@ -2,7 +2,7 @@
 
 import os
 
-from . import java, places, preload
+from . import dockerd, java, places, preload
 from .layout import NAMESERVICE, REALM, Layout, split
 
 _HDFS = "org.apache.hadoop.hdfs"
@@ -14,6 +14,7 @@ _CLASSES = {  # kind: (heap in MB, main class)
     "rm": (256, f"{_YARN}.resourcemanager.ResourceManager"),
     "nm": (192, f"{_YARN}.nodemanager.NodeManager"),
     "zk": (96, "org.apache.zookeeper.server.quorum.QuorumPeerMain"),
+    "dns": (96, "org.apache.hadoop.registry.server.dns.RegistryDNSServer"),
 }
 # Daemons start all at once and look for each other; they should look often.
 _IMPATIENT = {"ipc.client.connect.retry.interval": 100, "ipc.client.connect.max.retries": 100}
@@ -24,6 +25,8 @@ def command(lay: Layout, daemon: str) -> list[str]:
     kind, _ = split(daemon)
     if kind == "kdc":
         return [places.tool("krb5kdc"), "-n", "-r", REALM, "-P", str(lay.run / "kdc.pid")]
+    if kind == "docker":
+        return dockerd.command(lay)
     heap, main_class = _CLASSES[kind]
     return java.command(lay, heap, daemon, f"-Dydl.cluster={lay.run}", f"-Dydl.daemon={daemon}",
                         main_class, *_arguments(lay, daemon))
@@ -40,6 +43,10 @@ def _arguments(lay: Layout, daemon: str) -> list[str]:
     if kind == "zk":
         return [str(lay.run / "zoo.cfg")]
     values = dict(_IMPATIENT) | _OWN.get(kind, lambda lay, daemon: {})(lay, daemon)
+    for row in lay.spec.on:
+        name, _, setting = row.partition(":")
+        if name == daemon:
+            key, _, values[key] = setting.partition("=")
     return [word for key, value in values.items() for word in ("-D", f"{key}={value}")]
 
 
@@ -77,7 +84,8 @@ def _datanode(lay: Layout, daemon: str) -> dict[str, object]:
 
 def _nodemanager(lay: Layout, daemon: str) -> dict[str, object]:
     host, own = lay.host_of(daemon), lay.run / daemon
-    return _web_principal(lay, daemon) | {
+    local, logs = lay.node_dirs(daemon)
+    return _web_principal(lay, daemon) | _special_node(lay, daemon) | {
         "yarn.nodemanager.hostname": host,
         "yarn.nodemanager.bind-host": host,
         "yarn.nodemanager.address": lay.address(daemon, "rpc"),
@@ -86,11 +94,25 @@ def _nodemanager(lay: Layout, daemon: str) -> dict[str, object]:
         "yarn.nodemanager.webapp.https.address": lay.address(daemon, "https"),
         "yarn.nodemanager.collector-service.address": lay.address(daemon, "collector"),
         "yarn.nodemanager.amrmproxy.address": lay.address(daemon, "proxy"),
-        "yarn.nodemanager.local-dirs": own / "local",
-        "yarn.nodemanager.log-dirs": own / "logs",
+        "yarn.nodemanager.local-dirs": local,
+        "yarn.nodemanager.log-dirs": logs,
         "yarn.nodemanager.recovery.dir": own / "recovery",
         "hadoop.tmp.dir": own / "tmp",
     }
+
+
+def _special_node(lay: Layout, daemon: str) -> dict[str, object]:
+    """What only some NodeManagers have."""
+    number, conf = split(daemon)[1], {}
+    if lay.spec.gpus and 0 < lay.spec.gpu_nodes < number:
+        conf["yarn.nodemanager.resource-type.yarn.io/gpu"] = 0
+    if lay.spec.amrmproxy and daemon == "nm1":
+        conf["yarn.nodemanager.amrmproxy.enabled"] = "true"
+    if daemon in lay.spares:  # it says good-bye when it is stopped, and is not waited for
+        conf["yarn.nodemanager.recovery.supervised"] = "false"
+    if daemon in lay.disks():
+        conf["yarn.nodemanager.disk-health-checker.interval-ms"] = 1000
+    return conf
 
 
 _OWN = {"nn": _namenode, "rm": _resourcemanager, "dn": _datanode, "nm": _nodemanager}
@@ -101,6 +123,10 @@ def environment(lay: Layout, daemon: str = "") -> dict[str, str]:
     env = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TZ") if key in os.environ}
     env |= {"JAVA_HOME": str(places.java_home()), "HADOOP_CONF_DIR": str(lay.conf),
             "HADOOP_LOG_DIR": str(lay.logs)}
+    if daemon:
+        env["HADOOP_CONF_DIR"] = str(lay.conf_of(daemon))
+    if lay.spec.docker:
+        env["DOCKER_HOST"] = lay.address("docker")
     if lay.spec.kerberos:
         env |= {"KRB5_CONFIG": f"{lay.krb}/krb5.conf", "KRB5_KDC_PROFILE": f"{lay.krb}/kdc.conf"}
     if daemon and split(daemon)[0] == "dn":
@@ -114,7 +140,7 @@ def prepare(lay: Layout) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     for name in lay.datanodes:
         (lay.run / name).chmod(0o700)
-    if lay.spec.ha:
+    if "zk" in lay.daemons:
         (lay.run / "zk").mkdir(exist_ok=True)
         (lay.run / "zoo.cfg").write_text(
             f"tickTime=500\ndataDir={lay.run}/zk\nclientPort={lay.port('zk', 'client')}\n"

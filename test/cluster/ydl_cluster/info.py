@@ -23,10 +23,11 @@ def status(lay: Layout) -> dict:
         "conf_dir": str(lay.conf),
         "rm_http": lay.url(lay.resourcemanagers[0]),
         "nn_http": lay.url(lay.namenodes[0]),
-        "active": _active(lay) if up else {},
+        "active": _active(lay) if up and not lay.spec.only else {},
         "keeper": keeper["pid"],
         "daemons": {name: _daemon(lay, name, keeper["daemons"].get(name))
-                    for name in lay.daemons},
+                    for name in lay.daemons + [spare for spare in lay.spares
+                                               if spare in keeper["daemons"]]},
     }
 
 
@@ -53,8 +54,11 @@ def _rss_mb(pid: int) -> int:
 
 def environment(lay: Layout, user: str | None = None) -> dict[str, str]:
     """The variables that make a program a client of this cluster, as `user`."""
-    env = {"HADOOP_CONF_DIR": str(lay.conf), "YARN_CONF_DIR": str(lay.conf),
-           "JAVA_HOME": str(places.java_home()), "YDL_CLUSTER": lay.spec.name}
+    env = {"DOCKER_HOST": lay.address("docker")} if lay.spec.docker else {}
+    if lay.spec.only:
+        return env
+    env |= {"HADOOP_CONF_DIR": str(lay.conf), "YARN_CONF_DIR": str(lay.conf),
+            "JAVA_HOME": str(places.java_home()), "YDL_CLUSTER": lay.spec.name}
     if lay.spec.kerberos:
         env |= {"KRB5_CONFIG": f"{lay.krb}/krb5.conf",
                 "KRB5CCNAME": kdc.login(lay, user or specs.me())}

@@ -53,6 +53,12 @@ def command(lay: Layout, heap_mb: int, label: str, *rest: str) -> list[str]:
     return [program(), f"@{options_file(lay)}", f"-Xmx{heap_mb}m", *training, *rest]
 
 
+def localizer_options(lay: Layout) -> list[str]:
+    """For the JVM that fetches a container's files; its class path is the NodeManager's."""
+    lean = [option for option in _LEAN if "-Xss" not in option]
+    return ["-Xmx128m", *lean, *([] if lay.spec.training else archive.options(lay.spec.version))]
+
+
 def tool(lay: Layout, *rest: str) -> list[str]:
     """A short-lived client; only warnings are shown."""
     label = f"tool-{time.monotonic_ns()}"

@@ -49,7 +49,8 @@ _KDC_CONF = """\
 
 def prepare(lay: Layout) -> None:
     """Configuration, database, principals and keytabs; the daemon itself starts with the others."""
-    lay.krb.mkdir(mode=0o700)
+    # Containers that run as their user may read krb5.conf; the keytabs are protected one by one.
+    lay.krb.mkdir(mode=0o711 if lay.spec.lce else 0o700)
     words = {"realm": REALM, "address": f"127.0.0.1:{lay.port('kdc', 'kdc')}", "krb": lay.krb,
              "logs": lay.logs}
     (lay.krb / "krb5.conf").write_text(_KRB5_CONF.format(**words))
@@ -72,7 +73,8 @@ def keytab(lay: Layout, user: str) -> Path:
 def _commands(lay: Layout) -> list[str]:
     services = [principal(service) for service in conf_core.SERVICES + ("HTTP",)]
     # The web pages of a node are asked for by its address.
-    services += [f"HTTP/{lay.host_of(node)}" for node in lay.nodemanagers + lay.datanodes]
+    services += [f"HTTP/{lay.host_of(node)}"
+                 for node in lay.nodemanagers + lay.spares + lay.datanodes]
     commands = [f"addprinc -randkey {name}" for name in services + list(specs.users())]
     commands.append(f'addprinc -randkey -maxlife "1 second" {SHORT_LIVED}')
     commands += [f"ktadd -k {lay.krb}/service.keytab {name}" for name in services]

@@ -18,7 +18,7 @@ import socket
 import sys
 from pathlib import Path
 
-from . import daemons, layout, places, process
+from . import daemons, layout, places, private, process
 
 SOCKET = "keeper.sock"
 _SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "pause": signal.SIGSTOP,
@@ -102,7 +102,7 @@ class Keeper:
             _answer(connection, answer)
 
     def do_start(self, daemon: str) -> dict:
-        if daemon not in self.lay.daemons:
+        if daemon not in self.lay.daemons + self.lay.spares:
             raise places.ClusterError(f"this cluster has no daemon '{daemon}'")
         before = self.daemons.get(daemon)
         if before and before.exit_code is None:
@@ -143,6 +143,8 @@ class Keeper:
     def finish(self) -> None:
         """Nothing is left running, and of the run directory only what was asked for."""
         process.kill_descendants()
+        if private.wanted(self.lay.spec):
+            private.leave(self.lay)
         _clean(self.lay.run, self.keep_logs)
         if self.goodbye:
             _answer(self.goodbye, {})
@@ -176,6 +178,7 @@ def _guard(keeper: int, run: Path) -> None:
         if ended == keeper:
             break
     process.kill_descendants()
+    private.remove_cgroups(run)
     places.run_lock(run).unlink(missing_ok=True)
 
 
@@ -197,7 +200,11 @@ def main(arguments: list[str]) -> None:
         return
     process.die_with_parent(guard, signal.SIGTERM)
     process.become_subreaper()
-    Keeper(layout.load(Path(run)), int(starter), None if owner == "-" else int(owner),
+    lay = layout.load(Path(run))
+    if private.wanted(lay.spec):
+        private.enter(lay)
+        os.chdir(run)  # the same directory, as it is seen from now on
+    Keeper(lay, int(starter), None if owner == "-" else int(owner),
            keep == "keep").run()
 
 

@@ -25,10 +25,11 @@ OFFSETS = {
     "jn": {"rpc": 60, "http": 61, "https": 62},
     "zk": {"client": 65},
     "kdc": {"kdc": 68},
+    "dns": {"dns": 70},
 }
 # The port whose being open means that a daemon answers.
 MAIN = {"nn": "rpc", "rm": "client", "nm": "rpc", "dn": "ipc", "jn": "rpc", "zk": "client",
-        "kdc": "kdc"}
+        "kdc": "kdc", "dns": "dns"}
 # A standby ResourceManager has closed all but this one.
 RM_ALWAYS = "admin"
 
@@ -75,15 +76,52 @@ class Layout:
         return [f"nm{i}" for i in range(1, self.spec.nodes + 1)]
 
     @property
+    def spares(self) -> list[str]:
+        """NodeManagers that join when somebody starts them."""
+        first = self.spec.nodes + 1
+        return [f"nm{i}" for i in range(first, first + self.spec.spare)]
+
+    @property
     def datanodes(self) -> list[str]:
         return [f"dn{i}" for i in range(1, self.spec.datanodes + 1)]
 
     @property
     def daemons(self) -> list[str]:
-        """Every daemon, those that others need first."""
-        first = (["kdc"] if self.spec.kerberos else []) + (["zk", "jn"] if self.spec.ha else [])
-        return (first + self.namenodes + self.resourcemanagers + self.datanodes +
-                self.nodemanagers)
+        """Every daemon that belongs to the whole cluster, those that others need first."""
+        spec = self.spec
+        first = ((["docker"] if spec.docker else []) + (["kdc"] if spec.kerberos else []) +
+                 (["zk"] if spec.ha or spec.registry else []) + (["jn"] if spec.ha else []))
+        every = (first + self.namenodes + self.resourcemanagers + self.datanodes +
+                 self.nodemanagers + (["dns"] if spec.registry else []))
+        return [name for name in every if not spec.only or split(name)[0] in spec.only]
+
+    def disks(self) -> dict[str, int]:
+        """NodeManagers that have a small disk, and how many MB it has."""
+        return {node: int(size) for node, _, size in (row.partition(":")
+                                                      for row in self.spec.disks)}
+
+    def disk(self, node: str) -> Path:
+        """Where the small disk of a NodeManager is mounted, for those who can see it."""
+        return self.run / node / "disk"
+
+    def node_dirs(self, node: str) -> tuple[Path, Path]:
+        """A NodeManager's directories for files and for logs."""
+        base = self.disk(node) if node in self.disks() else self.run / node
+        return base / "local", base / "logs"
+
+    @property
+    def executor(self) -> Path:
+        """What stands in for container-executor."""
+        return self.run / "bin" / "container-executor"
+
+    @property
+    def docker_socket(self) -> Path:
+        return self.run / "docker.sock"
+
+    def conf_of(self, daemon: str) -> Path:
+        """The configuration that containers of a node are shown."""
+        own = self.spec.amrmproxy and daemon == "nm1"
+        return self.run / "conf-nm1" if own else self.conf
 
     def host_of(self, daemon: str) -> str:
         kind, number = split(daemon)
@@ -100,6 +138,8 @@ class Layout:
 
     def address(self, daemon: str, what: str = "") -> str:
         """host:port, of the main port when `what` is not given."""
+        if daemon == "docker":
+            return f"unix://{self.docker_socket}"
         return f"{self.host_of(daemon)}:{self.port(daemon, what or MAIN[split(daemon)[0]])}"
 
     def url(self, daemon: str, path: str = "") -> str:

@@ -8,7 +8,7 @@ kinds at once gets two. YDL_TEST_CLUSTERS=N lets a bigger machine hold N.
 
 import os
 
-from . import places
+from . import dockerd, places, private
 from .cluster import Cluster
 
 KINDS = {  # fixture: fields of its Spec
@@ -16,7 +16,27 @@ KINDS = {  # fixture: fields of its Spec
     "krb_cluster": {"kerberos": True, "protection": "privacy"},
     "ha_cluster": {"ha": True},
     "old_cluster": {"version": places.OLDEST},
+    # For jobs. Three nodes with 1 GB each, and nm1 with the label gpu; GPUs on nm1 and nm2.
+    "rich_cluster": {"nodes": 4, "node_mb": 1024, "spare": 1, "labels": True, "gpus": True,
+                     "gpu_nodes": 2, "registry": True, "preemption": True, "memory_limits": True,
+                     "disks": [] if private.missing() else ["nm4:96"]},
+    "lce_cluster": {"lce": True, "docker": not dockerd.missing()},
+    "secure_cluster": {"kerberos": True, "protection": "privacy", "lce": True,
+                       "token_renew_s": 30, "token_life_s": 120},
+    "proxy_cluster": {"nodes": 1, "datanodes": 1, "amrmproxy": True},
+    "big_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128},
+    "slow_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128, "heartbeat_ms": 1000,
+                     "locality_delay": 40},
+    "docker_host": {"docker": True, "only": ["docker"]},  # no Hadoop at all
 }
+
+
+def missing(kind: str) -> str:
+    """Why this machine cannot have a kind of cluster; "" when it can."""
+    fields = KINDS[kind]
+    if fields.get("docker") or kind == "docker_host":
+        return dockerd.missing()
+    return private.missing() if fields.get("lce") else ""
 
 
 class Pool:
@@ -50,6 +70,9 @@ class Pool:
     def close(self) -> None:
         while self.running:
             self.running.popitem()[1].down()
+
+
+POOL = Pool()  # of this process
 
 
 class Handle:

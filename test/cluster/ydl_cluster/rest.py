@@ -30,13 +30,16 @@ def call(rm_http: str, path: str, user: str, body: dict | None = None) -> dict:
     return json.loads(text) if text else {}
 
 
-def submit(rm_http: str, user: str, command: str, queue: str = "default") -> str:
+def submit(rm_http: str, user: str, command: str, queue: str = "default",
+           env: dict[str, str] | None = None) -> str:
     """Submits an application; its id."""
+    variables = [{"key": key, "value": value} for key, value in (env or {}).items()]
     new = call(rm_http, "apps/new-application", user, {})["application-id"]
     call(rm_http, "apps", user, {
         "application-id": new, "application-name": "test", "application-type": "YARN",
         "queue": queue, "max-app-attempts": 1, "resource": {"memory": 64, "vCores": 1},
-        "am-container-spec": {"commands": {"command": command}}})
+        "am-container-spec": {"commands": {"command": command},
+                              "environment": {"entry": variables}}})
     return new
 
 

@@ -30,6 +30,23 @@ class Spec:
     gpus: bool = False
     training: bool = False  # its JVMs write down which classes they load
     settings: list[str] = dataclasses.field(default_factory=list)  # "FILE:key=value"
+    node_mb: int = 8192  # what each NodeManager says it has
+    node_vcores: int = 16
+    heartbeat_ms: int = 100  # of the NodeManagers; 1000 is Hadoop's default
+    locality_delay: int = -1  # in missed chances; 40 is Hadoop's default
+    preemption: bool = False  # queues take back what is theirs, within seconds
+    memory_limits: bool = False  # a container over its memory is killed
+    gpu_nodes: int = 0  # GPUs on the first N nodes only; 0: on all
+    registry: bool = False  # ZooKeeper and RegistryDNS
+    amrmproxy: bool = False  # nm1 stands between its application masters and the ResourceManager
+    spare: int = 0  # NodeManagers that are known but not started: `start nm4` adds one
+    token_renew_s: int = 0  # delegation tokens have to be renewed this often ...
+    token_life_s: int = 0  # ... and end after this time at the latest
+    lce: bool = False  # LinuxContainerExecutor: containers run as their user
+    docker: bool = False  # a docker daemon; with `lce` also YARN's docker runtime
+    disks: list[str] = dataclasses.field(default_factory=list)  # "nm2:64": on a disk of 64 MB
+    on: list[str] = dataclasses.field(default_factory=list)  # "nm2:key=value", for one daemon
+    only: list[str] = dataclasses.field(default_factory=list)  # kinds of daemons; [] means all
 
     def check(self) -> None:
         """Refuses what cannot be built, in words."""
@@ -37,6 +54,13 @@ class Spec:
         for what, count in (("nodes", self.nodes), ("datanodes", self.datanodes)):
             if not 1 <= count <= MOST_NODES:
                 raise places.ClusterError(f"--{what} must be between 1 and {MOST_NODES}")
+        if self.nodes + self.spare > MOST_NODES:
+            raise places.ClusterError(f"more than {MOST_NODES} NodeManagers with the spare ones")
+        for what, rows in (("--disk", self.disks), ("--on", self.on)):
+            if not all(row.partition(":")[2] for row in rows):
+                raise places.ClusterError(f"{what} wants DAEMON:VALUE")
+        if bool(self.token_renew_s) != bool(self.token_life_s):
+            raise places.ClusterError("--token-renew and --token-life belong together")
         if self.protection not in RPC_PROTECTIONS:
             raise places.ClusterError(f"--protection '{self.protection}' is unknown")
         if self.data_protection not in ("",) + DATA_PROTECTIONS:

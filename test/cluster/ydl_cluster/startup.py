@@ -7,18 +7,20 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from . import actions, conf, control, daemons, java, kdc, launch, lock, places, ports, preload
-from . import spec as specs, template, tls, watch
+from . import actions, compiled, conf, control, daemons, dockerd, java, kdc, launch, lock, places
+from . import ports, preload, private, spec as specs, template, tls, watch
 from .layout import Layout
 
-TIMEOUT = 120
+TIMEOUT = 240  # seconds; a busy machine takes two minutes for what takes ten seconds alone
 _FIRST = ("kdc", "zk", "jn")  # others do not look twice for these
+_EXECUTOR = Path(__file__).resolve().parents[1] / "container-executor"
 Say = Callable[[str], None]
 
 
 def up(spec: specs.Spec, owner_pid: int | None, keep_logs: bool, say: Say) -> Layout:
     """Starts a cluster. When this fails, or the caller is killed, nothing of it stays but logs."""
     spec.check()
+    _check_machine(spec)
     begun = time.monotonic()
     lay = _launch(spec, owner_pid, keep_logs)
     try:
@@ -29,6 +31,13 @@ def up(spec: specs.Spec, owner_pid: int | None, keep_logs: bool, say: Say) -> La
     control.ask(lay.run, "complete")
     say(f"cluster '{spec.name}' is up in {time.monotonic() - begun:.1f} s")
     return lay
+
+
+def _check_machine(spec: specs.Spec) -> None:
+    reason = (dockerd.missing() if spec.docker else
+              private.missing() if private.wanted(spec) else "")
+    if reason:
+        raise places.ClusterError(f"cluster '{spec.name}': {reason}")
 
 
 def _launch(spec: specs.Spec, owner_pid: int | None, keep_logs: bool) -> Layout:
@@ -61,8 +70,26 @@ def _open_owner(pid: int | None) -> int | None:
 
 def _prepare(lay: Layout) -> None:
     shutil.rmtree(lay.run, ignore_errors=True)  # logs that an earlier cluster left
-    preload.library()
     daemons.prepare(lay)
+    if private.wanted(lay.spec):
+        _prepare_private(lay)
+    if not lay.spec.only:
+        _prepare_hadoop(lay)
+    specs.save(lay.spec, lay.base_port, lay.run / "spec.json")
+
+
+def _prepare_private(lay: Layout) -> None:
+    private.prepare(lay)
+    if lay.spec.docker:
+        dockerd.prepare(lay)
+    if lay.spec.lce:
+        sources = sorted([*_EXECUTOR.glob("*.c"), *_EXECUTOR.glob("*.h")])
+        program = compiled.result("container-executor-{}", sources, "-std=gnu11", "-D_GNU_SOURCE")
+        private.install_executor(lay, program, dockerd.client() if lay.spec.docker else "none")
+
+
+def _prepare_hadoop(lay: Layout) -> None:
+    preload.library()
     template.install(lay)
     if lay.spec.kerberos:
         kdc.prepare(lay)
@@ -70,7 +97,6 @@ def _prepare(lay: Layout) -> None:
     if lay.spec.https:
         tls.prepare(lay)
     java.write_options(lay)
-    specs.save(lay.spec, lay.base_port, lay.run / "spec.json")
 
 
 def _start(lay: Layout) -> None:
@@ -89,16 +115,23 @@ def _start(lay: Layout) -> None:
     if lay.spec.ha:
         watcher.port("nn1")
         actions.ha_admin(lay, "-transitionToActive", "nn1")
+    if lay.spec.docker:
+        watcher.port("docker")
+        dockerd.load_image(lay)
     _wait_ready(lay, watcher)
     if lay.spec.labels:
         actions.label_first_node(lay)
 
 
 def _wait_ready(lay: Layout, watcher: watch.Watch) -> None:
+    if lay.spec.only:
+        return
     watcher.until("HDFS to leave safe mode with all DataNodes",
                   lambda: hdfs_ready(lay), lay.namenodes + lay.datanodes)
     watcher.until("the NodeManagers to register",
                   lambda: yarn_ready(lay), lay.resourcemanagers + lay.nodemanagers)
+    if lay.spec.registry:
+        watcher.port("dns")
 
 
 def down(run: Path, keep_logs: bool) -> None:
@@ -117,12 +150,20 @@ def down(run: Path, keep_logs: bool) -> None:
 def heal(lay: Layout) -> None:
     """Makes a cluster whole again after a test has broken it."""
     known = control.ask(lay.run, "status")["daemons"]
+    for node in lay.disks():
+        actions.empty_disk(lay, node)
+    for spare in lay.spares:
+        if known.get(spare, {}).get("state", "dead") != "dead":
+            actions.resume(lay, spare)
+            actions.stop(lay, spare)
     for daemon in lay.daemons:
         state = known.get(daemon, {}).get("state", "dead")
         if state == "paused":
             actions.resume(lay, daemon)
         elif state == "dead":
             actions.start(lay, daemon)
+    if lay.spec.docker:
+        dockerd.remove_containers(lay)
     if lay.spec.ha and watch.active_namenode(lay) is None:
         actions.failover(lay, "nn")
     _wait_ready(lay, watch.Watch(lay, TIMEOUT))

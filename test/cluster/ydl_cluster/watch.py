@@ -42,12 +42,25 @@ class Watch:
 def listens(lay: Layout, daemon: str) -> bool:
     """Whether a daemon accepts connections (an HA ResourceManager also when it is standby)."""
     kind, _ = split(daemon)
+    if kind == "docker":
+        return _docker_answers(lay)
     what = RM_ALWAYS if kind == "rm" and lay.spec.ha else MAIN[kind]
     try:
         socket.create_connection((lay.host_of(daemon), lay.port(daemon, what)), 1).close()
     except OSError:
         return False
     return True
+
+
+def _docker_answers(lay: Layout) -> bool:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(2)
+            connection.connect(str(lay.docker_socket))
+            connection.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            return b" 200 " in connection.recv(100)
+    except OSError:
+        return False
 
 
 def live_datanodes(lay: Layout, namenode: str) -> int:
