@@ -56,6 +56,8 @@ static int find_names(struct session *s, struct err *err)
     const char *proxy =
         s->options.as_user ? s->options.as_user : non_empty(getenv("HADOOP_PROXY_USER"));
 
+    if (s->options.user)
+        claimed = s->options.user;
     s->own_user = claimed ? strdup(claimed) : os_user();
     if (!s->own_user)
         return err_oom(err);
@@ -136,9 +138,9 @@ static int copy_text(const char **field, struct err *err)
 static int copy_options(struct session *s, const struct session_options *options, struct err *err)
 {
     const char **texts[] = { &s->options.conf_dir, &s->options.as_user, &s->options.principal,
-                             &s->options.keytab, &s->options.caller };
+                             &s->options.keytab,   &s->options.caller,  &s->options.user };
     const char *values[] = { options->conf_dir, options->as_user, options->principal,
-                             options->keytab, options->caller };
+                             options->keytab,   options->caller,  options->user };
     int r = 0;
 
     s->options = *options;
@@ -151,13 +153,26 @@ static int copy_options(struct session *s, const struct session_options *options
     return r;
 }
 
-static int load_tokens(struct session *s, struct err *err)
+static int load_tokens(struct session *s, const struct credentials *given, struct err *err)
 {
     const char *path = non_empty(getenv("HADOOP_TOKEN_FILE_LOCATION"));
+    int r;
 
-    if (!path)
-        return credentials_new(&s->credentials, err);
-    return credentials_load(path, &s->credentials, err);
+    if (path && !given)
+        return credentials_load(path, &s->credentials, err);
+    r = credentials_new(&s->credentials, err);
+    return r == 0 && given ? credentials_copy(s->credentials, given, NULL, err) : r;
+}
+
+static int load_conf(struct session *s, const char *text, struct err *err)
+{
+    AUTO_FREE char *dir = NULL;
+    int r;
+
+    if (text)
+        return conf_parse("the job's configuration", text, strlen(text), &s->conf, err);
+    r = conf_find_dir(s->options.conf_dir, &dir, err);
+    return r == 0 ? conf_load(dir, &s->conf, err) : r;
 }
 
 static int check_options(const struct session *s, struct err *err)
@@ -169,19 +184,18 @@ static int check_options(const struct session *s, struct err *err)
 
 static int fill(struct session *s, const struct session_options *options, struct err *err)
 {
-    AUTO_FREE char *dir = NULL;
     int r = copy_options(s, options, err);
 
+    s->options.conf_text = NULL; /* borrowed, for now only */
+    s->options.credentials = NULL;
     if (r == 0)
         r = check_options(s, err);
     if (r == 0)
-        r = conf_find_dir(s->options.conf_dir, &dir, err);
-    if (r == 0)
-        r = conf_load(dir, &s->conf, err);
+        r = load_conf(s, options->conf_text, err);
     if (r == 0)
         r = conf_security(s->conf, &s->security, err);
     if (r == 0)
-        r = load_tokens(s, err);
+        r = load_tokens(s, options->credentials, err);
     if (r == 0)
         r = find_names(s, err);
     if (r == 0)
@@ -216,6 +230,7 @@ struct session *session_free(struct session *s)
     free((char *)s->options.principal);
     free((char *)s->options.keytab);
     free((char *)s->options.caller);
+    free((char *)s->options.user);
     free(s->own_user);
     free(s->user);
     free(s->real_user);

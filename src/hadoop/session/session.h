@@ -19,6 +19,10 @@ struct session_options {
     int64_t call_ms;    /* --timeout for one operation; 0 for the default */
     bool patient;       /* a daemon: wait minutes, not seconds, for a service to come back */
     const struct rpc_kerberos *kerberos; /* kerberos.h's, or NULL in the static program */
+    /* In a container, which is told these things instead of finding them; each may be NULL. */
+    const char *conf_text;                 /* the configuration itself, instead of a directory */
+    const char *user;                      /* who we are */
+    const struct credentials *credentials; /* copied, instead of HADOOP_TOKEN_FILE_LOCATION's */
 };
 
 /* Reads the configuration and the token file that HADOOP_TOKEN_FILE_LOCATION names, finds the user

@@ -144,6 +144,32 @@ static void no_configuration_says_where_it_was_looked_for(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/conf"));
 }
 
+static void a_container_is_told_everything(void **state)
+{
+    static const char conf[] = "<configuration><property><name>fs.defaultFS</name>"
+                               "<value>hdfs://told</value></property></configuration>";
+    struct world *w = *state;
+    AUTO_CREDENTIALS *tokens = NULL;
+    struct session_options options = { .conf_text = conf, .user = "bob" };
+    AUTO_SESSION *s = NULL;
+    AUTO_FREE char *fs = NULL;
+    size_t n = 0;
+
+    setenv("HADOOP_CONF_DIR", "/no/such/directory", 1);
+    setenv("HADOOP_USER_NAME", "alice", 1);
+    setenv("HADOOP_TOKEN_FILE_LOCATION", "/no/such/file", 1);
+    assert_int_equal(credentials_new(&tokens, NULL), 0);
+    assert_int_equal(credentials_add_secret(tokens, "a", "b", 1, NULL), 0);
+    options.credentials = tokens;
+    assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+    assert_string_equal(session_user(s), "bob");
+    assert_int_equal(conf_str(session_conf(s), "fs.defaultFS", &fs, NULL), 0);
+    assert_string_equal(fs, "hdfs://told");
+    credentials_remove_secret(tokens, "a"); /* the session has a copy */
+    assert_null(credentials_secret(tokens, "a", &n));
+    assert_non_null(credentials_secret(session_credentials(s), "a", &n));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +183,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_broken_token_file_is_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_configuration_says_where_it_was_looked_for, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_container_is_told_everything, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,18 @@ void credentials_remove_kind(struct credentials *c, const char *kind)
     c->n_tokens = kept;
 }
 
+void credentials_remove_secret(struct credentials *c, const char *alias)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n_secrets; i++)
+        if (str_eq(c->secrets[i].alias, alias))
+            secret_done(&c->secrets[i]);
+        else
+            c->secrets[kept++] = c->secrets[i];
+    c->n_secrets = kept;
+}
+
 static bool is_one_of(const char *kind, const char *const *kinds)
 {
     for (; kinds && *kinds; kinds++)

@@ -41,6 +41,8 @@ const void *credentials_secret(const struct credentials *c, const char *alias, s
 
 /* Drops every token of this kind. */
 void credentials_remove_kind(struct credentials *c, const char *kind);
+/* Drops the secret of this alias, if there is one. */
+void credentials_remove_secret(struct credentials *c, const char *alias);
 /* Adds copies of everything in `from` but tokens of the kinds named (NULL-terminated, or NULL). */
 int credentials_copy(struct credentials *c, const struct credentials *from,
                      const char *const *without_kinds, struct err *err);
