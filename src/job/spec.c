@@ -34,6 +34,13 @@ static void files_free(struct spec_files *l)
     free(l->v);
 }
 
+static void amounts_free(struct spec_amounts *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i].name);
+    free(l->v);
+}
+
 static void role_done(struct spec_role *r)
 {
     free(r->name);
@@ -43,6 +50,8 @@ static void role_done(struct spec_role *r)
     files_free(&r->archives);
     free(r->image);
     free(r->label);
+    amounts_free(&r->resources);
+    strs_done(&r->hosts);
     for (size_t i = 0; i < r->after.n; i++)
         free(r->after.v[i].role);
     free(r->after.v);
@@ -51,8 +60,9 @@ static void role_done(struct spec_role *r)
 
 void spec_done(struct spec *s)
 {
-    char *texts[] = { s->name,        s->framework, s->image, s->label,
-                      s->tensorboard, s->venv,      s->queue, s->acl };
+    char *texts[] = { s->name,   s->framework,  s->image,       s->label,   s->tensorboard,
+                      s->venv,   s->queue,      s->acl.view,    s->staging, s->principal,
+                      s->keytab, s->acl.modify, s->master.label };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);
@@ -66,6 +76,7 @@ void spec_done(struct spec *s)
     files_free(&s->output);
     strs_done(&s->pip);
     strs_done(&s->tags);
+    strs_done(&s->mounts);
     *s = (struct spec){ 0 };
 }
 
@@ -197,6 +208,22 @@ int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when)
     if (!copy || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
         return -ENOMEM;
     l->v[l->n++] = (struct spec_after){ take(copy), when };
+    return 0;
+}
+
+int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value)
+{
+    AUTO_FREE char *copy = NULL;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->v[i].name, name) == 0) {
+            l->v[i].value = value;
+            return 0;
+        }
+    copy = strdup(name);
+    if (!copy || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+        return -ENOMEM;
+    l->v[l->n++] = (struct spec_amount){ take(copy), value };
     return 0;
 }
 

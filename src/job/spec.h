@@ -16,10 +16,18 @@
 #define SPEC_ROLES_MAX 64       /* roles of one job */
 #define SPEC_TASKS_MAX 20000    /* tasks of one job, all roles together */
 #define SPEC_FILE_MAX (4 * MIB) /* bytes of a job file */
+#define SPEC_AMOUNTS_MAX 32     /* resource types that a role names */
+#define SPEC_AMOUNT_MAX ((int64_t)1 << 50)
 #define SPEC_FOREVER (-1)
 
 enum spec_policy { SPEC_RESTART_DEFAULT, SPEC_RESTART_NEVER, SPEC_RESTART_TASK, SPEC_RESTART_GANG };
 enum spec_place { SPEC_PLACE_CLUSTER, SPEC_PLACE_CLIENT };
+enum spec_spread {
+    SPEC_SPREAD_ANY,
+    SPEC_SPREAD_NODE, /* one container of the role on a node */
+    SPEC_SPREAD_PACK, /* on as few nodes as will do */
+};
+enum spec_image_by { SPEC_IMAGE_BY_AUTO, SPEC_IMAGE_BY_YARN, SPEC_IMAGE_BY_AGENT };
 enum spec_when { SPEC_AFTER_STARTED, SPEC_AFTER_READY, SPEC_AFTER_FINISHED };
 enum spec_ready_kind {
     SPEC_READY_NONE, /* ready as soon as it is started */
@@ -36,6 +44,12 @@ struct spec_file {
 
 struct spec_var {
     char *name, *value;
+};
+
+/* So much of a resource type: { "yarn.io/fpga", 1 }. */
+struct spec_amount {
+    char *name;
+    int64_t value;
 };
 
 struct spec_after {
@@ -55,6 +69,19 @@ struct spec_restart {
     int64_t window; /* ms; 0: not said */
 };
 
+/* Who may see the job, and who may change it, besides its owner: "USERS GROUPS", lists with commas
+ * and one blank between; NULL: nobody. */
+struct spec_acl {
+    char *view, *modify;
+};
+
+/* The master's container; what is not said has the platform's defaults. */
+struct spec_master {
+    uint64_t memory; /* bytes */
+    unsigned cpus;
+    char *label; /* NULL: the job's */
+};
+
 /* Growing lists: `v` has `n` elements, owned by the specification. */
 struct spec_files {
     struct spec_file *v;
@@ -68,6 +95,10 @@ struct spec_afters {
     struct spec_after *v;
     size_t n;
 };
+struct spec_amounts {
+    struct spec_amount *v;
+    size_t n;
+};
 
 struct spec_role {
     char *name;          /* [a-z][a-z0-9_-]*, at most 32 bytes */
@@ -79,8 +110,11 @@ struct spec_role {
     struct strs command; /* with {variables}; empty: the job's command or the framework's */
     struct spec_vars env;
     struct spec_files files, archives;
-    char *image, *label; /* NULL: the job's */
+    struct spec_amounts resources; /* further ones of a container, by YARN's names */
+    char *image, *label;           /* NULL: the job's */
     enum spec_place place;
+    enum spec_spread spread;
+    struct strs hosts; /* where it would rather be: hosts, and racks, which begin with '/' */
     struct spec_afters after;
     struct spec_ready ready;
     struct spec_restart restart; /* what is not said comes from the job's */
@@ -108,6 +142,8 @@ struct spec {
     struct spec_vars env;
     struct spec_files files, archives, output;
     char *image, *label;
+    enum spec_image_by image_by;
+    struct strs mounts; /* of images: "/FROM:/TO", perhaps with ":ro" or ":rw" */
     struct spec_working working;
     struct spec_restart restart;
     int64_t gang_hold;            /* ms */
@@ -123,8 +159,12 @@ struct spec {
     char *queue;
     int64_t priority; /* -1: not said */
     struct strs tags;
-    char *acl;
-    unsigned nodes; /* local: how many machines to pretend; 0: one */
+    struct spec_acl acl;
+    unsigned attempts; /* of the master */
+    struct spec_master master;
+    char *staging;            /* the directory for everything of ours; NULL: ~/.ydl there */
+    char *principal, *keytab; /* for jobs that outlive their tokens; both or none */
+    unsigned nodes;           /* local: how many machines to pretend; 0: one */
 };
 
 /* A specification with every field at "not said" or at the table's default. */
@@ -157,6 +197,7 @@ int spec_set_var(struct spec_vars *l, const char *name,
                  const char *value); /* the last one counts */
 int spec_add_file(struct spec_files *l, const char *from, const char *to);
 int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when);
+int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value);
 
 /* ---- mistakes ----
  * All of them are found before anything is said. Each is one line of text: where, which key, what

@@ -130,13 +130,14 @@ static int check_role(struct spec_checker *c, const struct spec_role *role)
  * has to be read back where the job runs. */
 static size_t values_of(const struct spec *s)
 {
-    size_t n = 200 + s->command.n + s->env.n + s->pip.n + s->tags.n +
+    size_t n = 200 + s->command.n + s->env.n + s->pip.n + s->tags.n + s->mounts.n +
                3 * (s->files.n + s->archives.n + s->output.n);
 
     for (size_t i = 0; i < s->n_roles; i++) {
         const struct spec_role *r = &s->roles[i];
 
-        n += 40 + r->command.n + r->env.n + 3 * (r->files.n + r->archives.n) + 2 * r->after.n;
+        n += 40 + r->command.n + r->env.n + 3 * (r->files.n + r->archives.n) + 2 * r->after.n +
+             r->hosts.n + r->resources.n;
     }
     return n;
 }
@@ -163,6 +164,12 @@ static int check_job(struct spec_checker *c)
         r = spec_check_fault(c, "command",
                              "the words, variables and files of all roles are more "
                              "than 100,000");
+        if (r < 0)
+            return r;
+    }
+    if (!s->keytab != !s->principal) {
+        r = spec_check_fault(c, s->keytab ? "keytab" : "principal",
+                             "principal and keytab belong together");
         if (r < 0)
             return r;
     }

@@ -75,6 +75,65 @@ static void names_that_cannot_be_are_refused(void **state)
     EXPECT(rows);
 }
 
+static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
+{
+    static const struct row rows[] = {
+        { W "acl: alice,bob research", "" },
+        { W "acl: {view: '*', modify: ' admins'}", "" },
+        { W "acl: {view: 'a b c'}",
+          "j:3: acl.view: 'a b c' cannot be used: users stand with commas, then one blank, then "
+          "groups with commas" },
+        { W "attempts: 0", "j:3: attempts: '0' is out of range: it can be 1 to 1000" },
+        { W "master: {label: a b}",
+          "j:3: master.label: 'a b' cannot be used: it has a blank in it" },
+        { W "master: {memory: 1}", "j:3: master.memory: '1' is out of range: it can be 1m to "
+                                   "1024t" },
+        { W "keytab: k", "j:3: keytab: principal and keytab belong together" },
+        { W "principal: a@B", "j:3: principal: principal and keytab belong together" },
+        { W "mounts: ['/a:/b', '/a:/b:ro', '/a:/b:rw']", "" },
+        { W "mounts: ['/a:b']", "j:3: mounts[0]: '/a:b' cannot be used: /FROM:/TO was expected, "
+                                "perhaps with :ro or :rw behind" },
+        { W "mounts: ['/a:/b:x']", "j:3: mounts[0]: '/a:/b:x' cannot be used: /FROM:/TO was "
+                                   "expected, perhaps with :ro or :rw behind" },
+        { W "mounts: ['/a/../b:/b']",
+          "j:3: mounts[0]: '/a/../b:/b' cannot be used: it has '..' in it" },
+        { W "image-by: yran", "j:3: image-by: 'yran' is not one of auto, yarn, agent (did you mean "
+                              "'yarn'?)" },
+        { "command: x\nroles: {w: {hosts: ['a,b']}}",
+          "j:2: roles.w.hosts[0]: 'a,b' cannot be used: it has a comma in it" },
+        { "command: x\nroles: {w: {spread: nodes}}",
+          "j:2: roles.w.spread: 'nodes' is not one of any, node, pack (did you mean 'node'?)" },
+    };
+
+    (void)state;
+    EXPECT(rows);
+}
+
+static void amounts_of_resources_are_whole_and_have_names_of_their_own(void **state)
+{
+    static const struct row rows[] = {
+        { "command: x\nroles: {w: {resources: {nec.com/ve: 2, a: 1}}}", "" },
+        { "command: x\nroles: {w: {resources: null}}", "" },
+        { "command: x\nroles: {w: {resources: 2}}",
+          "j:2: roles.w.resources: a map of names and numbers was expected, found '2'" },
+        { "command: x\nroles: {w: {resources: {a: 0}}}",
+          "j:2: roles.w.resources.a: '0' is out of range: it can be 1 to 1125899906842624" },
+        { "command: x\nroles: {w: {resources: {a: some}}}",
+          "j:2: roles.w.resources.a: a whole number was expected, found 'some'" },
+        { "command: x\nroles: {w: {resources: {a: [1]}}}",
+          "j:2: roles.w.resources.a: a whole number was expected, found a list" },
+        { "command: x\nroles: {w: {resources: {a b: 1}}}",
+          "j:2: roles.w.resources: 'a b' cannot be used: it has a blank in it" },
+        { "command: x\nroles: {w: {resources: {yarn.io/gpu: 1, vcores: 2, memory-mb: 3}}}",
+          "j:2: roles.w.resources: 'yarn.io/gpu' has a key of its own: gpus\n"
+          "j:2: roles.w.resources: 'vcores' has a key of its own: cpus\n"
+          "j:2: roles.w.resources: 'memory-mb' has a key of its own: memory" },
+    };
+
+    (void)state;
+    EXPECT(rows);
+}
+
 static void environments_that_cannot_be_are_refused(void **state)
 {
     static const struct row rows[] = {
@@ -333,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_cannot_be_are_refused),
+        cmocka_unit_test(what_yarn_needs_is_looked_at_like_the_rest),
+        cmocka_unit_test(amounts_of_resources_are_whole_and_have_names_of_their_own),
         cmocka_unit_test(environments_that_cannot_be_are_refused),
         cmocka_unit_test(paths_out_of_the_directory_are_refused),
         cmocka_unit_test(roles_that_cannot_be_are_refused),

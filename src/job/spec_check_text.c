@@ -58,6 +58,32 @@ static const char *bad_tag(const char *s)
     return strchr(s, ',') ? "it has a comma in it" : NULL;
 }
 
+static const char *bad_host(const char *s)
+{
+    return strchr(s, ',') ? "it has a comma in it" : bad_word(s);
+}
+
+/* "users groups": lists with commas, and one blank between them, which may also stand first. */
+static const char *bad_acl(const char *s)
+{
+    const char *blank = strpbrk(s, " \t");
+
+    if (blank && strpbrk(blank + 1, " \t"))
+        return "users stand with commas, then one blank, then groups with commas";
+    return NULL;
+}
+
+/* "/FROM:/TO", or with ":ro" or ":rw" behind. */
+static const char *bad_mount(const char *s)
+{
+    const char *to = strchr(s, ':'), *how = to ? strchr(to + 1, ':') : NULL;
+
+    if (*s != '/' || !to || to[1] != '/' ||
+        (how && strcmp(how, ":ro") != 0 && strcmp(how, ":rw") != 0))
+        return "/FROM:/TO was expected, perhaps with :ro or :rw behind";
+    return strstr(s, "/..") ? "it has '..' in it" : bad_host(s);
+}
+
 /* Rules beyond bad_name(), by key. */
 static const struct {
     const char *key;
@@ -65,6 +91,8 @@ static const struct {
 } rules[] = {
     { "name", bad_job_name }, { "framework", bad_word }, { "queue", bad_word },
     { "image", bad_word },    { "label", bad_word },     { "tags", bad_tag },
+    { "hosts", bad_host },    { "mounts", bad_mount },   { "view", bad_acl },
+    { "modify", bad_acl },    { "principal", bad_word },
 };
 
 /* A fault that shows the value. */
@@ -225,6 +253,40 @@ int spec_check_bytes(struct spec_checker *c)
                             "command and environment are %zu bytes; no program can be "
                             "started with more than %zu",
                             total, (size_t)STRINGS_MAX);
+}
+
+/* ---- resources ---- */
+
+/* What has a key of its own, by YARN's names for it. */
+static const struct {
+    const char *name, *key;
+} own_keys[] = { { "memory-mb", "memory" },
+                 { "memory", "memory" },
+                 { "vcores", "cpus" },
+                 { "yarn.io/gpu", "gpus" } };
+
+static int check_amounts(struct spec_checker *c, const char *key, const struct spec_key *k,
+                         const void *at)
+{
+    const struct spec_amounts *l = at;
+    int r = 0;
+
+    for (size_t i = 0; i < l->n && r == 0; i++) {
+        const char *name = l->v[i].name;
+        const char *why = bad_name(name) ? bad_name(name) : bad_host(name);
+
+        if (!why && (l->v[i].value < k->min || l->v[i].value > k->max))
+            why = "its amount is not a whole number above 0";
+        for (size_t j = 0; !why && j < COUNT_OF(own_keys); j++)
+            if (strcmp(own_keys[j].name, name) == 0) {
+                r = spec_check_fault(c, key, "'%s' has a key of its own: %s", name,
+                                     own_keys[j].key);
+                break;
+            }
+        if (why)
+            r = refuse(c, key, name, why);
+    }
+    return r;
 }
 
 /* ---- files ---- */
@@ -401,7 +463,7 @@ static int check_ready(struct spec_checker *c, const char *key, const struct spe
 }
 
 spec_check_fn *const spec_check_types[SPEC_TYPES_] = {
-    [SPEC_TEXT] = check_text,   [SPEC_TEXTS] = check_texts, [SPEC_COMMAND] = check_command,
-    [SPEC_ENV] = check_env,     [SPEC_FILES] = check_files, [SPEC_OUTPUT] = check_output,
-    [SPEC_READY] = check_ready,
+    [SPEC_TEXT] = check_text,   [SPEC_TEXTS] = check_texts,     [SPEC_COMMAND] = check_command,
+    [SPEC_ENV] = check_env,     [SPEC_FILES] = check_files,     [SPEC_OUTPUT] = check_output,
+    [SPEC_READY] = check_ready, [SPEC_AMOUNTS] = check_amounts,
 };

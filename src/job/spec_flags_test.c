@@ -65,6 +65,12 @@ static void options_say_what_keys_say(void **state)
           "{\"logdir\":\"tb\"},\"label\":\"gpu\"}" },
         { NULL, { { "tag", "a,b" }, { "tag", "c" }, { "tag", "a" }, { "nodes", "4" } },
           "{\"tags\":[\"a\",\"b\",\"c\"],\"nodes\":4}" },
+        { NULL, { { "attempts", "4" }, { "staging", "/s" }, { "image-by", "yarn" },
+                  { "mount", "/a:/b" }, { "mount", "/c:/d:ro" } },
+          "{\"image-by\":\"yarn\",\"mounts\":[\"/a:/b\",\"/c:/d:ro\"],\"attempts\":4,"
+          "\"staging\":\"/s\"}" },
+        { NULL, { { "role", "w=2,spread=pack,hosts=n1" } },
+          "{\"roles\":{\"w\":{\"count\":2,\"spread\":\"pack\",\"hosts\":[\"n1\"]}}}" },
         { NULL, { { "pip", "numpy" }, { "pip", "scipy" } },
           "{\"pip\":[\"numpy\",\"scipy\"]}" },
         { NULL, { { "env", "A=1" }, { "env", "B=x=y" }, { "env", "C=" } },

@@ -84,6 +84,17 @@ static json_t *write_env(const struct spec_key *k, const void *at)
     return unless_empty(map);
 }
 
+static json_t *write_amounts(const struct spec_key *k, const void *at)
+{
+    const struct spec_amounts *l = at;
+    json_t *map = json_object();
+
+    (void)k;
+    for (size_t i = 0; i < l->n; i++)
+        map = add_entry(map, l->v[i].name, json_integer(l->v[i].value));
+    return unless_empty(map);
+}
+
 static json_t *write_files(const struct spec_key *k, const void *at)
 {
     const struct spec_files *l = at;
@@ -157,7 +168,7 @@ static write_fn *const writers[SPEC_TYPES_] = {
     [SPEC_TEXT] = write_text,   [SPEC_TEXTS] = write_texts, [SPEC_COMMAND] = write_texts,
     [SPEC_ENV] = write_env,     [SPEC_FILES] = write_files, [SPEC_OUTPUT] = write_files,
     [SPEC_AFTER] = write_after, [SPEC_READY] = write_ready, [SPEC_RANGE] = write_range,
-    [SPEC_MAP] = write_map,     [SPEC_ROLES] = write_roles,
+    [SPEC_MAP] = write_map,     [SPEC_ROLES] = write_roles, [SPEC_AMOUNTS] = write_amounts,
 };
 
 static json_t *write_table(const struct spec_key *table, const void *base)

@@ -14,6 +14,8 @@
 
 static const char *const policies[] = { "default", "never", "task", "gang", NULL };
 static const char *const places[] = { "cluster", "client", NULL };
+static const char *const spreads[] = { "any", "node", "pack", NULL };
+static const char *const image_bys[] = { "auto", "yarn", "agent", NULL };
 
 /* clang-format off */
 
@@ -57,6 +59,24 @@ static const struct spec_key gang_keys[] = {
     { 0 },
 };
 
+static const struct spec_key acl_keys[] = {
+    { "view", SPEC_TEXT, AT(acl.view), .yarn = true,
+      .help = "who may see the job and its output" },
+    { "modify", SPEC_TEXT, AT(acl.modify), .yarn = true,
+      .help = "who may stop and change the job" },
+    { 0 },
+};
+
+static const struct spec_key master_keys[] = {
+    { "memory", SPEC_SIZE, AT(master.memory), .min = LEAST_MEMORY, .max = MOST_BYTES, .yarn = true,
+      .help = "memory of the master's container; without it 64m, or the scheduler's minimum" },
+    { "cpus", SPEC_COUNT, AT(master.cpus), .max = 65536, .yarn = true,
+      .help = "processor cores of the master's container; without it one" },
+    { "label", SPEC_TEXT, AT(master.label), .yarn = true,
+      .help = "node label of the master, in place of the job's" },
+    { 0 },
+};
+
 static const struct spec_key tensorboard_keys[] = {
     { "logdir", SPEC_TEXT, AT(tensorboard), .flag = "tensorboard", .meta = "DIR",
       .help = "run TensorBoard beside the job on this directory" },
@@ -75,6 +95,8 @@ const struct spec_key spec_role_keys[] = {
     { "cpus", SPEC_COUNT, AT(cpus), .max = 65536, .help = "processor cores of a container" },
     { "gpus", SPEC_COUNT, AT(gpus), .max = 1024,
       .help = "GPUs of a container, shared by its processes" },
+    { "resources", SPEC_AMOUNTS, AT(resources), .min = 1, .max = SPEC_AMOUNT_MAX, .yarn = true,
+      .help = "further resources of a container, by the names that the cluster has for them" },
     { "command", SPEC_COMMAND, AT(command),
       .help = "what its tasks run, with {variables}; without one, the job's command" },
     { "env", SPEC_ENV, AT(env), .help = "environment variables, over those of the job" },
@@ -86,6 +108,11 @@ const struct spec_key spec_role_keys[] = {
       .help = "its node label, in place of the job's" },
     { "place", SPEC_CHOICE, AT(place), .choices = places,
       .help = "cluster, or client: on the machine that submits the job" },
+    { "spread", SPEC_CHOICE, AT(spread), .choices = spreads, .yarn = true,
+      .help = "any, node (no two of its containers on one node), or pack (on as few nodes as "
+              "will do)" },
+    { "hosts", SPEC_TEXTS, AT(hosts), .yarn = true,
+      .help = "hosts where its containers would rather be, or racks, as /RACK" },
     { "ports", SPEC_SMALL, AT(ports), .preset = -1, .max = 4,
       .help = "ports that are held for each task; without it, what the framework needs" },
     { "after", SPEC_AFTER, AT(after),
@@ -124,6 +151,11 @@ const struct spec_key spec_job_keys[] = {
       .help = "packages of Python to install for the job" },
     { "image", SPEC_TEXT, AT(image), .flag = "image", .meta = "IMAGE",
       .help = "the container image that tasks run in" },
+    { "image-by", SPEC_CHOICE, AT(image_by), .choices = image_bys, .yarn = true,
+      .flag = "image-by", .meta = "WHO",
+      .help = "who runs the image: yarn (its own container runtime), agent (docker run), or auto" },
+    { "mounts", SPEC_TEXTS, AT(mounts), .flag = "mount", .meta = "FROM:TO[:ro]",
+      .help = "directories of the node to show in the image" },
     { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
       .help = "what is done when a task fails" },
     { "gang", SPEC_MAP, .keys = gang_keys,
@@ -149,8 +181,21 @@ const struct spec_key spec_job_keys[] = {
       .help = "words by which the job can be found again" },
     { "label", SPEC_TEXT, AT(label), .yarn = true, .flag = "label", .meta = "LABEL",
       .help = "run on nodes that have this label" },
-    { "acl", SPEC_TEXT, AT(acl), .yarn = true,
-      .help = "who may see and change the job besides its owner: users, a space, groups" },
+    { "acl", SPEC_MAP, .keys = acl_keys, .plain = true, .yarn = true,
+      .help = "who may see the job, and who may change it, besides its owner: users with commas, "
+              "a blank, groups with commas; * is everybody" },
+    { "attempts", SPEC_COUNT, AT(attempts), .preset = 2, .min = 1, .max = 1000, .yarn = true,
+      .flag = "attempts", .meta = "N",
+      .help = "how often YARN may start the job's master; the tasks live on meanwhile" },
+    { "master", SPEC_MAP, .keys = master_keys, .yarn = true,
+      .help = "the container of the job's master" },
+    { "staging", SPEC_TEXT, AT(staging), .yarn = true, .flag = "staging", .meta = "DIR",
+      .help = "the directory in HDFS for what is uploaded, logs and results; without it .ydl at "
+              "home" },
+    { "principal", SPEC_TEXT, AT(principal), .yarn = true,
+      .help = "the Kerberos principal of a job that outlives its tokens" },
+    { "keytab", SPEC_TEXT, AT(keytab), .yarn = true,
+      .help = "the file with its keys; it is sent along, and new tokens are got with it" },
     { "nodes", SPEC_COUNT, AT(nodes), .min = 1, .max = 1000, .flag = "nodes", .meta = "N",
       .help = "local only: pretend to be so many machines" },
     { 0 },

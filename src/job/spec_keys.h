@@ -25,6 +25,7 @@ enum spec_type {
     SPEC_OUTPUT,  /* struct spec_files: a map FROM: TO, or one text TO */
     SPEC_AFTER,   /* struct spec_afters: a list, a map or a text */
     SPEC_READY,   /* struct spec_ready: a map of `keys`, or the name of the first one */
+    SPEC_AMOUNTS, /* struct spec_amounts: a map of names and whole numbers */
     SPEC_RANGE,   /* port_low and port_high of struct spec: "10000-10999" */
     SPEC_MAP,     /* a map of `keys`, whose offsets count from this row's */
     SPEC_ROLES,   /* roles of struct spec: a map of names and maps of `keys` */

@@ -17,6 +17,7 @@ static const struct {
     { "venv", 0 },      { "pip", 0 },          { "image", 0 },       { "restart", 0 },
     { "grace", 0 },     { "max-restarts", 0 }, { "gang-hold", 0 },   { "gang-retry", 0 },
     { "timeout", 0 },   { "output", 0 },       { "tensorboard", 0 }, { "nodes", 0 },
+    { "image-by", 0 },  { "mount", 0 },        { "attempts", 0 },    { "staging", 0 },
 };
 
 static void every_promised_option_is_there_and_no_other(void **state)
@@ -44,7 +45,7 @@ static void every_promised_option_is_there_and_no_other(void **state)
 static void lists_may_be_repeated_and_single_values_not(void **state)
 {
     static const char *const repeated[] = { "role", "env",    "files", "archives",
-                                            "pip",  "output", "tag" };
+                                            "pip",  "output", "tag",   "mount" };
     const struct spec_key *flags[64];
     size_t n = spec_flags(flags, COUNT_OF(flags)), count = 0;
 

@@ -133,6 +133,31 @@ static int read_output(struct spec_reader *r, const struct spec_node *n, void *a
     return read_files(r, n, at);
 }
 
+/* ---- amounts ---- */
+
+static int read_amount(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    int64_t v = 0;
+    int e;
+
+    if (n->kind != SPEC_NODE_TEXT)
+        return spec_read_expected(r, "a whole number", n);
+    e = str_to_i64(n->text, 1, SPEC_AMOUNT_MAX, &v);
+    if (e == -ERANGE)
+        return spec_read_fault(r, "'%s' is out of range: it can be 1 to %lld", n->text,
+                               (long long)SPEC_AMOUNT_MAX);
+    return e < 0 ? spec_read_expected(r, "a whole number", n) : spec_set_amount(at, n->key, v);
+}
+
+static int read_amounts(struct spec_reader *r, const struct spec_node *n, void *at)
+{
+    if (n->kind != SPEC_NODE_MAP)
+        return spec_read_expected(r, "a map of names and numbers", n);
+    return n->n > SPEC_AMOUNTS_MAX
+               ? spec_read_fault(r, "%zu entries; at most %d are taken", n->n, SPEC_AMOUNTS_MAX)
+               : each(r, n, read_amount, at);
+}
+
 /* ---- after ---- */
 
 static const char *const whens[] = { "started", "ready", "finished", NULL };
@@ -265,7 +290,7 @@ static int read_roles(struct spec_reader *r, const struct spec_node *n, void *at
 static read_fn *const readers[SPEC_TYPES_] = {
     [SPEC_TEXTS] = read_texts, [SPEC_COMMAND] = read_command, [SPEC_ENV] = read_env,
     [SPEC_FILES] = read_files, [SPEC_OUTPUT] = read_output,   [SPEC_AFTER] = read_after,
-    [SPEC_ROLES] = read_roles,
+    [SPEC_ROLES] = read_roles, [SPEC_AMOUNTS] = read_amounts,
 };
 
 int spec_read_list(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,

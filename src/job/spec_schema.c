@@ -68,6 +68,14 @@ static json_t *env_shape(void)
     return json_pack("{s:[o, {s:s}]}", "anyOf", map_of(scalar()), "type", "null");
 }
 
+static json_t *amounts_shape(void)
+{
+    return json_pack("{s:[o, {s:s}]}", "anyOf",
+                     map_of(json_pack("{s:s, s:i, s:I}", "type", "integer", "minimum", 1, "maximum",
+                                      (json_int_t)SPEC_AMOUNT_MAX)),
+                     "type", "null");
+}
+
 /* FROM: TO, or {from: FROM, to: TO}. */
 static json_t *pair(void)
 {
@@ -105,11 +113,12 @@ static json_t *range_shape(void)
 /* What a value looks like, by type; ranges are added from the row, and choices, maps and roles are
  * made from it altogether. */
 static json_t *(*const shapes[SPEC_TYPES_])(void) = {
-    [SPEC_TEXT] = text_shape,     [SPEC_COUNT] = integer_shape, [SPEC_NUMBER] = integer_shape,
-    [SPEC_SMALL] = integer_shape, [SPEC_TIMES] = times_shape,   [SPEC_BOOL] = bool_shape,
-    [SPEC_SIZE] = size_shape,     [SPEC_MS] = time_shape,       [SPEC_TEXTS] = words_shape,
-    [SPEC_COMMAND] = words_shape, [SPEC_ENV] = env_shape,       [SPEC_FILES] = files_shape,
-    [SPEC_OUTPUT] = output_shape, [SPEC_AFTER] = after_shape,   [SPEC_RANGE] = range_shape,
+    [SPEC_TEXT] = text_shape,       [SPEC_COUNT] = integer_shape, [SPEC_NUMBER] = integer_shape,
+    [SPEC_SMALL] = integer_shape,   [SPEC_TIMES] = times_shape,   [SPEC_BOOL] = bool_shape,
+    [SPEC_SIZE] = size_shape,       [SPEC_MS] = time_shape,       [SPEC_TEXTS] = words_shape,
+    [SPEC_COMMAND] = words_shape,   [SPEC_ENV] = env_shape,       [SPEC_FILES] = files_shape,
+    [SPEC_OUTPUT] = output_shape,   [SPEC_AFTER] = after_shape,   [SPEC_RANGE] = range_shape,
+    [SPEC_AMOUNTS] = amounts_shape,
 };
 
 static json_t *table_schema(const struct spec_key *table);
@@ -241,6 +250,7 @@ static const char *const kinds[SPEC_TYPES_] = {
     [SPEC_ENV] = "A map of names and values.",
     [SPEC_FILES] = "A list of FROM, or FROM: NAME.",
     [SPEC_OUTPUT] = "A target, or a map of DIR: TARGET.",
+    [SPEC_AMOUNTS] = "A map of names and whole numbers.",
     [SPEC_AFTER] = "A list of ROLE, or ROLE: started, ready or finished.",
 };
 

@@ -1,0 +1,15 @@
+/* facts_private.h - shared by facts.c and facts_queue.c only. */
+#pragma once
+#include "deploy/facts.h"
+#include "hadoop/yarn/client.h"
+#include "hadoop/yarn/records.h"
+
+/* A resource of the RM's as a vector; what is negative or beyond all measure is cut. */
+struct deploy_size facts_size(const struct deploy_facts *f, const Yarn__Resource *r);
+/* Fills f->queue; types, nodes and labels are there. `name` as the user wrote it. */
+int facts_queue(struct yarn_client *c, const char *name, struct deploy_facts *f, struct err *err);
+void facts_queue_done(struct deploy_queue *q);
+/* What an answer says of the queue; pure. */
+int facts_queue_read(const struct yarn_queue *q, struct deploy_facts *f, struct err *err);
+/* Whether the user may submit there, of all rights that the RM tells; -1: it does not say. Pure. */
+int facts_may_submit(const Yarn__GetQueueUserAclsInfoResponse *acls, const char *name);

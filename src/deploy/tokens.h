@@ -1,0 +1,39 @@
+/* tokens.h - delegation tokens for a job, and a look at where its results are to go.
+ *
+ * A container has no Kerberos ticket: it signs in to HDFS with tokens that the client got. One is
+ * needed for each name service that the job names. Fibers only. */
+#pragma once
+#include "base/err.h"
+#include "base/str.h"
+#include "hadoop/token/credentials.h"
+#include "job/spec.h"
+
+struct fs_set;
+struct session;
+
+/* Every place in HDFS that the job names: `base` (its staging directory, may be NULL), files,
+ * archives and output of the job and of its roles, as far as they have a scheme other than file.
+ * Output without a scheme lies on fs.defaultFS, which is always added, as "/". Each once. Pure. */
+int deploy_places(const struct spec *s, const char *base, struct strs *ret, struct err *err);
+
+/* One token for each name service behind `places`, renewable by the ResourceManager, added to
+ * `ret`, which is the caller's. With --as the tokens are that user's. Where the session holds a
+ * token already (HADOOP_TOKEN_FILE_LOCATION), that one is handed on, as another cannot be got with
+ * it. Without Kerberos NameNodes give none, and nothing is added. The error names the service. */
+int deploy_tokens(struct session *s, const struct strs *places, struct credentials *ret,
+                  struct err *err);
+
+/* Whom tokens are to be renewed by: the ResourceManager's principal, as Hadoop's clients build it.
+ * *ret is the caller's. -ENODATA when the configuration names none. Contacts nobody. */
+int deploy_renewer(struct session *s, char **ret, struct err *err);
+
+enum deploy_look {
+    DEPLOY_LOOK,  /* changes nothing: asks the NameNode whether we may write there */
+    DEPLOY_PROBE, /* at the submit: also makes an empty file and removes it again */
+};
+
+/* Can results be put at `uri`? It is a directory that we may write to, or it is not there and the
+ * nearest directory above it is one. A probe finds what no bit shows: quotas, safe mode. -ENOTDIR,
+ * -EACCES, -EROFS, -EDQUOT and others; the error names the place. */
+int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
+                        enum deploy_look look, struct err *err);

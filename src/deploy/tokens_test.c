@@ -1,0 +1,54 @@
+/* tokens_test.c - where a job's things are; tokens themselves need a cluster. See tokens.h */
+#include "deploy/tokens.h"
+#include "test.h"
+
+#include <string.h>
+
+static void every_place_in_hdfs_counts_once(void **state)
+{
+    static const char job[] =
+        "files: [a.py, /abs, file:///x, hdfs://n1/f, hdfs://n1/f: again, s3a://b/x]\n"
+        "archives: [viewfs://c/a.tgz]\n"
+        "output: {out/: hdfs:///o, b: /plain, c: hdfs://n2/o}\n"
+        "tensorboard: hdfs://n3/tb\n"
+        "roles: {w: {files: [hdfs://n4/g, local], archives: [hdfs://n5/e.zip]}}\n";
+    static const char *const expected[] = {
+        "/",           "hdfs://n0/.ydl", "hdfs://n1/f", "viewfs://c/a.tgz", "hdfs:///o",
+        "hdfs://n2/o", "hdfs://n3/tb",   "hdfs://n4/g", "hdfs://n5/e.zip"
+    };
+    AUTO_SPEC_FAULTS f = { 0 };
+    AUTO_SPEC s = { 0 };
+    AUTO_STRS places = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    spec_init(&s);
+    assert_int_equal(spec_parse("j", job, strlen(job), &s, &f), 0);
+    assert_int_equal(deploy_places(&s, "hdfs://n0/.ydl", &places, &err), 0);
+    assert_int_equal(places.n, COUNT_OF(expected));
+    for (size_t i = 0; i < places.n; i++)
+        assert_string_equal(places.v[i], expected[i]);
+}
+
+static void a_job_that_names_nothing_still_has_the_default(void **state)
+{
+    AUTO_SPEC s = { 0 };
+    AUTO_STRS places = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    spec_init(&s);
+    assert_int_equal(deploy_places(&s, NULL, &places, &err), 0);
+    assert_int_equal(places.n, 1);
+    assert_string_equal(places.v[0], "/");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_place_in_hdfs_counts_once),
+        cmocka_unit_test(a_job_that_names_nothing_still_has_the_default),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
