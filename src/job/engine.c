@@ -215,6 +215,9 @@ struct engine *engine_free(struct engine *e)
     free(e->slots);
     free(e->heap);
     free(e->queue);
+    for (uint32_t i = 0; i < e->n_pending; i++)
+        json_decref(e->pending[i]);
+    free(e->pending);
     free(e->end_text);
     budget_done(&e->gang);
     budget_done(&e->losses);
@@ -288,6 +291,18 @@ void engine_slot(const struct engine *e, uint32_t slot, uint32_t *ret_role, uint
     *ret_role = s->role;
     *ret_first = s->first;
     *ret_n = e->roles[s->role].procs;
+}
+
+uint32_t engine_slot_agent(const struct engine *e, uint32_t slot)
+{
+    bool has = slot < e->n_slots && e->slots[slot].state >= SLOT_GRANTED;
+
+    return has ? e->slots[slot].agent : ENGINE_NO_AGENT;
+}
+
+bool engine_slot_is_away(const struct engine *e, uint32_t slot)
+{
+    return slot < e->n_slots && e->slots[slot].away;
 }
 
 const char *engine_task_name(const struct engine *e, uint32_t id, char out[ENGINE_NAME_MAX])

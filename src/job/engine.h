@@ -17,6 +17,7 @@
  * on_formed, in whatever way things have changed meanwhile; unless the slot is lost or given back:
  * then the master drops what its agent still says (the engine ignores what it can recognise).
  * Grants, losses and reports that come too late, after RELEASE or after the end, are no faults.
+ * Nor are those that an agent tells again because it has come back to its master or to a new one.
  *
  * -ENOMEM is final: the engine no longer knows all that it wanted, says so to every later call,
  * and the master can only end. */
@@ -136,6 +137,22 @@ int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *en
  * nothing of the user's has ever run another one is asked for whatever the restart policy says. */
 int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const char *text,
                    int64_t now, struct err *err);
+/* The platform will take the container soon (preemption, a node that is decommissioned). Its tasks
+ * are told to end, with the job's grace; then it is given back, and what the policy says of
+ * preemption happens: another one is asked for, the gang is formed anew, or the job fails. Nobody
+ * is to blame: whatever a task ends with is FAIL_PREEMPTED and uses up no restart; but with exit
+ * code 0 it has done its work. A container that is lost meanwhile (on_lost) counts as preempted,
+ * once. */
+int engine_on_leaving(struct engine *e, uint32_t slot, int64_t now, struct err *err);
+/* The agent of a slot died, and a new one is connected that stands in the same container (in place
+ * of on_agent_up). What ran there has ended with its agent (FAIL_NODE, "its agent ended": no
+ * restart used up, but a loss is counted); what was prepared is prepared again, with the same
+ * ports. */
+int engine_on_agent_again(struct engine *e, uint32_t slot, int64_t now, struct err *err);
+/* The connection to a slot's agent is gone, and it is expected to come back, with its tasks: the
+ * slot is away, as after engine_resume() below, until engine_on_held()… and engine_on_agent_up().
+ */
+int engine_on_agent_away(struct engine *e, uint32_t slot, int64_t now, struct err *err);
 /* The rendezvous servers of the generation are up and the cluster specification is made: answers
  * ACTION_FORM, also when the generation has moved on since. */
 int engine_on_formed(struct engine *e, int64_t now, struct err *err);
@@ -145,6 +162,47 @@ int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or aft
 /* Something that is nobody's task failed (70: a fault of ours; a rendezvous server that cannot be
  * started): everybody is stopped, and the job fails with this exit code and sentence. */
 int engine_abort(struct engine *e, int exit, const char *text, int64_t now, struct err *err);
+
+/* ---- a master that takes over ----
+ *
+ * It makes an engine, gives it every line of the events log so far, segment after segment, and says
+ * that this was all; then it goes on from where the last one was:
+ *     engine_new → engine_restore… → (its own EVENT_MASTER record) → engine_resume
+ * Each segment begins with the EVENT_MASTER record of its master. With an empty log there is
+ * nothing to resume: engine_created() and engine_start() as ever. A job that has ended stays so,
+ * and ACTION_END comes again.
+ *
+ * Slots that had a container keep it: they are *away* until their agent is back, and nothing is
+ * wanted of their tasks before. When it is, the master says what it has (engine_on_held, for every
+ * task in its Hello), then engine_on_agent_up for each of its slots: what should run there and was
+ * not named is lost, and restarted in place as by engine_on_agent_again (which is to be called
+ * instead of on_agent_up when the agent is a new one). An agent that does not come back in time is
+ * the master's to notice: engine_on_lost. Slots that were only asked for are asked for again.
+ * Times go on as they were written down; but a hold time that is over leaves agents 15 s to come.
+ * A container that the log does not know, but whose agent names a slot that is being asked for, may
+ * be given to it: on_granted, on_held…, on_agent_up. */
+
+/* One line without its newline. -EINVAL for one that is no record (cut short by a crash): nothing
+ * has changed, and the caller goes on. Lines count when the engine had come to rest after them
+ * ("rest": true): a part of a decision is no decision. */
+int engine_restore(struct engine *e, const char *line, size_t n, struct err *err);
+int engine_resume(struct engine *e, int64_t now, struct err *err);
+
+/* A task as its agent has it, or had it when it ended. */
+struct engine_held {
+    uint32_t task, generation, attempt;
+    int pid; /* 0: it does not run */
+    const uint16_t *ports;
+    unsigned n_ports;
+    bool ready;
+    bool ended; /* has run, and does no more: how it ended is told by engine_on_ended() later */
+};
+int engine_on_held(struct engine *e, const struct engine_held *held, int64_t now, struct err *err);
+/* The agent in whose container the slot is; ENGINE_NO_AGENT: it has none. */
+#define ENGINE_NO_AGENT UINT32_MAX
+uint32_t engine_slot_agent(const struct engine *e, uint32_t slot);
+/* Whether it had an agent that is not back yet. */
+bool engine_slot_is_away(const struct engine *e, uint32_t slot);
 
 /* ---- what a person wants ----
  * -EALREADY when the job has ended, -EBUSY when it does not run (yet, or at the moment). */

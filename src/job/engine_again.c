@@ -55,7 +55,8 @@ void again_stop(struct engine *e, struct unit *u, int64_t grace, int64_t now)
         u->stopped = now;
     u->t.stopping = true;
     action_add(e, ACTION_STOP, u->t.id, grace);
-    timer_set(e, TIMER_STOP, u, now + grace + STOP_MARGIN_MS);
+    if (!e->slots[u->t.slot].away) /* else once it is back */
+        timer_set(e, TIMER_STOP, u, now + grace + STOP_MARGIN_MS);
 }
 
 /* What others have waited for and got is not done again, and side tasks that ended are not missed.
@@ -77,6 +78,15 @@ static void stop_role(struct engine *e, struct role *r, int64_t now)
     }
 }
 
+void again_stop_all(struct engine *e, int64_t delay, int64_t now)
+{
+    e->reforming = true;
+    e->unsettled = false;
+    timer_set(e, TIMER_REFORM, NULL, delay > 0 ? now + delay : NEVER);
+    for (uint32_t i = 0; i < e->n_roles; i++)
+        stop_role(e, &e->roles[i], now);
+}
+
 void again_gang(struct engine *e, const char *reason, int64_t delay, int64_t now)
 {
     if (e->reforming)
@@ -84,10 +94,7 @@ void again_gang(struct engine *e, const char *reason, int64_t delay, int64_t now
     gang_spoil(e);
     job_do(e, JOB_EV_REFORM, reason, now);
     say_restart(e, NULL, delay, reason, now);
-    e->reforming = true;
-    timer_set(e, TIMER_REFORM, NULL, delay > 0 ? now + delay : NEVER);
-    for (uint32_t i = 0; i < e->n_roles; i++)
-        stop_role(e, &e->roles[i], now);
+    again_stop_all(e, delay, now);
     gang_look(e, now);
     again_look(e, now);
 }
@@ -97,6 +104,7 @@ void again_look(struct engine *e, int64_t now)
     if (!e->reforming || e->n_live > 0 || e->at[TIMER_REFORM] != NEVER)
         return;
     e->reforming = false;
+    say_gang(e, GANG_RETURNS, 0, now);
     for (uint32_t i = 0; i < e->n_slots; i++)
         if (e->slots[i].leave)
             slot_release(e, &e->slots[i], now);

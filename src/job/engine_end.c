@@ -64,7 +64,7 @@ void end_look(struct engine *e, int64_t now)
         return;
     tell(e);
     if (e->by_task)
-        say_failure(e, EVENT_STORY, &e->story, false, now);
+        say_story(e, now);
     job_do(e, last[e->final], e->end_text, now);
     say_end(e, now);
     e->n_heap = 0;

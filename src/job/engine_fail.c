@@ -10,26 +10,30 @@
 
 /* ---- the story ---- */
 
-static void remember(struct engine *e, struct unit *u, const struct failure *f, bool counted,
-                     int64_t now)
+void fail_remember(struct engine *e, const struct failure *f)
+{
+    char name[ENGINE_NAME_MAX];
+    bool earlier = !e->story.set || f->when < e->story.when;
+
+    if (!earlier || (e->state == JOB_FINISHING && !e->by_task))
+        return;
+    if (failure_set(&e->story, f, engine_task_name(e, f->task, name)) < 0)
+        engine_oom(e);
+    else if (e->state == JOB_FINISHING)
+        e->exit = failure_exit(e->story.cls, e->story.code, e->story.signal);
+}
+
+static void tell(struct engine *e, const struct failure *f, const struct judgement *j, int64_t now)
 {
     char name[ENGINE_NAME_MAX];
     struct failure own = { 0 };
-    bool earlier = !e->story.set || f->when < e->story.when;
 
-    if (failure_set(&own, f, engine_task_name(e, u->t.id, name)) < 0) {
+    if (failure_set(&own, f, engine_task_name(e, f->task, name)) < 0) {
         engine_oom(e);
         return;
     }
-    say_failure(e, EVENT_FAILURE, &own, counted, now);
-    if (earlier && (e->state != JOB_FINISHING || e->by_task)) {
-        failure_done(&e->story);
-        e->story = own;
-    } else {
-        failure_done(&own);
-    }
-    if (e->state == JOB_FINISHING && e->by_task)
-        e->exit = failure_exit(e->story.cls, e->story.code, e->story.signal);
+    say_failure(e, &own, j, now);
+    failure_done(&own);
 }
 
 static void end_failed(struct engine *e, const char *reason, int64_t now)
@@ -42,8 +46,9 @@ static void end_failed(struct engine *e, const char *reason, int64_t now)
 /* ---- may it start again? ---- */
 
 struct trouble {
-    const struct failure *f;
+    struct failure *f;
     bool gone; /* with its container */
+    bool here; /* its agent is new, its container is not: the place is as good as before */
     bool ran;  /* something of the task's was running */
     int64_t lived;
 };
@@ -61,6 +66,8 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     v = policy_verdict(role_of(e, u)->restart.policy, cls, t->f->code);
     if (t->gone && v.action != POLICY_FAIL)
         v.action = POLICY_MOVE;
+    if (t->here && v.action == POLICY_MOVE)
+        v.action = role_of(e, u)->restart.policy == SPEC_RESTART_GANG ? POLICY_GANG : POLICY_AGAIN;
     /* What has not run yet cannot have failed: only its container has to be replaced. */
     if (t->gone && v.action == POLICY_FAIL &&
         (!e->ever_started || (role_of(e, u)->side && !t->ran)))
@@ -68,13 +75,12 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     return v;
 }
 
-static bool afford(struct engine *e, struct unit *u, struct policy_verdict v, enum fail_class cls,
-                   int64_t now)
+bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class cls, int64_t now)
 {
     const struct policy_restart *p = &role_of(e, u)->restart;
     int r;
 
-    if (v.counted) {
+    if (counted) {
         r = budget_use(p->policy == SPEC_RESTART_GANG ? &e->gang : &u->budget, p->max, p->window,
                        now);
     } else {
@@ -91,14 +97,6 @@ static bool afford(struct engine *e, struct unit *u, struct policy_verdict v, en
 }
 
 /* ---- what to do ---- */
-
-static bool slot_has_live(const struct engine *e, const struct slot *s)
-{
-    for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
-        if (unit_live(&e->units[s->first + i]))
-            return true;
-    return false;
-}
 
 static void move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
@@ -138,15 +136,16 @@ static void act(struct engine *e, struct unit *u, enum policy_action action,
         u->t.n_ports = 0; /* and the others have to be told of the new ones */
     if (action == POLICY_GANG || (action == POLICY_PORTS && whole)) {
         if (e->state == JOB_RUNNING) {
-            again_gang(e, "a task failed", budget_delay(&e->young, now - e->formed), now);
+            again_gang(e, t->here ? "an agent ended" : "a task failed",
+                       budget_delay(&e->young, now - e->formed), now);
             return;
         }
     }
-    again_later(e, u, budget_delay(&u->young, t->lived), "it failed", now);
+    again_later(e, u, budget_delay(&u->young, t->lived), t->here ? t->f->text : "it failed", now);
 }
 
 /* A side task's end never matters to the others; with a container all that are in it end. */
-static void give_up_side(struct engine *e, struct unit *u, bool gone, int64_t now)
+void fail_give_up_side(struct engine *e, struct unit *u, bool gone)
 {
     const struct slot *s = &e->slots[u->t.slot];
 
@@ -159,52 +158,60 @@ static void give_up_side(struct engine *e, struct unit *u, bool gone, int64_t no
         if (e->state != JOB_RUNNING && !e->reforming)
             unit_kept(e, one, true); /* the gang forms without it */
     }
-    gang_look(e, now);
     run_step(e, role_of(e, u), SPEC_AFTER_FINISHED);
+}
+
+static enum policy_action decide(struct engine *e, struct unit *u, const struct trouble *t,
+                                 struct policy_verdict v, int64_t now)
+{
+    bool side = role_of(e, u)->side;
+
+    if (e->state == JOB_FINISHING)
+        return POLICY_NOTHING;
+    if (v.action == POLICY_FAIL)
+        return POLICY_FAIL;
+    if (e->reforming && !side)
+        return POLICY_NOTHING; /* it will be started again with all others */
+    return fail_afford(e, u, v.counted, t->f->cls, now) ? v.action : POLICY_USED_UP;
 }
 
 static void judge_side(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct policy_verdict v = verdict(e, u, t);
-    char name[ENGINE_NAME_MAX];
-    struct failure own = { 0 };
+    struct judgement j = { decide(e, u, t, v, now), v.counted, t->gone };
 
-    if (failure_set(&own, t->f, engine_task_name(e, u->t.id, name)) < 0) {
-        engine_oom(e);
-        return;
+    tell(e, t->f, &j, now);
+    if (j.then == POLICY_FAIL || j.then == POLICY_USED_UP) {
+        fail_give_up_side(e, u, t->gone);
+        gang_look(e, now);
+    } else if (j.then != POLICY_NOTHING) {
+        act(e, u, j.then, t, now);
     }
-    say_failure(e, EVENT_FAILURE, &own, v.counted, now);
-    failure_done(&own);
-    if (e->state == JOB_FINISHING)
-        return;
-    if (v.action == POLICY_FAIL || !afford(e, u, v, t->f->cls, now))
-        give_up_side(e, u, t->gone, now);
-    else
-        act(e, u, v.action, t, now);
 }
 
 static void judge(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct policy_verdict v = verdict(e, u, t);
-    bool late = e->state == JOB_FINISHING || e->reforming;
+    struct judgement j = { .gone = t->gone };
 
     if (role_of(e, u)->side) {
         judge_side(e, u, t, now);
         return;
     }
-    remember(e, u, t->f, v.counted && v.action != POLICY_FAIL && !late, now);
+    j.then = decide(e, u, t, v, now);
+    j.counted = v.counted && j.then != POLICY_FAIL && j.then != POLICY_NOTHING;
+    tell(e, t->f, &j, now);
+    fail_remember(e, t->f);
     if (e->state == JOB_FINISHING)
         return;
     unit_down(e, u, true);
-    if (v.action == POLICY_FAIL)
+    if (j.then == POLICY_FAIL)
         end_failed(e, NULL, now);
-    else if (e->reforming)
-        return; /* it will be started again with all others */
-    else if (!afford(e, u, v, t->f->cls, now))
+    else if (j.then == POLICY_USED_UP)
         end_failed(e, v.counted ? "its restarts are used up" : "too many containers were lost",
                    now);
-    else
-        act(e, u, v.action, t, now);
+    else if (j.then != POLICY_NOTHING)
+        act(e, u, j.then, t, now);
 }
 
 /* ---- ends ---- */
@@ -264,44 +271,87 @@ static int may_end(const struct engine *e, const struct unit *u, enum task_event
     return r;
 }
 
-int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *end, int64_t now,
+/* A container that the platform takes back is to blame for what ends in it after it was told to.
+ * Others' stops are no failures. */
+static bool is_preempted(const struct engine *e, const struct unit *u, const struct failure *f)
+{
+    return e->slots[u->t.slot].leaving && !u->t.retired && e->state != JOB_FINISHING &&
+           f->cls != FAIL_NONE && u->t.stopping && f->when >= u->stopped;
+}
+
+static void follow(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
+{
+    struct slot *s = &e->slots[u->t.slot];
+
+    if (u->t.retired && !slot_has_live(e, s))
+        slot_release(e, s, now);
+    if (u->t.retired || is_preempted(e, u, t->f))
+        return; /* what it was part of goes as a whole: leaving_look() */
+    if (u->t.state == TASK_DONE || u->again)
+        ended_well(e, u, now);
+    else
+        judge(e, u, t, now);
+}
+
+static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t now,
                     struct err *err)
 {
+    struct failure *f = t->f;
     enum task_state next;
-    struct unit *u;
-    struct failure f;
-    struct trouble t = { .f = &f };
     bool well;
-    int r = engine_unit_of(e, task, &u, err);
+    int r;
 
-    if (r < 0)
-        return r;
-    f = failure_of(u, end);
     /* What happened before we asked it to end was its own doing, though we hear it afterwards. */
-    well = f.cls == FAIL_NONE || (u->t.stopping && end->when >= u->stopped);
+    well =
+        f->cls == FAIL_NONE || (u->t.stopping && f->when >= u->stopped && !is_preempted(e, u, f));
     r = may_end(e, u, well ? TASK_EV_DONE : TASK_EV_FAIL, &next, err);
     if (r < 0)
         return r == -EALREADY ? 0 : r;
     if (u->untold)
         say_progress(e, u, now);
     timer_set(e, TIMER_STOP, u, NEVER);
-    t.ran = unit_live(u);
-    t.lived = u->t.state == TASK_RUNNING ? end->when - u->started : 0;
-    u->t.code = f.code;
-    u->t.fail = well ? FAIL_NONE : f.cls;
+    t->ran = unit_live(u);
+    t->lived = u->t.state == TASK_RUNNING ? f->when - u->started : 0;
+    u->t.code = f->code;
+    u->t.fail = well ? FAIL_NONE : is_preempted(e, u, f) ? FAIL_PREEMPTED : f->cls;
     unit_set(e, u, next, now);
-    if (u->t.retired && !slot_has_live(e, &e->slots[u->t.slot]))
-        slot_release(e, &e->slots[u->t.slot], now);
-    else if (!u->t.retired && (well || u->again))
-        ended_well(e, u, now);
-    else if (!u->t.retired)
-        judge(e, u, &t, now);
+    follow(e, u, t, now);
+    leaving_look(e, &e->slots[u->t.slot], now);
     again_look(e, now);
     end_look(e, now);
     return engine_leave(e, err);
 }
 
+int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *end, int64_t now,
+                    struct err *err)
+{
+    struct failure f;
+    struct trouble t = { .f = &f };
+    struct unit *u;
+    int r = engine_unit_of(e, task, &u, err);
+
+    if (r < 0)
+        return r;
+    f = failure_of(u, end);
+    return end_unit(e, u, &t, now, err);
+}
+
+void fail_here(struct engine *e, struct unit *u, const char *text, int64_t now)
+{
+    struct engine_end end = { .cls = FAIL_NODE, .code = TRY_AGAIN_EXIT, .when = now, .text = text };
+    struct failure f = failure_of(u, &end);
+    struct trouble t = { .f = &f, .here = true };
+
+    (void)end_unit(e, u, &t, now, NULL); /* what goes wrong is remembered */
+}
+
 /* ---- losses ---- */
+
+/* Ended already, when it was told that its container would go. */
+static bool went_before(const struct slot *s, const struct unit *u)
+{
+    return s->leaving && !u->over && u->t.state == TASK_FAILED && u->t.fail == FAIL_PREEMPTED;
+}
 
 /* Somebody whom the loss of the container concerns: best one that ran; NULL: nobody. */
 static struct unit *concerned(const struct engine *e, const struct slot *s, bool *ret_ran)
@@ -313,7 +363,7 @@ static struct unit *concerned(const struct engine *e, const struct slot *s, bool
         struct unit *u = &e->units[s->first + i];
         bool pending = u->at[TIMER_RESTART - TIMER_JOB_] != NEVER;
 
-        if (unit_live(u) && !u->t.stopping) {
+        if ((unit_live(u) && (!u->t.stopping || s->leaving)) || went_before(s, u)) {
             *ret_ran = true;
             return u;
         }
@@ -327,8 +377,13 @@ void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char
 {
     struct trouble t = { .gone = true };
     struct unit *u = concerned(e, s, &t.ran);
-    struct failure f = { .cls = cls, .when = now, .text = (char *)text };
+    struct failure f = { .when = now, .text = (char *)text };
 
+    if (s->leaving) { /* it was announced */
+        cls = FAIL_PREEMPTED;
+        f.text = (char *)LEAVING_TEXT;
+    }
+    f.cls = cls;
     slot_vacate(e, s, cls, now);
     if (!s->retired && e->state != JOB_FINISHING && u) {
         f.task = u->t.id;
@@ -359,5 +414,7 @@ int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const c
     if (job_has_ended(e->state) || s->state == SLOT_IDLE || s->state == SLOT_ASKED)
         return 0;
     fail_slot(e, s, cls, text, now);
+    resume_settle(e, now);
+    gang_look(e, now); /* it may have been the last one that all waited for */
     return engine_leave(e, err);
 }

@@ -25,7 +25,8 @@ void slot_ask(struct engine *e, struct slot *s)
     action_add(e, ACTION_ASK, (uint32_t)(s - e->slots), 0);
 }
 
-static void vacate_unit(struct engine *e, struct unit *u, enum fail_class cls, int64_t now)
+/* Says whether a record tells that it has no container any more. */
+static bool vacate_unit(struct engine *e, struct unit *u, enum fail_class cls, int64_t now)
 {
     bool pending = u->at[TIMER_RESTART - TIMER_JOB_] != NEVER;
 
@@ -38,22 +39,28 @@ static void vacate_unit(struct engine *e, struct unit *u, enum fail_class cls, i
         u->t.code = failure_exit(cls, TRY_AGAIN_EXIT, 0);
         u->homeless = true;
         unit_do(e, u, TASK_EV_LOST, now);
-        return;
+        return true;
     }
     if (task_has_ended(u->t.state) && !pending) {
         u->homeless = true;
-        return;
+        return false;
     }
     unit_forget_place(u);
-    if (u->t.state != TASK_WAITING)
-        unit_do(e, u, pending ? TASK_EV_MOVE : TASK_EV_GONE, now);
+    if (u->t.state == TASK_WAITING)
+        return false;
+    unit_do(e, u, pending ? TASK_EV_MOVE : TASK_EV_GONE, now);
+    return true;
 }
 
 void slot_vacate(struct engine *e, struct slot *s, enum fail_class cls, int64_t now)
 {
+    bool told = s->state == SLOT_ASKED;
+
     slot_set(e, s, SLOT_IDLE);
     for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
-        vacate_unit(e, &e->units[s->first + i], cls, now);
+        told = vacate_unit(e, &e->units[s->first + i], cls, now) || told;
+    if (!told)
+        say_container(e, s, "GONE", cls, now);
 }
 
 void slot_release(struct engine *e, struct slot *s, int64_t now)
@@ -76,7 +83,7 @@ void gang_spoil(struct engine *e)
     }
 }
 
-static void hold(struct engine *e, int64_t now)
+void gang_hold(struct engine *e, int64_t now)
 {
     uint32_t held = e->in[SLOT_GRANTED] + e->in[SLOT_UP];
 
@@ -90,12 +97,13 @@ static void hold(struct engine *e, int64_t now)
 
 static void try_form(struct engine *e, int64_t now)
 {
-    if (e->reforming || e->forming || e->n_live > 0 || e->n[TASK_READY] + e->n_kept != e->n_tasks)
+    if (e->reforming || e->forming || e->n_live > 0 || e->n_away > 0 ||
+        e->n[TASK_READY] + e->n_kept != e->n_tasks)
         return;
     e->forming = true;
     e->spoiled = false;
     e->numbered = true;
-    say_gang(e, "every port is held", 0, now);
+    say_gang(e, GANG_FORMS, 0, now);
     action_add(e, ACTION_FORM, e->generation, 0);
 }
 
@@ -111,15 +119,14 @@ void gang_look(struct engine *e, int64_t now)
         job_do(e, JOB_EV_COMPLETE, NULL, now);
     }
     if (e->state == JOB_ASKING)
-        hold(e, now);
+        gang_hold(e, now);
     if (e->state == JOB_FORMING)
         try_form(e, now);
 }
 
 /* ---- asking, and giving back ---- */
 
-/* Every container that somebody waits for. */
-static void ask_all(struct engine *e, int64_t now)
+void gang_want_all(struct engine *e)
 {
     for (uint32_t i = 0; i < e->n_slots; i++) {
         struct slot *s = &e->slots[i];
@@ -133,7 +140,12 @@ static void ask_all(struct engine *e, int64_t now)
         if (wanted)
             slot_ask(e, s);
     }
-    say_gang(e, "asked", 0, now);
+}
+
+static void ask_all(struct engine *e, int64_t now)
+{
+    gang_want_all(e);
+    say_gang(e, GANG_ASKS, 0, now);
 }
 
 int engine_start(struct engine *e, int64_t now, struct err *err)
@@ -178,7 +190,7 @@ void gang_on_hold_over(struct engine *e, int64_t now)
         return;
     }
     delay = budget_backoff(e->rounds - 1, e->opt.backoff_min, e->opt.backoff_max, &e->seed);
-    say_gang(e, "not complete in time: everything is given back", delay, now);
+    say_gang(e, GANG_BACKS_OFF, delay, now);
     for (uint32_t i = 0; i < e->n_slots; i++)
         slot_release(e, &e->slots[i], now);
     e->backing_off = true;
@@ -241,14 +253,21 @@ int engine_on_agent_up(struct engine *e, uint32_t slot, int64_t now, struct err 
         return r;
     if (job_has_ended(e->state) || s->state == SLOT_IDLE || s->state == SLOT_ASKED)
         return 0;
-    if (s->state != SLOT_GRANTED)
+    if (s->state != SLOT_GRANTED && !s->away)
         return slot_fault(e, s, "agent up", err);
-    slot_set(e, s, SLOT_UP);
-    for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
-        if (e->units[s->first + i].t.state == TASK_GRANTED)
-            run_prepare(e, &e->units[s->first + i], TASK_EV_UP, now);
-    gang_look(e, now);
+    resume_slot(e, s, NULL, now);
     return engine_leave(e, err);
+}
+
+void gang_stands(struct engine *e, int64_t now)
+{
+    e->formed = now;
+    e->rounds = 0;
+    for (uint32_t i = 0; e->n_kept > 0 && i < e->n_units; i++)
+        unit_kept(e, &e->units[i], false);
+    for (uint32_t i = 0; i < e->n_roles; i++)
+        e->roles[i].open = false;
+    run_open(e);
 }
 
 int engine_on_formed(struct engine *e, int64_t now, struct err *err)
@@ -267,10 +286,6 @@ int engine_on_formed(struct engine *e, int64_t now, struct err *err)
         return engine_leave(e, err);
     }
     job_do(e, JOB_EV_FORMED, NULL, now);
-    e->formed = now;
-    e->rounds = 0;
-    for (uint32_t i = 0; e->n_kept > 0 && i < e->n_units; i++)
-        unit_kept(e, &e->units[i], false);
-    run_open(e);
+    gang_stands(e, now);
     return engine_leave(e, err);
 }

@@ -209,6 +209,14 @@ static void scale_down(struct engine *e, struct role *r, uint32_t count, int64_t
     }
 }
 
+void person_scale(struct engine *e, struct role *r, uint32_t count, int64_t now)
+{
+    if (count > r->count)
+        scale_up(e, r, count, now);
+    else
+        scale_down(e, r, count, now);
+}
+
 int engine_scale(struct engine *e, const char *role, unsigned count, const char *who, int64_t now,
                  struct err *err)
 {
@@ -228,10 +236,7 @@ int engine_scale(struct engine *e, const char *role, unsigned count, const char 
     if (k < 0)
         return k == -E2BIG ? err_set(err, k, "more than %d tasks", SPEC_TASKS_MAX) : err_oom(err);
     say_scale(e, r, count, who, now);
-    if (count > r->count)
-        scale_up(e, r, count, now);
-    else
-        scale_down(e, r, count, now);
+    person_scale(e, r, count, now);
     if (!e->opt.elastic && !r->side)
         again_gang(e, "scaled", 0, now);
     fail_or_not(e, now);

@@ -1,11 +1,12 @@
 /* engine_private.h - what the engine's files share. See engine.h for what it is.
  *
- *     engine.c         birth, death, questions         engine_gang.c    asks, grants, holding,
- * forming engine_unit.c    states and their counters       engine_run.c     start order, readiness
+ *     engine.c         birth, death, questions         engine_gang.c    asks, grants, forming
+ *     engine_unit.c    states and their counters       engine_run.c     start order, readiness
  *     engine_say.c     event lines                     engine_fail.c    ends, losses, verdicts
  *     engine_time.c    timers, the queue of actions    engine_again.c   restarts, forming anew
  *     engine_wait.c    what it waits for               engine_end.c     finishing
- *                                                      engine_person.c  stop, kill, restart, scale
+ *     engine_restore.c the log, read back              engine_person.c  stop, kill, restart, scale
+ *     engine_resume.c  a new master's beginning        engine_leaving.c containers taken back
  *
  * Every number that a decision needs is kept up to date by unit_set(), unit_over() and slot_set(),
  * so that no decision walks over all tasks: only what concerns all of them does (a stop, a new
@@ -40,6 +41,8 @@ struct slot {
     enum slot_state state;
     bool retired; /* scaled away */
     bool leave;   /* to be given back before its tasks start again: the place is not good */
+    bool leaving; /* the platform takes it back: given back as soon as nothing runs in it */
+    bool away;    /* its agent knew a master before us and is not back yet */
 };
 
 enum timer {
@@ -65,6 +68,7 @@ struct unit {
     bool down;       /* failed, and has not run since */
     bool again;      /* a person wants it to start again once it has ended */
     bool untold;     /* its progress is newer than what the log says */
+    bool held;       /* its agent, which comes back, has it as we know it */
     uint8_t young;   /* how often it died soon after its start */
     int64_t at[TIMERS_ - TIMER_JOB_];
     int64_t started, stopped, told; /* when it last started, was asked to end, told its progress */
@@ -111,7 +115,8 @@ struct engine {
     bool reforming;    /* everybody is being stopped, to be started again */
     bool backing_off;  /* everything was given back; TIMER_ASK */
     bool ever_started; /* something of the user's has run */
-    uint32_t n_tasks, n_live, n_kept, n_undecided, n_down;
+    bool unsettled;    /* agents knew more than the log: do all things fit together? */
+    uint32_t n_tasks, n_live, n_kept, n_undecided, n_down, n_away;
     uint32_t n[TASK_STATES_], in[SLOT_STATES_];
 
     uint32_t rounds; /* how often the gang gave everything back since it last stood */
@@ -137,6 +142,8 @@ struct engine {
     uint32_t n_queue, cap_queue, first_queue;
     struct buf events;
     uint64_t seq;
+    json_t **pending; /* records that were read since the engine last was at rest */
+    uint32_t n_pending, cap_pending;
     int bad;
     struct err fault;
 };
@@ -184,12 +191,32 @@ void slot_retire(struct engine *e, struct slot *s);
 void slot_set(struct engine *e, struct slot *s, enum slot_state state);
 void job_do(struct engine *e, enum job_event ev, const char *reason, int64_t now);
 
+bool slot_has_live(const struct engine *e, const struct slot *s);
+
 /* ---- engine_say.c ---- */
 void say_task(struct engine *e, const struct unit *u, int64_t now);
 void say_job(struct engine *e, const char *reason, int64_t now);
-void say_failure(struct engine *e, enum event_kind k, const struct failure *f, bool counted,
-                 int64_t now);
-void say_gang(struct engine *e, const char *reason, int64_t delay, int64_t now);
+/* What a failure led to. */
+struct judgement {
+    enum policy_action then;
+    bool counted; /* uses up the user's restart budget */
+    bool gone;    /* with its container */
+};
+void say_failure(struct engine *e, const struct failure *f, const struct judgement *j, int64_t now);
+void say_story(struct engine *e, int64_t now);
+/* What the gang does next; the words of a record. */
+enum gang_step {
+    GANG_ASKS,
+    GANG_FORMS,     /* everybody is prepared */
+    GANG_BACKS_OFF, /* not complete in time: everything is given back */
+    GANG_RETURNS,   /* everybody has ended, and is prepared again */
+    GANG_STEPS_
+};
+int gang_step_from(const char *name, enum gang_step *ret);
+void say_gang(struct engine *e, enum gang_step step, int64_t delay, int64_t now);
+/* What becomes of a container, where no task's record tells it; cls FAIL_NONE: left out. */
+void say_container(struct engine *e, const struct slot *s, const char *state, enum fail_class cls,
+                   int64_t now);
 void say_restart(struct engine *e, const struct unit *u, int64_t delay, const char *reason,
                  int64_t now); /* u NULL: the gang */
 void say_request(struct engine *e, const char *what, const char *task, const char *who,
@@ -216,11 +243,18 @@ void slot_vacate(struct engine *e, struct slot *s, enum fail_class cls, int64_t 
 void gang_look(struct engine *e, int64_t now);
 /* What was being formed is no longer what there is. */
 void gang_spoil(struct engine *e);
+/* An incomplete gang that has something gives it back after a while. */
+void gang_hold(struct engine *e, int64_t now);
+void gang_want_all(struct engine *e); /* every container that somebody waits for */
+/* It stands: everybody may start whose role's time has come. */
+void gang_stands(struct engine *e, int64_t now);
 void gang_on_hold_over(struct engine *e, int64_t now);
 void gang_on_ask(struct engine *e, int64_t now);
 
 /* ---- engine_run.c ---- */
 void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t now);
+bool run_same_ports(const struct task *t, const uint16_t *ports, unsigned n);
+void run_set_ports(struct unit *u, const uint16_t *ports, unsigned n);
 void run_start(struct engine *e, struct unit *u); /* if it may */
 void run_open(struct engine *e);                  /* every role whose time has come */
 /* A task of `r` took this step: if it was the last to do so, others may have waited for it. */
@@ -234,6 +268,12 @@ void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char
                int64_t now);
 /* Success, when every task that decides it has done its work. */
 void fail_or_not(struct engine *e, int64_t now);
+/* It runs no more because its agent does not, but its place is as good as before. */
+void fail_here(struct engine *e, struct unit *u, const char *text, int64_t now);
+/* The parts of judging that the log repeats: remembers the story, and pays; false: used up. */
+void fail_remember(struct engine *e, const struct failure *f);
+bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class cls, int64_t now);
+void fail_give_up_side(struct engine *e, struct unit *u, bool gone);
 
 /* ---- engine_again.c ---- */
 /* Prepares an ended task again: where it is, or in another container when it has none. */
@@ -242,7 +282,8 @@ void again_later(struct engine *e, struct unit *u, int64_t delay, const char *re
 /* The tasks of a container that is gone wait for another one, which is asked for. */
 void again_slot(struct engine *e, struct slot *s, int64_t now);
 void again_gang(struct engine *e, const char *reason, int64_t delay, int64_t now);
-void again_look(struct engine *e, int64_t now); /* has everybody been stopped? */
+void again_stop_all(struct engine *e, int64_t delay, int64_t now); /* its beginning */
+void again_look(struct engine *e, int64_t now);                    /* has everybody been stopped? */
 void again_stop(struct engine *e, struct unit *u, int64_t grace, int64_t now);
 
 /* ---- engine_end.c ---- */
@@ -255,3 +296,23 @@ struct ending {
 void end_begin(struct engine *e, const struct ending *how, int64_t now);
 void end_look(struct engine *e, int64_t now); /* has everybody ended? */
 void end_kill_rest(struct engine *e, int64_t now);
+
+/* ---- engine_person.c ---- */
+/* Slots and tasks join or are retired; the role has slots enough. */
+void person_scale(struct engine *e, struct role *r, uint32_t count, int64_t now);
+
+/* ---- engine_leaving.c ---- */
+#define LEAVING_TEXT "the cluster takes its container back"
+/* Gives a container that the platform takes back away, once nothing runs in it any more. */
+void leaving_look(struct engine *e, struct slot *s, int64_t now);
+/* The agent does not have a task that does not run: it is prepared, or prepared again. */
+void leaving_prepare(struct engine *e, struct unit *u, int64_t now);
+
+/* ---- engine_restore.c ---- */
+/* Forgets what was read since the engine last was at rest; its tasks are told anew. */
+void restore_drop(struct engine *e, int64_t now);
+
+/* ---- engine_resume.c ---- */
+/* The agent of a slot that was away is there: the same, or a new one that has nothing. */
+void resume_slot(struct engine *e, struct slot *s, const char *text, int64_t now);
+void resume_settle(struct engine *e, int64_t now); /* once all are back */

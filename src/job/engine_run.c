@@ -6,6 +6,7 @@
 void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t now)
 {
     unit_over(e, u, false);
+    unit_kept(e, u, false);
     u->t.stopping = u->again = false;
     u->t.attempt = u->starts;
     u->t.generation = e->generation;
@@ -84,7 +85,16 @@ void run_step(struct engine *e, const struct role *r, enum spec_when step)
 
 /* ---- what the agents say ---- */
 
-static bool same_ports(const struct task *t, const uint16_t *ports, unsigned n)
+void run_set_ports(struct unit *u, const uint16_t *ports, unsigned n)
+{
+    if (n > CLUSTER_PORTS_MAX)
+        n = CLUSTER_PORTS_MAX;
+    if (n > 0)
+        memcpy(u->t.port, ports, n * sizeof(*ports));
+    u->t.n_ports = (uint16_t)n;
+}
+
+bool run_same_ports(const struct task *t, const uint16_t *ports, unsigned n)
 {
     return t->n_ports == n && memcmp(t->port, ports, n * sizeof(*ports)) == 0;
 }
@@ -105,10 +115,8 @@ int engine_on_prepared(struct engine *e, uint32_t task, const uint16_t *ports, u
     r = job_has_ended(e->state) ? -EALREADY : unit_next(e, u, TASK_EV_PREPARED, &next, err);
     if (r < 0)
         return r == -EALREADY ? 0 : r;
-    moved = u->t.n_ports > 0 && !same_ports(&u->t, ports, n);
-    if (n > 0)
-        memcpy(u->t.port, ports, n * sizeof(*ports));
-    u->t.n_ports = (uint16_t)n;
+    moved = u->t.n_ports > 0 && !run_same_ports(&u->t, ports, n);
+    run_set_ports(u, ports, n);
     unit_set(e, u, next, now);
     if (moved && e->state == JOB_RUNNING && !run_alone(e, u))
         again_gang(e, "a task has other ports than before", 0, now);

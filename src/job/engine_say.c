@@ -17,13 +17,27 @@ static void end(struct engine *e, struct event *ev)
         engine_oom(e);
 }
 
+/* The last line says that the engine is at rest: what a new master reads up to here is whole. */
+static int move_marked(struct engine *e, struct buf *out)
+{
+    static const char mark[] = ",\"rest\":true}\n";
+    size_t before = out->len;
+    int r = buf_add(out, e->events.data, e->events.len - strlen("}\n"));
+
+    if (r == 0)
+        r = buf_add(out, mark, strlen(mark));
+    if (r < 0)
+        out->len = before;
+    return r;
+}
+
 int engine_events(struct engine *e, struct buf *out)
 {
     int r;
 
     if (e->events.len == 0)
         return 0;
-    r = buf_add(out, e->events.data, e->events.len);
+    r = move_marked(e, out);
     if (r < 0)
         return r;
     buf_reset(&e->events);
@@ -86,15 +100,43 @@ void say_job(struct engine *e, const char *reason, int64_t now)
     event_str(&ev, "state", job_state_name(e->state));
     event_int(&ev, "generation", e->generation);
     event_str(&ev, "reason", reason);
+    if (e->state == JOB_FINISHING) {
+        event_str(&ev, "final", job_state_name(e->final));
+        event_int(&ev, "exit", e->exit);
+        event_bool(&ev, "by_task", e->by_task);
+        event_str(&ev, "text", e->end_text);
+    }
     end(e, &ev);
 }
 
-void say_gang(struct engine *e, const char *reason, int64_t delay, int64_t now)
+/* clang-format off */
+static const struct {
+    const char *name, *reason;
+} steps[GANG_STEPS_] = {
+    [GANG_ASKS]      = { "asks",     "asked" },
+    [GANG_FORMS]     = { "forms",    "every port is held" },
+    [GANG_BACKS_OFF] = { "back-off", "not complete in time: everything is given back" },
+    [GANG_RETURNS]   = { "returns",  "everybody has ended: all are prepared again" },
+};
+/* clang-format on */
+
+int gang_step_from(const char *name, enum gang_step *ret)
+{
+    for (int i = 0; i < GANG_STEPS_; i++)
+        if (str_eq(steps[i].name, name)) {
+            *ret = (enum gang_step)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+void say_gang(struct engine *e, enum gang_step step, int64_t delay, int64_t now)
 {
     struct event ev;
 
     engine_event(e, EVENT_GANG, now, &ev);
-    event_str(&ev, "reason", reason);
+    event_str(&ev, "step", steps[step].name);
+    event_str(&ev, "reason", steps[step].reason);
     event_int(&ev, "generation", e->generation);
     event_int(&ev, "have", e->in[SLOT_GRANTED] + e->in[SLOT_UP]);
     event_int(&ev, "want",
@@ -126,6 +168,8 @@ void say_request(struct engine *e, const char *what, const char *task, const cha
     event_str(&ev, "what", what);
     event_str(&ev, "task", task);
     event_str(&ev, "who", who);
+    if (str_eq(what, "stop"))
+        event_int(&ev, "grace", e->grace);
     end(e, &ev);
 }
 
@@ -183,7 +227,7 @@ void say_task(struct engine *e, const struct unit *u, int64_t now)
     event_int(&ev, "attempt", t->attempt);
     if (t->state == TASK_GRANTED)
         event_int(&ev, "agent", t->agent);
-    if (t->state == TASK_READY)
+    if (t->state == TASK_READY || (t->state == TASK_RUNNING && u->held))
         event_ports(&ev, "ports", t->port, t->n_ports);
     if (t->state == TASK_RUNNING)
         event_int(&ev, "pid", t->pid);
@@ -206,23 +250,49 @@ void say_ready(struct engine *e, const struct unit *u, int64_t now)
     end(e, &ev);
 }
 
-void say_failure(struct engine *e, enum event_kind k, const struct failure *f, bool counted,
-                 int64_t now)
+void say_container(struct engine *e, const struct slot *s, const char *state, enum fail_class cls,
+                   int64_t now)
 {
     struct event ev;
 
-    begin_task(e, k, f->task, now, &ev);
-    event_str(&ev, "class", fail_key(f->cls));
-    event_int(&ev, "code", f->code);
-    event_int(&ev, "signal", f->signal);
-    event_int(&ev, "when", f->when);
-    event_int(&ev, "generation", f->generation);
-    event_int(&ev, "attempt", f->attempt);
-    event_str(&ev, "text", f->text);
-    event_str(&ev, "lines", f->lines);
-    event_str(&ev, "hint", failure_hint(f->cls, f->code, f->signal));
-    if (k == EVENT_FAILURE)
-        event_bool(&ev, "counted", counted);
+    begin_task(e, EVENT_CONTAINER, s->first, now, &ev);
+    event_str(&ev, "state", state);
+    event_str(&ev, "class", cls == FAIL_NONE ? NULL : fail_key(cls));
+    end(e, &ev);
+}
+
+static void put_failure(struct event *ev, const struct failure *f)
+{
+    event_str(ev, "class", fail_key(f->cls));
+    event_int(ev, "code", f->code);
+    event_int(ev, "signal", f->signal);
+    event_int(ev, "when", f->when);
+    event_int(ev, "generation", f->generation);
+    event_int(ev, "attempt", f->attempt);
+    event_str(ev, "text", f->text);
+    event_str(ev, "lines", f->lines);
+    event_str(ev, "hint", failure_hint(f->cls, f->code, f->signal));
+}
+
+void say_failure(struct engine *e, const struct failure *f, const struct judgement *j, int64_t now)
+{
+    struct event ev;
+
+    begin_task(e, EVENT_FAILURE, f->task, now, &ev);
+    put_failure(&ev, f);
+    event_bool(&ev, "counted", j->counted);
+    event_str(&ev, "then", policy_action_name(j->then));
+    if (j->gone)
+        event_bool(&ev, "gone", 1);
+    end(e, &ev);
+}
+
+void say_story(struct engine *e, int64_t now)
+{
+    struct event ev;
+
+    begin_task(e, EVENT_STORY, e->story.task, now, &ev);
+    put_failure(&ev, &e->story);
     end(e, &ev);
 }
 
@@ -243,6 +313,7 @@ void say_restart(struct engine *e, const struct unit *u, int64_t delay, const ch
         event_int(&ev, "generation", e->generation);
         event_int(&ev, "used", e->gang.n);
     }
+    event_int(&ev, "young", u ? u->young : e->young);
     event_int(&ev, "delay", delay);
     event_str(&ev, "reason", reason);
     end(e, &ev);

@@ -1,217 +1,9 @@
 /* engine_sim_drive_testing.h - plays one job: carries out what the engine wants, lets things
  * happen, and reads the log as it grows. */
 #pragma once
-#include "job/engine_sim_testing.h"
-#include "job/state.h"
-
-/* ---- what the engine wants ---- */
-
-static void do_release(struct sim *w, uint32_t id)
-{
-    struct sim_slot *s = &w->slots[id];
-    uint32_t role, first, n;
-
-    engine_slot(w->e, id, &role, &first, &n);
-    for (uint32_t i = first; i < first + n; i++) {
-        w->tasks[i].life++;
-        w->tasks[i].place = SIM_NOTHING;
-        w->tasks[i].open = false;
-        w->tasks[i].port = 0;
-    }
-    s->asked = s->held = s->up = false;
-    s->life++;
-}
-
-static void do_prepare(struct sim *w, uint32_t id)
-{
-    const struct task *t = engine_task(w->e, id);
-    struct sim_task *k = &w->tasks[id];
-
-    CHECK(w, w->slots[t->slot].up && !k->open && !t->retired);
-    CHECK(w, k->place == SIM_NOTHING);
-    CHECK(w, t->n_ports == 0 || t->port[0] == k->port); /* the same again */
-    k->place = SIM_PREPARING;
-    k->new_port = t->n_ports == 0 || chance(w, 2);
-    tell(w, SIM_PREPARED, id, draw(w, 200));
-}
-
-static void check_form(struct sim *w)
-{
-    for (uint32_t i = 0; i < engine_n_tasks(w->e); i++) {
-        const struct task *t = engine_task(w->e, i);
-
-        CHECK(w, !w->tasks[i].open);
-        if (!t->retired && !(t->role == 2 && t->state == TASK_WAITING)) /* given up */
-            CHECK(w, task_has_ended(t->state) || w->tasks[i].place == SIM_HELD);
-    }
-}
-
-/* The first worker of a generation starts when all it waits for have. */
-static void check_order(struct sim *w, const struct task *t)
-{
-    if (t->role != 1 || w->roles[1].after.n == 0 || w->workers_since == t->generation + 1)
-        return;
-    w->workers_since = t->generation + 1;
-    for (uint32_t i = 0; i < engine_n_tasks(w->e); i++) {
-        const struct task *ps = engine_task(w->e, i);
-
-        CHECK(w, ps->role != 0 || ps->state == TASK_RUNNING || ps->state == TASK_DONE);
-    }
-}
-
-static void do_start(struct sim *w, uint32_t id)
-{
-    const struct task *t = engine_task(w->e, id);
-    struct sim_task *k = &w->tasks[id];
-
-    CHECK(w, engine_state(w->e) == JOB_RUNNING);
-    CHECK(w, k->place == SIM_HELD && !k->open && w->slots[t->slot].up);
-    CHECK(w, t->attempt == k->starts && t->generation == engine_generation(w->e));
-    if (k->starts > 0 && k->generation == t->generation && !w->opt.elastic && t->role != 2)
-        CHECK(w, k->started_port == t->port[0]);
-    CHECK(w, t->port[0] == k->port);
-    check_order(w, t);
-    k->place = SIM_STARTING;
-    k->open = true;
-    k->stopped = false;
-    k->deaf = chance(w, 3);
-    k->starts++;
-    k->generation = t->generation;
-    k->started_port = k->port;
-    post(w, SIM_EXEC, id, draw(w, chance(w, 15) ? 8000 : 20));
-    w->queue[w->n_queue - 1].life = k->life;
-}
-
-static void do_stop(struct sim *w, const struct action *a)
-{
-    struct sim_task *k = &w->tasks[a->id];
-
-    CHECK(w, k->open && engine_task(w->e, a->id)->stopping);
-    if (!k->stopped)
-        k->stop_at = w->now;
-    k->stopped = true;
-    if (k->deaf)
-        return;
-    post(w, SIM_DIES, a->id, 25 + draw(w, (uint32_t)a->grace + 100));
-    w->queue[w->n_queue - 1].life = k->life;
-    w->queue[w->n_queue - 1].end =
-        (struct engine_end){ .cls = FAIL_SIGNAL, .signal = a->grace ? 15 : 9 };
-}
-
-static void do_ask(struct sim *w, uint32_t id)
-{
-    struct sim_slot *s = &w->slots[id];
-
-    CHECK(w, !s->asked && !s->held);
-    s->asked = true;
-    post(w, SIM_GRANTED, id, chance(w, 4) ? 60000 + draw(w, 60000) : draw(w, 2000));
-    w->queue[w->n_queue - 1].life = s->life;
-}
-
-static void obey(struct sim *w)
-{
-    struct action a;
-
-    while (engine_next_action(w->e, &a)) {
-        CHECK(w, !w->ended); /* nothing after the end */
-        if (a.kind == ACTION_ASK)
-            do_ask(w, a.id);
-        else if (a.kind == ACTION_RELEASE)
-            do_release(w, a.id);
-        else if (a.kind == ACTION_PREPARE)
-            do_prepare(w, a.id);
-        else if (a.kind == ACTION_START)
-            do_start(w, a.id);
-        else if (a.kind == ACTION_STOP)
-            do_stop(w, &a);
-        else if (a.kind == ACTION_FORM) {
-            CHECK(w, !w->forming);
-            w->forming = true;
-            check_form(w);
-            post(w, SIM_FORMED, 0, draw(w, 100));
-        } else
-            w->ended = true;
-    }
-}
-
-/* ---- what the log says ---- */
-
-static bool has(const char *line, const char *what)
-{
-    const char *found = strstr(line, what);
-
-    return found && found < strchr(line, '\n');
-}
-
-static int64_t number(const char *line, const char *key)
-{
-    const char *found = strstr(line, key);
-    int64_t v = 0;
-
-    if (found)
-        (void)sscanf(found + strlen(key), "%" SCNd64, &v);
-    return v;
-}
-
-static uint32_t task_in(struct sim *w, const char *line)
-{
-    char name[32] = "";
-    uint32_t id = 0;
-
-    CHECK(w, sscanf(strstr(line, "\"task\":\"") + 8, "%31[^\"]", name) == 1);
-    if (engine_find_task(w->e, name, &id, NULL) < 0)
-        return UINT32_MAX; /* scaled away */
-    return id;
-}
-
-static void set_down(struct sim *w, uint32_t id, bool on)
-{
-    w->n_down += (uint32_t)on - (uint32_t)w->tasks[id].down;
-    w->tasks[id].down = on;
-    if (w->n_down == 0)
-        w->story = INT64_MAX;
-}
-
-/* Keeps the story as a reader of the log would. */
-static void read_line(struct sim *w, const char *line)
-{
-    uint32_t id;
-
-    if (has(line, "\"event\":\"job\"") && has(line, "\"FINISHING\""))
-        w->finishing = true;
-    for (id = 0; has(line, "\"scale\"") && id < engine_n_tasks(w->e); id++)
-        if (engine_task(w->e, id)->retired)
-            set_down(w, id, false);
-    if (!has(line, "\"event\":\"failure\"") && !has(line, "\"state\":\"RUNNING\",\"gen"))
-        return;
-    if (has(line, "\"event\":\"job\""))
-        return;
-    id = task_in(w, line);
-    if (id == UINT32_MAX || engine_task(w->e, id)->role == 2)
-        return;
-    if (has(line, "\"event\":\"failure\"")) {
-        int64_t when = number(line, "\"when\":");
-
-        w->story = when < w->story ? when : w->story;
-        if (!w->finishing)
-            set_down(w, id, true);
-    } else if (!w->finishing && !engine_task(w->e, id)->stopping) {
-        set_down(w, id, false);
-    }
-}
-
-static void read_log(struct sim *w)
-{
-    const char *line, *end;
-
-    CHECK(w, engine_events(w->e, &w->log) == 0);
-    CHECK(w, buf_text(&w->log) != NULL);
-    for (line = (const char *)w->log.data + w->read; *line; line = end + 1) {
-        end = strchr(line, '\n');
-        read_line(w, line);
-        w->read = (size_t)(end + 1 - (const char *)w->log.data);
-    }
-}
+#include "job/engine_private.h"
+#include "job/engine_sim_log_testing.h"
+#include "job/engine_sim_obey_testing.h"
 
 /* ---- what happens ---- */
 
@@ -223,10 +15,14 @@ static void ended(struct sim *w, const struct sim_message *m)
     char line[96], name[ENGINE_NAME_MAX];
     size_t from = w->log.len;
 
+    if (w->gaps && t->attempt != m->attempt)
+        return; /* it is told again, and known by now */
     /* A person's wish to restart it makes its end no failure, whatever it was. */
     if (k->stopped && m->end.when < k->stop_at)
         bad = false;
     k->open = false;
+    bad = bad && !(w->slots[t->slot].leaving && k->stopped); /* told with its container */
+    bad = bad && !w->gaps;
     CHECK(w, engine_on_ended(w->e, m->id, &m->end, w->now, NULL) == 0);
     if (!bad || t->retired)
         return;
@@ -260,9 +56,11 @@ static void exec(struct sim *w, uint32_t id)
     struct engine_end end = sim_fate(w);
 
     k->place = SIM_ALIVE;
-    tell(w, SIM_STARTED, id, draw(w, 5));
-    if (chance(w, 80))
-        tell(w, SIM_READY, id, draw(w, 50));
+    if (!w->alone && !engine_slot_is_away(w->e, engine_task(w->e, id)->slot)) {
+        tell(w, SIM_STARTED, id, draw(w, 5));
+        if (chance(w, 80))
+            tell(w, SIM_READY, id, draw(w, 50));
+    }
     if (k->deaf && engine_task(w->e, id)->role != 1)
         return; /* it will neither end nor hear */
     post(w, SIM_DIES, id, draw(w, chance(w, 50) ? 1000 : 40000));
@@ -279,9 +77,13 @@ static void dies(struct sim *w, const struct sim_message *m)
         return;
     k->life++;
     k->place = SIM_NOTHING;
+    k->dead = true;
+    k->end = m->end;
+    k->end.when = w->now;
+    if (w->alone || engine_slot_is_away(w->e, engine_task(w->e, m->id)->slot))
+        return;
     told = tell(w, SIM_ENDED, m->id, draw(w, 400));
-    told->end = m->end;
-    told->end.when = w->now;
+    told->end = k->end;
 }
 
 static void granted(struct sim *w, const struct sim_message *m)
@@ -290,18 +92,56 @@ static void granted(struct sim *w, const struct sim_message *m)
 
     if (s->life != m->life) {
         if (!s->asked && !s->held && chance(w, 30)) /* it crosses with our giving up */
-            CHECK(w, engine_on_granted(w->e, m->id, m->id, w->now, NULL) == 0);
+            CHECK(w, engine_on_granted(w->e, m->id, sim_agent(w, m->id), w->now, NULL) == 0);
         return;
     }
     s->asked = false;
     s->held = true;
-    CHECK(w, engine_on_granted(w->e, m->id, m->id, w->now, NULL) == 0);
+    CHECK(w, engine_on_granted(w->e, m->id, sim_agent(w, m->id), w->now, NULL) == 0);
     post(w, SIM_UP, m->id, draw(w, 100));
     w->queue[w->n_queue - 1].life = s->life;
     if (chance(w, w->trouble / 3)) {
-        post(w, SIM_LOST, m->id, draw(w, 30000));
+        post(w, (enum sim_kind[]){ SIM_LOST, SIM_LEAVING, SIM_AGAIN, SIM_AWAY }[draw(w, 4)], m->id,
+             draw(w, 30000));
         w->queue[w->n_queue - 1].life = s->life;
     }
+}
+
+/* Sometimes the platform does not wait for us. */
+static void leaving(struct sim *w, uint32_t id)
+{
+    if (!w->slots[id].held)
+        return;
+    w->slots[id].leaving = true;
+    if (chance(w, 50)) {
+        post(w, SIM_LOST, id, draw(w, 4000));
+        w->queue[w->n_queue - 1].life = w->slots[id].life;
+    }
+    CHECK(w, engine_on_leaving(w->e, id, w->now, NULL) == 0);
+}
+
+/* With the agent all that it had is gone, but for the ports that are to be held again. */
+static void agent_again(struct sim *w, uint32_t id)
+{
+    uint32_t role, first, n;
+
+    if (!w->slots[id].up)
+        return;
+    engine_slot(w->e, id, &role, &first, &n);
+    w->slots[id].life++;
+    for (uint32_t i = first; i < first + n; i++) {
+        w->tasks[i].life++;
+        w->tasks[i].place = SIM_NOTHING;
+        w->tasks[i].open = w->tasks[i].dead = false;
+    }
+    w->slots[id].fresh = w->alone || engine_slot_is_away(w->e, id);
+    if (w->slots[id].fresh && !w->alone) { /* it would have come back; its successor does */
+        post(w, SIM_BACK, id, draw(w, 3000));
+        w->queue[w->n_queue - 1].life = w->slots[id].life;
+    }
+    if (w->slots[id].fresh)
+        return;
+    CHECK(w, engine_on_agent_again(w->e, id, w->now, NULL) == 0);
 }
 
 static void slot_lost(struct sim *w, uint32_t id)
@@ -313,11 +153,109 @@ static void slot_lost(struct sim *w, uint32_t id)
     CHECK(w, engine_on_lost(w->e, id, why[draw(w, 5)], "gone", w->now, NULL) == 0);
 }
 
+/* ---- an agent that comes back ---- */
+
+/* What was on its way there is lost, and it has done what it could. */
+static void lose_touch(struct sim *w, uint32_t id)
+{
+    struct sim_task *k = &w->tasks[id];
+
+    if (k->place == SIM_STARTING && chance(w, 30)) {
+        k->place = SIM_HELD;
+        k->starts--;
+        k->life++;
+    }
+    if (k->place != SIM_PREPARING)
+        return;
+    k->place = chance(w, 50) ? SIM_HELD : SIM_NOTHING;
+    if (k->place == SIM_HELD && k->new_port)
+        k->port = w->next_port++;
+}
+
+static void away(struct sim *w, uint32_t id)
+{
+    uint32_t role, first, n;
+
+    if (!w->slots[id].up)
+        return;
+    w->gaps = true;
+    w->slots[id].life++;
+    engine_slot(w->e, id, &role, &first, &n);
+    for (uint32_t i = first; i < first + n; i++)
+        lose_touch(w, i);
+    post(w, SIM_BACK, id, draw(w, 5000));
+    w->queue[w->n_queue - 1].life = w->slots[id].life;
+    CHECK(w, engine_on_agent_away(w->e, id, w->now, NULL) == 0);
+}
+
+/* What it got and had not begun, it has begun by now. */
+static void settle_task(struct sim *w, uint32_t id)
+{
+    if (w->tasks[id].place != SIM_STARTING)
+        return;
+    w->tasks[id].life++;
+    exec(w, id);
+}
+
+static void hold_out(struct sim *w, uint32_t id)
+{
+    const struct sim_task *k = &w->tasks[id];
+    struct engine_held h = { .task = id,
+                             .generation = k->generation,
+                             .attempt = k->attempt,
+                             .pid = k->place == SIM_ALIVE ? 7 : 0,
+                             .ports = &k->port,
+                             .n_ports = k->port > 0,
+                             .ready = k->place == SIM_ALIVE && chance(w, 80),
+                             .ended = k->dead };
+
+    if (k->place == SIM_HELD || k->place == SIM_ALIVE || k->dead)
+        CHECK(w, engine_on_held(w->e, &h, w->now, NULL) == 0);
+}
+
+/* Prepared only: whatever it was before, it has been told. */
+static bool is_to_start(const struct sim *w, uint32_t id)
+{
+    const struct sim_task *k = &w->tasks[id];
+
+    return k->place == SIM_HELD && !(k->dead && k->attempt == engine_task(w->e, id)->attempt);
+}
+
+static void back(struct sim *w, uint32_t id)
+{
+    struct sim_slot *s = &w->slots[id];
+    uint32_t role, first, n;
+
+    engine_slot(w->e, id, &role, &first, &n);
+    for (uint32_t i = first; i < first + n; i++)
+        settle_task(w, i);
+    if (s->orphan)
+        CHECK(w, engine_on_granted(w->e, id, sim_agent(w, id), w->now, NULL) == 0);
+    s->asked = s->orphan = false;
+    s->up = true;
+    for (uint32_t i = first; i < first + n && !s->fresh; i++)
+        hold_out(w, i);
+    if (s->fresh)
+        CHECK(w, engine_on_agent_again(w->e, id, w->now, NULL) == 0);
+    else
+        CHECK(w, engine_on_agent_up(w->e, id, w->now, NULL) == 0);
+    s->fresh = false;
+    for (uint32_t i = first; i < first + n; i++) {
+        w->tasks[i].open = unit_live(&w->e->units[i]) && !is_to_start(w, i);
+        if (w->tasks[i].dead)
+            tell(w, SIM_ENDED, i, draw(w, 100))->end = w->tasks[i].end;
+    }
+}
+
 static bool is_stale(const struct sim *w, const struct sim_message *m)
 {
     switch (m->kind) {
     case SIM_UP:
     case SIM_LOST:
+    case SIM_LEAVING:
+    case SIM_AGAIN:
+    case SIM_AWAY:
+    case SIM_BACK:
         return w->slots[m->id].life != m->life;
     case SIM_PREPARED:
     case SIM_STARTED:
@@ -344,6 +282,10 @@ static void happen(struct sim *w, const struct sim_message *m)
         prepared(w, m->id);
     } else if (m->kind == SIM_EXEC) {
         exec(w, m->id);
+    } else if (m->kind == SIM_AWAY) {
+        away(w, m->id);
+    } else if (m->kind == SIM_BACK) {
+        back(w, m->id);
     } else if (m->kind == SIM_STARTED) {
         CHECK(w, engine_on_started(w->e, m->id, 7, w->now, NULL) == 0);
     } else if (m->kind == SIM_READY) {
@@ -355,6 +297,10 @@ static void happen(struct sim *w, const struct sim_message *m)
         ended(w, m);
     } else if (m->kind == SIM_LOST) {
         slot_lost(w, m->id);
+    } else if (m->kind == SIM_LEAVING) {
+        leaving(w, m->id);
+    } else if (m->kind == SIM_AGAIN) {
+        agent_again(w, m->id);
     } else if (m->kind == SIM_FORMED) {
         w->forming = false;
         CHECK(w, engine_on_formed(w->e, w->now, NULL) == 0);
@@ -416,16 +362,10 @@ static void invent(struct sim *w, uint32_t seed)
     w->opt = (struct engine_options){ .seed = seed, .elastic = chance(w, 25) };
 }
 
-/* To its end, or for so many steps. */
-static void live(struct sim *w, uint32_t until)
+/* To its end, or till so many steps were taken. */
+static void live_on(struct sim *w, uint32_t until)
 {
-    static const struct engine_facts facts = { .job = "sim" };
-
-    CHECK(w, engine_new(&w->spec, &w->opt, &w->e, NULL) == 0);
-    CHECK(w, engine_created(w->e, &facts, w->now, NULL) == 0);
-    CHECK(w, engine_start(w->e, w->now, NULL) == 0);
-    obey(w);
-    for (w->steps = 0; !w->ended && w->steps < until; w->steps++) {
+    for (; !w->ended && w->steps < until; w->steps++) {
         int64_t next = first_time(w), alarm = engine_deadline(w->e);
 
         CHECK(w, w->steps < 100000); /* every run ends */
@@ -440,10 +380,21 @@ static void live(struct sim *w, uint32_t until)
         }
         read_log(w);
         obey(w);
-        if (!w->ended)
+        if (!w->ended && !w->calm)
             person(w);
         read_log(w);
         obey(w);
     }
     read_log(w);
+}
+
+static void live(struct sim *w, uint32_t until)
+{
+    static const struct engine_facts facts = { .job = "sim" };
+
+    CHECK(w, engine_new(&w->spec, &w->opt, &w->e, NULL) == 0);
+    CHECK(w, engine_created(w->e, &facts, w->now, NULL) == 0);
+    CHECK(w, engine_start(w->e, w->now, NULL) == 0);
+    obey(w);
+    live_on(w, until);
 }

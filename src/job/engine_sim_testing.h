@@ -30,7 +30,11 @@ enum sim_kind {
     SIM_DIES, /* the process ends, by itself or not */
     SIM_ENDED,
     SIM_LOST,
+    SIM_LEAVING, /* it will be */
+    SIM_AGAIN,   /* the agent dies, and another one stands in its place */
     SIM_FORMED,
+    SIM_AWAY, /* an agent's connection breaks */
+    SIM_BACK, /* it finds its master again, or a new one */
 };
 
 struct sim_message {
@@ -39,6 +43,7 @@ struct sim_message {
     enum sim_kind kind;
     uint32_t id;   /* slot or task */
     uint32_t life; /* of the container or the process: when it is another one by now, too late */
+    uint32_t attempt;
     struct engine_end end;
 };
 
@@ -55,11 +60,16 @@ struct sim_task {
     uint32_t starts, generation;
     uint16_t port, started_port; /* 0: none */
     bool new_port;
+    bool dead;             /* has run, and was not started since: how it ended is told again */
+    uint32_t attempt;      /* of the last start, as its agent was told */
+    struct engine_end end; /* how it ended */
 };
 
 struct sim_slot {
-    bool asked, held, up;
-    uint32_t life;
+    bool asked, held, up, leaving;
+    bool orphan; /* no master knows of it */
+    bool fresh;  /* its agent died while no master was there */
+    uint32_t life, container;
     int64_t last; /* messages of one agent keep their order */
 };
 
@@ -77,15 +87,27 @@ struct sim {
     uint32_t n_queue, order;
     uint16_t next_port;
     bool ended, forming;
+    bool alone;  /* there is no master at the moment */
+    bool gaps;   /* what was said was lost, or is told again */
+    bool behind; /* what a master wrote last was lost, once at least */
+    uint32_t masters;
+    bool calm;              /* nobody wants anything, and ports can be had again */
     unsigned trouble;       /* in a hundred */
     uint32_t workers_since; /* the generation in which one started, and 1 */
     /* What the log said. */
-    struct buf log;
-    size_t read;
+    struct buf log;  /* what the engines said that counts */
+    struct buf disk; /* what was written */
+    size_t read, written;
     uint32_t n_down;
     int64_t story; /* the earliest failure since everybody was well; INT64_MAX: none */
     bool finishing;
 };
+
+/* The number of the agent in the container that a slot has. */
+static inline uint32_t sim_agent(const struct sim *w, uint32_t slot)
+{
+    return w->slots[slot].container * SIM_TASKS + slot;
+}
 
 static inline uint32_t draw(struct sim *w, uint32_t n)
 {
@@ -118,6 +140,7 @@ static inline struct sim_message *tell(struct sim *w, enum sim_kind kind, uint32
         m->at = s->last;
     s->last = m->at;
     m->life = s->life;
+    m->attempt = w->tasks[task].attempt;
     return m;
 }
 

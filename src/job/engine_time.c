@@ -22,10 +22,19 @@ static int grow_queue(struct engine *e)
     return 0;
 }
 
+/* Whose agent is not back yet cannot be told anything; when it is, resume_slot() does. */
+static bool is_out_of_reach(const struct engine *e, enum action_kind kind, uint32_t id)
+{
+    return (kind == ACTION_PREPARE || kind == ACTION_START || kind == ACTION_STOP) &&
+           e->slots[e->units[id].t.slot].away;
+}
+
 void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t grace)
 {
     uint32_t at;
 
+    if (is_out_of_reach(e, kind, id))
+        return;
     if (e->n_queue == e->cap_queue && grow_queue(e) < 0) {
         engine_oom(e);
         return;

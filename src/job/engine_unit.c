@@ -152,8 +152,19 @@ void slot_set(struct engine *e, struct slot *s, enum slot_state state)
         e->in[state]++;
     }
     s->state = state;
-    if (state == SLOT_IDLE)
-        s->leave = false;
+    if (state != SLOT_IDLE)
+        return;
+    s->leave = s->leaving = false;
+    e->n_away -= s->away;
+    s->away = false;
+}
+
+bool slot_has_live(const struct engine *e, const struct slot *s)
+{
+    for (uint32_t i = 0; i < e->roles[s->role].procs; i++)
+        if (unit_live(&e->units[s->first + i]))
+            return true;
+    return false;
 }
 
 void job_do(struct engine *e, enum job_event ev, const char *reason, int64_t now)

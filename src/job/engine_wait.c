@@ -81,6 +81,10 @@ static void running(const struct engine *e, struct buf *out)
 
 void engine_waiting_for(const struct engine *e, struct buf *out)
 {
+    if (e->n_away > 0 && !job_has_ended(e->state)) {
+        (void)buf_printf(out, "waiting for the agents of %u containers to come back", e->n_away);
+        return;
+    }
     switch (e->state) {
     case JOB_ASKING:
         if (e->backing_off)

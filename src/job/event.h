@@ -1,8 +1,9 @@
 /* event.h - what happened to a job, as records: the events log is JSON Lines of these.
  *
  * One record is one line: {"seq": 7, "t": 1763274830123, "event": "task", "task": "worker:1",
- * "state": "RUNNING", …}. `t` is milliseconds since 1970. Readers (status of past jobs, history,
- * recovery) use history.h; unknown events and keys are to be ignored. Pure. */
+ * "state": "RUNNING", …}. `t` is milliseconds since 1970. Readers are history.h (status, past jobs)
+ * and engine_restore() (a new master), which counts lines only up to one with "rest": true: there
+ * everything was decided that had begun. Unknown events and keys are to be ignored. Pure. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,21 +11,30 @@
 #include <stdint.h>
 
 enum event_kind {
-    EVENT_JOB,  /* job state: state, reason. The first one (NEW) says what the job is: job, name,
-                 * user, platform, framework, roles: [{name, count, procs, decides, side}] */
+    EVENT_JOB,  /* job state: state, reason, generation. The first one (NEW) says what the job is:
+                 * job, name, user, platform, framework, roles: [{name, count, procs, decides,
+                 * side}]; FINISHING says how it will end: final, exit, by_task, text */
     EVENT_TASK, /* task state: task, state, generation, attempt; agent from GRANTED on; ports when
                  * READY; pid, ready when RUNNING; code, class, stopped when it ended */
-    EVENT_FAILURE,  /* a failed task, classed: task, class, code, signal, when, generation, attempt,
-                     * text, lines, hint, counted */
-    EVENT_RESTART,  /* task or gang: what, attempt/generation, used, max, delay */
-    EVENT_GANG,     /* asked, given back, complete, formed: generation, have, want, delay, reason */
-    EVENT_AGENT,    /* agent up or lost: agent, state, node, host, reason; made by the master */
-    EVENT_REQUEST,  /* a person's wish: what (stop, kill, restart, scale), task, role, count, who */
-    EVENT_PROGRESS, /* task, step, total, metrics; at most one a second per task */
-    EVENT_READY,    /* a task became ready: task */
-    EVENT_NOTE,     /* a sentence for people: text, level */
-    EVENT_STORY,    /* the first failure, decided at the end: as EVENT_FAILURE */
-    EVENT_END,      /* last record: state, exit, whose (task), text */
+    EVENT_FAILURE, /* a failed task, classed: task, class, code, signal, when, generation, attempt,
+                    * text, lines, hint, counted; then (what follows: policy_action_name()), gone
+                    * (with its container) */
+    EVENT_RESTART, /* task or gang: what, attempt/generation, used, max, delay, reason; young: how
+                    * often in a row it died soon */
+    EVENT_GANG,   /* step (asks, forms, back-off, returns), reason, generation, have, want, delay */
+    EVENT_AGENT,  /* agent up or lost: agent, state, container, node, host, reason; made by the
+                   * master, so that one after it knows its agents */
+    EVENT_MASTER, /* first record of each master's part of the log: attempt, address; its own */
+    EVENT_CONTAINER, /* what no task's state tells: task (its first), state (LEAVING, GONE), class
+                      */
+    EVENT_REQUEST,   /* a person's wish: what (stop, kill, restart, scale), task, role, count, who;
+                      * grace of a stop */
+    EVENT_PROGRESS,  /* task, step, total, metrics; at most one a second per task */
+    EVENT_READY,     /* a task became ready: task */
+    EVENT_PHASE, /* how far the start has come: name, who (was waited for); made by the master */
+    EVENT_NOTE,  /* a sentence for people: text, level */
+    EVENT_STORY, /* the first failure, decided at the end: as EVENT_FAILURE */
+    EVENT_END,   /* last record: state, exit, whose (task), text */
     EVENT_KINDS_
 };
 const char *event_name(enum event_kind k);

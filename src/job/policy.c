@@ -36,6 +36,27 @@ static const struct policy_verdict table[FAIL_CLASSES_][SPEC_RESTART_GANG + 1] =
 };
 /* clang-format on */
 
+static const char *const names[POLICY_ACTIONS_] = {
+    [POLICY_FAIL] = "fail",       [POLICY_AGAIN] = "again", [POLICY_PORTS] = "ports",
+    [POLICY_MOVE] = "move",       [POLICY_GANG] = "gang",   [POLICY_USED_UP] = "used-up",
+    [POLICY_NOTHING] = "nothing",
+};
+
+const char *policy_action_name(enum policy_action a)
+{
+    return names[a];
+}
+
+int policy_action_from(const char *name, enum policy_action *ret)
+{
+    for (int i = 0; i < POLICY_ACTIONS_; i++)
+        if (str_eq(names[i], name)) {
+            *ret = (enum policy_action)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
 struct policy_verdict policy_verdict(enum spec_policy policy, enum fail_class cls, int code)
 {
     if (cls == FAIL_EXIT && (code == CANNOT_RUN || code == NOT_FOUND))

@@ -9,7 +9,13 @@ enum policy_action {
     POLICY_PORTS, /* the task starts again where it is, on other ports */
     POLICY_MOVE,  /* the task needs another container */
     POLICY_GANG,  /* everybody starts again */
+    /* Never verdicts of the table, but what became of one: */
+    POLICY_USED_UP, /* as POLICY_FAIL: it was started again too often already */
+    POLICY_NOTHING, /* everybody is being stopped anyway */
+    POLICY_ACTIONS_
 };
+const char *policy_action_name(enum policy_action a); /* "again", as in JSON */
+int policy_action_from(const char *name, enum policy_action *ret);
 
 struct policy_verdict {
     enum policy_action action;

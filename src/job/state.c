@@ -39,6 +39,8 @@ static const char *const job_verbs[JOB_EVENTS_] = {
 #define TO(state) ((state) + 1)
 #define LATE 255
 
+/* LATE are reports that crossed with a loss or a release, and those that an agent tells a second
+ * time because it cannot know whether the master before this one has written them down. */
 /* clang-format off */
 static const uint8_t task_table[TASK_STATES_][TASK_EVENTS_] = {
     [TASK_WAITING]   = { [TASK_EV_GRANT]    = TO(TASK_GRANTED),
@@ -51,20 +53,26 @@ static const uint8_t task_table[TASK_STATES_][TASK_EVENTS_] = {
                          [TASK_EV_GONE]     = TO(TASK_WAITING) },
     [TASK_PREPARING] = { [TASK_EV_PREPARED] = TO(TASK_READY),
                          [TASK_EV_FAIL]     = TO(TASK_FAILED),
-                         [TASK_EV_GONE]     = TO(TASK_WAITING) },
+                         [TASK_EV_GONE]     = TO(TASK_WAITING),
+                         [TASK_EV_AGAIN]    = TO(TASK_PREPARING) },
     [TASK_READY]     = { [TASK_EV_STARTED]  = TO(TASK_RUNNING),
                          [TASK_EV_DONE]     = TO(TASK_DONE),
                          [TASK_EV_FAIL]     = TO(TASK_FAILED),
                          [TASK_EV_LOST]     = TO(TASK_LOST),
-                         [TASK_EV_GONE]     = TO(TASK_WAITING) },
+                         [TASK_EV_GONE]     = TO(TASK_WAITING),
+                         [TASK_EV_AGAIN]    = TO(TASK_PREPARING),
+                         [TASK_EV_PREPARED] = LATE },
     [TASK_RUNNING]   = { [TASK_EV_READY]    = TO(TASK_RUNNING),
                          [TASK_EV_DONE]     = TO(TASK_DONE),
                          [TASK_EV_FAIL]     = TO(TASK_FAILED),
-                         [TASK_EV_LOST]     = TO(TASK_LOST) },
+                         [TASK_EV_LOST]     = TO(TASK_LOST),
+                         [TASK_EV_PREPARED] = LATE, [TASK_EV_STARTED]  = LATE },
     [TASK_DONE]      = { [TASK_EV_AGAIN]    = TO(TASK_PREPARING),
-                         [TASK_EV_MOVE]     = TO(TASK_WAITING) },
+                         [TASK_EV_MOVE]     = TO(TASK_WAITING),
+                         [TASK_EV_DONE]     = LATE, [TASK_EV_FAIL]     = LATE },
     [TASK_FAILED]    = { [TASK_EV_AGAIN]    = TO(TASK_PREPARING),
-                         [TASK_EV_MOVE]     = TO(TASK_WAITING) },
+                         [TASK_EV_MOVE]     = TO(TASK_WAITING),
+                         [TASK_EV_DONE]     = LATE, [TASK_EV_FAIL]     = LATE },
     [TASK_LOST]      = { [TASK_EV_MOVE]     = TO(TASK_WAITING),
                          [TASK_EV_UP]       = LATE, [TASK_EV_PREPARED] = LATE,
                          [TASK_EV_STARTED]  = LATE, [TASK_EV_READY]    = LATE,

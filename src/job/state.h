@@ -37,7 +37,7 @@ enum job_event {
 
 /* The next state. -EPROTO with a sentence about `name` when it cannot happen. -EALREADY, silently,
  * for a report that comes too late to matter: it was under way when its container was lost or
- * given back. */
+ * given back, or it is told again to a new master. */
 int task_state_next(enum task_state s, enum task_event ev, const char *name, enum task_state *ret,
                     struct err *err);
 int job_state_next(enum job_state s, enum job_event ev, enum job_state *ret, struct err *err);
