@@ -1,23 +1,19 @@
 /* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
 #include "agent/agent_private.h"
-#include "base/listen.h"
 #include "base/log.h"
-#include "base/path.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define DIAL_MS 30000
-#define LOST_GRACE 2000 /* for tasks whose master is gone */
-#define END_MS 5000     /* for the kernel to end what was killed */
-#define FRAME_MAX (64 * MIB)
-#define QUEUE_MAX (64 * MIB)
+#define LOST_GRACE 2000  /* for tasks whose master is gone */
+#define SIGNAL_GRACE 100 /* of the 250 ms that a NodeManager leaves us */
+#define SILENT_BEATS 4   /* heartbeats that may fail to come */
+#define SILENT_MIN 3000
+#define READ_MS 50
 
 int64_t agent_clock(void)
 {
@@ -68,127 +64,6 @@ static int watch_signals(struct agent *a, struct err *err)
     return 0;
 }
 
-/* ---- hello ---- */
-
-static int dial(struct agent *a, struct err *err)
-{
-    const struct channel_limits limits = { .frame_max = FRAME_MAX, .queue_max = QUEUE_MAX };
-    int64_t deadline = loop_in(a->loop, DIAL_MS);
-    struct stream *stream = NULL;
-    struct sock *s = NULL;
-    int r;
-
-    if (a->join.path)
-        r = sock_connect_unix(a->loop, a->join.path, deadline, &s, err);
-    else
-        r = sock_connect(a->loop, a->join.host, a->join.port, deadline, &s, err);
-    if (r < 0)
-        return r;
-    if (a->join.path)
-        r = stream_plain(s, &stream, err);
-    else
-        r = stream_tls_client(s, &a->join.key, deadline, &stream, err);
-    if (r < 0)
-        return r;
-    return channel_new(a->loop, stream, &limits, &a->channel, err);
-}
-
-/* What others reach its tasks by. */
-static const char *own_address(struct agent *a)
-{
-    if (a->opt->host)
-        return a->opt->host;
-    if (a->join.path)
-        return "127.0.0.1";
-    return sock_local_ip(stream_sock(channel_stream(a->channel)));
-}
-
-static int say_hello(struct agent *a, struct err *err)
-{
-    Agent__Hello hello = AGENT__HELLO__INIT;
-    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
-    char name[256] = "localhost";
-
-    (void)gethostname(name, sizeof(name) - 1);
-    hello.version = AGENT_PROTOCOL;
-    hello.build = (char *)YDL_VERSION;
-    hello.job = a->join.key.identity;
-    if (a->join.path) /* with TLS the key has spoken already */
-        hello.key = (ProtobufCBinaryData){ .data = a->join.key.key, .len = STREAM_KEY };
-    hello.agent = a->opt->number;
-    snprintf(a->host, sizeof(a->host), "%s", own_address(a));
-    hello.host = a->host;
-    hello.node = a->opt->node ? (char *)a->opt->node : name;
-    hello.pid = (uint32_t)getpid();
-    m.hello = &hello;
-    m.body_case = AGENT__TO_MASTER__BODY_HELLO;
-    return channel_send(a->channel, &m.base, err);
-}
-
-static int next_message(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err)
-{
-    ProtobufCMessage *m = NULL;
-    int r = channel_read(a->channel, &agent__to_agent__descriptor, deadline, &m, err);
-
-    *ret = (Agent__ToAgent *)m;
-    return r;
-}
-
-/* Where things go: the job's word, or beside the join file. */
-static int settle(struct agent *a, struct err *err)
-{
-    const Agent__JobFacts *f = a->facts;
-    int r;
-
-    a->work_dir = *f->work_dir ? strdup(f->work_dir) : path_dir(a->opt->join_file);
-    a->tasks_dir = a->work_dir ? path_join(a->work_dir, "tasks") : NULL;
-    a->log_dir = a->work_dir && !*f->log_dir ? path_join(a->work_dir, "logs") : strdup(f->log_dir);
-    if (!a->work_dir || !a->tasks_dir || !a->log_dir)
-        return err_oom(err);
-    log_set_job(f->job);
-    r = path_mkdirs(a->log_dir, 0750, err);
-    if (r == 0)
-        r = path_mkdirs(a->tasks_dir, 0700, err);
-    a->tmp_dir = str_printf("%s/tmp-%u", a->tasks_dir, a->opt->number);
-    if (r < 0 || !a->tmp_dir)
-        return r < 0 ? r : err_oom(err);
-    return path_mkdirs(a->tmp_dir, 0700, err);
-}
-
-/* A handshake runs through megabytes of code that are not needed again. Its pages are the program
- * file's own, unchanged: the kernel drops them, and brings back what is run after all. */
-static void forget_code(void)
-{
-    extern const char __executable_start, etext;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    uintptr_t from = ((uintptr_t)&__executable_start + page) & ~page,
-              to = (uintptr_t)&etext & ~page;
-
-    if (to > from)
-        (void)madvise((void *)from, to - from, MADV_DONTNEED);
-}
-
-static int be_welcomed(struct agent *a, struct err *err)
-{
-    int r = next_message(a, loop_in(a->loop, DIAL_MS), &a->welcome, err);
-
-    if (r == 0)
-        return err_set(err, -ECONNRESET, "the master hung up at once");
-    if (r < 0)
-        return err_wrap(err, r, "wait for the master's welcome");
-    if (a->welcome->body_case == AGENT__TO_AGENT__BODY_REFUSED)
-        return err_set(err, -EACCES, "the master refuses us: %.200s", a->welcome->refused->text);
-    if (a->welcome->body_case != AGENT__TO_AGENT__BODY_WELCOME || !a->welcome->welcome->job)
-        return err_set(err, -EPROTO, "the master's first message is no welcome");
-    a->facts = a->welcome->welcome->job;
-    a->lease = a->welcome->welcome->lease_ms;
-    a->last_ping = loop_now(a->loop);
-    if (!a->join.path)
-        forget_code();
-    r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
-    return r == 0 ? settle(a, err) : r;
-}
-
 /* ---- obeying ---- */
 
 static uint64_t own_memory(void)
@@ -198,7 +73,7 @@ static uint64_t own_memory(void)
     return tree_look(getpid(), &p) ? p.rss : 0;
 }
 
-static void answer_ping(struct agent *a, const Agent__Ping *ping)
+void agent_pong(struct agent *a, const Agent__Ping *ping)
 {
     Agent__Pong pong = AGENT__PONG__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
@@ -239,7 +114,7 @@ static void drop_named(struct agent *a, const Agent__Drop *m)
 }
 
 /* Takes `m` over. 1 when it is the last. */
-static int obey(struct agent *a, Agent__ToAgent *m, int64_t *ret_grace, struct err *err)
+static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     int r = 0;
 
@@ -261,10 +136,15 @@ static int obey(struct agent *a, Agent__ToAgent *m, int64_t *ret_grace, struct e
         relay_answer(a, m->kv);
         break;
     case AGENT__TO_AGENT__BODY_PING:
-        answer_ping(a, m->ping);
+        agent_pong(a, m->ping);
+        break;
+    case AGENT__TO_AGENT__BODY_TOKENS:
+        tokens_replace(a, m->tokens);
         break;
     case AGENT__TO_AGENT__BODY_SHUTDOWN:
-        *ret_grace = m->shutdown->grace_ms;
+        a->told_to_leave = true;
+        a->grace = m->shutdown->grace_ms;
+        a->job_failed = m->shutdown->failed;
         r = 1;
         break;
     default: /* of a newer master */
@@ -274,110 +154,84 @@ static int obey(struct agent *a, Agent__ToAgent *m, int64_t *ret_grace, struct e
     return r;
 }
 
-/* Until the master says so, or is gone, or a signal comes. */
-static int obey_all(struct agent *a, int64_t *ret_grace, struct err *err)
+/* When a master that says nothing is taken for lost. With a lease there is then still time to look
+ * for another; it may also just be slow. */
+static int64_t silence(const struct agent *a)
+{
+    int64_t beats = (int64_t)SILENT_BEATS * a->heartbeat;
+
+    if (beats < SILENT_MIN)
+        beats = SILENT_MIN;
+    return beats < a->lease / 2 ? beats : a->lease / 2;
+}
+
+/* Until the master says so (1), or is gone, or a signal comes. */
+static int obey_all(struct agent *a, struct err *err)
 {
     int r = 0;
 
     while (r == 0) {
-        int64_t deadline = a->lease > 0 ? a->last_ping + a->lease : LOOP_NEVER;
+        int64_t deadline = LOOP_NEVER, soon = loop_in(a->loop, READ_MS);
         Agent__ToAgent *m = NULL;
 
-        r = next_message(a, deadline, &m, err);
+        if (a->lease > 0)
+            deadline = a->last_ping + silence(a);
+        /* After a pause of the whole machine there may be pings that were not read yet. */
+        r = meet_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET, "the master is gone");
-        r = r > 0 ? obey(a, m, ret_grace, err) : r;
+        r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)
         return err_set(err, r, "the master has said nothing for %lld s",
-                       (long long)a->lease / 1000);
+                       (long long)(loop_now(a->loop) - a->last_ping) / 1000);
     return r;
 }
 
-/* The lease goes on without a connection; with nothing left to look after it is over. */
-static void wait_for_lease(struct agent *a)
-{
-    int64_t end = a->last_ping + a->lease;
+/* ---- a life ---- */
 
-    a->channel = channel_close(a->channel);
-    relay_stop(a);
-    while (loop_now(a->loop) < end && (a->living || a->busy))
-        if (cond_wait(a->loop, &a->quiet, end) < 0)
-            break;
+/* Does the lease leave a master that is lost some time to come back? */
+static bool may_wait(const struct agent *a, int r)
+{
+    return r < 0 && a->lease > 0 && loop_now(a->loop) < a->last_ping + a->lease && !a->signal &&
+           !a->broken && r != -EPROTO && r != -ENOMEM;
 }
 
-/* ---- leaving ---- */
-
-static void end_tasks(struct agent *a, int64_t grace)
+static int serve(struct agent *a, struct err *err)
 {
-    int64_t deadline = loop_in(a->loop, (grace > 0 ? grace : 0) + END_MS);
+    int r = a->container ? predecessor_end(a, err) : 0;
 
-    a->leaving = true;
-    stop_all(a, grace);
-    for (struct helper *h = a->helpers; h; h = h->next)
-        (void)kill(-h->pid, SIGKILL);
-    while ((a->living || a->busy) && cond_wait(a->loop, &a->quiet, deadline) == 0)
-        ;
-    relay_stop(a);
-    if (!reap_all(a, loop_in(a->loop, END_MS)))
-        log_error(LOG_AGENT, "processes are left that cannot be killed");
-}
-
-/* The run directory, when the master could not remove it and no other agent uses it any more.
- * Whoever removes the directory of tasks, which must be empty, was the last. */
-static void remove_run(struct agent *a)
-{
-    AUTO_FREE char *run = path_dir(a->opt->join_file);
-    struct stat st;
-
-    if (!run || !a->tasks_dir || !str_starts(a->work_dir, run) || lstat(run, &st) < 0)
-        return;
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return;
-    if (rmdir(a->tasks_dir) < 0 && errno != ENOENT)
-        return;
-    if (path_remove(run, NULL) < 0)
-        log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
-}
-
-static void clean_up(struct agent *a, bool master_gone)
-{
-    report_flush(a);
-    if (a->channel)
-        (void)channel_flush(a->channel, loop_in(a->loop, END_MS), NULL);
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        a->tasks[i]->phase = PHASE_IDLE;
-        prepare_drop(a->tasks[i]);
+    if (r == 0)
+        r = redial_first(a, err);
+    while (r == 0) {
+        r = obey_all(a, err);
+        if (may_wait(a, r))
+            r = redial_again(a, err);
     }
-    files_done(a);
-    start_done(a);
-    if (a->tmp_dir)
-        (void)path_remove(a->tmp_dir, NULL);
-    if (master_gone && a->facts)
-        remove_run(a);
-    follow_stop(a);
-    a->channel = channel_close(a->channel);
+    return r;
+}
+
+/* A NodeManager that says SIGTERM kills us a moment later, and only we can end what tasks have
+ * started. */
+static int64_t grace_of(const struct agent *a)
+{
+    if (a->signal && a->container)
+        return SIGNAL_GRACE;
+    return a->told_to_leave ? a->grace : LOST_GRACE;
 }
 
 static int live(void *arg)
 {
     struct agent *a = arg;
-    int64_t grace = LOST_GRACE;
     int r;
 
     a->main = fiber_self(a->loop);
-    r = dial(a, a->err);
-    if (r == 0)
-        r = say_hello(a, a->err);
-    if (r == 0)
-        r = be_welcomed(a, a->err);
-    if (r == 0)
-        r = obey_all(a, &grace, a->err);
-    if (r < 0 && r != -ETIMEDOUT && a->lease > 0 && !a->signal && !a->broken)
-        wait_for_lease(a);
+    r = serve(a, a->err);
     fiber_shield(a->loop, true);
-    end_tasks(a, grace);
-    clean_up(a, r < 0);
+    leave_tasks(a, grace_of(a));
+    if (a->told_to_leave && !a->signal && !a->broken)
+        export_all(a);
+    leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;
 }
@@ -409,18 +263,32 @@ static void agent_done(struct agent *a)
     join_done(&a->join);
     if (a->welcome)
         agent__to_agent__free_unpacked(a->welcome, NULL);
-    free(a->work_dir);
-    free(a->tmp_dir);
-    free(a->log_dir);
-    free(a->tasks_dir);
+    settle_done(a);
+    if (a->container)
+        container_done(a->container);
+}
+
+/* Whose we are, by the container's credentials or by a file. */
+static int find_owner(struct agent *a, struct container *c, struct err *err)
+{
+    int r;
+
+    if (!a->opt->container)
+        return join_read(a->opt->join_file, &a->join, err);
+    a->container = c;
+    r = container_read(c, err);
+    if (r == 0)
+        r = join_set_address(&a->join, c->boot.address, err);
+    if (r == 0)
+        a->join.key = c->boot.key;
+    return r;
 }
 
 static int set_up(struct agent *a, struct err *err)
 {
-    int r = join_read(a->opt->join_file, &a->join, err);
+    int r;
 
-    if (r == 0)
-        r = spawner_new(&a->spawner, err);
+    r = spawner_new(&a->spawner, err);
     if (r == 0)
         r = loop_new(&a->loop, err);
     if (r < 0)
@@ -442,8 +310,11 @@ static int set_up(struct agent *a, struct err *err)
 int agent_run(const struct agent_options *o, struct err *err)
 {
     struct agent a = { .opt = o, .err = err };
-    int r = set_up(&a, err);
+    struct container c = { 0 };
+    int r = find_owner(&a, &c, err);
 
+    if (r == 0)
+        r = set_up(&a, err);
     if (r == 0)
         r = loop_run(a.loop, live, &a, false);
     if (a.signal)

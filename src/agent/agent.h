@@ -2,17 +2,20 @@
  *
  * It is a child of whoever got the container, dials the job's master and does what that says
  * (proto/agent.proto). One loop, no threads. It is a child subreaper: whatever its tasks leave
- * behind becomes its child and is ended. When the master, or its word for longer than the lease, is
- * gone, it ends everything, cleans up and leaves. */
+ * behind becomes its child and is ended. When the master is gone it ends everything, cleans up and
+ * leaves; with a lease, tasks go on for so long while it looks for the master, or for the one that
+ * comes after it. Told to leave, it saves output and results first. */
 #pragma once
 #include "base/err.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #define AGENT_PROTOCOL 1 /* version of the protocol, said in Hello */
 
 /* All borrowed, until agent_run() returns. */
 struct agent_options {
-    const char *join_file; /* see join.h */
+    const char *join_file; /* see join.h; or NULL with … */
+    bool container;        /* … YARN's container telling everything: container.h */
     uint32_t number;       /* the one that the master gave it */
     const char *node;      /* name of the machine; NULL: what the system says */
     const char *host; /* numeric address of its tasks for others; NULL: as it reached the master */

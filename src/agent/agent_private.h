@@ -6,6 +6,7 @@
 #include "agent.pb-c.h"
 #include "agent/agent.h"
 #include "agent/cgroup.h"
+#include "agent/container.h"
 #include "agent/join.h"
 #include "agent/kvline.h"
 #include "agent/ports.h"
@@ -21,6 +22,7 @@
 #define AGENT_PORTS_MAX 4     /* of one task */
 #define AGENT_LINES 20        /* last lines of an ended task, when the master does not say */
 #define AGENT_LINES_BYTES (4 * KIB)
+#define AGENT_DIR ".ydl" /* what is ours in a container's work directory */
 
 enum phase {
     PHASE_IDLE,     /* not started, or ended and told */
@@ -51,6 +53,8 @@ struct task {
     uint64_t memory;
     char *gpus;
     char *scratch, *socket, *work; /* how its files begin; YDL_SOCKET; where it runs */
+    char *out;                     /* YDL_OUT, when that is ours to say; else NULL */
+    uint32_t slot;
     struct kvsock *sock;
 
     /* What Start said, and what came of it. */
@@ -63,6 +67,9 @@ struct task {
     uint64_t log_start[2]; /* how long its output files were before */
     struct cgroup cgroup;
     struct fiber *probe, *pmi;
+    bool ready;   /* passed its readiness check */
+    uint8_t *end; /* the Exited of its last end, packed, as held.c says; or NULL */
+    size_t end_len;
     struct kvconn *conns; /* open connections to its socket */
     size_t n_conns;
 
@@ -91,6 +98,7 @@ struct helper {
 struct agent {
     const struct agent_options *opt;
     struct join join;
+    struct container *container; /* NULL: not on YARN */
     struct loop *loop;
     struct fiber *main;
     struct channel *channel; /* NULL: none */
@@ -103,7 +111,11 @@ struct agent {
     Agent__ToAgent *welcome; /* kept for its facts */
     const Agent__JobFacts *facts;
     char *work_dir, *log_dir, *tasks_dir, *tmp_dir;
-    int64_t lease, last_ping; /* ms; loop's clock */
+    char *socket_dir, *out_dir, *token_file; /* as settle.c says; token_file: NULL outside YARN */
+    int64_t lease, last_ping, heartbeat;     /* ms; loop's clock; ms */
+    bool hopeless;                           /* the master will not have us: no use to dial again */
+    bool told_to_leave, job_failed;          /* by a Shutdown, … */
+    int64_t grace;                           /* … that leaves tasks so many ms */
 
     struct task **tasks; /* all of them */
     size_t n_tasks, cap_tasks;
@@ -141,8 +153,46 @@ struct agent {
 /* ---- agent.c ---- */
 struct task *agent_task(const struct agent *a, uint32_t id); /* NULL: not known */
 int64_t agent_clock(void);                                   /* ms since 1970 */
+void agent_pong(struct agent *a, const Agent__Ping *ping);
 /* Memory or the channel is gone: everything ends. */
 void agent_break(struct agent *a, int code, const char *what);
+
+/* ---- meet.c: Hello and Welcome ---- */
+/* One try at a->join: dials, says what we have, and is welcomed. Fibers only. */
+int meet_master(struct agent *a, int64_t deadline, struct err *err);
+int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err);
+void meet_part(struct agent *a); /* the connection is of no use any more */
+void meet_forget_code(void);     /* gives memory back */
+
+/* ---- redial.c: looking for the master ---- */
+int redial_first(struct agent *a, struct err *err);
+/* After it was lost, for as long as the lease allows; `err` says why it was, and then why not. */
+int redial_again(struct agent *a, struct err *err);
+
+/* ---- held.c: what a master that takes us back is told ---- */
+void held_keep(struct task *t, const Agent__ExitedTask *end);
+void held_forget(struct task *t);                           /* it is started anew, or never again */
+void held_tell(struct agent *a);                            /* reports all ends that are kept */
+int held_hello(const struct agent *a, Agent__Hello *hello); /* -ENOMEM; else … */
+void held_hello_done(Agent__Hello *hello);
+
+/* ---- settle.c: where things are ---- */
+int settle(struct agent *a, struct err *err); /* after a welcome */
+void settle_done(struct agent *a);
+
+/* ---- predecessor.c: what an earlier agent of this container left ---- */
+int predecessor_end(struct agent *a, struct err *err); /* fibers only */
+
+/* ---- tokens.c: what tasks sign in with ---- */
+int tokens_begin(struct agent *a, struct err *err);
+void tokens_replace(struct agent *a, const Agent__Tokens *m);
+
+/* ---- export.c: output and results, when the agent leaves ---- */
+void export_all(struct agent *a); /* tells the master of each; fibers only */
+
+/* ---- leave.c ---- */
+void leave_tasks(struct agent *a, int64_t grace); /* ends all of them; fibers only */
+void leave_clean(struct agent *a, bool master_gone);
 
 /* ---- prepare.c: Prepare and Drop ---- */
 int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
@@ -200,6 +250,7 @@ void probe_end(struct task *t);
 /* ---- follow.c: output to the master ---- */
 int follow_begin(struct agent *a, const Agent__Follow *m);
 void follow_task_changed(struct task *t); /* started or ended */
+void follow_forget(struct agent *a);      /* nobody reads any more; the next master will say */
 void follow_stop(struct agent *a);
 
 /* ---- relay.c, kvsock.c, kvhttp.c, pmi.c: the job's key-value store ---- */
@@ -208,7 +259,8 @@ void follow_stop(struct agent *a);
 int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret);
 bool relay_next(struct view *answer, struct kvline_word *ret);
 void relay_answer(struct agent *a, const Agent__KvReplies *m);
-void relay_stop(struct agent *a); /* whoever waits gets -ECONNABORTED */
+void relay_again(struct agent *a); /* asks once more what was not answered */
+void relay_stop(struct agent *a);  /* whoever waits gets -ECONNABORTED */
 int kvsock_open(struct task *t, struct err *err);
 void kvsock_close(struct task *t);
 void kvsock_hang_up(struct task *t); /* its connections, not the socket */
@@ -227,5 +279,10 @@ void report_exited(struct task *t, const Agent__ExitedTask *end); /* strings cop
 void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n);
 void report_note(struct agent *a, const char *text);
 void report_send(struct agent *a, const Agent__ToMaster *m); /* at once */
+void report_exited_again(struct agent *a,
+                         Agent__ExitedTask *m); /* takes `m` over; NULL: no memory */
+/* From a Hello, which says what was, to the Welcome nothing is sent and nothing is lost. */
+void report_hold(struct agent *a);
+void report_go_on(struct agent *a);
 void report_flush(struct agent *a);
 void report_free(struct agent *a);

@@ -344,6 +344,21 @@ void follow_task_changed(struct task *t)
     plan(f, t->phase == PHASE_RUNNING ? GATHER_MS : 0);
 }
 
+void follow_forget(struct agent *a)
+{
+    struct follow *f = a->follow;
+
+    if (!f)
+        return;
+    f->credit = 0;
+    f->n_pieces = 0;
+    f->used = 0;
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        a->tasks[i]->followed = false;
+        unwatch_files(f, a->tasks[i]);
+    }
+}
+
 static void on_timer_closed(uv_handle_t *h)
 {
     struct follow *f = h->data;

@@ -26,21 +26,31 @@ static int check_owner(const char *file, struct err *err)
     return 0;
 }
 
-static int set_address(struct join *j, const char *text, struct err *err)
+int join_set_address(struct join *j, const char *text, struct err *err)
 {
+    AUTO_FREE char *address = strdup(text), *path = NULL, *host = NULL;
     const char *colon = strrchr(text, ':');
-    int64_t port;
+    int64_t port = 0;
 
-    if (str_starts(text, "unix:/")) {
-        j->path = strdup(text + 5);
-        return j->path ? 0 : err_oom(err);
-    }
-    if (!str_starts(text, "tcp:") || colon <= text + 4 ||
-        str_to_i64(colon + 1, 1, 65535, &port) < 0)
+    if (!address)
+        return err_oom(err);
+    if (str_starts(text, "unix:/"))
+        path = strdup(text + 5);
+    else if (str_starts(text, "tcp:") && colon > text + 4 &&
+             str_to_i64(colon + 1, 1, 65535, &port) == 0)
+        host = strndup(text + 4, (size_t)(colon - text - 4));
+    else
         return err_set(err, -EINVAL, "'%s' is no address (unix:/path or tcp:host:port)", text);
-    j->host = strndup(text + 4, (size_t)(colon - text - 4));
+    if (!path && !host)
+        return err_oom(err);
+    free(j->address);
+    free(j->path);
+    free(j->host);
+    j->address = take(address);
+    j->path = take(path);
+    j->host = take(host);
     j->port = (int)port;
-    return j->host ? 0 : err_oom(err);
+    return 0;
 }
 
 static int set_key(struct join *j, const char *job, const char *text, struct err *err)
@@ -79,7 +89,7 @@ int join_read(const char *file, struct join *ret, struct err *err)
         return r;
     if (json_unpack(v, "{s:s, s:s, s:s}", "address", &address, "job", &job, "key", &key) < 0)
         return err_set(err, -EINVAL, "'%s' lacks its address, job or key", file);
-    r = set_address(ret, address, err);
+    r = join_set_address(ret, address, err);
     if (r == 0)
         r = set_key(ret, job, key, err);
     return r < 0 ? err_wrap(err, r, "'%s'", file) : 0;
@@ -87,6 +97,7 @@ int join_read(const char *file, struct join *ret, struct err *err)
 
 void join_done(struct join *j)
 {
+    free(j->address);
     free(j->path);
     free(j->host);
     explicit_bzero(j, sizeof(*j));

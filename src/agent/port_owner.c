@@ -15,15 +15,19 @@
 
 /* A line: "  0: 0100007F:2710 00000000:0000 0A 00000000:00000000 00:00000000 00000000  0  0 INODE"
  */
-static unsigned long line_inode(const char *line, unsigned number)
+static bool line_is(const char *line, unsigned number, const char **ret_port)
 {
     const char *p = strchr(line, ':'); /* after the line's own number */
-    unsigned long inode;
 
     p = p ? strchr(p + 1, ':') : NULL;
-    if (!p || strtoul(p + 1, NULL, 16) != number)
-        return 0;
-    p++;
+    *ret_port = p ? p + 1 : NULL;
+    return p && strtoul(p + 1, NULL, 16) == number;
+}
+
+static unsigned long line_inode(const char *p)
+{
+    unsigned long inode;
+
     for (int field = 0; field < 8; field++) { /* port … inode */
         p += strcspn(p, " \n");
         p += strspn(p, " ");
@@ -32,17 +36,22 @@ static unsigned long line_inode(const char *line, unsigned number)
     return inode;
 }
 
-static unsigned long find_inode(const char *table, unsigned number)
+/* Of the first line that has one; *ret_lines counts those of the port with and without. */
+static unsigned long find_inode(const char *table, unsigned number, size_t *ret_lines)
 {
     AUTO_BUF text = { .max = TABLE_MAX };
-    const char *line;
+    const char *line, *port;
 
     if (path_read(table, &text, NULL) < 0 || !buf_text(&text))
         return 0;
     for (line = strchr((const char *)text.data, '\n'); line && line[1];
          line = strchr(line + 1, '\n')) {
-        unsigned long inode = line_inode(line + 1, number);
+        unsigned long inode;
 
+        if (!line_is(line + 1, number, &port))
+            continue;
+        (*ret_lines)++;
+        inode = line_inode(port);
         if (inode)
             return inode;
     }
@@ -50,16 +59,25 @@ static unsigned long find_inode(const char *table, unsigned number)
 }
 
 /* 0 when there is none, as for a connection whose owner has gone. */
-static unsigned long port_inode(unsigned number)
+static unsigned long port_inode(unsigned number, size_t *ret_lines)
 {
-    unsigned long inode = find_inode("/proc/net/tcp", number);
+    unsigned long inode = find_inode("/proc/net/tcp", number, ret_lines);
 
-    return inode ? inode : find_inode("/proc/net/tcp6", number);
+    return inode ? inode : find_inode("/proc/net/tcp6", number, ret_lines);
 }
 
 bool port_in_use(unsigned number)
 {
-    return port_inode(number) != 0;
+    size_t lines = 0;
+
+    return port_inode(number, &lines) != 0;
+}
+
+bool port_lingers(unsigned number)
+{
+    size_t lines = 0;
+
+    return port_inode(number, &lines) == 0 && lines > 0;
 }
 
 static bool has_socket(const char *pid, const char *wanted)
@@ -98,7 +116,8 @@ static void describe(const char *pid, char out[PORT_OWNER_MAX])
 
 bool port_owner(unsigned number, char out[PORT_OWNER_MAX])
 {
-    unsigned long inode = port_inode(number);
+    size_t lines = 0;
+    unsigned long inode = port_inode(number, &lines);
     char wanted[40];
     struct dirent *e;
     bool found = false;

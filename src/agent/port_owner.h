@@ -9,6 +9,8 @@
 /* Does anybody have it as a connected or listening socket? Connections that the kernel keeps after
  * their owner's end do not count. */
 bool port_in_use(unsigned number);
+/* Is there nothing of it but such connections, and at least one of them? */
+bool port_lingers(unsigned number);
 
 /* "process 4711 (python3)", or false. */
 bool port_owner(unsigned number, char out[PORT_OWNER_MAX]);

@@ -111,6 +111,23 @@ static int hold(unsigned number, struct port *ret)
     return 0;
 }
 
+/* One that its last owner has left connections behind on, which the kernel has not forgotten yet:
+ * that owner was a task of an agent that was here before us. */
+static int hold_lingering(unsigned number, struct port *ret)
+{
+    AUTO_CLOSE int lock = take_name(number);
+    int bound;
+
+    if (lock < 0 || !port_lingers(number))
+        return lock < 0 ? lock : -EADDRINUSE;
+    bound = take_port(number, true);
+    if (bound < 0 && bound != -EADDRINUSE)
+        return bound;
+    *ret = (struct port){ .number = (uint16_t)number, .lock = take_fd(lock) };
+    ret->bound = bound < 0 ? -1 : bound;
+    return 0;
+}
+
 static int explain(unsigned number, int r, struct err *err)
 {
     char who[PORT_OWNER_MAX];
@@ -146,6 +163,8 @@ int ports_one(unsigned number, struct port *ret, struct err *err)
 {
     int r = number > 0 && number < 65536 ? hold(number, ret) : -EINVAL;
 
+    if (r == -EADDRINUSE)
+        r = hold_lingering(number, ret);
     return r < 0 ? explain(number, r, err) : 0;
 }
 

@@ -107,7 +107,7 @@ static void a_released_port_is_the_programs_but_no_other_agents(void **state)
 /* A server that closes first leaves its side of the connection behind for a minute. */
 static void connections_that_linger_do_not_count(void **state)
 {
-    struct port p = hold_any();
+    struct port p = hold_any(), other = { 0 }, third = { 0 };
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(p.number) };
     struct err err = ERR_INIT;
     int server, client, peer;
@@ -126,6 +126,10 @@ static void connections_that_linger_do_not_count(void **state)
     close(server);
     assert_int_equal(ports_hold_again(&p, &err), 0);
     ports_drop(&p);
+    /* Another process, after ours has died, gets it too; and only one does. */
+    assert_int_equal(ports_one(p.number, &other, &err), 0);
+    assert_int_equal(ports_one(p.number, &third, NULL), -EADDRINUSE);
+    ports_drop(&other);
 }
 
 static void a_listener_on_ipv6_alone_is_seen_and_named(void **state)

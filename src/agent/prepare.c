@@ -48,21 +48,25 @@ static bool good_name(const char *s)
 
 static int name_paths(struct task *t, struct err *err)
 {
-    struct agent *a = t->agent;
+    static const char *const streams[] = { "out", "err" };
+    const struct agent *a = t->agent;
 
     t->label = strdup(t->name);
     if (!t->label)
         return err_oom(err);
     *strchr(t->label, ':') = '-';
     t->scratch = path_join(a->tasks_dir, t->label);
-    t->socket = t->scratch ? prepare_path(t, "sock") : NULL;
-    t->streams[0].path = str_printf("%s/%s.out", a->log_dir, t->label);
-    t->streams[1].path = str_printf("%s/%s.err", a->log_dir, t->label);
-    if (a->facts->cwd && *a->facts->cwd)
+    t->socket = str_printf("%s/%s.sock", a->socket_dir, t->label);
+    for (int i = 0; i < 2; i++)
+        t->streams[i].path =
+            str_printf("%s/%s.%s%s", a->log_dir, t->label, a->container ? "std" : "", streams[i]);
+    if (*a->facts->cwd)
         t->work = strdup(a->facts->cwd);
+    else if (a->container)
+        t->work = strdup(a->container->dir);
     else
         t->work = t->scratch ? prepare_path(t, "work") : NULL;
-    if (!t->socket || !t->streams[0].path || !t->streams[1].path || !t->work)
+    if (!t->scratch || !t->socket || !t->streams[0].path || !t->streams[1].path || !t->work)
         return err_oom(err);
     return 0;
 }
@@ -79,6 +83,8 @@ static void task_free(struct task *t)
     free(t->scratch);
     free(t->socket);
     free(t->work);
+    free(t->out);
+    free(t->end);
     free(t->why_text);
     free(t->streams[0].path);
     free(t->streams[1].path);
@@ -163,6 +169,26 @@ static int make_work(struct task *t, bool with_files, struct err *err)
     return make_dir(work, err);
 }
 
+/* Results that are not to stay where they are need a place to be taken from. */
+static bool results_are_taken(const struct agent *a)
+{
+    bool taken = a->container != NULL;
+
+    for (size_t i = 0; i < a->facts->n_results; i++)
+        taken = taken || !*a->facts->results[i]->from;
+    return taken;
+}
+
+static int make_out(struct task *t, struct err *err)
+{
+    const struct agent *a = t->agent;
+
+    if (t->out || !results_are_taken(a))
+        return 0;
+    t->out = path_join(a->out_dir, t->label);
+    return t->out ? path_mkdirs(t->out, 0755, err) : err_oom(err);
+}
+
 /* One port: the one it had, the one asked for (unless 0), or any. */
 static int hold_port(struct task *t, size_t i, unsigned number, struct err *err)
 {
@@ -223,9 +249,12 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     }
     t->share_ports = m->share_ports;
     t->memory = m->memory;
+    t->slot = m->slot;
     r = set_gpus(t, m, err);
     if (r == 0)
         r = make_work(t, m->n_files > 0, err);
+    if (r == 0)
+        r = make_out(t, err);
     if (r < 0)
         return file_class(r);
     if (hold_ports(t, m, err) < 0)
@@ -334,6 +363,7 @@ void prepare_drop(struct task *t)
             log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
         t->has_work = false;
     }
+    held_forget(t);
     t->prepared = false;
 }
 

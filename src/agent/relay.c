@@ -5,7 +5,9 @@
 #include <string.h>
 
 struct waiting {
-    uint32_t task;
+    struct task *task;
+    const struct kvline_word *words; /* of the fiber that waits */
+    size_t n_words;
     uint64_t id;
     struct buf *answer;
     struct cond changed;
@@ -31,7 +33,7 @@ int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct 
 {
     struct agent *a = t->agent;
     struct relay *rl = relay_of(a);
-    struct waiting w = { .task = t->id, .answer = ret }, **at;
+    struct waiting w = { .task = t, .words = words, .n_words = n, .answer = ret }, **at;
     int r = 0;
 
     if (!rl)
@@ -77,7 +79,7 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
         const Agent__KvReply *reply = m->replies[i];
         struct waiting *w = a->relay->first;
 
-        while (w && (w->id != reply->id || w->task != reply->task))
+        while (w && (w->id != reply->id || w->task->id != reply->task))
             w = w->next;
         if (!w || w->done)
             continue; /* it does not want to know any more */
@@ -85,6 +87,15 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
         w->done = true;
         cond_wake_all(&w->changed);
     }
+}
+
+/* A master may have died between doing it and saying so: what is done twice then is up to whoever
+ * asked, as with any server. */
+void relay_again(struct agent *a)
+{
+    for (struct waiting *w = a->relay ? a->relay->first : NULL; w; w = w->next)
+        if (!w->done)
+            report_kv(w->task, w->id, w->words, w->n_words);
 }
 
 void relay_stop(struct agent *a)

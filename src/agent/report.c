@@ -20,6 +20,7 @@ struct report {
     struct list prepared, started, exited, kv;
     uint32_t *ready;
     size_t n_ready, cap_ready;
+    bool hold; /* nothing goes out */
 };
 
 /* ---- gathering ---- */
@@ -142,6 +143,7 @@ void report_exited(struct task *t, const Agent__ExitedTask *end)
         return;
     }
     *m = *end;
+    held_keep(t, end);
     m->text = text_copy(end->text);
     if (bytes_copy(&m->lines, end->lines.data, end->lines.len) < 0 || !m->text ||
         bytes_copy(&m->error_file, end->error_file.data, end->error_file.len) < 0) {
@@ -152,10 +154,19 @@ void report_exited(struct task *t, const Agent__ExitedTask *end)
     gather(t->agent, &t->agent->report->exited, &m->base);
 }
 
+void report_exited_again(struct agent *a, Agent__ExitedTask *m)
+{
+    if (m)
+        gather(a, &a->report->exited, &m->base);
+    else
+        out_of_memory(a);
+}
+
 void report_ready(struct task *t)
 {
     struct report *r = t->agent->report;
 
+    t->ready = true;
     if (r->n_ready == r->cap_ready) {
         size_t cap = r->cap_ready ? 2 * r->cap_ready : 16;
         uint32_t *v = reallocarray(r->ready, cap, sizeof(*v));
@@ -211,7 +222,7 @@ void report_send(struct agent *a, const Agent__ToMaster *m)
 {
     struct err err = ERR_INIT;
 
-    if (a->channel && channel_send(a->channel, &m->base, &err) < 0)
+    if (a->channel && !a->report->hold && channel_send(a->channel, &m->base, &err) < 0)
         trace(LOG_AGENT, "not sent: %s", err.text);
 }
 
@@ -313,11 +324,34 @@ void report_flush(struct agent *a)
 {
     struct report *r = a->report;
 
+    if (r->hold)
+        return;
     send_list(a, &r->prepared, send_prepared);
     send_list(a, &r->started, send_started);
     send_ready(a);
     send_list(a, &r->kv, send_kv);
     send_list(a, &r->exited, send_exited);
+}
+
+static void forget_all(struct report *r)
+{
+    forget(&r->prepared);
+    forget(&r->started);
+    forget(&r->exited);
+    forget(&r->kv);
+    r->n_ready = 0;
+}
+
+void report_hold(struct agent *a)
+{
+    forget_all(a->report);
+    a->report->hold = true;
+}
+
+void report_go_on(struct agent *a)
+{
+    a->report->hold = false;
+    report_flush(a);
 }
 
 void report_free(struct agent *a)
@@ -326,10 +360,7 @@ void report_free(struct agent *a)
 
     if (!r)
         return;
-    forget(&r->prepared);
-    forget(&r->started);
-    forget(&r->exited);
-    forget(&r->kv);
+    forget_all(r);
     free(r->ready);
     free(r);
     a->report = NULL;

@@ -47,6 +47,8 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
         r = env_set(e, "TMPDIR", t->agent->tmp_dir);
     if (r == 0)
         r = env_set(e, "PWD", t->work);
+    if (r == 0 && t->out)
+        r = env_set(e, "YDL_OUT", t->out);
     if (r == 0)
         r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
     if (r == 0 && spec)
@@ -61,12 +63,28 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
     return r == 0 ? set_number(e, "PMI_SIZE", t->world) : r;
 }
 
-/* The job's, then the task's, then ours. */
+/* A container's own variables, for the job's to be put over. */
+static int set_yarns(struct env *e, const struct task *t)
+{
+    const struct agent *a = t->agent;
+    int r;
+
+    if (!a->container)
+        return 0;
+    r = container_env(environ, e);
+    if (r == 0)
+        r = env_set(e, "HOME", a->container->dir);
+    if (r == 0)
+        r = env_set(e, CONTAINER_MARK, a->container->id);
+    return r == 0 ? env_set(e, "HADOOP_TOKEN_FILE_LOCATION", a->token_file) : r;
+}
+
+/* The container's, the job's, then the task's, then ours. */
 static int make_env(struct env *e, const struct task *t, const Agent__StartTask *m,
                     const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
-    int r = 0;
+    int r = set_yarns(e, t);
 
     for (size_t i = 0; i < f->n_env && r == 0; i++)
         r = env_lend(e, f->env[i]);
@@ -115,7 +133,8 @@ static void reset(struct task *t, const Agent__StartTask *m)
     t->why = FAIL_NONE;
     free(t->why_text);
     t->why_text = NULL;
-    t->killed = false;
+    t->killed = t->ready = false;
+    held_forget(t);
     t->peak = 0;
     t->kill_at = LOOP_NEVER;
     t->when_ended = 0;

@@ -1,10 +1,12 @@
 /* node_agent.c - `ydl-node agent`: what runs in a container and looks after its tasks. */
 #include "agent/agent.h"
+#include "agent/keeper.h"
 #include "cmd/verbs.h"
 
 struct args {
     const char *join, *node, *host;
     unsigned number;
+    bool container;
 };
 
 /* clang-format off */
@@ -17,20 +19,37 @@ static const struct cli_opt opts[] = {
       "the name of this machine, instead of what the system says" },
     { "host",   0, CLI_TEXT,  offsetof(struct args, host),   NULL, "ADDRESS",
       "the numeric address by which others reach its tasks" },
+    { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
+      "be told everything by the YARN container that it runs in" },
     { 0 },
 };
 /* clang-format on */
 
+struct run {
+    struct agent_options o;
+    struct err *err;
+};
+
+static int run_agent(void *arg)
+{
+    struct run *r = arg;
+
+    return agent_run(&r->o, r->err);
+}
+
 static int run(struct cli *c, struct err *err)
 {
     const struct args *args = c->args;
-    struct agent_options o = {
-        .join_file = args->join, .number = args->number, .node = args->node, .host = args->host
-    };
+    struct run r = { .o = { .join_file = args->join,
+                            .container = args->container,
+                            .number = args->number,
+                            .node = args->node,
+                            .host = args->host },
+                     .err = err };
 
-    if (!args->join)
-        return cli_bad(err, "--join is missing");
-    return agent_run(&o, err);
+    if (!args->join == !args->container)
+        return cli_bad(err, "either --join or --container says whose it is");
+    return args->container ? keeper_run(run_agent, &r, err) : run_agent(&r);
 }
 
 const struct cli_verb verb_node_agent = {
@@ -39,7 +58,10 @@ const struct cli_verb verb_node_agent = {
     .text =
         "Dials the master of a job and does what it says: holds ports, puts files in place,\n"
         "starts tasks, sends their output, ends them and everything they leave behind. It ends\n"
-        "all of them when the master is gone. FILE must be readable by its owner alone.",
+        "all of them when the master is gone. FILE must be readable by its owner alone.\n"
+        "With --container the NodeManager's variables and the container's credentials say\n"
+        "what FILE would; tasks then go on without a master until a new one is there, for as\n"
+        "long as the last one allowed.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .run = run,

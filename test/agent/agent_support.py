@@ -260,6 +260,12 @@ def alive(pid: int) -> bool:
         return False
 
 
+def resident(pid: int) -> int:
+    """KB of memory that it has now."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(text.split("\nRss:")[1].split()[0])
+
+
 def wait_until(condition, seconds: float = 10.0):
     end = time.monotonic() + seconds
     while not condition():

@@ -2,6 +2,7 @@
 
 import pytest
 from agent_support import Bench
+from container_support import ContainerBench
 
 
 @pytest.fixture
@@ -11,6 +12,19 @@ def bench():
 
     def make(*args, **options) -> Bench:
         made.append(Bench(*args, **options))
+        return made[-1]
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def container():
+    """The same for agents in containers of YARN."""
+    made = []
+
+    def make(*args, **options) -> ContainerBench:
+        made.append(ContainerBench(*args, **options))
         return made[-1]
     yield make
     for one in made:

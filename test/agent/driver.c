@@ -6,7 +6,7 @@
  * with WELCOME (JSON). Lines of JSON on standard input go to the agents: {"agent": 0, "to": {…}},
  * the rest being a ToAgent; with "hang_up" instead the connection is closed. What agents say comes
  * out as lines {"agent": 0, "from": {…}}. Pings go out by themselves, unless WELCOME has a
- * heartbeat_ms of 0. */
+ * heartbeat_ms of 0. With DRIVER_REFUSES in the environment every agent is refused in its words. */
 #include "agent.pb-c.h"
 #include "base/buf.h"
 #include "base/fiber.h"
@@ -80,7 +80,9 @@ static struct channel *open_channel(struct driver *d, struct sock *s)
 
 static void greet(struct driver *d, struct channel *c)
 {
-    json_t *to = json_pack("{s:O}", "welcome", d->welcome);
+    const char *refuse = getenv("DRIVER_REFUSES");
+    json_t *to = refuse ? json_pack("{s:{s:s}}", "refused", "text", refuse)
+                        : json_pack("{s:O}", "welcome", d->welcome);
 
     tell(c, to);
     json_decref(to);

@@ -1,0 +1,38 @@
+/* container.h - what the agent learns from the YARN container that it runs in.
+ *
+ * The NodeManager says where things are by environment variables; the master says whose the agent
+ * is by the container's credentials (platform/yarn_boot.h). Reading blocks on the local disk. */
+#pragma once
+#include "agent/env.h"
+#include "base/auto.h"
+#include "platform/yarn_boot.h"
+
+/* The mark in a task's environment by which a later agent of the same container knows what an
+ * earlier one left. A container's id is never given out twice. */
+#define CONTAINER_MARK "YDL_CONTAINER"
+
+struct container {
+    char *id;      /* CONTAINER_ID */
+    char *node;    /* NM_HOST: how the cluster calls this machine */
+    char *dir;     /* its work directory, absolute: ours when we are started */
+    char *log_dir; /* the first of LOG_DIRS that can be written to */
+    char *staging; /* the job's directory in HDFS */
+    struct credentials *credentials;
+    struct yarn_boot boot;
+};
+
+/* Reads all of it. The file of credentials is removed then: it holds the job's key, and tasks run
+ * in the same directory. (A NodeManager that starts us anew makes it anew.) `ret` needs
+ * container_done() in any case. */
+int container_read(struct container *ret, struct err *err);
+void container_done(struct container *c); /* wipes; zero is a valid start */
+
+static inline void auto_container_(struct container *c)
+{
+    container_done(c);
+}
+#define AUTO_CONTAINER AUTO(container) struct container
+
+/* Lends what of `from`, an environment that YARN made, is for tasks: without what describes the
+ * container and without what a Java virtual machine would want. -ENOMEM. */
+int container_env(char *const *from, struct env *e);

@@ -1,0 +1,307 @@
+/* export.c - output and results go where the job says when the agent leaves.
+ *
+ *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
+ *                                       there becomes worker-3.1.out, …
+ *     TO                                results, see export_tree.c
+ *
+ * A fiber does it, while we go on answering the master, which waits for us, and look at the clock:
+ * a minute without anything moving, and what is not saved by then is told as a failure. */
+#include "agent/export_private.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STUCK_MS 60000
+#define LOOK_MS 500
+#define EARLIER_MAX 1000 /* agents that had the task before */
+
+int export_moved(struct export *x, struct err *err)
+{
+    x->moved = loop_now(x->agent->loop);
+    return x->stop ? err_set(err, -ECANCELED, "it is too late") : 0;
+}
+
+void export_failed(const struct export *x, struct saved *s, const struct err *err)
+{
+    if (*s->fail)
+        return;
+    if (x->stop)
+        snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
+    else
+        snprintf(s->fail, sizeof(s->fail), "%s", err->text);
+}
+
+/* ---- what the master is told ---- */
+
+static void tell(struct export *x, const struct saved *s, bool last)
+{
+    Agent__Saved body = AGENT__SAVED__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    if (*s->fail)
+        log_warn(LOG_AGENT, "save to '%s': %s", s->to, s->fail);
+    body.to = (char *)s->to;
+    body.files = s->files;
+    body.bytes = s->bytes;
+    body.fail = (char *)s->fail;
+    body.last = last;
+    m.saved = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_SAVED;
+    report_send(x->agent, &m);
+}
+
+/* ---- one file ---- */
+
+static int on_progress(void *arg, uint64_t done)
+{
+    (void)done;
+    return export_moved(arg, NULL);
+}
+
+int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,
+                uint64_t *ret_bytes, struct err *err)
+{
+    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
+    AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    AUTO_FS_WRITER *w = NULL;
+    uint64_t bytes = 0;
+    int r;
+
+    if (fd < 0)
+        return err_sys(err, "open '%s'", from);
+    r = fs_create(fs, to, &how, &w, err);
+    if (r == 0)
+        r = fs_copy_in(w, fd, on_progress, x, err);
+    if (r == 0) {
+        bytes = fs_written(w);
+        r = fs_close(take(w), err);
+    }
+    if (r == 0)
+        r = export_moved(x, err);
+    if (r == 0)
+        *ret_bytes = bytes;
+    return r;
+}
+
+/* ---- output ---- */
+
+struct log {
+    struct export *x;
+    struct saved *saved;
+    struct fs *fs;
+    const char *dir, *from, *end; /* end: "out" or "err" */
+    const char *label;
+};
+
+/* A task that was elsewhere before has left its output there: it stays, beside ours. */
+static int keep_earlier(const struct log *l, const char *to, struct err *err)
+{
+    AUTO_FS_ENTRY old = { 0 };
+    int r = fs_exists(l->fs, to, &old, err);
+
+    for (int i = 1; r > 0 && i < EARLIER_MAX; i++) {
+        AUTO_FREE char *other = str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
+
+        r = other ? fs_rename(l->fs, to, other, false, err) : err_oom(err);
+        r = r == -EEXIST ? 1 : r;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Under another name first: a reader sees all of it or nothing. */
+static int put_log(const struct log *l, uint64_t *ret_bytes, struct err *err)
+{
+    AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
+    AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
+    int r = to && tmp ? export_copy(l->x, l->from, l->fs, tmp, ret_bytes, err) : err_oom(err);
+
+    if (r == 0)
+        r = keep_earlier(l, to, err);
+    return r == 0 ? fs_rename(l->fs, tmp, to, true, err) : r;
+}
+
+static int save_log(void *arg, struct err *err)
+{
+    const struct log *l = arg;
+    struct err own = ERR_INIT;
+    uint64_t bytes = 0;
+
+    (void)err; /* a failure of one must not end the others */
+    if (put_log(l, &bytes, &own) < 0) {
+        export_failed(l->x, l->saved, &own);
+    } else {
+        l->saved->files++;
+        l->saved->bytes += bytes;
+    }
+    return 0;
+}
+
+static size_t list_logs(struct export *x, struct log *logs, const struct log *like)
+{
+    static const char *const ends[] = { "out", "err" };
+    const struct agent *a = x->agent;
+    struct stat st;
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_tasks; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct task *t = a->tasks[i];
+
+            if (stat(t->streams[k].path, &st) < 0 || st.st_size == 0)
+                continue;
+            logs[n] = *like;
+            logs[n].from = t->streams[k].path;
+            logs[n].end = ends[k];
+            logs[n++].label = t->label;
+        }
+    return n;
+}
+
+static void save_logs(struct export *x)
+{
+    struct saved s = { .to = x->agent->facts->export_dir };
+    AUTO_FREE struct log *logs = calloc(2 * x->agent->n_tasks + 1, sizeof(*logs));
+    AUTO_FREE char *dir = NULL;
+    struct log like = { .x = x, .saved = &s };
+    struct err err = ERR_INIT;
+    struct group g;
+    size_t n = 0;
+    int r = logs ? remote_find(&x->remote, s.to, &like.fs, &dir, &err) : err_oom(&err);
+
+    group_init(&g, x->agent->loop, EXPORT_AT_ONCE);
+    like.dir = dir;
+    if (r == 0)
+        n = list_logs(x, logs, &like);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = group_go(&g, save_log, &logs[i], &err);
+    if (group_wait(&g, &err) < 0 || r < 0)
+        export_failed(x, &s, &err);
+    tell(x, &s, false);
+}
+
+/* ---- results ---- */
+
+/* Tasks that run in the same directory have the same results there. */
+static bool seen_before(const struct agent *a, size_t i, const char *from)
+{
+    for (size_t k = 0; k < i; k++)
+        if (str_eq(a->tasks[k]->work, a->tasks[i]->work))
+            return *from != '\0';
+    return false;
+}
+
+static void save_result(struct export *x, const Agent__Result *m)
+{
+    const struct agent *a = x->agent;
+    struct saved s = { .to = m->to };
+
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        const struct task *t = a->tasks[i];
+        AUTO_FREE char *from = NULL;
+
+        if (seen_before(a, i, m->from) || (!*m->from && !t->out))
+            continue;
+        from = *m->from ? path_join(t->work, m->from) : strdup(t->out);
+        if (from)
+            export_tree(x, from, t->label, &s);
+        else
+            snprintf(s.fail, sizeof(s.fail), "out of memory");
+    }
+    if (s.files || *s.fail)
+        tell(x, &s, false);
+}
+
+static void save_results(struct export *x)
+{
+    const struct agent *a = x->agent;
+
+    for (size_t i = 0; i < a->facts->n_results; i++)
+        if (!a->job_failed || a->facts->results[i]->always)
+            save_result(x, a->facts->results[i]);
+}
+
+/* ---- all of it ---- */
+
+/* Whether a cluster is needed at all. */
+static const char *some_uri(const Agent__JobFacts *f)
+{
+    if (*f->export_dir)
+        return f->export_dir;
+    for (size_t i = 0; i < f->n_results; i++)
+        if (!str_starts(f->results[i]->to, "file:") && *f->results[i]->to != '/')
+            return f->results[i]->to;
+    return "";
+}
+
+static void run(void *arg)
+{
+    struct export *x = arg;
+    const Agent__JobFacts *f = x->agent->facts;
+    struct saved all = { .to = some_uri(f) };
+    struct err err = ERR_INIT;
+
+    if (remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
+        export_failed(x, &all, &err);
+    } else {
+        if (*f->export_dir)
+            save_logs(x);
+        save_results(x);
+    }
+    remote_done(&x->remote);
+    tell(x, &all, true);
+    x->done = true;
+    cond_wake_all(&x->changed);
+}
+
+/* The master must hear that we are there, and may still read what tasks wrote; whatever else it
+ * says is too late. */
+static void answer_master(struct agent *a)
+{
+    Agent__ToAgent *m = NULL;
+    int r = meet_next(a, loop_in(a->loop, LOOK_MS), &m, NULL);
+
+    if (r == 0 || (r < 0 && r != -ETIMEDOUT))
+        a->channel = channel_close(a->channel); /* it is gone: we save all the same */
+    if (r <= 0)
+        return;
+    if (m->body_case == AGENT__TO_AGENT__BODY_PING)
+        agent_pong(a, m->ping);
+    else if (m->body_case == AGENT__TO_AGENT__BODY_FOLLOW)
+        (void)follow_begin(a, m->follow);
+    agent__to_agent__free_unpacked(m, NULL);
+}
+
+static void wait_for(struct export *x)
+{
+    struct agent *a = x->agent;
+
+    while (!x->done) {
+        if (a->channel)
+            answer_master(a);
+        else
+            (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
+        if (!x->stop && (a->signal || loop_now(a->loop) > x->moved + STUCK_MS)) {
+            x->stop = true;
+            if (!x->done)
+                fiber_cancel(x->fiber);
+        }
+    }
+}
+
+void export_all(struct agent *a)
+{
+    struct export x = { .agent = a, .moved = loop_now(a->loop) };
+    struct err err = ERR_INIT;
+
+    if (!a->container && !*a->facts->export_dir && !a->facts->n_results)
+        return;
+    report_flush(a);
+    if (fiber_start(a->loop, run, &x, &x.fiber, &err) < 0)
+        log_error(LOG_AGENT, "cannot save anything: %s", err.text);
+    else
+        wait_for(&x);
+}

@@ -1,0 +1,34 @@
+/* export_private.h - what export.c and export_tree.c share: one saving of everything. */
+#pragma once
+#include "agent/agent_private.h"
+#include "agent/remote.h"
+
+#define EXPORT_AT_ONCE 4 /* files under way at a time */
+
+/* What the master is told of one target. */
+struct saved {
+    const char *to;
+    uint64_t files, bytes;
+    char fail[512]; /* the first failure, or "" */
+};
+
+struct export
+{
+    struct agent *agent;
+    struct fiber *fiber;
+    struct remote remote;
+    int64_t moved; /* when something last went on; loop's clock */
+    bool stop;     /* nothing did for too long */
+    bool done;
+    struct cond changed;
+};
+
+/* Something went on. -ECANCELED when it is too late. */
+int export_moved(struct export *x, struct err *err);
+void export_failed(const struct export *x, struct saved *s, const struct err *err); /* the first */
+
+/* Copies one file to `to`; another one of that name is replaced. */
+int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,
+                uint64_t *ret_bytes, struct err *err);
+/* Copies the directory `from` to where `s` says; `label` is the task's. Nothing there is fine. */
+void export_tree(struct export *x, const char *from, const char *label, struct saved *s);

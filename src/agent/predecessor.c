@@ -1,0 +1,67 @@
+/* predecessor.c - an agent that died in this container before us, and what its tasks left.
+ *
+ * Its tasks' own processes died with it (the kernel sees to that), but not what those had started.
+ * They are known by the container's id in their environment, which nobody else can have. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define END_MS 5000
+#define PAUSE_MS 5
+
+static bool is_ours(const struct agent *a, pid_t pid, struct tree_proc *ret)
+{
+    char path[32], mark[128];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return pid > 1 && pid != getpid() && stat(path, &st) == 0 && st.st_uid == geteuid() &&
+           tree_look(pid, ret) && ret->state != 'Z' &&
+           tree_env(pid, CONTAINER_MARK, mark, sizeof(mark)) && str_eq(mark, a->container->id);
+}
+
+/* How many were still there. */
+static size_t kill_all(const struct agent *a)
+{
+    size_t found = 0;
+    struct dirent *e;
+    DIR *d = opendir("/proc");
+
+    while (d && (e = readdir(d))) {
+        struct tree_proc p;
+
+        /* What was seen is what gets the signal, not who has its number a moment later. */
+        if (is_ours(a, (pid_t)strtol(e->d_name, NULL, 10), &p)) {
+            found++;
+            (void)tree_signal(&p, SIGKILL);
+        }
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+int predecessor_end(struct agent *a, struct err *err)
+{
+    AUTO_FREE char *own = path_join(a->container->dir, AGENT_DIR);
+    AUTO_FREE char *tasks = own ? path_join(own, "tasks") : NULL;
+    int64_t deadline = loop_in(a->loop, END_MS);
+    size_t left = 1;
+
+    if (!tasks)
+        return err_oom(err);
+    if (access(own, F_OK) < 0)
+        return 0; /* we are the first */
+    log_info(LOG_AGENT, "another agent was here before");
+    while ((left = kill_all(a)) > 0 && loop_now(a->loop) < deadline)
+        if (fiber_sleep(a->loop, PAUSE_MS) < 0)
+            return err_set(err, -ECANCELED, "stopped");
+    if (left)
+        log_warn(LOG_AGENT, "%zu processes of it do not go away, ignoring", left);
+    return path_remove(tasks, err);
+}

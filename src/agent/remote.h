@@ -1,0 +1,31 @@
+/* remote.h - the job's files in HDFS, for the moments when the agent needs them.
+ *
+ * Opened, used and closed: an agent that has nothing to look up or to save keeps no connection, no
+ * configuration and no buffers. Fibers only. */
+#pragma once
+#include "base/auto.h"
+#include "hadoop/fs/fs.h"
+#include "hadoop/session/session.h"
+
+struct agent;
+
+struct remote {
+    struct session *session; /* NULL: local files only */
+    struct fs_set *set;
+};
+
+/* With the newest tokens that we have. `call_ms` is the most that one operation may take; 0: be
+ * patient, somebody else watches the clock. On a machine without a cluster `uri` says whether one
+ * is needed at all. `ret` needs remote_done() in any case. Contacts nobody. */
+int remote_open(const struct agent *a, const char *uri, int64_t call_ms, struct remote *ret,
+                struct err *err);
+/* Where a URI lies; see fs_find(). */
+int remote_find(const struct remote *r, const char *uri, struct fs **ret, char **ret_path,
+                struct err *err);
+void remote_done(struct remote *r); /* zero is a valid start */
+
+static inline void auto_remote_(struct remote *r)
+{
+    remote_done(r);
+}
+#define AUTO_REMOTE AUTO(remote) struct remote

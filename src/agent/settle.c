@@ -1,0 +1,100 @@
+/* settle.c - where an agent's things are. In a container of YARN:
+ *
+ *     WORK/                     the container's own: tasks run here
+ *         .ydl/                 0700, ours
+ *             tokens            for tasks
+ *             tasks/            as in prepare.c
+ *             out/worker-3/     YDL_OUT
+ *
+ * and elsewhere where the job says, or beside the join file. Logs are YARN's to show and to keep:
+ * worker-3.stdout and worker-3.stderr in its log directory. */
+#include "agent/agent_private.h"
+#include "agent/spread.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#define SHIP "ydl-ship"    /* the archive with what the job brought along */
+#define SOCKET_NAME_MAX 70 /* of a task: "/", its label and ".sock" */
+
+/* What sockets of tasks begin with. A container's directory is too long a name for one; through us,
+ * whose working directory it is, there is a short one for everybody with our user id. */
+static char *socket_dir(const struct agent *a)
+{
+    const struct container *c = a->container;
+    size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+    size_t n = c ? strlen(c->dir) : 0;
+
+    if (!c || strlen(a->tasks_dir) + SOCKET_NAME_MAX <= most || !str_starts(a->tasks_dir, c->dir) ||
+        a->tasks_dir[n] != '/')
+        return strdup(a->tasks_dir);
+    return str_printf("/proc/%d/cwd%s", (int)getpid(), a->tasks_dir + n);
+}
+
+static int name_places(struct agent *a, struct err *err)
+{
+    const Agent__JobFacts *f = a->facts;
+    const struct container *c = a->container;
+
+    if (*f->work_dir)
+        a->work_dir = strdup(f->work_dir);
+    else
+        a->work_dir = c ? path_join(c->dir, AGENT_DIR) : path_dir(a->opt->join_file);
+    a->tasks_dir = a->work_dir ? path_join(a->work_dir, "tasks") : NULL;
+    if (*f->log_dir)
+        a->log_dir = strdup(f->log_dir);
+    else if (a->work_dir)
+        a->log_dir = c ? strdup(c->log_dir) : path_join(a->work_dir, "logs");
+    if (!a->tasks_dir || !a->log_dir)
+        return err_oom(err);
+    a->tmp_dir = str_printf("%s/tmp-%u", a->tasks_dir, a->opt->number);
+    a->out_dir = str_printf("%s/out", a->work_dir);
+    a->socket_dir = socket_dir(a);
+    return a->tmp_dir && a->out_dir && a->socket_dir ? 0 : err_oom(err);
+}
+
+static int spread_ship(struct agent *a, struct err *err)
+{
+    AUTO_FREE char *ship = a->container ? path_join(a->container->dir, SHIP) : NULL;
+    int r;
+
+    if (!a->container)
+        return 0;
+    if (!ship)
+        return err_oom(err);
+    if (access(ship, F_OK) < 0)
+        return 0; /* the job brought nothing along */
+    r = spread_tree(ship, a->container->dir, err);
+    return r < 0 ? err_wrap(err, r, "put the job's files in place") : 0;
+}
+
+int settle(struct agent *a, struct err *err)
+{
+    int r;
+
+    if (a->work_dir)
+        return 0; /* by an earlier welcome */
+    r = name_places(a, err);
+    log_set_job(a->facts->job);
+    if (r == 0)
+        r = path_mkdirs(a->log_dir, 0750, err);
+    if (r == 0)
+        r = path_mkdirs(a->tmp_dir, 0700, err);
+    if (r == 0)
+        r = tokens_begin(a, err);
+    return r == 0 ? spread_ship(a, err) : r;
+}
+
+void settle_done(struct agent *a)
+{
+    free(a->work_dir);
+    free(a->tasks_dir);
+    free(a->socket_dir);
+    free(a->tmp_dir);
+    free(a->out_dir);
+    free(a->log_dir);
+    free(a->token_file);
+}

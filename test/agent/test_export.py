@@ -1,0 +1,117 @@
+"""Output and results go where the job says when the agent leaves; the targets here are local."""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+
+def tree(path: Path) -> dict[str, str]:
+    return {str(p.relative_to(path)): p.read_text() for p in sorted(path.rglob("*")) if p.is_file()}
+
+
+def test_output_is_saved_under_the_tasks_names(container, tmp_path):
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    b.launch(0, "echo out; echo err >&2")
+    b.launch(1, "echo only out")
+    b.launch(2, "true")
+    for i in range(3):
+        b.exited(i)
+    saved = b.leave()
+    assert tree(tmp_path / "logs") == {"worker-0.out": "out\n", "worker-0.err": "err\n",
+                                       "worker-1.out": "only out\n"}
+    assert (saved[0]["files"], saved[0]["bytes"], saved[0]["fail"]) == (3, 17, "")
+    assert saved[0]["to"] == f"file://{tmp_path}/logs" and [s["last"] for s in saved] == [False, True]
+    # The task comes back elsewhere: what it wrote here is kept.
+    b.new_agent()
+    b.launch(0, "echo elsewhere")
+    b.exited(0)
+    (b.logs / "worker-0.stderr").unlink()
+    b.leave()
+    got = tree(tmp_path / "logs")
+    assert got["worker-0.1.out"] == "out\n" and got["worker-0.out"] == "out\nelsewhere\n"
+
+
+def test_results_are_saved_each_in_its_place(container, tmp_path):
+    b = container(results=[{"from": "", "to": f"file://{tmp_path}/deep/out"},
+                           {"from": "model", "to": f"file://{tmp_path}/model"},
+                           {"from": "none", "to": f"file://{tmp_path}/none"}])
+    make = "mkdir -p $YDL_OUT/a/b $YDL_OUT/empty; echo {0} > $YDL_OUT/a/b/x; echo {0} > $YDL_OUT/y; "
+    b.launch(0, make.format("zero") + "mkdir model; head -c 5000000 /dev/zero > model/w; "
+             "ln -s w model/link; ln -s / model/dir; mkfifo model/pipe")
+    b.exited(0)
+    b.launch(1, make.format("one"))
+    b.exited(1)
+    b.launch(2, "true")
+    b.exited(2)
+    saved = {s["to"].rsplit("/", 1)[-1]: s for s in b.leave()}
+    got = tree(tmp_path / "deep" / "out")
+    assert got == {"a/b/x": "zero\n", "y": "zero\n", "worker-1/a/b/x": "one\n",
+                   "worker-1/y": "one\n"}
+    assert (tmp_path / "deep" / "out" / "empty").is_dir()
+    assert sorted(os.listdir(tmp_path / "model")) == ["link", "w"]
+    assert (tmp_path / "model" / "w").stat().st_size == 5_000_000
+    assert (saved["out"]["files"], saved["model"]["bytes"]) == (4, 10_000_000)
+    assert "none" not in saved and not (tmp_path / "none").exists()
+    assert sorted(os.listdir(tmp_path)) == ["deep", "model"]  # nothing else is left
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_failed_jobs_results_are_saved_when_asked_for(container, tmp_path, always):
+    b = container(export_dir=f"file://{tmp_path}/logs",
+                  results=[{"from": "", "to": f"file://{tmp_path}/out", "always": always}])
+    b.launch(0, "echo x | tee $YDL_OUT/x; exit 1")
+    b.exited(0)
+    b.leave(failed=True)
+    assert (tmp_path / "out" / "x").exists() == always
+    assert (tmp_path / "logs" / "worker-0.out").exists()
+
+
+def test_what_cannot_be_saved_is_told(container, tmp_path):
+    (tmp_path / "file").touch()
+    b = container(export_dir=f"file://{tmp_path}/file/logs",
+                  results=[{"from": "", "to": f"file://{tmp_path}/file"},
+                           {"from": "", "to": "gopher://x/y"},
+                           {"from": "", "to": f"file://{tmp_path}/fine"}])
+    b.launch(0, "echo x | tee $YDL_OUT/x")
+    b.exited(0)
+    saved = {s["to"]: s for s in b.leave()[:-1]}
+    assert len(saved) == 4
+    for to, s in saved.items():
+        assert (s["fail"] == "") == (to == f"file://{tmp_path}/fine"), s
+    assert tree(tmp_path / "fine") == {"x": "x\n"} and (tmp_path / "file").is_file()
+
+
+def test_a_master_that_leaves_meanwhile_changes_nothing(container, tmp_path):
+    b = container(results=[{"from": "", "to": f"file://{tmp_path}/out"}])
+    b.launch(0, "for i in $(seq 200); do echo $i > $YDL_OUT/$i; done")
+    b.exited(0)
+    b.tell(shutdown={"grace_ms": 0})
+    b.driver.stdin.close()
+    assert b.agents[0].wait(20) == 0
+    assert len(tree(tmp_path / "out")) == 200
+
+
+def test_on_one_machine_results_can_be_taken_too(bench, tmp_path):
+    b = bench(results=[{"from": "", "to": f"file://{tmp_path}/out"}])
+    b.launch(0, "echo x > $YDL_OUT/x")
+    b.exited(0)
+    b.shutdown()
+    assert tree(tmp_path / "out") == {"x": "x\n"}
+    assert not (b.run / "out").exists()
+
+
+@pytest.mark.full
+def test_a_server_that_says_nothing_does_not_hold_up_the_end(container):
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        uri = f"hdfs://127.0.0.1:{dumb.getsockname()[1]}/x"
+        b = container(export_dir=uri, results=[{"from": "", "to": uri + "/out"}])
+        b.launch(0, "echo x | tee $YDL_OUT/x")
+        b.exited(0)
+        began = time.monotonic()
+        b.tell(shutdown={"grace_ms": 0})
+        saved = b.saved(100)
+        assert b.agents[0].wait(10) == 0 and 55 < time.monotonic() - began < 80
+        assert [s["fail"] for s in saved] == ["nothing moved for 60 s"] * 2 + [""], saved

@@ -1,0 +1,154 @@
+"""A master that is lost, comes back, or is followed by another: tasks go on."""
+
+import os
+import socket
+import time
+
+from agent_support import EXIT, NONE, alive, command, wait_until
+
+
+def test_a_lost_connection_is_made_again_with_everything_told(container):
+    b = container()
+    port = b.prepare({"task": 0, "name": "worker:0", "ports_wanted": 1, "slot": 7})[0]["ports"]
+    b.start(command(0, "sleep 600", generation=2, attempt=3))
+    pid = b.take_task("started", 0)["pid"]
+    b.launch(1, "echo why >&2; exit 3", attempt=1)
+    end = b.exited(1)
+    b.prepare({"task": 2, "name": "worker:2"})
+    b.hang_up()
+    hello = b.next_hello()
+    assert hello["again"] and hello["container"]
+    held = {t["task"]: t for t in hello["tasks"]}
+    assert held[0] == {"task": 0, "generation": 2, "attempt": 3, "pid": pid, "ports": port,
+                       "ready": False, "ended": False, "slot": 7}
+    assert (held[1]["ended"], held[1]["pid"], held[2]["ended"], held[2]["pid"]) == (True, 0, False, 0)
+    assert b.exited(1) == end  # told again, just so
+    assert alive(pid)
+    b.launch(1, "exit 4")  # and forgotten with the next start
+    b.exited(1)
+    b.tell(drop={"tasks": [1]})
+    wait_until(lambda: not (b.run / ".ydl" / "tasks" / "worker-1.sock").exists())
+    b.hang_up()
+    assert {t["task"] for t in b.next_hello()["tasks"]} == {0, 2}
+    b.leave()
+
+
+def test_what_happens_without_a_master_is_not_lost(container):
+    b = container()
+    b.launch(0, "until [ -e go ]; do sleep 0.01; done; touch ready; sleep 0.1; exit 5")
+    b.prepare({"task": 1, "name": "worker:1"})
+    b.start(command(1, "sleep 600", ready={"kind": 3, "what": "ready", "timeout_ms": 60000}))
+    b.take_task("started", 1)
+    b.driver.kill()
+    b.driver.wait()
+    (b.run / "go").touch()
+    time.sleep(1.5)
+    b.new_master()
+    b.announce()
+    held = {t["task"]: t for t in b.next_hello()["tasks"]}
+    assert held[0]["ended"] and held[1]["ready"] and held[1]["pid"]
+    assert b.exited(0)["code"] == 5
+    b.launch(0, "exit 6", attempt=1)
+    assert b.exited(0)["code"] == 6
+    b.leave()
+
+
+def test_another_master_is_found_by_its_file(container):
+    b = container()
+    pid = b.launch(0, "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done")
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 20})
+    b.take(lambda e: "output" in e.get("from", {}))
+    b.announce("tcp:127.0.0.1:9")  # of nobody: it goes on looking
+    b.driver.kill()
+    b.driver.wait()
+    b.new_master()
+    time.sleep(0.5)
+    b.announce()
+    began = time.monotonic()
+    hello = b.next_hello()
+    assert time.monotonic() - began < 8
+    assert hello["again"] and hello["tasks"][0]["pid"] == pid and alive(pid)
+    time.sleep(0.3)
+    assert not any("output" in e.get("from", {}) for e in list(b.events.queue))  # nobody reads yet
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 20})
+    piece = b.take(lambda e: "output" in e.get("from", {}))["from"]["output"]["pieces"][0]
+    assert piece["offset"] == 0
+    b.leave()
+
+
+def test_questions_that_were_asked_are_asked_again(container):
+    b = container()
+    b.launch(0, "curl -sS --unix-socket $YDL_SOCKET 'http://x/v1/kv/key?wait=60000'")
+    wait_until(lambda: b.kv.waits)
+    b.driver.kill()
+    b.driver.wait()
+    b.new_master()
+    b.announce()
+    b.next_hello()
+    wait_until(lambda: b.kv.waits)
+    agent, request = b.kv.waits.pop()
+    b.kv.reply(agent, request, "value", "here")
+    assert b.exited(0)["fail"] == NONE and b.output(0) == b"here"
+    b.leave()
+
+
+def test_the_lease_ends_and_everything_with_it(container):
+    b = container(lease=2500)
+    b.launch(0, "sleep 600")
+    b.driver.kill()
+    began = time.monotonic()
+    assert b.gone(8.0)
+    assert 2 < time.monotonic() - began < 6 and b.agents[0].returncode not in (0, None)
+    assert "has been lost for 2 s" in (b.logs / "agent.log").read_text()
+
+
+def test_a_silent_master_is_left_for_one_that_speaks(container):
+    b = container(lease=12000)
+    b.launch(0, "sleep 600")
+    silent = b.driver
+    os.kill(silent.pid, 19)
+    b.new_master()
+    b.announce()
+    assert b.next_hello(12)["again"]
+    b.leave()
+
+
+def test_a_stranger_at_the_address_is_no_master(container):
+    b = container()
+    b.launch(0, "sleep 600")
+    b.driver.kill()
+    b.driver.wait()
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        b.announce(f"tcp:127.0.0.1:{s.getsockname()[1]}")
+        conn, _ = s.accept()
+        conn.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        conn.close()
+        time.sleep(0.5)
+        assert b.agents[0].poll() is None and b.processes()  # it goes on looking
+    b.new_master()
+    b.announce()
+    assert b.next_hello()["again"]
+    b.leave()
+
+
+def test_a_master_that_refuses_is_believed(container):
+    b = container()
+    b.launch(0, "sleep 600")
+    b.driver.kill()
+    b.driver.wait()
+    b.new_master(refuses="it is over")
+    b.announce()
+    b.next_hello()
+    assert b.gone(6.0) and b.agents[0].returncode not in (0, None)
+    assert "refuses us: it is over" in (b.logs / "agent.log").read_text()
+
+
+def test_a_new_container_finds_a_master_that_has_moved(container):
+    b = container()
+    b.agents[0].kill()
+    b.agents[0].wait()
+    b.announce()
+    assert not b.new_agent("tcp:127.0.0.1:9")["again"]
+    b.launch(0, "exit 3")
+    assert b.exited(0)["fail"] == EXIT
+    b.leave()
