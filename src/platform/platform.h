@@ -24,12 +24,19 @@ struct platform_events {
     void (*on_granted)(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n);
     /* The container, or the agent in it, is gone. */
     void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
+    /* The container will be taken away soon: its tasks are to end, then it is to be released. */
+    void (*on_leaving)(void *user, uint32_t slot, const char *text);
     /* A sentence for the events log: why asks are not served. */
     void (*on_note)(void *user, const char *text);
+    /* How far the start has come, for the timeline: "registered", "granted" … */
+    void (*on_phase)(void *user, const char *name, const char *who);
+    /* Somebody has ended the job through the platform: no container is left for long. */
+    void (*on_over)(void *user, const char *text);
 };
 
 struct platform_ops {
     const char *name; /* "local", "yarn" */
+    bool apart;       /* each slot has an agent of its own, on a machine that is not the master's */
     int (*ask)(struct platform *p, uint32_t slot, const struct spec_role *role, struct err *err);
     /* Gives the slot back; its agent, when no slot is left for it, has been told to leave and gets
      * a few seconds before it is killed. */
@@ -37,6 +44,15 @@ struct platform_ops {
     /* The agent does not answer any more: kill it and everything under it, then on_lost for its
      * slots. */
     void (*agent_gone)(struct platform *p, uint32_t agent, const char *why);
+    /* The agent of a container that the platform named, 0 when there is none. NULL where agents
+     * know their numbers. */
+    uint32_t (*find_agent)(struct platform *p, const char *container);
+    /* The container that an agent is in, for the events log; "" where there are none. */
+    const char *(*container)(struct platform *p, uint32_t agent);
+    /* Containers on this node are (not) wanted; and how many nodes there are. NULL where there is
+     * no choice. */
+    void (*avoid)(struct platform *p, const char *node, bool on);
+    unsigned (*nodes)(struct platform *p);
     /* Waits until every agent has left, killing what does not by `deadline`. Fibers only. */
     int (*close)(struct platform *p, int64_t deadline, struct err *err);
     struct platform *(*free)(struct platform *p);

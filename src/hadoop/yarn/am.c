@@ -155,6 +155,11 @@ struct amrm *am_rm(struct am *a)
     return a->rm;
 }
 
+void am_hurry(struct am *a)
+{
+    on_news(a);
+}
+
 const struct err *am_error(const struct am *a)
 {
     return &a->error;

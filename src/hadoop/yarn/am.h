@@ -42,6 +42,9 @@ struct am *am_free(struct am *a);
  * amrm_finish(), and not for the exchange. */
 struct amrm *am_rm(struct am *a);
 
+/* The next heartbeat is sent at once, though there is nothing to say: to learn how things are. */
+void am_hurry(struct am *a);
+
 /* The next event, in the order the RM told them; borrowed until the next call. -ETIMEDOUT at the
  * deadline, -ENODATA when there will be none any more. After AMRM_ENDED, or when the RM was away
  * for too long, am_error() says why. */

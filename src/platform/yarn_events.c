@@ -1,0 +1,195 @@
+/* yarn_events.c - see yarn_private.h */
+#include "base/log.h"
+#include "platform/yarn_private.h"
+
+#include <string.h>
+
+#define TEXT_MAX_ 600
+
+static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct yarn_grants *g)
+{
+    struct yarn_seat *s = yarn_seat_at(p, c->allocation_request_id);
+    struct yarn_container_id id = yarn_container_id_of(c->id);
+    const Yarn__NodeId *node = yarn_node_id(c->node_id);
+
+    if (!s || s->state != SEAT_ASKED || !node || p->closing) {
+        (void)amrm_release(am_rm(p->am), id, NULL);
+        return 0;
+    }
+    s->host = strdup(node->host);
+    g->tokens[g->n] = message_copy(c->container_token);
+    if (!s->host || !g->tokens[g->n])
+        return -ENOMEM;
+    s->port = node->port;
+    s->container = id;
+    s->state = SEAT_STARTING;
+    s->agent = ++p->next_agent;
+    g->slots[g->n++] = (uint32_t)c->allocation_request_id;
+    return 0;
+}
+
+static void tell_grants(struct yarn_platform *p, const struct yarn_grants *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        struct yarn_seat *s = p->seats[g->slots[i]];
+
+        p->base.on.on_granted(p->base.on.user, g->slots[i], s->agent, NULL, 0);
+    }
+}
+
+static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
+                         const Yarn__ContainerStatus *status)
+{
+    int64_t slot = yarn_slot_of(p, id);
+    struct yarn_seat *s = yarn_seat_at(p, slot);
+    char text[TEXT_MAX_], name[YARN_CONTAINER_ID_TEXT];
+
+    yarn_leaver_ended(p, id);
+    if (!s)
+        return;
+    yarn_end_text(status->exit_status, status->diagnostics, text, sizeof(text));
+    trace(LOG_PLATFORM, "%s (slot %u): %s", yarn_container_id_text(id, name), (unsigned)slot, text);
+    yarn_seat_empty(p, s);
+    cond_wake_all(&p->changed);
+    if (!p->closing)
+        p->base.on.on_lost(p->base.on.user, (uint32_t)slot,
+                           yarn_end_class(status->exit_status, status->diagnostics), text);
+}
+
+/* Of a master before us: ours, if it had told anybody what it is for. */
+static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
+{
+    struct yarn_container_id id = yarn_container_id_of(c->id);
+    struct yarn_seat *s = yarn_seat_at(p, yarn_slot_of(p, id));
+    const Yarn__NodeId *node = yarn_node_id(c->node_id);
+
+    if (!s || !node) {
+        (void)amrm_release(am_rm(p->am), id, NULL);
+        return;
+    }
+    free(s->host);
+    s->host = strdup(node->host);
+    s->port = node->port;
+}
+
+static void on_preempt(struct yarn_platform *p, struct yarn_container_id id)
+{
+    int64_t slot = yarn_slot_of(p, id);
+
+    if (slot >= 0 && !p->closing)
+        p->base.on.on_leaving(p->base.on.user, (uint32_t)slot,
+                              "YARN wants its container back for another queue");
+}
+
+static void on_node(struct yarn_platform *p, const Yarn__NodeReport *node)
+{
+    const Yarn__NodeId *id = yarn_node_id(node->node_id);
+    struct yarn_facts_node n = { 0 };
+    bool usable = node->state == YARN__NODE_STATE__NODE_RUNNING;
+
+    if (!id)
+        return;
+    n.host = (char *)id->host;
+    n.rack = (char *)node->rack_name;
+    n.memory = yarn_memory(node->capability) - yarn_memory(node->used);
+    n.vcores = yarn_vcores(node->capability) - yarn_vcores(node->used);
+    n.gpus = yarn_amount_of(node->capability, YARN_GPU) - yarn_amount_of(node->used, YARN_GPU);
+    (void)yarn_spread_set(p->spread, &n, usable);
+}
+
+static void on_refused(struct yarn_platform *p, int64_t id)
+{
+    struct yarn_seat *s = yarn_seat_at(p, id);
+
+    if (!s || s->state != SEAT_ASKED)
+        return;
+    yarn_seat_empty(p, s);
+    p->base.on.on_lost(p->base.on.user, (uint32_t)id, FAIL_START,
+                       "the ResourceManager refuses to give such a container");
+}
+
+static void on_registered(struct yarn_platform *p, bool again)
+{
+    if (again)
+        p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job goes on");
+    else
+        p->base.on.on_phase(p->base.on.user, "registered", "rm");
+    p->registered = true;
+    cond_wake_all(&p->changed);
+}
+
+static int digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g)
+{
+    switch (e->type) {
+    case AMRM_REGISTERED:
+        on_registered(p, e->again);
+        break;
+    case AMRM_GRANTED:
+        return take_grant(p, e->container, g);
+    case AMRM_PREVIOUS:
+        on_previous(p, e->container);
+        break;
+    case AMRM_COMPLETED:
+        on_completed(p, e->id, e->status);
+        break;
+    case AMRM_PREEMPT:
+        on_preempt(p, e->id);
+        break;
+    case AMRM_NODE:
+        on_node(p, e->node);
+        break;
+    case AMRM_REFUSED:
+        on_refused(p, e->ask.id);
+        break;
+    default: /* tokens are the library's; surplus containers go back by themselves */
+        break;
+    }
+    return 0;
+}
+
+/* Takes what is there, so that all grants of an answer are started together. */
+static int take_events(struct yarn_platform *p, struct yarn_grants *g, struct err *err)
+{
+    const struct amrm_event *e = NULL;
+    int r = am_next(p->am, &e, LOOP_NEVER, err);
+
+    g->slots = calloc(p->n_seats + 1, sizeof(*g->slots));
+    g->tokens = calloc(p->n_seats + 1, sizeof(*g->tokens));
+    if (!g->slots || !g->tokens)
+        return err_oom(err);
+    while (r == 0) {
+        if (digest(p, e, g) < 0)
+            return err_oom(err);
+        r = am_next(p->am, &e, 0, err);
+    }
+    if (r == -ETIMEDOUT) {
+        err_clear(err);
+        r = 0;
+    }
+    tell_grants(p, g);
+    yarn_start_grants(p, g);
+    return r;
+}
+
+void yarn_events_run(void *arg)
+{
+    struct yarn_platform *p = arg;
+    struct err err = ERR_INIT;
+    int r = 0;
+
+    while (r == 0) {
+        struct yarn_grants g = { 0 };
+
+        r = take_events(p, &g, &err);
+        free(g.slots);
+        free(g.tokens);
+    }
+    p->events = NULL;
+    cond_wake_all(&p->changed);
+    if (r != -ECANCELED && !p->closing && !p->over) {
+        const struct err *why = am_error(p->am);
+
+        p->over = true;
+        p->base.on.on_over(p->base.on.user, why->code ? why->text : err.text);
+    }
+}

@@ -1,0 +1,97 @@
+/* yarn_private.h - what the parts of the YARN platform share. */
+#pragma once
+#include "base/fiber.h"
+#include "hadoop/yarn/am.h"
+#include "platform/yarn.h"
+#include "platform/yarn_spread.h"
+
+enum seat_state {
+    SEAT_EMPTY,
+    SEAT_ASKED,
+    SEAT_STARTING, /* granted; its NodeManager is being told */
+    SEAT_RUNNING,
+    SEAT_LEAVING, /* given back: its agent may finish what it does */
+};
+
+struct yarn_seat { /* of a slot */
+    enum seat_state state;
+    const struct spec_role *role;
+    uint32_t agent;
+    struct yarn_container_id container;
+    char *host; /* the node's name and port */
+    int32_t port;
+    size_t node;      /* of the spread */
+    int64_t asked_at; /* loop's clock */
+    bool strict;      /* asked for on one node only */
+};
+
+/* A container that was given back and has not ended yet. */
+struct yarn_leaver {
+    struct yarn_leaver *next;
+    struct yarn_container_id container;
+    uint32_t agent;
+    char *host;
+    int32_t port;
+    int64_t until; /* then it is stopped */
+};
+
+struct yarn_platform {
+    struct platform base;
+    struct yarn_options opt;
+    struct loop *loop;
+    struct nm_pool *nodes;
+    struct am *am;
+    struct yarn_spread *spread;
+    Yarn__ContainerLaunchContext **launch; /* by the role's place; made when first needed */
+    struct buf tokens;                     /* of the agents' containers */
+    struct yarn_seat **seats;              /* by slot */
+    uint32_t n_seats, next_agent;
+    struct yarn_leaver *leavers;
+    struct fiber *events, *clock;
+    struct cond changed; /* a container has gone, or a fiber has ended */
+    size_t starting;     /* fibers that talk to NodeManagers */
+    int64_t heartbeat;   /* of the nodes, ms */
+    bool closing, over, registered;
+    char container_text[YARN_CONTAINER_ID_TEXT];
+};
+
+/* ---- yarn.c ---- */
+struct yarn_seat *yarn_seat_at(struct yarn_platform *p, int64_t slot); /* NULL: none */
+/* The slot of a container that is ours and runs, or -1. */
+int64_t yarn_slot_of(const struct yarn_platform *p, struct yarn_container_id id);
+void yarn_seat_empty(struct yarn_platform *p, struct yarn_seat *s);
+/* A container that was given back has ended. */
+void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id);
+
+/* ---- yarn_events.c: what the ResourceManager says, on a fiber ---- */
+void yarn_events_run(void *arg);
+
+/* ---- yarn_launch.c: what a container is to run ---- */
+/* The context of a role's containers, made once; borrowed. */
+int yarn_launch_context(struct yarn_platform *p, const struct spec_role *role,
+                        const Yarn__ContainerLaunchContext **ret, struct err *err);
+void yarn_launch_forget(struct yarn_platform *p);
+int yarn_launch_make_tokens(struct yarn_platform *p, struct err *err);
+
+/* ---- yarn_start.c: containers by their NodeManagers ---- */
+/* Starts what is SEAT_STARTING and was granted in one answer, each node in a fiber of its own. */
+struct yarn_grants {
+    uint32_t *slots;
+    Hadoop__Token **tokens; /* of the containers; owned */
+    size_t n;
+};
+void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g);
+/* Ends a container through its NodeManager, and tells the ResourceManager. */
+void yarn_stop_container(struct yarn_platform *p, const char *host, int32_t port,
+                         struct yarn_container_id id);
+
+/* ---- yarn_ask.c: what is asked for ---- */
+int yarn_ask_slot(struct yarn_platform *p, uint32_t slot, struct err *err);
+void yarn_ask_cancel(struct yarn_platform *p, uint32_t slot);
+/* Asks that their nodes have not served may be served anywhere now. When to look again. */
+int64_t yarn_ask_relax(struct yarn_platform *p);
+
+/* ---- yarn_end.c: why a container has ended ---- */
+enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics);
+/* A sentence about it, without Java's stack traces; cut to what fits. */
+void yarn_end_text(int32_t exit_status, const char *diagnostics, char *out, size_t n);
