@@ -1,8 +1,11 @@
 /* node_master.c - `ydl-node master`: runs one job. Started by ydl, with the job's lock as standard
  * input, so that the lock lives exactly as long as this process, and a pipe as standard output on
- * which it says once that it is ready. */
+ * which it says once that it is ready; or by YARN (--container), which tells it everything by the
+ * container's credentials. */
+#include "base/fiber.h"
 #include "cmd/globals.h"
 #include "cmd/verbs.h"
+#include "master/container.h"
 #include "master/master.h"
 
 #include <fcntl.h>
@@ -12,10 +15,13 @@
 
 struct args {
     const char *dir;
+    bool container;
 };
 
 static const struct cli_opt opts[] = {
     { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "the job's directory", NULL },
+    { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
+      "as the application master of YARN", NULL },
     { 0 },
 };
 
@@ -29,6 +35,23 @@ static int run_master(void *arg)
     struct run *r = arg;
 
     return master_run(&r->opt, r->err);
+}
+
+static int run_container(void *arg)
+{
+    struct run *r = arg;
+    struct container c;
+    int result = container_open(r->opt.loop, &c, r->err);
+
+    if (result == 0) {
+        r->opt.container = &c;
+        r->opt.dir = &c.dir;
+        result = master_run(&r->opt, r->err);
+    }
+    fiber_shield(r->opt.loop, true);
+    container_close(&c);
+    fiber_shield(r->opt.loop, false);
+    return result;
 }
 
 /* Who holds the lock, for people who look. */
@@ -52,6 +75,20 @@ static int move_pipe(void)
     return fd;
 }
 
+static int run_on_yarn(struct err *err)
+{
+    struct loop *loop = NULL;
+    struct run run = { .err = err };
+    int r = loop_new(&loop, err);
+
+    if (r < 0)
+        return r;
+    run.opt = (struct master_options){ .loop = loop, .ready_fd = -1 };
+    r = loop_run(loop, run_container, &run, true);
+    loop_free(loop);
+    return r;
+}
+
 static int run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
@@ -60,9 +97,11 @@ static int run(struct cli *c, struct err *err)
     struct run run = { .err = err };
     int r;
 
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (a->container)
+        return run_on_yarn(err);
     if (!a->dir)
         return cli_bad(err, "--dir is missing");
-    (void)signal(SIGPIPE, SIG_IGN);
     r = jobs_open(a->dir, &dir, err);
     if (r < 0)
         return r;

@@ -10,8 +10,10 @@
 
 #define HELLO_MS 10000
 #define PING_MS 2000
-#define SILENCE_MS 10000 /* an agent that says nothing for so long is lost */
-#define LATE_MS 3000     /* so late ourselves: the machine stood still, not the agents */
+#define SILENCE_MS 10000          /* an agent that says nothing for so long is lost */
+#define START_MS (15 * 60 * 1000) /* … and one of a container that has never said anything */
+#define RETURN_MS 60000 /* … and one that has to find out first that there is a new master */
+#define LATE_MS 3000    /* so late ourselves: the machine stood still, not the agents */
 
 static const struct channel_limits limits = { .frame_max = 16 * MIB, .queue_max = 256 * MIB };
 
@@ -66,10 +68,18 @@ static bool key_fits(const struct master *m, const Agent__Hello *h)
                       CRYPTO_memcmp(h->key.data, m->key.key, sizeof(m->key.key)) == 0);
 }
 
+/* On YARN agents know the name of their container, and the platform whose that is. */
+static uint32_t agent_number(const struct master *m, const Agent__Hello *h)
+{
+    const struct platform *p = m->platform;
+
+    return p && p->ops->find_agent ? p->ops->find_agent(m->platform, h->container) : h->agent;
+}
+
 static int check_hello(struct master *m, const Agent__Hello *h, struct agent_conn **ret,
                        struct err *err)
 {
-    struct agent_conn *a = agents_get(m, h->agent);
+    struct agent_conn *a = agents_get(m, agent_number(m, h));
 
     if (h->version != MASTER_PROTOCOL)
         return err_set(err, -EPROTO, "it speaks version %u of the protocol, not %u", h->version,
@@ -79,11 +89,27 @@ static int check_hello(struct master *m, const Agent__Hello *h, struct agent_con
     if (!key_fits(m, h))
         return err_set(err, -EACCES, "its key is wrong");
     if (!a || a->lost)
-        return err_set(err, -ENOENT, "nobody expects agent %u", h->agent);
+        return err_set(err, -ENOENT, "nobody expects agent %u%s", h->agent, h->container);
+    if (a->channel && !h->again)
+        return err_set(err, -EEXIST, "agent %u is here already", a->number);
+    /* It has given up the old connection, which may look alive from here for long. */
     if (a->channel)
-        return err_set(err, -EEXIST, "agent %u is here already", h->agent);
+        a->channel = channel_close(a->channel);
     *ret = a;
     return 0;
+}
+
+/* Is it new to us, or one that we, or a master before us, had already? */
+static void note_coming(struct agent_conn *a, const Agent__Hello *h)
+{
+    bool known = a->node[0] != '\0', here = !a->adopted;
+
+    a->comes = !known      ? AGENT_NEW
+               : !h->again ? AGENT_RESTARTED
+               : here      ? AGENT_BACK
+                           : AGENT_TAKEN_OVER;
+    a->adopted = false;
+    a->heard = loop_now(a->master->loop);
 }
 
 static int read_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err)
@@ -102,8 +128,11 @@ static int read_hello(struct master *m, struct channel *c, struct agent_conn **r
     else
         r = check_hello(m, msg->hello, ret, err);
     if (r == 0) {
+        note_coming(*ret, msg->hello);
         (void)snprintf((*ret)->host, sizeof((*ret)->host), "%s", msg->hello->host);
         (void)snprintf((*ret)->node, sizeof((*ret)->node), "%s", msg->hello->node);
+        if ((*ret)->comes == AGENT_TAKEN_OVER || (*ret)->comes == AGENT_BACK)
+            r = inbox_held(*ret, msg->hello, err);
     }
     protobuf_c_message_free_unpacked(raw, NULL);
     return r;
@@ -118,6 +147,9 @@ void agents_tell(struct agent_conn *a, const char *state)
     event_str(&e, "state", state);
     event_str(&e, "node", a->node);
     event_str(&e, "host", a->host);
+    if (a->master->platform->ops->container)
+        event_str(&e, "container",
+                  a->master->platform->ops->container(a->master->platform, a->number));
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
 }
@@ -128,9 +160,22 @@ static void slots_are_up(struct agent_conn *a)
 
     for (uint32_t i = 0; i < m->n_slots; i++) {
         struct err err = ERR_INIT;
+        int r = 0;
 
-        if (m->slots[i].agent == a->number &&
-            engine_on_agent_up(m->engine, i, master_now(m), &err) < 0)
+        if (m->slots[i].agent != a->number)
+            continue;
+        switch (a->comes) {
+        case AGENT_NEW:
+        case AGENT_TAKEN_OVER:
+            r = engine_on_agent_up(m->engine, i, master_now(m), &err);
+            break;
+        case AGENT_RESTARTED:
+            r = engine_on_agent_again(m->engine, i, master_now(m), &err);
+            break;
+        case AGENT_BACK: /* nobody but us knew that it was away */
+            break;
+        }
+        if (r < 0)
             master_fault(m, &err);
     }
     master_wake(m);
@@ -138,15 +183,15 @@ static void slots_are_up(struct agent_conn *a)
 
 /* ---- a connection's life ---- */
 
-static int read_messages(struct agent_conn *a, struct err *err)
+static int read_messages(struct agent_conn *a, struct channel *c, struct err *err)
 {
     struct master *m = a->master;
     int r = 1;
 
-    while (r > 0 && a->channel) {
+    while (r > 0 && a->channel == c) {
         ProtobufCMessage *raw = NULL;
 
-        r = channel_read(a->channel, &agent__to_master__descriptor, LOOP_NEVER, &raw, err);
+        r = channel_read(c, &agent__to_master__descriptor, LOOP_NEVER, &raw, err);
         if (r <= 0)
             break;
         a->heard = loop_now(m->loop);
@@ -158,7 +203,7 @@ static int read_messages(struct agent_conn *a, struct err *err)
     return r;
 }
 
-static void serve(struct agent_conn *a)
+static void serve(struct agent_conn *a, struct channel *c)
 {
     struct master *m = a->master;
     struct err err = ERR_INIT;
@@ -167,15 +212,25 @@ static void serve(struct agent_conn *a)
     if (r == 0) {
         trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
         agents_tell(a, "up");
+        hub_follow_again(a);
         slots_are_up(a);
-        r = read_messages(a, &err);
+        r = read_messages(a, c, &err);
     }
     if (r < 0 && r != -ECANCELED && !m->ended)
         log_warn(LOG_MASTER, "agent %u: %s", a->number, err.text);
+    if (a->channel && a->channel != c)
+        return; /* it is back already, over another one */
     if (a->channel)
         a->channel = channel_close(a->channel);
-    if (!m->ended && r != -ECANCELED)
+    master_wake(m);
+    if (r == -ECANCELED)
+        return;
+    /* A container's agent that was killed is started again by its node, and one that only lost its
+     * connection comes back: agents_watch() waits for them. */
+    if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving)
         m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
+    else
+        a->heard = loop_now(m->loop);
 }
 
 static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
@@ -217,7 +272,7 @@ static void on_accept(void *user, struct sock *s)
         return;
     }
     a->channel = take(c);
-    serve(a);
+    serve(a, a->channel);
 }
 
 /* ---- where they find us ---- */
@@ -247,7 +302,7 @@ int agents_listen(struct master *m, struct err *err)
     int fd = -1, port = 0, r;
 
     if (m->tls)
-        r = listen_tcp("127.0.0.1", 0, 0, &fd, &port, err);
+        r = listen_tcp(m->opt->container ? "0.0.0.0" : "127.0.0.1", 0, 0, &fd, &port, err);
     else
         r = listen_unix(m->agents_path, &fd, err);
     if (r < 0)
@@ -255,6 +310,12 @@ int agents_listen(struct master *m, struct err *err)
     r = listener_start(m->loop, fd, on_accept, m, &m->listener, err);
     if (r < 0)
         return r;
+    if (m->opt->container) {
+        struct container *c = m->opt->container;
+
+        c->boot.address = str_printf("tcp:%s:%d", c->host, port);
+        return c->boot.address ? 0 : err_oom(err);
+    }
     address = m->tls ? str_printf("tcp:127.0.0.1:%d", port) : str_printf("unix:%s", m->agents_path);
     return address ? write_join(m, address, err) : err_oom(err);
 }
@@ -273,6 +334,14 @@ static void ping(struct agent_conn *a)
     outbox_send(a, &msg);
 }
 
+/* A container may need long to fetch its files before its agent says the first word. */
+static int64_t patience(const struct agent_conn *a)
+{
+    if (a->adopted)
+        return RETURN_MS;
+    return a->master->platform->ops->apart && !a->node[0] ? START_MS : SILENCE_MS;
+}
+
 void agents_watch(struct master *m)
 {
     int64_t last = loop_now(m->loop), now;
@@ -286,7 +355,7 @@ void agents_watch(struct master *m)
                 continue;
             if (now - last > PING_MS + LATE_MS)
                 a->heard = now;
-            if (now - a->heard > SILENCE_MS)
+            if (now - a->heard > patience(a))
                 m->platform->ops->agent_gone(m->platform, a->number, "it does not answer");
             else
                 ping(a);
@@ -300,12 +369,38 @@ void agents_shutdown(struct master *m, int64_t grace)
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Shutdown body = AGENT__SHUTDOWN__INIT;
 
+    struct outcome o = { .state = JOB_FAILED };
+
+    engine_outcome(m->engine, &o);
     body.grace_ms = grace;
+    body.failed = o.state != JOB_SUCCEEDED;
     msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
     msg.shutdown = &body;
     for (uint32_t i = 0; i < m->n_agents; i++)
         if (m->agents[i] && m->agents[i]->channel)
             outbox_send(m->agents[i], &msg);
+}
+
+bool agents_saved(const struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost && !m->agents[i]->saved)
+            return false;
+    return true;
+}
+
+void agents_leave(struct master *m, uint32_t number)
+{
+    struct agent_conn *a = agents_get(m, number);
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Shutdown body = AGENT__SHUTDOWN__INIT;
+
+    if (!a || a->lost)
+        return;
+    a->leaving = true;
+    msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
+    msg.shutdown = &body;
+    outbox_send(a, &msg);
 }
 
 void agents_done(struct master *m)

@@ -356,6 +356,18 @@ static bool is_owner(void *user, int fd)
     return sock_peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
 }
 
+/* On YARN: over TCP, to whoever has the job's key. */
+static int start_remote(struct master *m, struct err *err)
+{
+    struct http_server_options o = {
+        .loop = m->loop, .key = &m->key, .handler = handle, .user = m
+    };
+    int r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &m->api_port, err);
+
+    o.limits.write_ms = INT64_MAX / 4;
+    return r < 0 ? r : http_server_start(&o, &m->api, err);
+}
+
 int api_start(struct master *m, struct err *err)
 {
     AUTO_FREE char *path = path_join(m->opt->dir->run, "api.sock");
@@ -364,6 +376,8 @@ int api_start(struct master *m, struct err *err)
     };
     int r;
 
+    if (m->opt->container)
+        return start_remote(m, err);
     if (!path)
         return err_oom(err);
     r = listen_unix(path, &o.fd, err);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define FAULT_EXIT 70 /* a fault of ours */
+#define FAULT_EXIT 70                     /* a fault of ours */
+#define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
 
 int64_t master_now(const struct master *m)
 {
@@ -26,6 +27,22 @@ void master_note(struct master *m, const char *text)
     if (engine_note(m->engine, "warning", text, master_now(m), &err) < 0)
         log_error(LOG_MASTER, "%s", err.text);
     master_wake(m);
+}
+
+void master_phase(struct master *m, const char *name, const char *who)
+{
+    master_phase_at(m, name, who, master_now(m));
+}
+
+void master_phase_at(struct master *m, const char *name, const char *who, int64_t when)
+{
+    struct event e;
+
+    engine_event(m->engine, EVENT_PHASE, when, &e);
+    event_str(&e, "name", name);
+    event_str(&e, "who", who);
+    if (event_end(&e) < 0)
+        log_error(LOG_MASTER, "out of memory for the events log");
 }
 
 void master_fault(struct master *m, const struct err *err)
@@ -72,6 +89,13 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
     return 0;
 }
 
+int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err)
+{
+    int r = grow_slots(m, slot, err);
+
+    return r < 0 ? r : set_slot(m, slot, agent, NULL, 0, err);
+}
+
 static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n)
 {
     struct master *m = user;
@@ -91,6 +115,20 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     master_wake(m);
 }
 
+void drive_blame(struct master *m, const char *node, enum fail_class cls)
+{
+    const struct platform_ops *ops = m->platform->ops;
+    AUTO_FREE char *text = NULL;
+
+    if (!ops->avoid || !*node || m->ended ||
+        avoid_fault(m->avoid, node, avoid_cause_of(cls), ops->nodes(m->platform)) <= 0)
+        return;
+    ops->avoid(m->platform, node, true);
+    text = str_printf("'%s' is avoided from now on: too much has failed there", node);
+    if (text)
+        master_note(m, text);
+}
+
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
@@ -102,6 +140,8 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
         a->lost = true;
         agents_tell(a, "lost");
     }
+    if (a)
+        drive_blame(m, a->node, cls);
     engine_slot(m->engine, slot, &role, &first, &n);
     for (uint32_t i = 0; i < n; i++) {
         kv_forget(m->kv, first + i);
@@ -113,15 +153,50 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     master_wake(m);
 }
 
+static void on_leaving(void *user, uint32_t slot, const char *text)
+{
+    struct master *m = user;
+    struct err err = ERR_INIT;
+
+    master_note(m, text);
+    if (engine_on_leaving(m->engine, slot, master_now(m), &err) < 0)
+        master_fault(m, &err);
+    master_wake(m);
+}
+
 static void on_platform_note(void *user, const char *text)
 {
     master_note(user, text);
 }
 
+static void on_phase(void *user, const char *name, const char *who)
+{
+    master_phase(user, name, who);
+    master_wake(user);
+}
+
+/* YARN takes everything away: what is left is to say so. */
+static void on_over(void *user, const char *text)
+{
+    struct master *m = user;
+    struct err err = ERR_INIT;
+
+    log_warn(LOG_MASTER, "%s", text);
+    m->over = true;
+    (void)engine_kill(m->engine, "YARN", master_now(m), &err);
+    for (uint32_t i = 0; i < m->n_slots; i++)
+        if (m->slots[i].agent)
+            on_lost(m, i, FAIL_PERSON, "the application was killed");
+    master_wake(m);
+}
+
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
     .on_lost = on_lost,
+    .on_leaving = on_leaving,
     .on_note = on_platform_note,
+    .on_phase = on_phase,
+    .on_over = on_over,
 };
 
 /* ---- the store's side ---- */
@@ -200,6 +275,10 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
     engine_slot(m->engine, a->id, &role, &first, &n);
     for (uint32_t i = 0; i < n && r == 0; i++)
         r = outbox_drop(m, first + i, err);
+    if (m->platform->ops->apart && a->id < m->n_slots) {
+        outbox_flush(m);
+        agents_leave(m, m->slots[a->id].agent);
+    }
     m->platform->ops->release(m->platform, a->id);
     if (a->id < m->n_slots)
         (void)set_slot(m, a->id, 0, NULL, 0, err);
@@ -241,8 +320,20 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
 {
     (void)a;
     (void)err;
-    m->ended = true;
+    if (!m->platform->ops->apart) {
+        m->ended = true;
+        return 0;
+    }
+    /* Output and results come home first: then whoever waits for the job finds them there. */
+    m->save_until = loop_in(m->loop, SAVE_MS);
+    agents_shutdown(m, 0);
     return 0;
+}
+
+static void look_for_end(struct master *m)
+{
+    if (m->save_until && (m->over || agents_saved(m) || loop_now(m->loop) >= m->save_until))
+        m->ended = true;
 }
 
 static void act_all(struct master *m)
@@ -279,6 +370,8 @@ static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), at = a < b ? a : b;
 
+    if (m->save_until)
+        return m->save_until;
     return at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
 }
 
@@ -293,24 +386,37 @@ static void on_time(struct master *m)
         master_fault(m, &err);
 }
 
-int drive_job(struct master *m, struct err *err)
+/* Here as if a person had asked. On YARN the NodeManager wants our container to end, and gives us
+ * next to no time: either the application was killed, and we say so; or only we are meant, and a
+ * new master will take over what we leave as it is. */
+static int on_signal(struct master *m, struct err *err)
 {
-    int r = engine_start(m->engine, master_now(m), err);
+    m->interrupted = true;
+    fiber_shield(m->loop, true);
+    if (!m->opt->container)
+        return engine_stop(m->engine, "a signal", master_now(m), err);
+    if (yarn_is_over(m->platform))
+        return 0; /* on_over() has seen to it */
+    m->left = true;
+    return err_set(err, -ECANCELED, "our container is being ended");
+}
+
+int drive_job(struct master *m, bool begun, struct err *err)
+{
+    int r = begun ? 0 : engine_start(m->engine, master_now(m), err);
 
     while (r == 0) {
         on_time(m);
         act_all(m);
         write_events(m);
+        look_for_end(m);
         if (m->ended)
             break;
         r = cond_wait(m->loop, &m->work, next_deadline(m));
         if (r == -ETIMEDOUT)
             r = 0;
-        if (r == -ECANCELED && !m->interrupted) { /* a signal: end as if a person had asked */
-            m->interrupted = true;
-            fiber_shield(m->loop, true);
-            r = engine_stop(m->engine, "a signal", master_now(m), err);
-        }
+        if (r == -ECANCELED && !m->interrupted)
+            r = on_signal(m, err);
     }
     return r;
 }

@@ -103,11 +103,16 @@ static unsigned world(const struct master *m)
     return n;
 }
 
+static const char *server_host(const struct master *m)
+{
+    return m->opt->container ? m->opt->container->host : "127.0.0.1";
+}
+
 static int start_servers(struct master *m, struct err *err)
 {
     m->server_options = (struct rendezvous_options){
         .loop = m->loop,
-        .host = "127.0.0.1",
+        .host = server_host(m),
         .world = world(m),
         .user = m,
         .on_note = on_server_note,
@@ -164,6 +169,7 @@ int form_include(struct master *m, uint32_t task, struct err *err)
 
 struct plan form_plan(const struct master *m, uint32_t attempt)
 {
+    static const char *const none[] = { NULL }; /* a container's environment is its agent's */
     struct plan p = {
         .spec = &m->spec,
         .framework = m->framework,
@@ -171,9 +177,9 @@ struct plan form_plan(const struct master *m, uint32_t attempt)
         .out = m->out_dir,
         .cluster = &m->cluster,
         .attempt = attempt,
-        .server_host = "127.0.0.1",
+        .server_host = server_host(m),
         .cache = m->plan_cache,
-        .inherited = (const char *const *)environ,
+        .inherited = m->opt->container ? none : (const char *const *)environ,
     };
 
     for (size_t i = 0; i < MASTER_SERVERS; i++)

@@ -21,8 +21,13 @@
 
 enum { OUT, ERR, STREAMS };
 
+/* What is known of a task's output. One that moved to another machine begins a new file there: its
+ * first byte is the `base`-th of the output as readers see it. */
 struct feed {
     bool started, ended, lost;
+    uint32_t agent; /* that has the file */
+    uint64_t base[STREAMS];
+    uint64_t seen[STREAMS]; /* bytes that agents have sent, or said that there are */
     uint64_t size[STREAMS]; /* once ended */
 };
 
@@ -52,9 +57,11 @@ static void follow_task(struct agent_conn *a, uint32_t task, const struct place 
     Agent__Follow__One one = AGENT__FOLLOW__ONE__INIT, *list[] = { &one };
 
     if (from) {
+        const struct feed *d = &a->master->feeds[task];
+
         one.task = task;
-        one.out_offset = from->at[OUT];
-        one.err_offset = from->at[ERR];
+        one.out_offset = from->at[OUT] > d->base[OUT] ? from->at[OUT] - d->base[OUT] : 0;
+        one.err_offset = from->at[ERR] > d->base[ERR] ? from->at[ERR] - d->base[ERR] : 0;
         body.tasks = list;
         body.n_tasks = 1;
     }
@@ -133,10 +140,35 @@ static int grow_feeds(struct master *m)
     return 0;
 }
 
+/* A file of its own on each machine; on one machine all agents write to the same. */
+static void note_move(struct master *m, uint32_t task)
+{
+    struct feed *d = &m->feeds[task];
+    uint32_t agent = engine_task(m->engine, task)->agent;
+
+    if (d->started && d->agent != agent && m->platform->ops->apart)
+        for (int s = OUT; s < STREAMS; s++)
+            d->base[s] = d->seen[s];
+    d->agent = agent;
+}
+
+void hub_follow_again(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    a->credited = false;
+    a->credit_due = 0;
+    for (struct follower *f = m->followers; f; f = f->next)
+        for (uint32_t i = 0; i < f->n_places && i < m->n_feeds; i++)
+            if (f->places[i].wanted && m->feeds[i].agent == a->number)
+                request(f, i);
+}
+
 void hub_task_started(struct master *m, uint32_t task)
 {
     if (grow_feeds(m) < 0)
         return;
+    note_move(m, task);
     m->feeds[task].started = true;
     m->feeds[task].ended = m->feeds[task].lost = false;
     for (struct follower *f = m->followers; f; f = f->next)
@@ -146,11 +178,16 @@ void hub_task_started(struct master *m, uint32_t task)
 
 void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes)
 {
+    struct feed *d;
+
     if (grow_feeds(m) < 0)
         return;
-    m->feeds[task].ended = true;
-    m->feeds[task].size[OUT] = out_bytes;
-    m->feeds[task].size[ERR] = err_bytes;
+    d = &m->feeds[task];
+    d->ended = true;
+    for (int s = OUT; s < STREAMS; s++) {
+        d->size[s] = d->base[s] + (s == OUT ? out_bytes : err_bytes);
+        d->seen[s] = d->size[s] > d->seen[s] ? d->size[s] : d->seen[s];
+    }
     for (struct follower *f = m->followers; f; f = f->next)
         cond_wake_all(&f->wake);
 }
@@ -190,21 +227,23 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 {
     int stream = piece->err ? ERR : OUT;
     struct place *at = piece->task < f->n_places ? &f->places[piece->task] : NULL;
-    uint64_t end = piece->offset + piece->data.len, skip;
+    uint64_t begin = piece->offset, end, skip;
 
     if (!at || !at->wanted || at->missed)
         return false;
+    begin += f->master->feeds[piece->task].base[stream];
+    end = begin + piece->data.len;
     if (!wants_stream(f, stream)) {
         at->at[stream] = end > at->at[stream] ? end : at->at[stream];
         return true;
     }
     if (end <= at->at[stream])
         return true; /* another reader went back */
-    if (piece->offset > at->at[stream]) {
+    if (begin > at->at[stream]) {
         at->missed = true;
         return false;
     }
-    skip = at->at[stream] - piece->offset;
+    skip = at->at[stream] - begin;
     if (put_piece(f, piece->task, stream, piece->data.data + skip, piece->data.len - skip) < 0) {
         at->missed = true;
         return false;
@@ -215,7 +254,14 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
 {
     struct master *m = a->master;
+    struct feed *d = piece->task < m->n_feeds ? &m->feeds[piece->task] : NULL;
+    int stream = piece->err ? ERR : OUT;
     bool taken = false;
+
+    if (!d || d->agent != a->number)
+        return; /* of a file that is not the task's any more */
+    if (d->base[stream] + piece->offset + piece->data.len > d->seen[stream])
+        d->seen[stream] = d->base[stream] + piece->offset + piece->data.len;
 
     for (struct follower *f = m->followers; f; f = f->next)
         taken |= offer(f, piece);

@@ -33,6 +33,67 @@ static int engine_said(struct agent_conn *a, int r, const struct err *err)
     return r == -ENOMEM ? r : 0;
 }
 
+static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *err)
+{
+    struct master *m = a->master;
+    uint16_t ports[CLUSTER_PORTS_MAX];
+    const struct task *t = NULL;
+    struct engine_held held = { .task = h->task,
+                                .generation = h->generation,
+                                .attempt = h->attempt,
+                                .pid = h->pid,
+                                .ports = ports,
+                                .n_ports = (unsigned)h->n_ports,
+                                .ready = h->ready,
+                                .ended = h->ended };
+    int r = own_task(a, h->task, &t, err);
+
+    if (r < 0)
+        return r;
+    if (h->n_ports > CLUSTER_PORTS_MAX)
+        return err_set(err, -EPROTO, "it has task %u in no known way", h->task);
+    for (size_t i = 0; i < h->n_ports; i++)
+        ports[i] = (uint16_t)h->ports[i];
+    r = engine_on_held(m->engine, &held, master_now(m), err);
+    if (r == 0)
+        hub_task_started(m, h->task);
+    return engine_said(a, r, err);
+}
+
+/* What was said to an agent while its connection was broken is said again. */
+static int say_again(struct agent_conn *a, const Agent__Hello *h, struct err *err)
+{
+    struct master *m = a->master;
+    int r = 0;
+
+    for (uint32_t i = 0; i < engine_n_tasks(m->engine) && r == 0; i++) {
+        const struct task *t = engine_task(m->engine, i);
+        bool has = false;
+
+        if (t->agent != a->number)
+            continue;
+        for (size_t k = 0; k < h->n_tasks; k++)
+            has |= h->tasks[k]->task == i && h->tasks[k]->attempt == t->attempt &&
+                   (h->tasks[k]->pid > 0 || h->tasks[k]->ended);
+        if (t->state == TASK_PREPARING)
+            r = outbox_prepare(m, i, err);
+        else if (t->state == TASK_RUNNING && !has)
+            r = outbox_start(m, i, err);
+    }
+    return r;
+}
+
+int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err)
+{
+    int r = 0;
+
+    if (a->comes == AGENT_BACK)
+        return say_again(a, h, err);
+    for (size_t i = 0; i < h->n_tasks && r == 0; i++)
+        r = held_one(a, h->tasks[i], err);
+    return r;
+}
+
 static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, struct err *err)
 {
     struct master *m = a->master;
@@ -47,6 +108,7 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
         return err_set(err, -EPROTO, "it prepared task %u in no known way", p->task);
     if (p->fail != FAIL_NONE) {
         end.cls = (enum fail_class)p->fail;
+        drive_blame(m, a->node, end.cls);
         r = engine_on_ended(m->engine, p->task, &end, end.when, err);
         return engine_said(a, r, err);
     }
@@ -127,6 +189,8 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
 
     if (r < 0 || !is_current(a, t) || x->attempt != t->attempt)
         return r;
+    if (t->state == TASK_DONE || t->state == TASK_FAILED)
+        return 0; /* told again by an agent that had lost its connection */
     if (x->fail >= FAIL_CLASSES_)
         return err_set(err, -EPROTO, "task %u ended in no known way", x->task);
     kv_forget(m->kv, x->task);
@@ -139,6 +203,7 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     end.lines = *lines ? lines : NULL;
     r = engine_on_ended(m->engine, x->task, &end, master_now(m), err);
     hub_task_ended(m, x->task, x->out_bytes, x->err_bytes);
+    drive_blame(m, a->node, end.cls);
     return engine_said(a, r, err);
 }
 
@@ -201,6 +266,20 @@ static int on_pong(struct agent_conn *a, const Agent__ToMaster *msg, struct err 
     return 0;
 }
 
+static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    const Agent__Saved *s = msg->saved;
+    AUTO_FREE char *text = NULL;
+
+    (void)err;
+    if (*s->fail)
+        text = str_printf("not everything could be saved to '%s': %s", s->to, s->fail);
+    if (text)
+        master_note(a->master, text);
+    a->saved = a->saved || s->last;
+    return 0;
+}
+
 int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     static int (*const handlers[])(struct agent_conn *, const Agent__ToMaster *, struct err *) = {
@@ -212,6 +291,7 @@ int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *
         [AGENT__TO_MASTER__BODY_KV] = on_kv,
         [AGENT__TO_MASTER__BODY_PONG] = on_pong,
         [AGENT__TO_MASTER__BODY_NOTE] = on_note,
+        [AGENT__TO_MASTER__BODY_SAVED] = on_saved,
     };
     size_t kind = (size_t)msg->body_case;
 

@@ -15,6 +15,8 @@
 #include <time.h>
 
 #define CLOSE_MS 15000        /* for agents to leave */
+#define CLOSE_APART_MS 120000 /* … that bring results home first */
+#define FINISH_MS 30000       /* for the ResourceManager to hear the end */
 #define CLIENT_COMES_MS 30000 /* an attached client that never came */
 
 /* ---- what the job is ---- */
@@ -54,6 +56,7 @@ static int read_spec(struct master *m, struct err *err)
 static int read_facts(struct master *m, struct err *err)
 {
     AUTO_JSON *facts = NULL;
+    json_int_t phases[2] = { 0 };
     int r = jobs_facts(m->opt->dir, &facts, err);
 
     if (r == 0)
@@ -65,6 +68,10 @@ static int read_facts(struct master *m, struct err *err)
     if (r == 0)
         r = copy_text(facts, "out", &m->out_dir, err);
     m->attached = json_is_true(json_object_get(facts, "attached"));
+    (void)json_unpack(facts, "{s:{s:I, s:I}}", "phases", "command", &phases[0], "staged",
+                      &phases[1]);
+    m->phases[0] = phases[0];
+    m->phases[1] = phases[1];
     return r < 0 ? r : read_spec(m, err);
 }
 
@@ -97,6 +104,10 @@ static void set_clock(struct master *m)
 
 static int make_key(struct master *m, struct err *err)
 {
+    if (m->opt->container) { /* who submitted the job made it */
+        m->key = m->opt->container->boot.key;
+        return 0;
+    }
     (void)snprintf(m->key.identity, sizeof(m->key.identity), "%s", m->opt->dir->id);
     if (getrandom(m->key.key, sizeof(m->key.key), 0) != (ssize_t)sizeof(m->key.key))
         return err_sys(err, "make a key");
@@ -119,17 +130,36 @@ static int start_engine(struct master *m, struct err *err)
         r = kv_new(&kv, &m->kv, err);
     if (r == 0)
         r = history_new(&m->history, err);
+    if (r == 0)
+        r = avoid_new(AVOID_NODES_FAULT, 0, &m->avoid, err);
     return r;
+}
+
+static int start_yarn(struct master *m, const struct platform_events *on, struct err *err)
+{
+    struct container *c = m->opt->container;
+
+    m->yarn = (struct yarn_options){
+        .session = c->session,
+        .spec = &m->spec,
+        .facts = &c->facts,
+        .boot = &c->boot,
+        .shown = { .host = c->host, .rpc_port = m->api_port, .tracking_url = m->page_url },
+    };
+    return yarn_new(&m->yarn, on, &m->platform, err);
 }
 
 static int start_platform(struct master *m, struct err *err)
 {
     struct platform_events on = drive_platform_events;
-    int r = jobs_state_dir(&m->state_dir, err);
+    int r;
 
+    on.user = m;
+    if (m->opt->container)
+        return start_yarn(m, &on, err);
+    r = jobs_state_dir(&m->state_dir, err);
     if (r < 0)
         return r;
-    on.user = m;
     m->local = (struct local_options){
         .loop = m->loop,
         .spec = &m->spec,
@@ -151,11 +181,30 @@ static int write_created(struct master *m, struct err *err)
         .job = m->opt->dir->id,
         .name = m->name,
         .user = m->user,
-        .platform = "local",
+        .platform = m->platform->ops->name,
         .framework = m->framework->name,
     };
 
     return engine_created(m->engine, &f, master_now(m), err);
+}
+
+/* Each part of the log begins with who wrote it; and what is known of the time before us. */
+static int write_phases(struct master *m, struct err *err)
+{
+    static const struct {
+        const char *name, *who;
+    } phases[] = { { "command", "user" }, { "staged", "ydl" } };
+    const char *submitted = getenv("APP_SUBMIT_TIME_ENV");
+    int64_t when = 0;
+
+    (void)err;
+    for (size_t i = 0; i < COUNT_OF(phases); i++)
+        if (m->phases[i])
+            master_phase_at(m, phases[i].name, phases[i].who, m->phases[i]);
+    if (submitted && str_to_i64(submitted, 1, INT64_MAX, &when) == 0)
+        master_phase_at(m, "submitted", "ydl", when);
+    master_phase_at(m, "master", "nm", m->wall);
+    return 0;
 }
 
 static void say_ready(const struct master *m, int r, const struct err *err)
@@ -174,7 +223,7 @@ static int set_up(struct master *m, struct err *err)
 {
     int r = read_facts(m, err);
 
-    m->tls = m->spec.nodes > 1;
+    m->tls = m->spec.nodes > 1 || m->opt->container;
     if (r == 0)
         r = fill_paths(m, err);
     if (r == 0)
@@ -184,12 +233,14 @@ static int set_up(struct master *m, struct err *err)
     if (r == 0)
         r = start_engine(m, err);
     if (r == 0)
-        r = start_platform(m, err);
+        r = recover_read(m, err);
     if (r == 0)
         r = agents_listen(m, err);
     if (r == 0)
         r = api_start(m, err);
-    return r;
+    if (r == 0 && m->opt->container)
+        r = page_start(m, err);
+    return r < 0 ? r : start_platform(m, err);
 }
 
 /* ---- fibers beside the driver ---- */
@@ -212,13 +263,27 @@ static void run_client_watch(void *arg)
     m->client_watcher = NULL;
 }
 
+/* What others find us by. Nothing of the start waits for it. */
+static void run_announcer(void *arg)
+{
+    struct master *m = arg;
+    struct err err = ERR_INIT;
+
+    if (container_announce(m->opt->container, &err) < 0)
+        log_warn(LOG_MASTER, "%s", err.text);
+    page_find_proxies(m);
+    m->announcer = NULL;
+}
+
 static void stop_fibers(struct master *m)
 {
+    if (m->announcer)
+        fiber_cancel(m->announcer);
     if (m->watcher)
         fiber_cancel(m->watcher);
     if (m->client_watcher)
         fiber_cancel(m->client_watcher);
-    while (m->watcher || m->client_watcher)
+    while (m->watcher || m->client_watcher || m->announcer)
         (void)fiber_yield(m->loop);
 }
 
@@ -228,6 +293,10 @@ static int start_fibers(struct master *m, struct err *err)
 
     if (r == 0 && m->attached)
         r = fiber_start(m->loop, run_client_watch, m, &m->client_watcher, err);
+    if (r == 0 && m->opt->container)
+        r = fiber_start(m->loop, run_announcer, m, &m->announcer, err);
+    if (r == 0 && m->opt->container)
+        r = mirror_start(m, err);
     return r;
 }
 
@@ -252,6 +321,45 @@ static void remove_run(struct master *m)
     remove_empty_out(m);
 }
 
+static Yarn__FinalStatus final_status(const struct outcome *o)
+{
+    return o->state == JOB_SUCCEEDED ? YARN__FINAL_STATUS__FINAL_SUCCEEDED
+           : o->state == JOB_KILLED  ? YARN__FINAL_STATUS__FINAL_KILLED
+                                     : YARN__FINAL_STATUS__FINAL_FAILED;
+}
+
+/* What YARN's pages show of the end: the first failure, as the user is told. */
+static char *last_words(const struct master *m, const struct outcome *o)
+{
+    char name[ENGINE_NAME_MAX] = "";
+
+    if (o->state == JOB_SUCCEEDED)
+        return strdup("");
+    if (o->task != UINT32_MAX)
+        (void)engine_task_name(m->engine, o->task, name);
+    return str_printf("%s%s%s%s%s%s%s", name, *name ? ": " : "", fail_name(o->cls),
+                      o->text ? ": " : "", o->text ? o->text : "", o->lines ? "\n" : "",
+                      o->lines ? o->lines : "");
+}
+
+/* Everything is said and in its place: the ResourceManager may forget us. */
+static void leave_yarn(struct master *m)
+{
+    struct err err = ERR_INIT;
+    struct outcome o = { .task = UINT32_MAX, .state = JOB_FAILED };
+    AUTO_FREE char *text = NULL;
+
+    if (m->engine)
+        engine_outcome(m->engine, &o);
+    text = m->engine ? last_words(m, &o) : NULL;
+    mirror_stop(m);
+    if (m->platform && yarn_finish(m->platform, final_status(&o), text ? text : "",
+                                   loop_in(m->loop, FINISH_MS), &err) < 0)
+        log_warn(LOG_MASTER, "%s", err.text);
+    if (container_clean(m->opt->container, &err) < 0)
+        log_warn(LOG_MASTER, "%s", err.text);
+}
+
 static void take_down(struct master *m)
 {
     struct err err = ERR_INIT;
@@ -259,17 +367,25 @@ static void take_down(struct master *m)
     fiber_shield(m->loop, true);
     m->ended = true;
     stop_fibers(m);
-    if (m->platform) {
+    if (m->left) {
+        mirror_stop(m);
+    } else if (m->platform && !m->over) {
         hub_drain(m);
-        agents_shutdown(m, 0);
-        (void)m->platform->ops->close(m->platform, loop_in(m->loop, CLOSE_MS), &err);
+        if (!m->save_until)
+            agents_shutdown(m, 0);
+        (void)m->platform->ops->close(
+            m->platform, loop_in(m->loop, m->opt->container ? CLOSE_APART_MS : CLOSE_MS), &err);
     }
+    if (m->opt->container && !m->left)
+        leave_yarn(m);
     m->api = m->api ? http_server_stop(m->api) : NULL;
+    page_stop(m);
     m->listener = listener_close(m->listener);
     if (m->platform)
         m->platform = m->platform->ops->free(m->platform);
     form_done(m);
-    remove_run(m);
+    if (!m->left)
+        remove_run(m);
     fiber_shield(m->loop, false);
 }
 
@@ -280,6 +396,7 @@ static void free_parts(struct master *m)
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->history = history_free(m->history);
+    m->avoid = avoid_free(m->avoid);
     journal_done(&m->journal);
     for (uint32_t i = 0; i < m->n_slots; i++)
         free(m->slots[i].gpus);
@@ -297,6 +414,7 @@ static void free_parts(struct master *m)
     free(m->journal_path);
     free(m->log_path);
     free(m->state_dir);
+    free(m->page_url);
     spec_done(&m->spec);
     OPENSSL_cleanse(m->key.key, sizeof(m->key.key));
 }
@@ -312,9 +430,23 @@ static void raise_limit(void)
     }
 }
 
+/* Goes on from where a master before us was, or writes the first record. */
+static int begin(struct master *m, bool *ret_begun, struct err *err)
+{
+    int r = m->opt->container ? recover_job(m, err) : 0;
+
+    *ret_begun = r > 0;
+    if (r == 0)
+        r = write_created(m, err);
+    if (r >= 0 && m->opt->container)
+        r = write_phases(m, err);
+    return r < 0 ? r : start_fibers(m, err);
+}
+
 int master_run(const struct master_options *o, struct err *err)
 {
     struct master *m = calloc(1, sizeof(*m));
+    bool begun = false;
     int r;
 
     if (!m)
@@ -328,11 +460,9 @@ int master_run(const struct master_options *o, struct err *err)
     r = set_up(m, err);
     say_ready(m, r, err);
     if (r == 0)
-        r = start_fibers(m, err);
+        r = begin(m, &begun, err);
     if (r == 0)
-        r = write_created(m, err);
-    if (r == 0)
-        r = drive_job(m, err);
+        r = drive_job(m, begun, err);
     take_down(m);
     free_parts(m);
     free(m);

@@ -10,10 +10,13 @@
 #include "base/fiber.h"
 #include "framework/framework.h"
 #include "framework/plan.h"
+#include "job/avoid.h"
 #include "job/engine.h"
 #include "job/history.h"
+#include "master/container.h"
 #include "master/master.h"
 #include "platform/local.h"
+#include "platform/yarn.h"
 #include "rendezvous/kv.h"
 #include "rendezvous/rendezvous.h"
 #include "wire/channel.h"
@@ -30,6 +33,13 @@ struct numbers {
 };
 int numbers_add(struct numbers *l, uint32_t id);
 
+enum agent_coming { /* as its Hello says */
+                    AGENT_NEW,
+                    AGENT_RESTARTED,  /* the one before it, in the same container, has died */
+                    AGENT_BACK,       /* had lost its connection to us */
+                    AGENT_TAKEN_OVER, /* had lost its master: we are the new one */
+};
+
 struct agent_conn { /* an agent, from its grant to its loss */
     struct master *master;
     uint32_t number;
@@ -41,6 +51,10 @@ struct agent_conn { /* an agent, from its grant to its loss */
     int64_t stop_grace;  /* of everything in `stop` */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */
     bool queued, lost, credited;
+    bool leaving; /* was told to */
+    bool saved;   /* … and has saved what its tasks left */
+    bool adopted; /* of an earlier master's, and not here yet */
+    enum agent_coming comes;
 };
 
 struct slot_info {
@@ -66,17 +80,20 @@ struct master {
     struct platform *platform;
     struct kv *kv;
     struct history *history;
+    struct avoid *avoid; /* nodes on which things fail */
     uint64_t history_at; /* bytes of the journal that it has seen */
     struct journal journal;
     char *log_dir, *cwd, *out_dir, *name, *user, *host_name, *join_file, *agents_path;
     char *journal_path, *log_path, *state_dir, *work_dir;
     struct local_options local;
+    struct yarn_options yarn;
     struct stream_key key;
     bool attached; /* the job is stopped when its client goes */
     bool tls;      /* the agent channel is TCP with TLS: as on a cluster */
     bool interrupted, client_came;
     struct fiber *watcher, *client_watcher;
     int64_t wall, mono; /* the two clocks at the start */
+    int64_t phases[2];  /* when the user's command began, and when all was uploaded; 0: unknown */
 
     struct agent_conn **agents; /* by number; [0] unused */
     uint32_t n_agents;
@@ -92,20 +109,32 @@ struct master {
     struct rendezvous_options server_options;
 
     struct http_server *api;
-    struct kv_wait *kv_waits; /* requests to the store over HTTP */
+    int api_port;      /* on YARN */
+    struct page *page; /* on YARN: what the tracking URL leads to */
+    char *page_url;
+    struct mirror *mirror; /* on YARN: the journal's copy in HDFS */
+    struct fiber *announcer;
+    struct recovery *recovery; /* what earlier masters left, until it is taken over */
+    struct kv_wait *kv_waits;  /* requests to the store over HTTP */
     uint64_t kv_last_id;
     struct feed *feeds; /* by task: what is known of its output */
     uint32_t n_feeds;
     struct follower *followers;
     struct cond work, followers_left;
     struct numbers busy; /* agents with something to be sent */
+    int64_t save_until;  /* all tasks have ended, agents save what they left; 0: not yet */
     bool ended;
+    bool over; /* YARN has ended the application: there is no time for anything */
+    bool left; /* a new master takes over: nothing is ended and nothing removed */
 };
 
 int64_t master_now(const struct master *m); /* ms since 1970, never backwards */
 void master_wake(struct master *m);         /* the driver has something to look at */
 /* A sentence for people in the events log. */
 void master_note(struct master *m, const char *text);
+/* How far the start has come, and who was waited for until then. */
+void master_phase(struct master *m, const char *name, const char *who);
+void master_phase_at(struct master *m, const char *name, const char *who, int64_t when);
 /* A fault of ours that the job survives: logged, and noted in the events. */
 void master_fault(struct master *m, const struct err *err);
 
@@ -117,6 +146,15 @@ void journal_append(struct journal *j, const void *p, size_t n);
 /* Bytes from `at` on, as many as fit; 0 at the end. */
 ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
 
+/* ---- mirror.c ---- */
+int mirror_start(struct master *m, struct err *err);
+void mirror_stop(struct master *m); /* with everything that is still to be copied. Fibers only */
+
+/* ---- page.c ---- */
+int page_start(struct master *m, struct err *err); /* sets m->page_url */
+void page_find_proxies(struct master *m);          /* until then nobody may look. Fibers only */
+void page_stop(struct master *m);
+
 /* ---- agents.c ---- */
 int agents_listen(struct master *m, struct err *err);
 struct agent_conn *agents_get(struct master *m, uint32_t number); /* NULL: unknown */
@@ -125,11 +163,25 @@ void agents_watch(struct master *m); /* heartbeats; called once a second or so *
 /* Writes down that it is up or lost. */
 void agents_tell(struct agent_conn *a, const char *state);
 void agents_shutdown(struct master *m, int64_t grace);
+bool agents_saved(const struct master *m); /* after that: has everybody saved what there is? */
+/* Its slot was given back: it has nothing to do any more. */
+void agents_leave(struct master *m, uint32_t number);
 void agents_done(struct master *m);
 
 /* ---- inbox.c ---- */
 /* What one message means. A negative result ends the agent's connection. */
 int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err);
+
+/* What an agent has that comes back, by its Hello. */
+int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);
+
+/* ---- recover.c ---- */
+/* Takes a job over from the masters before us: reads what they wrote, and makes engine, journal,
+ * slots and agents what they were. 1 when there was something, 0 when the job begins here. The
+ * platform has just been made. Fibers only. */
+int recover_job(struct master *m, struct err *err);
+/* Reads the log; before the platform is made. */
+int recover_read(struct master *m, struct err *err);
 
 /* ---- outbox.c ---- */
 int outbox_prepare(struct master *m, uint32_t task, struct err *err);
@@ -154,7 +206,11 @@ void form_done(struct master *m);
 struct plan form_plan(const struct master *m, uint32_t attempt);
 
 /* ---- drive.c ---- */
-int drive_job(struct master *m, struct err *err);          /* until the end */
+/* Until the end; one that was taken over has begun already. */
+int drive_job(struct master *m, bool begun, struct err *err);
+/* Something failed on this node; when that happens too often, it is avoided. */
+void drive_blame(struct master *m, const char *node, enum fail_class cls);
+int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err);
 extern const struct platform_events drive_platform_events; /* .user is set by the master */
 extern const struct kv_events drive_kv_events;
 
@@ -169,6 +225,8 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
                struct err *err);
 void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece);
 void hub_task_started(struct master *m, uint32_t task);
+/* An agent's connection is a new one: readers of its tasks go on where they were. */
+void hub_follow_again(struct agent_conn *a);
 /* It has ended, having written so much in all. */
 void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes);
 /* Its agent is gone: what it could not send is read from the files. */

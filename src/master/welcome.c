@@ -6,6 +6,7 @@
 
 #define HEARTBEAT_MS 2000
 #define LAST_LINES 20
+#define LEASE_MS (15 * 60 * 1000) /* what YARN may need to bring a new master */
 
 /* Ours, and none of a task's business. */
 static bool is_private(const char *entry)
@@ -52,6 +53,39 @@ static bool own_directories(const struct spec *s)
     return own;
 }
 
+static void add_result(Agent__Result *room, Agent__Result **list, size_t at,
+                       const struct spec_file *f)
+{
+    agent__result__init(&room[at]);
+    room[at].from = f->from;
+    room[at].to = f->to;
+    room[at].always = true;
+    list[at] = &room[at];
+}
+
+/* Where results go: what the job says, and on YARN all of $YDL_OUT in any case. */
+static int collect_results(const struct master *m, Agent__Result **ret_room, Agent__Result ***ret,
+                           size_t *ret_n)
+{
+    const struct spec_files *f = &m->spec.output;
+    const struct spec_file rest = { .from = (char *)"", .to = m->out_dir };
+    bool all = false;
+
+    if (!m->opt->container)
+        return 0;
+    *ret_room = calloc(f->n + 1, sizeof(**ret_room));
+    *ret = calloc(f->n + 1, sizeof(**ret));
+    if (!*ret_room || !*ret)
+        return -ENOMEM;
+    for (size_t i = 0; i < f->n; i++) {
+        add_result(*ret_room, *ret, (*ret_n)++, &f->v[i]);
+        all |= !*f->v[i].from;
+    }
+    if (!all && m->out_dir)
+        add_result(*ret_room, *ret, (*ret_n)++, &rest);
+    return 0;
+}
+
 int outbox_welcome(struct agent_conn *a, struct err *err)
 {
     const struct master *m = a->master;
@@ -60,12 +94,25 @@ int outbox_welcome(struct agent_conn *a, struct err *err)
     Agent__Welcome body = AGENT__WELCOME__INIT;
     Agent__JobFacts facts = AGENT__JOB_FACTS__INIT;
 
-    if (collect_env(m, &env) < 0)
+    AUTO_FREE Agent__Result *room = NULL;
+    AUTO_FREE Agent__Result **results = NULL;
+
+    if ((!m->opt->container && collect_env(m, &env) < 0) ||
+        collect_results(m, &room, &results, &facts.n_results) < 0)
         return err_oom(err);
+    facts.results = results;
     facts.job = m->opt->dir->id;
-    facts.log_dir = m->log_dir;
-    facts.work_dir = m->work_dir;
-    facts.cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
+    facts.owner = m->user ? m->user : (char *)"";
+    if (m->opt->container) {
+        /* The agent's container is where its tasks are, and its environment what they build on. */
+        facts.staging = m->opt->container->jobs_uri;
+        facts.export_dir = m->opt->container->logs_uri;
+        body.lease_ms = LEASE_MS;
+    } else {
+        facts.log_dir = m->log_dir;
+        facts.work_dir = m->work_dir;
+        facts.cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
+    }
     facts.env = env.v;
     facts.n_env = env.n;
     facts.port_low = m->spec.port_low;

@@ -1,0 +1,213 @@
+/* container.c - see container.h */
+#include "master/container.h"
+#include "base/log.h"
+#include "base/resolve.h"
+#include "hadoop/yarn/ids.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define RESOLVE_MS 10000
+#define ANNOUNCE_MODE 0600
+
+/* ---- what the container says ---- */
+
+static int need_env(const char *name, const char **ret, struct err *err)
+{
+    *ret = getenv(name);
+    if (*ret && **ret)
+        return 0;
+    return err_set(err, -EINVAL, "%s is not set: this is no container of YARN", name);
+}
+
+static int find_attempt(struct container *c, struct err *err)
+{
+    struct yarn_container_id id;
+    const char *text = NULL;
+    int r = need_env("CONTAINER_ID", &text, err);
+
+    if (r == 0)
+        r = yarn_container_id_parse(text, &id, err);
+    if (r == 0)
+        c->attempt = id.attempt.attempt;
+    return r;
+}
+
+/* Others are given numbers, so that no name service of theirs matters. */
+static int find_host(struct loop *l, struct container *c, struct err *err)
+{
+    struct resolve_addrs found = { 0 };
+    const char *name = NULL;
+    char text[INET6_ADDRSTRLEN];
+    int r = need_env("NM_HOST", &name, err);
+
+    if (r < 0)
+        return r;
+    c->node = strdup(name);
+    if (!c->node)
+        return err_oom(err);
+    r = resolve_host(l, name, 0, loop_in(l, RESOLVE_MS), &found, err);
+    if (r == 0)
+        (void)snprintf(c->host, sizeof(c->host), "%s", resolve_text(&found.v[0], text));
+    return r;
+}
+
+static int open_session(struct loop *l, struct container *c, struct err *err)
+{
+    AUTO_CREDENTIALS *given = NULL;
+    const char *file = NULL;
+    int r = need_env("HADOOP_TOKEN_FILE_LOCATION", &file, err);
+
+    if (r == 0)
+        r = credentials_load(file, &given, err);
+    if (r == 0)
+        r = yarn_boot_read(given, &c->boot, err);
+    if (r == 0) {
+        const struct session_options o = { .conf_text = c->boot.conf,
+                                           .credentials = given,
+                                           .user = c->boot.user,
+                                           .caller = "ydl master",
+                                           .patient = true };
+
+        r = session_new(l, &o, &c->session, err);
+    }
+    return r < 0 ? r : fs_set_new(l, c->session, &c->set, err);
+}
+
+/* ---- the job's files ---- */
+
+static int find_place(struct container *c, enum yarn_home what, char **ret_path, char **ret_uri,
+                      struct err *err)
+{
+    *ret_uri = yarn_home(c->boot.base, what, c->boot.job, NULL);
+    if (!*ret_uri)
+        return err_oom(err);
+    return fs_find(c->set, *ret_uri, FS_ON_CLUSTER, &c->fs, ret_path, err);
+}
+
+int container_load(struct container *c, const char *path, struct buf *ret, struct err *err)
+{
+    AUTO_FS_READER *r = NULL;
+    int result = fs_open(c->fs, path, &r, err);
+
+    while (result == 0) {
+        const void *p = NULL;
+        ssize_t n = fs_read_next(r, &p, 0, err);
+
+        if (n <= 0)
+            return (int)n;
+        result = buf_add(ret, p, (size_t)n);
+        if (result < 0)
+            return err_set(err, result, "'%s' is too large", path);
+    }
+    return result;
+}
+
+static int fetch(struct container *c, const char *name, struct buf *text, struct err *err)
+{
+    AUTO_FREE char *from = path_join(c->logs, name);
+    AUTO_FREE char *to = path_join(c->dir.path, name);
+    int r = from && to ? container_load(c, from, text, err) : err_oom(err);
+
+    if (r < 0)
+        return err_wrap(err, r, "fetch the job's %s", name);
+    return path_write_new(to, text->data, text->len, 0600, err);
+}
+
+static int fetch_job(struct container *c, struct err *err)
+{
+    AUTO_BUF job = { .max = 16 * MIB };
+    AUTO_BUF spec = { .max = 64 * MIB };
+    AUTO_JSON *v = NULL;
+    int r = fetch(c, "job.json", &job, err);
+
+    if (r == 0)
+        r = fetch(c, "spec.json", &spec, err);
+    if (r == 0)
+        r = json_parse("job.json", job.data, job.len, &v, err);
+    return r < 0 ? r : yarn_facts_read(v, &c->facts, err);
+}
+
+/* A container that was started anew in the same place begins afresh. */
+static int make_dirs(struct container *c, struct err *err)
+{
+    AUTO_FREE char *cwd = getcwd(NULL, 0);
+
+    c->dir = (struct job_dir)JOB_DIR_INIT;
+    c->dir.id = strdup(c->boot.job);
+    c->dir.path = cwd ? path_join(cwd, "ydl-master") : NULL;
+    c->dir.run = cwd ? path_join(cwd, "ydl-run") : NULL;
+    if (!c->dir.id || !c->dir.path || !c->dir.run)
+        return err_oom(err);
+    (void)path_remove(c->dir.path, NULL);
+    (void)path_remove(c->dir.run, NULL);
+    if (mkdir(c->dir.path, 0700) < 0 || mkdir(c->dir.run, 0700) < 0)
+        return err_sys(err, "make '%s'", c->dir.path);
+    return 0;
+}
+
+int container_open(struct loop *l, struct container *ret, struct err *err)
+{
+    struct container *c = ret;
+    int r;
+
+    *c = (struct container){ .dir = JOB_DIR_INIT };
+    r = find_attempt(c, err);
+    if (r == 0)
+        r = open_session(l, c, err);
+    if (r == 0)
+        r = find_host(l, c, err);
+    if (r == 0)
+        r = find_place(c, YARN_HOME_JOBS, &c->jobs, &c->jobs_uri, err);
+    if (r == 0)
+        r = find_place(c, YARN_HOME_LOGS, &c->logs, &c->logs_uri, err);
+    if (r == 0)
+        r = make_dirs(c, err);
+    return r < 0 ? r : fetch_job(c, err);
+}
+
+void container_close(struct container *c)
+{
+    c->set = fs_set_free(c->set);
+    c->session = session_free(c->session);
+    yarn_facts_done(&c->facts);
+    yarn_boot_done(&c->boot);
+    job_dir_done(&c->dir);
+    free(c->jobs);
+    free(c->logs);
+    free(c->jobs_uri);
+    free(c->logs_uri);
+    free(c->node);
+}
+
+/* ---- where we are ---- */
+
+static int write_file(struct container *c, const char *path, const char *text, struct err *err)
+{
+    const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };
+    AUTO_FS_WRITER *w = NULL;
+    int r = fs_create(c->fs, path, &how, &w, err);
+
+    if (r == 0)
+        r = fs_write(w, text, strlen(text), err);
+    return r < 0 ? r : fs_close(take(w), err);
+}
+
+int container_announce(struct container *c, struct err *err)
+{
+    AUTO_FREE char *to = path_join(c->jobs, "master.json");
+    AUTO_FREE char *part = str_printf("%s/.master-%d", c->jobs, c->attempt);
+    AUTO_FREE char *text = str_printf("{\"attempt\": %d, \"address\": \"%s\"}\n", c->attempt,
+                                      c->boot.address ? c->boot.address : "");
+    int r = to && part && text ? write_file(c, part, text, err) : err_oom(err);
+
+    return r < 0 ? r : fs_rename(c->fs, part, to, true, err);
+}
+
+int container_clean(struct container *c, struct err *err)
+{
+    int r = fs_delete(c->fs, c->jobs, true, err);
+
+    return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,37 @@
+/* container.h - a master in a container of YARN: what it was told, and its job's files in HDFS.
+ *
+ * The credentials of the container say everything (platform/yarn_boot.h); job.json and spec.json
+ * are fetched into the container's own directory, so that the rest of the master finds its job
+ * there as it does on one machine. Fibers only. */
+#pragma once
+#include "hadoop/fs/fs.h"
+#include "hadoop/session/session.h"
+#include "platform/jobs.h"
+#include "platform/yarn_boot.h"
+#include "platform/yarn_facts.h"
+
+struct container {
+    struct yarn_boot boot; /* its address is set when the agent channel is open */
+    struct session *session;
+    struct fs_set *set;
+    struct fs *fs;     /* where BASE is */
+    char *jobs, *logs; /* paths there of BASE/jobs/APP and BASE/logs/APP */
+    char *jobs_uri, *logs_uri;
+    struct yarn_facts facts;
+    struct job_dir dir; /* below the container's work directory */
+    char host[64];      /* our numeric address */
+    char *node;         /* the machine's name as YARN has it */
+    int attempt;        /* of the master, from 1 */
+};
+
+/* Reads what this container was told and fetches the job's files. `ret` needs container_close() in
+ * any case. */
+int container_open(struct loop *l, struct container *ret, struct err *err);
+void container_close(struct container *c);
+
+/* Tells agents that look for us, and people's `ydl`, where we are: BASE/jobs/APP/master.json. */
+int container_announce(struct container *c, struct err *err);
+/* Removes BASE/jobs/APP: the job is over. */
+int container_clean(struct container *c, struct err *err);
+/* The whole of a small file of the job's; -ENOENT when it is not there. */
+int container_load(struct container *c, const char *path, struct buf *ret, struct err *err);
