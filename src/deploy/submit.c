@@ -1,0 +1,270 @@
+/* submit.c - see submit.h */
+#include "deploy/submit.h"
+#include "base/json.h"
+#include "base/path.h"
+#include "deploy/cache.h"
+#include "deploy/conf_export.h"
+#include "deploy/submit_private.h"
+#include "deploy/tokens.h"
+#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/submission.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define NODE_NAME "ydl-node"
+#define SUBMIT_MS 120000
+#define DIR_MODE 0700
+#define FILE_MODE 0600
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int submit_base(struct fs_set *set, const char *staging, char **ret, struct err *err)
+{
+    struct fs *fs = NULL;
+    AUTO_FREE char *path = NULL;
+    int r = fs_find(set, staging && *staging ? staging : ".ydl", FS_ON_CLUSTER, &fs, &path, err);
+
+    if (r == 0 && fs_is_local(fs))
+        r = err_set(err, -EINVAL, "'%s' is on this machine, not on the cluster", staging);
+    return r < 0 ? r : fs_uri(fs, path, ret, err);
+}
+
+/* ---- directories and small files ---- */
+
+static int open_home(struct submission *x, struct err *err)
+{
+    const struct submit_options *o = x->o;
+    AUTO_FREE char *jobs = yarn_home(o->base, YARN_HOME_JOBS, x->ret->id, NULL);
+    AUTO_FREE char *logs = yarn_home(o->base, YARN_HOME_LOGS, x->ret->id, NULL);
+    AUTO_FREE char *base = NULL;
+    int r = jobs && logs ? 0 : err_oom(err);
+
+    if (r == 0)
+        r = fs_find(o->set, o->base, FS_ON_CLUSTER, &x->fs, &base, err);
+    if (r == 0)
+        r = fs_find(o->set, jobs, FS_ON_CLUSTER, &x->fs, &x->jobs, err);
+    if (r == 0)
+        r = fs_find(o->set, logs, FS_ON_CLUSTER, &x->fs, &x->logs, err);
+    if (r < 0)
+        return r;
+    /* The parents get the mode too: nobody else has any business in there. */
+    x->made = true;
+    r = fs_mkdirs(x->fs, base, DIR_MODE, true, err);
+    if (r == 0)
+        r = fs_mkdirs(x->fs, x->jobs, DIR_MODE, true, err);
+    return r < 0 ? r : fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
+}
+
+static int write_file(struct submission *x, const char *dir, const char *name, const void *p,
+                      size_t n, struct err *err)
+{
+    const struct fs_create how = { .mode = FILE_MODE };
+    AUTO_FREE char *path = path_join(dir, name);
+    AUTO_FS_WRITER *w = NULL;
+    int r = path ? fs_create(x->fs, path, &how, &w, err) : err_oom(err);
+
+    if (r == 0)
+        r = fs_write(w, p, n, err);
+    return r < 0 ? r : fs_close(take(w), err);
+}
+
+static int write_key(struct submission *x, struct err *err)
+{
+    struct stream_key *k = &x->ret->key;
+    char *text = NULL;
+    int r;
+
+    (void)snprintf(k->identity, sizeof(k->identity), "%s", x->ret->id);
+    if (getrandom(k->key, sizeof(k->key), 0) != (ssize_t)sizeof(k->key))
+        return err_sys(err, "make a key");
+    if (str_base64(k->key, sizeof(k->key), &text) < 0)
+        return err_oom(err);
+    r = write_file(x, x->jobs, "key", text, strlen(text), err);
+    explicit_bzero(text, strlen(text));
+    free(text);
+    return r;
+}
+
+static int write_spec(struct submission *x, struct err *err)
+{
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    int r = spec_print(x->o->spec, &text, err);
+
+    return r < 0 ? r : write_file(x, x->logs, "spec.json", text.data, text.len, err);
+}
+
+static json_t *command_json(char *const *words)
+{
+    json_t *list = json_array();
+
+    for (; list && words && *words; words++)
+        (void)json_array_append_new(list, json_text(*words));
+    return list;
+}
+
+static int write_job(struct submission *x, struct err *err)
+{
+    const struct submit_options *o = x->o;
+    AUTO_JSON *job = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *out = yarn_home(o->base, YARN_HOME_OUT, x->ret->id, NULL);
+    int r = json_make(&job, err, "{s:s, s:o, s:o, s:I, s:o, s:b, s:o, s:{s:I, s:I}}", "id",
+                      x->ret->id, "name", json_text(o->spec->name), "user",
+                      json_text(session_user(o->session)), "created", (json_int_t)o->began, "out",
+                      json_text(out), "attached", o->attached, "command", command_json(o->command),
+                      "phases", "command", (json_int_t)o->began, "staged", (json_int_t)now_ms());
+
+    if (r == 0)
+        r = submit_add_facts(x, job, err);
+    if (r < 0)
+        return r;
+    text = json_dumps(job, JSON_COMPACT);
+    return text ? write_file(x, x->logs, "job.json", text, strlen(text), err) : err_oom(err);
+}
+
+/* ---- files ---- */
+
+static int upload(struct submission *x, struct err *err)
+{
+    const struct submit_options *o = x->o;
+    AUTO_CACHE *cache = NULL;
+    int r = ship_add(o->ship, o->node_program, NODE_NAME, err);
+
+    if (r == 0)
+        r = cache_open(session_loop(o->session), o->set, o->base, &cache, err);
+    if (r == 0)
+        r = cache_put(cache, o->ship, o->quiet, &x->files, err);
+    return r < 0 ? r : cache_use(cache, x->ret->id, &x->files, err);
+}
+
+/* ---- tokens ---- */
+
+static int add_boot(struct submission *x, struct credentials *c, struct err *err)
+{
+    AUTO_BUF conf = { .max = CONF_EXPORT_MAX };
+    struct yarn_boot b = { .job = x->ret->id,
+                           .base = (char *)x->o->base,
+                           .user = (char *)session_user(x->o->session),
+                           .key = x->ret->key };
+    int r = conf_export(session_conf(x->o->session), &conf, err);
+
+    if (r < 0)
+        return r;
+    b.conf = (char *)buf_text(&conf);
+    r = b.conf ? yarn_boot_add(&b, c, err) : err_oom(err);
+    explicit_bzero(&b.key, sizeof(b.key));
+    return r;
+}
+
+static int get_tokens(struct submission *x, struct buf *ret, struct err *err)
+{
+    const struct submit_options *o = x->o;
+    AUTO_STRS places = { 0 };
+    AUTO_CREDENTIALS *c = NULL;
+    int r = credentials_new(&c, err);
+
+    if (r == 0)
+        r = deploy_places(o->spec, o->base, &places, err);
+    if (r == 0)
+        r = deploy_tokens(o->session, &places, c, err);
+    if (r == 0)
+        r = add_boot(x, c, err);
+    return r < 0 ? r : credentials_write(c, ret, err);
+}
+
+/* ---- the application ---- */
+
+static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret, struct err *err)
+{
+    const struct cache_file *node = cache_files_find(&x->files, NODE_NAME);
+    AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
+    AUTO_BUF tokens = { .max = MIB };
+    struct yarn_file file;
+    int r = c && node ? 0 : err_oom(err);
+
+    if (r < 0)
+        return r;
+    file = (struct yarn_file){ .url = node->url,
+                               .size = (int64_t)node->size,
+                               .timestamp = node->timestamp,
+                               .visibility = YARN__LOCAL_RESOURCE_VISIBILITY__VISIBLE_PRIVATE };
+    r = yarn_launch_script(c, "exec ./ydl-node master --container", err);
+    if (r == 0)
+        r = yarn_launch_script(c, "1><LOG_DIR>/master.log", err);
+    if (r == 0)
+        r = yarn_launch_script(c, "2>&1", err);
+    if (r == 0)
+        r = yarn_launch_file(c, NODE_NAME, &file, err);
+    if (r == 0)
+        r = get_tokens(x, &tokens, err);
+    if (r == 0)
+        r = yarn_launch_tokens(c, tokens.data, tokens.len, err);
+    if (r == 0)
+        r = submit_add_acls(x, c, err);
+    if (tokens.data)
+        explicit_bzero(tokens.data, tokens.len);
+    if (r == 0)
+        *ret = take(c);
+    return r;
+}
+
+static int submit(struct submission *x, struct err *err)
+{
+    const struct submit_options *o = x->o;
+    AUTO_MESSAGE Yarn__ContainerLaunchContext *launch = NULL;
+    AUTO_MESSAGE Yarn__ApplicationSubmissionContext *context = NULL;
+    int r = make_launch(x, &launch, err);
+
+    if (r == 0)
+        r = submit_context(x, launch, &context, err);
+    if (r == 0)
+        r = yarn_submit(o->client, context, loop_in(session_loop(o->session), SUBMIT_MS), NULL,
+                        err);
+    return r;
+}
+
+/* ---- all of it ---- */
+
+/* What was made for a job that is not to be. */
+static void undo(struct submission *x)
+{
+    struct loop *l = session_loop(x->o->session);
+
+    if (!x->made)
+        return;
+    fiber_shield(l, true);
+    if (x->jobs)
+        (void)fs_delete(x->fs, x->jobs, true, NULL);
+    if (x->logs)
+        (void)fs_delete(x->fs, x->logs, true, NULL);
+    fiber_shield(l, false);
+}
+
+int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
+{
+    static int (*const steps[])(struct submission *, struct err *) = {
+        open_home, upload, write_key, write_spec, write_job, submit,
+    };
+    struct submission x = { .o = o, .ret = ret };
+    int r = 0;
+
+    *ret = (struct submitted){ .app = o->facts->app };
+    (void)yarn_app_id_text(ret->app, ret->id);
+    for (size_t i = 0; i < COUNT_OF(steps) && r == 0; i++)
+        r = steps[i](&x, err);
+    if (r < 0)
+        undo(&x);
+    cache_files_done(&x.files);
+    free(x.jobs);
+    free(x.logs);
+    return r;
+}
