@@ -31,7 +31,7 @@ static int caller_name(const struct cli *c, char **ret, struct err *err)
     return fclose(f) == 0 ? 0 : err_oom(err);
 }
 
-static int open_session(struct connection *x, struct err *err)
+static int new_session(struct connection *x, struct err *err)
 {
     const struct globals *g = x->globals;
     AUTO_FREE char *caller = NULL;
@@ -69,24 +69,30 @@ static bool absent(const struct connection *x, int r)
            !getenv("YARN_CONF_DIR");
 }
 
+int connect_open(struct connection *x, enum connect_need need, struct err *err)
+{
+    int r = new_session(x, err);
+    bool go_on = need == CONNECT_ANYHOW || (need == CONNECT_IF_CONFIGURED && absent(x, r));
+
+    r = as_usage(r, err);
+    if (r < 0 && go_on) {
+        x->unconfigured = *err;
+        err_clear(err);
+        r = 0;
+    }
+    return r;
+}
+
 int connect_run(const struct cli *c, enum connect_need need, connect_fn *fn, void *arg,
                 struct err *err)
 {
     struct connection x = { .cli = c, .globals = globals_of(c) };
     struct job j = { .x = &x, .fn = fn, .arg = arg, .err = err };
-    bool go_on;
     int r = loop_new(&x.loop, err);
 
     if (r < 0)
         return r;
-    r = open_session(&x, err);
-    go_on = need == CONNECT_ANYHOW || (need == CONNECT_IF_CONFIGURED && absent(&x, r));
-    r = as_usage(r, err);
-    if (r < 0 && go_on) {
-        x.unconfigured = *err;
-        err_clear(err);
-        r = 0;
-    }
+    r = connect_open(&x, need, err);
     if (r == 0)
         r = loop_run(x.loop, run_job, &j, true);
     if (r < 0 && loop_signal(x.loop))

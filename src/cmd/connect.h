@@ -28,6 +28,10 @@ typedef int connect_fn(struct connection *x, void *arg, struct err *err);
 int connect_run(const struct cli *c, enum connect_need need, connect_fn *fn, void *arg,
                 struct err *err);
 
+/* For who has a loop of their own: makes x->session, or leaves it NULL as `need` allows. `x` has
+ * its cli, globals and loop; the session is the caller's. Contacts nobody. */
+int connect_open(struct connection *x, enum connect_need need, struct err *err);
+
 /* With Kerberos: finds out who we are, for the home directory and for error texts. That fails
  * without a ticket, but not when we hold tokens, as inside a container. Fibers only. */
 int connect_user(struct connection *x, struct err *err);

@@ -177,7 +177,8 @@ class Jobs:
     def node_of(self, pid: int) -> str:
         """The NodeManager (nm1 …) whose container a process is in."""
         environ = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        host = next(row for row in environ if row.startswith(b"NM_HOST=")).partition(b"=")[2]
+        host = next(row for row in environ
+                    if row.startswith((b"NM_HOST=", b"YDL_HOST="))).partition(b"=")[2]
         return self.cluster.node_at(host.decode())
 
     def leftovers(self, timeout: float = GONE_S) -> list[str]:

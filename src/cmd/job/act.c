@@ -45,12 +45,23 @@ static int say_state(struct job_call *x, const char *what, const json_t *status,
 int act_runs(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
-    int r;
+    int r = client_alive(x->client, err);
 
-    if (client_alive(x->client))
-        return 1;
+    if (r != 0)
+        return r;
     r = client_status(x->client, false, &status, err);
     return r < 0 ? r : say_state(x, "nothing", status, "had ended already", err);
+}
+
+/* With patience for a master that is being replaced; a kill needs no master. */
+static int ask_end(struct job_call *x, const char *target, bool force, struct err *err)
+{
+    int r = client_end(x->client, target, force, err);
+
+    if (r == 0 || force || !client_broken(r))
+        return r;
+    r = client_again(x->client, r, err);
+    return r == 1 ? client_end(x->client, target, force, err) : r;
 }
 
 int act_end(struct job_call *x, const char *what, const char *target, struct err *err)
@@ -60,10 +71,11 @@ int act_end(struct job_call *x, const char *what, const char *target, struct err
 
     if (r <= 0)
         return r;
-    r = client_put(x->client, target, err);
-    if (r < 0 && !client_gone(x->client, r))
+    r = ask_end(x, target, str_eq(what, "kill"), err);
+    if (r < 0)
+        r = client_again(x->client, r, err); /* 0: it ended by itself meanwhile */
+    if (r < 0)
         return r;
-    err_clear(err); /* it ended by itself meanwhile */
     r = wait_end(x, 0, &status, err);
     return r < 0 ? r : say_state(x, what, status, "has ended", err);
 }

@@ -1,24 +1,17 @@
-/* client.c - see client.h */
+/* client.c - see client.h. What both kinds of client do in the same way. */
 #include "cmd/job/client.h"
 #include "base/fiber.h"
-#include "base/listen.h"
 #include "base/str.h"
-#include "cmd/job/past.h"
+#include "cmd/job/client_private.h"
 #include "cmd/job/words.h"
 #include "wire/http.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CONNECT_MS 10000
 #define READ_BYTES (64 * KIB)
-#define GONE_MS 20
-#define GONE_TRIES 100
-
-struct client {
-    struct loop *loop;
-    struct job_dir dir;
-    char *logs;
-};
 
 struct client_stream {
     struct http_client *http;
@@ -26,39 +19,31 @@ struct client_stream {
 
 /* ---- life ---- */
 
-int client_new(struct loop *l, struct job_dir *d, struct client **ret, struct err *err)
+static void note_on_stderr(void *user, const char *text)
 {
-    AUTO_CLIENT *c = calloc(1, sizeof(*c));
-
-    if (!c)
-        return err_oom(err);
-    c->dir = (struct job_dir)JOB_DIR_INIT;
-    c->logs = path_join(d->path, "logs");
-    if (!c->logs)
-        return err_oom(err);
-    c->loop = l;
-    c->dir = *d;
-    *d = (struct job_dir)JOB_DIR_INIT;
-    *ret = take(c);
-    return 0;
+    (void)user;
+    fprintf(stderr, "ydl: %s\n", text);
 }
 
-int client_find(struct loop *l, const char *what, struct client **ret, struct err *err)
+int client_init(struct client *c, struct loop *l, const struct client_ops *ops, const char *id,
+                struct err *err)
 {
-    AUTO_FREE char *state = NULL;
-    AUTO_JOB_DIR d = JOB_DIR_INIT;
-    int r = jobs_state_dir(&state, err);
-
-    if (r == 0)
-        r = jobs_find(state, what, &d, err);
-    return r < 0 ? r : client_new(l, &d, ret, err);
+    c->ops = ops;
+    c->loop = l;
+    c->patience = CLIENT_SHORT_MS;
+    c->connect_ms = CONNECT_MS;
+    c->note = note_on_stderr;
+    c->id = strdup(id);
+    return c->id ? 0 : err_oom(err);
 }
 
 struct client *client_free(struct client *c)
 {
     if (!c)
         return NULL;
-    job_dir_done(&c->dir);
+    c->ops->free(c);
+    free(c->id);
+    free(c->home);
     free(c->logs);
     free(c);
     return NULL;
@@ -69,69 +54,120 @@ struct loop *client_loop(const struct client *c)
     return c->loop;
 }
 
-const struct job_dir *client_dir(const struct client *c)
+const char *client_where(const struct client *c)
 {
-    return &c->dir;
+    return c->ops->where;
 }
 
 const char *client_id(const struct client *c)
 {
-    return c->dir.id;
+    return c->id;
 }
 
-const char *client_logs(const struct client *c)
+/* Where files are is found out when somebody wants to know. */
+static const char *place(struct client *c, char *const *what)
 {
-    return c->logs;
+    struct past p = { .id = c->id };
+
+    if (!*what)
+        (void)c->ops->past(c, &p, NULL);
+    return *what ? *what : "";
 }
 
-bool client_alive(struct client *c)
+const char *client_home(struct client *c)
 {
-    return jobs_alive(&c->dir);
+    return place(c, &c->home);
 }
 
-bool client_gone(struct client *c, int r)
+const char *client_logs(struct client *c)
 {
-    static const int broken[] = { -ENOTCONN, -ECONNRESET, -EPIPE, -ENODATA, -ECONNABORTED, 0 };
-    bool wait = false;
+    return place(c, &c->logs);
+}
+
+void client_set_note(struct client *c, client_note_fn *fn, void *user)
+{
+    c->note = fn;
+    c->note_user = user;
+}
+
+void client_set_patience(struct client *c, int64_t ms)
+{
+    c->patience = ms;
+}
+
+void client_set_connect(struct client *c, int64_t ms)
+{
+    c->connect_ms = ms;
+}
+
+void client_say(struct client *c, const char *fmt, ...)
+{
+    char text[480], clean[1024];
+    va_list ap;
+
+    if (!c->note)
+        return;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    str_clean(clean, sizeof(clean), text); /* parts of it come from others */
+    c->note(c->note_user, clean);
+}
+
+int client_alive(struct client *c, struct err *err)
+{
+    return c->ops->alive(c, err);
+}
+
+bool client_broken(int r)
+{
+    static const int broken[] = { 0,          -ENOTCONN,     -ECONNRESET,   -EPIPE,
+                                  -ENODATA,   -ECONNABORTED, -ECONNREFUSED, -EHOSTUNREACH,
+                                  -ETIMEDOUT, -ENETUNREACH,  -EHOSTDOWN,    -ENETDOWN };
 
     for (size_t i = 0; i < COUNT_OF(broken); i++)
-        wait = wait || r == broken[i];
-    for (int i = 0; client_alive(c); i++)
-        if (!wait || i == GONE_TRIES || fiber_sleep(c->loop, GONE_MS) < 0)
-            return false;
-    return true;
+        if (r == broken[i])
+            return true;
+    return false;
+}
+
+int client_again(struct client *c, int r, struct err *err)
+{
+    bool ours = r == -ENOMEM || r == -ECANCELED;
+    int now;
+
+    if (!client_broken(r)) /* one that ends refuses this and that */
+        now = !ours && c->ops->here && c->ops->alive(c, NULL) == 0 ? 0 : r;
+    else
+        now = c->ops->again(c, r, err);
+    if (now >= 0)
+        err_clear(err);
+    return now;
+}
+
+void client_settle(struct client *c)
+{
+    c->ops->settle(c);
 }
 
 /* ---- asking ---- */
 
-static int no_master(struct client *c, struct err *err)
-{
-    err_clear(err);
-    err_set(err, -ENOTCONN, "the master of %s cannot be reached: it is gone", c->dir.id);
-    err_hint(err, "'ydl status %s' says how far it came; %s/master.log may say why", c->dir.id,
-             c->dir.path);
-    return -ENOTCONN;
-}
+enum ask { ASK_NOW, ASK_PATIENTLY };
 
-static int connect_master(struct client *c, struct http_client **ret, struct err *err)
+/* A connection; with patience for a master that is being replaced. */
+static int connect_master(struct client *c, enum ask how, struct http_client **ret, struct err *err)
 {
-    AUTO_FREE char *path = c->dir.run ? path_join(c->dir.run, "api.sock") : NULL;
-    AUTO_STREAM *stream = NULL;
-    struct sock *sock = NULL;
-    int r;
+    struct stream *stream = NULL;
+    int r = c->ops->connect(c, &stream, err);
 
-    if (!c->dir.run)
-        return no_master(c, err);
-    if (!path)
-        return err_oom(err);
-    r = sock_connect_unix(c->loop, path, loop_in(c->loop, CONNECT_MS), &sock, err);
-    if (r == -ENOENT || r == -ECONNREFUSED)
-        return no_master(c, err);
-    if (r == 0)
-        r = stream_plain(sock, &stream, err);
-    if (r == 0)
-        r = http_client_new(c->loop, take(stream), "localhost", NULL, ret, err);
-    return r;
+    while (r < 0 && how == ASK_PATIENTLY && !c->ops->here) {
+        int now = client_again(c, r, err);
+
+        if (now <= 0)
+            return now < 0 ? now : err_set(err, -ENOTCONN, "%s has ended", c->id);
+        r = c->ops->connect(c, &stream, err);
+    }
+    return r < 0 ? r : http_client_new(c->loop, stream, "localhost", NULL, ret, err);
 }
 
 static int all_of(struct client *c, struct http_client *http, struct buf *ret, struct err *err)
@@ -174,52 +210,74 @@ static int refused(struct client *c, struct http_client *http, int status, struc
     if (*words_text(error, "text"))
         err_set(err, code, "%s", words_text(error, "text"));
     else
-        err_set(err, code, "the master of %s answered %d", c->dir.id, status);
+        err_set(err, code, "the master of %s answered %d", c->id, status);
     if (*words_text(error, "hint"))
         err_hint(err, "%s", words_text(error, "hint"));
     return code;
 }
 
-static int ask(struct client *c, const char *method, const char *target, struct http_client **ret,
-               struct err *err)
+static int ask(struct client *c, enum ask how, const struct http_request *request,
+               struct http_client **ret, struct err *err)
 {
     AUTO(http_client) struct http_client *http = NULL;
-    const struct http_request request = { .method = method, .target = target };
     struct http_answer answer;
-    int r = connect_master(c, &http, err);
+    int r = connect_master(c, how, &http, err);
 
     if (r < 0)
         return r;
-    r = http_ask(http, &request, loop_in(c->loop, CLIENT_ANSWER_MS), &answer, err);
+    r = http_ask(http, request, loop_in(c->loop, CLIENT_ANSWER_MS), &answer, err);
     if (r < 0)
-        return err_wrap(err, r, "ask the master of %s", c->dir.id);
+        return err_wrap(err, r, "ask the master of %s", c->id);
     if (answer.status >= 400)
         return refused(c, http, answer.status, err);
     *ret = take(http);
     return 0;
 }
 
-int client_get(struct client *c, const char *target, struct buf *ret, struct err *err)
+static int get(struct client *c, enum ask how, const char *target, struct buf *ret, struct err *err)
 {
+    const struct http_request request = { .method = "GET", .target = target };
     AUTO(http_client) struct http_client *http = NULL;
-    int r = ask(c, "GET", target, &http, err);
+    int r = ask(c, how, &request, &http, err);
 
     return r < 0 ? r : all_of(c, http, ret, err);
 }
 
-int client_put(struct client *c, const char *target, struct err *err)
+int client_get(struct client *c, const char *target, struct buf *ret, struct err *err)
 {
+    return get(c, ASK_PATIENTLY, target, ret, err);
+}
+
+static int put(struct client *c, enum ask how, const char *target, struct err *err)
+{
+    const struct http_request request = { .method = "PUT", .target = target };
     AUTO(http_client) struct http_client *http = NULL;
 
-    return ask(c, "PUT", target, &http, err);
+    return ask(c, how, &request, &http, err);
+}
+
+int client_put(struct client *c, const char *target, struct err *err)
+{
+    return put(c, ASK_PATIENTLY, target, err);
+}
+
+int client_end(struct client *c, const char *target, bool force, struct err *err)
+{
+    int r = put(c, ASK_NOW, target, err);
+
+    if (r == 0 || !client_broken(r) || !c->ops->kill || !(force || c->ops->unborn(c)))
+        return r;
+    err_clear(err);
+    return c->ops->kill(c, err);
 }
 
 /* ---- streams ---- */
 
 int client_open(struct client *c, const char *target, struct client_stream **ret, struct err *err)
 {
+    const struct http_request request = { .method = "GET", .target = target };
     AUTO_CLIENT_STREAM *s = calloc(1, sizeof(*s));
-    int r = s ? ask(c, "GET", target, &s->http, err) : err_oom(err);
+    int r = s ? ask(c, ASK_PATIENTLY, &request, &s->http, err) : err_oom(err);
 
     if (r < 0)
         return r;
@@ -243,64 +301,63 @@ struct client_stream *client_close(struct client_stream *s)
 
 /* ---- what is known ---- */
 
-int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
+/* Does not wait for a master that is away: the files know enough. */
+static int ask_status(struct client *c, bool tasks, json_t **ret, struct err *err)
 {
     AUTO_BUF body = { .max = CLIENT_BODY_MAX };
-    int r = -ENOTCONN;
+    int r = get(c, ASK_NOW, tasks ? "/v1/job" : "/v1/job?tasks=0", &body, err);
 
-    if (client_alive(c))
-        r = client_get(c, tasks ? "/v1/job" : "/v1/job?tasks=0", &body, err);
+    if (r < 0)
+        return r;
+    return json_parse("the master's answer", body.data ? body.data : (uint8_t *)"", body.len, ret,
+                      err);
+}
+
+static int from_files(struct client *c, bool tasks, json_t **ret, struct err *err)
+{
+    struct past p = { .id = c->id };
+    int r = c->ops->past(c, &p, err);
+
     if (r == 0)
-        return json_parse("the master's answer", body.data ? body.data : (uint8_t *)"", body.len,
-                          ret, err);
+        r = past_status(&p, tasks, ret, err);
+    return r < 0 || !c->ops->add ? r : c->ops->add(c, *ret, err);
+}
+
+/* The master's own document, or -ENOTCONN when only the files are left to ask. */
+static int from_master(struct client *c, bool tasks, json_t **ret, struct err *err)
+{
+    int r = client_alive(c, err), now;
+
+    if (r <= 0)
+        return r < 0 ? r : -ENOTCONN;
+    r = ask_status(c, tasks, ret, err);
+    if (r == 0 || !client_broken(r))
+        return r;
     /* It may have ended between the look and the question. */
-    if (!client_gone(c, r))
+    now = c->ops->here ? client_again(c, r, err) : 0;
+    return now == 0 ? -ENOTCONN : now < 0 ? now : r;
+}
+
+int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
+{
+    int r = from_master(c, tasks, ret, err);
+
+    if (r != -ENOTCONN)
         return r;
     err_clear(err);
-    return past_status(&c->dir, tasks, ret, err);
+    return from_files(c, tasks, ret, err);
 }
 
-/* ---- events ---- */
-
-static int read_events(struct client_stream *s, int (*fn)(void *arg, const char *line, size_t n),
-                       void *arg, struct err *err)
+int client_summary(struct client *c, json_t **ret, struct err *err)
 {
-    AUTO_BUF b = { .max = MIB + READ_BYTES };
-    int r = 0;
+    struct past p = { .id = c->id };
+    int r = from_master(c, false, ret, err);
 
-    while (r == 0) {
-        const char *at, *end, *nl;
-        uint8_t *room;
-        ssize_t n;
-
-        if (buf_room(&b, READ_BYTES, &room) < 0)
-            return err_set(err, -EPROTO, "the master's events have a line without an end");
-        n = client_read(s, room, READ_BYTES, err);
-        if (n <= 0)
-            return (int)n;
-        b.len += (size_t)n;
-        at = (char *)b.data;
-        end = at + b.len;
-        for (; r == 0 && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL; at = nl + 1)
-            r = fn(arg, at, (size_t)(nl - at));
-        buf_eat(&b, (size_t)(at - (char *)b.data));
-    }
-    return r;
-}
-
-int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char *line, size_t n),
-                  void *arg, struct err *err)
-{
-    AUTO_CLIENT_STREAM *s = NULL;
-    int r;
-
-    if (!follow || !client_alive(c)) /* the log is a file of ours either way */
-        return past_events(&c->dir, fn, arg, err);
-    r = client_open(c, "/v1/events?follow=1", &s, err);
+    if (r == 0 || r == -ENOMEM || r == -ECANCELED)
+        return r;
+    err_clear(err); /* when it does not answer, its files know the most */
+    r = c->ops->past(c, &p, err);
     if (r == 0)
-        return read_events(s, fn, arg, err);
-    if (!client_gone(c, r))
-        return r;
-    err_clear(err);
-    return past_events(&c->dir, fn, arg, err);
+        r = past_summary(&p, ret, err);
+    return r < 0 || !c->ops->add ? r : c->ops->add(c, *ret, err);
 }

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- one record ---- */
-
 /* " (KEY VALUE, …)" of those keys that are there. */
 static int put_keys(const json_t *v, const char *const *keys, struct buf *out)
 {
@@ -109,9 +107,31 @@ static int on_gang(const json_t *v, struct buf *out)
 
 static int on_agent(const json_t *v, struct buf *out)
 {
-    static const char *const keys[] = { "node", "host", "reason", NULL };
+    static const char *const keys[] = { "node", "host", "container", "reason", NULL };
     int r = buf_printf(out, "agent %lld ", (long long)words_int(v, "agent", 0));
 
+    if (r == 0)
+        r = put_lower(words_text(v, "state"), out);
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_master(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "address", NULL };
+    int r = buf_printf(out, "master, attempt %lld", (long long)words_int(v, "attempt", 1));
+
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
+static int on_container(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "class", NULL };
+    int r = buf_add_str(out, "container of ");
+
+    if (r == 0)
+        r = words_clean(out, words_text(v, "task"));
+    if (r == 0)
+        r = buf_add_str(out, " ");
     if (r == 0)
         r = put_lower(words_text(v, "state"), out);
     return r < 0 ? r : put_keys(v, keys, out);
@@ -163,11 +183,20 @@ static int on_end(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
+static int on_phase(const json_t *v, struct buf *out)
+{
+    static const char *const keys[] = { "who", NULL };
+    int r = put_pair("phase", words_text(v, "name"), out);
+
+    return r < 0 ? r : put_keys(v, keys, out);
+}
+
 static int (*const kinds[EVENT_KINDS_])(const json_t *v, struct buf *out) = {
-    [EVENT_JOB] = on_job,         [EVENT_TASK] = on_task,         [EVENT_FAILURE] = on_failure,
-    [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,         [EVENT_AGENT] = on_agent,
-    [EVENT_REQUEST] = on_request, [EVENT_PROGRESS] = on_progress, [EVENT_READY] = on_ready,
-    [EVENT_NOTE] = on_note,       [EVENT_STORY] = on_failure,     [EVENT_END] = on_end,
+    [EVENT_JOB] = on_job,         [EVENT_TASK] = on_task,           [EVENT_FAILURE] = on_failure,
+    [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,           [EVENT_AGENT] = on_agent,
+    [EVENT_REQUEST] = on_request, [EVENT_PROGRESS] = on_progress,   [EVENT_READY] = on_ready,
+    [EVENT_NOTE] = on_note,       [EVENT_STORY] = on_failure,       [EVENT_END] = on_end,
+    [EVENT_MASTER] = on_master,   [EVENT_CONTAINER] = on_container, [EVENT_PHASE] = on_phase,
 };
 
 int event_words(const json_t *record, struct buf *out)
@@ -176,83 +205,8 @@ int event_words(const json_t *record, struct buf *out)
     AUTO_FREE char *text = NULL;
 
     for (int i = 0; i < EVENT_KINDS_; i++)
-        if (str_eq(event_name((enum event_kind)i), name))
+        if (kinds[i] && str_eq(event_name((enum event_kind)i), name))
             return kinds[i](record, out);
     text = json_dumps(record, JSON_COMPACT);
     return text ? words_clean(out, text) : -ENOMEM;
-}
-
-/* ---- the timeline ---- */
-
-#define STEPS_MAX 40
-
-struct timeline {
-    int64_t start;
-    bool started;
-    size_t n;
-    struct timeline_step steps[STEPS_MAX];
-    char names[STEPS_MAX][32];
-};
-
-int timeline_new(struct timeline **ret)
-{
-    *ret = calloc(1, sizeof(**ret));
-    return *ret ? 0 : -ENOMEM;
-}
-
-struct timeline *timeline_free(struct timeline *t)
-{
-    free(t);
-    return NULL;
-}
-
-/* "job running", "tasks ready", "agents up", "end". */
-static bool step_name(const json_t *v, char out[32])
-{
-    static const struct {
-        const char *event, *prefix;
-    } rows[] = { { "job", "job" }, { "task", "tasks" }, { "agent", "agents" }, { "end", "job" } };
-    const char *event = words_text(v, "event");
-    char state[16];
-
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (str_eq(rows[i].event, event) && *words_text(v, "state")) {
-            snprintf(out, 32, "%s %s", rows[i].prefix,
-                     words_lower(words_text(v, "state"), state, sizeof(state)));
-            return true;
-        }
-    return false;
-}
-
-void timeline_add(struct timeline *t, const json_t *record)
-{
-    int64_t at = words_int(record, "t", 0);
-    struct timeline_step *s;
-    char name[32];
-    size_t i;
-
-    if (!t->started) {
-        t->started = true;
-        t->start = at;
-    }
-    if (!step_name(record, name))
-        return;
-    for (i = 0; i < t->n && !str_eq(t->names[i], name); i++)
-        ;
-    if (i == STEPS_MAX)
-        return;
-    s = &t->steps[i];
-    if (i == t->n) {
-        memcpy(t->names[i], name, sizeof(name));
-        *s = (struct timeline_step){ .what = t->names[i], .first = at - t->start };
-        t->n++;
-    }
-    s->last = at - t->start;
-    s->n++;
-}
-
-size_t timeline_steps(struct timeline *t, const struct timeline_step **ret)
-{
-    *ret = t->steps;
-    return t->n;
 }

@@ -44,6 +44,7 @@ static void every_kind_of_event_has_its_words(void **state)
           "w:0 1/4 25 % (metrics {\"loss\":1})" },
         { "{\"event\":\"ready\",\"task\":\"w:0\"}", "w:0 answers" },
         { "{\"event\":\"note\",\"level\":\"warn\",\"text\":\"a\\u001b[2Jb\"}", "warn: a\\x1b[2Jb" },
+        { "{\"event\":\"phase\",\"name\":\"granted\",\"who\":\"rm\"}", "phase: granted (who rm)" },
         { "{\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0}", "end: succeeded (exit 0)" },
         { "{\"event\":\"new\",\"x\":1}", "{\"event\":\"new\",\"x\":1}" },
         { "{}", "{}" },
@@ -60,40 +61,10 @@ static void every_kind_of_event_has_its_words(void **state)
     }
 }
 
-static void the_timeline_has_the_first_and_the_last(void **state)
-{
-    static const char *const records[] = {
-        "{\"t\":1000,\"event\":\"job\",\"state\":\"NEW\"}",
-        "{\"t\":1005,\"event\":\"note\",\"text\":\"x\"}",
-        "{\"t\":1010,\"event\":\"task\",\"task\":\"w:0\",\"state\":\"RUNNING\"}",
-        "{\"t\":1020,\"event\":\"task\",\"task\":\"w:1\",\"state\":\"RUNNING\"}",
-        "{\"t\":1500,\"event\":\"end\",\"state\":\"SUCCEEDED\"}",
-    };
-    AUTO(timeline) struct timeline *t = NULL;
-    const struct timeline_step *steps;
-
-    (void)state;
-    assert_int_equal(timeline_new(&t), 0);
-    for (size_t i = 0; i < COUNT_OF(records); i++) {
-        AUTO_JSON *v = parsed(records[i]);
-
-        timeline_add(t, v);
-    }
-    assert_int_equal(timeline_steps(t, &steps), 3);
-    assert_string_equal(steps[0].what, "job new");
-    assert_string_equal(steps[1].what, "tasks running");
-    assert_int_equal(steps[1].first, 10);
-    assert_int_equal(steps[1].last, 20);
-    assert_int_equal(steps[1].n, 2);
-    assert_string_equal(steps[2].what, "job succeeded");
-    assert_int_equal(steps[2].last, 500);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_event_has_its_words),
-        cmocka_unit_test(the_timeline_has_the_first_and_the_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "cmd/exit.h"
 #include "cmd/job/event_words.h"
 #include "cmd/job/job.h"
+#include "cmd/job/timeline.h"
 #include "cmd/job/verbs.h"
 #include "cmd/job/words.h"
 #include "cmd/table.h"
@@ -9,6 +10,7 @@
 #include <stdio.h>
 
 struct args {
+    struct job_where where;
     bool follow, timeline;
 };
 
@@ -16,14 +18,15 @@ struct args {
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "follow",   'f', CLI_FLAG, AT(follow),   NULL, NULL, "go on until the job has ended" },
     { "timeline", 0,   CLI_FLAG, AT(timeline), NULL, NULL,
-      "when the first and the last task came how far, instead of each event" },
+      "where the time went while the job was started, instead of each event" },
     { 0 },
 };
 
 static const struct table_column columns[] = {
-    { "STEP", false }, { "FIRST", true }, { "LAST", true }, { "TIMES", true },
+    { "PHASE", false }, { "AT", true }, { "TOOK", true }, { "WAITED FOR", false },
 };
 /* clang-format on */
 
@@ -69,49 +72,84 @@ static int on_line(void *arg, const char *line, size_t n)
     return flushed(d->err);
 }
 
-static int print_timeline(struct timeline *t, bool json, struct err *err)
+static json_t *row_json(const struct timeline_row *row)
 {
-    const struct timeline_step *steps;
-    size_t n = timeline_steps(t, &steps);
+    json_t *v = NULL;
+
+    (void)json_make(&v, NULL, "{s:s, s:I, s:I, s:s}", "phase", row->name, "at_ms",
+                    (json_int_t)row->at, "took_ms", (json_int_t)row->took, "who",
+                    timeline_who_key(row->who));
+    return v;
+}
+
+static int timeline_json(const struct timeline_row *rows, size_t n, const int64_t *sums,
+                         struct err *err)
+{
     AUTO_JSON *list = json_array();
+    AUTO_JSON *all = json_object();
     AUTO_JSON *doc = NULL;
+    int r = list && all ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = json_array_append_new(list, row_json(&rows[i]));
+    for (int i = 0; r == 0 && i < TIMELINE_WHO_; i++)
+        r = json_object_set_new(all, timeline_who_key((enum timeline_who)i), json_integer(sums[i]));
+    if (r < 0)
+        return err_oom(err);
+    r = json_make(&doc, err, "{s:O, s:O}", "timeline", list, "sums_ms", all);
+    return r < 0 ? r : json_print(stdout, doc, err);
+}
+
+static int timeline_table(const struct timeline_row *rows, size_t n, const int64_t *sums,
+                          struct err *err)
+{
     AUTO_TABLE table = { 0 };
-    int r = list ? 0 : err_oom(err);
+    bool any = false;
+    int r;
 
     table_begin(&table, stdout, columns, COUNT_OF(columns));
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        json_t *step = NULL;
-
-        table_cell(&table, "%s", steps[i].what);
-        table_cell(&table, "%.3f s", (double)steps[i].first / 1000);
-        table_cell(&table, "%.3f s", (double)steps[i].last / 1000);
-        table_cell(&table, "%lld", (long long)steps[i].n);
-        r = json_make(&step, err, "{s:s, s:I, s:I, s:I}", "step", steps[i].what, "first_ms",
-                      (json_int_t)steps[i].first, "last_ms", (json_int_t)steps[i].last, "times",
-                      (json_int_t)steps[i].n);
-        if (r == 0 && json_array_append_new(list, step) < 0)
-            r = err_oom(err);
+    for (size_t i = 0; i < n; i++) {
+        table_cell(&table, "%s", rows[i].name);
+        table_cell(&table, "%lld ms", (long long)rows[i].at);
+        table_cell(&table, "%lld ms", (long long)rows[i].took);
+        table_cell(&table, "%s", i ? timeline_who_name(rows[i].who) : "-");
     }
-    if (r < 0)
-        return r;
-    if (!json)
-        return table_end(&table, err);
-    r = json_make(&doc, err, "{s:O}", "timeline", list);
-    return r < 0 ? r : json_print(stdout, doc, err);
+    r = table_end(&table, err);
+    for (int i = 0; r == 0 && i < TIMELINE_WHO_; i++) {
+        if (sums[i] == 0 && i != TIMELINE_YDL)
+            continue;
+        printf("%s%s %lld ms", any ? ", " : "\n", timeline_who_name((enum timeline_who)i),
+               (long long)sums[i]);
+        any = true;
+    }
+    if (r == 0)
+        putchar('\n');
+    return r;
+}
+
+static int print_timeline(const struct timeline *t, bool json, struct err *err)
+{
+    struct timeline_row rows[PHASES_];
+    int64_t sums[TIMELINE_WHO_];
+    size_t n = timeline_rows(t, rows, sums);
+
+    return json ? timeline_json(rows, n, sums, err) : timeline_table(rows, n, sums, err);
 }
 
 static int work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
-    AUTO(timeline) struct timeline *t = NULL;
+    struct timeline t;
     struct reading d = { .json = x->globals->json, .err = err };
     int r;
 
-    if (a->timeline && timeline_new(&t) < 0)
-        return err_oom(err);
-    d.timeline = t;
+    timeline_init(&t);
+    if (a->timeline)
+        d.timeline = &t;
+    if (a->follow)
+        client_set_patience(x->client, CLIENT_LONG_MS);
     r = client_events(x->client, a->follow, on_line, &d, err);
-    return r < 0 || !t ? r : print_timeline(t, x->globals->json, err);
+    return r < 0 || !a->timeline ? r : print_timeline(&t, x->globals->json, err);
 }
 
 static int run(struct cli *c, struct err *err)
@@ -136,16 +174,25 @@ static const struct cli_section sections[] = {
       "lines,\n"
       "hint.\n"
       "restart, gang, agent, request, progress, ready, note\tWhat their names say.\n"
+      "phase\tHow far the start has come: name, who (was waited for).\n"
+      "master, container\tOn YARN: a master begins; a container leaves.\n"
       "end\tThe last record: state, exit, whose, text.\n\n"
-      "With --timeline one object: timeline, a list of objects with step, first_ms, last_ms and\n"
-      "times." },
+      "With --timeline one object: timeline, a list of objects with phase, at_ms (since the "
+      "first),\n"
+      "took_ms (since the one before) and who was waited for (ydl, rm, nm, or user: the job\n"
+      "itself); and sums_ms, what each of them had of it." },
     { 0 },
 };
 
 const struct cli_verb verb_events = {
     .name = "events",
     .summary = "what happened to a job",
-    .text = "Shows the events of a job, running or ended, in the order in which they happened.",
+    .text =
+        "Shows the events of a job, running or ended, in the order in which they happened.\n\n"
+        "With --timeline, a table of the phases of its start: when each was reached, in\n"
+        "milliseconds since the command began, and whom that phase waited for: ydl itself, the\n"
+        "ResourceManager, a NodeManager, or the job's own commands. The line below it adds\n"
+        "up what each of them took.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",

@@ -1,6 +1,7 @@
 /* files_testing.h - a directory for each test, and files in it. */
 #pragma once
 #include "base/path.h"
+#include "hadoop/fs/fs.h"
 #include "test.h"
 
 #include <string.h>
@@ -28,4 +29,16 @@ static inline void put(const char *dir, const char *name, const char *text)
 
     assert_non_null(path);
     assert_int_equal(path_write(path, text, strlen(text), 0600, &err), 0);
+}
+
+/* The local files of a set that is the caller's. They need no loop. */
+static inline struct fs *local_files(struct fs_set **set)
+{
+    AUTO_FREE char *path = NULL;
+    struct fs *fs = NULL;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(fs_set_new(NULL, NULL, set, &err), 0);
+    assert_int_equal(fs_find(*set, "/", FS_ON_LOCAL, &fs, &path, &err), 0);
+    return fs;
 }

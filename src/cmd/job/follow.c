@@ -2,14 +2,18 @@
  *
  *     master ──stream──► this fiber ──lines──► screen's fiber ──► terminal
  *                          ▲   │ records ► history ► live block
- *              ticker: lines that wait to be finished, or for others of the same text */
+ *              ticker: lines that wait to be finished, or for others of the same text
+ *
+ * On YARN a master may be replaced by another one. The new one sends everything from the beginning;
+ * records and bytes that were seen are left out, so that nothing is lost and nothing comes twice.
+ */
 #include "cmd/job/follow.h"
 #include "base/fiber.h"
 #include "cmd/exit.h"
 #include "cmd/job/interrupt.h"
-#include "cmd/job/past.h"
 #include "cmd/job/replay.h"
 #include "cmd/job/screen.h"
+#include "cmd/job/seen.h"
 #include "cmd/job/show.h"
 #include "cmd/job/words.h"
 #include "job/history.h"
@@ -35,7 +39,10 @@ struct follow {
     int64_t tick_at; /* when the ticker wakes by itself */
     char waiting[160];
     size_t tasks;
-    bool ended, stopping;
+    struct seen seen;
+    bool ended; /* the last record came */
+    bool over;  /* the job has ended, whatever came */
+    bool stopping;
     int error; /* the ticker's */
 };
 
@@ -123,8 +130,11 @@ static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
     AUTO_JSON *record = NULL;
     /* The kind stands near the beginning, before anything that a user could have written. */
     size_t head = n < 96 ? n : 96;
-    int r = history_apply(f->history, p, n, err);
+    int r;
 
+    if (seen_before(&f->seen, p, n))
+        return 0;
+    r = history_apply(f->history, p, n, err);
     screen_changed(f->screen);
     if (r == -EINVAL) {
         err_clear(err);
@@ -155,6 +165,7 @@ static int on_output(struct follow *f, struct piece *p)
             return 0;
         p->data += more;
         p->n -= (size_t)more;
+        p->offset = skip;
     }
     return show_piece(f->show, p, loop_now(f->loop));
 }
@@ -241,6 +252,32 @@ static int read_stream(struct follow *f, struct err *err)
     return r < 0 ? r : (int)n;
 }
 
+/* Ours, or what was done about it: no other master can help. */
+static bool final(int r)
+{
+    return r == -ECANCELED || r == -ENOMEM || r == EXIT_OUTPUT_GONE;
+}
+
+/* From one master to the next, until the job has ended. */
+static int read_all(struct follow *f, struct err *err)
+{
+    for (;;) {
+        int r = read_stream(f, err);
+
+        if (final(r) || f->error < 0)
+            return r;
+        if (f->ended) {
+            f->over = true;
+            return r;
+        }
+        r = client_again(f->client, r, err);
+        f->over = r == 0;
+        if (r <= 0)
+            return r;
+        show_resume(f->show);
+    }
+}
+
 /* ---- the document ---- */
 
 static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err)
@@ -288,8 +325,9 @@ static int start(struct follow *f, struct err *err)
 /* What the stream did not bring any more stands in the files. */
 static int show_rest(struct follow *f, struct err *err)
 {
+    AUTO(spool) struct spool *spool = NULL;
     AUTO_LOGFILES files = { 0 };
-    int r = logfiles_list(client_logs(f->client), f->o->tasks, &files, err);
+    int r = client_output(f->client, f->o->tasks, &files, &spool, err);
 
     for (size_t i = 0; r == 0 && i < files.n; i++) {
         const struct logfile *l = &files.v[i];
@@ -302,28 +340,27 @@ static int show_rest(struct follow *f, struct err *err)
     return r;
 }
 
-/* How it ended, when the stream did not say: what the master left behind. */
+/* How it ended. When the stream did not say it, what the master left behind does. */
 static int after_the_end(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
-    if (!f->ended && !client_gone(f->client, r))
-        return r < 0 ? r
-                     : err_set(err, -ECONNRESET,
-                               "the connection to the master of %s has ended, but not the job",
-                               client_id(f->client));
+    bool whole = f->ended && r == 0;
+
     err_clear(err);
-    if (f->ended)
-        return make_status(f, true, &ret->status, err);
-    r = show_rest(f, err);
-    return r < 0 ? r : past_status(client_dir(f->client), true, &ret->status, err);
+    show_resume(f->show);
+    r = whole ? 0 : show_rest(f, err);
+    if (r < 0 && !f->ended)
+        return r;
+    err_clear(err);
+    return f->ended ? make_status(f, true, &ret->status, err)
+                    : client_status(f->client, true, &ret->status, err);
 }
 
 static int finish(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
-    bool ours = r == -ECANCELED || r == -ENOMEM || r == EXIT_OUTPUT_GONE;
     int64_t deadline = LOOP_NEVER;
     int shown;
 
-    if (!ours)
+    if (f->over)
         r = after_the_end(f, r, ret, err);
     ret->interrupted = interrupt_count(f->interrupt) > 0;
     if (r == -ECANCELED && ret->interrupted) {
@@ -343,20 +380,39 @@ static int finish(struct follow *f, int r, struct follow_result *ret, struct err
     return r < 0 ? r : shown;
 }
 
+/* What the client tells people while it waits for a master. */
+static void on_client_note(void *user, const char *text)
+{
+    struct follow *f = user;
+
+    if (!f->o->quiet)
+        (void)screen_note(f->screen, "%s", text);
+}
+
 int follow_job(struct client *c, const struct follow_options *o, struct follow_result *ret,
                struct err *err)
 {
-    struct follow f = { .client = c, .o = o, .loop = client_loop(c), .tick_at = LOOP_NEVER };
-    int r = start(&f, err);
+    AUTO_FREE struct follow *f = calloc(1, sizeof(*f));
+    int r;
 
     *ret = (struct follow_result){ 0 };
+    if (!f)
+        return err_oom(err);
+    f->client = c;
+    f->o = o;
+    f->loop = client_loop(c);
+    f->tick_at = LOOP_NEVER;
+    r = start(f, err);
+    client_set_note(c, on_client_note, f);
+    client_set_patience(c, CLIENT_LONG_MS);
     if (r == 0)
-        r = read_stream(&f, err);
-    stop_ticker(&f);
-    r = finish(&f, r, ret, err);
-    interrupt_stop(f.interrupt);
-    screen_free(f.screen);
-    show_free(f.show);
-    history_free(f.history);
+        r = read_all(f, err);
+    stop_ticker(f);
+    r = finish(f, r, ret, err);
+    client_set_note(c, NULL, NULL);
+    interrupt_stop(f->interrupt);
+    screen_free(f->screen);
+    show_free(f->show);
+    history_free(f->history);
     return r;
 }

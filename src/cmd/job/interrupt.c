@@ -19,9 +19,10 @@ struct interrupt {
 /* What each of them asks for, in turn. */
 static const struct {
     const char *target, *note;
+    bool force;
 } steps[] = {
-    { "/v1/stop", "stopping the job; once more to kill it" },
-    { "/v1/kill", "killing the job; once more to leave at once" },
+    { "/v1/stop", "stopping the job; once more to kill it", false },
+    { "/v1/kill", "killing the job; once more to leave at once", true },
 };
 
 static void on_signal(uv_signal_t *h, int signum)
@@ -54,8 +55,8 @@ static void act(struct interrupt *i)
     if (!i->o.quiet)
         (void)screen_note(i->o.screen, "%s", steps[step].note);
     /* A job that has just ended refuses; the stream's end follows. */
-    if (client_put(i->o.client, steps[step].target, &err) < 0 && err.code != -ECANCELED &&
-        !i->o.quiet)
+    if (client_end(i->o.client, steps[step].target, steps[step].force, &err) < 0 &&
+        err.code != -ECANCELED && !i->o.quiet)
         (void)screen_note(i->o.screen, "%s", err.text);
 }
 

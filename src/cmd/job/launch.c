@@ -16,8 +16,7 @@
 #define READY_TEXT_MAX 2048
 #define NAMES_MAX (16 * KIB)
 
-/* ydl-node lies beside ydl. */
-static int node_program(char **ret, struct err *err)
+int launch_node_program(char **ret, struct err *err)
 {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -165,7 +164,7 @@ static int start_master(struct loop *l, struct job_dir *d, struct proc **ret, st
     AUTO_CLOSE int log_fd = log ? open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
     AUTO_CLOSE int ours = -1;
     AUTO_CLOSE int theirs = -1;
-    int pair[2], r = node_program(&program, err);
+    int pair[2], r = launch_node_program(&program, err);
     char *argv[] = { (char *)"ydl-node", (char *)"master", (char *)"--dir", d->path, NULL };
     struct proc_spec spec = { .program = program, .argv = argv };
 

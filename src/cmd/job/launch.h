@@ -5,6 +5,9 @@
 #include "job/spec.h"
 #include "platform/jobs.h"
 
+/* ydl-node, which lies beside ydl; *ret is the caller's. */
+int launch_node_program(char **ret, struct err *err);
+
 struct launch_options {
     const char *cwd;      /* where tasks run; NULL: here */
     char *const *command; /* what the user typed, for the record; NULL: nothing */

@@ -1,6 +1,6 @@
-/* list.c - `ydl list`: jobs of this machine, newest first. */
+/* list.c - `ydl list`: jobs of this machine and of the cluster, newest first. */
+#include "cmd/job/client_private.h"
 #include "cmd/job/job.h"
-#include "cmd/job/past.h"
 #include "cmd/job/verbs.h"
 #include "cmd/job/words.h"
 #include "cmd/table.h"
@@ -11,6 +11,7 @@
 #define SHOWN 20 /* without --all or --limit */
 
 struct args {
+    struct job_where where;
     bool all, running;
     unsigned limit;
 };
@@ -19,6 +20,7 @@ struct args {
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "all",     'a', CLI_FLAG,  AT(all),     NULL, NULL, "all that are known, not only the newest" },
     { "running", 'r', CLI_FLAG,  AT(running), NULL, NULL, "only those that have not ended" },
     { "limit",   'n', CLI_COUNT, AT(limit),   NULL, "N",  "only the N newest" },
@@ -26,20 +28,22 @@ static const struct cli_opt opts[] = {
 };
 
 static const struct table_column columns[] = {
-    { "JOB", false }, { "NAME", false }, { "STATE", false }, { "EXIT", true },
+    { "JOB", false }, { "WHERE", false }, { "NAME", false }, { "STATE", false }, { "EXIT", true },
     { "STARTED", false }, { "TIME", true },
 };
 /* clang-format on */
 
+#define QUICK_MS 3000 /* for a master that does not answer: others are waiting in the list */
+
 struct listing {
     struct job_call *x;
-    size_t most, n;
+    size_t most, here; /* at most so many; of this machine so far */
     json_t *jobs;
     struct err *err;
 };
 
 /* Only the keys that every job has, running or not. */
-static json_t *brief(const struct job_dir *d, const json_t *status)
+static json_t *brief(struct client *c, const json_t *status)
 {
     static const char *const keys[] = { "job",     "name",  "user", "state",
                                         "created", "ended", "exit", "reason" };
@@ -51,50 +55,109 @@ static json_t *brief(const struct job_dir *d, const json_t *status)
         if (json_object_set_new(v, keys[i], fact ? json_incref(fact) : json_null()) < 0)
             return NULL;
     }
-    if (!v || json_object_set_new(v, "path", json_text(d->path)) < 0)
+    if (!v || json_object_set_new(v, "where", json_string(client_where(c))) < 0 ||
+        json_object_set_new(v, "path", json_text(client_home(c))) < 0)
         return NULL;
     return take(v);
 }
 
-/* One that runs is asked; when it does not answer, its files know the most. */
-static int status_of(struct listing *l, struct job_dir *d, bool alive, json_t **ret)
+static int add_client(struct listing *l, struct client *c)
 {
-    AUTO_JOB_DIR copy = JOB_DIR_INIT;
-    AUTO_CLIENT *client = NULL;
-    int r;
-
-    if (!alive)
-        return past_summary(d, ret, l->err);
-    copy.id = strdup(d->id);
-    copy.path = strdup(d->path);
-    copy.run = d->run ? strdup(d->run) : NULL;
-    if (!copy.id || !copy.path)
-        return err_oom(l->err);
-    r = client_new(l->x->loop, &copy, &client, l->err);
-    if (r == 0)
-        r = client_status(client, false, ret, l->err);
-    if (r == 0 || r == -ENOMEM || r == -ECANCELED)
-        return r;
-    err_clear(l->err);
-    return past_summary(d, ret, l->err);
-}
-
-static int add_job(void *arg, struct job_dir *d)
-{
-    struct listing *l = arg;
-    const struct args *a = job_args(l->x);
-    bool alive = jobs_alive(d);
     AUTO_JSON *status = NULL;
     int r;
 
-    if (a->running && !alive)
-        return 0;
-    r = status_of(l, d, alive, &status);
+    client_set_note(c, NULL, NULL);
+    client_set_connect(c, QUICK_MS);
+    r = client_summary(c, &status, l->err);
     if (r < 0)
         return r;
-    if (json_array_append_new(l->jobs, brief(d, status)) < 0)
-        return err_oom(l->err);
-    return ++l->n == l->most;
+    return json_array_append_new(l->jobs, brief(c, status)) < 0 ? err_oom(l->err) : 0;
+}
+
+/* ---- this machine ---- */
+
+static int add_dir(void *arg, struct job_dir *d)
+{
+    struct listing *l = arg;
+    const struct args *a = job_args(l->x);
+    AUTO_CLIENT *c = NULL;
+    int r;
+
+    if (a->running && !jobs_alive(d))
+        return 0;
+    r = client_new(l->x->loop, d, &c, l->err);
+    if (r == 0)
+        r = add_client(l, c);
+    return r < 0 ? r : ++l->here == l->most;
+}
+
+static int add_here(struct listing *l, struct err *err)
+{
+    const struct args *a = job_args(l->x);
+    AUTO_FREE char *state = NULL;
+    enum job_place place;
+    int r = job_place(&a->where, &place, err);
+
+    if (r == 0)
+        r = jobs_state_dir(&state, err);
+    if (r < 0 || place == JOB_YARN)
+        return r;
+    r = jobs_each(state, add_dir, l, err);
+    return r < 0 ? r : 0;
+}
+
+/* ---- YARN ---- */
+
+static int add_app(struct listing *l, struct yarn_jobs *y, struct yarn_app_id id)
+{
+    AUTO_CLIENT *c = NULL;
+    int r = client_yarn_new(y, id, NULL, &c, l->err);
+
+    return r < 0 ? r : add_client(l, c);
+}
+
+static int add_apps(struct listing *l, struct err *err)
+{
+    const struct args *a = job_args(l->x);
+    AUTO_YARN_APPS apps = { 0 };
+    struct yarn_jobs *y = NULL;
+    int r = job_yarn_too(l->x, &a->where, &y, err);
+
+    if (r < 0 || !y)
+        return r;
+    r = yarn_jobs_list(y, NULL, a->running, &apps, err);
+    for (size_t i = 0; r == 0 && i < apps.n && i < l->most; i++)
+        r = add_app(l, y, yarn_app_id_of(apps.v[i]->application_id));
+    return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
+}
+
+/* ---- both ---- */
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = words_int(*(json_t *const *)a, "created", 0);
+    int64_t y = words_int(*(json_t *const *)b, "created", 0);
+
+    return (x < y) - (x > y);
+}
+
+/* Both kinds in one order, and no more of them than wanted. */
+static int merge(json_t *jobs, size_t most)
+{
+    size_t n = json_array_size(jobs);
+    AUTO_FREE json_t **v = calloc(n + 1, sizeof(json_t *));
+    AUTO_JSON *sorted = json_array();
+    int r = v && sorted ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        v[i] = json_array_get(jobs, i);
+    if (r == 0)
+        qsort(v, n, sizeof(json_t *), newest_first);
+    for (size_t i = 0; r == 0 && i < n && i < most; i++)
+        r = json_array_append(sorted, v[i]) < 0 ? -ENOMEM : 0;
+    if (r == 0 && (json_array_clear(jobs) < 0 || json_array_extend(jobs, sorted) < 0))
+        r = -ENOMEM;
+    return r;
 }
 
 static int print_table(const json_t *jobs, struct err *err)
@@ -112,6 +175,7 @@ static int print_table(const json_t *jobs, struct err *err)
         char when[WORDS_WHEN], span[WORDS_SPAN], state[16];
 
         table_cell(&t, "%s", words_text(j, "job"));
+        table_cell(&t, "%s", words_text(j, "where"));
         table_cell(&t, "%s", words_text(j, "name"));
         table_cell(&t, "%s", words_lower(words_text(j, "state"), state, sizeof(state)));
         if (code >= 0)
@@ -130,14 +194,16 @@ static int work(struct job_call *x, struct err *err)
     struct listing l = { .x = x, .err = err };
     AUTO_JSON *jobs = json_array();
     AUTO_JSON *doc = NULL;
-    AUTO_FREE char *state = NULL;
-    int r = jobs ? jobs_state_dir(&state, err) : err_oom(err);
+    int r = jobs ? 0 : err_oom(err);
 
-    if (r < 0)
-        return r;
     l.jobs = jobs;
     l.most = a->limit ? a->limit : a->all || a->running ? SIZE_MAX : SHOWN;
-    r = jobs_each(state, add_job, &l, err);
+    if (r == 0)
+        r = add_here(&l, err);
+    if (r == 0)
+        r = add_apps(&l, err);
+    if (r == 0 && json_array_size(jobs) > l.here && merge(jobs, l.most) < 0)
+        r = err_oom(err);
     if (r < 0)
         return r;
     if (!x->globals->json)
@@ -162,15 +228,18 @@ static const struct cli_section sections[] = {
                "events and its logs. Without the variable, ~/.local/state/ydl/jobs." },
     { "JSON OUTPUT",
       "jobs\tA list of objects with job (the id), name, user, state, created and ended in\n"
-      "milliseconds since 1970, exit, reason, and path, the job's directory. What is not known\n"
-      "yet is null." },
+      "milliseconds since 1970, exit, reason, where (local or yarn), and path, the job's\n"
+      "directory there. What is not known yet is null." },
     { 0 },
 };
 
 const struct cli_verb verb_list = {
     .name = "list",
     .summary = "list jobs",
-    .text = "Lists the newest jobs of this machine, those that have ended too.",
+    .text =
+        "Lists the newest jobs of this machine and, where a cluster is configured, the user's\n"
+        "own on YARN, those that have ended too. A cluster that cannot be reached is a note on\n"
+        "standard error, and the jobs of this machine are listed.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

@@ -2,10 +2,8 @@
 #include "cmd/job/logfiles.h"
 #include "base/path.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define BLOCK (64 * KIB)
 
@@ -24,11 +22,21 @@ bool logfiles_wanted(const struct strs *wanted, const char *task)
     return false;
 }
 
-/* "worker-12.err" as a task's name and stream. */
-static bool parse_name(const char *name, struct logfile *ret)
+/* Role and rank of its task; false when that is no task's name. */
+static bool set_role(struct logfile *f)
+{
+    size_t role;
+
+    if (!piece_task(f->task, &role, &f->rank))
+        return false;
+    memcpy(f->role, f->task, role);
+    f->role[role] = '\0';
+    return true;
+}
+
+bool logfiles_parse(const char *name, struct logfile *ret)
 {
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
-    size_t role;
 
     if (!dash || !dot || dot < dash || (!str_eq(dot, ".out") && !str_eq(dot, ".err")) ||
         strlen(name) >= sizeof(ret->task))
@@ -36,11 +44,7 @@ static bool parse_name(const char *name, struct logfile *ret)
     ret->stream = str_eq(dot, ".err") ? PIECE_ERR : PIECE_OUT;
     snprintf(ret->task, sizeof(ret->task), "%.*s:%.*s", (int)(dash - name), name,
              (int)(dot - dash - 1), dash + 1);
-    if (!piece_task(ret->task, &role, &ret->rank))
-        return false;
-    memcpy(ret->role, ret->task, role);
-    ret->role[role] = '\0';
-    return true;
+    return set_role(ret);
 }
 
 static int in_order(const void *a, const void *b)
@@ -53,7 +57,7 @@ static int in_order(const void *a, const void *b)
     return r ? r : (int)x->stream - (int)y->stream;
 }
 
-static int add(struct logfiles *l, const char *dir, const char *name, const struct logfile *f)
+static int add(struct logfiles *l, const struct logfile *f)
 {
     if ((l->n & (l->n + 1)) == 0) { /* room doubles */
         struct logfile *v = reallocarray(l->v, (l->n + 1) * 2, sizeof(*v));
@@ -62,30 +66,73 @@ static int add(struct logfiles *l, const char *dir, const char *name, const stru
             return -ENOMEM;
         l->v = v;
     }
-    l->v[l->n] = *f;
-    l->v[l->n].path = path_join(dir, name);
-    return l->v[l->n++].path ? 0 : -ENOMEM;
+    l->v[l->n++] = *f;
+    return 0;
 }
 
-int logfiles_list(const char *dir, const struct strs *wanted, struct logfiles *ret, struct err *err)
+static int add_file(struct logfiles *l, struct fs *fs, const struct fs_entry *e, struct logfile *f)
 {
-    DIR *d = opendir(dir);
-    const struct dirent *e;
-    int r = 0;
+    f->fs = fs;
+    f->path = strdup(e->path);
+    if (f->path && add(l, f) == 0)
+        return 0;
+    free(f->path);
+    return -ENOMEM;
+}
 
-    if (!d)
-        return errno == ENOENT ? 0 : err_sys(err, "look at the logs in '%s'", dir);
-    while (r == 0 && (e = readdir(d)) != NULL) {
+static void sort(struct logfiles *l)
+{
+    if (l->n)
+        qsort(l->v, l->n, sizeof(*l->v), in_order);
+}
+
+int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, struct logfiles *ret,
+                  struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e = NULL;
+    int r = fs_list_open(fs, dir, &list, err);
+
+    if (r == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    if (r < 0)
+        return err_wrap(err, r, "look at the logs in '%s'", dir);
+    while ((r = fs_list_next(list, &e, err)) == 1) {
         struct logfile f = { 0 };
 
-        if (parse_name(e->d_name, &f) && logfiles_wanted(wanted, f.task))
-            r = add(ret, dir, e->d_name, &f);
+        if (logfiles_parse(e->name, &f) && logfiles_wanted(wanted, f.task) &&
+            add_file(ret, fs, e, &f) < 0)
+            return err_oom(err);
     }
-    closedir(d);
-    if (r < 0)
-        return err_oom(err);
-    if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), in_order);
+    sort(ret);
+    return r;
+}
+
+bool logfiles_has(const struct logfiles *l, const struct logfile *f)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].stream == f->stream && str_eq(l->v[i].task, f->task))
+            return true;
+    return false;
+}
+
+int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfiles *ret,
+                 struct err *err)
+{
+    enum piece_stream stream;
+    const char *task;
+
+    for (size_t i = 0; spool_stream(s, i, &task, &stream); i++) {
+        struct logfile f = { .stream = stream, .spool = s, .lane = i };
+
+        memcpy(f.task, task, strlen(task) + 1);
+        if (set_role(&f) && logfiles_wanted(wanted, task) && !logfiles_has(ret, &f) &&
+            add(ret, &f) < 0)
+            return err_oom(err);
+    }
+    sort(ret);
     return 0;
 }
 
@@ -97,33 +144,95 @@ void logfiles_done(struct logfiles *l)
     *l = (struct logfiles){ 0 };
 }
 
-int logfiles_tail(int fd, uint64_t lines, uint64_t *ret)
+/* ---- reading one ---- */
+
+struct logreader {
+    const struct logfile *file;
+    struct fs_reader *fs;
+    uint64_t at; /* of `fs` */
+};
+
+int logreader_open(const struct logfile *f, struct logreader **ret, struct err *err)
+{
+    AUTO_LOGREADER *r = calloc(1, sizeof(*r));
+    int code = r ? 0 : err_oom(err);
+
+    if (code == 0 && !f->spool)
+        code = fs_open(f->fs, f->path, &r->fs, err);
+    if (code < 0)
+        return code;
+    r->file = f;
+    *ret = take(r);
+    return 0;
+}
+
+struct logreader *logreader_close(struct logreader *r)
+{
+    if (r)
+        fs_reader_close(r->fs);
+    free(r);
+    return NULL;
+}
+
+uint64_t logreader_size(const struct logreader *r)
+{
+    return r->fs ? fs_length(r->fs) : spool_size(r->file->spool, r->file->lane);
+}
+
+ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err)
+{
+    ssize_t got;
+
+    if (!r->fs) {
+        got = spool_read(r->file->spool, r->file->lane, offset, p, n);
+        return got < 0 ? err_code(err, (int)got, "read kept output") : got;
+    }
+    if (r->at != *offset)
+        fs_seek(r->fs, *offset);
+    got = fs_read(r->fs, p, n, err);
+    r->at = *offset + (uint64_t)(got > 0 ? got : 0);
+    return got;
+}
+
+/* Exactly `n` bytes, or fewer at the end. */
+static ssize_t read_block(struct logreader *r, uint64_t offset, char *p, size_t n, struct err *err)
+{
+    size_t have = 0;
+    ssize_t got = 1;
+
+    while (have < n && got > 0) {
+        uint64_t at = offset + have;
+
+        got = logreader_read(r, &at, p + have, n - have, err);
+        if (at != offset + have)
+            return 0; /* there is a hole: nothing before it counts */
+        have += got > 0 ? (size_t)got : 0;
+    }
+    return got < 0 ? got : (ssize_t)have;
+}
+
+int logreader_tail(struct logreader *r, uint64_t lines, uint64_t *ret, struct err *err)
 {
     AUTO_FREE char *p = malloc(BLOCK);
-    struct stat st;
-    off_t end;
-    uint64_t seen = 0;
+    uint64_t size = logreader_size(r), end = size > 0 ? size - 1 : 0, seen = 0;
 
     *ret = 0;
     if (!p)
-        return -ENOMEM;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    /* The newline at the very end ends the last line and begins none. */
-    for (end = st.st_size > 0 ? st.st_size - 1 : 0; end > 0;) {
-        size_t some = end < (off_t)BLOCK ? (size_t)end : BLOCK;
-        ssize_t n = pread(fd, p, some, end - (off_t)some);
+        return err_oom(err);
+    while (end > 0) { /* the newline at the very end ends the last line and begins none */
+        size_t some = end < BLOCK ? (size_t)end : BLOCK;
+        ssize_t n = read_block(r, end - some, p, some, err);
 
         if (n < 0)
-            return -errno;
+            return (int)n;
         if ((size_t)n < some)
             return 0; /* became shorter: show all of it */
         for (size_t i = some; i > 0; i--)
             if (p[i - 1] == '\n' && ++seen == lines) {
-                *ret = (uint64_t)end - some + i;
+                *ret = end - some + i;
                 return 0;
             }
-        end -= (off_t)some;
+        end -= some;
     }
     return 0;
 }

@@ -1,16 +1,20 @@
-/* logfiles.h - the output that tasks left, as files: ROLE-RANK.out and ROLE-RANK.err. Blocks on the
- * local disk. */
+/* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory of
+ * this machine or of HDFS, or what was fetched into a spool. Fibers only; blocks on the local disk.
+ */
 #pragma once
-#include "base/auto.h"
 #include "base/str.h"
-#include "cmd/job/piece.h"
+#include "cmd/job/spool.h"
+#include "hadoop/fs/fs.h"
 
 struct logfile {
     char task[PIECE_TASK_MAX]; /* "worker:1" */
     char role[PIECE_TASK_MAX];
     uint32_t rank;
     enum piece_stream stream;
+    struct fs *fs; /* where `path` is; or … */
     char *path;
+    const struct spool *spool; /* … the stream `lane` of this one */
+    size_t lane;
 };
 
 struct logfiles {
@@ -21,9 +25,18 @@ struct logfiles {
 /* Is the task one of `wanted` ("worker", "worker:1")? An empty list wants all. */
 bool logfiles_wanted(const struct strs *wanted, const char *task);
 
-/* Those in `dir`; names that are none of ours are left out. logfiles_done() in any case. */
-int logfiles_list(const char *dir, const struct strs *wanted, struct logfiles *ret,
+/* "worker-12.err" as a task and its stream; false for what is no such name. */
+bool logfiles_parse(const char *name, struct logfile *ret);
+/* Is this stream of this task in the list? */
+bool logfiles_has(const struct logfiles *l, const struct logfile *f);
+
+/* Adds those in `dir`; names that are none of ours are left out, and no directory is no file.
+ * logfiles_done() in any case. */
+int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, struct logfiles *ret,
                   struct err *err);
+/* Adds the streams of a spool, which outlives `ret`, that are not in the list yet. */
+int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfiles *ret,
+                 struct err *err);
 void logfiles_done(struct logfiles *l);
 
 static inline void auto_logfiles_(struct logfiles *l)
@@ -32,6 +45,18 @@ static inline void auto_logfiles_(struct logfiles *l)
 }
 #define AUTO_LOGFILES AUTO(logfiles) struct logfiles /* = { 0 } */
 
-/* Where the last `lines` lines of a file begin; 0 when it has fewer. A last line without an end
- * counts as one. */
-int logfiles_tail(int fd, uint64_t lines, uint64_t *ret);
+/* One of them, opened. */
+struct logreader; /* opaque */
+/* *ret is the caller's; `f` outlives it. */
+int logreader_open(const struct logfile *f, struct logreader **ret, struct err *err);
+struct logreader *logreader_close(struct logreader *r); /* NULL is fine; always NULL */
+AUTO_DEFINE(logreader, struct logreader *, logreader_close);
+#define AUTO_LOGREADER AUTO(logreader) struct logreader
+
+uint64_t logreader_size(const struct logreader *r);
+/* At least one byte and at most `n` from *offset on, which is moved over bytes that nobody has; 0
+ * at the end. */
+ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err);
+/* Where the last `lines` lines begin; 0 when there are fewer. A last line without an end counts as
+ * one. */
+int logreader_tail(struct logreader *r, uint64_t lines, uint64_t *ret, struct err *err);

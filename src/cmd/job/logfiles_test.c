@@ -3,7 +3,6 @@
 #include "cmd/job/files_testing.h"
 #include "cmd/job/logfiles.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 static void files_come_by_role_and_rank(void **state)
@@ -15,12 +14,14 @@ static void files_come_by_role_and_rank(void **state)
     static const char *const wanted[] = {
         "a-b:1", "ps:0", "worker:2", "worker:2", "worker:10", "worker-:3"
     }; /* an odd role, but one */
+    AUTO_FS_SET *set = NULL;
+    struct fs *fs = local_files(&set);
     AUTO_LOGFILES files = { 0 };
     struct err err = ERR_INIT;
 
     for (size_t i = 0; i < COUNT_OF(names); i++)
         put(*state, names[i], "");
-    assert_int_equal(logfiles_list(*state, NULL, &files, &err), 0);
+    assert_int_equal(logfiles_list(fs, *state, NULL, &files, &err), 0);
     assert_int_equal(files.n, COUNT_OF(wanted));
     for (size_t i = 0; i < COUNT_OF(wanted); i++)
         assert_string_equal(files.v[i].task, wanted[i]);
@@ -30,6 +31,8 @@ static void files_come_by_role_and_rank(void **state)
 
 static void only_those_that_are_wanted_come(void **state)
 {
+    AUTO_FS_SET *set = NULL;
+    struct fs *fs = local_files(&set);
     AUTO_LOGFILES files = { 0 };
     AUTO_STRS wanted = { 0 };
     struct err err = ERR_INIT;
@@ -40,7 +43,7 @@ static void only_those_that_are_wanted_come(void **state)
     put(*state, "ps-0.out", "");
     assert_int_equal(strs_add(&wanted, "worker:2"), 0);
     assert_int_equal(strs_add(&wanted, "ps"), 0);
-    assert_int_equal(logfiles_list(*state, &wanted, &files, &err), 0);
+    assert_int_equal(logfiles_list(fs, *state, &wanted, &files, &err), 0);
     assert_int_equal(files.n, 2);
     assert_string_equal(files.v[0].task, "ps:0");
     assert_string_equal(files.v[1].task, "worker:2");
@@ -50,11 +53,13 @@ static void only_those_that_are_wanted_come(void **state)
 static void no_directory_is_no_file(void **state)
 {
     AUTO_FREE char *none = path_join(*state, "none");
+    AUTO_FS_SET *set = NULL;
+    struct fs *fs = local_files(&set);
     AUTO_LOGFILES files = { 0 };
     struct err err = ERR_INIT;
 
     assert_non_null(none);
-    assert_int_equal(logfiles_list(none, NULL, &files, &err), 0);
+    assert_int_equal(logfiles_list(fs, none, NULL, &files, &err), 0);
     assert_int_equal(files.n, 0);
 }
 
@@ -69,17 +74,20 @@ static void the_last_lines_are_found(void **state)
         { "a\nb\nc", 2, 2 },   { "\n\n\n", 2, 1 },    { "abc", 1, 0 },
     };
     AUTO_FREE char *path = path_join(*state, "x");
+    AUTO_FS_SET *set = NULL;
+    struct logfile f = { .fs = local_files(&set), .path = path };
+    struct err err = ERR_INIT;
 
     assert_non_null(path);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        AUTO_CLOSE int fd = -1;
+        AUTO_LOGREADER *r = NULL;
         uint64_t at = 77;
 
         put(*state, "x", rows[i].text);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        assert_true(fd >= 0);
-        assert_int_equal(logfiles_tail(fd, rows[i].lines, &at), 0);
+        assert_int_equal(logreader_open(&f, &r, &err), 0);
+        assert_int_equal(logreader_tail(r, rows[i].lines, &at, &err), 0);
         assert_int_equal(at, rows[i].at);
+        assert_int_equal(logreader_size(r), strlen(rows[i].text));
     }
 }
 
@@ -87,7 +95,10 @@ static void the_last_lines_of_a_large_file_are_found(void **state)
 {
     AUTO_FREE char *path = path_join(*state, "x");
     AUTO_FREE char *text = malloc(300001);
-    AUTO_CLOSE int fd = -1;
+    AUTO_FS_SET *set = NULL;
+    struct logfile f = { .fs = local_files(&set), .path = path };
+    AUTO_LOGREADER *r = NULL;
+    struct err err = ERR_INIT;
     uint64_t at;
 
     assert_non_null(path);
@@ -96,10 +107,9 @@ static void the_last_lines_of_a_large_file_are_found(void **state)
         text[i] = i % 100 == 99 ? '\n' : 'x';
     text[300000] = '\0';
     put(*state, "x", text);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
+    assert_int_equal(logreader_open(&f, &r, &err), 0);
     for (uint64_t lines = 1; lines < 3000; lines += 371) {
-        assert_int_equal(logfiles_tail(fd, lines, &at), 0);
+        assert_int_equal(logreader_tail(r, lines, &at, &err), 0);
         assert_int_equal(at, 300000 - lines * 100);
     }
 }

@@ -1,6 +1,4 @@
 /* logs.c - `ydl logs`: what the tasks of a job wrote, and write. */
-#include "base/fiber.h"
-#include "cmd/exit.h"
 #include "cmd/job/follow.h"
 #include "cmd/job/job.h"
 #include "cmd/job/logfiles.h"
@@ -8,11 +6,11 @@
 #include "cmd/job/verbs.h"
 #include "cmd/job/words.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 struct args {
+    struct job_where where;
     bool follow, out, err, timestamps, collapse, prefix;
     const char *tail;
 };
@@ -21,6 +19,7 @@ struct args {
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "follow",     'f', CLI_FLAG, AT(follow),     NULL,  NULL, "go on until the job has ended" },
     { "stdout",     0,   CLI_FLAG, AT(out),        NULL,  NULL, "only what was written there" },
     { "stderr",     0,   CLI_FLAG, AT(err),        NULL,  NULL, "only what was written there" },
@@ -109,18 +108,19 @@ static int make_reading(struct job_call *x, struct reading *ret, struct err *err
 }
 
 /* Where to begin in a file. */
-static int begin_of(const struct reading *d, int fd, uint64_t *ret)
+static int begin_of(const struct reading *d, const struct logfile *f, uint64_t *ret,
+                    struct err *err)
 {
-    *ret = 0;
-    if (d->tail < 0)
-        return 0;
-    if (d->tail == 0) {
-        off_t end = lseek(fd, 0, SEEK_END);
+    AUTO_LOGREADER *file = NULL;
+    int r = d->tail < 0 ? 0 : logreader_open(f, &file, err);
 
-        *ret = end > 0 ? (uint64_t)end : 0;
-        return 0;
-    }
-    return logfiles_tail(fd, (uint64_t)d->tail, ret);
+    *ret = 0;
+    if (r < 0 || d->tail < 0)
+        return r;
+    if (d->tail > 0)
+        return logreader_tail(file, (uint64_t)d->tail, ret, err);
+    *ret = logreader_size(file);
+    return 0;
 }
 
 /* ---- what is there ---- */
@@ -129,16 +129,9 @@ static int show_file(struct reading *d, const struct logfile *f, struct show *sh
                      struct screen *screen, struct err *err)
 {
     uint64_t from = 0;
-    int r = 0;
+    int r = begin_of(d, f, &from, err);
 
-    if (d->tail >= 0) {
-        AUTO_CLOSE int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-
-        r = fd < 0 ? -errno : begin_of(d, fd, &from);
-    }
-    if (r < 0)
-        return err_code(err, r, "look into '%s'", f->path);
-    return replay_file(f, from, show, screen, err);
+    return r < 0 ? r : replay_file(f, from, show, screen, err);
 }
 
 static int show_files(struct reading *d, const struct logfiles *files, struct err *err)
@@ -176,23 +169,26 @@ static uint64_t skip_of(void *user, const char *task, enum piece_stream stream)
 }
 
 /* Remembers for each file where its last lines begin. */
-static int find_skips(struct reading *d, const struct logfiles *files, struct err *err)
+static int find_skips(struct reading *d, struct err *err)
 {
-    for (size_t i = 0; d->tail >= 0 && i < files->n; i++) {
-        AUTO_CLOSE int fd = open(files->v[i].path, O_RDONLY | O_CLOEXEC);
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES files = { 0 };
+    int r = client_output(d->x->client, &d->wanted, &files, &spool, err);
+
+    for (size_t i = 0; r == 0 && i < files.n; i++) {
         char key[PIECE_TASK_MAX + 4];
         uint64_t at = 0;
 
-        if (fd < 0 || begin_of(d, fd, &at) < 0)
+        if (begin_of(d, &files.v[i], &at, NULL) < 0)
             continue; /* all of it, then */
-        snprintf(key, sizeof(key), "%s/%d", files->v[i].task, files->v[i].stream);
+        snprintf(key, sizeof(key), "%s/%d", files.v[i].task, files.v[i].stream);
         if (json_object_set_new(d->skips, key, json_integer((json_int_t)at)) < 0)
             return err_oom(err);
     }
-    return 0;
+    return r;
 }
 
-static int follow(struct reading *d, const struct logfiles *files, struct err *err)
+static int follow(struct reading *d, struct err *err)
 {
     const struct args *a = job_args(d->x);
     const struct globals *g = d->x->globals;
@@ -212,27 +208,34 @@ static int follow(struct reading *d, const struct logfiles *files, struct err *e
     int r = skips ? 0 : err_oom(err);
 
     d->skips = skips;
-    if (r == 0)
-        r = find_skips(d, files, err);
+    if (r == 0 && d->tail >= 0)
+        r = find_skips(d, err);
     if (r == 0)
         r = follow_job(d->x->client, &o, &end, err);
     json_decref(end.status);
     return r;
 }
 
+/* All of it that is there, task after task. */
+static int show_all(struct reading *d, struct err *err)
+{
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES files = { 0 };
+    int r = client_output(d->x->client, &d->wanted, &files, &spool, err);
+
+    return r < 0 ? r : show_files(d, &files, err);
+}
+
 static int work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
-    AUTO_LOGFILES files = { 0 };
     struct reading d;
     int r = make_reading(x, &d, err);
 
-    if (r == 0)
-        r = logfiles_list(client_logs(x->client), &d.wanted, &files, err);
-    /* The files have it all, also while the job runs. */
-    if (r == 0)
-        r = a->follow && client_alive(x->client) ? follow(&d, &files, err)
-                                                 : show_files(&d, &files, err);
+    if (r == 0 && a->follow)
+        r = client_alive(x->client, err);
+    if (r >= 0)
+        r = r == 1 ? follow(&d, err) : show_all(&d, err);
     strs_done(&d.wanted);
     return r;
 }
@@ -251,7 +254,8 @@ static const struct cli_example examples[] = {
 
 static const struct cli_section sections[] = {
     { "FILES", "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
-               "ROLE-RANK.out and ROLE-RANK.err." },
+               "ROLE-RANK.out and ROLE-RANK.err. Of an ended job on YARN they are in HDFS, in\n"
+               ".ydl/logs/JOB in the user's home." },
     { "JSON OUTPUT",
       "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
       "which is false for a line without an end." },

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define AT(field) offsetof(struct options, field)
-#define OURS 6 /* rows of the table that are no option of the specification */
+#define OURS 8 /* rows of the table that are no option of the specification */
 
 static const char *const places[] = { "local", "yarn", NULL };
 
@@ -32,6 +32,8 @@ const struct cli_opt options_table[] = {
       "begin lines with the task they come from" },
     { "collapse", 0, CLI_FLAG, AT(collapse), NULL, NULL,
       "show the same line from many tasks once" },
+    { "no-ship", 0, CLI_FLAG, AT(no_ship), NULL, NULL,
+      "on a cluster: send nothing that is not named by --files or --archives" },
 
     { "workers", 'n', CLI_TEXT, AT(workers), NULL, "N", "how many workers" },
     { "servers", 's', CLI_TEXT, AT(servers), NULL, "N", "how many parameter servers" },
@@ -77,6 +79,14 @@ const struct cli_opt options_table[] = {
     { "tag", 0, CLI_LIST, AT(tags), NULL, "WORD",
       "words by which the job can be found again" },
     { "label", 0, CLI_TEXT, AT(label), NULL, "LABEL", "run on nodes that have this label" },
+    { "image-by", 0, CLI_TEXT, AT(image_by), NULL, "WHO",
+      "who runs the image: yarn (its own container runtime), agent (docker run), or auto" },
+    { "mount", 0, CLI_LIST, AT(mounts), NULL, "FROM:TO[:ro]",
+      "directories of the node to show in the image" },
+    { "attempts", 0, CLI_TEXT, AT(attempts), NULL, "N",
+      "how often YARN may start the job's master; the tasks live on meanwhile" },
+    { "staging", 0, CLI_TEXT, AT(staging), NULL, "DIR",
+      "the directory in HDFS for what is uploaded, logs and results; without it .ydl at home" },
     { "nodes", 0, CLI_TEXT, AT(nodes), NULL, "N",
       "local only: pretend to be so many machines" },
     { 0 },
@@ -244,7 +254,7 @@ static bool said_before(const struct spec_faults *f, size_t at)
     return false;
 }
 
-static int print_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
+int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *doc = NULL;
@@ -290,36 +300,7 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
                    complete(ret, on, ret_framework, &f) < 0))
         r = err_oom(err);
     if (r == 0 && f.lines.n > 0)
-        r = print_faults(c, &f, err);
+        r = options_faults(c, &f, err);
     spec_faults_done(&f);
-    return r;
-}
-
-/* ---- the plan ---- */
-
-int options_plan(const struct cli *c, const struct spec *s, const struct framework *fw,
-                 struct err *err)
-{
-    AUTO(plan_places) struct plan_places *places_ = NULL;
-    AUTO_BUF text = { .max = 256 * MIB };
-    AUTO_JSON *v = NULL;
-    struct plan p = { .spec = s,
-                      .framework = fw,
-                      .job = "local-plan",
-                      .out = "ydl-out",
-                      .server_host = "127.0.0.1" };
-    int r;
-
-    if (plan_places_new(s, &places_) < 0)
-        return err_oom(err);
-    p.cluster = plan_places_cluster(places_);
-    p.server_port = fw->servers ? plan_places_next_port(places_) : 0;
-    if (globals_of(c)->json) {
-        r = plan_json(&p, &v, err);
-        return r < 0 ? r : json_print(stdout, v, err);
-    }
-    r = plan_text(&p, &text, err);
-    if (r == 0 && text.len > 0)
-        fwrite(text.data, 1, text.len, stdout);
     return r;
 }

@@ -16,12 +16,13 @@ enum options_on { OPTIONS_LOCAL, OPTIONS_YARN };
 struct options {
     const char *file;
     int on; /* enum options_on; -1: not said */
-    bool wait, detach, prefix, timestamps, collapse;
+    bool wait, detach, prefix, timestamps, collapse, no_ship;
 
     const char *workers, *servers, *mem, *cpus, *gpus, *procs;
     const char *name, *framework, *venv, *image, *restart, *max_restarts, *gang_hold, *gang_retry;
     const char *grace, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
-    struct strs roles, files, archives, env, pip, output, tags;
+    const char *image_by, *attempts, *staging;
+    struct strs roles, files, archives, env, pip, output, tags, mounts;
 };
 
 extern const struct cli_opt options_table[];
@@ -36,8 +37,8 @@ int options_where(const struct options *o, enum options_on *ret, struct err *err
 int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
                  struct err *err);
 
+/* Prints what is wrong with a job; the exit code for that, or a negative errno. */
+int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err);
+
 /* Shall the plan be printed instead of carried out? YDL_PLAN=1 in the environment. */
 bool options_only_plan(void);
-/* Prints the plan of a job. */
-int options_plan(const struct cli *c, const struct spec *s, const struct framework *fw,
-                 struct err *err);

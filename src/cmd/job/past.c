@@ -1,28 +1,88 @@
 /* past.c - see past.h */
 #include "cmd/job/past.h"
+#include "base/buf.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cmd/job/words.h"
 #include "job/history.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define READ_BYTES (256 * KIB)
 #define LINE_MAX_BYTES MIB
 #define TAIL_BYTES (64 * KIB) /* the end of the log, where its last record is */
+#define FACTS_MAX MIB
+#define PARTS_MAX 10000 /* masters of one job */
 
-static int open_log(const struct job_dir *d, int *ret_fd, struct err *err)
+/* ---- the log and its parts ---- */
+
+/* The number of a part of the log: N of events-N.jsonl; 0 for what is none. */
+static int64_t part_number(const char *name)
 {
-    AUTO_FREE char *path = path_join(d->path, "events.jsonl");
+    static const char head[] = "events-", tail[] = ".jsonl";
+    size_t n = strlen(name);
+    AUTO_FREE char *digits = NULL;
+    int64_t number = 0;
 
-    if (!path)
-        return err_oom(err);
-    *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*ret_fd < 0 && errno != ENOENT)
-        return err_sys(err, "open '%s'", path);
+    if (!str_starts(name, head) || !str_ends(name, tail) || n < sizeof(head) + sizeof(tail) - 1)
+        return 0;
+    digits = strndup(name + sizeof(head) - 1, n - sizeof(head) - sizeof(tail) + 2);
+    return digits && str_to_i64(digits, 1, PARTS_MAX, &number) == 0 ? number : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = part_number(*(char *const *)a), y = part_number(*(char *const *)b);
+
+    return (x > y) - (x < y);
+}
+
+/* Names of the parts, in their order. A master that died early may have left none of its own. */
+static int list_parts(const struct past *p, struct strs *ret, struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e = NULL;
+    int r = fs_list_open_after(p->fs, p->dir, "events-", &list, err);
+
+    if (r == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    while ((r = fs_list_next(list, &e, err)) == 1 && strncmp(e->name, "events-", 7) <= 0)
+        if (part_number(e->name) > 0 && strs_add(ret, e->name) < 0)
+            return err_oom(err);
+    if (r < 0)
+        return r;
+    if (ret->n)
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_number);
     return 0;
 }
+
+/* All files of the log: the one of a job on one machine, or the parts. */
+static int list_log(const struct past *p, struct strs *ret, struct err *err)
+{
+    AUTO_FREE char *one = path_join(p->dir, "events.jsonl");
+    AUTO_FS_ENTRY entry = { 0 };
+    int r = one ? fs_exists(p->fs, one, &entry, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
+    if (r == 0)
+        return list_parts(p, ret, err);
+    return strs_add(ret, "events.jsonl") < 0 ? err_oom(err) : 0;
+}
+
+static int open_part(const struct past *p, const char *name, struct fs_reader **ret,
+                     struct err *err)
+{
+    AUTO_FREE char *path = path_join(p->dir, name);
+
+    return path ? fs_open(p->fs, path, ret, err) : err_oom(err);
+}
+
+/* ---- its lines ---- */
 
 /* Hands on the whole lines at the beginning of `b`. */
 static int hand_on(struct buf *b, int (*fn)(void *arg, const char *line, size_t n), void *arg)
@@ -38,15 +98,16 @@ static int hand_on(struct buf *b, int (*fn)(void *arg, const char *line, size_t 
     return r;
 }
 
-int past_events(const struct job_dir *d, int (*fn)(void *arg, const char *line, size_t n),
-                void *arg, struct err *err)
+/* One part. What a killed master did not finish at its end belongs to no later line. */
+static int read_part(const struct past *p, const char *name,
+                     int (*fn)(void *arg, const char *line, size_t n), void *arg, struct err *err)
 {
     AUTO_BUF b = { .max = LINE_MAX_BYTES + READ_BYTES };
-    AUTO_CLOSE int fd = -1;
+    AUTO_FS_READER *f = NULL;
     ssize_t n = 1;
-    int r = open_log(d, &fd, err);
+    int r = open_part(p, name, &f, err);
 
-    while (r == 0 && fd >= 0 && n > 0) {
+    while (r == 0 && n > 0) {
         uint8_t *room;
 
         r = buf_room(&b, READ_BYTES, &room);
@@ -54,14 +115,25 @@ int past_events(const struct job_dir *d, int (*fn)(void *arg, const char *line, 
             return r == -E2BIG ? err_set(err, -EBADMSG,
                                          "the events log of %s has a line of more "
                                          "than %zu bytes",
-                                         d->id, LINE_MAX_BYTES)
+                                         p->id, LINE_MAX_BYTES)
                                : err_oom(err);
-        n = read(fd, room, READ_BYTES);
+        n = fs_read(f, room, READ_BYTES, err);
         if (n < 0)
-            return err_sys(err, "read the events log of %s", d->id);
+            return err_wrap(err, (int)n, "read the events log of %s", p->id);
         b.len += (size_t)n;
         r = n > 0 ? hand_on(&b, fn, arg) : 0;
     }
+    return r;
+}
+
+int past_events(const struct past *p, int (*fn)(void *arg, const char *line, size_t n), void *arg,
+                struct err *err)
+{
+    AUTO_STRS parts = { 0 };
+    int r = list_log(p, &parts, err);
+
+    for (size_t i = 0; r == 0 && i < parts.n; i++)
+        r = read_part(p, parts.v[i], fn, arg, err);
     return r;
 }
 
@@ -89,40 +161,67 @@ static int set_new(json_t *v, const char *key, json_t *value)
     return json_object_set_new(v, key, value) < 0 ? -ENOMEM : 0;
 }
 
-/* When the log was last written to, in milliseconds. */
-static int64_t last_write(const struct job_dir *d)
+/* When the log was last written to, in milliseconds; 0 when nobody knows. */
+static int64_t last_write(const struct past *p)
 {
-    AUTO_FREE char *path = path_join(d->path, "events.jsonl");
-    struct stat st;
+    AUTO_STRS parts = { 0 };
+    AUTO_FREE char *path = NULL;
+    AUTO_FS_ENTRY e = { 0 };
 
-    if (!path || stat(path, &st) < 0)
+    if (list_log(p, &parts, NULL) < 0 || parts.n == 0)
         return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+    path = path_join(p->dir, parts.v[parts.n - 1]);
+    return path && fs_exists(p->fs, path, &e, NULL) == 1 ? e.mtime : 0;
 }
 
 /* The end that nobody wrote. */
-static int make_end(const struct job_dir *d, json_t *v)
+static int make_end(const struct past *p, json_t *v)
 {
-    int64_t ended = last_write(d);
+    static const struct past_end killed = { "FAILED", "its master was killed", PAST_EXIT_LOST, 0 };
+    const struct past_end *end = p->end ? p->end : &killed;
+    int64_t ended = end->ended;
 
-    if (json_is_integer(json_object_get(v, "exit")))
+    if (p->runs || json_is_integer(json_object_get(v, "exit")))
         return 0;
-    if (set_new(v, "state", json_string("FAILED")) < 0 ||
-        set_new(v, "reason", json_string("its master was killed")) < 0 ||
-        set_new(v, "exit", json_integer(PAST_EXIT_LOST)) < 0 ||
+    if (!ended)
+        ended = last_write(p);
+    if (set_new(v, "state", json_string(end->state)) < 0 ||
+        set_new(v, "reason", json_text(end->reason)) < 0 ||
+        set_new(v, "exit", json_integer(end->exit)) < 0 ||
         set_new(v, "ended", ended ? json_integer(ended) : json_null()) < 0)
         return -ENOMEM;
     return set_new(v, "lost", json_true());
 }
 
+static int read_facts(const struct past *p, json_t **ret)
+{
+    AUTO_FREE char *path = path_join(p->dir, "job.json");
+    AUTO_BUF text = { .max = FACTS_MAX };
+    AUTO_FS_READER *f = NULL;
+    uint8_t *room;
+    ssize_t n = 1;
+
+    if (!path || fs_open(p->fs, path, &f, NULL) < 0)
+        return -ENOENT;
+    while (n > 0) {
+        if (buf_room(&text, 16 * KIB, &room) < 0)
+            return -E2BIG;
+        n = fs_read(f, room, 16 * KIB, NULL);
+        text.len += n > 0 ? (size_t)n : 0;
+    }
+    return n < 0
+               ? (int)n
+               : json_parse("job.json", text.data ? text.data : (uint8_t *)"", text.len, ret, NULL);
+}
+
 /* What the log does not say stands in job.json. */
-static int add_facts(const struct job_dir *d, json_t *v)
+static int add_facts(const struct past *p, json_t *v)
 {
     static const char *const keys[] = { "name", "user", "created", "framework" };
     AUTO_JSON *facts = NULL;
-    int r = set_new(v, "job", json_string(d->id));
+    int r = set_new(v, "job", json_string(p->id));
 
-    if (r < 0 || jobs_facts(d, &facts, NULL) < 0)
+    if (r < 0 || read_facts(p, &facts) < 0)
         return r;
     for (size_t i = 0; r == 0 && i < COUNT_OF(keys); i++) {
         const json_t *have = json_object_get(v, keys[i]);
@@ -134,7 +233,7 @@ static int add_facts(const struct job_dir *d, json_t *v)
     return r;
 }
 
-int past_status(const struct job_dir *d, bool tasks, json_t **ret, struct err *err)
+int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
 {
     AUTO(history) struct history *h = NULL;
     AUTO_JSON *v = NULL;
@@ -144,12 +243,12 @@ int past_status(const struct job_dir *d, bool tasks, json_t **ret, struct err *e
     if (r < 0)
         return r;
     x.history = h;
-    r = past_events(d, apply, &x, err);
+    r = past_events(p, apply, &x, err);
     if (r == 0)
         r = history_json(h, tasks, &v, err);
     if (r < 0)
         return r;
-    if (add_facts(d, v) < 0 || make_end(d, v) < 0)
+    if (add_facts(p, v) < 0 || make_end(p, v) < 0)
         return err_oom(err);
     *ret = take(v);
     return 0;
@@ -158,12 +257,11 @@ int past_status(const struct job_dir *d, bool tasks, json_t **ret, struct err *e
 /* ---- the summary ---- */
 
 /* The last whole line of the log as a record; NULL when there is none that can be read. */
-static json_t *last_record(int fd)
+static json_t *last_record(struct fs_reader *f)
 {
     AUTO_FREE char *p = malloc(TAIL_BYTES);
-    off_t size = p ? lseek(fd, 0, SEEK_END) : -1;
-    off_t from = size > (off_t)TAIL_BYTES ? size - (off_t)TAIL_BYTES : 0;
-    ssize_t n = size > 0 ? pread(fd, p, TAIL_BYTES, from) : 0;
+    uint64_t size = fs_length(f), from = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
+    ssize_t n = p && size > 0 ? fs_pread(f, from, p, TAIL_BYTES, NULL) : 0;
     json_t *v = NULL;
 
     while (n > 0 && !v) {
@@ -179,24 +277,35 @@ static json_t *last_record(int fd)
     return v;
 }
 
-int past_summary(const struct job_dir *d, json_t **ret, struct err *err)
+/* The record at the very end; NULL as well when it cannot be read. */
+static int find_end(const struct past *p, json_t **ret, struct err *err)
+{
+    AUTO_STRS parts = { 0 };
+    AUTO_FS_READER *f = NULL;
+    int r = list_log(p, &parts, err);
+
+    if (r == 0 && parts.n > 0)
+        r = open_part(p, parts.v[parts.n - 1], &f, err);
+    *ret = f ? last_record(f) : NULL;
+    return r;
+}
+
+int past_summary(const struct past *p, json_t **ret, struct err *err)
 {
     AUTO_JSON *v = json_object();
     AUTO_JSON *end = NULL;
-    AUTO_CLOSE int fd = -1;
-    int r = v ? open_log(d, &fd, err) : err_oom(err);
+    int r = v ? find_end(p, &end, err) : err_oom(err);
 
     if (r < 0)
         return r;
-    if (add_facts(d, v) < 0)
+    if (add_facts(p, v) < 0)
         return err_oom(err);
-    end = fd >= 0 ? last_record(fd) : NULL;
     if (str_eq(words_text(end, "event"), "end"))
         if (set_new(v, "state", json_string(words_text(end, "state"))) < 0 ||
             set_new(v, "exit", json_integer(words_int(end, "exit", 0))) < 0 ||
             set_new(v, "ended", json_integer(words_int(end, "t", 0))) < 0)
             return err_oom(err);
-    if (make_end(d, v) < 0)
+    if (make_end(p, v) < 0)
         return err_oom(err);
     *ret = take(v);
     return 0;

@@ -1,4 +1,5 @@
 /* past_test.c - see past.h */
+#include "base/buf.h"
 #include "base/str.h"
 #include "cmd/job/files_testing.h"
 #include "cmd/job/past.h"
@@ -17,7 +18,8 @@
 
 static void both_views_tell_the_end(void **state)
 {
-    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "local-1", .fs = local_files(&set), .dir = *state };
     AUTO_JSON *full = NULL;
     AUTO_JSON *brief = NULL;
     struct err err = ERR_INIT;
@@ -41,7 +43,8 @@ static void both_views_tell_the_end(void **state)
 
 static void a_log_without_an_end_is_a_lost_job(void **state)
 {
-    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "local-1", .fs = local_files(&set), .dir = *state };
     AUTO_JSON *full = NULL;
     AUTO_JSON *brief = NULL;
     struct err err = ERR_INIT;
@@ -62,7 +65,8 @@ static void a_log_without_an_end_is_a_lost_job(void **state)
 
 static void nothing_at_all_is_no_trap(void **state)
 {
-    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "local-1", .fs = local_files(&set), .dir = *state };
     AUTO_JSON *full = NULL;
     AUTO_JSON *brief = NULL;
     struct err err = ERR_INIT;
@@ -71,6 +75,66 @@ static void nothing_at_all_is_no_trap(void **state)
     assert_int_equal(past_summary(&d, &brief, &err), 0);
     assert_string_equal(words_text(full, "state"), "FAILED");
     assert_string_equal(words_text(brief, "state"), "FAILED");
+}
+
+static void the_end_is_told_by_who_knows_it(void **state)
+{
+    static const struct past_end end = { "KILLED", "killed by root", PAST_EXIT_KILLED, 7000 };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    struct err err = ERR_INIT;
+
+    put(*state, "events-1.jsonl", BEGINNING);
+    for (int i = 0; i < 3; i++) {
+        AUTO_JSON *v = NULL;
+
+        d.end = &end;
+        d.runs = i == 2;
+        assert_int_equal(i ? past_status(&d, true, &v, &err) : past_summary(&d, &v, &err), 0);
+        if (d.runs) { /* nothing is made up */
+            assert_string_equal(words_text(v, "state"), "RUNNING");
+            assert_false(json_is_integer(json_object_get(v, "exit")));
+            continue;
+        }
+        assert_string_equal(words_text(v, "state"), "KILLED");
+        assert_string_equal(words_text(v, "reason"), "killed by root");
+        assert_int_equal(words_int(v, "exit", -1), 143);
+        assert_int_equal(words_int(v, "ended", -1), 7000);
+    }
+    put(*state, "events-2.jsonl", END); /* then nobody else is asked */
+    d.runs = false;
+    {
+        AUTO_JSON *v = NULL;
+
+        assert_int_equal(past_summary(&d, &v, &err), 0);
+        assert_int_equal(words_int(v, "exit", -1), 3);
+        assert_null(json_object_get(v, "lost"));
+    }
+}
+
+static int collect(void *arg, const char *line, size_t n)
+{
+    return buf_add(arg, line, n);
+}
+
+static void parts_of_a_log_come_in_their_order(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_BUF all = { .max = 4096 };
+    struct err err = ERR_INIT;
+
+    put(*state, "events-10.jsonl", "f\n");
+    put(*state, "events-1.jsonl", "a\nb\ncut sho"); /* its master was killed */
+    put(*state, "events-2.jsonl", "c\nd\n");
+    put(*state, "events-9.jsonl", "e\n");
+    put(*state, "events-.jsonl", "x\n");
+    put(*state, "events-0.jsonl", "x\n");
+    put(*state, "events-x.jsonl", "x\n");
+    put(*state, "events-3.json", "x\n");
+    put(*state, "worker-0.out", "x\n");
+    assert_int_equal(past_events(&d, collect, &all, &err), 0);
+    assert_string_equal(buf_text(&all), "abcdef");
 }
 
 static int count(void *arg, const char *line, size_t n)
@@ -82,7 +146,8 @@ static int count(void *arg, const char *line, size_t n)
 
 static void a_reader_may_stop(void **state)
 {
-    struct job_dir d = { .id = (char *)"local-1", .path = *state, .lock = -1 };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "local-1", .fs = local_files(&set), .dir = *state };
     struct err err = ERR_INIT;
     int n = 0;
 
@@ -97,6 +162,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(both_views_tell_the_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_log_without_an_end_is_a_lost_job, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_at_all_is_no_trap, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_end_is_told_by_who_knows_it, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(parts_of_a_log_come_in_their_order, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
     };
 

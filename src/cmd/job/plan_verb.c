@@ -1,14 +1,20 @@
 /* plan_verb.c - `ydl plan`: what `ydl run` would do. */
 #include "cmd/job/options.h"
+#include "cmd/job/plan_print.h"
 #include "cmd/job/verbs.h"
 
-static int run(struct cli *c, struct err *err)
+static int work(struct job_call *x, struct err *err)
 {
     AUTO_SPEC s = { 0 };
     const struct framework *fw = NULL;
-    int r = options_spec(c, &s, &fw, err);
+    int r = options_spec(x->cli, &s, &fw, err);
 
-    return r != 0 ? r : options_plan(c, &s, fw, err);
+    return r != 0 ? r : plan_print(x, &s, fw, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return job_run(c, work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -20,10 +26,13 @@ static const struct cli_example examples[] = {
 const struct cli_verb verb_plan = {
     .name = "plan",
     .summary = "say what a job would do, and check it",
-    .text = "Checks a job as run does and prints everything that would happen: of each task the\n"
-            "command, the environment, the files, ports and resources. Nothing is started and\n"
-            "nothing is written. Addresses and ports are made up.\n\n"
-            "Mistakes in the job are printed all at once, and the exit status is 2.",
+    .text =
+        "Checks a job as run does and prints everything that would happen: of each task the\n"
+        "command, the environment, the files, ports and resources. Nothing is started and\n"
+        "nothing is written. Addresses and ports are made up.\n\n"
+        "With --on yarn also the files that would be sent there are listed, and the cluster is\n"
+        "asked whether it could hold the job; without one at hand that is left out.\n\n"
+        "Mistakes in the job are printed all at once, and the exit status is 2.",
     .opts = options_table,
     .args_size = sizeof(struct options),
     .operands = "[COMMAND…]",

@@ -1,5 +1,4 @@
-/* replay.h - output that tasks left in their files, shown. Fibers only; blocks on the local disk.
- */
+/* replay.h - output that tasks left in their files, shown. Fibers only. */
 #pragma once
 #include "cmd/job/logfiles.h"
 #include "cmd/job/screen.h"

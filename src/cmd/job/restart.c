@@ -49,6 +49,8 @@ const struct cli_verb verb_restart = {
     .summary = "start a task again, or all",
     .text = "Ends one task of a running job and starts it again in its place, with the same rank\n"
             "and port; without a task, all of them. It is not counted as a failure.",
+    .opts = job_where_opts,
+    .args_size = sizeof(struct job_where),
     .operands = "JOB [TASK]",
     .least = 1,
     .most = 2,

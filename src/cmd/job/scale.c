@@ -68,6 +68,8 @@ const struct cli_verb verb_scale = {
     .text = "Changes how many containers a role of a running job has: more are asked for and\n"
             "started, or those of the highest ranks are stopped. A job whose framework cannot\n"
             "change while it runs is formed anew, or refused when it may not be restarted.",
+    .opts = job_where_opts,
+    .args_size = sizeof(struct job_where),
     .operands = "JOB ROLE=COUNT",
     .least = 2,
     .most = 2,

@@ -165,6 +165,17 @@ static int add_line(struct show *s, struct source *f, const char *p, size_t n, i
     return r;
 }
 
+/* How many bytes of a piece were shown before; all of them perhaps. */
+static size_t known_part(struct source *f, const struct piece *p)
+{
+    uint64_t known = f->skip > p->offset ? f->skip - p->offset : 0;
+
+    if (known > p->n)
+        return p->n;
+    f->skip = 0; /* reached: from now on offsets are as they come */
+    return (size_t)known;
+}
+
 int show_piece(struct show *s, const struct piece *p, int64_t now)
 {
     const char *at = p->data, *end = at ? at + p->n : NULL, *nl;
@@ -175,8 +186,11 @@ int show_piece(struct show *s, const struct piece *p, int64_t now)
     if (r < 0)
         return r;
     f = &l->from[p->stream];
-    if (p->kind == PIECE_OUTPUT)
-        f->offset = p->offset + p->n;
+    if (p->kind == PIECE_OUTPUT && at) {
+        at += known_part(f, p);
+        if (at < end)
+            f->offset = p->offset + p->n;
+    }
     while (r == 0 && at < end && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         r = add_line(s, f, at, (size_t)(nl - at), now);
         at = nl + 1;
@@ -193,6 +207,13 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
     const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
 
     return l ? l->from[stream].offset : 0;
+}
+
+void show_resume(struct show *s)
+{
+    for (struct lane *l = s->lanes; l; l = l->next)
+        for (size_t i = 0; i < COUNT_OF(l->from); i++)
+            l->from[i].skip = l->from[i].offset;
 }
 
 int show_tick(struct show *s, int64_t now)

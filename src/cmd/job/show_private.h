@@ -14,6 +14,7 @@ struct source {
     struct source *next; /* … that have something in `part`, oldest first */
     int64_t since;
     uint64_t offset;    /* of the next byte */
+    uint64_t skip;      /* bytes before this one were shown already, see show_resume() */
     uint64_t collapsed; /* collapse.h's memory */
 };
 

@@ -1,4 +1,5 @@
 /* show_test.c - see show.h */
+#include "base/str.h"
 #include "cmd/job/show.h"
 #include "test.h"
 
@@ -376,6 +377,36 @@ static void many_tasks_are_told_apart(void **state)
     assert_int_equal(show_task(s, "no task"), -EINVAL);
 }
 
+static void piece_at(struct show *s, uint64_t offset, const char *text)
+{
+    struct piece p = { .kind = PIECE_OUTPUT, .task = "w:0", .offset = offset, .data = text };
+
+    p.n = strlen(text);
+    assert_int_equal(show_piece(s, &p, 0), 0);
+}
+
+/* Another sender begins at the beginning, in pieces of its own. */
+static void what_was_shown_does_not_come_again(void **state)
+{
+    AUTO_SEEN seen = SEEN;
+    AUTO(show) struct show *s = show_of(PREFIXED, &seen);
+
+    (void)state;
+    piece_at(s, 0, "one\ntwo\nthr");
+    show_resume(s);
+    piece_at(s, 0, "one\n");
+    piece_at(s, 4, "two\nthree\nfo");
+    show_resume(s);
+    piece_at(s, 0, "one\ntwo\nthree\nfo");
+    piece_at(s, 16, "ur\n");
+    assert_seen(&seen.all, "w:0│ one\nw:0│ two\nw:0│ three\nw:0│ four\n");
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 19);
+    /* Without a new sender offsets are taken as they come. */
+    piece_at(s, 0, "five\n");
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 5);
+    assert_true(str_ends(buf_text(&seen.all), "five\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +428,7 @@ int main(void)
         cmocka_unit_test(collapsed_lines_come_once),
         cmocka_unit_test(json_lines_carry_any_bytes),
         cmocka_unit_test(many_tasks_are_told_apart),
+        cmocka_unit_test(what_was_shown_does_not_come_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 struct args {
+    struct job_where where;
     int format;
 };
 
@@ -12,6 +13,7 @@ static const char *const formats[] = { "json", "tf", "hosts", "env", NULL };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
       "how it is written: as JSON, as TensorFlow's TF_CONFIG, as lines of host and port, or as "
       "variables for a shell", formats },
@@ -24,11 +26,11 @@ static int work(struct job_call *x, struct err *err)
     const struct args *a = job_args(x);
     AUTO_FREE char *target = str_printf("/v1/spec?format=%s", formats[a->format]);
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
-    int r;
+    int r = target ? client_alive(x->client, err) : err_oom(err);
 
-    if (!target)
-        return err_oom(err);
-    if (!client_alive(x->client))
+    if (r < 0)
+        return r;
+    if (r == 0)
         return err_set(err, -ENOENT, "%s has ended: its tasks have no addresses any more",
                        client_id(x->client));
     r = client_get(x->client, target, &text, err);

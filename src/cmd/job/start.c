@@ -1,9 +1,23 @@
 /* start.c - see start.h */
 #include "cmd/job/start.h"
+#include "base/str.h"
 #include "cmd/job/launch.h"
+#include "cmd/job/launch_yarn.h"
 #include "cmd/job/options.h"
+#include "cmd/job/plan_print.h"
 
 #include <stdio.h>
+
+static int start_on_yarn(struct job_call *x, const struct spec *s, bool attached, struct err *err)
+{
+    const struct options *o = job_args(x);
+    struct launch_yarn_options launch = {
+        .command = x->cli->operands, .attached = attached, .wait = o->wait, .no_ship = o->no_ship
+    };
+    int r = job_session(x, &launch.session, err);
+
+    return r < 0 ? r : launch_yarn(x, s, &launch, err);
+}
 
 int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **ret_master,
               struct err *err)
@@ -17,15 +31,12 @@ int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **r
     if (r != 0)
         return r;
     if (options_only_plan())
-        return options_plan(x->cli, s, fw, err);
+        return plan_print(x, s, fw, err);
     r = options_where(job_args(x), &on, err);
     if (r < 0)
         return r;
-    if (on == OPTIONS_YARN) {
-        r = cli_bad(err, "running on YARN is not there yet");
-        err_hint(err, "--on local runs the job on this machine");
-        return r;
-    }
+    if (on == OPTIONS_YARN)
+        return start_on_yarn(x, s, attached, err);
     r = launch_local(x->loop, s, &launch, &dir, ret_master, err);
     return r < 0 ? r : client_new(x->loop, &dir, &x->client, err);
 }
@@ -34,7 +45,8 @@ void start_say(const struct job_call *x, const struct spec *s)
 {
     if (x->globals->quiet)
         return;
-    fprintf(stderr, "ydl: %s on this machine:", client_id(x->client));
+    fprintf(stderr, "ydl: %s on %s:", client_id(x->client),
+            str_starts(client_id(x->client), "application_") ? "YARN" : "this machine");
     for (size_t i = 0; i < s->n_roles; i++)
         fprintf(stderr, "%s %zu %s", i ? "," : "",
                 (size_t)s->roles[i].count * (s->roles[i].procs ? s->roles[i].procs : 1),

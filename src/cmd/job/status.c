@@ -11,11 +11,13 @@
 #include <string.h>
 
 struct args {
+    struct job_where where;
     bool tasks;
 };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
       "each task, not only how many are in which state" },
     { 0 },
@@ -81,6 +83,8 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
     if (r < 0 || !buf_text(&line))
         return -ENOMEM;
     r = buf_printf(out, "%s\n", buf_text(&line));
+    if (r == 0)
+        r = put(out, "where", words_text(v, "platform"));
     if (r == 0)
         r = put(out, "framework", words_text(v, "framework"));
     if (r == 0)

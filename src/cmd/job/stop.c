@@ -3,11 +3,13 @@
 #include "cmd/job/verbs.h"
 
 struct args {
+    struct job_where where;
     const char *grace;
 };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "grace", 0, CLI_TEXT, offsetof(struct args, grace), NULL, "DURATION",
       "time between the request to end and the kill, instead of the job's own" },
     { 0 },

@@ -1,5 +1,6 @@
 /* top.c - `ydl top`: running jobs, or the tasks of one, refreshed while one looks. */
 #include "base/fiber.h"
+#include "cmd/job/client_private.h"
 #include "cmd/job/job.h"
 #include "cmd/job/tasks.h"
 #include "cmd/job/verbs.h"
@@ -11,11 +12,13 @@
 #define FIRST_MS 200 /* between the two looks that a share of the processor needs */
 
 struct args {
+    struct job_where where;
     int64_t every;
 };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "every", 'd', CLI_MS, offsetof(struct args, every), "2s", "DURATION",
       "look again so often, on a terminal" },
     { 0 },
@@ -41,12 +44,16 @@ static int add_status(struct looking *l, struct client *c)
     json_t *v = NULL;
     int r = client_status(c, true, &v, l->err);
 
+    if (r == 0 && json_object_set_new(v, "where", json_string(client_where(c))) < 0) {
+        json_decref(v);
+        return err_oom(l->err);
+    }
     if (r == 0 && json_array_append_new(l->jobs, v) < 0)
         r = err_oom(l->err);
     return r;
 }
 
-static int add_job(void *arg, struct job_dir *d)
+static int add_dir(void *arg, struct job_dir *d)
 {
     struct looking *l = arg;
     AUTO_CLIENT *c = NULL;
@@ -64,6 +71,44 @@ static int add_job(void *arg, struct job_dir *d)
     return r;
 }
 
+static int add_here(struct looking *l, struct err *err)
+{
+    const struct args *a = job_args(l->x);
+    AUTO_FREE char *state = NULL;
+    enum job_place place;
+    int r = job_place(&a->where, &place, err);
+
+    if (r == 0)
+        r = jobs_state_dir(&state, err);
+    return r < 0 || place == JOB_YARN ? r : jobs_each(state, add_dir, l, err);
+}
+
+static int add_apps(struct looking *l, struct err *err)
+{
+    const struct args *a = job_args(l->x);
+    AUTO_YARN_APPS apps = { 0 };
+    struct yarn_jobs *y = NULL;
+    int r = job_yarn_too(l->x, &a->where, &y, err);
+
+    if (r < 0 || !y)
+        return r;
+    r = yarn_jobs_list(y, NULL, true, &apps, err);
+    for (size_t i = 0; r == 0 && i < apps.n; i++) {
+        AUTO_CLIENT *c = NULL;
+
+        r = client_yarn_new(y, yarn_app_id_of(apps.v[i]->application_id), NULL, &c, err);
+        if (r == 0)
+            r = add_status(l, c);
+    }
+    return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
+}
+
+/* A process id of another machine says nothing here. */
+static bool is_here(const json_t *job)
+{
+    return str_eq(words_text(job, "where"), "local");
+}
+
 /* What all tasks of a job use together. */
 static void sum(const struct usage *used, const json_t *job, double *share, uint64_t *memory)
 {
@@ -71,6 +116,8 @@ static void sum(const struct usage *used, const json_t *job, double *share, uint
     size_t i;
 
     *share = *memory = 0;
+    if (!is_here(job))
+        return;
     json_array_foreach(tasks, i, t)
     {
         const struct usage_of *u = usage_find(used, (pid_t)words_int(t, "pid", 0));
@@ -98,8 +145,13 @@ static int add_row(struct table *t, const struct looking *l, const json_t *job)
     table_cell(t, "%s", words_lower(words_text(job, "state"), state, sizeof(state)));
     table_cell(t, "%s", words_span(created > 0 ? now - created : -1, span));
     table_cell(t, "%zu", json_array_size(json_object_get(job, "tasks")));
-    table_cell(t, "%.0f %%", share * 100);
-    table_cell(t, "%s", str_size(memory, size));
+    if (is_here(job)) {
+        table_cell(t, "%.0f %%", share * 100);
+        table_cell(t, "%s", str_size(memory, size));
+    } else {
+        table_cell(t, "-");
+        table_cell(t, "-");
+    }
     table_cell(t, "%s", buf_text(&progress));
     return 0;
 }
@@ -121,19 +173,19 @@ static int print_jobs(const struct looking *l, struct err *err)
 
 static int look(struct looking *l, struct err *err)
 {
-    AUTO_FREE char *state = NULL;
     int r;
 
     l->err = err;
     if (l->x->client)
         return add_status(l, l->x->client);
-    r = jobs_state_dir(&state, err);
-    return r < 0 ? r : jobs_each(state, add_job, l, err);
+    r = add_here(l, err);
+    return r < 0 ? r : add_apps(l, err);
 }
 
 /* The tasks of the one job that was named, or all jobs. */
 static int print(const struct looking *l, struct err *err)
 {
+    static const struct usage nothing = { 0 };
     const json_t *one = json_array_get(l->jobs, 0);
     char state[16];
 
@@ -141,7 +193,7 @@ static int print(const struct looking *l, struct err *err)
         return print_jobs(l, err);
     printf("%s  %s\n\n", client_id(l->x->client),
            words_lower(words_text(one, "state"), state, sizeof(state)));
-    return tasks_print(one, l->used, err);
+    return tasks_print(one, is_here(one) ? l->used : &nothing, err);
 }
 
 /* ---- again and again ---- */
@@ -227,9 +279,10 @@ static const struct cli_section sections[] = {
 const struct cli_verb verb_top = {
     .name = "top",
     .summary = "watch jobs or tasks at work",
-    .text = "Shows the jobs that run, or the tasks of one job, with the processor time and memory\n"
-            "that they use. On a terminal it is shown anew every two seconds until Ctrl-C,\n"
-            "elsewhere once. 100 % is one processor.",
+    .text =
+        "Shows the jobs that run, or the tasks of one job, with the processor time and memory\n"
+        "that they use. On a terminal it is shown anew every two seconds until Ctrl-C,\n"
+        "elsewhere once. 100 % is one processor. What tasks on other machines use is not shown.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[JOB]",

@@ -55,6 +55,7 @@ int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
     bool ended = false;
     int r = timeout > 0 ? fiber_start(x->loop, run_alarm, &a, &a.fiber, err) : 0;
 
+    client_set_patience(x->client, CLIENT_LONG_MS);
     if (r == 0)
         r = client_events(x->client, true, look_for_end, &ended, err);
     end_alarm(&a);
@@ -65,12 +66,9 @@ int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
         return err_set(err, -ETIME, "%s has not ended within %s", client_id(x->client),
                        words_span(timeout, span));
     }
-    /* A master that was killed breaks the connection: the files say how far it came. */
-    if (r < 0 && (r == -ECANCELED || !client_gone(x->client, r)))
+    if (r < 0)
         return r;
-    err_clear(err);
-    /* When it is gone too, nothing of the job is left; one that lingers can still be asked. */
-    (void)client_gone(x->client, 0);
+    client_settle(x->client); /* when that is over, nothing of the job is left */
     return client_status(x->client, true, ret, err);
 }
 
@@ -94,11 +92,13 @@ int wait_for_end(struct job_call *x, int64_t timeout, struct err *err)
 /* ---- the verb ---- */
 
 struct args {
+    struct job_where where;
     int64_t timeout;
 };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    JOB_WHERE_OPTS,
     { "timeout", 0, CLI_MS, offsetof(struct args, timeout), NULL, "DURATION",
       "give up after DURATION, with exit status 124; the job goes on" },
     { 0 },

@@ -1,0 +1,240 @@
+/* launch_yarn.c - see launch_yarn.h */
+#include "cmd/job/launch_yarn.h"
+#include "base/fiber.h"
+#include "cmd/exit.h"
+#include "cmd/job/client.h"
+#include "cmd/job/launch.h"
+#include "cmd/job/options.h"
+#include "deploy/submit.h"
+#include "deploy/tokens.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_MS 2000 /* between looks at a cluster that has no room */
+
+/* Everything that a launch holds on to. */
+struct launching {
+    struct job_call *x;
+    const struct spec *spec;
+    const struct launch_yarn_options *o;
+    struct fs_set *set;
+    struct yarn_client *client;
+    char *base, *cwd;
+    struct ship_list ship;
+    struct deploy_facts facts;
+    struct room room;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void launching_done(struct launching *l)
+{
+    ship_done(&l->ship);
+    deploy_facts_done(&l->facts);
+    l->client = yarn_client_free(l->client);
+    l->set = fs_set_free(l->set);
+    free(l->base);
+    free(l->cwd);
+}
+
+static int launching_open(struct launching *l, struct err *err)
+{
+    struct session *s = l->o->session;
+    int r = session_find_user(s, err);
+
+    l->cwd = getcwd(NULL, 0);
+    if (r == 0 && !l->cwd)
+        r = err_sys(err, "find the working directory");
+    if (r == 0)
+        r = fs_set_new(l->x->loop, s, &l->set, err);
+    if (r == 0)
+        r = yarn_client_new(s, &l->client, err);
+    return r < 0 ? r : submit_base(l->set, l->spec->staging, &l->base, err);
+}
+
+/* ---- checks ---- */
+
+static int look_at_files(struct launching *l, struct spec_faults *f, struct err *err)
+{
+    const struct ship_options o = { .cwd = l->cwd, .no_ship = l->o->no_ship };
+    int r = ship_find(l->spec, &o, &l->ship, f);
+
+    return r == -ENOMEM ? err_oom(err) : 0;
+}
+
+static int look_at_cluster(struct launching *l, struct spec_faults *f, struct err *err)
+{
+    int r;
+
+    deploy_facts_done(&l->facts);
+    l->facts = (struct deploy_facts){ 0 };
+    r = deploy_facts_get(l->client, l->o->session, l->spec->queue, &l->facts, err);
+    if (r == 0)
+        r = room_check(l->spec, &l->facts, NULL, f, &l->room);
+    return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r;
+}
+
+static void say(const struct launching *l, const char *text)
+{
+    if (!l->x->globals->quiet)
+        fprintf(stderr, "%s: %s\n", l->x->cli->program->name, text);
+}
+
+/* With --wait a job that is too large for the cluster is held back until it is not. */
+static int wait_for_room(struct launching *l, struct spec_faults *f, struct err *err)
+{
+    bool said = false;
+    int r = 0;
+
+    while (r == 0 && f->lines.n > 0 && l->room.too_small) {
+        if (!said)
+            say(l, f->lines.v[0]);
+        if (!said)
+            say(l, "waiting until the cluster has grown");
+        said = true;
+        spec_faults_done(f);
+        *f = (struct spec_faults){ 0 };
+        r = fiber_sleep(l->x->loop, WAIT_MS);
+        if (r == 0)
+            r = look_at_cluster(l, f, err);
+    }
+    return r;
+}
+
+static int check_targets(struct launching *l, enum deploy_look look, struct spec_faults *f,
+                         struct err *err)
+{
+    const struct spec_files *out = &l->spec->output;
+
+    for (size_t i = 0; i < out->n; i++) {
+        struct err why = ERR_INIT;
+        int r = deploy_check_target(l->o->session, l->set, out->v[i].to, look, &why);
+
+        if (r == -ENOMEM)
+            return err_oom(err);
+        if (r < 0 && spec_fault(f, 0, "output", "%s", why.text) == -ENOMEM)
+            return err_oom(err);
+    }
+    return 0;
+}
+
+static int check(struct launching *l, enum deploy_look look, struct err *err)
+{
+    AUTO_SPEC_FAULTS f = { 0 };
+    int r = look_at_cluster(l, &f, err);
+
+    if (r == 0 && l->o->wait)
+        r = wait_for_room(l, &f, err);
+    if (r == 0)
+        r = look_at_files(l, &f, err);
+    if (r == 0)
+        r = check_targets(l, look, &f, err);
+    return r < 0 || f.lines.n == 0 ? r : options_faults(l->x->cli, &f, err);
+}
+
+/* ---- the submit ---- */
+
+static int submit(struct launching *l, int64_t began, struct err *err)
+{
+    AUTO_FREE char *program = NULL;
+    struct submitted app;
+    struct submit_options o = {
+        .session = l->o->session,
+        .set = l->set,
+        .client = l->client,
+        .spec = l->spec,
+        .facts = &l->facts,
+        .ship = &l->ship,
+        .base = l->base,
+        .command = l->o->command,
+        .began = began,
+        .attached = l->o->attached,
+        .quiet = l->x->globals->quiet,
+    };
+    int r = launch_node_program(&program, err);
+
+    o.node_program = program;
+    if (r == 0)
+        r = submit_job(&o, &app, err);
+    if (r == 0)
+        r = client_open_app(l->x->loop, l->o->session, app.app, &app.key, &l->x->client, err);
+    if (r == 0)
+        r = client_set_base(l->x->client, l->base, err);
+    explicit_bzero(&app.key, sizeof(app.key));
+    return r;
+}
+
+int launch_yarn(struct job_call *x, const struct spec *s, const struct launch_yarn_options *o,
+                struct err *err)
+{
+    struct launching l = { .x = x, .spec = s, .o = o };
+    int64_t began = now_ms();
+    int r = launching_open(&l, err);
+
+    if (r == 0)
+        r = check(&l, DEPLOY_PROBE, err);
+    if (r == 0 && !l.room.fits_now)
+        say(&l, l.room.text);
+    if (r == 0)
+        r = submit(&l, began, err);
+    launching_done(&l);
+    return r;
+}
+
+/* ---- the plan ---- */
+
+static int print_plan(struct launching *l, bool checked, json_t *doc, struct err *err)
+{
+    AUTO_BUF text = { .max = 64 * MIB };
+    AUTO_JSON *files = NULL;
+    int r;
+
+    if (!doc) {
+        if (ship_print(&l->ship, &text) < 0)
+            return err_oom(err);
+        fwrite(text.data ? text.data : (uint8_t *)"", 1, text.len, stdout);
+        if (!checked)
+            printf("cluster: checks not done\n");
+        else
+            printf("cluster: %zu containers with the master's%s%s\n", l->room.needed,
+                   l->room.fits_now ? ", there is room now" : ": ", l->room.text);
+        return 0;
+    }
+    r = ship_json(&l->ship, &files, err);
+    if (r == 0 && (json_object_set(doc, "ship", files) < 0 ||
+                   json_object_set_new(doc, "checked", json_boolean(checked)) < 0 ||
+                   json_object_set_new(doc, "room", json_text(l->room.text)) < 0))
+        r = err_oom(err);
+    return r;
+}
+
+int launch_yarn_plan(struct job_call *x, const struct spec *s, const struct launch_yarn_options *o,
+                     json_t *doc, struct err *err)
+{
+    struct launching l = { .x = x, .spec = s, .o = o };
+    AUTO_SPEC_FAULTS f = { 0 };
+    bool checked = o->session != NULL;
+    int r = 0;
+
+    if (checked)
+        r = launching_open(&l, err);
+    else
+        l.cwd = getcwd(NULL, 0);
+    if (r == 0)
+        r = checked ? check(&l, DEPLOY_LOOK, err) : look_at_files(&l, &f, err);
+    if (r == 0 && f.lines.n > 0)
+        r = options_faults(x->cli, &f, err);
+    if (r == 0)
+        r = print_plan(&l, checked, doc, err);
+    launching_done(&l);
+    return r;
+}

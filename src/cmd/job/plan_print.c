@@ -1,0 +1,55 @@
+/* plan_print.c - see plan_print.h */
+#include "cmd/job/plan_print.h"
+#include "base/str.h"
+#include "cmd/job/launch_yarn.h"
+#include "cmd/job/options.h"
+#include "framework/plan.h"
+
+#include <stdio.h>
+
+/* Without a cluster at hand the plan is still one: its checks are marked as not done. */
+static int add_cluster(struct job_call *x, const struct spec *s, json_t *doc, struct err *err)
+{
+    const struct options *o = job_args(x);
+    struct launch_yarn_options launch = { .no_ship = o->no_ship };
+    struct yarn_jobs *yarn = NULL;
+    int r = job_yarn(x, s->staging, &yarn, err);
+
+    if (r < 0)
+        return r;
+    launch.session = yarn ? yarn_jobs_session(yarn) : NULL;
+    return launch_yarn_plan(x, s, &launch, doc, err);
+}
+
+static int print_text(const struct plan *p, struct err *err)
+{
+    AUTO_BUF text = { .max = 256 * MIB };
+    int r = plan_text(p, &text, err);
+
+    if (r == 0 && text.len > 0)
+        fwrite(text.data, 1, text.len, stdout);
+    return r;
+}
+
+int plan_print(struct job_call *x, const struct spec *s, const struct framework *fw,
+               struct err *err)
+{
+    AUTO(plan_places) struct plan_places *places = NULL;
+    AUTO_JSON *doc = NULL;
+    enum options_on on = OPTIONS_LOCAL;
+    struct plan p = { .spec = s, .framework = fw, .server_host = "127.0.0.1" };
+    int r = options_where(job_args(x), &on, err);
+
+    if (r < 0)
+        return r;
+    p.job = on == OPTIONS_YARN ? "application_0_0000" : "local-plan";
+    p.out = on == OPTIONS_YARN ? "ydl-result" : "ydl-out";
+    if (plan_places_new(s, &places) < 0)
+        return err_oom(err);
+    p.cluster = plan_places_cluster(places);
+    p.server_port = fw->servers ? plan_places_next_port(places) : 0;
+    r = x->globals->json ? plan_json(&p, &doc, err) : print_text(&p, err);
+    if (r == 0 && on == OPTIONS_YARN)
+        r = add_cluster(x, s, doc, err);
+    return r == 0 && doc ? json_print(stdout, doc, err) : r;
+}

@@ -1,0 +1,149 @@
+"""What happens to a job on YARN when something of it is killed."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+STEPS = """
+import os, sys, time
+for i in range(int(sys.argv[1])):
+    print("step", i, os.getpid(), os.environ["YDL_ATTEMPT"], flush=True)
+    time.sleep(0.2)
+"""
+
+
+def parent(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+class Run:
+    """A job that counts, followed by its client."""
+
+    def __init__(self, jobs, steps=60, *options):
+        (jobs.work / "steps.py").write_text(STEPS)
+        self.jobs = jobs
+        self.process = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", *options, "--",
+                                  "python3", "-u", "steps.py", steps)
+        self.lines = []
+        self.until(lambda line: "worker:0│ step 2" in line)
+
+    def until(self, wanted):
+        """Reads on until a line is as wanted."""
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+            if wanted(line):
+                return
+        raise AssertionError(f"ended: {self.lines}\n{self.process.stderr.read()}")
+
+    def end(self, code=0):
+        out, err = self.process.communicate(timeout=120)
+        self.lines += out.splitlines()
+        assert self.process.returncode == code, f"{self.process.returncode}\n{out}\n{err}"
+        return err
+
+    def steps(self, task):
+        """(number, process, attempt) of every step that the client showed."""
+        return [tuple(map(int, line.split()[-3:])) for line in self.lines
+                if line.startswith(f"{task}│ step")]
+
+    def pid(self, text):
+        """One process of the job with this in its command line."""
+        found = sorted(self.jobs.processes(text))
+        assert found, text
+        return found[-1]
+
+    def agents(self):
+        """The agents, without the processes that stand above them."""
+        found = self.jobs.processes("ydl-node agent")
+        return [pid for pid in sorted(found) if parent(pid) in found]
+
+    def events(self):
+        text = self.jobs.run("events", "--json", self.jobs.apps()[0], check=0).stdout
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_new_master_takes_over_and_training_goes_on(jobs):
+    run = Run(jobs)
+    os.kill(run.pid("ydl-node master"), signal.SIGKILL)
+    run.end()
+    for task in ("worker:0", "worker:1"):
+        steps = run.steps(task)
+        assert [n for n, _, _ in steps] == list(range(60))
+        assert len({(pid, attempt) for _, pid, attempt in steps}) == 1
+
+
+def test_a_killed_agent_comes_back_in_its_container(jobs):
+    run = Run(jobs, 40, "--restart", "task")
+    os.kill(run.agents()[0], signal.SIGKILL)
+    run.end()
+    attempts = {task: sorted({a for _, _, a in run.steps(task)}) for task in ("worker:0", "worker:1")}
+    assert sorted(attempts.values()) == [[0], [0, 1]]
+    again = next(task for task, a in attempts.items() if len(a) == 2)
+    assert [n for n, _, a in run.steps(again) if a == 1] == list(range(40))
+    up = [e["container"] for e in run.events() if e["event"] == "agent" and e["state"] == "up"]
+    assert len(up) == 3 and len(set(up)) == 2
+
+
+def test_a_killed_task_is_restarted_by_its_policy(jobs):
+    run = Run(jobs, 30, "--restart", "task")
+    os.kill(run.steps("worker:0")[-1][1], signal.SIGKILL)
+    run.end()
+    assert [n for n, _, a in run.steps("worker:0") if a == 1] == list(range(30))
+    assert {a for _, _, a in run.steps("worker:1")} == {0}
+
+
+def test_a_stopped_agent_is_noticed_by_us_and_its_task_moves(jobs):
+    run = Run(jobs, 60, "--restart", "task")
+    os.kill(run.agents()[0], signal.SIGSTOP)
+    began = time.monotonic()
+    run.until(lambda line: line.split()[-1] == "1")
+    assert time.monotonic() - began < 20
+    run.end()
+
+
+def test_a_killed_client_ends_an_attached_job(jobs):
+    run = Run(jobs, 6000)
+    run.process.kill()
+    run.process.communicate()
+    app = jobs.apps()[0]
+    jobs.wait_for(lambda: jobs.cluster.app(app)["state"] == "FINISHED", "the end", 60)
+
+
+def test_an_application_killed_through_yarn_leaves_nothing(jobs):
+    run = Run(jobs, 6000)
+    app = jobs.apps()[0]
+    jobs.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-kill",
+                      app)
+    out, err = run.process.communicate(timeout=60)
+    assert run.process.returncode == 143, (out, err)
+
+
+def test_a_resourcemanager_that_restarts_stops_nothing(jobs):
+    run = Run(jobs, 150)
+    jobs.cluster.kill("rm")
+    jobs.cluster.start("rm")
+    run.end()
+    for task in ("worker:0", "worker:1"):
+        assert [n for n, _, a in run.steps(task)] == list(range(150))
+
+
+def test_a_nodemanager_that_restarts_stops_nothing(jobs):
+    run = Run(jobs, 120)
+    node = jobs.node_of(run.steps("worker:0")[-1][1])
+    jobs.cluster.kill(node)
+    jobs.cluster.start(node)
+    run.end()
+    for task in ("worker:0", "worker:1"):
+        assert [n for n, _, a in run.steps(task)] == list(range(120))
+
+
+@pytest.mark.parametrize("verb", ["stop", "kill"])
+def test_a_job_is_ended_from_anywhere(jobs, verb):
+    run = Run(jobs, 6000)
+    jobs.run(verb, jobs.apps()[0], check=0)
+    run.process.communicate(timeout=60)
+    assert run.process.returncode == (143 if verb == "stop" else 143)

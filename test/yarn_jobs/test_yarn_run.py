@@ -1,0 +1,161 @@
+"""`ydl run --on yarn`: the same job as on one machine, on a real cluster."""
+
+import json
+import signal
+import textwrap
+
+SHOW = """
+import json, os, sys
+print("JSON" + json.dumps({"argv": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd(),
+                           "files": sorted(os.listdir("."))}), flush=True)
+"""
+
+
+def seen(done):
+    """What each task of a job that ran show.py printed."""
+    found = {}
+    for line in done.stdout.splitlines():
+        name, _, text = line.partition("│ ")
+        if text.startswith("JSON"):
+            found[name] = json.loads(text[4:])
+    return found
+
+
+def test_a_job_runs_and_its_output_comes_back(jobs):
+    done = jobs.run("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c",
+                    "echo out $YDL_RANK; echo err $YDL_RANK >&2", check=0)
+    assert sorted(done.stdout.splitlines()) == ["worker:0│ out 0", "worker:1│ out 1"]
+    assert "worker:0│ err 0" in done.stderr and "worker:1│ err 1" in done.stderr
+    app = jobs.ended()
+    assert (app["finalStatus"], app["applicationType"]) == ("SUCCEEDED", "ydl")
+
+
+def test_a_failed_task_gives_its_exit_code_and_the_story_everywhere(jobs):
+    done = jobs.run("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c",
+                    'echo before; [ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; '
+                    "sleep 60", check=7)
+    assert "worker:1" in done.stderr and "no such layer" in done.stderr
+    app = jobs.ended()
+    assert app["finalStatus"] == "FAILED"
+    assert "worker:1" in app["diagnostics"] and "no such layer" in app["diagnostics"]
+
+
+def test_scripts_and_what_they_need_are_found_at_the_same_place(jobs):
+    (jobs.work / "src").mkdir()
+    (jobs.work / "data" / "deep").mkdir(parents=True)
+    (jobs.work / "src" / "train.py").write_text(textwrap.dedent("""
+        import sys, helper, pack.inner
+        print("SUM", helper.x + pack.inner.y, open(sys.argv[2]).read(),
+              open("data/deep/b").read(), flush=True)
+        open("data/new", "w").write("tasks may write beside what was sent")
+    """))
+    (jobs.work / "src" / "helper.py").write_text("x = 40")
+    (jobs.work / "src" / "pack").mkdir()
+    (jobs.work / "src" / "pack" / "__init__.py").write_text("")
+    (jobs.work / "src" / "pack" / "inner.py").write_text("y = 2")
+    (jobs.work / "data" / "a").write_text("A")
+    (jobs.work / "data" / "deep" / "b").write_text("B")
+    args = ("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "python3", "src/train.py",
+            "--data=data", "data/a")
+    assert "SUM 42 A B" in jobs.run(*args, check=0).stdout
+    (jobs.work / "data" / "deep" / "b").write_text("changed")
+    assert "SUM 42 A changed" in jobs.run(*args, check=0).stdout
+
+
+def test_nothing_that_a_user_writes_is_changed_on_its_way(jobs):
+    (jobs.work / "show.py").write_text(SHOW)
+    odd = ["a b", "$HOME", "`id`", "\\", "\\\\n", "'", '"', "line\nline", "", "*", "{{PWD}}",
+           "<LOG_DIR>", "$(id)", "ü\u2028", "%s", "x" * 100_000]
+    env = {f"ODD{i}": text for i, text in enumerate(odd)}
+    job = {"roles": {"worker": {"count": 1, "memory": "128m",
+                                "command": ["python3", "show.py", *odd], "env": env}}}
+    (jobs.work / "job.yaml").write_text(json.dumps(job))
+    told = seen(jobs.run("run", "--on", "yarn", "-f", "job.yaml", check=0))["worker:0"]
+    assert told["argv"] == odd
+    assert {key: told["env"][key] for key in env} == env
+
+
+def test_a_task_sees_its_own_environment_and_not_yarns(jobs):
+    (jobs.work / "show.py").write_text(SHOW)
+    told = seen(jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "python3",
+                         "show.py", check=0))["worker:0"]
+    env = told["env"]
+    for leaked in ("MALLOC_ARENA_MAX", "CONTAINER_ID", "NM_HOST", "LOCAL_DIRS", "LOG_DIRS", "PORT"):
+        assert leaked not in env
+    assert env["YDL_JOB"] == jobs.apps()[0]
+    assert env["CUDA_VISIBLE_DEVICES"] == ""
+    assert env["HOME"].startswith(told["cwd"]) and env["TMPDIR"].startswith(told["cwd"])
+
+
+def test_the_launch_command_has_no_user_text_and_tasks_no_secret(jobs):
+    script = 'cat "$HADOOP_TOKEN_FILE_LOCATION" | od -c | tr -d " \\n" || true; echo'
+    done = jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--name", "quiet", "--", "sh",
+                    "-c", script, check=0)
+    assert "ydl.key" not in done.stdout and "AM_RM" not in done.stdout
+    assert "secret-word" not in json.dumps(jobs.cluster.app(jobs.apps()[0]))
+
+
+def test_ctrl_c_stops_the_job_with_grace(jobs):
+    run = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--grace", "20s", "--", "sh",
+                     "-c", 'trap "echo saved; exit 0" TERM; echo here; while :; do sleep 0.1; done')
+    lines = [run.stdout.readline() for _ in range(2)]
+    assert all("here" in line for line in lines)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    assert run.returncode == 130 and out.count("saved") == 2
+    assert jobs.ended()["finalStatus"] in ("KILLED", "FAILED")
+
+
+def test_a_submitted_job_is_found_by_id_and_by_name(jobs):
+    app = jobs.run("submit", "--on", "yarn", "-q", "-n", 1, "--mem", "128m", "--name", "found",
+                   "--", "sh", "-c", "echo one; sleep 3; echo two", check=0).stdout.strip()
+    assert app.startswith("application_")
+    jobs.run("wait", "found", check=0)
+    assert jobs.run("logs", app, check=0).stdout.splitlines() == ["worker:0│ one", "worker:0│ two"]
+    status = json.loads(jobs.run("status", "--json", "found", check=0).stdout)
+    assert status["state"] == "SUCCEEDED" and status["platform"] == "yarn"
+
+
+def test_results_are_in_hdfs_whole_and_once(jobs):
+    jobs.run("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--output", "/tmp/yr-results", "--",
+             "sh", "-c", "echo $YDL_RANK > $YDL_OUT/model-$YDL_RANK; echo $YDL_RANK > $YDL_OUT/same",
+             check=0)
+    names = set(jobs.cluster.hdfs_names("/tmp/yr-results"))
+    assert {"model-0", "model-1", "same"} <= names
+    assert not [name for name in names if name.startswith((".", "_"))]
+    assert jobs.run("fs", "cat", "/tmp/yr-results/model-1", check=0).stdout == "1\n"
+    jobs.run("fs", "rm", "-r", "/tmp/yr-results", check=0)
+
+
+def test_a_second_submit_uploads_nothing(jobs):
+    (jobs.work / "show.py").write_text(SHOW)
+    args = ("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "python3", "show.py")
+    jobs.run(*args, check=0)
+    listed = jobs.run("cache", "list", "--json", check=0).stdout
+    jobs.run(*args, check=0)
+    before, after = ({(e["hash"], e["name"]) for e in json.loads(text)["entries"]}
+                     for text in (listed, jobs.run("cache", "list", "--json", check=0).stdout))
+    assert before == after
+
+
+def test_plan_says_what_would_be_sent_and_starts_nothing(jobs):
+    (jobs.work / "show.py").write_text(SHOW)
+    plan = jobs.run("plan", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "python3", "show.py",
+                    check=0).stdout
+    assert "show.py" in plan and "3 containers" in plan
+    assert jobs.apps() == []
+
+
+def test_bad_jobs_are_refused_before_anything_is_written(jobs):
+    cases = {
+        ("--mem", "900g"): "roles.worker",
+        ("--queue", "nosuch"): "queue",
+        ("--label", "nosuch"): "label",
+        ("--gpus", "1"): "yarn.io/gpu",
+        ("--files", "nowhere.txt"): "nowhere.txt",
+        ("-n", "10000"): "containers",
+    }
+    for extra, word in cases.items():
+        done = jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", *extra, "--", "true")
+        assert done.returncode == 2 and word in done.stderr, (extra, done.stderr)
+    assert jobs.apps() == []
