@@ -99,15 +99,36 @@ static int check_hello(struct master *m, const Agent__Hello *h, struct agent_con
     return 0;
 }
 
-/* Is it new to us, or one that we, or a master before us, had already? */
+/* Its connection is broken; whoever noticed it first has said so. */
+static int away_once(struct engine *e, uint32_t slot, int64_t now, struct err *err)
+{
+    return engine_slot_is_away(e, slot) ? 0 : engine_on_agent_away(e, slot, now, err);
+}
+
+/* Tells the engine something of each slot that the agent has. */
+static void tell_slots(struct agent_conn *a,
+                       int (*tell)(struct engine *e, uint32_t slot, int64_t now, struct err *err))
+{
+    struct master *m = a->master;
+
+    for (uint32_t i = 0; i < m->n_slots; i++) {
+        struct err err = ERR_INIT;
+
+        if (m->slots[i].agent == a->number && tell(m->engine, i, master_now(m), &err) < 0)
+            master_fault(m, &err);
+    }
+    master_wake(m);
+}
+
+/* Is it new to us, or one that we, or a master before us, had already? One that is back says what
+ * it has; until then the engine wants nothing of it. */
 static void note_coming(struct agent_conn *a, const Agent__Hello *h)
 {
-    bool known = a->node[0] != '\0', here = !a->adopted;
+    bool known = a->node[0] != '\0';
 
-    a->comes = !known      ? AGENT_NEW
-               : !h->again ? AGENT_RESTARTED
-               : here      ? AGENT_BACK
-                           : AGENT_TAKEN_OVER;
+    a->comes = !known ? AGENT_NEW : h->again ? AGENT_BACK : AGENT_RESTARTED;
+    if (a->comes == AGENT_BACK && !a->adopted)
+        tell_slots(a, away_once);
     a->adopted = false;
     a->heard = loop_now(a->master->loop);
 }
@@ -131,7 +152,7 @@ static int read_hello(struct master *m, struct channel *c, struct agent_conn **r
         note_coming(*ret, msg->hello);
         (void)snprintf((*ret)->host, sizeof((*ret)->host), "%s", msg->hello->host);
         (void)snprintf((*ret)->node, sizeof((*ret)->node), "%s", msg->hello->node);
-        if ((*ret)->comes == AGENT_TAKEN_OVER || (*ret)->comes == AGENT_BACK)
+        if ((*ret)->comes == AGENT_BACK)
             r = inbox_held(*ret, msg->hello, err);
     }
     protobuf_c_message_free_unpacked(raw, NULL);
@@ -152,33 +173,6 @@ void agents_tell(struct agent_conn *a, const char *state)
                   a->master->platform->ops->container(a->master->platform, a->number));
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
-}
-
-static void slots_are_up(struct agent_conn *a)
-{
-    struct master *m = a->master;
-
-    for (uint32_t i = 0; i < m->n_slots; i++) {
-        struct err err = ERR_INIT;
-        int r = 0;
-
-        if (m->slots[i].agent != a->number)
-            continue;
-        switch (a->comes) {
-        case AGENT_NEW:
-        case AGENT_TAKEN_OVER:
-            r = engine_on_agent_up(m->engine, i, master_now(m), &err);
-            break;
-        case AGENT_RESTARTED:
-            r = engine_on_agent_again(m->engine, i, master_now(m), &err);
-            break;
-        case AGENT_BACK: /* nobody but us knew that it was away */
-            break;
-        }
-        if (r < 0)
-            master_fault(m, &err);
-    }
-    master_wake(m);
 }
 
 /* ---- a connection's life ---- */
@@ -213,7 +207,7 @@ static void serve(struct agent_conn *a, struct channel *c)
         trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
         agents_tell(a, "up");
         hub_follow_again(a);
-        slots_are_up(a);
+        tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
         r = read_messages(a, c, &err);
     }
     if (r < 0 && r != -ECANCELED && !m->ended)
@@ -229,8 +223,10 @@ static void serve(struct agent_conn *a, struct channel *c)
      * connection comes back: agents_watch() waits for them. */
     if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving)
         m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
-    else
+    else {
         a->heard = loop_now(m->loop);
+        tell_slots(a, away_once);
+    }
 }
 
 static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)

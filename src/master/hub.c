@@ -81,6 +81,10 @@ static void request(struct follower *f, uint32_t task)
     struct agent_conn *a = agents_get(m, t->agent);
 
     f->places[task].missed = false;
+    /* What was written on a machine that the task has left is not to be had any more. */
+    for (int s = OUT; s < STREAMS; s++)
+        if (f->places[task].at[s] < m->feeds[task].base[s])
+            f->places[task].at[s] = m->feeds[task].base[s];
     if (m->feeds[task].started && a && a->channel)
         follow_task(a, task, &f->places[task]);
 }

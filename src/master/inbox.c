@@ -60,35 +60,10 @@ static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *
     return engine_said(a, r, err);
 }
 
-/* What was said to an agent while its connection was broken is said again. */
-static int say_again(struct agent_conn *a, const Agent__Hello *h, struct err *err)
-{
-    struct master *m = a->master;
-    int r = 0;
-
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine) && r == 0; i++) {
-        const struct task *t = engine_task(m->engine, i);
-        bool has = false;
-
-        if (t->agent != a->number)
-            continue;
-        for (size_t k = 0; k < h->n_tasks; k++)
-            has |= h->tasks[k]->task == i && h->tasks[k]->attempt == t->attempt &&
-                   (h->tasks[k]->pid > 0 || h->tasks[k]->ended);
-        if (t->state == TASK_PREPARING)
-            r = outbox_prepare(m, i, err);
-        else if (t->state == TASK_RUNNING && !has)
-            r = outbox_start(m, i, err);
-    }
-    return r;
-}
-
 int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err)
 {
     int r = 0;
 
-    if (a->comes == AGENT_BACK)
-        return say_again(a, h, err);
     for (size_t i = 0; i < h->n_tasks && r == 0; i++)
         r = held_one(a, h->tasks[i], err);
     return r;

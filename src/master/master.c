@@ -188,7 +188,19 @@ static int write_created(struct master *m, struct err *err)
     return engine_created(m->engine, &f, master_now(m), err);
 }
 
-/* Each part of the log begins with who wrote it; and what is known of the time before us. */
+/* Each part of the log begins with who wrote it. */
+static void write_master(struct master *m)
+{
+    struct event e;
+
+    engine_event(m->engine, EVENT_MASTER, master_now(m), &e);
+    event_int(&e, "attempt", m->opt->container->attempt);
+    event_str(&e, "address", m->opt->container->boot.address);
+    if (event_end(&e) < 0)
+        log_error(LOG_MASTER, "out of memory for the events log");
+}
+
+/* What is known of the time before us. */
 static int write_phases(struct master *m, struct err *err)
 {
     static const struct {
@@ -433,8 +445,12 @@ static void raise_limit(void)
 /* Goes on from where a master before us was, or writes the first record. */
 static int begin(struct master *m, bool *ret_begun, struct err *err)
 {
-    int r = m->opt->container ? recover_job(m, err) : 0;
+    int r = 0;
 
+    if (m->opt->container) {
+        write_master(m);
+        r = recover_job(m, err);
+    }
     *ret_begun = r > 0;
     if (r == 0)
         r = write_created(m, err);

@@ -34,10 +34,9 @@ struct numbers {
 int numbers_add(struct numbers *l, uint32_t id);
 
 enum agent_coming { /* as its Hello says */
-                    AGENT_NEW,
-                    AGENT_RESTARTED,  /* the one before it, in the same container, has died */
-                    AGENT_BACK,       /* had lost its connection to us */
-                    AGENT_TAKEN_OVER, /* had lost its master: we are the new one */
+    AGENT_NEW,
+    AGENT_RESTARTED, /* the one before it, in the same container, has died */
+    AGENT_BACK,      /* had lost its connection, to us or to a master before us */
 };
 
 struct agent_conn { /* an agent, from its grant to its loss */

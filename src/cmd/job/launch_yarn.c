@@ -46,6 +46,20 @@ static void launching_done(struct launching *l)
     free(l->cwd);
 }
 
+/* As the job says, then as those who look for it later will read it (yarn_jobs.h). */
+static int find_base(struct launching *l, struct err *err)
+{
+    const char *staging = l->spec->staging, *env = getenv("YDL_STAGING");
+    AUTO_FREE char *setting = NULL;
+    int r = 0;
+
+    if (!staging && env && *env)
+        staging = env;
+    if (!staging)
+        r = conf_str(session_conf(l->o->session), YARN_JOBS_KEY, &setting, err);
+    return r < 0 ? r : submit_base(l->set, staging ? staging : setting, &l->base, err);
+}
+
 static int launching_open(struct launching *l, struct err *err)
 {
     struct session *s = l->o->session;
@@ -58,7 +72,7 @@ static int launching_open(struct launching *l, struct err *err)
         r = fs_set_new(l->x->loop, s, &l->set, err);
     if (r == 0)
         r = yarn_client_new(s, &l->client, err);
-    return r < 0 ? r : submit_base(l->set, l->spec->staging, &l->base, err);
+    return r < 0 ? r : find_base(l, err);
 }
 
 /* ---- checks ---- */

@@ -16,8 +16,8 @@ static int print_id(const struct job_call *x, struct err *err)
         printf("%s\n", client_id(x->client));
         return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
     }
-    r = json_make(&v, err, "{s:s, s:s}", "job", client_id(x->client), "path",
-                  client_dir(x->client)->path);
+    r = json_make(&v, err, "{s:s, s:o}", "job", client_id(x->client), "path",
+                  json_text(client_home(x->client)));
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
