@@ -1,0 +1,69 @@
+"""The same job file here and on the cluster: plans and events are equal but for hosts and times."""
+
+import json
+import re
+
+import pytest
+
+JOBS = {
+    "two workers": {"roles": {"worker": {"count": 2, "memory": "128m",
+                                         "command": ["sh", "-c", "echo $YDL_RANK of $YDL_WORLD"]}}},
+    "one after the other": {"roles": {
+        "first": {"count": 1, "memory": "128m", "ports": 1, "side": True,
+                  "ready": {"log": "listening"},
+                  "command": ["sh", "-c", "echo listening; exec sleep 60"]},
+        "second": {"count": 2, "memory": "128m", "after": [{"first": "ready"}],
+                   "command": ["sh", "-c", "echo done"]}}},
+    "a task that needs a second try": {
+        "restart": {"policy": "task", "max": 2},
+        "roles": {"worker": {"count": 2, "memory": "128m",
+                             "command": ["sh", "-c", '[ $YDL_RANK$YDL_ATTEMPT != 10 ]']}}},
+    "a gang that needs a second try": {
+        "restart": {"policy": "gang", "max": 2},
+        "roles": {"worker": {"count": 2, "memory": "128m", "command": [
+            "sh", "-c", '[ $YDL_GENERATION = 0 ] || exit 0; [ $YDL_RANK = 0 ] || exit 3; sleep 60']}}},
+    "a failure": {"roles": {"worker": {"count": 2, "memory": "128m", "command": [
+        "sh", "-c", '[ $YDL_RANK = 0 ] || { echo no >&2; exit 5; }; sleep 60']}}},
+    "two processes in a container": {"framework": "pytorch", "roles": {"worker": {
+        "count": 2, "procs": 2, "memory": "128m",
+        "command": ["sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $YDL_LOCAL_RANK"]}}},
+}
+# What YARN alone has, and what depends on the machine.
+ONLY_YARN = ("phase", "master", "agent", "note")
+HERE = re.compile(r"127\.0\.\d+\.\d+|application_\d+_\d+|local-[\w-]+|/[^\s\"]*")
+
+
+def story(records):
+    """Of each task, and of the job: what happened, in its order, without hosts, times, numbers."""
+    tasks, job = {}, []
+    for r in records:
+        if r["event"] in ONLY_YARN:
+            continue
+        kept = {k: v for k, v in r.items()
+                if k in ("event", "state", "attempt", "generation", "class", "code", "what", "exit",
+                         "ready", "signal", "used", "max")}
+        (tasks.setdefault(r["task"], []) if "task" in r else job).append(kept)
+    return {"tasks": tasks, "job": [j for j in job if j["event"] in ("job", "end", "restart")]}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_same_file_has_the_same_story(jobs, name):
+    (jobs.work / "job.yaml").write_text(json.dumps(JOBS[name]))
+    done, seen = {}, {}
+    for place in ("local", "yarn"):
+        done[place] = jobs.run("run", "--on", place, "-f", "job.yaml")
+        text = jobs.run("events", "--on", place, "--json", "last", check=0).stdout
+        seen[place] = story([json.loads(line) for line in text.splitlines()])
+    assert done["local"].returncode == done["yarn"].returncode
+    assert sorted(done["local"].stdout.splitlines()) == sorted(done["yarn"].stdout.splitlines())
+    assert seen["local"] == seen["yarn"]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_same_file_has_the_same_plan(jobs, name):
+    (jobs.work / "job.yaml").write_text(json.dumps(JOBS[name]))
+    plans = [json.loads(jobs.run("plan", "--on", place, "-f", "job.yaml", "--json", check=0).stdout)
+             for place in ("local", "yarn")]
+    texts = [HERE.sub("X", json.dumps(plan["roles"], sort_keys=True)).replace("ydl-result", "X")
+             .replace("ydl-out", "X") for plan in plans]
+    assert texts[0] == texts[1]
