@@ -64,17 +64,44 @@ static bool too_deep(const char *p, size_t n)
     return false;
 }
 
+/* jansson's lexer does not notice when its token cannot grow: a character is lost, and when that is
+ * the closing quote it reads and writes past the end. So the first allocation that fails while a
+ * text is parsed makes all later ones of that parse fail: the lexer has to ask for the token's
+ * value next, and gives up. */
+static _Thread_local enum { NOT_PARSING, PARSING, OUT_OF_MEMORY } parse_state;
+
+static void *parser_malloc(size_t n)
+{
+    void *p = parse_state == OUT_OF_MEMORY ? NULL : malloc(n);
+
+    if (!p && parse_state == PARSING)
+        parse_state = OUT_OF_MEMORY;
+    return p;
+}
+
+__attribute__((constructor)) static void use_parser_malloc(void)
+{
+    json_set_alloc_funcs(parser_malloc, free);
+}
+
 int json_parse(const char *what, const void *p, size_t n, json_t **ret, struct err *err)
 {
     json_error_t e;
+    bool out_of_memory;
 
     if (too_deep(p, n))
         return err_set(err, -EINVAL, "%s: JSON nested more than %d deep", what, JSON_DEPTH_MAX);
+    parse_state = PARSING;
     *ret = json_loadb(n ? p : "", n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &e);
+    out_of_memory = parse_state == OUT_OF_MEMORY;
+    parse_state = NOT_PARSING;
+    if (out_of_memory) {
+        json_decref(*ret);
+        *ret = NULL;
+        return err_oom(err);
+    }
     if (*ret)
         return 0;
-    if (json_error_code(&e) == json_error_out_of_memory)
-        return err_oom(err);
     return err_set(err, -EINVAL, "%s: line %d column %d: %s", what, e.line, e.column, e.text);
 }
 

@@ -102,6 +102,23 @@ static void nesting_has_an_end(void **state)
     json_decref(v);
 }
 
+/* Around the lengths at which the parser's own buffer grows: torture lets each growth fail. */
+static void a_text_is_read_whole_or_not_at_all(void **state)
+{
+    struct err err = ERR_INIT;
+    char text[64];
+
+    (void)state;
+    for (int n = 12; n <= 32; n++) {
+        AUTO_JSON *v = NULL;
+        int len = snprintf(text, sizeof(text), "[\"%.*s\"]", n, "0123456789abcdef0123456789abcdef");
+        int r = json_parse("f", text, (size_t)len, &v, &err);
+
+        assert_true(r == 0 || (r == -ENOMEM && !v));
+        assert_int_equal(json_string_length(json_array_get(v, 0)), r == 0 ? n : 0);
+    }
+}
+
 static void a_file_is_parsed_up_to_its_ceiling(void **state)
 {
     char path[TEST_PATH];
@@ -128,6 +145,7 @@ int main(void)
         cmocka_unit_test(a_fault_is_named_with_line_and_column),
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(a_file_is_parsed_up_to_its_ceiling),
+        cmocka_unit_test(a_text_is_read_whole_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
