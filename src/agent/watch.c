@@ -13,7 +13,7 @@
 
 static bool has_memory_limit(const struct task *t)
 {
-    return t->phase == PHASE_RUNNING && t->memory && !t->cgroup.path;
+    return t->phase == PHASE_RUNNING && t->memory && !t->cgroup.path && !t->image;
 }
 
 /* ---- memory ---- */

@@ -116,6 +116,7 @@ static void a_forged_run_directory_is_left_alone(void **state)
 
         add_job(*state, "a", &d);
         note = path_join(d.path, "run");
+        assert_non_null(note);
         fd = open(note, O_WRONLY | O_TRUNC);
         assert_int_equal(path_write_fd(fd, forged[i], strlen(forged[i])), 0);
         assert_int_equal(jobs_open(d.path, &again, NULL), 0);

@@ -36,8 +36,8 @@ struct rabit_good {
 
 /* Where a worker listens for others. */
 struct rabit_peer {
-    int32_t rank;
     const char *host; /* numeric */
+    int32_t rank;
     int32_t port;
 };
 

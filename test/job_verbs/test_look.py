@@ -41,7 +41,8 @@ def test_list_shows_the_newest_first(jobs):
     assert [j["name"] for j in jobs.json("list", "-n", "1")["jobs"]] == ["two"]
     assert jobs.json("list", "--running")["jobs"] == []
     head, two, one = jobs.ok("list").splitlines()
-    assert head.split() == ["JOB", "NAME", "STATE", "EXIT", "STARTED", "TIME"]
+    assert head.split() == ["JOB", "WHERE", "NAME", "STATE", "EXIT", "STARTED", "TIME"]
+    assert {j["where"] for j in listed} == {"local"}
     assert " two " in two and " failed " in two and " one " in one
 
 
@@ -49,6 +50,48 @@ def test_list_knows_what_runs(alive):
     (job,) = alive.json("list", "--running")["jobs"]
     assert job["job"] == alive.job and job["state"] == "RUNNING" and job["exit"] is None
     assert " running " in alive.ok("list").splitlines()[1]
+
+
+@pytest.fixture
+def unreachable(tmp_path):
+    """The environment of a cluster where nobody listens."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "yarn-site.xml").write_text(
+        "<configuration><property><name>yarn.resourcemanager.address</name>"
+        "<value>127.0.0.1:1</value></property></configuration>")
+    (conf / "core-site.xml").write_text(
+        "<configuration><property><name>fs.defaultFS</name>"
+        "<value>hdfs://127.0.0.1:1</value></property></configuration>")
+    return {"HADOOP_CONF_DIR": str(conf)}
+
+
+def test_a_cluster_that_is_away_hides_no_job_of_this_machine(ended, unreachable):
+    done = ended("list", "--json", env=unreachable)
+    assert done.returncode == 0 and "jobs on YARN are left out" in done.stderr, done
+    assert [j["name"] for j in json.loads(done.stdout)["jobs"]] == ["ended"]
+    for what in ("last", "ended"):
+        done = ended("wait", what, env=unreachable)
+        assert done.returncode == 7 and "jobs on YARN are left out" in done.stderr, done
+    for words in (("list", "--on", "local"), ("top", "--on", "local"),
+                  ("status", "last", "--on", "local"),
+                  ("status", ended.json("list")["jobs"][0]["job"])):
+        assert ended(*words, env=unreachable).stderr == "", words
+    for words in (("list", "--on", "yarn"), ("status", "application_1_0001")):
+        assert ended(*words, env=unreachable).returncode == 69, words
+
+
+def test_a_broken_configuration_hides_no_job_of_this_machine(ended, unreachable, tmp_path):
+    (tmp_path / "conf" / "yarn-site.xml").write_text("<configuration>")
+    done = ended("list", "--json", env=unreachable)
+    assert done.returncode == 0 and "yarn-site.xml" in done.stderr, done
+    assert [j["name"] for j in json.loads(done.stdout)["jobs"]] == ["ended"]
+    assert ended("status", "application_1_0001", env=unreachable).returncode == 2
+
+
+def test_an_application_id_that_is_none(jobs):
+    done = jobs("status", "application_x")
+    assert done.returncode == 2 and "'application_x'" in done.stderr, done
 
 
 # ---- status ----
@@ -197,10 +240,16 @@ def test_events_are_told_in_order(ended):
 
 
 def test_events_as_a_timeline(ended):
-    steps = {s["step"]: s for s in ended.json("events", "ended", "--timeline")["timeline"]}
-    assert steps["tasks running"]["times"] == 2 and steps["tasks running"]["first_ms"] >= 0
-    assert steps["job failed"]["last_ms"] >= steps["tasks running"]["last_ms"]
-    assert ended.ok("events", "ended", "--timeline").startswith("STEP ")
+    doc = ended.json("events", "ended", "--timeline")
+    rows = {row["phase"]: row for row in doc["timeline"]}
+    order = ["asked", "granted", "prepared", "running", "ended", "finished"]
+    times = [rows[name]["at_ms"] for name in order]
+    assert times == sorted(times) and times[-1] == sum(doc["sums_ms"].values())
+    assert rows["ended"]["who"] == "user" and doc["sums_ms"]["user"] >= 300
+    assert doc["sums_ms"]["rm"] == doc["sums_ms"]["nm"] == 0
+    lines = ended.ok("events", "ended", "--timeline").splitlines()
+    assert lines[0].split() == ["PHASE", "AT", "TOOK", "WAITED", "FOR"]
+    assert re.fullmatch(r"ydl \d+ ms, the job itself \d+ ms", lines[-1])
 
 
 def test_events_can_be_followed(alive):

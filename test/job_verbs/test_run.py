@@ -137,11 +137,13 @@ def test_a_file_and_options_make_the_job(jobs):
     assert "job 'mine'" in done.stderr
 
 
-def test_yarn_is_not_there_yet(jobs):
-    for done in (jobs("run", "--on", "yarn", "true"), jobs("submit", "true", env={"YDL_ON": "yarn"})):
-        assert done.returncode == 2 and "YARN is not there yet" in done.stderr
-    assert "neither local nor yarn" in jobs("run", "true", env={"YDL_ON": "moon"}).stderr
-    assert jobs("run", "-q", "--on", "local", "true", env={"YDL_ON": "yarn"}).returncode == 0
+def test_yarn_needs_a_configuration(jobs):
+    env = {"HADOOP_CONF_DIR": "", "YARN_CONF_DIR": "", "HADOOP_HOME": ""}
+    for done in (jobs("run", "--on", "yarn", "true", env=env),
+                 jobs("submit", "true", env=env | {"YDL_ON": "yarn"}),
+                 jobs("status", "application_1_0001", env=env),
+                 jobs("list", "--on", "yarn", env=env)):
+        assert done.returncode == 2 and "no Hadoop configuration" in done.stderr, done
 
 
 @pytest.mark.parametrize("verb", ["run", "submit", "plan"])

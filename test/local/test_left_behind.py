@@ -30,7 +30,10 @@ forever()
 def stubborn(local):
     """A running job of two such tasks; the process of `ydl run`."""
     (local.work / "stubborn.py").write_text(STUBBORN)
+    # A suite that runs under nohup would hand SIGHUP on ignored, and the job would rightly stay.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     p = local.start("run", "-n", "2", "--grace", "1s", "--", "python3", "stubborn.py")
+    signal.signal(signal.SIGHUP, before)
     # Two tasks, each with a child and a daemon.
     local.wait_for(lambda: len(local.find("stubborn.py")) >= 7, "all processes are there")
     yield p
@@ -58,6 +61,16 @@ def _task(local):
 def test_client_ended_by_a_signal(local, stubborn, how):
     os.kill(stubborn.pid, getattr(signal, "SIG" + how))
     local.assert_nothing_left(timeout=1 + 5)
+
+
+def test_under_nohup_a_hangup_is_nothing(local):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    p = local.start("run", "-n", "2", "--", "sh", "-c", "until test -e go; do sleep 0.05; done")
+    signal.signal(signal.SIGHUP, before)
+    local.wait_for(lambda: len(local.find("until test")) >= 3, "both tasks run")
+    os.killpg(p.pid, signal.SIGHUP)  # as a terminal does when it goes away
+    (local.work / "go").touch()
+    assert p.wait(20) == 0
 
 
 def test_interrupted_twice_kills_at_once(local, stubborn):
