@@ -145,6 +145,7 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         a->told_to_leave = true;
         a->grace = m->shutdown->grace_ms;
         a->job_failed = m->shutdown->failed;
+        a->spared = m->shutdown->spared;
         r = 1;
         break;
     default: /* of a newer master */

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/cgroup.h"
 #include "agent/container.h"
+#include "agent/env.h"
 #include "agent/join.h"
 #include "agent/kvline.h"
 #include "agent/ports.h"
@@ -15,6 +16,7 @@
 #include "base/fiber.h"
 #include "base/str.h"
 #include "job/event.h"
+#include "platform/platform.h"
 #include "wire/channel.h"
 #include <uv.h>
 
@@ -54,8 +56,10 @@ struct task {
     char *gpus;
     char *scratch, *socket, *work; /* how its files begin; YDL_SOCKET; where it runs */
     char *out;                     /* YDL_OUT, when that is ours to say; else NULL */
-    uint32_t slot;
+    uint32_t slot, cpus;
     struct kvsock *sock;
+    char *image; /* the container image that we run it in; NULL: none. docker.c */
+    struct strs mounts, docker_vars;
 
     /* What Start said, and what came of it. */
     uint32_t generation, attempt, rank, world;
@@ -77,6 +81,8 @@ struct task {
     enum fail_class why;
     bool stopping, killed;
     bool marked, dirty;      /* for reap.c's own use */
+    bool cleaning;           /* its container is being removed */
+    int64_t hung_up;         /* when its container was given up; 0: not */
     bool has_stop, has_work; /* files of its own that are there */
     char *why_text;
     int64_t kill_at; /* loop's clock; LOOP_NEVER: not planned */
@@ -95,6 +101,12 @@ struct helper {
     struct helper *next;
 };
 
+struct agent_gpus { /* of a container; see gpus.c */
+    int locks[PLATFORM_GPUS_MAX];
+    size_t n;
+    char *list; /* "0,2"; NULL: not chosen yet */
+};
+
 struct agent {
     const struct agent_options *opt;
     struct join join;
@@ -107,6 +119,7 @@ struct agent {
     struct ports ports;
     struct tree tree;
     struct cgroups cgroups;
+    struct agent_gpus gpus;
 
     Agent__ToAgent *welcome; /* kept for its facts */
     const Agent__JobFacts *facts;
@@ -114,7 +127,8 @@ struct agent {
     char *socket_dir, *out_dir, *token_file; /* as settle.c says; token_file: NULL outside YARN */
     int64_t lease, last_ping, heartbeat;     /* ms; loop's clock; ms */
     bool hopeless;                           /* the master will not have us: no use to dial again */
-    bool told_to_leave, job_failed;          /* by a Shutdown, … */
+    bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
+    bool cleaning;                           /* nothing is needed any more */
     int64_t grace;                           /* … that leaves tasks so many ms */
 
     struct task **tasks; /* all of them */
@@ -194,6 +208,12 @@ void export_all(struct agent *a); /* tells the master of each; fibers only */
 void leave_tasks(struct agent *a, int64_t grace); /* ends all of them; fibers only */
 void leave_clean(struct agent *a, bool master_gone);
 
+/* ---- gpus.c: devices of a container ---- */
+/* The list for CUDA_VISIBLE_DEVICES, made once; NULL with n 0; borrowed. Fibers only: waits until
+ * `n` are free. */
+int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err *err);
+void gpus_done(struct agent *a);
+
 /* ---- prepare.c: Prepare and Drop ---- */
 int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
 void prepare_drop(struct task *t); /* ports and files; not while it lives */
@@ -211,10 +231,32 @@ void files_done(struct agent *a); /* removes what was unpacked */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
 void start_done(struct agent *a);
 
+/* ---- docker.c: tasks in container images ---- */
+struct docker_envs {
+    const struct env *weak; /* gives way to the image's own */
+    struct env *strong;
+};
+struct docker_launch { /* what spawn.h needs */
+    struct strs words;
+    struct env env;
+    int said; /* a file for what the client says */
+};
+int docker_prepare(struct task *t, const Agent__PrepareTask *m, struct err *err);
+/* `ret` needs docker_launch_done() in any case. */
+int docker_launch(struct task *t, const struct strs *command, const struct docker_envs *envs,
+                  struct docker_launch *ret, struct err *err);
+void docker_launch_done(struct docker_launch *l);
+/* Kills what is in its container. False when it has none, or when that was of no use before. */
+bool docker_hang_up(struct task *t);
+void docker_ended(struct task *t); /* its client has: makes t->status the task's own */
+void docker_clear(struct task *t); /* removes its files */
+void docker_done(struct task *t);
+
 /* ---- reap.c: who has ended, and what it left behind ---- */
 int reap_init(struct agent *a, struct err *err);
-int reap_watch(struct task *t);      /* its process was started; -ENOMEM */
-void reap_children(struct agent *a); /* takes the statuses that are there */
+int reap_watch(struct task *t);        /* its process was started; -ENOMEM */
+void reap_children(struct agent *a);   /* takes the statuses that are there */
+void reap_sweep_soon(struct agent *a); /* a task that was not to be finished yet now may be */
 /* Sends a signal to every process of the tasks that are `marked`; with SIGKILL also to what cannot
  * be anybody else's. Marks tasks `dirty` of which something was seen besides the leader. */
 void reap_signal(struct agent *a, int signum);

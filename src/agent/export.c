@@ -197,9 +197,11 @@ static bool seen_before(const struct agent *a, size_t i, const char *from)
 static void save_result(struct export *x, const Agent__Result *m)
 {
     const struct agent *a = x->agent;
-    struct saved s = { .to = m->to };
+    struct saved s = { .to = m->to, .placed = json_object() };
 
-    for (size_t i = 0; i < a->n_tasks; i++) {
+    if (*m->from == '/' && !a->spared)
+        export_tree(x, m->from, NULL, &s);
+    for (size_t i = 0; i < a->n_tasks && *m->from != '/'; i++) {
         const struct task *t = a->tasks[i];
         AUTO_FREE char *from = NULL;
 
@@ -213,6 +215,7 @@ static void save_result(struct export *x, const Agent__Result *m)
     }
     if (s.files || *s.fail)
         tell(x, &s, false);
+    json_decref(s.placed);
 }
 
 static void save_results(struct export *x)

@@ -2,6 +2,7 @@
 #pragma once
 #include "agent/agent_private.h"
 #include "agent/remote.h"
+#include "base/json.h"
 
 #define EXPORT_AT_ONCE 4 /* files under way at a time */
 
@@ -10,6 +11,7 @@ struct saved {
     const char *to;
     uint64_t files, bytes;
     char fail[512]; /* the first failure, or "" */
+    json_t *placed; /* files of ours that are there, as keys */
 };
 
 struct export
@@ -30,5 +32,6 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
 /* Copies one file to `to`; another one of that name is replaced. */
 int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,
                 uint64_t *ret_bytes, struct err *err);
-/* Copies the directory `from` to where `s` says; `label` is the task's. Nothing there is fine. */
+/* Copies the directory `from` to where `s` says; `label` is the task's, NULL: it is all tasks', and
+ * takes the place of what is there. Nothing in it is fine. */
 void export_tree(struct export *x, const char *from, const char *label, struct saved *s);

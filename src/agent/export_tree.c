@@ -3,7 +3,8 @@
  * Everything is copied under a name beside the target first and gets its place by renaming: nobody
  * ever sees half a file, and when the target is not there yet, not half of it either. Where the
  * target is there already our files go into it. Of two tasks that leave a file of one name, the
- * later one's goes into TARGET/worker-3/; what an earlier job left under it is replaced. */
+ * later one's goes into TARGET/worker-3/; what an earlier job left under it is replaced. So is
+ * everything by a directory that is all tasks' together. */
 #include "agent/export_private.h"
 #include "base/path.h"
 
@@ -146,6 +147,17 @@ static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
 
 /* ---- putting it in place ---- */
 
+/* When the job began here. The clock need not be that of the files there, but what is ours is known
+ * better by its name: placed(). */
+static int64_t began_here(const struct copy *c)
+{
+    struct stat st;
+
+    if (stat(c->x->agent->opt->join_file, &st) < 0)
+        return 0;
+    return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+}
+
 /* When the job was handed in, by the clock that files there have; 0: unknown. */
 static int64_t job_began(struct copy *c)
 {
@@ -154,10 +166,37 @@ static int64_t job_began(struct copy *c)
     AUTO_FS_ENTRY e = { 0 };
     struct fs *fs = NULL;
 
+    if (!c->x->agent->container)
+        return began_here(c);
     if (!key || !*c->x->agent->facts->staging ||
         remote_find(&c->x->remote, key, &fs, &path, NULL) < 0 || fs_exists(fs, path, &e, NULL) <= 0)
         return 0;
     return e.mtime;
+}
+
+/* Is the file that is there ours, of another task? */
+static bool placed(const struct copy *c, const char *to)
+{
+    return json_object_get(c->saved->placed, to) != NULL;
+}
+
+static int remember(struct copy *c, const char *to, struct err *err)
+{
+    if (!c->saved->placed || json_object_set_new_nocheck(c->saved->placed, to, json_true()) < 0)
+        return err_oom(err);
+    return 0;
+}
+
+static int remember_all(struct copy *c, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < c->files.n && r == 0; i++) {
+        AUTO_FREE char *to = path_join(c->to, c->files.v[i]);
+
+        r = to ? remember(c, to, err) : err_oom(err);
+    }
+    return r;
 }
 
 /* Another task of this job was faster: ours goes into a directory of its own. */
@@ -179,13 +218,16 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
     AUTO_FS_ENTRY there = { 0 };
     int r = from && to ? fs_rename(c->fs, from, to, false, err) : err_oom(err);
 
-    if (r != -EEXIST)
-        return r;
-    err_clear(err);
-    r = fs_exists(c->fs, to, &there, err);
-    if (r > 0 && there.type == FS_FILE && there.mtime < began)
-        return fs_rename(c->fs, from, to, true, err);
-    return r < 0 ? r : place_beside(c, label, name, err);
+    if (r == -EEXIST) {
+        err_clear(err);
+        r = fs_exists(c->fs, to, &there, err);
+        if (r < 0)
+            return r;
+        if (label && (r == 0 || there.type != FS_FILE || there.mtime >= began || placed(c, to)))
+            return place_beside(c, label, name, err);
+        r = fs_rename(c->fs, from, to, true, err);
+    }
+    return r < 0 ? r : remember(c, to, err);
 }
 
 static int merge(struct copy *c, const char *label, struct err *err)
@@ -213,7 +255,7 @@ static int place(struct copy *c, const char *label, struct err *err)
     int r = fs_rename(c->fs, c->tmp, c->to, false, &first);
 
     if (r == 0)
-        return 0;
+        return remember_all(c, err);
     if (fs_exists(c->fs, c->to, &there, NULL) <= 0 || there.type != FS_DIRECTORY) {
         if (err)
             *err = first;
@@ -232,7 +274,8 @@ static int name_target(struct copy *c, const char *label, struct err *err)
     dir = path_dir(c->to);
     base = path_base(c->to);
     if (dir && base)
-        c->tmp = str_printf("%s/.%s.%s.%s", dir, base, c->x->agent->facts->job, label);
+        c->tmp =
+            str_printf("%s/.%s.%s.%s", dir, base, c->x->agent->facts->job, label ? label : "all");
     return c->tmp ? 0 : err_oom(err);
 }
 

@@ -9,9 +9,12 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINKS_DEPTH 16
+#define MINDED_MS 5000
+#define MINDED_PAUSE_MS 10
 
 /* The NodeManager's signals go to the whole group: the agent does what they ask, and ends. */
 static void set_signals(void (*how)(int))
@@ -68,6 +71,18 @@ static void remove_links(const struct strs *links)
 
 /* ---- life ---- */
 
+/* What the agent left behind. Those who end by themselves get a moment to do so; a zombie of them
+ * has no environment any more. */
+static void end_rest(void)
+{
+    const struct timespec pause = { .tv_nsec = MINDED_PAUSE_MS * 1000000L };
+
+    proc_kill_strays(proc_is_minded, NULL);
+    for (int i = 0; i < MINDED_MS / MINDED_PAUSE_MS && proc_minded_left(); i++)
+        (void)nanosleep(&pause, NULL);
+    proc_kill_strays(NULL, NULL);
+}
+
 int keeper_run(int (*fn)(void *arg), void *arg, struct err *err)
 {
     AUTO_STRS links = { 0 };
@@ -90,7 +105,7 @@ int keeper_run(int (*fn)(void *arg), void *arg, struct err *err)
     do
         done = waitpid(child, &status, 0);
     while (done < 0 && errno == EINTR);
-    proc_kill_strays(NULL, NULL);
+    end_rest();
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     remove_links(&links);

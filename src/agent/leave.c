@@ -58,6 +58,7 @@ static void remove_own(struct agent *a, bool master_gone)
 
 void leave_clean(struct agent *a, bool master_gone)
 {
+    a->cleaning = true;
     report_flush(a);
     if (a->channel)
         (void)channel_flush(a->channel, loop_in(a->loop, END_MS), NULL);

@@ -4,6 +4,7 @@
  *         worker-3.sock        YDL_SOCKET
  *         worker-3.stop        YDL_STOP, once it is to end
  *         worker-3.error       TORCHELASTIC_ERROR_FILE
+ *         worker-3.env, .end, .docker    of a task in a container image: docker.c
  *         worker-3.work/       files that were asked for; where it runs, unless the job says where
  *         spec-1-0.json        YDL_SPEC, for all tasks of agent 1 that were started with it
  *         tmp-1/               TMPDIR of all tasks of agent 1
@@ -89,6 +90,7 @@ static void task_free(struct task *t)
     free(t->streams[0].path);
     free(t->streams[1].path);
     free(t->cgroup.path);
+    docker_done(t);
     free(t);
 }
 
@@ -222,10 +224,15 @@ static int hold_ports(struct task *t, const Agent__PrepareTask *m, struct err *e
 static int set_gpus(struct task *t, const Agent__PrepareTask *m, struct err *err)
 {
     AUTO_BUF text = { .max = 4 * KIB };
-    int r = 0;
+    const char *own = NULL;
+    int r = gpus_of_container(t->agent, m->gpu_count, &own, err);
 
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < m->n_gpus && r == 0; i++)
         r = buf_printf(&text, "%s%u", i ? "," : "", m->gpus[i]);
+    if (r == 0 && own)
+        r = buf_add_str(&text, own);
     if (r < 0 || !buf_text(&text))
         return err_oom(err);
     free(t->gpus);
@@ -250,7 +257,9 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     t->share_ports = m->share_ports;
     t->memory = m->memory;
     t->slot = m->slot;
-    r = set_gpus(t, m, err);
+    if (set_gpus(t, m, err) < 0)
+        return FAIL_START;
+    r = docker_prepare(t, m, err);
     if (r == 0)
         r = make_work(t, m->n_files > 0, err);
     if (r == 0)
@@ -346,6 +355,7 @@ int prepare_clear(struct task *t, struct err *err)
     return r;
 }
 
+/* Its directory stays while there may be results in it. */
 void prepare_drop(struct task *t)
 {
     struct err err = ERR_INIT;
@@ -356,7 +366,8 @@ void prepare_drop(struct task *t)
         ports_drop(&t->ports[--t->n_ports]);
     kvsock_close(t);
     (void)prepare_clear(t, &err);
-    if (t->has_work) {
+    docker_clear(t);
+    if (t->has_work && (t->agent->cleaning || !t->agent->facts->n_results)) {
         AUTO_FREE char *work = prepare_path(t, "work");
 
         if (work && path_remove(work, &err) < 0)
@@ -369,6 +380,7 @@ void prepare_drop(struct task *t)
 
 void prepare_free(struct agent *a)
 {
+    gpus_done(a);
     for (size_t i = 0; i < a->n_tasks; i++)
         task_free(a->tasks[i]);
     free(a->tasks);

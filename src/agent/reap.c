@@ -183,6 +183,8 @@ void reap_signal(struct agent *a, int signum)
 
         if (!t->marked || t->phase != PHASE_RUNNING)
             continue;
+        if (signum == SIGKILL && docker_hang_up(t))
+            continue;
         /* Its number is its group's until we take its status. */
         (void)kill(-t->pid, signum);
         if (signum == SIGKILL)
@@ -227,7 +229,7 @@ static void sweep(struct agent *a)
     for (size_t i = 0; i < a->n_tasks; i++) {
         struct task *t = a->tasks[i];
 
-        t->marked = t->phase == PHASE_SWEEPING;
+        t->marked = t->phase == PHASE_SWEEPING && !t->cleaning;
         t->dirty = false;
         if (t->marked)
             cgroup_kill(&t->cgroup);
@@ -267,6 +269,11 @@ static void plan_sweep(struct agent *a, int64_t in)
         uv_timer_start(&a->sweep_timer, on_sweep, (uint64_t)in, 0);
 }
 
+void reap_sweep_soon(struct agent *a)
+{
+    plan_sweep(a, 0);
+}
+
 static void task_ended(struct task *t)
 {
     struct agent *a = t->agent;
@@ -286,6 +293,8 @@ static void task_ended(struct task *t)
     probe_end(t);
     kvsock_hang_up(t);
     pmi_end(t);
+    if (t->image)
+        docker_ended(t);
     trace(LOG_AGENT, "%s: process %d ended with status %#x", t->name, (int)t->pid,
           (unsigned)t->status);
 }

@@ -12,11 +12,13 @@ struct agent;
 struct remote {
     struct session *session; /* NULL: local files only */
     struct fs_set *set;
+    enum fs_default where; /* paths without a scheme are */
 };
 
 /* With the newest tokens that we have. `call_ms` is the most that one operation may take; 0: be
- * patient, somebody else watches the clock. On a machine without a cluster `uri` says whether one
- * is needed at all. `ret` needs remote_done() in any case. Contacts nobody. */
+ * patient, somebody else watches the clock. For a job on this machine `uri` says whether a cluster
+ * is needed at all; then who started the job has left beside the join file how to reach it
+ * (platform/jobs.h). `ret` needs remote_done() in any case. Contacts nobody. */
 int remote_open(const struct agent *a, const char *uri, int64_t call_ms, struct remote *ret,
                 struct err *err);
 /* Where a URI lies; see fs_find(). */

@@ -102,7 +102,9 @@ IN_CHILD static int run_child(void *arg)
 {
     struct child *c = arg;
 
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent || setsid() < 0)
+    if (!c->spec->minded && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent))
+        return failed(c, SPAWN_SESSION);
+    if (setsid() < 0)
         return failed(c, SPAWN_SESSION);
     if (c->spec->cgroup >= 0 && write(c->spec->cgroup, "0", 1) < 0)
         return failed(c, SPAWN_CGROUP);

@@ -6,6 +6,7 @@
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct spawner; /* opaque: what is the same for every child */
@@ -24,6 +25,7 @@ struct spawn_spec {
     int out, err; /* descriptors that become 1 and 2; 0 is /dev/null */
     int extra;    /* becomes 3; -1: none */
     int cgroup;   /* a cgroup.procs to be written to; -1: none */
+    bool minded;  /* is not killed when we are: it ends by itself then (base/proc.h) */
 };
 
 /* What a shell's exit code would be when the program was not found, or is none. */
@@ -32,6 +34,7 @@ struct spawn_spec {
 
 /* Starts a child as leader of a new session, with default signal actions, an empty signal mask, the
  * limits from before us, no descriptor of ours but the named ones, first in line when memory runs
- * out, and killed when we are. Blocks until exec. When it fails nothing is left, the error says in
- * words what is wrong with the program, and err->detail is SPAWN_NOT_FOUND or SPAWN_NOT_RUN. */
+ * out, and killed when we are (unless it is `minded`). Blocks until exec. When it fails nothing is
+ * left, the error says in words what is wrong with the program, and err->detail is SPAWN_NOT_FOUND
+ * or SPAWN_NOT_RUN. */
 int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, struct err *err);

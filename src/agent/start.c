@@ -64,14 +64,14 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
 }
 
 /* A container's own variables, for the job's to be put over. */
-static int set_yarns(struct env *e, const struct task *t)
+static int set_yarns(struct env *weak, struct env *e, const struct task *t)
 {
     const struct agent *a = t->agent;
     int r;
 
-    if (!a->container)
-        return 0;
-    r = container_env(environ, e);
+    if (!a->container) /* the user's own home means nothing in an image */
+        return t->image ? env_set(e, "HOME", a->tmp_dir) : 0;
+    r = container_env(environ, weak);
     if (r == 0)
         r = env_set(e, "HOME", a->container->dir);
     if (r == 0)
@@ -79,15 +79,16 @@ static int set_yarns(struct env *e, const struct task *t)
     return r == 0 ? env_set(e, "HADOOP_TOKEN_FILE_LOCATION", a->token_file) : r;
 }
 
-/* The container's, the job's, then the task's, then ours. */
-static int make_env(struct env *e, const struct task *t, const Agent__StartTask *m,
-                    const char *spec, struct err *err)
+/* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
+ * image has variables of its own. */
+static int make_env(struct env *weak, struct env *e, const struct task *t,
+                    const Agent__StartTask *m, const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
-    int r = set_yarns(e, t);
+    int r = set_yarns(weak, e, t);
 
     for (size_t i = 0; i < f->n_env && r == 0; i++)
-        r = env_lend(e, f->env[i]);
+        r = env_lend(weak, f->env[i]);
     for (size_t i = 0; i < m->n_env && r == 0; i++)
         r = env_copy(e, m->env[i].data, m->env[i].len);
     if (r == 0)
@@ -157,7 +158,7 @@ static void join_cgroup(struct task *t, struct spawn_spec *spec)
     struct agent *a = t->agent;
     AUTO_FREE char *name = NULL, *self = NULL;
 
-    if (!t->memory || t->cgroup.path)
+    if (!t->memory || t->cgroup.path || t->image)
         return;
     self = a->cgroups.looked ? NULL : cgroup_self();
     name = str_printf("ydl-%s-%s", a->facts->job, t->label);
@@ -188,10 +189,44 @@ static enum fail_class run(struct task *t, struct spawn_spec *spec, struct err *
     return FAIL_NONE;
 }
 
+/* Its descriptor cannot be handed to a container. */
+static int no_pmi(struct err *err)
+{
+    return err_set(err, -EOPNOTSUPP,
+                   "MPI's process manager does not reach into an image that the "
+                   "agent runs");
+}
+
+/* The same by the docker client. */
+static enum fail_class run_image(struct task *t, const struct strs *argv,
+                                 const struct docker_envs *envs, struct err *err)
+{
+    struct docker_launch l = { .said = -1 };
+    int r = docker_launch(t, argv, envs, &l, err);
+    enum fail_class fail = FAIL_START;
+
+    if (r == 0) {
+        struct spawn_spec spec = { .argv = l.words.v,
+                                   .envp = l.env.v,
+                                   .cwd = "/",
+                                   .out = l.said,
+                                   .err = l.said,
+                                   .extra = -1,
+                                   .cgroup = -1,
+                                   .minded = true };
+
+        fail = run(t, &spec, err);
+    }
+    if (fail == FAIL_START)
+        err_wrap(err, err->code, "image '%s'", t->image);
+    docker_launch_done(&l);
+    return fail;
+}
+
 static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m, const char *file,
                                        struct err *err)
 {
-    AUTO_ENV env = { 0 };
+    AUTO_ENV env = { 0 }, weak = { 0 };
     AUTO_STRS argv = { 0 };
     AUTO_CLOSE int out = -1, errors = -1, pmi = -1;
     struct spawn_spec spec = { .cwd = t->work, .cgroup = -1 };
@@ -205,13 +240,15 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
         return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
     r = make_argv(&argv, m, err);
     if (r == 0)
-        r = make_env(&env, t, m, file, err);
+        r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
     if (r == 0 && m->pmi)
-        r = pmi_begin(t, &pmi, err);
+        r = t->image ? no_pmi(err) : pmi_begin(t, &pmi, err);
     if (r < 0) {
         err->detail = SPAWN_NOT_RUN;
         return FAIL_START;
     }
+    if (t->image)
+        return run_image(t, &argv, &(struct docker_envs){ &weak, &env }, err);
     spec.argv = argv.v;
     spec.envp = env.v;
     spec.out = out;

@@ -62,3 +62,9 @@ AUTO_DEFINE(proc, struct proc *, proc_free);
  * subreaper what they leave behind comes to us in turn, and is ended too. Need not be on a fiber.
  */
 void proc_kill_strays(bool (*known)(void *arg, pid_t pid), void *arg);
+
+/* A process with this in its environment ends by itself when whoever started it is gone, and is
+ * better not killed before: a docker client sees its container to the end. */
+#define PROC_MINDED "YDL_MINDED=1"
+bool proc_is_minded(void *arg, pid_t pid); /* for `known` above; `arg` is not used */
+bool proc_minded_left(void);               /* is there such a child of ours? */

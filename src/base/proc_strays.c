@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -21,6 +22,34 @@ static int read_children(struct buf *ret)
     (void)snprintf(path, sizeof(path), "/proc/self/task/%ld/children", syscall(SYS_gettid));
     buf_reset(ret);
     return path_read(path, ret, NULL);
+}
+
+bool proc_is_minded(void *arg, pid_t pid)
+{
+    AUTO_BUF text = { .max = 16 * MIB };
+    char path[64];
+
+    (void)arg;
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    return path_read(path, &text, NULL) == 0 && text.len > 0 &&
+           memmem(text.data, text.len, PROC_MINDED, sizeof(PROC_MINDED)) != NULL;
+}
+
+bool proc_minded_left(void)
+{
+    AUTO_BUF text = { .max = MIB };
+    char *at, *end;
+
+    if (read_children(&text) < 0 || !buf_text(&text))
+        return false;
+    for (at = (char *)text.data;; at = end) {
+        long pid = strtol(at, &end, 10);
+
+        if (end == at)
+            return false;
+        if (proc_is_minded(NULL, (pid_t)pid))
+            return true;
+    }
 }
 
 /* A child's number is ours until we wait for it: it cannot be anybody else's. */

@@ -4,7 +4,7 @@
 #include "cmd/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
-    &verb_node_agent, &verb_help, &verb_node_master, &verb_version, NULL,
+    &verb_node_agent, &verb_help, &verb_node_init, &verb_node_master, &verb_version, NULL,
 };
 
 const struct cli_program program_ydl_node = {

@@ -7,6 +7,6 @@
 extern const struct cli_verb verb_cache, verb_cluster, verb_completion, verb_doctor, verb_fs,
     verb_help, verb_version;
 
-extern const struct cli_verb verb_node_agent, verb_node_master; /* of ydl-node */
+extern const struct cli_verb verb_node_agent, verb_node_init, verb_node_master; /* of ydl-node */
 
 extern const struct cli_program program_ydl, program_ydl_node;

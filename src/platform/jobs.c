@@ -310,8 +310,12 @@ bool jobs_alive(struct job_dir *d)
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK;
     if (d->run) {
+        AUTO_FREE char *fetched = path_join(d->path, JOBS_FETCHED);
+
         (void)path_remove(d->run, NULL);
         free(take(d->run));
+        if (fetched)
+            (void)path_remove(fetched, NULL);
     }
     return false;
 }

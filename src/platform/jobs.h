@@ -6,11 +6,16 @@
  *         events.jsonl    the events log
  *         logs/ROLE-RANK.out, .err       output of each task
  *         master.log      what master and agents said about themselves
+ *         fetched/        files that the job named on a cluster; goes with RUN
+ *         out/            results, where they have no other place or wait to be copied to it
  *         lock            held (flock) by the master while it lives; contains its process id
  *         run             text: the job's run directory
  *     RUN/ = a short 0700 directory in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: ydl-XXXXXX
  *         api.sock        the master's HTTP API
  *         join.json       0600, for the agents
+ *         cluster.json    0600, for agents that save results on a cluster: {"conf": its
+ *                         configuration, "user": who we are there}
+ *         tokens          0600, what they sign in with, where the cluster wants it
  *         agents.sock     the agent channel
  *         XXXXXX/tasks/   the tasks' sockets, specification files and TMPDIR
  *
@@ -20,6 +25,11 @@
 #include "base/json.h"
 #include "base/path.h"
 #include <stdbool.h>
+
+#define JOBS_FETCHED "fetched"
+#define JOBS_OUT "out"
+#define JOBS_CLUSTER "cluster.json"
+#define JOBS_TOKENS "tokens"
 
 struct job_dir {
     char *id, *path; /* path: …/jobs/ID */

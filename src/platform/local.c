@@ -21,7 +21,9 @@
 #define AGENT_TASKS_MAX 1000
 #define TASK_FDS 8        /* descriptors that an agent needs for one task, at most */
 #define ROOM_RETRY_MS 500 /* between looks at what other jobs hold */
-#define LEAVE_MS 2000     /* for an agent without work, before it is killed */
+#define MINDED_MS 4000
+#define MINDED_PAUSE_MS 20
+#define LEAVE_MS 2000 /* for an agent without work, before it is killed */
 
 struct agent_proc {
     struct local *local;
@@ -94,6 +96,24 @@ static bool is_agent(void *arg, pid_t pid)
     return false;
 }
 
+static bool is_agent_or_minded(void *arg, pid_t pid)
+{
+    return is_agent(arg, pid) || proc_is_minded(NULL, pid);
+}
+
+/* What an agent left behind. The containers that it ran end when it does, and their docker clients
+ * after them: nobody is to start the tasks again before that. */
+static void end_rest(struct local *p)
+{
+    int64_t deadline = loop_in(p->opt.loop, MINDED_MS);
+
+    proc_kill_strays(is_agent_or_minded, p);
+    while (proc_minded_left() && loop_now(p->opt.loop) < deadline)
+        if (fiber_sleep(p->opt.loop, MINDED_PAUSE_MS) < 0)
+            break;
+    proc_kill_strays(is_agent, p);
+}
+
 /* One fiber per agent: its end, however it came. */
 static void watch(void *arg)
 {
@@ -106,14 +126,14 @@ static void watch(void *arg)
     if (r < 0)
         (void)proc_signal_group(a->proc, SIGKILL); /* we are being ended ourselves */
     a->ended = true;
-    p->living--;
     if (p->places[a->place] == a)
         p->places[a->place] = NULL;
     a->proc = proc_free(a->proc);
     (void)snprintf(text, sizeof(text), "agent %u ended with code %d", a->number,
                    proc_exit_code(status));
     trace(LOG_PLATFORM, "%s", text);
-    proc_kill_strays(is_agent, p);
+    end_rest(p);
+    p->living--;
     cond_wake_all(&p->ended);
     lose_slots(p, a->number, text);
 }

@@ -1,7 +1,7 @@
-/* local_gpus.c - see local_private.h */
+/* local_gpus.c - see gpus.h */
 #include "base/auto.h"
 #include "base/str.h"
-#include "platform/local_private.h"
+#include "platform/gpus.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -49,6 +49,9 @@ struct platform_ops {
     uint32_t (*find_agent)(struct platform *p, const char *container);
     /* The container that an agent is in, for the events log; "" where there are none. */
     const char *(*container)(struct platform *p, uint32_t agent);
+    /* The node that a slot's container is or last was on, "" when it had none; NULL where all are
+     * on this machine. */
+    const char *(*node)(struct platform *p, uint32_t slot);
     /* Containers on this node are (not) wanted; and how many nodes there are. NULL where there is
      * no choice. */
     void (*avoid)(struct platform *p, const char *node, bool on);

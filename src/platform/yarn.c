@@ -28,15 +28,13 @@ int64_t yarn_slot_of(const struct yarn_platform *p, struct yarn_container_id id)
 
 void yarn_seat_empty(struct yarn_platform *p, struct yarn_seat *s)
 {
-    struct yarn_role_room room;
-    struct yarn_resource size;
+    struct yarn_want want;
 
-    yarn_role_resource(s->role, &room, &size);
-    yarn_spread_back(p->spread, s->node, &size);
+    yarn_want_of(p, s->role, &want);
+    yarn_spread_back(p->spread, s->node, &want.node);
     s->node = YARN_SPREAD_ANYWHERE;
     s->state = SEAT_EMPTY;
     s->agent = 0;
-    free(take(s->host));
 }
 
 void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id)
@@ -138,7 +136,7 @@ static void let_leave(struct yarn_platform *p, struct yarn_seat *s)
     }
     *l = (struct yarn_leaver){ .container = s->container,
                                .agent = s->agent,
-                               .host = take(s->host),
+                               .host = strdup(s->host ? s->host : ""),
                                .port = s->port,
                                .until = loop_in(p->loop, LEAVE_MS),
                                .next = p->leavers };
@@ -215,6 +213,13 @@ static const char *container_of_agent(struct platform *base, uint32_t agent)
     return "";
 }
 
+static const char *node_of(struct platform *base, uint32_t slot)
+{
+    const struct yarn_seat *s = yarn_seat_at((struct yarn_platform *)base, slot);
+
+    return s && s->host ? s->host : "";
+}
+
 static void avoid(struct platform *base, const char *node, bool on)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
@@ -224,11 +229,22 @@ static void avoid(struct platform *base, const char *node, bool on)
     (void)amrm_blacklist(am_rm(p->am), node, on, NULL);
 }
 
+/* Of the role that has the fewest to choose from. */
 static unsigned count_nodes(struct platform *base)
 {
-    int32_t n = amrm_cluster_nodes(am_rm(((struct yarn_platform *)base)->am));
+    const struct yarn_platform *p = (struct yarn_platform *)base;
+    int32_t all = amrm_cluster_nodes(am_rm(p->am));
+    size_t least = all > 0 ? (size_t)all : 0;
 
-    return n > 0 ? (unsigned)n : 0;
+    for (size_t i = 0; i < p->opt.spec->n_roles; i++) {
+        struct yarn_want want;
+        size_t n;
+
+        yarn_want_of(p, &p->opt.spec->roles[i], &want);
+        n = yarn_spread_count(p->spread, want.node.label);
+        least = n > 0 && n < least ? n : least;
+    }
+    return (unsigned)least;
 }
 
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
@@ -348,6 +364,7 @@ static const struct platform_ops yarn_ops = {
     .agent_gone = agent_gone,
     .find_agent = find_agent,
     .container = container_of_agent,
+    .node = node_of,
     .avoid = avoid,
     .nodes = count_nodes,
     .close = close_platform,

@@ -17,6 +17,7 @@ struct yarn_options {
     const struct spec *spec;
     const struct yarn_facts *facts;
     const struct yarn_boot *boot; /* with the address that agents are to dial */
+    bool images;                  /* containers are made of the job's images: yarn_image.h */
     struct amrm_conf shown;       /* what the ResourceManager shows of us */
 };
 

@@ -26,42 +26,117 @@ static const struct {
 };
 /* clang-format on */
 
+/* Files are put in place before anything runs: whether they or the disk are at fault, only the
+ * sentence says. */
+static bool tells_of_disk(const char *text)
+{
+    static const char *const says[] = { "No space left on device", "Disk quota exceeded",
+                                        "DiskErrorException", "No space available" };
+
+    for (size_t i = 0; text && i < COUNT_OF(says); i++)
+        if (strstr(text, says[i]))
+            return true;
+    return false;
+}
+
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics)
 {
-    (void)diagnostics;
-    for (size_t i = 0; i < COUNT_OF(classes); i++)
-        if (classes[i].status == exit_status)
-            return classes[i].cls;
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        if (classes[i].status != exit_status)
+            continue;
+        if (classes[i].cls == FAIL_FILES && tells_of_disk(diagnostics))
+            return FAIL_DISK;
+        return classes[i].cls;
+    }
     return FAIL_NODE;
 }
 
-/* Lines of Java's stack traces, and the empty ones around them. */
+/* Lines of Java's stack traces and of lists of processes, and the empty ones around them. */
 static bool is_noise(const char *line, size_t n)
 {
+    static const char *const begins[] = { "at ", "... ", "|- ", "Dump of the process-tree" };
+
     while (n > 0 && isspace((unsigned char)*line)) {
         line++;
         n--;
     }
-    return n == 0 || (n > 3 && memcmp(line, "at ", 3) == 0) ||
-           (n > 4 && memcmp(line, "... ", 4) == 0);
+    for (size_t i = 0; i < COUNT_OF(begins); i++)
+        if (n > strlen(begins[i]) && memcmp(line, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return n == 0;
+}
+
+struct line {
+    const char *at;
+    size_t n;
+};
+
+static void cut(struct line *l, size_t n)
+{
+    l->at += n;
+    l->n -= n;
+}
+
+/* "[2026-11-16 11:27:48.628]", and the name of a class: "java.io.IOException: ". */
+static void cut_ornament(struct line *l)
+{
+    const char *end = *l->at == '[' ? memchr(l->at, ']', l->n) : NULL;
+    size_t n = 0;
+
+    if (end && isdigit((unsigned char)l->at[1]))
+        cut(l, (size_t)(end - l->at) + 1);
+    while (l->n > 0 && isspace((unsigned char)*l->at))
+        cut(l, 1);
+    while (n < l->n && (isalnum((unsigned char)l->at[n]) || strchr("._$", l->at[n])))
+        n++;
+    if (n + 2 < l->n && memchr(l->at, '.', n) && l->at[n] == ':' && l->at[n + 1] == ' ')
+        cut(l, n + 2);
+}
+
+/* The lines that a person can use: the first ones; or, when the text gives causes, the last cause
+ * that is more than a name, which is the innermost. */
+static size_t useful_lines(const char *text, struct line out[3])
+{
+    static const char cause[] = "Caused by: ";
+    bool caused = false;
+    size_t n = 0;
+
+    for (; text && *text; text += *text != '\0') {
+        struct line l = { text, strcspn(text, "\n") };
+        bool is_cause = l.n > sizeof(cause) && memcmp(text, cause, sizeof(cause) - 1) == 0;
+
+        text += l.n;
+        if (is_noise(l.at, l.n))
+            continue;
+        if (is_cause)
+            cut(&l, sizeof(cause) - 1);
+        cut_ornament(&l);
+        if (l.n == 0 || (caused && (!is_cause || !memchr(l.at, ' ', l.n))))
+            continue;
+        if (is_cause)
+            n = 0;
+        caused = caused || is_cause;
+        if (n < 3)
+            out[n++] = l;
+    }
+    return n;
 }
 
 void yarn_end_text(int32_t exit_status, const char *diagnostics, char *out, size_t n)
 {
-    const char *known = yarn_exit_text(exit_status), *at = diagnostics;
-    size_t len;
+    const char *known = yarn_exit_text(exit_status);
+    struct line lines[3];
+    size_t n_lines = useful_lines(diagnostics, lines);
 
     if (known)
         (void)snprintf(out, n, "%s", known);
     else
         (void)snprintf(out, n, "its agent ended with code %d", exit_status);
-    for (int lines = 0; at && *at && lines < 3; at += at[0] != '\0') {
-        size_t line = strcspn(at, "\n");
+    for (size_t i = 0; i < n_lines; i++) {
+        size_t len = strlen(out);
 
-        len = strlen(out);
-        if (!is_noise(at, line) && len + 3 < n) {
-            (void)snprintf(out + len, n - len, "%s%.*s", lines++ ? " " : ": ", (int)line, at);
-        }
-        at += line;
+        if (len + 3 < n)
+            (void)snprintf(out + len, n - len, "%s%.*s", i ? " " : ": ", (int)lines[i].n,
+                           lines[i].at);
     }
 }

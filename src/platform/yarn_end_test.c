@@ -32,6 +32,37 @@ static void diagnostics_lose_their_stack_traces(void **state)
     assert_null(strstr(text, "java"));
 }
 
+static void a_full_disk_is_not_the_files_fault(void **state)
+{
+    (void)state;
+    assert_int_equal(yarn_end_class(-1000, "x: No space left on device"), FAIL_DISK);
+    assert_int_equal(yarn_end_class(-1000, NULL), FAIL_FILES);
+    assert_int_equal(yarn_end_class(-104, "No space left on device"), FAIL_MEMORY);
+}
+
+static void what_matters_is_found_in_long_diagnostics(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        { "[2026-11-16 11:27:48.628]java.lang.reflect.UndeclaredThrowableException\n"
+          "\tat a.B.c(B.java:1)\nCaused by: org.x.YarnException: Download and unpack failed\n"
+          "\t... 10 more\nCaused by: java.io.IOException: tar of bad.tar.gz: exit code 2.\n"
+          "Caused by: java.lang.Oops\norg.x.YarnException: Download and unpack failed\n",
+          ": tar of bad.tar.gz: exit code 2." },
+        { "[2026-11-16 11:27:48.628]Container [pid=1] is 9B beyond its limit: 150 MB of 128 MB\n"
+          "Dump of the process-tree for container_1 :\n\t|- PID PPID\n\t|- 1 2 sh\n",
+          ": Container [pid=1] is 9B beyond its limit: 150 MB of 128 MB" },
+    };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        yarn_end_text(7, rows[i].text, text, sizeof(text));
+        assert_string_equal(strchr(text, ':'), rows[i].want);
+    }
+}
+
 static void a_sentence_is_cut_to_its_room(void **state)
 {
     char text[24], all[2000] = "";
@@ -48,6 +79,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_statuses_have_their_classes),
         cmocka_unit_test(diagnostics_lose_their_stack_traces),
+        cmocka_unit_test(a_full_disk_is_not_the_files_fault),
+        cmocka_unit_test(what_matters_is_found_in_long_diagnostics),
         cmocka_unit_test(a_sentence_is_cut_to_its_room),
     };
 

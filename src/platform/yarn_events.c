@@ -1,10 +1,23 @@
 /* yarn_events.c - see yarn_private.h */
 #include "base/log.h"
+#include "platform/yarn_image.h"
 #include "platform/yarn_private.h"
 
 #include <string.h>
 
 #define TEXT_MAX_ 600
+
+/* Two of a role may have been given the same node, of several that both had asked for. */
+static bool is_welcome(struct yarn_platform *p, struct yarn_seat *s, const char *host)
+{
+    struct yarn_want want;
+
+    yarn_want_of(p, s->role, &want);
+    if (!yarn_spread_allows(p->spread, s->node, host, &want.node))
+        return false;
+    s->node = yarn_spread_move(p->spread, s->node, host, &want.node);
+    return true;
+}
 
 static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct yarn_grants *g)
 {
@@ -16,6 +29,11 @@ static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct 
         (void)amrm_release(am_rm(p->am), id, NULL);
         return 0;
     }
+    if (!is_welcome(p, s, node->host)) {
+        (void)amrm_release(am_rm(p->am), id, NULL);
+        return yarn_ask_slot(p, (uint32_t)c->allocation_request_id, NULL);
+    }
+    free(s->host);
     s->host = strdup(node->host);
     g->tokens[g->n] = message_copy(c->container_token);
     if (!s->host || !g->tokens[g->n])
@@ -37,23 +55,34 @@ static void tell_grants(struct yarn_platform *p, const struct yarn_grants *g)
     }
 }
 
+/* NULL: its containers are made of none. */
+static const char *image_of(const struct yarn_platform *p, const struct spec_role *role)
+{
+    if (!p->opt.images || !role)
+        return NULL;
+    return role->image ? role->image : p->opt.spec->image;
+}
+
 static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
                          const Yarn__ContainerStatus *status)
 {
     int64_t slot = yarn_slot_of(p, id);
     struct yarn_seat *s = yarn_seat_at(p, slot);
     char text[TEXT_MAX_], name[YARN_CONTAINER_ID_TEXT];
+    enum fail_class cls = yarn_end_class(status->exit_status, status->diagnostics);
 
     yarn_leaver_ended(p, id);
     if (!s)
         return;
     yarn_end_text(status->exit_status, status->diagnostics, text, sizeof(text));
+    if (yarn_image_failed(image_of(p, s->role), status->exit_status, status->diagnostics, text,
+                          sizeof(text)))
+        cls = FAIL_START;
     trace(LOG_PLATFORM, "%s (slot %u): %s", yarn_container_id_text(id, name), (unsigned)slot, text);
     yarn_seat_empty(p, s);
     cond_wake_all(&p->changed);
     if (!p->closing)
-        p->base.on.on_lost(p->base.on.user, (uint32_t)slot,
-                           yarn_end_class(status->exit_status, status->diagnostics), text);
+        p->base.on.on_lost(p->base.on.user, (uint32_t)slot, cls, text);
 }
 
 /* Of a master before us: ours, if it had told anybody what it is for. */
@@ -62,6 +91,7 @@ static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
     struct yarn_container_id id = yarn_container_id_of(c->id);
     struct yarn_seat *s = yarn_seat_at(p, yarn_slot_of(p, id));
     const Yarn__NodeId *node = yarn_node_id(c->node_id);
+    struct yarn_want want;
 
     if (!s || !node) {
         (void)amrm_release(am_rm(p->am), id, NULL);
@@ -70,6 +100,8 @@ static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
     free(s->host);
     s->host = strdup(node->host);
     s->port = node->port;
+    yarn_want_of(p, s->role, &want);
+    s->node = yarn_spread_move(p->spread, s->node, node->host, &want.node);
 }
 
 static void on_preempt(struct yarn_platform *p, struct yarn_container_id id)
@@ -91,6 +123,7 @@ static void on_node(struct yarn_platform *p, const Yarn__NodeReport *node)
         return;
     n.host = (char *)id->host;
     n.rack = (char *)node->rack_name;
+    n.label = node->n_labels ? (char *)node->labels[0] : NULL;
     n.memory = yarn_memory(node->capability) - yarn_memory(node->used);
     n.vcores = yarn_vcores(node->capability) - yarn_vcores(node->used);
     n.gpus = yarn_amount_of(node->capability, YARN_GPU) - yarn_amount_of(node->used, YARN_GPU);

@@ -156,9 +156,12 @@ void yarn_role_resource(const struct spec_role *role, struct yarn_role_room *roo
         .memory_mb = role->memory ? (int64_t)((role->memory + MIB - 1) / MIB) : YARN_ROLE_MEMORY_MB,
         .vcores = role->cpus ? (int32_t)role->cpus : 1,
     };
-    if (role->gpus == 0)
-        return;
-    room->gpus = (struct yarn_amount){ .name = YARN_GPU, .value = role->gpus };
-    ret->more = &room->gpus;
-    ret->n_more = 1;
+    ret->more = room->more;
+    if (role->gpus > 0)
+        room->more[ret->n_more++] = (struct yarn_amount){ .name = YARN_GPU, .value = role->gpus };
+    for (size_t i = 0; i < role->resources.n && i < SPEC_AMOUNTS_MAX; i++)
+        room->more[ret->n_more++] = (struct yarn_amount){
+            .name = role->resources.v[i].name,
+            .value = role->resources.v[i].value,
+        };
 }

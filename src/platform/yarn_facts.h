@@ -53,7 +53,7 @@ static inline void auto_yarn_facts_(struct yarn_facts *f)
 
 /* The container that a role's slot needs. `room` holds what `ret` points to. */
 struct yarn_role_room {
-    struct yarn_amount gpus;
+    struct yarn_amount more[SPEC_AMOUNTS_MAX + 1];
 };
 void yarn_role_resource(const struct spec_role *role, struct yarn_role_room *room,
                         struct yarn_resource *ret);

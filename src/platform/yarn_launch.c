@@ -1,5 +1,6 @@
 /* yarn_launch.c - see yarn_private.h. The command is fixed: whatever a user wrote reaches the
  * agent over its channel, and no shell or page of YARN sees it. */
+#include "platform/yarn_image.h"
 #include "platform/yarn_private.h"
 
 #include <string.h>
@@ -78,6 +79,8 @@ static int make_context(struct yarn_platform *p, const struct spec_role *role,
 
     if (r == 0)
         r = add_files(p, role, c, err);
+    if (r == 0 && p->opt.images)
+        r = yarn_image_launch(p->opt.spec, role, c, err);
     if (r == 0)
         r = yarn_launch_tokens(c, p->tokens.data, p->tokens.len, err);
     if (r == 0)

@@ -13,16 +13,24 @@ enum seat_state {
     SEAT_LEAVING, /* given back: its agent may finish what it does */
 };
 
+/* What the ResourceManager has been asked for, for a slot. */
+enum yarn_asked {
+    ASKED_NODE,     /* a container on the node that was picked */
+    ASKED_ANYWHERE, /* … or on any other: for as long as it takes */
+    ASKED_CHOICE,   /* on one of those where its role has none yet */
+    ASKED_NOTHING,  /* there is no such node: nothing, until there is one */
+};
+
 struct yarn_seat { /* of a slot */
     enum seat_state state;
     const struct spec_role *role;
     uint32_t agent;
     struct yarn_container_id container;
-    char *host; /* the node's name and port */
+    char *host; /* the node's name and port; those of the last container stay */
     int32_t port;
     size_t node;      /* of the spread */
     int64_t asked_at; /* loop's clock */
-    bool strict;      /* asked for on one node only */
+    enum yarn_asked asked;
 };
 
 /* A container that was given back and has not ended yet. */
@@ -88,8 +96,17 @@ void yarn_stop_container(struct yarn_platform *p, const char *host, int32_t port
 /* ---- yarn_ask.c: what is asked for ---- */
 int yarn_ask_slot(struct yarn_platform *p, uint32_t slot, struct err *err);
 void yarn_ask_cancel(struct yarn_platform *p, uint32_t slot);
-/* Asks that their nodes have not served may be served anywhere now. When to look again. */
+/* Asks that their nodes have not served may be served elsewhere now. When to look again. */
 int64_t yarn_ask_relax(struct yarn_platform *p);
+
+/* What a container of a role has to be like; do not copy, it points into itself. */
+struct yarn_want {
+    struct yarn_role_room room;
+    struct yarn_resource size;
+    struct yarn_spread_want node;
+};
+void yarn_want_of(const struct yarn_platform *p, const struct spec_role *role,
+                  struct yarn_want *ret);
 
 /* ---- yarn_end.c: why a container has ended ---- */
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics);

@@ -42,8 +42,7 @@ static void start_failed(struct yarn_platform *p, uint32_t slot, const struct er
     if (s->state != SEAT_STARTING)
         return;
     log_warn(LOG_PLATFORM, "slot %u could not be started on %s: %s", slot, s->host, why->text);
-    s->state = SEAT_EMPTY;
-    s->agent = 0;
+    yarn_seat_empty(p, s);
     (void)amrm_release(am_rm(p->am), id, NULL);
     p->base.on.on_lost(p->base.on.user, slot, cls, why->text);
 }

@@ -95,6 +95,8 @@ static const struct key keys[] = {
     { "yarn.node-labels.enabled", "false", KEY_BOOL, "whether labels can be asked for" },
     { "yarn.nodemanager.remote-app-log-dir", "/tmp/logs", KEY_TEXT, "root of aggregated logs" },
     { "yarn.nodemanager.remote-app-log-dir-suffix", "logs", KEY_TEXT, "part of their path" },
+    { "yarn.nodemanager.runtime.linux.allowed-runtimes", "default", KEY_LIST,
+      "with docker among them, YARN runs container images itself" },
     { "yarn.resource-types", NULL, KEY_LIST, "resources besides memory and processors" },
     { "yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:8032", KEY_TEXT,
       "ResourceManager for clients" },
