@@ -6,6 +6,7 @@
 #include "deploy/conf_export.h"
 #include "deploy/submit_private.h"
 #include "deploy/tokens.h"
+#include "hadoop/token/ident.h"
 #include "hadoop/yarn/launch.h"
 #include "hadoop/yarn/submission.h"
 
@@ -77,15 +78,22 @@ static int write_file(struct submission *x, const char *dir, const char *name, c
     return r < 0 ? r : fs_close(take(w), err);
 }
 
-static int write_key(struct submission *x, struct err *err)
+static int make_key(struct submission *x, struct err *err)
 {
     struct stream_key *k = &x->ret->key;
-    char *text = NULL;
-    int r;
 
     (void)snprintf(k->identity, sizeof(k->identity), "%s", x->ret->id);
     if (getrandom(k->key, sizeof(k->key), 0) != (ssize_t)sizeof(k->key))
         return err_sys(err, "make a key");
+    return 0;
+}
+
+static int write_key(struct submission *x, struct err *err)
+{
+    const struct stream_key *k = &x->ret->key;
+    char *text = NULL;
+    int r;
+
     if (str_base64(k->key, sizeof(k->key), &text) < 0)
         return err_oom(err);
     r = write_file(x, x->jobs, "key", text, strlen(text), err);
@@ -136,14 +144,16 @@ static int write_job(struct submission *x, struct err *err)
 static int upload(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
-    AUTO_CACHE *cache = NULL;
     int r = ship_add(o->ship, o->node_program, NODE_NAME, err);
 
     if (r == 0)
-        r = cache_open(session_loop(o->session), o->set, o->base, &cache, err);
-    if (r == 0)
-        r = cache_put(cache, o->ship, o->quiet, &x->files, err);
-    return r < 0 ? r : cache_use(cache, x->ret->id, &x->files, err);
+        r = cache_open(session_loop(o->session), o->set, o->base, &x->cache, err);
+    return r < 0 ? r : cache_put(x->cache, o->ship, o->quiet, &x->files, err);
+}
+
+static int note_uses(struct submission *x, struct err *err)
+{
+    return cache_use(x->cache, x->ret->id, &x->files, err);
 }
 
 /* ---- tokens ---- */
@@ -165,7 +175,7 @@ static int add_boot(struct submission *x, struct credentials *c, struct err *err
     return r;
 }
 
-static int get_tokens(struct submission *x, struct buf *ret, struct err *err)
+static int get_tokens(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
     AUTO_STRS places = { 0 };
@@ -176,9 +186,11 @@ static int get_tokens(struct submission *x, struct buf *ret, struct err *err)
         r = deploy_places(o->spec, o->base, &places, err);
     if (r == 0)
         r = deploy_tokens(o->session, &places, c, err);
+    if (r == 0 && !credentials_find(session_credentials(o->session), KIND_HDFS, NULL))
+        x->ret->tokens_ms = deploy_tokens_life(c);
     if (r == 0)
         r = add_boot(x, c, err);
-    return r < 0 ? r : credentials_write(c, ret, err);
+    return r < 0 ? r : credentials_write(c, &x->tokens, err);
 }
 
 /* ---- the application ---- */
@@ -187,7 +199,6 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
 {
     const struct cache_file *node = cache_files_find(&x->files, NODE_NAME);
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    AUTO_BUF tokens = { .max = MIB };
     struct yarn_file file;
     int r = c && node ? 0 : err_oom(err);
 
@@ -205,13 +216,9 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
     if (r == 0)
         r = yarn_launch_file(c, NODE_NAME, &file, err);
     if (r == 0)
-        r = get_tokens(x, &tokens, err);
-    if (r == 0)
-        r = yarn_launch_tokens(c, tokens.data, tokens.len, err);
+        r = yarn_launch_tokens(c, x->tokens.data, x->tokens.len, err);
     if (r == 0)
         r = submit_add_acls(x, c, err);
-    if (tokens.data)
-        explicit_bzero(tokens.data, tokens.len);
     if (r == 0)
         *ret = take(c);
     return r;
@@ -234,6 +241,53 @@ static int submit(struct submission *x, struct err *err)
 
 /* ---- all of it ---- */
 
+typedef int step_fn(struct submission *x, struct err *err);
+
+struct step {
+    struct submission *x;
+    step_fn *fn;
+};
+
+static int run_step(void *arg, struct err *err)
+{
+    struct step *s = arg;
+
+    return s->fn(s->x, err);
+}
+
+/* Steps that do not need each other, at the same time: each is mostly waiting for a server. */
+static int run_together(struct submission *x, step_fn *const *fns, size_t n, struct err *err)
+{
+    struct step steps[4];
+    struct group g;
+    int r = 0;
+
+    group_init(&g, session_loop(x->o->session), 0);
+    for (size_t i = 0; i < n && i < COUNT_OF(steps) && r == 0; i++) {
+        steps[i] = (struct step){ x, fns[i] };
+        r = group_go(&g, run_step, &steps[i], err);
+    }
+    if (r < 0)
+        group_cancel(&g);
+    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
+        r = g.result;
+    return r;
+}
+
+static int prepare(struct submission *x, struct err *err)
+{
+    static step_fn *const fns[] = { upload, write_key, write_spec, get_tokens };
+
+    return run_together(x, fns, COUNT_OF(fns), err);
+}
+
+static int note_files(struct submission *x, struct err *err)
+{
+    static step_fn *const fns[] = { write_job, note_uses };
+
+    return run_together(x, fns, COUNT_OF(fns), err);
+}
+
 /* What was made for a job that is not to be. */
 static void undo(struct submission *x)
 {
@@ -251,10 +305,8 @@ static void undo(struct submission *x)
 
 int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
 {
-    static int (*const steps[])(struct submission *, struct err *) = {
-        open_home, upload, write_key, write_spec, write_job, submit,
-    };
-    struct submission x = { .o = o, .ret = ret };
+    static step_fn *const steps[] = { make_key, open_home, prepare, note_files, submit };
+    struct submission x = { .o = o, .ret = ret, .tokens = { .max = MIB } };
     int r = 0;
 
     *ret = (struct submitted){ .app = o->facts->app };
@@ -264,6 +316,10 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
     if (r < 0)
         undo(&x);
     cache_files_done(&x.files);
+    x.cache = cache_close(x.cache);
+    if (x.tokens.data)
+        explicit_bzero(x.tokens.data, x.tokens.len);
+    buf_done(&x.tokens);
     free(x.jobs);
     free(x.logs);
     return r;

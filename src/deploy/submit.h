@@ -32,6 +32,7 @@ struct submitted {
     char id[YARN_APP_ID_TEXT];
     struct yarn_app_id app;
     struct stream_key key;
+    int64_t tokens_ms; /* how long its tokens can live from now on; 0: nobody can get newer ones */
 };
 
 /* BASE: `staging` when it is said, else .ydl in the user's home on fs.defaultFS; as a URI. *ret is

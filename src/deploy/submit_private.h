@@ -13,8 +13,10 @@ struct submission {
     struct submitted *ret;
     struct fs *fs;     /* where BASE is */
     char *jobs, *logs; /* paths there */
+    struct cache *cache;
     struct cache_files files;
-    bool made; /* directories are there */
+    struct buf tokens; /* the credentials of the master's container */
+    bool made;         /* directories are there */
 };
 
 /* ---- submit_context.c: what the master and YARN are told ---- */

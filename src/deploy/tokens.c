@@ -133,17 +133,33 @@ static bool came_with_token(const struct err *err)
     return strstr(err->text, "can be issued only with") != NULL;
 }
 
+/* From when to when, by the NameNode's own clock. */
+static int64_t issued_to(const struct token *t, int64_t end)
+{
+    AUTO_IDENT i = { 0 };
+
+    if (ident_parse(t->kind, t->id, t->id_len, &i, NULL) < 0 || i.type != IDENT_DELEGATION)
+        return 0;
+    return (end ? end : i.expires) - i.issued;
+}
+
+/* With `ret_ms` also how long it is good as it is; 0 when there is no token. */
 static int add_token(struct session *s, const char *name_service, const char *renewer,
-                     struct credentials *ret, struct err *err)
+                     struct credentials *ret, int64_t *ret_ms, struct err *err)
 {
     AUTO_TOKEN t = { 0 };
     struct hdfs *fs = NULL;
-    int r = hdfs_open(s, name_service, &fs, err);
+    int64_t end = 0;
+    int r = hdfs_open(s, name_service, &fs, err), there = 0;
 
     if (r == 0)
-        r = hdfs_get_token(fs, renewer, &t, err);
+        r = there = hdfs_get_token(fs, renewer, &t, err);
+    if (r > 0 && ret_ms)
+        r = hdfs_renew_token(fs, &t, &end, err); /* nothing else says until when */
     hdfs_close(fs);
-    if (r <= 0)
+    if (ret_ms)
+        *ret_ms = r == 0 && there > 0 ? issued_to(&t, end) : 0;
+    if (r < 0 || there == 0)
         return r;
     return credentials_add(ret, t.service, &t, err);
 }
@@ -164,11 +180,47 @@ int deploy_tokens(struct session *s, const struct strs *places, struct credentia
     for (size_t i = 0; i < services.n && r == 0; i++) {
         struct err why = ERR_INIT;
 
-        r = add_token(s, services.v[i], renewer, ret, &why);
+        r = add_token(s, services.v[i], renewer, ret, NULL, &why);
         if (r < 0 && some && came_with_token(&why))
             r = 0;
         else if (r < 0 && err)
             *err = why;
+    }
+    return r;
+}
+
+/* ---- newer ones ---- */
+
+int64_t deploy_tokens_life(const struct credentials *c)
+{
+    int64_t least = 0;
+
+    for (size_t i = 0; i < credentials_count(c); i++) {
+        const struct token *t = credentials_at(c, i, NULL);
+        int64_t life = str_eq(t->kind, KIND_HDFS) ? issued_to(t, 0) : 0;
+
+        if (life > 0 && (least == 0 || life < least))
+            least = life;
+    }
+    return least;
+}
+
+int deploy_tokens_again(struct session *s, const struct strs *places, struct credentials *ret,
+                        int64_t *ret_ms, struct err *err)
+{
+    AUTO_STRS services = { 0 };
+    int r = session_find_user(s, err);
+
+    *ret_ms = 0;
+    if (r == 0)
+        r = name_services(s, places, &services, err);
+    for (size_t i = 0; i < services.n && r == 0; i++) {
+        int64_t ms = 0;
+
+        /* Renewable by ourselves, so that we may ask how long they are good. */
+        r = add_token(s, services.v[i], session_user(s), ret, &ms, err);
+        if (ms > 0 && (*ret_ms == 0 || ms < *ret_ms))
+            *ret_ms = ms;
     }
     return r;
 }

@@ -23,6 +23,16 @@ int deploy_places(const struct spec *s, const char *base, struct strs *ret, stru
 int deploy_tokens(struct session *s, const struct strs *places, struct credentials *ret,
                   struct err *err);
 
+/* How long the shortest-lived of these can be renewed at most, counted from when it was issued; 0:
+ * there is none. Pure. */
+int64_t deploy_tokens_life(const struct credentials *c);
+
+/* Newer ones for a job that runs. The ResourceManager renews only what came with the submit, so
+ * these are good as long as a token is without that: *ret_ms from now on, after which others have
+ * to be got. Needs Kerberos. */
+int deploy_tokens_again(struct session *s, const struct strs *places, struct credentials *ret,
+                        int64_t *ret_ms, struct err *err);
+
 /* Whom tokens are to be renewed by: the ResourceManager's principal, as Hadoop's clients build it.
  * *ret is the caller's. -ENODATA when the configuration names none. Contacts nobody. */
 int deploy_renewer(struct session *s, char **ret, struct err *err);

@@ -43,11 +43,42 @@ static void a_job_that_names_nothing_still_has_the_default(void **state)
     assert_string_equal(places.v[0], "/");
 }
 
+/* The identifier of a delegation token: version, owner, renewer, real user, issued, expires,
+ * sequence, key; numbers as Hadoop packs them. */
+static int add_token(struct credentials *c, const char *kind, const char *service, uint8_t life)
+{
+    uint8_t id[] = { 0, 1, 'a', 2, 'r', 'm', 0, 100, life, 1, 1 };
+    const struct token t = { .id = id,
+                             .id_len = sizeof(id),
+                             .password = id,
+                             .password_len = 1,
+                             .kind = (char *)kind,
+                             .service = (char *)service };
+
+    return credentials_add(c, service, &t, NULL);
+}
+
+static void tokens_live_as_long_as_the_first_that_ends(void **state)
+{
+    AUTO_CREDENTIALS *c = NULL;
+
+    (void)state;
+    assert_int_equal(credentials_new(&c, NULL), 0);
+    assert_int_equal(deploy_tokens_life(c), 0);
+    assert_int_equal(add_token(c, "RM_DELEGATION_TOKEN", "rm", 101), 0);
+    assert_int_equal(deploy_tokens_life(c), 0); /* not for HDFS */
+    assert_int_equal(add_token(c, "HDFS_DELEGATION_TOKEN", "n1", 127), 0);
+    assert_int_equal(deploy_tokens_life(c), 27);
+    assert_int_equal(add_token(c, "HDFS_DELEGATION_TOKEN", "n2", 120), 0);
+    assert_int_equal(deploy_tokens_life(c), 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_place_in_hdfs_counts_once),
         cmocka_unit_test(a_job_that_names_nothing_still_has_the_default),
+        cmocka_unit_test(tokens_live_as_long_as_the_first_that_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,15 @@ struct fs_set *fs_set_free(struct fs_set *set)
     return NULL;
 }
 
+int fs_set_take_tokens(struct fs_set *set, struct err *err)
+{
+    int r = 0;
+
+    for (struct fs *fs = set->remote; fs && r == 0; fs = fs->next)
+        r = hdfs_take_token(fs->hdfs, err);
+    return r;
+}
+
 /* ---- finding ---- */
 
 static int open_remote(struct fs_set *set, const char *authority, struct fs **ret, struct err *err)

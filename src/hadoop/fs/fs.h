@@ -29,6 +29,9 @@ int fs_set_new(struct loop *l, struct session *session, struct fs_set **ret, str
 /* Readers and writers must be gone before. On a fiber: it may wait for the lease renewer to end.
  * NULL is fine; always NULL. */
 struct fs_set *fs_set_free(struct fs_set *set);
+/* The session's tokens are newer ones: connections that are made from now on sign in with them.
+ * Fibers only. */
+int fs_set_take_tokens(struct fs_set *set, struct err *err);
 
 enum fs_default {
     FS_ON_CLUSTER, /* a path without a scheme is on fs.defaultFS, "x" in the user's home there */

@@ -122,6 +122,14 @@ struct hdfs *hdfs_close(struct hdfs *fs)
     return NULL;
 }
 
+int hdfs_take_token(struct hdfs *fs, struct err *err)
+{
+    const struct token *token = NULL;
+    int r = find_token(fs, &token, err);
+
+    return r < 0 || !token ? r : rpc_service_set_token(fs->nn, token, err);
+}
+
 const char *hdfs_authority(const struct hdfs *fs)
 {
     return fs->authority;

@@ -81,6 +81,9 @@ int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, stru
 /* *ret_expiry is in milliseconds since 1970. */
 int hdfs_renew_token(struct hdfs *fs, const struct token *t, int64_t *ret_expiry, struct err *err);
 int hdfs_cancel_token(struct hdfs *fs, const struct token *t, struct err *err);
+/* The session holds a newer token: the next connection signs in with it. Without one nothing
+ * changes. */
+int hdfs_take_token(struct hdfs *fs, struct err *err);
 
 /* ---- the whole ---- */
 

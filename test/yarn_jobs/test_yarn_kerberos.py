@@ -1,0 +1,247 @@
+"""Jobs on a cluster with Kerberos where everything is encrypted: who may do what, and what signs in
+where."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BIN
+from test_yarn_faults import Run
+
+SMALL = ("--on", "yarn", "--mem", "128m")
+
+
+@pytest.fixture
+def krb(jobs_on, krb_cluster):
+    return jobs_on(krb_cluster)
+
+
+def put(jobs, user, path, text):
+    """A file that nobody but its owner can read."""
+    (jobs.work / "put").write_text(text)
+    jobs.run("fs", "put", "-f", "put", path, user=user, check=0)
+    jobs.run("fs", "chmod", "600", path, user=user, check=0)
+
+
+class Submitted:
+    """A job that goes on until it is stopped."""
+
+    def __init__(self, jobs, user, name):
+        self.jobs, self.user = jobs, user
+        self.id = jobs.run("submit", *SMALL, "-q", "-n", 1, "--name", name, "--", "sh", "-c",
+                           "echo here; exec sleep 600", user=user, check=0).stdout.strip()
+        jobs.wait_for(lambda: "here" in jobs.run("logs", self.id, user=user).stdout, "its output")
+
+    def state(self):
+        return json.loads(self.jobs.run("status", "--json", self.id, user=self.user,
+                                        check=0).stdout)["state"]
+
+    def address(self):
+        return self.jobs.cluster.app(self.id)["amRPCAddress"]
+
+    def key(self):
+        return base64.b64decode(self.jobs.run(
+            "fs", "cat", f"/user/{self.user}/.ydl/jobs/{self.id}/key", user=self.user,
+            check=0).stdout)
+
+    def stop(self):
+        self.jobs.run("stop", self.id, user=self.user, check=0)
+        self.jobs.ended(self.id)
+
+
+def ask(address, identity, key):
+    """What the master's API answers to who has this key."""
+    question = b"GET /v1/job HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    done = subprocess.run(["openssl", "s_client", "-quiet", "-ign_eof", "-tls1_3", "-connect",
+                           address, "-psk_identity", identity, "-psk", key.hex()],
+                          input=question, capture_output=True, timeout=30, check=False)
+    return done.stdout.decode(errors="replace")
+
+
+# ---- the same jobs as without Kerberos ----
+
+def test_a_job_runs_and_its_output_comes_back(krb):
+    done = krb.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
+                   "echo out $YDL_RANK; echo err $YDL_RANK >&2", user="alice", check=0)
+    assert sorted(done.stdout.splitlines()) == ["worker:0│ out 0", "worker:1│ out 1"]
+    assert "worker:0│ err 0" in done.stderr and "worker:1│ err 1" in done.stderr
+    app = krb.ended()
+    assert (app["finalStatus"], app["user"]) == ("SUCCEEDED", "alice")
+
+
+def test_a_failed_task_gives_its_exit_code_and_the_story(krb):
+    done = krb.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
+                   '[ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; sleep 60',
+                   user="alice", check=7)
+    assert "worker:1" in done.stderr and "no such layer" in done.stderr
+    app = krb.ended()
+    assert app["finalStatus"] == "FAILED" and "no such layer" in app["diagnostics"]
+    told = krb.run("logs", krb.apps()[0], user="alice", check=0)
+    assert "no such layer" in told.stdout + told.stderr
+
+
+def test_results_go_to_hdfs_as_the_user(krb):
+    krb.run("run", *SMALL, "-n", 2, "--output", "/user/alice/krb-results", "--", "sh", "-c",
+            "echo $YDL_RANK > $YDL_OUT/model-$YDL_RANK", user="alice", check=0)
+    assert set(krb.cluster.hdfs_names("/user/alice/krb-results")) == {"model-0", "model-1"}
+    row = krb.run("fs", "ls", "/user/alice/krb-results", user="alice", check=0).stdout
+    assert "alice" in row and "root" not in row
+    krb.run("fs", "rm", "-r", "/user/alice/krb-results", user="alice", check=0)
+
+
+def test_verbs_find_a_job_of_the_user(krb):
+    job = Submitted(krb, "alice", "krb-verbs")
+    assert job.state() == "RUNNING"
+    assert job.id in krb.run("list", user="alice", check=0).stdout
+    assert "here" in krb.run("logs", "krb-verbs", user="alice", check=0).stdout
+    krb.run("stop", "krb-verbs", user="alice", check=0)
+    assert krb.ended(job.id)["finalStatus"] == "KILLED"
+
+
+def test_a_new_master_takes_over(krb):
+    run = Run(krb)
+    os.kill(run.pid("ydl-node master"), signal.SIGKILL)
+    run.end()
+    for task in ("worker:0", "worker:1"):
+        steps = run.steps(task)
+        assert [n for n, _, _ in steps] == list(range(60))
+        assert len({(pid, attempt) for _, pid, attempt in steps}) == 1
+
+
+def test_a_keytab_does_instead_of_a_ticket(krb):
+    user = ("--principal", "carol", "--keytab", krb.cluster.keytab("carol"))
+    nothing = {"KRB5CCNAME": f"FILE:{krb.home}/none"}
+    assert krb.run("run", *SMALL, "-n", 1, "--", "true", env=nothing).returncode not in (0, 2)
+    assert krb.apps() == []
+    krb.run("run", *user, *SMALL, "-n", 1, "--", "true", env=nothing, check=0)
+    assert krb.ended()["user"] == "carol"
+    assert krb.apps()[0] in krb.run("list", *user, "--all", env=nothing, check=0).stdout
+
+
+# ---- what a task gets ----
+
+def test_a_task_has_tokens_for_hdfs_and_nothing_of_ours(krb):
+    put(krb, "alice", "/user/alice/krb-data", "hers")
+    script = ('od -An -c -w65536 "$HADOOP_TOKEN_FILE_LOCATION" | tr -d " \\n"; echo; '
+              './ydl fs cat /user/alice/krb-data; echo; env')
+    done = krb.run("run", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c", script,
+                   user="alice", check=0)
+    assert "HDFS_DELEGATION_TOKEN" in done.stdout and "│ hers" in done.stdout
+    for secret in ("YARN_AM_RM_TOKEN", "ydl.key", "ydl.boot", "KRB5CCNAME"):
+        assert secret not in done.stdout
+    krb.run("fs", "rm", "/user/alice/krb-data", user="alice", check=0)
+
+
+def test_no_file_of_the_user_on_a_node_holds_our_secrets(krb):
+    """Tasks run as the user, and can read whatever that user has on their node."""
+    job = Submitted(krb, "alice", "krb-secrets")
+    key = job.key()
+    seen = 0
+    for path in krb.cluster.run_dir.glob(f"nm*/local/usercache/alice/appcache/{job.id}/**/*"):
+        if path.is_file() and path.name != "ydl-node":
+            text = path.read_bytes()
+            seen += b"HDFS_DELEGATION_TOKEN" in text
+            assert b"YARN_AM_RM_TOKEN" not in text and key not in text, path
+            assert base64.b64encode(key) not in text, path
+    assert seen == 1  # the task's own
+    for pid, line in krb.processes().items():
+        environ = open(f"/proc/{pid}/environ", "rb").read()
+        assert base64.b64encode(key) not in environ and key.hex() not in line
+    job.stop()
+
+
+# ---- several people ----
+
+@pytest.mark.full
+def test_each_sees_and_stops_only_their_own_jobs(krb):
+    mine, other = Submitted(krb, "alice", "krb-mine"), Submitted(krb, "bob", "krb-other")
+    for job, stranger in ((mine, "bob"), (other, "alice"), (mine, "carol")):
+        listed = krb.run("list", "--all", user=stranger, check=0).stdout
+        assert job.id not in listed
+        for verb in ("status", "logs", "events", "stop", "kill", "restart"):
+            done = krb.run(verb, job.id, user=stranger)
+            assert done.returncode not in (0, 2), (verb, done.stdout, done.stderr)
+            assert "here" not in done.stdout and job.user in done.stderr, (verb, done.stderr)
+    assert (mine.state(), other.state()) == ("RUNNING", "RUNNING")
+    mine.stop()
+    other.stop()
+
+
+def test_a_jobs_api_answers_only_to_who_has_its_key(krb):
+    job = Submitted(krb, "alice", "krb-api")
+    path = f"/user/alice/.ydl/jobs/{job.id}/key"
+    for stranger in ("bob", "carol"):
+        done = krb.run("fs", "cat", path, user=stranger)
+        assert done.returncode != 0 and not done.stdout and "ermission" in done.stderr
+    key = job.key()
+    assert '"RUNNING"' in ask(job.address(), job.id, key)
+    assert ask(job.address(), job.id, bytes(len(key))) == ""
+    assert ask(job.address(), "somebody", key) == ""
+    plain = subprocess.run(["curl", "-s", "-m", "10", f"http://{job.address()}/v1/job"],
+                           capture_output=True, check=False)
+    assert plain.returncode != 0 and b"RUNNING" not in plain.stdout
+    assert job.state() == "RUNNING"
+    job.stop()
+
+
+def test_one_user_can_act_for_another_where_that_is_allowed(krb):
+    put(krb, "bob", "/user/bob/krb-data", "his")
+    done = krb.run("run", "--as", "bob", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c",
+                   "./ydl fs cat /user/bob/krb-data; echo; echo x > $YDL_OUT/x", user="carol",
+                   check=0)
+    assert "│ his" in done.stdout
+    app = krb.apps()[0]
+    assert krb.ended(app)["user"] == "bob"
+    assert "his" in krb.run("logs", app, user="bob", check=0).stdout
+    refused = krb.run("run", "--as", "alice", *SMALL, "-n", 1, "--", "true", user="carol")
+    assert refused.returncode not in (0, 2) and "carol" in refused.stderr
+    assert krb.apps() == [app]
+    krb.run("fs", "rm", "/user/bob/krb-data", user="bob", check=0)
+
+
+# ---- tokens that end ----
+
+LIFE_S = 120  # of secure_cluster's tokens
+WATCH = """
+import os, shutil, subprocess, sys, time
+
+def read(word, tokens):
+    done = subprocess.run(["./ydl", "fs", "cat", "/user/alice/krb-long"], capture_output=True,
+                          env={**os.environ, "HADOOP_TOKEN_FILE_LOCATION": tokens})
+    print(word, done.returncode, done.stdout.decode(), done.stderr.decode()[:300], flush=True)
+
+now = os.environ["HADOOP_TOKEN_FILE_LOCATION"]
+shutil.copy(now, "first")
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    read("read", now)
+    time.sleep(5)
+read("first", "first")
+open(os.environ["YDL_OUT"] + "/last", "w").write("saved")
+"""
+
+
+@pytest.mark.full
+def test_a_job_outlives_its_tokens_while_its_client_is_there(jobs_on, secure_cluster):
+    jobs = jobs_on(secure_cluster)
+    put(jobs, "alice", "/user/alice/krb-long", "still")
+    (jobs.work / "watch.py").write_text(WATCH)
+    done = jobs.run("run", *SMALL, "-n", 2, "--files", BIN / "ydl", "--output",
+                    "/user/alice/krb-long-out", "--", "python3", "-u", "watch.py", LIFE_S + 50,
+                    user="alice", timeout=LIFE_S + 150)
+    reads = [line for line in done.stdout.splitlines() if "│ read" in line]
+    first = [line for line in done.stdout.splitlines() if "│ first" in line]
+    assert len(first) == 2 and not [line for line in first if "still" in line]  # they did end
+    assert len(reads) > 2 * (LIFE_S + 50) / 15
+    assert not [line for line in reads if "read 0 still" not in line], done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
+    assert jobs.run("fs", "cat", "/user/alice/krb-long-out/last", user="alice",
+                    check=0).stdout == "saved"
+    events = jobs.run("events", jobs.apps()[0], user="alice", check=0).stdout
+    assert "job succeeded" in events  # written after the first tokens had ended
+    jobs.run("fs", "rm", "-r", "/user/alice/krb-long", "/user/alice/krb-long-out", user="alice",
+             check=0)
