@@ -8,13 +8,13 @@
 static int add(struct strs *l, const char *name, const char *value)
 {
     size_t n = strlen(name), m = strlen(value);
-    char *s = malloc(n + m + 2);
+    char *s = malloc(n + m + 2), *p;
 
     if (!s)
         return -ENOMEM;
-    memcpy(s, name, n);
-    s[n] = '=';
-    memcpy(s + n + 1, value, m + 1);
+    p = mempcpy(s, name, n);
+    *p++ = '=';
+    memcpy(p, value, m + 1);
     return strs_take(l, s);
 }
 

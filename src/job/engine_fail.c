@@ -7,6 +7,7 @@
 #include "job/engine_private.h"
 
 #define LOSSES_ARE_ONE_MS 5000 /* a node takes its containers along one by one */
+#define FAULTS_ARE_ONE_MS 500  /* but what cannot be put in place there may not be anywhere */
 
 /* ---- the story ---- */
 
@@ -86,7 +87,7 @@ bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class
     } else {
         if (cls == FAIL_PREEMPTED && !e->ever_started)
             return true; /* that is only waiting */
-        if (now - e->last_loss < LOSSES_ARE_ONE_MS)
+        if (now - e->last_loss < (cls == FAIL_FILES ? FAULTS_ARE_ONE_MS : LOSSES_ARE_ONE_MS))
             return true;
         e->last_loss = now;
         r = budget_use(&e->losses, e->opt.losses_max, p->window, now);

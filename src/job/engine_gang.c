@@ -89,7 +89,7 @@ void gang_hold(struct engine *e, int64_t now)
 
     if (e->backing_off || e->reforming || e->spec->gang_hold <= 0)
         return;
-    if (held == 0)
+    if (held == 0 || e->in[SLOT_ASKED] == 0) /* files may take long; nobody waits for us then */
         timer_set(e, TIMER_HOLD, NULL, NEVER);
     else if (e->at[TIMER_HOLD] == NEVER)
         timer_set(e, TIMER_HOLD, NULL, now + e->spec->gang_hold);

@@ -53,6 +53,7 @@ struct history *history_free(struct history *h)
     json_decref(h->reason);
     json_decref(h->whose);
     json_decref(h->story);
+    json_decref(h->unsaved);
     free(h);
     return NULL;
 }
@@ -322,6 +323,15 @@ static int on_story(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
+/* Of several the first one is the cause, more often than not. */
+static int on_note(struct history *h, const json_t *v, int64_t t)
+{
+    (void)t;
+    if (json_is_true(json_object_get(v, "unsaved")) && !h->unsaved)
+        keep(&h->unsaved, v, "text");
+    return 0;
+}
+
 static int on_end(struct history *h, const json_t *v, int64_t t)
 {
     const char *state = text_of(v, "state");
@@ -339,7 +349,7 @@ static int (*const readers[EVENT_KINDS_])(struct history *h, const json_t *v, in
     [EVENT_JOB] = on_job,           [EVENT_TASK] = on_task,       [EVENT_READY] = on_ready,
     [EVENT_PROGRESS] = on_progress, [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,
     [EVENT_AGENT] = on_agent,       [EVENT_REQUEST] = on_request, [EVENT_STORY] = on_story,
-    [EVENT_END] = on_end,
+    [EVENT_NOTE] = on_note,         [EVENT_END] = on_end,
 };
 
 int history_apply(struct history *h, const char *line, size_t n, struct err *err)

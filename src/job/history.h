@@ -15,6 +15,8 @@ AUTO_DEFINE(history, struct history *, history_free);
  * changes nothing. */
 int history_apply(struct history *h, const char *line, size_t n, struct err *err);
 
+#define HISTORY_UNSAVED_EXIT 73 /* of a job that succeeded, when its results could not be saved */
+
 /* The document:
  *   {"job","name","user","platform","framework","state","reason","generation","restarts",
  *    "created","started","ended" (ms since 1970 or null),"exit" (null while it runs),"whose",
@@ -22,6 +24,7 @@ int history_apply(struct history *h, const char *line, size_t n, struct err *err
  *    "tasks":[{"task","role","rank","state","ready","generation","attempt","agent","node","host",
  *              "ports","pid","since","code","class","step","total","metrics"}],
  *    "story": null | {"task","class","code","signal","text","lines","hint","when"},
- *    "progress": null | {"step","total","eta_ms"}}
+ *    "progress": null | {"step","total","eta_ms"},
+ *    "unsaved": null | a sentence: results are not where the job wanted them}
  * A job whose log has no end and whose master is gone is for the caller to mark. */
 int history_json(const struct history *h, int with_tasks, json_t **ret, struct err *err);

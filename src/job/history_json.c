@@ -152,6 +152,12 @@ static json_t *story_json(const struct history *h)
     return take(v);
 }
 
+/* A job that did its work, but has nothing to show for it. */
+static int64_t exit_of(const struct history *h)
+{
+    return h->exit == 0 && h->unsaved ? HISTORY_UNSAVED_EXIT : h->exit;
+}
+
 int history_json(const struct history *h, int with_tasks, json_t **ret, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -165,11 +171,11 @@ int history_json(const struct history *h, int with_tasks, json_t **ret, struct e
         "reason", maybe(h->reason), "generation", (json_int_t)h->generation, "restarts",
         (json_int_t)h->restarts, "created", maybe_int(h->created, h->created >= 0), "started",
         maybe_int(h->started, h->started >= 0), "ended", maybe_int(h->ended, h->ended >= 0), "exit",
-        maybe_int(h->exit, h->exit >= 0), "whose", maybe(h->whose));
+        maybe_int(exit_of(h), h->exit >= 0), "whose", maybe(h->whose));
     if (r == 0)
-        r = json_make(&end, err, "{s:o, s:o, s:o, s:o}", "roles", roles_json(h), "tasks",
+        r = json_make(&end, err, "{s:o, s:o, s:o, s:o, s:o}", "roles", roles_json(h), "tasks",
                       with_tasks ? tasks_json(h) : json_array(), "story", story_json(h), "progress",
-                      progress_json(h));
+                      progress_json(h), "unsaved", maybe(h->unsaved));
     if (r < 0)
         return r;
     if (!with_tasks)

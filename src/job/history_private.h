@@ -27,7 +27,7 @@ struct history_agent {
 
 /* Texts are JSON strings, shared with the line that they came in; NULL: not said. */
 struct history {
-    json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story;
+    json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story, *unsaved;
     enum job_state state;
     int64_t generation, restarts;
     int64_t created, started, ended; /* -1: not yet */

@@ -159,7 +159,35 @@ static void the_document_says_what_happened(void **state)
         "\"ready\":true,\"generation\":2,\"attempt\":1,\"agent\":3,\"node\":\"n1\","
         "\"host\":\"10.0.0.1\",\"ports\":[9000],\"pid\":42,\"since\":10,\"code\":null,"
         "\"class\":null,\"step\":20,\"total\":100,\"metrics\":{\"loss\":0.5}}],"
-        "\"story\":null,\"progress\":{\"step\":20,\"total\":100,\"eta_ms\":8000}}");
+        "\"story\":null,\"progress\":{\"step\":20,\"total\":100,\"eta_ms\":8000},\"unsaved\":"
+        "null}");
+}
+
+/* A job that succeeded has an exit code of its own then; one that failed keeps its task's. */
+static void results_that_were_not_saved_change_the_exit_code(void **state)
+{
+    static const struct {
+        const char *end;
+        int exit;
+    } rows[] = {
+        { "{\"t\":5,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0}", HISTORY_UNSAVED_EXIT },
+        { "{\"t\":5,\"event\":\"end\",\"state\":\"FAILED\",\"exit\":4}", 4 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO(history) struct history *h = NULL;
+        AUTO_JSON *v = NULL;
+
+        assert_int_equal(history_new(&h, NULL), 0);
+        assert_int_equal(apply(h, rows[i].end), 0);
+        assert_int_equal(apply(h, "{\"event\":\"note\",\"text\":\"harmless\"}"), 0);
+        assert_int_equal(apply(h, "{\"event\":\"note\",\"unsaved\":true,\"text\":\"full\"}"), 0);
+        assert_int_equal(apply(h, "{\"event\":\"note\",\"unsaved\":true,\"text\":\"late\"}"), 0);
+        assert_int_equal(history_json(h, 0, &v, NULL), 0);
+        assert_int_equal(json_integer_value(json_object_get(v, "exit")), rows[i].exit);
+        assert_string_equal(json_string_value(json_object_get(v, "unsaved")), "full");
+    }
 }
 
 static void a_line_cut_short_changes_nothing(void **state)
@@ -225,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_line_that_does_not_fit_leaves_nothing),
         cmocka_unit_test(classes_are_read_back_by_their_keys),
         cmocka_unit_test(the_document_says_what_happened),
+        cmocka_unit_test(results_that_were_not_saved_change_the_exit_code),
         cmocka_unit_test(a_line_cut_short_changes_nothing),
         cmocka_unit_test(hostile_lines_do_no_harm),
     };

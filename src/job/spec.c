@@ -191,6 +191,13 @@ int spec_set_var(struct spec_vars *l, const char *name, const char *value)
     return 0;
 }
 
+bool spec_is_remote(const char *name)
+{
+    if (str_starts(name, "file:"))
+        return false;
+    return str_starts(name, "hdfs:") || str_starts(name, "viewfs:") || strstr(name, "://");
+}
+
 int spec_add_file(struct spec_files *l, const char *from, const char *to)
 {
     AUTO_FREE char *f = strdup(from), *t = to ? strdup(to) : NULL;

@@ -196,6 +196,8 @@ int spec_set_text(char **where, const char *text); /* NULL text: not said any mo
 int spec_set_var(struct spec_vars *l, const char *name,
                  const char *value); /* the last one counts */
 int spec_add_file(struct spec_files *l, const char *from, const char *to);
+/* Does a file or a target have a scheme ("hdfs://ns/a"), other than that of files here? */
+bool spec_is_remote(const char *name);
 int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when);
 int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value);
 

@@ -205,6 +205,7 @@ static void serve(struct agent_conn *a, struct channel *c)
 
     if (r == 0) {
         trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
+        tokens_tell(a);
         agents_tell(a, "up");
         hub_follow_again(a);
         tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
@@ -219,6 +220,8 @@ static void serve(struct agent_conn *a, struct channel *c)
     master_wake(m);
     if (r == -ECANCELED)
         return;
+    if (m->save_until && !m->ended && !a->saved && !a->lost)
+        master_unsaved(m, "not everything could be saved: an agent has ended before");
     /* A container's agent that was killed is started again by its node, and one that only lost its
      * connection comes back: agents_watch() waits for them. */
     if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving)
@@ -360,6 +363,7 @@ void agents_watch(struct master *m)
     }
 }
 
+/* Results that are not any task's own are the first one's to save. */
 void agents_shutdown(struct master *m, int64_t grace)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
@@ -373,8 +377,12 @@ void agents_shutdown(struct master *m, int64_t grace)
     msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
     msg.shutdown = &body;
     for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel)
+        if (m->agents[i] && m->agents[i]->channel) {
             outbox_send(m->agents[i], &msg);
+            body.spared = true;
+        }
+    if (!body.spared && m->save_until && !m->opt->container)
+        master_unsaved(m, "results could not be saved: no agent is left");
 }
 
 bool agents_saved(const struct master *m)

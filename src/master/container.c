@@ -64,6 +64,7 @@ static int open_session(struct loop *l, struct container *c, struct err *err)
     if (r == 0)
         r = yarn_boot_read(given, &c->boot, err);
     if (r == 0) {
+        (void)unlink(file); /* tasks on this node are the same user's, and have no business in it */
         const struct session_options o = { .conf_text = c->boot.conf,
                                            .credentials = given,
                                            .user = c->boot.user,

@@ -29,6 +29,20 @@ void master_note(struct master *m, const char *text)
     master_wake(m);
 }
 
+void master_unsaved(struct master *m, const char *text)
+{
+    struct event e;
+
+    m->unsaved = true;
+    engine_event(m->engine, EVENT_NOTE, master_now(m), &e);
+    event_str(&e, "level", "error");
+    event_str(&e, "text", text);
+    event_bool(&e, "unsaved", 1);
+    if (event_end(&e) < 0)
+        log_error(LOG_MASTER, "out of memory for the events log: %s", text);
+    master_wake(m);
+}
+
 void master_phase(struct master *m, const char *name, const char *who)
 {
     master_phase_at(m, name, who, master_now(m));
@@ -140,8 +154,9 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
         a->lost = true;
         agents_tell(a, "lost");
     }
-    if (a)
-        drive_blame(m, a->node, cls);
+    if (a) /* one that could not even be started has not said where it is */
+        drive_blame(m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node,
+                    cls);
     engine_slot(m->engine, slot, &role, &first, &n);
     for (uint32_t i = 0; i < n; i++) {
         kv_forget(m->kv, first + i);
@@ -320,7 +335,7 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
 {
     (void)a;
     (void)err;
-    if (!m->platform->ops->apart) {
+    if (!results_wanted(m)) {
         m->ended = true;
         return 0;
     }
@@ -328,12 +343,6 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
     m->save_until = loop_in(m->loop, SAVE_MS);
     agents_shutdown(m, 0);
     return 0;
-}
-
-static void look_for_end(struct master *m)
-{
-    if (m->save_until && (m->over || agents_saved(m) || loop_now(m->loop) >= m->save_until))
-        m->ended = true;
 }
 
 static void act_all(struct master *m)
@@ -364,6 +373,18 @@ static void write_events(struct master *m)
         return;
     journal_append(&m->journal, lines.data, lines.len);
     hub_wake(m);
+}
+
+static void look_for_end(struct master *m)
+{
+    if (!m->save_until || m->ended)
+        return;
+    m->ended = m->over || agents_saved(m);
+    if (m->ended || loop_now(m->loop) < m->save_until)
+        return;
+    master_unsaved(m, "not everything could be saved in time");
+    write_events(m);
+    m->ended = true;
 }
 
 static int64_t next_deadline(const struct master *m)
@@ -418,5 +439,6 @@ int drive_job(struct master *m, bool begun, struct err *err)
         if (r == -ECANCELED && !m->interrupted)
             r = on_signal(m, err);
     }
+    cond_wake_all(&m->journal.grown); /* the last record may have come before the end */
     return r;
 }

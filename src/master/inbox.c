@@ -170,7 +170,7 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
         return err_set(err, -EPROTO, "task %u ended in no known way", x->task);
     kv_forget(m->kv, x->task);
     text = better_text(m, x, &end.when);
-    lines = strndup((const char *)x->lines.data, x->lines.len);
+    lines = x->lines.len ? strndup((const char *)x->lines.data, x->lines.len) : strdup("");
     if (!lines)
         return err_oom(err);
     end.cls = (enum fail_class)x->fail;
@@ -241,17 +241,26 @@ static int on_pong(struct agent_conn *a, const Agent__ToMaster *msg, struct err 
     return 0;
 }
 
+/* Output that could not be copied is in YARN's logs all the same; results are nowhere else. */
 static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
+    struct master *m = a->master;
     const Agent__Saved *s = msg->saved;
+    const struct container *c = m->opt->container;
+    const char *rest = results_waiting(m, s->to);
     AUTO_FREE char *text = NULL;
 
-    (void)err;
-    if (*s->fail)
-        text = str_printf("not everything could be saved to '%s': %s", s->to, s->fail);
-    if (text)
-        master_note(a->master, text);
     a->saved = a->saved || s->last;
+    if (!*s->fail)
+        return 0;
+    text = str_printf("not everything could be saved to '%s': %s%s%s%s", s->to, s->fail,
+                      rest ? "; it is still in '" : "", rest ? rest : "", rest ? "'" : "");
+    if (!text)
+        return err_oom(err);
+    if (c && !s->last && str_eq(s->to, c->logs_uri))
+        master_note(m, text);
+    else
+        master_unsaved(m, text);
     return 0;
 }
 

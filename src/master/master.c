@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "master/master_private.h"
 #include "platform/local.h"
+#include "platform/yarn_image.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -138,12 +139,16 @@ static int start_engine(struct master *m, struct err *err)
 static int start_yarn(struct master *m, const struct platform_events *on, struct err *err)
 {
     struct container *c = m->opt->container;
+    int r = yarn_image_by_yarn(&m->spec, session_conf(c->session), &m->images_by_platform, err);
 
+    if (r < 0)
+        return r;
     m->yarn = (struct yarn_options){
         .session = c->session,
         .spec = &m->spec,
         .facts = &c->facts,
         .boot = &c->boot,
+        .images = m->images_by_platform,
         .shown = { .host = c->host, .rpc_port = m->api_port, .tracking_url = m->page_url },
     };
     return yarn_new(&m->yarn, on, &m->platform, err);
@@ -323,12 +328,16 @@ static void remove_empty_out(const struct master *m)
         (void)rmdir(all);
 }
 
-/* Everything that was the run's: sockets, scratch directories. What tasks wrote stays. */
+/* Everything that was the run's: sockets, scratch directories, files from a cluster. What tasks
+ * wrote stays, unless it only waited to be copied elsewhere and has been. */
 static void remove_run(struct master *m)
 {
+    AUTO_FREE char *fetched = path_join(m->opt->dir->path, JOBS_FETCHED);
+    const char *waited = m->save_until && !m->unsaved ? results_waiting(m, NULL) : NULL;
     struct err err = ERR_INIT;
 
-    if (path_remove(m->opt->dir->run, &err) < 0)
+    if (path_remove(m->opt->dir->run, &err) < 0 || (fetched && path_remove(fetched, &err) < 0) ||
+        (waited && path_remove(waited, &err) < 0))
         log_warn(LOG_MASTER, "%s", err.text);
     remove_empty_out(m);
 }

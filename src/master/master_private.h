@@ -33,7 +33,8 @@ struct numbers {
 };
 int numbers_add(struct numbers *l, uint32_t id);
 
-enum agent_coming { /* as its Hello says */
+/* Which agent it is, as its Hello says. */
+enum agent_coming {
     AGENT_NEW,
     AGENT_RESTARTED, /* the one before it, in the same container, has died */
     AGENT_BACK,      /* had lost its connection, to us or to a master before us */
@@ -87,8 +88,9 @@ struct master {
     struct local_options local;
     struct yarn_options yarn;
     struct stream_key key;
-    bool attached; /* the job is stopped when its client goes */
-    bool tls;      /* the agent channel is TCP with TLS: as on a cluster */
+    bool images_by_platform; /* containers are made of images; otherwise agents run those */
+    bool attached;           /* the job is stopped when its client goes */
+    bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
     bool interrupted, client_came;
     struct fiber *watcher, *client_watcher;
     int64_t wall, mono; /* the two clocks at the start */
@@ -122,6 +124,8 @@ struct master {
     struct cond work, followers_left;
     struct numbers busy; /* agents with something to be sent */
     int64_t save_until;  /* all tasks have ended, agents save what they left; 0: not yet */
+    bool newer_tokens;   /* than those that we were started with */
+    bool unsaved;        /* … but could not save everything */
     bool ended;
     bool over; /* YARN has ended the application: there is no time for anything */
     bool left; /* a new master takes over: nothing is ended and nothing removed */
@@ -131,6 +135,8 @@ int64_t master_now(const struct master *m); /* ms since 1970, never backwards */
 void master_wake(struct master *m);         /* the driver has something to look at */
 /* A sentence for people in the events log. */
 void master_note(struct master *m, const char *text);
+/* The same for results that are not where the job wanted them: its exit code says so too. */
+void master_unsaved(struct master *m, const char *text);
 /* How far the start has come, and who was waited for until then. */
 void master_phase(struct master *m, const char *name, const char *who);
 void master_phase_at(struct master *m, const char *name, const char *who, int64_t when);
@@ -189,6 +195,12 @@ int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
 int outbox_drop(struct master *m, uint32_t task, struct err *err);
 void outbox_flush(struct master *m); /* sends what the calls above collected */
 int outbox_welcome(struct agent_conn *a, struct err *err);
+/* Do agents have to copy something when the job has ended? On this machine only what is not to stay
+ * where tasks put it. */
+bool results_wanted(const struct master *m);
+/* Results for `to` that wait in a place of ours: where they are when they cannot be saved. NULL:
+ * they lie where the job's tasks made them. */
+const char *results_waiting(const struct master *m, const char *to);
 typedef void outbox_sender(struct agent_conn *a, Agent__ToAgent *msg);
 /* The Start messages of an agent (outbox_start.c). */
 int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err);
@@ -242,6 +254,12 @@ void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */
 void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n);
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
+
+/* ---- tokens.c ---- */
+/* Newer tokens from who has the job's key, for us, our agents and containers to come. */
+int tokens_put(struct master *m, struct http_call *c, struct err *err);
+/* What has come since the start, to one that may not have it. */
+void tokens_tell(struct agent_conn *a);
 
 /* ---- specs.c ---- */
 /* The specification in a format of `ydl spec`: hosts, env, tf. */

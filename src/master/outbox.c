@@ -183,6 +183,19 @@ static int make_links(const struct master *m, const struct spec_role *role, stru
     return r;
 }
 
+/* The image that the agent is to run it in, if that is the agent's business. */
+static void fill_image(const struct master *m, const struct spec_role *role, Agent__PrepareTask *x)
+{
+    const char *image = role->image ? role->image : m->spec.image;
+
+    if (!image || m->images_by_platform)
+        return;
+    x->image = (char *)image;
+    x->mounts = m->spec.mounts.v;
+    x->n_mounts = m->spec.mounts.n;
+    x->cpus = role->cpus;
+}
+
 static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p, size_t at,
                          const struct links *links)
 {
@@ -203,9 +216,11 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->memory = role->memory / (role->procs ? role->procs : 1);
     x->gpus = slot->gpus;
     x->n_gpus = slot->n_gpus;
+    x->gpu_count = m->platform->ops->apart ? role->gpus : 0;
     x->slot = t->slot;
     x->files = links->list;
     x->n_files = links->n;
+    fill_image(m, role, x);
     p->list[at] = x;
 }
 

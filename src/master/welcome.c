@@ -1,5 +1,6 @@
 /* welcome.c - what an agent is told when it has joined: where things are and the environment that
  * all tasks share, which is the master's own: the one the user had. */
+#include "base/path.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -53,54 +54,132 @@ static bool own_directories(const struct spec *s)
     return own;
 }
 
-static void add_result(Agent__Result *room, Agent__Result **list, size_t at,
-                       const struct spec_file *f)
+/* ---- results ---- */
+
+/* What agents are told to copy; the strings that are not the job's own are in `made`. */
+struct results {
+    Agent__Result *room, **list;
+    size_t n;
+    struct strs made;
+};
+
+static void results_done(struct results *r)
 {
-    agent__result__init(&room[at]);
-    room[at].from = f->from;
-    room[at].to = f->to;
-    room[at].always = true;
-    list[at] = &room[at];
+    free(r->room);
+    free(r->list);
+    strs_done(&r->made);
 }
 
-/* Where results go: what the job says, and on YARN all of $YDL_OUT in any case. */
-static int collect_results(const struct master *m, Agent__Result **ret_room, Agent__Result ***ret,
-                           size_t *ret_n)
+static void add_result(struct results *r, const char *from, const char *to)
+{
+    Agent__Result *one = &r->room[r->n];
+
+    agent__result__init(one);
+    one->from = (char *)from;
+    one->to = (char *)to;
+    one->always = true;
+    r->list[r->n++] = one;
+}
+
+/* On this machine all of $YDL_OUT that goes to a directory here is made there. */
+static bool stays(const struct spec_file *f)
+{
+    return !*f->from && !spec_is_remote(f->to);
+}
+
+bool results_wanted(const struct master *m)
+{
+    bool wanted = m->opt->container != NULL;
+
+    for (size_t i = 0; i < m->spec.output.n; i++)
+        wanted = wanted || !stays(&m->spec.output.v[i]) || i > 0;
+    return wanted;
+}
+
+const char *results_waiting(const struct master *m, const char *to)
 {
     const struct spec_files *f = &m->spec.output;
-    const struct spec_file rest = { .from = (char *)"", .to = m->out_dir };
+    bool waits = false;
+
+    for (size_t i = 0; i < f->n; i++) {
+        if (stays(&f->v[i]))
+            return NULL;
+        waits = waits || (!*f->v[i].from && (!to || str_eq(f->v[i].to, to)));
+    }
+    return waits && !m->opt->container ? m->out_dir : NULL;
+}
+
+/* Where results go: what the job says, and all of $YDL_OUT in any case. */
+static void collect_on_yarn(const struct master *m, struct results *r)
+{
+    const struct spec_files *f = &m->spec.output;
     bool all = false;
 
-    if (!m->opt->container)
-        return 0;
-    *ret_room = calloc(f->n + 1, sizeof(**ret_room));
-    *ret = calloc(f->n + 1, sizeof(**ret));
-    if (!*ret_room || !*ret)
-        return -ENOMEM;
     for (size_t i = 0; i < f->n; i++) {
-        add_result(*ret_room, *ret, (*ret_n)++, &f->v[i]);
+        add_result(r, f->v[i].from, f->v[i].to);
         all |= !*f->v[i].from;
     }
     if (!all && m->out_dir)
-        add_result(*ret_room, *ret, (*ret_n)++, &rest);
+        add_result(r, "", m->out_dir);
+}
+
+/* A path below `dir` that lives as long as `r`; NULL when out of memory. */
+static const char *below(struct results *r, const char *dir, const char *name)
+{
+    return strs_take(&r->made, path_join(dir, name)) < 0 ? NULL : r->made.v[r->made.n - 1];
+}
+
+/* Tasks share $YDL_OUT, and a directory to run in, unless the job brings files of its own. */
+static int collect_here(const struct master *m, struct results *r)
+{
+    const char *cwd = m->cwd ? m->cwd : "/";
+
+    for (size_t i = 0; i < m->spec.output.n; i++) {
+        const struct spec_file *f = &m->spec.output.v[i];
+        const char *from = f->from, *to = f->to;
+
+        if (!*from)
+            from = m->out_dir;
+        else if (!own_directories(&m->spec))
+            from = below(r, cwd, from);
+        if (!spec_is_remote(to))
+            to = below(r, cwd, to);
+        if (!from || !to)
+            return -ENOMEM;
+        if (!str_eq(from, to))
+            add_result(r, from, to);
+    }
     return 0;
 }
 
-int outbox_welcome(struct agent_conn *a, struct err *err)
+static int collect_results(const struct master *m, struct results *r)
+{
+    size_t n = m->spec.output.n + 1;
+
+    if (!results_wanted(m))
+        return 0;
+    r->room = calloc(n, sizeof(*r->room));
+    r->list = calloc(n, sizeof(*r->list));
+    if (!r->room || !r->list)
+        return -ENOMEM;
+    if (!m->opt->container)
+        return collect_here(m, r);
+    collect_on_yarn(m, r);
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+static int send_welcome(struct agent_conn *a, const struct strs *env, const struct results *results,
+                        struct err *err)
 {
     const struct master *m = a->master;
-    AUTO_STRS env = { 0 };
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Welcome body = AGENT__WELCOME__INIT;
     Agent__JobFacts facts = AGENT__JOB_FACTS__INIT;
 
-    AUTO_FREE Agent__Result *room = NULL;
-    AUTO_FREE Agent__Result **results = NULL;
-
-    if ((!m->opt->container && collect_env(m, &env) < 0) ||
-        collect_results(m, &room, &results, &facts.n_results) < 0)
-        return err_oom(err);
-    facts.results = results;
+    facts.results = results->list;
+    facts.n_results = results->n;
     facts.job = m->opt->dir->id;
     facts.owner = m->user ? m->user : (char *)"";
     if (m->opt->container) {
@@ -113,8 +192,8 @@ int outbox_welcome(struct agent_conn *a, struct err *err)
         facts.work_dir = m->work_dir;
         facts.cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
     }
-    facts.env = env.v;
-    facts.n_env = env.n;
+    facts.env = env->v;
+    facts.n_env = env->n;
     facts.port_low = m->spec.port_low;
     facts.port_high = m->spec.port_high;
     facts.log_limit = m->spec.log_limit;
@@ -124,4 +203,18 @@ int outbox_welcome(struct agent_conn *a, struct err *err)
     msg.body_case = AGENT__TO_AGENT__BODY_WELCOME;
     msg.welcome = &body;
     return channel_send(a->channel, &msg.base, err);
+}
+
+int outbox_welcome(struct agent_conn *a, struct err *err)
+{
+    const struct master *m = a->master;
+    struct results results = { 0 };
+    AUTO_STRS env = { 0 };
+    int r = m->opt->container ? 0 : collect_env(m, &env);
+
+    if (r == 0)
+        r = collect_results(m, &results);
+    r = r < 0 ? err_oom(err) : send_welcome(a, &env, &results, err);
+    results_done(&results);
+    return r;
 }

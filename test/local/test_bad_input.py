@@ -33,8 +33,8 @@ def test_a_bad_file_is_refused(local, name, text, words):
 
 @pytest.mark.parametrize("text, word", [
     ("files: [missing.txt]\n", "missing.txt"), ("archives: ['hdfs:///e.tar: e']\n", "hdfs:///e.tar"),
-    ("image: tf:1\n", "image"), ("output: hdfs:///out\n", "hdfs:///out"),
-    ("output: {a: b}\n", "YDL_OUT")])
+    ("image: 'Tf:1'\n", "Tf:1"), ("output: hdfs:///out\n", "hdfs:///out"),
+    ("output: {a: 's3://b/x'}\n", "s3://b/x")])
 def test_what_this_machine_cannot_do_is_refused(local, text, word):
     (local.work / "job.yaml").write_text(GOOD + text)
     assert word in local.run("run", "-f", "job.yaml", check=2).stderr.decode()

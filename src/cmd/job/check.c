@@ -2,6 +2,7 @@
 #include "cmd/job/check.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "deploy/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,6 +210,8 @@ static int check_command(struct checking *c)
     snprintf(c->key, sizeof(c->key), "roles.%s.command", c->role->name);
     if (command == &c->spec->command)
         snprintf(c->key, sizeof(c->key), "command");
+    if (c->role->image || c->spec->image)
+        return 0; /* what is in an image only the image knows */
     r = check_program(c, command->v[0]);
     return r < 0 ? r : check_script(c, command);
 }
@@ -257,9 +260,42 @@ static int check_sum(struct checking *c, uint64_t memory, uint64_t gpus)
 
 /* ---- files, images, results ---- */
 
-static bool is_remote(const char *name)
+void check_plain_path(char *name)
 {
-    return strstr(name, "://") != NULL;
+    size_t skip = str_starts(name, "file:///") ? 7 : str_starts(name, "file:/") ? 5 : 0;
+
+    memmove(name, name + skip, strlen(name + skip) + 1);
+}
+
+/* Can we have anything to do with it? What is on a cluster is looked at when there is one. */
+static bool known_place(const char *name)
+{
+    if (str_starts(name, "file:"))
+        return str_starts(name, "file:///") || (name[5] == '/' && name[6] != '/');
+    return !spec_is_remote(name) || str_starts(name, "hdfs:") || str_starts(name, "viewfs:");
+}
+
+/* The same file without a scheme; NULL when out of memory. */
+static char *plain(const char *name)
+{
+    char *path = strdup(name);
+
+    if (path)
+        check_plain_path(path);
+    return path;
+}
+
+static int check_file(struct checking *c, const char *from)
+{
+    AUTO_FREE char *path = plain(from);
+
+    if (!path)
+        return -ENOMEM;
+    if (!known_place(from))
+        return fault(c, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+    if (!spec_is_remote(from) && look(c->machine->cwd, path) == FOUND_NOTHING)
+        return fault(c, "there is no file '%s'", from);
+    return 0;
 }
 
 static int check_files(struct checking *c, const char *key, const struct spec_files *files)
@@ -270,27 +306,51 @@ static int check_files(struct checking *c, const char *key, const struct spec_fi
         snprintf(c->key, sizeof(c->key), "roles.%s.%s", c->role->name, key);
     else
         snprintf(c->key, sizeof(c->key), "%s", key);
-    for (size_t i = 0; i < files->n && r == 0; i++) {
-        const char *from = files->v[i].from;
-
-        if (is_remote(from))
-            r = fault(c, "'%s' is not on this machine; copy it with `ydl fs get` first", from);
-        else if (look(c->machine->cwd, from) == FOUND_NOTHING)
-            r = fault(c, "there is no file '%s'", from);
-    }
+    for (size_t i = 0; i < files->n && r == 0; i++)
+        r = check_file(c, files->v[i].from);
     return r;
 }
 
 static int check_image(struct checking *c, const char *image)
 {
+    const char *why = image ? room_bad_image(image) : NULL;
+
     if (!image)
         return 0;
     if (c->role)
         snprintf(c->key, sizeof(c->key), "roles.%s.image", c->role->name);
     else
         snprintf(c->key, sizeof(c->key), "image");
-    return fault(c, "'%s': images are for jobs on a cluster; on this machine tasks run as they are",
-                 image);
+    if (why)
+        return fault(c, "'%s' is no image's name: %s", image, why);
+    snprintf(c->key, sizeof(c->key), "image-by");
+    if (c->spec->image_by == SPEC_IMAGE_BY_YARN)
+        return fault(c, "'yarn' is not on this machine; the agent runs images here, by docker");
+    return 0;
+}
+
+/* A directory that we can write to, or one that can be made. */
+static int check_target(struct checking *c, const char *target)
+{
+    AUTO_FREE char *name = plain(target);
+    AUTO_FREE char *path = name ? path_join(c->machine->cwd, name) : NULL;
+    struct stat st;
+
+    while (path && stat(path, &st) < 0 && errno == ENOENT && !str_eq(path, "/")) {
+        char *above = path_dir(path);
+
+        free(path);
+        path = above;
+    }
+    if (!path)
+        return -ENOMEM;
+    if (stat(path, &st) < 0)
+        return fault(c, "results cannot go to '%s': %m", target);
+    if (!S_ISDIR(st.st_mode))
+        return fault(c, "results cannot go to '%s': '%s' is no directory", target, path);
+    if (access(path, W_OK | X_OK) < 0)
+        return fault(c, "results cannot go to '%s': '%s' cannot be written to", target, path);
+    return 0;
 }
 
 static int check_output(struct checking *c)
@@ -299,13 +359,12 @@ static int check_output(struct checking *c)
 
     snprintf(c->key, sizeof(c->key), "output");
     for (size_t i = 0; i < c->spec->output.n && r == 0; i++) {
-        const struct spec_file *f = &c->spec->output.v[i];
+        const char *to = c->spec->output.v[i].to;
 
-        if (is_remote(f->to))
-            r = fault(c, "'%s' is not on this machine; results stay here", f->to);
-        else if (*f->from)
-            r = fault(c, "'%s': on this machine only all of $YDL_OUT can be sent somewhere",
-                      f->from);
+        if (!known_place(to))
+            r = fault(c, "'%s': results can go here, to hdfs:// or to viewfs://", to);
+        else if (!spec_is_remote(to))
+            r = check_target(c, to);
     }
     return r;
 }

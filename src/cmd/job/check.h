@@ -11,5 +11,8 @@ struct check_machine {
     unsigned gpus;
 };
 
+/* Takes the scheme from "file:///a", in place; other names stay as they are. */
+void check_plain_path(char *name);
+
 /* Adds to `f` what is wrong. `s` is complete. 0, -EINVAL when something is, -ENOMEM. */
 int check_local(const struct spec *s, const struct check_machine *m, struct spec_faults *f);

@@ -135,11 +135,56 @@ static void what_a_job_brings_along_counts_as_there(void **state)
     spec_faults_done(&f);
 }
 
+static void files_and_targets_elsewhere_are_known_by_their_scheme(void **state)
+{
+    static const struct {
+        const char *key, *value, *fault;
+    } rows[] = {
+        { "files", "hdfs:///a/b", "" },
+        { "archives", "viewfs://c/a.tar", "" },
+        { "files", "file:///usr", "" },
+        { "files", "nothing", "files: there is no file 'nothing'" },
+        { "files", "s3://b/x", "files: 's3://b/x': files can be here, on hdfs:// or on viewfs://" },
+        { "output", "hdfs://ns/a", "" },
+        { "output", "out=made/below", "" },
+        { "output", "s3://b/x",
+          "output: 's3://b/x': results can go here, to hdfs:// or to viewfs://" },
+        { "output", "file://host/x",
+          "output: 'file://host/x': results can go here, to hdfs:// or to viewfs://" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct check_machine m = { .cwd = *state, .path = *state };
+        AUTO_SPEC s = { 0 };
+        AUTO_SPEC_FAULTS f = { 0 };
+
+        spec_init(&s);
+        assert_int_equal(spec_flag(&s, rows[i].key, rows[i].value, &f), 0);
+        assert_int_equal(check_local(&s, &m, &f), *rows[i].fault ? -EINVAL : 0);
+        assert_string_equal(f.lines.n ? f.lines.v[0] : "", rows[i].fault);
+    }
+}
+
+static void a_target_needs_a_directory(void **state)
+{
+    struct check_machine m = { .cwd = *state, .path = *state };
+    AUTO_SPEC s = { 0 };
+    AUTO_SPEC_FAULTS f = { 0 };
+
+    spec_init(&s);
+    assert_int_equal(spec_flag(&s, "output", "prog/below/it", &f), 0);
+    assert_int_equal(check_local(&s, &m, &f), -EINVAL);
+    assert_non_null(strstr(f.lines.v[0], "results cannot go to 'prog/below/it'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(programs_and_scripts_must_be_there, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_machine_must_be_large_enough, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(files_and_targets_elsewhere_are_known_by_their_scheme,
+                                        make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_target_needs_a_directory, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(what_a_job_brings_along_counts_as_there, make_dir,
                                         remove_dir),
     };

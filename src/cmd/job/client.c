@@ -261,6 +261,16 @@ int client_put(struct client *c, const char *target, struct err *err)
     return put(c, ASK_PATIENTLY, target, err);
 }
 
+int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err)
+{
+    const struct http_request request = {
+        .method = "PUT", .target = target, .type = "application/octet-stream", .body = p, .size = n
+    };
+    AUTO(http_client) struct http_client *http = NULL;
+
+    return ask(c, ASK_NOW, &request, &http, err);
+}
+
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
     int r = put(c, ASK_NOW, target, err);

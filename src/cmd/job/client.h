@@ -77,6 +77,8 @@ void client_settle(struct client *c);
  * sentence and hint. A master that is gone: -ENOTCONN. */
 int client_get(struct client *c, const char *target, struct buf *ret, struct err *err);
 int client_put(struct client *c, const char *target, struct err *err);
+/* The same with a body, and without waiting for a master that is away. */
+int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err);
 /* The same for a request that ends the job, without waiting for a master that is away. On YARN the
  * application itself is killed when there has been no master yet, or with `force` when none
  * answers. */

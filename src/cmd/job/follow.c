@@ -11,6 +11,7 @@
 #include "base/fiber.h"
 #include "cmd/exit.h"
 #include "cmd/job/interrupt.h"
+#include "cmd/job/renew.h"
 #include "cmd/job/replay.h"
 #include "cmd/job/screen.h"
 #include "cmd/job/seen.h"
@@ -274,6 +275,7 @@ static int read_all(struct follow *f, struct err *err)
         f->over = r == 0;
         if (r <= 0)
             return r;
+        renew_again(f->o->renew);
         show_resume(f->show);
     }
 }

@@ -33,6 +33,7 @@ struct job_call {
     struct connection net;  /* its session: job_session() */
     struct yarn_jobs *yarn; /* job_yarn() */
     bool looked;            /* for a configuration */
+    int64_t tokens_ms;      /* of a job that was just submitted: struct submitted */
 };
 
 /* A verb's work, on a fiber. Returns an exit code, or a negative errno with `err` set. */

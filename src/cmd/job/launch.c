@@ -2,6 +2,8 @@
 #include "cmd/job/launch.h"
 #include "base/path.h"
 #include "base/sock.h"
+#include "cmd/job/check.h"
+#include "cmd/job/fetch.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -67,25 +69,45 @@ static json_t *user_json(void)
     return json_text(user ? user->pw_name : NULL);
 }
 
-/* Where the user wants results, else ./ydl-out/JOB, or a place beside the logs where the directory
- * cannot be written to. */
+/* Of all that tasks leave in $YDL_OUT; NULL when the job does not say. A directory here comes
+ * first: what is to go elsewhere too is copied from there. */
+static const char *target_of_all(const struct spec *s)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < s->output.n; i++) {
+        const struct spec_file *f = &s->output.v[i];
+
+        if (!*f->from && (!found || (spec_is_remote(found) && !spec_is_remote(f->to))))
+            found = f->to;
+    }
+    return found;
+}
+
+/* Beside the logs. */
+static char *own_out_dir(const struct job_dir *d)
+{
+    AUTO_FREE char *own = path_join(d->path, JOBS_OUT);
+
+    return own && mkdir(own, 0700) == 0 ? take(own) : NULL;
+}
+
+/* Where the user wants results, or where they wait until they are copied there; else ./ydl-out/JOB,
+ * or a place of ours where the directory cannot be written to. */
 static char *out_dir(const struct spec *s, const char *cwd, const struct job_dir *d)
 {
-    AUTO_FREE char *wanted = s->output.n ? path_join(cwd, s->output.v[0].to) : NULL;
+    const char *target = target_of_all(s);
+    AUTO_FREE char *wanted = target ? path_join(cwd, target) : NULL;
     AUTO_FREE char *all = path_join(cwd, "ydl-out");
     AUTO_FREE char *own = all ? path_join(all, d->id) : NULL;
 
-    if (wanted)
-        return path_mkdirs(wanted, 0777, NULL) == 0 ? take(wanted) : NULL;
+    if (target && spec_is_remote(target))
+        return own_out_dir(d);
+    if (target)
+        return wanted && path_mkdirs(wanted, 0777, NULL) == 0 ? take(wanted) : NULL;
     if (!own)
         return NULL;
-    if (path_mkdirs(own, 0777, NULL) < 0) {
-        free(own);
-        own = path_join(d->path, "out");
-        if (own && mkdir(own, 0700) < 0)
-            return NULL;
-    }
-    return take(own);
+    return path_mkdirs(own, 0777, NULL) == 0 ? take(own) : own_out_dir(d);
 }
 
 static int write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
@@ -199,7 +221,42 @@ static void remove_out(const struct job_dir *d)
         (void)rmdir(out);
 }
 
-int launch_local(struct loop *l, const struct spec *s, const struct launch_options *o,
+/* ---- all of it ---- */
+
+/* "file:///a" is "/a" to whoever works with it from here on. */
+static void plain_paths(struct spec *s)
+{
+    struct spec_files *lists[] = { &s->files, &s->archives };
+
+    for (size_t i = 0; i < s->output.n; i++)
+        check_plain_path(s->output.v[i].to);
+    for (size_t k = 0; k < COUNT_OF(lists); k++)
+        for (size_t i = 0; i < lists[k]->n; i++)
+            check_plain_path(lists[k]->v[i].from);
+    for (size_t k = 0; k < s->n_roles; k++) {
+        for (size_t i = 0; i < s->roles[k].files.n; i++)
+            check_plain_path(s->roles[k].files.v[i].from);
+        for (size_t i = 0; i < s->roles[k].archives.n; i++)
+            check_plain_path(s->roles[k].archives.v[i].from);
+    }
+}
+
+/* What the master finds in the job's directory. */
+static int write_job(struct spec *s, const struct launch_options *o, const struct job_dir *d,
+                     struct err *err)
+{
+    int r = 0;
+
+    if (o->session)
+        r = fetch_files(o->session, s, d, o->quiet, err);
+    if (r == 0 && o->session)
+        r = fetch_access(o->session, s, d, err);
+    if (r == 0)
+        r = write_spec(s, d, err);
+    return r < 0 ? r : write_facts(s, o, d, err);
+}
+
+int launch_local(struct loop *l, struct spec *s, const struct launch_options *o,
                  struct job_dir *ret_dir, struct proc **ret_master, struct err *err)
 {
     AUTO_FREE char *state = NULL;
@@ -211,9 +268,8 @@ int launch_local(struct loop *l, const struct spec *s, const struct launch_optio
         r = jobs_create(state, &d, err);
     if (r < 0)
         return r;
-    r = write_spec(s, &d, err);
-    if (r == 0)
-        r = write_facts(s, o, &d, err);
+    plain_paths(s);
+    r = write_job(s, o, &d, err);
     if (r == 0)
         r = start_master(l, &d, &master, err);
     if (r < 0) {

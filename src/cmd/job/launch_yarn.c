@@ -141,11 +141,34 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
     return 0;
 }
 
+/* What works on this machine and not on the cluster yet is said, not left out in silence. */
+static int check_possible(const struct spec *s, struct spec_faults *f, struct err *err)
+{
+    char key[64];
+    int r = 0;
+
+    for (size_t i = 0; i < s->n_roles && r != -ENOMEM; i++) {
+        if (s->roles[i].place != SPEC_PLACE_CLIENT)
+            continue;
+        (void)snprintf(key, sizeof(key), "roles.%.40s.place", s->roles[i].name);
+        r = spec_fault(f, 0, key, "tasks beside the client are for jobs on one machine so far");
+    }
+    if (r != -ENOMEM && s->venv)
+        r = spec_fault(f, 0, "venv",
+                       "an environment is not sent to the cluster by itself: pack it "
+                       "and name the archive in 'archives'");
+    if (r != -ENOMEM && s->pip.n)
+        r = spec_fault(f, 0, "pip", "packages are not installed on the cluster");
+    return r == -ENOMEM ? err_oom(err) : 0;
+}
+
 static int check(struct launching *l, enum deploy_look look, struct err *err)
 {
     AUTO_SPEC_FAULTS f = { 0 };
-    int r = look_at_cluster(l, &f, err);
+    int r = check_possible(l->spec, &f, err);
 
+    if (r == 0)
+        r = look_at_cluster(l, &f, err);
     if (r == 0 && l->o->wait)
         r = wait_for_room(l, &f, err);
     if (r == 0)
@@ -160,7 +183,7 @@ static int check(struct launching *l, enum deploy_look look, struct err *err)
 static int submit(struct launching *l, int64_t began, struct err *err)
 {
     AUTO_FREE char *program = NULL;
-    struct submitted app;
+    struct submitted app = { 0 };
     struct submit_options o = {
         .session = l->o->session,
         .set = l->set,
@@ -183,6 +206,7 @@ static int submit(struct launching *l, int64_t began, struct err *err)
         r = client_open_app(l->x->loop, l->o->session, app.app, &app.key, &l->x->client, err);
     if (r == 0)
         r = client_set_base(l->x->client, l->base, err);
+    l->x->tokens_ms = app.tokens_ms;
     explicit_bzero(&app.key, sizeof(app.key));
     return r;
 }

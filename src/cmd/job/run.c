@@ -5,6 +5,7 @@
 #include "cmd/job/job.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/options.h"
+#include "cmd/job/renew.h"
 #include "cmd/job/start.h"
 #include "cmd/job/verbs.h"
 #include "cmd/job/words.h"
@@ -39,7 +40,8 @@ static int print_end(struct job_call *x, const struct follow_result *end, struct
     return r;
 }
 
-static int stay(struct job_call *x, struct follow_result *end, struct err *err)
+static int stay(struct job_call *x, const struct spec *s, struct follow_result *end,
+                struct err *err)
 {
     const struct options *o = job_args(x);
     const struct follow_options follow = {
@@ -52,9 +54,11 @@ static int stay(struct job_call *x, struct follow_result *end, struct err *err)
         .prefix = o->prefix,
         .timestamps = o->timestamps,
         .collapse = o->collapse,
+        .renew = renew_start(x, s),
     };
     int r = follow_job(x->client, &follow, end, err);
 
+    renew_stop(follow.renew);
     if (r < 0)
         return r;
     if (!end->left)
@@ -76,7 +80,7 @@ static int work(struct job_call *x, struct err *err)
     if (r != 0 || !x->client)
         return r;
     start_say(x, &s);
-    r = stay(x, &end, err);
+    r = stay(x, &s, &end, err);
     left = end.left || r < 0;
     if (!left || r == EXIT_OUTPUT_GONE)
         end_master(x, master, &s);
@@ -107,6 +111,7 @@ static const struct cli_section sections[] = {
     { "EXIT STATUS",
       "0\tThe job succeeded.\n"
       "2\tThe job is not correct; nothing was started.\n"
+      "73\tThe job succeeded, but its results could not be put where they belong.\n"
       "75\tNot now: there was no room in time, or nodes were lost too often.\n"
       "124\tThe job took longer than its --timeout.\n"
       "130\tInterrupted.\n\n"

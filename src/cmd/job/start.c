@@ -1,6 +1,7 @@
 /* start.c - see start.h */
 #include "cmd/job/start.h"
 #include "base/str.h"
+#include "cmd/job/fetch.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/launch_yarn.h"
 #include "cmd/job/options.h"
@@ -19,12 +20,45 @@ static int start_on_yarn(struct job_call *x, const struct spec *s, bool attached
     return r < 0 ? r : launch_yarn(x, s, &launch, err);
 }
 
+/* Files and targets on a cluster, before anything starts: the exit code 2 when they are wrong,
+ * which has been printed then. *ret stays NULL when the job has none. */
+static int look_at_cluster(struct job_call *x, const struct spec *s, struct session **ret,
+                           struct err *err)
+{
+    const char *what = fetch_needed(s);
+    AUTO_SPEC_FAULTS f = { 0 };
+    int r;
+
+    if (!what)
+        return 0;
+    r = job_session(x, ret, err);
+    if (r < 0)
+        return err_wrap(err, r, "'%s'", what);
+    r = session_find_user(*ret, err);
+    if (r == 0)
+        r = fetch_check(*ret, s, &f, err);
+    return r < 0 || f.lines.n == 0 ? r : options_faults(x->cli, &f, err);
+}
+
+static int start_here(struct job_call *x, struct spec *s, bool attached, struct proc **ret_master,
+                      struct err *err)
+{
+    struct launch_options launch = { .command = x->cli->operands,
+                                     .attached = attached,
+                                     .quiet = x->globals->quiet };
+    AUTO_JOB_DIR dir = JOB_DIR_INIT;
+    int r = look_at_cluster(x, s, &launch.session, err);
+
+    if (r != 0)
+        return r;
+    r = launch_local(x->loop, s, &launch, &dir, ret_master, err);
+    return r < 0 ? r : client_new(x->loop, &dir, &x->client, err);
+}
+
 int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **ret_master,
               struct err *err)
 {
-    const struct launch_options launch = { .command = x->cli->operands, .attached = attached };
     const struct framework *fw = NULL;
-    AUTO_JOB_DIR dir = JOB_DIR_INIT;
     enum options_on on;
     int r = options_spec(x->cli, s, &fw, err);
 
@@ -35,10 +69,8 @@ int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **r
     r = options_where(job_args(x), &on, err);
     if (r < 0)
         return r;
-    if (on == OPTIONS_YARN)
-        return start_on_yarn(x, s, attached, err);
-    r = launch_local(x->loop, s, &launch, &dir, ret_master, err);
-    return r < 0 ? r : client_new(x->loop, &dir, &x->client, err);
+    return on == OPTIONS_YARN ? start_on_yarn(x, s, attached, err)
+                              : start_here(x, s, attached, ret_master, err);
 }
 
 void start_say(const struct job_call *x, const struct spec *s)

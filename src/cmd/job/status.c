@@ -181,6 +181,7 @@ static const struct cli_section sections[] = {
       "generation, restarts\tHow often its tasks were brought together anew, and restarted.\n"
       "created, started, ended\tTimes.\n"
       "exit, whose\tThe exit status, and the task it comes from.\n"
+      "unsaved\tA sentence when results could not be put where they belong, else null.\n"
       "roles\tA list of objects with name, count, states (numbers by state), step, total.\n"
       "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
       "node, host, ports, pid, since, code, class, step, total, metrics.\n"

@@ -113,19 +113,30 @@ static int put_name(const json_t *status, struct buf *out)
     return r == 0 && *name ? buf_add_str(out, ")") : r;
 }
 
+/* What was not saved is said too: then the exit code is none of success. */
+static int put_success(const json_t *status, struct buf *out)
+{
+    int64_t from = words_int(status, "created", 0), to = words_int(status, "ended", 0);
+    const char *unsaved = words_text(status, "unsaved");
+    char span[WORDS_SPAN];
+    int r = buf_add_str(out, " succeeded");
+
+    if (r == 0 && from > 0 && to >= from)
+        r = buf_printf(out, " in %s", words_span(to - from, span));
+    if (r == 0 && *unsaved)
+        r = buf_add_str(out, ", but ");
+    return r < 0 ? r : words_clean(out, unsaved);
+}
+
 int story_line(const json_t *status, struct buf *out)
 {
     const char *state = words_text(status, "state"), *reason = words_text(status, "reason");
-    int64_t from = words_int(status, "created", 0), to = words_int(status, "ended", 0);
-    char span[WORDS_SPAN];
     int r = put_name(status, out);
 
     if (r < 0)
         return r;
-    if (str_eq(state, "SUCCEEDED") && from > 0 && to >= from)
-        return buf_printf(out, " succeeded in %s", words_span(to - from, span));
     if (str_eq(state, "SUCCEEDED"))
-        return buf_add_str(out, " succeeded");
+        return put_success(status, out);
     if (str_eq(state, "KILLED")) {
         r = buf_add_str(out, " was killed");
         if (r == 0 && *reason)

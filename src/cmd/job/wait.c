@@ -45,7 +45,7 @@ static int look_for_end(void *arg, const char *line, size_t n)
 {
     bool *ended = arg;
 
-    *ended = memmem(line, n < 96 ? n : 96, "\"event\":\"end\"", 13) != NULL;
+    *ended |= memmem(line, n < 96 ? n : 96, "\"event\":\"end\"", 13) != NULL;
     return 0;
 }
 

@@ -131,5 +131,5 @@ int words_clean(struct buf *out, const char *s)
 
 bool words_failed(const json_t *status)
 {
-    return str_eq(words_text(status, "state"), "FAILED");
+    return str_eq(words_text(status, "state"), "FAILED") || *words_text(status, "unsaved");
 }

@@ -29,5 +29,5 @@ const char *words_lower(const char *s, char *out, size_t cap);
 /* Cleaned of control characters and appended (base/str.h, str_clean). */
 int words_clean(struct buf *out, const char *s);
 
-/* Has the job of this status document failed? */
+/* Has the job of this status document failed, or could its results not be saved? */
 bool words_failed(const json_t *status);

@@ -197,10 +197,18 @@ int yarn_jobs_list(struct yarn_jobs *y, const char *name, bool running, struct y
                    struct err *err)
 {
     static const char *const types[] = { YARN_JOBS_TYPE };
-    const struct yarn_filter filter = { .types = types, .n_types = 1, .name = name, .own = true };
+    const char *user = NULL;
+    /* By name: the RM compares "own" with the whole principal, so that Kerberos users own nothing.
+     */
+    const struct yarn_filter filter = {
+        .types = types, .n_types = 1, .users = &user, .n_users = 1, .name = name
+    };
     struct yarn_client *rm = NULL;
-    int r = yarn_jobs_rm(y, &rm, err);
+    int r = session_find_user(y->session, err);
 
+    if (r == 0)
+        r = yarn_jobs_rm(y, &rm, err);
+    user = session_user(y->session);
     if (r == 0)
         r = yarn_list(rm, &filter, &ret->answer, err);
     if (r < 0)
