@@ -8,6 +8,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import yarn_peers
 
 LONG_S = 300  # for one run of anything
 POLL_S = 0.02
-# One that all launchers take as it is: DistributedShell puts it between double quotes, and redirects
+# One that all launchers take as it is: DistributedShell puts it between double quotes and redirects
 # the output of what is last. The process ids make the names different, and say nothing else.
 SCRIPT = ("date +%s%N,$YDL_HOST$NM_HOST > {dir}/start-$$; sleep {sleep}; "
           "date +%s%N > {dir}/end-$$; true")
@@ -126,6 +127,9 @@ class World:
         ends = [int(path.read_text() or 0) for path in self.marks.glob("end-*")]
         if len(starts) != count or len(ends) != count:
             raise Failed(f"{command[0]}: {len(starts)} tasks of {count} began, {len(ends)} ended")
+        if min(ends) < max(int(at) for at, _ in starts):
+            print("bench: the first task ended before the last began: they never all ran at once",
+                  file=sys.stderr)
         nodes = [node for _, node in starts]
         return Run((max(int(at) for at, _ in starts) - begin) / 1e9, (over - max(ends)) / 1e9,
                    (over - begin) / 1e9, {node: nodes.count(node) for node in set(nodes)})
@@ -197,7 +201,8 @@ def resident(pid: int) -> tuple[float, float]:
 def command_line(pid: int) -> str:
     """All of it; "" when the process is gone."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return words.replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
 
