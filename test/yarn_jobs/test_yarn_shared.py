@@ -121,9 +121,9 @@ def test_a_job_that_waits_starts_when_a_node_is_added(jobs_on, rich_cluster):
         rich_cluster.node_at(rich_cluster.app(jobs.apps()[0])["amHostHttpAddress"])]
 
 
-def both_finish(jobs):
+def both_finish(jobs, seconds):
     """Six places, and two jobs that want four each: if each gets three, somebody has to yield."""
-    args = (*RUN, "-n", 4, "--mem", "448m", "--gang-hold", "5s", "--", "sh", "-c", "sleep 1")
+    args = (*RUN, "-n", 4, "--mem", "448m", "--gang-hold", "5s", "--", "sleep", seconds)
     runs = [jobs.start(*args) for _ in range(2)]
     for run in runs:
         _, err = run.communicate(timeout=180)
@@ -132,13 +132,18 @@ def both_finish(jobs):
 
 @pytest.mark.parametrize("turn", range(3))
 def test_two_jobs_that_do_not_fit_together_finish_both(jobs_on, rich_cluster, turn):
-    both_finish(jobs_on(rich_cluster))
+    """One has to wait for longer than it may hold the two that it could get."""
+    jobs = jobs_on(rich_cluster)
+    both_finish(jobs, 8)
+    backed_off = [app for app in jobs.apps()
+                  if any(e.get("step") == "back-off" for e in events(jobs, app))]
+    assert len(backed_off) == 1
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("turn", range(20))
 def test_two_jobs_finish_both_every_time(jobs_on, rich_cluster, turn):
-    both_finish(jobs_on(rich_cluster))
+    both_finish(jobs_on(rich_cluster), 1)
 
 
 # ---- preemption ----
