@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define LOST_GRACE 2000  /* for tasks whose master is gone */
-#define SIGNAL_GRACE 100 /* of the 250 ms that a NodeManager leaves us */
-#define SILENT_BEATS 4   /* heartbeats that may fail to come */
+#define RESIDENT_MAX (3 * MIB) /* beyond it, code that was run once is given back */
+#define LOST_GRACE 2000        /* for tasks whose master is gone */
+#define SIGNAL_GRACE 100       /* of the 250 ms that a NodeManager leaves us */
+#define SILENT_BEATS 4         /* heartbeats that may fail to come */
 #define SILENT_MIN 3000
 #define READ_MS 50
 
@@ -86,6 +87,8 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     report_send(a, &m);
+    if (pong.rss > RESIDENT_MAX && !a->join.path)
+        meet_forget_code();
 }
 
 static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)

@@ -11,6 +11,7 @@
 #include "base/resolve.h"
 
 #include <arpa/inet.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,15 +131,26 @@ int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct er
 /* A handshake, or a look into HDFS, runs through megabytes of code that are not needed again. Its
  * pages are the program file's own, unchanged: the kernel drops them, and brings back what is run
  * after all. */
+static int forget_segment(struct dl_phdr_info *program, size_t size, void *arg)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+
+    (void)size;
+    (void)arg;
+    for (unsigned i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &program->dlpi_phdr[i];
+        uintptr_t at = (uintptr_t)(program->dlpi_addr + h->p_vaddr);
+        uintptr_t from = (at + page) & ~page, to = (at + h->p_memsz) & ~page;
+
+        if (h->p_type == PT_LOAD && !(h->p_flags & PF_W) && to > from)
+            (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+    return 0;
+}
+
 void meet_forget_code(void)
 {
-    extern const char __executable_start, etext;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    uintptr_t from = ((uintptr_t)&__executable_start + page) & ~page,
-              to = (uintptr_t)&etext & ~page;
-
-    if (to > from)
-        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    (void)dl_iterate_phdr(forget_segment, NULL);
     (void)malloc_trim(0);
 }
 

@@ -359,6 +359,8 @@ static void run_start(void *arg)
     starting_free(s);
     a->busy--;
     cond_wake_all(&a->quiet);
+    if (!a->join.path)
+        meet_forget_code();
 }
 
 /* All of them must be there and not started: anything else is a fault of the master. */
