@@ -16,14 +16,6 @@
 #define SILENT_MIN 3000
 #define READ_MS 50
 
-int64_t agent_clock(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 struct task *agent_task(const struct agent *a, uint32_t id)
 {
     return id < a->n_ids ? a->by_id[id] : NULL;

@@ -166,7 +166,6 @@ struct agent {
 
 /* ---- agent.c ---- */
 struct task *agent_task(const struct agent *a, uint32_t id); /* NULL: not known */
-int64_t agent_clock(void);                                   /* ms since 1970 */
 void agent_pong(struct agent *a, const Agent__Ping *ping);
 /* Memory or the channel is gone: everything ends. */
 void agent_break(struct agent *a, int code, const char *what);

@@ -4,6 +4,7 @@
  * of memory kills has gone up. A failure on a full disk is the disk's. */
 #include "agent/agent_private.h"
 #include "agent/lines.h"
+#include "base/loop.h"
 #include "base/path.h"
 
 #include <signal.h>
@@ -192,7 +193,7 @@ void finish_unstarted(struct task *t, enum fail_class why, const struct err *err
     char text[sizeof(err->text) + sizeof(err->hint) + 2];
 
     t->phase = PHASE_IDLE;
-    t->when_ended = agent_clock();
+    t->when_ended = loop_wall();
     snprintf(text, sizeof(text), "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
     fill(t, &end);
     end.fail = why;

@@ -14,6 +14,7 @@
  * visible as a zombie until we take its status, and then we look again. */
 #include "agent/agent_private.h"
 #include "base/log.h"
+#include "base/loop.h"
 
 #include <signal.h>
 #include <string.h>
@@ -287,7 +288,7 @@ static void task_ended(struct task *t)
         t->peak = (uint64_t)use.ru_maxrss * 1024;
     unwatch(a, t);
     t->phase = PHASE_SWEEPING;
-    t->when_ended = agent_clock();
+    t->when_ended = loop_wall();
     t->sweep_until = loop_in(a->loop, SWEEP_LIMIT);
     t->kill_at = LOOP_NEVER;
     probe_end(t);

@@ -4,6 +4,7 @@
  * of each kind. A thousand tasks that end together are a few dozen messages and one write. */
 #include "agent/agent_private.h"
 #include "base/log.h"
+#include "base/loop.h"
 
 #include <string.h>
 
@@ -128,7 +129,7 @@ void report_started(struct task *t)
     agent__started_task__init(m);
     m->task = t->id;
     m->pid = t->pid;
-    m->when = agent_clock();
+    m->when = loop_wall();
     m->attempt = t->attempt;
     m->generation = t->generation;
     gather(t->agent, &t->agent->report->started, &m->base);

@@ -5,6 +5,7 @@
  * and knows how long it has to save its state. */
 #include "agent/agent_private.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/path.h"
 
 #include <fcntl.h>
@@ -110,7 +111,7 @@ void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, i
         any = any || t->marked;
     }
     if (any)
-        ask(a, grace, deadline ? deadline : agent_clock() + grace);
+        ask(a, grace, deadline ? deadline : loop_wall() + grace);
 }
 
 void stop_all(struct agent *a, int64_t grace)

@@ -5,6 +5,7 @@
 #include "base/loop_private.h"
 
 #include <signal.h>
+#include <time.h>
 
 static void on_after_poll(uv_check_t *h)
 {
@@ -71,6 +72,14 @@ int64_t loop_now(const struct loop *l)
 {
     (void)l;
     return (int64_t)(uv_hrtime() / 1000000);
+}
+
+int64_t loop_wall(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 int loop_signal(const struct loop *l)

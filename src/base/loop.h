@@ -23,6 +23,8 @@ uv_loop_t *loop_uv(struct loop *l);
 
 /* Monotonic milliseconds. Fresh, not the loop's cached time. */
 int64_t loop_now(const struct loop *l);
+/* Milliseconds since 1970, by the system's clock: for what people and other machines read. */
+int64_t loop_wall(void);
 static inline int64_t loop_in(const struct loop *l, int64_t ms)
 {
     return loop_now(l) + ms;

@@ -2,6 +2,7 @@
 #include "deploy/cache.h"
 #include "base/fiber.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "deploy/cache_name.h"
 #include "deploy/cache_private.h"
@@ -13,14 +14,6 @@
 #define ASK_AT_ONCE 16
 #define SEND_AT_ONCE 4
 #define FAR_STALE_MS ((int64_t)24 * 3600 * 1000)
-
-int64_t cache_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- the handle ---- */
 
@@ -114,7 +107,7 @@ void cache_remove_stale(struct cache *c)
     AUTO_FS_LIST *list = NULL;
     AUTO_STRS stale = { 0 };
     const struct fs_entry *e;
-    int64_t now = cache_now();
+    int64_t now = loop_wall();
 
     if (fs_list_open_after(c->fs, c->dir, ".", &list, NULL) < 0)
         return;

@@ -1,6 +1,7 @@
 /* cache_home.c - see cache_home.h */
 #include "deploy/cache_home.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "deploy/cache_private.h"
 #include "hadoop/yarn/client.h"
@@ -127,7 +128,7 @@ static int is_over(const struct home_alive *alive, const struct job_dir *d, stru
     if (state < 0)
         return state;
     return state == HOME_ENDED ||
-           (state == HOME_UNKNOWN && cache_now() - d->since > HOME_UNKNOWN_MS);
+           (state == HOME_UNKNOWN && loop_wall() - d->since > HOME_UNKNOWN_MS);
 }
 
 /* Whether asking for the next one makes sense. */

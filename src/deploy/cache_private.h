@@ -31,8 +31,5 @@ int cache_part_hash(void *arg, struct err *err); /* reads it, unless its hash is
 int cache_part_find(void *arg, struct err *err); /* fills `file`, or sets `missing` */
 int cache_part_send(void *arg, struct err *err); /* sends what is missing, fills `file` */
 
-/* Milliseconds since 1970. */
-int64_t cache_now(void);
-
 /* Removes what killed clients left behind in BASE/cache. What goes wrong is left. */
 void cache_remove_stale(struct cache *c);

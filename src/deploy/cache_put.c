@@ -1,5 +1,6 @@
 /* cache_put.c - one thing into the cache: read, looked for, sent. See cache.h. */
 #include "base/fiber.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/work.h"
 #include "deploy/cache_name.h"
@@ -207,7 +208,7 @@ int cache_part_find(void *arg, struct err *err)
     r = find_in(p, dir, err);
     /* From here on prune sees that somebody counts on it; had it been quicker, it is gone now. */
     if (r > 0)
-        r = fs_set_times(p->cache->fs, dir, cache_now(), -1, err) < 0 ? -ENOENT : 1;
+        r = fs_set_times(p->cache->fs, dir, loop_wall(), -1, err) < 0 ? -ENOENT : 1;
     if (r < 0 && r != -ENOENT)
         return r;
     p->missing = r <= 0;

@@ -1,6 +1,7 @@
 /* submit.c - see submit.h */
 #include "deploy/submit.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "deploy/cache.h"
 #include "deploy/conf_export.h"
@@ -19,14 +20,6 @@
 #define SUBMIT_MS 120000
 #define DIR_MODE 0700
 #define FILE_MODE 0600
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int submit_base(struct fs_set *set, const char *staging, char **ret, struct err *err)
 {
@@ -129,7 +122,7 @@ static int write_job(struct submission *x, struct err *err)
                       x->ret->id, "name", json_text(o->spec->name), "user",
                       json_text(session_user(o->session)), "created", (json_int_t)o->began, "out",
                       json_text(out), "attached", o->attached, "command", command_json(o->command),
-                      "phases", "command", (json_int_t)o->began, "staged", (json_int_t)now_ms());
+                      "phases", "command", (json_int_t)o->began, "staged", (json_int_t)loop_wall());
 
     if (r == 0)
         r = submit_add_facts(x, job, err);

@@ -109,7 +109,7 @@ static void the_full_sample_is_this_json(void **state)
         "\"acl\":{\"view\":\"alice,bob research\",\"modify\":\"alice\"},\"attempts\":3,"
         "\"master\":{\"memory\":\"128m\",\"cpus\":2,\"label\":\"edge\"},"
         "\"staging\":\"hdfs:///user/me/.jobs\",\"principal\":\"me@EXAMPLE.COM\","
-        "\"keytab\":\"/home/me/me.keytab\","
+        "\"keytab\":\"/etc/keys/me.keytab\","
         "\"nodes\":2}");
 }
 

@@ -1,6 +1,7 @@
 /* master.c - see master.h: puts the parts together, runs the job, takes them apart. */
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "master/master_private.h"
 #include "platform/local.h"
@@ -96,10 +97,7 @@ static int fill_paths(struct master *m, struct err *err)
 
 static void set_clock(struct master *m)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    m->wall = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    m->wall = loop_wall();
     m->mono = loop_now(m->loop);
 }
 

@@ -1,4 +1,5 @@
 /* app.c - `ydl cluster app ID`: everything about one application. */
+#include "base/loop.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/facts.h"
 #include "cmd/cluster/verbs.h"
@@ -107,7 +108,7 @@ static void print_times(const Yarn__ApplicationReport *a)
     linef("started", "%s", fact_when(a->start_time, when));
     if (a->finish_time > 0)
         linef("finished", "%s", fact_when(a->finish_time, end));
-    linef("time", "%s", fact_span(a->start_time, a->finish_time, fact_now(), span));
+    linef("time", "%s", fact_span(a->start_time, a->finish_time, loop_wall(), span));
 }
 
 static void print_usage(const Yarn__ApplicationResourceUsageReport *usage)

@@ -1,4 +1,5 @@
 /* apps.c - `ydl cluster apps`: applications, newest first. */
+#include "base/loop.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/cluster/facts.h"
 #include "cmd/cluster/verbs.h"
@@ -87,7 +88,7 @@ static int print_json(const Yarn__GetApplicationsResponse *answer, size_t n, str
 
 static int print_text(const Yarn__GetApplicationsResponse *answer, size_t n, struct err *err)
 {
-    int64_t now = fact_now();
+    int64_t now = loop_wall();
     AUTO_TABLE t = { 0 };
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));

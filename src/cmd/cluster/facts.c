@@ -51,14 +51,6 @@ const char *fact_join(char *const *v, size_t n, char *out, size_t cap)
     return out;
 }
 
-int64_t fact_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- JSON ---- */
 
 json_t *fact_time(int64_t ms)

@@ -24,4 +24,3 @@ const char *fact_when(int64_t ms, char out[FACT_TIME]);
 const char *fact_span(int64_t from, int64_t to, int64_t now, char out[FACT_SPAN]);
 /* "a,b", or "-"; cut to what fits. */
 const char *fact_join(char *const *v, size_t n, char *out, size_t cap);
-int64_t fact_now(void); /* milliseconds since 1970 */

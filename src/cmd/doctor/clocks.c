@@ -1,4 +1,5 @@
 /* clocks.c - whether the servers' clocks and ours agree. */
+#include "base/loop.h"
 #include "cmd/doctor/doctor.h"
 #include "hadoop/token/ident.h"
 #include "hadoop/yarn/client.h"
@@ -8,14 +9,6 @@
 
 #define KERBEROS_MS 300000 /* beyond it Kerberos refuses */
 #define NOTICE_MS 10000    /* beyond it times in logs and tokens mislead */
-
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int64_t outside(int64_t when, int64_t before, int64_t after)
 {
@@ -32,11 +25,11 @@ static void ask_rm(struct doctor *d)
 
     if (!(d->have & NEED_RM) || yarn_client_new(d->x->session, &c, NULL) < 0)
         return;
-    before = wall_ms();
+    before = loop_wall();
     if (yarn_get_token(c, session_user(d->x->session), &token, NULL) < 0)
         return; /* with a token instead of a ticket there is no way to know */
     if (ident_parse(token.kind, token.id, token.id_len, &ident, NULL) == 0 && ident.issued > 0) {
-        d->rm_clock = outside(ident.issued, before, wall_ms());
+        d->rm_clock = outside(ident.issued, before, loop_wall());
         d->rm_clock_known = true;
     }
     (void)yarn_cancel_token(c, &token, NULL);

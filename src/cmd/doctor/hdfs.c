@@ -1,5 +1,6 @@
 /* hdfs.c - a small file in the home directory: made, read, and deleted; and its DataNodes. */
 #include "base/fiber.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/sock.h"
 #include "cmd/doctor/nn.h"
@@ -18,14 +19,6 @@ struct trial {
     char *path; /* of the file; NULL before it has a name */
     uint8_t data[BYTES];
 };
-
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- steps ---- */
 
@@ -65,7 +58,7 @@ static int step_write(struct trial *t, struct err *err)
 {
     struct fs_create options = { .mode = 0600 };
     AUTO_FS_WRITER *w = NULL;
-    int64_t before = wall_ms(), after;
+    int64_t before = loop_wall(), after;
     AUTO_FS_ENTRY e = { 0 };
     int r = fs_create(t->fs, t->path, &options, &w, err);
 
@@ -73,7 +66,7 @@ static int step_write(struct trial *t, struct err *err)
         r = fs_write(w, t->data, BYTES, err);
     if (r == 0)
         r = fs_close(take(w), err);
-    after = wall_ms();
+    after = loop_wall();
     if (r == 0)
         r = fs_stat(t->fs, t->path, &e, err);
     if (r < 0)

@@ -5,6 +5,7 @@
  * directory removes it when nobody can be at work on it any more. */
 #include "base/fiber.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "cmd/fs/copy_private.h"
 
@@ -15,14 +16,6 @@
 #define DEPTH_MOST 1000
 
 /* ---- of those that were killed ---- */
-
-static int64_t wall_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Whether somebody writes it. A writer that is alive keeps its lease and so its file open, for days
  * if it must; one that died loses both within the hour. What cannot be told counts as yes. */
@@ -68,7 +61,7 @@ void copy_remove_stale(struct copy *c, const char *dir)
     const struct session *s = c->files->x->session;
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e;
-    int64_t now = wall_ms();
+    int64_t now = loop_wall();
 
     if (fs_is_local(c->to) || !s || fs_list_open_after(c->to, dir, ".", &list, NULL) < 0)
         return;

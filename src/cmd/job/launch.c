@@ -1,5 +1,6 @@
 /* launch.c - see launch.h */
 #include "cmd/job/launch.h"
+#include "base/loop.h"
 #include "base/path.h"
 #include "base/sock.h"
 #include "cmd/job/check.h"
@@ -48,14 +49,6 @@ static json_t *command_json(char *const *words)
     for (; list && words && *words; words++)
         (void)json_array_append_new(list, json_text(*words));
     return list;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* Our name, or null where the system has none for us. */
@@ -130,8 +123,8 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
     if (!out)
         return err_sys(err, "make a directory for results");
     r = json_make(&facts, err, "{s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", "id", d->id, "name",
-                  json_text(s->name), "user", user_json(), "created", (json_int_t)now_ms(), "cwd",
-                  json_text(cwd), "out", json_text(out), "attached", o->attached, "command",
+                  json_text(s->name), "user", user_json(), "created", (json_int_t)loop_wall(),
+                  "cwd", json_text(cwd), "out", json_text(out), "attached", o->attached, "command",
                   command_json(o->command));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }

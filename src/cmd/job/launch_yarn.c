@@ -1,6 +1,7 @@
 /* launch_yarn.c - see launch_yarn.h */
 #include "cmd/job/launch_yarn.h"
 #include "base/fiber.h"
+#include "base/loop.h"
 #include "cmd/exit.h"
 #include "cmd/job/client.h"
 #include "cmd/job/launch.h"
@@ -27,14 +28,6 @@ struct launching {
     struct deploy_facts facts;
     struct room room;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void launching_done(struct launching *l)
 {
@@ -215,7 +208,7 @@ int launch_yarn(struct job_call *x, const struct spec *s, const struct launch_ya
                 struct err *err)
 {
     struct launching l = { .x = x, .spec = s, .o = o };
-    int64_t began = now_ms();
+    int64_t began = loop_wall();
     int r = launching_open(&l, err);
 
     if (r == 0)

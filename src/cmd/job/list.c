@@ -1,4 +1,5 @@
 /* list.c - `ydl list`: jobs of this machine and of the cluster, newest first. */
+#include "base/loop.h"
 #include "cmd/job/client_private.h"
 #include "cmd/job/job.h"
 #include "cmd/job/verbs.h"
@@ -163,7 +164,7 @@ static int merge(json_t *jobs, size_t most)
 static int print_table(const json_t *jobs, struct err *err)
 {
     AUTO_TABLE t = { 0 };
-    int64_t now = words_now();
+    int64_t now = loop_wall();
     const json_t *j;
     size_t i;
 

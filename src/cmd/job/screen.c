@@ -1,6 +1,7 @@
 /* screen.c - see screen.h */
 #include "cmd/job/screen.h"
 #include "base/fiber.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "cmd/exit.h"
 #include "cmd/job/live.h"
@@ -221,7 +222,7 @@ static int draw(struct screen *s)
 {
     AUTO_BUF b = { .max = 256 * KIB };
     AUTO_JSON *status = NULL;
-    struct live_view v = { .now = words_now(),
+    struct live_view v = { .now = loop_wall(),
                            .utf8 = s->facts.utf8,
                            .colour = s->facts.to[PIECE_ERR].colour };
     int r = s->o.status(s->o.user, &status);
@@ -398,7 +399,7 @@ int screen_show(struct screen *s, const struct show_options *o, struct show **re
 
     full.joined = s->facts.joined;
     full.ascii = !s->facts.utf8;
-    full.wall = words_now() - loop_now(s->o.loop);
+    full.wall = loop_wall() - loop_now(s->o.loop);
     full.sink = put_lines;
     full.user = s;
     for (size_t i = 0; i < COUNT_OF(full.to); i++) {

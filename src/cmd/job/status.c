@@ -1,4 +1,5 @@
 /* status.c - `ydl status`: how a job is doing. */
+#include "base/loop.h"
 #include "cmd/job/job.h"
 #include "cmd/job/safe.h"
 #include "cmd/job/story.h"
@@ -40,7 +41,7 @@ static int put(struct buf *out, const char *label, const char *value)
 
 static int put_times(struct buf *out, const json_t *v)
 {
-    int64_t created = words_int(v, "created", 0), now = words_now();
+    int64_t created = words_int(v, "created", 0), now = loop_wall();
     char when[WORDS_WHEN], span[WORDS_SPAN];
 
     return buf_printf(out, "%-10s %s, %s %s\n", "started", words_when(created, when),

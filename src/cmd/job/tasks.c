@@ -1,6 +1,7 @@
 /* tasks.c - see tasks.h */
 #include "cmd/job/tasks.h"
 #include "base/buf.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "cmd/job/words.h"
 #include "cmd/table.h"
@@ -71,7 +72,7 @@ static int add_row(struct table *t, const json_t *task, const struct usage *used
         return -ENOMEM;
     table_cell(t, "%s", words_text(task, "task"));
     table_cell(t, "%s", words_lower(words_text(task, "state"), state, sizeof(state)));
-    table_cell(t, "%s", words_span(since > 0 ? words_now() - since : -1, span));
+    table_cell(t, "%s", words_span(since > 0 ? loop_wall() - since : -1, span));
     text_cell(t, words_text(task, "node"));
     number_cell(t, task, "pid");
     if (used) {

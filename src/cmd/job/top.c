@@ -1,5 +1,6 @@
 /* top.c - `ydl top`: running jobs, or the tasks of one, refreshed while one looks. */
 #include "base/fiber.h"
+#include "base/loop.h"
 #include "cmd/job/client_private.h"
 #include "cmd/job/job.h"
 #include "cmd/job/tasks.h"
@@ -131,7 +132,7 @@ static void sum(const struct usage *used, const json_t *job, double *share, uint
 
 static int add_row(struct table *t, const struct looking *l, const json_t *job)
 {
-    int64_t created = words_int(job, "created", 0), now = words_now();
+    int64_t created = words_int(job, "created", 0), now = loop_wall();
     char state[16], span[WORDS_SPAN], size[STR_SIZE_MAX];
     AUTO_BUF progress = { .max = KIB };
     double share;

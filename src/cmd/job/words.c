@@ -55,14 +55,6 @@ const char *words_clock(int64_t ms, char out[WORDS_WHEN])
     return out;
 }
 
-int64_t words_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 const char *words_text(const json_t *v, const char *key)
 {
     const char *s = json_string_value(json_object_get(v, key));

@@ -13,7 +13,6 @@ const char *words_span(int64_t ms, char out[WORDS_SPAN]);
 const char *words_when(int64_t ms, char out[WORDS_WHEN]);
 /* "04:12:07.123" in local time. */
 const char *words_clock(int64_t ms, char out[WORDS_WHEN]);
-int64_t words_now(void); /* milliseconds since 1970 */
 
 /* What members of a document hold, whatever is missing or of another type: "" or the fallback. */
 const char *words_text(const json_t *v, const char *key);
