@@ -3,6 +3,7 @@
 #include "platform/yarn_private.h"
 
 #define SERVED_SHARE 3 / 2 /* of a heartbeat: by then a node that has room has said so */
+#define SERVED_MIN_MS 300  /* however quick the nodes are, the RM needs its time too */
 #define CHOICE_MAX 64      /* nodes that one container is asked for on */
 #define CHOICE_MS 5000     /* then others have their turn, and those that are new */
 
@@ -120,9 +121,17 @@ static void relax(struct yarn_platform *p, uint32_t slot)
     (void)ask_choice(p, slot, NULL);
 }
 
+/* While grants keep coming, the nodes are being served one after the other: who gives up then gets
+ * what is left over on the nodes that were first, and hundreds of tasks end up on a few of them. */
+static int64_t waits_since(const struct yarn_platform *p, const struct yarn_seat *s)
+{
+    return s->asked == ASKED_NODE && p->granted_at > s->asked_at ? p->granted_at : s->asked_at;
+}
+
 int64_t yarn_ask_relax(struct yarn_platform *p)
 {
-    const int64_t served = p->heartbeat * SERVED_SHARE;
+    const int64_t share = p->heartbeat * SERVED_SHARE;
+    const int64_t served = share > SERVED_MIN_MS ? share : SERVED_MIN_MS;
     const int64_t waits[] = {
         [ASKED_NODE] = served, [ASKED_CHOICE] = CHOICE_MS, [ASKED_NOTHING] = served
     };
@@ -134,9 +143,9 @@ int64_t yarn_ask_relax(struct yarn_platform *p)
 
         if (!s || s->state != SEAT_ASKED || s->asked == ASKED_ANYWHERE)
             continue;
-        if (s->asked_at + waits[s->asked] <= now)
+        if (waits_since(p, s) + waits[s->asked] <= now)
             relax(p, i);
-        at = s->asked == ASKED_ANYWHERE ? LOOP_NEVER : s->asked_at + waits[s->asked];
+        at = s->asked == ASKED_ANYWHERE ? LOOP_NEVER : waits_since(p, s) + waits[s->asked];
         next = at < next ? at : next;
     }
     return next;

@@ -41,6 +41,7 @@ static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct 
     s->port = node->port;
     s->container = id;
     s->state = SEAT_STARTING;
+    p->granted_at = loop_now(p->loop);
     s->agent = ++p->next_agent;
     g->slots[g->n++] = (uint32_t)c->allocation_request_id;
     return 0;

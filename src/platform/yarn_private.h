@@ -5,6 +5,11 @@
 #include "platform/yarn.h"
 #include "platform/yarn_spread.h"
 
+struct yarn_early {
+    struct nm_pool *nodes;
+    struct am *am;
+};
+
 enum seat_state {
     SEAT_EMPTY,
     SEAT_ASKED,
@@ -59,6 +64,7 @@ struct yarn_platform {
     struct cond changed; /* a container has gone, or a fiber has ended */
     size_t starting;     /* fibers that talk to NodeManagers */
     int64_t heartbeat;   /* of the nodes, ms */
+    int64_t granted_at;  /* the last grant came; 0: none yet */
     bool closing, over, registered;
     char container_text[YARN_CONTAINER_ID_TEXT];
 };

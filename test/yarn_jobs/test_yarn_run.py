@@ -116,6 +116,35 @@ def test_a_submitted_job_is_found_by_id_and_by_name(jobs):
     assert status["state"] == "SUCCEEDED" and status["platform"] == "yarn"
 
 
+def test_many_tasks_are_spread_over_all_nodes(jobs):
+    done = jobs.run("run", "--on", "yarn", "-n", 12, "--mem", "64m", "--", "sh", "-c",
+                    "echo at $YDL_HOST; sleep 1", check=0)
+    hosts = [line.rpartition(" ")[2] for line in done.stdout.splitlines() if "at " in line]
+    counts = sorted(hosts.count(host) for host in set(hosts))
+    assert len(counts) == len(jobs.cluster.nodes()) and sum(counts) == 12, hosts
+    assert counts[-1] - counts[0] <= 2, hosts
+
+
+def test_a_job_whose_files_cannot_be_written_is_taken_back(jobs):
+    """The files are written while YARN is told: when that fails, the application has to go."""
+    def dfs_admin(*words):
+        jobs.cluster.java("org.apache.hadoop.hdfs.tools.DFSAdmin", *words)
+
+    args = ("run", "--on", "yarn", "--staging", "/tmp/tight", "-n", 1, "--mem", "64m", "--", "true")
+    jobs.run(*args, check=0)
+    words = jobs.cluster.fs("-count", "/tmp/tight").stdout.split()
+    room_for_directories = int(words[0]) + int(words[1]) + 2
+    dfs_admin("-setQuota", str(room_for_directories), "/tmp/tight")
+    try:
+        done = jobs.run(*args)
+        assert done.returncode not in (0, 2) and "quota" in done.stderr, done.stderr
+        assert jobs.cluster.hdfs_names("/tmp/tight/jobs") == []
+        assert all(jobs.ended(app) for app in jobs.apps())
+    finally:
+        dfs_admin("-clrQuota", "/tmp/tight")
+        jobs.cluster.fs("-rm", "-r", "/tmp/tight")
+
+
 def test_results_are_in_hdfs_whole_and_once(jobs):
     jobs.run("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--output", "/tmp/yr-results", "--",
              "sh", "-c", "echo $YDL_RANK > $YDL_OUT/model-$YDL_RANK; echo $YDL_RANK > $YDL_OUT/same",
