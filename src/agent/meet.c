@@ -21,6 +21,19 @@
 #define FRAME_MAX (64 * MIB)
 #define QUEUE_MAX (64 * MIB)
 
+/* Gives memory back before and after: what led here and the handshake itself, both in memory at
+ * the same time, would be the most that an agent ever takes. */
+static int shake_hands(struct agent *a, struct sock *s, int64_t deadline, struct stream **ret,
+                       struct err *err)
+{
+    int r;
+
+    meet_forget_code();
+    r = stream_tls_client(s, &a->join.key, deadline, ret, err);
+    meet_forget_code();
+    return r;
+}
+
 static int dial(struct agent *a, int64_t deadline, struct err *err)
 {
     const struct channel_limits limits = { .frame_max = FRAME_MAX, .queue_max = QUEUE_MAX };
@@ -37,7 +50,7 @@ static int dial(struct agent *a, int64_t deadline, struct err *err)
     if (a->join.path)
         r = stream_plain(s, &stream, err);
     else
-        r = stream_tls_client(s, &a->join.key, deadline, &stream, err);
+        r = shake_hands(a, s, deadline, &stream, err);
     if (r < 0)
         return r;
     return channel_new(a->loop, stream, &limits, &a->channel, err);
