@@ -1,4 +1,5 @@
 /* facts.c - see facts.h. The cluster as a whole; its queue is in facts_queue.c. */
+#include "base/fiber.h"
 #include "base/path.h"
 #include "deploy/facts_private.h"
 #include "hadoop/session/session.h"
@@ -66,13 +67,9 @@ struct deploy_size facts_size(const struct deploy_facts *f, const Yarn__Resource
 /* ---- types, nodes, labels ---- */
 
 /* Memory and cores first, whatever order the RM has. */
-static int get_types(struct yarn_client *c, struct deploy_facts *f, struct err *err)
+static int read_types(const Yarn__GetAllResourceTypeInfoResponse *answer, struct deploy_facts *f,
+                      struct err *err)
 {
-    AUTO_RPC Yarn__GetAllResourceTypeInfoResponse *answer = NULL;
-    int r = yarn_resource_types(c, &answer, err);
-
-    if (r < 0)
-        return r;
     if (strs_add(&f->types, "memory-mb") < 0 || strs_add(&f->types, "vcores") < 0)
         return err_oom(err);
     for (size_t i = 0; i < answer->n_types; i++) {
@@ -102,13 +99,11 @@ static int add_node(struct deploy_facts *f, const Yarn__NodeReport *m, struct er
     return n->host && n->rack && n->label ? 0 : err_oom(err);
 }
 
-static int get_nodes(struct yarn_client *c, struct deploy_facts *f, struct err *err)
+static int read_nodes(const Yarn__GetClusterNodesResponse *answer, struct deploy_facts *f,
+                      struct err *err)
 {
-    AUTO_RPC Yarn__GetClusterNodesResponse *answer = NULL;
-    int r = yarn_nodes(c, NULL, 0, &answer, err);
+    int r = 0;
 
-    if (r < 0)
-        return r;
     f->nodes = calloc(answer->n_nodes + 1, sizeof(*f->nodes));
     if (!f->nodes)
         return err_oom(err);
@@ -117,13 +112,9 @@ static int get_nodes(struct yarn_client *c, struct deploy_facts *f, struct err *
     return r;
 }
 
-static int get_labels(struct yarn_client *c, struct deploy_facts *f, struct err *err)
+static int read_labels(const Yarn__GetClusterNodeLabelsResponse *answer, struct deploy_facts *f,
+                       struct err *err)
 {
-    AUTO_RPC Yarn__GetClusterNodeLabelsResponse *answer = NULL;
-    int r = yarn_labels(c, &answer, err);
-
-    if (r < 0)
-        return r;
     f->labels = calloc(answer->n_labels + 1, sizeof(*f->labels));
     if (!f->labels)
         return err_oom(err);
@@ -138,18 +129,6 @@ static int get_labels(struct yarn_client *c, struct deploy_facts *f, struct err 
             return err_oom(err);
         f->n_labels++;
     }
-    return 0;
-}
-
-static int get_largest(struct yarn_client *c, struct deploy_facts *f, struct err *err)
-{
-    AUTO_RPC Yarn__GetNewApplicationResponse *answer = NULL;
-    int r = yarn_new_application(c, &answer, err);
-
-    if (r < 0)
-        return r;
-    f->app = yarn_app_id_of(answer->application_id);
-    f->largest = facts_size(f, answer->maximum_capability);
     return 0;
 }
 
@@ -202,22 +181,113 @@ static void guess(const struct conf *conf, struct deploy_facts *f)
         f->step.v[DEPLOY_MEMORY] = f->step.v[DEPLOY_CORES] = 1;
 }
 
-static int get(struct yarn_client *c, const char *queue, struct deploy_facts *f, struct err *err)
+/* ---- asking ----
+ * All at the same time: a submit is mostly waiting for answers. */
+
+struct answers {
+    struct yarn_client *client;
+    const char *queue;
+    Yarn__GetAllResourceTypeInfoResponse *types;
+    Yarn__GetClusterNodesResponse *nodes;
+    Yarn__GetClusterNodeLabelsResponse *labels;
+    Yarn__GetNewApplicationResponse *fresh;
+    struct facts_queue_answers of_queue;
+};
+
+static int ask_types(void *arg, struct err *err)
 {
-    int r = get_types(c, f, err); /* before all that has sizes in it */
+    struct answers *a = arg;
+
+    return yarn_resource_types(a->client, &a->types, err);
+}
+
+static int ask_nodes(void *arg, struct err *err)
+{
+    struct answers *a = arg;
+
+    return yarn_nodes(a->client, NULL, 0, &a->nodes, err);
+}
+
+static int ask_labels(void *arg, struct err *err)
+{
+    struct answers *a = arg;
+
+    return yarn_labels(a->client, &a->labels, err);
+}
+
+static int ask_queue(void *arg, struct err *err)
+{
+    struct answers *a = arg;
+
+    return facts_queue_ask(a->client, a->queue, &a->of_queue, err);
+}
+
+static int ask_acls(void *arg, struct err *err)
+{
+    struct answers *a = arg;
+
+    return yarn_queue_acls(a->client, &a->of_queue.acls, err);
+}
+
+static int ask_fresh(void *arg, struct err *err)
+{
+    struct answers *a = arg;
+
+    return yarn_new_application(a->client, &a->fresh, err);
+}
+
+static int ask_all(struct loop *l, struct answers *a, struct err *err)
+{
+    static int (*const asks[])(void *, struct err *) = { ask_types, ask_nodes, ask_labels,
+                                                         ask_queue, ask_acls,  ask_fresh };
+    struct group g;
+    int r = 0;
+
+    group_init(&g, l, 0);
+    for (size_t i = 0; i < COUNT_OF(asks) && r == 0; i++)
+        r = group_go(&g, asks[i], a, err);
+    if (r < 0)
+        group_cancel(&g);
+    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
+        r = g.result;
+    return r;
+}
+
+static int read_all(const struct answers *a, struct deploy_facts *f, struct err *err)
+{
+    int r = read_types(a->types, f, err); /* before all that has sizes in it */
 
     if (r == 0)
-        r = get_nodes(c, f, err);
+        r = read_nodes(a->nodes, f, err);
     if (r == 0)
-        r = get_labels(c, f, err);
+        r = read_labels(a->labels, f, err);
     if (r == 0)
-        r = facts_queue(c, queue ? queue : "default", f, err);
-    return r < 0 ? r : get_largest(c, f, err); /* last: it uses up an id */
+        r = facts_queue(a->client, a->queue, &a->of_queue, f, err);
+    if (r < 0)
+        return r;
+    f->app = yarn_app_id_of(a->fresh->application_id);
+    f->largest = facts_size(f, a->fresh->maximum_capability);
+    return 0;
+}
+
+static int get(struct loop *l, struct answers *a, struct deploy_facts *f, struct err *err)
+{
+    int r = ask_all(l, a, err);
+
+    if (r == 0)
+        r = read_all(a, f, err);
+    a->types = rpc_free(a->types);
+    a->nodes = rpc_free(a->nodes);
+    a->labels = rpc_free(a->labels);
+    a->fresh = rpc_free(a->fresh);
+    facts_queue_answers_done(&a->of_queue);
+    return r;
 }
 
 int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue,
                      struct deploy_facts *ret, struct err *err)
 {
+    struct answers a = { .client = c, .queue = queue ? queue : "default" };
     AUTO_DEPLOY_FACTS f = { 0 };
     int r = session_find_user(s, err);
 
@@ -226,7 +296,7 @@ int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue
     f.user = strdup(session_user(s));
     if (!f.user)
         return err_oom(err);
-    r = get(c, queue, &f, err);
+    r = get(session_loop(s), &a, &f, err);
     if (r < 0)
         return r;
     guess(session_conf(s), &f);

@@ -207,29 +207,40 @@ static int look_above(struct yarn_client *c, struct deploy_queue *q, struct err 
     return r;
 }
 
-int facts_queue(struct yarn_client *c, const char *name, struct deploy_facts *f, struct err *err)
+int facts_queue_ask(struct yarn_client *c, const char *name, struct facts_queue_answers *a,
+                    struct err *err)
 {
-    AUTO_RPC Yarn__GetQueueUserAclsInfoResponse *acls = NULL;
-    AUTO_YARN_QUEUE *q = NULL;
+    int r = yarn_queue(c, name, false, &a->queue, err);
+
+    if (r != -ENOENT)
+        return r;
+    err_clear(err);
+    return 0;
+}
+
+void facts_queue_answers_done(struct facts_queue_answers *a)
+{
+    a->queue = yarn_queue_free(a->queue);
+    a->acls = rpc_free(a->acls);
+}
+
+int facts_queue(struct yarn_client *c, const char *name, const struct facts_queue_answers *a,
+                struct deploy_facts *f, struct err *err)
+{
     struct deploy_queue *out = &f->queue;
     int r;
 
     out->name = strdup(name);
     if (!out->name)
         return err_oom(err);
-    r = yarn_queue(c, name, false, &q, err);
-    if (r == -ENOENT) {
-        err_clear(err);
+    if (!a->queue) {
         r = look_above(c, out, err);
         return r < 0 ? r : get_others(c, out, err);
     }
-    if (r == 0)
-        r = facts_queue_read(q, f, err);
-    if (r == 0)
-        r = yarn_queue_acls(c, &acls, err);
+    r = facts_queue_read(a->queue, f, err);
     if (r < 0)
         return r;
-    out->may_submit = facts_may_submit(acls, name);
+    out->may_submit = facts_may_submit(a->acls, name);
     if (out->leaf && out->running && out->may_submit != 0)
         return 0;
     return get_others(c, out, err);

@@ -18,6 +18,8 @@
 
 #define NODE_NAME "ydl-node"
 #define SUBMIT_MS 120000
+#define KILL_MS 10000
+#define STEPS_MAX 8
 #define DIR_MODE 0700
 #define FILE_MODE 0600
 
@@ -32,10 +34,56 @@ int submit_base(struct fs_set *set, const char *staging, char **ret, struct err 
     return r < 0 ? r : fs_uri(fs, path, ret, err);
 }
 
+/* ---- steps ---- */
+
+typedef int step_fn(struct submission *x, struct err *err);
+
+struct step {
+    struct submission *x;
+    step_fn *fn;
+};
+
+static int run_step(void *arg, struct err *err)
+{
+    struct step *s = arg;
+
+    return s->fn(s->x, err);
+}
+
+/* Steps that do not need each other, at the same time: each is mostly waiting for a server. */
+static int run_together(struct submission *x, step_fn *const *fns, size_t n, struct err *err)
+{
+    struct step steps[STEPS_MAX];
+    struct group g;
+    int r = 0;
+
+    group_init(&g, session_loop(x->o->session), 0);
+    for (size_t i = 0; i < n && i < COUNT_OF(steps) && r == 0; i++) {
+        steps[i] = (struct step){ x, fns[i] };
+        r = group_go(&g, run_step, &steps[i], err);
+    }
+    if (r < 0)
+        group_cancel(&g);
+    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
+        r = g.result;
+    return r;
+}
+
 /* ---- directories and small files ---- */
+
+static int make_jobs(struct submission *x, struct err *err)
+{
+    return fs_mkdirs(x->fs, x->jobs, DIR_MODE, true, err);
+}
+
+static int make_logs(struct submission *x, struct err *err)
+{
+    return fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
+}
 
 static int open_home(struct submission *x, struct err *err)
 {
+    static step_fn *const dirs[] = { make_jobs, make_logs };
     const struct submit_options *o = x->o;
     AUTO_FREE char *jobs = yarn_home(o->base, YARN_HOME_JOBS, x->ret->id, NULL);
     AUTO_FREE char *logs = yarn_home(o->base, YARN_HOME_LOGS, x->ret->id, NULL);
@@ -50,12 +98,10 @@ static int open_home(struct submission *x, struct err *err)
         r = fs_find(o->set, logs, FS_ON_CLUSTER, &x->fs, &x->logs, err);
     if (r < 0)
         return r;
-    /* The parents get the mode too: nobody else has any business in there. */
+    /* Nobody else has any business in there, the parents included; so BASE comes first. */
     x->made = true;
     r = fs_mkdirs(x->fs, base, DIR_MODE, true, err);
-    if (r == 0)
-        r = fs_mkdirs(x->fs, x->jobs, DIR_MODE, true, err);
-    return r < 0 ? r : fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
+    return r < 0 ? r : run_together(x, dirs, COUNT_OF(dirs), err);
 }
 
 static int write_file(struct submission *x, const char *dir, const char *name, const void *p,
@@ -69,6 +115,18 @@ static int write_file(struct submission *x, const char *dir, const char *name, c
     if (r == 0)
         r = fs_write(w, p, n, err);
     return r < 0 ? r : fs_close(take(w), err);
+}
+
+/* There at once, with all that is in it: the master may be looking for it by now. */
+static int write_whole(struct submission *x, const char *name, const void *p, size_t n,
+                       struct err *err)
+{
+    AUTO_FREE char *part = str_printf(".%s", name);
+    AUTO_FREE char *from = part ? path_join(x->logs, part) : NULL;
+    AUTO_FREE char *to = path_join(x->logs, name);
+    int r = from && to ? write_file(x, x->logs, part, p, n, err) : err_oom(err);
+
+    return r < 0 ? r : fs_rename(x->fs, from, to, false, err);
 }
 
 static int make_key(struct submission *x, struct err *err)
@@ -100,7 +158,7 @@ static int write_spec(struct submission *x, struct err *err)
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
     int r = spec_print(x->o->spec, &text, err);
 
-    return r < 0 ? r : write_file(x, x->logs, "spec.json", text.data, text.len, err);
+    return r < 0 ? r : write_whole(x, "spec.json", text.data, text.len, err);
 }
 
 static json_t *command_json(char *const *words)
@@ -129,7 +187,7 @@ static int write_job(struct submission *x, struct err *err)
     if (r < 0)
         return r;
     text = json_dumps(job, JSON_COMPACT);
-    return text ? write_file(x, x->logs, "job.json", text, strlen(text), err) : err_oom(err);
+    return text ? write_whole(x, "job.json", text, strlen(text), err) : err_oom(err);
 }
 
 /* ---- files ---- */
@@ -226,6 +284,7 @@ static int submit(struct submission *x, struct err *err)
 
     if (r == 0)
         r = submit_context(x, launch, &context, err);
+    x->handed |= r == 0;
     if (r == 0)
         r = yarn_submit(o->client, context, loop_in(session_loop(o->session), SUBMIT_MS), NULL,
                         err);
@@ -234,49 +293,19 @@ static int submit(struct submission *x, struct err *err)
 
 /* ---- all of it ---- */
 
-typedef int step_fn(struct submission *x, struct err *err);
-
-struct step {
-    struct submission *x;
-    step_fn *fn;
-};
-
-static int run_step(void *arg, struct err *err)
-{
-    struct step *s = arg;
-
-    return s->fn(s->x, err);
-}
-
-/* Steps that do not need each other, at the same time: each is mostly waiting for a server. */
-static int run_together(struct submission *x, step_fn *const *fns, size_t n, struct err *err)
-{
-    struct step steps[4];
-    struct group g;
-    int r = 0;
-
-    group_init(&g, session_loop(x->o->session), 0);
-    for (size_t i = 0; i < n && i < COUNT_OF(steps) && r == 0; i++) {
-        steps[i] = (struct step){ x, fns[i] };
-        r = group_go(&g, run_step, &steps[i], err);
-    }
-    if (r < 0)
-        group_cancel(&g);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result;
-    return r;
-}
-
+/* What the application cannot be submitted without. */
 static int prepare(struct submission *x, struct err *err)
 {
-    static step_fn *const fns[] = { upload, write_key, write_spec, get_tokens };
+    static step_fn *const fns[] = { upload, get_tokens };
 
     return run_together(x, fns, COUNT_OF(fns), err);
 }
 
-static int note_files(struct submission *x, struct err *err)
+/* The master reads these files, but only when YARN has got around to starting it: that takes longer
+ * than to write them, and it waits for them (master/container.c). */
+static int hand_over(struct submission *x, struct err *err)
 {
-    static step_fn *const fns[] = { write_job, note_uses };
+    static step_fn *const fns[] = { submit, write_job, write_spec, write_key, note_uses };
 
     return run_together(x, fns, COUNT_OF(fns), err);
 }
@@ -289,6 +318,9 @@ static void undo(struct submission *x)
     if (!x->made)
         return;
     fiber_shield(l, true);
+    if (x->handed)
+        (void)yarn_kill(x->o->client, x->ret->app, "it could not be submitted completely",
+                        loop_in(l, KILL_MS), NULL);
     if (x->jobs)
         (void)fs_delete(x->fs, x->jobs, true, NULL);
     if (x->logs)
@@ -298,7 +330,7 @@ static void undo(struct submission *x)
 
 int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
 {
-    static step_fn *const steps[] = { make_key, open_home, prepare, note_files, submit };
+    static step_fn *const steps[] = { make_key, open_home, prepare, hand_over };
     struct submission x = { .o = o, .ret = ret, .tokens = { .max = MIB } };
     int r = 0;
 

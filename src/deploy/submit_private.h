@@ -17,6 +17,7 @@ struct submission {
     struct cache_files files;
     struct buf tokens; /* the credentials of the master's container */
     bool made;         /* directories are there */
+    bool handed;       /* the RM may know the application */
 };
 
 /* ---- submit_context.c: what the master and YARN are told ---- */

@@ -1,5 +1,6 @@
 /* container.c - see container.h */
 #include "master/container.h"
+#include "base/fiber.h"
 #include "base/log.h"
 #include "base/resolve.h"
 #include "hadoop/yarn/ids.h"
@@ -10,6 +11,8 @@
 
 #define RESOLVE_MS 10000
 #define ANNOUNCE_MODE 0600
+#define CLIENT_MS 60000  /* for the client to write what it has submitted */
+#define LOOK_AGAIN_MS 10 /* meanwhile */
 
 /* ---- what the container says ---- */
 
@@ -105,29 +108,62 @@ int container_load(struct container *c, const char *path, struct buf *ret, struc
     return result;
 }
 
-static int fetch(struct container *c, const char *name, struct buf *text, struct err *err)
-{
-    AUTO_FREE char *from = path_join(c->logs, name);
-    AUTO_FREE char *to = path_join(c->dir.path, name);
-    int r = from && to ? container_load(c, from, text, err) : err_oom(err);
+/* A file of the job, on its way here. */
+struct fetching {
+    struct container *c;
+    struct loop *loop;
+    const char *name;
+    struct buf text;
+};
 
-    if (r < 0)
-        return err_wrap(err, r, "fetch the job's %s", name);
-    return path_write_new(to, text->data, text->len, 0600, err);
+/* The client writes it while it submits: on an idle cluster we may be here first. */
+static int load_patiently(struct fetching *f, const char *from, struct err *err)
+{
+    int64_t until = loop_in(f->loop, CLIENT_MS);
+    int r = container_load(f->c, from, &f->text, err);
+
+    while (r == -ENOENT && loop_now(f->loop) < until) {
+        err_clear(err);
+        r = fiber_sleep(f->loop, LOOK_AGAIN_MS);
+        if (r == 0)
+            r = container_load(f->c, from, &f->text, err);
+    }
+    return r;
 }
 
-static int fetch_job(struct container *c, struct err *err)
+static int fetch(void *arg, struct err *err)
 {
-    AUTO_BUF job = { .max = 16 * MIB };
-    AUTO_BUF spec = { .max = 64 * MIB };
-    AUTO_JSON *v = NULL;
-    int r = fetch(c, "job.json", &job, err);
+    struct fetching *f = arg;
+    AUTO_FREE char *from = path_join(f->c->logs, f->name);
+    AUTO_FREE char *to = path_join(f->c->dir.path, f->name);
+    int r = from && to ? load_patiently(f, from, err) : err_oom(err);
 
+    if (r < 0)
+        return err_wrap(err, r, "fetch the job's %s", f->name);
+    return path_write_new(to, f->text.data, f->text.len, 0600, err);
+}
+
+static int fetch_job(struct loop *l, struct container *c, struct err *err)
+{
+    struct fetching job = { c, l, "job.json", { .max = 16 * MIB } };
+    struct fetching spec = { c, l, "spec.json", { .max = 64 * MIB } };
+    AUTO_JSON *v = NULL;
+    struct group g;
+    int r;
+
+    group_init(&g, l, 0);
+    r = group_go(&g, fetch, &job, err);
     if (r == 0)
-        r = fetch(c, "spec.json", &spec, err);
+        r = group_go(&g, fetch, &spec, err);
+    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
+        r = g.result;
     if (r == 0)
-        r = json_parse("job.json", job.data, job.len, &v, err);
-    return r < 0 ? r : yarn_facts_read(v, &c->facts, err);
+        r = json_parse("job.json", job.text.data, job.text.len, &v, err);
+    if (r == 0)
+        r = yarn_facts_read(v, &c->facts, err);
+    buf_done(&job.text);
+    buf_done(&spec.text);
+    return r;
 }
 
 /* A container that was started anew in the same place begins afresh. */
@@ -165,7 +201,7 @@ int container_open(struct loop *l, struct container *ret, struct err *err)
         r = find_place(c, YARN_HOME_LOGS, &c->logs, &c->logs_uri, err);
     if (r == 0)
         r = make_dirs(c, err);
-    return r < 0 ? r : fetch_job(c, err);
+    return r < 0 ? r : fetch_job(l, c, err);
 }
 
 void container_close(struct container *c)

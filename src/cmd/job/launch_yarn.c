@@ -78,13 +78,43 @@ static int look_at_files(struct launching *l, struct spec_faults *f, struct err 
     return r == -ENOMEM ? err_oom(err) : 0;
 }
 
+static int get_facts(void *arg, struct err *err)
+{
+    struct launching *l = arg;
+
+    return deploy_facts_get(l->client, l->o->session, l->spec->queue, &l->facts, err);
+}
+
+/* The way to the NameNode, which everything that follows goes. What is wrong with it is said by
+ * who goes it. */
+static int open_files(void *arg, struct err *err)
+{
+    struct launching *l = arg;
+    AUTO_FREE char *path = NULL;
+    struct fs_entry found = { 0 };
+    struct fs *fs = NULL;
+
+    (void)err;
+    if (fs_find(l->set, l->base, FS_ON_CLUSTER, &fs, &path, NULL) == 0 &&
+        fs_stat(fs, path, &found, NULL) == 0)
+        fs_entry_done(&found);
+    return 0;
+}
+
+/* Both servers at the same time. */
 static int look_at_cluster(struct launching *l, struct spec_faults *f, struct err *err)
 {
+    struct group g;
     int r;
 
     deploy_facts_done(&l->facts);
     l->facts = (struct deploy_facts){ 0 };
-    r = deploy_facts_get(l->client, l->o->session, l->spec->queue, &l->facts, err);
+    group_init(&g, l->x->loop, 0);
+    r = group_go(&g, get_facts, l, err);
+    if (r == 0)
+        r = group_go(&g, open_files, l, err);
+    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
+        r = g.result;
     if (r == 0)
         r = room_check(l->spec, &l->facts, NULL, f, &l->room);
     return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r;
