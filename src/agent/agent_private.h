@@ -135,10 +135,11 @@ struct agent {
     size_t n_tasks, cap_tasks;
     struct task **by_id; /* the same by their numbers; NULL: none of that number */
     size_t n_ids;
-    size_t living;      /* tasks that are RUNNING or SWEEPING */
-    size_t busy;        /* fibers that prepare or start */
-    struct cond quiet;  /* both have become 0 */
-    struct task **pids; /* tasks with a process, by its number: open addressing */
+    size_t living;        /* tasks that are RUNNING or SWEEPING */
+    size_t busy;          /* fibers that prepare or start */
+    struct cond quiet;    /* both have become 0 */
+    struct fiber *mirror; /* copies a directory of HDFS; NULL: none */
+    struct task **pids;   /* tasks with a process, by its number: open addressing */
     size_t pids_cap, pids_n;
     struct helper *helpers;
 
@@ -283,6 +284,11 @@ uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory *
 
 /* ---- watch.c: memory and log limits ---- */
 void watch_begin(struct agent *a); /* at every start: runs while there is something to watch */
+
+/* ---- mirror.c: a directory of HDFS beside a task ---- */
+/* Keeps a copy of the directory at the URI `from` in `to`, in the task's work directory. */
+int mirror_begin(struct task *t, const char *from, const char *to, struct err *err);
+void mirror_end(struct agent *a); /* soon; counts as busy until then */
 
 /* ---- probe.c: readiness ---- */
 int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);

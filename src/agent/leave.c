@@ -14,6 +14,7 @@ void leave_tasks(struct agent *a, int64_t grace)
 
     a->leaving = true;
     stop_all(a, grace);
+    mirror_end(a);
     for (struct helper *h = a->helpers; h; h = h->next)
         (void)kill(-h->pid, SIGKILL);
     while ((a->living || a->busy) && cond_wait(a->loop, &a->quiet, deadline) == 0)

@@ -280,6 +280,8 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
     report_started(t);
     follow_task_changed(t);
     watch_begin(t->agent);
+    if (*m->mirror_from && mirror_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
+        agent_break(t->agent, err.code, err.text);
     if (m->ready && m->ready->kind && probe_begin(t, m->ready, &err) < 0)
         agent_break(t->agent, err.code, err.text);
 }

@@ -107,18 +107,26 @@ static int words(struct spec_role *role, const char *const *v, size_t n)
     return r;
 }
 
-/* TensorBoard belongs to no framework: a side role, on any job that names a directory. */
+bool framework_board_copies(const struct spec *s)
+{
+    return s->tensorboard && spec_is_remote(s->tensorboard);
+}
+
+/* TensorBoard belongs to no framework: a side role, on any job that names a directory. It reads
+ * files on its own machine; the agent copies others there. */
 static int make_tensorboard(struct spec *s)
 {
-    const char *const command[] = { "tensorboard", "--logdir", s->tensorboard, "--host",
-                                    "{host}",      "--port",   "{port}" };
-    struct spec_role *r = s->tensorboard ? spec_role(s, "tensorboard") : NULL;
+    const char *logs = framework_board_copies(s) ? FRAMEWORK_BOARD_COPY : s->tensorboard;
+    const char *const command[] = { "tensorboard", "--logdir", logs,     "--host",
+                                    "{host}",      "--port",   "{port}", "--reload_multifile",
+                                    "true" };
+    struct spec_role *r = s->tensorboard ? spec_role(s, FRAMEWORK_BOARD) : NULL;
     int e = 0;
 
     if (!s->tensorboard)
         return 0;
     if (!r)
-        e = spec_add_role(s, "tensorboard", &r);
+        e = spec_add_role(s, FRAMEWORK_BOARD, &r);
     if (e < 0)
         return e;
     r->side = r->side < 0 ? 1 : r->side;

@@ -64,6 +64,12 @@ struct framework_task {
     struct strs *env;             /* "NAME=value"; to be added to */
 };
 
+/* The side role of any job that names a log directory, and where the agent keeps a copy of one in
+ * HDFS for it, in the task's directory. */
+#define FRAMEWORK_BOARD "tensorboard"
+#define FRAMEWORK_BOARD_COPY "tensorboard-logs"
+bool framework_board_copies(const struct spec *s);
+
 struct framework {
     const char *name;
     const char *summary;        /* for --help; "(experimental)" is added where `proven` is false */

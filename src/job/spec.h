@@ -153,6 +153,7 @@ struct spec {
     uint64_t log_limit;           /* bytes of output of one task; 0: none */
     unsigned port_low, port_high; /* the range for ports; 0: the platform's */
     char *tensorboard;            /* log directory; NULL: none */
+    int tensorboard_first;        /* 1: the tracking URL leads to it; -1: not said */
     char *venv;                   /* a Python environment put first in PATH; NULL: none */
     struct strs pip;
     /* for YARN */

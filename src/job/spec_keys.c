@@ -80,6 +80,8 @@ static const struct spec_key master_keys[] = {
 static const struct spec_key tensorboard_keys[] = {
     { "logdir", SPEC_TEXT, AT(tensorboard), .flag = "tensorboard", .meta = "DIR",
       .help = "run TensorBoard beside the job on this directory" },
+    { "tracking", SPEC_BOOL, AT(tensorboard_first), .preset = -1, .max = 1, .yarn = true,
+      .help = "YARN's link to the job leads to it as soon as it runs" },
     { 0 },
 };
 #undef AT

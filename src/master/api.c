@@ -37,6 +37,16 @@ static int catch_up(struct master *m, struct err *err)
     return r;
 }
 
+static int add_tensorboard(struct master *m, json_t *job, struct err *err)
+{
+    AUTO_FREE char *url = NULL;
+    int r = tensorboard_url(m, &url, err);
+
+    if (r == 0 && url && json_object_set_new(job, "tensorboard", json_string(url)) < 0)
+        return err_oom(err);
+    return r;
+}
+
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
 {
     AUTO_BUF waiting = { .max = 4 * KIB };
@@ -50,7 +60,7 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);
-    return 0;
+    return add_tensorboard(m, *ret, err);
 }
 
 static int get_job(struct master *m, struct http_call *c, struct err *err)
@@ -321,6 +331,9 @@ static const struct {
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
     { "PUT", "/v1/tokens",  tokens_put },
+    { "GET", "/tensorboard/", tensorboard_pass },
+    { "PUT", "/tensorboard/", tensorboard_pass },
+    { "POST", "/tensorboard/", tensorboard_pass },
 };
 /* clang-format on */
 
@@ -328,7 +341,7 @@ static bool path_fits(const char *route, const char *path)
 {
     size_t n = strlen(route);
 
-    return route[n - 1] == '/' ? strncmp(route, path, n) == 0 && path[n] : str_eq(route, path);
+    return route[n - 1] == '/' ? strncmp(route, path, n) == 0 : str_eq(route, path);
 }
 
 static int handle(void *user, struct http_call *c, struct err *err)

@@ -160,6 +160,12 @@ int page_start(struct master *m, struct err *err); /* sets m->page_url */
 void page_find_proxies(struct master *m);          /* until then nobody may look. Fibers only */
 void page_stop(struct master *m);
 
+/* ---- tensorboard.c ---- */
+/* Where it is, or NULL when none runs; *ret is the caller's. */
+int tensorboard_url(struct master *m, char **ret, struct err *err);
+/* Hands a request for /tensorboard/… on to it, and its answer back. Fibers only. */
+int tensorboard_pass(struct master *m, struct http_call *c, struct err *err);
+
 /* ---- agents.c ---- */
 int agents_listen(struct master *m, struct err *err);
 struct agent_conn *agents_get(struct master *m, uint32_t number); /* NULL: unknown */

@@ -93,6 +93,10 @@ static int fill_start(struct master *m, uint32_t id, struct start_piece *p, stru
     x->msg.pmi = (m->framework->servers & FRAMEWORK_PMI) != 0;
     x->msg.error_file = m->framework->error != NULL;
     fill_ready(x, &role->ready);
+    if (str_eq(role->name, FRAMEWORK_BOARD) && framework_board_copies(&m->spec)) {
+        x->msg.mirror_from = m->spec.tensorboard;
+        x->msg.mirror_to = (char *)FRAMEWORK_BOARD_COPY;
+    }
     return 0;
 }
 

@@ -1,5 +1,5 @@
-/* page.c - the first page of a job: what the tracking URL leads to. Read-only, plain HTTP, for
- * YARN's proxy and nobody else. */
+/* page.c - the first page of a job: what the tracking URL leads to, and behind it its TensorBoard.
+ * Read-only, plain HTTP, for YARN's proxy and nobody else. */
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/resolve.h"
@@ -12,6 +12,8 @@
 
 #define PROXIES_MAX 16
 #define RESOLVE_MS 5000
+/* Relative, for we are behind a proxy; its end makes TensorBoard ask by GET (tensorboard.c). */
+#define TENSORBOARD "tensorboard/?tensorboardColab=true"
 
 struct page {
     struct http_server *server;
@@ -157,29 +159,72 @@ static int add_page(struct buf *out, const json_t *job)
         r = buf_add(out, end, sizeof(end) - 1);
     if (r == 0)
         r = add_text(out, text_of(job, "job"));
-    return r < 0 ? r : buf_add(out, "</code></p>\n", 12);
+    if (r == 0)
+        r = buf_add(out, "</code></p>\n", 12);
+    if (r == 0 && json_object_get(job, "tensorboard"))
+        r = buf_add_str(out, "<p><a href=\"" TENSORBOARD "\">TensorBoard</a></p>\n");
+    return r;
+}
+
+static int send_page(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_BUF out = { .max = 16 * MIB };
+    AUTO_JSON *job = NULL;
+    int r = api_status(m, true, &job, err);
+
+    if (r < 0)
+        return r;
+    if (add_page(&out, job) < 0)
+        return err_oom(err);
+    return http_reply(c, 200, "text/html; charset=utf-8", out.data, out.len, err);
+}
+
+static int send_status(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_JSON *job = NULL;
+    int r = api_status(m, true, &job, err);
+
+    return r < 0 ? r : http_reply_json(c, 200, job, err);
+}
+
+/* Links of the page that follows are relative to where it says it is. */
+static int lead_to_tensorboard(struct http_call *c, struct err *err)
+{
+    static const char text[] =
+        "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=" TENSORBOARD
+        "\"><a href=\"" TENSORBOARD "\">TensorBoard</a>\n";
+
+    return http_reply(c, 200, "text/html; charset=utf-8", text, sizeof(text) - 1, err);
+}
+
+static int send_first(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_FREE char *url = NULL;
+    int r = m->spec.tensorboard_first > 0 ? tensorboard_url(m, &url, err) : 0;
+
+    if (r < 0)
+        return r;
+    return url ? lead_to_tensorboard(c, err) : send_page(m, c, err);
 }
 
 static int handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
-    AUTO_BUF out = { .max = 16 * MIB };
-    AUTO_JSON *job = NULL;
-    int r;
+    const char *path = http_path(c);
 
+    if (str_starts(path, "/tensorboard/"))
+        return tensorboard_pass(m, c, err);
     if (!str_eq(http_method(c), "GET"))
         return err_set(err, -EACCES, "this page is for reading only");
-    r = api_status(m, true, &job, err);
-    if (r < 0)
-        return r;
-    if (str_eq(http_path(c), "/v1/job"))
-        return http_reply_json(c, 200, job, err);
-    if (!str_eq(http_path(c), "/"))
-        return err_set(err, -ENOENT, "there is nothing at '%s'", http_path(c));
-    r = add_page(&out, job);
-    if (r < 0)
-        return err_oom(err);
-    return http_reply(c, 200, "text/html; charset=utf-8", out.data, out.len, err);
+    if (str_eq(path, "/"))
+        return send_first(m, c, err);
+    if (str_eq(path, "/job"))
+        return send_page(m, c, err);
+    if (str_eq(path, "/v1/job"))
+        return send_status(m, c, err);
+    if (str_eq(path, "/tensorboard"))
+        return lead_to_tensorboard(c, err);
+    return err_set(err, -ENOENT, "there is nothing at '%s'", path);
 }
 
 /* ---- life ---- */

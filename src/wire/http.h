@@ -54,6 +54,7 @@ struct http_server *http_server_stop(struct http_server *s);
 const char *http_method(const struct http_call *c); /* "GET" */
 const char *http_path(const struct http_call *c);   /* decoded, without the query */
 const char *http_query(const struct http_call *c, const char *name); /* decoded; NULL: not there */
+const char *http_raw(const struct http_call *c); /* path and query as they came, still quoted */
 const char *http_header(const struct http_call *c, const char *name);
 /* The body's next bytes: > 0, 0 at its end, negative. */
 ssize_t http_body(struct http_call *c, void *p, size_t n, struct err *err);

@@ -55,6 +55,11 @@ const char *http_path(const struct http_call *c)
     return c->target.path;
 }
 
+const char *http_raw(const struct http_call *c)
+{
+    return http_parse_target(&c->conn->in);
+}
+
 const char *http_query(const struct http_call *c, const char *name)
 {
     return http_target_get(&c->target, name);

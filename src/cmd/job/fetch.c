@@ -81,11 +81,19 @@ static const char *remote_target(const struct spec *s)
     return NULL;
 }
 
+/* What agents read or write there while the job runs. */
+static const char *remote_use(const struct spec *s)
+{
+    const char *found = remote_target(s);
+
+    return found || !s->tensorboard || !spec_is_remote(s->tensorboard) ? found : s->tensorboard;
+}
+
 const char *fetch_needed(const struct spec *s)
 {
     const char *found = remote_file(s);
 
-    return found ? found : remote_target(s);
+    return found ? found : remote_use(s);
 }
 
 /* ---- looking ---- */
@@ -430,6 +438,9 @@ static int write_tokens(struct session *session, const struct spec *s, const str
     for (size_t i = 0; r == 0 && i < s->output.n; i++)
         if (spec_is_remote(s->output.v[i].to) && strs_add(&places, s->output.v[i].to) < 0)
             r = err_oom(err);
+    if (r == 0 && s->tensorboard && spec_is_remote(s->tensorboard) &&
+        strs_add(&places, s->tensorboard) < 0)
+        r = err_oom(err);
     if (r == 0)
         r = deploy_tokens(session, &places, tokens, err);
     return r < 0 || credentials_count(tokens) == 0 ? r : credentials_save(tokens, path, err);
@@ -440,7 +451,7 @@ int fetch_access(struct session *session, const struct spec *s, const struct job
 {
     int r;
 
-    if (!remote_target(s))
+    if (!remote_use(s))
         return 0;
     r = write_access(session, d, err);
     return r < 0 ? r : write_tokens(session, s, d, err);

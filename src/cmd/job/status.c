@@ -32,7 +32,7 @@ static const struct table_column columns[] = {
 /* "label  value", cleaned; nothing for an empty value. */
 static int put(struct buf *out, const char *label, const char *value)
 {
-    int r = *value ? buf_printf(out, "%-10s ", label) : 0;
+    int r = *value ? buf_printf(out, "%-11s ", label) : 0;
 
     if (r == 0)
         r = words_clean(out, value);
@@ -44,7 +44,7 @@ static int put_times(struct buf *out, const json_t *v)
     int64_t created = words_int(v, "created", 0), now = loop_wall();
     char when[WORDS_WHEN], span[WORDS_SPAN];
 
-    return buf_printf(out, "%-10s %s, %s %s\n", "started", words_when(created, when),
+    return buf_printf(out, "%-11s %s, %s %s\n", "started", words_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
                       words_span(created > 0 ? words_int(v, "ended", now) - created : -1, span));
 }
@@ -70,9 +70,9 @@ static int put_counts(struct buf *out, const json_t *v)
     int r = 0;
 
     if (generation > 0)
-        r = buf_printf(out, "%-10s %lld\n", "generation", (long long)generation);
+        r = buf_printf(out, "%-11s %lld\n", "generation", (long long)generation);
     if (r == 0 && restarts > 0)
-        r = buf_printf(out, "%-10s %lld\n", "restarts", (long long)restarts);
+        r = buf_printf(out, "%-11s %lld\n", "restarts", (long long)restarts);
     return r;
 }
 
@@ -96,6 +96,8 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
         r = put_progress(out, v);
     if (r == 0)
         r = put(out, "waiting", words_text(v, "waiting"));
+    if (r == 0)
+        r = put(out, "tensorboard", words_text(v, "tensorboard"));
     if (r == 0 && !words_failed(v))
         r = put(out, "reason", words_text(v, "reason"));
     return r < 0 ? r : put(out, "logs", logs);
