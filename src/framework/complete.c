@@ -155,6 +155,8 @@ static int check_roles(const struct framework *fw, const struct spec *s, struct 
 
     if (s->working.servers > 0 && !fw->server_role)
         r = go_on(spec_fault(f, 0, "--servers", "framework '%s' has no servers", fw->name));
+    if (r == 0 && s->native == SPEC_NATIVE_YES && !fw->native)
+        r = go_on(spec_fault(f, 0, "native", "framework '%s' has no native servers", fw->name));
     if (r < 0 || !first || fw->any_roles || any_ranked(fw, s))
         return r;
     near = nearest_row(fw, s);

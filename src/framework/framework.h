@@ -81,6 +81,8 @@ struct framework {
     const char *server_role;            /* the role that -s counts; NULL: it has no servers */
     bool as_many_servers;               /* without -s there are as many of them as workers */
     bool any_roles;                     /* a job may have no role of the table at all */
+    bool native;                        /* ydl-native can play some of its roles (native.h) */
+    bool names;                         /* its tasks take names for addresses, not only numbers */
     bool elastic;             /* tasks need not know of each other: one can move or join alone */
     enum spec_policy restart; /* what --restart or --max-restarts without a policy means… */
     enum spec_policy restart_serving; /* …and where there are servers; DEFAULT: the same */
@@ -116,6 +118,7 @@ const struct framework_role *framework_role(const struct framework *fw, const ch
  * - decides and side: as the table says; where any role says "decides" itself, no other does;
  *   where nobody does, every role that is not side;
  * - ports: as the table says, or one where {port} or {port:ROLE:N} is used;
+ * - roles that ydl-native plays, as `native` says (native.h);
  * - commands, order and readiness of the framework's own programs, procs 1;
  * - the restart policy, where restarts were asked for without one.
  *

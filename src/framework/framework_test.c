@@ -122,7 +122,8 @@ static void ps_lite_nodes_know_their_part_and_the_scheduler(void **state)
           "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=1\nDMLC_NUM_WORKER=2\n"
           "DMLC_PS_ROOT_PORT=10000\nDMLC_PS_ROOT_URI=127.0.0.1\nDMLC_ROLE=server\n"
           "DMLC_SERVER_ID=0\nDMLC_TASK_ID=0" },
-        { MX "#! workers 2\n#! servers 1\n", "scheduler", 0, "python t.py",
+        { MX "#! workers 2\n#! servers 1\n", "scheduler", 0,
+          "ydl-native mxnet --fallback -- python t.py",
           "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=1\nDMLC_NUM_WORKER=2\n"
           "DMLC_PS_ROOT_PORT=10000\nDMLC_PS_ROOT_URI=127.0.0.1\nDMLC_ROLE=scheduler\n"
           "DMLC_TASK_ID=0" },
@@ -133,6 +134,84 @@ static void ps_lite_nodes_know_their_part_and_the_scheduler(void **state)
 
     (void)state;
     check(rows, COUNT_OF(rows));
+}
+
+/* ---- roles without Python ---- */
+
+static void ydl_native_plays_what_native_says(void **state)
+{
+#define MXC "framework: mxnet\n#! workers 2\n#! servers 1\n"
+#define TFC "framework: tensorflow\n"
+#define CLIENT "roles: {ps: 1, worker: 2, client: {command: \"python c.py --ps {hosts:ps}\"}}\n"
+#define N "ydl-native "
+    /* clang-format off */
+    static const struct row rows[] = {
+        /* auto: a scheduler beside Python, and nothing that may be sent a pickle */
+        { MXC "command: python t.py\n", "server", 0, "python t.py", NULL },
+        { MXC "command: ./t.py a\n", "scheduler", 0, N "mxnet --fallback -- ./t.py a", NULL },
+        { MXC "command: ./train a\n", "scheduler", 0, "./train a", NULL },
+        { MXC "command: python t.py\nimage: i\n", "scheduler", 0, "python t.py", NULL },
+        { MXC "command: python t.py\nroles: {scheduler: {command: x}}\n", "scheduler", 0, "x", NULL },
+        /* where nothing else could play it */
+        { MXC "roles: {worker: {command: ./train}}\n", "scheduler", 0, N "mxnet -- ./train", NULL },
+        { MXC "roles: {worker: {command: ./train}}\n", "server", 0, N "mxnet -- ./train", NULL },
+        { MXC "native: no\ncommand: python t.py\n", "scheduler", 0, "python t.py", NULL },
+        { MXC "native: yes\ncommand: ./train\n", "scheduler", 0, N "mxnet -- ./train", NULL },
+        { MXC "native: yes\ncommand: python t.py\n", "server", 0, N "mxnet -- python t.py", NULL },
+        { MXC "native: yes\ncommand: python t.py\n", "worker", 0, "python t.py", NULL },
+        /* TensorFlow: whoever is nothing but a server */
+        { TFC "command: python t.py\n#! workers 2\n#! servers 1\n", "ps", 0, "python t.py", NULL },
+        { TFC "native: yes\ncommand: python t.py\n#! workers 2\n#! servers 1\n", "ps", 0,
+          N "tensorflow -- python t.py", NULL },
+        { TFC "native: yes\ncommand: python t.py\n#! workers 2\n#! servers 1\n", "worker", 0,
+          "python t.py", NULL },
+        { TFC "native: yes\ncommand: python t.py\nroles: {chief: 1, ps: 1, worker: {cpus: 2}}\n",
+          "worker", 0, N "tensorflow --intra-op=2 -- python t.py", NULL },
+        { TFC "native: yes\ncommand: python t.py\nroles: {chief: 1, ps: 1, worker: 1}\n", "chief", 0,
+          "python t.py", NULL },
+        { TFC CLIENT, "worker", 1, N "tensorflow -- python c.py --ps 127.0.0.1:10000", NULL },
+        { TFC CLIENT, "ps", 0, N "tensorflow -- python c.py --ps 127.0.0.1:10000", NULL },
+        { TFC CLIENT, "client", 0, "python c.py --ps 127.0.0.1:10000", "" },
+        { "framework: tf1\nnative: yes\ncommand: python t.py\n#! workers 1\n#! servers 1\n", "ps", 0,
+          N "tensorflow --job-name ps --task-index 0 --job ps=127.0.0.1:10000 --job "
+          "worker=127.0.0.1:10001 -- python t.py", NULL },
+    };
+    /* clang-format on */
+    AUTO_JOB j = { 0 };
+
+    (void)state;
+    check(rows, COUNT_OF(rows));
+    assert_int_equal(job_read(&j, NULL, "framework: pytorch\nnative: yes\ncommand: a\n"), -EINVAL);
+    assert_string_equal(job_faults(&j), "native: framework 'pytorch' has no native servers");
+}
+
+/* MXNet 1.9.1 can take the first gradient for a weight when workers update their weights themselves
+ * (doc/native.md): a script has to know, so nobody is brought there by a switch of ours. */
+static void native_servers_do_not_change_who_updates_the_weights(void **state)
+{
+    AUTO_JOB j = { 0 };
+    AUTO_FREE char *env = NULL;
+
+    (void)state;
+    job_plan(&j, MXC "native: yes\ncommand: python t.py\n");
+    env = job_env(&j, "worker", 0, false);
+    assert_null(strstr(env, "MXNET_UPDATE_ON_KVSTORE"));
+}
+
+static void clients_wait_for_servers_and_decide(void **state)
+{
+    AUTO_JOB j = { 0 };
+    const struct spec_role *client, *worker;
+
+    (void)state;
+    job_plan(&j, TFC CLIENT);
+    client = spec_role(&j.spec, "client");
+    worker = spec_role(&j.spec, "worker");
+    assert_int_equal(client->decides, 1);
+    assert_int_equal(worker->decides, 0);
+    assert_int_equal(worker->ready.kind, SPEC_READY_PORT);
+    assert_int_equal(client->after.n, 2);
+    assert_string_equal(client->after.v[1].role, "worker");
 }
 
 #define TF "framework: tensorflow\ncommand: python t.py\nroles: "
@@ -235,16 +314,20 @@ static void trackers_are_the_masters_and_ids_sort_like_ranks(void **state)
 {
     static const struct row rows[] = {
         { "framework: xgboost\ncommand: t\n#! workers 11\n", "worker", 7, "t",
-          "DMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER=11\nDMLC_ROLE=worker\n"
+          "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER="
+          "11\nDMLC_ROLE=worker\n"
           "DMLC_TASK_ID=07\nDMLC_TRACKER_PORT=10000\nDMLC_TRACKER_URI=127.0.0.1" },
         { "framework: xgboost\ncommand: t\n#! workers 10\n", "worker", 7, "t",
-          "DMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER=10\nDMLC_ROLE=worker\n"
+          "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER="
+          "10\nDMLC_ROLE=worker\n"
           "DMLC_TASK_ID=7\nDMLC_TRACKER_PORT=10000\nDMLC_TRACKER_URI=127.0.0.1" },
         { "framework: xgboost\ncommand: t\n#! workers 101\n", "worker", 100, "t",
-          "DMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER=101\nDMLC_ROLE=worker\n"
+          "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER="
+          "101\nDMLC_ROLE=worker\n"
           "DMLC_TASK_ID=100\nDMLC_TRACKER_PORT=10000\nDMLC_TRACKER_URI=127.0.0.1" },
         { "framework: rabit\ncommand: t\n#! workers 11\n", "worker", 7, "t",
-          "DMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER=11\nDMLC_ROLE=worker\n"
+          "DMLC_NODE_HOST=127.0.0.1\nDMLC_NUM_ATTEMPT=0\nDMLC_NUM_SERVER=0\nDMLC_NUM_WORKER="
+          "11\nDMLC_ROLE=worker\n"
           "DMLC_TASK_ID=7\nDMLC_TRACKER_PORT=10000\nDMLC_TRACKER_URI=127.0.0.1" },
     };
 
@@ -391,6 +474,9 @@ int main(void)
         cmocka_unit_test(no_name_or_alias_means_two_frameworks),
         cmocka_unit_test(the_table_is_complete_and_in_order),
         cmocka_unit_test(ps_lite_nodes_know_their_part_and_the_scheduler),
+        cmocka_unit_test(ydl_native_plays_what_native_says),
+        cmocka_unit_test(native_servers_do_not_change_who_updates_the_weights),
+        cmocka_unit_test(clients_wait_for_servers_and_decide),
         cmocka_unit_test(tf_config_lists_every_role_but_the_evaluator),
         cmocka_unit_test(every_rank_gets_the_same_tf_config_but_its_task),
         cmocka_unit_test(old_tensorflow_scripts_get_four_arguments),

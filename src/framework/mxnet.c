@@ -5,6 +5,7 @@
  * themselves and tell the scheduler; only its port must be known beforehand. Nobody but a worker
  * ends by itself when something went wrong, so workers alone decide. */
 #include "framework/frameworks.h"
+#include "framework/native.h"
 #include "framework/task.h"
 
 static const struct framework_role roles[] = {
@@ -17,6 +18,31 @@ static const struct framework_role roles[] = {
     { .name = "worker", .ranked = true, .decides = true, .doc = "trains" },
     { 0 },
 };
+
+/* A scheduler only brings others together, so any will do; a server may be sent an optimizer that
+ * only Python can read, so by itself it stays as it is. Where just the workers have a command,
+ * nothing but ydl-native could play the others. In an image it may not be there. */
+static int complete(struct spec *s, struct spec_faults *f)
+{
+    static const char *const words[] = { "mxnet", NULL };
+    static const char *const names[] = { "scheduler", "server" };
+    const struct strs *beside = native_beside(s);
+    bool only = beside->n > 0 && s->command.n == 0;
+    int r = 0;
+
+    (void)f;
+    for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++) {
+        struct spec_role *role = spec_role(s, names[i]);
+        bool sure = s->native == SPEC_NATIVE_YES || only;
+        struct native_words w = { words, .fallback = !sure };
+
+        if (!role || role->count == 0 || role->command.n > 0 || s->native == SPEC_NATIVE_NO)
+            continue;
+        if (sure || (i == 0 && native_is_python(beside) && !s->image && !role->image))
+            r = native_role(role, &w, beside);
+    }
+    return r;
+}
 
 /* Both addresses are numeric: ZeroMQ binds no names. */
 static int task(const struct framework_task *t, struct err *err)
@@ -55,13 +81,19 @@ const struct framework framework_mxnet = {
            "ps-lite numbers its workers by address, so kv.rank need not be YDL_RANK. The job has "
            "succeeded when all workers have. With -s 0 there is no scheduler, for kvstores that "
            "are not distributed. Restarts are of the whole gang: ps-lite does not take a node back "
-           "unless PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are set.",
+           "unless PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are set. With 'native: auto' "
+           "the scheduler is ydl-native where libmxnet.so is found beside the command's Python; "
+           "with 'native: yes' the servers are too, and cannot be sent Python's optimizers then: "
+           "see ydl-native-mxnet(1).",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .server_role = "server",
     .as_many_servers = true,
+    .native = true,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE, /* ZeroMQ sets SO_REUSEADDR */
+    .complete = complete,
     .task = task,
 };

@@ -38,6 +38,7 @@ const struct framework framework_none = {
     .worker_role = "worker",
     .server_role = "server",
     .any_roles = true,
+    .names = true,
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,

@@ -236,7 +236,7 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
                  "#! workers 2\n#! servers 1\n#! mem 2g\n#! gpus 1\n#! max-restarts 2\n");
     text = text_of(&j);
     assert_string_equal(
-        text, "job mnist, framework tensorflow-flags (experimental), 3 tasks\n"
+        text, "job mnist, framework tensorflow-flags, 3 tasks\n"
               "\n"
               "ps: 1, restarts: task, 2 at most\n"
               "  command  python t.py 'a b' 0 --ps_hosts=127.0.0.1:10000 "

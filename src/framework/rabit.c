@@ -9,11 +9,14 @@ static const struct framework_role roles[] = {
 
 int rabit_task_env(const struct framework_task *t, int width, struct err *err)
 {
+    const struct cluster_role *own = cluster_role(t->cluster, t->role->name);
     struct env e = env_of(t);
     struct world w;
 
     if (!world_of(t, &w))
         return 0;
+    if (own && t->rank < own->n)
+        env_text(&e, "DMLC_NODE_HOST", own->tasks[t->rank].host);
     env_text(&e, "DMLC_ROLE", "worker");
     env_text(&e, "DMLC_TRACKER_URI", t->server_host ? t->server_host : "");
     env_number(&e, "DMLC_TRACKER_PORT", t->server_port);

@@ -2,9 +2,14 @@
  *
  * Every task gets the same list of addresses and its own place in it. The evaluator gets it too but
  * stands in no list: nobody talks to it. Who ends by itself depends on what is there: with
- * parameter servers and a chief (TensorFlow 2) only the chief does; otherwise chief and workers. */
+ * parameter servers and a chief (TensorFlow 2) only the chief does; with clients, which use servers
+ * that others run, only they do; otherwise chief and workers. Roles that never end by themselves
+ * run nothing but a server, so ydl-native can play them. */
 #include "framework/frameworks.h"
+#include "framework/native.h"
 #include "framework/task.h"
+
+#include <stdio.h>
 
 static const struct framework_role roles[] = {
     { .name = "chief",
@@ -19,21 +24,82 @@ static const struct framework_role roles[] = {
       .side = true,
       .one = true,
       .doc = "evaluates checkpoints; is in no list of addresses; stopped at the end" },
+    { .name = "client",
+      .decides = true,
+      .doc = "a script that uses workers and ps as its servers; is in no list of addresses" },
     { 0 },
 };
 
 static const char *const listed[] = { "chief", "worker", "ps" };
 
+#define READY_MS 120000 /* a server that does not listen by then never will */
+
+static bool present(const struct spec *s, const char *name)
+{
+    const struct spec_role *r = spec_role(s, name);
+
+    return r && r->count > 0;
+}
+
+/* The server's command, and what others need to know when they wait for it. */
+static int make_native(const struct spec *s, struct spec_role *role)
+{
+    static const char *const plain[] = { "tensorflow", NULL };
+    char threads[32];
+    const char *const limited[] = { "tensorflow", threads, NULL };
+    struct native_words w = { .v = role->cpus > 0 ? limited : plain };
+
+    (void)snprintf(threads, sizeof(threads), "--intra-op=%u", role->cpus);
+    if (role->ready.kind == SPEC_READY_NONE)
+        role->ready = (struct spec_ready){ .kind = SPEC_READY_PORT, .timeout = READY_MS };
+    return native_role(role, &w, native_beside(s));
+}
+
+/* A worker that decides runs the user's code, unless there is none: then the job is its servers.
+ * Without a command nobody else could be a server. */
+static int choose_native(struct spec *s)
+{
+    static const char *const names[] = { "ps", "worker" };
+    int r = 0;
+
+    for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++) {
+        struct spec_role *role = spec_role(s, names[i]);
+        bool serves = role && (i == 0 || role->decides == 0 || native_beside(s)->n == 0);
+
+        if (!serves || role->count == 0 || role->command.n > 0 || s->native == SPEC_NATIVE_NO)
+            continue;
+        if (s->native == SPEC_NATIVE_YES || (s->command.n == 0 && native_beside(s)->n > 0))
+            r = make_native(s, role);
+    }
+    return r;
+}
+
+/* Clients would wait for servers themselves, but say so every ten seconds. */
+static int order_client(struct spec *s)
+{
+    static const char *const names[] = { "ps", "worker" };
+    struct spec_role *client = spec_role(s, "client");
+    int r = 0;
+
+    if (!client || client->after.n > 0)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++)
+        if (present(s, names[i]) && native_is(spec_role(s, names[i])))
+            r = spec_add_after(&client->after, names[i], SPEC_AFTER_READY);
+    return r;
+}
+
 static int complete(struct spec *s, struct spec_faults *f)
 {
     struct spec_role *worker = spec_role(s, "worker");
-    const struct spec_role *ps = spec_role(s, "ps");
-    bool served = ps && ps->count > 0;
+    bool led = present(s, "client") || (present(s, "ps") && spec_role(s, "chief"));
+    int r;
 
     (void)f;
-    if (served && spec_role(s, "chief") && worker && worker->decides < 0)
+    if (led && worker && worker->decides < 0)
         worker->decides = 0;
-    return 0;
+    r = choose_native(s);
+    return r < 0 ? r : order_client(s);
 }
 
 /* ["h:p", …] */
@@ -69,7 +135,7 @@ static int task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
 
-    if (!framework_role(t->framework, t->role->name))
+    if (!framework_role(t->framework, t->role->name) || str_eq(t->role->name, "client"))
         return 0;
     env_printf(&e, "TF_CONFIG", "%s{\"type\":\"%s\",\"index\":%u}}", t->common, t->role->name,
                t->rank);
@@ -86,12 +152,19 @@ const struct framework framework_tensorflow = {
            "have; with a chief and parameter servers, when the chief has; the others are stopped. "
            "An evaluator that has to finish its last round says 'decides: true', and so does the "
            "chief or the workers then. With parameter servers a restart is of one task, otherwise "
-           "of the gang. gRPC obeys http_proxy: unset it, or set no_proxy. For scripts that take "
+           "of the gang. A role 'client' is a script that uses the others as its servers and "
+           "decides alone; it gets no TF_CONFIG but has {hosts:ps} and {hosts:worker}. With "
+           "'native: yes' parameter servers, and workers that do not decide, are ydl-native: they "
+           "run no Python. With 'native: auto' they are where they would have no command. gRPC "
+           "obeys http_proxy: unset it, or set no_proxy. For scripts that take "
            "--ps_hosts and --job_name see tensorflow-flags.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .server_role = "ps",
+    .native = true,
+    .names = true,
     .restart = SPEC_RESTART_GANG,
     .restart_serving = SPEC_RESTART_TASK, /* a worker comes back to its parameter servers */
     .port = FRAMEWORK_PORT_SHARE,         /* gRPC sets SO_REUSEPORT */

@@ -1,5 +1,6 @@
 /* tensorflow_flags.c - TensorFlow 1 scripts that learn their place from four arguments. */
 #include "framework/frameworks.h"
+#include "framework/native.h"
 #include "framework/task.h"
 
 #include <string.h>
@@ -9,6 +10,22 @@ static const struct framework_role roles[] = {
     { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains; 0 is chief" },
     { 0 },
 };
+
+/* A parameter server runs nothing of the user's. */
+static int complete(struct spec *s, struct spec_faults *f)
+{
+    static const char *const words[] = {
+        "tensorflow", "--job-name",    "ps",    "--task-index",          "{rank}",
+        "--job",      "ps={hosts:ps}", "--job", "worker={hosts:worker}", NULL
+    };
+    const struct native_words w = { .v = words };
+    struct spec_role *ps = spec_role(s, "ps");
+
+    (void)f;
+    if (!ps || ps->count == 0 || ps->command.n > 0 || s->native != SPEC_NATIVE_YES)
+        return 0;
+    return native_role(ps, &w, native_beside(s));
+}
 
 /* The arguments that are the same for all: --ps_hosts= and --worker_hosts=, a line each. Without
  * parameter servers there is no --ps_hosts: scripts split it at commas and would find one server
@@ -38,7 +55,7 @@ static int task(const struct framework_task *t, struct err *err)
 {
     int r;
 
-    if (!framework_role(t->framework, t->role->name))
+    if (!framework_role(t->framework, t->role->name) || native_is(t->role))
         return 0;
     r = strs_split(t->argv, t->common, "\n");
     if (r == 0)
@@ -55,14 +72,19 @@ const struct framework framework_tensorflow_flags = {
     .summary = "TensorFlow 1 scripts with --ps_hosts, --worker_hosts, --job_name, --task_index",
     .doc = "The four arguments are put behind the command of every worker (-n) and parameter "
            "server (role 'ps', -s). The job has succeeded when all workers have; parameter servers "
-           "are stopped then. A restart is of one task, on the same port. Scripts with other names "
+           "are stopped then, and with 'native: yes' they are ydl-native. A restart is of one "
+           "task, on the same port. Scripts with other names "
            "for these can use framework 'none' and {hosts:ps}, {hosts:worker}, {role} and {rank}.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .server_role = "ps",
+    .native = true,
+    .names = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_SHARE,
+    .complete = complete,
     .common = common,
     .task = task,
 };

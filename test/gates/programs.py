@@ -1,5 +1,5 @@
-"""What the programs ask of the machine they run on: `ydl` an old enough glibc and nothing else,
-`ydl-node` nothing at all."""
+"""What the programs ask of the machine they run on: `ydl` and `ydl-native` an old enough glibc and
+nothing else, `ydl-node` nothing at all."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from source import Tree
 FLOOR = (2, 34)  # Debian 12, Ubuntu 22.04, EL 9
 NEEDED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 NODE_BYTES = 8 << 20
-DYNAMIC = ("ydl",)
+DYNAMIC = ("ydl", "ydl-native")
 STATIC = ("ydl-node",)
 
 
@@ -80,7 +80,7 @@ def _static(name: str, path: Path):
 
 
 def prepare(tree: Tree) -> None:
-    """Builds a sample's two programs; the first line of each source holds its link options."""
+    """Builds a sample's programs; the first line of each source holds its link options."""
     (tree.build / "bin").mkdir(parents=True)
     for name in DYNAMIC + STATIC:
         source = tree.root / f"{name}.c"
@@ -90,10 +90,11 @@ def prepare(tree: Tree) -> None:
 
 
 _MAIN = "int main(void) { return 0; }\n"
-_GOOD = {"ydl.c": "//\n" + _MAIN, "ydl-node.c": "// -static\n" + _MAIN}
+_GOOD = {"ydl.c": "//\n" + _MAIN, "ydl-native.c": "//\n" + _MAIN,
+         "ydl-node.c": "// -static\n" + _MAIN}
 SAMPLES = (
     (_GOOD, None),
-    ({"ydl.c": "//\n" + _MAIN}, "bin/ydl-node: not built"),
+    ({"ydl.c": "//\n" + _MAIN, "ydl-native.c": "//\n" + _MAIN}, "bin/ydl-node: not built"),
     (_GOOD | {"ydl-node.c": "//\n" + _MAIN}, "is not static"),
     (_GOOD | {"ydl-node.c": "// -static\nchar big[9 << 20] = { 1 };\n" + _MAIN}, "bytes stripped"),
     (_GOOD | {"ydl.c": "// -rdynamic\nint mine;\n" + _MAIN}, "exports 'mine'"),

@@ -1,0 +1,140 @@
+/* updater.c - see updater.h */
+#include "native/updater.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is kept for one weight. */
+struct slot {
+    int key;
+    int64_t steps;
+    void *states[OPTIMIZER_STATES];
+};
+
+struct updater {
+    const struct mxnet_api *api;
+    struct optimizer optimizer;
+    struct slot *slots; /* by key */
+    size_t n;
+};
+
+int updater_new(const struct mxnet_api *api, struct updater **ret, struct err *err)
+{
+    struct updater *u = calloc(1, sizeof(*u));
+
+    if (!u)
+        return err_oom(err);
+    u->api = api;
+    *ret = u;
+    return 0;
+}
+
+static void forget(struct updater *u)
+{
+    for (size_t i = 0; i < u->n; i++)
+        for (size_t k = 0; k < OPTIMIZER_STATES; k++)
+            if (u->slots[i].states[k])
+                (void)u->api->array_free(u->slots[i].states[k]);
+    free(u->slots);
+    u->slots = NULL;
+    u->n = 0;
+}
+
+struct updater *updater_free(struct updater *u)
+{
+    if (u)
+        forget(u);
+    free(u);
+    return NULL;
+}
+
+void updater_set(struct updater *u, const struct optimizer *o)
+{
+    if (u->optimizer.kind != o->kind)
+        forget(u);
+    u->optimizer = *o;
+}
+
+/* The first slot whose key is not smaller. */
+static size_t place_of(const struct updater *u, int key)
+{
+    size_t low = 0, high = u->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (u->slots[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct slot *slot_of(struct updater *u, int key)
+{
+    size_t at = place_of(u, key);
+    struct slot *v;
+
+    if (at < u->n && u->slots[at].key == key)
+        return &u->slots[at];
+    v = reallocarray(u->slots, u->n + 1, sizeof(*v));
+    if (!v)
+        return NULL;
+    u->slots = v;
+    memmove(&v[at + 1], &v[at], (u->n - at) * sizeof(*v));
+    v[at] = (struct slot){ .key = key };
+    u->n++;
+    return &v[at];
+}
+
+/* An array of zeroes in the weight's shape, made by MXNet. */
+static int zeroes(const struct updater *u, void *weight, void **ret, struct err *err)
+{
+    struct mxnet_call c = { .op = "zeros_like", .in = &weight, .n_in = 1 };
+
+    if (u->api->apply(u->api, &c) != 0)
+        return mxnet_api_failed(u->api, c.op, err);
+    *ret = c.out;
+    return 0;
+}
+
+static int step(const struct updater *u, struct optimizer_call *o, void **in, struct err *err)
+{
+    const char *values[OPTIMIZER_PARAMS];
+    struct mxnet_call c = {
+        .op = o->op,
+        .in = in,
+        .n_in = (int)(2 + o->states),
+        .out = in[0],
+        .names = o->names,
+        .values = values,
+        .n = (int)o->n,
+    };
+
+    for (unsigned i = 0; i < o->n; i++)
+        values[i] = o->values[i];
+    return u->api->apply(u->api, &c) != 0 ? mxnet_api_failed(u->api, c.op, err) : 0;
+}
+
+int updater_apply(struct updater *u, int key, void *gradient, void *weight, struct err *err)
+{
+    struct slot *s = slot_of(u, key);
+    void *in[2 + OPTIMIZER_STATES] = { weight, gradient };
+    struct optimizer_call c;
+    int r = 0;
+
+    if (!s)
+        return err_oom(err);
+    optimizer_call(&u->optimizer, s->steps + 1, &c);
+    for (unsigned i = 0; i < c.states && r == 0; i++) {
+        if (!s->states[i])
+            r = zeroes(u, weight, &s->states[i], err);
+        in[2 + i] = s->states[i];
+    }
+    if (r == 0)
+        r = step(u, &c, in, err);
+    if (r == 0)
+        s->steps++;
+    return r;
+}
