@@ -70,10 +70,12 @@ struct buf;
 struct cli_page {
     const char *name, *summary; /* "ydl-job"; NULL ends the table */
     int section;                /* 5 for files */
+    const char *usage;          /* of a program: "NAME [OPTION…] WORD", a line for each form */
     const char *text;           /* the description; prose as in struct cli_section */
     const char *made_title;     /* a section whose prose `make` appends: 0, or -ENOMEM … */
     int (*make)(struct buf *out);
     const struct cli_section *sections; /* … and those that follow it */
+    const struct cli_example *examples;
 };
 
 /* What operands complete to in a shell. */
@@ -101,6 +103,14 @@ struct cli_verb {
     int (*run)(struct cli *c, struct err *err);
 };
 
+/* Further names that the program goes by, with command lines of their own. */
+struct cli_program;
+struct cli_others {
+    /* The manual page of the i-th of them: 1 and its name, 0 when there is none, -ENOMEM. */
+    int (*man)(FILE *out, const struct cli_program *p, size_t i, const char **ret_name);
+    void (*completion)(FILE *out, const char *shell); /* of them all */
+};
+
 struct cli_program {
     const char *name, *summary, *text, *version, *date;
     const struct cli_opt *globals; /* options of every verb; a verb's own of that name wins */
@@ -109,6 +119,7 @@ struct cli_program {
     const struct cli_example *examples;
     const struct cli_section *sections;
     const struct cli_page *pages; /* further ones of the manual, or NULL */
+    const struct cli_others *others;
 };
 
 #define CLI_DEPTH 4
@@ -161,6 +172,8 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v);
 
 /* One of its further pages. 0 or -ENOMEM. */
 int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page);
+/* The same for people at a terminal; what its `make` would make is left out. */
+void cli_help_page(FILE *out, const struct cli_page *page, unsigned width);
 
 /* A completion script: "bash", "zsh" or "fish". CLI_USAGE for another shell. */
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err);

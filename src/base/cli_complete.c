@@ -18,6 +18,8 @@ int cli_completion(FILE *out, const struct cli_program *p, const char *shell, st
         cli_fish(out, p);
     else
         return cli_bad(err, "no completion for the shell '%s': bash, zsh or fish", shell);
+    if (p->others)
+        p->others->completion(out, shell);
     return 0;
 }
 

@@ -240,3 +240,24 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     }
     print_more(out, c, full);
 }
+
+void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
+{
+    struct page p = { .out = out, .width = width };
+    const char *line = page->usage;
+
+    while (line && *line) {
+        size_t n = strcspn(line, "\n");
+
+        fprintf(out, "%s%.*s\n", line == page->usage ? "usage: " : "       ", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    fputs(page->usage ? "\n" : "", out);
+    prose(&p, page->text, 0);
+    for (const struct cli_section *s = page->sections; s && s->title; s++) {
+        fprintf(out, "\n%s\n", s->title);
+        prose(&p, s->body, 2);
+    }
+    print_examples(&p, page->examples);
+    fprintf(out, "\nMore: 'man %s'\n", page->name);
+}

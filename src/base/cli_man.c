@@ -213,6 +213,24 @@ static void usage(FILE *out, const struct cli *c)
     }
 }
 
+/* The same from words: a program's name and what follows it, on each line. */
+static void usage_lines(FILE *out, const char *s)
+{
+    while (*s) {
+        const char *end = s + strcspn(s, "\n");
+        size_t n = strcspn(s, " \n");
+
+        fprintf(out, ".Nm %.*s\n", (int)n, s);
+        for (s += n; s < end; s += n) {
+            s += strspn(s, " ");
+            n = strcspn(s, " \n");
+            if (n > 0)
+                operand(out, s, n);
+        }
+        s = *end ? end + 1 : end;
+    }
+}
+
 /* Every leaf below a verb, for the synopsis; with `pages`, its description and options. */
 static void leaves(FILE *out, struct cli *c, bool pages)
 {
@@ -342,6 +360,10 @@ int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *
     AUTO_BUF made = { .max = MIB };
 
     head(out, p, page->name, page->section, page->summary);
+    if (page->usage) {
+        fputs(".Sh SYNOPSIS\n", out);
+        usage_lines(out, page->usage);
+    }
     fputs(".Sh DESCRIPTION\n", out);
     prose(out, page->text);
     if (page->make) {
@@ -351,6 +373,7 @@ int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *
         prose(out, buf_text(&made));
     }
     sections(out, page->sections);
+    examples(out, page->examples);
     fprintf(out, ".Sh SEE ALSO\n.Xr %s 1\n", p->name);
     return 0;
 }

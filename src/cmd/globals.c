@@ -17,7 +17,7 @@ const struct cli_opt globals_opts[] = {
     { "principal", 0,   CLI_TEXT, AT(principal), NULL,  "NAME",
       "be the Kerberos principal NAME" },
     { "keytab",    0,   CLI_TEXT, AT(keytab),    NULL,  "FILE",
-      "get the principal's ticket with the keys in FILE" },
+      "get the principal's ticket with the keys in FILE; a job on YARN takes them along" },
     { "timeout",   0,   CLI_MS,   AT(timeout),   "60s", "DURATION",
       "give up when the cluster has not answered for DURATION" },
     { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,
@@ -82,7 +82,13 @@ static int run(struct cli *c, struct err *err)
 
 int globals_main(const struct cli_program *p, int argc, char **argv)
 {
+    return globals_main_job(p, argc, argv, NULL);
+}
+
+int globals_main_job(const struct cli_program *p, int argc, char **argv, const char *job)
+{
     AUTO_CLI c = { 0 };
+    struct globals *g;
     struct err err = ERR_INIT;
     int r;
 
@@ -92,6 +98,9 @@ int globals_main(const struct cli_program *p, int argc, char **argv)
     r = cli_parse(p, argc, argv, &c, &err);
     if (r < 0)
         return exit_report(p->name, r, &err, wants_json(argc, argv));
+    g = c.globals;
+    g->job = job;
+    g->job_by = p->name;
     r = run(&c, &err);
     return r < 0 ? exit_report(p->name, r, &err, globals_of(&c)->json) : r;
 }

@@ -11,6 +11,8 @@ struct globals {
     const char *keytab;
     int64_t timeout; /* milliseconds that the cluster has for one answer */
     bool json, verbose, quiet;
+    /* From a front end, never from an option: a job file as text, and whose it is. */
+    const char *job, *job_by;
 };
 
 extern const struct cli_opt globals_opts[];      /* of ydl */
@@ -23,3 +25,5 @@ static inline const struct globals *globals_of(const struct cli *c)
 
 /* Parses, shows help, runs the verb, reports the error; returns the program's exit code. */
 int globals_main(const struct cli_program *p, int argc, char **argv);
+/* The same with a job file that is in memory; NULL: none. Mistakes in it begin with p->name. */
+int globals_main_job(const struct cli_program *p, int argc, char **argv, const char *job);

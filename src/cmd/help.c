@@ -51,6 +51,27 @@ static int write_extra(const char *dir, const struct cli_program *p, const struc
     return path_write(path, text, n, 0644, err);
 }
 
+/* "DIR/ydl-mx.1". 1 when it was there, 0 when there are no more. */
+static int write_other(const char *dir, const struct cli_program *p, size_t i, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *text = NULL;
+    const char *name = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    int r = f ? p->others->man(f, p, i, &name) : -ENOMEM;
+
+    if (!f || fclose(f) != 0 || r < 0)
+        return err_oom(err);
+    if (r == 0)
+        return 0;
+    path = str_printf("%s/%s.1", dir, name);
+    if (!path)
+        return err_oom(err);
+    r = path_write(path, text, n, 0644, err);
+    return r < 0 ? r : 1;
+}
+
 static int write_pages(const char *dir, const struct cli_program *p, struct err *err)
 {
     int r = path_mkdirs(dir, 0755, err);
@@ -62,6 +83,12 @@ static int write_pages(const char *dir, const struct cli_program *p, struct err 
             r = write_page(dir, p, *v, err);
     for (const struct cli_page *g = p->pages; r == 0 && g && g->name; g++)
         r = write_extra(dir, p, g, err);
+    for (size_t i = 0; r == 0 && p->others; i++) {
+        r = write_other(dir, p, i, err);
+        if (r == 0)
+            break;
+        r = r > 0 ? 0 : r;
+    }
     return r;
 }
 

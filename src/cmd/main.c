@@ -1,8 +1,11 @@
-/* main.c - ydl: what people type. */
+/* main.c - ydl: what people type, under its own name or under that of a front end. */
+#include "cmd/front/front.h"
 #include "cmd/globals.h"
 #include "cmd/verbs.h"
 
 int main(int argc, char **argv)
 {
-    return globals_main(&program_ydl, argc, argv);
+    const struct front *f = front_find(argc > 0 ? argv[0] : NULL);
+
+    return f ? front_main(f, &program_ydl, argc, argv) : globals_main(&program_ydl, argc, argv);
 }

@@ -68,13 +68,46 @@ static int render_tf(const struct cluster *c, struct buf *out)
     return r < 0 ? r : buf_add_str(out, "}}\n");
 }
 
+static bool serves(const char *role)
+{
+    static const char *const names[] = { "chief", "ps", "worker" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_eq(role, names[i]))
+            return true;
+    return false;
+}
+
+/* One line, as the launchers of TensorFlow on YARN print it and scripts look for it. */
+static int render_clusterspec(const struct cluster *c, struct buf *out)
+{
+    int r = buf_add_str(out, "ClusterSpec: {");
+    bool first = true;
+
+    for (size_t i = 0; i < c->n && r == 0; i++) {
+        if (!serves(c->roles[i].name) || c->roles[i].n == 0)
+            continue;
+        r = buf_printf(out, "%s\"%s\":[", first ? "" : ",", c->roles[i].name);
+        first = false;
+        for (size_t k = 0; k < c->roles[i].n && r >= 0; k++)
+            r = buf_printf(out, "%s\"%s:%u\"", k ? "," : "", c->roles[i].tasks[k].host,
+                           c->roles[i].tasks[k].port[0]);
+        if (r >= 0)
+            r = buf_add_str(out, "]");
+    }
+    return r < 0 ? r : buf_add_str(out, "}\n");
+}
+
 int specs_render(const struct cluster *c, const char *format, struct buf *out, struct err *err)
 {
     static const struct {
         const char *name;
         int (*render)(const struct cluster *c, struct buf *out);
-    } formats[] = { { "hosts", render_hosts }, { "env", render_env }, { "tf", render_tf } };
-    static const char *const names[] = { "json", "hosts", "env", "tf" };
+    } formats[] = { { "hosts", render_hosts },
+                    { "env", render_env },
+                    { "tf", render_tf },
+                    { "clusterspec", render_clusterspec } };
+    static const char *const names[] = { "json", "hosts", "env", "tf", "clusterspec" };
     const char *near;
 
     for (size_t i = 0; i < COUNT_OF(formats); i++)

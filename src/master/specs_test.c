@@ -25,6 +25,8 @@ static void every_format_lists_every_task(void **state)
                  "EVALUATOR_HOSTS=10.0.0.2:1\n" },
         { "tf", "{\"cluster\": {\"ps\": [\"10.0.0.1:2222\"], "
                 "\"worker\": [\"10.0.0.1:2223\", \"10.0.0.2:2222\"]}}\n" },
+        { "clusterspec", "ClusterSpec: {\"ps\":[\"10.0.0.1:2222\"],"
+                         "\"worker\":[\"10.0.0.1:2223\",\"10.0.0.2:2222\"]}\n" },
     };
 
     (void)state;

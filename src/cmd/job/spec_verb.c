@@ -9,14 +9,14 @@ struct args {
     int format;
 };
 
-static const char *const formats[] = { "json", "tf", "hosts", "env", NULL };
+static const char *const formats[] = { "json", "tf", "hosts", "env", "clusterspec", NULL };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
-      "how it is written: as JSON, as TensorFlow's TF_CONFIG, as lines of host and port, or as "
-      "variables for a shell", formats },
+      "how it is written: as JSON, as TensorFlow's TF_CONFIG, as lines of host and port, as "
+      "variables for a shell, or as the line of ydl-tf(1)", formats },
     { 0 },
 };
 /* clang-format on */

@@ -1,11 +1,16 @@
 /* submit.c - `ydl submit`: starts a job and prints its id. */
+#include "base/fiber.h"
 #include "cmd/job/job.h"
 #include "cmd/job/options.h"
 #include "cmd/job/start.h"
 #include "cmd/job/verbs.h"
 #include "cmd/job/wait.h"
+#include "cmd/job/words.h"
+#include "wire/http.h"
 
 #include <stdio.h>
+
+#define LOOK_MS 50
 
 static int print_id(const struct job_call *x, struct err *err)
 {
@@ -21,6 +26,36 @@ static int print_id(const struct job_call *x, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
+/* Where its tasks listen, in place of its id. Someone who interrupts leaves the job as it is. */
+static int print_spec(struct job_call *x, const char *format, struct err *err)
+{
+    AUTO_BUF target = { .max = KIB };
+    AUTO_BUF text = { .max = CLIENT_BODY_MAX };
+    bool runs = false;
+    int r = buf_add_str(&target, "/v1/spec?format=");
+
+    if (r == 0)
+        r = http_quote(&target, format);
+    if (r < 0 || !buf_text(&target))
+        return err_oom(err);
+    while (!runs) {
+        AUTO_JSON *status = NULL;
+
+        r = client_status(x->client, false, &status, err);
+        if (r == 0 && json_is_integer(json_object_get(status, "ended")))
+            return job_exit(status, err);
+        runs = r == 0 && str_eq(words_text(status, "state"), "RUNNING");
+        if (r == 0 && !runs)
+            r = fiber_sleep(x->loop, LOOK_MS);
+        if (r < 0)
+            return r;
+    }
+    r = client_get(x->client, buf_text(&target), &text, err);
+    if (r == 0 && text.len > 0 && fwrite(text.data, 1, text.len, stdout) != text.len)
+        r = err_sys(err, "write to standard output");
+    return r;
+}
+
 static int work(struct job_call *x, struct err *err)
 {
     const struct options *o = job_args(x);
@@ -31,6 +66,8 @@ static int work(struct job_call *x, struct err *err)
         return r;
     if (!x->globals->json)
         start_say(x, &s);
+    if (o->spec)
+        return print_spec(x, o->spec, err);
     r = print_id(x, err);
     return r < 0 || !o->wait ? r : wait_for_end(x, 0, err);
 }

@@ -1,0 +1,293 @@
+/* dmlc_submit.c - dmlc-submit: dmlc-core's launcher since 2016. */
+#include "base/path.h"
+#include "cmd/front/family.h"
+#include "cmd/front/fronts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const char *const levels[] = { "INFO", "DEBUG", NULL };
+static const char *const schedulers[] = { "client", "cluster", NULL };
+static const char *const trackers[] = { "rabit", "xgboost", NULL };
+static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "local",
+                                        "ssh",  "mesos", "kubernetes", NULL };
+
+#define JAVA "nothing of ydl is Java"
+#define ELSEWHERE "it belongs to a kind of cluster that ydl does not run on"
+
+/* clang-format off */
+static const struct old_option options[] = {
+    { { "--cluster" }, "KIND",
+      "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
+      .choices = clusters },
+    { { "--num-workers" }, "N", "how many workers; must be given", .number = true, .least = 1 },
+    { { "--num-servers" }, "N", "how many servers; without any the job is one of rabit",
+      .preset = "0", .number = true },
+    { { "--worker-cores" }, "N", "processor cores of a worker", .preset = "1", .number = true,
+      .least = 1 },
+    { { "--server-cores" }, "N", "processor cores of a server", .preset = "1", .number = true,
+      .least = 1 },
+    { { "--worker-memory" }, "SIZE", "memory of a worker", .preset = "1g" },
+    { { "--server-memory" }, "SIZE", "memory of a server", .preset = "1g" },
+    { { "--jobname" }, "NAME", "what the job is called; without it made from counts and program" },
+    { { "--queue" }, "QUEUE", "the queue to submit to; without it the cluster's own choice",
+      .word = "--queue" },
+    { { "--log-level" }, "LEVEL", "how much is said", .preset = "INFO", .choices = levels },
+    { { "--log-file" }, "FILE", "put what is said into FILE too" },
+    { { "--host-ip" }, "ADDRESS",
+      "the address of this machine, where tasks on the cluster reach the scheduler" },
+    { { "--scheduler" }, "WHERE",
+      "where the scheduler of a job with servers runs: here, as long as this command stays, or in "
+      "a container; without it here, and in a container with --detach", .choices = schedulers },
+    { { "--tracker" }, "KIND",
+      "whose tracker a job without servers has: rabit, and XGBoost up to 2.0, or XGBoost from 2.1",
+      .preset = "rabit", .choices = trackers },
+    { { "--hdfs-tempdir" }, "DIR",
+      "the directory in HDFS for what is sent; without it .ydl at home" },
+    { { "--auto-file-cache" }, "BOOL", "send the files that the command names",
+      .preset = "True" },
+    { { "--files" }, "FILE", "further files to send", .list = true },
+    { { "--archives" }, "FILE", "archives to unpack in the directory of each task, on YARN",
+      .list = true },
+    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
+      .word = "--env" },
+    { { "--ship-libcxx" }, "DIR", "send libstdc++.so.6 of DIR to the tasks" },
+    { { "--local-num-attempt" }, "N", "how often a task may be tried again on this machine",
+      .preset = "0", .number = true },
+    { { "--yarn-app-classpath" }, "PATH", "class path of the application master",
+      .nothing = JAVA },
+    { { "--yarn-app-dir" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
+    { { "--host-file" }, "FILE", "hosts, of ssh and mpi", .nothing = ELSEWHERE },
+    { { "--sge-log-dir" }, "DIR", "of sge", .nothing = ELSEWHERE },
+    { { "--sync-dst-dir" }, "DIR", "of ssh", .nothing = ELSEWHERE },
+    { { "--mesos-master" }, "HOST", "of mesos", .nothing = ELSEWHERE },
+    { { "--slurm-worker-nodes" }, "N", "of slurm", .nothing = ELSEWHERE },
+    { { "--slurm-server-nodes" }, "N", "of slurm", .nothing = ELSEWHERE },
+    { { "--kube-namespace" }, "NAME", "of kubernetes", .nothing = ELSEWHERE },
+    { { "--kube-worker-image" }, "IMAGE", "of kubernetes", .nothing = ELSEWHERE },
+    { { "--kube-server-image" }, "IMAGE", "of kubernetes", .nothing = ELSEWHERE },
+    { { "--kube-worker-template" }, "FILE", "of kubernetes", .nothing = ELSEWHERE },
+    { { "--kube-server-template" }, "FILE", "of kubernetes", .nothing = ELSEWHERE },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static int find_place(const struct front_ask *a, const char **ret, struct err *err)
+{
+    const char *said = front_value(a, "--cluster"), *on = front_value(a, "--on");
+
+    if (!said)
+        said = on ? on : front_env(a, "DMLC_SUBMIT_CLUSTER");
+    if (!said)
+        said = front_env(a, "YDL_ON");
+    *ret = said;
+    if (!said)
+        return cli_bad(err, "where to run is not said: --cluster yarn, or --cluster local");
+    if (str_eq(said, "yarn") || str_eq(said, "local"))
+        return 0;
+    return cli_bad(err, "ydl runs on yarn and on local machines, not on '%s'", said);
+}
+
+/* "512m", "1.5g": a number and one of two letters, which the older parser insisted on. */
+static int check_memory(const struct front_ask *a, const char *option, struct err *err)
+{
+    const char *v = front_value(a, option);
+    size_t n = strlen(v);
+    uint64_t bytes;
+
+    if (n > 1 && strchr("gmGM", v[n - 1]) && str_to_size(v, &bytes) == 0 && bytes >= MIB)
+        return 0;
+    return cli_bad(err, "option '%s': '%s' is not a size such as 1g or 512m", option, v);
+}
+
+static int describe(const struct front_ask *a, struct family *f, struct err *err)
+{
+    const struct old_syntax *s = &a->syntax;
+    int r = family_needs(a, "--num-workers", err);
+
+    if (r == 0)
+        r = find_place(a, &f->on, err);
+    if (r == 0)
+        r = check_memory(a, "--worker-memory", err);
+    if (r == 0)
+        r = check_memory(a, "--server-memory", err);
+    if (r < 0)
+        return r;
+    f->workers = old_number(s, a->args, "--num-workers", 0);
+    f->servers = old_number(s, a->args, "--num-servers", 0);
+    f->tracker = front_value(a, "--tracker");
+    f->worker_memory = front_value(a, "--worker-memory");
+    f->server_memory = front_value(a, "--server-memory");
+    f->worker_cpus = old_number(s, a->args, "--worker-cores", 1);
+    f->server_cpus = old_number(s, a->args, "--server-cores", 1);
+    f->scheduler = front_value(a, "--scheduler");
+    f->address = front_value(a, "--host-ip");
+    f->attempts = str_eq(f->on, "local") ? 1 + old_number(s, a->args, "--local-num-attempt", 0)
+                                         : family_attempts(a, f->on, NULL);
+    f->sized = front_given(a, "--worker-memory") || front_given(a, "--server-memory") ||
+               front_given(a, "--worker-cores") || front_given(a, "--server-cores");
+    return 0;
+}
+
+static int add_memory(const struct front_ask *a, struct front_call *c, const char *name,
+                      const char *text)
+{
+    uint64_t bytes = 0;
+
+    (void)str_to_size(text, &bytes);
+    return family_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
+}
+
+static int add_env(const struct front_ask *a, const struct family *f, struct front_call *c)
+{
+    int r = family_pass(a, c);
+
+    if (r == 0)
+        r = family_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
+    if (r == 0)
+        r = family_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
+    if (r == 0)
+        r = add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
+    if (r == 0)
+        r = add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
+    if (r == 0 && str_eq(f->on, "yarn"))
+        r = family_env(a, c, "PYTHONPATH", ".");
+    return r;
+}
+
+/* ---- archives, which were unpacked into the task's own directory ---- */
+
+/* A scheduler on this machine shall not unpack into the user's directory. */
+static const char unpack[] = "[ \"$DMLC_ROLE$1\" = schedulerclient ] || for a in $2; do "
+                             "case $a in "
+                             "*.zip) unzip -qo \"$a\" || python3 -m zipfile -e \"$a\" .;; "
+                             "*.tar*|*.tgz) tar -xf \"$a\";; "
+                             "esac || exit; done; shift 2; exec \"$@\"";
+
+static int wrap(const struct front_ask *a, const struct family *f, struct strs *ret,
+                struct front_call *c)
+{
+    const char *where = f->scheduler ? f->scheduler : front_attached(a) ? "client" : "cluster";
+    const char *const words[] = { "sh", "-c", unpack, "sh", where };
+    AUTO_FREE char *names = strdup("");
+    int r = names ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < COUNT_OF(words); i++)
+        r = strs_add(ret, words[i]);
+    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+        const struct old_hit *h = &a->args->hits[i];
+        AUTO_FREE char *base = old_is(h->option, "--archives") ? path_base(h->value) : NULL;
+        char *more = base ? str_printf("%s%s%s", names, *names ? " " : "", base) : NULL;
+
+        if (old_is(h->option, "--archives") && !more)
+            return -ENOMEM;
+        if (more) {
+            free(names);
+            names = more;
+        }
+    }
+    if (r == 0)
+        r = strs_add(ret, names);
+    for (char *p = names; r == 0 && *p; p++)
+        *p = *p == ' ' ? ':' : *p;
+    return r < 0 ? r : family_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+}
+
+static int make_command(const struct front_ask *a, const struct family *f, struct strs *ret,
+                        struct front_call *c, struct err *err)
+{
+    int r = 0;
+
+    if (front_given(a, "--archives") && str_eq(f->on, "local"))
+        r = front_note(c, "--archives has no effect: tasks on this machine run where you are");
+    else if (front_given(a, "--archives")) {
+        r = family_files(a, "--archives", "", c, err);
+        if (r == 0)
+            r = wrap(a, f, ret, c);
+    }
+    for (size_t i = 0; r == 0 && i < a->args->command.n; i++)
+        r = strs_add(ret, a->args->command.v[i]);
+    return r;
+}
+
+/* ---- all of it ---- */
+
+static int add_rest(const struct front_ask *a, const struct family *f, struct front_call *c,
+                    struct err *err)
+{
+    const char *temp = front_value(a, "--hdfs-tempdir"), *log = front_value(a, "--log-file");
+    int r = family_name(a, f, c);
+
+    if (r == 0)
+        r = family_files(a, "--files", "", c, err);
+    if (r == 0)
+        r = family_libcxx(a, c, err);
+    if (r == 0)
+        r = family_conf(a, NULL, c);
+    if (r == 0 && temp && !str_eq(temp, "/tmp"))
+        r = front_option(c, "--staging", "%s", temp);
+    if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
+        r = front_add(c, "--verbose");
+    if (r == 0 && log) {
+        c->log_file = strdup(log);
+        r = c->log_file ? 0 : -ENOMEM;
+    }
+    return r;
+}
+
+static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    AUTO_STRS command = { 0 };
+    struct family f = { 0 };
+    bool cache;
+    int r = describe(a, &f, err);
+
+    if (r == 0)
+        r = family_words(a, &f, c, err);
+    if (r == 0)
+        r = add_env(a, &f, c);
+    if (r == 0)
+        r = add_rest(a, &f, c, err);
+    if (r == 0)
+        r = make_command(a, &f, &command, c, err);
+    if (r == 0 && f.servers > 0)
+        r = family_kvstore(&a->args->command, c);
+    if (r < 0)
+        return r;
+    cache = *front_value(a, "--auto-file-cache") != '\0';
+    if (!cache && front_add(c, "--no-ship") < 0)
+        return -ENOMEM;
+    return family_command(a, &command, !cache || str_eq(f.on, "local"), c);
+}
+
+static const struct cli_example examples[] = {
+    { "dmlc-submit --cluster yarn --num-workers 2 --num-servers 1 python train.py",
+      "two workers and a server on YARN, the scheduler here" },
+    { "dmlc-submit --cluster local --num-workers 4 ./xgboost mushroom.conf",
+      "four workers of a rabit program on this machine" },
+    { 0 },
+};
+
+static const struct front_verb only = {
+    .operands = "COMMAND…",
+    .options = options,
+    .habits = OLD_ARGPARSE,
+    .extra = FRONT_JOB,
+    .verb = "run",
+    .translate = translate,
+};
+static const struct front_verb *const verbs[] = { &only, NULL };
+
+const struct front front_submit = {
+    .name = "dmlc-submit",
+    .summary = "run a distributed program on YARN or on this machine, as dmlc-core's dmlc-submit",
+    .text =
+        "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
+        "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
+        "tracker runs in the cluster.\n\n"
+        "Options are found anywhere on the line, also behind the command; what is not known\n"
+        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
+        "exit status is the job's.",
+    .verbs = verbs,
+    .examples = examples,
+};

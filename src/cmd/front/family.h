@@ -1,0 +1,57 @@
+/* family.h - what the launchers that come from dmlc-core have in common: ydl-mx, dmlc-yarn,
+ * dmlc-submit and ydl-launch. They differ in their options and defaults only. */
+#pragma once
+#include "cmd/front/front.h"
+
+#define FAMILY_ATTEMPTS 3 /* on YARN, of one task, unless somebody says otherwise */
+
+/* A job as all of them describe it. */
+struct family {
+    const char *on; /* "local" or "yarn" */
+    int64_t workers, servers;
+    const char *tracker; /* the framework when there are no servers: "rabit"; NULL: mxnet too */
+    const char *worker_memory, *server_memory; /* "1g"; NULL: not said */
+    int64_t worker_cpus, server_cpus;          /* 0: not said */
+    bool sized; /* these were asked for, and are no defaults: they count on this machine too */
+    const char *scheduler; /* "client" or "cluster"; NULL: as they always did */
+    const char *address;   /* of this machine, for a scheduler here; or NULL */
+    int64_t attempts;      /* of a task, the first one among them */
+};
+
+/* By an option (NULL: there is none), by DMLC_MAX_ATTEMPT, or as they always did. */
+int64_t family_attempts(const struct front_ask *a, const char *on, const char *option);
+
+/* --on, --framework, roles, restarts, and the variables that say it all once more. CLI_USAGE for a
+ * scheduler that cannot be where it is wanted. */
+int family_words(const struct front_ask *a, const struct family *f, struct front_call *c,
+                 struct err *err);
+
+/* Variables of ours that tasks get: DMLC_…, AWS_… and rabit_…, but those that a launcher sets. */
+int family_pass(const struct front_ask *a, struct front_call *c);
+
+/* One more variable of every task, unless the user gave it by --env. */
+int family_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+               ...) __attribute__((format(printf, 4, 5)));
+
+/* CLI_USAGE when the option that counts workers, or the command, is missing. */
+int family_needs(const struct front_ask *a, const char *count, struct err *err);
+
+/* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
+int family_files(const struct front_ask *a, const char *option, const char *seps,
+                 struct front_call *c, struct err *err);
+/* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
+int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
+/* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
+int family_name(const struct front_ask *a, const struct family *f, struct front_call *c);
+
+/* The command at the end. On YARN files that are named by a path out of this directory are sent
+ * along and called ./NAME, unless `as_is`. */
+int family_command(const struct front_ask *a, const struct strs *command, bool as_is,
+                   struct front_call *c);
+
+/* The Hadoop configuration below HADOOP_HOME, which is what these launchers went by, when nothing
+ * else names one. `binary` is the path of a bin/hadoop, or NULL. */
+int family_conf(const struct front_ask *a, const char *binary, struct front_call *c);
+
+/* A note for words like `--kv-store sync`, which is no store that servers have a part in. */
+int family_kvstore(const struct strs *command, struct front_call *c);

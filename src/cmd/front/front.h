@@ -1,0 +1,114 @@
+/* front.h - the commands of older systems, each a translation.
+ *
+ * `ydl` under another name (a link: ydl-mx, dmlc-yarn, …) is a front end. It takes its own command
+ * line apart (old.h) and makes a command line of ydl from it, perhaps with a job file for what
+ * options cannot say; the ordinary verb then runs with that, so that plans, output, Ctrl-C and exit
+ * codes are the same for all. With -v, or YDL_SAY=1, the words are shown.
+ *
+ * A new front end is a file with its tables and its translation, a line in fronts.h and one in
+ * front.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk. */
+#pragma once
+#include "cmd/front/old.h"
+#include <stdarg.h>
+
+struct front;
+struct front_verb;
+
+/* What a translation has to go by. */
+struct front_ask {
+    const struct front *front;
+    const struct front_verb *verb;
+    const char *name;         /* what we were called as: "dmlc-yarn.py" */
+    char *const *env;         /* "NAME=value", NULL-terminated: never getenv() */
+    struct old_syntax syntax; /* the verb's with the common options: for old_value() */
+    const struct old_args *args;
+    const struct cli_program *program; /* ydl itself */
+};
+
+/* What it makes. */
+struct front_call {
+    struct strs words; /* "run", "--on", "yarn", "-n", "2", "--", "python3", "job.py" */
+    char *job;         /* a job file as text; NULL: the words say it all */
+    struct strs notes; /* said first on standard error, unless -q */
+    char *log_file;    /* standard error goes there too; NULL: nowhere else */
+};
+
+/* Which common options a verb takes. */
+enum front_extra { FRONT_NO_EXTRA, FRONT_PLAIN, FRONT_JOB };
+
+/* One form of the command line. */
+struct front_verb {
+    const char *name;     /* the first word; NULL: what every other line is */
+    const char *summary;  /* lower case, no full stop; NULL when it is the only one */
+    const char *text;     /* prose as in struct cli_section; NULL: the summary says it all */
+    const char *operands; /* as in the usage line: "JOB [WORD…]" */
+    const struct old_option *options;
+    unsigned habits;
+    bool (*head)(const char *word);
+    enum front_extra extra;
+    /* The verb of ydl that its words begin with; "run" becomes "submit" with --detach. What rows
+     * with `word` and `nothing` say is in `ret` when `translate` is called, which adds the rest.
+     * CLI_USAGE for what is wrong with the words. */
+    const char *verb;
+    int (*translate)(const struct front_ask *a, struct front_call *ret, struct err *err);
+    /* In place of both: does it itself. An exit code, or a negative errno with `err` set. */
+    int (*act)(const struct front_ask *a, struct err *err);
+};
+
+struct front {
+    const char *name;
+    const char *const *aliases;            /* further names, NULL-terminated, or NULL */
+    const char *summary;                   /* lower case, no full stop */
+    const char *text;                      /* prose */
+    const struct front_verb *const *verbs; /* NULL-terminated */
+    const struct cli_example *examples;
+    const struct cli_section *sections; /* further ones, or NULL */
+    int (*exit_code)(int code);         /* of ydl to its own; NULL: the same */
+};
+
+extern const struct front *const front_table[]; /* NULL-terminated */
+
+/* By the last part of a program's path; NULL when it is no front end. */
+const struct front *front_find(const char *path);
+
+/* The whole program: takes apart, translates, runs, reports; returns the exit code. */
+int front_main(const struct front *f, const struct cli_program *ydl, int argc, char **argv);
+
+/* Without running anything, for tests: 0 and the call; CLI_USAGE or another negative errno.
+ * `words` has `n` words, without the program's name. `ret` needs front_call_done() in any case. */
+int front_translate(const struct front *f, char *const *words, size_t n, char *const *env,
+                    struct front_call *ret, struct err *err);
+void front_call_done(struct front_call *c);
+
+static inline void auto_front_call_(struct front_call *c)
+{
+    front_call_done(c);
+}
+#define AUTO_FRONT_CALL AUTO(front_call) struct front_call /* = { 0 } */
+
+/* ---- for translations: all return 0 or -ENOMEM (with `err` untouched) ---- */
+
+int front_add(struct front_call *c, const char *word);
+/* Two words: an option and its value. */
+int front_option(struct front_call *c, const char *option, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int front_note(struct front_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "--" and the command: to be called last. */
+int front_command(struct front_call *c, const struct strs *command);
+
+const char *front_value(const struct front_ask *a, const char *name); /* old_value() */
+bool front_given(const struct front_ask *a, const char *name);
+/* A variable of the environment; NULL when it is not set or empty. */
+const char *front_env(const struct front_ask *a, const char *name);
+
+/* Where the job runs: --on, then YDL_ON, then `otherwise` ("yarn"). Borrowed. */
+const char *front_on(const struct front_ask *a, const char *otherwise);
+/* Stays with the job: no --detach. */
+bool front_attached(const struct front_ask *a);
+
+/* ---- jobs as files ---- */
+
+/* Is the file on this disk? */
+bool front_exists(const char *path);
+/* The words that run a job: "python3 job.py", "java -jar job.jar", or the words as they are. */
+int front_run_words(const struct front_ask *a, const struct strs *job, struct strs *ret);

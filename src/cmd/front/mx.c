@@ -1,0 +1,158 @@
+/* mx.c - ydl-mx: MXNetOnYARN's command.
+ *
+ * Its texts and scripts have four forms of it, and three of them can be told apart by their first
+ * word: a place (`ydl-mx yarn -n 2 job.py`), a number of workers (`ydl-mx 2 job.py`), or neither
+ * (`ydl-mx --n 2 job.py`). The fourth is the first one without options. */
+#include "cmd/front/family.h"
+#include "cmd/front/fronts.h"
+
+#include <string.h>
+
+#define WORKERS 2 /* what its scripts started when nobody said a number */
+
+static const char *const schedulers[] = { "client", "cluster", NULL };
+static const char *const whens[] = { "auto", "yes", "no", NULL };
+
+/* clang-format off */
+static const struct old_option options[] = {
+    { { "-n", "--n", "--num-workers" }, "N", "how many workers; without it 2", .number = true,
+      .least = 1 },
+    { { "-s", "--s", "--num-servers" }, "N", "how many servers; without it as many as workers",
+      .number = true },
+    { { "--jobname" }, "NAME", "what the job is called; without it, after its script",
+      .word = "--name" },
+    { { "--scheduler" }, "WHERE",
+      "where the scheduler runs: here, as long as this command stays, or in a container; without "
+      "it here, and in a container with --detach", .choices = schedulers },
+    { { "--native" }, "WHEN",
+      "servers without Python; auto: a scheduler only, where MXNet's library is found",
+      .choices = whens, .word = "--native" },
+    { { "--mem" }, "SIZE", "memory of a worker's and of a server's container", .preset = "1g" },
+    { { "--cpus" }, "N", "processor cores of a worker's and of a server's container",
+      .preset = "1", .number = true, .least = 1 },
+    { { "--max-attempts" }, "N",
+      "how often a task may be tried before the job fails, each time elsewhere; without it 3 on "
+      "YARN, 1 here", .number = true, .least = 1 },
+    { { "--jar" }, "FILE", "the program of MXNetOnYARN", .nothing = "nothing of ydl is Java" },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static bool is_number(const char *word)
+{
+    return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+static bool is_place(const char *word)
+{
+    return str_eq(word, "yarn") || str_eq(word, "local");
+}
+
+static bool leads_in(const char *word)
+{
+    return is_place(word) || is_number(word);
+}
+
+/* What is to be run must be here, unless it comes in something else. */
+static int check_job(const struct front_ask *a, struct err *err)
+{
+    const struct strs *job = &a->args->command;
+    bool script = job->n && (str_ends(job->v[0], ".py") || str_ends(job->v[0], ".jar"));
+
+    if (job->n == 0) {
+        cli_bad(err, "a job is missing");
+        err_hint(err, "name a script, as in: ydl-mx yarn -n 2 job.py");
+        return CLI_USAGE;
+    }
+    if (!script || front_exists(job->v[0]) || front_given(a, "--files") ||
+        front_given(a, "--archives") || front_given(a, "--docker-image"))
+        return 0;
+    return cli_bad(err, "there is no job '%s'", job->v[0]);
+}
+
+static int count_workers(const struct front_ask *a, int64_t *ret, struct err *err)
+{
+    const char *head = a->args->head;
+
+    *ret = old_number(&a->syntax, a->args, "-n", WORKERS);
+    if (!head || !is_number(head) || front_given(a, "-n"))
+        return 0;
+    if (str_to_i64(head, 1, INT32_MAX, ret) < 0)
+        return cli_bad(err, "%s workers are too few or too many", head);
+    return 0;
+}
+
+/* What was said, and what counts when nothing was. */
+static int describe(const struct front_ask *a, struct family *f, struct err *err)
+{
+    const char *head = a->args->head;
+
+    f->on = head && is_place(head) && !front_given(a, "--on") ? head : front_on(a, "yarn");
+    f->scheduler = front_value(a, "--scheduler");
+    f->worker_memory = f->server_memory = front_value(a, "--mem");
+    f->worker_cpus = f->server_cpus = old_number(&a->syntax, a->args, "--cpus", 1);
+    f->sized = front_given(a, "--mem") || front_given(a, "--cpus");
+    f->attempts = family_attempts(a, f->on, "--max-attempts");
+    return count_workers(a, &f->workers, err);
+}
+
+static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    struct family f = { 0 };
+    AUTO_STRS command = { 0 };
+    int r = check_job(a, err);
+
+    if (r == 0)
+        r = describe(a, &f, err);
+    if (r < 0)
+        return r;
+    f.servers = old_number(&a->syntax, a->args, "-s", f.workers);
+    r = family_words(a, &f, c, err);
+    if (r == 0)
+        r = family_pass(a, c);
+    if (r == 0)
+        r = family_conf(a, NULL, c);
+    if (r == 0 && f.servers > 0)
+        r = family_kvstore(&a->args->command, c);
+    if (r == 0)
+        r = front_run_words(a, &a->args->command, &command);
+    return r < 0 ? r : family_command(a, &command, str_eq(f.on, "local"), c);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl-mx yarn -n 2 -s 1 train.py --kv-store dist_sync", "two workers and a server on YARN" },
+    { "ydl-mx local -n 2 train.py --kv-store dist_sync",
+      "two workers and two servers on this machine" },
+    { "ydl-mx yarn -n 4 --docker-image mxnet/python --detach train.py",
+      "in a container image, without staying" },
+    { "ydl-mx yarn -n 2 --native yes worker.jar --epochs 3",
+      "a Java program for workers, servers without Python" },
+    { 0 },
+};
+
+static const struct front_verb only = {
+    .operands = "JOB [WORD…]",
+    .options = options,
+    .habits = OLD_JOINED,
+    .head = leads_in,
+    .extra = FRONT_JOB,
+    .verb = "run",
+    .translate = translate,
+};
+static const struct front_verb *const verbs[] = { &only, NULL };
+
+const struct front front_mx = {
+    .name = "ydl-mx",
+    .summary = "train with MXNet on YARN or on this machine, as MXNetOnYARN",
+    .text =
+        "Runs a job with MXNet's distributed key-value store: workers, as many servers unless -s\n"
+        "says otherwise, and a scheduler. The first word says where: yarn or local; without it,\n"
+        "$YDL_ON, then yarn. It may also be the number of workers.\n\n"
+        "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
+        "words after it are the job's own. Results that tasks leave in $YDL_OUT go to HDFS, below\n"
+        "/user/ME/.ydl/out/, when the job runs there.\n\n"
+        "A task that fails makes its node one to be avoided, whatever the reason but a lost node\n"
+        "or preemption, and all tasks are started again, three times in all on YARN.",
+    .verbs = verbs,
+    .examples = examples,
+};

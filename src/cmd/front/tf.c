@@ -1,0 +1,452 @@
+/* tf.c - ydl-tf: TensorFlow on YARN's command, both generations of it.
+ *
+ * The first one starts servers in the cluster and then a script beside the user, which is told
+ * where they are by --ps and --wk; the job ends with the script. The second one (`launch`) starts
+ * servers, prints where they are and leaves them running until somebody kills them. In both the
+ * servers are ydl-native, with no Python; with --servers script the script is the servers. */
+#include "base/json.h"
+#include "cmd/front/fronts.h"
+
+#include <string.h>
+
+#define OLD_JOB_MB 1024 /* what the first generation's script asked for a server */
+#define OLD_MB 4096     /* and what its Java client did */
+#define NO_JAVA "nothing of ydl is Java"
+
+static const char *const who_serves[] = { "ydl", "script", NULL };
+static const char *const policies[] = { "0", "1", "2", NULL };
+
+/* clang-format off */
+static const struct old_option job_options[] = {
+    { { "-job" }, "FILE", "the script, run here with --ps and --wk, the servers' addresses" },
+    { { "--tf_client" }, "FILE", "the same" },
+    { { "-numberworkers", "--num_worker" }, "N", "how many workers", .preset = "1",
+      .number = true, .least = 1 },
+    { { "-numberps", "--num_ps" }, "N", "how many parameter servers", .preset = "0",
+      .number = true },
+    { { "--servers" }, "WHO",
+      "what workers and parameter servers run: a server of ours, or the script itself, which then "
+      "gets --job_name and --task_index too", .preset = "ydl", .choices = who_serves },
+    { { "--clients" }, "N",
+      "how many times the script runs, each with its --task_index; 'workers': once for each worker",
+      .preset = "1" },
+    { { "--client_place" }, "WHERE", "where the script runs: here ('client'), or in a container",
+      .preset = "client" },
+    { { "--appname" }, "NAME", "what the job is called", .preset = "tensorflow" },
+    { { "--priority" }, "N", "its priority in the queue", .number = true, .word = "--priority" },
+    { { "--container_memory" }, "MB", "memory of a server; without it 1024, and 4096 where the "
+      "script was named by --tf_client", .number = true, .least = 1 },
+    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
+      .number = true, .least = 1 },
+    { { "--master_memory" }, "MB", "memory of the master's container", .number = true,
+      .least = 1 },
+    { { "--master_vcores" }, "N", "processor cores of the master's container", .number = true,
+      .least = 1 },
+    { { "--node_label_expression" }, "LABEL", "run on nodes that have this label",
+      .word = "--label" },
+    { { "--container_retry_policy" }, "N",
+      "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
+      .choices = policies },
+    { { "--container_max_retries" }, "N", "how often", .preset = "0", .number = true },
+    { { "--container_retry_error_codes" }, "CODES", "only after these exit codes",
+      .nothing = "a server of ydl has no codes of its own: it is started again after any" },
+    { { "--container_retry_interval" }, "MS", "the time before it is started again",
+      .nothing = "ydl starts it again at once, and later each time it fails again" },
+    { { "--attempt_failures_validity_interval" }, "MS",
+      "failures longer ago than this do not count", .number = true, .least = -1 },
+    { { "-jar", "--jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
+    { { "--jni_so" }, "FILE", "its bridge to TensorFlow", .nothing = NO_JAVA },
+    { { "--log_properties" }, "FILE", "how Java writes its log", .nothing = NO_JAVA },
+    { .names = { NULL } },
+};
+
+static const struct old_option launch_options[] = {
+    { { "--app_name" }, "NAME", "what the job is called", .preset = "TensorFlow" },
+    { { "--num_worker" }, "N", "how many workers", .preset = "2", .number = true, .least = 1 },
+    { { "--num_ps" }, "N", "how many parameter servers", .preset = "1", .number = true },
+    { { "--container_memory" }, "MB", "memory of a server", .preset = "4096", .number = true,
+      .least = 1 },
+    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
+      .number = true, .least = 1 },
+    { { "--am_memory" }, "MB", "memory of the master's container; without it 64", .number = true,
+      .least = 1 },
+    { { "--am_vcores" }, "N", "processor cores of the master's container", .number = true,
+      .least = 1 },
+    { { "--am_queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
+    { { "--clients" }, "N", "how many times SCRIPT runs; 'workers': once for each worker",
+      .preset = "workers" },
+    { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along" },
+    { { "--tf_jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
+    { .names = { NULL } },
+};
+
+static const struct old_option cluster_options[] = {
+    { { "--app_id" }, "ID", "the job" },
+    { .names = { NULL } },
+};
+
+static const struct old_option application_options[] = {
+    { { "--list", "-list" }, NULL, "all applications of the cluster" },
+    { { "--kill", "-kill" }, "ID", "ends one" },
+    { { "--status", "-status" }, "ID", "how one is doing" },
+    { .names = { NULL } },
+};
+
+static const struct old_option kill_options[] = {
+    { { "--application", "-application" }, "ID", "the job" },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+/* ---- what both have in common ---- */
+
+/* A cluster of servers, as either generation describes it. */
+struct servers {
+    const char *name;
+    int64_t workers, ps, memory, cores;  /* memory in MB */
+    int64_t master_memory, master_cores; /* 0: not said */
+    int64_t retries, window_ms;          /* of a server; of the master's failures, -1: no window */
+    bool own;                            /* servers of ours */
+    bool alone;                          /* and nothing else */
+    bool sized; /* these were asked for, and are no defaults: they count on this machine too */
+};
+
+static int64_t number(const struct front_ask *a, const char *name, int64_t otherwise)
+{
+    return old_number(&a->syntax, a->args, name, otherwise);
+}
+
+static int add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
+{
+    /* Where the servers are ours and there is a script, only its end counts. */
+    const char *decides = s->own && !s->alone && str_eq(name, "worker") ? ",decides=false" : "";
+
+    if (n == 0)
+        return 0;
+    if (!s->sized)
+        return front_option(c, "--role", "%s=%lld%s", name, (long long)n, decides);
+    return front_option(c, "--role", "%s=%lld,memory=%lldm,cpus=%lld%s", name, (long long)n,
+                        (long long)s->memory, (long long)s->cores, decides);
+}
+
+static bool is_sized(const struct front_ask *a)
+{
+    return str_eq(front_on(a, "yarn"), "yarn") || front_given(a, "--container_memory") ||
+           front_given(a, "--container_vcores");
+}
+
+/* What only a job file can say. */
+static int master_file(struct front_call *c, const struct servers *s)
+{
+    AUTO_JSON *job = json_object(), *master = json_object();
+    AUTO_FREE char *memory = NULL;
+    int r = job && master ? 0 : -ENOMEM;
+
+    if (s->master_memory == 0 && s->master_cores == 0 && s->window_ms <= 0)
+        return 0;
+    memory = str_printf("%lldm", (long long)(s->master_memory > 64 ? s->master_memory : 64));
+    if (r == 0 && s->master_memory && json_object_set_new(master, "memory", json_text(memory)) < 0)
+        r = -ENOMEM;
+    if (r == 0 && s->master_cores &&
+        json_object_set_new(master, "cpus", json_integer(s->master_cores)) < 0)
+        r = -ENOMEM;
+    if (r == 0 && s->window_ms > 0 &&
+        json_object_set_new(master, "window", json_sprintf("%lldms", (long long)s->window_ms)) < 0)
+        r = -ENOMEM;
+    if (r == 0 && json_object_set(job, "master", master) < 0)
+        r = -ENOMEM;
+    if (r == 0)
+        c->job = json_dumps(job, JSON_COMPACT);
+    return c->job ? 0 : -ENOMEM;
+}
+
+static int add_servers(const struct front_ask *a, const struct servers *s, struct front_call *c)
+{
+    int r = front_option(c, "--on", "%s", front_on(a, "yarn"));
+
+    if (r == 0)
+        r = front_option(c, "--framework", "tensorflow");
+    if (r == 0 && !front_given(a, "--name"))
+        r = front_option(c, "--name", "%s", s->name);
+    if (r == 0 && s->own)
+        r = front_option(c, "--native", "yes");
+    if (r == 0)
+        r = add_role(c, s, "ps", s->ps);
+    if (r == 0)
+        r = add_role(c, s, "worker", s->workers);
+    if (r == 0 && s->retries > 0)
+        r = front_option(c, "--restart", "task");
+    if (r == 0 && s->retries > 0)
+        r = front_option(c, "--max-restarts", "%lld", (long long)s->retries);
+    return r < 0 ? r : master_file(c, s);
+}
+
+/* How often the script runs: a number, or once for each worker. */
+static int count_clients(const struct front_ask *a, int64_t workers, int64_t *ret, struct err *err)
+{
+    const char *text = front_value(a, "--clients");
+
+    if (str_eq(text, "workers")) {
+        *ret = workers;
+        return 0;
+    }
+    if (str_to_i64(text, 1, 10000, ret) < 0)
+        return cli_bad(err, "--clients: '%s' is neither a number from 1 on nor 'workers'", text);
+    return 0;
+}
+
+static int check_script(const struct front_ask *a, const char *script, struct err *err)
+{
+    if (front_exists(script) || front_given(a, "--files") || front_given(a, "--archives") ||
+        front_given(a, "--docker-image"))
+        return 0;
+    return cli_bad(err, "there is no job '%s'", script);
+}
+
+/* ---- the first generation ---- */
+
+static const char *script_of(const struct front_ask *a)
+{
+    const char *script = front_value(a, "-job");
+
+    return script ? script : front_value(a, "--tf_client");
+}
+
+static int missing_job(struct err *err)
+{
+    cli_bad(err, "a job is missing");
+    err_hint(err, "name a script, as in: ydl-tf -job job.py -numberworkers 4 -numberps 1");
+    return CLI_USAGE;
+}
+
+static void describe_job(const struct front_ask *a, struct servers *s)
+{
+    bool old = front_given(a, "-job");
+
+    s->sized = is_sized(a);
+    s->name = front_value(a, "--appname");
+    s->workers = number(a, "--num_worker", 1);
+    s->ps = number(a, "--num_ps", 0);
+    s->memory = number(a, "--container_memory", old ? OLD_JOB_MB : OLD_MB);
+    s->cores = number(a, "--container_vcores", 1);
+    s->master_memory = number(a, "--master_memory", 0);
+    s->master_cores = number(a, "--master_vcores", 0);
+    s->window_ms = number(a, "--attempt_failures_validity_interval", -1);
+    s->own = str_eq(front_value(a, "--servers"), "ydl");
+    if (!str_eq(front_value(a, "--container_retry_policy"), "0"))
+        s->retries = number(a, "--container_max_retries", 0);
+}
+
+/* "python3 job.py --wk h:p,h:p --ps h:p", and what the user put after it. */
+static int script_words(const struct front_ask *a, const struct servers *s, int64_t clients,
+                        struct strs *ret)
+{
+    AUTO_STRS job = { 0 };
+    int r = strs_add(&job, script_of(a));
+
+    if (r == 0)
+        r = front_run_words(a, &job, ret);
+    if (r == 0)
+        r = strs_add(ret, "--wk") < 0 ? -ENOMEM : strs_add(ret, "{hosts:worker}");
+    if (r == 0 && s->ps > 0)
+        r = strs_add(ret, "--ps") < 0 ? -ENOMEM : strs_add(ret, "{hosts:ps}");
+    if (r == 0 && !s->own)
+        r = strs_add(ret, "--job_name") < 0 ? -ENOMEM : strs_add(ret, "{role}");
+    if (r == 0 && (!s->own || clients > 1))
+        r = strs_add(ret, "--task_index") < 0 ? -ENOMEM : strs_add(ret, "{index}");
+    for (size_t i = 0; r == 0 && i < a->args->command.n; i++)
+        r = strs_add(ret, a->args->command.v[i]);
+    return r;
+}
+
+static int add_clients(const struct front_ask *a, int64_t n, struct front_call *c)
+{
+    bool here = str_eq(front_value(a, "--client_place"), "client") && front_attached(a);
+
+    return front_option(c, "--role", "client=%lld%s", (long long)n, here ? ",place=client" : "");
+}
+
+static int translate_job(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    const char *script = script_of(a);
+    AUTO_STRS command = { 0 };
+    struct servers s = { 0 };
+    int64_t clients = 1;
+    int r = script ? check_script(a, script, err) : missing_job(err);
+
+    describe_job(a, &s);
+    if (r == 0)
+        r = count_clients(a, s.workers, &clients, err);
+    if (r == 0)
+        r = add_servers(a, &s, c);
+    if (r == 0 && s.own)
+        r = add_clients(a, clients, c);
+    if (r == 0)
+        r = script_words(a, &s, clients, &command);
+    return r < 0 ? r : front_command(c, &command);
+}
+
+/* ---- the second generation ---- */
+
+/* A library of the user's own goes along and is looked for where it lands. */
+static int add_library(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    const char *lib = front_value(a, "--tf_lib"), *slash;
+    int r;
+
+    if (!lib)
+        return 0;
+    if (strstr(lib, "libbridge.so"))
+        return front_note(c, "--tf_lib: libbridge.so is not needed, TensorFlow's own library is");
+    if (!front_exists(lib))
+        return cli_bad(err, "--tf_lib: there is no '%s'", lib);
+    slash = strrchr(lib, '/');
+    r = front_option(c, "--files", "%s", lib);
+    return r < 0
+               ? r
+               : front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);
+}
+
+static int translate_launch(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    struct servers s = {
+        .name = front_value(a, "--app_name"),
+        .workers = number(a, "--num_worker", 2),
+        .ps = number(a, "--num_ps", 1),
+        .memory = number(a, "--container_memory", OLD_MB),
+        .cores = number(a, "--container_vcores", 1),
+        .master_memory = number(a, "--am_memory", 0),
+        .master_cores = number(a, "--am_vcores", 0),
+        .own = true,
+        .alone = true,
+        .sized = is_sized(a),
+    };
+    int r = a->args->command.n ? cli_bad(err,
+                                         "'%s': launch starts servers only; a script runs with "
+                                         "ydl-tf -job %s",
+                                         a->args->command.v[0], a->args->command.v[0])
+                               : 0;
+
+    if (r == 0)
+        r = front_option(c, "--spec", "clusterspec");
+    if (r == 0)
+        r = add_library(a, c, err);
+    return r < 0 ? r : add_servers(a, &s, c);
+}
+
+static int translate_cluster(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    const char *id = front_value(a, "--app_id");
+    int r;
+
+    if (!id)
+        return cli_bad(err, "--app_id is missing: which job?");
+    r = front_option(c, "--format", "clusterspec");
+    return r < 0 ? r : front_add(c, id);
+}
+
+static int translate_kill(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    const char *id = front_value(a, "--application");
+
+    return id ? front_add(c, id) : cli_bad(err, "--application is missing: which job?");
+}
+
+/* The words of the verb that it is come first, so they are put in here. */
+static int translate_application(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    static const struct {
+        const char *option, *verb;
+    } verbs[] = { { "--kill", "kill" }, { "--status", "status" } };
+
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (front_given(a, verbs[i].option)) {
+            strs_done(&c->words);
+            c->words = (struct strs){ 0 };
+            if (front_add(c, verbs[i].verb) < 0 ||
+                front_add(c, front_value(a, verbs[i].option)) < 0)
+                return err_oom(err);
+            return 0;
+        }
+    if (!front_given(a, "--list"))
+        return cli_bad(err, "one of --list, --kill ID and --status ID is missing");
+    return front_add(c, "apps");
+}
+
+/* ---- the tables ---- */
+
+static const struct front_verb launch_verb = {
+    .name = "launch",
+    .summary = "start servers, print where they are, and leave them running",
+    .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as soon as\n"
+            "all servers run. They run until 'ydl-tf kill'.",
+    .options = launch_options,
+    .habits = OLD_AMONG,
+    .extra = FRONT_JOB,
+    .verb = "submit",
+    .translate = translate_launch,
+};
+static const struct front_verb cluster_verb = {
+    .name = "cluster",
+    .summary = "print where the servers of a job are",
+    .options = cluster_options,
+    .habits = OLD_AMONG,
+    .extra = FRONT_PLAIN,
+    .verb = "spec",
+    .translate = translate_cluster,
+};
+static const struct front_verb application_verb = {
+    .name = "application",
+    .summary = "list, look at or end applications",
+    .options = application_options,
+    .habits = OLD_AMONG,
+    .extra = FRONT_PLAIN,
+    .verb = "cluster",
+    .translate = translate_application,
+};
+static const struct front_verb kill_verb = {
+    .name = "kill",
+    .summary = "end a job at once",
+    .options = kill_options,
+    .habits = OLD_AMONG,
+    .extra = FRONT_PLAIN,
+    .verb = "kill",
+    .translate = translate_kill,
+};
+static const struct front_verb job_verb = {
+    .summary = "start servers and run a script that uses them",
+    .operands = "[-- WORD…]",
+    .options = job_options,
+    .habits = OLD_AMONG,
+    .extra = FRONT_JOB,
+    .verb = "run",
+    .translate = translate_job,
+};
+static const struct front_verb *const verbs[] = { &launch_verb, &cluster_verb, &application_verb,
+                                                  &kill_verb,   &job_verb,     NULL };
+
+static const struct cli_example examples[] = {
+    { "ydl-tf -job job.py -numberworkers 4 -numberps 1",
+      "five servers on YARN, and a script here that uses them" },
+    { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --clients workers",
+      "a client for each worker" },
+    { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --servers script",
+      "a script that starts its own server" },
+    { "ydl-tf launch --num_worker 2 --num_ps 1", "servers for any number of scripts" },
+    { "ydl-tf kill --application application_1700000000000_0001", "their end" },
+    { 0 },
+};
+
+const struct front front_tf = {
+    .name = "ydl-tf",
+    .summary = "TensorFlow servers on YARN or on this machine, as TensorFlow on YARN",
+    .text =
+        "Starts TensorFlow servers, workers and parameter servers, and a script that uses them.\n"
+        "The script runs here and finds their addresses in --wk and --ps, HOST:PORT with commas\n"
+        "between them; the job ends when it ends, with its exit status. Words after -- are the\n"
+        "script's own.\n\n"
+        "The servers run no Python: they are TensorFlow's own library, as it is found in the\n"
+        "script's Python. With --on local all of it runs on this machine.",
+    .verbs = verbs,
+    .examples = examples,
+};

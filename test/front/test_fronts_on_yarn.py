@@ -1,0 +1,84 @@
+"""The front ends of the dmlc family on a real cluster: the scheduler beside the client, files, a task
+that moves, exit codes."""
+
+import re
+
+from front_support import SHOW, call, seen
+
+
+def run(jobs, program, *words, check=None, env=None, timeout=120):
+    """A front end where `jobs` runs ydl."""
+    done = call(program, words, jobs.env() | (env or {}), jobs.work, timeout)
+    assert check is None or done.returncode == check, (
+        f"{program} {words}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{jobs.tell()}")
+    return done
+
+
+def test_the_scheduler_runs_here_and_the_others_there(jobs):
+    (jobs.work / "job.py").write_text(SHOW)
+    done = run(jobs, "ydl-mx", "yarn", "-n", 2, "-s", 1, "--mem", "128m", "--native", "no", "job.py", "--kv-store",
+               "dist_sync", "a b", check=0)
+    tasks = seen(done)
+    assert {"worker:0", "worker:1"} <= set(tasks)
+    for name, task in tasks.items():
+        env = task["env"]
+        assert (env["DMLC_ROLE"], env["DMLC_TASK_ID"]) == tuple(name.split(":"))
+        assert env["DMLC_JOB_CLUSTER"] == "yarn" and task["argv"][1:] == ["--kv-store", "dist_sync", "a b"]
+        assert re.fullmatch(r"[0-9.]+", env["DMLC_PS_ROOT_URI"]) and re.fullmatch(r"[0-9.]+", env["DMLC_NODE_HOST"])
+    roots = {(task["env"]["DMLC_PS_ROOT_URI"], task["env"]["DMLC_PS_ROOT_PORT"]) for task in tasks.values()}
+    assert len(roots) == 1
+    if "scheduler:0" in tasks:  # it may be stopped before it has said anything
+        assert tasks["scheduler:0"]["cwd"] == str(jobs.work)
+    assert all(task["cwd"] != str(jobs.work) for name, task in tasks.items() if name != "scheduler:0")
+    app = jobs.ended()
+    assert (app["finalStatus"], app["name"]) == ("SUCCEEDED", "job")
+
+
+def test_the_texts_line_of_dmlc_runs_and_its_address_is_told(jobs):
+    (jobs.work / "imagenet.py").write_text(SHOW)
+    done = run(jobs, "dmlc-yarn.py", "-hip", "127.0.0.77", "-n", 1, "-s", 1, "-mem", 128, "--yarn-scripts",
+               "xxx/mxnet/dmlc-core/yarn/", "python3", "imagenet.py", check=0, env={"DMLC_X": "passes"})
+    worker = seen(done)["worker:0"]
+    assert worker["env"]["DMLC_PS_ROOT_URI"] == "127.0.0.77"
+    assert worker["env"]["DMLC_X"] == "passes" and "imagenet.py" in worker["files"]
+    assert jobs.ended()["name"] == "DMLC[nworker=1,nsever=1]:python3"
+
+
+def test_a_task_that_fails_is_tried_on_another_node(jobs):
+    (jobs.work / "job.sh").write_text('echo "TRY $DMLC_NUM_ATTEMPT $DMLC_NODE_HOST"; [ $DMLC_NUM_ATTEMPT = 2 ] || exit 5\n')
+    done = run(jobs, "dmlc-yarn", "-n", 1, "-mem", 128, "sh", "job.sh", check=0)
+    tries = re.findall(r"TRY (\d) (\S+)", done.stdout)
+    assert [n for n, _ in tries] == ["0", "1", "2"]
+    assert tries[0][1] != tries[1][1]
+    events = jobs.run("events", "--on", "yarn", jobs.apps()[0]).stdout
+    assert "is avoided from now on" in events
+    (jobs.work / "job.sh").write_text("exit 5\n")
+    assert run(jobs, "dmlc-yarn", "-n", 1, "-mem", 128, "--max-attempts", 2, "sh", "job.sh").returncode == 5
+
+
+def test_only_the_node_of_the_task_that_failed_is_avoided(jobs):
+    """The others end too, because all start again; that is not their nodes' fault."""
+    (jobs.work / "job.sh").write_text("[ $DMLC_NUM_ATTEMPT = 0 ] || exit 0\n"
+                                      "[ $DMLC_TASK_ID != 2 ] || { sleep 1; exit 5; }\n"
+                                      "trap 'exit 3' TERM; while :; do sleep 0.1; done\n")
+    run(jobs, "ydl-mx", "yarn", "-n", 3, "-s", 0, "--mem", "128m", "sh", "job.sh", check=0)
+    events = jobs.run("events", "--on", "yarn", jobs.apps()[0]).stdout
+    assert events.count("is avoided from now on") == 1, events
+
+
+def test_archives_of_dmlc_submit_are_unpacked_in_the_container(jobs, tmp_path):
+    import zipfile
+    with zipfile.ZipFile(jobs.work / "b.zip", "w") as pack:
+        pack.writestr("deep/y", "UNPACKED")
+    done = run(jobs, "dmlc-submit", "--cluster", "yarn", "--num-workers", 1, "--worker-memory", "128m", "--archives",
+               "b.zip", "cat", "deep/y", check=0)
+    assert "UNPACKED" in done.stdout
+
+
+def test_detached_everything_is_in_the_cluster(jobs):
+    (jobs.work / "job.py").write_text(SHOW)
+    done = run(jobs, "ydl-mx", "yarn", "--detach", "-q", "-n", 1, "--mem", "128m", "--native", "no", "job.py", check=0)
+    app = done.stdout.strip()
+    assert app.startswith("application_")
+    jobs.run("wait", app, check=0)
+    assert "JSON" in jobs.run("logs", app, "worker").stdout

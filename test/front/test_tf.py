@@ -1,0 +1,88 @@
+"""`ydl-tf`: TensorFlow on YARN's command, both generations, with the real TensorFlow."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from front_support import ROOT, SHOW, call, counts, roles, tasks
+
+sys.path.insert(0, str(ROOT / "test" / "frameworks"))
+import environment  # noqa: E402
+
+MINUTES = 180
+FORMS = [  # its text's own line, and the Java client's
+    ["-job", "job.py", "-numberworkers", "4", "-numberps", "1", "-jar", "x-with-dependency.jar"],
+    ["--tf_client", "job.py", "--num_worker", "4", "--num_ps=1", "--jar", "x.jar", "--jni_so", "b.so"],
+]
+
+
+@pytest.fixture(name="tf")
+def _tf(fronts):
+    path = f"{environment.directory()}/bin"
+    fronts.env |= {"PATH": f"{path}:{fronts.env['PATH']}", "OMP_NUM_THREADS": "1",
+                   "TF_CPP_MIN_LOG_LEVEL": "2"}
+    shutil.copy(ROOT / "examples" / "tf" / "train.py", fronts.work)
+    return fronts
+
+
+@pytest.mark.parametrize("words", FORMS, ids=["script", "client"])
+def test_every_form_of_the_texts_makes_a_plan_for_yarn(fronts, words):
+    fronts.write("job.py", SHOW)
+    plan = fronts.plan("ydl-tf", *words)
+    assert counts(plan) == {"worker": 4, "ps": 1, "client": 1}
+    assert roles(plan)["client"]["place"] == "client"
+    client, worker = tasks(plan)["client:0"]["argv"], tasks(plan)["worker:3"]["argv"]
+    assert client[:2] == ["python3", "job.py"]
+    assert len(client[client.index("--wk") + 1].split(",")) == 4 and "--ps" in client
+    assert "ydl-native" in worker[0] and worker[1] == "tensorflow"
+    assert "no effect" in plan["notes"]
+
+
+def test_a_script_that_is_its_own_server_is_told_which_one(fronts):
+    fronts.write("job.py", SHOW)
+    plan = fronts.plan("ydl-tf", "-job", "job.py", "-numberworkers", "2", "-numberps", "1",
+                       "--servers", "script", "--", "--lr", "1")
+    assert counts(plan) == {"worker": 2, "ps": 1}
+    argv = tasks(plan)["worker:1"]["argv"]
+    assert argv[argv.index("--job_name") + 1:] == ["worker", "--task_index", "1", "--lr", "1"]
+
+
+def test_a_script_trains_on_servers_without_python(tf):
+    done = tf.run("ydl-tf", "-job", "train.py", "-numberworkers", "2", "-numberps", "1",
+                  "--clients", "workers", "--on", "local", check=0, timeout=MINUTES)
+    assert done.stdout.count("error 0.0") == 2, done.stdout
+
+
+def test_servers_stay_until_they_are_killed(tf):
+    done = tf.run("ydl-tf", "launch", "--num_worker", "1", "--num_ps", "1", "--on", "local",
+                  check=0, timeout=MINUTES)
+    assert done.stdout.startswith("ClusterSpec: ") and done.stdout.count("\n") == 1
+    spec = json.loads(done.stdout.partition(" ")[2])
+    assert sorted(spec) == ["ps", "worker"]
+    assert tf.run("ydl-tf", "cluster", "--app_id", "last", check=0).stdout == done.stdout
+    trained = call(Path(environment.directory()) / "bin" / "python",
+                   ["train.py", "--wk", spec["worker"][0], "--ps", spec["ps"][0]],
+                   os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"}, tf.work, MINUTES)
+    assert "error 0.0" in trained.stdout, trained.stderr
+    tf.run("ydl-tf", "kill", "--application", "last", check=0)
+
+
+def test_wrong_use_gets_a_sentence(fronts):
+    assert fronts.wrong("ydl-tf") == "a job is missing"
+    assert "no job 'x.py'" in fronts.wrong("ydl-tf", "-job", "x.py")
+    assert "-numberworkers" in fronts.wrong("ydl-tf", "-job", "x.py", "-numberworkers", "0")
+    assert "-jbo" in fronts.wrong("ydl-tf", "-jbo", "x.py")
+
+
+def test_the_texts_line_runs_on_a_cluster(jobs):
+    shutil.copy(ROOT / "examples" / "tf" / "train.py", jobs.work)
+    env = jobs.env() | {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    env["PATH"] = f"{environment.directory()}/bin:{env['PATH']}"
+    done = call("ydl-tf", ["-job", "train.py", "-numberworkers", 2, "-numberps", 1, "-jar", "x.jar",
+                           "--env", f"PATH={env['PATH']}"], env, jobs.work, MINUTES)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{jobs.tell()}"
+    assert "client:0│ error 0.0" in done.stdout
+    assert jobs.ended()["finalStatus"] == "SUCCEEDED"
