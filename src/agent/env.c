@@ -58,6 +58,33 @@ int env_set(struct env *e, const char *name, const char *value)
     return own(e, str_printf("%s=%s", name, value));
 }
 
+/* Its place; e->n when it is not there. */
+static size_t find(const struct env *e, const char *name)
+{
+    size_t n = strlen(name), i = 0;
+
+    while (i < e->n && (strncmp(e->v[i], name, n) != 0 || e->v[i][n] != '='))
+        i++;
+    return i;
+}
+
+const char *env_get(const struct env *e, const char *name)
+{
+    size_t i = find(e, name);
+
+    return i < e->n ? e->v[i] + strlen(name) + 1 : NULL;
+}
+
+void env_unset(struct env *e, const char *name)
+{
+    size_t i = find(e, name);
+
+    if (i == e->n)
+        return;
+    memmove(e->v + i, e->v + i + 1, (e->n - i) * sizeof(*e->v)); /* the NULL too */
+    e->n--;
+}
+
 void env_done(struct env *e)
 {
     free(e->v);

@@ -15,6 +15,9 @@ int env_lend(struct env *e, char *entry); /* borrowed: outlives the environment 
 int env_copy(struct env *e, const void *p, size_t n);
 int env_set(struct env *e, const char *name, const char *value);
 
+const char *env_get(const struct env *e, const char *name); /* NULL when it is not there */
+void env_unset(struct env *e, const char *name);
+
 void env_done(struct env *e);
 static inline void auto_env_(struct env *e)
 {

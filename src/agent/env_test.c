@@ -20,6 +20,24 @@ static void the_last_value_of_a_name_counts(void **state)
     assert_null(e.v[3]);
 }
 
+static void a_name_can_be_looked_up_and_taken_out(void **state)
+{
+    AUTO_ENV e = { 0 };
+
+    (void)state;
+    assert_null(env_get(&e, "A"));
+    env_unset(&e, "A");
+    assert_int_equal(env_set(&e, "A", "1"), 0);
+    assert_int_equal(env_set(&e, "AB", ""), 0);
+    assert_string_equal(env_get(&e, "A"), "1");
+    assert_string_equal(env_get(&e, "AB"), "");
+    env_unset(&e, "A");
+    assert_int_equal(e.n, 1);
+    assert_string_equal(e.v[0], "AB=");
+    assert_null(e.v[1]);
+    assert_null(env_get(&e, "A"));
+}
+
 static void what_is_no_entry_is_refused(void **state)
 {
     AUTO_ENV e = { 0 };
@@ -52,6 +70,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_value_of_a_name_counts),
+        cmocka_unit_test(a_name_can_be_looked_up_and_taken_out),
         cmocka_unit_test(what_is_no_entry_is_refused),
         cmocka_unit_test(there_may_be_many),
     };

@@ -12,7 +12,8 @@ struct pack {
     size_t next;            /* the entry that comes after this one */
     struct buf ready;       /* headers and padding … */
     size_t given;           /* … of which so many bytes are out */
-    int fd;                 /* the file whose bytes come now, or -1 */
+    int fd;                 /* the file whose bytes come now, or -1 … */
+    const char *memory;     /* … or bytes that stand in its place, or NULL */
     uint64_t left;          /* bytes of it */
     bool ended;             /* the end is in `ready` */
 };
@@ -34,8 +35,7 @@ uint64_t pack_size(struct pack_list *l)
         if (pack_header(&l->v[i], &head) < 0)
             return 0;
         size += head.len;
-        if (l->v[i].type == PACK_FILE)
-            size += l->v[i].stamp.size + padding(l->v[i].stamp.size);
+        size += pack_entry_size(&l->v[i]) + padding(pack_entry_size(&l->v[i]));
     }
     return size;
 }
@@ -129,6 +129,22 @@ static ssize_t give_file(struct pack *k, void *p, size_t n, struct err *err)
     return r;
 }
 
+/* The same for bytes that are in memory. */
+static ssize_t give_memory(struct pack *k, void *p, size_t n, struct err *err)
+{
+    const struct pack_entry *e = &k->list->v[k->next - 1];
+    size_t some = k->left < n ? (size_t)k->left : n;
+
+    if (some == 0) {
+        k->memory = NULL;
+        return add_zeroes(k, padding(e->n_data), err);
+    }
+    memcpy(p, k->memory, some);
+    k->memory += some;
+    k->left -= some;
+    return (ssize_t)some;
+}
+
 static int begin_next(struct pack *k, struct err *err)
 {
     const struct pack_entry *e;
@@ -140,7 +156,13 @@ static int begin_next(struct pack *k, struct err *err)
     e = &k->list->v[k->next++];
     if (pack_header(e, &k->ready) < 0)
         return err_set(err, -ENOMEM, "out of memory, or the name of '%s' is too long", e->path);
-    return e->type == PACK_FILE ? open_file(k, e, err) : 0;
+    if (e->type != PACK_FILE)
+        return 0;
+    if (!e->data)
+        return open_file(k, e, err);
+    k->memory = e->data;
+    k->left = e->n_data;
+    return 0;
 }
 
 /* Bytes from `ready`, when there are some. */
@@ -173,6 +195,8 @@ ssize_t pack_read(struct pack *k, void *p, size_t n, struct err *err)
             continue;
         if (k->fd >= 0)
             r = give_file(k, to + done, n - done, err);
+        else if (k->memory)
+            r = give_memory(k, to + done, n - done, err);
         else if (k->ended)
             break;
         else

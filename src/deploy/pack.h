@@ -37,10 +37,13 @@ struct pack_entry {
     char *path; /* on this machine */
     char *name; /* in the archive, relative; no slash at its end */
     char *link; /* what a symbolic link says, else NULL */
+    char *data; /* of a file: these bytes stand in the archive instead of its own; else NULL */
+    size_t n_data;
     enum pack_type type;
     bool executable;
     struct pack_stamp stamp;
 };
+uint64_t pack_entry_size(const struct pack_entry *e); /* bytes of it in the archive */
 
 struct pack_list {
     struct pack_entry *v;
@@ -57,8 +60,11 @@ struct pack_rules {
      * links are followed wherever they lead, but those that stay within the tree, and those that
      * lead nowhere, are kept as links. */
     const char *inside;
-    const char *const *skip; /* names of directories that are left out; NULL-terminated, or NULL */
-    uint64_t most;           /* stop with -E2BIG past so many bytes in the list; 0: no limit */
+    const char *const
+        *skip;      /* names of directories that are left out; NULL-terminated, or NULL … */
+    bool into_envs; /* … and with it Python environments, unless this is set */
+    const char *const *without; /* names in the archive that are left out, with all below them */
+    uint64_t most;              /* stop with -E2BIG past so many bytes in the list; 0: no limit */
 };
 
 /* Adds what `path` is under `name`, and everything in it when it is a directory; with the name ""
@@ -67,6 +73,9 @@ struct pack_rules {
  * itself, -E2BIG. */
 int pack_add(struct pack_list *l, const char *path, const char *name, const struct pack_rules *r,
              struct err *err);
+/* Adds a file that is not on the disk. `data` is taken over, also when it fails; NULL is -ENOMEM.
+ */
+int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, bool executable);
 void pack_list_done(struct pack_list *l); /* zero is a valid start */
 
 static inline void auto_pack_list_(struct pack_list *l)

@@ -43,6 +43,7 @@ static void entry_done(struct pack_entry *e)
     free(e->path);
     free(e->name);
     free(e->link);
+    free(e->data);
 }
 
 void pack_list_done(struct pack_list *l)
@@ -70,9 +71,11 @@ static int grow(struct pack_list *l, struct err *err)
     return 0;
 }
 
-static uint64_t bytes_of(const struct pack_entry *e)
+uint64_t pack_entry_size(const struct pack_entry *e)
 {
-    return e->type == PACK_FILE ? e->stamp.size : 0;
+    if (e->type != PACK_FILE)
+        return 0;
+    return e->data ? e->n_data : e->stamp.size;
 }
 
 /* The address breaks ties, so that of two entries of one name the one added first comes first. */
@@ -112,7 +115,7 @@ static int settle(struct pack_list *l)
             continue;
         }
         v[n++] = e;
-        l->bytes += bytes_of(&e);
+        l->bytes += pack_entry_size(&e);
         l->n_files += e.type != PACK_DIRECTORY;
     }
     free(l->v);
@@ -139,7 +142,7 @@ static int put(const struct walk *w, struct pack_entry e, struct err *err)
         return r;
     }
     l->v[l->n++] = e;
-    l->bytes += bytes_of(&e);
+    l->bytes += pack_entry_size(&e);
     l->n_files += e.type != PACK_DIRECTORY;
     l->sorted = false;
     if (!w->rules->most || l->bytes <= w->rules->most)
@@ -147,6 +150,23 @@ static int put(const struct walk *w, struct pack_entry e, struct err *err)
     if (pack_settle(l, err) < 0)
         return -ENOMEM;
     return l->bytes <= w->rules->most ? 0 : err_set(err, -E2BIG, "'%s' is too much", e.path);
+}
+
+int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, bool executable)
+{
+    static const struct pack_rules plain;
+    const struct walk w = { .list = l, .rules = &plain };
+
+    if (!data)
+        return -ENOMEM;
+    return put(&w,
+               (struct pack_entry){ .path = strdup(""),
+                                    .name = strdup(name),
+                                    .data = data,
+                                    .n_data = n,
+                                    .type = PACK_FILE,
+                                    .executable = executable },
+               NULL);
 }
 
 /* ---- walking ---- */
@@ -207,7 +227,7 @@ static int skipped(const struct walk *w, const char *path, const char *base)
     for (const char *const *p = w->rules->skip; p && *p; p++)
         if (str_eq(*p, base))
             return 1;
-    if (!w->rules->skip)
+    if (!w->rules->skip || w->rules->into_envs)
         return 0;
     mark = path_join(path, "pyvenv.cfg"); /* every Python environment has one */
     return mark ? access(mark, F_OK) == 0 : -ENOMEM;
@@ -256,6 +276,14 @@ static int follow(const struct walk *w, const struct level *above, const char *p
     return r < 0 ? r : 1;
 }
 
+static bool left_out(const struct walk *w, const char *name)
+{
+    for (const char *const *p = w->rules->without; p && *p; p++)
+        if (str_eq(*p, name))
+            return true;
+    return false;
+}
+
 /* What is called `base` in the directory `above`. */
 static int add_child(const struct walk *w, const struct level *above, const char *base,
                      struct err *err)
@@ -267,6 +295,8 @@ static int add_child(const struct walk *w, const struct level *above, const char
 
     if (!path || !name)
         return err_oom(err);
+    if (left_out(w, name))
+        return 0;
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", path);
     if (S_ISLNK(st.st_mode)) {

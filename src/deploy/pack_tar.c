@@ -125,7 +125,7 @@ static int add_pax(struct buf *out, const struct pack_entry *e, const char *name
 int pack_header(const struct pack_entry *e, struct buf *out)
 {
     static const char types[] = { [PACK_FILE] = '0', [PACK_DIRECTORY] = '5', [PACK_LINK] = '2' };
-    uint64_t size = e->type == PACK_FILE ? e->stamp.size : 0;
+    uint64_t size = pack_entry_size(e);
     unsigned mode = e->type != PACK_FILE || e->executable ? 0755 : 0644;
     AUTO_BUF name = { .max = 64 * KIB };
     const char *text;

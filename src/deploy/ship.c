@@ -12,19 +12,23 @@
 
 /* ---- the list ---- */
 
-static void item_done(struct ship_item *item)
+void ship_item_done(struct ship_item *item)
 {
     free(item->from);
     free(item->to);
     free(item->role);
+    if (item->tree)
+        pack_list_done(item->tree);
+    free(item->tree);
 }
 
 void ship_done(struct ship_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        item_done(&l->v[i]);
+        ship_item_done(&l->v[i]);
     free(l->v);
     pack_list_done(&l->bundle);
+    strs_done(&l->notes);
     *l = (struct ship_list){ 0 };
 }
 
@@ -33,7 +37,7 @@ int ship_push(struct ship_list *l, struct ship_item item)
     struct ship_item *v = item.from && item.to ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
 
     if (!v) {
-        item_done(&item);
+        ship_item_done(&item);
         return -ENOMEM;
     }
     l->v = v;
@@ -84,7 +88,7 @@ struct named {
 };
 
 /* NodeManagers look at nothing but these, in any case. */
-static bool can_unpack(const char *name)
+bool ship_can_unpack(const char *name)
 {
     static const char *const ends[] = { ".zip", ".jar", ".tar", ".tgz", ".tar.gz" };
     size_t n = strlen(name);
@@ -109,7 +113,7 @@ static int check_name(struct ship_search *s, const struct named *n, const struct
         return r;
     if (r < 0)
         return ship_refuse(s, n->key, "%s", err.text);
-    if (str_eq(item->to, SHIP_BUNDLE) || str_eq(item->to, "ydl-node"))
+    if (str_eq(item->to, SHIP_BUNDLE) || str_eq(item->to, SHIP_ENV) || str_eq(item->to, "ydl-node"))
         return ship_refuse(s, n->key, "the name '%s' is ydl's own", item->to);
     return 0;
 }
@@ -161,9 +165,8 @@ static size_t scheme_of(const char *text)
 }
 
 /* Where it is. */
-static int place(struct ship_search *s, const struct named *n, struct ship_item *item)
+int ship_place(struct ship_search *s, const char *key, const char *from, struct ship_item *item)
 {
-    const char *from = n->file->from;
     size_t scheme = scheme_of(from);
 
     if (str_starts(from, "hdfs://") || str_starts(from, "viewfs://")) {
@@ -172,7 +175,7 @@ static int place(struct ship_search *s, const struct named *n, struct ship_item 
     } else if (str_starts(from, "file:///")) {
         item->from = strdup(from + strlen("file://"));
     } else if (scheme) {
-        return ship_refuse(s, n->key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+        return ship_refuse(s, key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
     } else {
         item->from = path_join(s->options->cwd, from);
     }
@@ -202,10 +205,10 @@ static int look_at(struct ship_search *s, const struct named *n, struct ship_ite
     item->role = n->role ? strdup(n->role) : NULL;
     if (n->role && !item->role)
         return -ENOMEM;
-    r = place(s, n, item);
+    r = ship_place(s, n->key, n->file->from, item);
     if (r == 0 && !s->failed)
         r = check_name(s, n, item);
-    if (r == 0 && !s->failed && n->archive && !can_unpack(item->from))
+    if (r == 0 && !s->failed && n->archive && !ship_can_unpack(item->from))
         r = ship_refuse(s, n->key, "'%s': YARN unpacks zip, jar, tar, tgz and tar.gz only",
                         n->file->from);
     if (r == 0 && !s->failed && !item->remote)
@@ -225,7 +228,7 @@ static int add_named(struct ship_search *s, const struct named *n)
     s->failed |= before;
     if (good)
         return ship_push(s->list, item);
-    item_done(&item);
+    ship_item_done(&item);
     return r;
 }
 
@@ -300,6 +303,8 @@ int ship_find(const struct spec *spec, const struct ship_options *o, struct ship
     if (!cwd)
         return errno == ENOMEM ? -ENOMEM : spec_fault(f, 0, NULL, "the directory '%s': %m", o->cwd);
     r = find_named(&s);
+    if (r == 0 && spec->venv)
+        r = ship_find_env(&s);
     if (r == 0 && !o->no_ship)
         r = find_words(&s);
     if (r < 0)

@@ -4,6 +4,9 @@
  * under its name in the container: a file as it is, a directory as an archive of ours that YARN
  * unpacks, an archive unpacked by YARN; what is on HDFS already is used where it is.
  *
+ * The environment: what `venv:` names appears as SHIP_ENV. A directory is packed on its way
+ * (pyenv.h); an archive of one, here or on HDFS, is unpacked by YARN.
+ *
  * Found: for every role that runs on the cluster,
  *   - words of the command that name a file or a directory below the working directory, also behind
  *     `--option=`, and within the text of `sh -c TEXT`;
@@ -23,6 +26,7 @@
 #include "job/spec.h"
 
 #define SHIP_BUNDLE "ydl-ship"
+#define SHIP_ENV "ydl-env"    /* the Python environment, which agents activate */
 #define SHIP_MOST (256 * MIB) /* of what is found */
 
 struct ship_item {
@@ -33,14 +37,16 @@ struct ship_item {
     bool archive;
     bool directory;
     bool found;
-    uint64_t size;    /* bytes, of all that is in it */
-    uint64_t n_files; /* in a directory */
+    uint64_t size;          /* bytes, of all that is in it */
+    uint64_t n_files;       /* in a directory */
+    struct pack_list *tree; /* of an environment: its files; else NULL */
 };
 
 struct ship_list {
     struct ship_item *v;
     size_t n;
     struct pack_list bundle; /* what is found, file by file */
+    struct strs notes;       /* what the user should know: sentences */
 };
 
 struct ship_options {

@@ -13,6 +13,7 @@ struct ship_search {
     bool overflowing; /* more is found than may be: said once */
 };
 
+void ship_item_done(struct ship_item *item);
 /* Adds an item; takes its strings over, also when it fails. 0 or -ENOMEM. */
 int ship_push(struct ship_list *l, struct ship_item item);
 
@@ -22,6 +23,14 @@ int ship_refuse(struct ship_search *s, const char *key, const char *fmt, ...)
 
 /* Those that travel: place `cluster`. */
 bool ship_travels(const struct spec_role *role);
+
+/* Whether YARN can unpack a file of this name. */
+bool ship_can_unpack(const char *name);
+/* Where a file is that the job names as `from`: item->from and ->remote. Sets s->failed. */
+int ship_place(struct ship_search *s, const char *key, const char *from, struct ship_item *item);
+
+/* ---- ship_env.c ---- */
+int ship_find_env(struct ship_search *s);
 
 /* ---- ship_found.c ---- */
 int ship_find_words(struct ship_search *s, const struct spec_role *role);

@@ -129,6 +129,8 @@ static int check_program(struct checking *c, const char *name)
 {
     if (has_variable(name))
         return 0;
+    if (c->spec->pip.n && !strchr(name, '/'))
+        return 0; /* a package may bring it */
     switch (find_program(c, name)) {
     case FOUND_PROGRAM:
         return 0;
