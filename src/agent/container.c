@@ -1,5 +1,6 @@
 /* container.c - see container.h */
 #include "agent/container.h"
+#include "base/path.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -56,6 +57,12 @@ static int pick_log_dir(struct container *c, struct err *err)
     return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' can be written to", list);
 }
 
+static int find_dir(struct container *c, struct err *err)
+{
+    c->dir = getcwd(NULL, 0);
+    return c->dir ? 0 : err_sys(err, "ask for the work directory");
+}
+
 static int read_place(struct container *c, struct err *err)
 {
     int r = copy("CONTAINER_ID", &c->id, err);
@@ -68,19 +75,19 @@ static int read_place(struct container *c, struct err *err)
         r = pick_log_dir(c, err);
     if (r < 0)
         return r;
-    c->dir = getcwd(NULL, 0);
-    return c->dir ? 0 : err_sys(err, "ask for the work directory");
+    r = find_dir(c, err);
+    if (r < 0)
+        return r;
+    c->own = path_join(c->dir, CONTAINER_OWN);
+    return c->own ? 0 : err_oom(err);
 }
 
 /* ---- the credentials ---- */
 
-static int read_boot(struct container *c, struct err *err)
+static int read_boot(struct container *c, const char *path, struct err *err)
 {
-    const char *path;
-    int r = need("HADOOP_TOKEN_FILE_LOCATION", &path, err);
+    int r = credentials_load(path, &c->credentials, err);
 
-    if (r == 0)
-        r = credentials_load(path, &c->credentials, err);
     if (r == 0)
         r = yarn_boot_read(c->credentials, &c->boot, err);
     if (r == 0 && !c->boot.address)
@@ -95,11 +102,38 @@ static int read_boot(struct container *c, struct err *err)
 
 int container_read(struct container *ret, struct err *err)
 {
+    const char *path;
     int r;
 
     *ret = (struct container){ 0 };
     r = read_place(ret, err);
-    return r == 0 ? read_boot(ret, err) : r;
+    if (r == 0)
+        r = need("HADOOP_TOKEN_FILE_LOCATION", &path, err);
+    return r == 0 ? read_boot(ret, path, err) : r;
+}
+
+/* ---- beside the client ---- */
+
+int container_read_client(const char *dir, struct container *ret, struct err *err)
+{
+    AUTO_FREE char *path = path_join(dir, CONTAINER_CREDENTIALS);
+    char name[256] = "localhost";
+    int r;
+
+    *ret = (struct container){ .client = true };
+    r = path ? find_dir(ret, err) : err_oom(err);
+    if (r == 0)
+        r = read_boot(ret, path, err);
+    if (r < 0)
+        return r;
+    (void)gethostname(name, sizeof(name) - 1);
+    ret->id = yarn_boot_client(ret->boot.job);
+    ret->node = strdup(name);
+    ret->own = strdup(dir);
+    ret->log_dir = path_join(dir, "logs");
+    if (!ret->id || !ret->node || !ret->own || !ret->log_dir)
+        return err_oom(err);
+    return check_id(ret->id, err);
 }
 
 void container_done(struct container *c)
@@ -107,6 +141,7 @@ void container_done(struct container *c)
     free(c->id);
     free(c->node);
     free(c->dir);
+    free(c->own);
     free(c->log_dir);
     free(c->staging);
     credentials_free(c->credentials);
@@ -145,27 +180,32 @@ static const char *const leftovers[] = {
     "_",
 };
 
-static bool is_leftover(const char *entry)
+/* The same of what a user may have set for us. */
+static const char *const for_us[] = { "YDL_LOG", "YDL_ON", "YDL_PLAN", "YDL_TRACE" };
+
+static bool is_among(const char *const *names, size_t n_names, const char *entry)
 {
     size_t n = strcspn(entry, "=");
 
-    for (size_t i = 0; i < COUNT_OF(leftovers); i++) {
-        size_t len = strlen(leftovers[i]);
-        bool all = leftovers[i][len - 1] == '*';
+    for (size_t i = 0; i < n_names; i++) {
+        size_t len = strlen(names[i]);
+        bool all = names[i][len - 1] == '*';
 
-        if (all ? n >= len && strncmp(entry, leftovers[i], len - 1) == 0
-                : n == len && strncmp(entry, leftovers[i], len) == 0)
+        if (all ? n >= len && strncmp(entry, names[i], len - 1) == 0
+                : n == len && strncmp(entry, names[i], len) == 0)
             return true;
     }
     return false;
 }
 
-int container_env(char *const *from, struct env *e)
+int container_env(const struct container *c, char *const *from, struct env *e)
 {
+    const char *const *not = c->client ? for_us : leftovers;
+    size_t n = c->client ? COUNT_OF(for_us) : COUNT_OF(leftovers);
     int r = 0;
 
     for (; *from && r == 0; from++) {
-        r = is_leftover(*from) ? 0 : env_lend(e, *from);
+        r = is_among(not, n, *from) ? 0 : env_lend(e, *from);
         if (r == -EINVAL)
             r = 0; /* no variable at all: a shell function's remains */
     }

@@ -122,10 +122,51 @@ static void tasks_get_the_environment_without_yarns_leftovers(void **state)
                                         NULL };
     static const char *const kept[] = { "PATH=/bin", "NMAP=mine", "PORTS=mine", "JAVA_HOME=/java",
                                         "__=mine" };
+    const struct container c = { 0 };
     AUTO_ENV e = { 0 };
 
     (void)state;
-    assert_int_equal(container_env((char *const *)from, &e), 0);
+    assert_int_equal(container_env(&c, (char *const *)from, &e), 0);
+    assert_int_equal(e.n, COUNT_OF(kept));
+    for (size_t i = 0; i < COUNT_OF(kept); i++)
+        assert_string_equal(e.v[i], kept[i]);
+}
+
+static void beside_the_client_a_directory_says_it(void **state)
+{
+    struct world *w = *state;
+    AUTO_FREE char *given = path_join(w->dir, CONTAINER_CREDENTIALS);
+    AUTO_FREE char *logs = path_join(w->dir, "logs");
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    AUTO_CONTAINER c = { 0 };
+    struct err err = ERR_INIT;
+
+    assert_true(given && logs && here);
+    assert_int_equal(rename(w->tokens, given), 0);
+    unsetenv("CONTAINER_ID");
+    assert_int_equal(container_read_client(w->dir, &c, &err), 0);
+    assert_true(c.client);
+    assert_string_equal(c.id, "client_application_1_0001");
+    assert_string_equal(c.dir, here);
+    assert_string_equal(c.own, w->dir);
+    assert_string_equal(c.log_dir, logs);
+    assert_string_equal(c.boot.address, "tcp:10.0.0.5:4000");
+    assert_int_equal(access(given, F_OK), -1);
+}
+
+static void beside_the_client_tasks_have_the_users_environment(void **state)
+{
+    static const char *const from[] = {
+        "HOME=/home/me", "YDL_TRACE=rpc", "PORT=8042", "YDL_ON=yarn",
+        "PWD=/home/me",  "YDL_MINE=1",    NULL
+    };
+    static const char *const kept[] = { "HOME=/home/me", "PORT=8042", "PWD=/home/me",
+                                        "YDL_MINE=1" };
+    const struct container c = { .client = true };
+    AUTO_ENV e = { 0 };
+
+    (void)state;
+    assert_int_equal(container_env(&c, (char *const *)from, &e), 0);
     assert_int_equal(e.n, COUNT_OF(kept));
     for (size_t i = 0; i < COUNT_OF(kept); i++)
         assert_string_equal(e.v[i], kept[i]);
@@ -138,6 +179,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(outside_a_container_it_is_said, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_used_is_refused, set_up, tear_down),
         cmocka_unit_test(tasks_get_the_environment_without_yarns_leftovers),
+        cmocka_unit_test_setup_teardown(beside_the_client_a_directory_says_it, set_up, tear_down),
+        cmocka_unit_test(beside_the_client_tasks_have_the_users_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

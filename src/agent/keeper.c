@@ -83,13 +83,14 @@ static void end_rest(void)
     proc_kill_strays(NULL, NULL);
 }
 
-int keeper_run(int (*fn)(void *arg), void *arg, struct err *err)
+int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
 {
-    AUTO_STRS links = { 0 };
+    AUTO_STRS found = { 0 };
     pid_t keeper = getpid(), child, done;
     int status = 0;
 
-    find_links(".", LINKS_DEPTH, &links);
+    if (links)
+        find_links(links, LINKS_DEPTH, &found);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     set_signals(SIG_IGN);
     child = fork();
@@ -108,6 +109,6 @@ int keeper_run(int (*fn)(void *arg), void *arg, struct err *err)
     end_rest();
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    remove_links(&links);
+    remove_links(&found);
     return KEEPER_AGAIN;
 }

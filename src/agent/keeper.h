@@ -1,4 +1,4 @@
-/* keeper.h - the process above an agent in a container.
+/* keeper.h - the process above an agent in a container, or beside the client.
  *
  * A NodeManager starts a container again, in its place, when it failed; but one that ended by
  * SIGKILL it takes for killed on purpose, and gives up. So a process of next to nothing stands
@@ -15,5 +15,6 @@
 
 /* Runs fn(arg) in a child, and in this process waits for its end: returns its exit code, or
  * KEEPER_AGAIN when a signal ended it; in the child, fn's result. To be called before anything is
- * open or running. */
-int keeper_run(int (*fn)(void *arg), void *arg, struct err *err);
+ * open or running. `links`: the directory with the launch script's links; NULL where there is no
+ * such script, and no link is to be touched. */
+int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err);

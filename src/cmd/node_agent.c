@@ -4,7 +4,7 @@
 #include "cmd/verbs.h"
 
 struct args {
-    const char *join, *node, *host;
+    const char *join, *client, *node, *host;
     unsigned number;
     bool container;
 };
@@ -21,6 +21,8 @@ static const struct cli_opt opts[] = {
       "the numeric address by which others reach its tasks" },
     { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
       "be told everything by the YARN container that it runs in" },
+    { "client", 0, CLI_TEXT, offsetof(struct args, client), NULL, "DIR",
+      "be told the same by a directory of ydl run's, and end when standard input does" },
     { 0 },
 };
 /* clang-format on */
@@ -42,14 +44,17 @@ static int run(struct cli *c, struct err *err)
     const struct args *args = c->args;
     struct run r = { .o = { .join_file = args->join,
                             .container = args->container,
+                            .client = args->client,
                             .number = args->number,
                             .node = args->node,
                             .host = args->host },
                      .err = err };
 
-    if (!args->join == !args->container)
-        return cli_bad(err, "either --join or --container says whose it is");
-    return args->container ? keeper_run(run_agent, &r, err) : run_agent(&r);
+    if ((args->join != NULL) + args->container + (args->client != NULL) != 1)
+        return cli_bad(err, "either --join, --container or --client says whose it is");
+    if (args->join)
+        return run_agent(&r);
+    return keeper_run(run_agent, &r, args->container ? "." : NULL, err);
 }
 
 const struct cli_verb verb_node_agent = {
@@ -61,7 +66,8 @@ const struct cli_verb verb_node_agent = {
         "all of them when the master is gone. FILE must be readable by its owner alone.\n"
         "With --container the NodeManager's variables and the container's credentials say\n"
         "what FILE would; tasks then go on without a master until a new one is there, for as\n"
-        "long as the last one allowed.",
+        "long as the last one allowed. --client is the same for tasks on the machine of who\n"
+        "started the job: they run in the working directory.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .run = run,

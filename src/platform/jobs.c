@@ -66,18 +66,27 @@ char *jobs_work_dir(const struct job_dir *d)
     return path_join(d->run, d->run + strlen(d->run) - RUN_SUFFIX);
 }
 
-static int make_run(struct job_dir *d, struct err *err)
+int jobs_make_run(char **ret, struct err *err)
 {
     AUTO_FREE char *run = str_printf("%s/ydl-XXXXXX", run_parent());
-    AUTO_FREE char *work = NULL;
-    AUTO_FREE char *note = path_join(d->path, "run");
 
-    if (!run || !note)
+    if (!run)
         return err_oom(err);
     if (!mkdtemp(run))
         return err_sys(err, "make a directory '%s'", run);
     path_spread(run);
-    d->run = take(run);
+    *ret = take(run);
+    return 0;
+}
+
+static int make_run(struct job_dir *d, struct err *err)
+{
+    AUTO_FREE char *work = NULL;
+    AUTO_FREE char *note = path_join(d->path, "run");
+    int r = note ? jobs_make_run(&d->run, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
     work = jobs_work_dir(d);
     if (!work)
         return err_oom(err);

@@ -65,6 +65,9 @@ int jobs_open(const char *path, struct job_dir *ret, struct err *err);
 int jobs_each(const char *state_dir, int (*fn)(void *arg, struct job_dir *d), void *arg,
               struct err *err);
 
+/* A directory as RUN is one, for whoever needs one; *ret is the caller's to remove and to free. */
+int jobs_make_run(char **ret, struct err *err);
+
 /* Where the agents work, below RUN. A new string; NULL when out of memory. */
 char *jobs_work_dir(const struct job_dir *d);
 

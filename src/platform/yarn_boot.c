@@ -141,6 +141,11 @@ int yarn_boot_strip(const struct credentials *c, struct credentials **ret, struc
     return 0;
 }
 
+char *yarn_boot_client(const char *job)
+{
+    return str_printf("client_%s", job);
+}
+
 char *yarn_home(const char *base, enum yarn_home what, const char *job, const char *name)
 {
     static const char *const dirs[] = {

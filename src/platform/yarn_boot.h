@@ -48,6 +48,10 @@ static inline void auto_yarn_boot_(struct yarn_boot *b)
 /* Takes out what no task may have: our secrets and the AMRM token. */
 int yarn_boot_strip(const struct credentials *c, struct credentials **ret, struct err *err);
 
+/* What the agent beside the client says for a container's id. A new string; NULL when out of
+ * memory. */
+char *yarn_boot_client(const char *job);
+
 /* BASE/jobs/APP and the others; `name` NULL: the directory itself. New strings; NULL when out of
  * memory. */
 enum yarn_home { YARN_HOME_JOBS, YARN_HOME_LOGS, YARN_HOME_CACHE, YARN_HOME_OUT };

@@ -178,6 +178,15 @@ static void homes_are_where_the_header_says(void **state)
     }
 }
 
+static void the_clients_agent_is_called_after_its_job(void **state)
+{
+    AUTO_FREE char *name = yarn_boot_client("application_1_0001");
+
+    (void)state;
+    assert_non_null(name);
+    assert_string_equal(name, "client_application_1_0001");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +197,7 @@ int main(void)
         cmocka_unit_test(an_id_too_long_for_a_key_is_refused),
         cmocka_unit_test(a_task_gets_the_tokens_but_neither_key_nor_amrm_token),
         cmocka_unit_test(homes_are_where_the_header_says),
+        cmocka_unit_test(the_clients_agent_is_called_after_its_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

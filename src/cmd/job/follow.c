@@ -10,6 +10,7 @@
 #include "cmd/job/follow.h"
 #include "base/fiber.h"
 #include "cmd/exit.h"
+#include "cmd/job/beside.h"
 #include "cmd/job/interrupt.h"
 #include "cmd/job/renew.h"
 #include "cmd/job/replay.h"
@@ -238,6 +239,8 @@ static int read_stream(struct follow *f, struct err *err)
     pieces_init(&pieces);
     if (r == 0)
         r = client_open(f->client, buf_text(&target), &stream, err);
+    if (r == 0)
+        beside_begin(f->o->beside);
     while (r == 0) {
         n = client_read(stream, bytes, READ_BYTES, err);
         if (n <= 0)

@@ -34,6 +34,7 @@ struct job_call {
     struct yarn_jobs *yarn; /* job_yarn() */
     bool looked;            /* for a configuration */
     int64_t tokens_ms;      /* of a job that was just submitted: struct submitted */
+    struct beside *beside;  /* the same: its tasks here, see beside.h; NULL: none */
 };
 
 /* A verb's work, on a fiber. Returns an exit code, or a negative errno with `err` set. */

@@ -1,6 +1,7 @@
 /* run.c - `ydl run`: starts a job and stays with it. */
 #include "base/fiber.h"
 #include "cmd/exit.h"
+#include "cmd/job/beside.h"
 #include "cmd/job/follow.h"
 #include "cmd/job/job.h"
 #include "cmd/job/launch.h"
@@ -55,6 +56,7 @@ static int stay(struct job_call *x, const struct spec *s, struct follow_result *
         .timestamps = o->timestamps,
         .collapse = o->collapse,
         .renew = renew_start(x, s),
+        .beside = x->beside,
     };
     int r = follow_job(x->client, &follow, end, err);
 
@@ -75,13 +77,16 @@ static int work(struct job_call *x, struct err *err)
     AUTO_PROC *master = NULL;
     AUTO_SPEC s = { 0 };
     bool left;
-    int r = start_job(x, &s, !o->detach, o->detach ? NULL : &master, err);
+    int r = o->spec ? cli_bad(err, "--spec is for submit: run stays until the job has ended") : 0;
 
+    if (r == 0)
+        r = start_job(x, &s, !o->detach, o->detach ? NULL : &master, err);
     if (r != 0 || !x->client)
         return r;
     start_say(x, &s);
     r = stay(x, &s, &end, err);
     left = end.left || r < 0;
+    x->beside = beside_stop(x->beside, !left);
     if (!left || r == EXIT_OUTPUT_GONE)
         end_master(x, master, &s);
     json_decref(end.status);

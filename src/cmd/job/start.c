@@ -2,6 +2,7 @@
 #include "cmd/job/start.h"
 #include "base/str.h"
 #include "cmd/job/fetch.h"
+#include "cmd/job/job_env.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/launch_yarn.h"
 #include "cmd/job/options.h"
@@ -67,7 +68,9 @@ int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **r
     if (options_only_plan())
         return plan_print(x, s, fw, err);
     r = options_where(job_args(x), &on, err);
-    if (r < 0)
+    if (r == 0)
+        r = job_env(x, s, on == OPTIONS_YARN, err);
+    if (r != 0)
         return r;
     return on == OPTIONS_YARN ? start_on_yarn(x, s, attached, err)
                               : start_here(x, s, attached, ret_master, err);
@@ -75,13 +78,14 @@ int start_job(struct job_call *x, struct spec *s, bool attached, struct proc **r
 
 void start_say(const struct job_call *x, const struct spec *s)
 {
+    bool on_yarn = str_starts(client_id(x->client), "application_");
+
     if (x->globals->quiet)
         return;
-    fprintf(stderr, "ydl: %s on %s:", client_id(x->client),
-            str_starts(client_id(x->client), "application_") ? "YARN" : "this machine");
+    fprintf(stderr, "ydl: %s on %s:", client_id(x->client), on_yarn ? "YARN" : "this machine");
     for (size_t i = 0; i < s->n_roles; i++)
-        fprintf(stderr, "%s %zu %s", i ? "," : "",
+        fprintf(stderr, "%s %zu %s%s", i ? "," : "",
                 (size_t)s->roles[i].count * (s->roles[i].procs ? s->roles[i].procs : 1),
-                s->roles[i].name);
+                s->roles[i].name, on_yarn && s->roles[i].place == SPEC_PLACE_CLIENT ? " here" : "");
     fputc('\n', stderr);
 }
