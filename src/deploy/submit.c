@@ -104,8 +104,8 @@ static int open_home(struct submission *x, struct err *err)
     return r < 0 ? r : run_together(x, dirs, COUNT_OF(dirs), err);
 }
 
-static int write_file(struct submission *x, const char *dir, const char *name, const void *p,
-                      size_t n, struct err *err)
+int submit_write(struct submission *x, const char *dir, const char *name, const void *p, size_t n,
+                 struct err *err)
 {
     const struct fs_create how = { .mode = FILE_MODE };
     AUTO_FREE char *path = path_join(dir, name);
@@ -124,7 +124,7 @@ static int write_whole(struct submission *x, const char *name, const void *p, si
     AUTO_FREE char *part = str_printf(".%s", name);
     AUTO_FREE char *from = part ? path_join(x->logs, part) : NULL;
     AUTO_FREE char *to = path_join(x->logs, name);
-    int r = from && to ? write_file(x, x->logs, part, p, n, err) : err_oom(err);
+    int r = from && to ? submit_write(x, x->logs, part, p, n, err) : err_oom(err);
 
     return r < 0 ? r : fs_rename(x->fs, from, to, false, err);
 }
@@ -147,7 +147,7 @@ static int write_key(struct submission *x, struct err *err)
 
     if (str_base64(k->key, sizeof(k->key), &text) < 0)
         return err_oom(err);
-    r = write_file(x, x->jobs, "key", text, strlen(text), err);
+    r = submit_write(x, x->jobs, "key", text, strlen(text), err);
     explicit_bzero(text, strlen(text));
     free(text);
     return r;
@@ -198,6 +198,8 @@ static int upload(struct submission *x, struct err *err)
     int r = ship_add(o->ship, o->node_program, NODE_NAME, err);
 
     if (r == 0)
+        r = submit_keytab_ship(x, err);
+    if (r == 0)
         r = cache_open(session_loop(o->session), o->set, o->base, &x->cache, err);
     return r < 0 ? r : cache_put(x->cache, o->ship, o->quiet, &x->files, err);
 }
@@ -239,6 +241,7 @@ static int get_tokens(struct submission *x, struct err *err)
         r = deploy_tokens(o->session, &places, c, err);
     if (r == 0 && !credentials_find(session_credentials(o->session), KIND_HDFS, NULL))
         x->ret->tokens_ms = deploy_tokens_life(c);
+    x->tokens_at = loop_now(session_loop(o->session));
     if (r == 0)
         r = add_boot(x, c, err);
     return r < 0 ? r : credentials_write(c, &x->tokens, err);
@@ -266,6 +269,8 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
         r = yarn_launch_script(c, "2>&1", err);
     if (r == 0)
         r = yarn_launch_file(c, NODE_NAME, &file, err);
+    if (r == 0)
+        r = submit_keytab_launch(x, c, err);
     if (r == 0)
         r = yarn_launch_tokens(c, x->tokens.data, x->tokens.len, err);
     if (r == 0)
@@ -296,7 +301,7 @@ static int submit(struct submission *x, struct err *err)
 /* What the application cannot be submitted without. */
 static int prepare(struct submission *x, struct err *err)
 {
-    static step_fn *const fns[] = { upload, get_tokens };
+    static step_fn *const fns[] = { upload, get_tokens, submit_keytab_write };
 
     return run_together(x, fns, COUNT_OF(fns), err);
 }
@@ -328,6 +333,14 @@ static void undo(struct submission *x)
     fiber_shield(l, false);
 }
 
+static struct buf take_buf(struct buf *b)
+{
+    struct buf taken = *b;
+
+    *b = (struct buf){ 0 };
+    return taken;
+}
+
 int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
 {
     static step_fn *const steps[] = { make_key, open_home, prepare, hand_over };
@@ -340,11 +353,18 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
         r = steps[i](&x, err);
     if (r < 0)
         undo(&x);
+    else if (o->keep)
+        ret->credentials = take_buf(&x.tokens);
+    if (ret->tokens_ms > 0) { /* an upload may have taken long */
+        ret->tokens_ms -= loop_now(session_loop(o->session)) - x.tokens_at;
+        ret->tokens_ms = ret->tokens_ms > 0 ? ret->tokens_ms : 1;
+    }
     cache_files_done(&x.files);
     x.cache = cache_close(x.cache);
     if (x.tokens.data)
         explicit_bzero(x.tokens.data, x.tokens.len);
     buf_done(&x.tokens);
+    free(x.keytab.url);
     free(x.jobs);
     free(x.logs);
     return r;

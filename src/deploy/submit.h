@@ -26,6 +26,7 @@ struct submit_options {
     char *const *command;             /* what the user typed, for the record; NULL: nothing */
     int64_t began;                    /* when the command was started, ms since 1970 */
     bool attached, quiet;
+    bool keep; /* the credentials, for an agent beside the client */
 };
 
 struct submitted {
@@ -33,6 +34,7 @@ struct submitted {
     struct yarn_app_id app;
     struct stream_key key;
     int64_t tokens_ms; /* how long its tokens can live from now on; 0: nobody can get newer ones */
+    struct buf credentials; /* what the master was told; the caller's, to be wiped */
 };
 
 /* BASE: `staging` when it is said, else .ydl in the user's home on fs.defaultFS; as a URI. *ret is

@@ -69,7 +69,7 @@ int submit_add_facts(const struct submission *x, json_t *job, struct err *err)
 
     (void)conf_ms(conf, "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", &facts.heartbeat,
                   NULL);
-    facts.files = calloc(x->files.n ? x->files.n : 1, sizeof(*facts.files));
+    facts.files = calloc(x->files.n + 1, sizeof(*facts.files));
     if (r == 0 && !facts.files)
         r = err_oom(err);
     for (size_t i = 0; r == 0 && i < x->files.n; i++) {
@@ -78,6 +78,8 @@ int submit_add_facts(const struct submission *x, json_t *job, struct err *err)
         else
             facts.files[facts.n_files++] = facts_file(&x->files.v[i]);
     }
+    if (r == 0 && x->keytab.url)
+        facts.files[facts.n_files++] = x->keytab;
     if (r == 0)
         r = yarn_facts_write(&facts, job, err);
     free(facts.files); /* what they point to is borrowed */
@@ -115,7 +117,7 @@ int submit_context(const struct submission *x, const Yarn__ContainerLaunchContex
         .launch = launch,
         .label = *m.label ? m.label : NULL,
         .max_attempts = s->attempts ? (int32_t)s->attempts : ATTEMPTS,
-        .failures_window_ms = FAILURES_WINDOW_MS,
+        .failures_window_ms = s->master.window > 0 ? s->master.window : FAILURES_WINDOW_MS,
         .keep_containers = true,
     };
 

@@ -15,10 +15,25 @@ struct submission {
     char *jobs, *logs; /* paths there */
     struct cache *cache;
     struct cache_files files;
-    struct buf tokens; /* the credentials of the master's container */
-    bool made;         /* directories are there */
-    bool handed;       /* the RM may know the application */
+    struct buf tokens;             /* the credentials of the master's container */
+    int64_t tokens_at;             /* when they were got, by the loop's clock */
+    struct yarn_facts_file keytab; /* url NULL: the job has none */
+    bool made;                     /* directories are there */
+    bool handed;                   /* the RM may know the application */
 };
+
+/* ---- submit.c ---- */
+int submit_write(struct submission *x, const char *dir, const char *name, const void *p, size_t n,
+                 struct err *err);
+
+/* ---- submit_keytab.c: what a job needs to get newer tokens itself ---- */
+/* Adds the program for it to what is sent. */
+int submit_keytab_ship(struct submission *x, struct err *err);
+/* Puts the keytab beside the job's key, sealed with that. */
+int submit_keytab_write(struct submission *x, struct err *err);
+/* Both for the master's container. */
+int submit_keytab_launch(const struct submission *x, Yarn__ContainerLaunchContext *c,
+                         struct err *err);
 
 /* ---- submit_context.c: what the master and YARN are told ---- */
 

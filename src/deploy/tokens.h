@@ -33,6 +33,27 @@ int64_t deploy_tokens_life(const struct credentials *c);
 int deploy_tokens_again(struct session *s, const struct strs *places, struct credentials *ret,
                         int64_t *ret_ms, struct err *err);
 
+/* The keytab that goes with a job, so that it can outlive its tokens: what the job file names, else
+ * what we signed in with ourselves. */
+struct deploy_keytab {
+    const char *file, *principal; /* borrowed; NULL: none */
+    bool withheld;                /* there is one, but the job is somebody else's */
+};
+
+/* Which one that is: none without Kerberos. Nor is one sent with a job that is submitted for
+ * somebody else (--as), who could read it. Contacts nobody. */
+struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec);
+
+/* Signs in with it: 0, or -EINVAL with what is wrong added to `f` (no such file, no key of the
+ * principal, not the user who submits), or -ENOMEM. `*ret_note` is the caller's when it is set: a
+ * sentence for people about a file that others can read, or that is not sent. After
+ * session_find_user(). */
+int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct spec_faults *f,
+                        char **ret_note);
+/* The same for who has checked it: the principal with its realm, which is the caller's. */
+int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
+                          struct err *err);
+
 /* Whom tokens are to be renewed by: the ResourceManager's principal, as Hadoop's clients build it.
  * *ret is the caller's. -ENODATA when the configuration names none. Contacts nobody. */
 int deploy_renewer(struct session *s, char **ret, struct err *err);

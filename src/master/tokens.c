@@ -1,5 +1,6 @@
 /* tokens.c - newer tokens for a job that outlives those it was submitted with. Whoever has the
- * job's key may bring them: an attached client, mostly. */
+ * job's key may bring them: an attached client, mostly; or its own keytab does (keytab_watch.c). */
+#include "master/tokens.h"
 #include "base/log.h"
 #include "hadoop/token/ident.h"
 #include "master/master_private.h"
@@ -71,7 +72,7 @@ void tokens_tell(struct agent_conn *a)
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     struct err err = ERR_INIT;
 
-    if (!a->master->newer_tokens)
+    if (!a->master->opt->container || !a->master->opt->container->newer_tokens)
         return;
     if (for_agents(a->master, &bytes, &err) < 0)
         master_fault(a->master, &err);
@@ -80,24 +81,42 @@ void tokens_tell(struct agent_conn *a)
     wipe(&bytes);
 }
 
-/* For ourselves, for containers to come, and for those that are there. */
-static int use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err)
+int tokens_keep(struct container *c, const struct credentials *newer, size_t *ret_n,
+                struct err *err)
 {
-    struct container *c = m->opt->container;
     int r = keep(session_credentials(c->session), newer, ret_n, err);
 
     if (r < 0)
         return r;
-    m->newer_tokens = true;
-    r = fs_set_take_tokens(c->set, err);
+    c->newer_tokens = true;
+    return fs_set_take_tokens(c->set, err);
+}
+
+/* For ourselves, for containers to come, and for those that are there. */
+int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err)
+{
+    int r = tokens_keep(m->opt->container, newer, ret_n, err);
+
     if (r == 0 && m->platform)
         r = yarn_set_tokens(m->platform, err);
     return r < 0 ? r : tell_all(m, err);
 }
 
-int tokens_put(struct master *m, struct http_call *c, struct err *err)
+int tokens_read(struct http_call *call, struct credentials **ret, struct err *err)
 {
     AUTO_BUF body = { .max = FILE_MAX_ };
+    int r = http_body_all(call, &body, err);
+
+    if (r == 0)
+        r = credentials_parse(body.data ? body.data : (uint8_t *)"", body.len, ret, err);
+    wipe(&body);
+    if (r == -EBADMSG)
+        r = err->code = -EINVAL; /* the client's mistake, not ours */
+    return r;
+}
+
+int tokens_put(struct master *m, struct http_call *c, struct err *err)
+{
     AUTO_CREDENTIALS *newer = NULL;
     AUTO_JSON *v = NULL;
     size_t n = 0;
@@ -105,14 +124,9 @@ int tokens_put(struct master *m, struct http_call *c, struct err *err)
 
     if (!m->opt->container)
         return err_set(err, -EINVAL, "a job on this machine has no tokens");
-    r = http_body_all(c, &body, err);
+    r = tokens_read(c, &newer, err);
     if (r == 0)
-        r = credentials_parse(body.data ? body.data : (uint8_t *)"", body.len, &newer, err);
-    wipe(&body);
-    if (r == -EBADMSG)
-        r = err->code = -EINVAL; /* the client's mistake, not ours */
-    if (r == 0)
-        r = use(m, newer, &n, err);
+        r = tokens_use(m, newer, &n, err);
     if (r == 0)
         r = json_make(&v, err, "{s:I}", "tokens", (json_int_t)n);
     if (r == 0)

@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
 from conftest import BIN
+from ydl_cluster.pool import POOL, Handle, missing
 from test_yarn_faults import Run
 
 SMALL = ("--on", "yarn", "--mem", "128m")
@@ -18,6 +20,19 @@ SMALL = ("--on", "yarn", "--mem", "128m")
 @pytest.fixture
 def krb(jobs_on, krb_cluster):
     return jobs_on(krb_cluster)
+
+
+@pytest.fixture(params=["krb_cluster", pytest.param("secure_cluster", marks=pytest.mark.full)])
+def each_cluster(request):
+    """Containers as the user who runs the daemons, and as the user who submitted."""
+    if missing(request.param):
+        pytest.skip(missing(request.param))
+    return Handle(POOL, request.param)
+
+
+@pytest.fixture
+def each(jobs_on, each_cluster):
+    return jobs_on(each_cluster)
 
 
 def put(jobs, user, path, text):
@@ -64,33 +79,33 @@ def ask(address, identity, key):
 
 # ---- the same jobs as without Kerberos ----
 
-def test_a_job_runs_and_its_output_comes_back(krb):
-    done = krb.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
-                   "echo out $YDL_RANK; echo err $YDL_RANK >&2", user="alice", check=0)
+def test_a_job_runs_and_its_output_comes_back(each):
+    done = each.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
+                    "echo out $YDL_RANK; echo err $YDL_RANK >&2", user="alice", check=0)
     assert sorted(done.stdout.splitlines()) == ["worker:0│ out 0", "worker:1│ out 1"]
     assert "worker:0│ err 0" in done.stderr and "worker:1│ err 1" in done.stderr
-    app = krb.ended()
+    app = each.ended()
     assert (app["finalStatus"], app["user"]) == ("SUCCEEDED", "alice")
 
 
-def test_a_failed_task_gives_its_exit_code_and_the_story(krb):
-    done = krb.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
-                   '[ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; sleep 60',
-                   user="alice", check=7)
+def test_a_failed_task_gives_its_exit_code_and_the_story(each):
+    done = each.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
+                    '[ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; sleep 60',
+                    user="alice", check=7)
     assert "worker:1" in done.stderr and "no such layer" in done.stderr
-    app = krb.ended()
+    app = each.ended()
     assert app["finalStatus"] == "FAILED" and "no such layer" in app["diagnostics"]
-    told = krb.run("logs", krb.apps()[0], user="alice", check=0)
+    told = each.run("logs", each.apps()[0], user="alice", check=0)
     assert "no such layer" in told.stdout + told.stderr
 
 
-def test_results_go_to_hdfs_as_the_user(krb):
-    krb.run("run", *SMALL, "-n", 2, "--output", "/user/alice/krb-results", "--", "sh", "-c",
-            "echo $YDL_RANK > $YDL_OUT/model-$YDL_RANK", user="alice", check=0)
-    assert set(krb.cluster.hdfs_names("/user/alice/krb-results")) == {"model-0", "model-1"}
-    row = krb.run("fs", "ls", "/user/alice/krb-results", user="alice", check=0).stdout
+def test_results_go_to_hdfs_as_the_user(each):
+    each.run("run", *SMALL, "-n", 2, "--output", "/user/alice/krb-results", "--", "sh", "-c",
+             "echo $YDL_RANK > $YDL_OUT/model-$YDL_RANK", user="alice", check=0)
+    assert set(each.cluster.hdfs_names("/user/alice/krb-results")) == {"model-0", "model-1"}
+    row = each.run("fs", "ls", "/user/alice/krb-results", user="alice", check=0).stdout
     assert "alice" in row and "root" not in row
-    krb.run("fs", "rm", "-r", "/user/alice/krb-results", user="alice", check=0)
+    each.run("fs", "rm", "-r", "/user/alice/krb-results", user="alice", check=0)
 
 
 def test_verbs_find_a_job_of_the_user(krb):
@@ -124,33 +139,57 @@ def test_a_keytab_does_instead_of_a_ticket(krb):
 
 # ---- what a task gets ----
 
-def test_a_task_has_tokens_for_hdfs_and_nothing_of_ours(krb):
-    put(krb, "alice", "/user/alice/krb-data", "hers")
+def test_a_task_has_tokens_for_hdfs_and_nothing_of_ours(each):
+    put(each, "alice", "/user/alice/krb-data", "hers")
     script = ('od -An -c -w65536 "$HADOOP_TOKEN_FILE_LOCATION" | tr -d " \\n"; echo; '
               './ydl fs cat /user/alice/krb-data; echo; env')
-    done = krb.run("run", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c", script,
-                   user="alice", check=0)
+    done = each.run("run", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c", script,
+                    user="alice", check=0)
     assert "HDFS_DELEGATION_TOKEN" in done.stdout and "│ hers" in done.stdout
     for secret in ("YARN_AM_RM_TOKEN", "ydl.key", "ydl.boot", "KRB5CCNAME"):
         assert secret not in done.stdout
-    krb.run("fs", "rm", "/user/alice/krb-data", user="alice", check=0)
+    each.run("fs", "rm", "/user/alice/krb-data", user="alice", check=0)
 
 
-def test_no_file_of_the_user_on_a_node_holds_our_secrets(krb):
+def test_no_file_of_the_user_on_a_node_holds_our_secrets(each):
     """Tasks run as the user, and can read whatever that user has on their node."""
-    job = Submitted(krb, "alice", "krb-secrets")
+    job = Submitted(each, "alice", "krb-secrets")
     key = job.key()
     seen = 0
-    for path in krb.cluster.run_dir.glob(f"nm*/local/usercache/alice/appcache/{job.id}/**/*"):
+    for path in each.cluster.run_dir.glob(f"nm*/local/usercache/alice/appcache/{job.id}/**/*"):
         if path.is_file() and path.name != "ydl-node":
             text = path.read_bytes()
             seen += b"HDFS_DELEGATION_TOKEN" in text
             assert b"YARN_AM_RM_TOKEN" not in text and key not in text, path
             assert base64.b64encode(key) not in text, path
     assert seen == 1  # the task's own
-    for pid, line in krb.processes().items():
+    for pid, line in each.processes().items():
         environ = open(f"/proc/{pid}/environ", "rb").read()
         assert base64.b64encode(key) not in environ and key.hex() not in line
+    job.stop()
+
+
+@pytest.mark.full
+def test_what_runs_as_the_user_leaves_what_others_may_read_and_nothing_else(jobs_on,
+                                                                            secure_cluster):
+    """NodeManagers collect logs that others own, by their group; nobody but the user and they may
+    look."""
+    jobs = jobs_on(secure_cluster)
+    rows = (secure_cluster.run_dir / "etc" / "passwd").read_text().splitlines()
+    uid = int(next(row for row in rows if row.startswith("alice:")).split(":")[2])
+    job = Submitted(jobs, "alice", "krb-modes")
+    assert {os.stat(f"/proc/{pid}").st_uid for pid in jobs.processes("ydl-node agent")} == {uid}
+    logs = list(secure_cluster.run_dir.glob(f"nm*/logs/{job.id}/container_*/*"))
+    assert {"master.log", "agent.log", "worker-0.stdout"} <= {path.name for path in logs}, logs
+    for path in logs:
+        state = path.stat()
+        assert (state.st_uid, state.st_mode & 0o137) == (uid, 0), (path, oct(state.st_mode))
+        assert state.st_gid == path.parent.stat().st_gid == os.getgid(), path
+    tokens = [path for path in
+              secure_cluster.run_dir.glob(f"nm*/local/usercache/alice/appcache/{job.id}/**/tokens")
+              if b"HDFS_DELEGATION_TOKEN" in path.read_bytes()]
+    assert len(tokens) == 1
+    assert (tokens[0].stat().st_uid, tokens[0].stat().st_mode & 0o777) == (uid, 0o600)
     job.stop()
 
 
@@ -205,7 +244,7 @@ def test_one_user_can_act_for_another_where_that_is_allowed(krb):
 
 # ---- tokens that end ----
 
-LIFE_S = 120  # of secure_cluster's tokens
+LIFE_S = 120  # of brief_cluster's tokens
 WATCH = """
 import os, shutil, subprocess, sys, time
 
@@ -215,6 +254,7 @@ def read(word, tokens):
     print(word, done.returncode, done.stdout.decode(), done.stderr.decode()[:300], flush=True)
 
 now = os.environ["HADOOP_TOKEN_FILE_LOCATION"]
+print("pid", os.getpid(), flush=True)
 shutil.copy(now, "first")
 end = time.time() + float(sys.argv[1])
 while time.time() < end:
@@ -225,23 +265,95 @@ open(os.environ["YDL_OUT"] + "/last", "w").write("saved")
 """
 
 
+class Long:
+    """A job of three tasks, one on each node, that read a file with the tokens that they started
+    with, and with those that they have by then, until long after the first have ended."""
+
+    RUNS_S = LIFE_S + 60
+    SIZE = (*SMALL, "-n", 3, "--restart", "never")
+    FILE, OUT = "/user/alice/krb-long", "/user/alice/krb-long-out"
+
+    def __init__(self, jobs, verb, *options, **more):
+        self.jobs = jobs
+        put(jobs, "alice", self.FILE, "still")
+        (jobs.work / "watch.py").write_text(WATCH)
+        self.began = time.monotonic()
+        self.process = jobs.start(verb, *options, *self.SIZE, "--files", BIN / "ydl", "--output",
+                                  self.OUT, "--", "python3", "-u", "watch.py", self.RUNS_S, **more)
+
+    def until_ended(self):
+        """Waits until the first tokens are dead; tasks on all nodes live on."""
+        self.jobs.wait_for(lambda: len(self.nodes()) == 3, "its tasks", timeout=LIFE_S)
+        time.sleep(max(0.0, self.began + LIFE_S + 10 - time.monotonic()))
+
+    def nodes(self):
+        return {self.jobs.node_of(pid) for pid in self.jobs.processes("watch.py")}
+
+    def kill_master(self):
+        assert len(self.nodes()) == 3  # wherever the next one starts, its files are there
+        masters = self.jobs.processes("ydl-node master")
+        assert masters
+        os.kill(sorted(masters)[-1], signal.SIGKILL)
+
+    def check(self, out):
+        """Nobody noticed anything."""
+        lines = out.splitlines()
+        reads = [line for line in lines if "│ read" in line]
+        first = [line for line in lines if "│ first" in line]
+        assert len(first) == 3 and not [line for line in first if "still" in line]  # they did end
+        assert len(reads) > 3 * self.RUNS_S / 15
+        assert not [line for line in reads if "read 0 still" not in line], out
+        assert len({line.split()[-1] for line in lines if "│ pid" in line}) == 3
+        cat = self.jobs.run("fs", "cat", f"{self.OUT}/last", user="alice", check=0)
+        assert cat.stdout == "saved"
+        events = self.jobs.run("events", self.jobs.apps()[0], user="alice", check=0).stdout
+        assert "job succeeded" in events  # written after the first tokens had ended
+        self.jobs.run("fs", "rm", "-r", self.FILE, self.OUT, user="alice", check=0)
+        return events
+
+
 @pytest.mark.full
-def test_a_job_outlives_its_tokens_while_its_client_is_there(jobs_on, secure_cluster):
-    jobs = jobs_on(secure_cluster)
-    put(jobs, "alice", "/user/alice/krb-long", "still")
-    (jobs.work / "watch.py").write_text(WATCH)
-    done = jobs.run("run", *SMALL, "-n", 2, "--files", BIN / "ydl", "--output",
-                    "/user/alice/krb-long-out", "--", "python3", "-u", "watch.py", LIFE_S + 50,
-                    user="alice", timeout=LIFE_S + 150)
-    reads = [line for line in done.stdout.splitlines() if "│ read" in line]
-    first = [line for line in done.stdout.splitlines() if "│ first" in line]
-    assert len(first) == 2 and not [line for line in first if "still" in line]  # they did end
-    assert len(reads) > 2 * (LIFE_S + 50) / 15
-    assert not [line for line in reads if "read 0 still" not in line], done.stdout + done.stderr
-    assert done.returncode == 0, done.stderr
-    assert jobs.run("fs", "cat", "/user/alice/krb-long-out/last", user="alice",
-                    check=0).stdout == "saved"
-    events = jobs.run("events", jobs.apps()[0], user="alice", check=0).stdout
-    assert "job succeeded" in events  # written after the first tokens had ended
-    jobs.run("fs", "rm", "-r", "/user/alice/krb-long", "/user/alice/krb-long-out", user="alice",
-             check=0)
+@pytest.mark.parametrize("master_dies", (False, True))
+def test_a_job_outlives_its_tokens_while_its_client_is_there(jobs_on, brief_cluster, master_dies):
+    long = Long(jobs_on(brief_cluster), "run", user="alice")
+    if master_dies:
+        long.until_ended()
+        long.kill_master()
+    out, err = long.process.communicate(timeout=2 * LIFE_S + 150)
+    assert long.process.returncode == 0, err
+    long.check(out)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("master_dies", (False, True))
+def test_a_job_with_a_keytab_outlives_its_tokens_alone(jobs_on, brief_cluster, master_dies):
+    jobs = jobs_on(brief_cluster)
+    keytab = jobs.cluster.keytab("alice")
+    long = Long(jobs, "submit", "-q", "--principal", "alice", "--keytab", keytab,
+                env={"KRB5CCNAME": f"FILE:{jobs.home}/none"})
+    app, err = long.process.communicate(timeout=60)
+    assert long.process.returncode == 0, err
+    app = app.strip()
+    long.until_ended()
+    assert_sealed(jobs, app, keytab)
+    if master_dies:
+        long.kill_master()
+    jobs.run("wait", app, user="alice", check=0, timeout=LIFE_S + 150)
+    events = long.check(jobs.run("logs", app, user="alice", check=0).stdout)
+    assert "newer tokens" not in events  # nothing went wrong
+
+
+def assert_sealed(jobs, app, keytab):
+    """Nobody who looks at files, command lines or environments finds the keytab or the key."""
+    secret = keytab.read_bytes()[-32:]  # of an AES key, all of it random
+    paths = list(jobs.cluster.run_dir.glob(f"nm*/local/usercache/alice/appcache/{app}/**/*"))
+    sealed = [path for path in paths if path.name == "keytab" and path.is_file()]
+    assert sealed
+    for path in [path for path in paths if path.is_file()]:
+        assert secret not in path.read_bytes(), path
+    for path in sealed:
+        assert path.stat().st_mode & 0o077 == 0, path
+    row = jobs.run("fs", "ls", f"/user/alice/.ydl/jobs/{app}/keytab", user="alice", check=0).stdout
+    assert "rw-------" in row, row
+    for pid, line in jobs.processes().items():
+        assert secret not in open(f"/proc/{pid}/environ", "rb").read()

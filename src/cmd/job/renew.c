@@ -32,10 +32,10 @@ static void wipe(struct buf *b)
     buf_reset(b);
 }
 
-static void set_span(struct renew *r, int64_t ms)
+static void set_span(struct renew *r, int64_t ms, int64_t due)
 {
     r->span = ms;
-    r->due = loop_in(r->loop, ms / 4 * 3);
+    r->due = loop_in(r->loop, due);
 }
 
 /* ---- getting ---- */
@@ -71,7 +71,7 @@ static int get(struct renew *r, struct err *err)
     if (result < 0)
         return result;
     r->sent = false;
-    set_span(r, ms);
+    set_span(r, ms, ms / 2);
     return 0;
 }
 
@@ -148,7 +148,7 @@ struct renew *renew_start(struct job_call *x, const struct spec *s)
     if (!r)
         return NULL;
     *r = (struct renew){ .x = x, .spec = s, .loop = x->loop, .tokens = { .max = MIB } };
-    set_span(r, x->tokens_ms);
+    set_span(r, x->tokens_ms, x->tokens_ms / 4 * 3);
     if (fiber_start(r->loop, run, r, &r->fiber, NULL) < 0)
         return renew_stop(r);
     return r;

@@ -2,11 +2,12 @@
  * from the client that stays with it.
  *
  *     submit ──3/4 of the tokens' life──► get others ──► PUT /v1/tokens ──► master ──► agents
- *                                             ▲ 3/4 of the time they are good │
+ *                                             ▲ half the time they are good   │
  *                                             └───────────────────────────────┘
  *
  * The first ones are renewed by the ResourceManager, up to their last day; it knows nothing of
- * later ones. What goes wrong is told to people and tried again. Fibers only. */
+ * later ones. Agents that lose their master look for the next one with what they have, so that
+ * has to be good for a while. What goes wrong is told to people and tried again. Fibers only. */
 #pragma once
 #include "cmd/job/job.h"
 #include "job/spec.h"
