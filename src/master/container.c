@@ -1,9 +1,12 @@
 /* container.c - see container.h */
 #include "master/container.h"
 #include "base/fiber.h"
+#include "base/listen.h"
 #include "base/log.h"
 #include "base/resolve.h"
 #include "hadoop/yarn/ids.h"
+#include "master/keytab.h"
+#include "master/tokens.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,13 +187,39 @@ static int make_dirs(struct container *c, struct err *err)
     return 0;
 }
 
+static void forget(struct container *c, const char *name)
+{
+    AUTO_FREE char *path = path_join(c->dir.path, name);
+
+    if (path)
+        (void)unlink(path);
+}
+
+/* YARN starts a master with the tokens of the submit, also when those have ended. */
+static int fetch_with_tokens(struct loop *l, struct container *c, struct err *err)
+{
+    int r = fetch_job(l, c, err);
+
+    while (r == -EKEYREJECTED) {
+        log_warn(LOG_MASTER, "%s", err->text);
+        forget(c, "job.json");
+        forget(c, "spec.json");
+        r = tokens_wait(l, c, err);
+        if (r == 0)
+            r = fetch_job(l, c, err);
+    }
+    return r;
+}
+
 int container_open(struct loop *l, struct container *ret, struct err *err)
 {
     struct container *c = ret;
     int r;
 
-    *c = (struct container){ .dir = JOB_DIR_INIT };
+    *c = (struct container){ .dir = JOB_DIR_INIT, .api_fd = -1 };
     r = find_attempt(c, err);
+    if (r == 0)
+        r = container_node_conf(&c->node_conf, err);
     if (r == 0)
         r = open_session(l, c, err);
     if (r == 0)
@@ -201,16 +230,23 @@ int container_open(struct loop *l, struct container *ret, struct err *err)
         r = find_place(c, YARN_HOME_LOGS, &c->logs, &c->logs_uri, err);
     if (r == 0)
         r = make_dirs(c, err);
-    return r < 0 ? r : fetch_job(l, c, err);
+    if (r == 0)
+        r = keytab_open(&c->boot, c->dir.run, &c->keytab, err);
+    return r < 0 ? r : fetch_with_tokens(l, c, err);
 }
 
 void container_close(struct container *c)
 {
+    c->early = yarn_early_free(c->early);
+    c->keytab = keytab_free(c->keytab);
+    if (c->api_fd >= 0)
+        c->api_fd = listen_close(c->api_fd);
     c->set = fs_set_free(c->set);
     c->session = session_free(c->session);
     yarn_facts_done(&c->facts);
     yarn_boot_done(&c->boot);
     job_dir_done(&c->dir);
+    c->node_conf = conf_free(c->node_conf);
     free(c->jobs);
     free(c->logs);
     free(c->jobs_uri);

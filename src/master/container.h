@@ -7,6 +7,7 @@
 #include "hadoop/fs/fs.h"
 #include "hadoop/session/session.h"
 #include "platform/jobs.h"
+#include "platform/yarn.h"
 #include "platform/yarn_boot.h"
 #include "platform/yarn_facts.h"
 
@@ -21,13 +22,31 @@ struct container {
     struct job_dir dir; /* below the container's work directory */
     char host[64];      /* our numeric address */
     char *node;         /* the machine's name as YARN has it */
-    int attempt;        /* of the master, from 1 */
+    struct conf
+        *node_conf; /* the machine's own configuration, where it names a scheduler; or NULL */
+    int attempt;    /* of the master, from 1 */
+
+    /* Tokens other than those that we were started with. */
+    struct keytab *keytab; /* gets newer ones; NULL: none came with the job */
+    bool newer_tokens;     /* we have some */
+    int64_t tokens_ms;     /* how long they are good, when the keytab brought them before the start;
+                              0: it did not */
+    /* Of one that had to wait for them (tokens_wait.c). */
+    int64_t wait_until;       /* loop's clock; 0: it had not */
+    struct yarn_early *early; /* the ResourceManager knows us already */
+    int api_fd, api_port;     /* where it says that we are; -1: anywhere */
 };
 
 /* Reads what this container was told and fetches the job's files. `ret` needs container_close() in
  * any case. */
 int container_open(struct loop *l, struct container *ret, struct err *err);
 void container_close(struct container *c);
+
+/* The configuration of the machine that we are on, if there is one that we can read and it names
+ * the scheduler's address: where the NodeManager stands between masters and the ResourceManager
+ * (AMRMProxy), that is the NodeManager's own, and only it takes our token. NULL otherwise. Blocks
+ * on the local disk. *ret is the caller's. */
+int container_node_conf(struct conf **ret, struct err *err);
 
 /* Tells agents that look for us, and people's `ydl`, where we are: BASE/jobs/APP/master.json. */
 int container_announce(struct container *c, struct err *err);

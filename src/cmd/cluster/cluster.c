@@ -80,8 +80,9 @@ int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct e
 /* ---- the verb ---- */
 
 static const struct cli_verb *const subs[] = {
-    &verb_cluster_app,  &verb_cluster_apps,  &verb_cluster_info,   &verb_cluster_kill,
-    &verb_cluster_move, &verb_cluster_nodes, &verb_cluster_queues, NULL,
+    &verb_cluster_app,    &verb_cluster_apps,     &verb_cluster_info,
+    &verb_cluster_kill,   &verb_cluster_move,     &verb_cluster_nodes,
+    &verb_cluster_queues, &verb_cluster_registry, NULL,
 };
 
 static const struct cli_example examples[] = {
@@ -113,7 +114,8 @@ static const struct cli_section sections[] = {
       "memory_mb_seconds, vcore_seconds, and attempts: a list of objects with id, state, host,\n"
       "container, tracking_url, diagnostics, started_ms, finished_ms.\n"
       "kill\tapplication: id, state, final_status, killed (by this command).\n"
-      "move\tapplication: id, queue." },
+      "move\tapplication: id, queue.\n"
+      "registry\tpath, record (as it stands there, or null), below (a list of names)." },
     { 0 },
 };
 

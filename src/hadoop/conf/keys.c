@@ -55,6 +55,8 @@ static const struct key keys[] = {
     { "fs.permissions.umask-mode", "022", KEY_TEXT, "permissions taken away from what we create" },
     { "fs.viewfs.mounttable.default.name.key", "default", KEY_TEXT,
       "the mount table of viewfs:///" },
+    { "hadoop.registry.dns.domain-name", NULL, KEY_TEXT, "where RegistryDNS has its names" },
+    { "hadoop.registry.dns.enabled", "false", KEY_BOOL, "RegistryDNS serves the cluster" },
     { "hadoop.registry.secure", "false", KEY_BOOL, "a registry with Kerberos is refused" },
     { "hadoop.registry.zk.connection.timeout.ms", "15000", KEY_MS,
       "how long to try the registry's ZooKeeper" },

@@ -63,9 +63,11 @@ static int check(const struct registry_record *r, struct err *err)
 {
     struct in_addr ip;
 
-    if (r->persistence == REGISTRY_CONTAINER && !(r->description && r->component && r->ip))
+    if (r->persistence == REGISTRY_CONTAINER &&
+        !(r->description && r->component && r->ip && r->hostname))
         return err_set(err, -EINVAL,
-                       "a record of a container needs a description, a component and an address");
+                       "a record of a container needs a description, a component, an address and "
+                       "a host");
     if (r->ip && inet_pton(AF_INET, r->ip, &ip) != 1)
         return err_set(err, -EINVAL, "'%s' is not an IPv4 address, which the registry needs",
                        r->ip);

@@ -2,10 +2,12 @@
  * Pure.
  *
  * RegistryDNS makes names of records. Of a component (`persistence` REGISTRY_CONTAINER) it needs
- * description, component and ip, all three, and serves
+ * description, component, ip and hostname, and serves
  *     DESCRIPTION.NAME.USER.DOMAIN, COMPONENT.NAME.USER.DOMAIN and the last part of the path itself
- * as addresses. Of a service it needs an external endpoint whose `api` begins with "http://" (it
- * breaks on others) and whose host is an IPv4 number, and serves NAME.USER.DOMAIN. */
+ * as addresses. (Without a hostname it serves them too, but stumbles then, and they stay for as
+ * long as it runs, whatever becomes of the record.) Of a service it needs an external endpoint
+ * whose `api` begins with "http://" (it breaks on others) and whose host is an IPv4 number, and
+ * serves NAME.USER.DOMAIN. */
 #pragma once
 #include "base/json.h"
 

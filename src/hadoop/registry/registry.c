@@ -177,6 +177,18 @@ int registry_put(struct registry *r, const char *path, const struct registry_rec
     return 0;
 }
 
+int registry_claim(struct registry *r, const char *path, const struct registry_record *record,
+                   int64_t deadline, struct err *err)
+{
+    AUTO_FREE char *full = NULL;
+    AUTO_BUF bytes = { .max = RECORD_MAX };
+    int rc = full_path(r, path, &full, err);
+
+    if (rc == 0)
+        rc = record_bytes(record, &bytes, err);
+    return rc < 0 ? rc : create(r, full, &bytes, false, deadline, err);
+}
+
 /* ---- getting and deleting ---- */
 
 int registry_get(struct registry *r, const char *path, json_t **ret, int64_t deadline,

@@ -35,6 +35,10 @@ struct registry *registry_close(struct registry *r);
  * put `while_alive` (then the new one is another record to it). */
 int registry_put(struct registry *r, const char *path, const struct registry_record *record,
                  bool while_alive, int64_t deadline, struct err *err);
+/* The same for a path where nothing stands yet, for as long as nobody deletes it: -EEXIST when
+ * something does. Of several who try only one succeeds. */
+int registry_claim(struct registry *r, const char *path, const struct registry_record *record,
+                   int64_t deadline, struct err *err);
 /* -ENODATA when there is no record, only other paths below. *ret is the caller's. */
 int registry_get(struct registry *r, const char *path, json_t **ret, int64_t deadline,
                  struct err *err);

@@ -84,7 +84,8 @@ static void on_news(void *arg)
     cond_wake_all(&a->wake);
 }
 
-static int need_service(struct session *s, struct rpc_service **ret, struct err *err)
+static int need_service(struct session *s, const struct conf *node, struct rpc_service **ret,
+                        struct err *err)
 {
     const struct token *token = credentials_find(session_credentials(s), AM_TOKEN_KIND, NULL);
     AUTO_HOSTS hosts = { 0 };
@@ -96,7 +97,7 @@ static int need_service(struct session *s, struct rpc_service **ret, struct err 
                       "HADOOP_TOKEN_FILE_LOCATION names the token's file then");
         return -ENOKEY;
     }
-    r = conf_resourcemanagers(session_conf(s), RM_SCHEDULER, &hosts, err);
+    r = conf_resourcemanagers(node ? node : session_conf(s), RM_SCHEDULER, &hosts, err);
     if (r < 0)
         return r;
     return session_service(s, &protocol, &hosts, token, ret, err);
@@ -114,7 +115,7 @@ int am_new(struct session *s, const struct am_conf *conf, struct am **ret, struc
     a->busy_ms = conf->busy_ms ? conf->busy_ms : BUSY_MS;
     a->idle_ms = conf->idle_ms ? conf->idle_ms : IDLE_MS;
     a->patience_ms = conf->patience_ms;
-    r = need_service(s, &a->service, err);
+    r = need_service(s, conf->node, &a->service, err);
     if (r == 0 && !a->patience_ms)
         r = conf_ms(session_conf(s), "yarn.resourcemanager.connect.max-wait.ms", &a->patience_ms,
                     err);
@@ -158,6 +159,11 @@ struct amrm *am_rm(struct am *a)
 void am_hurry(struct am *a)
 {
     on_news(a);
+}
+
+int64_t am_answered(const struct am *a)
+{
+    return a->answered_at;
 }
 
 const struct err *am_error(const struct am *a)

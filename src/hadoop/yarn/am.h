@@ -26,6 +26,7 @@ struct am_conf {
     int64_t idle_ms;        /* while nothing is outstanding; 0 means 1000 */
     int64_t patience_ms;   /* without an RM, before giving up; 0 means what the configuration has */
     struct nm_pool *nodes; /* gets the nodes' tokens before their containers come; or NULL */
+    const struct conf *node; /* whose scheduler it is, where that is not the session's; or NULL */
 };
 
 /* Takes the AMRM token from the session's credentials, whatever service it names; -ENOKEY when
@@ -49,6 +50,8 @@ void am_hurry(struct am *a);
  * deadline, -ENODATA when there will be none any more. After AMRM_ENDED, or when the RM was away
  * for too long, am_error() says why. */
 int am_next(struct am *a, const struct amrm_event **ret, int64_t deadline, struct err *err);
+/* When the RM last answered, on the loop's clock; before its first answer, when we were started. */
+int64_t am_answered(const struct am *a);
 /* Why there will be no more events; code 0 while there may be, and after a good end. */
 const struct err *am_error(const struct am *a);
 

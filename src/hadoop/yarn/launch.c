@@ -255,10 +255,27 @@ int yarn_file_resource(const char *name, const struct yarn_file *file,
     return 0;
 }
 
+static bool same_file(const Yarn__LocalResource *a, const Yarn__LocalResource *b)
+{
+    return a->type == b->type && a->timestamp == b->timestamp &&
+           str_eq(a->url->scheme, b->url->scheme) && str_eq(a->url->host, b->url->host) &&
+           a->url->port == b->url->port && str_eq(a->url->file, b->url->file);
+}
+
+/* NodeManagers make only one link to a file, whatever names it is to have. The pattern means
+ * nothing for what is not unpacked by one, but makes it another file to them. */
+static int tell_apart(const Yarn__ContainerLaunchContext *c, Yarn__StringLocalResourceMap *row)
+{
+    for (size_t i = 0; i < c->n_local_resources; i++)
+        if (same_file(c->local_resources[i]->value, row->value))
+            return MESSAGE_TEXT(row->value->pattern, row->key);
+    return 0;
+}
+
 int yarn_launch_file(Yarn__ContainerLaunchContext *c, const char *name,
                      const struct yarn_file *file, struct err *err)
 {
-    Yarn__StringLocalResourceMap *row = NULL;
+    AUTO_MESSAGE Yarn__StringLocalResourceMap *row = NULL;
     int r;
 
     for (size_t i = 0; i < c->n_local_resources; i++)
@@ -267,7 +284,9 @@ int yarn_launch_file(Yarn__ContainerLaunchContext *c, const char *name,
     r = yarn_file_resource(name, file, &row, err);
     if (r < 0)
         return r;
-    return MESSAGE_ADD(c, local_resources, row) < 0 ? err_oom(err) : 0;
+    if (tell_apart(c, row) < 0)
+        return err_oom(err);
+    return MESSAGE_ADD(c, local_resources, take(row)) < 0 ? err_oom(err) : 0;
 }
 
 /* ---- the rest ---- */

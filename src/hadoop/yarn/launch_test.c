@@ -242,6 +242,25 @@ static void names_that_the_launch_script_would_run_are_refused(void **state)
     assert_int_equal(yarn_launch_file(c, "y", &file, NULL), 0);
 }
 
+/* Otherwise NodeManagers make one link only. */
+static void a_file_under_two_names_is_two_files_to_yarn(void **state)
+{
+    AUTO_MESSAGE Yarn__ContainerLaunchContext *c = fresh();
+    struct yarn_file file = { .url = "hdfs://ns/x", .timestamp = 5 };
+
+    (void)state;
+    assert_int_equal(yarn_launch_file(c, "a", &file, NULL), 0);
+    assert_int_equal(yarn_launch_file(c, "b", &file, NULL), 0);
+    file.timestamp = 6;
+    assert_int_equal(yarn_launch_file(c, "c", &file, NULL), 0);
+    file.url = "hdfs://ns/y";
+    assert_int_equal(yarn_launch_file(c, "d", &file, NULL), 0);
+    assert_null(c->local_resources[0]->value->pattern);
+    assert_string_equal(c->local_resources[1]->value->pattern, "b");
+    assert_null(c->local_resources[2]->value->pattern);
+    assert_null(c->local_resources[3]->value->pattern);
+}
+
 /* ---- bytes ---- */
 
 static void a_context_has_the_bytes_that_were_captured(void **state)
@@ -325,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_url_always_has_a_port),
         cmocka_unit_test(what_is_no_url_is_refused),
         cmocka_unit_test(names_that_the_launch_script_would_run_are_refused),
+        cmocka_unit_test(a_file_under_two_names_is_two_files_to_yarn),
         cmocka_unit_test(a_context_has_the_bytes_that_were_captured),
         cmocka_unit_test(all_other_parts_are_carried),
         cmocka_unit_test(text_beyond_reason_is_refused),
