@@ -133,6 +133,9 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
     case AGENT__TO_AGENT__BODY_PING:
         agent_pong(a, m->ping);
         break;
+    case AGENT__TO_AGENT__BODY_MEASURE:
+        measure_begin(a, m->measure);
+        break;
     case AGENT__TO_AGENT__BODY_TOKENS:
         tokens_replace(a, m->tokens);
         break;
@@ -211,7 +214,7 @@ static int serve(struct agent *a, struct err *err)
  * started. */
 static int64_t grace_of(const struct agent *a)
 {
-    if (a->signal && a->container)
+    if (a->signal && a->container && !a->container->client)
         return SIGNAL_GRACE;
     return a->told_to_leave ? a->grace : LOST_GRACE;
 }
@@ -222,7 +225,9 @@ static int live(void *arg)
     int r;
 
     a->main = fiber_self(a->loop);
-    r = serve(a, a->err);
+    r = a->opt->client ? lifeline_begin(a, a->err) : 0;
+    if (r == 0)
+        r = serve(a, a->err);
     fiber_shield(a->loop, true);
     leave_tasks(a, grace_of(a));
     if (a->told_to_leave && !a->signal && !a->broken)
@@ -264,15 +269,15 @@ static void agent_done(struct agent *a)
         container_done(a->container);
 }
 
-/* Whose we are, by the container's credentials or by a file. */
+/* Whose we are, by the credentials of a container or of the client, or by a file. */
 static int find_owner(struct agent *a, struct container *c, struct err *err)
 {
     int r;
 
-    if (!a->opt->container)
+    if (!a->opt->container && !a->opt->client)
         return join_read(a->opt->join_file, &a->join, err);
     a->container = c;
-    r = container_read(c, err);
+    r = a->opt->client ? container_read_client(a->opt->client, c, err) : container_read(c, err);
     if (r == 0)
         r = join_set_address(&a->join, c->boot.address, err);
     if (r == 0)

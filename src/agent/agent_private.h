@@ -14,6 +14,7 @@
 #include "agent/spawn.h"
 #include "agent/tree.h"
 #include "base/fiber.h"
+#include "base/rotate.h"
 #include "base/str.h"
 #include "job/event.h"
 #include "platform/platform.h"
@@ -24,7 +25,6 @@
 #define AGENT_PORTS_MAX 4     /* of one task */
 #define AGENT_LINES 20        /* last lines of an ended task, when the master does not say */
 #define AGENT_LINES_BYTES (4 * KIB)
-#define AGENT_DIR ".ydl" /* what is ours in a container's work directory */
 
 enum phase {
     PHASE_IDLE,     /* not started, or ended and told */
@@ -35,9 +35,18 @@ enum phase {
 
 struct stream_out { /* one of a task's output files */
     char *path;
-    uint64_t sent;    /* bytes that the master has, or does not want */
-    int wd;           /* inotify's number; -1: not watched */
-    bool dirty, told; /* may have grown; its end was sent */
+    struct rotate cut; /* … and what was cut off from its beginning */
+    int64_t cut_after; /* loop's clock: not to be tried before */
+    uint64_t sent;     /* bytes that the master has, or does not want */
+    int wd;            /* inotify's number; -1: not watched */
+    bool dirty, told;  /* may have grown; its end was sent */
+    uint64_t mark;     /* to be sent back with the file's length; 0: none */
+};
+
+struct task_use { /* for measure.c's own use */
+    uint64_t memory, ticks, before;
+    int64_t at;
+    pid_t pid;
 };
 
 struct task {
@@ -69,6 +78,8 @@ struct task {
     int64_t when_ended;    /* ms since 1970; 0: not yet */
     uint64_t peak, used;   /* bytes of memory: the most so far, and at the last look */
     uint64_t log_start[2]; /* how long its output files were before */
+    uint64_t log_base[2];  /* what it had written elsewhere, before it came here */
+    struct task_use use;
     struct cgroup cgroup;
     struct fiber *probe, *pmi;
     bool ready;   /* passed its readiness check */
@@ -80,6 +91,7 @@ struct task {
     /* Why we end it, when we do. */
     enum fail_class why;
     bool stopping, killed;
+    bool asked;              /* it was to end before it did */
     bool marked, dirty;      /* for reap.c's own use */
     bool cleaning;           /* its container is being removed */
     int64_t hung_up;         /* when its container was given up; 0: not */
@@ -157,6 +169,10 @@ struct agent {
     uv_timer_t sweep_timer, stop_timer, watch_timer;
     int64_t sweep_after; /* not before: looking at all processes costs */
     bool sweep_wanted, watching;
+    struct fiber *cutter;   /* cuts output that grows long; NULL: it need not be */
+    struct fiber *measurer; /* NULL: nobody wants to know what tasks use … */
+    int64_t measure_until;  /* … from then on; loop's clock */
+    struct cond measured, cut_ended;
     uint64_t oom_kills; /* of the kernel, when it was last looked */
     char *spec_path;    /* the file with the newest cluster specification, and what is in it */
     uint8_t *spec;
@@ -177,6 +193,9 @@ int meet_master(struct agent *a, int64_t deadline, struct err *err);
 int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err);
 void meet_part(struct agent *a); /* the connection is of no use any more */
 void meet_forget_code(void);     /* gives memory back */
+
+/* ---- lifeline.c: whose life ours hangs on ---- */
+int lifeline_begin(struct agent *a, struct err *err); /* beside the client only */
 
 /* ---- redial.c: looking for the master ---- */
 int redial_first(struct agent *a, struct err *err);
@@ -221,6 +240,12 @@ void prepare_drop(struct task *t); /* ports and files; not while it lives */
 char *prepare_path(const struct task *t, const char *what);
 /* What an earlier attempt left would be taken for the next one's. */
 int prepare_clear(struct task *t, struct err *err);
+
+/* ---- activate.c: over the job's own variables; what is missing fails the start ---- */
+int activate_venv(struct env *e, const struct task *t, struct err *err);
+int activate_mxnet(const struct env *e, const struct task *t, const char *program, struct err *err);
+int activate_hadoop(struct env *e, const struct task *t, const Agent__StartTask *m,
+                    struct err *err);
 void prepare_free(struct agent *a);
 
 /* ---- files.c: what a task finds in its directory ---- */
@@ -285,10 +310,18 @@ uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory *
 /* ---- watch.c: memory and log limits ---- */
 void watch_begin(struct agent *a); /* at every start: runs while there is something to watch */
 
-/* ---- mirror.c: a directory of HDFS beside a task ---- */
+/* ---- board.c: a directory of HDFS beside a task ---- */
 /* Keeps a copy of the directory at the URI `from` in `to`, in the task's work directory. */
-int mirror_begin(struct task *t, const char *from, const char *to, struct err *err);
-void mirror_end(struct agent *a); /* soon; counts as busy until then */
+int board_begin(struct task *t, const char *from, const char *to, struct err *err);
+void board_end(struct agent *a); /* soon; counts as busy until then */
+
+/* ---- cut.c: output of long tasks in pieces ---- */
+void cut_begin(struct agent *a); /* at every start */
+void cut_end(struct agent *a);   /* fibers only */
+
+/* ---- measure.c: what tasks use ---- */
+void measure_begin(struct agent *a, const Agent__Measure *m);
+void measure_end(struct agent *a); /* fibers only */
 
 /* ---- probe.c: readiness ---- */
 int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);

@@ -1,4 +1,4 @@
-/* mirror.c - a directory in HDFS, copied beside a task that can only read files here: TensorBoard,
+/* board.c - a directory in HDFS, copied beside a task that can only read files here: TensorBoard,
  * which would need a JVM to look into HDFS itself.
  *
  * Event files only grow, while somebody writes them: what is new of them is appended to the copy.
@@ -163,7 +163,7 @@ static void run(void *arg)
     cond_wake_all(&a->quiet);
 }
 
-int mirror_begin(struct task *t, const char *from, const char *to, struct err *err)
+int board_begin(struct task *t, const char *from, const char *to, struct err *err)
 {
     struct agent *a = t->agent;
     struct mirror *x;
@@ -185,7 +185,7 @@ int mirror_begin(struct task *t, const char *from, const char *to, struct err *e
     return r;
 }
 
-void mirror_end(struct agent *a)
+void board_end(struct agent *a)
 {
     if (a->mirror)
         fiber_cancel(a->mirror);

@@ -83,7 +83,8 @@ static bool short_sockets(const struct agent *a)
 static int add_places(const struct task *t, struct strs *to)
 {
     const struct agent *a = t->agent;
-    const char *const places[] = { t->work, a->work_dir, a->log_dir, t->out };
+    const char *venv = !a->container && *a->facts->venv ? a->facts->venv : NULL;
+    const char *const places[] = { t->work, a->work_dir, a->log_dir, t->out, venv };
     int r = 0;
 
     for (size_t i = 0; i < t->mounts.n && r == 0; i++)

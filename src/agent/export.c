@@ -62,29 +62,36 @@ static int on_progress(void *arg, uint64_t done)
     return export_moved(arg, NULL);
 }
 
-int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,
-                uint64_t *ret_bytes, struct err *err)
+static int copy_in(struct export *x, const char *from, struct fs_writer *w, struct err *err)
 {
-    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
     AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    AUTO_FS_WRITER *w = NULL;
-    uint64_t bytes = 0;
-    int r;
 
-    if (fd < 0)
-        return err_sys(err, "open '%s'", from);
-    r = fs_create(fs, to, &how, &w, err);
-    if (r == 0)
-        r = fs_copy_in(w, fd, on_progress, x, err);
-    if (r == 0) {
-        bytes = fs_written(w);
-        r = fs_close(take(w), err);
-    }
+    return fd < 0 ? err_sys(err, "open '%s'", from) : fs_copy_in(w, fd, on_progress, x, err);
+}
+
+/* Takes `w` over. */
+static int close_copy(struct export *x, struct fs_writer *w, uint64_t *ret_bytes, struct err *err)
+{
+    uint64_t bytes = fs_written(w);
+    int r = fs_close(w, err);
+
     if (r == 0)
         r = export_moved(x, err);
     if (r == 0)
         *ret_bytes = bytes;
     return r;
+}
+
+int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,
+                uint64_t *ret_bytes, struct err *err)
+{
+    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
+    AUTO_FS_WRITER *w = NULL;
+    int r = fs_create(fs, to, &how, &w, err);
+
+    if (r == 0)
+        r = copy_in(x, from, w, err);
+    return r < 0 ? r : close_copy(x, take(w), ret_bytes, err);
 }
 
 /* ---- output ---- */
@@ -93,9 +100,28 @@ struct log {
     struct export *x;
     struct saved *saved;
     struct fs *fs;
-    const char *dir, *from, *end; /* end: "out" or "err" */
+    const char *dir, *end; /* end: "out" or "err" */
     const char *label;
+    const struct rotate *from;
 };
+
+/* All pieces of it as one file. */
+static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, struct err *err)
+{
+    const struct rotate *from = l->from;
+    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
+    AUTO_FS_WRITER *w = NULL;
+    int r = fs_create(l->fs, to, &how, &w, err);
+
+    for (uint32_t i = from->first; r == 0 && i > 0 && i <= from->last; i++) {
+        AUTO_FREE char *piece = str_printf("%s.%u", from->path, i);
+
+        r = piece ? copy_in(l->x, piece, w, err) : err_oom(err);
+    }
+    if (r == 0)
+        r = copy_in(l->x, from->path, w, err);
+    return r < 0 ? r : close_copy(l->x, take(w), ret_bytes, err);
+}
 
 /* A task that was elsewhere before has left its output there: it stays, beside ours. */
 static int keep_earlier(const struct log *l, const char *to, struct err *err)
@@ -117,7 +143,7 @@ static int put_log(const struct log *l, uint64_t *ret_bytes, struct err *err)
 {
     AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
     AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
-    int r = to && tmp ? export_copy(l->x, l->from, l->fs, tmp, ret_bytes, err) : err_oom(err);
+    int r = to && tmp ? copy_log(l, tmp, ret_bytes, err) : err_oom(err);
 
     if (r == 0)
         r = keep_earlier(l, to, err);
@@ -154,7 +180,7 @@ static size_t list_logs(struct export *x, struct log *logs, const struct log *li
             if (stat(t->streams[k].path, &st) < 0 || st.st_size == 0)
                 continue;
             logs[n] = *like;
-            logs[n].from = t->streams[k].path;
+            logs[n].from = &t->streams[k].cut;
             logs[n].end = ends[k];
             logs[n++].label = t->label;
         }

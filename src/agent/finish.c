@@ -132,13 +132,6 @@ static void read_error_file(const struct task *t, struct buf *out)
         buf_reset(out);
 }
 
-static uint64_t size_of(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
-}
-
 static void tell(struct task *t, Agent__ExitedTask end)
 {
     AUTO_BUF lines = { .max = AGENT_LINES_BYTES };
@@ -160,14 +153,15 @@ static void tell(struct task *t, Agent__ExitedTask end)
     report_exited(t, &end);
 }
 
-static void fill(const struct task *t, Agent__ExitedTask *end)
+static void fill(struct task *t, Agent__ExitedTask *end)
 {
     end->task = t->id;
     end->attempt = t->attempt;
     end->generation = t->generation;
     end->when = t->when_ended;
-    end->out_bytes = size_of(t->streams[0].path);
-    end->err_bytes = size_of(t->streams[1].path);
+    end->asked = t->asked;
+    end->out_bytes = rotate_size(&t->streams[0].cut);
+    end->err_bytes = rotate_size(&t->streams[1].cut);
 }
 
 void finish_task(struct task *t)
@@ -194,6 +188,7 @@ void finish_unstarted(struct task *t, enum fail_class why, const struct err *err
 
     t->phase = PHASE_IDLE;
     t->when_ended = loop_wall();
+    t->asked = t->stopping;
     snprintf(text, sizeof(text), "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
     fill(t, &end);
     end.fail = why;

@@ -7,10 +7,8 @@
 #include "agent/agent_private.h"
 #include "base/log.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 
 #define GATHER_MS 10
 #define BLIND_MS 100 /* between looks at everything, where inotify is not to be had */
@@ -79,16 +77,42 @@ static bool over(const struct task *t)
 }
 
 /* How much of the file is new, and how much of that may be sent now. */
-static size_t may_send(const struct follow *f, const struct stream_out *s, int fd,
+static size_t may_send(const struct follow *f, const struct stream_out *s, uint64_t size,
                        uint64_t *ret_new)
 {
-    struct stat st;
     uint64_t room = CHUNK - f->used < f->credit ? CHUNK - f->used : f->credit;
 
-    *ret_new = 0;
-    if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size > s->sent)
-        *ret_new = (uint64_t)st.st_size - s->sent;
+    *ret_new = size > s->sent ? size - s->sent : 0;
     return (size_t)(*ret_new < room ? *ret_new : room);
+}
+
+/* Of what was removed because there was too much nobody waits for more. */
+static void skip_gap(struct follow *f, struct task *t, int i)
+{
+    struct stream_out *s = &t->streams[i];
+
+    if (s->sent >= rotate_begin(&s->cut))
+        return;
+    s->sent = rotate_begin(&s->cut);
+    add_piece(f, t, i)->gap = true;
+    if (f->n_pieces == PIECES)
+        send_pieces(f);
+}
+
+/* Who wants to know how long the file is hears it first. */
+static void send_size(struct follow *f, struct task *t, int i, uint64_t size)
+{
+    struct stream_out *s = &t->streams[i];
+    Agent__OutputPiece *p;
+
+    if (!s->mark)
+        return;
+    p = add_piece(f, t, i);
+    p->mark = s->mark;
+    p->size = size;
+    s->mark = 0;
+    if (f->n_pieces == PIECES)
+        send_pieces(f);
 }
 
 /* Sends what is new in one file, up to a chunk; false when nothing more can be sent now. */
@@ -96,15 +120,16 @@ static bool send_some(struct follow *f, struct task *t, int i)
 {
     struct stream_out *s = &t->streams[i];
     bool ended = over(t); /* before reading: what comes later is seen later */
-    AUTO_CLOSE int fd = open(s->path, O_RDONLY | O_CLOEXEC);
-    uint64_t fresh;
+    uint64_t size = rotate_size(&s->cut), fresh;
     size_t want;
     ssize_t n;
 
     if (f->n_pieces == PIECES || CHUNK - f->used < CHUNK / 4)
         send_pieces(f);
-    want = may_send(f, s, fd, &fresh);
-    n = want ? pread(fd, f->chunk + f->used, want, (off_t)s->sent) : 0;
+    skip_gap(f, t, i);
+    send_size(f, t, i, size);
+    want = may_send(f, s, size, &fresh);
+    n = want ? rotate_read(&s->cut, s->sent, f->chunk + f->used, want) : 0;
     if (n > 0) {
         add_piece(f, t, i)->data =
             (ProtobufCBinaryData){ .data = f->chunk + f->used, .len = (size_t)n };
@@ -324,6 +349,8 @@ int follow_begin(struct agent *a, const Agent__Follow *m)
         for (int k = 0; k < 2; k++) {
             t->streams[k].dirty = true;
             t->streams[k].told = false;
+            if (m->tasks[i]->mark)
+                t->streams[k].mark = m->tasks[i]->mark;
         }
         watch_files(f, t);
     }

@@ -44,7 +44,7 @@ static bool is_held(const struct task *t)
     return t->prepared || t->end || t->phase != PHASE_IDLE;
 }
 
-static void fill(const struct task *t, Agent__HeldTask *m, uint32_t *ports)
+static void fill(struct task *t, Agent__HeldTask *m, uint32_t *ports)
 {
     agent__held_task__init(m);
     m->task = t->id;
@@ -54,6 +54,10 @@ static void fill(const struct task *t, Agent__HeldTask *m, uint32_t *ports)
     m->pid = t->phase == PHASE_RUNNING ? t->pid : 0;
     m->ready = t->phase == PHASE_RUNNING && t->ready;
     m->ended = t->phase == PHASE_SWEEPING || (t->phase == PHASE_IDLE && t->end);
+    m->out_base = t->log_base[0];
+    m->err_base = t->log_base[1];
+    m->out_size = rotate_size(&t->streams[0].cut);
+    m->err_size = rotate_size(&t->streams[1].cut);
     m->ports = ports;
     m->n_ports = t->n_ports;
     for (size_t i = 0; i < t->n_ports; i++)

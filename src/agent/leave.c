@@ -14,7 +14,9 @@ void leave_tasks(struct agent *a, int64_t grace)
 
     a->leaving = true;
     stop_all(a, grace);
-    mirror_end(a);
+    measure_end(a);
+    cut_end(a);
+    board_end(a);
     for (struct helper *h = a->helpers; h; h = h->next)
         (void)kill(-h->pid, SIGKILL);
     while ((a->living || a->busy) && cond_wait(a->loop, &a->quiet, deadline) == 0)
@@ -41,7 +43,8 @@ static void remove_run(struct agent *a)
         log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
 }
 
-/* In a container everything of ours is in one directory. Elsewhere others have theirs there. */
+/* In a container everything of ours is in one directory; beside the client that one is there before
+ * we are, and only ours to remove when the client is gone. Elsewhere others have theirs there. */
 static void remove_own(struct agent *a, bool master_gone)
 {
     if (a->tmp_dir)
@@ -51,8 +54,8 @@ static void remove_own(struct agent *a, bool master_gone)
             (void)path_remove(a->tasks[i]->out, NULL);
     if (a->out_dir)
         (void)rmdir(a->out_dir);
-    if (a->container && a->work_dir)
-        (void)path_remove(a->work_dir, NULL);
+    if (a->container && (a->work_dir || a->container->client))
+        (void)path_remove(a->container->own, NULL);
     else if (!a->container && master_gone && a->facts)
         remove_run(a);
 }

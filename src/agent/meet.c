@@ -92,7 +92,7 @@ static void find_own_address(struct agent *a)
         return;
     if (!ip)
         ip = a->join.path ? "127.0.0.1" : sock_local_ip(stream_sock(channel_stream(a->channel)));
-    if (!a->opt->host && a->container && by_name(a, ip, name))
+    if (!a->opt->host && a->container && !a->container->client && by_name(a, ip, name))
         ip = name;
     snprintf(a->host, sizeof(a->host), "%s", ip);
 }

@@ -48,14 +48,13 @@ static size_t kill_all(const struct agent *a)
 
 int predecessor_end(struct agent *a, struct err *err)
 {
-    AUTO_FREE char *own = path_join(a->container->dir, AGENT_DIR);
-    AUTO_FREE char *tasks = own ? path_join(own, "tasks") : NULL;
+    AUTO_FREE char *tasks = path_join(a->container->own, "tasks");
     int64_t deadline = loop_in(a->loop, END_MS);
     size_t left = 1;
 
     if (!tasks)
         return err_oom(err);
-    if (access(own, F_OK) < 0)
+    if (access(tasks, F_OK) < 0)
         return 0; /* we are the first */
     log_info(LOG_AGENT, "another agent was here before");
     while ((left = kill_all(a)) > 0 && loop_now(a->loop) < deadline)

@@ -47,6 +47,15 @@ static bool good_name(const char *s)
     return n > 2 && n < 64 && colons == 1 && s[0] != ':' && s[n - 1] != ':';
 }
 
+/* Of an agent before us, in the same container or on the same machine. */
+static void find_pieces(struct stream_out *s)
+{
+    s->cut.path = s->path;
+    if (access(s->path, F_OK) == 0 &&
+        (rotate_look(&s->cut, s->path) < 0 || rotate_mend(&s->cut) < 0))
+        s->cut.never = true;
+}
+
 static int name_paths(struct task *t, struct err *err)
 {
     static const char *const streams[] = { "out", "err" };
@@ -61,6 +70,8 @@ static int name_paths(struct task *t, struct err *err)
     for (int i = 0; i < 2; i++)
         t->streams[i].path =
             str_printf("%s/%s.%s%s", a->log_dir, t->label, a->container ? "std" : "", streams[i]);
+    for (int i = 0; i < 2 && t->streams[i].path; i++)
+        find_pieces(&t->streams[i]);
     if (*a->facts->cwd)
         t->work = strdup(a->facts->cwd);
     else if (a->container)
@@ -257,6 +268,8 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     t->share_ports = m->share_ports;
     t->memory = m->memory;
     t->slot = m->slot;
+    t->log_base[0] = m->out_base;
+    t->log_base[1] = m->err_base;
     if (set_gpus(t, m, err) < 0)
         return FAIL_START;
     r = docker_prepare(t, m, err);

@@ -75,11 +75,13 @@ static bool file_there(struct probe *p)
 /* Reads on from where the last look ended, a little before: the words may have been half there. */
 static bool said_in(struct probe *p, int i, char *chunk)
 {
-    AUTO_CLOSE int fd = open(p->task->streams[i].path, O_RDONLY | O_CLOEXEC);
+    struct rotate *of = &p->task->streams[i].cut;
     size_t len = strlen(p->what);
     ssize_t n;
 
-    while (fd >= 0 && (n = pread(fd, chunk, CHUNK, (off_t)p->seen[i])) > 0) {
+    if (p->seen[i] < rotate_begin(of))
+        p->seen[i] = rotate_begin(of);
+    while ((n = rotate_read(of, p->seen[i], chunk, CHUNK)) > 0) {
         if (memmem(chunk, (size_t)n, p->what, len))
             return true;
         if ((size_t)n < len)

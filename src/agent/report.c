@@ -135,10 +135,20 @@ void report_started(struct task *t)
     gather(t->agent, &t->agent->report->started, &m->base);
 }
 
+/* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
+ * master: whatever we could say would only be earlier, not right. */
+static bool is_taken_along(const struct task *t)
+{
+    return t->agent->container && t->agent->signal;
+}
+
 void report_exited(struct task *t, const Agent__ExitedTask *end)
 {
-    Agent__ExitedTask *m = malloc(sizeof(*m));
+    Agent__ExitedTask *m;
 
+    if (is_taken_along(t))
+        return;
+    m = malloc(sizeof(*m));
     if (!m) {
         out_of_memory(t->agent);
         return;

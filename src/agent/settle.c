@@ -6,7 +6,8 @@
  *             tasks/            as in prepare.c
  *             out/worker-3/     YDL_OUT
  *
- * and elsewhere where the job says, or beside the join file. Logs are YARN's to show and to keep:
+ * and beside the client the same in the directory that it made, with logs/; elsewhere where the job
+ * says, or beside the join file. Logs are YARN's to show and to keep:
  * worker-3.stdout and worker-3.stderr in its log directory. */
 #include "agent/agent_private.h"
 #include "agent/spread.h"
@@ -42,7 +43,7 @@ static int name_places(struct agent *a, struct err *err)
     if (*f->work_dir)
         a->work_dir = strdup(f->work_dir);
     else
-        a->work_dir = c ? path_join(c->dir, AGENT_DIR) : path_dir(a->opt->join_file);
+        a->work_dir = c ? strdup(c->own) : path_dir(a->opt->join_file);
     a->tasks_dir = a->work_dir ? path_join(a->work_dir, "tasks") : NULL;
     if (*f->log_dir)
         a->log_dir = strdup(f->log_dir);
@@ -58,16 +59,17 @@ static int name_places(struct agent *a, struct err *err)
 
 static int spread_ship(struct agent *a, struct err *err)
 {
-    AUTO_FREE char *ship = a->container ? path_join(a->container->dir, SHIP) : NULL;
+    const struct container *c = a->container;
+    AUTO_FREE char *ship = c ? path_join(c->dir, SHIP) : NULL;
     int r;
 
-    if (!a->container)
-        return 0;
+    if (!c || c->client)
+        return 0; /* everything is where it was */
     if (!ship)
         return err_oom(err);
     if (access(ship, F_OK) < 0)
         return 0; /* the job brought nothing along */
-    r = spread_tree(ship, a->container->dir, err);
+    r = spread_tree(ship, c->dir, err);
     return r < 0 ? err_wrap(err, r, "put the job's files in place") : 0;
 }
 

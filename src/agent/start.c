@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #define TURN_MS 5
+#define TOKEN_FILE "HADOOP_TOKEN_FILE_LOCATION"
 
 struct starting {
     struct agent *agent;
@@ -63,20 +64,24 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
     return r == 0 ? set_number(e, "PMI_SIZE", t->world) : r;
 }
 
-/* A container's own variables, for the job's to be put over. */
+/* A container's own variables, or the user's, for the job's to be put over. */
 static int set_yarns(struct env *weak, struct env *e, const struct task *t)
 {
     const struct agent *a = t->agent;
-    int r;
+    const struct container *c = a->container;
+    bool here = !c || c->client;
+    int r = c ? container_env(c, environ, weak) : 0;
 
-    if (!a->container) /* the user's own home means nothing in an image */
-        return t->image ? env_set(e, "HOME", a->tmp_dir) : 0;
-    r = container_env(environ, weak);
-    if (r == 0)
-        r = env_set(e, "HOME", a->container->dir);
-    if (r == 0)
-        r = env_set(e, CONTAINER_MARK, a->container->id);
-    return r == 0 ? env_set(e, "HADOOP_TOKEN_FILE_LOCATION", a->token_file) : r;
+    if (r == 0 && !here)
+        r = env_set(e, "HOME", c->dir);
+    else if (r == 0 && t->image) /* the user's own home means nothing in an image */
+        r = env_set(e, "HOME", a->tmp_dir);
+    if (r < 0 || !c)
+        return r;
+    r = env_set(e, CONTAINER_MARK, c->id);
+    if (r < 0 || (here && getenv(TOKEN_FILE))) /* the user has tokens already, and knows why */
+        return r;
+    return env_set(e, TOKEN_FILE, a->token_file);
 }
 
 /* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
@@ -95,7 +100,10 @@ static int make_env(struct env *weak, struct env *e, const struct task *t,
         r = set_ours(e, t, spec, m->pmi);
     if (r == -EINVAL)
         return err_set(err, r, "a variable of its environment is not NAME=value");
-    return r < 0 ? err_oom(err) : 0;
+    if (r < 0)
+        return err_oom(err);
+    r = activate_venv(e, t, err);
+    return r < 0 ? r : activate_hadoop(e, t, m, err);
 }
 
 static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *err)
@@ -116,7 +124,7 @@ static int open_output(struct task *t, int i, struct err *err)
 
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
-    t->log_start[i] = (uint64_t)lseek(fd, 0, SEEK_END);
+    t->log_start[i] = rotate_size(&t->streams[i].cut);
     if (t->agent->umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
     return take_fd(fd);
@@ -241,10 +249,12 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
     r = make_argv(&argv, m, err);
     if (r == 0)
         r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
+    if (r == 0)
+        r = activate_mxnet(&env, t, argv.v[0], err);
     if (r == 0 && m->pmi)
         r = t->image ? no_pmi(err) : pmi_begin(t, &pmi, err);
     if (r < 0) {
-        err->detail = SPAWN_NOT_RUN;
+        err->detail = err->detail ? err->detail : SPAWN_NOT_RUN;
         return FAIL_START;
     }
     if (t->image)
@@ -280,7 +290,8 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
     report_started(t);
     follow_task_changed(t);
     watch_begin(t->agent);
-    if (*m->mirror_from && mirror_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
+    cut_begin(t->agent);
+    if (*m->mirror_from && board_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
         agent_break(t->agent, err.code, err.text);
     if (m->ready && m->ready->kind && probe_begin(t, m->ready, &err) < 0)
         agent_break(t->agent, err.code, err.text);

@@ -47,6 +47,7 @@ static bool parse_stat(char *line, struct tree_proc *ret)
     ret->parent = (pid_t)field[4];
     ret->group = (pid_t)field[5];
     ret->session = (pid_t)field[6];
+    ret->ticks = field[14] + field[15];
     ret->start = field[22];
     ret->rss = field[24] * (unsigned long)sysconf(_SC_PAGESIZE);
     return true;

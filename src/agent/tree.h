@@ -16,6 +16,7 @@ struct tree_proc {
     size_t top;     /* place of its ancestor (or itself) that is a child of the root */
     uint64_t start; /* when it was started, in ticks since boot */
     uint64_t rss;   /* bytes, shared ones too */
+    uint64_t ticks; /* processor time so far, in clock ticks */
     char state;     /* as ps shows it; Z: ended and not reaped */
 };
 

@@ -6,7 +6,6 @@
 #include "agent/agent_private.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 #define INTERVAL 250
 #define SHARE 20 /* a look that took 20 ms is not repeated for 400 ms */
@@ -102,11 +101,9 @@ static void check_output(struct task *t, uint64_t limit)
 {
     char text[64], have[STR_SIZE_MAX], most[STR_SIZE_MAX];
     uint64_t sum = 0;
-    struct stat st;
 
     for (size_t i = 0; i < COUNT_OF(t->streams); i++)
-        if (stat(t->streams[i].path, &st) == 0)
-            sum += (uint64_t)st.st_size;
+        sum += rotate_size(&t->streams[i].cut);
     if (sum <= limit)
         return;
     snprintf(text, sizeof(text), "wrote %s of output, %s are allowed", str_size(sum, have),

@@ -1,13 +1,15 @@
 /* verbs_test.c - the tables of the real programs: without mistakes, and every option in everything
  * that is made from them. */
 #include "cmd/globals.h"
+#include "cmd/native.h"
 #include "cmd/verbs.h"
 #include "test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct cli_program *const programs[] = { &program_ydl, &program_ydl_node };
+static const struct cli_program *const programs[] = { &program_ydl, &program_ydl_native,
+                                                      &program_ydl_node };
 static const char *const shells[] = { "bash", "zsh", "fish" };
 
 enum kind { HELP, MAN, COMPLETION };

@@ -12,7 +12,7 @@
 struct source {
     char *path, *name;
     struct pack_list own;    /* of a directory */
-    struct pack_list *files; /* of an archive of ours: `own` or the bundle; NULL for a file */
+    struct pack_list *files; /* of an archive of ours: `own` or the list's; NULL for a file */
     struct pack *pack;       /* while it is read */
     int fd;
     struct pack_stamp stamp; /* of a file */
@@ -38,6 +38,10 @@ static int look(struct source *s, struct ship_list *list, const struct ship_item
     clock_gettime(CLOCK_REALTIME, &s->seen);
     if (!item) {
         s->files = &list->bundle;
+        return look_at_files(s, err);
+    }
+    if (item->tree) {
+        s->files = item->tree;
         return look_at_files(s, err);
     }
     if (item->directory) {
@@ -138,7 +142,10 @@ static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_
 {
     const unsigned char kind[] = { (unsigned char)e->type, e->executable };
 
-    if (e->type == PACK_FILE && !settled(s, &e->stamp))
+    if (e->type == PACK_FILE && !e->data && !settled(s, &e->stamp))
+        return false;
+    if (e->data && (EVP_DigestUpdate(md, &e->n_data, sizeof(e->n_data)) != 1 ||
+                    EVP_DigestUpdate(md, e->data, e->n_data) != 1))
         return false;
     return add_text(md, e->path) && add_text(md, e->name) && add_text(md, e->link ? e->link : "") &&
            EVP_DigestUpdate(md, kind, sizeof(kind)) == 1 &&

@@ -20,6 +20,8 @@ struct avoid {
     size_t n, cap;
     size_t n_avoided;
     uint64_t clock;
+    unsigned lifts;
+    int64_t last_lift; /* 0: none yet */
 };
 
 /* clang-format off */
@@ -106,6 +108,19 @@ static struct node *add(struct avoid *a, const char *name)
     return &nodes[a->n++];
 }
 
+static void put(struct avoid *a, struct node *n)
+{
+    n->since = ++a->clock;
+    a->n_avoided++;
+}
+
+static void let_off(struct avoid *a, struct node *n)
+{
+    n->since = 0;
+    n->faults = a->max - 1; /* one more, and it is avoided again */
+    a->n_avoided--;
+}
+
 int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsigned n_fit)
 {
     struct node *n;
@@ -123,9 +138,28 @@ int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsig
         return 0;
     if (n_fit > 0 && a->n_avoided + 1 >= n_fit)
         return 0; /* somewhere it has to run */
-    n->since = ++a->clock;
-    a->n_avoided++;
+    put(a, n);
     return 1;
+}
+
+bool avoid_any(const struct avoid *a)
+{
+    return a->n_avoided > 0;
+}
+
+int avoid_restore(struct avoid *a, const char *node, bool on)
+{
+    struct node *n = find(a, node);
+
+    if (!n)
+        n = add(a, node);
+    if (!n)
+        return -ENOMEM;
+    if (on && !n->since)
+        put(a, n);
+    else if (!on && n->since)
+        let_off(a, n);
+    return 0;
 }
 
 bool avoid_has(const struct avoid *a, const char *node)
@@ -149,15 +183,30 @@ static struct node *next(const struct avoid *a, uint64_t since)
     return found;
 }
 
-const char *avoid_lift(struct avoid *a)
+int64_t avoid_lift_at(const struct avoid *a, int64_t since, unsigned n_fit)
+{
+    int64_t wait = AVOID_FIRST_MS;
+
+    if (a->n_avoided == 0)
+        return INT64_MAX;
+    if (n_fit > 0 && a->n_avoided >= n_fit)
+        return since; /* others have gone meanwhile */
+    for (unsigned i = 0; i < a->lifts && wait < AVOID_MOST_MS; i++)
+        wait *= 2;
+    if (wait > AVOID_MOST_MS)
+        wait = AVOID_MOST_MS;
+    return (since > a->last_lift ? since : a->last_lift) + wait;
+}
+
+const char *avoid_lift(struct avoid *a, int64_t now)
 {
     struct node *n = next(a, 0);
 
     if (!n)
         return NULL;
-    n->since = 0;
-    n->faults = a->max - 1; /* one more, and it is avoided again */
-    a->n_avoided--;
+    let_off(a, n);
+    a->lifts++;
+    a->last_lift = now;
     return n->name;
 }
 

@@ -36,8 +36,20 @@ AUTO_DEFINE(avoid, struct avoid *, avoid_free);
  * when not: too few faults yet, or it would be the last one that fits. -ENOMEM. */
 int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsigned n_fit);
 bool avoid_has(const struct avoid *a, const char *node);
-/* Asks are not served: the node that has been avoided longest may be tried again; its faults are
- * forgotten but one. Its name, borrowed until avoid_free(); NULL when none is avoided. */
-const char *avoid_lift(struct avoid *a);
+bool avoid_any(const struct avoid *a);
+/* As an earlier master of the job had it: the node is avoided, or has been let off. -ENOMEM. */
+int avoid_restore(struct avoid *a, const char *node, bool on);
+
+/* Asks have not been served since `since` (ms; all times are of one clock): when a node may have to
+ * be let off. At once when there is no other left (`n_fit` as above), otherwise after a while,
+ * which is longer each time: a full cluster is no reason to go where things fail. INT64_MAX: not at
+ * all.
+ */
+#define AVOID_FIRST_MS 60000
+#define AVOID_MOST_MS 3600000
+int64_t avoid_lift_at(const struct avoid *a, int64_t since, unsigned n_fit);
+/* The node that has been avoided longest may be tried again; its faults are forgotten but one. Its
+ * name, borrowed until avoid_free(); NULL when none is avoided. */
+const char *avoid_lift(struct avoid *a, int64_t now);
 /* Calls `fn` for each avoided node, oldest first. */
 void avoid_each(const struct avoid *a, void (*fn)(void *arg, const char *node), void *arg);

@@ -90,18 +90,56 @@ static void the_oldest_is_tried_again_first(void **state)
     struct avoid *a = *state;
     AUTO_BUF list = { .max = KIB };
 
-    assert_null(avoid_lift(a));
+    assert_null(avoid_lift(a, 0));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         assert_int_equal(avoid_fault(a, names[i], AVOID_START, 0), 0);
         assert_int_equal(avoid_fault(a, names[i], AVOID_START, 0), 1);
     }
-    assert_string_equal(avoid_lift(a), "a");
+    assert_string_equal(avoid_lift(a, 0), "a");
     avoid_each(a, add_name, &list);
     assert_string_equal(buf_text(&list), "bc");
     assert_int_equal(avoid_fault(a, "a", AVOID_START, 0), 1); /* it has not learnt */
     buf_reset(&list);
     avoid_each(a, add_name, &list);
     assert_string_equal(buf_text(&list), "bca");
+}
+
+/* Two of three nodes are avoided, and nothing has been served since 1000. */
+static void nodes_are_let_off_when_asks_wait(void **state)
+{
+    struct avoid *a = *state;
+
+    assert_int_equal(avoid_lift_at(a, 1000, 3), INT64_MAX);
+    assert_int_equal(avoid_restore(a, "a", true), 0);
+    assert_int_equal(avoid_restore(a, "b", true), 0);
+    assert_true(avoid_any(a));
+    assert_int_equal(avoid_lift_at(a, 1000, 3), 1000 + AVOID_FIRST_MS);
+    assert_int_equal(avoid_lift_at(a, 1000, 0), 1000 + AVOID_FIRST_MS);
+    assert_int_equal(avoid_lift_at(a, 1000, 2), 1000); /* the third is gone */
+    assert_string_equal(avoid_lift(a, 9000), "a");
+    assert_int_equal(avoid_lift_at(a, 1000, 3), 9000 + 2 * AVOID_FIRST_MS);
+    assert_int_equal(avoid_lift_at(a, 20000, 3), 20000 + 2 * AVOID_FIRST_MS);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(avoid_restore(a, "a", true), 0);
+        assert_non_null(avoid_lift(a, 9000));
+    }
+    assert_int_equal(avoid_restore(a, "a", true), 0);
+    assert_int_equal(avoid_lift_at(a, 9000, 3), 9000 + AVOID_MOST_MS);
+}
+
+static void what_another_master_avoided_is_avoided(void **state)
+{
+    struct avoid *a = *state;
+
+    assert_int_equal(avoid_restore(a, "a", true), 0);
+    assert_int_equal(avoid_restore(a, "a", true), 0);
+    assert_true(avoid_has(a, "a"));
+    assert_int_equal(avoid_fault(a, "a", AVOID_DISK, 0), 0); /* it is already */
+    assert_int_equal(avoid_restore(a, "a", false), 0);
+    assert_int_equal(avoid_restore(a, "b", false), 0);
+    assert_false(avoid_any(a));
+    assert_int_equal(avoid_fault(a, "a", AVOID_DISK, 0), 1); /* it has been let off once */
+    assert_int_equal(avoid_fault(a, "b", AVOID_DISK, 0), 0);
 }
 
 int main(void)
@@ -113,6 +151,8 @@ int main(void)
         cmocka_unit_test(a_tasks_own_end_is_not_the_nodes_fault),
         cmocka_unit_test_setup_teardown(the_last_node_that_fits_is_never_avoided, setup, teardown),
         cmocka_unit_test_setup_teardown(the_oldest_is_tried_again_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(nodes_are_let_off_when_asks_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_another_master_avoided_is_avoided, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

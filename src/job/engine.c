@@ -7,6 +7,7 @@
 #define BACKOFF_MIN_MS 1000
 #define BACKOFF_MAX_MS 60000
 #define LOSSES_MAX 10
+#define NAMES_MAX 189          /* of a domain, so that a label fits before it */
 #define EVENTS_MAX (256 * MIB) /* of lines that nobody has fetched */
 
 int engine_enter(const struct engine *e, struct err *err)
@@ -219,8 +220,10 @@ struct engine *engine_free(struct engine *e)
         json_decref(e->pending[i]);
     free(e->pending);
     free(e->end_text);
+    free(e->names);
     budget_done(&e->gang);
     budget_done(&e->losses);
+    budget_done(&e->files);
     failure_done(&e->story);
     buf_done(&e->events);
     free(e);
@@ -256,6 +259,24 @@ int engine_slot_of(struct engine *e, uint32_t id, struct slot **ret, struct err 
 enum job_state engine_state(const struct engine *e)
 {
     return e->state;
+}
+
+int engine_set_names(struct engine *e, const char *domain, struct err *err)
+{
+    char *copy = NULL;
+
+    if (domain && (!*domain || strlen(domain) > NAMES_MAX))
+        return err_set(err, -EINVAL, "no task can have a name below '%.20s'", domain);
+    if (domain && !(copy = strdup(domain)))
+        return err_oom(err);
+    free(e->names);
+    e->names = copy;
+    return 0;
+}
+
+const char *engine_names(const struct engine *e)
+{
+    return e->names;
 }
 
 uint32_t engine_generation(const struct engine *e)

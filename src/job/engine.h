@@ -127,6 +127,7 @@ struct engine_end {
     int code;            /* exit code, or 128 + signal */
     int signal;          /* 0: none */
     int64_t when;
+    bool asked;        /* its agent had told it to end before it did, whatever the two clocks say */
     const char *text;  /* a sentence about it, or NULL; borrowed */
     const char *lines; /* its last output lines, or NULL; borrowed */
 };
@@ -156,6 +157,12 @@ int engine_on_agent_away(struct engine *e, uint32_t slot, int64_t now, struct er
 /* The rendezvous servers of the generation are up and the cluster specification is made: answers
  * ACTION_FORM, also when the generation has moved on since. */
 int engine_on_formed(struct engine *e, int64_t now, struct err *err);
+/* Tasks know each other by names, which go with them: "worker-0.DOMAIN". From the next
+ * engine_on_formed() on, until it is said otherwise; NULL: by numbers, as in the beginning. A task
+ * that is restarted alone (SPEC_RESTART_TASK) may then move alone: it asks for the ports that it
+ * had, and the others need not be told. Where it cannot have them the gang is formed anew. */
+int engine_set_names(struct engine *e, const char *domain, struct err *err);
+const char *engine_names(const struct engine *e); /* borrowed; NULL: by numbers */
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json, int64_t now);
 int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or after the deadline */

@@ -16,7 +16,7 @@ void again_unit(struct engine *e, struct unit *u, int64_t now)
         return;
     }
     unit_over(e, u, false);
-    unit_forget_place(u);
+    unit_forget_place(e, u);
     unit_do(e, u, TASK_EV_MOVE, now);
     slot_ask(e, s);
     if (s->state == SLOT_ASKED)
@@ -71,6 +71,8 @@ static void stop_role(struct engine *e, struct role *r, int64_t now)
 
         timer_set(e, TIMER_RESTART, u, NEVER);
         again_stop(e, u, e->grace, now);
+        if (u->brought) /* everybody is told of its ports: they need not be the same */
+            run_set_ports(u, NULL, 0);
         if (u->over && keep)
             unit_kept(e, u, true);
         else

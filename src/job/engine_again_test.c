@@ -249,6 +249,34 @@ static void too_many_losses_end_the_job_with_75(void **state)
     assert_ended(b, JOB_FAILED, 75);
 }
 
+/* A bad archive, or one that is gone: nobody's restarts pay for it, but nobody tries for ever. */
+static void files_that_fit_nowhere_end_the_job(void **state)
+{
+    static const enum spec_policy policies[] = { SPEC_RESTART_NEVER, SPEC_RESTART_TASK,
+                                                 SPEC_RESTART_GANG };
+    struct bench *b = *state;
+
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        bench_init(b, policies[i], 3);
+        role(b, "worker", 2);
+        b->lazy = true;
+        begin(b);
+        assert_int_equal(engine_start(b->e, b->now, NULL), 0);
+        for (uint32_t n = 0; n < 5; n++) { /* both at a time: that is one */
+            assert_int_equal(engine_state(b->e), JOB_ASKING);
+            assert_int_equal(engine_on_granted(b->e, n % 2, n, b->now, NULL), 0);
+            assert_int_equal(engine_on_lost(b->e, n % 2, FAIL_FILES, "no such file", b->now, NULL),
+                             0);
+            pass(b, n % 2 ? 1000 : 10);
+        }
+        assert_ended(b, JOB_FAILED, 1);
+        assert_int_equal(outcome_of(b).cls, FAIL_FILES);
+        assert_true(logged(b, "\"event\":\"end\"", "no such file; it was no better elsewhere"));
+        b->e = engine_free(b->e);
+        buf_done(&b->log);
+    }
+}
+
 static void without_a_policy_a_loss_fails_the_job(void **state)
 {
     static const struct {
@@ -311,6 +339,43 @@ static void a_full_disk_moves_the_task(void **state)
     assert_int_equal(b->last[ACTION_RELEASE], 1);
     assert_int_equal(b->done[ACTION_ASK], 1);
     assert_int_equal(engine_state(b->e), JOB_RUNNING);
+}
+
+/* As the older launchers did: a node is to blame for whatever fails on it. */
+static void a_job_that_avoids_all_moves_what_failed(void **state)
+{
+    static const enum spec_policy policies[] = { SPEC_RESTART_TASK, SPEC_RESTART_GANG };
+    struct bench *b = *state;
+
+    for (size_t i = 0; i < COUNT_OF(policies); i++) {
+        bench_init(b, policies[i], 1);
+        b->spec.avoid = SPEC_AVOID_ALL;
+        role(b, "worker", 2);
+        run_all(b);
+        ended(b, "worker:1", 1);
+        assert_int_equal(b->done[ACTION_RELEASE], 1);
+        assert_int_equal(b->last[ACTION_RELEASE], 1);
+        assert_int_equal(b->done[ACTION_ASK], 1);
+        assert_int_equal(engine_state(b->e), JOB_RUNNING);
+        ended(b, "worker:1", 3); /* and the budget pays */
+        assert_ended(b, JOB_FAILED, 3);
+        b->e = engine_free(b->e);
+        buf_done(&b->log);
+    }
+}
+
+/* The submitting machine is the only one of its kind. */
+static void what_runs_beside_the_client_stays_there(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 1);
+    b->spec.avoid = SPEC_AVOID_ALL;
+    role(b, "worker", 2)->place = SPEC_PLACE_CLIENT;
+    run_all(b);
+    ended(b, "worker:1", 1);
+    assert_int_equal(b->done[ACTION_RELEASE], 0);
+    assert_int_equal(b->done[ACTION_START], 1);
 }
 
 static void a_failed_preparation_is_tried_again(void **state)
@@ -390,10 +455,13 @@ int main(void)
         TEST(a_permanent_failure_heard_of_late_still_ends_the_job),
         TEST(losses_and_preemption_use_up_no_restart),
         TEST(too_many_losses_end_the_job_with_75),
+        TEST(files_that_fit_nowhere_end_the_job),
         TEST(without_a_policy_a_loss_fails_the_job),
         TEST(in_an_elastic_job_only_the_lost_task_moves),
         TEST(a_port_that_was_taken_means_a_new_generation),
         TEST(a_full_disk_moves_the_task),
+        TEST(a_job_that_avoids_all_moves_what_failed),
+        TEST(what_runs_beside_the_client_stays_there),
         TEST(a_failed_preparation_is_tried_again),
         TEST(what_others_waited_for_is_not_done_again),
         TEST(a_worker_that_was_done_runs_again_with_its_gang),

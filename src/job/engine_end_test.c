@@ -43,6 +43,49 @@ static void a_server_may_end_well_but_not_badly(void **state)
     assert_ended(b, JOB_FAILED, 9);
 }
 
+/* Every task is told to start; with `lazy` none has said yet that it did. */
+static void all_but_starts(struct bench *b)
+{
+    bool lazy = b->lazy;
+    struct action a;
+
+    begin(b);
+    assert_int_equal(engine_start(b->e, b->now, NULL), 0);
+    while (engine_next_action(b->e, &a))
+        if (a.kind != ACTION_START || !lazy)
+            do_action(b, &a);
+    b->lazy = true;
+}
+
+/* The clocks of agent and master are not one; nor does the agent's have to have said that a task
+ * started, before it says that it did not start it because it was to end. */
+static void what_ends_because_it_was_told_to_is_done_whatever_the_clocks_say(void **state)
+{
+    static const struct {
+        bool started, asked;
+        enum task_state state;
+    } rows[] = {
+        { false, true, TASK_DONE },
+        { true, true, TASK_DONE },
+        { true, false, TASK_FAILED },
+    };
+    struct bench *b = *state;
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct engine_end end = { .cls = FAIL_PERSON, .code = 143, .asked = rows[i].asked };
+
+        ps_and_workers(b, SPEC_RESTART_NEVER);
+        b->lazy = !rows[i].started;
+        all_but_starts(b);
+        assert_int_equal(engine_stop(b->e, "me", b->now, NULL), 0);
+        end.when = b->now - 1;
+        ended_as(b, "ps:0", end);
+        assert_int_equal(task(b, "ps:0")->state, rows[i].state);
+        b->e = engine_free(b->e);
+        buf_done(&b->log);
+    }
+}
+
 /* "failed, but the others keep running", "does not fail fast". */
 static void one_failure_stops_everybody(void **state)
 {
@@ -358,6 +401,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(servers_are_stopped_when_the_workers_are_done),
         TEST(a_server_may_end_well_but_not_badly),
+        TEST(what_ends_because_it_was_told_to_is_done_whatever_the_clocks_say),
         TEST(one_failure_stops_everybody),
         TEST(the_story_is_the_first_failure_in_time_not_in_arrival),
         TEST(every_kind_of_end_has_its_exit_code),

@@ -8,6 +8,9 @@
 
 #define LOSSES_ARE_ONE_MS 5000 /* a node takes its containers along one by one */
 #define FAULTS_ARE_ONE_MS 500  /* but what cannot be put in place there may not be anywhere */
+/* So often it is tried elsewhere: a node where it failed twice is avoided, so the last time it is
+ * another one, and the files are to blame. */
+#define FILES_MOVES 2
 
 /* ---- the story ---- */
 
@@ -54,6 +57,13 @@ struct trouble {
     int64_t lived;
 };
 
+/* The job wants its tasks away from where they failed, whatever it was. */
+static bool shuns(const struct engine *e, const struct unit *u, const struct trouble *t)
+{
+    return e->spec->avoid == SPEC_AVOID_ALL && role_of(e, u)->spec->place == SPEC_PLACE_CLUSTER &&
+           !t->gone && !t->here && t->f->cls != FAIL_PERSON;
+}
+
 static struct policy_verdict verdict(const struct engine *e, const struct unit *u,
                                      const struct trouble *t)
 {
@@ -65,7 +75,9 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     if (t->gone && cls != FAIL_MEMORY && cls != FAIL_PERSON && cls != FAIL_PREEMPTED)
         cls = FAIL_NODE;
     v = policy_verdict(role_of(e, u)->restart.policy, cls, t->f->code);
-    if (t->gone && v.action != POLICY_FAIL)
+    if (cls == FAIL_PORT && u->brought)
+        v.counted = false; /* the others only have to be told of new ones */
+    if ((t->gone || shuns(e, u, t)) && v.action != POLICY_FAIL)
         v.action = POLICY_MOVE;
     if (t->here && v.action == POLICY_MOVE)
         v.action = role_of(e, u)->restart.policy == SPEC_RESTART_GANG ? POLICY_GANG : POLICY_AGAIN;
@@ -76,22 +88,30 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     return v;
 }
 
+/* What the job's own restarts need not pay for. */
+static int afford_loss(struct engine *e, enum fail_class cls, int64_t window, int64_t now)
+{
+    bool files = cls == FAIL_FILES;
+
+    if (cls == FAIL_PREEMPTED && !e->ever_started)
+        return 1; /* that is only waiting */
+    if (now - e->last_loss < (files ? FAULTS_ARE_ONE_MS : LOSSES_ARE_ONE_MS))
+        return 1;
+    e->last_loss = now;
+    return files ? budget_use(&e->files, FILES_MOVES, window, now)
+                 : budget_use(&e->losses, e->opt.losses_max, window, now);
+}
+
 bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class cls, int64_t now)
 {
     const struct policy_restart *p = &role_of(e, u)->restart;
     int r;
 
-    if (counted) {
+    if (counted)
         r = budget_use(p->policy == SPEC_RESTART_GANG ? &e->gang : &u->budget, p->max, p->window,
                        now);
-    } else {
-        if (cls == FAIL_PREEMPTED && !e->ever_started)
-            return true; /* that is only waiting */
-        if (now - e->last_loss < (cls == FAIL_FILES ? FAULTS_ARE_ONE_MS : LOSSES_ARE_ONE_MS))
-            return true;
-        e->last_loss = now;
-        r = budget_use(&e->losses, e->opt.losses_max, p->window, now);
-    }
+    else
+        r = afford_loss(e, cls, p->window, now);
     if (r < 0)
         engine_oom(e);
     return r > 0;
@@ -102,7 +122,7 @@ bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class
 static void move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
-    bool alone = e->state != JOB_RUNNING || run_alone(e, u);
+    bool alone = e->state != JOB_RUNNING || run_alone(e, u) || run_named(e, u);
 
     if (!t->gone && alone && slot_has_live(e, s)) {
         /* Others in that container are well: they shall not suffer. */
@@ -190,6 +210,13 @@ static void judge_side(struct engine *e, struct unit *u, const struct trouble *t
     }
 }
 
+static const char *used_up(bool counted, enum fail_class cls)
+{
+    if (counted)
+        return "its restarts are used up";
+    return cls == FAIL_FILES ? "it was no better elsewhere" : "too many containers were lost";
+}
+
 static void judge(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct policy_verdict v = verdict(e, u, t);
@@ -209,8 +236,7 @@ static void judge(struct engine *e, struct unit *u, const struct trouble *t, int
     if (j.then == POLICY_FAIL)
         end_failed(e, NULL, now);
     else if (j.then == POLICY_USED_UP)
-        end_failed(e, v.counted ? "its restarts are used up" : "too many containers were lost",
-                   now);
+        end_failed(e, used_up(v.counted, t->f->cls), now);
     else if (j.then != POLICY_NOTHING)
         act(e, u, j.then, t, now);
 }
@@ -334,6 +360,8 @@ int engine_on_ended(struct engine *e, uint32_t task, const struct engine_end *en
     if (r < 0)
         return r;
     f = failure_of(u, end);
+    if (end->asked && u->t.stopping && f.when < u->stopped)
+        f.when = u->stopped; /* two clocks, or the same one read twice within a millisecond */
     return end_unit(e, u, &t, now, err);
 }
 
@@ -388,7 +416,7 @@ void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char
     slot_vacate(e, s, cls, now);
     if (!s->retired && e->state != JOB_FINISHING && u) {
         f.task = u->t.id;
-        f.code = failure_exit(cls, TRY_AGAIN_EXIT, 0);
+        f.code = failure_exit(cls, cls == FAIL_FILES ? 0 : TRY_AGAIN_EXIT, 0);
         f.generation = u->t.generation;
         f.attempt = u->t.attempt;
         t.f = &f;

@@ -8,10 +8,12 @@
  * need would otherwise wait for each other for ever. */
 #include "job/engine_private.h"
 
-void unit_forget_place(struct unit *u)
+void unit_forget_place(const struct engine *e, struct unit *u)
 {
     u->t.agent = UINT32_MAX;
-    u->t.n_ports = 0;
+    u->brought = u->t.n_ports > 0 && run_named(e, u);
+    if (!u->brought)
+        u->t.n_ports = 0;
     u->t.pid = u->t.code = 0;
     u->t.fail = FAIL_NONE;
     u->homeless = false;
@@ -45,7 +47,7 @@ static bool vacate_unit(struct engine *e, struct unit *u, enum fail_class cls, i
         u->homeless = true;
         return false;
     }
-    unit_forget_place(u);
+    unit_forget_place(e, u);
     if (u->t.state == TASK_WAITING)
         return false;
     unit_do(e, u, pending ? TASK_EV_MOVE : TASK_EV_GONE, now);

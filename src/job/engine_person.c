@@ -100,7 +100,8 @@ static int restart_task(struct engine *e, struct unit *u, const char *who, int64
     if (u->again)
         return 0;
     say_restart(e, u, 0, "asked for", now);
-    if (!unit_live(u) && !run_alone(e, u) && e->slots[u->t.slot].state != SLOT_UP) {
+    if (!unit_live(u) && !run_alone(e, u) && !run_named(e, u) &&
+        e->slots[u->t.slot].state != SLOT_UP) {
         again_gang(e, "a task has to move", 0, now);
         return 0;
     }

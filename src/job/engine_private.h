@@ -69,6 +69,7 @@ struct unit {
     bool again;      /* a person wants it to start again once it has ended */
     bool untold;     /* its progress is newer than what the log says */
     bool held;       /* its agent, which comes back, has it as we know it */
+    bool brought;    /* its ports are from another container: they may be taken in this one */
     uint8_t young;   /* how often it died soon after its start */
     int64_t at[TIMERS_ - TIMER_JOB_];
     int64_t started, stopped, told; /* when it last started, was asked to end, told its progress */
@@ -116,6 +117,7 @@ struct engine {
     bool backing_off;  /* everything was given back; TIMER_ASK */
     bool ever_started; /* something of the user's has run */
     bool unsettled;    /* agents knew more than the log: do all things fit together? */
+    char *names;       /* the domain below which tasks have names; NULL: they have none */
     uint32_t n_tasks, n_live, n_kept, n_undecided, n_down, n_away;
     uint32_t n[TASK_STATES_], in[SLOT_STATES_];
 
@@ -124,7 +126,7 @@ struct engine {
     uint8_t young;     /* how often the gang died soon after it was formed */
     int64_t formed;    /* when */
     int64_t last_loss; /* when one was last counted */
-    struct budget gang, losses;
+    struct budget gang, losses, files;
     int64_t grace;
     unsigned stops; /* wishes to stop */
 
@@ -233,7 +235,7 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at); /
 void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t grace);
 
 /* ---- engine_gang.c ---- */
-void unit_forget_place(struct unit *u); /* it has no container any more */
+void unit_forget_place(const struct engine *e, struct unit *u); /* it has no container any more */
 void slot_ask(struct engine *e, struct slot *s);
 /* Gives the container back; what was not running in it waits for another. */
 void slot_release(struct engine *e, struct slot *s, int64_t now);
@@ -261,6 +263,8 @@ void run_open(struct engine *e);                  /* every role whose time has c
 void run_step(struct engine *e, const struct role *r, enum spec_when step);
 /* Whether it can join a running generation, without the others being told. */
 bool run_alone(const struct engine *e, const struct unit *u);
+/* Whether its name and ports go with it to another container. */
+bool run_named(const struct engine *e, const struct unit *u);
 
 /* ---- engine_fail.c ---- */
 /* The container of `s` is gone, by a report or because it did not answer. */

@@ -65,6 +65,14 @@ static void see_generation(struct engine *e, const json_t *v)
 
 /* ---- the job ---- */
 
+static void restore_names(struct engine *e, const char *names)
+{
+    struct err err = ERR_INIT;
+
+    if (engine_set_names(e, names, &err) == -ENOMEM)
+        engine_oom(e);
+}
+
 static void restore_finish(struct engine *e, const json_t *v, int64_t t)
 {
     struct ending how = { .final = JOB_FAILED,
@@ -102,6 +110,7 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     if (s == JOB_RUNNING) {
         e->reforming = e->backing_off = false;
         e->numbered = true;
+        restore_names(e, restore_text(v, "names"));
         gang_stands(e, t);
     }
 }

@@ -47,7 +47,7 @@ static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_
     unit_set(e, u, TASK_WAITING, t);
     if (!had_none)
         vacate(e, &e->slots[u->t.slot]);
-    unit_forget_place(u);
+    unit_forget_place(e, u);
     /* Whoever is moved gets another one; whoever lost it too, unless all is to be given back. */
     if (!u->t.retired && e->state < JOB_FINISHING && !e->backing_off)
         slot_ask(e, &e->slots[u->t.slot]);
@@ -203,7 +203,7 @@ void restore_progress(struct engine *e, const json_t *v, int64_t t)
 /* What act() does beyond what other records say. */
 static void restore_act(struct engine *e, struct unit *u, const struct judgement *j)
 {
-    bool alone = e->state != JOB_RUNNING || run_alone(e, u);
+    bool alone = e->state != JOB_RUNNING || run_alone(e, u) || run_named(e, u);
 
     if (e->state != JOB_RUNNING)
         gang_spoil(e);

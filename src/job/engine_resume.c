@@ -20,7 +20,7 @@ static void mend_unit(struct engine *e, struct unit *u, int64_t now)
     if (!task_has_ended(u->t.state))
         timer_set(e, TIMER_RESTART, u, NEVER);
     if (placed && !housed) {
-        unit_forget_place(u);
+        unit_forget_place(e, u);
         unit_set(e, u, TASK_WAITING, now);
     } else if (u->t.state == TASK_WAITING && housed && !u->t.retired && !u->over) {
         u->t.agent = s->agent;
@@ -131,7 +131,7 @@ static void adopt_new(struct engine *e, struct unit *u, const struct engine_held
     timer_set(e, TIMER_RESTART, u, NEVER);
     unit_over(e, u, false);
     unit_kept(e, u, false);
-    unit_forget_place(u);
+    unit_forget_place(e, u);
     u->t.agent = e->slots[u->t.slot].agent;
     u->t.attempt = h->attempt;
     u->t.generation = h->generation;

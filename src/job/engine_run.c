@@ -21,6 +21,12 @@ bool run_alone(const struct engine *e, const struct unit *u)
     return e->opt.elastic || role_of(e, u)->side;
 }
 
+bool run_named(const struct engine *e, const struct unit *u)
+{
+    return e->names && e->state == JOB_RUNNING && !e->reforming &&
+           role_of(e, u)->restart.policy == SPEC_RESTART_TASK;
+}
+
 void run_start(struct engine *e, struct unit *u)
 {
     if (e->state != JOB_RUNNING || u->t.state != TASK_READY || u->starting ||
@@ -92,6 +98,7 @@ void run_set_ports(struct unit *u, const uint16_t *ports, unsigned n)
     if (n > 0)
         memcpy(u->t.port, ports, n * sizeof(*ports));
     u->t.n_ports = (uint16_t)n;
+    u->brought = false;
 }
 
 bool run_same_ports(const struct task *t, const uint16_t *ports, unsigned n)

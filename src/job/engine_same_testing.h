@@ -46,8 +46,11 @@ static const char *job_differs(const struct engine *a, const struct engine *b)
             DIFFERS(at[i]);
     for (int i = 0; i < SLOT_STATES_; i++)
         DIFFERS(in[i]);
-    if (!same_budget(&a->gang, &b->gang) || !same_budget(&a->losses, &b->losses))
+    if (!same_budget(&a->gang, &b->gang) || !same_budget(&a->losses, &b->losses) ||
+        !same_budget(&a->files, &b->files))
         return "budgets";
+    if (!str_eq(a->names, b->names))
+        return "names";
     return str_eq(a->end_text, b->end_text) ? NULL : "end_text";
 }
 
@@ -108,6 +111,7 @@ static const char *unit_differs(const struct unit *a, const struct unit *b)
     DIFFERS(kept);
     DIFFERS(down);
     DIFFERS(again);
+    DIFFERS(brought);
     DIFFERS(young);
     if (a->at[TIMER_STOP - TIMER_JOB_] != NEVER) /* not counted while its agent is away */
         DIFFERS(at[TIMER_STOP - TIMER_JOB_]);

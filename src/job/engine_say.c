@@ -100,6 +100,8 @@ void say_job(struct engine *e, const char *reason, int64_t now)
     event_str(&ev, "state", job_state_name(e->state));
     event_int(&ev, "generation", e->generation);
     event_str(&ev, "reason", reason);
+    if (e->state == JOB_RUNNING)
+        event_str(&ev, "names", e->names);
     if (e->state == JOB_FINISHING) {
         event_str(&ev, "final", job_state_name(e->final));
         event_int(&ev, "exit", e->exit);

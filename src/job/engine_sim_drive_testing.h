@@ -303,6 +303,7 @@ static void happen(struct sim *w, const struct sim_message *m)
         agent_again(w, m->id);
     } else if (m->kind == SIM_FORMED) {
         w->forming = false;
+        CHECK(w, engine_set_names(w->e, w->named ? "job.me.test" : NULL, NULL) == 0);
         CHECK(w, engine_on_formed(w->e, w->now, NULL) == 0);
     }
 }
@@ -360,6 +361,7 @@ static void invent(struct sim *w, uint32_t seed)
     if (w->roles[0].ready.kind == SPEC_READY_NONE && chance(w, 60))
         w->roles[1].after = (struct spec_afters){ &w->after, 1 };
     w->opt = (struct engine_options){ .seed = seed, .elastic = chance(w, 25) };
+    w->named = seed % 5 < 2;
 }
 
 /* To its end, or till so many steps were taken. */

@@ -14,6 +14,7 @@ static void do_release(struct sim *w, uint32_t id)
         w->tasks[i].life++;
         w->tasks[i].place = SIM_NOTHING;
         w->tasks[i].open = w->tasks[i].dead = false;
+        w->tasks[i].lost_port = w->tasks[i].port ? w->tasks[i].port : w->tasks[i].lost_port;
         w->tasks[i].port = 0;
     }
     s->asked = s->held = s->up = s->leaving = s->orphan = s->fresh = false;
@@ -28,7 +29,8 @@ static void do_prepare(struct sim *w, uint32_t id)
 
     CHECK(w, w->slots[t->slot].up && !k->open && !t->retired);
     CHECK(w, k->place == SIM_NOTHING || (w->gaps && k->place == SIM_HELD));
-    CHECK(w, t->n_ports == 0 || t->port[0] == k->port || w->gaps); /* the same again */
+    CHECK(w, t->n_ports == 0 || t->port[0] == k->port || w->gaps ||         /* the same again */
+                 (w->named && k->port == 0 && t->port[0] == k->lost_port)); /* … elsewhere */
     if (t->n_ports > 0)
         k->port = t->port[0];
     k->place = SIM_PREPARING;

@@ -59,6 +59,7 @@ struct sim_task {
     int64_t stop_at; /* when */
     uint32_t starts, generation;
     uint16_t port, started_port; /* 0: none */
+    uint16_t lost_port;          /* of the last container */
     bool new_port;
     bool dead;             /* has run, and was not started since: how it ended is told again */
     uint32_t attempt;      /* of the last start, as its agent was told */
@@ -87,6 +88,7 @@ struct sim {
     uint32_t n_queue, order;
     uint16_t next_port;
     bool ended, forming;
+    bool named;  /* tasks know each other by names */
     bool alone;  /* there is no master at the moment */
     bool gaps;   /* what was said was lost, or is told again */
     bool behind; /* what a master wrote last was lost, once at least */

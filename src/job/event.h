@@ -32,7 +32,8 @@ enum event_kind {
     EVENT_PROGRESS,  /* task, step, total, metrics; at most one a second per task */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE, /* how far the start has come: name, who (was waited for); made by the master */
-    EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved */
+    EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved; avoid,
+                  * lift: a node that gets no more containers, or may have some again */
     EVENT_STORY, /* the first failure, decided at the end: as EVENT_FAILURE */
     EVENT_END,   /* last record: state, exit, whose (task), text */
     EVENT_KINDS_

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define TRY_AGAIN 75
+#define LACKS 78 /* agent/activate.c */
 #define TIME_LIMIT 124
 #define NO_CONTAINER 125 /* what docker says of its own failures */
 #define CANNOT_RUN 126
@@ -60,6 +61,8 @@ static const struct {
     { FAIL_START, CANNOT_RUN, "the command cannot be run: is it executable (chmod +x), and is its "
                               "first line or its format right for that machine?" },
     { FAIL_START, TRY_AGAIN, "nothing could be started in the container: look at the node's log" },
+    { FAIL_START, LACKS, "that machine lacks what the job says it needs; what it has is not used in "
+                         "its place" },
     { FAIL_START, NO_CONTAINER, "docker could not make its container: does it run on that machine, "
                                 "may you use it, and is the image there or in its registry?" },
     { FAIL_START, 0, "the command was not found: look at its name, at PATH, and whether it travels "

@@ -154,6 +154,7 @@ static void failures_come_with_a_sentence_and_a_hint(void **state)
         { { .cls = FAIL_SIGNAL, .signal = 63 }, "w:1 was ended by signal 63 (a signal)", NULL },
         { { .cls = FAIL_MEMORY }, "w:1: out of memory", "--mem" },
         { { .cls = FAIL_START, .code = 126 }, "w:1: could not be started", "chmod" },
+        { { .cls = FAIL_START, .code = 78 }, "w:1: could not be started", "lacks" },
         { { .cls = FAIL_START, .code = 127, .text = (char *)"no x" }, "no x", "was not found" },
         { { .cls = FAIL_NOT_READY }, "w:1: not ready in time", "timeout" },
         { { .cls = FAIL_PORT }, "w:1: port could not be held", "port" },

@@ -28,6 +28,20 @@ enum spec_spread {
     SPEC_SPREAD_PACK, /* on as few nodes as will do */
 };
 enum spec_image_by { SPEC_IMAGE_BY_AUTO, SPEC_IMAGE_BY_YARN, SPEC_IMAGE_BY_AGENT };
+enum spec_native {
+    SPEC_NATIVE_AUTO, /* where nothing of the user's can be missed by it */
+    SPEC_NATIVE_YES,  /* for every role that ydl-native can play */
+    SPEC_NATIVE_NO,
+};
+enum spec_hadoop {
+    SPEC_HADOOP_AUTO, /* for tasks that name a file on HDFS, as far as it is there */
+    SPEC_HADOOP_YES,  /* for all, and they do not start without it */
+    SPEC_HADOOP_NO,
+};
+enum spec_avoid {
+    SPEC_AVOID_NODE_FAULTS, /* what can be the node's fault, the second time */
+    SPEC_AVOID_ALL,         /* everything but preemption and lost nodes, the first time */
+};
 enum spec_when { SPEC_AFTER_STARTED, SPEC_AFTER_READY, SPEC_AFTER_FINISHED };
 enum spec_ready_kind {
     SPEC_READY_NONE, /* ready as soon as it is started */
@@ -79,7 +93,8 @@ struct spec_acl {
 struct spec_master {
     uint64_t memory; /* bytes */
     unsigned cpus;
-    char *label; /* NULL: the job's */
+    char *label;    /* NULL: the job's */
+    int64_t window; /* ms: failures longer ago do not count; 0: an hour */
 };
 
 /* Growing lists: `v` has `n` elements, owned by the specification. */
@@ -143,19 +158,24 @@ struct spec {
     struct spec_files files, archives, output;
     char *image, *label;
     enum spec_image_by image_by;
-    struct strs mounts; /* of images: "/FROM:/TO", perhaps with ":ro" or ":rw" */
+    enum spec_native native; /* which of the framework's servers run without Python */
+    struct strs mounts;      /* of images: "/FROM:/TO", perhaps with ":ro" or ":rw" */
     struct spec_working working;
     struct spec_restart restart;
+    enum spec_avoid avoid;        /* what makes a node one to be avoided */
     int64_t gang_hold;            /* ms */
     int64_t gang_retry;           /* how often; SPEC_FOREVER */
     int64_t grace;                /* ms between the request to end and the kill */
     int64_t timeout;              /* ms for the whole job; 0: none */
     uint64_t log_limit;           /* bytes of output of one task; 0: none */
+    uint64_t log_rotate;          /* output is cut into files of so many bytes; 0: it is not */
+    unsigned log_keep;            /* so many of them stay, beside the last; 0: all */
     unsigned port_low, port_high; /* the range for ports; 0: the platform's */
     char *tensorboard;            /* log directory; NULL: none */
     int tensorboard_first;        /* 1: the tracking URL leads to it; -1: not said */
     char *venv;                   /* a Python environment put first in PATH; NULL: none */
     struct strs pip;
+    enum spec_hadoop hadoop; /* what tasks are told of the machine's Hadoop */
     /* for YARN */
     char *queue;
     int64_t priority; /* -1: not said */
@@ -165,6 +185,7 @@ struct spec {
     struct spec_master master;
     char *staging;            /* the directory for everything of ours; NULL: ~/.ydl there */
     char *principal, *keytab; /* for jobs that outlive their tokens; both or none */
+    char *client_address;     /* of the client's tasks for others; NULL: as it reaches the master */
     unsigned nodes;           /* local: how many machines to pretend; 0: one */
 };
 
@@ -245,7 +266,7 @@ int spec_parse(const char *file, const void *text, size_t n, struct spec *s, str
  *     --env NAME=VALUE
  *     --files, --archives FROM[#TO][,…]
  *     --output [FROM=]TO
- *     --tag, --pip WORD[,…] */
+ *     --tag, --pip WORD[,…]         "pkg[a,b]>=1,<2" is one word */
 int spec_flag(struct spec *s, const char *flag, const char *value, struct spec_faults *f);
 
 /* Splits a command as a POSIX shell would split words: quotes and backslashes, no expansion. */

@@ -54,11 +54,13 @@ static void an_unknown_key_is_named_with_the_nearest_one(void **state)
           "job.yaml:1: roles.w.ready.htpp: unknown key (did you mean 'http'?)" },
         { "tensorboard:\n  log_dir: x",
           "job.yaml:2: tensorboard.log_dir: unknown key (did you mean 'logdir'?)" },
-        { "<<: {a: 1}", "job.yaml:1: <<: unknown key (known are name, framework, command, roles, "
-                        "files, archives, env, venv, pip, image, image-by, mounts, restart, gang, "
-                        "grace, timeout, output, tensorboard, log-limit, port-range, queue, "
+        { "<<: {a: 1}", "job.yaml:1: <<: unknown key (known are name, framework, native, command, "
+                        "roles, files, archives, env, venv, pip, hadoop, image, image-by, mounts, "
+                        "restart, avoid, gang, "
+                        "grace, timeout, output, tensorboard, log-limit, log-rotate, log-keep, "
+                        "port-range, queue, "
                         "priority, tags, label, acl, attempts, master, staging, principal, "
-                        "keytab, nodes)" },
+                        "keytab, client-address, nodes)" },
     };
 
     (void)state;
@@ -229,11 +231,14 @@ static void hostile_text_is_shown_harmlessly(void **state)
 {
     static const struct row rows[] = {
         { "\"a\\e[31m\\nb\": 1",
-          "job.yaml:1: a\\x1b[31m\\nb: unknown key (known are name, framework, command, roles, "
-          "files, archives, env, venv, pip, image, image-by, mounts, restart, gang, grace, "
+          "job.yaml:1: a\\x1b[31m\\nb: unknown key (known are name, framework, native, command, "
+          "roles, files, archives, env, venv, pip, hadoop, image, image-by, mounts, restart, "
+          "avoid, gang, grace, "
           "timeout, "
-          "output, tensorboard, log-limit, port-range, queue, priority, tags, label, acl, "
-          "attempts, master, staging, principal, keytab, nodes)" },
+          "output, tensorboard, log-limit, log-rotate, log-keep, port-range, queue, priority, "
+          "tags, "
+          "label, acl, "
+          "attempts, master, staging, principal, keytab, client-address, nodes)" },
         { "priority: \"\\e[31m\"",
           "job.yaml:1: priority: a number was expected, found '\\x1b[31m'" },
     };

@@ -32,12 +32,44 @@ static int read_text(struct spec_reader *r, const struct spec_key *k, const char
 
 /* ---- lists ---- */
 
+/* The end of the first word: a comma, but none inside brackets and none before a comparison, as in
+ * "pkg[a,b]>=1,<2". */
+static size_t word_length(const char *text)
+{
+    size_t n = 0;
+    bool inside = false;
+
+    for (; text[n]; n++) {
+        inside = text[n] == '[' || (inside && text[n] != ']');
+        if (text[n] == ',' && !inside && !(text[n + 1] && strchr("<>=!~", text[n + 1])))
+            break;
+    }
+    return n;
+}
+
+static int split_words(const char *text, struct strs *ret)
+{
+    int e = 0;
+
+    while (e == 0 && *text) {
+        size_t n = word_length(text), begin = strspn(text, " \t");
+        size_t end = n;
+
+        while (end > begin && strchr(" \t", text[end - 1]))
+            end--;
+        if (end > begin)
+            e = strs_addn(ret, text + begin, end - begin);
+        text += n + (text[n] == ',');
+    }
+    return e;
+}
+
 static int add_words(struct spec_reader *r, const char *text, void *at)
 {
     AUTO_STRS words = { 0 };
 
     (void)r;
-    if (strs_split(&words, text, ",") < 0)
+    if (split_words(text, &words) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < words.n; i++)
         if (!strs_has(at, words.v[i]) && strs_add(at, words.v[i]) < 0)

@@ -69,6 +69,12 @@ static void options_say_what_keys_say(void **state)
                   { "mount", "/a:/b" }, { "mount", "/c:/d:ro" } },
           "{\"image-by\":\"yarn\",\"mounts\":[\"/a:/b\",\"/c:/d:ro\"],\"attempts\":4,"
           "\"staging\":\"/s\"}" },
+        { NULL, { { "client-address", "10.1.2.3" } }, "{\"client-address\":\"10.1.2.3\"}" },
+        { NULL, { { "avoid", "all" } }, "{\"avoid\":\"all\"}" },
+        { NULL, { { "native", "no" } }, "{\"native\":\"no\"}" },
+        { NULL, { { "hadoop", "yes" } }, "{\"hadoop\":\"yes\"}" },
+        { NULL, { { "pip", "a[x,y]>=1,<2,!=1.5,b,-r c.txt" } },
+          "{\"pip\":[\"a[x,y]>=1,<2,!=1.5\",\"b\",\"-r c.txt\"]}" },
         { NULL, { { "role", "w=2,spread=pack,hosts=n1" } },
           "{\"roles\":{\"w\":{\"count\":2,\"spread\":\"pack\",\"hosts\":[\"n1\"]}}}" },
         { NULL, { { "pip", "numpy" }, { "pip", "scipy" } },

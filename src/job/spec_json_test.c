@@ -88,7 +88,8 @@ static void the_full_sample_is_this_json(void **state)
     assert_int_equal(there_and_back("full.yaml", b.data, b.len, &out), 0);
     assert_string_equal(
         buf_text(&out),
-        "{\"name\":\"mnist\",\"framework\":\"tensorflow\",\"command\":[\"python\",\"ps.py\"],"
+        "{\"name\":\"mnist\",\"framework\":\"tensorflow\",\"native\":\"yes\","
+        "\"command\":[\"python\",\"ps.py\"],"
         "\"roles\":{\"ps\":{\"count\":1,\"memory\":\"1g\",\"cpus\":1,\"ports\":1,"
         "\"ready\":{\"port\":true}},\"worker\":{\"count\":2,\"procs\":1,\"memory\":\"2g\","
         "\"cpus\":2,\"gpus\":1,\"resources\":{\"nec.com/"
@@ -99,17 +100,19 @@ static void the_full_sample_is_this_json(void **state)
         "{\"from\":\"hdfs:///data/mnist\",\"to\":\"data\"}],"
         "\"archives\":[{\"from\":\"env.tar.gz\",\"to\":\"env\"}],"
         "\"env\":{\"OMP_NUM_THREADS\":\"2\",\"DEBUG\":\"true\",\"LR\":\"0.10\"},"
-        "\"venv\":\"env\",\"pip\":[\"numpy==1.26\",\"scipy>=1.10\"],"
+        "\"venv\":\"env\",\"pip\":[\"numpy==1.26\",\"scipy>=1.10\"],\"hadoop\":\"yes\","
         "\"image-by\":\"agent\",\"mounts\":[\"/data:/data:ro\"],"
-        "\"restart\":{\"policy\":\"task\",\"max\":3,\"window\":\"1h\"},\"timeout\":\"2d\","
+        "\"restart\":{\"policy\":\"task\",\"max\":3,\"window\":\"1h\"},\"avoid\":\"all\","
+        "\"timeout\":\"2d\","
         "\"output\":[{\"from\":\"out/\",\"to\":\"hdfs:///user/me/mnist/\"}],"
-        "\"tensorboard\":{\"logdir\":\"out/tb\"},\"log-limit\":\"1g\","
+        "\"tensorboard\":{\"logdir\":\"out/tb\",\"tracking\":true},\"log-limit\":\"1g\","
+        "\"log-rotate\":\"16m\",\"log-keep\":8,"
         "\"port-range\":\"10000-10999\",\"queue\":\"default\",\"priority\":5,"
         "\"tags\":[\"mnist\",\"nightly\"],\"label\":\"gpu\","
         "\"acl\":{\"view\":\"alice,bob research\",\"modify\":\"alice\"},\"attempts\":3,"
-        "\"master\":{\"memory\":\"128m\",\"cpus\":2,\"label\":\"edge\"},"
+        "\"master\":{\"memory\":\"128m\",\"cpus\":2,\"label\":\"edge\",\"window\":\"30m\"},"
         "\"staging\":\"hdfs:///user/me/.jobs\",\"principal\":\"me@EXAMPLE.COM\","
-        "\"keytab\":\"/etc/keys/me.keytab\","
+        "\"keytab\":\"/etc/keys/me.keytab\",\"client-address\":\"10.0.0.9\","
         "\"nodes\":2}");
 }
 

@@ -16,6 +16,9 @@ static const char *const policies[] = { "default", "never", "task", "gang", NULL
 static const char *const places[] = { "cluster", "client", NULL };
 static const char *const spreads[] = { "any", "node", "pack", NULL };
 static const char *const image_bys[] = { "auto", "yarn", "agent", NULL };
+static const char *const avoids[] = { "node-faults", "all", NULL };
+static const char *const hadoops[] = { "auto", "yes", "no", NULL };
+static const char *const natives[] = { "auto", "yes", "no", NULL };
 
 /* clang-format off */
 
@@ -74,6 +77,9 @@ static const struct spec_key master_keys[] = {
       .help = "processor cores of the master's container; without it one" },
     { "label", SPEC_TEXT, AT(master.label), .yarn = true,
       .help = "node label of the master, in place of the job's" },
+    { "window", SPEC_MS, AT(master.window), .max = YEARS, .yarn = true,
+      .help = "failures of the master longer ago than this do not count as attempts; without it an "
+              "hour" },
     { 0 },
 };
 
@@ -137,6 +143,9 @@ const struct spec_key spec_job_keys[] = {
       .help = "what the job is called; without it, after its command" },
     { "framework", SPEC_TEXT, AT(framework), .flag = "framework", .meta = "NAME",
       .help = "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+    { "native", SPEC_CHOICE, AT(native), .choices = natives, .flag = "native", .meta = "WHEN",
+      .help = "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where "
+              "its library is there, and servers that have no command)" },
     { "command", SPEC_COMMAND, AT(command),
       .help = "what tasks run whose role has no command; on the command line, what follows --" },
     { "roles", SPEC_ROLES, .keys = spec_role_keys,
@@ -148,9 +157,15 @@ const struct spec_key spec_job_keys[] = {
     { "env", SPEC_ENV, AT(env), .flag = "env", .meta = "NAME=VALUE",
       .help = "environment variables of every task" },
     { "venv", SPEC_TEXT, AT(venv), .flag = "venv", .meta = "DIR",
-      .help = "a Python environment whose programs come first in PATH" },
+      .help = "a Python environment whose programs come first in PATH, or for YARN an archive of "
+              "one; it is packed and sent to the cluster when it changed" },
     { "pip", SPEC_TEXTS, AT(pip), .flag = "pip", .meta = "PACKAGE",
-      .help = "packages of Python to install for the job" },
+      .help = "packages of Python, or files of requirements, to make an environment of; it is made "
+              "once for the same packages" },
+    { "hadoop", SPEC_CHOICE, AT(hadoop), .choices = hadoops, .flag = "hadoop", .meta = "WHEN",
+      .help = "variables by which libhdfs finds Java and Hadoop on a task's machine: yes (a task "
+              "does not start without), no, or auto (what is there, when its command names a file "
+              "on HDFS)" },
     { "image", SPEC_TEXT, AT(image), .flag = "image", .meta = "IMAGE",
       .help = "the container image that tasks run in" },
     { "image-by", SPEC_CHOICE, AT(image_by), .choices = image_bys, .yarn = true,
@@ -160,6 +175,10 @@ const struct spec_key spec_job_keys[] = {
       .help = "directories of the node to show in the image" },
     { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
       .help = "what is done when a task fails" },
+    { "avoid", SPEC_CHOICE, AT(avoid), .choices = avoids, .yarn = true,
+      .flag = "avoid", .meta = "WHAT",
+      .help = "what makes a node one to be avoided: node-faults (what can be its fault, twice), or "
+              "all (any failure but preemption and lost nodes, once; the task then moves)" },
     { "gang", SPEC_MAP, .keys = gang_keys,
       .help = "how the tasks of a job are brought together" },
     { "grace", SPEC_MS, AT(grace), .preset = 30 * SECOND, .max = DAY,
@@ -173,6 +192,10 @@ const struct spec_key spec_job_keys[] = {
       .help = "a TensorBoard beside the job" },
     { "log-limit", SPEC_SIZE, AT(log_limit), .max = MOST_BYTES,
       .help = "most output of one task; 0: no limit" },
+    { "log-rotate", SPEC_SIZE, AT(log_rotate), .preset = 64 << 20, .max = MOST_BYTES,
+      .help = "output of a task that is longer is cut into files of this size; 0: it is not" },
+    { "log-keep", SPEC_COUNT, AT(log_keep), .max = 1000000,
+      .help = "how many of these files are kept beside the one that is written; 0: all" },
     { "port-range", SPEC_RANGE, AT(port_low), .min = 1024, .max = 65535,
       .help = "the ports that tasks may be given, as 10000-10999" },
     { "queue", SPEC_TEXT, AT(queue), .yarn = true, .flag = "queue", .meta = "QUEUE",
@@ -198,6 +221,10 @@ const struct spec_key spec_job_keys[] = {
       .help = "the Kerberos principal of a job that outlives its tokens" },
     { "keytab", SPEC_TEXT, AT(keytab), .yarn = true,
       .help = "the file with its keys; it is sent along, and new tokens are got with it" },
+    { "client-address", SPEC_TEXT, AT(client_address), .yarn = true,
+      .flag = "client-address", .meta = "HOST",
+      .help = "this machine's name or number for tasks on the cluster, when some run here; without "
+              "it, the one that we reach the master from" },
     { "nodes", SPEC_COUNT, AT(nodes), .min = 1, .max = 1000, .flag = "nodes", .meta = "N",
       .help = "local only: pretend to be so many machines" },
     { 0 },

@@ -68,12 +68,25 @@ static bool key_fits(const struct master *m, const Agent__Hello *h)
                       CRYPTO_memcmp(h->key.data, m->key.key, sizeof(m->key.key)) == 0);
 }
 
-/* On YARN agents know the name of their container, and the platform whose that is. */
-static uint32_t agent_number(const struct master *m, const Agent__Hello *h)
+bool agents_at_client(const struct agent_conn *a)
 {
-    const struct platform *p = m->platform;
+    struct platform *p = a->master->platform;
 
-    return p && p->ops->find_agent ? p->ops->find_agent(m->platform, h->container) : h->agent;
+    return p && p->ops->at_client && p->ops->at_client(p, a->number);
+}
+
+/* On YARN agents know the name of their container, and the platform whose that is. The client's
+ * may be here before anything is granted to it. */
+static uint32_t agent_number(struct master *m, const Agent__Hello *h)
+{
+    struct platform *p = m->platform;
+    uint32_t number = h->agent;
+
+    if (p && p->ops->find_agent)
+        number = p->ops->find_agent(p, h->container);
+    if (p && p->ops->at_client && p->ops->at_client(p, number))
+        (void)agents_expect(m, number, NULL);
+    return number;
 }
 
 static int check_hello(struct master *m, const Agent__Hello *h, struct agent_conn **ret,
@@ -224,7 +237,8 @@ static void serve(struct agent_conn *a, struct channel *c)
         master_unsaved(m, "not everything could be saved: an agent has ended before");
     /* A container's agent that was killed is started again by its node, and one that only lost its
      * connection comes back: agents_watch() waits for them. */
-    if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving)
+    if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving ||
+        (m->client_gone && agents_at_client(a)))
         m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
     else {
         a->heard = loop_now(m->loop);
@@ -341,6 +355,27 @@ static int64_t patience(const struct agent_conn *a)
     return a->master->platform->ops->apart && !a->node[0] ? START_MS : SILENCE_MS;
 }
 
+/* Without the client's there is no job. */
+static void give_up(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    if (agents_at_client(a) && !m->save_until)
+        api_client_gone(m);
+    if (!a->lost)
+        m->platform->ops->agent_gone(m->platform, a->number, "it does not answer");
+}
+
+void agents_client_gone(struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++) {
+        struct agent_conn *a = m->agents[i];
+
+        if (a && !a->channel && !a->lost && agents_at_client(a))
+            m->platform->ops->agent_gone(m->platform, a->number, "it went with the client");
+    }
+}
+
 void agents_watch(struct master *m)
 {
     int64_t last = loop_now(m->loop), now;
@@ -355,7 +390,7 @@ void agents_watch(struct master *m)
             if (now - last > PING_MS + LATE_MS)
                 a->heard = now;
             if (now - a->heard > patience(a))
-                m->platform->ops->agent_gone(m->platform, a->number, "it does not answer");
+                give_up(a);
             else
                 ping(a);
         }

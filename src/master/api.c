@@ -2,6 +2,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "master/enrolled.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -60,19 +61,10 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);
+    if (enrolled_path(m) && json_object_set_new(*ret, "registry", json_text(enrolled_path(m))) < 0)
+        return err_oom(err);
     return add_tensorboard(m, *ret, err);
 }
-
-static int get_job(struct master *m, struct http_call *c, struct err *err)
-{
-    AUTO_JSON *v = NULL;
-    const char *tasks = http_query(c, "tasks");
-    int r = api_status(m, !str_eq(tasks, "0"), &v, err);
-
-    return r < 0 ? r : http_reply_json(c, 200, v, err);
-}
-
-/* ---- streams ---- */
 
 static bool flag(struct http_call *c, const char *name)
 {
@@ -80,6 +72,22 @@ static bool flag(struct http_call *c, const char *name)
 
     return v && !str_eq(v, "0");
 }
+
+static int get_job(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const char *tasks = http_query(c, "tasks");
+    bool usage = flag(c, "usage");
+    int r = usage ? usage_wait(m, err) : 0;
+
+    if (r == 0)
+        r = api_status(m, !str_eq(tasks, "0"), &v, err);
+    if (r == 0 && usage)
+        r = usage_add(m, v, err);
+    return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
+/* ---- streams ---- */
 
 static int get_logs(struct master *m, struct http_call *c, struct err *err)
 {
@@ -155,8 +163,12 @@ void api_client_gone(struct master *m)
 {
     struct err err = ERR_INIT;
 
+    if (m->client_gone)
+        return;
+    m->client_gone = true;
     if (engine_stop(m->engine, "the client, which went away", master_now(m), &err) < 0)
         master_fault(m, &err);
+    agents_client_gone(m);
     master_wake(m);
 }
 
@@ -207,6 +219,20 @@ static int put_scale(struct master *m, struct http_call *c, struct err *err)
         return err_set(err, -EINVAL, "role and count are wanted, count from 0 to %d",
                        SPEC_TASKS_MAX);
     return done(m, c, engine_scale(m->engine, role, (unsigned)n, m->user, master_now(m), err), err);
+}
+
+/* Where the agent beside the client is to dial. */
+static int get_join(struct master *m, struct http_call *c, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    int r;
+
+    if (!m->opt->container)
+        return err_set(err, -ENOENT, "agents on this machine know where to go");
+    if (!m->platform) /* it would be sent away */
+        return err_set(err, -EAGAIN, "nobody is expected yet");
+    r = json_make(&v, err, "{s:s}", "address", m->opt->container->boot.address);
+    return r < 0 ? r : http_reply_json(c, 200, v, err);
 }
 
 /* ---- the cluster specification ---- */
@@ -323,6 +349,7 @@ static const struct {
     { "GET", "/v1/events",  get_events },
     { "GET", "/v1/logs",    get_logs },
     { "GET", "/v1/attach",  get_attach },
+    { "GET", "/v1/join",    get_join },
     { "GET", "/v1/spec",    get_spec },
     { "GET", "/v1/kv/",     kv_path },
     { "PUT", "/v1/kv/",     kv_path },
@@ -376,8 +403,15 @@ static int start_remote(struct master *m, struct err *err)
     struct http_server_options o = {
         .loop = m->loop, .key = &m->key, .handler = handle, .user = m
     };
-    int r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &m->api_port, err);
+    struct container *c = m->opt->container;
+    int r = 0;
 
+    if (c->api_fd >= 0) { /* the ResourceManager has told others of it */
+        o.fd = take_fd(c->api_fd);
+        m->api_port = c->api_port;
+    } else {
+        r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &m->api_port, err);
+    }
     o.limits.write_ms = INT64_MAX / 4;
     return r < 0 ? r : http_server_start(&o, &m->api, err);
 }

@@ -3,11 +3,13 @@
  * Everything that happens in one turn of the loop is told to the engine first; then one pass here
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
+#include "master/enrolled.h"
 #include "master/master_private.h"
 
 #include <string.h>
 
 #define FAULT_EXIT 70                     /* a fault of ours */
+#define SIGNAL_MS 3000                    /* from the end of an application to its containers' */
 #define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
 
 int64_t master_now(const struct master *m)
@@ -92,6 +94,7 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
 
     free(take(s->gpus));
     s->n_gpus = 0;
+    s->asked = 0;
     s->agent = agent;
     if (n == 0)
         return 0;
@@ -129,20 +132,6 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     master_wake(m);
 }
 
-void drive_blame(struct master *m, const char *node, enum fail_class cls)
-{
-    const struct platform_ops *ops = m->platform->ops;
-    AUTO_FREE char *text = NULL;
-
-    if (!ops->avoid || !*node || m->ended ||
-        avoid_fault(m->avoid, node, avoid_cause_of(cls), ops->nodes(m->platform)) <= 0)
-        return;
-    ops->avoid(m->platform, node, true);
-    text = str_printf("'%s' is avoided from now on: too much has failed there", node);
-    if (text)
-        master_note(m, text);
-}
-
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
@@ -151,12 +140,13 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     uint32_t role, first, n;
 
     if (a && !a->lost) {
+        agents_leave(m, a->number); /* where only its NodeManager is gone: two would do the same */
         a->lost = true;
         agents_tell(a, "lost");
     }
     if (a) /* one that could not even be started has not said where it is */
-        drive_blame(m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node,
-                    cls);
+        blame_node(m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node,
+                   cls);
     engine_slot(m->engine, slot, &role, &first, &n);
     for (uint32_t i = 0; i < n; i++) {
         kv_forget(m->kv, first + i);
@@ -190,19 +180,24 @@ static void on_phase(void *user, const char *name, const char *who)
     master_wake(user);
 }
 
-/* YARN takes everything away: what is left is to say so. */
 static void on_over(void *user, const char *text)
 {
     struct master *m = user;
-    struct err err = ERR_INIT;
 
     log_warn(LOG_MASTER, "%s", text);
     m->over = true;
+    master_wake(m);
+}
+
+/* YARN takes everything away: what is left is to say so. */
+static void say_killed(struct master *m)
+{
+    struct err err = ERR_INIT;
+
     (void)engine_kill(m->engine, "YARN", master_now(m), &err);
     for (uint32_t i = 0; i < m->n_slots; i++)
         if (m->slots[i].agent)
             on_lost(m, i, FAIL_PERSON, "the application was killed");
-    master_wake(m);
 }
 
 const struct platform_events drive_platform_events = {
@@ -267,6 +262,7 @@ const struct kv_events drive_kv_events = {
     .on_reply = on_reply,
     .on_progress = on_progress,
     .on_role_size = on_role_size,
+    .on_change = kvlog_change,
 };
 
 /* ---- actions ---- */
@@ -278,6 +274,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 
     if (r < 0)
         return r;
+    m->slots[a->id].asked = master_now(m);
     engine_slot(m->engine, a->id, &role, &first, &n);
     return m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], err);
 }
@@ -290,7 +287,8 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
     engine_slot(m->engine, a->id, &role, &first, &n);
     for (uint32_t i = 0; i < n && r == 0; i++)
         r = outbox_drop(m, first + i, err);
-    if (m->platform->ops->apart && a->id < m->n_slots) {
+    if (m->platform->ops->apart && a->id < m->n_slots &&
+        m->spec.roles[role].place == SPEC_PLACE_CLUSTER) { /* the client's agent stays */
         outbox_flush(m);
         agents_leave(m, m->slots[a->id].agent);
     }
@@ -307,9 +305,11 @@ static int do_prepare(struct master *m, const struct action *a, struct err *err)
 
 static int do_form(struct master *m, const struct action *a, struct err *err)
 {
-    int r = form_generation(m, err);
+    int r;
 
     (void)a;
+    names_decide(m);
+    r = form_generation(m, err);
     if (r < 0) {
         struct err cause = *err;
 
@@ -389,10 +389,12 @@ static void look_for_end(struct master *m)
 
 static int64_t next_deadline(const struct master *m)
 {
-    int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), at = a < b ? a : b;
+    int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = blame_deadline(m);
+    int64_t at = a < b ? a : b;
 
     if (m->save_until)
         return m->save_until;
+    at = c < at ? c : at;
     return at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
 }
 
@@ -403,6 +405,7 @@ static void on_time(struct master *m)
 
     if (kv_deadline(m->kv) <= now)
         kv_on_time(m->kv, now);
+    blame_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)
         master_fault(m, &err);
 }
@@ -416,10 +419,28 @@ static int on_signal(struct master *m, struct err *err)
     fiber_shield(m->loop, true);
     if (!m->opt->container)
         return engine_stop(m->engine, "a signal", master_now(m), err);
-    if (yarn_is_over(m->platform))
-        return 0; /* on_over() has seen to it */
+    if (yarn_is_killed(m->platform)) {
+        say_killed(m);
+        return 0;
+    }
     m->left = true;
     return err_set(err, -ECANCELED, "our container is being ended");
+}
+
+/* YARN has ended us. With the application our container ends too: a signal follows. Without one
+ * only our node was given up, because its NodeManager is dead; then another master has the job, and
+ * whatever we did would be against it. */
+static int await_signal(struct master *m, struct err *err)
+{
+    int64_t until = loop_in(m->loop, SIGNAL_MS);
+    int r = 0;
+
+    while (r == 0)
+        r = cond_wait(m->loop, &m->work, until);
+    if (r == -ECANCELED)
+        return on_signal(m, err);
+    m->left = true;
+    return err_set(err, -ECANCELED, "YARN has given us up, and starts another master");
 }
 
 int drive_job(struct master *m, bool begun, struct err *err)
@@ -427,6 +448,10 @@ int drive_job(struct master *m, bool begun, struct err *err)
     int r = begun ? 0 : engine_start(m->engine, master_now(m), err);
 
     while (r == 0) {
+        if (m->over && !m->interrupted)
+            r = await_signal(m, err);
+        if (r < 0)
+            break;
         on_time(m);
         act_all(m);
         write_events(m);

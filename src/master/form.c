@@ -1,4 +1,5 @@
 /* form.c - a generation's cluster specification and rendezvous servers. */
+#include "master/enrolled.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -15,14 +16,16 @@ static unsigned role_tasks(const struct master *m, uint32_t role, uint32_t *firs
     return count;
 }
 
-static void fill_task(const struct master *m, const struct task *t, struct cluster_task *ret)
+/* Its host is the agent's number, or its name, which is in `host` then. */
+static void fill_task(const struct master *m, const struct task *t, char host[NAMES_TEXT],
+                      struct cluster_task *ret)
 {
     struct agent_conn *a = agents_get((struct master *)m, t->agent);
     uint32_t role, first, n;
 
     engine_slot(m->engine, t->slot, &role, &first, &n);
     *ret = (struct cluster_task){
-        .host = a ? a->host : "",
+        .host = names_host(m, t, a ? a->host : "", host),
         .node = a ? a->node : "",
         .local_rank = t->local_rank,
         .slot = t->rank / (n ? n : 1),
@@ -31,12 +34,27 @@ static void fill_task(const struct master *m, const struct task *t, struct clust
     memcpy(ret->port, t->port, sizeof(ret->port));
 }
 
+/* With its name kept for as long as the description. */
+static int describe_task(struct master *m, const struct task *t, struct cluster_task *ret)
+{
+    char host[NAMES_TEXT];
+
+    fill_task(m, t, host, ret);
+    if (ret->host != host)
+        return 0;
+    if (strs_add(&m->cluster_hosts, host) < 0)
+        return -ENOMEM;
+    ret->host = m->cluster_hosts.v[m->cluster_hosts.n - 1];
+    return 0;
+}
+
 static int fill_cluster(struct master *m, struct err *err)
 {
     uint32_t n = engine_n_tasks(m->engine);
     size_t *at = calloc(m->spec.n_roles + 1, sizeof(*at));
     struct cluster_role *roles = calloc(m->spec.n_roles + 1, sizeof(*roles));
     struct cluster_task *tasks = calloc(n + 1, sizeof(*tasks));
+    int result = 0;
 
     if (!roles || !tasks || !at) {
         free(roles);
@@ -50,6 +68,7 @@ static int fill_cluster(struct master *m, struct err *err)
                                    .n = m->spec.n_roles,
                                    .generation = engine_generation(m->engine) };
     m->cluster_tasks = tasks;
+    strs_done(&m->cluster_hosts);
     for (uint32_t i = 0; i < n; i++)
         roles[engine_task(m->engine, i)->role].n++;
     for (size_t r = 0, sum = 0; r < m->spec.n_roles; sum += roles[r++].n) {
@@ -59,11 +78,11 @@ static int fill_cluster(struct master *m, struct err *err)
     for (uint32_t i = 0; i < n; i++) {
         const struct task *t = engine_task(m->engine, i);
 
-        if (t->rank < roles[t->role].n)
-            fill_task(m, t, &roles[t->role].tasks[t->rank]);
+        if (t->rank < roles[t->role].n && result == 0)
+            result = describe_task(m, t, &roles[t->role].tasks[t->rank]);
     }
     free(at);
-    return 0;
+    return result < 0 ? err_oom(err) : 0;
 }
 
 static int render_cluster(struct master *m, struct err *err)
@@ -150,14 +169,22 @@ int form_generation(struct master *m, struct err *err)
     return r < 0 ? r : start_servers(m, err);
 }
 
+int form_resume(struct master *m, struct err *err)
+{
+    int r = describe(m, err);
+
+    return r < 0 ? r : start_servers(m, err);
+}
+
 static bool is_described(const struct master *m, const struct task *t)
 {
     const struct cluster_role *role = &m->cluster.roles[t->role];
     struct cluster_task now;
+    char host[NAMES_TEXT];
 
-    if (t->rank >= role->n)
+    if (t->role >= m->cluster.n || t->rank >= role->n)
         return false;
-    fill_task(m, t, &now);
+    fill_task(m, t, host, &now);
     return str_eq(role->tasks[t->rank].host, now.host) &&
            memcmp(role->tasks[t->rank].port, now.port, sizeof(now.port)) == 0;
 }
@@ -195,4 +222,5 @@ void form_done(struct master *m)
     free(m->cluster.roles);
     free(m->cluster_tasks);
     free(m->cluster_text);
+    strs_done(&m->cluster_hosts);
 }

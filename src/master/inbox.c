@@ -3,6 +3,7 @@
  * An agent may speak only of tasks that are its own; one that does not is broken or hostile and is
  * let go. Reports about an earlier life of a task (they crossed with a restart) are dropped. */
 #include "base/log.h"
+#include "master/enrolled.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *
         ports[i] = (uint16_t)h->ports[i];
     r = engine_on_held(m->engine, &held, master_now(m), err);
     if (r == 0)
-        hub_task_started(m, h->task);
+        hub_task_held(m, h);
     return engine_said(a, r, err);
 }
 
@@ -67,6 +68,26 @@ int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err)
     for (size_t i = 0; i < h->n_tasks && r == 0; i++)
         r = held_one(a, h->tasks[i], err);
     return r;
+}
+
+/* The client's machine is none that we could avoid. */
+static void blame(struct agent_conn *a, enum fail_class cls)
+{
+    if (!agents_at_client(a))
+        blame_node(a->master, a->node, cls);
+}
+
+int inbox_prepared(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n,
+                   struct err *err)
+{
+    struct master *m = a->master;
+    const struct task *t = engine_task(m->engine, task);
+    int r;
+
+    if (!is_current(a, t) || t->state != TASK_PREPARING)
+        return 0;
+    r = engine_on_prepared(m->engine, task, ports, n, master_now(m), err);
+    return engine_said(a, r, err);
 }
 
 static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, struct err *err)
@@ -83,14 +104,15 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
         return err_set(err, -EPROTO, "it prepared task %u in no known way", p->task);
     if (p->fail != FAIL_NONE) {
         end.cls = (enum fail_class)p->fail;
-        drive_blame(m, a->node, end.cls);
+        blame(a, end.cls);
         r = engine_on_ended(m->engine, p->task, &end, end.when, err);
         return engine_said(a, r, err);
     }
     for (size_t i = 0; i < p->n_ports; i++)
         ports[i] = (uint16_t)p->ports[i];
-    r = engine_on_prepared(m->engine, p->task, ports, (unsigned)p->n_ports, end.when, err);
-    return engine_said(a, r, err);
+    if (names_before_ready(a, p->task, ports, (unsigned)p->n_ports))
+        return 0; /* it comes back once others can find it */
+    return inbox_prepared(a, p->task, ports, (unsigned)p->n_ports, err);
 }
 
 static int on_prepared(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
@@ -160,14 +182,20 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     AUTO_FREE char *lines = NULL;
     const struct task *t = NULL;
     struct engine_end end = { .code = x->code, .signal = x->signal, .when = x->when };
+    bool own; /* how it ended is its own doing, or its node's */
     int r = own_task(a, x->task, &t, err);
 
     if (r < 0 || !is_current(a, t) || x->attempt != t->attempt)
         return r;
-    if (t->state == TASK_DONE || t->state == TASK_FAILED)
-        return 0; /* told again by an agent that had lost its connection */
+    if (t->state == TASK_DONE || t->state == TASK_FAILED) {
+        /* Told again by an agent that had lost its connection, perhaps to a master before us. */
+        hub_task_ended(m, x->task, x->out_bytes, x->err_bytes);
+        return 0;
+    }
     if (x->fail >= FAIL_CLASSES_)
         return err_set(err, -EPROTO, "task %u ended in no known way", x->task);
+    end.asked = x->asked;
+    own = !x->asked && !t->stopping;
     kv_forget(m->kv, x->task);
     text = better_text(m, x, &end.when);
     lines = x->lines.len ? strndup((const char *)x->lines.data, x->lines.len) : strdup("");
@@ -178,7 +206,8 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     end.lines = *lines ? lines : NULL;
     r = engine_on_ended(m->engine, x->task, &end, master_now(m), err);
     hub_task_ended(m, x->task, x->out_bytes, x->err_bytes);
-    drive_blame(m, a->node, end.cls);
+    if (own)
+        blame(a, end.cls);
     return engine_said(a, r, err);
 }
 
@@ -241,6 +270,20 @@ static int on_pong(struct agent_conn *a, const Agent__ToMaster *msg, struct err 
     return 0;
 }
 
+static int on_usage(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < msg->usage->n_tasks && r == 0; i++) {
+        const struct task *t = NULL;
+
+        r = own_task(a, msg->usage->tasks[i]->task, &t, err);
+        if (r == 0 && is_current(a, t) && usage_set(a->master, msg->usage->tasks[i]) < 0)
+            r = err_oom(err);
+    }
+    return r;
+}
+
 /* Output that could not be copied is in YARN's logs all the same; results are nowhere else. */
 static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
@@ -276,6 +319,7 @@ int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *
         [AGENT__TO_MASTER__BODY_PONG] = on_pong,
         [AGENT__TO_MASTER__BODY_NOTE] = on_note,
         [AGENT__TO_MASTER__BODY_SAVED] = on_saved,
+        [AGENT__TO_MASTER__BODY_USAGE] = on_usage,
     };
     size_t kind = (size_t)msg->body_case;
 

@@ -5,6 +5,14 @@
 
 #include <fcntl.h>
 
+/* A full disk must not end the training: the log ends here, the job goes on. */
+static void journal_fail(struct journal *j, int r)
+{
+    if (!j->failed)
+        log_error(LOG_MASTER, "a journal cannot be written any more (code %d)", r);
+    j->failed = r;
+}
+
 int journal_open(struct journal *j, const char *path, struct err *err)
 {
     off_t size;
@@ -24,15 +32,22 @@ void journal_done(struct journal *j)
     j->fd = -1;
 }
 
+void journal_restart(struct journal *j)
+{
+    if (ftruncate(j->fd, 0) < 0) {
+        journal_fail(j, -errno);
+        return;
+    }
+    j->size = 0;
+    j->round++;
+}
+
 void journal_append(struct journal *j, const void *p, size_t n)
 {
     int r = path_write_fd(j->fd, p, n);
 
-    if (r < 0 && !j->failed) {
-        /* A full disk must not end the training: the log ends here, the job goes on. */
-        j->failed = r;
-        log_error(LOG_MASTER, "the events log cannot be written any more (code %d)", r);
-    }
+    if (r < 0)
+        journal_fail(j, r);
     if (r == 0)
         j->size += n;
     cond_wake_all(&j->grown);

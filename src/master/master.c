@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "master/enrolled.h"
 #include "master/master_private.h"
 #include "platform/local.h"
 #include "platform/yarn_image.h"
@@ -18,7 +19,6 @@
 
 #define CLOSE_MS 15000        /* for agents to leave */
 #define CLOSE_APART_MS 120000 /* … that bring results home first */
-#define FINISH_MS 30000       /* for the ResourceManager to hear the end */
 #define CLIENT_COMES_MS 30000 /* an attached client that never came */
 
 /* ---- what the job is ---- */
@@ -130,7 +130,8 @@ static int start_engine(struct master *m, struct err *err)
     if (r == 0)
         r = history_new(&m->history, err);
     if (r == 0)
-        r = avoid_new(AVOID_NODES_FAULT, 0, &m->avoid, err);
+        r = avoid_new(m->spec.avoid == SPEC_AVOID_ALL ? AVOID_ANY_FAULT : AVOID_NODES_FAULT, 0,
+                      &m->avoid, err);
     return r;
 }
 
@@ -146,7 +147,9 @@ static int start_yarn(struct master *m, const struct platform_events *on, struct
         .spec = &m->spec,
         .facts = &c->facts,
         .boot = &c->boot,
+        .node = c->node_conf,
         .images = m->images_by_platform,
+        .early = take(c->early),
         .shown = { .host = c->host, .rpc_port = m->api_port, .tracking_url = m->page_url },
     };
     return yarn_new(&m->yarn, on, &m->platform, err);
@@ -300,6 +303,7 @@ static void stop_fibers(struct master *m)
         fiber_cancel(m->client_watcher);
     while (m->watcher || m->client_watcher || m->announcer)
         (void)fiber_yield(m->loop);
+    keytab_watch_stop(m);
 }
 
 static int start_fibers(struct master *m, struct err *err)
@@ -312,6 +316,10 @@ static int start_fibers(struct master *m, struct err *err)
         r = fiber_start(m->loop, run_announcer, m, &m->announcer, err);
     if (r == 0 && m->opt->container)
         r = mirror_start(m, err);
+    if (r == 0 && m->opt->container)
+        r = enrolled_start(m, err);
+    if (r == 0)
+        r = keytab_watch_start(m, err);
     return r;
 }
 
@@ -340,51 +348,13 @@ static void remove_run(struct master *m)
     remove_empty_out(m);
 }
 
-static Yarn__FinalStatus final_status(const struct outcome *o)
-{
-    return o->state == JOB_SUCCEEDED ? YARN__FINAL_STATUS__FINAL_SUCCEEDED
-           : o->state == JOB_KILLED  ? YARN__FINAL_STATUS__FINAL_KILLED
-                                     : YARN__FINAL_STATUS__FINAL_FAILED;
-}
-
-/* What YARN's pages show of the end: the first failure, as the user is told. */
-static char *last_words(const struct master *m, const struct outcome *o)
-{
-    char name[ENGINE_NAME_MAX] = "";
-
-    if (o->state == JOB_SUCCEEDED)
-        return strdup("");
-    if (o->task != UINT32_MAX)
-        (void)engine_task_name(m->engine, o->task, name);
-    return str_printf("%s%s%s%s%s%s%s", name, *name ? ": " : "", fail_name(o->cls),
-                      o->text ? ": " : "", o->text ? o->text : "", o->lines ? "\n" : "",
-                      o->lines ? o->lines : "");
-}
-
-/* Everything is said and in its place: the ResourceManager may forget us. */
-static void leave_yarn(struct master *m)
-{
-    struct err err = ERR_INIT;
-    struct outcome o = { .task = UINT32_MAX, .state = JOB_FAILED };
-    AUTO_FREE char *text = NULL;
-
-    if (m->engine)
-        engine_outcome(m->engine, &o);
-    text = m->engine ? last_words(m, &o) : NULL;
-    mirror_stop(m);
-    if (m->platform && yarn_finish(m->platform, final_status(&o), text ? text : "",
-                                   loop_in(m->loop, FINISH_MS), &err) < 0)
-        log_warn(LOG_MASTER, "%s", err.text);
-    if (container_clean(m->opt->container, &err) < 0)
-        log_warn(LOG_MASTER, "%s", err.text);
-}
-
 static void take_down(struct master *m)
 {
     struct err err = ERR_INIT;
 
     fiber_shield(m->loop, true);
     m->ended = true;
+    enrolled_end(m);
     stop_fibers(m);
     if (m->left) {
         mirror_stop(m);
@@ -397,6 +367,7 @@ static void take_down(struct master *m)
     }
     if (m->opt->container && !m->left)
         leave_yarn(m);
+    enrolled_stop(m);
     m->api = m->api ? http_server_stop(m->api) : NULL;
     page_stop(m);
     m->listener = listener_close(m->listener);
@@ -417,6 +388,8 @@ static void free_parts(struct master *m)
     m->history = history_free(m->history);
     m->avoid = avoid_free(m->avoid);
     journal_done(&m->journal);
+    kvlog_done(m);
+    usage_done(m);
     for (uint32_t i = 0; i < m->n_slots; i++)
         free(m->slots[i].gpus);
     free(m->slots);
@@ -476,7 +449,7 @@ int master_run(const struct master_options *o, struct err *err)
         return err_oom(err);
     m->loop = o->loop;
     m->opt = o;
-    m->journal.fd = -1;
+    m->journal.fd = m->kv_journal.fd = -1;
     spec_init(&m->spec);
     set_clock(m);
     raise_limit();
@@ -484,6 +457,7 @@ int master_run(const struct master_options *o, struct err *err)
     say_ready(m, r, err);
     if (r == 0)
         r = begin(m, &begun, err);
+    m->left = r == -ECANCELED && o->container; /* ended before we could begin: another one will */
     if (r == 0)
         r = drive_job(m, begun, err);
     take_down(m);

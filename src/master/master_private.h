@@ -59,6 +59,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
 
 struct slot_info {
     uint32_t agent; /* 0: none */
+    int64_t asked;  /* when it was asked for, and has not been served; 0: nothing is wanted */
     uint32_t *gpus;
     size_t n_gpus;
 };
@@ -66,7 +67,8 @@ struct slot_info {
 /* The events log: a file that is appended to, and who waits for more. */
 struct journal {
     int fd;
-    uint64_t size; /* bytes in the file */
+    uint64_t size;  /* bytes in the file */
+    unsigned round; /* how often it began anew */
     struct cond grown;
     int failed; /* the first error of a write: the job goes on */
 };
@@ -91,7 +93,7 @@ struct master {
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
     bool attached;           /* the job is stopped when its client goes */
     bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
-    bool interrupted, client_came;
+    bool interrupted, client_came, client_gone;
     struct fiber *watcher, *client_watcher;
     int64_t wall, mono; /* the two clocks at the start */
     int64_t phases[2];  /* when the user's command began, and when all was uploaded; 0: unknown */
@@ -104,6 +106,7 @@ struct master {
 
     struct cluster cluster;
     struct cluster_task *cluster_tasks; /* storage of all roles */
+    struct strs cluster_hosts;          /* names in it, when tasks have some */
     char *cluster_text;                 /* what YDL_SPEC's file says */
     struct plan_cache *plan_cache;
     struct rendezvous *servers[MASTER_SERVERS];
@@ -113,7 +116,13 @@ struct master {
     int api_port;      /* on YARN */
     struct page *page; /* on YARN: what the tracking URL leads to */
     char *page_url;
-    struct mirror *mirror; /* on YARN: the journal's copy in HDFS */
+    struct mirror *mirror;     /* on YARN: the journal's copy in HDFS */
+    struct journal kv_journal; /* what changes in the store, … */
+    struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
+    bool kv_unlogged;          /* … or cannot be written down */
+    uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
+    struct keytab_watch *keytab_watch;
+    struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
     struct fiber *announcer;
     struct recovery *recovery; /* what earlier masters left, until it is taken over */
     struct kv_wait *kv_waits;  /* requests to the store over HTTP */
@@ -121,10 +130,13 @@ struct master {
     struct feed *feeds; /* by task: what is known of its output */
     uint32_t n_feeds;
     struct follower *followers;
+    uint64_t last_mark;  /* of a question how much there is */
+    struct usage *usage; /* by task: what it uses */
+    uint32_t n_usage;
+    struct cond measured;
     struct cond work, followers_left;
     struct numbers busy; /* agents with something to be sent */
     int64_t save_until;  /* all tasks have ended, agents save what they left; 0: not yet */
-    bool newer_tokens;   /* than those that we were started with */
     bool unsaved;        /* … but could not save everything */
     bool ended;
     bool over; /* YARN has ended the application: there is no time for anything */
@@ -150,10 +162,41 @@ void journal_done(struct journal *j);
 void journal_append(struct journal *j, const void *p, size_t n);
 /* Bytes from `at` on, as many as fit; 0 at the end. */
 ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
+void journal_restart(struct journal *j); /* it begins anew, empty */
+
+/* ---- parts.c ---- */
+struct parts { /* files of one log in a directory of HDFS; borrowed */
+    const char *dir, *head, *tail;
+};
+char *parts_name(const struct parts *p, int attempt, unsigned number); /* NULL: out of memory */
+/* Calls `fn` for each file that is not empty of the masters before us, in their order, with all
+ * that is in it. Fibers only. */
+int parts_read(struct master *m, const struct parts *p,
+               int (*fn)(void *arg, const struct buf *part, struct err *err), void *arg,
+               struct err *err);
 
 /* ---- mirror.c ---- */
 int mirror_start(struct master *m, struct err *err);
 void mirror_stop(struct master *m); /* with everything that is still to be copied. Fibers only */
+/* The same of another journal; mirror_stop() ends it too. */
+struct mirror_options {
+    struct parts parts;
+    struct journal *journal;
+    const char *what; /* for messages */
+    int64_t pause;    /* ms; what comes within is one write */
+};
+int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,
+                 struct err *err);
+
+/* ---- kvlog.c ---- */
+/* As in struct kv_events. */
+void kvlog_change(void *user, const struct kv_word *key, const struct kv_word *value);
+int kvlog_restore(struct master *m, struct err *err); /* the store of the masters before us */
+void kvlog_done(struct master *m);
+
+/* ---- leave.c ---- */
+/* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */
+void leave_yarn(struct master *m);
 
 /* ---- page.c ---- */
 int page_start(struct master *m, struct err *err); /* sets m->page_url */
@@ -175,6 +218,9 @@ void agents_watch(struct master *m); /* heartbeats; called once a second or so *
 void agents_tell(struct agent_conn *a, const char *state);
 void agents_shutdown(struct master *m, int64_t grace);
 bool agents_saved(const struct master *m); /* after that: has everybody saved what there is? */
+/* Is it beside the client? */
+bool agents_at_client(const struct agent_conn *a);
+void agents_client_gone(struct master *m); /* then nobody waits for that one */
 /* Its slot was given back: it has nothing to do any more. */
 void agents_leave(struct master *m, uint32_t number);
 void agents_done(struct master *m);
@@ -182,6 +228,10 @@ void agents_done(struct master *m);
 /* ---- inbox.c ---- */
 /* What one message means. A negative result ends the agent's connection. */
 int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err);
+/* A task is prepared, and stands in the registry if it is to: the engine hears it, if it is so
+ * still. */
+int inbox_prepared(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n,
+                   struct err *err);
 
 /* What an agent has that comes back, by its Hello. */
 int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);
@@ -215,6 +265,8 @@ void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now
 /* ---- form.c ---- */
 /* The cluster specification and the servers of the engine's generation. */
 int form_generation(struct master *m, struct err *err);
+/* The same for a generation that ran under the master before us: what it has in the store stays. */
+int form_resume(struct master *m, struct err *err);
 /* A task that joins or moved alone, in a running generation: the specification is made anew for
  * whoever starts from now on. */
 int form_include(struct master *m, uint32_t task, struct err *err);
@@ -225,11 +277,19 @@ struct plan form_plan(const struct master *m, uint32_t attempt);
 /* ---- drive.c ---- */
 /* Until the end; one that was taken over has begun already. */
 int drive_job(struct master *m, bool begun, struct err *err);
-/* Something failed on this node; when that happens too often, it is avoided. */
-void drive_blame(struct master *m, const char *node, enum fail_class cls);
 int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err);
 extern const struct platform_events drive_platform_events; /* .user is set by the master */
 extern const struct kv_events drive_kv_events;
+
+/* ---- blame.c ---- */
+/* Something failed on this node; when that happens too often, it is avoided. */
+void blame_node(struct master *m, const char *node, enum fail_class cls);
+/* When a node may have to be let off, as asks are not served; INT64_MAX: not at all. */
+int64_t blame_deadline(const struct master *m);
+void blame_on_time(struct master *m);
+/* One note of an earlier master's log, parsed; later, when there is a platform: tells it. */
+int blame_restore(struct master *m, const json_t *note);
+void blame_resume(struct master *m);
 
 /* ---- hub.c ---- */
 struct follower; /* one reader of output and events */
@@ -242,6 +302,10 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
                struct err *err);
 void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece);
 void hub_task_started(struct master *m, uint32_t task);
+/* The same for one that its agent has. */
+void hub_task_held(struct master *m, const Agent__HeldTask *h);
+/* What a task that is being prepared has written in other places. */
+void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err);
 /* An agent's connection is a new one: readers of its tasks go on where they were. */
 void hub_follow_again(struct agent_conn *a);
 /* It has ended, having written so much in all. */
@@ -261,11 +325,25 @@ void api_client_gone(struct master *m);
 void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n);
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
 
+/* ---- usage.c ---- */
+int usage_set(struct master *m, const Agent__TaskUsage *u); /* -ENOMEM */
+/* Asks agents what their tasks use, and waits a moment for the first numbers. Fibers only. */
+int usage_wait(struct master *m, struct err *err);
+/* Adds "cpu" and "memory" to the tasks of a status document of which they are known. */
+int usage_add(struct master *m, json_t *status, struct err *err);
+void usage_done(struct master *m);
+
 /* ---- tokens.c ---- */
 /* Newer tokens from who has the job's key, for us, our agents and containers to come. */
 int tokens_put(struct master *m, struct http_call *c, struct err *err);
+/* The same with those that are here already. */
+int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err);
 /* What has come since the start, to one that may not have it. */
 void tokens_tell(struct agent_conn *a);
+
+/* ---- keytab_watch.c ---- */
+int keytab_watch_start(struct master *m, struct err *err); /* nothing without a keytab */
+void keytab_watch_stop(struct master *m);
 
 /* ---- specs.c ---- */
 /* The specification in a format of `ydl spec`: hosts, env, tf. */

@@ -1,6 +1,6 @@
-/* mirror.c - the events log in HDFS: a copy of the journal that outlives the master, from which a
- * new one takes over and people read the past. Behind by a fraction of a second; a NameNode that
- * cannot be reached does not hold the job up. */
+/* mirror.c - a journal in HDFS: a copy that outlives the master, from which a new one takes over
+ * and people read the past. Behind by a fraction of a second; a NameNode that cannot be reached
+ * does not hold the job up. */
 #include "base/log.h"
 #include "master/master_private.h"
 
@@ -10,10 +10,13 @@
 
 struct mirror {
     struct master *m;
+    struct mirror_options opt;
     struct fs_writer *out;
     struct fiber *fiber;
-    uint64_t at; /* bytes of the journal that are there */
-    unsigned part;
+    uint64_t at;    /* bytes of the journal that are there … */
+    unsigned round; /* … since it last began anew */
+    unsigned part;  /* the next one's number */
+    unsigned first; /* parts before this one are not needed any more */
     bool ending;
     struct cond ended;
 };
@@ -23,36 +26,63 @@ static int open_segment(struct mirror *x, struct err *err)
 {
     const struct fs_create how = { .mode = 0600, .overwrite = true, .parents = true, .keep = true };
     struct container *c = x->m->opt->container;
-    AUTO_FREE char *path = x->part == 0
-                               ? str_printf("%s/events-%d.jsonl", c->logs, c->attempt)
-                               : str_printf("%s/events-%d.%u.jsonl", c->logs, c->attempt, x->part);
+    AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->part);
 
     x->part++;
     return path ? fs_create(c->fs, path, &how, &x->out, err) : err_oom(err);
 }
 
+/* The journal has begun anew: so does the copy, and when it is there the older parts go. */
+static void begin_anew(struct mirror *x)
+{
+    if (x->out && fs_close(take(x->out), NULL) < 0)
+        trace(LOG_MASTER, "%s: a part that is not needed was not closed", x->opt.what);
+    x->round = x->opt.journal->round;
+    x->at = 0;
+}
+
+static void remove_older(struct mirror *x)
+{
+    struct container *c = x->m->opt->container;
+
+    for (; x->round > 0 && x->first + 1 < x->part; x->first++) {
+        AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->first);
+
+        if (path)
+            (void)fs_delete(c->fs, path, false, NULL);
+    }
+}
+
 static int copy_new(struct mirror *x, struct err *err)
 {
-    const struct journal *j = &x->m->journal;
+    const struct journal *j = x->opt.journal;
     AUTO_FREE char *p = malloc(PIECE);
     uint64_t at = x->at;
+    bool fresh = !x->out;
     int r = p ? 0 : err_oom(err);
 
     if (r == 0 && !x->out)
         r = open_segment(x, err);
-    while (r == 0 && at < j->size) {
+    while (r == 0 && at < j->size && j->round == x->round) {
         ssize_t n = journal_read(j, at, p, PIECE);
 
         if (n <= 0)
-            return err_code(err, n < 0 ? (int)n : -EIO, "read the events log");
+            return err_code(err, n < 0 ? (int)n : -EIO, "read the journal");
         r = fs_write(x->out, p, (size_t)n, err);
         at += (uint64_t)n;
     }
     if (r == 0)
         r = fs_hflush(x->out, err);
-    if (r == 0)
+    if (r == 0 && j->round == x->round)
         x->at = at;
+    if (r == 0 && fresh && at > 0 && j->round == x->round)
+        remove_older(x);
     return r;
+}
+
+static bool is_behind(const struct mirror *x)
+{
+    return x->at != x->opt.journal->size || x->round != x->opt.journal->round;
 }
 
 static void run_mirror(void *arg)
@@ -65,17 +95,19 @@ static void run_mirror(void *arg)
     while (r != -ECANCELED && !x->ending) {
         struct err err = ERR_INIT;
 
-        if (x->at == m->journal.size) {
-            r = cond_wait(m->loop, &m->journal.grown, LOOP_NEVER);
-            if (r == 0 && !x->ending)
-                r = fiber_sleep(m->loop, PAUSE_MS);
+        if (!is_behind(x)) {
+            r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
+            if (r == 0 && !x->ending && x->opt.pause > 0)
+                r = fiber_sleep(m->loop, x->opt.pause);
             continue;
         }
+        if (x->round != x->opt.journal->round)
+            begin_anew(x);
         r = copy_new(x, &err);
         if (r == 0 || r == -ECANCELED)
             continue;
         if (!told)
-            log_warn(LOG_MASTER, "the events log cannot be copied to HDFS: %s", err.text);
+            log_warn(LOG_MASTER, "%s cannot be copied to HDFS: %s", x->opt.what, err.text);
         told = true;
         x->out = fs_abort(x->out);
         r = fiber_sleep(m->loop, AGAIN_MS);
@@ -84,7 +116,8 @@ static void run_mirror(void *arg)
     cond_wake_all(&x->ended);
 }
 
-int mirror_start(struct master *m, struct err *err)
+int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,
+                 struct err *err)
 {
     struct mirror *x = calloc(1, sizeof(*x));
     int r;
@@ -92,28 +125,51 @@ int mirror_start(struct master *m, struct err *err)
     if (!x)
         return err_oom(err);
     x->m = m;
+    x->opt = *o;
+    x->round = o->journal->round;
     r = fiber_start(m->loop, run_mirror, x, &x->fiber, err);
     if (r < 0)
         free(x);
     else
-        m->mirror = x;
+        *ret = x;
     return r;
 }
 
-void mirror_stop(struct master *m)
+static void end(struct mirror *x, bool needed)
 {
-    struct mirror *x = take(m->mirror);
     struct err err = ERR_INIT;
 
     if (!x)
         return;
     x->ending = true;
-    cond_wake_all(&m->journal.grown);
+    cond_wake_all(&x->opt.journal->grown);
     while (x->fiber)
-        (void)cond_wait(m->loop, &x->ended, LOOP_NEVER);
-    if (x->at < m->journal.size && copy_new(x, &err) < 0)
-        log_warn(LOG_MASTER, "the end of the events log is not in HDFS: %s", err.text);
+        (void)cond_wait(x->m->loop, &x->ended, LOOP_NEVER);
+    if (needed && x->round != x->opt.journal->round)
+        begin_anew(x);
+    if (needed && is_behind(x) && copy_new(x, &err) < 0)
+        log_warn(LOG_MASTER, "the end of %s is not in HDFS: %s", x->opt.what, err.text);
+    if (x->out && !needed)
+        x->out = fs_abort(x->out);
     if (x->out && fs_close(take(x->out), &err) < 0)
-        log_warn(LOG_MASTER, "close the events log in HDFS: %s", err.text);
+        log_warn(LOG_MASTER, "close %s in HDFS: %s", x->opt.what, err.text);
     free(x);
+}
+
+int mirror_start(struct master *m, struct err *err)
+{
+    const struct mirror_options o = {
+        .parts = { m->opt->container->logs, "events", "jsonl" },
+        .journal = &m->journal,
+        .what = "the events log",
+        .pause = PAUSE_MS,
+    };
+
+    return mirror_begin(m, &o, &m->mirror, err);
+}
+
+void mirror_stop(struct master *m)
+{
+    end(take(m->kv_mirror), m->left); /* nobody asks for it after the end */
+    end(take(m->mirror), true);
 }

@@ -188,7 +188,7 @@ static void fill_image(const struct master *m, const struct spec_role *role, Age
 {
     const char *image = role->image ? role->image : m->spec.image;
 
-    if (!image || m->images_by_platform)
+    if (!image || (m->images_by_platform && role->place == SPEC_PLACE_CLUSTER))
         return;
     x->image = (char *)image;
     x->mounts = m->spec.mounts.v;
@@ -218,6 +218,7 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->n_gpus = slot->n_gpus;
     x->gpu_count = m->platform->ops->apart ? role->gpus : 0;
     x->slot = t->slot;
+    hub_base(m, id, &x->out_base, &x->err_base);
     x->files = links->list;
     x->n_files = links->n;
     fill_image(m, role, x);

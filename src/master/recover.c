@@ -26,91 +26,15 @@ struct recovery {
 
 /* ---- reading ---- */
 
-/* "events-2.jsonl" and "events-2.1.jsonl", parts of attempts before ours, in their order. */
-struct part {
-    int64_t attempt, part;
-    char *path;
-};
-
-static bool is_part(const char *name, int before, struct part *ret)
+/* All of it, one part behind the other. */
+static int add_part(void *arg, const struct buf *part, struct err *err)
 {
-    static const char head[] = "events-", tail[] = ".jsonl";
-    AUTO_FREE char *numbers = NULL;
-    char *dot;
+    struct buf *all = arg;
+    int r = buf_add(all, part->data, part->len);
 
-    if (!str_starts(name, head) || !str_ends(name, tail) ||
-        strlen(name) <= strlen(head) + strlen(tail))
-        return false;
-    numbers = strndup(name + strlen(head), strlen(name) - strlen(head) - strlen(tail));
-    if (!numbers)
-        return false;
-    ret->part = 0;
-    dot = strchr(numbers, '.');
-    if (dot)
-        *dot++ = '\0';
-    if (dot && str_to_i64(dot, 0, INT32_MAX, &ret->part) < 0)
-        return false;
-    return str_to_i64(numbers, 1, before - 1, &ret->attempt) == 0;
-}
-
-static int by_order(const void *a, const void *b)
-{
-    const struct part *x = a, *y = b;
-
-    if (x->attempt != y->attempt)
-        return x->attempt < y->attempt ? -1 : 1;
-    return (x->part > y->part) - (x->part < y->part);
-}
-
-static int find_parts(struct master *m, struct part **ret, size_t *ret_n, struct err *err)
-{
-    struct container *c = m->opt->container;
-    AUTO_FS_LIST *list = NULL;
-    const struct fs_entry *e = NULL;
-    int r = fs_list_open(c->fs, c->logs, &list, err);
-
-    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
-        struct part p, *v;
-
-        r = 0;
-        if (!is_part(e->name, c->attempt, &p))
-            continue;
-        v = realloc(*ret, (*ret_n + 1) * sizeof(*v));
-        if (!v)
-            return err_oom(err);
-        *ret = v;
-        p.path = strdup(e->path);
-        if (!p.path)
-            return err_oom(err);
-        v[(*ret_n)++] = p;
-    }
-    if (r == 0 && *ret_n)
-        qsort(*ret, *ret_n, sizeof(**ret), by_order);
-    return r;
-}
-
-/* The file of a master that died is still open for the NameNode: its last bytes are known only
- * once it has been taken from that master. */
-static int read_parts(struct master *m, struct buf *ret, struct err *err)
-{
-    struct container *c = m->opt->container;
-    struct part *parts = NULL;
-    size_t n = 0;
-    int r = find_parts(m, &parts, &n, err);
-
-    for (size_t i = 0; i < n; i++) {
-        if (r == 0 && fs_recover_lease(c->fs, parts[i].path, loop_in(m->loop, 30000), err) < 0) {
-            log_warn(LOG_MASTER, "%s: %s, read as far as it goes", parts[i].path, err->text);
-            err_clear(err);
-        }
-        if (r == 0)
-            r = container_load(c, parts[i].path, ret, err);
-        if (r == 0 && ret->len > 0 && ret->data[ret->len - 1] != '\n')
-            r = buf_add(ret, "\n", 1) < 0 ? err_oom(err) : 0; /* cut short by the crash */
-        free(parts[i].path);
-    }
-    free(parts);
-    return r;
+    if (r == 0 && part->data[part->len - 1] != '\n')
+        r = buf_add(all, "\n", 1); /* cut short by the crash */
+    return r < 0 ? err_set(err, r, "the events log is too large") : 0;
 }
 
 /* ---- agents ---- */
@@ -157,10 +81,22 @@ static void recovery_free(struct recovery *x)
     free(x);
 }
 
+/* May a record tell something that the engine does not care for? Most do not, and are many. */
+static bool says_more(const char *line, size_t n)
+{
+    static const char *const words[] = { "\"agent\"", "\"avoid\"", "\"lift\"" };
+
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (memmem(line, n, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 static int restore_line(struct master *m, struct recovery *x, const char *line, size_t n,
                         struct err *err)
 {
     AUTO_JSON *v = NULL;
+    const char *event;
     int r;
 
     if (n == 0)
@@ -174,23 +110,28 @@ static int restore_line(struct master *m, struct recovery *x, const char *line, 
     if (r < 0)
         return r;
     x->any = true;
-    if (!memmem(line, n, "\"agent\"", 7) || json_parse("the events log", line, n, &v, NULL) < 0)
+    if (!says_more(line, n) || json_parse("the events log", line, n, &v, NULL) < 0)
         return 0;
-    if (str_eq(json_string_value(json_object_get(v, "event")), "agent") && keep_agent(x, v) < 0)
-        return err_oom(err);
-    return 0;
+    event = json_string_value(json_object_get(v, "event"));
+    if (str_eq(event, "agent"))
+        r = keep_agent(x, v);
+    else if (str_eq(event, "note"))
+        r = blame_restore(m, v);
+    return r < 0 ? err_oom(err) : 0;
 }
 
 int recover_read(struct master *m, struct err *err)
 {
     AUTO_BUF text = { .max = LOG_MAX };
+    struct parts events = { .head = "events", .tail = "jsonl" };
     struct recovery *x;
     int r;
 
     if (!m->opt->container || m->opt->container->attempt <= 1)
         return 0;
+    events.dir = m->opt->container->logs;
     x = m->recovery = calloc(1, sizeof(*x));
-    r = x ? read_parts(m, &text, err) : err_oom(err);
+    r = x ? parts_read(m, &events, add_part, &text, err) : err_oom(err);
     for (size_t at = 0; r == 0 && at < text.len;) {
         const char *line = (const char *)text.data + at, *end;
 
@@ -202,7 +143,7 @@ int recover_read(struct master *m, struct err *err)
     }
     if (r == 0 && x->any)
         journal_append(&m->journal, text.data, text.len);
-    return r;
+    return r < 0 || !x->any ? r : kvlog_restore(m, err);
 }
 
 /* ---- taking over ---- */
@@ -255,10 +196,11 @@ int recover_job(struct master *m, struct err *err)
     if (any) {
         log_info(LOG_MASTER, "attempt %d takes the job over", m->opt->container->attempt);
         r = engine_resume(m->engine, master_now(m), err);
+        blame_resume(m);
         if (r == 0)
             r = adopt_all(m, x, err);
-        if (r == 0 && engine_generation(m->engine) > 0)
-            r = form_generation(m, err);
+        if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))
+            r = form_resume(m, err);
     }
     recovery_free(x);
     return r < 0 ? r : any;

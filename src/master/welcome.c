@@ -20,27 +20,12 @@ static bool is_private(const char *entry)
     return false;
 }
 
-/* A Python environment comes first in PATH, as when it is activated. */
-static int add_venv(const struct master *m, const char *path, struct strs *env)
+static int collect_env(struct strs *env)
 {
-    int r = strs_take(env, str_printf("VIRTUAL_ENV=%s", m->spec.venv));
-
-    return r < 0 ? r : strs_take(env, str_printf("PATH=%s/bin:%s", m->spec.venv, path));
-}
-
-static int collect_env(const struct master *m, struct strs *env)
-{
-    const char *path = getenv("PATH");
     int r = 0;
 
-    for (char **e = environ; *e && r == 0; e++) {
-        if (is_private(*e) ||
-            (m->spec.venv && (str_starts(*e, "PATH=") || str_starts(*e, "VIRTUAL_ENV="))))
-            continue;
-        r = strs_add(env, *e);
-    }
-    if (r == 0 && m->spec.venv)
-        r = add_venv(m, path ? path : "/usr/bin:/bin", env);
+    for (char **e = environ; *e && r == 0; e++)
+        r = is_private(*e) ? 0 : strs_add(env, *e);
     return r;
 }
 
@@ -182,6 +167,8 @@ static int send_welcome(struct agent_conn *a, const struct strs *env, const stru
     facts.n_results = results->n;
     facts.job = m->opt->dir->id;
     facts.owner = m->user ? m->user : (char *)"";
+    facts.venv = m->spec.venv ? m->spec.venv : (char *)"";
+    facts.hadoop = m->spec.hadoop;
     if (m->opt->container) {
         /* The agent's container is where its tasks are, and its environment what they build on. */
         facts.staging = m->opt->container->jobs_uri;
@@ -197,6 +184,8 @@ static int send_welcome(struct agent_conn *a, const struct strs *env, const stru
     facts.port_low = m->spec.port_low;
     facts.port_high = m->spec.port_high;
     facts.log_limit = m->spec.log_limit;
+    facts.log_piece = m->spec.log_rotate;
+    facts.log_keep = m->spec.log_keep;
     facts.lines = LAST_LINES;
     body.heartbeat_ms = HEARTBEAT_MS;
     body.job = &facts;
@@ -210,7 +199,7 @@ int outbox_welcome(struct agent_conn *a, struct err *err)
     const struct master *m = a->master;
     struct results results = { 0 };
     AUTO_STRS env = { 0 };
-    int r = m->opt->container ? 0 : collect_env(m, &env);
+    int r = m->opt->container ? 0 : collect_env(&env);
 
     if (r == 0)
         r = collect_results(m, &results);

@@ -79,6 +79,7 @@ static void run_clock(void *arg)
     while (r != -ECANCELED) {
         int64_t a = yarn_ask_relax(p), b = stop_late_leavers(p);
 
+        yarn_client_grant(p);
         r = cond_wait(p->loop, &p->changed, a < b ? a : b);
     }
     p->clock = NULL;
@@ -120,7 +121,10 @@ static int ask(struct platform *base, uint32_t slot, const struct spec_role *rol
     if (p->seats[slot]->state != SEAT_EMPTY)
         return err_set(err, -EALREADY, "slot %u is asked for twice", slot);
     p->seats[slot]->role = role;
-    r = yarn_ask_slot(p, slot, err);
+    if (yarn_at_client(p->seats[slot]))
+        yarn_client_ask(p, slot);
+    else
+        r = yarn_ask_slot(p, slot, err);
     cond_wake_all(&p->changed);
     return r;
 }
@@ -151,7 +155,9 @@ static void release(struct platform *base, uint32_t slot)
 
     if (!s || s->state == SEAT_EMPTY)
         return;
-    if (s->state == SEAT_ASKED)
+    if (yarn_at_client(s))
+        ; /* nobody else knows of it, and its agent stays */
+    else if (s->state == SEAT_ASKED)
         yarn_ask_cancel(p, slot);
     else if (s->state == SEAT_STARTING)
         yarn_stop_container(p, s->host, s->port, s->container);
@@ -182,7 +188,7 @@ static void agent_gone(struct platform *base, uint32_t agent, const char *why)
 
         if (!s || s->state < SEAT_STARTING || s->agent != agent)
             continue;
-        if (!p->closing)
+        if (!p->closing && !yarn_at_client(s))
             yarn_stop_container(p, s->host, s->port, s->container);
         yarn_seat_empty(p, s);
         cond_wake_all(&p->changed);
@@ -197,6 +203,8 @@ static uint32_t find_agent(struct platform *base, const char *container)
     struct yarn_container_id id;
     int64_t slot;
 
+    if (p->client_name && str_eq(container, p->client_name))
+        return p->client_agent;
     if (yarn_container_id_parse(container, &id, NULL) < 0)
         return 0;
     slot = yarn_slot_of(p, id);
@@ -207,10 +215,19 @@ static const char *container_of_agent(struct platform *base, uint32_t agent)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
 
+    if (p->client_name && agent == p->client_agent)
+        return p->client_name;
     for (uint32_t i = 0; i < p->n_seats; i++)
         if (p->seats[i] && p->seats[i]->state >= SEAT_STARTING && p->seats[i]->agent == agent)
             return yarn_container_id_text(p->seats[i]->container, p->container_text);
     return "";
+}
+
+static bool at_client(struct platform *base, uint32_t agent)
+{
+    const struct yarn_platform *p = (struct yarn_platform *)base;
+
+    return p->client_agent && agent == p->client_agent;
 }
 
 static const char *node_of(struct platform *base, uint32_t slot)
@@ -223,9 +240,8 @@ static const char *node_of(struct platform *base, uint32_t slot)
 static void avoid(struct platform *base, const char *node, bool on)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
-    struct yarn_facts_node n = { .host = (char *)node };
 
-    (void)yarn_spread_set(p->spread, &n, !on);
+    yarn_spread_avoid(p->spread, node, on);
     (void)amrm_blacklist(am_rm(p->am), node, on, NULL);
 }
 
@@ -240,6 +256,8 @@ static unsigned count_nodes(struct platform *base)
         struct yarn_want want;
         size_t n;
 
+        if (p->opt.spec->roles[i].place == SPEC_PLACE_CLIENT)
+            continue;
         yarn_want_of(p, &p->opt.spec->roles[i], &want);
         n = yarn_spread_count(p->spread, want.node.label);
         least = n > 0 && n < least ? n : least;
@@ -253,7 +271,9 @@ int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *rol
     struct yarn_platform *p = (struct yarn_platform *)base;
     int r = grow_seats(p, slot, err);
 
-    if (r == 0)
+    if (r == 0 && role->place == SPEC_PLACE_CLIENT)
+        p->client_agent = agent;
+    else if (r == 0)
         r = yarn_container_id_parse(container, &p->seats[slot]->container, err);
     if (r < 0)
         return r;
@@ -299,7 +319,7 @@ int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *tex
 }
 
 /* After a kill one more heartbeat may still be answered as if nothing had happened. */
-bool yarn_is_over(struct platform *base)
+bool yarn_is_killed(struct platform *base)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     int64_t deadline = loop_in(p->loop, OVER_MS);
@@ -309,7 +329,7 @@ bool yarn_is_over(struct platform *base)
         if (cond_wait(p->loop, &p->changed, loop_in(p->loop, OVER_STEP_MS)) == -ECANCELED)
             break;
     }
-    return p->over;
+    return p->killed;
 }
 
 int yarn_set_tokens(struct platform *base, struct err *err)
@@ -352,6 +372,7 @@ static struct platform *free_platform(struct platform *base)
         free(p->seats[i]);
     }
     free(p->seats);
+    free(p->client_name);
     free(p);
     return NULL;
 }
@@ -367,26 +388,48 @@ static const struct platform_ops yarn_ops = {
     .node = node_of,
     .avoid = avoid,
     .nodes = count_nodes,
+    .at_client = at_client,
     .close = close_platform,
     .free = free_platform,
 };
 
+/* The one that the ResourceManager knows already; its page is new. */
+static int take_early(struct yarn_platform *p, struct yarn_early *e, struct err *err)
+{
+    p->nodes = take(e->nodes);
+    p->am = take(e->am);
+    return amrm_set_tracking_url(am_rm(p->am), p->opt.shown.tracking_url, err);
+}
+
+static int open_am(struct yarn_platform *p, struct err *err)
+{
+    struct am_conf conf = { .shown = p->opt.shown, .node = p->opt.node };
+    int r;
+
+    if (p->am)
+        return 0;
+    r = nm_pool_new(p->opt.session, 0, &p->nodes, err);
+    conf.nodes = p->nodes;
+    if (r == 0)
+        r = am_new(p->opt.session, &conf, &p->am, err);
+    return r < 0 ? r : am_start(p->am, err);
+}
+
 static int begin(struct yarn_platform *p, struct err *err)
 {
     const struct yarn_facts *facts = p->opt.facts;
-    struct am_conf conf = { .shown = p->opt.shown };
-    int r = nm_pool_new(p->opt.session, 0, &p->nodes, err);
+    AUTO_YARN_EARLY *early = take(p->opt.early);
+    int r = early ? take_early(p, early, err) : 0;
 
     p->spread = yarn_spread_new(facts->nodes, facts->n_nodes);
     if (r == 0 && !p->spread)
         r = err_oom(err);
     if (r == 0)
+        r = yarn_client_begin(p, err);
+    if (r == 0)
         r = yarn_launch_make_tokens(p, err);
-    conf.nodes = p->nodes;
     if (r == 0)
-        r = am_new(p->opt.session, &conf, &p->am, err);
-    if (r == 0)
-        r = am_start(p->am, err);
+        r = open_am(p, err);
     if (r == 0)
         r = fiber_start(p->loop, yarn_events_run, p, &p->events, err);
     if (r == 0)
@@ -400,8 +443,10 @@ int yarn_new(const struct yarn_options *opt, const struct platform_events *on,
     struct yarn_platform *p = calloc(1, sizeof(*p));
     int r;
 
-    if (!p)
+    if (!p) {
+        (void)yarn_early_free(opt->early);
         return err_oom(err);
+    }
     p->base = (struct platform){ .ops = &yarn_ops, .on = *on };
     p->opt = *opt;
     p->loop = session_loop(opt->session);

@@ -4,7 +4,8 @@
  *     granted ──► started at once, in one call for all containers of a node
  *     completed ──► why, from its exit status ──► on_lost
  *
- * One container is one slot, and has one agent. */
+ * One container is one slot, and has one agent. Slots of roles beside the client need no container:
+ * all of them share the agent there. */
 #pragma once
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/amrm.h"
@@ -12,13 +13,28 @@
 #include "platform/yarn_boot.h"
 #include "platform/yarn_facts.h"
 
+/* A master that waits for the means to read its job is known to the ResourceManager meanwhile, so
+ * that those who can help find it. Nothing that the ResourceManager says until yarn_new() takes it
+ * over is lost. Fibers only. */
+struct yarn_early; /* opaque */
+int yarn_register(struct session *s, const struct conf *node, const struct amrm_conf *shown,
+                  struct yarn_early **ret, struct err *err); /* `node` as in yarn_options */
+bool yarn_early_over(const struct yarn_early *e);            /* the ResourceManager has ended us */
+/* The last word of one that nobody has helped. */
+int yarn_early_fail(struct yarn_early *e, const char *text, int64_t deadline, struct err *err);
+struct yarn_early *yarn_early_free(struct yarn_early *e); /* NULL is fine; always NULL */
+AUTO_DEFINE(yarn_early, struct yarn_early *, yarn_early_free);
+#define AUTO_YARN_EARLY AUTO(yarn_early) struct yarn_early
+
 struct yarn_options {
     struct session *session; /* its credentials have the AMRM token */
     const struct spec *spec;
     const struct yarn_facts *facts;
     const struct yarn_boot *boot; /* with the address that agents are to dial */
+    const struct conf *node;      /* says where the scheduler is, if it is not NULL */
     bool images;                  /* containers are made of the job's images: yarn_image.h */
     struct amrm_conf shown;       /* what the ResourceManager shows of us */
+    struct yarn_early *early;     /* taken over, also when yarn_new() fails; or NULL */
 };
 
 /* Registers with the ResourceManager and returns at once. What `opt` points to is borrowed and
@@ -34,8 +50,9 @@ int yarn_adopt(struct platform *p, uint32_t slot, const struct spec_role *role, 
 int yarn_finish(struct platform *p, Yarn__FinalStatus status, const char *text, int64_t deadline,
                 struct err *err);
 
-/* Has the ResourceManager ended us? Asks it, and waits a moment for its word. Fibers only. */
-bool yarn_is_over(struct platform *p);
+/* Has somebody killed the application? Asks the ResourceManager, and waits a moment for its word.
+ * Fibers only. */
+bool yarn_is_killed(struct platform *p);
 
 /* Newer tokens for containers that are started from now on. */
 int yarn_set_tokens(struct platform *p, struct err *err);

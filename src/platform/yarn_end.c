@@ -26,17 +26,29 @@ static const struct {
 };
 /* clang-format on */
 
-/* Files are put in place before anything runs: whether they or the disk are at fault, only the
- * sentence says. */
-static bool tells_of_disk(const char *text)
+/* Files are put in place before anything runs: whether they, the disk, or the way to HDFS are at
+ * fault, only the sentence says. */
+static enum fail_class class_of_files(const char *text)
 {
-    static const char *const says[] = { "No space left on device", "Disk quota exceeded",
-                                        "DiskErrorException", "No space available" };
+    /* clang-format off */
+    static const struct {
+        const char *says;
+        enum fail_class cls;
+    } rows[] = {
+        { "No space left on device", FAIL_DISK }, { "Disk quota exceeded",  FAIL_DISK },
+        { "DiskErrorException",      FAIL_DISK }, { "No space available",   FAIL_DISK },
+        { "Connection refused",      FAIL_NODE }, { "ConnectException",     FAIL_NODE },
+        { "SocketTimeoutException",  FAIL_NODE }, { "UnknownHostException", FAIL_NODE },
+        { "NoRouteToHostException",  FAIL_NODE }, { "SafeModeException",    FAIL_NODE },
+        { "RetriableException",      FAIL_NODE }, { "StandbyException",     FAIL_NODE },
+        { "BlockMissingException",   FAIL_NODE },
+    };
+    /* clang-format on */
 
-    for (size_t i = 0; text && i < COUNT_OF(says); i++)
-        if (strstr(text, says[i]))
-            return true;
-    return false;
+    for (size_t i = 0; text && i < COUNT_OF(rows); i++)
+        if (strstr(text, rows[i].says))
+            return rows[i].cls;
+    return FAIL_FILES;
 }
 
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics)
@@ -44,9 +56,7 @@ enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics)
     for (size_t i = 0; i < COUNT_OF(classes); i++) {
         if (classes[i].status != exit_status)
             continue;
-        if (classes[i].cls == FAIL_FILES && tells_of_disk(diagnostics))
-            return FAIL_DISK;
-        return classes[i].cls;
+        return classes[i].cls == FAIL_FILES ? class_of_files(diagnostics) : classes[i].cls;
     }
     return FAIL_NODE;
 }

@@ -32,12 +32,13 @@ static void diagnostics_lose_their_stack_traces(void **state)
     assert_null(strstr(text, "java"));
 }
 
-static void a_full_disk_is_not_the_files_fault(void **state)
+static void neither_a_full_disk_nor_the_network_is_the_files_fault(void **state)
 {
     (void)state;
     assert_int_equal(yarn_end_class(-1000, "x: No space left on device"), FAIL_DISK);
     assert_int_equal(yarn_end_class(-1000, NULL), FAIL_FILES);
     assert_int_equal(yarn_end_class(-104, "No space left on device"), FAIL_MEMORY);
+    assert_int_equal(yarn_end_class(-1000, "nn:8020: java.net.ConnectException: x"), FAIL_NODE);
 }
 
 static void what_matters_is_found_in_long_diagnostics(void **state)
@@ -79,7 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_statuses_have_their_classes),
         cmocka_unit_test(diagnostics_lose_their_stack_traces),
-        cmocka_unit_test(a_full_disk_is_not_the_files_fault),
+        cmocka_unit_test(neither_a_full_disk_nor_the_network_is_the_files_fault),
         cmocka_unit_test(what_matters_is_found_in_long_diagnostics),
         cmocka_unit_test(a_sentence_is_cut_to_its_room),
     };

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define TEXT_MAX_ 600
+/* After a silence that is longer it may be that the ResourceManager takes us for dead, and starts
+ * another master. Whoever is killed had its answers until a moment before. */
+#define SILENT_MS 5000
 
 /* Two of a role may have been given the same node, of several that both had asked for. */
 static bool is_welcome(struct yarn_platform *p, struct yarn_seat *s, const char *host)
@@ -224,6 +227,7 @@ void yarn_events_run(void *arg)
         const struct err *why = am_error(p->am);
 
         p->over = true;
+        p->killed = p->registered && loop_now(p->loop) - am_answered(p->am) < SILENT_MS;
         p->base.on.on_over(p->base.on.user, why->code ? why->text : err.text);
     }
 }

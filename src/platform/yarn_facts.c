@@ -17,14 +17,15 @@ static int read_file(const json_t *v, struct yarn_facts_file *ret, struct err *e
 {
     const char *url = NULL;
     json_int_t size = 0, timestamp = 0;
-    int archive = 0, r;
+    int archive = 0, brief = 0, r;
 
-    if (json_unpack((json_t *)v, "{s:s, s:I, s:I, s?b}", "url", &url, "size", &size, "timestamp",
-                    &timestamp, "archive", &archive) < 0)
+    if (json_unpack((json_t *)v, "{s:s, s:I, s:I, s?b, s?b}", "url", &url, "size", &size,
+                    "timestamp", &timestamp, "archive", &archive, "brief", &brief) < 0)
         return err_set(err, -EINVAL, "the job's facts have a file without url, size or time");
     ret->size = size;
     ret->timestamp = timestamp;
     ret->archive = archive;
+    ret->brief = brief;
     r = copy(json_string_value(json_object_get(v, "to")), &ret->to, err);
     if (r == 0)
         r = copy(json_string_value(json_object_get(v, "role")), &ret->role, err);
@@ -94,9 +95,10 @@ int yarn_facts_read(const json_t *job, struct yarn_facts *ret, struct err *err)
 
 static json_t *file_json(const struct yarn_facts_file *f)
 {
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:b}", "to", json_text(f->to), "role",
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:b, s:b}", "to", json_text(f->to), "role",
                      json_text(f->role), "url", json_text(f->url), "size", (json_int_t)f->size,
-                     "timestamp", (json_int_t)f->timestamp, "archive", f->archive);
+                     "timestamp", (json_int_t)f->timestamp, "archive", f->archive, "brief",
+                     f->brief);
 }
 
 static json_t *node_json(const struct yarn_facts_node *n)

@@ -4,7 +4,7 @@
  *     "files": [{"to": "train.py", "role": null, FILE…}]
  *     "nodes": [{"host", "rack", "label", "memory" (MB), "vcores", "gpus"}]    free at the submit
  *     "heartbeat": ms between the nodes' reports to the ResourceManager
- *     FILE = {"url", "size", "timestamp", "archive"}
+ *     FILE = {"url", "size", "timestamp", "archive", "brief"}
  *
  * Pure. */
 #pragma once
@@ -19,6 +19,7 @@ struct yarn_facts_file {
     char *url;
     int64_t size, timestamp;
     bool archive;
+    bool brief; /* nodes keep it for as long as the application lives, not for the next one */
 };
 
 struct yarn_facts_node {

@@ -42,7 +42,8 @@ static int add_file(Yarn__ContainerLaunchContext *c, const char *name,
         .size = f->size,
         .timestamp = f->timestamp,
         .archive = f->archive,
-        .visibility = YARN__LOCAL_RESOURCE_VISIBILITY__VISIBLE_PRIVATE,
+        .visibility = f->brief ? YARN__LOCAL_RESOURCE_VISIBILITY__VISIBLE_APPLICATION
+                               : YARN__LOCAL_RESOURCE_VISIBILITY__VISIBLE_PRIVATE,
     };
 
     return yarn_launch_file(c, name, &file, err);

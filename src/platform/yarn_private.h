@@ -66,6 +66,9 @@ struct yarn_platform {
     int64_t heartbeat;   /* of the nodes, ms */
     int64_t granted_at;  /* the last grant came; 0: none yet */
     bool closing, over, registered;
+    bool killed; /* over, and not because the ResourceManager had not heard of us for too long */
+    uint32_t client_agent; /* beside the client; 0: no role is there */
+    char *client_name;     /* … and what it calls itself instead of a container's id */
     char container_text[YARN_CONTAINER_ID_TEXT];
 };
 
@@ -113,6 +116,12 @@ struct yarn_want {
 };
 void yarn_want_of(const struct yarn_platform *p, const struct spec_role *role,
                   struct yarn_want *ret);
+
+/* ---- yarn_client.c: slots beside the client ---- */
+bool yarn_at_client(const struct yarn_seat *s);
+int yarn_client_begin(struct yarn_platform *p, struct err *err);
+void yarn_client_ask(struct yarn_platform *p, uint32_t slot);
+void yarn_client_grant(struct yarn_platform *p); /* what was asked for, if it is time */
 
 /* ---- yarn_end.c: why a container has ended ---- */
 enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics);

@@ -9,7 +9,7 @@ struct place {
     int64_t memory, gpus, vcores;     /* free */
     size_t taken;                     /* containers of ours that are asked for or run there */
     uint32_t of_role[SPEC_ROLES_MAX]; /* of these, by role */
-    bool usable;
+    bool usable, avoided;
 };
 
 struct yarn_spread {
@@ -81,8 +81,9 @@ static bool is_crowded(const struct place *p, const struct yarn_spread_want *w)
  */
 static bool fits(const struct place *p, const struct yarn_spread_want *w)
 {
-    return p->usable && p->memory >= w->size->memory_mb && p->gpus >= gpus_of(w->size) &&
-           str_eq(p->label, w->label ? w->label : "") && !is_crowded(p, w);
+    return p->usable && !p->avoided && p->memory >= w->size->memory_mb &&
+           p->gpus >= gpus_of(w->size) && str_eq(p->label, w->label ? w->label : "") &&
+           !is_crowded(p, w);
 }
 
 static bool is_named(const struct place *p, const struct strs *hosts)
@@ -188,7 +189,8 @@ size_t yarn_spread_choice(const struct yarn_spread *s, const struct yarn_spread_
         size_t at = (i + turn) % s->n;
         const struct place *p = &s->v[at];
 
-        if (p->usable && !is_crowded(p, w) && (!w->label || str_eq(p->label, w->label)))
+        if (p->usable && !p->avoided && !is_crowded(p, w) &&
+            (!w->label || str_eq(p->label, w->label)))
             nodes[n++] = at;
     }
     return n;
@@ -214,11 +216,19 @@ int yarn_spread_set(struct yarn_spread *s, const struct yarn_facts_node *node, b
     return 0;
 }
 
+void yarn_spread_avoid(struct yarn_spread *s, const char *host, bool on)
+{
+    size_t at = find(s, host);
+
+    if (at != YARN_SPREAD_ANYWHERE)
+        s->v[at].avoided = on;
+}
+
 size_t yarn_spread_count(const struct yarn_spread *s, const char *label)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++)
-        n += str_eq(s->v[i].label, label ? label : "");
+        n += s->v[i].usable && str_eq(s->v[i].label, label ? label : "");
     return n;
 }

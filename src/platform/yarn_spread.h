@@ -50,5 +50,7 @@ const char *yarn_spread_rack(const struct yarn_spread *s, size_t node);
 
 /* The node is (not) to be had any more; one that was not known is added when it is `usable`. */
 int yarn_spread_set(struct yarn_spread *s, const struct yarn_facts_node *node, bool usable);
-/* How many nodes there are with this label, the avoided ones among them; NULL: without one. */
+/* Nothing is asked for on this node, whatever the cluster says of it, until that is taken back. */
+void yarn_spread_avoid(struct yarn_spread *s, const char *host, bool on);
+/* How many nodes are to be had with this label, the avoided ones among them; NULL: without one. */
 size_t yarn_spread_count(const struct yarn_spread *s, const char *label);

@@ -78,7 +78,7 @@ static void nodes_come_and_go(void **state)
     assert_int_equal(yarn_spread_set(s, &three[1], false), 0);
     assert_string_equal(pick(s, 1000, 0), "a");
     assert_int_equal(yarn_spread_set(s, &d, true), 0);
-    assert_int_equal(yarn_spread_count(s, NULL), 3);
+    assert_int_equal(yarn_spread_count(s, NULL), 2);
     assert_string_equal(pick(s, 1000, 0), "d");
     assert_string_equal(yarn_spread_rack(s, 0), "/default-rack");
     assert_int_equal(yarn_spread_set(s, &three[1], true), 0);
@@ -152,6 +152,25 @@ static void what_is_granted_elsewhere_counts_there(void **state)
     s = yarn_spread_free(s);
 }
 
+static void an_avoided_node_is_not_picked_whatever_the_cluster_says_of_it(void **state)
+{
+    const struct yarn_resource r = { 1000, 1, NULL, 0 };
+    const struct yarn_spread_want w = { .size = &r };
+    struct yarn_spread *s = yarn_spread_new(three, 2);
+    size_t nodes[4];
+
+    (void)state;
+    yarn_spread_avoid(s, "b", true);
+    yarn_spread_avoid(s, "nobody", true);
+    assert_int_equal(yarn_spread_set(s, &three[1], true), 0); /* a report of it */
+    assert_string_equal(pick(s, 1000, 0), "a");
+    assert_int_equal(yarn_spread_choice(s, &w, 0, nodes, 4), 1);
+    assert_int_equal(yarn_spread_count(s, NULL), 2);
+    yarn_spread_avoid(s, "b", false);
+    assert_string_equal(pick(s, 1000, 0), "b");
+    s = yarn_spread_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +178,7 @@ int main(void)
         cmocka_unit_test(what_fits_nowhere_may_go_anywhere),
         cmocka_unit_test(room_that_is_given_back_is_used_again),
         cmocka_unit_test(nodes_come_and_go),
+        cmocka_unit_test(an_avoided_node_is_not_picked_whatever_the_cluster_says_of_it),
         cmocka_unit_test(a_role_fills_nodes_or_has_each_for_one_container),
         cmocka_unit_test(labels_choose_nodes),
         cmocka_unit_test(what_is_granted_elsewhere_counts_there),

@@ -15,6 +15,12 @@ void kv_reply(struct kv *k, const struct kv_ask *a, const struct kv_word *words,
     k->on.on_reply(k->on.user, a->task, a->id, words, n);
 }
 
+void kv_changed(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+{
+    if (k->on.on_change)
+        k->on.on_change(k->on.user, key, value);
+}
+
 static struct kv_word word_of(const char *s)
 {
     return (struct kv_word){ s, strlen(s) };
@@ -178,7 +184,8 @@ static void erase_prefix(struct kv *k, const char *prefix)
 
     for (struct map_node *node = map_next(&k->keys, NULL); node; node = next) {
         next = map_next(&k->keys, node);
-        if (node->key_n >= n && memcmp(node->key, prefix, n) == 0)
+        if (node->key_n >= n && memcmp(node->key, prefix, n) == 0 &&
+            ((struct kv_place *)node)->value) /* others are only waited for */
             kv_erase(k, (struct kv_place *)node);
     }
 }
@@ -187,6 +194,43 @@ void kv_generation(struct kv *k)
 {
     forget_all(k);
     erase_prefix(k, "pmi/");
+    kv_changed(k, NULL, NULL);
+}
+
+int kv_restore(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+{
+    struct kv_place *p = key ? kv_find_key(k, key) : NULL;
+
+    if (!key) {
+        erase_prefix(k, "pmi/");
+        return 0;
+    }
+    if (value)
+        return kv_store(k, key, value);
+    if (p)
+        kv_erase(k, p);
+    return 0;
+}
+
+void kv_clear(struct kv *k)
+{
+    erase_prefix(k, "");
+}
+
+int kv_each(const struct kv *k,
+            int (*fn)(void *arg, const struct kv_word *key, const struct kv_word *value), void *arg)
+{
+    int r = 0;
+
+    for (struct map_node *node = map_next(&k->keys, NULL); node && r == 0;
+         node = map_next(&k->keys, node)) {
+        const struct kv_place *p = (const struct kv_place *)node;
+
+        if (p->value)
+            r = fn(arg, &(struct kv_word){ node->key, node->key_n },
+                   &(struct kv_word){ p->value, p->value_n });
+    }
+    return r;
 }
 
 int kv_new(const struct kv_events *on, struct kv **ret, struct err *err)

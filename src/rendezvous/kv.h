@@ -37,6 +37,10 @@ struct kv_events {
     void (*on_progress)(void *user, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json);       /* "{}" when there are none */
     unsigned (*on_role_size)(void *user, uint32_t task); /* tasks in the role of `task` */
+    /* May be NULL. A key was given a value, or lost it (`value` NULL); with `key` NULL the
+     * generation changed. Told in order, before anybody is answered: who repeats all of it by
+     * kv_restore() has the same keys and values. */
+    void (*on_change)(void *user, const struct kv_word *key, const struct kv_word *value);
 };
 
 /* `on` is copied. *ret is the caller's: kv_free(), which answers nobody. */
@@ -61,4 +65,13 @@ void kv_forget(struct kv *k, uint32_t task); /* it ended: its waits are dropped 
  * begin with "pmi/". */
 void kv_generation(struct kv *k);
 int64_t kv_deadline(const struct kv *k); /* INT64_MAX: none */
+
+/* As on_change told it; nobody is answered, nothing is told. -EINVAL, and nothing changed, for what
+ * cannot have been told; -ENOMEM. */
+int kv_restore(struct kv *k, const struct kv_word *key, const struct kv_word *value);
+void kv_clear(struct kv *k); /* all keys; nobody is told */
+/* Calls `fn` for every key; what is not 0 ends it and is returned. */
+int kv_each(const struct kv *k,
+            int (*fn)(void *arg, const struct kv_word *key, const struct kv_word *value),
+            void *arg);
 void kv_on_time(struct kv *k, int64_t now);

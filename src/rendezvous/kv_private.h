@@ -77,9 +77,13 @@ int kv_number(const struct kv_word *w, int64_t min, int64_t max, int64_t *ret);
 #define KV_SHOWN 80
 const char *kv_show(const struct kv_word *w, char out[KV_SHOWN]);
 
+void kv_changed(struct kv *k, const struct kv_word *key, const struct kv_word *value);
+
 /* ---- kv_store.c ---- */
 struct kv_place *kv_find_key(struct kv *k, const struct kv_word *key); /* NULL: it has no value */
 void kv_erase(struct kv *k, struct kv_place *p); /* its value; frees the place, too */
+/* Stores a copy, if there may be one of that size; -EINVAL: there may not. */
+int kv_store(struct kv *k, const struct kv_word *key, const struct kv_word *value);
 
 /* ---- the verbs: the number of words and the length of a name are right ---- */
 typedef int kv_verb(struct kv *k, const struct kv_ask *a, struct err *err);

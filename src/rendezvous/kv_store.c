@@ -42,26 +42,48 @@ static void wake_key(struct kv *k, struct kv_place *p)
     }
 }
 
-/* Stores a copy of the bytes and wakes those who wait. -ENOMEM. */
-static int store(struct kv *k, const struct kv_word *key, const void *p, size_t n)
+/* Puts a copy of the bytes in its place; NULL when out of memory. */
+static struct kv_place *set(struct kv *k, const struct kv_word *key, const struct kv_word *value)
 {
-    AUTO_FREE char *copy = malloc(n + 1); /* one byte more: an empty value is a value */
+    AUTO_FREE char *copy = malloc(value->n + 1); /* one byte more: an empty value is a value */
     struct kv_place *place = copy ? kv_place_get(&k->keys, key) : NULL;
 
     if (!place)
-        return -ENOMEM;
-    if (n)
-        memcpy(copy, p, n);
+        return NULL;
+    if (value->n)
+        memcpy(copy, value->p, value->n);
     if (place->value)
         k->bytes -= place->value_n;
     else
         k->bytes += key->n, k->n_keys++;
-    k->bytes += n;
+    k->bytes += value->n;
     free(place->value);
     place->value = take(copy);
-    place->value_n = n;
+    place->value_n = value->n;
+    return place;
+}
+
+/* The same, tells of it and wakes those who wait. -ENOMEM. */
+static int store(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+{
+    struct kv_place *place = set(k, key, value);
+
+    if (!place)
+        return -ENOMEM;
+    kv_changed(k, key, value);
     wake_key(k, place);
     return 0;
+}
+
+int kv_store(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+{
+    const struct kv_place *old = kv_find_key(k, key);
+    size_t bytes = k->bytes + value->n + (old ? 0 : key->n) - (old ? old->value_n : 0);
+
+    if (key->n == 0 || key->n > KV_KEY_MAX || value->n > KV_VALUE_MAX || bytes > KV_TOTAL_MAX ||
+        (!old && k->n_keys >= KV_KEYS_MAX))
+        return -EINVAL;
+    return set(k, key, value) ? 0 : -ENOMEM;
 }
 
 void kv_erase(struct kv *k, struct kv_place *p)
@@ -79,7 +101,7 @@ int kv_put(struct kv *k, const struct kv_ask *a, struct err *err)
 
     if (!has_room(k, a, value->n, kv_find_key(k, &a->words[1])))
         return 0;
-    if (store(k, &a->words[1], value->p, value->n) < 0)
+    if (store(k, &a->words[1], value) < 0)
         return err_oom(err);
     kv_answer(k, a, "ok");
     return 0;
@@ -102,8 +124,10 @@ int kv_del(struct kv *k, const struct kv_ask *a, struct err *err)
     struct kv_place *p = kv_find_key(k, &a->words[1]);
 
     (void)err;
-    if (p)
+    if (p) {
         kv_erase(k, p);
+        kv_changed(k, &a->words[1], NULL);
+    }
     kv_answer(k, a, p ? "ok" : "none");
     return 0;
 }
@@ -130,7 +154,7 @@ int kv_add(struct kv *k, const struct kv_ask *a, struct err *err)
     n = snprintf(text, sizeof(text), "%lld", (long long)sum);
     if (!has_room(k, a, (size_t)n, p))
         return 0;
-    if (store(k, &a->words[1], text, (size_t)n) < 0)
+    if (store(k, &a->words[1], &(struct kv_word){ text, (size_t)n }) < 0)
         return err_oom(err);
     kv_answer_value(k, a, text, (size_t)n);
     return 0;

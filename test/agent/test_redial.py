@@ -9,18 +9,21 @@ from agent_support import EXIT, NONE, alive, command, wait_until
 
 def test_a_lost_connection_is_made_again_with_everything_told(container):
     b = container()
-    port = b.prepare({"task": 0, "name": "worker:0", "ports_wanted": 1, "slot": 7})[0]["ports"]
-    b.start(command(0, "sleep 600", generation=2, attempt=3))
+    port = b.prepare({"task": 0, "name": "worker:0", "ports_wanted": 1, "slot": 7,
+                      "out_base": 100, "err_base": 20})[0]["ports"]
+    b.start(command(0, "echo hello; sleep 600", generation=2, attempt=3))
     pid = b.take_task("started", 0)["pid"]
     b.launch(1, "echo why >&2; exit 3", attempt=1)
     end = b.exited(1)
+    wait_until(lambda: (b.logs / "worker-0.stdout").read_text() == "hello\n")
     b.prepare({"task": 2, "name": "worker:2"})
     b.hang_up()
     hello = b.next_hello()
     assert hello["again"] and hello["container"]
     held = {t["task"]: t for t in hello["tasks"]}
     assert held[0] == {"task": 0, "generation": 2, "attempt": 3, "pid": pid, "ports": port,
-                       "ready": False, "ended": False, "slot": 7}
+                       "ready": False, "ended": False, "slot": 7, "out_base": 100,
+                       "err_base": 20, "out_size": 6, "err_size": 0}
     assert (held[1]["ended"], held[1]["pid"], held[2]["ended"], held[2]["pid"]) == (True, 0, False, 0)
     assert b.exited(1) == end  # told again, just so
     assert alive(pid)

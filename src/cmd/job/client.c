@@ -312,10 +312,13 @@ struct client_stream *client_close(struct client_stream *s)
 /* ---- what is known ---- */
 
 /* Does not wait for a master that is away: the files know enough. */
-static int ask_status(struct client *c, bool tasks, json_t **ret, struct err *err)
+#define STATUS "/v1/job"
+#define SUMMARY "/v1/job?tasks=0"
+#define USAGE "/v1/job?usage=1"
+static int ask_status(struct client *c, const char *target, json_t **ret, struct err *err)
 {
     AUTO_BUF body = { .max = CLIENT_BODY_MAX };
-    int r = get(c, ASK_NOW, tasks ? "/v1/job" : "/v1/job?tasks=0", &body, err);
+    int r = get(c, ASK_NOW, target, &body, err);
 
     if (r < 0)
         return r;
@@ -334,13 +337,13 @@ static int from_files(struct client *c, bool tasks, json_t **ret, struct err *er
 }
 
 /* The master's own document, or -ENOTCONN when only the files are left to ask. */
-static int from_master(struct client *c, bool tasks, json_t **ret, struct err *err)
+static int from_master(struct client *c, const char *target, json_t **ret, struct err *err)
 {
     int r = client_alive(c, err), now;
 
     if (r <= 0)
         return r < 0 ? r : -ENOTCONN;
-    r = ask_status(c, tasks, ret, err);
+    r = ask_status(c, target, ret, err);
     if (r == 0 || !client_broken(r))
         return r;
     /* It may have ended between the look and the question. */
@@ -348,9 +351,9 @@ static int from_master(struct client *c, bool tasks, json_t **ret, struct err *e
     return now == 0 ? -ENOTCONN : now < 0 ? now : r;
 }
 
-int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
+static int status(struct client *c, const char *target, bool tasks, json_t **ret, struct err *err)
 {
-    int r = from_master(c, tasks, ret, err);
+    int r = from_master(c, target, ret, err);
 
     if (r != -ENOTCONN)
         return r;
@@ -358,10 +361,20 @@ int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
     return from_files(c, tasks, ret, err);
 }
 
+int client_status(struct client *c, bool tasks, json_t **ret, struct err *err)
+{
+    return status(c, tasks ? STATUS : SUMMARY, tasks, ret, err);
+}
+
+int client_usage(struct client *c, json_t **ret, struct err *err)
+{
+    return status(c, USAGE, true, ret, err);
+}
+
 int client_summary(struct client *c, json_t **ret, struct err *err)
 {
     struct past p = { .id = c->id };
-    int r = from_master(c, false, ret, err);
+    int r = from_master(c, SUMMARY, ret, err);
 
     if (r == 0 || r == -ENOMEM || r == -ECANCELED)
         return r;

@@ -36,6 +36,9 @@ int client_open_app(struct loop *l, struct session *session, struct yarn_app_id 
 /* Where its files are, instead of what configuration or user say: --staging. NULL changes nothing.
  */
 int client_set_base(struct client *c, const char *base, struct err *err);
+/* Cleans up after other jobs of the user's that have ended, beside everything else: on YARN as
+ * yarn_jobs_sweep() says, here nothing is to be done. */
+void client_sweep(struct client *c);
 struct client *client_free(struct client *c); /* NULL is fine; always NULL */
 AUTO_DEFINE(client, struct client *, client_free);
 #define AUTO_CLIENT AUTO(client) struct client
@@ -98,6 +101,9 @@ AUTO_DEFINE(client_stream, struct client_stream *, client_close);
 
 /* The status document, of the master or from the files. *ret is the caller's. */
 int client_status(struct client *c, bool tasks, json_t **ret, struct err *err);
+/* The same with what each running task uses, where that is known: cpu, of one processor, and
+ * memory, in bytes. Takes a moment. */
+int client_usage(struct client *c, json_t **ret, struct err *err);
 /* The same for long lists: without roles, tasks and story, and without waiting for anybody. */
 int client_summary(struct client *c, json_t **ret, struct err *err);
 

@@ -8,10 +8,6 @@
 #include <string.h>
 
 #define READ_BYTES (64 * KIB)
-#define LARGE_BYTES                                                                                \
-    (8 * KIB) /* what has been there for long comes in pieces of at least so much                  \
-               */
-#define CAUGHT_UP_MS 1000
 
 /* ---- events ---- */
 
@@ -102,8 +98,7 @@ int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char
 
 /* ---- output ---- */
 
-/* Keeps what came. A large piece is a part of what was there before we asked. */
-static int take_pieces(struct pieces *s, struct spool *spool, bool *ret_large, struct err *err)
+static int take_pieces(struct pieces *s, struct spool *spool, struct err *err)
 {
     struct piece p;
     int r;
@@ -112,7 +107,6 @@ static int take_pieces(struct pieces *s, struct spool *spool, bool *ret_large, s
         r = spool_add(spool, &p, err);
         if (r < 0)
             return r;
-        *ret_large = *ret_large || p.n >= LARGE_BYTES;
     }
     return r;
 }
@@ -129,8 +123,7 @@ static int make_target(const struct strs *wanted, struct buf *out, struct err *e
     return r < 0 || !buf_text(out) ? err_oom(err) : 0;
 }
 
-/* All that the master can get now. Tasks that write all the time have no end of it: when only small
- * pieces come, we have caught up with them. */
+/* All that there was when the master was asked. */
 static int fetch_output(struct client *c, const struct strs *wanted, struct spool *spool,
                         struct err *err)
 {
@@ -138,27 +131,19 @@ static int fetch_output(struct client *c, const struct strs *wanted, struct spoo
     AUTO_FREE char *bytes = malloc(READ_BYTES);
     AUTO_CLIENT_STREAM *s = NULL;
     AUTO_PIECES pieces = { 0 };
-    int64_t behind = 0;
     ssize_t n = 1;
     int r = bytes ? make_target(wanted, &target, err) : err_oom(err);
 
     pieces_init(&pieces);
     if (r == 0)
         r = client_open(c, buf_text(&target), &s, err);
-    behind = loop_now(c->loop);
-    while (r == 0 && n > 0 && loop_now(c->loop) - behind < CAUGHT_UP_MS) {
-        bool large = false;
-
+    while (r == 0 && n > 0) {
         n = client_read(s, bytes, READ_BYTES, err);
         if (n > 0)
             r = pieces_feed(&pieces, bytes, (size_t)n, err);
         if (r == 0)
-            r = take_pieces(&pieces, spool, &large, err);
-        if (large)
-            behind = loop_now(c->loop);
+            r = take_pieces(&pieces, spool, err);
     }
-    if (r == 0 && n > 0)
-        n = 0;
     return r < 0 ? r : (int)n;
 }
 

@@ -235,3 +235,9 @@ int client_set_base(struct client *c, const char *base, struct err *err)
 {
     return base && c->ops == &yarn_ops ? yarn_jobs_set_base(yarn_of(c)->jobs, base, err) : 0;
 }
+
+void client_sweep(struct client *c)
+{
+    if (c->ops == &yarn_ops)
+        yarn_jobs_sweep(yarn_of(c)->jobs);
+}

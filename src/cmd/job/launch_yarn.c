@@ -2,7 +2,9 @@
 #include "cmd/job/launch_yarn.h"
 #include "base/fiber.h"
 #include "base/loop.h"
+#include "base/resolve.h"
 #include "cmd/exit.h"
+#include "cmd/job/beside.h"
 #include "cmd/job/client.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/options.h"
@@ -14,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define RESOLVE_MS 10000
 #define WAIT_MS 2000 /* between looks at a cluster that has no room */
 
 /* Everything that a launch holds on to. */
@@ -24,6 +27,7 @@ struct launching {
     struct fs_set *set;
     struct yarn_client *client;
     char *base, *cwd;
+    char address[INET6_ADDRSTRLEN]; /* of this machine, as --client-address says; "": nothing */
     struct ship_list ship;
     struct deploy_facts facts;
     struct room room;
@@ -126,6 +130,15 @@ static void say(const struct launching *l, const char *text)
         fprintf(stderr, "%s: %s\n", l->x->cli->program->name, text);
 }
 
+/* A sentence with names of the user's in it. */
+static void say_note(const struct launching *l, const char *text)
+{
+    char clean[1024] = "note: ";
+
+    str_clean(clean + strlen(clean), sizeof(clean) - strlen(clean), text);
+    say(l, clean);
+}
+
 /* With --wait a job that is too large for the cluster is held back until it is not. */
 static int wait_for_room(struct launching *l, struct spec_faults *f, struct err *err)
 {
@@ -164,38 +177,75 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
     return 0;
 }
 
-/* What works on this machine and not on the cluster yet is said, not left out in silence. */
-static int check_possible(const struct spec *s, struct spec_faults *f, struct err *err)
+/* What goes with the job so that it can outlive its tokens. */
+static int check_keytab(struct launching *l, struct spec_faults *f, struct err *err)
 {
-    char key[64];
-    int r = 0;
+    const struct deploy_keytab k = deploy_keytab(l->o->session, l->spec);
+    AUTO_FREE char *note = NULL;
+    int r = deploy_keytab_check(l->o->session, &k, f, &note);
 
-    for (size_t i = 0; i < s->n_roles && r != -ENOMEM; i++) {
+    if (note)
+        say(l, note);
+    return r == -EINVAL ? 0 : r == -ENOMEM ? err_oom(err) : r;
+}
+
+/* Tasks on this machine live for as long as who starts them. */
+static int check_stays(const struct launching *l, struct spec_faults *f, struct err *err)
+{
+    const struct spec *s = l->spec;
+    char key[64];
+
+    for (size_t i = 0; i < s->n_roles && !l->o->attached; i++) {
         if (s->roles[i].place != SPEC_PLACE_CLIENT)
             continue;
         (void)snprintf(key, sizeof(key), "roles.%.40s.place", s->roles[i].name);
-        r = spec_fault(f, 0, key, "tasks beside the client are for jobs on one machine so far");
+        if (spec_fault(f, 0, key,
+                       "tasks on this machine end with the command that starts them; "
+                       "use 'ydl run' without --detach-on-interrupt, which stays") == -ENOMEM)
+            return err_oom(err);
     }
-    if (r != -ENOMEM && s->venv)
-        r = spec_fault(f, 0, "venv",
-                       "an environment is not sent to the cluster by itself: pack it "
-                       "and name the archive in 'archives'");
-    if (r != -ENOMEM && s->pip.n)
-        r = spec_fault(f, 0, "pip", "packages are not installed on the cluster");
-    return r == -ENOMEM ? err_oom(err) : 0;
+    return 0;
+}
+
+/* A number is what tasks get, so that no name service of theirs matters. */
+static int find_address(struct launching *l, struct spec_faults *f, struct err *err)
+{
+    const char *name = l->spec->client_address;
+    struct resolve_addrs found = { 0 };
+    struct err why = ERR_INIT;
+    int r;
+
+    if (!name || !beside_wanted(l->spec))
+        return 0;
+    r = resolve_host(l->x->loop, name, 0, loop_in(l->x->loop, RESOLVE_MS), &found, &why);
+    if (r == -ECANCELED)
+        return err_set(err, r, "interrupted");
+    if (r == 0)
+        (void)resolve_text(&found.v[0], l->address);
+    else if (r == -ENOMEM || spec_fault(f, 0, "client-address", "%s", why.text) == -ENOMEM)
+        return err_oom(err);
+    return 0;
 }
 
 static int check(struct launching *l, enum deploy_look look, struct err *err)
 {
     AUTO_SPEC_FAULTS f = { 0 };
-    int r = check_possible(l->spec, &f, err);
+    int r = 0;
 
+    if (look == DEPLOY_PROBE)
+        r = check_stays(l, &f, err);
+    if (r == 0)
+        r = find_address(l, &f, err);
     if (r == 0)
         r = look_at_cluster(l, &f, err);
     if (r == 0 && l->o->wait)
         r = wait_for_room(l, &f, err);
     if (r == 0)
         r = look_at_files(l, &f, err);
+    for (size_t i = 0; r == 0 && i < l->ship.notes.n; i++)
+        say_note(l, l->ship.notes.v[i]);
+    if (r == 0)
+        r = check_keytab(l, &f, err);
     if (r == 0)
         r = check_targets(l, look, &f, err);
     return r < 0 || f.lines.n == 0 ? r : options_faults(l->x->cli, &f, err);
@@ -219,6 +269,7 @@ static int submit(struct launching *l, int64_t began, struct err *err)
         .began = began,
         .attached = l->o->attached,
         .quiet = l->x->globals->quiet,
+        .keep = beside_wanted(l->spec),
     };
     int r = launch_node_program(&program, err);
 
@@ -229,7 +280,14 @@ static int submit(struct launching *l, int64_t began, struct err *err)
         r = client_open_app(l->x->loop, l->o->session, app.app, &app.key, &l->x->client, err);
     if (r == 0)
         r = client_set_base(l->x->client, l->base, err);
+    if (r == 0)
+        client_sweep(l->x->client); /* the job itself is on its way, and not held up */
+    if (r == 0 && o.keep)
+        r = beside_new(l->x, &app, *l->address ? l->address : NULL, &l->x->beside, err);
     l->x->tokens_ms = app.tokens_ms;
+    if (app.credentials.data)
+        explicit_bzero(app.credentials.data, app.credentials.len);
+    buf_done(&app.credentials);
     explicit_bzero(&app.key, sizeof(app.key));
     return r;
 }

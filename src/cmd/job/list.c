@@ -126,6 +126,7 @@ static int add_apps(struct listing *l, struct err *err)
 
     if (r < 0 || !y)
         return r;
+    yarn_jobs_sweep(y);
     r = yarn_jobs_list(y, NULL, a->running, &apps, err);
     for (size_t i = 0; r == 0 && i < apps.n && i < l->most; i++)
         r = add_app(l, y, yarn_app_id_of(apps.v[i]->application_id));

@@ -1,6 +1,7 @@
 /* logfiles.c - see logfiles.h */
 #include "cmd/job/logfiles.h"
 #include "base/path.h"
+#include "base/rotate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,10 +39,12 @@ bool logfiles_parse(const char *name, struct logfile *ret)
 {
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
 
-    if (!dash || !dot || dot < dash || (!str_eq(dot, ".out") && !str_eq(dot, ".err")) ||
-        strlen(name) >= sizeof(ret->task))
+    bool out = dot && (str_eq(dot, ".out") || str_eq(dot, ".stdout"));
+    bool err = dot && (str_eq(dot, ".err") || str_eq(dot, ".stderr"));
+
+    if (!dash || !dot || dot < dash || (!out && !err) || strlen(name) >= sizeof(ret->task))
         return false;
-    ret->stream = str_eq(dot, ".err") ? PIECE_ERR : PIECE_OUT;
+    ret->stream = err ? PIECE_ERR : PIECE_OUT;
     snprintf(ret->task, sizeof(ret->task), "%.*s:%.*s", (int)(dash - name), name,
              (int)(dot - dash - 1), dash + 1);
     return set_role(ret);
@@ -148,8 +151,9 @@ void logfiles_done(struct logfiles *l)
 
 struct logreader {
     const struct logfile *file;
-    struct fs_reader *fs;
-    uint64_t at; /* of `fs` */
+    struct fs_reader *fs; /* on a cluster; … */
+    uint64_t at;          /* … its position */
+    struct rotate local;  /* with a path: on this machine */
 };
 
 int logreader_open(const struct logfile *f, struct logreader **ret, struct err *err)
@@ -157,8 +161,13 @@ int logreader_open(const struct logfile *f, struct logreader **ret, struct err *
     AUTO_LOGREADER *r = calloc(1, sizeof(*r));
     int code = r ? 0 : err_oom(err);
 
-    if (code == 0 && !f->spool)
+    if (code == 0 && !f->spool && fs_is_local(f->fs)) {
+        code = rotate_look(&r->local, f->path);
+        if (code < 0)
+            return err_code(err, code, "look at '%s'", f->path);
+    } else if (code == 0 && !f->spool) {
         code = fs_open(f->fs, f->path, &r->fs, err);
+    }
     if (code < 0)
         return code;
     r->file = f;
@@ -176,13 +185,34 @@ struct logreader *logreader_close(struct logreader *r)
 
 uint64_t logreader_size(const struct logreader *r)
 {
+    struct rotate now = r->local;
+
+    if (r->local.path)
+        return rotate_size(&now);
     return r->fs ? fs_length(r->fs) : spool_size(r->file->spool, r->file->lane);
+}
+
+/* A job that runs may cut it and remove the oldest pieces at any time. */
+static ssize_t read_local(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err)
+{
+    ssize_t got = -ESTALE;
+
+    while (got == -ESTALE) {
+        if (*offset < rotate_begin(&r->local))
+            *offset = rotate_begin(&r->local);
+        got = rotate_read(&r->local, *offset, p, n);
+        if (got == -ESTALE && rotate_look(&r->local, r->file->path) < 0)
+            break;
+    }
+    return got < 0 ? err_code(err, (int)got, "read '%s'", r->file->path) : got;
 }
 
 ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err)
 {
     ssize_t got;
 
+    if (r->local.path)
+        return read_local(r, offset, p, n, err);
     if (!r->fs) {
         got = spool_read(r->file->spool, r->file->lane, offset, p, n);
         return got < 0 ? err_code(err, (int)got, "read kept output") : got;

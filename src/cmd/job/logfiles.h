@@ -1,6 +1,6 @@
 /* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory of
- * this machine or of HDFS, or what was fetched into a spool. Fibers only; blocks on the local disk.
- */
+ * this machine, where long ones are in pieces (base/rotate.h), or of HDFS, or what was fetched into
+ * a spool. Fibers only; blocks on the local disk. */
 #pragma once
 #include "base/str.h"
 #include "cmd/job/spool.h"
@@ -25,7 +25,8 @@ struct logfiles {
 /* Is the task one of `wanted` ("worker", "worker:1")? An empty list wants all. */
 bool logfiles_wanted(const struct strs *wanted, const char *task);
 
-/* "worker-12.err" as a task and its stream; false for what is no such name. */
+/* "worker-12.err", or "worker-12.stderr" as in YARN's own logs, as a task and its stream; false for
+ * what is no such name. */
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);

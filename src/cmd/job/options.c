@@ -4,6 +4,9 @@
 #include "cmd/exit.h"
 #include "cmd/globals.h"
 #include "cmd/job/check.h"
+#include "cmd/job/check_env.h"
+#include "cmd/job/launch.h"
+#include "cmd/job/place.h"
 #include "framework/plan.h"
 #include "platform/local.h"
 
@@ -12,7 +15,7 @@
 #include <unistd.h>
 
 #define AT(field) offsetof(struct options, field)
-#define OURS 8 /* rows of the table that are no option of the specification */
+#define OURS 9 /* rows of the table that are no option of the specification */
 
 static const char *const places[] = { "local", "yarn", NULL };
 
@@ -34,6 +37,8 @@ const struct cli_opt options_table[] = {
       "show the same line from many tasks once" },
     { "no-ship", 0, CLI_FLAG, AT(no_ship), NULL, NULL,
       "on a cluster: send nothing that is not named by --files or --archives" },
+    { "spec", 0, CLI_TEXT, AT(spec), NULL, "FORMAT",
+      "submit only: stay until all tasks run and print where they listen, as 'ydl spec' does" },
 
     { "workers", 'n', CLI_TEXT, AT(workers), NULL, "N", "how many workers" },
     { "servers", 's', CLI_TEXT, AT(servers), NULL, "N", "how many parameter servers" },
@@ -47,14 +52,23 @@ const struct cli_opt options_table[] = {
       "what the job is called; without it, after its command" },
     { "framework", 0, CLI_TEXT, AT(framework), NULL, "NAME",
       "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+    { "native", 0, CLI_TEXT, AT(native), NULL, "WHEN",
+      "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where its "
+      "library is there, and servers that have no command)" },
     { "files", 0, CLI_LIST, AT(files), NULL, "FILE[#NAME]",
       "files and directories to put beside each task, perhaps under another name" },
     { "archives", 0, CLI_LIST, AT(archives), NULL, "FILE[#NAME]",
       "archives to unpack beside each task" },
     { "env", 0, CLI_LIST, AT(env), NULL, "NAME=VALUE", "environment variables of every task" },
     { "venv", 0, CLI_TEXT, AT(venv), NULL, "DIR",
-      "a Python environment whose programs come first in PATH" },
-    { "pip", 0, CLI_LIST, AT(pip), NULL, "PACKAGE", "packages of Python to install for the job" },
+      "a Python environment whose programs come first in PATH, or for YARN an archive of one; it is "
+      "packed and sent to the cluster when it changed" },
+    { "pip", 0, CLI_LIST, AT(pip), NULL, "PACKAGE",
+      "packages of Python, or files of requirements, to make an environment of; it is made once for "
+      "the same packages" },
+    { "hadoop", 0, CLI_TEXT, AT(hadoop), NULL, "WHEN",
+      "variables by which libhdfs finds Java and Hadoop on a task's machine: yes (a task does not "
+      "start without), no, or auto (what is there, when its command names a file on HDFS)" },
     { "image", 0, CLI_TEXT, AT(image), NULL, "IMAGE",
       "the container image that tasks run in" },
     { "restart", 0, CLI_TEXT, AT(restart), NULL, "POLICY",
@@ -62,6 +76,9 @@ const struct cli_opt options_table[] = {
       "place), gang (all are); default: what suits the framework" },
     { "max-restarts", 0, CLI_TEXT, AT(max_restarts), NULL, "N",
       "how many restarts are allowed within the window, of each task or of the gang" },
+    { "avoid", 0, CLI_TEXT, AT(avoid), NULL, "WHAT",
+      "what makes a node one to be avoided: node-faults (what can be its fault, twice), or "
+      "all (any failure but preemption and lost nodes, once; the task then moves)" },
     { "gang-hold", 0, CLI_TEXT, AT(gang_hold), NULL, "TIME",
       "how long an incomplete gang keeps what it was granted before it gives everything back and "
       "asks again" },
@@ -87,6 +104,9 @@ const struct cli_opt options_table[] = {
       "how often YARN may start the job's master; the tasks live on meanwhile" },
     { "staging", 0, CLI_TEXT, AT(staging), NULL, "DIR",
       "the directory in HDFS for what is uploaded, logs and results; without it .ydl at home" },
+    { "client-address", 0, CLI_TEXT, AT(client_address), NULL, "HOST",
+      "this machine's name or number for tasks on the cluster, when some run here; without it, the "
+      "one that we reach the master from" },
     { "nodes", 0, CLI_TEXT, AT(nodes), NULL, "N",
       "local only: pretend to be so many machines" },
     { 0 },
@@ -146,6 +166,15 @@ static int read_file(const char *path, struct spec *s, struct spec_faults *f, st
         return err_oom(err);
     r = spec_parse(path, text.data ? text.data : (uint8_t *)"", text.len, s, f);
     return r == -ENOMEM ? err_oom(err) : 0;
+}
+
+/* The job that a front end made. */
+static int read_job(const struct globals *g, struct spec *s, struct spec_faults *f, struct err *err)
+{
+    f->file = strdup(g->job_by);
+    if (!f->file)
+        return err_oom(err);
+    return spec_parse(g->job_by, g->job, strlen(g->job), s, f) == -ENOMEM ? err_oom(err) : 0;
 }
 
 static int read_flags(const struct options *o, struct spec *s, struct spec_faults *f)
@@ -224,6 +253,18 @@ static int check_here(const struct spec *s, struct spec_faults *f)
     return check_local(s, &m, f);
 }
 
+/* ydl's own programs lie in one directory. */
+static int place_programs(struct spec *s, enum options_on on, struct spec_faults *f)
+{
+    AUTO_FREE char *node = NULL;
+    AUTO_FREE char *dir = NULL;
+
+    if (launch_node_program(&node, NULL) < 0)
+        return 0; /* who starts something will say so */
+    dir = path_dir(node);
+    return dir ? place_native(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
+}
+
 static int complete(struct spec *s, enum options_on on, const struct framework **ret,
                     struct spec_faults *f)
 {
@@ -236,11 +277,15 @@ static int complete(struct spec *s, enum options_on on, const struct framework *
     }
     r = framework_complete(*ret, s, f);
     if (r != -ENOMEM)
+        r = place_programs(s, on, f);
+    if (r != -ENOMEM)
         r = give_name(s);
     if (r != -ENOMEM)
         r = spec_check(s, f);
     if (r != -ENOMEM && on == OPTIONS_LOCAL)
         r = check_here(s, f);
+    if (r != -ENOMEM)
+        r = check_env(s, on == OPTIONS_YARN, f);
     return r == -ENOMEM ? r : 0;
 }
 
@@ -296,6 +341,8 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
     spec_init(ret);
     if (r == 0 && o->file)
         r = read_file(o->file, ret, &f, err);
+    else if (r == 0 && globals_of(c)->job)
+        r = read_job(globals_of(c), ret, &f, err);
     if (r == 0 && (read_flags(o, ret, &f) < 0 || read_command(c, ret) < 0 ||
                    complete(ret, on, ret_framework, &f) < 0))
         r = err_oom(err);

@@ -14,14 +14,15 @@ enum options_on { OPTIONS_LOCAL, OPTIONS_YARN };
 /* What c->args of these verbs points to. The first group is ours, the second the specification's,
  * as text. */
 struct options {
-    const char *file;
+    const char *file, *spec;
     int on; /* enum options_on; -1: not said */
     bool wait, detach, prefix, timestamps, collapse, no_ship;
 
     const char *workers, *servers, *mem, *cpus, *gpus, *procs;
-    const char *name, *framework, *venv, *image, *restart, *max_restarts, *gang_hold, *gang_retry;
+    const char *name, *framework, *venv, *hadoop, *image, *restart, *max_restarts, *gang_hold,
+        *gang_retry;
     const char *grace, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
-    const char *image_by, *attempts, *staging;
+    const char *image_by, *avoid, *attempts, *staging, *client_address, *native;
     struct strs roles, files, archives, env, pip, output, tags, mounts;
 };
 

@@ -160,7 +160,7 @@ static int work(struct job_call *x, struct err *err)
     if (put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
         return err_oom(err);
     printf("%s\n", buf_text(&head));
-    r = a->tasks ? tasks_print(v, NULL, err) : print_roles(v, err);
+    r = a->tasks ? tasks_print(v, false, err) : print_roles(v, err);
     return r < 0 ? r : print_story(v, NULL, err);
 }
 

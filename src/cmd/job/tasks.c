@@ -47,22 +47,20 @@ static int ports_cell(struct table *t, const json_t *task)
     return 0;
 }
 
-static void use_cells(struct table *t, const json_t *task, const struct usage *used)
+static void use_cells(struct table *t, const json_t *task)
 {
-    int64_t pid = words_int(task, "pid", 0);
-    const struct usage_of *u = NULL;
+    const json_t *share = json_object_get(task, "cpu");
+    int64_t memory = words_int(task, "memory", -1);
     char size[STR_SIZE_MAX];
 
-    if (str_eq(words_text(task, "state"), "RUNNING"))
-        u = usage_find(used, (pid_t)pid);
-    if (u && u->share >= 0)
-        table_cell(t, "%.0f %%", u->share * 100);
+    if (json_is_number(share))
+        table_cell(t, "%.0f %%", json_number_value(share) * 100);
     else
         table_cell(t, "-");
-    table_cell(t, "%s", u ? str_size(u->memory, size) : "-");
+    table_cell(t, "%s", memory >= 0 ? str_size((uint64_t)memory, size) : "-");
 }
 
-static int add_row(struct table *t, const json_t *task, const struct usage *used)
+static int add_row(struct table *t, const json_t *task, bool usage)
 {
     int64_t since = words_int(task, "since", 0);
     AUTO_BUF progress = { .max = KIB };
@@ -75,8 +73,8 @@ static int add_row(struct table *t, const json_t *task, const struct usage *used
     table_cell(t, "%s", words_span(since > 0 ? loop_wall() - since : -1, span));
     text_cell(t, words_text(task, "node"));
     number_cell(t, task, "pid");
-    if (used) {
-        use_cells(t, task, used);
+    if (usage) {
+        use_cells(t, task);
     } else {
         if (ports_cell(t, task) < 0)
             return -ENOMEM;
@@ -87,19 +85,19 @@ static int add_row(struct table *t, const json_t *task, const struct usage *used
     return 0;
 }
 
-int tasks_print(const json_t *status, const struct usage *used, struct err *err)
+int tasks_print(const json_t *status, bool usage, struct err *err)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *task;
     AUTO_TABLE t = { 0 };
     size_t i;
 
-    if (used)
+    if (usage)
         table_begin(&t, stdout, with_use, COUNT_OF(with_use));
     else
         table_begin(&t, stdout, plain, COUNT_OF(plain));
     json_array_foreach(tasks, i, task)
     {
-        if (add_row(&t, task, used) < 0)
+        if (add_row(&t, task, usage) < 0)
             return err_oom(err);
     }
     return table_end(&t, err);

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#define FIRST_MS 200 /* between the two looks that a share of the processor needs */
+#define LEAST_MS 200 /* between two pictures */
 
 struct args {
     struct job_where where;
@@ -33,7 +33,6 @@ static const struct table_column columns[] = {
 
 struct looking {
     struct job_call *x;
-    struct usage *used;
     json_t *jobs; /* status documents with their tasks */
     struct err *err;
 };
@@ -43,7 +42,7 @@ struct looking {
 static int add_status(struct looking *l, struct client *c)
 {
     json_t *v = NULL;
-    int r = client_status(c, true, &v, l->err);
+    int r = client_usage(c, &v, l->err);
 
     if (r == 0 && json_object_set_new(v, "where", json_string(client_where(c))) < 0) {
         json_decref(v);
@@ -104,33 +103,21 @@ static int add_apps(struct looking *l, struct err *err)
     return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
 }
 
-/* A process id of another machine says nothing here. */
-static bool is_here(const json_t *job)
-{
-    return str_eq(words_text(job, "where"), "local");
-}
-
 /* What all tasks of a job use together. */
-static void sum(const struct usage *used, const json_t *job, double *share, uint64_t *memory)
+static void sum(const json_t *job, double *share, uint64_t *memory)
 {
     const json_t *tasks = json_object_get(job, "tasks"), *t;
     size_t i;
 
     *share = *memory = 0;
-    if (!is_here(job))
-        return;
     json_array_foreach(tasks, i, t)
     {
-        const struct usage_of *u = usage_find(used, (pid_t)words_int(t, "pid", 0));
-
-        if (!u || !str_eq(words_text(t, "state"), "RUNNING"))
-            continue;
-        *share += u->share > 0 ? u->share : 0;
-        *memory += u->memory;
+        *share += json_number_value(json_object_get(t, "cpu"));
+        *memory += (uint64_t)words_int(t, "memory", 0);
     }
 }
 
-static int add_row(struct table *t, const struct looking *l, const json_t *job)
+static int add_row(struct table *t, const json_t *job)
 {
     int64_t created = words_int(job, "created", 0), now = loop_wall();
     char state[16], span[WORDS_SPAN], size[STR_SIZE_MAX];
@@ -140,19 +127,14 @@ static int add_row(struct table *t, const struct looking *l, const json_t *job)
 
     if (words_progress(json_object_get(job, "progress"), &progress) < 0 || !buf_text(&progress))
         return -ENOMEM;
-    sum(l->used, job, &share, &memory);
+    sum(job, &share, &memory);
     table_cell(t, "%s", words_text(job, "job"));
     table_cell(t, "%s", words_text(job, "name"));
     table_cell(t, "%s", words_lower(words_text(job, "state"), state, sizeof(state)));
     table_cell(t, "%s", words_span(created > 0 ? now - created : -1, span));
     table_cell(t, "%zu", json_array_size(json_object_get(job, "tasks")));
-    if (is_here(job)) {
-        table_cell(t, "%.0f %%", share * 100);
-        table_cell(t, "%s", str_size(memory, size));
-    } else {
-        table_cell(t, "-");
-        table_cell(t, "-");
-    }
+    table_cell(t, "%.0f %%", share * 100);
+    table_cell(t, "%s", str_size(memory, size));
     table_cell(t, "%s", buf_text(&progress));
     return 0;
 }
@@ -166,7 +148,7 @@ static int print_jobs(const struct looking *l, struct err *err)
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     json_array_foreach(l->jobs, i, job)
     {
-        if (add_row(&t, l, job) < 0)
+        if (add_row(&t, job) < 0)
             return err_oom(err);
     }
     return table_end(&t, err);
@@ -186,7 +168,6 @@ static int look(struct looking *l, struct err *err)
 /* The tasks of the one job that was named, or all jobs. */
 static int print(const struct looking *l, struct err *err)
 {
-    static const struct usage nothing = { 0 };
     const json_t *one = json_array_get(l->jobs, 0);
     char state[16];
 
@@ -194,7 +175,7 @@ static int print(const struct looking *l, struct err *err)
         return print_jobs(l, err);
     printf("%s  %s\n\n", client_id(l->x->client),
            words_lower(words_text(one, "state"), state, sizeof(state)));
-    return tasks_print(one, is_here(one) ? l->used : &nothing, err);
+    return tasks_print(one, true, err);
 }
 
 /* ---- again and again ---- */
@@ -214,22 +195,17 @@ static int print_json(struct looking *l, struct err *err)
     return r < 0 ? r : json_print(stdout, doc, err);
 }
 
-/* One picture. `used` is the last reading and becomes the new one. */
-static int turn(struct job_call *x, struct usage *used, bool clear, bool *ret_over, struct err *err)
+/* One picture. */
+static int turn(struct job_call *x, bool clear, bool *ret_over, struct err *err)
 {
     AUTO_JSON *jobs = json_array();
-    struct looking l = { .x = x, .used = used, .jobs = jobs };
-    struct usage now = { 0 };
+    struct looking l = { .x = x, .jobs = jobs };
     int r = jobs ? look(&l, err) : err_oom(err);
 
     if (r == 0 && x->globals->json)
         return print_json(&l, err);
-    if (r == 0)
-        r = usage_read(used, loop_now(x->loop), &now, err);
     if (r < 0)
         return r;
-    usage_done(used);
-    *used = now;
     if (clear)
         printf("\033[H\033[2J");
     r = print(&l, err);
@@ -242,20 +218,12 @@ static int work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     bool again = isatty(STDOUT_FILENO) && !x->globals->json, ended = false;
-    AUTO_USAGE used = { 0 };
-    int r = 0;
+    int r = turn(x, again, &ended, err);
 
-    if (!x->globals->json) {
-        r = usage_read(NULL, loop_now(x->loop), &used, err);
-        if (r == 0)
-            r = fiber_sleep(x->loop, FIRST_MS);
-    }
-    if (r == 0)
-        r = turn(x, &used, again, &ended, err);
     while (r == 0 && again && !ended) {
-        r = fiber_sleep(x->loop, a->every > FIRST_MS ? a->every : FIRST_MS);
+        r = fiber_sleep(x->loop, a->every > LEAST_MS ? a->every : LEAST_MS);
         if (r == 0)
-            r = turn(x, &used, true, &ended, err);
+            r = turn(x, true, &ended, err);
     }
     /* Ctrl-C is how one leaves, and no mistake. */
     return again && r == -ECANCELED ? 0 : r;
@@ -273,7 +241,9 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
-    { "JSON OUTPUT", "jobs\tA list of the documents of ydl-status(1)." },
+    { "JSON OUTPUT",
+      "jobs\tA list of the documents of ydl-status(1), whose running tasks have\n"
+      "cpu, the share of one processor, and memory, in bytes, where they are known." },
     { 0 },
 };
 
@@ -283,7 +253,8 @@ const struct cli_verb verb_top = {
     .text =
         "Shows the jobs that run, or the tasks of one job, with the processor time and memory\n"
         "that they use. On a terminal it is shown anew every two seconds until Ctrl-C,\n"
-        "elsewhere once. 100 % is one processor. What tasks on other machines use is not shown.",
+        "elsewhere once. 100 % is one processor. Each task is shown with all processes that it\n"
+        "has started; of one in a container image only what the agent sees of it.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[JOB]",

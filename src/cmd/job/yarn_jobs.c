@@ -2,6 +2,7 @@
 #include "cmd/job/yarn_jobs.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "deploy/sweep.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/records.h"
 
@@ -15,9 +16,10 @@ struct yarn_jobs {
     struct session *session;
     struct yarn_client *rm;
     struct fs_set *files;
-    char *base;    /* as somebody wrote it; NULL: the default */
-    struct fs *fs; /* where it lies, once that was asked … */
-    char *path;    /* … and its path there */
+    char *base;          /* as somebody wrote it; NULL: the default */
+    struct fs *fs;       /* where it lies, once that was asked … */
+    char *path;          /* … and its path there */
+    struct sweep *sweep; /* NULL: nobody has asked for one */
 };
 
 /* ---- life ---- */
@@ -65,6 +67,7 @@ struct yarn_jobs *yarn_jobs_unref(struct yarn_jobs *y)
 {
     if (!y || --y->refs > 0)
         return NULL;
+    sweep_end(y->sweep); /* uses what comes next */
     yarn_client_free(y->rm);
     fs_set_free(y->files);
     free(y->base);
@@ -111,8 +114,8 @@ int yarn_jobs_rm(struct yarn_jobs *y, struct yarn_client **ret, struct err *err)
 
 /* ---- files ---- */
 
-int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, struct fs **ret,
-                   char **ret_path, struct err *err)
+/* Makes y->fs and y->path known. */
+static int find_files(struct yarn_jobs *y, struct err *err)
 {
     AUTO_FREE char *base = NULL;
     struct fs *fs = NULL;
@@ -126,9 +129,30 @@ int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, st
         y->fs = fs;
         y->path = take(base);
     }
+    return 0;
+}
+
+int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, struct fs **ret,
+                   char **ret_path, struct err *err)
+{
+    int r = find_files(y, err);
+
+    if (r < 0)
+        return r;
     *ret = y->fs;
     *ret_path = yarn_home(y->path, what, app, NULL);
     return *ret_path ? 0 : err_oom(err);
+}
+
+void yarn_jobs_sweep(struct yarn_jobs *y)
+{
+    struct home_alive alive = { home_ask_yarn, NULL };
+    struct yarn_client *rm = NULL;
+
+    if (y->sweep || yarn_jobs_rm(y, &rm, NULL) < 0 || find_files(y, NULL) < 0)
+        return;
+    alive.user = rm;
+    y->sweep = sweep_begin(y->loop, y->fs, y->path, &alive);
 }
 
 static int read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err *err)

@@ -1,0 +1,126 @@
+/* measure.c - what tasks use, while somebody at the master wants to know: once a second, each with
+ * all processes that it has started. What is in a container of docker is not below us, and not
+ * seen. */
+#include "agent/agent_private.h"
+
+#define FIRST_MS 150 /* between the two looks that a share of the processor needs */
+#define PAUSE_MS 1000
+#define MOST_MS 60000 /* who wants more asks again */
+#define BATCH 256
+
+static bool is_measured(const struct task *t)
+{
+    return t->phase == PHASE_RUNNING && !t->image;
+}
+
+static bool look(struct agent *a)
+{
+    bool any = false;
+    int r;
+
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        struct task *t = a->tasks[i];
+
+        t->marked = is_measured(t);
+        t->use.memory = t->use.ticks = 0;
+        any = any || t->marked;
+    }
+    r = any ? reap_look(a) : -ENOENT;
+    for (size_t i = 0; r == 0 && i < a->tree.n; i++) {
+        struct task *t = reap_owner(a, &a->tree.v[i]);
+
+        if (!t || !t->marked)
+            continue;
+        t->use.memory += a->tree.v[i].rss;
+        t->use.ticks += a->tree.v[i].ticks;
+    }
+    for (size_t i = 0; i < a->n_tasks; i++)
+        a->tasks[i]->marked = false; /* they are reap.c's */
+    return r == 0;
+}
+
+/* The same as a share since the look before, which must have been of the same process. */
+static void fill(struct task *t, int64_t now, Agent__TaskUsage *m)
+{
+    struct task_use *u = &t->use;
+    int64_t ms = now - u->at;
+
+    agent__task_usage__init(m);
+    m->task = t->id;
+    m->memory = u->memory;
+    m->cpu = -1;
+    if (u->pid == t->pid && ms > 0) {
+        uint64_t more = u->ticks > u->before ? u->ticks - u->before : 0; /* some have ended */
+
+        m->cpu = (int32_t)(more * 1000 * 1000 / (uint64_t)sysconf(_SC_CLK_TCK) / (uint64_t)ms);
+    }
+    u->pid = t->pid;
+    u->before = u->ticks;
+    u->at = now;
+}
+
+static void send_all(struct agent *a, Agent__TaskUsage **list, size_t n)
+{
+    Agent__Usage body = AGENT__USAGE__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    body.tasks = list;
+    body.n_tasks = n;
+    m.usage = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_USAGE;
+    if (n > 0)
+        report_send(a, &m);
+}
+
+static void tell(struct agent *a)
+{
+    AUTO_FREE Agent__TaskUsage *all = calloc(BATCH, sizeof(*all));
+    Agent__TaskUsage *list[BATCH];
+    int64_t now = loop_now(a->loop);
+    size_t n = 0;
+
+    if (!all)
+        return; /* next time */
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        if (!is_measured(a->tasks[i]))
+            continue;
+        list[n] = &all[n];
+        fill(a->tasks[i], now, &all[n]);
+        if (++n < BATCH)
+            continue;
+        send_all(a, list, n);
+        n = 0;
+    }
+    send_all(a, list, n);
+}
+
+static void run(void *arg)
+{
+    struct agent *a = arg;
+    int64_t pause = FIRST_MS;
+
+    while (!a->leaving && loop_now(a->loop) < a->measure_until) {
+        if (look(a))
+            tell(a);
+        if (fiber_sleep(a->loop, pause) < 0)
+            break;
+        pause = PAUSE_MS;
+    }
+    a->measurer = NULL;
+    cond_wake_all(&a->measured);
+}
+
+void measure_begin(struct agent *a, const Agent__Measure *m)
+{
+    a->measure_until = loop_in(a->loop, m->ms < MOST_MS ? m->ms : MOST_MS);
+    if (!a->measurer && !a->leaving)
+        (void)fiber_start(a->loop, run, a, &a->measurer, NULL);
+}
+
+void measure_end(struct agent *a)
+{
+    if (a->measurer)
+        fiber_cancel(a->measurer);
+    while (a->measurer)
+        (void)cond_wait(a->loop, &a->measured, LOOP_NEVER);
+}

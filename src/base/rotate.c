@@ -1,0 +1,362 @@
+/* rotate.c - see rotate.h
+ *
+ *     NAME.part   a copy that is being made
+ *     NAME.cut    one that is complete, just before and just after the file itself is cut
+ *
+ * A reader that finds neither NAME.cut nor the next piece after it has read knows that the file was
+ * not cut before. */
+#include "base/rotate.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define CHUNK (64 * KIB)
+#define TRIES 100 /* of a millisecond each: so long cutting never takes */
+
+static char *other(const struct rotate *r, const char *end)
+{
+    return str_printf("%s.%s", r->path, end);
+}
+
+static char *piece_path(const struct rotate *r, uint32_t number)
+{
+    return str_printf("%s.%u", r->path, number);
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* ---- what there is ---- */
+
+static void note_piece(struct rotate *r, const char *text)
+{
+    int64_t n = 0;
+
+    if (*text == '0' || str_to_i64(text, 1, UINT32_MAX - 1, &n) < 0)
+        return;
+    if (r->first == 0 || (uint32_t)n < r->first)
+        r->first = (uint32_t)n;
+    if ((uint32_t)n > r->last)
+        r->last = (uint32_t)n;
+}
+
+/* Its pieces all have the size of the last one. */
+static int find_size(struct rotate *r)
+{
+    AUTO_FREE char *path = r->last ? piece_path(r, r->last) : NULL;
+
+    if (r->last && !path)
+        return -ENOMEM;
+    r->piece = path ? size_of(path) : 0;
+    if (r->piece == 0)
+        r->first = r->last = 0;
+    return 0;
+}
+
+int rotate_look(struct rotate *r, const char *path)
+{
+    AUTO_FREE char *dir = path_dir(path);
+    AUTO_FREE char *base = path_base(path);
+    size_t n = base ? strlen(base) : 0;
+    const struct dirent *e;
+    DIR *d;
+
+    *r = (struct rotate){ .path = path };
+    if (!dir || !base)
+        return -ENOMEM;
+    d = opendir(dir);
+    if (!d)
+        return errno == ENOENT ? 0 : -errno;
+    while ((e = readdir(d)))
+        if (strncmp(e->d_name, base, n) == 0 && e->d_name[n] == '.')
+            note_piece(r, e->d_name + n + 1);
+    closedir(d);
+    return find_size(r);
+}
+
+uint64_t rotate_begin(const struct rotate *r)
+{
+    return r->last ? (r->first - 1) * r->piece : 0;
+}
+
+/* ---- reading ---- */
+
+/* Pieces go in their order: where the last that we know is gone, the next may be too. */
+static bool is_lost(const struct rotate *r)
+{
+    AUTO_FREE char *path = r->last ? piece_path(r, r->last) : NULL;
+
+    return path && !is_there(path);
+}
+
+/* 1 when there are other pieces than before. */
+static int look_again(struct rotate *r)
+{
+    struct rotate now;
+    int e = rotate_look(&now, r->path);
+
+    if (e < 0 || now.last == r->last)
+        return e;
+    *r = now;
+    return 1;
+}
+
+/* Has it been cut since `r` was last right? Then `r` is now. 1: yes, 0: no. */
+static int catch_up(struct rotate *r)
+{
+    AUTO_FREE char *cut = other(r, "cut");
+    AUTO_FREE char *next = piece_path(r, r->last + 1);
+    const struct timespec moment = { .tv_nsec = 1000000 };
+    uint64_t size;
+
+    if (!cut || !next)
+        return -ENOMEM;
+    for (int i = 0; i < TRIES && is_there(cut); i++)
+        (void)nanosleep(&moment, NULL);
+    size = size_of(next);
+    if (size == 0)
+        return is_lost(r) ? look_again(r) : 0;
+    r->piece = size;
+    r->first = r->first ? r->first : r->last + 1;
+    r->last++;
+    return 1;
+}
+
+uint64_t rotate_size(struct rotate *r)
+{
+    uint64_t size;
+
+    do
+        size = r->last * r->piece + size_of(r->path);
+    while (catch_up(r) > 0);
+    return size;
+}
+
+static ssize_t read_file(const char *path, uint64_t at, void *p, size_t n)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ssize_t got;
+
+    if (fd < 0)
+        return -errno;
+    got = pread(fd, p, n, (off_t)at);
+    return got < 0 ? -errno : got;
+}
+
+static ssize_t read_piece(const struct rotate *r, uint64_t at, void *p, size_t n)
+{
+    AUTO_FREE char *path = piece_path(r, (uint32_t)(at / r->piece) + 1);
+    ssize_t got;
+
+    if (!path)
+        return -ENOMEM;
+    got = read_file(path, at % r->piece, p, n);
+    return got == -ENOENT ? -ESTALE : got;
+}
+
+ssize_t rotate_read(struct rotate *r, uint64_t at, void *p, size_t n)
+{
+    for (;;) {
+        uint64_t base = r->last * r->piece;
+        ssize_t got;
+        int cut;
+
+        if (at < rotate_begin(r))
+            return -ESTALE;
+        if (at < base)
+            return read_piece(r, at, p, n);
+        got = read_file(r->path, at - base, p, n);
+        cut = catch_up(r);
+        if (cut < 0)
+            return cut;
+        if (cut == 0)
+            return got == -ENOENT ? 0 : got;
+    }
+}
+
+/* ---- cutting ---- */
+
+static uint64_t size_of_pieces(const struct rotate *r, uint64_t piece)
+{
+    return r->piece ? r->piece : piece;
+}
+
+bool rotate_due(const struct rotate *r, uint64_t piece)
+{
+    piece = size_of_pieces(r, piece);
+    /* The kernel does not cut off all there is; and who has written little more may soon end. */
+    return piece > 0 && !r->never && size_of(r->path) > piece + piece / 8;
+}
+
+/* By the file system itself where it can, which may then not even need room for it. */
+static ssize_t copy_some(int from, int to, uint64_t at, size_t n)
+{
+    off_t in = (off_t)at, out = (off_t)at;
+    AUTO_FREE char *p = NULL;
+    ssize_t got = copy_file_range(from, &in, to, &out, n, 0);
+
+    if (got > 0 ||
+        (got < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS))
+        return got < 0 ? -errno : got;
+    p = malloc(CHUNK);
+    if (!p)
+        return -ENOMEM;
+    got = pread(from, p, n < CHUNK ? n : CHUNK, (off_t)at);
+    if (got > 0)
+        got = pwrite(to, p, (size_t)got, (off_t)at);
+    return got < 0 ? -errno : got;
+}
+
+int rotate_copy(const struct rotate *r, uint64_t piece, uint64_t most)
+{
+    AUTO_FREE char *part = other(r, "part");
+    AUTO_CLOSE int from = open(r->path, O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int to = -1;
+    struct stat st;
+    uint64_t at, end;
+
+    if (!part)
+        return -ENOMEM;
+    if (from < 0 || fstat(from, &st) < 0)
+        return -errno;
+    to = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, st.st_mode & 0777);
+    if (to < 0)
+        return -errno;
+    (void)fchmod(to, st.st_mode & 0777);
+    piece = size_of_pieces(r, piece);
+    at = size_of(part);
+    end = piece - at < most ? piece : at + most;
+    while (at < end) {
+        ssize_t n = copy_some(from, to, at, (size_t)(end - at));
+
+        if (n <= 0)
+            return n < 0 ? (int)n : -EIO;
+        at += (uint64_t)n;
+    }
+    if (at < piece)
+        return 0;
+    /* What is not on the disk yet when the file is cut is waited for then, by everybody. */
+    return fdatasync(from) == 0 ? 1 : -errno;
+}
+
+void rotate_drop(const struct rotate *r)
+{
+    AUTO_FREE char *part = other(r, "part");
+
+    if (part)
+        (void)unlink(part);
+}
+
+/* 1 when it is cut, 0 when it cannot be. */
+static int collapse(const struct rotate *r, uint64_t piece)
+{
+    AUTO_CLOSE int fd = open(r->path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 0, (off_t)piece) == 0)
+        return 1;
+    return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? 0 : -errno;
+}
+
+/* The copy in NAME.cut becomes the next piece. */
+static int settle(struct rotate *r, const char *cut, uint64_t piece)
+{
+    AUTO_FREE char *next = piece_path(r, r->last + 1);
+
+    if (!next)
+        return -ENOMEM;
+    if (rename(cut, next) < 0)
+        return -errno;
+    r->piece = piece;
+    r->last++;
+    r->first = r->first ? r->first : r->last;
+    return 0;
+}
+
+static void remove_old(struct rotate *r, uint32_t keep)
+{
+    while (keep > 0 && r->last - r->first >= keep) {
+        AUTO_FREE char *path = piece_path(r, r->first);
+
+        if (!path || (unlink(path) < 0 && errno != ENOENT))
+            return; /* next time */
+        r->first++;
+    }
+}
+
+int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
+{
+    AUTO_FREE char *part = other(r, "part");
+    AUTO_FREE char *cut = other(r, "cut");
+    int done;
+
+    piece = size_of_pieces(r, piece);
+    if (!part || !cut)
+        return -ENOMEM;
+    if (size_of(part) != piece)
+        return -EIO;
+    if (rename(part, cut) < 0)
+        return -errno;
+    done = collapse(r, piece);
+    if (done <= 0) {
+        (void)unlink(cut);
+        r->never = done == 0;
+        return done;
+    }
+    done = settle(r, cut, piece);
+    if (done == 0)
+        remove_old(r, keep);
+    return done;
+}
+
+/* Does the file still begin with what is in the other one? */
+static bool begins_with(const char *path, const char *copy, uint64_t size)
+{
+    AUTO_FREE char *a = malloc(CHUNK);
+    AUTO_FREE char *b = malloc(CHUNK);
+
+    for (uint64_t at = 0; a && b && at < size;) {
+        ssize_t n = read_file(copy, at, a, CHUNK);
+
+        if (n <= 0 || read_file(path, at, b, (size_t)n) != n || memcmp(a, b, (size_t)n) != 0)
+            return false;
+        at += (uint64_t)n;
+    }
+    return a && b && size > 0;
+}
+
+int rotate_mend(struct rotate *r)
+{
+    AUTO_FREE char *cut = other(r, "cut");
+    uint64_t size;
+    int done = 1;
+
+    if (!cut)
+        return -ENOMEM;
+    rotate_drop(r);
+    if (!is_there(cut))
+        return 0;
+    size = size_of(cut);
+    if (size_of(r->path) > size && begins_with(r->path, cut, size))
+        done = collapse(r, size);
+    if (done > 0 && size > 0)
+        return settle(r, cut, size);
+    (void)unlink(cut);
+    return done < 0 ? done : 0;
+}

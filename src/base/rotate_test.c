@@ -1,0 +1,230 @@
+/* rotate_test.c - a file that is cut while it grows; see rotate.h */
+#include "base/path.h"
+#include "base/rotate.h"
+#include "base/str.h"
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PIECE ROTATE_STEP
+#define LINE 16 /* bytes of "%015d\n" */
+
+struct bench {
+    char dir[TEST_PATH];
+    char *path;
+    int fd; /* of who appends */
+    unsigned lines;
+    struct rotate r;
+};
+
+static int setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+
+    *state = b;
+    if (!b || !test_dir(b->dir, "rotate"))
+        return -1;
+    b->path = path_join(b->dir, "worker-0.out");
+    b->fd = b->path ? open(b->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
+    return b->fd < 0 ? -1 : rotate_look(&b->r, b->path);
+}
+
+static int teardown(void **state)
+{
+    struct bench *b = *state;
+
+    close(b->fd);
+    (void)path_remove(b->dir, NULL);
+    free(b->path);
+    free(b);
+    return 0;
+}
+
+static void grow(struct bench *b, uint64_t bytes)
+{
+    char text[LINE + 1];
+
+    for (uint64_t n = 0; n < bytes; n += LINE) {
+        snprintf(text, sizeof(text), "%015u\n", b->lines++);
+        assert_int_equal(write(b->fd, text, LINE), LINE);
+    }
+}
+
+/* Every line of the whole, from the first that is there, and no other. */
+static void assert_whole(struct rotate *r, unsigned lines)
+{
+    uint64_t at = rotate_begin(r);
+    char text[LINE + 1], want[LINE + 1];
+
+    assert_int_equal(rotate_size(r), (uint64_t)lines * LINE);
+    for (; at < (uint64_t)lines * LINE; at += LINE) {
+        snprintf(want, sizeof(want), "%015u\n", (unsigned)(at / LINE));
+        assert_int_equal(rotate_read(r, at, text, LINE), LINE);
+        text[LINE] = '\0';
+        assert_string_equal(text, want);
+    }
+    assert_int_equal(rotate_read(r, at, text, LINE), 0);
+}
+
+/* False where the file system cannot do it. */
+static bool cut(struct bench *b, uint32_t keep)
+{
+    int r = 0;
+
+    while (r == 0)
+        r = rotate_copy(&b->r, PIECE, 10000);
+    assert_int_equal(r, 1);
+    assert_int_equal(rotate_cut(&b->r, PIECE, keep), 0);
+    return !b->r.never;
+}
+
+#define needs_cut(b, keep)                                                                         \
+    do {                                                                                           \
+        if (!cut(b, keep))                                                                         \
+            skip(); /* it stays whole here */                                                      \
+    } while (0)
+
+static void a_file_that_is_cut_is_read_as_before(void **state)
+{
+    struct bench *b = *state;
+    struct rotate other;
+
+    grow(b, PIECE);
+    assert_false(rotate_due(&b->r, PIECE));
+    grow(b, PIECE);
+    assert_true(rotate_due(&b->r, PIECE));
+    assert_false(rotate_due(&b->r, 0));
+    needs_cut(b, 0);
+    assert_whole(&b->r, b->lines);
+    grow(b, 2 * PIECE);
+    needs_cut(b, 0);
+    needs_cut(b, 0);
+    grow(b, LINE);
+    assert_whole(&b->r, b->lines);
+    assert_int_equal(b->r.last, 3);
+    assert_int_equal(rotate_look(&other, b->path), 0);
+    assert_whole(&other, b->lines);
+    assert_int_equal(other.piece, PIECE);
+}
+
+static void of_many_pieces_the_newest_stay(void **state)
+{
+    struct bench *b = *state;
+    char byte;
+
+    grow(b, 6 * PIECE);
+    for (int i = 0; i < 5; i++)
+        needs_cut(b, 2);
+    assert_int_equal(b->r.first, 4);
+    assert_int_equal(rotate_begin(&b->r), 3 * PIECE);
+    assert_int_equal(rotate_read(&b->r, 3 * PIECE - 1, &byte, 1), -ESTALE);
+    assert_whole(&b->r, b->lines);
+}
+
+/* It has looked once; then the file is cut, by somebody else. */
+static void a_reader_learns_of_cuts(void **state)
+{
+    struct bench *b = *state;
+    struct rotate reader;
+
+    grow(b, 3 * PIECE);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    assert_whole(&reader, b->lines);
+    needs_cut(b, 0);
+    needs_cut(b, 0);
+    assert_whole(&reader, b->lines);
+    assert_int_equal(reader.last, 2);
+}
+
+/* So long that the pieces between are gone. */
+static void a_reader_that_slept_learns_of_cuts_too(void **state)
+{
+    struct bench *b = *state;
+    struct rotate reader;
+
+    grow(b, 7 * PIECE);
+    needs_cut(b, 1);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    for (int i = 0; i < 4; i++)
+        needs_cut(b, 1);
+    assert_int_equal(rotate_size(&reader), (uint64_t)b->lines * LINE);
+    assert_int_equal(rotate_begin(&reader), 4 * PIECE);
+    assert_whole(&reader, b->lines);
+}
+
+/* The one who cuts is killed just before, and just after; NAME.cut is all that it leaves. */
+static void what_was_begun_is_ended(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *left = str_printf("%s.cut", b->path);
+    AUTO_FREE char *part = str_printf("%s.part", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+    struct rotate next;
+
+    assert_true(left && part && one);
+    grow(b, 2 * PIECE);
+    assert_int_equal(rotate_copy(&b->r, PIECE, PIECE), 1);
+    assert_int_equal(rename(part, left), 0);
+    assert_int_equal(rotate_look(&next, b->path), 0);
+    assert_int_equal(rotate_mend(&next), 0);
+    if (next.last == 0)
+        skip();
+    assert_whole(&next, b->lines);
+    assert_int_equal(rename(one, left), 0);
+    assert_int_equal(rotate_copy(&b->r, PIECE, 100), 0); /* and had begun another */
+    assert_int_equal(rotate_look(&next, b->path), 0);
+    assert_int_equal(rotate_mend(&next), 0);
+    assert_whole(&next, b->lines);
+    assert_int_equal(next.last, 1);
+    assert_int_equal(access(part, F_OK), -1);
+}
+
+static void a_file_that_is_not_there_is_empty(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *none = path_join(b->dir, "none/worker-1.out");
+    struct rotate r;
+    char byte;
+
+    assert_non_null(none);
+    assert_int_equal(rotate_look(&r, none), 0);
+    assert_int_equal(rotate_size(&r), 0);
+    assert_int_equal(rotate_read(&r, 0, &byte, 1), 0);
+    assert_false(rotate_due(&r, PIECE));
+}
+
+/* Files of other names, and of other tasks, are none of its pieces. */
+static void only_numbers_are_pieces(void **state)
+{
+    static const char *const names[] = { "worker-0.out.x",  "worker-0.out.01", "worker-0.out.",
+                                         "worker-01.out.1", "worker-0.out.-1", "worker-0.out.1x" };
+    struct bench *b = *state;
+
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        AUTO_FREE char *path = path_join(b->dir, names[i]);
+
+        assert_non_null(path);
+        assert_int_equal(path_write_new(path, "x", 1, 0600, NULL), 0);
+    }
+    assert_int_equal(rotate_look(&b->r, b->path), 0);
+    assert_int_equal(b->r.last, 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_file_that_is_cut_is_read_as_before),
+        T(of_many_pieces_the_newest_stay),
+        T(a_reader_learns_of_cuts),
+        T(a_reader_that_slept_learns_of_cuts_too),
+        T(what_was_begun_is_ended),
+        T(a_file_that_is_not_there_is_empty),
+        T(only_numbers_are_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

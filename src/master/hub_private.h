@@ -1,0 +1,46 @@
+/* hub_private.h - what hub.c (output as it comes from agents) and hub_read.c (its readers) share.
+ */
+#pragma once
+#include "master/master_private.h"
+
+#define HUB_QUEUE_MAX (1 * MIB)
+
+enum { OUT, ERR, STREAMS };
+
+/* What is known of a task's output. One that moved to another machine begins a new file there: its
+ * first byte is the `base`-th of the output as readers see it. */
+struct feed {
+    bool started, ended, lost;
+    uint32_t agent; /* that has the file */
+    uint64_t base[STREAMS];
+    uint64_t seen[STREAMS]; /* bytes that agents have sent, or said that there are */
+    uint64_t size[STREAMS]; /* once ended */
+};
+
+struct place {
+    uint64_t at[STREAMS];
+    /* Who does not follow wants what was there when it asked: the agent says how much that is, in
+     * answer to the request with this mark. UINT64_MAX: it has not yet. */
+    uint64_t until[STREAMS], mark;
+    bool wanted, missed;
+};
+
+struct follower {
+    struct master *master;
+    struct follower *prev, *next;
+    const struct follow_options *opt;
+    struct place *places; /* by task */
+    uint32_t n_places;
+    struct buf queue;
+    uint64_t journal_at;
+    int64_t moved; /* when it last took something */
+    struct cond wake;
+};
+
+int hub_grow_feeds(struct master *m);
+int hub_grow_places(struct follower *f, struct err *err);
+/* The agent goes back (or on) to where this reader is. */
+void hub_request(struct follower *f, uint32_t task);
+bool hub_wants(const struct follower *f, int stream);
+/* Queues a piece that begins where the reader is. -E2BIG when its queue is full. */
+int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n);

@@ -1,0 +1,199 @@
+/* hub_read.c - the readers of output and events, each on the fiber of its connection; see hub.c. */
+#include "base/path.h"
+#include "base/rotate.h"
+#include "master/hub_private.h"
+
+#include <string.h>
+
+#define PIECE_MAX (64 * KIB)
+#define SILENT_MS                                                                                  \
+    3000 /* what no agent has sent by then, to who does not follow, is not to be had */
+#define DRAIN_MS 10000 /* without a byte taken: the reader has stopped */
+
+/* What a killed agent could not send any more: its files are on this machine. */
+static int read_file(struct follower *f, uint32_t task, int stream)
+{
+    struct master *m = f->master;
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE uint8_t *p = malloc(PIECE_MAX);
+    struct rotate file;
+    const struct task *t = engine_task(m->engine, task);
+    ssize_t n = 0;
+
+    path = str_printf("%s/%s-%u.%s", m->log_dir, m->spec.roles[t->role].name, t->rank,
+                      stream == ERR ? "err" : "out");
+    if (!path || !p)
+        return -ENOMEM;
+    if (rotate_look(&file, path) < 0)
+        return 0;
+    if (f->places[task].at[stream] < rotate_begin(&file))
+        f->places[task].at[stream] = rotate_begin(&file);
+    while (f->queue.len + 2 * PIECE_MAX < HUB_QUEUE_MAX) {
+        n = rotate_read(&file, f->places[task].at[stream], p, PIECE_MAX);
+        if (n <= 0)
+            return 0;
+        if (hub_put(f, task, stream, p, (size_t)n) < 0)
+            return -ENOMEM;
+    }
+    return 1;
+}
+
+/* Is there more to come of this task? Asks for what was missed. */
+static bool owes(struct follower *f, uint32_t task)
+{
+    const struct feed *d = &f->master->feeds[task];
+    struct place *at = &f->places[task];
+    bool more = false;
+
+    if (!at->wanted || !d->started)
+        return false;
+    if (d->lost) {
+        for (int s = OUT; s < STREAMS; s++)
+            more |= hub_wants(f, s) && read_file(f, task, s) > 0;
+        return more;
+    }
+    if (at->missed && f->queue.len == 0)
+        hub_request(f, task);
+    if (!d->ended && f->opt->follow)
+        return true;
+    for (int s = OUT; s < STREAMS; s++) {
+        uint64_t end = d->ended && d->size[s] < at->until[s] ? d->size[s] : at->until[s];
+
+        more |= hub_wants(f, s) && at->at[s] < end;
+    }
+    return more;
+}
+
+static bool owes_any(struct follower *f)
+{
+    bool more = false;
+
+    for (uint32_t i = 0; i < f->n_places && i < f->master->n_feeds; i++)
+        more |= owes(f, i);
+    return more;
+}
+
+/* Event lines from the journal, each as a piece of its own. */
+static int add_events(struct follower *f)
+{
+    struct master *m = f->master;
+    AUTO_FREE char *p = malloc(PIECE_MAX);
+    const char *at, *end;
+    ssize_t n;
+
+    if (!p)
+        return -ENOMEM;
+    if (!f->opt->events || f->journal_at == m->journal.size || f->queue.len > HUB_QUEUE_MAX / 2)
+        return 0;
+    n = journal_read(&m->journal, f->journal_at, p, PIECE_MAX);
+    for (at = p; n > 0 && (end = memchr(at, '\n', (size_t)(p + n - at))) != NULL; at = end + 1)
+        if (buf_add_str(&f->queue, "{\"event\":") < 0 ||
+            buf_add(&f->queue, at, (size_t)(end - at)) < 0 || buf_add_str(&f->queue, "}\n") < 0)
+            return -ENOMEM;
+    f->journal_at += (uint64_t)(at - p);
+    return 0;
+}
+
+static int write_queue(struct follower *f, struct http_call *c, struct err *err)
+{
+    AUTO_BUF now = f->queue;
+    int r;
+
+    buf_init(&f->queue, HUB_QUEUE_MAX);
+    if (now.len == 0)
+        return 0;
+    r = http_reply_write(c, now.data, now.len, err);
+    f->moved = loop_now(f->master->loop);
+    return r;
+}
+
+/* 1 while there is more, 0 when the reader has everything. */
+static int turn(struct follower *f, struct http_call *c, struct err *err)
+{
+    struct master *m = f->master;
+    bool more;
+    int r = add_events(f);
+
+    if (r < 0)
+        return err_oom(err);
+    r = write_queue(f, c, err);
+    if (r < 0)
+        return r;
+    more = owes_any(f);
+    if (f->queue.len > 0 || (f->opt->events && f->journal_at < m->journal.size))
+        return 1;
+    if ((m->ended || !f->opt->follow) && !more)
+        return 0;
+    if (!f->opt->follow && loop_now(m->loop) - f->moved > SILENT_MS)
+        return 0;
+    r = cond_wait(m->loop, &f->wake, loop_in(m->loop, f->opt->follow ? 1000 : SILENT_MS / 3));
+    if (r == -ETIMEDOUT && http_gone(c))
+        return err_set(err, -EPIPE, "the reader has gone");
+    return r < 0 && r != -ETIMEDOUT ? r : 1;
+}
+
+static void join(struct follower *f)
+{
+    struct master *m = f->master;
+
+    f->next = m->followers;
+    if (f->next)
+        f->next->prev = f;
+    m->followers = f;
+    for (uint32_t i = 0; i < f->n_places; i++)
+        if (f->places[i].wanted && i < m->n_feeds)
+            hub_request(f, i);
+}
+
+static void leave(struct follower *f)
+{
+    struct master *m = f->master;
+
+    if (f->prev)
+        f->prev->next = f->next;
+    else
+        m->followers = f->next;
+    if (f->next)
+        f->next->prev = f->prev;
+    free(f->places);
+    buf_done(&f->queue);
+    cond_wake_all(&m->followers_left);
+}
+
+int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
+               struct err *err)
+{
+    struct follower f = { .master = m, .opt = o, .moved = loop_now(m->loop) };
+    int r = hub_grow_feeds(m);
+
+    buf_init(&f.queue, HUB_QUEUE_MAX);
+    r = r < 0 ? err_oom(err) : hub_grow_places(&f, err);
+    if (r == 0)
+        r = http_reply_begin(c, 200, "application/x-ydl-pieces", err);
+    join(&f);
+    while (r == 0 || r == 1) {
+        r = turn(&f, c, err);
+        if (r == 0)
+            break;
+    }
+    leave(&f);
+    if (r < 0) {
+        if (o->stop_when_gone && !m->ended && r != -ECANCELED)
+            api_client_gone(m);
+        return r;
+    }
+    return http_reply_end(c, err);
+}
+
+void hub_drain(struct master *m)
+{
+    hub_wake(m);
+    while (m->followers) {
+        bool moving = false;
+
+        for (struct follower *f = m->followers; f; f = f->next)
+            moving |= loop_now(m->loop) - f->moved < DRAIN_MS;
+        if (!moving || cond_wait(m->loop, &m->followers_left, loop_in(m->loop, 500)) == -ECANCELED)
+            return;
+    }
+}

@@ -1,0 +1,136 @@
+/* kv_restore_test.c - a store is made anew from what was told of it; see kv.h */
+#include "rendezvous/kv_private.h"
+#include "test.h"
+
+#include <string.h>
+
+struct world {
+    struct kv *kv, *copy; /* every change of the first is made in the second */
+    size_t answers, changes;
+    int r;
+};
+
+static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
+{
+    (void)task;
+    (void)id;
+    (void)words;
+    (void)n;
+    ((struct world *)user)->answers++;
+}
+
+static void on_change(void *user, const struct kv_word *key, const struct kv_word *value)
+{
+    struct world *w = user;
+
+    w->changes++;
+    w->r = kv_restore(w->copy, key, value);
+}
+
+static int open_world(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    struct kv_events on = { .user = w, .on_reply = on_reply, .on_change = on_change };
+    struct kv_events quiet = { .user = w, .on_reply = on_reply };
+
+    *state = w;
+    if (!w || kv_new(&on, &w->kv, NULL) < 0)
+        return -1;
+    return kv_new(&quiet, &w->copy, NULL);
+}
+
+static int close_world(void **state)
+{
+    struct world *w = *state;
+
+    w->kv = kv_free(w->kv);
+    w->copy = kv_free(w->copy);
+    free(w);
+    return 0;
+}
+
+static void ask(struct world *w, const char *verb, const char *key, const char *value)
+{
+    struct kv_word words[] = { { verb, strlen(verb) }, { key, strlen(key) }, { value, 0 } };
+    struct kv_ask a = { 1, 1, words, value ? 3 : 2, 0 };
+
+    words[2].n = value ? strlen(value) : 0;
+    assert_int_equal(kv_request(w->kv, &a, NULL), 0);
+    assert_int_equal(w->r, 0);
+}
+
+static int is_in_copy(void *arg, const struct kv_word *key, const struct kv_word *value)
+{
+    struct world *w = arg;
+    const struct kv_place *p = kv_find_key(w->copy, key);
+
+    assert_non_null(p);
+    assert_int_equal(p->value_n, value->n);
+    assert_memory_equal(p->value, value->p, value->n);
+    return 0;
+}
+
+static void assert_same(struct world *w, size_t keys)
+{
+    assert_int_equal(w->kv->n_keys, keys);
+    assert_int_equal(w->copy->n_keys, keys);
+    assert_int_equal(w->copy->bytes, w->kv->bytes);
+    assert_int_equal(kv_each(w->kv, is_in_copy, w), 0);
+}
+
+static void what_was_told_makes_the_same_store(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, "put", "a", "1");
+    ask(w, "put", "a", "22");
+    ask(w, "add", "n", "5");
+    ask(w, "add", "n", "-7");
+    ask(w, "put", "empty", "");
+    ask(w, "put", "pmi/0", "x");
+    ask(w, "put", "gone", "x");
+    ask(w, "del", "gone", NULL);
+    ask(w, "del", "gone", NULL);
+    ask(w, "get", "a", NULL);
+    assert_int_equal(w->changes, 8); /* reads, and what changed nothing, are not told */
+    assert_same(w, 4);
+    kv_generation(w->kv);
+    assert_same(w, 3);
+}
+
+static void what_cannot_have_been_told_changes_nothing(void **state)
+{
+    struct world *w = *state;
+    AUTO_FREE char *much = calloc(1, KV_VALUE_MAX + 1);
+    struct kv_word key = { much, KV_KEY_MAX + 1 }, none = { "", 0 }, good = { "k", 1 };
+    struct kv_word value = { much, KV_VALUE_MAX + 1 };
+
+    assert_non_null(much);
+    assert_int_equal(kv_restore(w->copy, &key, &good), -EINVAL);
+    assert_int_equal(kv_restore(w->copy, &none, &good), -EINVAL);
+    assert_int_equal(kv_restore(w->copy, &good, &value), -EINVAL);
+    assert_int_equal(kv_restore(w->copy, &good, NULL), 0); /* it was not there */
+    value.n = KV_VALUE_MAX;
+    for (size_t i = 0; i < KV_TOTAL_MAX / KV_VALUE_MAX - 1; i++) {
+        char name[] = { 'a', (char)('0' + i) };
+
+        assert_int_equal(kv_restore(w->copy, &(struct kv_word){ name, 2 }, &value), 0);
+    }
+    value.n = KV_VALUE_MAX - 200;
+    assert_int_equal(kv_restore(w->copy, &good, &value), 0);
+    assert_int_equal(kv_restore(w->copy, &(struct kv_word){ "l", 1 }, &value), -EINVAL);
+    assert_int_equal(kv_restore(w->copy, &good, &value), 0);
+    assert_int_equal(w->answers, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_told_makes_the_same_store, open_world,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(what_cannot_have_been_told_changes_nothing, open_world,
+                                        close_world),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

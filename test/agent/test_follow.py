@@ -1,0 +1,114 @@
+"""Output to the master: how much there is, and what is left of long output."""
+
+import os
+import time
+
+import pytest
+from agent_support import PERSON, command, unb64, wait_until
+
+LINE = "%031d\\n"
+PIECE = 65536
+
+
+def collect(bench, enough):
+    """Pieces of task 0 as they come, until there are enough."""
+    found = []
+    while not enough(found):
+        event = bench.take(lambda e: "output" in e.get("from", {}))
+        found += event["from"]["output"]["pieces"]
+    return found
+
+
+def text_until(bench, size):
+    """What comes until standard output has so many bytes, and the offset where it begins."""
+    text, at, begin = b"", 0, 0
+    for piece in collect(bench, lambda all: any(p["offset"] + len(unb64(p["data"])) >= size
+                                                for p in all if not p["err"])):
+        if piece["err"]:
+            continue
+        if piece["gap"]:
+            assert piece["offset"] > at and not text
+            begin = at = piece["offset"]
+        assert piece["offset"] == at
+        text += unb64(piece["data"])
+        at = begin + len(text)
+    return text, begin
+
+
+@pytest.fixture
+def cuts(tmp_path):
+    """Skips where the file system cannot take the beginning of a file away."""
+    path = tmp_path / "probe"
+    path.write_bytes(bytes(1 << 20))
+    if os.system(f"fallocate -c -o 0 -l 65536 {path} 2>/dev/null"):
+        pytest.skip("this file system cannot cut files")
+
+
+def test_a_mark_comes_back_with_the_length(bench):
+    b = bench()
+    b.launch(0, "echo 0123456789; echo no >&2; sleep 600")
+    wait_until(lambda: (b.logs / "worker-0.err").read_text() == "no\n")
+    b.tell(follow={"tasks": [{"task": 0, "mark": 7, "out_offset": 4}], "credit": 3})
+    said = collect(b, lambda all: len(all) >= 3)
+    out, err = ([p for p in said if p["err"] == stream] for stream in (False, True))
+    assert (out[0]["mark"], out[0]["size"], out[0]["offset"], out[0]["data"]) == (7, 11, 4, "")
+    assert unb64(out[1]["data"]) == b"456"  # no more credit
+    assert (err[0]["mark"], err[0]["size"]) == (7, 3)
+    b.tell(follow={"tasks": [{"task": 0, "out_offset": 7}], "credit": 100})
+    more = collect(b, lambda all: len(all) >= 2)
+    assert not any(p["mark"] for p in more)  # said once
+
+
+@pytest.mark.parametrize("keep", [0, 3])
+def test_long_output_is_sent_from_its_pieces(bench, cuts, keep):
+    b = bench(log_piece=PIECE, log_keep=keep)
+    b.launch(0, f"i=0; while [ $i -lt 40000 ]; do printf '{LINE}' $i; i=$((i+1)); done; sleep 600")
+    wait_until(lambda: (b.logs / "worker-0.out.15").exists(), 60)
+    wait_until(lambda: sum(p.stat().st_size for p in b.logs.glob("worker-0.out*"))
+               + (16 - keep) * PIECE * bool(keep) >= 40000 * 32, 60)
+    assert len(list(b.logs.glob("worker-0.out.*"))) >= (keep or 15)
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 30})
+    text, begin = text_until(b, 40000 * 32)
+    assert [int(line) for line in text.splitlines()] == list(range(begin // 32, 40000))
+    assert begin > 20000 * 32 if keep else begin == 0
+
+
+def test_pieces_count_in_what_a_new_master_is_told(container, cuts):
+    b = container(log_piece=PIECE)
+    b.launch(0, f"i=0; while [ $i -lt 9000 ]; do printf '{LINE}' $i; i=$((i+1)); done; touch all; "
+             "sleep 600")
+    wait_until(lambda: (b.logs / "worker-0.stdout.3").exists() and (b.run / "all").exists(), 60)
+    b.hang_up()
+    assert b.next_hello()["tasks"][0]["out_size"] == 9000 * 32
+    b.leave()
+
+
+def test_what_ends_because_it_was_told_to_says_so(bench):
+    b = bench()
+    b.launch(0, "sleep 600")
+    b.launch(1, "exit 3")
+    assert not b.exited(1)["asked"]
+    b.stop(0)
+    end = b.exited(0)
+    assert end["asked"] and end["fail"] == PERSON
+    b.prepare({"task": 2, "name": "worker:2"})
+    b.tell(start={"tasks": [command(2, "sleep 600")], "spec": ""})
+    b.stop(2)
+    assert b.exited(2)["asked"]
+
+
+def test_what_tasks_use_is_told_while_somebody_asks(bench):
+    b = bench()
+    b.launch(0, ["python3", "-c", "x = bytearray(50 << 20)\nwhile True: pass"])
+    b.launch(1, "sleep 600 & sleep 600")
+    b.tell(measure={"ms": 1500})
+    looks = [{t["task"]: t for t in b.take(lambda e: "usage" in e.get("from", {}))
+              ["from"]["usage"]["tasks"]} for _ in range(3)]
+    assert [t["cpu"] for t in looks[0].values()] == [-1, -1]
+    assert looks[2][0]["cpu"] > 20 + looks[2][1]["cpu"] >= 20  # machines may be busy
+    assert looks[2][0]["memory"] > 40 << 20 > looks[2][1]["memory"] > 0
+    time.sleep(1.5)
+    while not b.events.empty():
+        b.events.get()
+    time.sleep(1.5)
+    assert b.events.empty()  # nobody has asked any more
