@@ -38,6 +38,12 @@ def paths(program="ydl", *above):
         yield from paths(program, *above, verb)
 
 
+def fronts():
+    """The other names of `ydl`; those of one front end have one page."""
+    names = (p.name for p in BIN.iterdir() if p.is_symlink() and p.readlink() == pathlib.Path("ydl"))
+    return sorted({name.removesuffix(".py").replace("_", "-") for name in names})
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_alone_it_shows_its_verbs(program):
     done = run(program=program)
@@ -136,7 +142,7 @@ def test_manual_pages_are_correct_mdoc(program, tmp_path):
     done = run("help", "--man-dir", str(tmp_path / "man"), program=program)
     assert done.returncode == 0, done.stderr
     pages = sorted(p.name for p in (tmp_path / "man").iterdir())
-    files = ["ydl-job.5"] if program == "ydl" else []
+    files = ["ydl-job.5", *(f"{name}.1" for name in fronts())] if program == "ydl" else []
     assert pages == sorted([f"{program}.1"] + [f"{program}-{v}.1" for v in verbs(program)] + files)
     assert run("help", "--man", "version").stdout.startswith('.\\" ')
     lint = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *(tmp_path / "man").iterdir()],

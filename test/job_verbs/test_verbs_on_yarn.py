@@ -81,7 +81,6 @@ def test_nothing_is_lost_or_repeated_when_the_master_is_replaced(yarn):
     assert again == records
 
 
-@pytest.mark.full  # agents may tell of the kill before the ResourceManager does
 def test_a_job_that_was_killed_through_yarn(yarn):
     job = _submit(yarn, "killed", "sh", "-c", "echo out; exec sleep 100", count=1)
     with yarn.start("logs", "-f", job) as follower:

@@ -7,8 +7,9 @@ Clusters, each shared by all tests that name it and started when the first one n
                     preemption, memory limits, ZooKeeper and RegistryDNS, a small disk under nm4
                     (root only), one NodeManager more to add
     lce_cluster     containers run as alice, bob or carol; with docker where there is a daemon
-    secure_cluster  the same under Kerberos, with tokens that have to be renewed after 30 s and
-                    end after 120 s
+    secure_cluster  the same under Kerberos
+    brief_cluster   Kerberos, with tokens that have to be renewed after 30 s and end after 120 s
+    names_cluster   three nodes that look names up at RegistryDNS (root only)
     proxy_cluster   one node with an AMRMProxy
     big_cluster     four nodes of 64 GB; slow_cluster is the same at Hadoop's default pace
     docker_host     no Hadoop, just docker
@@ -50,6 +51,8 @@ def _fixture(kind: str):
 rich_cluster = _fixture("rich_cluster")
 lce_cluster = _fixture("lce_cluster")
 secure_cluster = _fixture("secure_cluster")
+brief_cluster = _fixture("brief_cluster")
+names_cluster = _fixture("names_cluster")
 proxy_cluster = _fixture("proxy_cluster")
 big_cluster = _fixture("big_cluster")
 slow_cluster = _fixture("slow_cluster")

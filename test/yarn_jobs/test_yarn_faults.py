@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+LATE_S = 180
 STEPS = """
 import os, sys, time
 for i in range(int(sys.argv[1])):
@@ -23,12 +25,17 @@ def parent(pid):
 class Run:
     """A job that counts, followed by its client."""
 
+    SIZE = ("-n", 2, "--mem", "128m")
+
     def __init__(self, jobs, steps=60, *options):
         (jobs.work / "steps.py").write_text(STEPS)
         self.jobs = jobs
-        self.process = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", *options, "--",
-                                  "python3", "-u", "steps.py", steps)
+        self.process = jobs.start("run", "--on", "yarn", *self.SIZE, *options, "--", "python3", "-u",
+                                  "steps.py", steps)
         self.lines = []
+        late = threading.Timer(LATE_S, self.process.kill)  # nobody waits for ever for a line
+        late.daemon = True
+        late.start()
         self.until(lambda line: "worker:0│ step 2" in line)
 
     def until(self, wanted):
@@ -120,6 +127,30 @@ def test_an_application_killed_through_yarn_leaves_nothing(jobs):
                       app)
     out, err = run.process.communicate(timeout=60)
     assert run.process.returncode == 143, (out, err)
+    assert json.loads(jobs.run("status", "--json", app, check=0).stdout)["state"] == "KILLED"
+
+
+def test_tasks_that_take_their_leave_have_not_succeeded(jobs):
+    """Their container is ended, and they say 0: that is how they end, not how the job does."""
+    app = jobs.run("submit", "--on", "yarn", "-q", "-n", 2, "--mem", "128m", "--", "sh", "-c",
+                   "trap 'exit 0' TERM; while :; do sleep 0.05; done", check=0).stdout.strip()
+    jobs.wait_for(lambda: len(jobs.processes("sh -c trap")) == 2, "the tasks", 60)
+    jobs.run("cluster", "kill", app, check=0)
+    assert jobs.ended(app)["state"] == "KILLED"
+    jobs.run("wait", app, check=143)
+
+
+def test_ctrl_c_may_leave_the_job_alone(jobs):
+    run = Run(jobs, 30, "--detach-on-interrupt")
+    run.process.send_signal(signal.SIGINT)
+    err = run.end(130)
+    app = jobs.apps()[0]
+    assert f"{app} goes on; 'ydl logs -f {app}' follows it, 'ydl stop {app}' ends it" in err
+    assert jobs.cluster.app(app)["state"] == "RUNNING"
+    jobs.run("wait", app, check=0)
+    out = jobs.run("logs", app, "worker:1", "--no-prefix", check=0).stdout
+    assert [int(line.split()[1]) for line in out.splitlines()] == list(range(30))
+    assert jobs.ended(app)["finalStatus"] == "SUCCEEDED"
 
 
 def test_a_resourcemanager_that_restarts_stops_nothing(jobs):
@@ -147,3 +178,14 @@ def test_a_job_is_ended_from_anywhere(jobs, verb):
     jobs.run(verb, jobs.apps()[0], check=0)
     run.process.communicate(timeout=60)
     assert run.process.returncode == (143 if verb == "stop" else 143)
+
+
+def test_a_job_is_scaled_from_anywhere(jobs):
+    run = Run(jobs, 60)
+    app = jobs.apps()[0]
+    jobs.run("scale", app, "worker=3", check=0)
+    run.until(lambda line: line.startswith("worker:2│ step 0"))
+    jobs.run("scale", app, "worker=2", check=0)
+    run.end()
+    assert [n for n, _, _ in run.steps("worker:0")] == list(range(60))
+    assert len(run.steps("worker:2")) < 60

@@ -234,6 +234,26 @@ def test_a_task_over_its_memory_is_killed_where_yarn_watches(jobs_on, rich_clust
     assert re.search(r"1\d\d(\.\d+)? MB? of 128(\.0)? ?MB|used \S+ ?\S* of 128", story), story
 
 
+SHARER = """
+import os, time
+eaten = bytearray(80 << 20)
+for _ in range(3):
+    if os.fork() == 0:
+        break
+time.sleep(60)
+"""
+
+
+def test_a_container_over_its_memory_is_killed_by_yarn(jobs_on, rich_cluster):
+    """Pages that four processes share: we count them once, YARN counts them four times."""
+    jobs = jobs_on(rich_cluster)
+    (jobs.work / "sharer.py").write_text(SHARER)
+    done = jobs.run(*RUN, "-n", 1, "--mem", "192m", "--", "python3", "sharer.py", check=137)
+    assert re.search(r"beyond the 'PHYSICAL' memory limit.* MB of 192 MB", done.stderr), done.stderr
+    assert "--mem" in done.stderr
+    assert "beyond the 'PHYSICAL' memory limit" in jobs.ended()["diagnostics"]
+
+
 def test_a_task_over_its_memory_is_killed_where_yarn_does_not(jobs):
     story = hungry(jobs)
     assert re.search(r"used \S+ ?\S* of 128", story), story
@@ -302,7 +322,9 @@ def test_a_bad_archive_ends_the_job_with_a_story(jobs_on, rich_cluster):
     (jobs.work / "bad.tar.gz").write_bytes(b"this is no archive" * 1000)
     done = jobs.run(*RUN, "-n", 1, "--mem", "128m", "--archives", "bad.tar.gz", "--", "true")
     forget_tokens(rich_cluster)
-    assert done.returncode != 0 and "bad.tar.gz" in done.stderr, done.stderr
+    assert done.returncode == 1 and "bad.tar.gz" in done.stderr, done.stderr
+    failures = [e for e in events(jobs) if e["event"] == "failure"]
+    assert len(failures) == 3 and all(e["class"] == "files" for e in failures), failures
 
 
 def test_a_file_that_is_gone_from_the_cache_ends_the_job_with_a_story(jobs_on, rich_cluster):
@@ -322,4 +344,4 @@ def test_a_file_that_is_gone_from_the_cache_ends_the_job_with_a_story(jobs_on, r
     blocker.communicate(timeout=60)
     out, err = run.communicate(timeout=120)
     forget_tokens(rich_cluster)
-    assert run.returncode != 0 and "lost.txt" in err, err
+    assert run.returncode == 1 and "lost.txt" in err, err

@@ -206,6 +206,7 @@ def _add_extras(up: argparse.ArgumentParser) -> None:
             ("preemption", "queues take back what is theirs"),
             ("memory-limits", "containers over their memory are killed"),
             ("registry", "ZooKeeper and RegistryDNS"),
+            ("names", "with --registry: the nodes look names up at RegistryDNS (root only)"),
             ("amrmproxy", "nm1 stands between its masters and the ResourceManager"),
             ("lce", "LinuxContainerExecutor: containers run as their user (root only)"),
             ("docker", "a docker daemon; with --lce YARN's docker runtime (root only)")):

@@ -45,7 +45,7 @@ def _registry(lay: Layout) -> dict[str, object]:
         "hadoop.registry.zk.retry.interval.ms": 200,
         "hadoop.registry.dns.enabled": True,
         "hadoop.registry.dns.domain-name": DOMAIN,
-        "hadoop.registry.dns.bind-address": "127.0.0.1",
+        "hadoop.registry.dns.bind-address": lay.host_of("dns"),
         "hadoop.registry.dns.bind-port": lay.port("dns", "dns"),
         "hadoop.registry.dns.zone-subnet": "127.0.0.0",
         "hadoop.registry.dns.zone-mask": "255.255.255.0",

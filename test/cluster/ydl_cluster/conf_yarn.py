@@ -99,14 +99,20 @@ def _expiry(lay: Layout) -> dict[str, object]:
     """Losses are noticed within seconds. (Key rolling must stay above three times the expiry.)"""
     return {
         "yarn.nm.liveness-monitor.expiry-interval-ms": 10000,
-        # Where files are fetched by a JVM of their own, that comes off a master's first interval.
-        "yarn.am.liveness-monitor.expiry-interval-ms": 40000 if lay.spec.lce else 10000,
+        "yarn.am.liveness-monitor.expiry-interval-ms": _master_ms(lay),
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": lay.spec.heartbeat_ms,
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
         "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": 500,
         "yarn.resourcemanager.delayed.delegation-token.removal-interval-ms": 5000,
         "yarn.client.nodemanager-connect.retry-interval-ms": 500,
     }
+
+
+def _master_ms(lay: Layout) -> int:
+    """A master's first interval begins when its node is told of it. Fetching its files comes off
+    that, encrypted or by a JVM of their own: on a busy machine 10 s were over before it began. A
+    master that dies, or whose node does, is missed at once all the same."""
+    return 120000 if lay.spec.lce else 60000 if lay.spec.kerberos else 10000
 
 
 def _recovery(lay: Layout) -> dict[str, object]:

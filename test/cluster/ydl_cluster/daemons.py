@@ -28,8 +28,11 @@ def command(lay: Layout, daemon: str) -> list[str]:
     if kind == "docker":
         return dockerd.command(lay)
     heap, main_class = _CLASSES[kind]
+    # What RegistryDNS does not know it asks the machine's own server: the nodes' leads to itself.
+    own = ([f"-Ddns.server={(lay.run / 'nameserver').read_text()}"]
+           if kind == "dns" and lay.spec.names else [])
     return java.command(lay, heap, daemon, f"-Dydl.cluster={lay.run}", f"-Dydl.daemon={daemon}",
-                        main_class, *_arguments(lay, daemon))
+                        *own, main_class, *_arguments(lay, daemon))
 
 
 def namenode_task(lay: Layout, namenode: str, *task: str) -> list[str]:

@@ -129,10 +129,14 @@ class Layout:
             return f"127.0.0.{10 + number}"
         if kind == "dn":
             return f"127.0.0.{40 + number}"
+        if kind == "dns" and self.spec.names:  # port 53 is one for every address
+            return f"127.53.{self.base_port >> 8}.{self.base_port & 255}"
         return self.host
 
     def port(self, daemon: str, what: str) -> int:
         kind, number = split(daemon)
+        if kind == "dns" and self.spec.names:
+            return 53
         pair = PAIR if kind in ("nn", "rm") and number == 2 else 0
         return self.base_port + OFFSETS[kind][what] + pair
 

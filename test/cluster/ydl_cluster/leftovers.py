@@ -33,7 +33,7 @@ def processes(app: str) -> dict[int, str]:
             told = b"\0" + (entry / "environ").read_bytes()
         except OSError:
             continue
-        if line and (re.search(rb"\0CONTAINER_ID=" + mark.pattern, told) or
+        if line and (re.search(rb"\0(CONTAINER_ID|YDL_CONTAINER)=" + mark.pattern, told) or
                      re.search(rb"/" + mark.pattern, line)):
             shown = line.replace(b"\0", b" ").decode(errors="replace").strip()
             found[int(entry.name)] = shown[:200]

@@ -21,8 +21,11 @@ KINDS = {  # fixture: fields of its Spec
                      "gpu_nodes": 2, "registry": True, "preemption": True, "memory_limits": True,
                      "disks": [] if private.missing() else ["nm4:96"]},
     "lce_cluster": {"lce": True, "docker": not dockerd.missing()},
-    "secure_cluster": {"kerberos": True, "protection": "privacy", "lce": True,
-                       "token_renew_s": 30, "token_life_s": 120},
+    "secure_cluster": {"kerberos": True, "protection": "privacy", "lce": True},
+    # Containers as the daemons' user, which saves a JVM for each: tokens live shortly here.
+    "brief_cluster": {"kerberos": True, "protection": "privacy", "token_renew_s": 30,
+                      "token_life_s": 120},
+    "names_cluster": {"registry": True, "names": True},
     "proxy_cluster": {"nodes": 1, "datanodes": 1, "amrmproxy": True},
     "big_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128},
     "slow_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128, "heartbeat_ms": 1000,
@@ -36,7 +39,7 @@ def missing(kind: str) -> str:
     fields = KINDS[kind]
     if fields.get("docker") or kind == "docker_host":
         return dockerd.missing()
-    return private.missing() if fields.get("lce") else ""
+    return private.missing() if fields.get("lce") or fields.get("names") else ""
 
 
 class Pool:

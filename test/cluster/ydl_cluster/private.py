@@ -36,11 +36,18 @@ def missing() -> str:
 
 
 def wanted(spec: specs.Spec) -> bool:
-    return spec.lce or spec.docker or bool(spec.disks)
+    return spec.lce or spec.docker or spec.names or bool(spec.disks)
 
 
 def prepare(lay: Layout) -> None:
     """Writes what `enter` mounts."""
+    if lay.spec.names:
+        (lay.run / "resolv.conf").write_text(f"nameserver {lay.host_of('dns')}\n")
+        (lay.run / "nameserver").write_text(_nameserver())
+        # Java asks for the names of all addresses that it sees; that RegistryDNS is no match for.
+        numbers = [f"127.0.0.{i}" for i in range(2, 2 * specs.MOST_NODES + 20)]
+        (lay.run / "hosts").write_text(Path("/etc/hosts").read_text() + "".join(
+            f"{number} {number}\n" for number in numbers))
     if lay.spec.lce:
         etc = lay.run / "etc"
         etc.mkdir()
@@ -49,6 +56,12 @@ def prepare(lay: Layout) -> None:
         (etc / "group").write_text(group)
     for node in lay.disks():
         lay.disk(node).mkdir(parents=True)
+
+
+def _nameserver() -> str:
+    """The one that the machine itself asks."""
+    rows = [line.split() for line in Path("/etc/resolv.conf").read_text().splitlines()]
+    return next((row[1] for row in rows if row[:1] == ["nameserver"] and row[1:]), "127.0.0.1")
 
 
 def _accounts(passwd: str, group: str) -> tuple[str, str]:
@@ -76,6 +89,9 @@ def enter(lay: Layout) -> None:
             _open_way(lay, path)
         for name in ("passwd", "group"):
             _mount(lay.run / "etc" / name, f"/etc/{name}", flags=_MS_BIND)
+    if lay.spec.names:
+        for name in ("resolv.conf", "hosts"):
+            _mount(lay.run / name, os.path.realpath(f"/etc/{name}"), flags=_MS_BIND)
     if lay.spec.docker:
         for directory in _PARENTS:
             _cover(directory, set(os.listdir(directory)) - _OF_DOCKER, 0o755)

@@ -18,8 +18,9 @@ A, SRV = 1, 33
 class RegistryDNS:
     """A running server."""
 
-    def __init__(self, port: int, process: subprocess.Popen, log: str):
-        self.port, self.process, self.log = port, process, log
+    def __init__(self, port: int, process: subprocess.Popen | None, log: str,
+                 host: str = "127.0.0.1"):
+        self.port, self.process, self.log, self.host = port, process, log, host
 
     def ask(self, name: str, kind: int = A) -> list[str]:
         """The answers: addresses, or "host:port" for SRV."""
@@ -29,7 +30,7 @@ class RegistryDNS:
             ">BHH", 0, kind, 1)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             s.settimeout(5)
-            s.sendto(question, ("127.0.0.1", self.port))
+            s.sendto(question, (self.host, self.port))
             answer = s.recv(4096)
         got, flags, _, count = struct.unpack(">4H", answer[:8])
         assert got == number

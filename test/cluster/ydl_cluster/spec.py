@@ -38,6 +38,7 @@ class Spec:
     memory_limits: bool = False  # a container over its memory is killed
     gpu_nodes: int = 0  # GPUs on the first N nodes only; 0: on all
     registry: bool = False  # ZooKeeper and RegistryDNS
+    names: bool = False  # with `registry`: the nodes look names up at RegistryDNS (root only)
     amrmproxy: bool = False  # nm1 stands between its application masters and the ResourceManager
     spare: int = 0  # NodeManagers that are known but not started: `start nm4` adds one
     token_renew_s: int = 0  # delegation tokens have to be renewed this often ...

@@ -1,0 +1,95 @@
+"""`--tensorboard`: the real TensorBoard beside a job, found through status and through YARN's link."""
+
+import json
+import time
+import urllib.request
+
+WRITE = """
+import sys, time
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+writer = EventFileWriter(sys.argv[1])
+for step in range(3):
+    value = summary_pb2.Summary.Value(tag="loss", simple_value=1.0 / (step + 1))
+    writer.add_event(event_pb2.Event(step=step, wall_time=time.time(),
+                                     summary=summary_pb2.Summary(value=[value])))
+writer.flush()
+"""
+STAY = "while [ ! -e stop-now ]; do sleep 0.1; done"
+SOON_S = 90
+
+
+def fetch(url: str, data: bytes | None = None) -> str:
+    """A page; by POST when there is something to send."""
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=20) as answer:
+        return answer.read().decode()
+
+
+def wait_for(condition, what: str):
+    """The first true value."""
+    end, last = time.monotonic() + SOON_S, None
+    while time.monotonic() < end:
+        try:
+            value = condition()
+        except (OSError, ValueError) as e:
+            last, value = e, None
+        if value:
+            return value
+        time.sleep(0.2)
+    raise AssertionError(f"not within {SOON_S} s: {what} ({last})")
+
+
+def losses(base: str) -> list[float]:
+    """The values that TensorBoard at `base` shows."""
+    found = json.loads(fetch(f"{base}data/plugin/scalars/scalars?run=.&tag=loss"))
+    return [round(row[2], 2) for row in found]
+
+
+def test_status_says_where_it_is_and_it_ends_with_the_job(local):
+    (local.work / "write.py").write_text(WRITE)
+    job = local.start("run", "-n", 1, "--tensorboard", "logs", "--", "sh", "-c",
+                      f"python write.py logs; {STAY}")
+    try:
+        def url():
+            text = local.run("status", "--json", "last").stdout
+            return json.loads(text).get("tensorboard")
+        base = wait_for(url, "its address in status")
+        assert wait_for(lambda: losses(base), "values") == [1.0, 0.5, 0.33]
+        assert base in local.run("status", "last").stdout.decode()
+    finally:
+        (local.work / "stop-now").touch()
+        job.communicate(timeout=60)
+    assert job.returncode == 0
+    assert b"tensorboard" not in local.run("status", "--json", "last").stdout.split(b'"roles"')[0]
+
+
+def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
+    (jobs.work / "write.py").write_text(WRITE)
+    env = {"PATH": f"{venv}/bin:{jobs.env()['PATH']}"}
+    jobs.cluster.fs("-mkdir", "-p", "/tmp/board/run")
+    (jobs.work / "job.json").write_text(json.dumps({
+        "tensorboard": {"logdir": "hdfs:///tmp/board", "tracking": True},
+        "roles": {"worker": {"count": 1, "memory": "128m"},
+                  "tensorboard": {"memory": "512m"}},
+        "env": {"PATH": env["PATH"]},
+        "command": ["sh", "-c",
+                    "python write.py logs && ydl fs put logs/* /tmp/board/run/ && sleep 600"]}))
+    job = jobs.start("run", "--on", "yarn", "-f", "job.json", env=env)
+    try:
+        app = jobs.wait_for(jobs.apps, "the application")[0]
+        link = f"{jobs.cluster.rm_http}/proxy/{app}/"
+
+        def shown():
+            found = json.loads(fetch(f"{link}tensorboard/data/plugin/scalars/scalars?run=run&tag=loss"))
+            return [round(row[2], 2) for row in found]
+        assert wait_for(shown, "values through YARN's proxy") == [1.0, 0.5, 0.33]
+        assert "tensorboard/?tensorboardColab=true" in fetch(link)
+        assert "<td>worker:0" in fetch(f"{link}job")
+        direct = json.loads(jobs.run("status", "--json", app, check=0).stdout)["tensorboard"]
+        asked = fetch(f"{direct}data/plugin/timeseries/timeSeries",
+                      b"requests=" + urllib.request.quote('[{"plugin":"scalars","tag":"loss"}]').encode())
+        assert '"value"' in asked
+    finally:
+        jobs.run("kill", "--on", "yarn", jobs.apps()[0])
+        job.communicate(timeout=60)
+        jobs.cluster.fs("-rm", "-r", "/tmp/board")

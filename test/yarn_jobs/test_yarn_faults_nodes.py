@@ -1,0 +1,82 @@
+"""Jobs on YARN whose nodes stand still, or are given up by YARN while our agents live on."""
+
+import pytest
+from test_yarn_faults import Run
+
+TASKS = ("worker:0", "worker:1")
+
+
+class Spread(Run):
+    """Two workers on two of three nodes; the master is on any of them."""
+
+    SIZE = ("--role", "worker=2,spread=node,memory=128m")
+
+    def __init__(self, jobs, steps, *options):
+        super().__init__(jobs, steps, *options)
+        self.until_all(2)
+        self.at = {task: jobs.node_of(self.steps(task)[-1][1]) for task in TASKS}
+        self.home = jobs.node_of(self.pid("ydl-node master"))
+
+    def until_all(self, step):
+        """Reads on until every worker has come so far."""
+        while min((self.steps(task) or [(-1,)])[-1][0] for task in TASKS) < step:
+            self.until(lambda line: "│ step" in line)
+
+
+def test_a_nodemanager_that_stands_still_for_a_while_stops_nothing(jobs):
+    """Shorter than YARN's patience (10 s here): tasks are ours, and our own channel lives."""
+    run = Spread(jobs, 50)
+    jobs.cluster.pause(run.at["worker:0"])
+    run.until_all(25)
+    jobs.cluster.resume(run.at["worker:0"])
+    run.end()
+    for task in TASKS:
+        assert [n for n, _, a in run.steps(task)] == list(range(50))
+
+
+@pytest.mark.full
+def test_a_node_that_yarn_gives_up_loses_its_task_to_another(jobs):
+    """Only its NodeManager is dead: the old task has to end before the new one begins."""
+    run = Spread(jobs, 150, "--restart", "task")
+    task = next(task for task in TASKS if run.at[task] != run.home)
+    old = run.steps(task)[-1][1]
+    jobs.cluster.pause(run.at[task])
+    run.until(lambda line: line.startswith(f"{task}│ step 0") and line.split()[-1] == "1")
+    jobs.wait_for(lambda: old not in jobs.processes("steps.py"), "the end of the old task", 5)
+    assert jobs.node_of(run.steps(task)[-1][1]) != run.at[task]
+    jobs.cluster.resume(run.at[task])
+    err = run.end()
+    assert [n for n, _, a in run.steps(task) if a == 1] == list(range(150)), err
+    for other in set(TASKS) - {task}:
+        assert [(n, a) for n, _, a in run.steps(other)] == [(n, 0) for n in range(150)]
+
+
+@pytest.mark.full
+def test_a_master_on_a_node_that_yarn_gives_up_is_replaced(jobs):
+    """YARN starts another one while the first still lives: that one has to leave the job alone."""
+    run = Spread(jobs, 150, "--restart", "task")
+    first = set(jobs.processes("ydl-node master"))
+    jobs.cluster.pause(run.home)
+    jobs.wait_for(lambda: set(jobs.processes("ydl-node master")) - first, "another master", 40)
+    jobs.wait_for(lambda: not first & set(jobs.processes("ydl-node master")), "only that one", 10)
+    jobs.cluster.resume(run.home)
+    err = run.end()
+    for task in TASKS:
+        if run.at[task] != run.home:
+            assert [(n, a) for n, _, a in run.steps(task)] == [(n, 0) for n in range(150)], err
+        else:
+            last = run.steps(task)[-1][2]
+            assert [n for n, _, a in run.steps(task) if a == last] == list(range(150)), err
+    assert jobs.ended()["finalStatus"] == "SUCCEEDED"
+
+
+@pytest.mark.full
+def test_a_dead_resourcemanager_has_a_standby(jobs_on, ha_cluster):
+    run = Run(jobs_on(ha_cluster), 100)
+    dead = ha_cluster.active("rm")
+    ha_cluster.kill(dead)
+    run.until(lambda line: "step 90 " in line)
+    assert ha_cluster.active("rm") not in (None, dead)
+    run.end()
+    for task in TASKS:
+        assert [(n, a) for n, _, a in run.steps(task)] == [(n, 0) for n in range(100)]

@@ -1,0 +1,162 @@
+"""What a job on YARN keeps when its master is replaced, and what long and ended jobs leave."""
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+
+import pytest
+
+LATE_S = 180
+STORE = r"""
+import os, socket, sys, time
+def ask(line):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["YDL_SOCKET"])
+    s.sendall(line.encode() + b"\n")
+    return s.makefile().readline().split()
+if os.environ["YDL_RANK"] == "0":
+    ask("put greeting hello")
+    ask("put old x")
+    ask("del old")
+    for _ in range(3):
+        ask("add count 5")
+print("ready", flush=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.1)
+print("got", *ask("get greeting")[1:], *ask("get count")[1:], *ask("get old"),
+      *ask("add count 1")[1:], flush=True)
+"""
+COUNT = """
+import sys, time
+for i in range(int(sys.argv[1])):
+    print(f"{i:031d}", flush=i % 50 == 49)
+    if i % 2000 == 1999:
+        time.sleep(0.25)
+"""
+
+
+def read_until(process, seen, wanted):
+    for line in process.stdout:
+        seen.append(line.rstrip("\n"))
+        if wanted(line):
+            return
+    raise AssertionError(f"ended: {seen}\n{process.stderr.read()}")
+
+
+def read_all(process, seen):
+    """The rest of it; communicate() would leave out what is in the buffer."""
+    late = threading.Timer(LATE_S, process.kill)
+    late.daemon = True
+    late.start()
+    seen += [line.rstrip("\n") for line in process.stdout]
+    late.cancel()
+    err = process.stderr.read()
+    assert process.wait() == 0, err
+
+
+def kill_master(jobs):
+    pids = sorted(jobs.processes("ydl-node master"))
+    os.kill(pids[-1], signal.SIGKILL)
+    jobs.wait_for(lambda: (new := sorted(jobs.processes("ydl-node master"))) and new[-1] not in pids,
+                  "a new master", 60)
+
+
+def test_the_store_is_what_it_was(jobs, tmp_path):
+    (jobs.work / "store.py").write_text(STORE)
+    go = tmp_path / "go"
+    run = jobs.start("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "python3", "store.py", go)
+    seen = []
+    for _ in range(2):
+        read_until(run, seen, lambda line: "ready" in line)
+    time.sleep(1)
+    kill_master(jobs)
+    go.touch()
+    read_all(run, seen)
+    got = sorted(line.split("│ ")[1].split() for line in seen if "got" in line)
+    assert [(words[1], words[3]) for words in got] == [("hello", "none")] * 2, got
+    assert sorted(int(words[4]) for words in got) == [16, 17], got
+
+
+def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
+    """Its offsets begin where the other container's ended, for the next master too."""
+    (jobs.work / "steps.py").write_text(
+        "import os, time\nfor i in range(120):\n"
+        "    print('step', i, os.environ['YDL_ATTEMPT'], flush=True)\n    time.sleep(0.2)\n")
+    run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--restart", "task", "--",
+                     "python3", "-u", "steps.py")
+    seen = []
+    read_until(run, seen, lambda line: "step 5 0" in line)
+    for pid in jobs.processes("ydl-node agent"):
+        os.kill(pid, signal.SIGSTOP)
+    read_until(run, seen, lambda line: "step 5 1" in line)
+    kill_master(jobs)
+    read_all(run, seen)
+    steps = [tuple(map(int, m.groups())) for line in seen
+             if (m := re.search(r"step (\d+) (\d+)$", line))]
+    assert [n for n, attempt in steps if attempt == 1] == list(range(120))
+
+
+def test_staging_that_was_left_is_swept_by_later_commands(jobs):
+    jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true", check=0)
+    app = jobs.ended()["id"]
+    left = f".ydl/jobs/{app}"
+
+    def leave():
+        jobs.run("fs", "mkdir", "-p", left, check=0)
+        jobs.run("fs", "put", "/etc/hostname", f"{left}/key", check=0)
+
+    def is_left():
+        return jobs.run("fs", "ls", left).returncode == 0
+
+    for verb in (["list", "--on", "yarn"],
+                 ["submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true"]):
+        leave()
+        assert is_left()
+        jobs.run(*verb, check=0)
+        assert not is_left(), verb
+    unknown = ".ydl/jobs/application_1700000000000_0001"
+    jobs.run("fs", "mkdir", "-p", unknown, check=0)
+    jobs.run("list", "--on", "yarn", check=0)
+    assert jobs.run("fs", "ls", unknown).returncode == 0  # of another cluster, perhaps
+    jobs.run("fs", "rm", "-r", unknown, check=0)
+    jobs.run("wait", jobs.apps()[-1], check=0)
+
+
+def test_top_shows_what_tasks_on_other_machines_use(jobs):
+    app = jobs.run("submit", "--on", "yarn", "--name", "busy", "-n", 1, "--mem", "128m", "--",
+                   "python3", "-c", "x = bytearray(40 << 20)\nwhile True: pass",
+                   check=0).stdout.strip()
+    jobs.wait_for(lambda: "RUNNING" in jobs.run("status", "--tasks", "--json", app).stdout, "it runs")
+    time.sleep(1)
+    task = json.loads(jobs.run("top", "--json", app, check=0).stdout)["jobs"][0]["tasks"][0]
+    assert task["cpu"] > 0.02 and task["memory"] > 40 << 20
+    row = next(line for line in jobs.run("top", "--on", "yarn", check=0).stdout.splitlines()
+               if app in line)
+    assert re.search(r" [1-9]\d* % +\d\S*", row), row
+    jobs.run("kill", app, check=0)
+
+
+def test_long_output_is_in_pieces_and_whole_everywhere(jobs, tmp_path):
+    probe = tmp_path / "probe"
+    probe.write_bytes(bytes(1 << 20))
+    if os.system(f"fallocate -c -o 0 -l 65536 {probe} 2>/dev/null"):
+        pytest.skip("this file system cannot cut files")
+    (jobs.work / "count.py").write_text(COUNT)
+    (jobs.work / "job.yaml").write_text(
+        "name: long\nlog-rotate: 64k\nroles:\n  worker:\n    count: 1\n    memory: 128m\n"
+        "command: [python3, count.py, '40000']\n")
+    run = jobs.start("run", "--on", "yarn", "-f", "job.yaml")
+    seen = []
+    read_until(run, seen, lambda line: f"{20000:031d}" in line)
+    app = jobs.apps()[0]
+    now = jobs.run("logs", "--no-prefix", app, check=0).stdout.splitlines()
+    assert [int(line) for line in now] == list(range(len(now))) and len(now) >= 20000
+    kill_master(jobs)
+    read_all(run, seen)
+    numbers = [int(line.split("│ ")[1]) for line in seen if "│" in line]
+    assert numbers == list(range(40000))
+    after = jobs.run("logs", "--no-prefix", app, check=0).stdout.splitlines()
+    assert [int(line) for line in after] == list(range(40000))
