@@ -35,6 +35,7 @@ struct waiting {
     unsigned failures; /* of the helper */
     int64_t try_at;
     bool got;
+    bool stopped; /* its owner does not want to wait any longer */
 };
 
 /* ---- from the keytab ---- */
@@ -82,6 +83,19 @@ static int put_tokens(struct waiting *w, struct http_call *call, struct err *err
     return r;
 }
 
+/* There is nobody here who could tell tasks: the application ends, and they with it. */
+static int put_stop(struct waiting *w, struct http_call *call, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    int r = json_make(&v, err, "{s:s}", "state", "KILLED");
+
+    if (r == 0)
+        r = http_reply_json(call, 200, v, err);
+    w->stopped = true;
+    cond_wake_all(&w->changed);
+    return r;
+}
+
 /* Nothing comes until there is a master in our place, who is at the same address. */
 static int hold(struct waiting *w, struct http_call *call, struct err *err)
 {
@@ -94,14 +108,23 @@ static int hold(struct waiting *w, struct http_call *call, struct err *err)
     return r < 0 ? r : err_set(err, -ECONNRESET, "another master takes over");
 }
 
+static const struct {
+    const char *method, *path;
+    int (*run)(struct waiting *w, struct http_call *call, struct err *err);
+} routes[] = {
+    { "PUT", "/v1/tokens", put_tokens },
+    { "PUT", "/v1/stop", put_stop },
+    { "PUT", "/v1/kill", put_stop },
+    { "GET", "/v1/attach", hold },
+};
+
 static int handle(void *user, struct http_call *call, struct err *err)
 {
     struct waiting *w = user;
 
-    if (str_eq(http_method(call), "PUT") && str_eq(http_path(call), "/v1/tokens"))
-        return put_tokens(w, call, err);
-    if (str_eq(http_method(call), "GET") && str_eq(http_path(call), "/v1/attach"))
-        return hold(w, call, err);
+    for (size_t i = 0; i < COUNT_OF(routes); i++)
+        if (str_eq(http_method(call), routes[i].method) && str_eq(http_path(call), routes[i].path))
+            return routes[i].run(w, call, err);
     err_set(err, -EAGAIN, "the job's tokens have ended, and its new master waits for others");
     err_hint(err, "the ydl that stayed with the job brings some, or its keytab does");
     return -EAGAIN;
@@ -136,10 +159,11 @@ static int stand_there(struct waiting *w, struct err *err)
     struct container *c = w->c;
     int r = open_door(w, err);
 
-    while (r == 0 && !w->got && loop_now(w->loop) < c->wait_until && !yarn_early_over(c->early)) {
+    while (r == 0 && !w->got && !w->stopped && loop_now(w->loop) < c->wait_until &&
+           !yarn_early_over(c->early)) {
         r = cond_wait(w->loop, &w->changed, loop_in(w->loop, LOOK_MS));
         r = r == -ETIMEDOUT ? 0 : r;
-        if (r == 0 && !w->got)
+        if (r == 0 && !w->got && !w->stopped)
             r = ask_keytab(w);
     }
     fiber_shield(w->loop, true);
@@ -151,12 +175,15 @@ static int stand_there(struct waiting *w, struct err *err)
 /* Another attempt would have the same tokens: this is the job's end. */
 static int give_up(struct waiting *w, struct err *err)
 {
-    static const char text[] =
+    static const char ended[] =
         "the tokens that the job was submitted with have ended, so that its new master could read "
         "nothing, and nobody brought others; a job with --keytab gets them itself";
+    const char *text = w->stopped ? "stopped while its new master waited for tokens" : ended;
+    Yarn__FinalStatus status =
+        w->stopped ? YARN__FINAL_STATUS__FINAL_KILLED : YARN__FINAL_STATUS__FINAL_FAILED;
 
     if (w->c->early && !yarn_early_over(w->c->early))
-        (void)yarn_early_fail(w->c->early, text, loop_in(w->loop, FINISH_MS), NULL);
+        (void)yarn_early_finish(w->c->early, status, text, loop_in(w->loop, FINISH_MS), NULL);
     return err_set(err, -EKEYEXPIRED, "%s", text);
 }
 

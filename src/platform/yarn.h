@@ -20,8 +20,9 @@ struct yarn_early; /* opaque */
 int yarn_register(struct session *s, const struct conf *node, const struct amrm_conf *shown,
                   struct yarn_early **ret, struct err *err); /* `node` as in yarn_options */
 bool yarn_early_over(const struct yarn_early *e);            /* the ResourceManager has ended us */
-/* The last word of one that nobody has helped. */
-int yarn_early_fail(struct yarn_early *e, const char *text, int64_t deadline, struct err *err);
+/* The last word of one that has waited in vain. */
+int yarn_early_finish(struct yarn_early *e, Yarn__FinalStatus status, const char *text,
+                      int64_t deadline, struct err *err);
 struct yarn_early *yarn_early_free(struct yarn_early *e); /* NULL is fine; always NULL */
 AUTO_DEFINE(yarn_early, struct yarn_early *, yarn_early_free);
 #define AUTO_YARN_EARLY AUTO(yarn_early) struct yarn_early

@@ -26,9 +26,10 @@ bool yarn_early_over(const struct yarn_early *e)
     return amrm_state(am_rm(e->am)) == AMRM_OVER || am_error(e->am)->code != 0;
 }
 
-int yarn_early_fail(struct yarn_early *e, const char *text, int64_t deadline, struct err *err)
+int yarn_early_finish(struct yarn_early *e, Yarn__FinalStatus status, const char *text,
+                      int64_t deadline, struct err *err)
 {
-    return am_finish(e->am, YARN__FINAL_STATUS__FINAL_FAILED, text, "", deadline, err);
+    return am_finish(e->am, status, text, "", deadline, err);
 }
 
 struct yarn_early *yarn_early_free(struct yarn_early *e)

@@ -343,6 +343,24 @@ def test_a_job_with_a_keytab_outlives_its_tokens_alone(jobs_on, brief_cluster, m
     assert "newer tokens" not in events  # nothing went wrong
 
 
+@pytest.mark.full
+def test_a_new_master_that_nobody_brings_tokens_waits_and_can_be_stopped(jobs_on, brief_cluster):
+    jobs = jobs_on(brief_cluster)
+    long = Long(jobs, "submit", "-q", user="alice")
+    app = long.process.communicate(timeout=60)[0].strip()
+    long.until_ended()
+    long.kill_master()
+    said = jobs.wait_for(lambda: next((done.stderr for done in [
+        jobs.run("status", app, user="alice")] if done.returncode == 75), None), "its sentence")
+    assert "tokens have ended" in said and "keytab" in said
+    assert len(long.nodes()) == 3  # nothing has been ended
+    jobs.run("stop", app, user="alice")
+    told = jobs.ended(app)
+    assert told["finalStatus"] == "KILLED" and "waited for tokens" in told["diagnostics"]
+    jobs.run("list", user="alice", check=0)  # what it could not remove itself
+    jobs.run("fs", "rm", "-r", long.FILE, user="alice", check=0)
+
+
 def assert_sealed(jobs, app, keytab):
     """Nobody who looks at files, command lines or environments finds the keytab or the key."""
     secret = keytab.read_bytes()[-32:]  # of an AES key, all of it random

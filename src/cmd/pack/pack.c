@@ -35,7 +35,7 @@ static const struct cli_opt opts[] = {
     { "format", 0,   CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
       "how it is packed: YARN unpacks both", formats },
     { "level",  0,   CLI_COUNT,  AT(level),  "6",      "N",
-      "how hard to compress, from 1 (fast) to 9 (small)" },
+      "how hard to compress: 1 (fast) to 9 (small)" },
     { 0 },
 };
 /* clang-format on */
@@ -234,7 +234,7 @@ static int run(struct cli *c, struct err *err)
 
 static const struct cli_example examples[] = {
     { "ydl pack env", "env-HASH.tar.gz of the environment env" },
-    { "ydl run --on yarn --archives $(ydl pack -q data -o /tmp)#data -- python train.py",
+    { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
       "a directory beside every task" },
     { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
       "for others, who say --venv hdfs:///envs/env.tar.gz" },
