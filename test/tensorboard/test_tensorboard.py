@@ -69,8 +69,8 @@ def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
     jobs.cluster.fs("-mkdir", "-p", "/tmp/board/run")
     (jobs.work / "job.json").write_text(json.dumps({
         "tensorboard": {"logdir": "hdfs:///tmp/board", "tracking": True},
-        "roles": {"worker": {"count": 1, "memory": "128m"},
-                  "tensorboard": {"memory": "512m"}},
+        "roles": {"worker": {"count": 1, "memory": "768m"},
+                  "tensorboard": {"memory": "768m"}},
         "env": {"PATH": env["PATH"]},
         "command": ["sh", "-c",
                     "python write.py logs && ydl fs put logs/* /tmp/board/run/ && sleep 600"]}))

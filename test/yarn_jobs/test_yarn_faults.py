@@ -47,9 +47,10 @@ class Run:
         raise AssertionError(f"ended: {self.lines}\n{self.process.stderr.read()}")
 
     def end(self, code=0):
-        out, err = self.process.communicate(timeout=120)
-        self.lines += out.splitlines()
-        assert self.process.returncode == code, f"{self.process.returncode}\n{out}\n{err}"
+        # communicate() would lose what the pipe's reader has already in its hands.
+        self.lines += [line.rstrip("\n") for line in self.process.stdout]
+        _, err = self.process.communicate(timeout=120)
+        assert self.process.returncode == code, f"{self.process.returncode}\n{self.lines}\n{err}"
         return err
 
     def steps(self, task):

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import signal
 
 import pytest
 from ydl_cluster import spec as specs
@@ -26,9 +27,11 @@ def halfway(jobs, *datanodes):
     run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--files", "big", "--",
                      "md5sum", "big")
     jobs.wait_for(sending, "the upload", 60)
+    os.kill(run.pid, signal.SIGSTOP)
     for datanode in datanodes:
         jobs.cluster.kill(datanode)
     assert jobs.apps() == [] and sending(), "the upload was quicker than we"
+    os.kill(run.pid, signal.SIGCONT)
     return run, digest.hexdigest()
 
 
