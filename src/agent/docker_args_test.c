@@ -12,11 +12,12 @@ static char *said(const struct docker_args *d)
 
     assert_int_equal(docker_args(d, &words), 0);
     for (size_t i = 0; i < words.n; i++) {
-        char *longer = str_printf("%s%s ", all, words.v[i]);
+        char *longer = all ? str_printf("%s%s ", all, words.v[i]) : NULL;
 
         free(all);
         all = longer;
     }
+    assert_non_null(all);
     return all;
 }
 
@@ -102,6 +103,7 @@ static void mounts_are_bound_as_they_are_written(void **state)
         AUTO_FREE char *all = said(&d);
         AUTO_FREE char *line = str_printf(" --mount type=bind,%s ", rows[i].line);
 
+        assert_non_null(line);
         assert_non_null(strstr(all, line));
     }
 }

@@ -27,6 +27,7 @@ static void the_image_stands_between_weak_and_strong(void **state)
     (void)state;
     assert_true(test_dir(dir, "init"));
     path = path_join(dir, "env");
+    assert_non_null(path);
     assert_int_equal(env_set(&weak, "PATH", "/host"), 0);
     assert_int_equal(env_set(&weak, "ONLY", "weak"), 0);
     assert_int_equal(env_set(&weak, "ALL", "weak"), 0);
@@ -79,6 +80,7 @@ static void an_end_is_read_as_it_was_written(void **state)
     (void)state;
     assert_true(test_dir(dir, "init"));
     path = path_join(dir, "end");
+    assert_non_null(path);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct init_end got = { 0 };
 
@@ -111,6 +113,7 @@ static void an_end_that_says_nothing_is_refused(void **state)
     (void)state;
     assert_true(test_dir(dir, "init"));
     path = path_join(dir, "end");
+    assert_non_null(path);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct init_end got = { 0 };
 

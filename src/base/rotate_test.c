@@ -5,12 +5,15 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define PIECE ROTATE_STEP
 #define LINE 16 /* bytes of "%015d\n" */
+#define CHUNK 16384
 
 struct bench {
     char dir[TEST_PATH];
@@ -20,27 +23,36 @@ struct bench {
     struct rotate r;
 };
 
-static int setup(void **state)
-{
-    struct bench *b = calloc(1, sizeof(*b));
-
-    *state = b;
-    if (!b || !test_dir(b->dir, "rotate"))
-        return -1;
-    b->path = path_join(b->dir, "worker-0.out");
-    b->fd = b->path ? open(b->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
-    return b->fd < 0 ? -1 : rotate_look(&b->r, b->path);
-}
-
 static int teardown(void **state)
 {
     struct bench *b = *state;
 
-    close(b->fd);
+    if (!b)
+        return 0;
+    if (b->fd >= 0)
+        close(b->fd);
     (void)path_remove(b->dir, NULL);
     free(b->path);
     free(b);
     return 0;
+}
+
+static int setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    int r = -1;
+
+    *state = b;
+    if (!b || !test_dir(b->dir, "rotate")) {
+        free(b);
+        return -1;
+    }
+    b->path = path_join(b->dir, "worker-0.out");
+    b->fd = b->path ? open(b->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
+    r = b->fd < 0 ? -1 : rotate_look(&b->r, b->path);
+    if (r < 0)
+        (void)teardown(state); /* nobody else does */
+    return r;
 }
 
 static void grow(struct bench *b, uint64_t bytes)
@@ -56,15 +68,18 @@ static void grow(struct bench *b, uint64_t bytes)
 /* Every line of the whole, from the first that is there, and no other. */
 static void assert_whole(struct rotate *r, unsigned lines)
 {
-    uint64_t at = rotate_begin(r);
-    char text[LINE + 1], want[LINE + 1];
+    uint64_t at = rotate_begin(r), end = (uint64_t)lines * LINE;
+    char text[CHUNK], want[LINE + 1];
 
-    assert_int_equal(rotate_size(r), (uint64_t)lines * LINE);
-    for (; at < (uint64_t)lines * LINE; at += LINE) {
-        snprintf(want, sizeof(want), "%015u\n", (unsigned)(at / LINE));
-        assert_int_equal(rotate_read(r, at, text, LINE), LINE);
-        text[LINE] = '\0';
-        assert_string_equal(text, want);
+    assert_int_equal(rotate_size(r), end);
+    while (at < end) {
+        ssize_t n = rotate_read(r, at, text, sizeof(text));
+
+        assert_true(n > 0 && n % LINE == 0);
+        for (ssize_t i = 0; i < n; i += LINE, at += LINE) {
+            snprintf(want, sizeof(want), "%015u\n", (unsigned)(at / LINE));
+            assert_memory_equal(text + i, want, LINE);
+        }
     }
     assert_int_equal(rotate_read(r, at, text, LINE), 0);
 }
@@ -137,6 +152,64 @@ static void a_reader_learns_of_cuts(void **state)
     needs_cut(b, 0);
     assert_whole(&reader, b->lines);
     assert_int_equal(reader.last, 2);
+}
+
+/* The line that is there, by a reader that has not looked since. */
+static void assert_line(struct rotate *r, uint64_t at)
+{
+    char text[LINE], want[LINE + 1];
+
+    snprintf(want, sizeof(want), "%015u\n", (unsigned)(at / LINE));
+    assert_int_equal(rotate_read(r, at, text, LINE), LINE);
+    assert_memory_equal(text, want, LINE);
+}
+
+static void reading_alone_learns_of_cuts(void **state)
+{
+    struct bench *b = *state;
+    struct rotate reader;
+
+    grow(b, 3 * PIECE);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    needs_cut(b, 0);
+    assert_line(&reader, 2 * PIECE);
+    needs_cut(b, 0);
+    assert_line(&reader, PIECE);
+    assert_line(&reader, 2 * PIECE);
+}
+
+/* The other half of a cut, a moment later. */
+static void *settle(void *arg)
+{
+    const struct bench *b = arg;
+    const struct timespec moment = { .tv_nsec = 20000000 };
+    char from[TEST_PATH + 32], to[TEST_PATH + 32];
+
+    test_spare_thread();
+    snprintf(from, sizeof(from), "%s.cut", b->path);
+    snprintf(to, sizeof(to), "%s.1", b->path);
+    (void)nanosleep(&moment, NULL);
+    (void)rename(from, to);
+    return NULL;
+}
+
+static void who_reads_in_the_middle_of_a_cut_waits_for_its_end(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *cut_path = str_printf("%s.cut", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+    struct rotate reader;
+    pthread_t other;
+
+    assert_true(cut_path && one);
+    grow(b, 2 * PIECE);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    needs_cut(b, 0);
+    assert_int_equal(rename(one, cut_path), 0);
+    assert_int_equal(pthread_create(&other, NULL, settle, b), 0);
+    assert_line(&reader, 0);
+    assert_line(&reader, PIECE);
+    assert_int_equal(pthread_join(other, NULL), 0);
 }
 
 /* So long that the pieces between are gone. */
@@ -220,6 +293,8 @@ int main(void)
         T(a_file_that_is_cut_is_read_as_before),
         T(of_many_pieces_the_newest_stay),
         T(a_reader_learns_of_cuts),
+        T(reading_alone_learns_of_cuts),
+        T(who_reads_in_the_middle_of_a_cut_waits_for_its_end),
         T(a_reader_that_slept_learns_of_cuts_too),
         T(what_was_begun_is_ended),
         T(a_file_that_is_not_there_is_empty),

@@ -183,14 +183,14 @@ static int each(struct cache *c, struct parts *parts, part_fn *fn, part_test *te
                 struct err *err)
 {
     struct group g;
-    int r = 0;
+    int r = 0, ended;
 
     group_init(&g, c->loop, at_once);
     for (size_t i = 0; r == 0 && i < parts->n; i++)
         if (test(&parts->v[i]))
             r = group_go(&g, fn, &parts->v[i], err);
-    r = group_wait(&g, err);
-    return r;
+    ended = group_wait(&g, r < 0 ? NULL : err);
+    return r < 0 ? r : ended; /* what could not even be begun counts too */
 }
 
 static bool any(const struct cache_part *p)

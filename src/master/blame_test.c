@@ -33,6 +33,21 @@ struct bench {
     struct master m;
 };
 
+static int teardown(void **state)
+{
+    struct bench *b = *state;
+
+    if (!b)
+        return 0;
+    avoid_free(b->m.avoid);
+    engine_free(b->m.engine);
+    if (b->m.loop)
+        loop_free(b->m.loop);
+    buf_done(&b->fake.told);
+    free(b);
+    return 0;
+}
+
 static int setup(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
@@ -47,23 +62,13 @@ static int setup(void **state)
                             .slots = b->slots,
                             .n_slots = 2,
                             .spec = { .roles = &b->role, .n_roles = 1 } };
-    if (loop_new(&b->m.loop, NULL) < 0 || engine_new(&b->m.spec, &o, &b->m.engine, NULL) < 0)
-        return -1;
     b->m.wall = T0;
     b->m.mono = loop_now(b->m.loop);
-    return avoid_new(AVOID_NODES_FAULT, 0, &b->m.avoid, NULL);
-}
-
-static int teardown(void **state)
-{
-    struct bench *b = *state;
-
-    avoid_free(b->m.avoid);
-    engine_free(b->m.engine);
-    loop_free(b->m.loop);
-    buf_done(&b->fake.told);
-    free(b);
-    return 0;
+    if (loop_new(&b->m.loop, NULL) == 0 && engine_new(&b->m.spec, &o, &b->m.engine, NULL) == 0 &&
+        avoid_new(AVOID_NODES_FAULT, 0, &b->m.avoid, NULL) == 0)
+        return 0;
+    (void)teardown(state); /* nobody else does */
+    return -1;
 }
 
 static void blame_twice(struct bench *b, const char *node)

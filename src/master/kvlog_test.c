@@ -39,6 +39,7 @@ static void begin(struct bench *b)
     b->m.kv_journal.fd = -1;
     free(b->job.path);
     b->job.path = str_printf("%s/attempt-%d", b->dir, b->container.attempt);
+    assert_non_null(b->job.path);
     assert_int_equal(path_mkdirs(b->job.path, 0700, NULL), 0);
     assert_int_equal(kv_new(&on, &b->m.kv, NULL), 0);
     assert_int_equal(kvlog_restore(&b->m, NULL), 0);
@@ -59,6 +60,7 @@ static int run(void *arg)
     assert_int_equal(fs_set_new(b->loop, NULL, &b->set, NULL), 0);
     assert_int_equal(fs_find(b->set, b->dir, FS_ON_LOCAL, &b->container.fs, &path, NULL), 0);
     b->container.jobs = str_printf("%s/jobs", b->dir);
+    assert_non_null(b->container.jobs);
     assert_int_equal(path_mkdirs(b->container.jobs, 0700, NULL), 0);
     begin(b);
     b->body(b);
@@ -100,9 +102,9 @@ static int show(void *arg, const struct kv_word *key, const struct kv_word *valu
 {
     struct shown *s = arg;
 
-    s->v[s->n++] = str_printf("%.*s=%.*s ", (int)key->n, (const char *)key->p, (int)value->n,
-                              (const char *)value->p);
-    return 0;
+    s->v[s->n] = str_printf("%.*s=%.*s ", (int)key->n, (const char *)key->p, (int)value->n,
+                            (const char *)value->p);
+    return s->v[s->n++] ? 0 : -ENOMEM;
 }
 
 static int by_text(const void *a, const void *b)
@@ -118,6 +120,7 @@ static void assert_store(struct bench *b, const char *want)
     assert_int_equal(kv_each(b->m.kv, show, &s), 0);
     qsort(s.v, s.n, sizeof(*s.v), by_text);
     for (size_t i = 0; i < s.n; i++) {
+        assert_non_null(s.v[i]);
         assert_int_equal(buf_add_str(&all, s.v[i]), 0);
         free(s.v[i]);
     }

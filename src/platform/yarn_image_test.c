@@ -40,6 +40,7 @@ static void who_runs_images_is_asked_of_the_job_and_then_of_the_cluster(void **s
         struct spec s = { .image_by = rows[i].by };
         bool yarn = !rows[i].yarn;
 
+        assert_non_null(text);
         assert_int_equal(conf_parse("x", text, strlen(text), &c, NULL), 0);
         assert_int_equal(yarn_image_by_yarn(&s, c, &yarn, NULL), 0);
         assert_int_equal(yarn, rows[i].yarn);
@@ -54,6 +55,7 @@ static void the_runtime_is_told_image_network_and_mounts(void **state)
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
 
     (void)state;
+    assert_non_null(c);
     assert_int_equal(yarn_image_launch(&s, &role, c, NULL), 0);
     assert_string_equal(variable(c, "YARN_CONTAINER_RUNTIME_TYPE"), "docker");
     assert_string_equal(variable(c, "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE"), "role:1");
@@ -69,6 +71,7 @@ static void a_role_without_an_image_is_left_alone(void **state)
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
 
     (void)state;
+    assert_non_null(c);
     assert_int_equal(yarn_image_launch(&s, &role, c, NULL), 0);
     assert_int_equal(c->n_environment, 0);
 }

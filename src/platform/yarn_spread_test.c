@@ -8,6 +8,14 @@ static const struct yarn_facts_node three[] = {
     { .host = (char *)"c", .memory = 1000, .gpus = 2, .rack = (char *)"/r2" },
 };
 
+static struct yarn_spread *spread_of(const struct yarn_facts_node *nodes, size_t n)
+{
+    struct yarn_spread *s = yarn_spread_new(nodes, n);
+
+    assert_non_null(s);
+    return s;
+}
+
 static const char *pick(struct yarn_spread *s, int64_t mb, int64_t gpus)
 {
     const struct yarn_amount more = { YARN_GPU, gpus };
@@ -31,7 +39,7 @@ static const char *pick_as(struct yarn_spread *s, enum spec_spread how, const ch
 
 static void containers_go_evenly_to_nodes_with_room(void **state)
 {
-    struct yarn_spread *s = yarn_spread_new(three, 3);
+    struct yarn_spread *s = spread_of(three, 3);
     static const char *const want[] = { "b", "a", "c", "b", "a", "b", "a", "b", "a", "b", "b" };
 
     (void)state;
@@ -43,7 +51,7 @@ static void containers_go_evenly_to_nodes_with_room(void **state)
 
 static void what_fits_nowhere_may_go_anywhere(void **state)
 {
-    struct yarn_spread *s = yarn_spread_new(three, 3);
+    struct yarn_spread *s = spread_of(three, 3);
 
     (void)state;
     assert_string_equal(pick(s, 9000, 0), "*");
@@ -55,7 +63,7 @@ static void what_fits_nowhere_may_go_anywhere(void **state)
 
 static void room_that_is_given_back_is_used_again(void **state)
 {
-    struct yarn_spread *s = yarn_spread_new(three, 1);
+    struct yarn_spread *s = spread_of(three, 1);
     const struct yarn_resource r = { 4000, 1, NULL, 0 };
     const struct yarn_spread_want w = { .size = &r };
     size_t at = yarn_spread_pick(s, &w);
@@ -72,7 +80,7 @@ static void room_that_is_given_back_is_used_again(void **state)
 static void nodes_come_and_go(void **state)
 {
     const struct yarn_facts_node d = { .host = (char *)"d", .memory = 9000 };
-    struct yarn_spread *s = yarn_spread_new(three, 2);
+    struct yarn_spread *s = spread_of(three, 2);
 
     (void)state;
     assert_int_equal(yarn_spread_set(s, &three[1], false), 0);
@@ -102,7 +110,7 @@ static void a_role_fills_nodes_or_has_each_for_one_container(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct yarn_spread *s = yarn_spread_new(three, 3);
+        struct yarn_spread *s = spread_of(three, 3);
 
         for (size_t k = 0; k < COUNT_OF(rows[i].want); k++)
             assert_string_equal(pick_as(s, rows[i].how, rows[i].host), rows[i].want[k]);
@@ -118,7 +126,7 @@ static void labels_choose_nodes(void **state)
     };
     const struct yarn_resource r = { 1000, 1, NULL, 0 };
     const struct yarn_spread_want plain = { .size = &r }, gpu = { .size = &r, .label = "gpu" };
-    struct yarn_spread *s = yarn_spread_new(two, 2);
+    struct yarn_spread *s = spread_of(two, 2);
     size_t nodes[2];
 
     (void)state;
@@ -135,7 +143,7 @@ static void what_is_granted_elsewhere_counts_there(void **state)
 {
     const struct yarn_resource r = { 1000, 1, NULL, 0 };
     const struct yarn_spread_want w = { .size = &r, .how = SPEC_SPREAD_NODE };
-    struct yarn_spread *s = yarn_spread_new(three, 3);
+    struct yarn_spread *s = spread_of(three, 3);
     size_t at = yarn_spread_pick(s, &w), nodes[4];
 
     (void)state;
@@ -143,6 +151,7 @@ static void what_is_granted_elsewhere_counts_there(void **state)
     assert_true(yarn_spread_allows(s, at, "b", &w));
     assert_false(yarn_spread_allows(s, YARN_SPREAD_ANYWHERE, "b", &w));
     at = yarn_spread_move(s, at, "new", &w);
+    assert_true(at != YARN_SPREAD_ANYWHERE);
     assert_string_equal(yarn_spread_host(s, at), "new");
     assert_true(yarn_spread_allows(s, YARN_SPREAD_ANYWHERE, "b", &w));
     assert_false(yarn_spread_allows(s, YARN_SPREAD_ANYWHERE, "new", &w));
@@ -156,7 +165,7 @@ static void an_avoided_node_is_not_picked_whatever_the_cluster_says_of_it(void *
 {
     const struct yarn_resource r = { 1000, 1, NULL, 0 };
     const struct yarn_spread_want w = { .size = &r };
-    struct yarn_spread *s = yarn_spread_new(three, 2);
+    struct yarn_spread *s = spread_of(three, 2);
     size_t nodes[4];
 
     (void)state;

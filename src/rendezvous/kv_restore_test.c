@@ -27,6 +27,18 @@ static void on_change(void *user, const struct kv_word *key, const struct kv_wor
     w->r = kv_restore(w->copy, key, value);
 }
 
+static int close_world(void **state)
+{
+    struct world *w = *state;
+
+    if (!w)
+        return 0;
+    w->kv = kv_free(w->kv);
+    w->copy = kv_free(w->copy);
+    free(w);
+    return 0;
+}
+
 static int open_world(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
@@ -34,19 +46,10 @@ static int open_world(void **state)
     struct kv_events quiet = { .user = w, .on_reply = on_reply };
 
     *state = w;
-    if (!w || kv_new(&on, &w->kv, NULL) < 0)
-        return -1;
-    return kv_new(&quiet, &w->copy, NULL);
-}
-
-static int close_world(void **state)
-{
-    struct world *w = *state;
-
-    w->kv = kv_free(w->kv);
-    w->copy = kv_free(w->copy);
-    free(w);
-    return 0;
+    if (w && kv_new(&on, &w->kv, NULL) == 0 && kv_new(&quiet, &w->copy, NULL) == 0)
+        return 0;
+    close_world(state); /* nobody else does */
+    return -1;
 }
 
 static void ask(struct world *w, const char *verb, const char *key, const char *value)

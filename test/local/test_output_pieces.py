@@ -4,6 +4,7 @@ import http.client
 import os
 import signal
 import socket
+import time
 
 import pytest
 
@@ -103,7 +104,11 @@ def _get(local, target):
     connection = http.client.HTTPConnection("localhost", timeout=10)
     connection.sock = sock
     connection.request("GET", target)
-    return connection.getresponse().read()
+    answer, got, end = connection.getresponse(), b"", time.monotonic() + 10
+    while piece := answer.read1(65536):
+        got += piece
+        assert time.monotonic() < end, "it does not end"
+    return got
 
 
 def test_who_does_not_follow_gets_what_there_was_and_an_end(local):

@@ -45,10 +45,10 @@ def put(jobs, user, path, text):
 class Submitted:
     """A job that goes on until it is stopped."""
 
-    def __init__(self, jobs, user, name):
+    def __init__(self, jobs, user, name, *options):
         self.jobs, self.user = jobs, user
-        self.id = jobs.run("submit", *SMALL, "-q", "-n", 1, "--name", name, "--", "sh", "-c",
-                           "echo here; exec sleep 600", user=user, check=0).stdout.strip()
+        self.id = jobs.run("submit", *options, *SMALL, "-q", "-n", 1, "--name", name, "--", "sh",
+                           "-c", "echo here; exec sleep 600", user=user, check=0).stdout.strip()
         jobs.wait_for(lambda: "here" in jobs.run("logs", self.id, user=user).stdout, "its output")
 
     def state(self):
@@ -341,6 +341,23 @@ def test_a_job_with_a_keytab_outlives_its_tokens_alone(jobs_on, brief_cluster, m
     jobs.run("wait", app, user="alice", check=0, timeout=LIFE_S + 150)
     events = long.check(jobs.run("logs", app, user="alice", check=0).stdout)
     assert "newer tokens" not in events  # nothing went wrong
+
+
+@pytest.mark.full
+def test_a_keytab_that_does_not_work_is_told_of_and_tried_again(jobs_on, brief_cluster):
+    jobs = jobs_on(brief_cluster)
+    began = time.monotonic()
+    job = Submitted(jobs, "alice", "krb-no-kdc", "--principal", "alice", "--keytab",
+                    jobs.cluster.keytab("alice"))
+    jobs.cluster.kill("kdc")  # when most of the tokens' life is over, nobody answers the helper
+    time.sleep(max(0.0, began + LIFE_S * 3 / 4 + 8 - time.monotonic()))
+    jobs.cluster.start("kdc")
+    told = jobs.wait_for(lambda: next((text for text in [
+        jobs.run("events", job.id, user="alice", check=0).stdout] if "after all" in text), None),
+        "newer tokens after all")
+    assert told.count("newer tokens cannot be got with the job's keytab") == 1
+    assert "trying again" in told
+    job.stop()
 
 
 @pytest.mark.full

@@ -232,6 +232,7 @@ def lose_ps(jobs):
     return pid, host
 
 
+@pytest.mark.full
 def test_a_task_that_moves_keeps_its_name_and_port(jobs_on, names_cluster, dns):
     jobs = jobs_on(names_cluster)
     process, enough = start_apart(jobs)
@@ -254,6 +255,7 @@ def test_a_task_that_moves_keeps_its_name_and_port(jobs_on, names_cluster, dns):
     assert [e["names"] for e in said if e.get("names")] == [f"tf.{DOMAIN}"]
 
 
+@pytest.mark.full
 def test_a_new_master_goes_on_with_the_names(jobs_on, names_cluster, dns):
     jobs = jobs_on(names_cluster)
     process, enough = start_apart(jobs)
@@ -273,6 +275,7 @@ def test_a_new_master_goes_on_with_the_names(jobs_on, names_cluster, dns):
     jobs.wait_for(lambda: "tf" not in in_registry(jobs), "its record is gone")
 
 
+@pytest.mark.full
 def test_where_the_port_is_taken_the_gang_is_formed_anew(jobs_on, names_cluster):
     jobs = jobs_on(names_cluster)
     process, enough = start_apart(jobs, "--max-restarts", 1)

@@ -29,6 +29,55 @@ static void files_come_by_role_and_rank(void **state)
     assert_int_equal(files.v[3].stream, PIECE_ERR);
 }
 
+/* YARN's own logs have the names that tasks' files have in containers. */
+static void names_of_containers_are_known_too(void **state)
+{
+    static const struct {
+        const char *name;
+        bool fine;
+        enum piece_stream stream;
+    } rows[] = {
+        { "worker-2.out", true, PIECE_OUT },          { "worker-2.stdout", true, PIECE_OUT },
+        { "worker-2.stderr", true, PIECE_ERR },       { "worker-2.stdout.1", false, PIECE_OUT },
+        { "worker-2.stdout.part", false, PIECE_OUT }, { "stdout", false, PIECE_OUT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct logfile f = { 0 };
+
+        assert_int_equal(logfiles_parse(rows[i].name, &f), rows[i].fine);
+        if (!rows[i].fine)
+            continue;
+        assert_string_equal(f.task, "worker:2");
+        assert_int_equal(f.stream, rows[i].stream);
+    }
+}
+
+/* Long output in pieces is one stream. */
+static void pieces_are_read_as_one(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    struct fs *fs = local_files(&set);
+    AUTO_LOGFILES files = { 0 };
+    AUTO_LOGREADER *reader = NULL;
+    uint64_t at = 0;
+    char text[16];
+
+    put(*state, "worker-1.out", "ghi");
+    put(*state, "worker-1.out.1", "abc");
+    put(*state, "worker-1.out.2", "def");
+    assert_int_equal(logfiles_list(fs, *state, NULL, &files, NULL), 0);
+    assert_int_equal(files.n, 1);
+    assert_int_equal(logreader_open(&files.v[0], &reader, NULL), 0);
+    assert_int_equal(logreader_size(reader), 9);
+    for (size_t i = 0; i < 3; i++, at += 3) {
+        assert_int_equal(logreader_read(reader, &at, text, sizeof(text), NULL), 3);
+        assert_memory_equal(text, "abcdefghi" + at, 3);
+    }
+    assert_int_equal(logreader_read(reader, &at, text, sizeof(text), NULL), 0);
+}
+
 static void only_those_that_are_wanted_come(void **state)
 {
     AUTO_FS_SET *set = NULL;
@@ -118,6 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_come_by_role_and_rank, make_dir, remove_dir),
+        cmocka_unit_test(names_of_containers_are_known_too),
+        cmocka_unit_test_setup_teardown(pieces_are_read_as_one, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(only_those_that_are_wanted_come, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(no_directory_is_no_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_last_lines_are_found, make_dir, remove_dir),
