@@ -96,7 +96,8 @@ def test_one_container_too_many_is_told_in_these_words(cluster, tmp_path):
 
 def test_what_is_not_free_now_is_told(cluster, tmp_path):
     """An application takes room; what it leaves is seen."""
-    nodes = len(rest(cluster, "nodes")["nodes"]["node"])
+    nodes = cluster.lay.spec.nodes
+    wait_for(lambda: len(rest(cluster, "nodes")["nodes"]["node"]) == nodes, "all nodes are back")
     job = f"roles: {{worker: {{count: {2 * nodes - 1}, memory: 4g}}}}\n"
     client = program("ydl-test-client")
     done = subprocess.run([client, "submit", "default", "exec sleep 100"], env=cluster.env(),

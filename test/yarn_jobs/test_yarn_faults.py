@@ -131,6 +131,21 @@ def test_an_application_killed_through_yarn_leaves_nothing(jobs):
     assert json.loads(jobs.run("status", "--json", app, check=0).stdout)["state"] == "KILLED"
 
 
+def test_an_agent_that_is_told_to_go_does_not_speak_for_its_tasks(jobs):
+    """Only YARN knows why it ends a container; that the task said 0 then is no success."""
+    script = "trap 'exit 0' TERM; echo $YDL_ATTEMPT; while [ $YDL_ATTEMPT = 0 ]; do sleep 0.05; done"
+    process = jobs.start("run", "--on", "yarn", "--mem", "128m", "--restart", "task", "--", "sh",
+                         "-c", script)
+    assert process.stdout.readline() == "worker:0│ 0\n"
+    found = jobs.processes("ydl-node agent")
+    os.kill(next(pid for pid in found if parent(pid) in found), signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "worker:0│ 1\n"), err
+    text = jobs.run("events", "--json", jobs.apps()[0], check=0).stdout
+    failures = [e for e in map(json.loads, text.splitlines()) if e["event"] == "failure"]
+    assert [(e["class"], e["counted"]) for e in failures] == [("node", False)]
+
+
 def test_tasks_that_take_their_leave_have_not_succeeded(jobs):
     """Their container is ended, and they say 0: that is how they end, not how the job does."""
     app = jobs.run("submit", "--on", "yarn", "-q", "-n", 2, "--mem", "128m", "--", "sh", "-c",
