@@ -59,3 +59,7 @@ int group_go(struct group *g, int (*fn)(void *arg, struct err *err), void *arg, 
 /* Waits for all, whatever happens; returns the first failure. To be called on every path. */
 int group_wait(struct group *g, struct err *err);
 void group_cancel(struct group *g);
+/* Runs all of `fns` on the same `arg` at the same time and waits for them: the first failure, also
+ * that one could not be started, or that we were cancelled meanwhile. */
+int group_all(struct loop *l, int (*const *fns)(void *arg, struct err *err), size_t n, void *arg,
+              struct err *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct world {
+    struct fiber *waiter;
     struct loop *loop;
     struct cond cond;
     char order[64];
@@ -216,6 +217,53 @@ static int failing_group(void *arg)
     return 0;
 }
 
+static int nap(void *arg, struct err *err)
+{
+    struct world *w = arg;
+
+    (void)err;
+    return fiber_sleep(w->loop, 1);
+}
+
+static int fail_soon(void *arg, struct err *err)
+{
+    (void)nap(arg, err);
+    return err_set(err, -EIO, "one of them failed");
+}
+
+/* Its end does not depend on anybody, so the group itself has not failed. */
+static int cancel_and_end_well(void *arg, struct err *err)
+{
+    struct world *w = arg;
+
+    (void)err;
+    fiber_cancel(w->waiter);
+    return 0;
+}
+
+static int all_at_once(void *arg)
+{
+    static int (*const good[])(void *, struct err *) = { nap, nap };
+    static int (*const bad[])(void *, struct err *) = { nap, fail_soon };
+    static int (*const gone[])(void *, struct err *) = { cancel_and_end_well };
+    struct world *w = arg;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(group_all(w->loop, good, 2, w, &err), 0);
+    assert_int_equal(group_all(w->loop, bad, 2, w, &err), -EIO);
+    assert_string_equal(err.text, "one of them failed");
+    err_clear(&err);
+    w->waiter = fiber_self(w->loop);
+    assert_int_equal(group_all(w->loop, gone, 1, w, &err), -ECANCELED);
+    return 0;
+}
+
+static void who_waits_for_all_learns_of_failures_and_of_being_cancelled(void **state)
+{
+    (void)state;
+    assert_int_equal(run(all_at_once), 0);
+}
+
 static void the_first_failure_cancels_the_rest_of_a_group(void **state)
 {
     (void)state;
@@ -298,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_shield_lets_clean_up_wait),
         cmocka_unit_test(a_group_keeps_to_its_limit),
         cmocka_unit_test(the_first_failure_cancels_the_rest_of_a_group),
+        cmocka_unit_test(who_waits_for_all_learns_of_failures_and_of_being_cancelled),
         cmocka_unit_test(a_signal_cancels_the_main_fiber),
         cmocka_unit_test(freeing_the_loop_unwinds_what_still_waits),
         cmocka_unit_test(a_fiber_has_room_for_ordinary_call_depth),

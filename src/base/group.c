@@ -112,3 +112,18 @@ int group_wait(struct group *g, struct err *err)
         *err = g->err;
     return g->result;
 }
+
+int group_all(struct loop *l, int (*const *fns)(void *arg, struct err *err), size_t n, void *arg,
+              struct err *err)
+{
+    struct group g;
+    int r = 0, waited;
+
+    group_init(&g, l, 0);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = group_go(&g, fns[i], arg, err);
+    if (r < 0)
+        group_cancel(&g);
+    waited = group_wait(&g, r < 0 ? NULL : err);
+    return r < 0 ? r : waited;
+}

@@ -240,17 +240,8 @@ static int ask_all(struct loop *l, struct answers *a, struct err *err)
 {
     static int (*const asks[])(void *, struct err *) = { ask_types, ask_nodes, ask_labels,
                                                          ask_queue, ask_acls,  ask_fresh };
-    struct group g;
-    int r = 0;
 
-    group_init(&g, l, 0);
-    for (size_t i = 0; i < COUNT_OF(asks) && r == 0; i++)
-        r = group_go(&g, asks[i], a, err);
-    if (r < 0)
-        group_cancel(&g);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result;
-    return r;
+    return group_all(l, asks, COUNT_OF(asks), a, err);
 }
 
 static int read_all(const struct answers *a, struct deploy_facts *f, struct err *err)

@@ -55,7 +55,7 @@ static int run_together(struct submission *x, step_fn *const *fns, size_t n, str
 {
     struct step steps[STEPS_MAX];
     struct group g;
-    int r = 0;
+    int r = 0, waited;
 
     group_init(&g, session_loop(x->o->session), 0);
     for (size_t i = 0; i < n && i < COUNT_OF(steps) && r == 0; i++) {
@@ -64,9 +64,8 @@ static int run_together(struct submission *x, step_fn *const *fns, size_t n, str
     }
     if (r < 0)
         group_cancel(&g);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result;
-    return r;
+    waited = group_wait(&g, r < 0 ? NULL : err);
+    return r < 0 ? r : waited;
 }
 
 /* ---- directories and small files ---- */

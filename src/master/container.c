@@ -152,14 +152,14 @@ static int fetch_job(struct loop *l, struct container *c, struct err *err)
     struct fetching spec = { c, l, "spec.json", { .max = 64 * MIB } };
     AUTO_JSON *v = NULL;
     struct group g;
-    int r;
+    int r, waited;
 
     group_init(&g, l, 0);
     r = group_go(&g, fetch, &job, err);
     if (r == 0)
         r = group_go(&g, fetch, &spec, err);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result;
+    waited = group_wait(&g, r < 0 ? NULL : err);
+    r = r < 0 ? r : waited;
     if (r == 0)
         r = json_parse("job.json", job.text.data, job.text.len, &v, err);
     if (r == 0)

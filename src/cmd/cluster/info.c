@@ -40,15 +40,8 @@ static int ask(struct answers *a, struct err *err)
 {
     static int (*const questions[])(void *arg, struct err *err) = { ask_metrics, ask_nodes,
                                                                     ask_queues };
-    struct err late = ERR_INIT;
-    struct group g;
-    int r = 0, waited;
 
-    group_init(&g, a->k->x->loop, 0);
-    for (size_t i = 0; r == 0 && i < COUNT_OF(questions); i++)
-        r = group_go(&g, questions[i], a, err);
-    waited = group_wait(&g, r < 0 ? &late : err);
-    return r < 0 ? r : waited;
+    return group_all(a->k->x->loop, questions, COUNT_OF(questions), a, err);
 }
 
 static void forget(struct answers *a)

@@ -108,20 +108,16 @@ static int open_files(void *arg, struct err *err)
 /* Both servers at the same time. */
 static int look_at_cluster(struct launching *l, struct spec_faults *f, struct err *err)
 {
-    struct group g;
+    static int (*const looks[])(void *arg, struct err *err) = { get_facts, open_files };
     int r;
 
     deploy_facts_done(&l->facts);
     l->facts = (struct deploy_facts){ 0 };
-    group_init(&g, l->x->loop, 0);
-    r = group_go(&g, get_facts, l, err);
-    if (r == 0)
-        r = group_go(&g, open_files, l, err);
-    if (group_wait(&g, r < 0 ? NULL : err) < 0 && r == 0)
-        r = g.result;
-    if (r == 0)
-        r = room_check(l->spec, &l->facts, NULL, f, &l->room);
-    return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r;
+    r = group_all(l->x->loop, looks, COUNT_OF(looks), l, err);
+    if (r < 0)
+        return r;
+    r = room_check(l->spec, &l->facts, NULL, f, &l->room);
+    return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r; /* what is wrong is in `f` */
 }
 
 static void say(const struct launching *l, const char *text)
