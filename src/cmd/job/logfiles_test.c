@@ -73,7 +73,7 @@ static void pieces_are_read_as_one(void **state)
     assert_int_equal(logreader_size(reader), 9);
     for (size_t i = 0; i < 3; i++, at += 3) {
         assert_int_equal(logreader_read(reader, &at, text, sizeof(text), NULL), 3);
-        assert_memory_equal(text, "abcdefghi" + at, 3);
+        assert_memory_equal(text, &"abcdefghi"[at], 3);
     }
     assert_int_equal(logreader_read(reader, &at, text, sizeof(text), NULL), 0);
 }
