@@ -79,6 +79,7 @@ struct task {
     uint64_t peak, used;   /* bytes of memory: the most so far, and at the last look */
     uint64_t log_start[2]; /* how long its output files were before */
     uint64_t log_base[2];  /* what it had written elsewhere, before it came here */
+    uint32_t log_began;    /* the start, counted from 1, that its files begin with; 0: none yet */
     struct task_use use;
     struct cgroup cgroup;
     struct fiber *probe, *pmi;

@@ -56,6 +56,7 @@ static void fill(struct task *t, Agent__HeldTask *m, uint32_t *ports)
     m->ended = t->phase == PHASE_SWEEPING || (t->phase == PHASE_IDLE && t->end);
     m->out_base = t->log_base[0];
     m->err_base = t->log_base[1];
+    m->log_began = t->log_began;
     m->out_size = rotate_size(&t->streams[0].cut);
     m->err_size = rotate_size(&t->streams[1].cut);
     m->ports = ports;

@@ -136,6 +136,8 @@ static void reset(struct task *t, const Agent__StartTask *m)
 {
     t->generation = m->generation;
     t->attempt = m->attempt;
+    if (t->log_began == 0)
+        t->log_began = m->attempt + 1;
     t->rank = m->rank;
     t->world = m->world;
     t->wants_error_file = m->error_file;

@@ -121,6 +121,9 @@ static void note_move(struct master *m, uint32_t task)
 {
     struct feed *d = &m->feeds[task];
 
+    d->began = hub_began(m, task);
+    if (d->began == 0)
+        d->began = engine_task(m->engine, task)->attempt + 1;
     hub_base(m, task, &d->base[OUT], &d->base[ERR]);
     d->agent = engine_task(m->engine, task)->agent;
 }
@@ -134,6 +137,11 @@ void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t
         base = has_moved(m, task) ? d->seen : d->base;
     *ret_out = base ? base[OUT] : 0;
     *ret_err = base ? base[ERR] : 0;
+}
+
+uint32_t hub_began(const struct master *m, uint32_t task)
+{
+    return task < m->n_feeds && !has_moved(m, task) ? m->feeds[task].began : 0;
 }
 
 void hub_follow_again(struct agent_conn *a)
@@ -170,8 +178,10 @@ void hub_task_held(struct master *m, const Agent__HeldTask *h)
         return;
     d = &m->feeds[h->task];
     for (int s = OUT; s < STREAMS; s++) {
-        if (!d->started)
+        if (!d->started) {
             d->base[s] = base[s];
+            d->began = h->log_began;
+        }
         if (d->base[s] + size[s] > d->seen[s])
             d->seen[s] = d->base[s] + size[s];
     }
@@ -206,13 +216,15 @@ int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, siz
 {
     char name[ENGINE_NAME_MAX];
     struct place *at = &f->places[task];
+    uint32_t began = f->master->feeds[task].began;
 
-    if (f->queue.len + n + 160 > HUB_QUEUE_MAX)
+    if (f->queue.len + n + 180 > HUB_QUEUE_MAX)
         return -E2BIG;
-    if (buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu}\n",
+    if (buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
                    engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
                    (unsigned long long)at->at[stream], n) < 0 ||
-        buf_add(&f->queue, p, n) < 0)
+        (began > 1 && buf_printf(&f->queue, ",\"began\":%u", began) < 0) ||
+        buf_add(&f->queue, "}\n", 2) < 0 || buf_add(&f->queue, p, n) < 0)
         return -ENOMEM;
     at->at[stream] += n;
     cond_wake_all(&f->wake);

@@ -12,6 +12,9 @@ enum { OUT, ERR, STREAMS };
 struct feed {
     bool started, ended, lost;
     uint32_t agent; /* that has the file */
+    /* The start of the task, counted from 1, that the file begins with. It tells files apart for a
+     * reader of ours who was another master's: we do not know how long that one's file was. */
+    uint32_t began;
     uint64_t base[STREAMS];
     uint64_t seen[STREAMS]; /* bytes that agents have sent, or said that there are */
     uint64_t size[STREAMS]; /* once ended */

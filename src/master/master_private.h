@@ -306,6 +306,8 @@ void hub_task_started(struct master *m, uint32_t task);
 void hub_task_held(struct master *m, const Agent__HeldTask *h);
 /* What a task that is being prepared has written in other places. */
 void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err);
+/* The start, counted from 1, that its file there begins with; 0: the one that comes. */
+uint32_t hub_began(const struct master *m, uint32_t task);
 /* An agent's connection is a new one: readers of its tasks go on where they were. */
 void hub_follow_again(struct agent_conn *a);
 /* It has ended, having written so much in all. */

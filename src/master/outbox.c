@@ -219,6 +219,7 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->gpu_count = m->platform->ops->apart ? role->gpus : 0;
     x->slot = t->slot;
     hub_base(m, id, &x->out_base, &x->err_base);
+    x->log_began = hub_began(m, id);
     x->files = links->list;
     x->n_files = links->n;
     fill_image(m, role, x);

@@ -86,6 +86,7 @@ static int take_output(struct pieces *s, struct err *err)
     const char *stream = json_string_value(json_object_get(s->line, "stream"));
     const json_t *len = json_object_get(s->line, "len");
     json_int_t offset = json_integer_value(json_object_get(s->line, "offset"));
+    json_int_t began = json_integer_value(json_object_get(s->line, "began"));
     uint32_t rank;
     size_t role;
 
@@ -103,7 +104,10 @@ static int take_output(struct pieces *s, struct err *err)
     if (!json_is_integer(len) || json_integer_value(len) < 0 || offset < 0)
         return bad(err, "a negative length or offset");
     s->left = (uint64_t)json_integer_value(len);
+    if (began < 0 || began > UINT32_MAX)
+        return bad(err, "output of no start of its task");
     s->p.offset = (uint64_t)offset;
+    s->p.began = (uint32_t)began;
     return 0;
 }
 

@@ -55,7 +55,8 @@ static void pieces_come_out_however_they_were_cut(void **state)
 static void offsets_count_what_was_handed_on(void **state)
 {
     AUTO_PIECES s = { 0 };
-    const char *head = "{\"task\":\"w:0\",\"stream\":\"err\",\"offset\":100,\"len\":6}\n";
+    const char *head =
+        "{\"task\":\"w:0\",\"stream\":\"err\",\"offset\":100,\"len\":6,\"began\":2}\n";
     struct piece p;
 
     (void)state;
@@ -71,6 +72,7 @@ static void offsets_count_what_was_handed_on(void **state)
     assert_int_equal(pieces_feed(&s, "def", 3, NULL), 0);
     assert_int_equal(pieces_next(&s, &p, NULL), 1);
     assert_int_equal(p.offset, 103);
+    assert_int_equal(p.began, 2);
     assert_memory_equal(p.data, "def", 3);
 }
 
@@ -92,6 +94,7 @@ static void what_makes_no_sense_is_refused(void **state)
         "{\"task\":\"worker:1\",\"stream\":\"out\",\"len\":-1}\n",
         "{\"task\":\"worker:1\",\"stream\":\"out\",\"len\":\"1\"}\n",
         "{\"task\":\"worker:1\",\"stream\":\"out\",\"offset\":-5,\"len\":1}\n",
+        "{\"task\":\"worker:1\",\"stream\":\"out\",\"offset\":5,\"len\":1,\"began\":-1}\n",
         "{\"task\":\"worker:1\",\"stream\":\"out\"}\n",
         "{\"task\":\"worker:1\",\"stream\":\"out\",\"end\":false}\n",
     };

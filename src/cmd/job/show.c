@@ -165,6 +165,18 @@ static int add_line(struct show *s, struct source *f, const char *p, size_t n, i
     return r;
 }
 
+/* The task writes elsewhere: what was shown of the file before says nothing about this one. A new
+ * master, who does not know how long that was, counts from 0. */
+static void note_file(struct source *f, const struct piece *p)
+{
+    if (p->began <= f->began)
+        return;
+    f->began = p->began;
+    f->skip = 0;
+    if (p->offset < f->offset)
+        f->before += f->offset - p->offset;
+}
+
 /* How many bytes of a piece were shown before; all of them perhaps. */
 static size_t known_part(struct source *f, const struct piece *p)
 {
@@ -187,6 +199,7 @@ int show_piece(struct show *s, const struct piece *p, int64_t now)
         return r;
     f = &l->from[p->stream];
     if (p->kind == PIECE_OUTPUT && at) {
+        note_file(f, p);
         at += known_part(f, p);
         if (at < end)
             f->offset = p->offset + p->n;
@@ -206,7 +219,7 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
 {
     const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
 
-    return l ? l->from[stream].offset : 0;
+    return l ? l->from[stream].before + l->from[stream].offset : 0;
 }
 
 void show_resume(struct show *s)

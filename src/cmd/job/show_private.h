@@ -15,6 +15,8 @@ struct source {
     int64_t since;
     uint64_t offset;    /* of the next byte */
     uint64_t skip;      /* bytes before this one were shown already, see show_resume() */
+    uint32_t began;     /* which file of the task's they are of, see struct piece */
+    uint64_t before;    /* bytes of earlier files that `offset` does not count */
     uint64_t collapsed; /* collapse.h's memory */
 };
 

@@ -407,6 +407,29 @@ static void what_was_shown_does_not_come_again(void **state)
     assert_true(str_ends(buf_text(&seen.all), "five\n"));
 }
 
+/* A new master that starts a task anew, on another machine, counts its output from 0. */
+static void a_file_that_begins_later_is_shown_from_its_beginning(void **state)
+{
+    AUTO_SEEN seen = SEEN;
+    AUTO(show) struct show *s = show_of(PREFIXED, &seen);
+    struct piece p = { .kind = PIECE_OUTPUT, .task = "w:0", .data = "one\ntwo\n", .n = 8 };
+
+    (void)state;
+    piece_at(s, 0, "one\n");
+    show_resume(s);
+    p.began = 2;
+    assert_int_equal(show_piece(s, &p, 0), 0);
+    assert_seen(&seen.all, "w:0│ one\nw:0│ one\nw:0│ two\n");
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 12);
+    buf_reset(&seen.all);
+    show_resume(s); /* the same file from a third */
+    p.data = "one\ntwo\nfour\n";
+    p.n = 13;
+    assert_int_equal(show_piece(s, &p, 0), 0);
+    assert_seen(&seen.all, "w:0│ four\n");
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +452,7 @@ int main(void)
         cmocka_unit_test(json_lines_carry_any_bytes),
         cmocka_unit_test(many_tasks_are_told_apart),
         cmocka_unit_test(what_was_shown_does_not_come_again),
+        cmocka_unit_test(a_file_that_begins_later_is_shown_from_its_beginning),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
