@@ -27,6 +27,8 @@ torture: ## every unit test, once for each allocation that can fail
 	@$(call build,torture,build/torture) && $(call ctest,build/torture,-L torture)
 fuzz: ## every fuzz target for YDL_FUZZ_SECONDS (30)
 	@$(call build,fuzz,build/fuzz,--target fuzzers) && $(call ctest,build/fuzz,-L fuzz)
+check-gpu: all ## jobs on a machine with an NVIDIA GPU (check-full does not need one)
+	@test/gpu/check
 cov: ## line coverage of the unit tests, as build/cov/index.html
 	@$(call build,cov,build/cov) && $(call ctest,build/cov,-L 'unit|fuzz')
 	@gcovr --root . --filter src/ --exclude '.*_test\.c' --html-details build/cov/index.html \
