@@ -87,11 +87,36 @@ def test_a_task_sees_its_own_environment_and_not_yarns(jobs):
     assert env["HOME"].startswith(told["cwd"]) and env["TMPDIR"].startswith(told["cwd"])
 
 
+# Everything that a task finds: its environment, its tokens, and all files of its container.
+SEARCH = """
+import os, sys
+def words(path):
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+top = os.getcwd()
+while not os.path.basename(top).startswith("container_"):
+    top = os.path.dirname(top)
+files = [os.path.join(d, name) for d, _, names in os.walk(top) for name in names]
+found = {path: words(path) for path in [*files, os.environ["HADOOP_TOKEN_FILE_LOCATION"]]}
+found["environ"] = words("/proc/self/environ")
+for path, text in found.items():
+    for secret in (b"YARN_AM_RM_" + b"TOKEN", b"ydl." + b"key"):
+        if secret in text and os.path.basename(path) not in ("ydl", "ydl-node", "search.py"):
+            print("FOUND", secret.decode(), "in", path)
+print("LOOKED", len(found), "HDTS" in str(found[os.environ["HADOOP_TOKEN_FILE_LOCATION"]][:8]))
+"""
+
+
 def test_the_launch_command_has_no_user_text_and_tasks_no_secret(jobs):
-    script = 'cat "$HADOOP_TOKEN_FILE_LOCATION" | od -c | tr -d " \\n" || true; echo'
-    done = jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--name", "quiet", "--", "sh",
-                    "-c", script, check=0)
-    assert "ydl.key" not in done.stdout and "AM_RM" not in done.stdout
+    (jobs.work / "search.py").write_text(SEARCH)
+    done = jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--name", "quiet", "--",
+                    "python3", "search.py", "secret-word", check=0)
+    looked = next(line for line in done.stdout.splitlines() if "LOOKED" in line).split()
+    assert int(looked[-2]) > 2 and looked[-1] == "True", done.stdout
+    assert "FOUND" not in done.stdout
     assert "secret-word" not in json.dumps(jobs.cluster.app(jobs.apps()[0]))
 
 
