@@ -102,6 +102,8 @@ class Jobs:
     """One person's shell on a machine that reaches a cluster. Applications that were submitted
     since it was made are its own."""
 
+    bin = BIN
+
     def __init__(self, cluster, tmp: Path):
         self.cluster, self.work, self.home = cluster, tmp / "work", tmp / "home"
         for directory in (self.work, self.home):

@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from conftest import BIN
 from ydl_cluster.pool import POOL, Handle, missing
 from test_yarn_faults import Run
 
@@ -143,7 +142,7 @@ def test_a_task_has_tokens_for_hdfs_and_nothing_of_ours(each):
     put(each, "alice", "/user/alice/krb-data", "hers")
     script = ('od -An -c -w65536 "$HADOOP_TOKEN_FILE_LOCATION" | tr -d " \\n"; echo; '
               './ydl fs cat /user/alice/krb-data; echo; env')
-    done = each.run("run", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c", script,
+    done = each.run("run", *SMALL, "-n", 1, "--files", each.bin / "ydl", "--", "sh", "-c", script,
                     user="alice", check=0)
     assert "HDFS_DELEGATION_TOKEN" in done.stdout and "│ hers" in done.stdout
     for secret in ("YARN_AM_RM_TOKEN", "ydl.key", "ydl.boot", "KRB5CCNAME"):
@@ -229,9 +228,9 @@ def test_a_jobs_api_answers_only_to_who_has_its_key(krb):
 
 def test_one_user_can_act_for_another_where_that_is_allowed(krb):
     put(krb, "bob", "/user/bob/krb-data", "his")
-    done = krb.run("run", "--as", "bob", *SMALL, "-n", 1, "--files", BIN / "ydl", "--", "sh", "-c",
-                   "./ydl fs cat /user/bob/krb-data; echo; echo x > $YDL_OUT/x", user="carol",
-                   check=0)
+    done = krb.run("run", "--as", "bob", *SMALL, "-n", 1, "--files", krb.bin / "ydl", "--", "sh",
+                   "-c", "./ydl fs cat /user/bob/krb-data; echo; echo x > $YDL_OUT/x",
+                   user="carol", check=0)
     assert "│ his" in done.stdout
     app = krb.apps()[0]
     assert krb.ended(app)["user"] == "bob"
@@ -278,8 +277,9 @@ class Long:
         put(jobs, "alice", self.FILE, "still")
         (jobs.work / "watch.py").write_text(WATCH)
         self.began = time.monotonic()
-        self.process = jobs.start(verb, *options, *self.SIZE, "--files", BIN / "ydl", "--output",
-                                  self.OUT, "--", "python3", "-u", "watch.py", self.RUNS_S, **more)
+        self.process = jobs.start(verb, *options, *self.SIZE, "--files", jobs.bin / "ydl",
+                                  "--output", self.OUT, "--", "python3", "-u", "watch.py",
+                                  self.RUNS_S, **more)
 
     def until_ended(self):
         """Waits until the first tokens are dead; tasks on all nodes live on."""
