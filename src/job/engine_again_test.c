@@ -78,29 +78,6 @@ static void what_is_older_than_the_window_no_longer_counts(void **state)
     }
 }
 
-static void a_task_that_dies_young_waits_longer_each_time(void **state)
-{
-    static const int64_t delays[] = { 0, 1000, 2000, 4000, 8000, 16000, 30000, 30000 };
-    struct bench *b = *state;
-
-    with(b, SPEC_RESTART_TASK, 100, 1);
-    for (size_t i = 0; i < COUNT_OF(delays); i++) {
-        int64_t from = b->now;
-
-        ended(b, "worker:0", 1);
-        if (delays[i] > 0) {
-            assert_int_equal(state_of(b, "worker:0"), TASK_FAILED);
-            assert_int_equal(engine_deadline(b->e), from + delays[i]);
-            pass(b, delays[i]);
-        }
-        assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
-        pass(b, 100);
-    }
-    pass(b, 10000); /* this time it lived */
-    ended(b, "worker:0", 1);
-    assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
-}
-
 /* "the job stays in Restarting after a permanent error". */
 static void a_missing_command_fails_at_once_under_every_policy(void **state)
 {
@@ -447,7 +424,6 @@ int main(void)
         TEST(restarts_end_when_their_budget_is_used_up),
         TEST(each_task_has_a_budget_of_its_own),
         TEST(what_is_older_than_the_window_no_longer_counts),
-        TEST(a_task_that_dies_young_waits_longer_each_time),
         TEST(a_missing_command_fails_at_once_under_every_policy),
         TEST(a_gang_restarts_as_one_with_the_same_ports),
         TEST(nobody_starts_again_before_all_have_ended),

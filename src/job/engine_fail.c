@@ -75,6 +75,8 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     if (t->gone && cls != FAIL_MEMORY && cls != FAIL_PERSON && cls != FAIL_PREEMPTED)
         cls = FAIL_NODE;
     v = policy_verdict(role_of(e, u)->restart.policy, cls, t->f->code);
+    if (!policy_covers(&role_of(e, u)->restart, cls, t->f->code))
+        v = (struct policy_verdict){ POLICY_FAIL, false };
     if (cls == FAIL_PORT && u->brought)
         v.counted = false; /* the others only have to be told of new ones */
     if ((t->gone || shuns(e, u, t)) && v.action != POLICY_FAIL)
@@ -119,6 +121,14 @@ bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class
 
 /* ---- what to do ---- */
 
+/* When a task, or everybody because of it, starts again. */
+static int64_t pause_of(const struct engine *e, const struct unit *u, uint8_t *young, int64_t lived)
+{
+    int64_t delay = budget_delay(young, lived), least = role_of(e, u)->restart.delay;
+
+    return delay > least ? delay : least;
+}
+
 static void move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
@@ -126,12 +136,12 @@ static void move(struct engine *e, struct unit *u, const struct trouble *t, int6
 
     if (!t->gone && alone && slot_has_live(e, s)) {
         /* Others in that container are well: they shall not suffer. */
-        again_later(e, u, budget_delay(&u->young, t->lived), t->f->text, now);
+        again_later(e, u, pause_of(e, u, &u->young, t->lived), t->f->text, now);
         return;
     }
     if (!t->gone && !alone) {
         s->leave = true;
-        again_gang(e, "a task has to move", budget_delay(&e->young, now - e->formed), now);
+        again_gang(e, "a task has to move", pause_of(e, u, &e->young, now - e->formed), now);
         return;
     }
     if (!t->gone)
@@ -158,11 +168,11 @@ static void act(struct engine *e, struct unit *u, enum policy_action action,
     if (action == POLICY_GANG || (action == POLICY_PORTS && whole)) {
         if (e->state == JOB_RUNNING) {
             again_gang(e, t->here ? "an agent ended" : "a task failed",
-                       budget_delay(&e->young, now - e->formed), now);
+                       pause_of(e, u, &e->young, now - e->formed), now);
             return;
         }
     }
-    again_later(e, u, budget_delay(&u->young, t->lived), t->here ? t->f->text : "it failed", now);
+    again_later(e, u, pause_of(e, u, &u->young, t->lived), t->here ? t->f->text : "it failed", now);
 }
 
 /* A side task's end never matters to the others; with a container all that are in it end. */

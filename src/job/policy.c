@@ -70,7 +70,7 @@ struct policy_restart policy_of_role(const struct spec *s, const struct spec_rol
     static const struct spec_restart nothing = { .max = -1 };
     const struct spec_restart *own = &role->restart;
     const struct spec_restart *job = role->side == 1 ? &nothing : &s->restart;
-    struct policy_restart p = { own->policy, own->max, own->window };
+    struct policy_restart p = { own->policy, own->max, own->window, own->delay, &own->codes };
 
     if (p.policy == SPEC_RESTART_DEFAULT)
         p.policy = job->policy;
@@ -78,6 +78,10 @@ struct policy_restart policy_of_role(const struct spec *s, const struct spec_rol
         p.max = job->max;
     if (p.window <= 0)
         p.window = job->window;
+    if (p.delay <= 0)
+        p.delay = job->delay;
+    if (p.codes->n == 0)
+        p.codes = &job->codes;
     /* A number without a policy asks for the framework's way; no word at all asks for nothing. */
     if (p.policy == SPEC_RESTART_DEFAULT && p.max > 0)
         p.policy = suits == SPEC_RESTART_DEFAULT ? SPEC_RESTART_TASK : suits;
@@ -90,4 +94,17 @@ struct policy_restart policy_of_role(const struct spec *s, const struct spec_rol
     if (p.window <= 0)
         p.window = POLICY_WINDOW_DEFAULT;
     return p;
+}
+
+bool policy_covers(const struct policy_restart *p, enum fail_class cls, int code)
+{
+    if (p->codes->n == 0 || (cls != FAIL_EXIT && cls != FAIL_SIGNAL))
+        return true;
+    for (size_t i = 0; i < p->codes->n; i++) {
+        int64_t one = 0;
+
+        if (str_to_i64(p->codes->v[i], 1, 255, &one) == 0 && one == code)
+            return true;
+    }
+    return false;
 }

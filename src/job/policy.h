@@ -32,9 +32,12 @@ struct policy_verdict policy_verdict(enum spec_policy policy, enum fail_class cl
  * of "restart", for whoever gave a number of restarts and no policy. */
 struct policy_restart {
     enum spec_policy policy;
-    int64_t max, window;
+    int64_t max, window, delay;
+    const struct strs *codes; /* borrowed from the specification; never NULL */
 };
 #define POLICY_MAX_DEFAULT 3
 #define POLICY_WINDOW_DEFAULT INT64_C(3600000)
 struct policy_restart policy_of_role(const struct spec *s, const struct spec_role *role,
                                      enum spec_policy suits);
+/* Is a task that ended by itself in this way to be started again at all? */
+bool policy_covers(const struct policy_restart *p, enum fail_class cls, int code);

@@ -91,6 +91,29 @@ static void the_role_has_the_last_word(void **state)
     }
 }
 
+static void only_named_codes_of_a_tasks_own_are_covered(void **state)
+{
+    char *words[] = { (char *)"7", (char *)"139" };
+    struct strs some = { .v = words, .n = 2 }, none = { 0 };
+    static const struct {
+        enum fail_class cls;
+        int code;
+        bool covered;
+    } rows[] = {
+        { FAIL_EXIT, 7, true },      { FAIL_EXIT, 1, false }, { FAIL_SIGNAL, 139, true },
+        { FAIL_SIGNAL, 137, false }, { FAIL_NODE, 0, true },  { FAIL_PREEMPTED, 143, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct policy_restart p = { .policy = SPEC_RESTART_TASK, .codes = &some };
+
+        assert_int_equal(policy_covers(&p, rows[i].cls, rows[i].code), rows[i].covered);
+        p.codes = &none;
+        assert_true(policy_covers(&p, rows[i].cls, rows[i].code));
+    }
+}
+
 static void a_budget_is_for_any_window_of_time(void **state)
 {
     struct budget b = { 0 };
@@ -198,6 +221,7 @@ int main(void)
         cmocka_unit_test(without_a_policy_everything_fails_the_job),
         cmocka_unit_test(each_class_has_its_row),
         cmocka_unit_test(the_role_has_the_last_word),
+        cmocka_unit_test(only_named_codes_of_a_tasks_own_are_covered),
         cmocka_unit_test(a_budget_is_for_any_window_of_time),
         cmocka_unit_test(waits_grow_and_start_afresh),
         cmocka_unit_test(jitter_stays_in_its_half_and_differs),

@@ -52,6 +52,7 @@ static void role_done(struct spec_role *r)
     free(r->label);
     amounts_free(&r->resources);
     strs_done(&r->hosts);
+    strs_done(&r->restart.codes);
     for (size_t i = 0; i < r->after.n; i++)
         free(r->after.v[i].role);
     free(r->after.v);
@@ -75,6 +76,7 @@ void spec_done(struct spec *s)
     files_free(&s->archives);
     files_free(&s->output);
     strs_done(&s->pip);
+    strs_done(&s->restart.codes);
     strs_done(&s->tags);
     strs_done(&s->mounts);
     *s = (struct spec){ 0 };

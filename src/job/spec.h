@@ -79,8 +79,10 @@ struct spec_ready {
 
 struct spec_restart {
     enum spec_policy policy;
-    int64_t max;    /* restarts within the window: of each task, or of the gang; -1: not said */
-    int64_t window; /* ms; 0: not said */
+    int64_t max;       /* restarts within the window: of each task, or of the gang; -1: not said */
+    int64_t window;    /* ms; 0: not said */
+    int64_t delay;     /* ms: no sooner than that; 0: not said */
+    struct strs codes; /* numbers: only what ended with one of these codes; empty: not said */
 };
 
 /* Who may see the job, and who may change it, besides its owner: "USERS GROUPS", lists with commas

@@ -48,7 +48,8 @@ static void an_unknown_key_is_named_with_the_nearest_one(void **state)
         { "roles: {w: {queue: x}}",
           "job.yaml:1: roles.w.queue: unknown key in a role: it belongs to the job" },
         { "restart: {policy: task, maximum: 3}",
-          "job.yaml:1: restart.maximum: unknown key (known are policy, max, window)" },
+          "job.yaml:1: restart.maximum: unknown key (known are policy, max, window, "
+          "delay, codes)" },
         { "gang: {x: 1}", "job.yaml:1: gang.x: unknown key (known are hold, retry)" },
         { "roles: {w: {ready: {htpp: /}}}",
           "job.yaml:1: roles.w.ready.htpp: unknown key (did you mean 'http'?)" },

@@ -83,6 +83,13 @@ static int check_restart(struct spec_checker *c, const struct spec_restart *r)
     if (r->policy == SPEC_RESTART_NEVER && r->max > 0)
         return spec_check_fault(c, "restart", "'never' and a max of %" PRId64 " contradict",
                                 r->max);
+    for (size_t i = 0; i < r->codes.n; i++) {
+        int64_t code;
+
+        if (str_to_i64(r->codes.v[i], 1, 255, &code) < 0)
+            return spec_check_fault(c, "restart.codes", "'%.40s' is no exit code from 1 to 255",
+                                    r->codes.v[i]);
+    }
     return 0;
 }
 

@@ -201,6 +201,8 @@ static void roles_that_cannot_be_are_refused(void **state)
           "j:2: roles: 40000 tasks in all; a job has at most 20000" },
         { "command: x\nroles: {w: {side: true, decides: true}}",
           "j:2: roles.w.side: a side role cannot decide" },
+        { W "restart: {codes: [1, 256]}",
+          "j:3: restart.codes: '256' is no exit code from 1 to 255" },
         { W "restart: {policy: never, max: 2}", "j:3: restart: 'never' and a max of 2 contradict" },
         { "command: x\nroles: {w: {restart: {policy: never, max: 2}}}",
           "j:2: roles.w.restart: 'never' and a max of 2 contradict" },

@@ -33,6 +33,12 @@ static const struct spec_key restart_keys[] = {
       .help = "how many restarts are allowed within the window, of each task or of the gang" },
     { "window", SPEC_MS, AT(window), .min = SECOND, .max = YEARS,
       .help = "restarts longer ago than this no longer count" },
+    { "delay", SPEC_MS, AT(delay), .max = YEARS, .flag = "restart-delay", .meta = "TIME",
+      .help = "the least time between a failure and the restart; it grows by itself when a task "
+              "fails again soon" },
+    { "codes", SPEC_TEXTS, AT(codes), .flag = "restart-codes", .meta = "CODE,…",
+      .help = "a task that ends by itself is started again only after these exit codes (128 and "
+              "the signal's number, when one ended it); without it after any" },
     { 0 },
 };
 #undef AT

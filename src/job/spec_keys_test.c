@@ -10,15 +10,16 @@ static const struct {
     const char *name;
     char letter;
 } promised[] = {
-    { "workers", 'n' },      { "servers", 's' },    { "role", 0 },        { "framework", 0 },
-    { "name", 0 },           { "queue", 0 },        { "priority", 0 },    { "tag", 0 },
-    { "label", 0 },          { "mem", 0 },          { "cpus", 0 },        { "gpus", 0 },
-    { "procs", 0 },          { "env", 0 },          { "files", 0 },       { "archives", 0 },
-    { "venv", 0 },           { "pip", 0 },          { "image", 0 },       { "restart", 0 },
-    { "grace", 0 },          { "max-restarts", 0 }, { "gang-hold", 0 },   { "gang-retry", 0 },
-    { "timeout", 0 },        { "output", 0 },       { "tensorboard", 0 }, { "nodes", 0 },
-    { "image-by", 0 },       { "mount", 0 },        { "attempts", 0 },    { "staging", 0 },
-    { "client-address", 0 }, { "native", 0 },       { "hadoop", 0 },      { "avoid", 0 },
+    { "workers", 'n' },      { "servers", 's' },     { "role", 0 },        { "framework", 0 },
+    { "name", 0 },           { "queue", 0 },         { "priority", 0 },    { "tag", 0 },
+    { "label", 0 },          { "mem", 0 },           { "cpus", 0 },        { "gpus", 0 },
+    { "procs", 0 },          { "env", 0 },           { "files", 0 },       { "archives", 0 },
+    { "venv", 0 },           { "pip", 0 },           { "image", 0 },       { "restart", 0 },
+    { "grace", 0 },          { "max-restarts", 0 },  { "gang-hold", 0 },   { "gang-retry", 0 },
+    { "timeout", 0 },        { "output", 0 },        { "tensorboard", 0 }, { "nodes", 0 },
+    { "image-by", 0 },       { "mount", 0 },         { "attempts", 0 },    { "staging", 0 },
+    { "client-address", 0 }, { "native", 0 },        { "hadoop", 0 },      { "avoid", 0 },
+    { "restart-delay", 0 },  { "restart-codes", 0 },
 };
 
 static void every_promised_option_is_there_and_no_other(void **state)
@@ -45,8 +46,8 @@ static void every_promised_option_is_there_and_no_other(void **state)
 
 static void lists_may_be_repeated_and_single_values_not(void **state)
 {
-    static const char *const repeated[] = { "role", "env",    "files", "archives",
-                                            "pip",  "output", "tag",   "mount" };
+    static const char *const repeated[] = { "role",   "env", "files", "archives",     "pip",
+                                            "output", "tag", "mount", "restart-codes" };
     const struct spec_key *flags[64];
     size_t n = spec_flags(flags, COUNT_OF(flags)), count = 0;
 

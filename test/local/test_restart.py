@@ -123,3 +123,15 @@ def test_a_command_that_is_missing_is_not_tried_again(local):
     (local.work / "gone.sh").chmod(0o755)
     local.run("run", "-n", "1", "--restart", "task", "--max-restarts", "5", "--", "./gone.sh",
               timeout=10, check=126)
+
+
+def test_only_after_exit_codes_that_were_named_and_no_sooner_than_asked(local):
+    local.run("run", "-n", "1", "--restart", "task", "--max-restarts", "9", "--restart-codes", "7,9",
+              "--restart-delay", "700ms", "--", "sh", "-c",
+              "date +%s%N >> tries; [ $(wc -l < tries) = 1 ] && exit 7; exit 8", check=8)
+    first, second = map(int, (local.work / "tries").read_text().split())
+    assert second - first >= 700_000_000
+    done = local.run("run", "--restart-codes", "none", "--", "true", check=2)
+    assert "'none' is no exit code from 1 to 255" in done.stderr.decode()
+    done = local.run("run", "--restart-delay", "soon", "--", "true", check=2)
+    assert "soon" in done.stderr.decode()

@@ -48,10 +48,10 @@ static const struct old_option job_options[] = {
       "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
       .choices = policies },
     { { "--container_max_retries" }, "N", "how often", .preset = "0", .number = true },
-    { { "--container_retry_error_codes" }, "CODES", "only after these exit codes",
-      .nothing = "a server of ydl has no codes of its own: it is started again after any" },
-    { { "--container_retry_interval" }, "MS", "the time before it is started again",
-      .nothing = "ydl starts it again at once, and later each time it fails again" },
+    { { "--container_retry_error_codes" }, "CODES",
+      "with policy 2: only after these exit codes, with commas between them" },
+    { { "--container_retry_interval" }, "MS", "the least time before it is started again",
+      .number = true },
     { { "--attempt_failures_validity_interval" }, "MS",
       "failures longer ago than this do not count", .number = true, .least = -1 },
     { { "-jar", "--jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
@@ -106,6 +106,8 @@ struct servers {
     int64_t workers, ps, memory, cores;  /* memory in MB */
     int64_t master_memory, master_cores; /* 0: not said */
     int64_t retries, window_ms;          /* of a server; of the master's failures, -1: no window */
+    int64_t retry_ms;                    /* before a server is started again */
+    const char *retry_codes;             /* only after these; NULL: after any */
     bool own;                            /* servers of ours */
     bool alone;                          /* and nothing else */
     bool sized; /* these were asked for, and are no defaults: they count on this machine too */
@@ -178,6 +180,10 @@ static int add_servers(const struct front_ask *a, const struct servers *s, struc
         r = front_option(c, "--restart", "task");
     if (r == 0 && s->retries > 0)
         r = front_option(c, "--max-restarts", "%lld", (long long)s->retries);
+    if (r == 0 && s->retries > 0 && s->retry_ms > 0)
+        r = front_option(c, "--restart-delay", "%lldms", (long long)s->retry_ms);
+    if (r == 0 && s->retries > 0 && s->retry_codes)
+        r = front_option(c, "--restart-codes", "%s", s->retry_codes);
     return r < 0 ? r : master_file(c, s);
 }
 
@@ -235,6 +241,9 @@ static void describe_job(const struct front_ask *a, struct servers *s)
     s->own = str_eq(front_value(a, "--servers"), "ydl");
     if (!str_eq(front_value(a, "--container_retry_policy"), "0"))
         s->retries = number(a, "--container_max_retries", 0);
+    s->retry_ms = number(a, "--container_retry_interval", 0);
+    if (str_eq(front_value(a, "--container_retry_policy"), "2"))
+        s->retry_codes = front_value(a, "--container_retry_error_codes");
 }
 
 /* "python3 job.py --wk h:p,h:p --ps h:p", and what the user put after it. */

@@ -31,6 +31,11 @@ static void a_script_here_uses_servers_there(void **state)
           "run --on local --framework tensorflow --name tensorflow --native yes --role "
           "worker=1,decides=false --restart task --max-restarts 3 --role "
           "client=1,place=client " SCRIPT },
+        { "-job " JOB " --container_retry_policy 2 --container_max_retries 3 --on local "
+          "--container_retry_error_codes 1,139 --container_retry_interval 500",
+          "run --on local --framework tensorflow --name tensorflow --native yes --role "
+          "worker=1,decides=false --restart task --max-restarts 3 --restart-delay 500ms "
+          "--restart-codes 1,139 --role client=1,place=client " SCRIPT },
     };
 
     (void)state;

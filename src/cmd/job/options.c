@@ -76,6 +76,12 @@ const struct cli_opt options_table[] = {
       "place), gang (all are); default: what suits the framework" },
     { "max-restarts", 0, CLI_TEXT, AT(max_restarts), NULL, "N",
       "how many restarts are allowed within the window, of each task or of the gang" },
+    { "restart-delay", 0, CLI_TEXT, AT(restart_delay), NULL, "TIME",
+      "the least time between a failure and the restart; it grows by itself when a task fails again "
+      "soon" },
+    { "restart-codes", 0, CLI_LIST, AT(restart_codes), NULL, "CODE,…",
+      "a task that ends by itself is started again only after these exit codes (128 and the "
+      "signal's number, when one ended it); without it after any" },
     { "avoid", 0, CLI_TEXT, AT(avoid), NULL, "WHAT",
       "what makes a node one to be avoided: node-faults (what can be its fault, twice), or "
       "all (any failure but preemption and lost nodes, once; the task then moves)" },

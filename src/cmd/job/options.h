@@ -19,11 +19,11 @@ struct options {
     bool wait, detach, prefix, timestamps, collapse, no_ship;
 
     const char *workers, *servers, *mem, *cpus, *gpus, *procs;
-    const char *name, *framework, *venv, *hadoop, *image, *restart, *max_restarts, *gang_hold,
-        *gang_retry;
+    const char *name, *framework, *venv, *hadoop, *image, *restart, *max_restarts, *restart_delay,
+        *gang_hold, *gang_retry;
     const char *grace, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
     const char *image_by, *avoid, *attempts, *staging, *client_address, *native;
-    struct strs roles, files, archives, env, pip, output, tags, mounts;
+    struct strs roles, files, archives, env, pip, output, tags, mounts, restart_codes;
 };
 
 extern const struct cli_opt options_table[];

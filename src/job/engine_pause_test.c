@@ -1,0 +1,72 @@
+/* engine_pause_test.c - when a task starts again, and after which exit codes it does at all */
+#include "job/engine_testing.h"
+
+static void a_task_that_dies_young_waits_longer_each_time(void **state)
+{
+    static const int64_t delays[] = { 0, 1000, 2000, 4000, 8000, 16000, 30000, 30000 };
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 100);
+    role(b, "worker", 1);
+    run_all(b);
+    for (size_t i = 0; i < COUNT_OF(delays); i++) {
+        int64_t from = b->now;
+
+        ended(b, "worker:0", 1);
+        if (delays[i] > 0) {
+            assert_int_equal(state_of(b, "worker:0"), TASK_FAILED);
+            assert_int_equal(engine_deadline(b->e), from + delays[i]);
+            pass(b, delays[i]);
+        }
+        assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+        pass(b, 100);
+    }
+    pass(b, 10000); /* this time it lived */
+    ended(b, "worker:0", 1);
+    assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+}
+
+static void a_restart_waits_at_least_as_long_as_was_said(void **state)
+{
+    struct bench *b = *state;
+    int64_t from;
+
+    bench_init(b, SPEC_RESTART_TASK, 100);
+    b->spec.restart.delay = 1500;
+    role(b, "worker", 1);
+    run_all(b);
+    for (int i = 0; i < 3; i++) {
+        from = b->now;
+        ended(b, "worker:0", 1);
+        assert_int_equal(engine_deadline(b->e), from + (i == 2 ? 2000 : 1500));
+        pass(b, i == 2 ? 2000 : 1500);
+        assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+        pass(b, 100);
+    }
+}
+
+static void an_exit_code_that_was_not_named_fails_the_job(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 100);
+    assert_int_equal(strs_add(&b->spec.restart.codes, "7"), 0);
+    assert_int_equal(strs_add(&b->spec.restart.codes, "139"), 0);
+    role(b, "worker", 2);
+    run_all(b);
+    ended(b, "worker:0", 7);
+    assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+    ended(b, "worker:1", 8);
+    assert_ended(b, JOB_FAILED, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_task_that_dies_young_waits_longer_each_time),
+        TEST(a_restart_waits_at_least_as_long_as_was_said),
+        TEST(an_exit_code_that_was_not_named_fails_the_job),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
