@@ -91,6 +91,7 @@ struct task {
 
     /* Why we end it, when we do. */
     enum fail_class why;
+    int abort_code; /* what it wants to have ended with (pmi.c); 0: it does not say */
     bool stopping, killed;
     bool asked;              /* it was to end before it did */
     bool marked, dirty;      /* for reap.c's own use */

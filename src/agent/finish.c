@@ -147,6 +147,10 @@ static void tell(struct task *t, Agent__ExitedTask end)
     end.text = v.text;
     end.signal = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
     end.code = end.signal ? 128 + end.signal : WEXITSTATUS(t->status);
+    if (t->abort_code) {
+        end.signal = 0;
+        end.code = t->abort_code;
+    }
     end.lines = (ProtobufCBinaryData){ .data = lines.data, .len = lines.len };
     end.error_file = (ProtobufCBinaryData){ .data = error_file.data, .len = error_file.len };
     end.memory_peak = peak > t->peak ? peak : t->peak;

@@ -8,7 +8,6 @@
  *     cmd=barrier_in          ──►  barrier pmi WORLD        cmd=barrier_out rc=0 */
 #include "agent/agent_private.h"
 #include "agent/pmi_line.h"
-#include "base/log.h"
 #include "base/sock.h"
 
 #include <fcntl.h>
@@ -163,11 +162,18 @@ static int on_finalize(struct request *q)
     return buf_add_str(q->out, "cmd=finalize_ack rc=0\n");
 }
 
-/* The program exits by itself then, with its code. */
+/* It waits to be killed: MPICH's MPI_Abort would return, and the program go on. */
 static int on_abort(struct request *q)
 {
-    trace(LOG_AGENT, "%s: aborts by PMI", q->task->name);
+    char text[16];
+    int64_t code = 0;
+
+    if (!pmi_field(q->line, "exitcode", text, sizeof(text)) ||
+        str_to_i64(text, INT32_MIN, INT32_MAX, &code) < 0 || (code & 255) == 0)
+        code = 1; /* whatever it says, it has not done its work */
     q->last = true;
+    q->task->abort_code = (int)(code & 255);
+    stop_for(q->task, FAIL_EXIT, "it called MPI_Abort");
     return 0;
 }
 

@@ -142,6 +142,7 @@ static void reset(struct task *t, const Agent__StartTask *m)
     t->world = m->world;
     t->wants_error_file = m->error_file;
     t->why = FAIL_NONE;
+    t->abort_code = 0;
     free(t->why_text);
     t->why_text = NULL;
     t->killed = t->ready = false;

@@ -55,7 +55,8 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "abort") == 0) {
         (void)!write(fd, "cmd=abort exitcode=9\n", 21);
-        return 9;
+        (void)!read(fd, line, sizeof(line)); /* it is to be killed; nobody else would end it */
+        pause();
     }
     ask("cmd=finalize\n", "cmd=finalize_ack rc=0\n");
     printf("rank %d of %d knows all\n", rank, size);
