@@ -296,7 +296,7 @@ static int fill_role(const struct framework *fw, struct spec *s, struct spec_rol
 
     r->procs = r->procs ? r->procs : 1;
     if (row) {
-        r->side = r->side < 0 ? row->side : r->side;
+        r->side = r->side < 0 ? row->side && r->decides != 1 : r->side;
         r->decides = r->decides < 0 ? row->decides && r->side != 1 : r->decides;
         e = complete_command(r, row, &filled);
         if (e == 0)

@@ -51,6 +51,8 @@ static const struct { const char *job, *roles; } role_rows[] = {
       "ps 1 p1, chief 1 d p1, worker 2 p1, evaluator 1 s" },
     { C "framework: tf\nroles: {worker: 2, evaluator: {decides: true, side: false}}",
       "worker 2 p1, evaluator 1 d" },
+    { C "framework: tf\nroles: {worker: {decides: true, count: 2}, evaluator: {decides: true}}",
+      "worker 2 d p1, evaluator 1 d" },
     { C "framework: pytorch\nroles: {worker: 2, proxy: 1}", "worker 2 d p1, proxy 1" },
     { C "framework: pytorch\nroles: {worker: 2, judge: {decides: true}}",
       "worker 2 p1, judge 1 d" },

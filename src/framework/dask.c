@@ -67,6 +67,7 @@ const struct framework framework_dask = {
            "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Memory, cpus "
            "and gpus of the workers are told to Dask. The job has succeeded when the client has; "
            "the others are stopped. A restart is of one task.",
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .elastic = true,

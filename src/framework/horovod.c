@@ -48,6 +48,7 @@ const struct framework framework_horovod = {
            "set HOROVOD_GLOO_IFACE. The job has succeeded when all workers have; a restart is of "
            "the gang.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

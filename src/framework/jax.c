@@ -49,6 +49,7 @@ const struct framework framework_jax = {
            "--procs, JAX_LOCAL_DEVICE_IDS says which of the container's GPUs are whose. Proxy "
            "variables (http_proxy …) can hang it: unset them. The job has succeeded when all "
            "workers have; a restart is of the gang.",
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

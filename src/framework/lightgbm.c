@@ -74,6 +74,7 @@ const struct framework framework_lightgbm = {
            "put behind it as key=value, but for those that it has already. The job has succeeded "
            "when all workers have; a restart is of the gang, as LightGBM takes nobody back.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

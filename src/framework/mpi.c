@@ -45,9 +45,10 @@ const struct framework framework_mpi = {
     .doc = "The command is the MPI program itself, not mpirun. Workers (-n, --procs for several in "
            "a container) get PMI_FD, PMI_RANK and PMI_SIZE, and the rank variables of Open MPI, "
            "MVAPICH and Intel MPI for scripts that look at them. Open MPI's own library needs "
-           "PMIx, which is not offered. The job has succeeded when all workers have; a restart is "
-           "of the gang.",
+           "PMIx, which is not offered. The job has succeeded when all workers have; who calls "
+           "MPI_Abort is ended with the code it gives. A restart is of the gang.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

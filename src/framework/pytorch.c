@@ -110,6 +110,7 @@ const struct framework framework_pytorch = {
            "exists. An error recorded by torch's @record is the one that is told. The job has "
            "succeeded when all have; a restart is of the gang, with the same ranks.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

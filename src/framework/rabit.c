@@ -42,6 +42,7 @@ const struct framework framework_rabit = {
            "gives out the ranks. The job has succeeded when all workers have. A restart is of one "
            "task: rabit takes it back and gives it its old rank.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_TASK,

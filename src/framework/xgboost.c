@@ -28,6 +28,7 @@ const struct framework framework_xgboost = {
            "itself. Ranks are those of the tasks. The job has succeeded when all workers have; a "
            "restart is of the gang. For XGBoost up to 2.0 see rabit.",
     .aliases = aliases,
+    .proven = true,
     .roles = roles,
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,

@@ -116,9 +116,12 @@ static unsigned world(const struct master *m)
     unsigned n = 0;
     uint32_t first;
 
-    for (size_t r = 0; r < m->spec.n_roles; r++)
-        if (m->spec.roles[r].decides == 1)
+    for (size_t r = 0; r < m->spec.n_roles; r++) {
+        const struct framework_role *row = framework_role(m->framework, m->spec.roles[r].name);
+
+        if (row && row->ranked)
             n += role_tasks(m, (uint32_t)r, &first);
+    }
     return n;
 }
 

@@ -1,17 +1,27 @@
-"""The Python environment with the real frameworks, which tools/setup puts into the cache."""
+"""The Python environments with the real frameworks, which tools/setup puts into the cache."""
 
 import hashlib
 import os
 from pathlib import Path
 
 LOCK = Path(__file__).with_name("requirements.lock")
+FULL = Path(__file__).with_name("full.lock")
+
+
+def _place(name: str, set_: str, *locks: Path) -> Path:
+    cache = os.environ.get("YDL_CACHE_DIR") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ydl"
+    text = b"".join(lock.read_bytes() for lock in locks)
+    found = Path(cache) / f"{name}-{hashlib.sha256(text).hexdigest()[:12]}"
+    assert (found / "ready").exists(), f"{found} is not there: run tools/setup {set_}"
+    return found
 
 
 def directory() -> Path:
     """Where it is; a test that needs it fails with what to do when it is not."""
-    cache = os.environ.get("YDL_CACHE_DIR") or Path(
-        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ydl"
-    name = "frameworks-" + hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
-    venv = Path(cache) / name
-    assert (venv / "ready").exists(), f"{venv} is not there: run tools/setup frameworks"
-    return venv
+    return _place("frameworks", "frameworks", LOCK)
+
+
+def full() -> Path:
+    """Packages for PYTHONPATH that only the long suite needs, beside those of directory()."""
+    return _place("frameworks-full", "frameworks-full", LOCK, FULL)

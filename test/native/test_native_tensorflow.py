@@ -102,9 +102,9 @@ print("learnt %.2f" % w.numpy(), flush=True)
 """
 
 
-def _job(local, script, clients):
-    (local.work / "client.py").write_text(COMMON + script)
-    (local.work / "job.yaml").write_text(textwrap.dedent(f"""
+def _put(work, script, clients):
+    (work / "client.py").write_text(COMMON + script)
+    (work / "job.yaml").write_text(textwrap.dedent(f"""
         framework: tensorflow
         roles:
           ps: 1
@@ -113,11 +113,20 @@ def _job(local, script, clients):
             count: {clients}
             command: python client.py --ps {{hosts:ps}} --wk {{hosts:worker}} --index {{rank}}
         """))
+
+
+def _job(local, script, clients):
+    _put(local.work, script, clients)
     return local.run("run", "-f", "job.yaml", check=0, timeout=MINUTES).stdout.decode()
 
 
 def _accuracies(out):
     return [float(a) for a in re.findall(r"accuracy ([\d.]+)", out)]
+
+
+def _check_in_graph(out):
+    assert min(_accuracies(out)) >= 0.90
+    assert out.count("/job:worker/replica:0/task:") == 2 and out.count("/job:ps/") == 1
 
 
 def test_clients_with_graphs_of_their_own_share_native_servers(local):
@@ -127,9 +136,22 @@ def test_clients_with_graphs_of_their_own_share_native_servers(local):
 
 @pytest.mark.full
 def test_one_client_spreads_its_graph_over_native_servers(local):
-    out = _job(local, IN_GRAPH, 1)
-    assert min(_accuracies(out)) >= 0.90
-    assert out.count("/job:worker/replica:0/task:") == 2 and out.count("/job:ps/") == 1
+    _check_in_graph(_job(local, IN_GRAPH, 1))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("script, clients", [(BETWEEN, 2), (IN_GRAPH, 1)],
+                         ids=["between-graph", "in-graph"])
+def test_on_yarn_both_ways_use_native_servers(jobs, venv, script, clients):
+    _put(jobs.work, script, clients)
+    done = jobs.run("run", "--on", "yarn", "-f", "job.yaml", "--mem", "700m",
+                    "--env", f"PATH={venv}/bin:/usr/bin:/bin", "--env", "OMP_NUM_THREADS=1",
+                    check=0, timeout=MINUTES)
+    if clients == 1:
+        _check_in_graph(done.stdout)
+    found = _accuracies(done.stdout)
+    assert len(found) == clients and min(found) >= 0.90
+    assert jobs.ended()["finalStatus"] == "SUCCEEDED"
 
 
 @pytest.mark.full
