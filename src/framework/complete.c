@@ -240,21 +240,33 @@ static const struct strs *command_of(const struct spec *s, const struct spec_rol
     return r->command.n > 0 ? &r->command : &s->command;
 }
 
-/* A task needs a port when it asks for its own, or anybody for one of its role. */
-static bool needs_port(const struct spec *s, const struct spec_role *r)
+/* In any text that is expanded for a task of the role. */
+static bool role_mentions(const struct spec *s, const struct spec_role *r, const char *variable)
+{
+    return words_mention(command_of(s, r), variable) || env_mentions(&r->env, variable) ||
+           env_mentions(&r->exports, variable) || env_mentions(&s->env, variable);
+}
+
+/* A task needs as many ports as it asks for by number, and one when it asks for its own, or anybody
+ * for one of its role. */
+static int needs_ports(const struct spec *s, const struct spec_role *r)
 {
     char other[KEY_MAX];
 
-    if (words_mention(command_of(s, r), "{port}") || env_mentions(&r->env, "{port}") ||
-        env_mentions(&s->env, "{port}"))
-        return true;
+    for (int k = CLUSTER_PORTS_MAX; k > 0; k--) {
+        (void)snprintf(other, sizeof(other), "{port:%d}", k - 1);
+        if (role_mentions(s, r, other))
+            return k;
+    }
+    if (role_mentions(s, r, "{port}"))
+        return 1;
     (void)snprintf(other, sizeof(other), "{port:%s:", r->name);
     if (words_mention(&s->command, other) || env_mentions(&s->env, other))
-        return true;
+        return 1;
     for (size_t i = 0; i < s->n_roles; i++)
         if (words_mention(&s->roles[i].command, other) || env_mentions(&s->roles[i].env, other))
-            return true;
-    return false;
+            return 1;
+    return 0;
 }
 
 static int order(struct spec *s, struct spec_role *r, const struct framework_role *row)
@@ -303,7 +315,7 @@ static int fill_role(const struct framework *fw, struct spec *s, struct spec_rol
             e = order(s, r, row);
     }
     if (r->ports < 0)
-        r->ports = row && row->ports > 0 ? (int)row->ports : needs_port(s, r);
+        r->ports = row && row->ports > 0 ? (int)row->ports : needs_ports(s, r);
     return e == 0 && row ? check_role(fw, r, row, f) : e;
 }
 

@@ -117,7 +117,7 @@ const struct framework_role *framework_role(const struct framework *fw, const ch
  * - what the framework's `complete` knows;
  * - decides and side: as the table says; where any role says "decides" itself, no other does;
  *   where nobody does, every role that is not side;
- * - ports: as the table says, or one where {port} or {port:ROLE:N} is used;
+ * - ports: as the table says, or one where {port} or {port:ROLE:N} is used, or K + 1 with {port:K};
  * - roles that ydl-native plays, as `native` says (native.h);
  * - commands, order and readiness of the framework's own programs, procs 1;
  * - the restart policy, where restarts were asked for without one.

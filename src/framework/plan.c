@@ -217,11 +217,47 @@ static int fill(const struct plan *p, struct framework_task *t, const struct var
     return r;
 }
 
-int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,
-              struct plan_task *ret, struct err *err)
+/* What variables mean to a task; its place in the cluster, or NULL when that has no such task. */
+static const struct cluster_task *vars_of(const struct plan *p, const struct spec_role *role,
+                                          unsigned rank, struct vars *ret)
 {
     const struct cluster_role *own = cluster_role(p->cluster, role->name);
     const struct cluster_task *c = own && rank < own->n ? &own->tasks[rank] : NULL;
+
+    if (!c)
+        return NULL;
+    *ret = (struct vars){
+        .job = p->job,
+        .role = role->name,
+        .out = p->out,
+        .index = rank,
+        .rank = rank,
+        .generation = p->cluster->generation,
+        .attempt = p->attempt,
+        .cluster = p->cluster,
+        .world = (unsigned)own->n,
+        .host = c->host,
+        .local_rank = c->local_rank,
+        .port = c->port,
+        .n_ports = c->n_ports < CLUSTER_PORTS_MAX ? c->n_ports : CLUSTER_PORTS_MAX,
+    };
+    return c;
+}
+
+int plan_expand(const struct plan *p, const struct spec_role *role, unsigned rank, const char *text,
+                struct buf *out, struct err *err)
+{
+    struct vars v;
+
+    if (!vars_of(p, role, rank, &v))
+        return err_set(err, -EINVAL, "%s:%u: the cluster specification has no such task",
+                       role->name, rank);
+    return vars_expand(&v, text, out, err);
+}
+
+int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,
+              struct plan_task *ret, struct err *err)
+{
     AUTO_PLAN_TASK mine = { 0 };
     struct framework_task t = {
         .framework = p->framework,
@@ -238,26 +274,14 @@ int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,
         .argv = &mine.argv,
         .env = &mine.env,
     };
-    struct vars v = {
-        .job = p->job,
-        .role = role->name,
-        .out = p->out,
-        .index = rank,
-        .rank = rank,
-        .generation = p->cluster->generation,
-        .attempt = p->attempt,
-        .cluster = p->cluster,
-    };
+    struct vars v;
+    const struct cluster_task *c = vars_of(p, role, rank, &v);
     char task[64];
     int r;
 
     (void)snprintf(task, sizeof(task), "%s:%u", role->name, rank);
     if (!c)
         return err_set(err, -EINVAL, "%s: the cluster specification has no such task", task);
-    v.world = (unsigned)own->n;
-    v.host = c->host;
-    v.local_rank = c->local_rank;
-    v.port = c->n_ports > 0 ? c->port[0] : 0;
     r = fill(p, &t, &v, c, err);
     if (r == 0)
         r = check(&mine, err);

@@ -57,6 +57,11 @@ static inline void auto_plan_task_(struct plan_task *t)
 int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,
               struct plan_task *ret, struct err *err);
 
+/* Appends a text of the role's, with the values that variables have for this task. -EINVAL, -E2BIG
+ * past the ceiling of `out`. */
+int plan_expand(const struct plan *p, const struct spec_role *role, unsigned rank, const char *text,
+                struct buf *out, struct err *err);
+
 /* The whole plan as JSON, with the addresses of p->cluster. *ret is the caller's:
  *
  *     {"job": …, "name": …, "framework": …, "experimental": bool, "servers": ["xgboost"],

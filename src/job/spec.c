@@ -46,6 +46,7 @@ static void role_done(struct spec_role *r)
     free(r->name);
     strs_done(&r->command);
     vars_free(&r->env);
+    vars_free(&r->exports);
     files_free(&r->files);
     files_free(&r->archives);
     free(r->image);

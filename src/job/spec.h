@@ -131,7 +131,8 @@ struct spec_role {
     char *image, *label;           /* NULL: the job's */
     enum spec_place place;
     enum spec_spread spread;
-    struct strs hosts; /* where it would rather be: hosts, and racks, which begin with '/' */
+    struct spec_vars exports; /* "GROUP/NAME" and what each task publishes there */
+    struct strs hosts;        /* where it would rather be: hosts, and racks, which begin with '/' */
     struct spec_afters after;
     struct spec_ready ready;
     struct spec_restart restart; /* what is not said comes from the job's */

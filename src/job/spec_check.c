@@ -144,7 +144,7 @@ static size_t values_of(const struct spec *s)
         const struct spec_role *r = &s->roles[i];
 
         n += 40 + r->command.n + r->env.n + 3 * (r->files.n + r->archives.n) + 2 * r->after.n +
-             r->hosts.n + r->resources.n;
+             r->hosts.n + r->resources.n + r->exports.n;
     }
     return n;
 }

@@ -109,6 +109,32 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
     EXPECT(rows);
 }
 
+#define BAD_EXPORT "GROUP/NAME was expected, of letters, digits, '_', '+' and '-'"
+
+static void exports_are_texts_of_a_group(void **state)
+{
+    static const struct row rows[] = {
+        { "command: x\nroles: {w: {ports: 1, exports: {ps/host_port: \"{host}:{port}\"}}}", "" },
+        { "command: x\nroles: {w: {exports: {a-b_1+c/x.y: z, A/B: \"\"}}}", "" },
+        { "command: x\nroles: {w: {exports: null}}", "" },
+        { "command: x\nroles: {w: {exports: z}}",
+          "j:2: roles.w.exports: a map of names and values was expected, found 'z'" },
+        { "command: x\nroles: {w: {exports: {plain: z, a/: z, /b: z, a/b/c: z, -a/b: z}}}",
+          "j:2: roles.w.exports: 'plain' cannot be used: " BAD_EXPORT "\n"
+          "j:2: roles.w.exports: 'a/' cannot be used: " BAD_EXPORT "\n"
+          "j:2: roles.w.exports: '/b' cannot be used: " BAD_EXPORT "\n"
+          "j:2: roles.w.exports: 'a/b/c' cannot be used: " BAD_EXPORT "\n"
+          "j:2: roles.w.exports: '-a/b' cannot be used: " BAD_EXPORT },
+        { "command: x\nroles: {w: {ports: 0, exports: {a/b: \"{port}\", a/c: \"{rnak}\"}}}",
+          "j:2: roles.w.exports.a/b: {port}: tasks of role 'w' have no port; give it ports: 1\n"
+          "j:2: roles.w.exports.a/c: {rnak}: unknown variable (did you mean {rank}? double the "
+          "braces if it is none)" },
+    };
+
+    (void)state;
+    EXPECT(rows);
+}
+
 static void amounts_of_resources_are_whole_and_have_names_of_their_own(void **state)
 {
     static const struct row rows[] = {
@@ -395,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_cannot_be_are_refused),
         cmocka_unit_test(what_yarn_needs_is_looked_at_like_the_rest),
+        cmocka_unit_test(exports_are_texts_of_a_group),
         cmocka_unit_test(amounts_of_resources_are_whole_and_have_names_of_their_own),
         cmocka_unit_test(environments_that_cannot_be_are_refused),
         cmocka_unit_test(paths_out_of_the_directory_are_refused),

@@ -195,16 +195,31 @@ static const char *bad_env_name(const char *s)
     return strlen(s) > ENV_NAME_MAX ? "it is longer than 256 bytes" : bad_name(s);
 }
 
-static int check_env(struct spec_checker *c, const char *key, const struct spec_key *k,
-                     const void *at)
+/* "GROUP/NAME", both of letters, digits and some signs: they become parts of an address. */
+static const char *bad_export(const char *s)
 {
-    const struct spec_vars *l = at;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    const char *slash = strchr(s, '/'), *name = slash ? slash + 1 : "";
+    size_t group = strspn(s, letters), own = strspn(name, letters);
+
+    while (group && s[group] && strchr("_+-", s[group]))
+        group += 1 + strspn(s + group + 1, letters);
+    while (own && name[own] && strchr("_+-.", name[own]))
+        own += 1 + strspn(name + own + 1, letters);
+    if (!slash || group == 0 || s + group != slash || own == 0 || name[own])
+        return "GROUP/NAME was expected, of letters, digits, '_', '+' and '-'";
+    return strlen(s) > ENV_NAME_MAX ? "it is longer than 256 bytes" : NULL;
+}
+
+/* Names of one kind, each with a text. */
+static int check_pairs(struct spec_checker *c, const char *key, const struct spec_vars *l,
+                       const char *(*bad)(const char *name))
+{
     const struct vars_role *own = own_role(c, false);
     int r = 0;
 
-    (void)k;
     for (size_t i = 0; i < l->n && r == 0; i++) {
-        const char *why = bad_env_name(l->v[i].name);
+        const char *why = bad(l->v[i].name);
         char entry[144], shown[128];
 
         str_clean(shown, sizeof(shown), l->v[i].name);
@@ -215,6 +230,20 @@ static int check_env(struct spec_checker *c, const char *key, const struct spec_
             r = check_value(c, entry, l->v[i].value, own, strlen(l->v[i].name) + 1);
     }
     return r;
+}
+
+static int check_env(struct spec_checker *c, const char *key, const struct spec_key *k,
+                     const void *at)
+{
+    (void)k;
+    return check_pairs(c, key, at, bad_env_name);
+}
+
+static int check_exports(struct spec_checker *c, const char *key, const struct spec_key *k,
+                         const void *at)
+{
+    (void)k;
+    return check_pairs(c, key, at, bad_export);
 }
 
 /* Each string also costs its NUL and a pointer. */
@@ -465,5 +494,5 @@ static int check_ready(struct spec_checker *c, const char *key, const struct spe
 spec_check_fn *const spec_check_types[SPEC_TYPES_] = {
     [SPEC_TEXT] = check_text,   [SPEC_TEXTS] = check_texts,     [SPEC_COMMAND] = check_command,
     [SPEC_ENV] = check_env,     [SPEC_FILES] = check_files,     [SPEC_OUTPUT] = check_output,
-    [SPEC_READY] = check_ready, [SPEC_AMOUNTS] = check_amounts,
+    [SPEC_READY] = check_ready, [SPEC_AMOUNTS] = check_amounts, [SPEC_EXPORTS] = check_exports,
 };

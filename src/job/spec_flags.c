@@ -158,7 +158,8 @@ static int set_role_key(struct spec_reader *r, struct spec_role *role, const cha
         e = spec_read_unknown(r, spec_role_keys, name);
     else if (!value)
         e = spec_read_fault(r, "KEY=VALUE was expected");
-    else if (k->type == SPEC_ENV || k->type == SPEC_FILES || k->type == SPEC_AMOUNTS)
+    else if (k->type == SPEC_ENV || k->type == SPEC_FILES || k->type == SPEC_AMOUNTS ||
+             k->type == SPEC_EXPORTS)
         e = spec_read_fault(r, "this key can be said in a job file only");
     else
         e = read_text(r, k, value, role);

@@ -169,6 +169,7 @@ static write_fn *const writers[SPEC_TYPES_] = {
     [SPEC_ENV] = write_env,     [SPEC_FILES] = write_files, [SPEC_OUTPUT] = write_files,
     [SPEC_AFTER] = write_after, [SPEC_READY] = write_ready, [SPEC_RANGE] = write_range,
     [SPEC_MAP] = write_map,     [SPEC_ROLES] = write_roles, [SPEC_AMOUNTS] = write_amounts,
+    [SPEC_EXPORTS] = write_env,
 };
 
 static json_t *write_table(const struct spec_key *table, const void *base)

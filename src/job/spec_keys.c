@@ -129,6 +129,9 @@ const struct spec_key spec_role_keys[] = {
       .help = "hosts where its containers would rather be, or racks, as /RACK" },
     { "ports", SPEC_SMALL, AT(ports), .preset = -1, .max = 4,
       .help = "ports that are held for each task; without it, what the framework needs" },
+    { "exports", SPEC_EXPORTS, AT(exports),
+      .help = "what each task publishes, by GROUP/NAME: text with {variables} that others read at "
+              "the job's master" },
     { "after", SPEC_AFTER, AT(after),
       .help = "roles that must be started, ready or finished before this one is started" },
     { "ready", SPEC_READY, AT(ready), .keys = ready_keys,

@@ -21,6 +21,7 @@ enum spec_type {
     SPEC_TEXTS,   /* struct strs: a list of texts, or one */
     SPEC_COMMAND, /* struct strs: a list of words, or one text that spec_words() splits */
     SPEC_ENV,     /* struct spec_vars: a map */
+    SPEC_EXPORTS, /* struct spec_vars: a map of GROUP/NAME and texts */
     SPEC_FILES,   /* struct spec_files: a list of FROM or FROM: TO, or a map */
     SPEC_OUTPUT,  /* struct spec_files: a map FROM: TO, or one text TO */
     SPEC_AFTER,   /* struct spec_afters: a list, a map or a text */

@@ -290,7 +290,7 @@ static int read_roles(struct spec_reader *r, const struct spec_node *n, void *at
 static read_fn *const readers[SPEC_TYPES_] = {
     [SPEC_TEXTS] = read_texts, [SPEC_COMMAND] = read_command, [SPEC_ENV] = read_env,
     [SPEC_FILES] = read_files, [SPEC_OUTPUT] = read_output,   [SPEC_AFTER] = read_after,
-    [SPEC_ROLES] = read_roles, [SPEC_AMOUNTS] = read_amounts,
+    [SPEC_ROLES] = read_roles, [SPEC_AMOUNTS] = read_amounts, [SPEC_EXPORTS] = read_env,
 };
 
 int spec_read_list(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,

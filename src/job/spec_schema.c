@@ -118,7 +118,7 @@ static json_t *(*const shapes[SPEC_TYPES_])(void) = {
     [SPEC_SIZE] = size_shape,       [SPEC_MS] = time_shape,       [SPEC_TEXTS] = words_shape,
     [SPEC_COMMAND] = words_shape,   [SPEC_ENV] = env_shape,       [SPEC_FILES] = files_shape,
     [SPEC_OUTPUT] = output_shape,   [SPEC_AFTER] = after_shape,   [SPEC_RANGE] = range_shape,
-    [SPEC_AMOUNTS] = amounts_shape,
+    [SPEC_AMOUNTS] = amounts_shape, [SPEC_EXPORTS] = env_shape,
 };
 
 static json_t *table_schema(const struct spec_key *table);
@@ -248,6 +248,7 @@ static const char *const kinds[SPEC_TYPES_] = {
     [SPEC_TEXTS] = "A list of texts, or one.",
     [SPEC_COMMAND] = "A list of words, or one text that is split as a shell does.",
     [SPEC_ENV] = "A map of names and values.",
+    [SPEC_EXPORTS] = "A map of GROUP/NAME and texts.",
     [SPEC_FILES] = "A list of FROM, or FROM: NAME.",
     [SPEC_OUTPUT] = "A target, or a map of DIR: TARGET.",
     [SPEC_AMOUNTS] = "A map of names and whole numbers.",

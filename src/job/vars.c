@@ -12,7 +12,8 @@
 /* clang-format off */
 const char *const vars_names[] = {
     "job", "role", "index", "rank", "world", "local_rank", "generation", "attempt", "host", "port",
-    "out", "hosts:ROLE", "host:ROLE:N", "port:ROLE:N", "count:ROLE", NULL,
+    "out", "port:K", "hosts:ROLE", "addresses:ROLE", "host:ROLE:N", "port:ROLE:N", "count:ROLE",
+    NULL,
 };
 /* clang-format on */
 
@@ -129,6 +130,23 @@ static int no_value(const struct var *v, struct err *err, const char *why)
                    v->role ? v->role : "", v->task ? ":" : "", v->task ? v->task : "", why);
 }
 
+/* {port} and {port:K}: the task's own. */
+static bool is_own_port(const struct var *v)
+{
+    return strcmp(v->name, "port") == 0 && !v->task;
+}
+
+static int own_port(const struct vars *vars, const struct var *v, struct buf *out, struct err *err)
+{
+    int64_t i = 0;
+
+    if (v->role && str_to_i64(v->role, 0, INT64_MAX, &i) < 0)
+        return no_value(v, err, "the last part is not a number");
+    if ((uint64_t)i >= vars->n_ports)
+        return no_value(v, err, v->role ? "the task has no such port" : "the task has no port");
+    return buf_printf(out, "%u", vars->port[i]);
+}
+
 static int plain_value(const struct vars *vars, const struct var *v, struct buf *out,
                        struct err *err)
 {
@@ -144,22 +162,20 @@ static int plain_value(const struct vars *vars, const struct var *v, struct buf 
         { "index", vars->index },           { "rank", vars->rank },
         { "world", vars->world },           { "local_rank", vars->local_rank },
         { "generation", vars->generation }, { "attempt", vars->attempt },
-        { "port", (unsigned)vars->port },
     };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (strcmp(texts[i].name, v->name) == 0)
             return texts[i].text ? buf_add_str(out, texts[i].text)
                                  : no_value(v, err, "it is not known here");
-    if (strcmp(v->name, "port") == 0 && vars->port <= 0)
-        return no_value(v, err, "the task has no port");
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (strcmp(numbers[i].name, v->name) == 0)
             return buf_printf(out, "%u", numbers[i].n);
     return no_value(v, err, "it is not known");
 }
 
-static int hosts_value(const struct cluster_role *role, struct buf *out)
+/* `with_ports` where they have some. */
+static int hosts_value(const struct cluster_role *role, bool with_ports, struct buf *out)
 {
     int r = 0;
 
@@ -167,7 +183,7 @@ static int hosts_value(const struct cluster_role *role, struct buf *out)
         const struct cluster_task *t = &role->tasks[i];
         char port[8] = "";
 
-        if (t->n_ports)
+        if (with_ports && t->n_ports)
             snprintf(port, sizeof(port), ":%u", t->port[0]);
         r = buf_printf(out, "%s%s%s", i ? "," : "", t->host, port);
     }
@@ -198,7 +214,9 @@ static int role_value(const struct vars *vars, const struct var *v, struct buf *
         return no_value(v, err, "there is no such role");
     if (v->task)
         return task_value(role, v, out, err);
-    return strcmp(v->name, "count") == 0 ? buf_printf(out, "%zu", role->n) : hosts_value(role, out);
+    if (strcmp(v->name, "count") == 0)
+        return buf_printf(out, "%zu", role->n);
+    return hosts_value(role, strcmp(v->name, "hosts") == 0, out);
 }
 
 static int expand_one(const struct vars *vars, const struct var *v, struct buf *out,
@@ -206,6 +224,8 @@ static int expand_one(const struct vars *vars, const struct var *v, struct buf *
 {
     if (!row_of(v))
         return no_value(v, err, "its parts are not those of a variable");
+    if (is_own_port(v))
+        return own_port(vars, v, out, err);
     return v->role ? role_value(vars, v, out, err) : plain_value(vars, v, out, err);
 }
 
@@ -312,6 +332,21 @@ static int bad_form(const struct var *v, struct err *err)
                    v->task ? v->task : "", forms);
 }
 
+static int check_own_port(const struct var *v, const struct vars_role *own, struct err *err)
+{
+    int64_t i = 0;
+
+    if (v->role && str_to_i64(v->role, 0, INT64_MAX, &i) < 0)
+        return bad_form(v, err);
+    if (!own || own->ports < 0 || i < own->ports)
+        return 0;
+    if (v->role)
+        return err_set(err, -EINVAL, "{port:%s}: tasks of role '%s' have %d ports, numbered from 0",
+                       v->role, own->name, own->ports);
+    return err_set(err, -EINVAL, "{port}: tasks of role '%s' have no port; give it ports: 1",
+                   own->name);
+}
+
 static int check_one(const struct var *v, const struct vars_role *roles, size_t n,
                      const struct vars_role *own, struct err *err)
 {
@@ -324,12 +359,9 @@ static int check_one(const struct var *v, const struct vars_role *roles, size_t 
                        v->name, nearly(v->name));
     if (!row_of(v))
         return bad_form(v, err);
-    if (v->role)
-        return check_role_var(v, roles, n, err);
-    if (strcmp(v->name, "port") == 0 && own && own->ports == 0)
-        return err_set(err, -EINVAL, "{port}: tasks of role '%s' have no port; give it ports: 1",
-                       own->name);
-    return 0;
+    if (is_own_port(v))
+        return check_own_port(v, own, err);
+    return v->role ? check_role_var(v, roles, n, err) : 0;
 }
 
 int vars_check(const char *text, const struct vars_role *roles, size_t n_roles,
@@ -355,7 +387,7 @@ size_t vars_size(const char *text, const struct vars_role *roles, size_t n_roles
     while ((text = next_var(text, &v))) {
         const struct vars_role *role = v.role ? find_role(roles, n_roles, v.role) : NULL;
 
-        if (role && strcmp(v.name, "hosts") == 0)
+        if (role && (strcmp(v.name, "hosts") == 0 || strcmp(v.name, "addresses") == 0))
             total += role->tasks * ADDRESS_MAX;
         text += v.len;
     }

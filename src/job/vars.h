@@ -1,7 +1,9 @@
 /* vars.h - {variables} in commands and environment values.
  *
  *     {job} {role} {index} {rank} {world} {local_rank} {generation} {attempt} {host} {port} {out}
+ *     {port:K}          the K-th of its own ports, from 0
  *     {hosts:ROLE}      "10.0.0.1:4000,10.0.0.2:4000"; without the ports where it has none
+ *     {addresses:ROLE}  the same without ports
  *     {host:ROLE:N}     the address of one task, by its rank
  *     {port:ROLE:N}     and its first port
  *     {count:ROLE}      how many tasks
@@ -17,7 +19,8 @@
 struct vars {
     const char *job, *role, *host, *out;
     unsigned index, rank, world, local_rank, generation, attempt;
-    int port; /* its first port; 0: none */
+    const unsigned short *port; /* its own, `n_ports` of them */
+    unsigned n_ports;
     /* Lists of other roles, for {hosts:ROLE} and the like; NULL: they have no value. */
     const struct cluster *cluster;
 };

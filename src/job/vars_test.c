@@ -12,6 +12,7 @@ static struct cluster_task side[] = { { .host = "10.0.0.3" } };
 static struct cluster_role roles[] = { { "ps", ps, 2 }, { "side", side, 1 }, { "none", NULL, 0 } };
 static const struct cluster cluster = { roles, 3, 0 };
 
+static const unsigned short own[] = { 6000, 6001 };
 static const struct vars vars = {
     .job = "local-1",
     .role = "worker",
@@ -23,7 +24,8 @@ static const struct vars vars = {
     .local_rank = 2,
     .generation = 4,
     .attempt = 5,
-    .port = 6000,
+    .port = own,
+    .n_ports = 2,
     .cluster = &cluster,
 };
 
@@ -39,6 +41,9 @@ static void variables_are_replaced_and_all_else_stays(void **state)
         { "{index},{rank},{world},{local_rank},{generation},{attempt},{port}", "1,3,8,2,4,5,6000" },
         { "{hosts:ps}", "10.0.0.1:4000,10.0.0.2:4001" },
         { "{hosts:side}|{hosts:none}|", "10.0.0.3||" },
+        { "{addresses:ps}|{addresses:side}|{addresses:none}|", "10.0.0.1,10.0.0.2|10.0.0.3||" },
+        { "{port:0} {port:1}", "6000 6001" },
+        { "{{port:0}}", "{port:0}" },
         { "{host:ps:1} {port:ps:1} {count:ps} {count:none}", "10.0.0.2 4001 2 0" },
         { "a{rank}b{rank}", "a3b3" },
         { "{{rank}}", "{rank}" },
@@ -73,6 +78,10 @@ static void a_variable_without_a_value_is_an_error(void **state)
         const char *text, *error;
     } rows[] = {
         { "{port}", "{port} has no value: the task has no port" },
+        { "{port:0}", "{port:0} has no value: the task has no such port" },
+        { "{port:-1}", "{port:-1} has no value: the last part is not a number" },
+        { "{port:ps}", "{port:ps} has no value: the last part is not a number" },
+        { "{addresses:nobody}", "{addresses:nobody} has no value: there is no such role" },
         { "{job}", "{job} has no value: it is not known here" },
         { "{hosts:nobody}", "{hosts:nobody} has no value: there is no such role" },
         { "{host:ps:2}", "{host:ps:2} has no value: the role has no task of that number" },
@@ -119,7 +128,10 @@ static void a_good_text_passes_the_check(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         assert_int_equal(vars_check(rows[i], known, COUNT_OF(known), &known[1], &err), 0);
-    assert_int_equal(vars_check("{port}", known, COUNT_OF(known), &known[0], &err), 0);
+    assert_int_equal(
+        vars_check("{port} {port:0} {addresses:worker}", known, COUNT_OF(known), &known[0], &err),
+        0);
+    assert_int_equal(vars_check("{port:3}", known, COUNT_OF(known), &known[2], &err), 0);
 }
 
 static void a_slip_is_found_before_anything_runs(void **state)
@@ -146,6 +158,11 @@ static void a_slip_is_found_before_anything_runs(void **state)
         { "{port:worker:0}",
           "{port:worker:0} has no value: tasks of the role have no port; give it ports: 1" },
         { "{port}", "{port}: tasks of role 'worker' have no port; give it ports: 1" },
+        { "{port:0}", "{port:0}: tasks of role 'worker' have 0 ports, numbered from 0" },
+        { "{port:ps}", "{port:ps}: the form is {port} or {port:K} or {port:ROLE:N}; double the "
+                       "braces if it is no variable" },
+        { "{adresses:ps}", "{adresses}: unknown variable (did you mean {addresses:ROLE}? double "
+                           "the braces if it is none)" },
         { "{rank:1}", "{rank:1}: the form is {rank}; double the braces if it is no variable" },
         { "{hosts}", "{hosts}: the form is {hosts:ROLE}; double the braces if it is no variable" },
         { "{host:ps}", "{host:ps}: the form is {host} or {host:ROLE:N}; double the braces if it is "
@@ -167,6 +184,7 @@ static void the_size_after_expansion_is_foreseen(void **state)
     (void)state;
     assert_int_equal(vars_size("abc {rank}", known, COUNT_OF(known)), 10);
     assert_int_equal(vars_size("{hosts:ps}", known, COUNT_OF(known)), 10 + 2 * 22);
+    assert_int_equal(vars_size("{addresses:ps}", known, COUNT_OF(known)), 14 + 2 * 22);
     assert_int_equal(vars_size("{hosts:nobody}", known, COUNT_OF(known)), 14);
 }
 
