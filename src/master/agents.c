@@ -210,6 +210,18 @@ static int read_messages(struct agent_conn *a, struct channel *c, struct err *er
     return r;
 }
 
+/* One that comes when the job has ended already was not there when the others were told to go. It
+ * has nothing to save, unless it is an old one. */
+static void leave_at_once(struct agent_conn *a)
+{
+    bool is_new = a->comes == AGENT_NEW;
+
+    if (!a->master->ended && !(a->master->save_until && is_new))
+        return;
+    a->saved |= is_new;
+    agents_leave(a->master, a->number);
+}
+
 static void serve(struct agent_conn *a, struct channel *c)
 {
     struct master *m = a->master;
@@ -222,6 +234,7 @@ static void serve(struct agent_conn *a, struct channel *c)
         agents_tell(a, "up");
         hub_follow_again(a);
         tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
+        leave_at_once(a);
         r = read_messages(a, c, &err);
     }
     if (r < 0 && r != -ECANCELED && !m->ended)
