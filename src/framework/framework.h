@@ -13,7 +13,8 @@ enum framework_server {
     FRAMEWORK_RABIT = 1,   /* XGBoost up to 2.0 and dmlc-core */
     FRAMEWORK_XGBOOST = 2, /* XGBoost from 2.1 */
     FRAMEWORK_HOROVOD = 4, /* gloo's HTTP key-value server */
-    FRAMEWORK_PMI = 8,     /* PMI-1, over a descriptor in the task */
+    FRAMEWORK_SLIDER = 8,  /* Slider's REST: what tasks publish, and where they are */
+    FRAMEWORK_PMI = 16,    /* PMI-1, over a descriptor in the task; the last */
 };
 
 /* How the agent lets go of a held port when the task starts. */
@@ -87,7 +88,9 @@ struct framework {
     enum spec_policy restart; /* what --restart or --max-restarts without a policy means… */
     enum spec_policy restart_serving; /* …and where there are servers; DEFAULT: the same */
     enum framework_port port;
-    unsigned servers; /* bits of enum framework_server */
+    unsigned servers;     /* bits of enum framework_server */
+    const char *registry; /* where its own clients look for a job in YARN's registry, beside "ydl";
+                           * NULL: nowhere */
     /* Fills in what the user did not say and the table of roles cannot: called when all roles are
      * there, before the defaults. Faults for what cannot be. NULL: nothing. */
     int (*complete)(struct spec *s, struct spec_faults *f);

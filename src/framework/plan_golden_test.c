@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define DIR_NAME YDL_SOURCE_DIR "/test/job/plans"
-#define PLANS 50
+#define PLANS 51
 
 static int is_yaml(const struct dirent *e)
 {

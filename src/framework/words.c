@@ -22,7 +22,8 @@ static const struct {
     const char *word;
 } servers[] = {
     { FRAMEWORK_RABIT,   "rabit" },   { FRAMEWORK_XGBOOST, "xgboost" },
-    { FRAMEWORK_HOROVOD, "horovod" }, { FRAMEWORK_PMI,     "pmi" },
+    { FRAMEWORK_HOROVOD, "horovod" }, { FRAMEWORK_SLIDER,  "slider" },
+    { FRAMEWORK_PMI,     "pmi" },
 };
 /* clang-format on */
 

@@ -253,6 +253,15 @@ static int get_spec(struct master *m, struct http_call *c, struct err *err)
     return r < 0 ? r : http_reply(c, 200, type, text.data, text.len, err);
 }
 
+static int get_exports(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *group = http_path(c) + strlen("/v1/exports");
+    AUTO_JSON *v = NULL;
+    int r = exports_json(m, *group ? group + 1 : NULL, &v, err);
+
+    return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
 /* ---- the store ---- */
 
 /* A request over HTTP that waits for its answer: on the stack of the connection's fiber, and in the
@@ -351,6 +360,8 @@ static const struct {
     { "GET", "/v1/attach",  get_attach },
     { "GET", "/v1/join",    get_join },
     { "GET", "/v1/spec",    get_spec },
+    { "GET", "/v1/exports", get_exports },
+    { "GET", "/v1/exports/", get_exports },
     { "GET", "/v1/kv/",     kv_path },
     { "PUT", "/v1/kv/",     kv_path },
     { "PUT", "/v1/stop",    put_stop },

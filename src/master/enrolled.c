@@ -129,6 +129,57 @@ static int put_master(struct enrolled *x, struct err *err)
                : registry_put(x->registry, path, &record, true, loop_in(x->m->loop, CALL_MS), err);
 }
 
+/* What is at the framework's server, by the names that its own clients know. */
+#define ROWS_MAX 3
+static int rows_of(const struct master *m, struct strs *uris, struct registry_endpoint *rows)
+{
+    static const struct {
+        const char *api, *path;
+    } known[ROWS_MAX] = {
+        { "classpath:org.apache.slider.client.rest", "" },
+        { "classpath:org.apache.slider.publisher", "/publisher" },
+        { "classpath:org.apache.slider.publisher.exports", "/publisher/exports" },
+    };
+    int port;
+    const char *host = form_server(m, &port);
+
+    for (size_t i = 0; i < ROWS_MAX; i++) {
+        if (strs_take(uris, str_printf("http://%s:%d/ws/v1/slider%s", host, port, known[i].path)))
+            return -ENOMEM;
+        rows[i] = (struct registry_endpoint){ .api = known[i].api,
+                                              .protocol = "REST",
+                                              .uri = uris->v[i] };
+    }
+    return 0;
+}
+
+/* A second record, in the framework's own class, for clients that look there. One of persistence
+ * `attempt`, which RegistryDNS leaves alone: it could not read it. */
+static int put_other(struct enrolled *x, struct err *err)
+{
+    const struct master *m = x->m;
+    struct registry_endpoint rows[ROWS_MAX];
+    const struct registry_record record = { .description = m->name ? m->name : m->opt->dir->id,
+                                            .persistence = REGISTRY_ATTEMPT,
+                                            .id = m->opt->dir->id,
+                                            .external = rows,
+                                            .n_external = ROWS_MAX };
+    AUTO_STRS uris = { 0 };
+    AUTO_FREE char *path = NULL, *owner = NULL;
+    int r = registry_service_path(m->user, m->framework->registry, x->name, &path, err);
+
+    if (r == 0)
+        r = owner_of(x, path, &owner, err);
+    if (r == 0 && *owner && !str_eq(owner, m->opt->dir->id))
+        r = is_alive(x, path, err);
+    if (r > 0)
+        return err_set(err, -EEXIST, "'%s' is another application's", path);
+    if (r == 0 && rows_of(m, &uris, rows) < 0)
+        r = err_oom(err);
+    return r < 0 ? r
+                 : registry_put(x->registry, path, &record, true, loop_in(m->loop, CALL_MS), err);
+}
+
 /* -EEXIST when another job has it. */
 static int claim(struct enrolled *x, const char *path, struct err *err)
 {
@@ -193,7 +244,15 @@ static int enroll(struct enrolled *x, struct err *err)
         return r;
     x->path = take(path);
     x->name = strrchr(x->path, '/') + 1;
-    return put_master(x, err);
+    r = put_master(x, err);
+    if (r < 0 || !x->m->framework->registry)
+        return r;
+    r = put_other(x, err);
+    if (r == 0 || r == -ECANCELED)
+        return r;
+    enrolled_note(x, "clients of its framework cannot find the job in YARN's registry", err);
+    err_clear(err);
+    return 0;
 }
 
 /* ---- beginning and end ---- */

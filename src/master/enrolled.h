@@ -2,6 +2,7 @@
  *
  *     /users/USER/services/ydl/NAME                      the job: where its API and its page are
  *     /users/USER/services/ydl/NAME/components/ctr-…     a task, by its container
+ *     /users/USER/services/CLASS/NAME                    for the framework's own clients
  *
  * There is a registry where the configuration says in which ZooKeeper it is. The job does not fail
  * by it, and waits for it in one case only: where RegistryDNS serves the cluster, and a task may be

@@ -104,13 +104,15 @@ static void on_server_note(void *user, const char *text)
     master_note(user, text);
 }
 
-static void stop_servers(struct master *m)
+/* Those of the generation, or `all`. */
+static void stop_servers(struct master *m, bool all)
 {
     for (size_t i = 0; i < MASTER_SERVERS; i++)
-        m->servers[i] = rendezvous_free(m->servers[i]);
+        if (all || !rendezvous_lasts(1U << i))
+            m->servers[i] = rendezvous_free(m->servers[i]);
 }
 
-/* The tasks that take part: of the roles that decide. */
+/* The tasks that have ranks: others may decide as well, but no server of ours will see them. */
 static unsigned world(const struct master *m)
 {
     unsigned n = 0;
@@ -130,7 +132,8 @@ static const char *server_host(const struct master *m)
     return m->opt->container ? m->opt->container->host : "127.0.0.1";
 }
 
-static int start_servers(struct master *m, struct err *err)
+/* Those that last, or the others. */
+static int start_servers(struct master *m, bool lasting, struct err *err)
 {
     m->server_options = (struct rendezvous_options){
         .loop = m->loop,
@@ -138,11 +141,12 @@ static int start_servers(struct master *m, struct err *err)
         .world = world(m),
         .user = m,
         .on_note = on_server_note,
+        .document = documents_get,
     };
     for (unsigned i = 0; i < MASTER_SERVERS; i++) {
         int r;
 
-        if (!(m->framework->servers & (1U << i)))
+        if (!(m->framework->servers & (1U << i)) || rendezvous_lasts(1U << i) != lasting)
             continue;
         r = rendezvous_start(1U << i, &m->server_options, &m->servers[i], err);
         if (r < 0)
@@ -166,17 +170,22 @@ int form_generation(struct master *m, struct err *err)
 {
     int r;
 
-    stop_servers(m);
+    stop_servers(m, false);
     kv_generation(m->kv);
     r = describe(m, err);
-    return r < 0 ? r : start_servers(m, err);
+    return r < 0 ? r : start_servers(m, false, err);
 }
 
 int form_resume(struct master *m, struct err *err)
 {
     int r = describe(m, err);
 
-    return r < 0 ? r : start_servers(m, err);
+    return r < 0 ? r : start_servers(m, false, err);
+}
+
+int form_begin(struct master *m, struct err *err)
+{
+    return start_servers(m, true, err);
 }
 
 static bool is_described(const struct master *m, const struct task *t)
@@ -197,6 +206,21 @@ int form_include(struct master *m, uint32_t task, struct err *err)
     return is_described(m, engine_task(m->engine, task)) ? 0 : describe(m, err);
 }
 
+bool form_has(const struct master *m, const struct task *t)
+{
+    return m->cluster_text && m->cluster.generation == engine_generation(m->engine) &&
+           is_described(m, t);
+}
+
+const char *form_server(const struct master *m, int *ret_port)
+{
+    *ret_port = 0;
+    for (size_t i = 0; i < MASTER_SERVERS; i++)
+        if (m->servers[i])
+            *ret_port = rendezvous_port(m->servers[i]);
+    return server_host(m);
+}
+
 struct plan form_plan(const struct master *m, uint32_t attempt)
 {
     static const char *const none[] = { NULL }; /* a container's environment is its agent's */
@@ -207,20 +231,17 @@ struct plan form_plan(const struct master *m, uint32_t attempt)
         .out = m->out_dir,
         .cluster = &m->cluster,
         .attempt = attempt,
-        .server_host = server_host(m),
         .cache = m->plan_cache,
         .inherited = m->opt->container ? none : (const char *const *)environ,
     };
 
-    for (size_t i = 0; i < MASTER_SERVERS; i++)
-        if (m->servers[i])
-            p.server_port = rendezvous_port(m->servers[i]);
+    p.server_host = form_server(m, &p.server_port);
     return p;
 }
 
 void form_done(struct master *m)
 {
-    stop_servers(m);
+    stop_servers(m, true);
     m->plan_cache = plan_cache_free(m->plan_cache);
     free(m->cluster.roles);
     free(m->cluster_tasks);

@@ -316,6 +316,8 @@ static int start_fibers(struct master *m, struct err *err)
         r = fiber_start(m->loop, run_announcer, m, &m->announcer, err);
     if (r == 0 && m->opt->container)
         r = mirror_start(m, err);
+    if (r == 0)
+        r = form_begin(m, err);
     if (r == 0 && m->opt->container)
         r = enrolled_start(m, err);
     if (r == 0)

@@ -24,7 +24,7 @@
 
 #define MASTER_PROTOCOL 1
 #define MASTER_API_TASK UINT32_MAX /* who asks the store over HTTP */
-#define MASTER_SERVERS 3           /* kinds of rendezvous servers with a port */
+#define MASTER_SERVERS 4           /* kinds of rendezvous servers with a port */
 
 /* Numbers of tasks that go out together. */
 struct numbers {
@@ -270,6 +270,12 @@ int form_resume(struct master *m, struct err *err);
 /* A task that joins or moved alone, in a running generation: the specification is made anew for
  * whoever starts from now on. */
 int form_include(struct master *m, uint32_t task, struct err *err);
+/* Servers that belong to no generation: before anybody is told of them. */
+int form_begin(struct master *m, struct err *err);
+/* Is it part of the generation that runs, and where the specification says? */
+bool form_has(const struct master *m, const struct task *t);
+/* Where the framework's server listens; *ret_port is 0 without one. Borrowed. */
+const char *form_server(const struct master *m, int *ret_port);
 void form_done(struct master *m);
 /* The plan that the tasks of this generation follow. */
 struct plan form_plan(const struct master *m, uint32_t attempt);
@@ -326,6 +332,18 @@ void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */
 void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n);
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
+
+/* ---- exports.c ---- */
+/* What tasks publish now, of one group or (NULL) of all: doc/api.md. -ENOENT: no such group. */
+int exports_json(struct master *m, const char *group, json_t **ret, struct err *err);
+/* "container_…", or a name of our own where containers have none; NULL: out of memory. */
+char *exports_container(struct master *m, const struct task *t);
+#define EXPORTS_TIME 32
+const char *exports_time(int64_t when, char out[EXPORTS_TIME]); /* as Java prints a date */
+
+/* ---- documents.c ---- */
+/* What Slider's master would say at a path below /ws/v1/slider; `user` is the master. */
+int documents_get(void *user, const char *path, json_t **ret, struct err *err);
 
 /* ---- usage.c ---- */
 int usage_set(struct master *m, const Agent__TaskUsage *u); /* -ENOMEM */

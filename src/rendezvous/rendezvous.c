@@ -12,7 +12,8 @@ struct rendezvous {
     int port;
 };
 
-static const struct server_row *const rows[] = { &server_rabit, &server_xgboost, &server_horovod };
+static const struct server_row *const rows[] = { &server_rabit, &server_xgboost, &server_horovod,
+                                                 &server_slider };
 
 static const struct server_row *find_row(unsigned bit)
 {
@@ -34,7 +35,8 @@ int rendezvous_start(unsigned server, const struct rendezvous_options *opt, stru
         return err_oom(err);
     if (!row)
         return err_set(err, -EINVAL, "there is no rendezvous server %u", server);
-    if (opt->world < 1 || opt->world > WORLD_MAX)
+    /* One that lasts waits for nobody: who there is may change while it runs. */
+    if (!row->lasts && (opt->world < 1 || opt->world > WORLD_MAX))
         return err_set(err, -EINVAL, "%u workers cannot meet", opt->world);
     r->row = row;
     code = row->start(opt, &r->server, &r->port, err);
@@ -47,6 +49,13 @@ int rendezvous_start(unsigned server, const struct rendezvous_options *opt, stru
 int rendezvous_port(const struct rendezvous *r)
 {
     return r->port;
+}
+
+bool rendezvous_lasts(unsigned server)
+{
+    const struct server_row *row = find_row(server);
+
+    return row && row->lasts;
 }
 
 struct rendezvous *rendezvous_free(struct rendezvous *r)

@@ -52,12 +52,12 @@ static int start_each(void *arg)
     struct world *w = arg;
     struct err err = ERR_INIT;
 
-    for (unsigned bit = 1; bit <= 4; bit *= 2) {
+    for (unsigned bit = 1; bit <= 8; bit *= 2) {
         assert_int_equal(rendezvous_start(bit, &w->opt, &w->server, &err), 0);
         assert_in_range(rendezvous_port(w->server), 1, 65535);
         w->server = rendezvous_free(w->server);
     }
-    assert_int_equal(rendezvous_start(8, &w->opt, &w->server, &err), -EINVAL);
+    assert_int_equal(rendezvous_start(16, &w->opt, &w->server, &err), -EINVAL);
     w->opt.world = 0;
     assert_int_equal(rendezvous_start(1, &w->opt, &w->server, &err), -EINVAL);
     assert_null(rendezvous_free(NULL));
@@ -68,6 +68,60 @@ static void every_bit_has_a_server_that_starts_and_stops(void **state)
 {
     (void)state;
     assert_int_equal(run(start_each, 2), 0);
+}
+
+static int tell(void *user, const char *path, json_t **ret, struct err *err)
+{
+    struct world *w = user;
+
+    on_note(w, path);
+    if (strcmp(path, "a/b") != 0)
+        return err_set(err, -ENOENT, "no '%s'", path);
+    return json_make(ret, err, "{s:i}", "told", 1);
+}
+
+static void ask_slider(struct world *w, const char *what, const char *status, const char *body)
+{
+    struct sock *s = dial(w);
+    char text[512] = "";
+    ssize_t n, at = 0;
+
+    snprintf(text, sizeof(text), "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", what);
+    assert_int_equal(sock_write(s, text, strlen(text), loop_in(w->loop, 1000)), 0);
+    while ((n = sock_read(s, text + at, sizeof(text) - 1 - (size_t)at, loop_in(w->loop, 2000))) > 0)
+        at += n;
+    text[at] = '\0';
+    assert_true(strncmp(text, status, strlen(status)) == 0);
+    assert_non_null(strstr(text, body));
+    s = sock_close(s);
+}
+
+static int ask_documents(void *arg)
+{
+    struct world *w = arg;
+
+    w->opt.document = tell;
+    assert_int_equal(rendezvous_start(8, &w->opt, &w->server, NULL), 0);
+    ask_slider(w, "GET /ws/v1/slider/a/b", "HTTP/1.1 200", "{\"told\":1}");
+    ask_slider(w, "GET /ws/v1/slider//a/b//", "HTTP/1.1 200", "{\"told\":1}");
+    ask_slider(w, "GET /ws/v1/slider/c", "HTTP/1.1 404", "no 'c'");
+    ask_slider(w, "GET /ws/v1/slider", "HTTP/1.1 404", "no ''");
+    ask_slider(w, "GET /ws/v1/sliders/a/b", "HTTP/1.1 404", "there is nothing at");
+    ask_slider(w, "GET /v1/job", "HTTP/1.1 404", "there is nothing at");
+    ask_slider(w, "POST /ws/v1/slider/a/b", "HTTP/1.1 405", "");
+    assert_string_equal(w->notes, "a/b\na/b\nc\n\n");
+    w->server = rendezvous_free(w->server);
+    return 0;
+}
+
+static void sliders_server_tells_what_it_is_told_and_takes_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(run(ask_documents, 1), 0);
+    assert_int_equal(run(ask_documents, 0), 0); /* components need not be workers */
+    assert_true(rendezvous_lasts(8));
+    assert_false(rendezvous_lasts(4));
+    assert_false(rendezvous_lasts(16));
 }
 
 static int use_one_port(void *arg)
@@ -183,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_has_a_server_that_starts_and_stops),
+        cmocka_unit_test(sliders_server_tells_what_it_is_told_and_takes_nothing),
         cmocka_unit_test(a_port_in_use_is_said_with_the_servers_name),
         cmocka_unit_test(a_stranger_is_sent_away_with_a_note),
         cmocka_unit_test(stopping_ends_all_connections_at_once),

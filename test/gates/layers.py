@@ -20,7 +20,7 @@ LAYERS = (
     ("job",),
     ("framework",),
     ("platform", "rendezvous"),
-    ("master", "agent", "native", "serve", "model", "deploy"),
+    ("master", "agent", "native", "serve", "model", "deploy", "slider"),
     ("cmd",),
 )
 RANK = {name: i for i, row in enumerate(LAYERS) for name in row}

@@ -71,7 +71,7 @@ static int check(const struct registry_record *r, struct err *err)
     if (r->ip && inet_pton(AF_INET, r->ip, &ip) != 1)
         return err_set(err, -EINVAL, "'%s' is not an IPv4 address, which the registry needs",
                        r->ip);
-    for (size_t i = 0; i < r->n_external; i++)
+    for (size_t i = 0; i < r->n_external && r->persistence != REGISTRY_ATTEMPT; i++)
         if (!str_starts(r->external[i].api, "http://"))
             return err_set(err, -EINVAL, "the api '%s' does not begin with 'http://'",
                            r->external[i].api);

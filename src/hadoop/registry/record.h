@@ -7,7 +7,7 @@
  * as addresses. (Without a hostname it serves them too, but stumbles then, and they stay for as
  * long as it runs, whatever becomes of the record.) Of a service it needs an external endpoint
  * whose `api` begins with "http://" (it breaks on others) and whose host is an IPv4 number, and
- * serves NAME.USER.DOMAIN. */
+ * serves NAME.USER.DOMAIN. Records of other persistences are nothing to it. */
 #pragma once
 #include "base/json.h"
 

@@ -91,6 +91,21 @@ static void what_breaks_registry_dns_is_refused(void **state)
     }
 }
 
+static void what_is_nothing_to_the_dns_may_have_any_api(void **state)
+{
+    static const struct registry_endpoint odd = { .api = "classpath:x", .uri = "http://a:1/" };
+    const struct registry_record r = { .persistence = REGISTRY_ATTEMPT,
+                                       .external = &odd,
+                                       .n_external = 1 };
+    struct err err = ERR_INIT;
+    AUTO_FREE char *text = made(&r, &err);
+
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(strstr(text, "\"api\":\"classpath:x\""));
+    assert_non_null(strstr(text, "\"yarn:persistence\":\"application-attempt\""));
+}
+
 static void only_records_are_read(void **state)
 {
     static const struct {
@@ -127,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_container_has_what_registry_dns_reads),
         cmocka_unit_test(endpoints_are_by_address_or_by_uri),
         cmocka_unit_test(what_breaks_registry_dns_is_refused),
+        cmocka_unit_test(what_is_nothing_to_the_dns_may_have_any_api),
         cmocka_unit_test(only_records_are_read),
     };
 
