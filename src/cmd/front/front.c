@@ -10,8 +10,8 @@
 
 #define SECRET "AWS_" /* keys of a cloud are handed on like other variables, but not shown */
 
-const struct front *const front_table[] = { &front_dmlc, &front_submit, &front_launch,
-                                            &front_mx,   &front_tf,     NULL };
+const struct front *const front_table[] = { &front_dmlc, &front_submit, &front_launch, &front_mx,
+                                            &front_tf,   &front_slider, NULL };
 
 static const char *base_of(const char *path)
 {
@@ -193,18 +193,23 @@ static void say_same(const struct request *q, const struct front_call *c)
     fputc('\n', stderr);
 }
 
+void front_say_notes(const struct front_ask *a, const struct front_call *c)
+{
+    for (size_t i = 0; i < c->notes.n && !front_given(a, "--quiet"); i++) {
+        char clean[2048];
+
+        str_clean(clean, sizeof(clean), c->notes.v[i]);
+        fprintf(stderr, "%s: %s\n", a->name, clean);
+    }
+}
+
 static void say(const struct request *q, const struct front_call *c)
 {
     const char *always = front_env(&q->ask, "YDL_SAY");
 
     if (front_given(&q->ask, "--quiet"))
         return;
-    for (size_t i = 0; i < c->notes.n; i++) {
-        char clean[2048];
-
-        str_clean(clean, sizeof(clean), c->notes.v[i]);
-        fprintf(stderr, "%s: %s\n", q->ask.name, clean);
-    }
+    front_say_notes(&q->ask, c);
     if (strs_has(&c->words, "--verbose") || (always && !str_eq(always, "0")))
         say_same(q, c);
 }

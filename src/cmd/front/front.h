@@ -106,6 +106,9 @@ const char *front_on(const struct front_ask *a, const char *otherwise);
 /* Stays with the job: no --detach. */
 bool front_attached(const struct front_ask *a);
 
+/* Says the notes of a call on standard error, unless -q: for who does it itself. */
+void front_say_notes(const struct front_ask *a, const struct front_call *c);
+
 /* ---- jobs as files ---- */
 
 /* Is the file on this disk? */

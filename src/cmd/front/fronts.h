@@ -2,4 +2,4 @@
 #pragma once
 #include "cmd/front/front.h"
 
-extern const struct front front_dmlc, front_launch, front_mx, front_submit, front_tf;
+extern const struct front front_dmlc, front_launch, front_mx, front_slider, front_submit, front_tf;

@@ -91,7 +91,7 @@ static const struct old_option *exact(const struct parser *p, const char *name, 
 
     if (!o)
         o = find(help_rows, name, n);
-    if (!o && !p->begun)
+    if (!o && (!p->begun || (p->s->habits & OLD_NAMES)))
         o = find(p->s->extra, name, n);
     return o;
 }
@@ -135,7 +135,8 @@ static struct word classify(const struct parser *p, const char *word)
     const char *equals = strchr(word, '=');
     size_t n;
 
-    if (p->ended || word[0] != '-' || !word[1] || (p->begun && !(p->s->habits & OLD_AMONG)))
+    if (p->ended || word[0] != '-' || !word[1] ||
+        (p->begun && !(p->s->habits & (OLD_AMONG | OLD_NAMES))))
         return ret;
     ret.option = exact(p, word, strlen(word));
     if (!ret.option && equals) {
@@ -246,7 +247,7 @@ static int add_hit(struct parser *p, const struct old_option *o, const char *val
     if (!v)
         return err_oom(p->err);
     p->a->hits = v;
-    v[p->a->n] = (struct old_hit){ .option = o, .late = p->begun };
+    v[p->a->n] = (struct old_hit){ .option = o, .late = p->begun && !(p->s->habits & OLD_NAMES) };
     if (value) {
         v[p->a->n].value = strdup(value);
         if (!v[p->a->n].value)
@@ -256,11 +257,36 @@ static int add_hit(struct parser *p, const struct old_option *o, const char *val
     return 0;
 }
 
+/* The further words of a value that has several; what is there is in `value`. */
+static int take_more(struct parser *p, const struct old_option *o, const char *value, char **ret)
+{
+    AUTO_BUF all = { .max = MIB };
+    int r = buf_add_str(&all, value);
+
+    for (unsigned i = 0; r == 0 && i < o->more; i++) {
+        if (p->at + 1 >= p->n)
+            return cli_bad(p->err, "option '%s' needs %u values (%s)", old_name(o), o->more + 1,
+                           o->meta);
+        r = buf_printf(&all, "%c%s", OLD_BETWEEN, p->words[++p->at]);
+    }
+    *ret = r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : NULL;
+    return *ret ? 0 : err_oom(p->err);
+}
+
+static int take_value(struct parser *p, const struct old_option *o, const char *value)
+{
+    AUTO_FREE char *all = NULL;
+    int r = check_value(o, value, p->err);
+
+    if (r == 0 && o->more)
+        r = take_more(p, o, value, &all);
+    return r < 0 ? r : add_hit(p, o, all ? all : value);
+}
+
 static int take_option(struct parser *p, const struct word *w)
 {
     const struct old_option *o = w->option;
     const char *value = w->value;
-    int r;
 
     if (!takes_value(o) && value)
         return no_value(p, o);
@@ -282,8 +308,7 @@ static int take_option(struct parser *p, const struct word *w)
     }
     if (!value)
         return cli_bad(p->err, "option '%s' needs a value (%s)", old_name(o), o->meta);
-    r = check_value(o, value, p->err);
-    return r < 0 ? r : add_hit(p, o, value);
+    return take_value(p, o, value);
 }
 
 static int take_operand(struct parser *p, const char *word)
@@ -300,14 +325,15 @@ static int take_word(struct parser *p, const char *word)
 {
     struct word w;
 
-    if (str_eq(word, "--") && !p->ended && (!p->begun || (p->s->habits & OLD_AMONG))) {
+    if (str_eq(word, "--") && !p->ended &&
+        (!p->begun || (p->s->habits & (OLD_AMONG | OLD_NAMES)))) {
         p->ended = true;
         return p->closed && strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
     }
     w = classify(p, word);
     if (w.kind == OPERAND)
         return take_operand(p, word);
-    p->closed |= p->begun;
+    p->closed |= p->begun && !(p->s->habits & OLD_NAMES);
     if (w.kind == OPTION)
         return take_option(p, &w);
     if (w.kind == AMBIGUOUS)

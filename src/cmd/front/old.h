@@ -21,7 +21,11 @@ enum old_habit {
     OLD_AMONG = 4,       /* options count among the operands and after them too */
     OLD_UNKNOWN = 8,     /* what is not known belongs to the command */
     OLD_ARGPARSE = 15,   /* parse_known_args() of Python, its rest added to the command */
+    OLD_NAMES = 16,      /* the operands are names, no command: options behind them, ours too */
 };
+
+/* What stands between the words of a value that has several. */
+#define OLD_BETWEEN '\x1f'
 
 struct old_option {
     const char *names[4];       /* "-hip", "--host_ip"; names[0] NULL ends the table */
@@ -32,6 +36,7 @@ struct old_option {
     bool number;                /* a whole number … */
     int64_t least;              /* … from here on */
     bool list;                  /* may be repeated: all values count, not the last */
+    unsigned more;              /* so many words follow its value and belong to it: OLD_BETWEEN */
     /* What it comes to; neither: the front end looks at it. */
     const char *word;    /* the option of ydl that it is, as "--queue" */
     const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */

@@ -18,6 +18,7 @@ static const struct old_option own[] = {
     { { "-mem", "--memory_mb" }, "MB", "memory", .number = true },
     { { "--place" }, "WHERE", "place", .choices = places },
     { { "--p3" }, NULL, "a flag" },
+    { { "--set" }, "COMPONENT KEY VALUE", "three words", .list = true, .more = 2 },
     { .names = { NULL } },
 };
 static const struct old_option extra[] = {
@@ -131,12 +132,36 @@ static void without_the_habits_the_first_operand_ends_the_options(void **state)
         check(OLD_JOINED, rows[i][0], rows[i][1]);
 }
 
+/* Names, and options before and behind them, ours too. */
+static void names_end_no_options(void **state)
+{
+    static const char *const rows[][2] = {
+        { "tf1 --place local -q", "--place=local --quiet= | tf1" },
+        { "--gpus 1 tf1 ps --gpus 2", "--gpus=1 --gpus=2 | tf1 ps" },
+        { "tf1 --set ps a.b -1 x", "--set=ps\x1f"
+                                   "a.b\x1f-1 | tf1 x" },
+        { "--set=a b c --set d e f", "--set=a\x1f"
+                                     "b\x1f"
+                                     "c --set=d\x1f"
+                                     "e\x1f"
+                                     "f " },
+        { "tf1 -- --place", "| tf1 --place" },
+        { "tf1 --version", "version --version= | tf1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check(OLD_NAMES, rows[i][0], rows[i][1]);
+}
+
 static void a_mistake_is_named(void **state)
 {
     static const struct {
         unsigned habits;
         const char *line, *text;
     } rows[] = {
+        { OLD_NAMES, "tf1 --set a b", "option '--set' needs 3 values (COMPONENT KEY VALUE)" },
+        { OLD_NAMES, "tf1 --plcae x", "unknown option '--plcae'; did you mean '--place'?" },
         { OLD_ARGPARSE, "-n 0 x", "option '--nworker': 0 is too few, 1 is the least" },
         { OLD_ARGPARSE, "-n -5 x", "option '--nworker': -5 is too few, 1 is the least" },
         { OLD_ARGPARSE, "-n two x", "option '--nworker': 'two' is not a whole number" },
@@ -219,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(argparse_is_copied_with_all_its_habits),
         cmocka_unit_test(without_the_habits_the_first_operand_ends_the_options),
+        cmocka_unit_test(names_end_no_options),
         cmocka_unit_test(a_mistake_is_named),
         cmocka_unit_test(values_are_the_last_ones_or_the_presets),
         cmocka_unit_test(tables_with_mistakes_are_found_out),
