@@ -172,7 +172,8 @@ static int on_abort(struct request *q)
         str_to_i64(text, INT32_MIN, INT32_MAX, &code) < 0 || (code & 255) == 0)
         code = 1; /* whatever it says, it has not done its work */
     q->last = true;
-    q->task->abort_code = (int)(code & 255);
+    if (q->task->why == FAIL_NONE)
+        q->task->abort_code = (int)(code & 255);
     stop_for(q->task, FAIL_EXIT, "it called MPI_Abort");
     return 0;
 }
