@@ -15,7 +15,6 @@ check: setup ## what CI runs: unit tests, gates, fuzz corpora, then the real clu
 	@$(call ctest,build,-LE full)
 	@$(PYTEST)
 check-full: setup ## everything: check, sanitizers, torture, fuzzing, the whole cluster matrix
-	@tools/setup frameworks-full
 	@$(call build,release,build)
 	@$(call ctest,build)
 	@$(MAKE) asan tsan torture fuzz tidy

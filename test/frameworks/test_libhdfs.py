@@ -9,7 +9,7 @@ import pytest
 from ydl_cluster import compiled, places
 
 SCRIPT = Path(__file__).with_name("scripts") / "read_hdfs.py"
-SOURCES = "libhdfs-2.0.0"  # tools/setup frameworks-full
+SOURCES = "libhdfs-2.0.0"  # tools/setup frameworks
 FILES = ("exception.c", "hdfs.c", "jni_helper.c", "common/htable.c", "os/posix/mutexes.c",
          "os/posix/thread.c", "os/posix/thread_local_storage.c")
 
@@ -17,7 +17,7 @@ FILES = ("exception.c", "hdfs.c", "jni_helper.c", "common/htable.c", "os/posix/m
 def library() -> Path:
     """Compiled with the Java that is here; it looks for its libjvm.so at run time."""
     base, java = places.cache_dir() / SOURCES, places.java_home()
-    assert (base / "ready").exists(), f"{base} is not there: run tools/setup frameworks-full"
+    assert (base / "ready").exists(), f"{base} is not there: run tools/setup frameworks"
     return compiled.result(
         "libhdfs-{}.so", [base / name for name in FILES], "-shared", "-fPIC", "-w", f"-I{base}",
         f"-I{base}/include", f"-I{base}/include/hdfs", f"-I{base}/os/posix", f"-I{java}/include",

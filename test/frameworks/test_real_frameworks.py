@@ -33,7 +33,7 @@ class Proof:
     models: bool = True  # every rank ends with a model, and it is the same one
     says: tuple[str, ...] = ()  # besides
     notes: str = ""  # what it lets its tracker say, and ydl shows
-    long: bool = False  # its package is there for the long suite only
+    more: bool = False  # its package is in environment.more()
 
     def check(self, text: str, notes: str):
         """Reads what the tasks have printed."""
@@ -52,7 +52,7 @@ PROOFS = {
                  least=0.9),
     "xgboost": Proof("boosted.py", "-n 2 --framework xgboost", notes="ydl: rank 1 has trained"),
     "rabit": Proof("rabit_boosted.py", "-n 3 --framework rabit", world=3, says=("version 1.7",),
-                   notes="ydl: rank 2 has trained", long=True),
+                   notes="ydl: rank 2 has trained", more=True),
     "lightgbm": Proof("leaves.py", "-n 2 --framework lightgbm", "python leaves.py {rank}"),
     "jax": Proof("jax_digits.py", "-n 2 --framework jax"),
     "dask": Proof("dask_digits.py", "-n 2 --framework dask", world=0, models=False,
@@ -61,7 +61,7 @@ PROOFS = {
                  models=False,
                  says=tuple(f"{i} of 4, left {(i + 3) % 4}, pi 3.141593" for i in range(4))),
     "horovod": Proof("hvd_digits.py", "-n 2 --procs 2 --framework horovod", world=4,
-                     says=("rank 3 of 4, local 1 of 2",), long=True),
+                     says=("rank 3 of 4, local 1 of 2",), more=True),
 }
 
 
@@ -90,7 +90,7 @@ def put(proof: Proof, work: Path) -> list[str]:
 
 def variables(proof: Proof) -> dict[str, str]:
     """What any launcher would be told of this machine, nothing of the job."""
-    return LIMITS | ({"PYTHONPATH": str(environment.full())} if proof.long else {})
+    return LIMITS | ({"PYTHONPATH": str(environment.more())} if proof.more else {})
 
 
 def told(env: dict[str, str], venv: Path) -> list[str]:
@@ -99,7 +99,7 @@ def told(env: dict[str, str], venv: Path) -> list[str]:
     return [word for item in env.items() for word in ("--env", "=".join(item))]
 
 
-@pytest.mark.parametrize("name", rows(*(name for name, proof in PROOFS.items() if not proof.long)))
+@pytest.mark.parametrize("name", PROOFS)
 def test_an_unchanged_script_trains_on_this_machine(local, name):
     proof = PROOFS[name]
     done = local.run("run", *proof.words.split(), "--", *put(proof, local.work), check=0,
