@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -106,3 +107,33 @@ def test_a_failed_job_takes_everything_along(local):
     local.run("run", "-n", "2", "--grace", "1s", "--", "sh", "-c",
               "python3 stubborn.py & sleep 1; exit 3", check=3)
     local.assert_nothing_left()
+
+
+def _held_agent(local) -> int:
+    """The agent of a job that was submitted just now, stopped before it has dialled; 0: too late."""
+    until = time.monotonic() + 10
+    while not (found := local.find("ydl-node agent")):  # without a pause: it dials within moments
+        assert time.monotonic() < until, "there is no agent"
+    os.kill(found[0], signal.SIGSTOP)
+    fds = [os.readlink(f"/proc/{found[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{found[0]}/fd")]
+    if not any(fd.startswith("socket:") for fd in fds):
+        return found[0]
+    os.kill(found[0], signal.SIGCONT)
+    return 0
+
+
+def test_an_agent_that_comes_when_the_job_has_ended_goes_again(local):
+    for _ in range(2000):
+        submit = local.start("submit", "-n", "1", "--", "sleep", "600")
+        agent = _held_agent(local)
+        killer = local.start("kill", submit.communicate(timeout=30)[0].decode().strip())
+        if agent:
+            break
+        killer.communicate(timeout=30)
+        local.assert_nothing_left()
+    assert agent, "it was never caught in time"
+    events = local.jobs()[-1] / "events.jsonl"
+    local.wait_for(lambda: '"KILLED"' in events.read_text(), "the job has ended")
+    os.kill(agent, signal.SIGCONT)
+    local.assert_nothing_left()
+    killer.communicate(timeout=30)
