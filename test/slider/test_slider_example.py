@@ -147,8 +147,11 @@ class Training:
         self.process = tf.start("run", "-f", "job.json", env={"TRAINER_STEPS": "4000"})
 
     def trainer(self, rank: int) -> int:
-        """The process of a worker's program, once it has been trained for a while."""
+        """The process of a worker's program, once it is there and has been trained for a while."""
         def find():
+            said = [path.read_text() for path in self.tf.state.rglob(f"worker-{rank}.out")]
+            if f"worker {rank} of [" not in "".join(said):
+                return None
             pids = [pid for pid, line in self.tf.processes().items()
                     if re.match(rf"\S*python\S* \S*/trainer.py .*--job_name=worker --task_index={rank} ",
                                 line)]
