@@ -52,14 +52,10 @@ def _fill(text, values):
 
 
 class Source:
-    """Bytes for a file."""
+    """Bytes for a file: get_content() of the class that says where they come from."""
 
     def __init__(self, name):
         self.name = name
-
-    def get_content(self):
-        """The bytes."""
-        raise NotImplementedError
 
     def __call__(self):
         return self.get_content()
