@@ -113,7 +113,6 @@ const char *slider_text(const json_t *v, const char *key, char **ret_free);
 /* A whole number that may be written as text. CLI_USAGE. */
 int slider_number(const json_t *v, const char *key, int64_t least, int64_t otherwise, int64_t *ret,
                   struct err *err);
-int slider_note(struct strs *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Its name as a role's: in small letters. */
 int slider_role(const struct slider_component *c, struct buf *out);

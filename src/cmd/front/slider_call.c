@@ -171,7 +171,7 @@ static int take_options(struct slider *s, struct err *err)
         const struct old_option *o = args->hits[i].option;
 
         if (o->nothing &&
-            slider_note(&s->notes, "%s has no effect: %s", old_name(o), o->nothing) < 0)
+            strs_take(&s->notes, str_printf("%s has no effect: %s", old_name(o), o->nothing)) < 0)
             return err_oom(err);
     }
     if (!slider_given(s, "-D") && !slider_given(s, "--manager"))

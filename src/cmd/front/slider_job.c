@@ -170,10 +170,11 @@ static int add_port_range(const struct slider_model *m, json_t *job)
         return 0;
     high = text[low] == '-' ? strspn(text + low + 1, "0123456789") : 0;
     if (low == 0 || high == 0 || text[low + 1 + high])
-        return slider_note(m->notes,
-                           "site.global.slider.allowed.ports: '%.60s' is not one range, such as "
-                           "48000-49000, and has no effect",
-                           text);
+        return strs_take(
+            m->notes,
+            str_printf("site.global.slider.allowed.ports: '%.60s' is not one range, such as "
+                       "48000-49000, and has no effect",
+                       text));
     return json_object_set_new(job, "port-range", json_string(text)) < 0 ? -ENOMEM : 0;
 }
 

@@ -35,18 +35,6 @@ void slider_docs_done(struct slider_docs *d)
     *d = (struct slider_docs){ 0 };
 }
 
-int slider_note(struct strs *notes, const char *fmt, ...)
-{
-    char *text = NULL;
-    va_list ap;
-    int n;
-
-    va_start(ap, fmt);
-    n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    return n < 0 ? -ENOMEM : strs_take(notes, text);
-}
-
 const char *slider_text(const json_t *v, const char *key, char **ret_free)
 {
     const json_t *value = json_object_get(v, key);
@@ -193,9 +181,10 @@ static int note_unknown(const struct slider_model *m, const char *component, con
     }
     if (names.len == 0)
         return 0;
-    return buf_text(&names) ? slider_note(m->notes, "resources.json: %s: no effect here: %s",
-                                          component, buf_text(&names))
-                            : -ENOMEM;
+    return buf_text(&names)
+               ? strs_take(m->notes, str_printf("resources.json: %s: no effect here: %s", component,
+                                                buf_text(&names)))
+               : -ENOMEM;
 }
 
 static int by_priority(const void *a, const void *b)
@@ -237,8 +226,9 @@ static int add_component(struct slider_model *m, const struct slider_docs *d, co
     int r;
 
     if (!json_object_get(json_object_get(d->resources, "components"), name))
-        return slider_note(m->notes, "component '%s' is not in resources.json and is left out",
-                           name) < 0
+        return strs_take(
+                   m->notes,
+                   str_printf("component '%s' is not in resources.json and is left out", name)) < 0
                    ? err_oom(err)
                    : 0;
     if (slider_component(m, name, strlen(name)))
@@ -293,7 +283,7 @@ static int drop_empty(struct slider_model *m, struct err *err)
         }
         json_decref(c.resources);
         json_decref(c.config);
-        if (slider_note(m->notes, "component '%s' has 0 instances", c.name) < 0) {
+        if (strs_take(m->notes, str_printf("component '%s' has 0 instances", c.name)) < 0) {
             memmove(&m->v[n], &m->v[i + 1], (m->n - i - 1) * sizeof(*m->v));
             m->n = n + m->n - i - 1;
             return err_oom(err);

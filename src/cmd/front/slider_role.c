@@ -197,9 +197,9 @@ static int add_image(const struct slider_making *k)
         return set(k->role, "image", json_text(image));
     if (k->c != &k->m->v[0])
         return 0; /* once is enough */
-    return slider_note(k->m->notes,
-                       "site.global.run.mode is docker, but no image is named by "
-                       "site.global.docker.image or --docker-image: it runs without one");
+    return strs_take(k->m->notes,
+                     str_printf("site.global.run.mode is docker, but no image is named by "
+                                "site.global.docker.image or --docker-image: it runs without one"));
 }
 
 /* ---- what it needs ---- */
@@ -244,10 +244,11 @@ static int add_placement(const struct slider_making *k, struct err *err)
     if (r < 0)
         return r;
     if (policy & POLICY_STRICT)
-        r = slider_note(k->m->notes,
-                        "component '%s': yarn.component.placement.policy 1 (the same nodes as "
-                        "last time) has no effect",
-                        k->c->name);
+        r = strs_take(
+            k->m->notes,
+            str_printf("component '%s': yarn.component.placement.policy 1 (the same nodes as "
+                       "last time) has no effect",
+                       k->c->name));
     if (r == 0 && (policy & POLICY_SPREAD) && !k->o->local)
         r = set(k->role, "spread", json_string("node"));
     if (r == 0 && label && *label && !k->o->local)
@@ -335,8 +336,9 @@ static int make_role(struct slider_making *k, struct err *err)
     if (r == 0)
         r = add_end(k, err);
     if (r == 0 && k->tokens.preferred && k->c == &k->m->v[0] &&
-        slider_note(k->m->notes,
-                    "{DEFAULT_n} has no effect: ports are chosen among the free ones") < 0)
+        strs_take(k->m->notes,
+                  str_printf("{DEFAULT_n} has no effect: ports are chosen among the free ones")) <
+            0)
         r = err_oom(err);
     return r;
 }

@@ -234,7 +234,7 @@ int slider_store_skip(struct slider *s, const char *name, int r, struct err *err
 {
     if (r != SLIDER_NOT_OURS && r != CLI_USAGE)
         return r;
-    r = slider_note(&s->notes, "'%s' is left out: %s", name, err->text);
+    r = strs_take(&s->notes, str_printf("'%s' is left out: %s", name, err->text));
     err_clear(err);
     s->code = 0;
     buf_reset(&s->excerpt);

@@ -209,21 +209,31 @@ static int explain(int r, struct err *err)
     return r == -E2BIG ? cli_bad(err, "a value becomes too long") : r;
 }
 
+/* Adds what stands before the next ${TOKEN}, or all that is left, and goes on behind it: 1 when
+ * there is one, its name in *ret. */
+static int next_token(const char **value, const char **ret, size_t *ret_n, struct buf *out)
+{
+    const char *from = *value, *token = strstr(from, "${"),
+               *end = token ? strchr(token, '}') : NULL;
+    int r = add_plain(out, from, end ? (size_t)(token - from) : strlen(from));
+
+    *value = end ? end + 1 : "";
+    if (!end || r < 0)
+        return r;
+    *ret = token + 2;
+    *ret_n = (size_t)(end - token) - 2;
+    return 1;
+}
+
 int slider_resolve(struct slider_tokens *t, const char *value, struct buf *out, struct err *err)
 {
-    size_t port = strlen(PORT);
+    size_t port = strlen(PORT), n;
+    const char *token;
     int r = 0;
 
-    while (r == 0 && *value) {
-        const char *token = strstr(value, "${"), *end = token ? strchr(token, '}') : NULL;
-        size_t n = end ? (size_t)(end - token - 2) : 0;
-
-        if (!end)
-            return explain(add_plain(out, value, strlen(value)), err);
-        r = add_plain(out, value, (size_t)(token - value));
-        token += 2;
-        value = end + 1;
-        if (r == 0 && n > port && is(token + n - port, port, PORT)) {
+    while (r == 0 && (r = next_token(&value, &token, &n, out)) > 0) {
+        r = 0;
+        if (n > port && is(token + n - port, port, PORT)) {
             const struct slider_component *c = named(t, token, n - port);
             bool own = false;
 
@@ -231,8 +241,7 @@ int slider_resolve(struct slider_tokens *t, const char *value, struct buf *out, 
             r = c ? add_port(t, c, own, out, err) : buf_add_str(out, "0");
             continue;
         }
-        if (r == 0)
-            r = add_token(t, token, n, false, out);
+        r = add_token(t, token, n, false, out);
         if (r == 0)
             r = add_plain(out, token - 2, n + 3); /* the task's business */
         r = r == 1 ? 0 : r;
@@ -264,23 +273,17 @@ static int add_site(const json_t *dicts, const char *token, size_t n, struct buf
 int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, const char *value,
                           struct buf *out, struct err *err)
 {
+    const char *token;
+    size_t n;
     int r = 0;
 
-    while (r == 0 && *value) {
-        const char *token = strstr(value, "${"), *end = token ? strchr(token, '}') : NULL;
-        size_t n = end ? (size_t)(end - token - 2) : 0;
-
-        if (!end)
-            return explain(add_plain(out, value, strlen(value)), err);
-        r = add_plain(out, value, (size_t)(token - value));
-        token += 2;
-        value = end + 1;
-        if (r == 0 && str_starts(token, "site.")) {
+    while (r == 0 && (r = next_token(&value, &token, &n, out)) > 0) {
+        r = 0;
+        if (str_starts(token, "site.")) {
             r = add_site(dicts, token, n, out, err);
             continue;
         }
-        if (r == 0)
-            r = add_token(t, token, n, true, out);
+        r = add_token(t, token, n, true, out);
         if (r == 0)
             r = add_plain(out, token - 2, n + 3);
         r = r == 1 ? 0 : r;
