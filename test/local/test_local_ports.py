@@ -1,6 +1,7 @@
 """Ports: announced ones are the task's alone."""
 
 import concurrent.futures
+import socket
 
 import pytest
 
@@ -49,3 +50,42 @@ def test_ports_come_from_the_range_asked_for(local):
     done = local.run("run", "-f", "job.yaml", check=0)
     ports = [int(line.split("│ ")[1]) for line in done.stdout.decode().splitlines()]
     assert len(set(ports)) == 20 and all(21000 <= p <= 21049 for p in ports)
+
+
+SLOW = r"""
+import os, pathlib, socket, time
+pathlib.Path("waits").touch()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+s = socket.socket()
+s.bind(("0.0.0.0", int(os.environ["YDL_PORT"])))
+s.listen()
+"""
+
+
+def _free_port():
+    """A port of nobody, below those that the kernel gives to connections."""
+    for number in range(22000, 32000):
+        with socket.socket() as s:
+            try:
+                s.bind(("0.0.0.0", number))
+                return number
+            except OSError:
+                continue
+    raise AssertionError("no port is free")
+
+
+def test_a_port_is_the_tasks_alone_before_it_binds_it(local):
+    """A program needs seconds to its own bind: until then the port is nobody's for the kernel."""
+    (local.work / "slow.py").write_text(SLOW)
+    number = _free_port()
+    (local.work / "job.yaml").write_text(
+        f"port-range: {number}-{number}\nroles: {{worker: {{count: 1, ports: 1}}}}\n")
+    first = local.start("run", "-f", "job.yaml", "--", "python3", "slow.py")
+    local.wait_for((local.work / "waits").exists, "the task runs and has not bound its port")
+    other = local.run("run", "-f", "job.yaml", "--", "true")
+    (local.work / "go").touch()
+    _, said = first.communicate(timeout=30)
+    assert other.returncode not in (0, 2), local.tell(other)
+    assert f"no port from {number} to {number} is free" in other.stderr.decode()
+    assert first.returncode == 0, said.decode()
