@@ -37,21 +37,60 @@ static void follow_task(struct agent_conn *a, uint32_t task, const struct place 
     outbox_send(a, &msg);
 }
 
+/* What was written on a machine that the task has left is not to be had any more. */
+static void skip_left(struct follower *f, uint32_t task)
+{
+    for (int s = OUT; s < STREAMS; s++)
+        if (f->places[task].at[s] < f->master->feeds[task].base[s])
+            f->places[task].at[s] = f->master->feeds[task].base[s];
+}
+
+/* The agent has one position in a file for all readers: the first one that any of them waits for.
+ * Were it sent ahead to this reader's, the others would miss what lies between. False when it is on
+ * its way there already. */
+static bool first_wanted(const struct follower *f, uint32_t task, struct place *ret)
+{
+    bool go = true;
+
+    *ret = f->places[task];
+    for (const struct follower *o = f->master->followers; o; o = o->next) {
+        const struct place *at = task < o->n_places ? &o->places[task] : NULL;
+
+        if (o == f || !at || !at->wanted || at->missed)
+            continue;
+        go = go && (at->at[OUT] > f->places[task].at[OUT] || at->at[ERR] > f->places[task].at[ERR]);
+        for (int s = OUT; s < STREAMS; s++)
+            ret->at[s] = at->at[s] < ret->at[s] ? at->at[s] : ret->at[s];
+    }
+    return go;
+}
+
 void hub_request(struct follower *f, uint32_t task)
 {
     struct master *m = f->master;
     const struct task *t = engine_task(m->engine, task);
     struct agent_conn *a = agents_get(m, t->agent);
+    struct place from;
+    bool go;
 
     f->places[task].missed = false;
-    /* What was written on a machine that the task has left is not to be had any more. */
-    for (int s = OUT; s < STREAMS; s++)
-        if (f->places[task].at[s] < m->feeds[task].base[s])
-            f->places[task].at[s] = m->feeds[task].base[s];
+    skip_left(f, task);
     if (!f->opt->follow && f->places[task].mark == 0)
         f->places[task].mark = ++m->last_mark;
-    if (m->feeds[task].started && a && a->channel)
-        follow_task(a, task, &f->places[task]);
+    go = first_wanted(f, task, &from) || from.mark > 0;
+    if (m->feeds[task].started && a && a->channel && (go || a->credit_due > 0))
+        follow_task(a, task, go ? &from : NULL);
+}
+
+/* Nothing is on its way to anybody: each has to ask, and none may count on another. */
+static void request_anew(struct master *m, uint32_t task)
+{
+    for (struct follower *f = m->followers; f; f = f->next)
+        if (task < f->n_places)
+            f->places[task].missed = true;
+    for (struct follower *f = m->followers; f; f = f->next)
+        if (task < f->n_places && f->places[task].wanted)
+            hub_request(f, task);
 }
 
 /* ---- who wants what ---- */
@@ -150,10 +189,9 @@ void hub_follow_again(struct agent_conn *a)
 
     a->credited = false;
     a->credit_due = 0;
-    for (struct follower *f = m->followers; f; f = f->next)
-        for (uint32_t i = 0; i < f->n_places && i < m->n_feeds; i++)
-            if (f->places[i].wanted && m->feeds[i].agent == a->number)
-                hub_request(f, i);
+    for (uint32_t i = 0; i < m->n_feeds; i++)
+        if (m->feeds[i].agent == a->number)
+            request_anew(m, i);
 }
 
 void hub_task_started(struct master *m, uint32_t task)
@@ -164,8 +202,8 @@ void hub_task_started(struct master *m, uint32_t task)
     m->feeds[task].started = true;
     m->feeds[task].ended = m->feeds[task].lost = false;
     for (struct follower *f = m->followers; f; f = f->next)
-        if (hub_grow_places(f, NULL) == 0 && f->places[task].wanted)
-            hub_request(f, task);
+        (void)hub_grow_places(f, NULL); /* one that cannot grow sees less */
+    request_anew(m, task);
 }
 
 /* One that we have heard of before is known better here. */
@@ -271,6 +309,7 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
         return true; /* another reader went back, or this one has all that it wants */
     if (begin > at->at[stream]) {
         at->missed = true;
+        cond_wake_all(&f->wake); /* it may have nothing else to do than ask */
         return false;
     }
     skip = at->at[stream] - begin;

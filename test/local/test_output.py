@@ -3,7 +3,6 @@
 import hashlib
 import os
 import signal
-import time
 
 WRITER = r"""
 import os, sys
@@ -44,6 +43,14 @@ def test_the_last_bytes_of_a_killed_task_are_there(local):
     assert _digest(_log(local, "worker:0")) == (local.tmp / "sum.0").read_text()
 
 
+def test_a_task_that_is_started_again_writes_behind_what_it_wrote(local):
+    text = "echo out >> $0.lives; cat $0.lives; echo err >&2; test $(wc -l < $0.lives) = 2 || kill -9 $$"
+    (local.work / "twice.sh").write_text(text)
+    local.run("run", "-n", "1", "--restart", "task", "--", "sh", "twice.sh", check=0)
+    assert _log(local, "worker:0").read_text() == "out\n" * 3
+    assert _log(local, "worker:0", "err").read_text() == "err\n" * 2
+
+
 def test_lines_are_never_mixed(local):
     text = "import sys\nfor i in range(2000): print(f'{i:05d}' * 20, flush=i % 7 == 0)\n"
     (local.work / "lines.py").write_text(text)
@@ -64,14 +71,19 @@ def test_output_and_errors_are_kept_apart(local):
 
 
 def test_a_stopped_reader_slows_nobody(local):
+    """Neither the tasks nor another reader, and it has every line when it goes on."""
+    lines = 100000  # more than anything on the way keeps
     local.run("submit", "--name", "chatty", "-n", "2", "--", "sh", "-c",
-              "i=0; while [ $i -lt 40000 ]; do echo $i 0123456789012345678901234567890123456789; "
-              "i=$((i+1)); done; touch done.$YDL_RANK", check=0)
+              "echo first; until test -e go; do sleep 0.02; done; "
+              f"seq -f '%06.0f {'0123456789' * 8}' {lines}; touch done.$YDL_RANK", check=0)
+    stopped = local.start("logs", "-f", "chatty", bufsize=0)
+    assert [stopped.stdout.readline()[-6:] for _ in range(2)] == [b"first\n"] * 2
+    os.kill(stopped.pid, signal.SIGSTOP)
     reader = local.start("logs", "-f", "chatty")
-    os.kill(reader.pid, signal.SIGSTOP)
-    start = time.monotonic()
-    local.wait_for(lambda: len(list(local.work.glob("done.*"))) == 2, "the tasks end", timeout=30)
-    assert time.monotonic() - start < 30
-    os.kill(reader.pid, signal.SIGCONT)
-    out, _ = reader.communicate(timeout=60)
-    assert out.count(b"\n") == 80000
+    (local.work / "go").touch()
+    out, _ = reader.communicate(timeout=30)
+    assert len(list(local.work.glob("done.*"))) == 2
+    assert out.count(b"\n") == 2 * lines + 2
+    os.kill(stopped.pid, signal.SIGCONT)
+    out, _ = stopped.communicate(timeout=60)
+    assert out.count(b"\n") == 2 * lines
