@@ -92,8 +92,9 @@ def test_pieces_of_a_killed_agent_are_read_on(local, cuts):
     lines = [run.stdout.readline().decode() for _ in range(30000)]
     agent = next(pid for pid, line in local.processes().items() if "ydl-node agent" in line)
     os.kill(agent, signal.SIGKILL)
-    out, _ = run.communicate(timeout=60)
-    numbers = _numbers("".join(lines) + out.decode())
+    lines.append(run.stdout.read().decode())  # with what it has read ahead, unlike communicate()
+    run.communicate(timeout=60)
+    numbers = _numbers("".join(lines))
     assert numbers == list(range(len(numbers)))
 
 
