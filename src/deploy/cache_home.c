@@ -13,33 +13,17 @@
 
 /* ---- what an application needs ---- */
 
-static int write_uses(struct cache *c, const char *path, const struct cache_files *files,
-                      struct err *err)
-{
-    struct fs_create options = { .mode = 0600, .overwrite = true };
-    AUTO_FS_WRITER *w = NULL;
-    AUTO_BUF text = { .max = USES_MOST };
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < files->n; i++)
-        if (files->v[i].key)
-            r = buf_printf(&text, "%s\n", files->v[i].key);
-    if (r < 0)
-        return err_set(err, r, "too many files");
-    r = fs_create(c->fs, path, &options, &w, err);
-    if (r == 0 && text.len)
-        r = fs_write(w, text.data, text.len, err);
-    return r < 0 ? r : fs_close(take(w), err);
-}
-
 int cache_use(struct cache *c, const char *app, const struct cache_files *files, struct err *err)
 {
-    AUTO_FREE char *dir = str_printf("%s/jobs/%s", c->base, app);
-    AUTO_FREE char *path = dir ? path_join(dir, "uses") : NULL;
-    AUTO_FREE char *tmp = dir ? path_join(dir, ".uses.tmp") : NULL;
-    int r = path && tmp ? write_uses(c, tmp, files, err) : err_oom(err);
+    const struct fs_create how = { .mode = 0600, .overwrite = true };
+    AUTO_FREE char *path = str_printf("%s/jobs/%s/uses", c->base, app);
+    AUTO_BUF text = { .max = USES_MOST };
+    int r = path ? 0 : err_oom(err);
 
-    return r < 0 ? r : fs_rename(c->fs, tmp, path, true, err);
+    for (size_t i = 0; r == 0 && i < files->n; i++)
+        if (files->v[i].key && buf_printf(&text, "%s\n", files->v[i].key) < 0)
+            r = err_set(err, -E2BIG, "too many files");
+    return r < 0 ? r : fs_replace(c->fs, path, &how, text.data, text.len, err);
 }
 
 /* ---- directories of applications ---- */

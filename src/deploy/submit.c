@@ -108,24 +108,18 @@ int submit_write(struct submission *x, const char *dir, const char *name, const 
 {
     const struct fs_create how = { .mode = FILE_MODE };
     AUTO_FREE char *path = path_join(dir, name);
-    AUTO_FS_WRITER *w = NULL;
-    int r = path ? fs_create(x->fs, path, &how, &w, err) : err_oom(err);
 
-    if (r == 0)
-        r = fs_write(w, p, n, err);
-    return r < 0 ? r : fs_close(take(w), err);
+    return path ? fs_put(x->fs, path, &how, p, n, err) : err_oom(err);
 }
 
 /* There at once, with all that is in it: the master may be looking for it by now. */
 static int write_whole(struct submission *x, const char *name, const void *p, size_t n,
                        struct err *err)
 {
-    AUTO_FREE char *part = str_printf(".%s", name);
-    AUTO_FREE char *from = part ? path_join(x->logs, part) : NULL;
-    AUTO_FREE char *to = path_join(x->logs, name);
-    int r = from && to ? submit_write(x, x->logs, part, p, n, err) : err_oom(err);
+    const struct fs_create how = { .mode = FILE_MODE };
+    AUTO_FREE char *path = path_join(x->logs, name);
 
-    return r < 0 ? r : fs_rename(x->fs, from, to, false, err);
+    return path ? fs_replace(x->fs, path, &how, p, n, err) : err_oom(err);
 }
 
 static int make_key(struct submission *x, struct err *err)

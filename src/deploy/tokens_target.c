@@ -40,7 +40,6 @@ static int ask(struct session *s, const char *uri, const char *dir, struct err *
 static int probe(struct fs *fs, const char *dir, struct err *err)
 {
     const struct fs_create options = { .mode = 0600 };
-    struct fs_writer *w = NULL;
     AUTO_FREE char *path = NULL;
     uint64_t random = 0;
     int r;
@@ -51,10 +50,7 @@ static int probe(struct fs *fs, const char *dir, struct err *err)
                       (unsigned long long)random);
     if (!path)
         return err_oom(err);
-    r = fs_create(fs, path, &options, &w, err);
-    if (r < 0)
-        return r;
-    r = fs_close(w, err);
+    r = fs_put(fs, path, &options, NULL, 0, err);
     return r < 0 ? r : fs_delete(fs, path, false, err);
 }
 

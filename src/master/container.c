@@ -256,24 +256,14 @@ void container_close(struct container *c)
 
 /* ---- where we are ---- */
 
-static int write_file(struct container *c, const char *path, const char *text, struct err *err)
-{
-    const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };
-    AUTO_FS_WRITER *w = NULL;
-    int r = fs_create(c->fs, path, &how, &w, err);
-
-    if (r == 0)
-        r = fs_write(w, text, strlen(text), err);
-    return r < 0 ? r : fs_close(take(w), err);
-}
-
 int container_announce(struct container *c, struct err *err)
 {
+    const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };
     AUTO_FREE char *to = path_join(c->jobs, "master.json");
-    AUTO_FREE char *part = str_printf("%s/.master-%d", c->jobs, c->attempt);
+    AUTO_FREE char *part = str_printf("%s/.master-%d", c->jobs, c->attempt); /* no other's */
     AUTO_FREE char *text = str_printf("{\"attempt\": %d, \"address\": \"%s\"}\n", c->attempt,
                                       c->boot.address ? c->boot.address : "");
-    int r = to && part && text ? write_file(c, part, text, err) : err_oom(err);
+    int r = to && part && text ? fs_put(c->fs, part, &how, text, strlen(text), err) : err_oom(err);
 
     return r < 0 ? r : fs_rename(c->fs, part, to, true, err);
 }

@@ -57,15 +57,10 @@ static int step_home(struct trial *t, struct err *err)
 static int step_write(struct trial *t, struct err *err)
 {
     struct fs_create options = { .mode = 0600 };
-    AUTO_FS_WRITER *w = NULL;
     int64_t before = loop_wall(), after;
     AUTO_FS_ENTRY e = { 0 };
-    int r = fs_create(t->fs, t->path, &options, &w, err);
+    int r = fs_put(t->fs, t->path, &options, t->data, BYTES, err);
 
-    if (r == 0)
-        r = fs_write(w, t->data, BYTES, err);
-    if (r == 0)
-        r = fs_close(take(w), err);
     after = loop_wall();
     if (r == 0)
         r = fs_stat(t->fs, t->path, &e, err);

@@ -10,10 +10,8 @@
 static int make_busy(struct slider *s, const char *path, struct err *err)
 {
     const struct fs_create o = { .mode = 0600 };
-    AUTO_FS_WRITER *out = NULL;
-    int r = fs_create(s->fs, path, &o, &out, err);
 
-    return r < 0 ? r : fs_close(take(out), err);
+    return fs_put(s->fs, path, &o, NULL, 0, err);
 }
 
 /* Takes away the mark of one that died: 1 when it did. */

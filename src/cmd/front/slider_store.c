@@ -243,10 +243,9 @@ int slider_store_skip(struct slider *s, const char *name, int r, struct err *err
 
 /* ---- writing ---- */
 
-static int create(struct slider *s, const char *path, uint32_t mode, struct fs_writer **ret,
-                  struct err *err)
+static int create(struct slider *s, const char *path, struct fs_writer **ret, struct err *err)
 {
-    const struct fs_create o = { .overwrite = true, .mode = mode };
+    const struct fs_create o = { .overwrite = true, .mode = FILE_MODE };
 
     return fs_create(s->fs, path, &o, ret, err);
 }
@@ -254,26 +253,20 @@ static int create(struct slider *s, const char *path, uint32_t mode, struct fs_w
 static int write_doc(struct slider *s, const char *path, uint32_t mode, const json_t *v,
                      struct err *err)
 {
+    const struct fs_create how = { .overwrite = true, .mode = mode };
     AUTO_FREE char *text = json_dumps(v, JSON_INDENT(2));
-    AUTO_FS_WRITER *out = NULL;
-    int r = text ? create(s, path, mode, &out, err) : err_oom(err);
+    AUTO_FREE char *line = text ? str_printf("%s\n", text) : NULL;
 
-    if (r == 0)
-        r = fs_write(out, text, strlen(text), err);
-    if (r == 0)
-        r = fs_write(out, "\n", 1, err);
-    return r < 0 ? r : fs_close(take(out), err);
+    return line ? fs_replace(s->fs, path, &how, line, strlen(line), err) : err_oom(err);
 }
 
 int slider_store_write(struct slider *s, const char *name, const char *file, const json_t *v,
                        struct err *err)
 {
     AUTO_FREE char *path = path_of(s, name, file);
-    AUTO_FREE char *tmp = path ? str_printf("%s.tmp", path) : NULL;
     uint32_t mode = str_eq(file, "internal.json") ? PRIVATE_MODE : FILE_MODE;
-    int r = tmp ? write_doc(s, tmp, mode, v, err) : err_oom(err);
 
-    return r < 0 ? r : fs_rename(s->fs, tmp, path, true, err);
+    return path ? write_doc(s, path, mode, v, err) : err_oom(err);
 }
 
 static int write_pack(struct slider *s, struct pack_list *list, const char *path, struct err *err)
@@ -285,7 +278,7 @@ static int write_pack(struct slider *s, struct pack_list *list, const char *path
     int r = piece ? pack_open(list, &pack, err) : err_oom(err);
 
     if (r == 0)
-        r = create(s, path, FILE_MODE, &out, err);
+        r = create(s, path, &out, err);
     while (r == 0 && (n = pack_read(pack, piece, CHUNK, err)) > 0)
         r = fs_write(out, piece, (size_t)n, err);
     if (r == 0 && n < 0)
@@ -311,7 +304,7 @@ static int write_agent(struct slider *s, const char *path, struct err *err)
 static int copy_file(struct slider *s, int fd, const char *path, struct err *err)
 {
     AUTO_FS_WRITER *out = NULL;
-    int r = create(s, path, FILE_MODE, &out, err);
+    int r = create(s, path, &out, err);
 
     if (r == 0)
         r = fs_copy_in(out, fd, NULL, NULL, err);
@@ -343,7 +336,7 @@ static int keep_package(struct slider *s, const char *from, const char *to, stru
     int r = fs_open(s->fs, from, &in, err);
 
     if (r == 0)
-        r = create(s, to, FILE_MODE, &out, err);
+        r = create(s, to, &out, err);
     while (r == 0 && (n = fs_read_next(in, &p, 0, err)) > 0)
         r = fs_write(out, p, (size_t)n, err);
     if (r == 0 && n < 0)

@@ -130,6 +130,14 @@ int fs_close(struct fs_writer *w, struct err *err);
  * always NULL. */
 struct fs_writer *fs_abort(struct fs_writer *w);
 
+/* A small file in one call. When it fails there is no new file. */
+int fs_put(struct fs *fs, const char *path, const struct fs_create *how, const void *p, size_t n,
+           struct err *err);
+/* The same, but a reader sees all of it or nothing, and an old one until then: it is written as
+ * ".NAME.part" beside its place. With how->overwrite false a file that is there is -EEXIST. */
+int fs_replace(struct fs *fs, const char *path, const struct fs_create *how, const void *p,
+               size_t n, struct err *err);
+
 /* ---- reading ---- */
 
 struct fs_reader; /* opaque */

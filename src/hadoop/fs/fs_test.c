@@ -290,6 +290,37 @@ static void a_file_is_whole_or_not_there(void **state)
     with_bench(writing);
 }
 
+static void replacing(struct bench *b)
+{
+    struct fs_create how = { .mode = 0640 };
+    AUTO_FS_READER *reader = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    char got[8];
+
+    assert_int_equal(fs_put(b->fs, at(b, "empty"), &how, NULL, 0, NULL), 0);
+    expect(b, "empty", "");
+    assert_int_equal(fs_put(b->fs, at(b, "empty"), &how, "x", 1, NULL), -EEXIST);
+    assert_int_equal(fs_replace(b->fs, at(b, "f"), &how, "old", 3, NULL), 0);
+    assert_int_equal(fs_replace(b->fs, at(b, "f"), &how, "new", 3, NULL), -EEXIST);
+    assert_int_equal(fs_exists(b->fs, at(b, ".f.part"), &e, NULL), 0);
+    expect(b, "f", "old");
+    put(b, ".f.part", "of one that was killed");
+    assert_int_equal(fs_open(b->fs, at(b, "f"), &reader, NULL), 0);
+    how.overwrite = true;
+    assert_int_equal(fs_replace(b->fs, at(b, "f"), &how, "new", 3, NULL), 0);
+    expect(b, "f", "new");
+    assert_int_equal(fs_pread(reader, 0, got, sizeof(got), NULL), 3);
+    assert_memory_equal(got, "old", 3); /* who reads it has all of the one it opened */
+    assert_int_equal(fs_stat(b->fs, at(b, "f"), &e, NULL), 0);
+    assert_int_equal(e.mode, 0640);
+}
+
+static void a_small_file_is_replaced_at_once(void **state)
+{
+    (void)state;
+    with_bench(replacing);
+}
+
 static void reading(struct bench *b)
 {
     AUTO_FS_READER *r = NULL;
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(directories_are_made_listed_and_removed),
         cmocka_unit_test(patterns_are_followed_through_directories),
         cmocka_unit_test(a_file_is_whole_or_not_there),
+        cmocka_unit_test(a_small_file_is_replaced_at_once),
         cmocka_unit_test(any_part_of_a_file_can_be_read),
         cmocka_unit_test(a_slow_pipe_is_waited_for),
         cmocka_unit_test(a_full_pipe_holds_up_the_fiber_only),
