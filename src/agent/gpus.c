@@ -13,32 +13,35 @@
 #define PATIENCE_MS 30000 /* somebody whose container is about to end may still have them */
 
 /* Devices that are there and not forbidden. */
-static unsigned count_open(unsigned there)
+static void find_open(struct gpus *ret)
 {
-    unsigned n = 0;
+    struct gpus all;
 
-    for (unsigned i = 0; i < there; i++) {
+    local_gpus_find(&all);
+    ret->n = 0;
+    for (unsigned i = 0; i < all.n; i++) {
         char path[32];
         int fd;
 
-        (void)snprintf(path, sizeof(path), "/dev/nvidia%u", i);
+        (void)snprintf(path, sizeof(path), "/dev/nvidia%u", all.v[i]);
         fd = open(path, O_RDWR | O_CLOEXEC);
-        n += fd >= 0 || errno != EPERM;
+        if (fd >= 0 || errno != EPERM)
+            ret->v[ret->n++] = all.v[i];
         if (fd >= 0)
             close(fd);
     }
-    return n;
 }
 
-static int choose(struct agent *a, unsigned n, uint32_t *ids, struct err *err)
+static int choose(struct agent *a, const struct gpus *of, unsigned n, uint32_t *ids,
+                  struct err *err)
 {
     int64_t deadline = loop_in(a->loop, PATIENCE_MS);
-    int r = local_gpus_take(n, a->gpus.locks, ids, err);
+    int r = local_gpus_take(of, n, a->gpus.locks, ids, err);
 
     while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leaving) {
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
             return err_set(err, -ECANCELED, "the agent ends");
-        r = local_gpus_take(n, a->gpus.locks, ids, err);
+        r = local_gpus_take(of, n, a->gpus.locks, ids, err);
     }
     if (r == 0)
         a->gpus.n = n;
@@ -48,19 +51,20 @@ static int choose(struct agent *a, unsigned n, uint32_t *ids, struct err *err)
 int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err *err)
 {
     uint32_t ids[PLATFORM_GPUS_MAX] = { 0 };
-    unsigned seen = count_open(local_gpus_count());
     AUTO_BUF text = { .max = KIB };
+    struct gpus seen;
     int r = 0;
 
     *ret = a->gpus.list;
     if (a->gpus.list || n == 0)
         return 0;
-    if (seen <= n) { /* all of them are ours; none: they are of a kind that we do not know */
-        for (unsigned i = 0; i < seen; i++)
+    find_open(&seen);
+    if (seen.n <= n) { /* all of them are ours; none: they are of a kind that we do not know */
+        for (unsigned i = 0; i < seen.n; i++)
             ids[i] = i;
-        n = seen;
+        n = seen.n;
     } else {
-        r = choose(a, n, ids, err);
+        r = choose(a, &seen, n, ids, err);
     }
     for (unsigned i = 0; i < n && r == 0; i++)
         r = buf_printf(&text, "%s%u", i ? "," : "", ids[i]) < 0 ? err_oom(err) : 0;

@@ -246,6 +246,7 @@ static int set_gpus(struct task *t, const Agent__PrepareTask *m, struct err *err
         r = buf_add_str(&text, own);
     if (r < 0 || !buf_text(&text))
         return err_oom(err);
+    t->gpus_unknown = m->gpu_count > 0 && text.len == 0;
     free(t->gpus);
     t->gpus = (char *)take(text.data);
     return 0;

@@ -50,7 +50,7 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
         r = env_set(e, "PWD", t->work);
     if (r == 0 && t->out)
         r = env_set(e, "YDL_OUT", t->out);
-    if (r == 0)
+    if (r == 0 && !t->gpus_unknown)
         r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
     if (r == 0 && spec)
         r = env_set(e, "YDL_SPEC", spec);

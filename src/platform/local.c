@@ -219,6 +219,7 @@ static uint32_t place_of(const struct local *p, uint32_t slot)
 
 static int find_room(struct local *p, struct seat *s, struct err *err)
 {
+    struct gpus gpus = { 0 };
     int r;
 
     if (s->role->memory) {
@@ -226,7 +227,9 @@ static int find_room(struct local *p, struct seat *s, struct err *err)
         if (r < 0)
             return r;
     }
-    r = local_gpus_take(s->role->gpus, s->gpu_locks, s->gpus, err);
+    if (s->role->gpus)
+        local_gpus_find(&gpus);
+    r = local_gpus_take(&gpus, s->role->gpus, s->gpu_locks, s->gpus, err);
     if (r < 0) {
         if (s->role->memory)
             local_ledger_set(&p->opt, p->held);

@@ -3,27 +3,52 @@
 #include "base/str.h"
 #include "platform/gpus.h"
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
-unsigned local_gpus_count(void)
+AUTO_DEFINE(gpu_dir, DIR *, closedir);
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Some may be missing: a container sees the files of its own devices and no others. */
+void local_gpus_in(const char *dir, struct gpus *ret)
+{
+    static const char prefix[] = "nvidia";
+    AUTO(gpu_dir) DIR *d = opendir(dir);
+    const struct dirent *e;
+
+    ret->n = 0;
+    while (d && ret->n < PLATFORM_GPUS_MAX && (e = readdir(d)) != NULL) {
+        int64_t number;
+
+        if (str_starts(e->d_name, prefix) &&
+            str_to_i64(e->d_name + sizeof(prefix) - 1, 0, UINT32_MAX, &number) == 0)
+            ret->v[ret->n++] = (uint32_t)number;
+    }
+    qsort(ret->v, ret->n, sizeof(*ret->v), by_number);
+}
+
+void local_gpus_find(struct gpus *ret)
 {
     const char *said = getenv("YDL_GPUS");
-    int64_t n = 0;
-    struct stat st;
-    char path[32];
+    int64_t n;
 
-    if (said && str_to_i64(said, 0, PLATFORM_GPUS_MAX, &n) == 0)
-        return (unsigned)n;
-    for (n = 0; n < PLATFORM_GPUS_MAX; n++) {
-        (void)snprintf(path, sizeof(path), "/dev/nvidia%d", (int)n);
-        if (stat(path, &st) < 0)
-            break;
+    if (!said || str_to_i64(said, 0, PLATFORM_GPUS_MAX, &n) < 0) {
+        local_gpus_in("/dev", ret);
+        return;
     }
-    return (unsigned)n;
+    ret->n = (unsigned)n;
+    for (unsigned i = 0; i < ret->n; i++)
+        ret->v[i] = i;
 }
 
 /* A descriptor that stands for the device, or -1 when somebody has it. */
@@ -45,15 +70,15 @@ void local_gpus_release(int *locks, size_t n)
         close(locks[i]);
 }
 
-int local_gpus_take(unsigned n, int locks[PLATFORM_GPUS_MAX], uint32_t gpus[PLATFORM_GPUS_MAX],
-                    struct err *err)
+int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_MAX],
+                    uint32_t gpus[PLATFORM_GPUS_MAX], struct err *err)
 {
-    unsigned there = n ? local_gpus_count() : 0, have = 0;
+    unsigned have = 0;
 
-    if (n > there)
-        return err_set(err, -ENODEV, "%u GPUs are asked for and this machine has %u", n, there);
-    for (unsigned i = 0; i < there && have < n; i++) {
-        int fd = lock_gpu(i);
+    if (n > of->n)
+        return err_set(err, -ENODEV, "%u GPUs are asked for and this machine has %u", n, of->n);
+    for (unsigned i = 0; i < of->n && have < n; i++) {
+        int fd = lock_gpu(of->v[i]);
 
         if (fd < 0)
             continue;
@@ -63,5 +88,5 @@ int local_gpus_take(unsigned n, int locks[PLATFORM_GPUS_MAX], uint32_t gpus[PLAT
     if (have == n)
         return 0;
     local_gpus_release(locks, have);
-    return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, there);
+    return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, of->n);
 }

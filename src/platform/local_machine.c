@@ -36,11 +36,13 @@ void local_machine(struct local_machine *ret)
 {
     uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t limit = cgroup_memory();
+    struct gpus gpus;
     cpu_set_t cpus;
 
     ret->memory = limit < all ? limit : all;
     ret->cpus = 1;
     if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
         ret->cpus = (unsigned)CPU_COUNT(&cpus);
-    ret->gpus = local_gpus_count();
+    local_gpus_find(&gpus);
+    ret->gpus = gpus.n;
 }

@@ -15,19 +15,21 @@ static void a_gpu_is_never_given_twice(void **state)
 {
     int a[PLATFORM_GPUS_MAX], b[PLATFORM_GPUS_MAX];
     uint32_t gpus_a[PLATFORM_GPUS_MAX], gpus_b[PLATFORM_GPUS_MAX];
+    struct gpus all;
     struct err err = ERR_INIT;
 
     (void)state;
     setenv("YDL_GPUS", "3", 1);
+    local_gpus_find(&all);
     /* The numbers are the machine's: another run of this test may have them for a moment. */
-    for (int i = 0; i < 500 && local_gpus_take(2, a, gpus_a, &err) < 0; i++)
+    for (int i = 0; i < 500 && local_gpus_take(&all, 2, a, gpus_a, &err) < 0; i++)
         assert_int_equal(usleep(20000), 0);
-    assert_int_equal(local_gpus_take(2, b, gpus_b, &err), -EAGAIN);
-    assert_int_equal(local_gpus_take(1, b, gpus_b, &err), 0);
+    assert_int_equal(local_gpus_take(&all, 2, b, gpus_b, &err), -EAGAIN);
+    assert_int_equal(local_gpus_take(&all, 1, b, gpus_b, &err), 0);
     assert_true(gpus_b[0] != gpus_a[0] && gpus_b[0] != gpus_a[1]);
     local_gpus_release(a, 2);
     local_gpus_release(b, 1);
-    assert_int_equal(local_gpus_take(3, a, gpus_a, &err), 0);
+    assert_int_equal(local_gpus_take(&all, 3, a, gpus_a, &err), 0);
     local_gpus_release(a, 3);
 }
 
@@ -35,12 +37,45 @@ static void more_gpus_than_there_are_is_not_a_matter_of_waiting(void **state)
 {
     int locks[PLATFORM_GPUS_MAX];
     uint32_t gpus[PLATFORM_GPUS_MAX];
+    struct gpus all;
     struct err err = ERR_INIT;
 
     (void)state;
     setenv("YDL_GPUS", "3", 1);
-    assert_int_equal(local_gpus_take(4, locks, gpus, &err), -ENODEV);
+    local_gpus_find(&all);
+    assert_int_equal(local_gpus_take(&all, 4, locks, gpus, &err), -ENODEV);
     assert_string_equal(err.text, "4 GPUs are asked for and this machine has 3");
+}
+
+/* A container is shown the files of its own devices alone. */
+static void devices_are_found_where_numbers_are_missing(void **state)
+{
+    static const char *const names[] = { "nvidia10",    "nvidia2",  "nvidiactl", "nvidia-uvm",
+                                         "nvidia-caps", "nvidia3x", "sda",       "nvidia63" };
+    char dir[TEST_PATH], path[TEST_PATH + 32];
+    int locks[PLATFORM_GPUS_MAX], more[PLATFORM_GPUS_MAX];
+    uint32_t as_counted[PLATFORM_GPUS_MAX];
+    struct err err = ERR_INIT;
+    struct gpus all;
+
+    (void)state;
+    assert_true(test_dir(dir, "gpus"));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+        assert_int_equal(path_write(path, "", 0, 0600, NULL), 0);
+    }
+    local_gpus_in(dir, &all);
+    assert_int_equal(all.n, 3);
+    assert_true(all.v[0] == 2 && all.v[1] == 10 && all.v[2] == 63);
+    all = (struct gpus){ .v = { 4000002, 4000010 }, .n = 2 }; /* of nobody */
+    assert_int_equal(local_gpus_take(&all, 2, locks, as_counted, &err), 0);
+    assert_true(as_counted[0] == 0 && as_counted[1] == 1);
+    all = (struct gpus){ .v = { 4000010 }, .n = 1 }; /* the same device, seen from elsewhere */
+    assert_int_equal(local_gpus_take(&all, 1, more, as_counted, &err), -EAGAIN);
+    local_gpus_release(locks, 2);
+    assert_int_equal(path_remove(dir, NULL), 0);
+    local_gpus_in(dir, &all);
+    assert_int_equal(all.n, 0);
 }
 
 static void memory_of_a_living_job_counts_and_of_a_dead_one_does_not(void **state)
@@ -114,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_is_never_given_twice),
         cmocka_unit_test(more_gpus_than_there_are_is_not_a_matter_of_waiting),
+        cmocka_unit_test(devices_are_found_where_numbers_are_missing),
         cmocka_unit_test(memory_of_a_living_job_counts_and_of_a_dead_one_does_not),
         cmocka_unit_test(strays_are_killed_with_their_children_and_the_known_live),
     };

@@ -190,13 +190,15 @@ def test_gpus_are_asked_for_by_role(jobs_on, rich_cluster):
     jobs = jobs_on(rich_cluster)
     roles = {"worker": {"count": 2, "gpus": 1, "memory": "128m"},
              "helper": {"count": 2, "memory": "128m"}}
-    script = 'echo at $YDL_HOST; echo "sees [$CUDA_VISIBLE_DEVICES]"; sleep 1'
+    script = 'echo at $YDL_HOST; echo "sees [${CUDA_VISIBLE_DEVICES-all that it was given}]"; sleep 1'
     done = jobs.run(*RUN, "-f", write_job(jobs, roles=roles, command=["sh", "-c", script]),
                     check=0)
     at = places(jobs, done)
     assert [at[f"worker:{i}"] for i in range(2)] == ["nm2"] * 2
     sees = dict(re.findall(r"(\S+:\d)│ sees \[(.*)\]", done.stdout))
     assert sees["helper:0"] == sees["helper:1"] == ""
+    # Theirs have no files that we know: what they can see is theirs, and nothing is hidden from them.
+    assert sees["worker:0"] == sees["worker:1"] == "all that it was given"
 
 
 def test_two_jobs_on_a_node_do_not_get_the_same_device(jobs_on, own_cluster):
