@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ATTEMPTS 2
+#define SAVING_S 3600 /* results may take so long to be saved when the job's time is over */
 #define FAILURES_WINDOW_MS ((int64_t)60 * 60 * 1000)
 
 /* ---- what the master is told ---- */
@@ -100,6 +101,13 @@ int submit_add_acls(const struct submission *x, Yarn__ContainerLaunchContext *c,
                                    acl->modify ? acl->modify : " ", err);
 }
 
+/* The master keeps the time limit and then saves what there is. YARN is told a later one, for a job
+ * that never got a master. */
+static int64_t lifetime(const struct spec *s)
+{
+    return s->timeout > 0 ? (s->timeout + s->grace) / 1000 + SAVING_S : 0;
+}
+
 int submit_context(const struct submission *x, const Yarn__ContainerLaunchContext *launch,
                    Yarn__ApplicationSubmissionContext **ret, struct err *err)
 {
@@ -119,6 +127,7 @@ int submit_context(const struct submission *x, const Yarn__ContainerLaunchContex
         .max_attempts = s->attempts ? (int32_t)s->attempts : ATTEMPTS,
         .failures_window_ms = s->master.window > 0 ? s->master.window : FAILURES_WINDOW_MS,
         .keep_containers = true,
+        .lifetime_s = lifetime(s),
     };
 
     return yarn_submission_message(&a, x->ret->app, NULL, ret, err);

@@ -342,6 +342,36 @@ static void the_time_limit_is_for_the_whole_job(void **state)
     assert_int_equal(outcome_of(b).task, UINT32_MAX);
 }
 
+/* A cluster lets a job wait before it starts anything of it. */
+static void what_a_job_waited_before_its_start_counts_for_its_limit(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_GANG, 3);
+    b->spec.timeout = 60000;
+    b->opt.submitted = b->now - 50000;
+    role(b, "worker", 2);
+    run_all(b);
+    pass(b, 9000);
+    assert_int_equal(engine_state(b->e), JOB_RUNNING);
+    pass(b, 1000);
+    assert_ended(b, JOB_FAILED, 124);
+}
+
+/* A clock that is ahead of ours gives nobody more time. */
+static void a_submission_in_the_future_is_now(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_GANG, 3);
+    b->spec.timeout = 60000;
+    b->opt.submitted = b->now + 50000;
+    role(b, "worker", 2);
+    run_all(b);
+    pass(b, 60000);
+    assert_ended(b, JOB_FAILED, 124);
+}
+
 /* "waits without a deadline". */
 static void finishing_always_ends(void **state)
 {
@@ -413,6 +443,8 @@ int main(void)
         TEST(a_stop_is_graceful_and_a_second_one_kills),
         TEST(a_stop_before_anything_was_granted_ends_at_once),
         TEST(the_time_limit_is_for_the_whole_job),
+        TEST(what_a_job_waited_before_its_start_counts_for_its_limit),
+        TEST(a_submission_in_the_future_is_now),
         TEST(finishing_always_ends),
         TEST(a_fault_of_ours_ends_the_job_with_its_code),
         TEST(progress_is_told_once_a_second_and_the_last_word_always),

@@ -150,6 +150,14 @@ static void ask_all(struct engine *e, int64_t now)
     say_gang(e, GANG_ASKS, 0, now);
 }
 
+void gang_set_limit(struct engine *e, int64_t started)
+{
+    int64_t from = e->opt.submitted > 0 && e->opt.submitted < started ? e->opt.submitted : started;
+
+    if (e->spec->timeout > 0)
+        timer_set(e, TIMER_LIMIT, NULL, from + e->spec->timeout);
+}
+
 int engine_start(struct engine *e, int64_t now, struct err *err)
 {
     enum job_state next;
@@ -160,8 +168,7 @@ int engine_start(struct engine *e, int64_t now, struct err *err)
     if (r < 0)
         return r;
     job_do(e, JOB_EV_START, NULL, now);
-    if (e->spec->timeout > 0)
-        timer_set(e, TIMER_LIMIT, NULL, now + e->spec->timeout);
+    gang_set_limit(e, now);
     ask_all(e, now);
     return engine_leave(e, err);
 }

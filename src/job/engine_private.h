@@ -247,6 +247,7 @@ void gang_look(struct engine *e, int64_t now);
 void gang_spoil(struct engine *e);
 /* An incomplete gang that has something gives it back after a while. */
 void gang_hold(struct engine *e, int64_t now);
+void gang_set_limit(struct engine *e, int64_t started); /* the timer of the time limit */
 void gang_want_all(struct engine *e); /* every container that somebody waits for */
 /* It stands: everybody may start whose role's time has come. */
 void gang_stands(struct engine *e, int64_t now);

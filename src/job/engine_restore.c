@@ -103,8 +103,8 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     if (before == JOB_FINISHING && !job_has_ended(s))
         return;
     e->state = s;
-    if (before == JOB_NEW && s == JOB_ASKING && e->spec->timeout > 0)
-        timer_set(e, TIMER_LIMIT, NULL, t + e->spec->timeout);
+    if (before == JOB_NEW && s == JOB_ASKING)
+        gang_set_limit(e, t);
     if (s != JOB_ASKING)
         timer_set(e, TIMER_HOLD, NULL, NEVER);
     if (s == JOB_RUNNING) {

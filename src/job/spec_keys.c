@@ -194,7 +194,7 @@ const struct spec_key spec_job_keys[] = {
       .flag = "grace", .meta = "TIME",
       .help = "time between the request to end and the kill" },
     { "timeout", SPEC_MS, AT(timeout), .max = YEARS, .flag = "timeout", .meta = "TIME",
-      .help = "the job fails when it takes longer; 0: no limit" },
+      .help = "the job fails when it takes longer, its wait for a place included; 0: no limit" },
     { "output", SPEC_OUTPUT, AT(output), .flag = "output", .meta = "[DIR=]TARGET",
       .help = "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
     { "tensorboard", SPEC_MAP, .keys = tensorboard_keys, .plain = true,

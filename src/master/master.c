@@ -115,10 +115,20 @@ static int make_key(struct master *m, struct err *err)
 
 /* ---- parts ---- */
 
+/* By the ResourceManager's clock; 0 on this machine, where nobody waits for a master. */
+static int64_t submitted_at(const struct master *m)
+{
+    const char *said = m->opt->container ? getenv("APP_SUBMIT_TIME_ENV") : NULL;
+    int64_t when;
+
+    return said && str_to_i64(said, 1, INT64_MAX, &when) == 0 ? when : 0;
+}
+
 static int start_engine(struct master *m, struct err *err)
 {
     struct engine_options o = { .restart = m->framework->restart,
-                                .elastic = m->framework->elastic };
+                                .elastic = m->framework->elastic,
+                                .submitted = submitted_at(m) };
     struct kv_events kv = drive_kv_events;
     int r;
 
@@ -212,15 +222,14 @@ static int write_phases(struct master *m, struct err *err)
     static const struct {
         const char *name, *who;
     } phases[] = { { "command", "user" }, { "staged", "ydl" } };
-    const char *submitted = getenv("APP_SUBMIT_TIME_ENV");
-    int64_t when = 0;
+    int64_t submitted = submitted_at(m);
 
     (void)err;
     for (size_t i = 0; i < COUNT_OF(phases); i++)
         if (m->phases[i])
             master_phase_at(m, phases[i].name, phases[i].who, m->phases[i]);
-    if (submitted && str_to_i64(submitted, 1, INT64_MAX, &when) == 0)
-        master_phase_at(m, "submitted", "ydl", when);
+    if (submitted)
+        master_phase_at(m, "submitted", "ydl", submitted);
     master_phase_at(m, "master", "nm", m->wall);
     return 0;
 }

@@ -92,7 +92,7 @@ const struct cli_opt options_table[] = {
     { "grace", 0, CLI_TEXT, AT(grace), NULL, "TIME",
       "time between the request to end and the kill" },
     { "timeout", 0, CLI_TEXT, AT(timeout), NULL, "TIME",
-      "the job fails when it takes longer; 0: no limit" },
+      "the job fails when it takes longer, its wait for a place included; 0: no limit" },
     { "output", 0, CLI_LIST, AT(output), NULL, "[DIR=]TARGET",
       "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
     { "tensorboard", 0, CLI_TEXT, AT(tensorboard), NULL, "DIR",
