@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -224,3 +225,20 @@ def test_on_yarn_the_program_travels_with_the_roles_that_need_it(jobs, venv):
     found = [float(x) for x in re.findall(r"accuracy ([\d.]+)", done.stdout)]
     assert len(found) == 2 and min(found) >= 0.90
     assert len(set(re.findall(r"weights (\w+)", done.stdout))) == 1
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("store", ["dist_sync", "dist_async"])
+@pytest.mark.parametrize("native", ["yes", "no"])
+def test_on_yarn_two_workers_learn_from_two_servers(jobs, venv, native, store):
+    """Native servers step as a text tells them; Python's as the worker's own optimizer."""
+    (jobs.work / "pushing.py").write_text(PUSHING)
+    shutil.copy(DIGITS, jobs.work)
+    command = (["pushing.py", store, "sgd lr=0.1 momentum=0.9"] if native == "yes" else
+               [DIGITS.name, "--kv-store", store, "--epochs", 12])
+    done = jobs.run("run", "--on", "yarn", "-n", 2, "-s", 2, "--framework", "mxnet", "--native", native,
+                    "--role", "scheduler=1,memory=256m", "--role", "server=2,memory=384m", "--mem",
+                    "512m", "--env", "OMP_NUM_THREADS=1", "--", venv / "bin" / "python", *command,
+                    check=0, timeout=MINUTES)
+    found = [float(x) for x in re.findall(r"accuracy ([\d.]+)", done.stdout)]
+    assert len(found) == 2 and min(found) >= 0.85, done.stdout
