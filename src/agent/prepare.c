@@ -268,6 +268,7 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     }
     t->share_ports = m->share_ports;
     t->memory = m->memory;
+    t->memory_shared = m->memory_shared;
     t->slot = m->slot;
     t->log_base[0] = m->out_base;
     t->log_base[1] = m->err_base;

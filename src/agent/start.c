@@ -169,7 +169,7 @@ static void join_cgroup(struct task *t, struct spawn_spec *spec)
     struct agent *a = t->agent;
     AUTO_FREE char *name = NULL, *self = NULL;
 
-    if (!t->memory || t->cgroup.path || t->image)
+    if (!t->memory || t->memory_shared || t->cgroup.path || t->image)
         return;
     self = a->cgroups.looked ? NULL : cgroup_self();
     name = str_printf("ydl-%s-%s", a->facts->job, t->label);

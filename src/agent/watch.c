@@ -53,32 +53,63 @@ static uint64_t exact(const struct tree_proc *p)
     return pss ? pss : p->rss;
 }
 
+static bool shares_with(const struct task *t, const struct task *other)
+{
+    return other == t || (t->memory_shared && other->slot == t->slot);
+}
+
+/* By all that share the limit with it. */
+static uint64_t used_of_limit(const struct task *t)
+{
+    const struct agent *a = t->agent;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < a->n_tasks && t->memory_shared; i++)
+        if (shares_with(t, a->tasks[i]))
+            sum += a->tasks[i]->used;
+    return t->memory_shared ? sum : t->used;
+}
+
 static void measure(struct agent *a)
 {
     for (size_t i = 0; i < a->n_tasks; i++)
         a->tasks[i]->dirty = false;
     add_up(a, rough, false);
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
-
-        if (!t->marked || t->used <= t->memory)
-            continue;
-        t->dirty = true; /* perhaps over: again, exactly */
-        t->used = 0;
-    }
+    for (size_t i = 0; i < a->n_tasks; i++) /* perhaps over: again, exactly */
+        a->tasks[i]->dirty =
+            a->tasks[i]->marked && used_of_limit(a->tasks[i]) > a->tasks[i]->memory;
+    for (size_t i = 0; i < a->n_tasks; i++)
+        if (a->tasks[i]->dirty)
+            a->tasks[i]->used = 0;
     add_up(a, exact, true);
+}
+
+/* Of several that share a limit the one with the most has to go. */
+static bool has_most(const struct task *t)
+{
+    const struct agent *a = t->agent;
+
+    for (size_t i = 0; i < a->n_tasks && t->memory_shared; i++)
+        if (shares_with(t, a->tasks[i]) && a->tasks[i]->used > t->used)
+            return false;
+    return true;
 }
 
 static void judge(struct task *t)
 {
-    char text[64], have[STR_SIZE_MAX], limit[STR_SIZE_MAX];
+    char text[96], have[STR_SIZE_MAX], limit[STR_SIZE_MAX], all[STR_SIZE_MAX];
+    uint64_t used = used_of_limit(t);
 
     if (t->used > t->peak)
         t->peak = t->used;
-    if (!has_memory_limit(t) || t->used <= t->memory)
+    if (!has_memory_limit(t) || used <= t->memory || !has_most(t))
         return;
-    snprintf(text, sizeof(text), "used %s of %s", str_size(t->used, have),
-             str_size(t->memory, limit));
+    if (used > t->used)
+        snprintf(text, sizeof(text), "used %s, its container %s of %s", str_size(t->used, have),
+                 str_size(used, all), str_size(t->memory, limit));
+    else
+        snprintf(text, sizeof(text), "used %s of %s", str_size(t->used, have),
+                 str_size(t->memory, limit));
     stop_for(t, FAIL_MEMORY, text);
 }
 

@@ -196,6 +196,16 @@ static void fill_image(const struct master *m, const struct spec_role *role, Age
     x->cpus = role->cpus;
 }
 
+/* The memory of a container is for its processes together. Images that an agent runs are each in a
+ * container of their own, and have a share each. */
+static void fill_memory(const struct spec_role *role, Agent__PrepareTask *x)
+{
+    bool many = role->procs > 1, image = x->image && *x->image;
+
+    x->memory = many && image ? role->memory / role->procs : role->memory;
+    x->memory_shared = many && !image;
+}
+
 static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p, size_t at,
                          const struct links *links)
 {
@@ -213,7 +223,6 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->ports = p->ports[at];
     x->n_ports = t->n_ports;
     x->share_ports = m->framework->port == FRAMEWORK_PORT_SHARE;
-    x->memory = role->memory / (role->procs ? role->procs : 1);
     x->gpus = slot->gpus;
     x->n_gpus = slot->n_gpus;
     x->gpu_count = m->platform->ops->apart ? role->gpus : 0;
@@ -223,6 +232,7 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
     x->files = links->list;
     x->n_files = links->n;
     fill_image(m, role, x);
+    fill_memory(role, x);
     p->list[at] = x;
 }
 

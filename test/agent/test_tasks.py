@@ -1,6 +1,7 @@
 """Tasks are started as asked, end as they do, and are told of rightly."""
 
 import os
+import re
 import signal
 
 import pytest
@@ -181,6 +182,24 @@ def test_a_task_that_shares_its_memory_is_not_counted_twice(bench):
              "time.sleep(1)'")
     b.launch(0, forks, prepare={"memory": 120 << 20})
     assert b.exited(0)["fail"] == NONE
+
+
+def test_tasks_of_a_container_share_its_memory(bench):
+    """One may have more than its part; when all of them have too much, the one with the most goes."""
+    b = bench()
+    hold = "python3 -c 'import time; x = bytearray({} << 20); time.sleep({})'"
+    shared = {"memory": 160 << 20, "memory_shared": True}
+    b.launch(0, hold.format(100, 1), prepare=shared | {"slot": 1})
+    b.launch(1, hold.format(5, 1), prepare=shared | {"slot": 1})
+    assert [b.exited(i)["fail"] for i in range(2)] == [NONE, NONE]
+    b.launch(2, hold.format(70, 60), prepare=shared | {"slot": 2})
+    b.launch(3, hold.format(90, 60), prepare=shared | {"slot": 2})
+    b.launch(4, hold.format(70, 2), prepare=shared | {"slot": 3})  # of another container
+    end = b.exited(3)
+    assert end["fail"] == MEMORY and end["code"] == 137, end
+    assert re.fullmatch(r"used \d+ MB, its container 1[6-9]\d MB of 160 MB", end["text"]), end
+    assert b.exited(4)["fail"] == NONE
+    b.shutdown()
 
 
 def test_too_much_output_ends_a_task(bench):

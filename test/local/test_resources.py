@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 
 import pytest
@@ -133,3 +134,14 @@ def test_scale_adds_and_takes_away(local):
     local.wait_for(lambda: len(local.tasks("sleep 60")) == 1, "one runs")
     local.run("stop", "elastic", check=0)
     p.wait(20)
+
+
+def test_processes_of_a_container_share_its_memory(local):
+    (local.work / "hold.py").write_text(
+        "import os, sys, time\n"
+        "x = bytearray(int(sys.argv[1 + int(os.environ['YDL_RANK'])]) << 20)\n"
+        "time.sleep(1)\n")
+    pair = ("run", "-n", 1, "--procs", 2, "--mem", "140m", "--", "python3", "hold.py")
+    local.run(*pair, 80, 1, check=0)
+    done = local.run(*pair, 80, 70, check=137)
+    assert re.search(r"worker:0.*its container \d+ MB of 140 MB", done.stderr.decode()), local.tell(done)
