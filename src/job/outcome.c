@@ -146,6 +146,7 @@ int failure_set(struct failure *f, const struct failure *from, const char *task)
         return -ENOMEM;
     failure_done(f);
     *f = *from;
+    f->code = failure_exit(from->cls, from->code, from->signal);
     f->set = true;
     f->text = take(text);
     f->lines = take(lines);

@@ -15,8 +15,9 @@ struct failure {
 #define FAILURE_TEXT_MAX (4 * KIB)
 #define FAILURE_LINES_MAX (64 * KIB)
 
-/* Copies the facts of `from`, whose strings are borrowed; a sentence is made where it has none.
- * Long texts keep their beginning, long output its end. `f` is empty or is emptied. */
+/* Copies the facts of `from`, whose strings are borrowed; a sentence is made where it has none, and
+ * the code is the one that the command has for such a failure, not that of a task we killed. Long
+ * texts keep their beginning, long output its end. `f` is empty or is emptied. */
 int failure_set(struct failure *f, const struct failure *from, const char *task);
 void failure_done(struct failure *f);
 
