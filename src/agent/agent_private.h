@@ -62,7 +62,7 @@ struct task {
     struct port ports[AGENT_PORTS_MAX];
     size_t n_ports;
     uint64_t memory;
-    bool memory_shared; /* with the other tasks of its slot */
+    bool memory_shared;            /* with the other tasks of its slot */
     char *gpus;                    /* as a program counts those that it can see; "" for none */
     bool gpus_unknown;             /* it was given some of a kind that we cannot name */
     char *scratch, *socket, *work; /* how its files begin; YDL_SOCKET; where it runs */

@@ -84,7 +84,7 @@ struct engine_options {
     enum spec_policy restart;         /* the framework's meaning of "restart" */
     int64_t backoff_min, backoff_max; /* ms between gang attempts; 0: 1 s and 60 s */
     uint32_t seed;                    /* for the jitter */
-    int64_t submitted; /* when the job was: its time limit counts from there; 0: from its start */
+    int64_t submitted;   /* when the job was: its time limit counts from there; 0: from its start */
     uint32_t losses_max; /* node losses and preemptions within the restart window before giving up
                           * with 75; 0: 10. Those of a few seconds are one */
     bool elastic; /* tasks need not know of each other (none, dask, ray): a moved or added one joins
