@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#define AGENT_TASKS_MAX 1000
+#define AGENT_TASKS_MAX 250
 #define TASK_FDS 8        /* descriptors that an agent needs for one task, at most */
 #define ROOM_RETRY_MS 500 /* between looks at what other jobs hold */
 #define MINDED_MS 4000
