@@ -1,7 +1,8 @@
-/* http_query.c - what a request asks for: paths, queries and percent-encoding. */
+/* http_query.c - what a request asks for: paths, queries, cookies and percent-encoding. */
 #include "wire/http_query.h"
 #include "fuzz.h"
 #include "wire/http.h"
+#include "wire/http_cookie.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,16 @@ static void there_and_back(const char *text)
         abort();
 }
 
+/* A cookie is there when its name is, and is an error or a text. */
+static void look_for_cookie(const char *text)
+{
+    AUTO_FREE char *value = NULL;
+    int r = http_cookie(text, "u", &value);
+
+    if ((r < 0 && value) || (value && !strstr(text, "u=")))
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO(http_target) struct http_target t = { 0 };
@@ -27,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!text)
         return 0;
     there_and_back(text);
+    look_for_cookie(text);
     if ((http_target_parse(text, &t, &err) < 0) != (err.text[0] != '\0'))
         abort();
     if (!t.path)
