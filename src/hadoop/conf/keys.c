@@ -124,6 +124,8 @@ static const struct key keys[] = {
       "its web pages" },
     { "yarn.resourcemanager.webapp.https.address", "${yarn.resourcemanager.hostname}:8090",
       KEY_TEXT, "the same with HTTPS" },
+    { "yarn.web-proxy.address", NULL, KEY_TEXT,
+      "who shows the pages of masters, if not the ResourceManager" },
 };
 
 /* Sorted by the old name. */
