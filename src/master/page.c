@@ -1,75 +1,35 @@
 /* page.c - the first page of a job: what the tracking URL leads to, and behind it its TensorBoard.
- * Read-only, plain HTTP, for YARN's proxy and nobody else. */
+ * Read-only, plain HTTP, for YARN's proxy and whom it may show it to (page_access.h). */
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/resolve.h"
-#include "hadoop/conf/cluster.h"
 #include "master/master_private.h"
+#include "master/page_access.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PROXIES_MAX 16
-#define RESOLVE_MS 5000
 /* Relative, for we are behind a proxy; its end makes TensorBoard ask by GET (tensorboard.c). */
 #define TENSORBOARD "tensorboard/?tensorboardColab=true"
 
 struct page {
     struct http_server *server;
-    char proxies[PROXIES_MAX][INET6_ADDRSTRLEN];
-    size_t n_proxies;
+    struct page_access access;
 };
 
 /* ---- who may look ---- */
 
-static void add_proxy(struct master *m, struct page *p, const char *host)
-{
-    struct resolve_addrs found = { 0 };
-
-    if (resolve_host(m->loop, host, 0, loop_in(m->loop, RESOLVE_MS), &found, NULL) < 0)
-        return;
-    for (int i = 0; i < found.n && p->n_proxies < PROXIES_MAX; i++)
-        (void)resolve_text(&found.v[i], p->proxies[p->n_proxies++]);
-}
-
-/* The proxy is a daemon of its own where one is configured, else part of the ResourceManagers. */
-static void find_proxies(struct master *m, struct page *p)
-{
-    const struct conf *conf = session_conf(m->opt->container->session);
-    AUTO_HOSTS rms = { 0 };
-    AUTO_FREE char *own = NULL;
-    char *colon;
-
-    if (conf_str(conf, "yarn.web-proxy.address", &own, NULL) == 0 && own && *own) {
-        colon = strrchr(own, ':');
-        if (colon)
-            *colon = '\0';
-        add_proxy(m, p, own);
-    }
-    if (conf_resourcemanagers(conf, RM_WEBAPP, &rms, NULL) == 0)
-        for (size_t i = 0; i < rms.n; i++)
-            add_proxy(m, p, rms.v[i].host);
-}
-
 static bool is_proxy(void *user, int fd)
 {
     const struct master *m = user;
-    const struct page *p = m->page;
     union resolve_addr peer = { 0 };
     socklen_t n = sizeof(peer);
     char text[INET6_ADDRSTRLEN] = "";
 
-    if (getpeername(fd, &peer.sa, &n) < 0)
+    if (!m->page || getpeername(fd, &peer.sa, &n) < 0)
         return false;
     (void)resolve_text(&peer, text);
-    /* A proxy on this machine reaches us from the address that it reaches. */
-    if (str_eq(text, m->opt->container->host))
-        return true;
-    for (size_t i = 0; p && i < p->n_proxies; i++)
-        if (str_eq(p->proxies[i], text))
-            return true;
-    return false;
+    return page_access_from(&m->page->access, text);
 }
 
 /* ---- the page ---- */
@@ -188,12 +148,13 @@ static int send_status(struct master *m, struct http_call *c, struct err *err)
 }
 
 /* Links of the page that follows are relative to where it says it is. */
-static int lead_to_tensorboard(struct http_call *c, struct err *err)
+static int lead_to_tensorboard(struct master *m, struct http_call *c, struct err *err)
 {
     static const char text[] =
         "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=" TENSORBOARD
         "\"><a href=\"" TENSORBOARD "\">TensorBoard</a>\n";
 
+    (void)m;
     return http_reply(c, 200, "text/html; charset=utf-8", text, sizeof(text) - 1, err);
 }
 
@@ -204,26 +165,36 @@ static int send_first(struct master *m, struct http_call *c, struct err *err)
 
     if (r < 0)
         return r;
-    return url ? lead_to_tensorboard(c, err) : send_page(m, c, err);
+    return url ? lead_to_tensorboard(m, c, err) : send_page(m, c, err);
 }
+
+/* clang-format off */
+static const struct {
+    const char *path;
+    int (*run)(struct master *m, struct http_call *c, struct err *err);
+} routes[] = {
+    { "/",            send_first },
+    { "/job",         send_page },
+    { "/v1/job",      send_status },
+    { "/tensorboard", lead_to_tensorboard },
+};
+/* clang-format on */
 
 static int handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
     const char *path = http_path(c);
+    int r = page_access_check(&m->page->access, http_header(c, "Cookie"), err);
 
+    if (r < 0)
+        return r;
     if (str_starts(path, "/tensorboard/"))
         return tensorboard_pass(m, c, err);
     if (!str_eq(http_method(c), "GET"))
         return err_set(err, -EACCES, "this page is for reading only");
-    if (str_eq(path, "/"))
-        return send_first(m, c, err);
-    if (str_eq(path, "/job"))
-        return send_page(m, c, err);
-    if (str_eq(path, "/v1/job"))
-        return send_status(m, c, err);
-    if (str_eq(path, "/tensorboard"))
-        return lead_to_tensorboard(c, err);
+    for (size_t i = 0; i < COUNT_OF(routes); i++)
+        if (str_eq(routes[i].path, path))
+            return routes[i].run(m, c, err);
     return err_set(err, -ENOENT, "there is nothing at '%s'", path);
 }
 
@@ -239,6 +210,10 @@ int page_start(struct master *m, struct err *err)
     m->page = calloc(1, sizeof(*m->page));
     if (!m->page)
         return err_oom(err);
+    m->page->access = (struct page_access){ .owner = m->user,
+                                            .view = m->spec.acl.view,
+                                            .host = m->opt->container->host,
+                                            .secure = session_secure(m->opt->container->session) };
     r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &port, err);
     if (r == 0)
         r = http_server_start(&o, &m->page->server, err);
@@ -251,7 +226,7 @@ int page_start(struct master *m, struct err *err)
 void page_find_proxies(struct master *m)
 {
     if (m->page)
-        find_proxies(m, m->page);
+        page_access_find(&m->page->access, m->loop, session_conf(m->opt->container->session));
 }
 
 void page_stop(struct master *m)

@@ -20,6 +20,7 @@ the test when an application of it leaves anything behind; `jobs` is that for `c
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -96,6 +97,23 @@ def open_dir():
     path.chmod(0o1777)
     yield path
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _listening(pid: int) -> list[int]:
+    """Ports of a process."""
+    held = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return [int(row[1].split(":")[1], 16) for row in rows
+            if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+
+
+def _speaks_http(host: str, port: int) -> bool:
+    with socket.create_connection((host, port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        try:
+            return connection.recv(5) == b"HTTP/"
+        except ConnectionError:
+            return False
 
 
 class Jobs:
@@ -185,6 +203,17 @@ class Jobs:
         host = next(row for row in environ
                     if row.startswith((b"NM_HOST=", b"YDL_HOST="))).partition(b"=")[2]
         return self.cluster.node_at(host.decode())
+
+    def tracking_url(self, app: str | None = None) -> str:
+        """Where the master of an application (the first) serves its page itself, without YARN's
+        proxy: of the ports that it listens on the one without TLS."""
+        app = app or self.apps()[0]
+        pid = next(pid for pid, line in self.cluster.processes(app).items()
+                   if "ydl-node master" in line)
+        host = self.cluster.app(app)["amRPCAddress"].split(":")[0]
+        found = [port for port in _listening(pid) if _speaks_http(host, port)]
+        assert len(found) == 1, found
+        return f"http://{host}:{found[0]}/"
 
     def leftovers(self, timeout: float = GONE_S) -> list[str]:
         """Everything that ended applications left: on the nodes, and their staging in HDFS."""

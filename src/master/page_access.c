@@ -1,0 +1,95 @@
+/* page_access.c - see page_access.h */
+#include "master/page_access.h"
+#include "base/resolve.h"
+#include "base/str.h"
+#include "hadoop/conf/cluster.h"
+#include "wire/http_cookie.h"
+
+#include <string.h>
+
+#define COOKIE "proxy-user" /* WebAppProxyServlet's */
+#define RESOLVE_MS 5000
+
+/* ---- addresses ---- */
+
+static void add_proxy(struct page_access *a, struct loop *l, const char *host)
+{
+    struct resolve_addrs found = { 0 };
+
+    if (resolve_host(l, host, 0, loop_in(l, RESOLVE_MS), &found, NULL) < 0)
+        return;
+    for (int i = 0; i < found.n && a->n_proxies < PAGE_PROXIES_MAX; i++)
+        (void)resolve_text(&found.v[i], a->proxies[a->n_proxies++]);
+}
+
+void page_access_find(struct page_access *a, struct loop *l, const struct conf *conf)
+{
+    AUTO_HOSTS rms = { 0 };
+    AUTO_FREE char *own = NULL;
+    char *colon;
+
+    if (conf_str(conf, "yarn.web-proxy.address", &own, NULL) == 0 && own && *own) {
+        colon = strrchr(own, ':');
+        if (colon)
+            *colon = '\0';
+        add_proxy(a, l, own);
+        return;
+    }
+    if (conf_resourcemanagers(conf, RM_WEBAPP, &rms, NULL) == 0)
+        for (size_t i = 0; i < rms.n; i++)
+            add_proxy(a, l, rms.v[i].host);
+}
+
+bool page_access_from(const struct page_access *a, const char *address)
+{
+    if (!a->secure && str_eq(address, a->host))
+        return true;
+    for (size_t i = 0; i < a->n_proxies; i++)
+        if (str_eq(a->proxies[i], address))
+            return true;
+    return false;
+}
+
+/* ---- users ---- */
+
+/* Does "USERS GROUPS" name him, or everybody? */
+static int lists(const char *acl, const char *user, bool *ret)
+{
+    size_t n = strcspn(acl, " \t");
+    AUTO_STRS users = { 0 };
+    AUTO_STRS rest = { 0 };
+    AUTO_FREE char *first = strndup(acl, n);
+    int r = first ? strs_split(&users, first, ",") : -ENOMEM;
+
+    if (r == 0)
+        r = strs_split(&rest, acl + n, " \t");
+    if (r < 0)
+        return r;
+    *ret = strs_has(&users, user) || (users.n == 1 && str_eq(users.v[0], "*")) ||
+           (rest.n == 1 && str_eq(rest.v[0], "*"));
+    return 0;
+}
+
+int page_access_check(const struct page_access *a, const char *cookie, struct err *err)
+{
+    AUTO_FREE char *user = NULL;
+    bool listed = false;
+    int r;
+
+    if (!a->secure)
+        return 0;
+    r = http_cookie(cookie, COOKIE, &user);
+    if (r == -ENOMEM)
+        return err_oom(err);
+    if (r < 0 || !user || !*user)
+        return err_set(err, -EACCES, "the proxy does not say who asks, and not everybody may look");
+    r = a->view && !str_eq(user, a->owner) ? lists(a->view, user, &listed) : 0;
+    if (r < 0)
+        return err_oom(err);
+    if (listed || str_eq(user, a->owner))
+        return 0;
+    r = err_set(err, -EACCES, "'%.100s' may not look at this job", user);
+    err_hint(err, "it is %s's, whose job file says under acl.view who else may look",
+             a->owner ? a->owner : "another user");
+    return r;
+}
