@@ -127,6 +127,8 @@ static bool send_some(struct follow *f, struct task *t, int i)
     if (f->n_pieces == PIECES || CHUNK - f->used < CHUNK / 4)
         send_pieces(f);
     skip_gap(f, t, i);
+    if (s->sent > size)
+        s->sent = size; /* asked for what comes, wherever that is */
     send_size(f, t, i, size);
     want = may_send(f, s, size, &fresh);
     n = want ? rotate_read(&s->cut, s->sent, f->chunk + f->used, want) : 0;

@@ -124,6 +124,8 @@ int hub_grow_places(struct follower *f, struct err *err)
         const char *role = m->spec.roles[engine_task(m->engine, i)->role].name;
 
         v[i] = (struct place){ .until = { UINT64_MAX, UINT64_MAX } };
+        if (f->opt->tail > 0)
+            v[i].at[OUT] = v[i].at[ERR] = HUB_FAR;
         v[i].wanted =
             f->opt->logs && (!f->opt->tasks ||
                              names_task(f->opt->tasks, engine_task_name(m->engine, i, name), role));
@@ -250,21 +252,28 @@ void hub_task_lost(struct master *m, uint32_t task)
 
 /* ---- pieces ---- */
 
-int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n)
+/* The line before a piece. */
+static int put_head(struct follower *f, uint32_t task, int stream, size_t n)
 {
     char name[ENGINE_NAME_MAX];
-    struct place *at = &f->places[task];
     uint32_t began = f->master->feeds[task].began;
+    int r =
+        buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
+                   engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
+                   (unsigned long long)f->places[task].at[stream], n);
 
+    if (r >= 0 && began > 1)
+        r = buf_printf(&f->queue, ",\"began\":%u", began);
+    return r < 0 ? r : buf_add(&f->queue, "}\n", 2);
+}
+
+int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n)
+{
     if (f->queue.len + n + 180 > HUB_QUEUE_MAX)
         return -E2BIG;
-    if (buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
-                   engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
-                   (unsigned long long)at->at[stream], n) < 0 ||
-        (began > 1 && buf_printf(&f->queue, ",\"began\":%u", began) < 0) ||
-        buf_add(&f->queue, "}\n", 2) < 0 || buf_add(&f->queue, p, n) < 0)
+    if ((!f->opt->plain && put_head(f, task, stream, n) < 0) || buf_add(&f->queue, p, n) < 0)
         return -ENOMEM;
-    at->at[stream] += n;
+    f->places[task].at[stream] += n;
     cond_wake_all(&f->wake);
     return 0;
 }
@@ -274,15 +283,31 @@ bool hub_wants(const struct follower *f, int stream)
     return stream == ERR ? f->opt->err : f->opt->out;
 }
 
+/* The agent is told where that is when the reader is seen to miss what comes. */
+void hub_place_tail(struct follower *f, uint32_t task, int stream, uint64_t size)
+{
+    struct place *at = &f->places[task];
+    uint64_t begin = size > f->opt->tail ? size - f->opt->tail : 0;
+
+    if (f->opt->tail == 0 || at->at[stream] != HUB_FAR || !hub_wants(f, stream))
+        return;
+    at->at[stream] = begin;
+    if (f->opt->plain && begin > 0) /* without memory for it just the output comes */
+        (void)buf_printf(&f->queue, "[%llu bytes before this are left out]\n",
+                         (unsigned long long)begin);
+}
+
 /* Marks count up: a later one answers all that were before it. */
 static void note_size(struct follower *f, const Agent__OutputPiece *piece, uint64_t base)
 {
     struct place *at = &f->places[piece->task];
-    uint64_t *until = &at->until[piece->err ? ERR : OUT];
+    int stream = piece->err ? ERR : OUT;
 
-    if (f->opt->follow || piece->mark == 0 || piece->mark < at->mark || *until != UINT64_MAX)
+    if (f->opt->follow || piece->mark == 0 || piece->mark < at->mark ||
+        at->until[stream] != UINT64_MAX)
         return;
-    *until = base + piece->size;
+    at->until[stream] = base + piece->size;
+    hub_place_tail(f, piece->task, stream, at->until[stream]);
     cond_wake_all(&f->wake);
 }
 

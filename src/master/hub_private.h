@@ -23,7 +23,8 @@ struct feed {
 struct place {
     uint64_t at[STREAMS];
     /* Who does not follow wants what was there when it asked: the agent says how much that is, in
-     * answer to the request with this mark. UINT64_MAX: it has not yet. */
+     * answer to the request with this mark. UINT64_MAX: it has not yet. Who wants the end alone
+     * stands far behind it until then, so that nothing else is sent. */
     uint64_t until[STREAMS], mark;
     bool wanted, missed;
 };
@@ -40,10 +41,15 @@ struct follower {
     struct cond wake;
 };
 
+#define HUB_FAR (UINT64_MAX / 2)
+
 int hub_grow_feeds(struct master *m);
 int hub_grow_places(struct follower *f, struct err *err);
 /* The agent goes back (or on) to where this reader is. */
 void hub_request(struct follower *f, uint32_t task);
 bool hub_wants(const struct follower *f, int stream);
+/* Output that ends at `size` is what a reader of its end wants: it goes back to where that begins.
+ */
+void hub_place_tail(struct follower *f, uint32_t task, int stream, uint64_t size);
 /* Queues a piece that begins where the reader is. -E2BIG when its queue is full. */
 int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n);

@@ -26,6 +26,7 @@ static int read_file(struct follower *f, uint32_t task, int stream)
         return -ENOMEM;
     if (rotate_look(&file, path) < 0)
         return 0;
+    hub_place_tail(f, task, stream, rotate_size(&file));
     if (f->places[task].at[stream] < rotate_begin(&file))
         f->places[task].at[stream] = rotate_begin(&file);
     while (f->queue.len + 2 * PIECE_MAX < HUB_QUEUE_MAX) {
@@ -59,7 +60,7 @@ static bool owes(struct follower *f, uint32_t task)
     for (int s = OUT; s < STREAMS; s++) {
         uint64_t end = d->ended && d->size[s] < at->until[s] ? d->size[s] : at->until[s];
 
-        more |= hub_wants(f, s) && at->at[s] < end;
+        more |= hub_wants(f, s) && (at->at[s] < end || at->at[s] == HUB_FAR);
     }
     return more;
 }
@@ -169,7 +170,8 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
     buf_init(&f.queue, HUB_QUEUE_MAX);
     r = r < 0 ? err_oom(err) : hub_grow_places(&f, err);
     if (r == 0)
-        r = http_reply_begin(c, 200, "application/x-ydl-pieces", err);
+        r = http_reply_begin(
+            c, 200, o->plain ? "text/plain; charset=utf-8" : "application/x-ydl-pieces", err);
     join(&f);
     while (r == 0 || r == 1) {
         r = turn(&f, c, err);

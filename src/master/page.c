@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOGS_TAIL (256 * KIB) /* of the output that is shown */
 /* Relative, for we are behind a proxy; its end makes TensorBoard ask by GET (tensorboard.c). */
 #define TENSORBOARD "tensorboard/?tensorboardColab=true"
 
@@ -66,6 +67,22 @@ static const char *text_of(const json_t *o, const char *key)
     return s ? s : "";
 }
 
+/* Relative too: a page of ours below a path that we do not know. */
+static int add_logs(struct buf *out, const char *task)
+{
+    static const char *const streams[] = { "out", "err" };
+    int r = buf_add_str(out, "<td>");
+
+    for (size_t i = 0; i < COUNT_OF(streams) && r == 0; i++) {
+        r = buf_add_str(out, "<a href=\"logs?task=");
+        if (r == 0)
+            r = http_quote(out, task);
+        if (r == 0)
+            r = buf_printf(out, "&amp;stream=%s\">%s</a> ", streams[i], streams[i]);
+    }
+    return r < 0 ? r : buf_add_str(out, "</td>");
+}
+
 static int add_task(struct buf *out, const json_t *t)
 {
     char attempt[32];
@@ -81,6 +98,8 @@ static int add_task(struct buf *out, const json_t *t)
         r = add_cell(out, text_of(t, "node"));
     if (r == 0)
         r = add_cell(out, attempt);
+    if (r == 0)
+        r = add_logs(out, text_of(t, "task"));
     return r < 0 ? r : buf_add(out, "</tr>\n", 6);
 }
 
@@ -106,8 +125,9 @@ static int add_head(struct buf *out, const json_t *job)
 
 static int add_page(struct buf *out, const json_t *job)
 {
-    static const char table[] = "</p>\n<table><tr><th>task<th>state<th>node<th>restarts</tr>\n",
-                      end[] = "</table>\n<p>Output: <code>ydl logs ";
+    static const char table[] = "</p>\n<table><tr><th>task<th>state<th>node<th>restarts<th>output"
+                                "</tr>\n",
+                      end[] = "</table>\n<p>All of the output: <code>ydl logs ";
     const json_t *tasks = json_object_get(job, "tasks");
     int r = add_head(out, job);
 
@@ -147,6 +167,31 @@ static int send_status(struct master *m, struct http_call *c, struct err *err)
     return r < 0 ? r : http_reply_json(c, 200, job, err);
 }
 
+/* The end of what a task has written, as it is: a browser must not find anything in it but text. */
+static int send_logs(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *task = http_query(c, "task"), *stream = http_query(c, "stream");
+    char name[ENGINE_NAME_MAX];
+    struct follow_options o = { .tasks = name,
+                                .logs = true,
+                                .out = !stream || str_eq(stream, "out"),
+                                .err = str_eq(stream, "err"),
+                                .plain = true,
+                                .tail = LOGS_TAIL };
+    uint32_t id = 0;
+    int r;
+
+    if (!task || (!o.out && !o.err))
+        return err_set(err, -EINVAL, "logs?task=ROLE:RANK&stream=out, or err, was expected");
+    r = engine_find_task(m->engine, task, &id, err);
+    if (r == 0)
+        r = http_reply_header(c, "X-Content-Type-Options", "nosniff", err);
+    if (r < 0)
+        return r;
+    (void)engine_task_name(m->engine, id, name);
+    return hub_stream(m, c, &o, err);
+}
+
 /* Links of the page that follows are relative to where it says it is. */
 static int lead_to_tensorboard(struct master *m, struct http_call *c, struct err *err)
 {
@@ -175,6 +220,7 @@ static const struct {
 } routes[] = {
     { "/",            send_first },
     { "/job",         send_page },
+    { "/logs",        send_logs },
     { "/v1/job",      send_status },
     { "/tensorboard", lead_to_tensorboard },
 };

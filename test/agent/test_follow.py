@@ -59,6 +59,17 @@ def test_a_mark_comes_back_with_the_length(bench):
     assert not any(p["mark"] for p in more)  # said once
 
 
+def test_who_asks_beyond_the_end_hears_where_that_is(bench):
+    b = bench()
+    b.launch(0, "echo 0123456789; echo no >&2; sleep 600")
+    wait_until(lambda: (b.logs / "worker-0.err").read_text() == "no\n")
+    far = {"out_offset": 1 << 62, "err_offset": 1 << 62}
+    b.tell(follow={"tasks": [{"task": 0, "mark": 7, **far}], "credit": 100})
+    out, err = sorted(collect(b, lambda all: len(all) >= 2), key=lambda p: p["err"])
+    assert (out["mark"], out["size"], out["offset"], out["data"]) == (7, 11, 11, "")
+    assert (err["mark"], err["size"], err["offset"], err["data"]) == (7, 3, 3, "")
+
+
 @pytest.mark.parametrize("keep", [0, 3])
 def test_long_output_is_sent_from_its_pieces(bench, cuts, keep):
     b = bench(log_piece=PIECE, log_keep=keep)

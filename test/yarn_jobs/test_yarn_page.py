@@ -1,15 +1,119 @@
 """The page that YARN's link of a job leads to: what it shows, and to whom."""
 
+import html
+import re
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
 from test_yarn_kerberos import Submitted
 
+SMALL = ("--on", "yarn", "--mem", "128m")
+ROW = re.compile(r"<tr><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>([^<]*)</td><td>(.*)</td>")
+LINK = re.compile(r'<a href="([^"]*)">([^<]*)</a>')
+TAIL = 256 * 1024
+
+
+def fetch(url: str):
+    """Status, headers and text of a page, also of one that is an error."""
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.status, answer.headers, answer.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers, e.read().decode()
+
+
+def rows(page: str) -> dict[str, tuple[str, dict[str, str]]]:
+    """Of each task in the table its state, and its links by their text."""
+    return {task: (state, {text: html.unescape(to) for to, text in LINK.findall(links)})
+            for task, state, _, _, links in ROW.findall(page)}
+
+
+class Page:
+    """A job's page through YARN's proxy. The job writes what its tasks are told, and stays."""
+
+    def __init__(self, jobs, script: str, *options):
+        self.jobs = jobs
+        self.job = jobs.start("run", *SMALL, *options, "--", "sh", "-c", f"{script}; exec sleep 600")
+        self.app = jobs.wait_for(jobs.apps, "the application")[0]
+        self.base = f"{jobs.cluster.rm_http}/proxy/{self.app}/"
+
+    def rows(self, n: int) -> dict[str, tuple[str, dict[str, str]]]:
+        """The table, once all `n` tasks run."""
+        def table():
+            found = rows(fetch(self.base)[2])
+            states = [state for state, _ in found.values()]
+            return found if states == ["RUNNING"] * n else None
+        return self.jobs.wait_for(table, "a page where all tasks run")
+
+    def output(self, link: str, end: str) -> str:
+        """What a link of the page leads to, once it has `end` as its end."""
+        def text():
+            status, headers, body = fetch(self.base + link)
+            assert status == 200
+            assert headers["Content-Type"].replace(" ", "") == "text/plain;charset=utf-8"
+            assert headers["X-Content-Type-Options"] == "nosniff"
+            return body if body.endswith(end) else None
+        return self.jobs.wait_for(text, f"output with {end!r}")
+
+    def stop(self):
+        self.jobs.run("kill", self.app, check=0)
+        self.job.communicate(timeout=60)
+
+
+def test_it_shows_every_task_with_its_state_and_output(jobs):
+    page = Page(jobs, 'echo "<b>out</b> of $YDL_ROLE $YDL_RANK"; echo "err of $YDL_RANK" >&2',
+                "-n", 2, "-s", 1, "--name", "a <page>")
+    try:
+        table = page.rows(3)
+        assert sorted(table) == ["server:0", "worker:0", "worker:1"]
+        for task, (_, links) in table.items():
+            role, _, rank = task.partition(":")
+            assert page.output(links["out"], "\n") == f"<b>out</b> of {role} {rank}\n"
+            assert page.output(links["err"], "\n") == f"err of {rank}\n"
+        first = fetch(page.base)[2]
+        assert "<h1>a &lt;page&gt;: RUNNING" in first
+        for wrong, status in (("logs", 400), ("logs?task=worker:0&stream=x", 400),
+                              ("logs?task=worker", 400), ("logs?task=worker:7", 404),
+                              ("logs?task=nobody:0", 404), ("nothing", 404)):
+            assert fetch(page.base + wrong)[0] == status, wrong
+    finally:
+        page.stop()
+
+
+def test_of_much_output_the_end_is_shown_while_others_read_it(jobs):
+    """The other reader, `ydl run` itself, must have got everything all the same."""
+    page = Page(jobs, "seq 100000; echo last", "-n", 1)
+    whole = "".join(f"{i}\n" for i in range(1, 100001)) + "last\n"
+    try:
+        links = page.rows(1)["worker:0"][1]
+        for _ in range(3):
+            assert page.output(links["out"], "last\n") == (
+                f"[{len(whole) - TAIL} bytes before this are left out]\n{whole[-TAIL:]}")
+        assert fetch(page.base + links["err"])[::2] == (200, "")
+    finally:
+        page.jobs.run("kill", page.app, check=0)
+        out = page.job.communicate(timeout=60)[0]
+    assert [line.partition("│ ")[2] for line in out.splitlines()] == whole.splitlines()
+
+
+def test_the_output_of_a_task_that_has_ended_is_there_still(jobs):
+    page = Page(jobs, "[ $YDL_RANK = 0 ] || { seq 100000; echo last; exit 0; }", "-n", 2)
+    try:
+        def ended():
+            found = rows(fetch(page.base)[2])
+            return found if found.get("worker:1", ("",))[0] == "DONE" else None
+        links = jobs.wait_for(ended, "the end of worker:1")["worker:1"][1]
+        assert len(page.output(links["out"], "last\n").partition("\n")[2]) == TAIL
+    finally:
+        page.stop()
+
 
 # ---- who may look ----
 
-PATHS = ("", "job", "v1/job", "tensorboard/", "nothing")
+PATHS = ("", "job", "v1/job", "logs?task=worker:0&stream=out", "tensorboard/", "nothing")
 SECRETS = ("krb-page", "worker", "RUNNING", "127.0.0")
 
 
@@ -39,6 +143,8 @@ def test_under_kerberos_the_proxy_shows_it_to_its_owner_alone(krb):
     base = f"{krb.cluster.rm_http}/proxy/{job.id}/"
     status, page = curl(krb, "alice", base)
     assert status == 200 and "krb-page: RUNNING" in page
+    link = rows(page)["worker:0"][1]["out"]
+    assert curl(krb, "alice", base + link) == (200, "here\n")
     assert '"RUNNING"' in curl(krb, "alice", f"{base}v1/job")[1]
     for stranger in ("bob", "carol"):
         for path in PATHS:
