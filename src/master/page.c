@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GROUPS_MS 60000
 #define LOGS_TAIL (256 * KIB) /* of the output that is shown */
 /* Relative, for we are behind a proxy; its end makes TensorBoard ask by GET (tensorboard.c). */
 #define TENSORBOARD "tensorboard/?tensorboardColab=true"
@@ -16,6 +17,10 @@
 struct page {
     struct http_server *server;
     struct page_access access;
+    /* Whose groups were asked for last, and how long the answer counts. */
+    char *asked;
+    struct strs groups;
+    int64_t groups_until;
 };
 
 /* ---- who may look ---- */
@@ -31,6 +36,37 @@ static bool is_proxy(void *user, int fd)
         return false;
     (void)resolve_text(&peer, text);
     return page_access_from(&m->page->access, text);
+}
+
+static int learn_groups(struct master *m, const char *user, struct err *err)
+{
+    struct page *p = m->page;
+    AUTO_FREE char *name = strdup(user);
+    AUTO_STRS now = { 0 };
+    int r = name ? fs_groups(m->opt->container->fs, user, &now, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
+    free(p->asked);
+    p->asked = take(name);
+    strs_done(&p->groups);
+    p->groups = now;
+    now = (struct strs){ 0 };
+    p->groups_until = loop_in(m->loop, GROUPS_MS);
+    return 0;
+}
+
+/* A page asks many times when it is opened: what was said last counts for a while. */
+static int ask_groups(void *arg, const char *user, struct strs *ret, struct err *err)
+{
+    struct master *m = arg;
+    struct page *p = m->page;
+    bool known = str_eq(p->asked, user) && loop_now(m->loop) < p->groups_until;
+    int r = known ? 0 : learn_groups(m, user, err);
+
+    for (size_t i = 0; i < p->groups.n && r == 0; i++)
+        r = strs_add(ret, p->groups.v[i]) < 0 ? err_oom(err) : 0;
+    return r;
 }
 
 /* ---- the page ---- */
@@ -259,7 +295,9 @@ int page_start(struct master *m, struct err *err)
     m->page->access = (struct page_access){ .owner = m->user,
                                             .view = m->spec.acl.view,
                                             .host = m->opt->container->host,
-                                            .secure = session_secure(m->opt->container->session) };
+                                            .secure = session_secure(m->opt->container->session),
+                                            .groups = ask_groups,
+                                            .arg = m };
     r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &port, err);
     if (r == 0)
         r = http_server_start(&o, &m->page->server, err);
@@ -277,7 +315,10 @@ void page_find_proxies(struct master *m)
 
 void page_stop(struct master *m)
 {
-    if (m->page)
-        m->page->server = http_server_stop(m->page->server);
+    if (!m->page)
+        return;
+    m->page->server = http_server_stop(m->page->server);
+    free(m->page->asked);
+    strs_done(&m->page->groups);
     free(take(m->page));
 }

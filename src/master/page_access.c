@@ -1,5 +1,6 @@
 /* page_access.c - see page_access.h */
 #include "master/page_access.h"
+#include "base/log.h"
 #include "base/resolve.h"
 #include "base/str.h"
 #include "hadoop/conf/cluster.h"
@@ -52,21 +53,44 @@ bool page_access_from(const struct page_access *a, const char *address)
 
 /* ---- users ---- */
 
-/* Does "USERS GROUPS" name him, or everybody? */
-static int lists(const char *acl, const char *user, bool *ret)
+static bool is_everybody(const struct strs *l)
 {
-    size_t n = strcspn(acl, " \t");
+    return l->n == 1 && str_eq(l->v[0], "*");
+}
+
+/* When nobody can say which groups he is in, he is in none. */
+static bool in_groups(const struct page_access *a, const char *user, const struct strs *groups)
+{
+    AUTO_STRS his = { 0 };
+    struct err err = ERR_INIT;
+
+    if (groups->n == 0 || !a->groups)
+        return false;
+    if (a->groups(a->arg, user, &his, &err) < 0) {
+        log_warn(LOG_MASTER, "%s", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < groups->n; i++)
+        if (strs_has(&his, groups->v[i]))
+            return true;
+    return false;
+}
+
+/* Does "USERS GROUPS" name him, or everybody? */
+static int lists(const struct page_access *a, const char *user, bool *ret)
+{
+    size_t n = strcspn(a->view, " \t");
     AUTO_STRS users = { 0 };
-    AUTO_STRS rest = { 0 };
-    AUTO_FREE char *first = strndup(acl, n);
+    AUTO_STRS groups = { 0 };
+    AUTO_FREE char *first = strndup(a->view, n);
     int r = first ? strs_split(&users, first, ",") : -ENOMEM;
 
     if (r == 0)
-        r = strs_split(&rest, acl + n, " \t");
+        r = strs_split(&groups, a->view + n, ",");
     if (r < 0)
         return r;
-    *ret = strs_has(&users, user) || (users.n == 1 && str_eq(users.v[0], "*")) ||
-           (rest.n == 1 && str_eq(rest.v[0], "*"));
+    *ret = strs_has(&users, user) || is_everybody(&users) || is_everybody(&groups) ||
+           in_groups(a, user, &groups);
     return 0;
 }
 
@@ -83,7 +107,7 @@ int page_access_check(const struct page_access *a, const char *cookie, struct er
         return err_oom(err);
     if (r < 0 || !user || !*user)
         return err_set(err, -EACCES, "the proxy does not say who asks, and not everybody may look");
-    r = a->view && !str_eq(user, a->owner) ? lists(a->view, user, &listed) : 0;
+    r = a->view && !str_eq(user, a->owner) ? lists(a, user, &listed) : 0;
     if (r < 0)
         return err_oom(err);
     if (listed || str_eq(user, a->owner))

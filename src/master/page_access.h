@@ -8,6 +8,7 @@
  * other proof of where a request came from than its address. */
 #pragma once
 #include "base/loop.h"
+#include "base/str.h"
 #include "hadoop/conf/conf.h"
 
 #include <arpa/inet.h>
@@ -19,6 +20,9 @@ struct page_access {
     const char *owner, *view; /* borrowed; view: as struct spec_acl, NULL: nobody else */
     const char *host;         /* borrowed: our own address */
     bool secure;
+    /* Adds the groups of a user; asked only when they decide. */
+    int (*groups)(void *arg, const char *user, struct strs *ret, struct err *err);
+    void *arg;
     char proxies[PAGE_PROXIES_MAX][INET6_ADDRSTRLEN];
     size_t n_proxies;
 };
@@ -29,5 +33,5 @@ void page_access_find(struct page_access *a, struct loop *l, const struct conf *
 /* May what comes from this address ask at all? */
 bool page_access_from(const struct page_access *a, const char *address);
 /* May the user whom the proxy names in this Cookie header (NULL: none) look? 0, or -EACCES with a
- * sentence. Pure. */
+ * sentence. Waits for `groups` if that does. */
 int page_access_check(const struct page_access *a, const char *cookie, struct err *err);

@@ -1,6 +1,7 @@
 """The page that YARN's link of a job leads to: what it shows, and to whom."""
 
 import html
+import json
 import re
 import subprocess
 import urllib.error
@@ -154,8 +155,10 @@ def test_under_kerberos_the_proxy_shows_it_to_its_owner_alone(krb):
     job.stop()
 
 
-def test_under_kerberos_the_view_list_says_who_else_may_look(krb):
-    (krb.work / "acl.json").write_text('{"acl": {"view": "bob"}}')
+@pytest.mark.parametrize("view", ("bob", "alice bob"))
+def test_under_kerberos_the_view_list_says_who_else_may_look(krb, view):
+    """By his name or by his group, which has the same here."""
+    (krb.work / "acl.json").write_text(json.dumps({"acl": {"view": view}}))
     job = Submitted(krb, "alice", "krb-page", "-f", "acl.json")
     base = f"{krb.cluster.rm_http}/proxy/{job.id}/"
     status, page = curl(krb, "bob", base)

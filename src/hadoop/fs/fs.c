@@ -256,6 +256,13 @@ int fs_summary(struct fs *fs, const char *path, struct fs_summary *ret, struct e
     return fs->hdfs ? hdfs_summary(fs->hdfs, path, ret, err) : local_summary(path, ret, err);
 }
 
+int fs_groups(struct fs *fs, const char *user, struct strs *ret, struct err *err)
+{
+    if (!fs->hdfs)
+        return err_set(err, -EOPNOTSUPP, "no cluster to ask for the groups of '%.100s'", user);
+    return hdfs_groups(fs->hdfs, user, ret, err);
+}
+
 /* ---- changing ---- */
 
 int fs_mkdirs(struct fs *fs, const char *path, uint32_t mode, bool parents, struct err *err)

@@ -16,6 +16,7 @@
  */
 #pragma once
 #include "base/loop.h"
+#include "base/str.h"
 #include "hadoop/hdfs/entry.h"
 #include <sys/types.h>
 
@@ -49,6 +50,10 @@ int fs_uri(const struct fs *fs, const char *path, char **ret, struct err *err);
 bool fs_is_local(const struct fs *fs);
 /* "/user/alice", or $HOME; borrowed until session_find_user() finds somebody else. */
 const char *fs_home(struct fs *fs);
+
+/* Adds the groups that a user is in, as the cluster has it; none when it does not know him. Of
+ * local files nobody has to know: -EOPNOTSUPP. */
+int fs_groups(struct fs *fs, const char *user, struct strs *ret, struct err *err);
 
 /* ---- looking ---- */
 

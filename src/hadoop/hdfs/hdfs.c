@@ -49,8 +49,7 @@ static int find_by_address(struct hdfs *fs, const struct token **ret, struct err
     return r;
 }
 
-/* Our delegation token for this name service; NULL when there is none. */
-static int find_token(struct hdfs *fs, const struct token **ret, struct err *err)
+int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err)
 {
     const struct host *h = &fs->hosts.v[0];
     char *service = NULL;
@@ -83,7 +82,7 @@ static int fill(struct hdfs *fs, const char *authority, struct err *err)
     if (r == 0)
         r = conf_namenodes(conf, authority, &fs->hosts, err);
     if (r == 0)
-        r = find_token(fs, &token, err);
+        r = hdfs_find_token(fs, &token, err);
     if (r == 0)
         r = session_service(fs->session, &nn_protocol, &fs->hosts, token, &fs->nn, err);
     return r;
@@ -125,7 +124,7 @@ struct hdfs *hdfs_close(struct hdfs *fs)
 int hdfs_take_token(struct hdfs *fs, struct err *err)
 {
     const struct token *token = NULL;
-    int r = find_token(fs, &token, err);
+    int r = hdfs_find_token(fs, &token, err);
 
     return r < 0 || !token ? r : rpc_service_set_token(fs->nn, token, err);
 }

@@ -4,6 +4,7 @@
  * hdfs, a writer or a reader belongs to one at a time. Errors are those of fs/fs.h, which is what
  * programs use; this is what stands behind it for hdfs:// names. */
 #pragma once
+#include "base/str.h"
 #include "hadoop/hdfs/entry.h"
 #include "hadoop/session/session.h"
 #include <sys/types.h>
@@ -86,6 +87,9 @@ int hdfs_cancel_token(struct hdfs *fs, const struct token *t, struct err *err);
 int hdfs_take_token(struct hdfs *fs, struct err *err);
 
 /* ---- the whole ---- */
+
+/* Adds the groups that a user is in, as the NameNode has it; of one that it does not know, none. */
+int hdfs_groups(struct hdfs *fs, const char *user, struct strs *ret, struct err *err);
 
 struct hdfs_stats {
     uint64_t capacity, used, remaining; /* bytes */
