@@ -70,6 +70,21 @@ def test_servers_stay_until_they_are_killed(tf):
     tf.run("ydl-tf", "kill", "--application", "last", check=0)
 
 
+@pytest.mark.parametrize("words", [["ydl-tf", "launch", "--on", "local", "--num_worker", "1", "--num_ps", "0"],
+                                   ["ydl", "submit", "--spec", "clusterspec", "-n", "1", "--", "sleep", "60"]],
+                         ids=["launch", "submit"])
+def test_what_ends_before_it_can_say_where_it_is_tells_why(fronts, words):
+    """Files that cannot be put in place end a job before it runs."""
+    fronts.write("bad.tar.gz", "no archive")
+    program, verb, *rest = words
+    for quiet in ([], ["-q"]):
+        done = fronts.run(program, verb, *quiet, "--archives", "bad.tar.gz", *rest, check=1)
+        assert done.stdout == ""
+        assert "failed: worker:0 on " in done.stderr and "bad.tar.gz" in done.stderr, done.stderr
+    done = fronts.run(program, verb, "--json", "--archives", "bad.tar.gz", *rest, check=1)
+    assert json.loads(done.stdout)["state"] == "FAILED"
+
+
 def test_wrong_use_gets_a_sentence(fronts):
     assert fronts.wrong("ydl-tf") == "a job is missing"
     assert "no job 'x.py'" in fronts.wrong("ydl-tf", "-job", "x.py")

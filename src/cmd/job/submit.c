@@ -26,6 +26,20 @@ static int print_id(const struct job_call *x, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
+/* The end of a job that was over before it could be said where its tasks listen. Quiet means no
+ * notes; why a job failed is none. */
+static int tell_end(struct job_call *x, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r = wait_end(x, 0, &status, err);
+
+    if (r == 0 && x->globals->json)
+        r = json_print(stdout, status, err);
+    else if (r == 0)
+        r = job_tell(status, client_logs(x->client), err);
+    return r < 0 ? r : job_exit(status, err);
+}
+
 /* Where its tasks listen, in place of its id. Someone who interrupts leaves the job as it is. */
 static int print_spec(struct job_call *x, const char *format, struct err *err)
 {
@@ -43,7 +57,7 @@ static int print_spec(struct job_call *x, const char *format, struct err *err)
 
         r = client_status(x->client, false, &status, err);
         if (r == 0 && json_is_integer(json_object_get(status, "ended")))
-            return job_exit(status, err);
+            return tell_end(x, err);
         runs = r == 0 && str_eq(words_text(status, "state"), "RUNNING");
         if (r == 0 && !runs)
             r = fiber_sleep(x->loop, LOOK_MS);
@@ -90,9 +104,11 @@ static const struct cli_section sections[] = {
       "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
       "XDG_STATE_HOME\tWhere jobs of this machine are kept, in a directory ydl; without it\n"
       "~/.local/state." },
-    { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "path\tThe directory where its files are kept.\n\n"
-                     "With --wait the document of ydl-wait(1) follows on a line of its own." },
+    { "JSON OUTPUT",
+      "job\tThe job's id.\n"
+      "path\tThe directory where its files are kept.\n\n"
+      "With --wait the document of ydl-wait(1) follows on a line of its own; with --spec it is\n"
+      "the only one, of a job that ends before it has said where its tasks listen." },
     { 0 },
 };
 
