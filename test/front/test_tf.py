@@ -85,6 +85,30 @@ def test_what_ends_before_it_can_say_where_it_is_tells_why(fronts, words):
     assert json.loads(done.stdout)["state"] == "FAILED"
 
 
+def test_a_library_of_ones_own_is_sent_with_its_other_half(tf, tmp_path):
+    """TensorFlow's own two files where nothing else is; the script's Python has none to offer."""
+    names = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]
+    lib, = Path(environment.directory()).glob(f"lib/python3*/site-packages/tensorflow/{names[0]}")
+    (tmp_path / "own").mkdir()
+    for name in names:
+        os.link(lib.with_name(name), tmp_path / "own" / name)
+    words = ["launch", "--num_worker", "1", "--num_ps", "0", "--tf_lib", f"{tmp_path}/own/{names[0]}", "--on"]
+    plan = tf.run("ydl-tf", *words, "yarn", "--json", check=0, env={"YDL_PLAN": "1"}).stdout
+    assert sorted(row["to"] for row in json.loads(plan)["ship"]) == [*names, "ydl-native"]
+    done = tf.run("ydl-tf", *words, "local", check=0, timeout=MINUTES, env={"PATH": "/usr/bin:/bin"})
+    target = json.loads(done.stdout.partition(" ")[2])["worker"][0]
+    loaded = {line.split()[-1] for pid in tf.processes()
+              for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if "libtensorflow" in line}
+    assert loaded and all(Path(path).parent != lib.parent for path in loaded), loaded
+    trained = call(Path(environment.directory()) / "bin" / "python", ["train.py", "--wk", target],
+                   os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"}, tf.work, MINUTES)
+    assert "error 0.0" in trained.stdout, trained.stderr
+    tf.run("ydl-tf", "kill", "--application", "last", check=0)
+    (tmp_path / "own" / names[1]).unlink()
+    done = tf.run("ydl-tf", *words, "local", check=2)
+    assert f"without {names[1]}, which is not beside it" in done.stderr
+
+
 def test_wrong_use_gets_a_sentence(fronts):
     assert fronts.wrong("ydl-tf") == "a job is missing"
     assert "no job 'x.py'" in fronts.wrong("ydl-tf", "-job", "x.py")

@@ -5,6 +5,7 @@
  * servers, prints where they are and leaves them running until somebody kills them. In both the
  * servers are ydl-native, with no Python; with --servers script the script is the servers. */
 #include "base/json.h"
+#include "base/path.h"
 #include "cmd/front/fronts.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@
 #define OLD_JOB_MB 1024 /* what the first generation's script asked for a server */
 #define OLD_MB 4096     /* and what its Java client did */
 #define NO_JAVA "nothing of ydl is Java"
+#define OTHER_HALF "libtensorflow_framework.so.2"
 
 static const char *const who_serves[] = { "ydl", "script", NULL };
 static const char *const policies[] = { "0", "1", "2", NULL };
@@ -75,7 +77,8 @@ static const struct old_option launch_options[] = {
     { { "--am_queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
     { { "--clients" }, "N", "how many times SCRIPT runs; 'workers': once for each worker",
       .preset = "workers" },
-    { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along" },
+    { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along "
+      "with " OTHER_HALF ", which lies beside it" },
     { { "--tf_jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
     { .names = { NULL } },
 };
@@ -297,6 +300,23 @@ static int translate_job(const struct front_ask *a, struct front_call *c, struct
 
 /* ---- the second generation ---- */
 
+/* TensorFlow's library looks for its other half in its own directory. */
+static int add_half(const char *lib, struct front_call *c, struct err *err)
+{
+    AUTO_FREE char *dir = path_dir(lib);
+    AUTO_FREE char *half = dir ? path_join(dir, OTHER_HALF) : NULL;
+
+    if (!half)
+        return -ENOMEM;
+    if (front_exists(half))
+        return front_option(c, "--files", "%s", half);
+    cli_bad(err, "--tf_lib: '%s' cannot be loaded without " OTHER_HALF ", which is not beside it",
+            lib);
+    err_hint(err, "name the one in the directory 'tensorflow' of a Python environment, which has "
+                  "both");
+    return CLI_USAGE;
+}
+
 /* A library of the user's own goes along and is looked for where it lands. */
 static int add_library(const struct front_ask *a, struct front_call *c, struct err *err)
 {
@@ -311,6 +331,8 @@ static int add_library(const struct front_ask *a, struct front_call *c, struct e
         return cli_bad(err, "--tf_lib: there is no '%s'", lib);
     slash = strrchr(lib, '/');
     r = front_option(c, "--files", "%s", lib);
+    if (r == 0)
+        r = add_half(lib, c, err);
     return r < 0
                ? r
                : front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);

@@ -83,6 +83,9 @@ static void wrong_use_gets_a_sentence(void **state)
         { "cluster", NULL, "--app_id is missing: which job?" },
         { "kill", NULL, "--application is missing: which job?" },
         { "application", NULL, "one of --list, --kill ID and --status ID is missing" },
+        { "launch --tf_lib README.md", NULL,
+          "--tf_lib: 'README.md' cannot be loaded without libtensorflow_framework.so.2, which is "
+          "not beside it" },
         { "launch --tf_lib nowhere.so", NULL, "--tf_lib: there is no 'nowhere.so'" },
     };
 
