@@ -31,6 +31,7 @@ def test_the_texts_line_works_as_written(fronts, program):
 
 
 def test_the_address_is_really_used(fronts):
+    fronts.write("imagenet.py", SHOW)
     done = fronts.run("dmlc-yarn", *TEXT, check=0, env={"YDL_PLAN": "1", "YDL_SAY": "1"})
     assert " --client-address 192.168.1.1 " in done.stderr
 
@@ -79,13 +80,15 @@ def _expected(words):
 
 
 def _can_run(args) -> bool:
-    """What Python's parser lets pass and no job can be: counts of 0, a name with a dash, a variable without a value."""
-    return (args.nworker > 0 and args.server_nodes >= 0 and args.vcores > 0 and args.memory_mb > 0
+    """What Python's parser lets pass and no job can be: counts of 0, a name with a dash, a variable without a value,
+    a name node that is not the configuration's."""
+    return (args.name_node == "default" and args.nworker > 0 and args.server_nodes >= 0 and args.vcores > 0 and args.memory_mb > 0
             and args.max_attempts > 0 and not args.jobname.startswith("-") and " " not in args.queue
             and all("=" in row for row in args.env or []))
 
 
 def test_lines_are_read_as_pythons_parser_read_them(fronts):
+    fronts.write("job.py", SHOW)
     dice, compared = random.Random(6), 0
     while compared < 150:
         words = dice.choices(WORDS, k=dice.randint(2, 9))
@@ -219,6 +222,12 @@ WRONG = [
     ("dmlc-yarn", ["-n", "1", "-f", "nothing", "true"], "there is no file 'nothing'"),
     ("dmlc-yarn", ["-n", "1", "--log-file", "no/such/dir", "true"],
      "log file 'no/such/dir': No such file or directory"),
+    ("dmlc-yarn", ["-n", "1", "--name-node", "other", "true"],
+     "--name-node: the name node is the one of the Hadoop configuration, not 'other'"),
+    ("dmlc-submit", ["--cluster", "yarn", "--num-workers", "1", "--host-file", "hosts", "true"],
+     "--host-file: ydl runs on no list of hosts; on YARN --node-label chooses nodes"),
+    ("ydl-launch", ["-n", "1", "-H", "hosts", "true"],
+     "-H: ydl runs on no list of hosts; on YARN --node-label chooses nodes"),
     ("dmlc-submit", ["--num-workers", "1", "true"], "where to run is not said: --cluster yarn, or --cluster local"),
     ("dmlc-submit", ["--cluster", "sge", "--num-workers", "1", "true"],
      "ydl runs on yarn and on local machines, not on 'sge'"),

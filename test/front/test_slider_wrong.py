@@ -30,6 +30,10 @@ WRONG = [
     (["tf1", *TEXTS_LINE, "--component", "wroker", "2"], None,
      "resources.json: metainfo.json has no component 'wroker'; did you mean 'worker'?"),
     (["tf1", *TEXTS_LINE, "-D", "a=b"], None, "-D: the cluster is what the Hadoop configuration says"),
+    (["tf1", *TEXTS_LINE, "--manager", "h:1"], None, "--manager: the cluster is what the Hadoop configuration says"),
+    (["tf1", *TEXTS_LINE, "--name", "x"], None, "--name: the job has the application's name"),
+    (["tf1", *TEXTS_LINE, "--appconf", "x"], None, "--appconf: settings are in the file that --template names"),
+    (["tf1", *TEXTS_LINE, "--apphome", "x"], None, "--apphome: an application is in its package, which --appdef names"),
     (["tf1", *TEXTS_LINE, "--env", "x"], None, "option '--env': 'x' is not NAME=VALUE"),
     (["tf1", *TEXTS_LINE], lambda f: f["metainfo.json"]["application"]["components"][0].update(
         commandScript={"script": "scripts/gone.py"}), "there is no script 'scripts/gone.py' in "),

@@ -38,7 +38,8 @@ def test_every_form_of_the_texts_makes_a_plan_for_yarn(fronts, words):
     assert client[:2] == ["python3", "job.py"]
     assert len(client[client.index("--wk") + 1].split(",")) == 4 and "--ps" in client
     assert "ydl-native" in worker[0] and worker[1] == "tensorflow"
-    assert "no effect" in plan["notes"]
+    jar = next(word for word in words if word.lstrip("-") == "jar")
+    assert f"ydl-tf: {jar} has no effect: nothing of ydl is Java" in plan["notes"].splitlines()
 
 
 def test_a_script_that_is_its_own_server_is_told_which_one(fronts):
@@ -110,6 +111,7 @@ def test_a_library_of_ones_own_is_sent_with_its_other_half(tf, tmp_path):
 
 
 def test_wrong_use_gets_a_sentence(fronts):
+    assert fronts.wrong("ydl-tf", "launch", "--clients", "2") == "unknown option '--clients'"
     assert fronts.wrong("ydl-tf") == "a job is missing"
     assert "no job 'x.py'" in fronts.wrong("ydl-tf", "-job", "x.py")
     assert "-numberworkers" in fronts.wrong("ydl-tf", "-job", "x.py", "-numberworkers", "0")

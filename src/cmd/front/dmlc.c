@@ -48,8 +48,8 @@ static const struct old_option options[] = {
       .number = true, .least = 1 },
     { { "-hb", "--hadoop_binary" }, "FILE",
       "the program 'hadoop'; the configuration beside it counts when nothing else names one" },
-    { { "--name-node" }, "NAME", "the name node",
-      .nothing = "it is the one of the Hadoop configuration, as it always was" },
+    { { "--name-node" }, "NAME", "the name node; only the one of the Hadoop configuration is taken",
+      .preset = "default" },
     { { "--app-classpath" }, "PATH", "class path of the application master", .nothing = JAVA },
     { { "--yarn-scripts" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
     { .names = { NULL } },
@@ -62,6 +62,19 @@ static const char *address(const struct front_ask *a)
     const char *ip = front_value(a, "-hip");
 
     return str_eq(ip, "auto") || str_eq(ip, "dns") ? NULL : ip;
+}
+
+/* It was read and forgotten; nobody shall think that files go elsewhere. */
+static int check_name_node(const struct front_ask *a, struct err *err)
+{
+    const char *node = front_value(a, "--name-node");
+
+    if (str_eq(node, "default"))
+        return 0;
+    cli_bad(err, "--name-node: the name node is the one of the Hadoop configuration, not '%s'",
+            node);
+    err_hint(err, "name another configuration with --conf DIR");
+    return CLI_USAGE;
 }
 
 static int note_address(const struct family *f, struct front_call *c)
@@ -143,6 +156,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     };
     int r = memory ? family_needs(a, "-n", err) : -ENOMEM;
 
+    if (r == 0)
+        r = check_name_node(a, err);
     f.attempts = family_attempts(a, f.on, "--max-attempts");
     if (r == 0)
         r = family_words(a, &f, c, err);

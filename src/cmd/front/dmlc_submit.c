@@ -13,7 +13,11 @@ static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "l
                                         "ssh",  "mesos", "kubernetes", NULL };
 
 #define JAVA "nothing of ydl is Java"
-#define ELSEWHERE "it belongs to a kind of cluster that ydl does not run on"
+
+/* Options of other clusters. Theirs let them pass in silence, whatever the cluster was. */
+#define NOT_ON(cluster) "ydl does not run on " cluster "; "
+#define PLACES "--cluster is yarn or local"
+#define IMAGE "--docker-image names the image that tasks run in"
 
 /* clang-format off */
 static const struct old_option options[] = {
@@ -57,17 +61,24 @@ static const struct old_option options[] = {
     { { "--yarn-app-classpath" }, "PATH", "class path of the application master",
       .nothing = JAVA },
     { { "--yarn-app-dir" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
-    { { "--host-file" }, "FILE", "hosts, of ssh and mpi", .nothing = ELSEWHERE },
-    { { "--sge-log-dir" }, "DIR", "of sge", .nothing = ELSEWHERE },
-    { { "--sync-dst-dir" }, "DIR", "of ssh", .nothing = ELSEWHERE },
-    { { "--mesos-master" }, "HOST", "of mesos", .nothing = ELSEWHERE },
-    { { "--slurm-worker-nodes" }, "N", "of slurm", .nothing = ELSEWHERE },
-    { { "--slurm-server-nodes" }, "N", "of slurm", .nothing = ELSEWHERE },
-    { { "--kube-namespace" }, "NAME", "of kubernetes", .nothing = ELSEWHERE },
-    { { "--kube-worker-image" }, "IMAGE", "of kubernetes", .nothing = ELSEWHERE },
-    { { "--kube-server-image" }, "IMAGE", "of kubernetes", .nothing = ELSEWHERE },
-    { { "--kube-worker-template" }, "FILE", "of kubernetes", .nothing = ELSEWHERE },
-    { { "--kube-server-template" }, "FILE", "of kubernetes", .nothing = ELSEWHERE },
+    { { "--host-file" }, "FILE", "hosts, of ssh and mpi",
+      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
+      .refused = "ydl does not copy by ssh; --files sends files along" },
+    { { "--sge-log-dir" }, "DIR", "logs, of sge",
+      .refused = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
+    { { "--mesos-master" }, "HOST", "of mesos", .refused = NOT_ON("mesos") PLACES },
+    { { "--slurm-worker-nodes" }, "N", "of slurm",
+      .refused = NOT_ON("slurm") "--num-workers is how many workers there are" },
+    { { "--slurm-server-nodes" }, "N", "of slurm",
+      .refused = NOT_ON("slurm") "--num-servers is how many servers there are" },
+    { { "--kube-namespace" }, "NAME", "of kubernetes", .refused = NOT_ON("kubernetes") PLACES },
+    { { "--kube-worker-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
+    { { "--kube-server-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
+    { { "--kube-worker-template" }, "FILE", "of kubernetes",
+      .refused = NOT_ON("kubernetes") PLACES },
+    { { "--kube-server-template" }, "FILE", "of kubernetes",
+      .refused = NOT_ON("kubernetes") PLACES },
     { .names = { NULL } },
 };
 /* clang-format on */
@@ -239,7 +250,7 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
 {
     AUTO_STRS command = { 0 };
     struct family f = { 0 };
-    bool cache;
+    bool cache = *front_value(a, "--auto-file-cache") != '\0';
     int r = describe(a, &f, err);
 
     if (r == 0)
@@ -254,7 +265,6 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         r = family_kvstore(&a->args->command, c);
     if (r < 0)
         return r;
-    cache = *front_value(a, "--auto-file-cache") != '\0';
     if (!cache && front_add(c, "--no-ship") < 0)
         return -ENOMEM;
     return family_command(a, &command, !cache || str_eq(f.on, "local"), c);

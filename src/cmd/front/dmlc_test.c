@@ -2,6 +2,7 @@
 #include "cmd/front/front_testing.h"
 #include "cmd/front/fronts.h"
 
+#define JOB "examples/dmlc/imagenet.py" /* a script has to be there */
 #define SIZES(n) "--role worker=" n ",memory=1024m,cpus=1 "
 #define OLD_ENV                                                                                    \
     "--env DMLC_CPU_VCORES=1 --env DMLC_MEMORY_MB=1024 --env DMLC_MAX_ATTEMPT=3 --env "            \
@@ -13,12 +14,12 @@
 static void the_texts_line_works_as_written(void **state)
 {
     static const struct front_row row = {
-        "-hip 192.168.1.1 -n 1 -s 1 --yarn-scripts xxx/mxnet/dmlc-core/yarn/ python imagenet.py",
+        "-hip 192.168.1.1 -n 1 -s 1 --yarn-scripts xxx/mxnet/dmlc-core/yarn/ python " JOB,
         "run --on yarn --framework mxnet " SIZES(
             "1") "--role server=1,memory=1024m,cpus=1 --role scheduler=1,place=client "
                  "--client-address 192.168.1.1 --avoid all --max-restarts 2 --env "
                  "DMLC_JOB_CLUSTER=yarn " OLD_ENV
-                 "--name DMLC[nworker=1,nsever=1]:python -- python imagenet.py",
+                 "--name DMLC[nworker=1,nsever=1]:python -- python " JOB,
         "--yarn-scripts has no effect: nothing of ydl is Java"
     };
 
@@ -32,7 +33,7 @@ static const char *const passing[] = { "PATH=/usr/bin:/bin", "DMLC_MAX_ATTEMPT=1
 static void all_options_of_dmlc_yarn_have_their_effect(void **state)
 {
     static const struct front_row rows[] = {
-        { "-n 4 ./prog a b",
+        { "-n 4 --name-node default ./prog a b",
           "run --on yarn --framework rabit " SIZES(
               "4") "--avoid all --max-restarts 2 --env "
                    "DMLC_JOB_CLUSTER=yarn " OLD_ENV "--name DMLC[nworker=4]:prog -- ./prog a b" },
@@ -87,11 +88,11 @@ static void all_options_of_dmlc_yarn_have_their_effect(void **state)
 static void dmlc_submit_has_its_own_defaults(void **state)
 {
     static const struct front_row rows[] = {
-        { "--cluster yarn --num-workers 2 --num-servers 1 python x.py --lr 1",
+        { "--cluster yarn --num-workers 2 --num-servers 1 python " JOB " --lr 1",
           "run --on yarn --framework mxnet --role worker=2,memory=1g,cpus=1 --role "
           "server=1,memory=1g,cpus=1 --role scheduler=1,place=client --avoid all --max-restarts 2 "
           "--env DMLC_JOB_CLUSTER=yarn " NEW_ENV "--env PYTHONPATH=. --name "
-          "DMLC[nworker=2,nsever=1]:python -- python x.py --lr 1" },
+          "DMLC[nworker=2,nsever=1]:python -- python " JOB " --lr 1" },
         { "--cluster local --num-w 2 --local-num-attempt 1 p",
           "run --on local --framework rabit --role worker=2 --max-restarts 1 --env "
           "DMLC_JOB_CLUSTER=local " NEW_ENV "--name DMLC[nworker=2]:p -- p" },
@@ -102,10 +103,6 @@ static void dmlc_submit_has_its_own_defaults(void **state)
           "DMLC_WORKER_MEMORY_MB=1536 --env DMLC_SERVER_MEMORY_MB=1024 --name DMLC[nworker=1]:p -- "
           "p",
           "--archives has no effect" },
-        { "--cluster local --num-workers 1 --host-file h p",
-          "run --on local --framework rabit --role worker=1 --env DMLC_JOB_CLUSTER=local " NEW_ENV
-          "--name DMLC[nworker=1]:p -- p",
-          "--host-file has no effect" },
         { "--num-workers 1 p", NULL,
           "where to run is not said: --cluster yarn, or --cluster local" },
         { "--cluster mpi --num-workers 1 p", NULL,
@@ -123,6 +120,54 @@ static void dmlc_submit_has_its_own_defaults(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         front_check(&front_submit, &rows[i]);
+}
+
+/* Whatever the cluster is: what would be expected of them does not come. */
+static void options_of_other_clusters_are_refused(void **state)
+{
+    static const struct front_row submit[] = {
+        { "--cluster local --num-workers 1 --host-file h p", NULL,
+          "--host-file: ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+        { "--cluster ssh --num-workers 1 --sync-dst-dir d p", NULL,
+          "--sync-dst-dir: ydl does not copy by ssh; --files sends files along" },
+        { "--cluster yarn --num-workers 1 --sge-log-dir d p", NULL,
+          "--sge-log-dir: ydl does not run on sge; 'ydl logs' shows what tasks wrote" },
+        { "--cluster yarn --num-workers 1 --mesos-master h p", NULL,
+          "--mesos-master: ydl does not run on mesos; --cluster is yarn or local" },
+        { "--cluster yarn --num-workers 1 --slurm-worker-nodes 2 p", NULL,
+          "--slurm-worker-nodes: ydl does not run on slurm; --num-workers is how many workers "
+          "there are" },
+        { "--cluster yarn --num-workers 1 --slurm-server-nodes=2 p", NULL,
+          "--slurm-server-nodes: ydl does not run on slurm; --num-servers is how many servers "
+          "there are" },
+        { "--cluster yarn --num-workers 1 --kube-namespace n p", NULL,
+          "--kube-namespace: ydl does not run on kubernetes; --cluster is yarn or local" },
+        { "--cluster yarn --num-workers 1 --kube-worker-i i p", NULL,
+          "--kube-worker-image: ydl does not run on kubernetes; --docker-image names the image "
+          "that tasks run in" },
+        { "--cluster yarn --num-workers 1 --kube-server-image i p", NULL,
+          "--kube-server-image: ydl does not run on kubernetes; --docker-image names the image "
+          "that tasks run in" },
+        { "--cluster yarn --num-workers 1 --kube-worker-template f p", NULL,
+          "--kube-worker-template: ydl does not run on kubernetes; --cluster is yarn or local" },
+        { "--cluster yarn --num-workers 1 --kube-server-template f p", NULL,
+          "--kube-server-template: ydl does not run on kubernetes; --cluster is yarn or local" },
+        { "--cluster local --num-workers 1 -- p --host-file h",
+          "run --on local --framework rabit --role worker=1 --env DMLC_JOB_CLUSTER=local " NEW_ENV
+          "--name DMLC[nworker=1]:p -- p --host-file h" },
+    };
+    static const struct front_row launch[] = {
+        { "-n 1 -H hosts p", NULL,
+          "-H: ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+        { "-n 1 --sync-dst-dir d p", NULL,
+          "--sync-dst-dir: ydl does not copy by ssh; --files sends files along" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(submit); i++)
+        front_check(&front_submit, &submit[i]);
+    for (size_t i = 0; i < COUNT_OF(launch); i++)
+        front_check(&front_launch, &launch[i]);
 }
 
 static void archives_are_unpacked_where_the_task_runs(void **state)
@@ -159,10 +204,10 @@ static void launch_has_as_many_servers_as_workers(void **state)
           "DMLC_JOB_CLUSTER=local --env DMLC_PS_VAN_TYPE=p3 --env DMLC_PS_WATER_MARK=10 --env A=1 "
           "-- python x.py",
           "--env B: the variable is not set here", has_a },
-        { "-n 2 --launcher yarn -s 1 python x.py",
+        { "-n 2 --launcher yarn -s 1 python " JOB,
           "run --on yarn --framework mxnet --role worker=2,memory=1g,cpus=1 --role "
           "server=1,memory=1g,cpus=1 --role scheduler=1,place=client --avoid all --max-restarts 2 "
-          "--env DMLC_JOB_CLUSTER=yarn --env PYTHONPATH=. -- python x.py" },
+          "--env DMLC_JOB_CLUSTER=yarn --env PYTHONPATH=. -- python " JOB },
         { "-n 1 --launcher ssh p", NULL, "ydl runs on yarn and on local machines, not by 'ssh'" },
         { "-n 1 --env-server A=1 p", NULL, "option '--env-server': 'A=1' is not NAME:VALUE" },
         { "-n 0 p", NULL, "option '--num-workers': 0 is too few, 1 is the least" },
@@ -203,6 +248,9 @@ static void wrong_use_gets_a_sentence(void **state)
         { "-n 1 --ship-libcxx /nowhere p", NULL, "there is no file '/nowhere/libstdc++.so.6'" },
         { "-n 1 --log x p", NULL, "option '--log' may be one of --log-level, --log-file" },
         { "-n 1 -ac 2 p", NULL, "option '--auto_file_cache': '2' is not one of 0, 1" },
+        { "-n 1 --name-node hdfs://other:8020 p", NULL,
+          "--name-node: the name node is the one of the Hadoop configuration, not "
+          "'hdfs://other:8020'" },
     };
 
     (void)state;
@@ -216,6 +264,7 @@ int main(void)
         cmocka_unit_test(the_texts_line_works_as_written),
         cmocka_unit_test(all_options_of_dmlc_yarn_have_their_effect),
         cmocka_unit_test(dmlc_submit_has_its_own_defaults),
+        cmocka_unit_test(options_of_other_clusters_are_refused),
         cmocka_unit_test(archives_are_unpacked_where_the_task_runs),
         cmocka_unit_test(launch_has_as_many_servers_as_workers),
         cmocka_unit_test(variables_of_a_role_become_a_job_file),

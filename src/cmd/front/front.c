@@ -107,12 +107,12 @@ static int apply_rows(const struct request *q, struct front_call *c)
         const struct old_hit *h = &q->args.hits[i];
 
         if (h->option->nothing)
-            r = front_note(c, "%s has no effect: %s", old_name(h->option), h->option->nothing);
+            r = front_note(c, "%s has no effect: %s", h->name, h->option->nothing);
         if (r == 0 && h->late)
             r = front_note(c,
                            "%s stands behind the command and was taken as an option of %s; write "
                            "-- before the command to leave it to the job",
-                           old_name(h->option), q->ask.front->name);
+                           h->name, q->ask.front->name);
         if (r == 0 && h->option->word)
             r = front_add(c, h->option->word);
         if (r == 0 && h->option->word && h->value)

@@ -9,8 +9,6 @@ static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", N
 static const char *const schedulers[] = { "client", "cluster", NULL };
 static const char *const whens[] = { "auto", "yes", "no", NULL };
 
-#define ELSEWHERE "it belongs to launchers that ydl does not have; it runs on local and yarn"
-
 /* clang-format off */
 static const struct old_option options[] = {
     { { "-n", "--num-workers" }, "N", "how many workers; must be given", .number = true,
@@ -29,8 +27,10 @@ static const struct old_option options[] = {
     { { "--native" }, "WHEN",
       "servers without Python; auto: a scheduler only, where MXNet's library is found",
       .choices = whens, .word = "--native" },
-    { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi", .nothing = ELSEWHERE },
-    { { "--sync-dst-dir" }, "DIR", "of ssh", .nothing = ELSEWHERE },
+    { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi",
+      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
+      .refused = "ydl does not copy by ssh; --files sends files along" },
     { .names = { NULL } },
 };
 /* clang-format on */

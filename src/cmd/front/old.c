@@ -81,6 +81,7 @@ struct word {
     enum kind kind;
     const struct old_option *option;
     const char *value; /* that came with it, or NULL */
+    const char *name;  /* old_hit.name */
 };
 
 /* The row whose spelling this is to the letter. Ours count before the command only: a job's words
@@ -206,6 +207,14 @@ static int no_value(struct parser *p, const struct old_option *o)
     return CLI_USAGE;
 }
 
+static int refuse(struct parser *p, const struct old_option *o, const char *name)
+{
+    cli_bad(p->err, "%s: %s", name, o->refused);
+    if (p->begun && !(p->s->habits & OLD_NAMES))
+        err_hint(p->err, LEAVE_IT);
+    return CLI_USAGE;
+}
+
 static int check_choice(const struct old_option *o, const char *v, struct err *err)
 {
     AUTO_BUF all = { .max = sizeof(err->text) };
@@ -240,14 +249,27 @@ static int check_value(const struct old_option *o, const char *v, struct err *er
 
 /* ---- parsing ---- */
 
-static int add_hit(struct parser *p, const struct old_option *o, const char *value)
+/* The spelling that a word has of an option; when it is a short form of one, the longest. */
+static const char *spelling(const struct old_option *o, const char *word)
+{
+    size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
+        if (strlen(o->names[i]) == n && memcmp(o->names[i], word, n) == 0)
+            return o->names[i];
+    return old_name(o);
+}
+
+static int add_hit(struct parser *p, const struct word *w, const char *value)
 {
     struct old_hit *v = realloc(p->a->hits, (p->a->n + 1) * sizeof(*v));
 
     if (!v)
         return err_oom(p->err);
     p->a->hits = v;
-    v[p->a->n] = (struct old_hit){ .option = o, .late = p->begun && !(p->s->habits & OLD_NAMES) };
+    v[p->a->n] = (struct old_hit){ .option = w->option,
+                                   .name = w->name,
+                                   .late = p->begun && !(p->s->habits & OLD_NAMES) };
     if (value) {
         v[p->a->n].value = strdup(value);
         if (!v[p->a->n].value)
@@ -273,14 +295,14 @@ static int take_more(struct parser *p, const struct old_option *o, const char *v
     return *ret ? 0 : err_oom(p->err);
 }
 
-static int take_value(struct parser *p, const struct old_option *o, const char *value)
+static int take_value(struct parser *p, const struct word *w, const char *value)
 {
     AUTO_FREE char *all = NULL;
-    int r = check_value(o, value, p->err);
+    int r = check_value(w->option, value, p->err);
 
-    if (r == 0 && o->more)
-        r = take_more(p, o, value, &all);
-    return r < 0 ? r : add_hit(p, o, all ? all : value);
+    if (r == 0 && w->option->more)
+        r = take_more(p, w->option, value, &all);
+    return r < 0 ? r : add_hit(p, w, all ? all : value);
 }
 
 static int take_option(struct parser *p, const struct word *w)
@@ -288,6 +310,8 @@ static int take_option(struct parser *p, const struct word *w)
     const struct old_option *o = w->option;
     const char *value = w->value;
 
+    if (o->refused)
+        return refuse(p, o, w->name);
     if (!takes_value(o) && value)
         return no_value(p, o);
     if (o == help_rows) {
@@ -296,7 +320,7 @@ static int take_option(struct parser *p, const struct word *w)
     }
     if (!takes_value(o)) {
         p->a->version |= old_is(o, "--version");
-        return add_hit(p, o, NULL);
+        return add_hit(p, w, NULL);
     }
     if (!value && p->at + 1 < p->n) {
         value = p->words[p->at + 1];
@@ -308,7 +332,7 @@ static int take_option(struct parser *p, const struct word *w)
     }
     if (!value)
         return cli_bad(p->err, "option '%s' needs a value (%s)", old_name(o), o->meta);
-    return take_value(p, o, value);
+    return take_value(p, w, value);
 }
 
 static int take_operand(struct parser *p, const char *word)
@@ -334,8 +358,10 @@ static int take_word(struct parser *p, const char *word)
     if (w.kind == OPERAND)
         return take_operand(p, word);
     p->closed |= p->begun && !(p->s->habits & OLD_NAMES);
-    if (w.kind == OPTION)
+    if (w.kind == OPTION) {
+        w.name = spelling(w.option, word);
         return take_option(p, &w);
+    }
     if (w.kind == AMBIGUOUS)
         return ambiguous(p, word);
     if (!(p->s->habits & OLD_UNKNOWN))
@@ -419,7 +445,7 @@ static int check_row(const struct old_option *o, struct err *err)
 
     if (!o->help || isupper((unsigned char)o->help[0]) || str_ends(o->help, "."))
         return err_set(err, -EINVAL, "'%s': its help is missing or not in lower case", name);
-    if (o->word && o->nothing)
+    if (!!o->word + !!o->nothing + !!o->refused > 1)
         return err_set(err, -EINVAL, "'%s' has an effect and none", name);
     if (!takes_value(o) && (o->choices || o->number || o->list || o->preset))
         return err_set(err, -EINVAL, "'%s' takes no value but has rules for it", name);

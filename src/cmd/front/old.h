@@ -1,9 +1,9 @@
 /* old.h - command lines in the manner of older programs, from tables.
  *
  * A row is an option: its spellings, its help, and what it comes to: an option of ydl with the same
- * value, nothing at all (and why), or something that the front end looks at itself. The same rows
- * feed the parser here, `--help`, the manual page and the completions (print.h). What the parsers
- * of the older programs did differently are habits, bits of the table:
+ * value, nothing at all (and why), a refusal, or something that the front end looks at itself. The
+ * same rows feed the parser here, `--help`, the manual page and the completions (print.h). What the
+ * parsers of the older programs did differently are habits, bits of the table:
  *
  *     dmlc-yarn -n2 --host_ip=10.0.0.1 python job.py --lr 0.1 -s 1     argparse
  *     ydl-tf -job job.py -numberworkers=4                              single dashes
@@ -37,9 +37,10 @@ struct old_option {
     int64_t least;              /* … from here on */
     bool list;                  /* may be repeated: all values count, not the last */
     unsigned more;              /* so many words follow its value and belong to it: OLD_BETWEEN */
-    /* What it comes to; neither: the front end looks at it. */
+    /* What it comes to; none of them: the front end looks at it. */
     const char *word;    /* the option of ydl that it is, as "--queue" */
     const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */
+    const char *refused; /* it is wrong use, because, and what instead: "… by --node-label" */
 };
 
 /* A command line's grammar. */
@@ -55,8 +56,9 @@ struct old_syntax {
 /* An option that was given. */
 struct old_hit {
     const struct old_option *option;
-    char *value; /* NULL when it takes none; owned */
-    bool late;   /* it stood behind the first operand */
+    const char *name; /* as it was spelt, if that was one of its spellings; borrowed */
+    char *value;      /* NULL when it takes none; owned */
+    bool late;        /* it stood behind the first operand */
 };
 
 /* A command line taken apart. */

@@ -227,6 +227,7 @@ static void tables_with_mistakes_are_found_out(void **state)
         { { { "-a" }, "N", "bad preset", .preset = "x", .number = true } },
         { { { "-a" }, NULL, "a flag that counts", .number = true } },
         { { { "-a" }, NULL, "both", .word = "--x", .nothing = "because" } },
+        { { { "-a" }, NULL, "both", .refused = "no", .nothing = "because" } },
     };
     struct old_syntax s = { .own = own, .extra = extra };
     struct err err = ERR_INIT;

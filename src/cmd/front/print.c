@@ -76,6 +76,8 @@ static void add_option(struct buf *b, const struct old_syntax *s, const struct o
         (void)buf_printf(b, " (default %s)", *o->preset ? o->preset : "''");
     if (o->nothing)
         (void)buf_printf(b, "; has no effect: %s", o->nothing);
+    if (o->refused)
+        (void)buf_printf(b, "; refused: %s", o->refused);
     (void)buf_add_str(b, "\n");
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define NO_JAVA "nothing of ydl is Java"
+#define CONFIGURED "the cluster is what the Hadoop configuration says; name another by --conf DIR"
 
 static const char *const places[] = { "local", "yarn", NULL };
 static const char *const formats[] = { "xml", "json", "properties", NULL };
@@ -19,9 +20,8 @@ static const char *const providers[] = { "agent", NULL };
     { { "--fs", "--filesystem" }, "URI", "the file system where definitions are, instead of the "   \
       "cluster's own" },                                                                            \
     { { "--basepath" }, "DIR", "where they are there, instead of .slider at home" },                \
-    { { "-D" }, "NAME=VALUE", "a setting of Hadoop; refused: put it into a directory for --conf",   \
-      .list = true },                                                                               \
-    { { "--m", "--manager" }, "HOST:PORT", "the ResourceManager; refused: --conf says it" },        \
+    { { "-D" }, "NAME=VALUE", "a setting of Hadoop", .list = true, .refused = CONFIGURED },         \
+    { { "--m", "--manager" }, "HOST:PORT", "the ResourceManager", .refused = CONFIGURED },          \
     { { "-S" }, "NAME=VALUE", "a system property", .list = true, .nothing = NO_JAVA },              \
     { { "--debug" }, NULL, "the same as -v" }
 
@@ -33,7 +33,6 @@ static const char *const providers[] = { "agent", NULL };
 #define WAIT                                                                                        \
     { { "--wait" }, "SECONDS", "wait until all instances run, for so long at most", .preset = "0",  \
       .number = true }
-#define OBSOLETE "Slider's own way to find an installed program; packages bring theirs"
 
 /* What makes a definition. */
 #define BUILDING                                                                                    \
@@ -61,10 +60,13 @@ static const char *const providers[] = { "agent", NULL };
     { { "--zkhosts" }, "HOSTS", "what ${ZK_HOST} stands for, instead of the cluster's ZooKeeper" }, \
     { { "--zkpath" }, "PATH", "what ${DEFAULT_ZK_PATH} stands for" },                               \
     { { "--provider" }, "KIND", "who runs components", .preset = "agent", .choices = providers },   \
-    { { "--name" }, "NAME", "what the job is called", .nothing = "it has the application's name" }, \
-    { { "--detach" }, NULL, "leave it to itself", .nothing = "that is always so" },                 \
-    { { "--appconf" }, "DIR", "a directory of configuration", .nothing = OBSOLETE },                \
-    { { "--apphome" }, "DIR", "where an application is installed", .nothing = OBSOLETE }
+    { { "--name" }, "NAME", "what the job is called",                                               \
+      .refused = "the job has the application's name, which is the word after the verb" },          \
+    { { "--detach" }, NULL, "leave the application to itself, as is always done" },                 \
+    { { "--appconf" }, "DIR", "a directory of configuration",                                       \
+      .refused = "settings are in the file that --template names" },                                \
+    { { "--apphome" }, "DIR", "where an application is installed on the nodes",                     \
+      .refused = "an application is in its package, which --appdef names" }
 
 static const struct old_option create_options[] = {
     BUILDING, WAIT, OUT, ANYWHERE, { .names = { NULL } },

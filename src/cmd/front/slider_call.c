@@ -162,7 +162,7 @@ static int take_operands(struct slider *s, bool named, struct err *err)
     return slider_check_name(s->name, err);
 }
 
-/* What options say that have no effect, and those that cannot be done without. */
+/* What is to be said of options that have no effect. */
 static int take_options(struct slider *s, struct err *err)
 {
     const struct old_args *args = s->ask->args;
@@ -170,16 +170,11 @@ static int take_options(struct slider *s, struct err *err)
     for (size_t i = 0; i < args->n; i++) {
         const struct old_option *o = args->hits[i].option;
 
-        if (o->nothing &&
-            strs_take(&s->notes, str_printf("%s has no effect: %s", old_name(o), o->nothing)) < 0)
+        if (o->nothing && strs_take(&s->notes, str_printf("%s has no effect: %s",
+                                                          args->hits[i].name, o->nothing)) < 0)
             return err_oom(err);
     }
-    if (!slider_given(s, "-D") && !slider_given(s, "--manager"))
-        return 0;
-    cli_bad(err, "%s: the cluster is what the Hadoop configuration says",
-            slider_given(s, "-D") ? "-D" : "--manager");
-    err_hint(err, "name another one with --conf DIR");
-    return CLI_USAGE;
+    return 0;
 }
 
 /* The words of ydl that a job is started with; the rest is in the job itself. */

@@ -75,8 +75,6 @@ static const struct old_option launch_options[] = {
     { { "--am_vcores" }, "N", "processor cores of the master's container", .number = true,
       .least = 1 },
     { { "--am_queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
-    { { "--clients" }, "N", "how many times SCRIPT runs; 'workers': once for each worker",
-      .preset = "workers" },
     { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along "
       "with " OTHER_HALF ", which lies beside it" },
     { { "--tf_jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },

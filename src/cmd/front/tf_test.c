@@ -77,15 +77,16 @@ static void wrong_use_gets_a_sentence(void **state)
 {
     static const struct front_row rows[] = {
         { "", NULL, "a job is missing" },
+        { "launch --clients 2", NULL, "unknown option '--clients'" },
+        { "launch --tf_lib README.md", NULL,
+          "--tf_lib: 'README.md' cannot be loaded without libtensorflow_framework.so.2, which is "
+          "not beside it" },
         { "-job nowhere.py", NULL, "there is no job 'nowhere.py'" },
         { "-job " JOB " --clients none", NULL,
           "--clients: 'none' is neither a number from 1 on nor 'workers'" },
         { "cluster", NULL, "--app_id is missing: which job?" },
         { "kill", NULL, "--application is missing: which job?" },
         { "application", NULL, "one of --list, --kill ID and --status ID is missing" },
-        { "launch --tf_lib README.md", NULL,
-          "--tf_lib: 'README.md' cannot be loaded without libtensorflow_framework.so.2, which is "
-          "not beside it" },
         { "launch --tf_lib nowhere.so", NULL, "--tf_lib: there is no 'nowhere.so'" },
     };
 
