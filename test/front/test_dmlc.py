@@ -222,6 +222,7 @@ WRONG = [
     ("dmlc-yarn", ["-n", "1", "-f", "nothing", "true"], "there is no file 'nothing'"),
     ("dmlc-yarn", ["-n", "1", "--log-file", "no/such/dir", "true"],
      "log file 'no/such/dir': No such file or directory"),
+    ("dmlc-yarn", ["-n", "1", "python", "nothere.py"], "there is no script 'nothere.py'"),
     ("dmlc-yarn", ["-n", "1", "--name-node", "other", "true"],
      "--name-node: the name node is the one of the Hadoop configuration, not 'other'"),
     ("dmlc-submit", ["--cluster", "yarn", "--num-workers", "1", "--host-file", "hosts", "true"],

@@ -135,6 +135,7 @@ WRONG = [
     (["local", "nothing"], "command: there is no program 'nothing' in PATH"),
     (["local", "--gpus", "many", "job.py"], "option '--gpus': 'many' is not a whole number"),
     (["local", "--env", "A", "job.py"], "--env: NAME=VALUE was expected, found 'A'"),
+    (["serve", "job.py"], "serving is not there yet: ydl-mx trains"),
 ]
 
 
@@ -149,12 +150,24 @@ def test_wrong_use_is_json_too(fronts):
     assert json.loads(done.stdout)["error"]["code"] == "USAGE"
 
 
-@pytest.mark.parametrize("program", ["ydl-mx", "dmlc-yarn", "dmlc-yarn.py", "dmlc_yarn.py", "dmlc-submit",
-                                     "ydl-launch"])
+PAGES = {  # how its usage begins, a beginning of an option, and what it may be
+    "ydl-mx": ("ydl-mx [OPTION…] ", "--sched", "--scheduler"),
+    "dmlc-yarn": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
+    "dmlc-yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
+    "dmlc_yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
+    "dmlc-submit": ("dmlc-submit [OPTION…] ", "--sched", "--scheduler"),
+    "ydl-launch": ("ydl-launch [OPTION…] ", "--sched", "--scheduler"),
+    "ydl-tf": ("ydl-tf launch [OPTION…]\n", "-number", "-numberworkers -numberps"),
+}
+
+
+@pytest.mark.parametrize("program", PAGES)
 def test_each_has_help_a_manual_page_and_completions(fronts, program):
+    usage, begun, whole = PAGES[program]
     name = "dmlc-yarn" if program.endswith(".py") else program
     page = fronts.run(program, "--help", check=0).stdout
-    assert page.startswith(f"usage: {name} [OPTION…] ") and max(map(len, page.splitlines())) <= 80
+    assert page.startswith(f"usage: {usage}") and max(map(len, page.splitlines())) <= 80
+    assert fronts.run(program, "help", check=0).stdout == page
     assert fronts.run(program, "--version", check=0).stdout.startswith(f"{program} ")
     fronts.run("ydl", "help", "--man-dir", "man", check=0)
     text = (fronts.work / "man" / f"{name}.1").read_text()
@@ -163,7 +176,7 @@ def test_each_has_help_a_manual_page_and_completions(fronts, program):
         script = fronts.run("ydl", "completion", shell, check=0).stdout
         assert f" {program}" in script
     fronts.write("ydl.bash", fronts.run("ydl", "completion", "bash", check=0).stdout)
-    done = subprocess.run(["bash", "-c", f"source ydl.bash; COMP_WORDS=({program} --sched); COMP_CWORD=1; "
+    done = subprocess.run(["bash", "-c", f"source ydl.bash; COMP_WORDS=({program} {begun}); COMP_CWORD=1; "
                            f"_ydl_{re.sub('[^a-z]', '_', program)}; echo \"${{COMPREPLY[@]}}\""],
                           cwd=fronts.work, env=fronts.env, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "--scheduler"
+    assert done.stdout.strip() == whole

@@ -111,6 +111,7 @@ def test_a_library_of_ones_own_is_sent_with_its_other_half(tf, tmp_path):
 
 
 def test_wrong_use_gets_a_sentence(fronts):
+    assert fronts.wrong("ydl-tf", "lanch", "--num_ps", "1") == "unknown verb 'lanch'; did you mean 'launch'?"
     assert fronts.wrong("ydl-tf", "launch", "--clients", "2") == "unknown option '--clients'"
     assert fronts.wrong("ydl-tf") == "a job is missing"
     assert "no job 'x.py'" in fronts.wrong("ydl-tf", "-job", "x.py")

@@ -158,6 +158,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
 
     if (r == 0)
         r = check_name_node(a, err);
+    if (r == 0 && !str_eq(front_value(a, "-ac"), "0"))
+        r = family_script(a, f.on, err);
     f.attempts = family_attempts(a, f.on, "--max-attempts");
     if (r == 0)
         r = family_words(a, &f, c, err);

@@ -253,6 +253,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     bool cache = *front_value(a, "--auto-file-cache") != '\0';
     int r = describe(a, &f, err);
 
+    if (r == 0 && cache)
+        r = family_script(a, f.on, err);
     if (r == 0)
         r = family_words(a, &f, c, err);
     if (r == 0)

@@ -170,6 +170,43 @@ static void options_of_other_clusters_are_refused(void **state)
         front_check(&front_launch, &launch[i]);
 }
 
+/* On this machine ydl itself looks. */
+static void a_script_that_is_not_there_is_refused_on_yarn(void **state)
+{
+    static const struct front_row rows[] = {
+        { "-n 1 python gone.py", NULL, "there is no script 'gone.py'" },
+        { "-n 1 /usr/bin/python3 -u sub/gone.py x", NULL, "there is no script 'sub/gone.py'" },
+    };
+    static const char *const fine[] = {
+        "-n 1 --on local python gone.py",
+        "-n 1 -ac 0 python gone.py",
+        "-n 1 -f README.md python gone.py",
+        "-n 1 --archives LICENSE python gone.py",
+        "-n 1 --docker-image i python gone.py",
+        "-n 1 python /on/the/nodes.py",
+        "-n 1 -- python -m gone.py",
+        "-n 1 -- python -c gone.py",
+        "-n 1 python data gone.py",
+        "-n 1 ./prog gone.py",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        front_check(&front_dmlc, &rows[i]);
+    for (size_t i = 0; i < COUNT_OF(fine); i++) {
+        AUTO_FRONT_CALL call = { 0 };
+        AUTO_STRS words = { 0 };
+        struct err err = ERR_INIT;
+        int r = front_words_of(fine[i], &words);
+
+        if (r == 0)
+            r = front_translate(&front_dmlc, words.v, words.n, (char *const *)front_no_env, &call,
+                                &err);
+        if (r < 0 && r != -ENOMEM)
+            fail_msg("%s: %s", fine[i], err.text);
+    }
+}
+
 static void archives_are_unpacked_where_the_task_runs(void **state)
 {
     AUTO_STRS words = { 0 };
@@ -210,6 +247,14 @@ static void launch_has_as_many_servers_as_workers(void **state)
           "--env DMLC_JOB_CLUSTER=yarn --env PYTHONPATH=. -- python " JOB },
         { "-n 1 --launcher ssh p", NULL, "ydl runs on yarn and on local machines, not by 'ssh'" },
         { "-n 1 --env-server A=1 p", NULL, "option '--env-server': 'A=1' is not NAME:VALUE" },
+        { "-n 1 --native yes p",
+          "run --on local --framework mxnet --role worker=1 --role server=1 --env "
+          "DMLC_JOB_CLUSTER=local --native yes -- p" },
+        { "-n 1 --native cpp p",
+          "run --on local --framework mxnet --role worker=1 --role server=1 --env "
+          "DMLC_JOB_CLUSTER=local -- p",
+          "--native cpp is not needed: any program is a job" },
+        { "-n 1 --launcher yarn python gone.py", NULL, "there is no script 'gone.py'" },
         { "-n 0 p", NULL, "option '--num-workers': 0 is too few, 1 is the least" },
         { "p", NULL, "the number of workers is missing (-n)" },
     };
@@ -265,6 +310,7 @@ int main(void)
         cmocka_unit_test(all_options_of_dmlc_yarn_have_their_effect),
         cmocka_unit_test(dmlc_submit_has_its_own_defaults),
         cmocka_unit_test(options_of_other_clusters_are_refused),
+        cmocka_unit_test(a_script_that_is_not_there_is_refused_on_yarn),
         cmocka_unit_test(archives_are_unpacked_where_the_task_runs),
         cmocka_unit_test(launch_has_as_many_servers_as_workers),
         cmocka_unit_test(variables_of_a_role_become_a_job_file),

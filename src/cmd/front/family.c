@@ -38,6 +38,32 @@ static int add_scheduler(const struct front_ask *a, const struct family *f, stru
     return r;
 }
 
+/* ---- without Python ---- */
+
+/* Theirs named what the program was written in; scala and the others ran it for servers too, which
+ * is what is done with any program. */
+const char *const family_natives[] = {
+    "auto", "yes", "no", "python", "scala", "cpp", "java", NULL
+};
+
+int family_native(const struct front_ask *a, struct front_call *c)
+{
+    static const char *const ours[] = { "auto", "yes", "no" };
+    const char *said = front_value(a, "--native");
+
+    for (size_t i = 0; said && i < COUNT_OF(ours); i++)
+        if (str_eq(said, ours[i]))
+            return front_option(c, "--native", "%s", said);
+    if (!said || str_eq(said, "python"))
+        return 0;
+    return front_note(c,
+                      "--native %s is not needed: any program is a job, and is run as it is "
+                      "written, for servers too; --native yes makes servers of ours",
+                      said);
+}
+
+/* ---- restarts ---- */
+
 int64_t family_attempts(const struct front_ask *a, const char *on, const char *option)
 {
     const char *env = front_env(a, "DMLC_MAX_ATTEMPT");

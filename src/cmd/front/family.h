@@ -36,6 +36,15 @@ int family_env(const struct front_ask *a, struct front_call *c, const char *name
 /* CLI_USAGE when the option that counts workers, or the command, is missing. */
 int family_needs(const struct front_ask *a, const char *count, struct err *err);
 
+/* CLI_USAGE for a command like `python gone.py` on YARN whose script is not here, and cannot come
+ * in something else. On this machine ydl itself looks. */
+int family_script(const struct front_ask *a, const char *on, struct err *err);
+
+/* Values of --native: those of ydl, and those of MXNetOnYARN's launch.py, which are languages. */
+extern const char *const family_natives[];
+/* --native as ydl's; a note for a language, which needs no option. */
+int family_native(const struct front_ask *a, struct front_call *c);
+
 /* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
 int family_files(const struct front_ask *a, const char *option, const char *seps,
                  struct front_call *c, struct err *err);

@@ -134,6 +134,37 @@ int family_needs(const struct front_ask *a, const char *count, struct err *err)
     return CLI_USAGE;
 }
 
+/* The script of "python3 -u train.py"; NULL when there is none, or when an option may hide it. */
+static const char *python_script(const struct strs *command)
+{
+    const char *program = command->n ? command->v[0] : "", *slash = strrchr(program, '/');
+
+    if (!str_starts(slash ? slash + 1 : program, "python"))
+        return NULL;
+    for (size_t i = 1; i < command->n; i++) {
+        const char *word = command->v[i];
+
+        if (str_eq(word, "-m") || str_eq(word, "-c"))
+            return NULL;
+        if (word[0] != '-')
+            return str_ends(word, ".py") ? word : NULL;
+    }
+    return NULL;
+}
+
+int family_script(const struct front_ask *a, const char *on, struct err *err)
+{
+    static const char *const bring[] = { "--files", "--archives", "--docker-image" };
+    const char *script = python_script(&a->args->command);
+
+    if (!script || script[0] == '/' || front_exists(script) || !str_eq(on, "yarn"))
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(bring); i++)
+        if (front_given(a, bring[i]))
+            return 0;
+    return cli_bad(err, "there is no script '%s'", script);
+}
+
 int family_command(const struct front_ask *a, const struct strs *command, bool as_is,
                    struct front_call *c)
 {

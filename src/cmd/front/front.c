@@ -42,14 +42,21 @@ struct request {
     struct old_args args;
 };
 
-static int no_verb(const struct front *f, const char *word, struct err *err)
+static const char *nearest_verb(const struct front *f, const char *word)
 {
-    const char *names[32], *near;
+    const char *names[32];
     size_t n = 0;
 
     for (const struct front_verb *const *v = f->verbs; *v && n < COUNT_OF(names); v++)
-        names[n++] = (*v)->name;
-    near = word ? str_nearest(word, names, n) : NULL;
+        if ((*v)->name)
+            names[n++] = (*v)->name;
+    return str_nearest(word, names, n);
+}
+
+static int no_verb(const struct front *f, const char *word, struct err *err)
+{
+    const char *near = word ? nearest_verb(f, word) : NULL;
+
     if (!word)
         cli_bad(err, "a verb is missing");
     else
@@ -72,6 +79,19 @@ static const struct front_verb *find_verb(const struct front *f, const char *wor
     return nameless;
 }
 
+/* A word where no operand can stand, and nearly a verb. */
+static bool is_slip(const struct front *f, const struct front_verb *v, const char *word)
+{
+    return v && !v->name && v->options_first && word && word[0] != '-' && nearest_verb(f, word);
+}
+
+/* "--help", or "help" as a whole line; where a verb is called so, it knows better. */
+static bool asks_help(const struct front_verb *v, const char *first, size_t n)
+{
+    return str_eq(first, "-h") || str_eq(first, "--help") ||
+           (n == 1 && str_eq(first, "help") && v && !v->name);
+}
+
 static int take_apart(const struct front *f, char *const *words, size_t n, struct request *q,
                       struct err *err)
 {
@@ -81,12 +101,11 @@ static int take_apart(const struct front *f, char *const *words, size_t n, struc
     q->ask.front = f;
     q->ask.args = &q->args;
     q->ask.verb = find_verb(f, first);
-    if (first && (str_eq(first, "-h") || str_eq(first, "--help") || str_eq(first, "--version"))) {
-        q->args.help = !str_eq(first, "--version");
-        q->args.version = !q->args.help;
+    q->args.help = first && asks_help(q->ask.verb, first, n);
+    q->args.version = first && str_eq(first, "--version");
+    if (q->args.help || q->args.version)
         return 0;
-    }
-    if (!q->ask.verb)
+    if (!q->ask.verb || is_slip(f, q->ask.verb, first))
         return no_verb(f, first, err);
     q->ask.syntax = print_syntax(q->ask.verb);
     r = old_parse(&q->ask.syntax, words + (q->ask.verb->name != NULL),

@@ -45,6 +45,7 @@ struct front_verb {
     const struct old_option *options;
     unsigned habits;
     bool (*head)(const char *word);
+    bool options_first; /* of the nameless one: a line that begins with a word is no such line */
     enum front_extra extra;
     /* The verb of ydl that its words begin with; "run" becomes "submit" with --detach. What rows
      * with `word` and `nothing` say is in `ret` when `translate` is called, which adds the rest.

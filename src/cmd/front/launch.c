@@ -7,7 +7,6 @@
 
 static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", NULL };
 static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const whens[] = { "auto", "yes", "no", NULL };
 
 /* clang-format off */
 static const struct old_option options[] = {
@@ -25,8 +24,9 @@ static const struct old_option options[] = {
       "where the scheduler runs on YARN: here, as long as this command stays, or in a container; "
       "without it here, and in a container with --detach", .choices = schedulers },
     { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found",
-      .choices = whens, .word = "--native" },
+      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
+      "is what the job is written in, and changes nothing",
+      .choices = family_natives },
     { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi",
       .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
     { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
@@ -134,6 +134,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
 
     if (r == 0)
         r = find_place(a, &f.on, err);
+    if (r == 0)
+        r = family_script(a, f.on, err);
     if (r < 0)
         return r;
     f.workers = old_number(&a->syntax, a->args, "-n", 0);
@@ -142,6 +144,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     f.worker_memory = f.server_memory = "1g";
     f.attempts = family_attempts(a, f.on, NULL);
     r = family_words(a, &f, c, err);
+    if (r == 0)
+        r = family_native(a, c);
     if (r == 0)
         r = role_envs(a, c, err);
     if (r == 0)

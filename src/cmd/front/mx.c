@@ -11,7 +11,6 @@
 #define WORKERS 2 /* what its scripts started when nobody said a number */
 
 static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const whens[] = { "auto", "yes", "no", NULL };
 
 /* clang-format off */
 static const struct old_option options[] = {
@@ -25,8 +24,9 @@ static const struct old_option options[] = {
       "where the scheduler runs: here, as long as this command stays, or in a container; without "
       "it here, and in a container with --detach", .choices = schedulers },
     { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found",
-      .choices = whens, .word = "--native" },
+      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
+      "is what the job is written in, and changes nothing",
+      .choices = family_natives },
     { { "--mem" }, "SIZE", "memory of a worker's and of a server's container", .preset = "1g" },
     { { "--cpus" }, "N", "processor cores of a worker's and of a server's container",
       .preset = "1", .number = true, .least = 1 },
@@ -62,6 +62,11 @@ static int check_job(const struct front_ask *a, struct err *err)
     if (job->n == 0) {
         cli_bad(err, "a job is missing");
         err_hint(err, "name a script, as in: ydl-mx yarn -n 2 job.py");
+        return CLI_USAGE;
+    }
+    if (str_eq(job->v[0], "serve")) {
+        cli_bad(err, "serving is not there yet: ydl-mx trains");
+        err_hint(err, "a program of that name is run as ./serve");
         return CLI_USAGE;
     }
     if (!script || front_exists(job->v[0]) || front_given(a, "--files") ||
@@ -108,6 +113,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         return r;
     f.servers = old_number(&a->syntax, a->args, "-s", f.workers);
     r = family_words(a, &f, c, err);
+    if (r == 0)
+        r = family_native(a, c);
     if (r == 0)
         r = family_pass(a, c);
     if (r == 0)

@@ -79,8 +79,13 @@ static void options_say_where_and_how(void **state)
           LOCAL "--role worker=2,memory=2g,cpus=3 --role server=2,memory=2g,cpus=3 "
                 "--max-restarts 3 " IN "python3 " JOB },
         { "--docker-image i --node-label l --queue q --gpus 1 --native yes local " JOB,
-          "run --image i --label l --queue q --gpus 1 --native yes --on local --framework mxnet "
-          "--role worker=2 --role server=2 " IN "python3 " JOB },
+          "run --image i --label l --queue q --gpus 1 --on local --framework mxnet --role worker=2 "
+          "--role server=2 --env DMLC_JOB_CLUSTER=local --native yes -- python3 " JOB },
+        { "local --native python " JOB,
+          LOCAL "--role worker=2 --role server=2 " IN "python3 " JOB },
+        { "local --native scala ./run_scala.sh x",
+          LOCAL "--role worker=2 --role server=2 " IN "./run_scala.sh x",
+          "--native scala is not needed: any program is a job, and is run as it is written" },
         { JOB,
           "run --on local --framework mxnet --role worker=2 --role server=2 --env "
           "DMLC_JOB_CLUSTER=local --env DMLC_INTERFACE=eth0 --env AWS_KEY=k --env "
@@ -128,6 +133,10 @@ static void wrong_use_gets_a_sentence(void **state)
         { "yarn --nun 2 " JOB, NULL, "unknown option '--nun'; did you mean '--n'?" },
         { "yarn nothing.py", NULL, "there is no job 'nothing.py'" },
         { "yarn nothing.jar", NULL, "there is no job 'nothing.jar'" },
+        { "serve model", NULL, "serving is not there yet: ydl-mx trains" },
+        { "yarn -n 2 serve", NULL, "serving is not there yet: ydl-mx trains" },
+        { "--native ruby " JOB, NULL,
+          "option '--native': 'ruby' is not one of auto, yes, no, python, scala, cpp, java" },
         { "yarn --scheduler moon " JOB, NULL,
           "option '--scheduler': 'moon' is not one of client, cluster" },
         { "yarn --detach --scheduler client " JOB, NULL,

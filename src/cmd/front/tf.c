@@ -447,6 +447,7 @@ static const struct front_verb job_verb = {
     .operands = "[-- WORD…]",
     .options = job_options,
     .habits = OLD_AMONG,
+    .options_first = true,
     .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate_job,

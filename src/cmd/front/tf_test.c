@@ -77,6 +77,8 @@ static void wrong_use_gets_a_sentence(void **state)
 {
     static const struct front_row rows[] = {
         { "", NULL, "a job is missing" },
+        { "job.py", NULL, "a job is missing" },
+        { "lanch --app_name x", NULL, "unknown verb 'lanch'; did you mean 'launch'?" },
         { "launch --clients 2", NULL, "unknown option '--clients'" },
         { "launch --tf_lib README.md", NULL,
           "--tf_lib: 'README.md' cannot be loaded without libtensorflow_framework.so.2, which is "
