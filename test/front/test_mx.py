@@ -61,7 +61,7 @@ def test_any_program_is_a_job(fronts):
     script.chmod(0o755)
     done = fronts.run("ydl-mx", "local", "-n", "1", "--native", "no", "train", "x", check=0)
     assert "worker x" in done.stdout
-    fronts.write("a.jar", "")
+    fronts.write("a.jar", "")  # what becomes of it is in test_programs.py
     assert tasks(fronts.plan("ydl-mx", "yarn", "a.jar", "x"))["worker:0"]["argv"] == ["java", "-jar", "a.jar", "x"]
     assert tasks(fronts.plan("ydl-mx", "yarn", "python", "-u", "train"))["worker:0"]["argv"] == ["python", "-u", "train"]
 
