@@ -3,7 +3,7 @@ that moves, exit codes."""
 
 import re
 
-from front_support import SHOW, call, seen
+from front_support import BIN, SHOW, call, seen
 
 
 def run(jobs, program, *words, check=None, env=None, timeout=120):
@@ -82,3 +82,31 @@ def test_detached_everything_is_in_the_cluster(jobs):
     assert app.startswith("application_")
     jobs.run("wait", app, check=0)
     assert "JSON" in jobs.run("logs", app, "worker").stdout
+
+
+def test_with_one_attempt_a_failure_ends_the_job_at_once(jobs):
+    (jobs.work / "job.sh").write_text('echo "TRY $DMLC_NUM_ATTEMPT"; [ $DMLC_TASK_ID = 0 ] || exit 7; sleep 120\n')
+    done = run(jobs, "ydl-mx", "yarn", "-n", 2, "-s", 0, "--mem", "128m", "--max-attempts", 1, "sh", "job.sh", check=7,
+               timeout=100)
+    assert "worker:1 on " in done.stderr and "exit code 7" in done.stderr
+    assert set(re.findall(r"TRY (\d)", done.stdout)) == {"0"}
+    assert jobs.ended()["finalStatus"] == "FAILED"
+
+
+def test_a_label_chooses_the_nodes(jobs_on, rich_cluster):
+    jobs = jobs_on(rich_cluster)
+    done = run(jobs, "ydl-mx", "yarn", "-n", 3, "-s", 0, "--mem", "128m", "--node-label", "gpu", "sh", "-c",
+               "echo at $YDL_HOST; sleep 1", check=0)  # so long that all stand at the same time
+    assert [jobs.cluster.node_at(host) for host in re.findall(r"at (\S+)", done.stdout)] == ["nm1"] * 3
+
+
+def test_data_in_hdfs_is_read_where_the_task_is(jobs):
+    (jobs.work / "part").write_text("DATA")
+    jobs.run("fs", "put", "part", "/tmp/front-data", check=0)
+    (jobs.work / "job.py").write_text("import os, subprocess, sys\n"
+                                      "subprocess.run([os.environ['READER'], 'fs', 'cat', sys.argv[2]], check=True)\n")
+    uri = "hdfs://" + jobs.cluster.lay.address("nn") + "/tmp/front-data"
+    done = run(jobs, "ydl-mx", "yarn", "-n", 1, "-s", 0, "--mem", "128m", "--env", f"READER={BIN / 'ydl'}", "--env",
+               f"HADOOP_CONF_DIR={jobs.env()['HADOOP_CONF_DIR']}", "job.py", "--data-dir", uri, check=0)
+    assert "worker:0│ DATA" in done.stdout
+    jobs.run("fs", "rm", "/tmp/front-data", check=0)

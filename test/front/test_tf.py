@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from front_support import ROOT, SHOW, call, counts, roles, tasks
+from front_support import BIN, ROOT, SHOW, call, counts, roles, tasks
 
 sys.path.insert(0, str(ROOT / "test" / "frameworks"))
 import environment  # noqa: E402
@@ -128,3 +130,58 @@ def test_the_texts_line_runs_on_a_cluster(jobs):
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{jobs.tell()}"
     assert "client:0│ error 0.0" in done.stdout
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
+
+
+def _with_tensorflow(jobs) -> dict[str, str]:
+    """Variables of somebody whose Python has TensorFlow."""
+    env = jobs.env() | {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    return env | {"PATH": f"{environment.directory()}/bin:{env['PATH']}"}
+
+
+def test_servers_of_a_cluster_are_found_from_anywhere(jobs, tmp_path):
+    env = _with_tensorflow(jobs)
+    done = call("ydl-tf", ["launch", "--num_worker", 1, "--num_ps", 1, "--container_memory", 700, "--env",
+                           f"PATH={env['PATH']}"], env, jobs.work, MINUTES)
+    assert done.returncode == 0, f"{done.stderr}\n{jobs.tell()}"
+    assert sorted(json.loads(done.stdout.removeprefix("ClusterSpec: "))) == ["ps", "worker"]
+    app, = jobs.apps()
+    other = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "none")}  # who has not submitted it
+    asked = call("ydl-tf", ["cluster", "--app_id", app], jobs.env() | other, tmp_path)
+    assert (asked.returncode, asked.stdout) == (0, done.stdout), asked.stderr
+    ended = call("ydl-tf", ["kill", "--application", app], jobs.env() | other, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert jobs.ended()["finalStatus"] == "KILLED"
+
+
+# Holds on to the server, and says when it is lost and when it is back on its port.
+HOLDS = """
+import socket, sys, time
+host, port = sys.argv[sys.argv.index("--wk") + 1].split(":")
+while True:
+    try:
+        with socket.create_connection((host, int(port))) as s:
+            print("THERE", port, flush=True)
+            while s.recv(1000):
+                pass
+    except OSError:
+        time.sleep(0.1)
+"""
+
+
+def test_a_lost_server_comes_back_and_ctrl_c_ends_everything(jobs):
+    (jobs.work / "job.py").write_text(HOLDS)
+    env = _with_tensorflow(jobs)
+    running = subprocess.Popen(
+        [BIN / "ydl-tf", "-job", "job.py", "--container_memory", "700", "--container_retry_policy", "1",
+         "--container_max_retries", "3", "--env", f"PATH={env['PATH']}"], env=env, cwd=jobs.work, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    first = running.stdout.readline()
+    server, = jobs.processes("ydl-native")
+    os.kill(server, signal.SIGKILL)
+    assert first.startswith("client:0│ THERE ") and running.stdout.readline() == first
+    again, = jobs.processes("ydl-native")
+    assert again != server
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130, told
+    assert jobs.ended()["finalStatus"] in ("KILLED", "FAILED")
