@@ -88,28 +88,42 @@ def test_what_ends_before_it_can_say_where_it_is_tells_why(fronts, words):
     assert json.loads(done.stdout)["state"] == "FAILED"
 
 
-def test_a_library_of_ones_own_is_sent_with_its_other_half(tf, tmp_path):
-    """TensorFlow's own two files where nothing else is; the script's Python has none to offer."""
-    names = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]
-    lib, = Path(environment.directory()).glob(f"lib/python3*/site-packages/tensorflow/{names[0]}")
+NAMES = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]
+
+
+def _own_library(tmp_path) -> Path:
+    """TensorFlow's own two files where nothing else is."""
+    lib, = Path(environment.directory()).glob(f"lib/python3*/site-packages/tensorflow/{NAMES[0]}")
     (tmp_path / "own").mkdir()
-    for name in names:
+    for name in NAMES:
         os.link(lib.with_name(name), tmp_path / "own" / name)
-    words = ["launch", "--num_worker", "1", "--num_ps", "0", "--tf_lib", f"{tmp_path}/own/{names[0]}", "--on"]
+    return tmp_path / "own" / NAMES[0]
+
+
+def _train(work, spec):
+    """A client of the servers that `launch` told of."""
+    words = ["train.py", "--wk", json.loads(spec.removeprefix("ClusterSpec: "))["worker"][0]]
+    done = call(Path(environment.directory()) / "bin" / "python", words, os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"},
+                work, MINUTES)
+    assert "error 0.0" in done.stdout, done.stderr
+
+
+def test_a_library_of_ones_own_is_sent_with_its_other_half(tf, tmp_path):
+    own = _own_library(tmp_path)
+    words = ["launch", "--num_worker", "1", "--num_ps", "0", "--tf_lib", own, "--on"]
     plan = tf.run("ydl-tf", *words, "yarn", "--json", check=0, env={"YDL_PLAN": "1"}).stdout
-    assert sorted(row["to"] for row in json.loads(plan)["ship"]) == [*names, "ydl-native"]
-    done = tf.run("ydl-tf", *words, "local", check=0, timeout=MINUTES, env={"PATH": "/usr/bin:/bin"})
-    target = json.loads(done.stdout.partition(" ")[2])["worker"][0]
-    loaded = {line.split()[-1] for pid in tf.processes()
+    assert sorted(row["to"] for row in json.loads(plan)["ship"]) == [*NAMES, "ydl-native"]
+    plain = {"PATH": "/usr/bin:/bin"}  # whose Python has no TensorFlow to offer
+    done = tf.run("ydl-tf", *words, "local", check=0, timeout=MINUTES, env=plain)
+    loaded = {Path(line.split()[-1]) for pid in tf.processes()
               for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if "libtensorflow" in line}
-    assert loaded and all(Path(path).parent != lib.parent for path in loaded), loaded
-    trained = call(Path(environment.directory()) / "bin" / "python", ["train.py", "--wk", target],
-                   os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2"}, tf.work, MINUTES)
-    assert "error 0.0" in trained.stdout, trained.stderr
+    assert sorted(path.name for path in loaded) == NAMES
+    assert not any(path.is_relative_to(environment.directory()) for path in loaded)
+    _train(tf.work, done.stdout)
     tf.run("ydl-tf", "kill", "--application", "last", check=0)
-    (tmp_path / "own" / names[1]).unlink()
+    own.with_name(NAMES[1]).unlink()
     done = tf.run("ydl-tf", *words, "local", check=2)
-    assert f"without {names[1]}, which is not beside it" in done.stderr
+    assert f"without {NAMES[1]}, which is not beside it" in done.stderr
 
 
 def test_wrong_use_gets_a_sentence(fronts):
@@ -150,6 +164,17 @@ def test_servers_of_a_cluster_are_found_from_anywhere(jobs, tmp_path):
     assert (asked.returncode, asked.stdout) == (0, done.stdout), asked.stderr
     ended = call("ydl-tf", ["kill", "--application", app], jobs.env() | other, tmp_path)
     assert ended.returncode == 0, ended.stderr
+    assert jobs.ended()["finalStatus"] == "KILLED"
+
+
+@pytest.mark.full  # half a gigabyte goes through HDFS
+def test_a_library_of_ones_own_is_sent_to_a_cluster(jobs, tmp_path):
+    shutil.copy(ROOT / "examples" / "tf" / "train.py", jobs.work)
+    done = call("ydl-tf", ["launch", "--num_worker", 1, "--num_ps", 0, "--container_memory", 900, "--tf_lib",
+                           _own_library(tmp_path)], jobs.env(), jobs.work, MINUTES)
+    assert done.returncode == 0, f"{done.stderr}\n{jobs.tell()}"
+    _train(jobs.work, done.stdout)
+    assert call("ydl-tf", ["kill", "--application", jobs.apps()[0]], jobs.env(), jobs.work).returncode == 0
     assert jobs.ended()["finalStatus"] == "KILLED"
 
 
