@@ -76,6 +76,7 @@ struct cli_page {
     int (*make)(struct buf *out);
     const struct cli_section *sections; /* … and those that follow it */
     const struct cli_example *examples;
+    int (*schema)(FILE *out, struct err *err); /* prints a JSON Schema of the file, or NULL */
 };
 
 /* What operands complete to in a shell. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct args {
-    bool man;
+    bool man, schema;
     const char *man_dir;
 };
 
@@ -15,6 +15,8 @@ static const struct cli_opt opts[] = {
       "print the manual page instead, in the mdoc language" },
     { "man-dir", 0, CLI_TEXT, offsetof(struct args, man_dir), NULL, "DIR",
       "write every manual page into DIR" },
+    { "schema",  0, CLI_FLAG, offsetof(struct args, schema),  NULL, NULL,
+      "print the JSON Schema of the job file, for editors and other programs" },
     { 0 },
 };
 /* clang-format on */
@@ -92,12 +94,25 @@ static int write_pages(const char *dir, const struct cli_program *p, struct err 
     return r;
 }
 
+/* Of the one file that the program takes. */
+static int print_schema(const struct cli_program *p, struct err *err)
+{
+    for (const struct cli_page *g = p->pages; g && g->name; g++)
+        if (g->schema)
+            return g->schema(stdout, err);
+    return cli_bad(err, "%s takes no file that has a schema", p->name);
+}
+
 static int run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     struct cli found;
     int r;
 
+    if (a->schema && (a->man || a->man_dir || c->n_operands))
+        return cli_bad(err, "--schema stands alone: it is about the job file");
+    if (a->schema)
+        return print_schema(c->program, err);
     if (a->man_dir)
         return write_pages(a->man_dir, c->program, err);
     r = cli_find(c->program, c->operands, &found, err);
@@ -113,6 +128,7 @@ static int run(struct cli *c, struct err *err)
 static const struct cli_example examples[] = {
     { "ydl help completion", "everything about one verb" },
     { "ydl help --man completion | man -l -", "the same as a manual page" },
+    { "ydl help --schema > ydl-job.schema.json", "for an editor that checks job files" },
     { 0 },
 };
 

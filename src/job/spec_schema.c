@@ -128,9 +128,15 @@ static json_t *choices_schema(const struct spec_key *k)
     AUTO_JSON *list = json_array();
     json_t *ret = NULL;
 
-    for (size_t i = 0; list && k->choices[i]; i++)
-        if (json_array_append_new(list, json_string(k->choices[i])) < 0)
+    for (size_t i = 0; list && k->choices[i]; i++) {
+        const char *word = k->choices[i];
+
+        if (json_array_append_new(list, json_string(word)) < 0)
             return NULL;
+        if ((str_eq(word, "yes") || str_eq(word, "no")) && /* what YAML 1.1 makes of the word */
+            json_array_append_new(list, json_boolean(str_eq(word, "yes"))) < 0)
+            return NULL;
+    }
     if (!list || json_array_append_new(list, json_null()) < 0)
         return NULL;
     return json_make(&ret, NULL, "{s:O}", "enum", list) < 0 ? NULL : ret;

@@ -196,7 +196,11 @@ static int read_choice(struct spec_reader *r, const struct spec_key *k, const st
                        void *base)
 {
     int i = spec_choice(n->text, k->choices);
+    int64_t yes;
 
+    /* To some readers of YAML yes and no are words, to others what true and false are too. */
+    if (i < 0 && to_bool(n->text, &yes) == 0)
+        i = spec_choice(yes ? "yes" : "no", k->choices);
     if (i < 0)
         return spec_read_bad_choice(r, n->text, k->choices);
     spec_set_number(k, base, i);

@@ -3,6 +3,16 @@
 #include "cmd/job/verbs.h"
 #include "job/spec.h"
 
+#include <stdio.h>
+
+static int print_schema(FILE *out, struct err *err)
+{
+    AUTO_JSON *schema = NULL;
+    int r = spec_schema(&schema, err);
+
+    return r < 0 ? r : json_print(out, schema, err);
+}
+
 static const struct cli_section sections[] = {
     { "VARIABLES",
       "In commands and in values of env these are replaced for each task:\n\n"
@@ -48,9 +58,12 @@ const struct cli_page job_pages[] = {
       .text =
           "A job file says what ydl-run(1), ydl-submit(1) and ydl-plan(1) are to run. It is\n"
           "YAML, of which JSON is a part. A key that is not known is a mistake. All mistakes of\n"
-          "a file are shown at once, each with its line. What options say wins over the file.",
+          "a file are shown at once, each with its line. What options say wins over the file.\n\n"
+          "'ydl help --schema' prints a JSON Schema of it, with which editors complete and check\n"
+          "what is written.",
       .made_title = "KEYS",
       .make = spec_manual,
-      .sections = sections },
+      .sections = sections,
+      .schema = print_schema },
     { 0 },
 };
