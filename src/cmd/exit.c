@@ -14,6 +14,7 @@ static const struct {
 } rows[] = {
     { CLI_USAGE,        EXIT_USAGE,       "USAGE" },
     { EXIT_OUTPUT_GONE, EXIT_PIPE,        "EPIPE" },
+    { EXIT_NOT_MADE,    EXIT_CREATE,      "NOT_MADE" },
     { -ECONNREFUSED,    EXIT_UNREACHABLE, "ECONNREFUSED" },
     { -ETIMEDOUT,       EXIT_UNREACHABLE, "ETIMEDOUT" },
     { -EHOSTUNREACH,    EXIT_UNREACHABLE, "EHOSTUNREACH" },
@@ -82,11 +83,12 @@ json_t *exit_json(int result, const struct err *err)
 {
     json_t *v = NULL;
     size_t i = row_of(result);
+    int number = result == CLI_USAGE ? EINVAL : result == EXIT_NOT_MADE ? -err->code : -result;
 
     (void)json_make(&v, NULL, "{s:s, s:i, s:o, s:o, s:i}", "code",
-                    i < COUNT_OF(rows) ? rows[i].name : "OTHER", "errno",
-                    result == CLI_USAGE ? EINVAL : -result, "text", json_text(err->text), "hint",
-                    err->hint[0] ? json_text(err->hint) : json_null(), "exit", exit_code(result));
+                    i < COUNT_OF(rows) ? rows[i].name : "OTHER", "errno", number, "text",
+                    json_text(err->text), "hint", err->hint[0] ? json_text(err->hint) : json_null(),
+                    "exit", exit_code(result));
     return v;
 }
 

@@ -32,6 +32,7 @@ static void results_have_the_exit_codes_that_scripts_rely_on(void **state)
         { -ETIME, 124 },
         { -ECANCELED, 130 },
         { EXIT_OUTPUT_GONE, 141 },
+        { EXIT_NOT_MADE, 73 },
         { -ENOENT, 1 },
         { -EINVAL, 1 },
         { -EDOM, 1 },

@@ -1,6 +1,19 @@
 """Bad input: refused before anything starts, with exit code 2 and nothing written."""
 
+import errno
+import json
+
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def nothing_written(local):
+    """Whatever is refused leaves no trace: of the state and run directories not even the first one."""
+    yield
+    assert not local.state.exists() or not list(local.state.rglob("*"))
+    assert not list(local.run_dir.rglob("*"))
+    assert not list(local.work.glob("ydl-out*"))
+
 
 GOOD = "command: 'true'\nroles: {worker: 1}\n"
 
@@ -27,8 +40,6 @@ def test_a_bad_file_is_refused(local, name, text, words):
     done = local.run("run", "-f", "job.yaml", check=2)
     for word in words:
         assert word in done.stderr.decode()
-    assert not local.jobs()
-    assert not list(local.work.glob("ydl-out*"))
 
 
 @pytest.mark.parametrize("text, word", [
@@ -38,7 +49,6 @@ def test_a_bad_file_is_refused(local, name, text, words):
 def test_what_this_machine_cannot_do_is_refused(local, text, word):
     (local.work / "job.yaml").write_text(GOOD + text)
     assert word in local.run("run", "-f", "job.yaml", check=2).stderr.decode()
-    assert not local.jobs()
 
 
 def test_all_mistakes_are_told_at_once(local):
@@ -51,7 +61,6 @@ def test_a_bomb_is_refused_quickly(local):
     (local.work / "bomb.yaml").write_text(
         "a: &a [x]\n" + "".join(f"b{i}: &b{i} [*a, *a]\n" for i in range(500_000)))
     local.run("run", "-f", "bomb.yaml", check=2, timeout=5)
-    assert not local.jobs()
 
 
 @pytest.mark.parametrize("args, word", [
@@ -69,4 +78,17 @@ def test_bad_words_are_refused(local, args, word):
     (local.work / "plain.txt").write_text("no program\n")
     done = local.run(*args, check=2)
     assert word in done.stderr.decode()
-    assert not local.jobs()
+
+
+@pytest.mark.parametrize("target, code", [("/proc/nope/x", 73), ("plain.txt/x", 2), ("/dev/null", 2)])
+def test_results_that_have_no_place_are_told_before_anything_starts(local, target, code):
+    (local.work / "plain.txt").write_text("no directory\n")
+    done = local.run("run", "--output", target, "--", "touch", "started", check=code)
+    assert f"results cannot go to '{target}'" in done.stderr.decode()
+    assert not (local.work / "started").exists()
+
+
+def test_the_same_for_programs(local):
+    done = local.run("run", "--json", "--output", "/proc/nope/x", "--", "true", check=73)
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == "NOT_MADE" and error["exit"] == 73 and error["errno"] == errno.ENOENT

@@ -3,6 +3,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "base/sock.h"
+#include "cmd/exit.h"
 #include "cmd/job/check.h"
 #include "cmd/job/fetch.h"
 
@@ -85,22 +86,65 @@ static char *own_out_dir(const struct job_dir *d)
     return own && mkdir(own, 0700) == 0 ? take(own) : NULL;
 }
 
-/* Where the user wants results, or where they wait until they are copied there; else ./ydl-out/JOB,
- * or a place of ours where the directory cannot be written to. */
+/* Where the user wants results, else ./ydl-out/JOB. NULL when out of memory. */
+static char *wanted_dir(const char *target, const char *cwd, const char *id)
+{
+    AUTO_FREE char *all = target ? NULL : path_join(cwd, "ydl-out");
+
+    if (target)
+        return path_join(cwd, target);
+    return all ? path_join(all, id) : NULL;
+}
+
+char *launch_out(const struct spec *s, const char *cwd, const char *id)
+{
+    const char *target = target_of_all(s);
+    AUTO_FREE char *plain = target ? strdup(target) : NULL;
+
+    if (target && spec_is_remote(target))
+        return strdup("<directory of the job>/" JOBS_OUT);
+    if (plain)
+        check_plain_path(plain);
+    return target && !plain ? NULL : wanted_dir(plain, cwd, id);
+}
+
+/* The directory that the user named: whatever is wrong with it, it is the output that cannot be
+ * made. First of all, so that a job whose results have no place leaves nothing behind. */
+static int make_target(const struct spec *s, const char *cwd, struct err *err)
+{
+    const char *target = target_of_all(s);
+    AUTO_FREE char *dir = NULL;
+    int r;
+
+    if (!target || spec_is_remote(target))
+        return 0;
+    dir = wanted_dir(target, cwd, "");
+    if (!dir)
+        return err_oom(err);
+    r = path_mkdirs(dir, 0777, err);
+    if (r == 0 && access(dir, W_OK | X_OK) < 0)
+        r = err_sys(err, "write there");
+    if (r == 0)
+        return 0;
+    err_wrap(err, r, "results cannot go to '%s'", dir);
+    return EXIT_NOT_MADE;
+}
+
+/* The directory for results, made; or a place of ours: while they wait to be copied elsewhere, or
+ * where ./ydl-out cannot be written to. */
 static char *out_dir(const struct spec *s, const char *cwd, const struct job_dir *d)
 {
     const char *target = target_of_all(s);
-    AUTO_FREE char *wanted = target ? path_join(cwd, target) : NULL;
-    AUTO_FREE char *all = path_join(cwd, "ydl-out");
-    AUTO_FREE char *own = all ? path_join(all, d->id) : NULL;
+    AUTO_FREE char *wanted = NULL;
 
     if (target && spec_is_remote(target))
         return own_out_dir(d);
-    if (target)
-        return wanted && path_mkdirs(wanted, 0777, NULL) == 0 ? take(wanted) : NULL;
-    if (!own)
+    wanted = wanted_dir(target, cwd, d->id);
+    if (!wanted)
         return NULL;
-    return path_mkdirs(own, 0777, NULL) == 0 ? take(own) : own_out_dir(d);
+    if (path_mkdirs(wanted, 0777, NULL) == 0)
+        return take(wanted);
+    return target ? NULL : own_out_dir(d);
 }
 
 static int write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
@@ -116,16 +160,15 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
                        const struct job_dir *d, struct err *err)
 {
     AUTO_JSON *facts = NULL;
-    AUTO_FREE char *cwd = o->cwd ? strdup(o->cwd) : getcwd(NULL, 0);
-    AUTO_FREE char *out = cwd ? out_dir(s, cwd, d) : NULL;
+    AUTO_FREE char *out = out_dir(s, o->cwd, d);
     int r;
 
     if (!out)
         return err_sys(err, "make a directory for results");
     r = json_make(&facts, err, "{s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", "id", d->id, "name",
                   json_text(s->name), "user", user_json(), "created", (json_int_t)loop_wall(),
-                  "cwd", json_text(cwd), "out", json_text(out), "attached", o->attached, "command",
-                  command_json(o->command));
+                  "cwd", json_text(o->cwd), "out", json_text(out), "attached", o->attached,
+                  "command", command_json(o->command));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }
 
@@ -249,20 +292,24 @@ static int write_job(struct spec *s, const struct launch_options *o, const struc
     return r < 0 ? r : write_facts(s, o, d, err);
 }
 
-int launch_local(struct loop *l, struct spec *s, const struct launch_options *o,
+int launch_local(struct loop *l, struct spec *s, const struct launch_options *options,
                  struct job_dir *ret_dir, struct proc **ret_master, struct err *err)
 {
-    AUTO_FREE char *state = NULL;
+    AUTO_FREE char *state = NULL, *cwd = options->cwd ? strdup(options->cwd) : getcwd(NULL, 0);
+    struct launch_options o = *options;
     AUTO_JOB_DIR d = JOB_DIR_INIT;
     AUTO_PROC *master = NULL;
-    int r = jobs_state_dir(&state, err);
+    int r = cwd ? jobs_state_dir(&state, err) : err_sys(err, "find the current directory");
 
+    o.cwd = cwd;
+    plain_paths(s);
+    if (r == 0)
+        r = make_target(s, cwd, err);
     if (r == 0)
         r = jobs_create(state, &d, err);
     if (r < 0)
         return r;
-    plain_paths(s);
-    r = write_job(s, o, &d, err);
+    r = write_job(s, &o, &d, err);
     if (r == 0)
         r = start_master(l, &d, &master, err);
     if (r < 0) {

@@ -16,6 +16,10 @@ struct launch_options {
     bool attached;           /* the job is stopped when whoever attaches to it goes away */
 };
 
+/* Where tasks of a job here leave their results, before anything of it is made; where the job
+ * sends them elsewhere at its end, "<directory of the job>/out". NULL when out of memory. */
+char *launch_out(const struct spec *s, const char *cwd, const char *id);
+
 /* Makes the job's directory, starts its master in a session of its own and returns when its API
  * answers. `s` is complete and checked; files that are elsewhere are copied first, and `s` then
  * names the copies. *ret_dir is the caller's: job_dir_done(). *ret_master (may

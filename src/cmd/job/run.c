@@ -116,7 +116,8 @@ static const struct cli_section sections[] = {
     { "EXIT STATUS",
       "0\tThe job succeeded.\n"
       "2\tThe job is not correct; nothing was started.\n"
-      "73\tThe job succeeded, but its results could not be put where they belong.\n"
+      "73\tThe results could not be put where they belong: nothing was started, or the job had\n"
+      "succeeded.\n"
       "75\tNot now: there was no room in time, or nodes were lost too often.\n"
       "124\tThe job took longer than its --timeout.\n"
       "130\tInterrupted.\n\n"
