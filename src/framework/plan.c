@@ -1,6 +1,5 @@
 /* plan.c - one task's arguments and environment; see plan.h. */
-#include "framework/plan.h"
-#include "framework/task.h"
+#include "framework/plan_private.h"
 #include "job/vars.h"
 
 #include <string.h>
@@ -212,6 +211,8 @@ static int fill(const struct plan *p, struct framework_task *t, const struct var
         r = add_vars(&role->env, v, t->env, err);
     if (r == 0)
         r = add_ours(t, v, c, err);
+    if (r == 0 && p->agent)
+        r = plan_add_agents(p, t, err);
     if (r == 0 && merge(t->env) < 0)
         r = err_oom(err);
     return r;

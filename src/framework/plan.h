@@ -15,6 +15,13 @@
 
 struct plan_cache; /* opaque */
 
+/* What an agent adds to a task's environment: paths and devices of its machine, which a plan can
+ * only name. What is not known before the task starts stands as "<socket of the task>". */
+struct plan_agent {
+    bool yarn;       /* in a container of a cluster */
+    const char *cwd; /* where tasks run that have no files of their own; NULL: not known */
+};
+
 struct plan {
     const struct spec *spec; /* complete and checked; borrowed */
     const struct framework *framework;
@@ -27,7 +34,8 @@ struct plan {
     const char *error_file;       /* NULL: the agent sets TORCHELASTIC_ERROR_FILE */
     const char *const *inherited; /* "NAME=value", NULL-terminated: what tasks have in any case, so
                                    * that defaults do not replace it. NULL: nothing */
-    struct plan_cache *cache;     /* NULL: nothing is remembered from task to task */
+    const struct plan_agent *agent; /* to be shown; NULL: the agent adds it by itself */
+    struct plan_cache *cache;       /* NULL: nothing is remembered from task to task */
 };
 
 /* What all tasks of one generation have in common, made at the first plan_task() and kept. One
@@ -50,8 +58,8 @@ static inline void auto_plan_task_(struct plan_task *t)
 }
 #define AUTO_PLAN_TASK AUTO(plan_task) struct plan_task /* = { 0 } */
 
-/* The task `rank` of `role`. YDL_SOCKET, YDL_SPEC, TMPDIR and CUDA_VISIBLE_DEVICES are the agent's
- * to add: they are paths and devices of its machine. -EINVAL without a command, with a variable
+/* The task `rank` of `role`. Without p->agent, YDL_SOCKET, YDL_SPEC, TMPDIR, CUDA_VISIBLE_DEVICES
+ * and the like are left to the agent. -EINVAL without a command, with a variable
  * that has no value, with a name or text that no environment can hold; -E2BIG past PLAN_TEXT_MAX.
  */
 int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,

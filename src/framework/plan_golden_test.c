@@ -38,11 +38,13 @@ static char *slurp(const char *path)
 static char *render(const char *yaml)
 {
     AUTO_JOB j = { 0 };
+    const struct plan_agent agent = { .cwd = "/work" };
     AUTO_JSON *plan = NULL;
     AUTO_FREE char *text = NULL;
     char *all;
 
     job_plan(&j, yaml);
+    j.plan.agent = &agent;
     assert_int_equal(plan_json(&j.plan, &plan, NULL), 0);
     text = json_dumps(plan, JSON_INDENT(2));
     assert_non_null(text);

@@ -218,12 +218,21 @@ static void an_ipv6_address_stands_in_brackets_before_a_port(void **state)
 
 static char *text_of(const struct job *j)
 {
+    const struct plan_agent agent = { .cwd = "/work" };
+    struct plan plan = j->plan;
     AUTO_BUF b = { .max = MIB };
 
-    assert_int_equal(plan_text(&j->plan, &b, NULL), 0);
+    plan.agent = &agent;
+    assert_int_equal(plan_text(&plan, &b, NULL), 0);
     assert_non_null(buf_text(&b));
     return strdup(buf_text(&b));
 }
+
+/* What every task gets from its agent. */
+#define AGENTS                                                                                     \
+    "           YDL_SOCKET=<socket of the task>\n"                                                 \
+    "           YDL_SPEC=<file with all addresses>\n"                                              \
+    "           YDL_STOP=<file that says when to stop>\n"
 
 static void people_see_once_what_is_common_and_then_what_differs(void **state)
 {
@@ -242,7 +251,10 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
               "  command  python t.py 'a b' 0 --ps_hosts=127.0.0.1:10000 "
               "--worker_hosts=127.0.0.1:10001,127.0.0.1:10002 --job_name=ps --task_index=0\n"
               "  files    t.py, conf → c\n"
-              "  env      YDL_ATTEMPT=0\n"
+              "  env      CUDA_VISIBLE_DEVICES=\n"
+              "           PWD=<directory of the task>\n"
+              "           TMPDIR=<temporary directory>\n"
+              "           YDL_ATTEMPT=0\n"
               "           YDL_GENERATION=0\n"
               "           YDL_HOST=127.0.0.1\n"
               "           YDL_INDEX=0\n"
@@ -252,25 +264,28 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
               "           YDL_OUT=/out\n"
               "           YDL_PORT=10000\n"
               "           YDL_RANK=0\n"
-              "           YDL_ROLE=ps\n"
-              "           YDL_WORLD=1\n"
+              "           YDL_ROLE=ps\n" AGENTS "           YDL_WORLD=1\n"
               "  ps:0 127.0.0.1:10000 on node0\n"
               "\n"
               "worker: 2, 2.0 GB, 1 gpu, decides, restarts: task, 2 at most\n"
               "  command  python t.py 'a b' … --ps_hosts=127.0.0.1:10000 "
               "--worker_hosts=127.0.0.1:10001,127.0.0.1:10002 --job_name=worker …\n"
               "  files    t.py, conf → c\n"
-              "  env      YDL_ATTEMPT=0\n"
+              "  env      CUDA_VISIBLE_DEVICES=<1 GPU of its machine>\n"
+              "           PWD=<directory of the task>\n"
+              "           TMPDIR=<temporary directory>\n"
+              "           YDL_ATTEMPT=0\n"
               "           YDL_GENERATION=0\n"
               "           YDL_HOST=127.0.0.1\n"
               "           YDL_JOB=local-1\n"
               "           YDL_LOCAL_RANK=0\n"
               "           YDL_LOCAL_WORLD=1\n"
               "           YDL_OUT=/out\n"
-              "           YDL_ROLE=worker\n"
-              "           YDL_WORLD=2\n"
-              "  worker:0 127.0.0.1:10001 on node0 0 --task_index=0\n"
-              "  worker:1 127.0.0.1:10002 on node0 1 --task_index=1\n");
+              "           YDL_ROLE=worker\n" AGENTS "           YDL_WORLD=2\n"
+              "  worker:0 127.0.0.1:10001 on node0 YDL_INDEX=0 YDL_PORT=10001 YDL_RANK=0 "
+              "0 --task_index=0\n"
+              "  worker:1 127.0.0.1:10002 on node0 YDL_INDEX=1 YDL_PORT=10002 YDL_RANK=1 "
+              "1 --task_index=1\n");
 }
 
 static void a_long_value_shows_where_it_differs(void **state)
@@ -282,7 +297,8 @@ static void a_long_value_shows_where_it_differs(void **state)
     job_plan(&j, C "framework: tensorflow\nnodes: 2\n#! workers 20\n");
     text = text_of(&j);
     assert_non_null(strstr(text, "  worker:1 127.0.0.1:10001 on node1 TF_CONFIG=…"));
-    assert_non_null(strstr(text, "\"task\":{\"type\":\"worker\",\"index\":1}}\n"));
+    assert_non_null(strstr(text, "\"task\":{\"type\":\"worker\",\"index\":1}} "
+                                 "YDL_INDEX=1 YDL_PORT=10001 YDL_RANK=1\n"));
     assert_non_null(strstr(text, "  … and 4 more (--json has them all)\n"));
     assert_null(strstr(text, "worker:16"));
 }

@@ -264,17 +264,6 @@ static int add_common(const struct plan *p, const struct spec_role *role, const 
     return r;
 }
 
-/* What the beginning of the line says already. */
-static bool is_told(const char *entry)
-{
-    static const char *const told[] = { "YDL_HOST=", "YDL_INDEX=", "YDL_PORT=", "YDL_RANK=" };
-
-    for (size_t i = 0; i < COUNT_OF(told); i++)
-        if (str_starts(entry, told[i]))
-            return true;
-    return false;
-}
-
 static bool differs(const struct group *g, const char *entry)
 {
     const struct strs *first = &g->shown[0].env;
@@ -296,7 +285,7 @@ static int add_rank(const struct spec_role *role, const struct group *g, unsigne
     if (r == 0)
         r = add_clean(b, c->node);
     for (size_t i = 0; i < env->n && r == 0; i++) {
-        if (is_told(env->v[i]) || !differs(g, env->v[i]))
+        if (!differs(g, env->v[i]))
             continue;
         r = buf_add_str(b, " ");
         if (r == 0)

@@ -1,11 +1,17 @@
 /* plan_print.c - see plan_print.h */
 #include "cmd/job/plan_print.h"
 #include "base/str.h"
+#include "cmd/job/launch.h"
 #include "cmd/job/launch_yarn.h"
 #include "cmd/job/options.h"
 #include "framework/plan.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOCAL_JOB "local-plan"
+#define YARN_JOB "application_0_0000"
 
 /* Without a cluster at hand the plan is still one: its checks are marked as not done. */
 static int add_cluster(struct job_call *x, const struct spec *s, json_t *doc, struct err *err)
@@ -36,16 +42,22 @@ int plan_print(struct job_call *x, const struct spec *s, const struct framework 
 {
     AUTO(plan_places) struct plan_places *places = NULL;
     AUTO_JSON *doc = NULL;
+    AUTO_FREE char *cwd = getcwd(NULL, 0), *out = NULL;
     enum options_on on = OPTIONS_LOCAL;
-    struct plan p = { .spec = s, .framework = fw, .server_host = "127.0.0.1" };
+    struct plan_agent agent = { .cwd = cwd };
+    struct plan p = { .spec = s, .framework = fw, .server_host = "127.0.0.1", .agent = &agent };
     int r = options_where(job_args(x), &on, err);
 
     if (r < 0)
         return r;
-    p.job = on == OPTIONS_YARN ? "application_0_0000" : "local-plan";
-    p.out = on == OPTIONS_YARN ? "ydl-result" : "ydl-out";
-    if (plan_places_new(s, &places) < 0)
+    agent.yarn = on == OPTIONS_YARN;
+    p.job = agent.yarn ? YARN_JOB : LOCAL_JOB;
+    if (!agent.yarn)
+        p.inherited = (const char *const *)environ; /* on YARN it is the container's */
+    out = agent.yarn ? strdup("ydl-result") : launch_out(s, cwd ? cwd : "/", LOCAL_JOB);
+    if (!out || plan_places_new(s, &places) < 0)
         return err_oom(err);
+    p.out = out;
     p.cluster = plan_places_cluster(places);
     p.server_port = fw->servers ? plan_places_next_port(places) : 0;
     r = x->globals->json ? plan_json(&p, &doc, err) : print_text(&p, err);
