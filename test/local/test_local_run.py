@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_every_task_prints_behind_its_name(local):
     done = local.run("run", "-n", "2", "--", "sh", "-c", "echo hello from $YDL_RANK of $YDL_WORLD",
@@ -54,3 +56,30 @@ def test_pretended_machines_have_names_and_addresses_of_their_own(local):
     done = local.run("run", "--nodes", "3", "-n", "6", "--", "sh", "-c", "echo $YDL_HOST", check=0)
     hosts = {line.split("│ ")[1] for line in done.stdout.decode().splitlines()}
     assert len(hosts) == 3
+
+
+@pytest.mark.parametrize("show, shown", [
+    (["--show", "worker:1"], ["worker:1"]), (["--show", "ps"], ["ps:0", "ps:1"]),
+    (["--show", "ps:1", "--show", "worker"], ["ps:1", "worker:0", "worker:1"]),
+    ([], ["ps:0", "ps:1", "worker:0", "worker:1"])])
+def test_only_the_tasks_that_were_asked_for_are_shown(local, show, shown):
+    words = ["--role", "ps=2", "--role", "worker=2", *show, "--", "sh", "-c",
+             "echo out $YDL_ROLE:$YDL_RANK; echo err $YDL_ROLE:$YDL_RANK >&2"]
+    done = local.run("run", "-q", *words, check=0)
+    for stream, text in (("out", done.stdout), ("err", done.stderr)):
+        lines = [line.split("│ ") for line in text.decode().splitlines()]
+        assert sorted((a.strip(), b) for a, b in lines) == [(t, f"{stream} {t}") for t in shown]
+    files = sorted(p.name for p in local.jobs()[-1].glob("logs/*.out"))
+    assert files == ["ps-0.out", "ps-1.out", "worker-0.out", "worker-1.out"]  # all is kept
+    done = local.run("run", "--json", *words, check=0)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted({line["output"]["task"] for line in lines if "output" in line}) == shown
+
+
+@pytest.mark.parametrize("word, sentence", [
+    ("wroker", "the job has no role 'wroker'; did you mean 'worker'?"),
+    ("worker:x", "'worker:x' is neither a role nor a task"), ("q:1", "the job has no role 'q'")])
+def test_what_cannot_be_shown_is_told_before_anything_starts(local, word, sentence):
+    done = local.run("run", "--show", word, "--", "true", check=2)
+    assert sentence in done.stderr.decode()
+    assert not local.jobs()

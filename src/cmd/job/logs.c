@@ -4,6 +4,7 @@
 #include "cmd/job/logfiles.h"
 #include "cmd/job/replay.h"
 #include "cmd/job/verbs.h"
+#include "cmd/job/wanted.h"
 #include "cmd/job/words.h"
 
 #include <stdio.h>
@@ -69,25 +70,7 @@ static int check_wanted(struct job_call *x, const struct strs *wanted, struct er
     AUTO_STRS roles = { 0 };
     int r = wanted->n ? roles_of(x, &roles, err) : 0;
 
-    for (size_t i = 0; r == 0 && roles.n > 0 && i < wanted->n; i++) {
-        const char *w = wanted->v[i], *near;
-        size_t n = strcspn(w, ":"), rank_at;
-        uint32_t rank;
-        AUTO_FREE char *role = strndup(w, n);
-
-        if (!role)
-            return err_oom(err);
-        if (w[n] && !piece_task(w, &rank_at, &rank))
-            return cli_bad(err, "'%s' is neither a role nor a task, such as worker or worker:0", w);
-        if (strs_has(&roles, role))
-            continue;
-        near = str_nearest(role, (const char *const *)roles.v, roles.n);
-        if (near)
-            return cli_bad(err, "%s has no role '%s'; did you mean '%s'?", client_id(x->client),
-                           role, near);
-        return cli_bad(err, "%s has no role '%s'", client_id(x->client), role);
-    }
-    return r;
+    return r < 0 || roles.n == 0 ? r : wanted_check(wanted, &roles, client_id(x->client), err);
 }
 
 static int make_reading(struct job_call *x, struct reading *ret, struct err *err)

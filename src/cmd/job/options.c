@@ -7,6 +7,7 @@
 #include "cmd/job/check_env.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/place.h"
+#include "cmd/job/wanted.h"
 #include "framework/plan.h"
 #include "platform/local.h"
 
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #define AT(field) offsetof(struct options, field)
-#define OURS 9 /* rows of the table that are no option of the specification */
+#define OURS 10 /* rows of the table that are no option of the specification */
 
 static const char *const places[] = { "local", "yarn", NULL };
 
@@ -29,6 +30,8 @@ const struct cli_opt options_table[] = {
       "stay until the job has ended and give its exit code, as run always does" },
     { "detach-on-interrupt", 0, CLI_FLAG, AT(detach), NULL, NULL,
       "leave the job running at Ctrl-C instead of stopping it" },
+    { "show", 0, CLI_LIST, AT(show), NULL, "ROLE[:INDEX]",
+      "show the output of these tasks alone, as 'ydl logs JOB ROLE[:INDEX]' does" },
     { "timestamps", 0, CLI_FLAG, AT(timestamps), NULL, NULL,
       "begin lines of output with the time they came" },
     { "prefix", 0, CLI_FLAG, AT(prefix), "yes", NULL,
@@ -118,15 +121,6 @@ const struct cli_opt options_table[] = {
     { 0 },
 };
 /* clang-format on */
-
-const struct cli_section options_sections[] = {
-    { "ENVIRONMENT",
-      "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
-      "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
-      "XDG_STATE_HOME\tWhere jobs of this machine are kept, in a directory ydl; without it\n"
-      "~/.local/state." },
-    { 0 },
-};
 
 int options_where(const struct options *o, enum options_on *ret, struct err *err)
 {
@@ -336,6 +330,17 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     return r < 0 ? r : EXIT_USAGE;
 }
 
+/* What is to be shown has to be there. */
+static int check_show(const struct options *o, const struct spec *s, struct err *err)
+{
+    AUTO_STRS roles = { 0 };
+
+    for (size_t i = 0; i < s->n_roles; i++)
+        if (strs_add(&roles, s->roles[i].name) < 0)
+            return err_oom(err);
+    return wanted_check(&o->show, &roles, "option '--show': the job", err);
+}
+
 int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
                  struct err *err)
 {
@@ -354,6 +359,8 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
         r = err_oom(err);
     if (r == 0 && f.lines.n > 0)
         r = options_faults(c, &f, err);
+    if (r == 0)
+        r = check_show(o, ret, err);
     spec_faults_done(&f);
     return r;
 }

@@ -17,6 +17,7 @@ struct options {
     const char *file, *spec;
     int on; /* enum options_on; -1: not said */
     bool wait, detach, prefix, timestamps, collapse, no_ship;
+    struct strs show;
 
     const char *workers, *servers, *mem, *cpus, *gpus, *procs;
     const char *name, *framework, *venv, *hadoop, *image, *restart, *max_restarts, *restart_delay,
@@ -27,7 +28,6 @@ struct options {
 };
 
 extern const struct cli_opt options_table[];
-extern const struct cli_section options_sections[];
 
 /* Where the job is to run: --on, then YDL_ON, then here. CLI_USAGE for what nobody knows. */
 int options_where(const struct options *o, enum options_on *ret, struct err *err);

@@ -36,9 +36,9 @@ static void every_flag_of_the_specification_is_an_option_with_its_words(void **s
 
 static void an_option_is_ours_or_the_specifications(void **state)
 {
-    static const char *const ours[] = { "file",       "on",     "wait",     "detach-on-interrupt",
-                                        "timestamps", "prefix", "collapse", "no-ship",
-                                        "spec" };
+    static const char *const ours[] = { "file",    "on",         "wait",   "detach-on-interrupt",
+                                        "show",    "timestamps", "prefix", "collapse",
+                                        "no-ship", "spec" };
     const struct spec_key *keys[FLAGS_MAX];
     size_t n = spec_flags(keys, FLAGS_MAX), i = 0;
 

@@ -46,6 +46,7 @@ static int stay(struct job_call *x, const struct spec *s, struct follow_result *
 {
     const struct options *o = job_args(x);
     const struct follow_options follow = {
+        .tasks = &o->show,
         .streams = { true, true },
         .ours = true,
         .detach = o->detach,
