@@ -281,6 +281,11 @@ def test_the_addresses_of_a_job(jobs):
     assert len(set(ports)) == 2
     for style in ("hosts", "env", "tf"):
         assert str(ports[1]) in jobs.ok("spec", job, "--format", style), style
+    assert jobs.json("spec", job, "--format", "tf")["cluster"]["worker"][1].endswith(str(ports[1]))
+    for style in ("hosts", "env", "clusterspec"):
+        done = jobs("spec", job, "--json", "--format", style)
+        assert done.returncode == 2 and f"--format {style} is no JSON" in done.stderr
+        assert set(json.loads(done.stdout)) == {"error"}
     jobs.ok("kill", job)
     done = jobs("spec", job)
     assert done.returncode == 1 and "has ended" in done.stderr

@@ -10,6 +10,7 @@ struct args {
 };
 
 static const char *const formats[] = { "json", "tf", "hosts", "env", "clusterspec", NULL };
+#define JSON_FORMATS 2 /* the first of them are JSON */
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
@@ -28,6 +29,9 @@ static int work(struct job_call *x, struct err *err)
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
     int r = target ? client_alive(x->client, err) : err_oom(err);
 
+    if (x->globals->json && a->format >= JSON_FORMATS)
+        return cli_bad(err, "--format %s is no JSON: leave out --format or --json",
+                       formats[a->format]);
     if (r < 0)
         return r;
     if (r == 0)
@@ -55,9 +59,12 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
-    { "JSON OUTPUT", "generation\tHow often the tasks were brought together anew.\n"
-                     "roles\tAn object with a list for each role, by rank: objects with rank,\n"
-                     "host, node and ports." },
+    { "JSON OUTPUT",
+      "generation\tHow often the tasks were brought together anew.\n"
+      "roles\tAn object with a list for each role, by rank: objects with rank,\n"
+      "host, node and ports.\n\n"
+      "It is the same without --json. --format tf is JSON too; other formats are not\n"
+      "taken together with --json." },
     { 0 },
 };
 
