@@ -105,10 +105,50 @@ def test_with_tls_a_plain_connection_gets_nothing(local):
     run = next(local.run_dir.glob("ydl-*"))
     join = json.loads((run / "join.json").read_text())
     host, port = join["address"].removeprefix("tcp:").rsplit(":", 1)
+    answer = b""
     with socket.create_connection((host, int(port)), 10) as s:
         s.sendall(_frame(_hello(join["job"], base64.b64decode(join["key"]), agent=1)))
-        assert b"Welcome" not in s.recv(1000)
+        try:
+            while piece := s.recv(1000):
+                answer += piece
+        except ConnectionResetError:
+            pass
+    # The end of the stream, perhaps after one TLS alert (type 21, two bytes); nothing else.
+    assert answer == b"" or (answer[0] == 21 and len(answer) == 7), answer
     log = local.jobs()[-1] / "master.log"
     local.wait_for(lambda: "refused" in log.read_text(), "it is logged")
     p.terminate()
     p.wait(20)
+
+
+@pytest.mark.parametrize("nodes, refusals", [
+    ([], ["its key is wrong", "it belongs to another job"]),
+    (["--nodes", "2"], ["TLS: wrong key or job"] * 2)], ids=["plain", "tls"])
+def test_the_key_of_one_job_opens_no_other(local, nodes, refusals):
+    """A real agent of ours with the key of job A and the address of job B."""
+    jobs = []
+    for seconds in ("61", "62"):
+        p = local.start("run", *nodes, "-n", "2", "--", "sleep", seconds)
+        local.wait_for(lambda: len(local.tasks(f"sleep {seconds}")) == 2, "the tasks run")
+        run = next(d for d in local.run_dir.glob("ydl-*") if d not in [j[1] for j in jobs])
+        jobs.append((p, run, json.loads((run / "join.json").read_text()), local.jobs()[-1]))
+    (a, a_run, join_a, _), (b, _, join_b, home_b) = jobs
+    assert join_a["key"] != join_b["key"] and join_a["job"] != join_b["job"]
+    log = home_b / "master.log"
+    for job, refusal in zip((join_b["job"], join_a["job"]), refusals):  # whoever it says it is
+        before = log.read_text()
+        mixed = {**join_b, "key": join_a["key"], "job": job}
+        path = a_run / "mixed.json"
+        path.write_text(json.dumps(mixed))
+        path.chmod(0o600)
+        done = local.command(local.bin / "ydl-node", "agent", "--join", path, "--number", "1")
+        assert done.returncode != 0
+        local.wait_for(lambda: len(log.read_text()) > len(before), "it is logged")
+        path.unlink(missing_ok=True)
+        said = log.read_text().removeprefix(before)
+        assert said == f"ydl-node: warn: master: an agent was refused: {refusal}\n"
+    for seconds in ("61", "62"):
+        assert len(local.tasks(f"sleep {seconds}")) == 2, "a job was disturbed"
+    for p in (a, b):
+        p.terminate()
+        p.wait(20)
