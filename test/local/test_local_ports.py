@@ -21,18 +21,25 @@ assert k.recv(100) == b"ok\n"
 """
 
 
-def _launch(local, tasks):
-    done = local.run("run", "--role", f"worker={tasks},ports=1", "--", "python3", "listen.py",
-                     check=0, timeout=120)
+OWN = (24000, 24199)  # a range that half of the launches ask for
+
+
+def _launch(local, tasks, own=False):
+    words = ["-f", "own.yaml"] if own else []
+    done = local.run("run", *words, "--role", f"worker={tasks},ports=1", "--", "python3",
+                     "listen.py", check=0, timeout=120)
     return [int(line.split("│ ")[1]) for line in done.stdout.decode().splitlines()]
 
 
 def _campaign(local, launches, tasks):
     (local.work / "listen.py").write_text(LISTEN)
+    (local.work / "own.yaml").write_text(f"port-range: {OWN[0]}-{OWN[1]}\n")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for ports in pool.map(lambda _: _launch(local, tasks), range(launches)):
+        for i, ports in enumerate(pool.map(lambda i: _launch(local, tasks, i % 2 == 1),
+                                           range(launches))):
+            low, high = OWN if i % 2 == 1 else (10000, 32767)
             assert len(set(ports)) == tasks
-            assert all(10000 <= p < 32768 for p in ports)
+            assert all(low <= p <= high for p in ports)
 
 
 def test_launches_side_by_side_never_collide(local):

@@ -94,20 +94,49 @@ def test_fifty_killed_ranks_of_a_hundred_come_back_as_themselves(local):
     _kill_ranks(local, ranks=100, kills=50)
 
 
-def test_a_gang_stops_cleanly_and_begins_a_new_generation(local):
-    c = Campaign(local, 6, "gang", 3)
-    for i in range(2):
+def _kill_gangs(local, ranks, kills):
+    c = Campaign(local, ranks, "gang", kills)
+    for i in range(kills):
         c.kill(i)
-        c.wait_lives(6 * (i + 2))
+        c.wait_lives(ranks * (i + 2))
     c.finish()
-    for rank in range(6):
+    for rank in range(ranks):
         lives = c.lives(rank)
         born = [x for x in lives if x["kind"] == "born"]
-        assert [x["generation"] for x in born] == ["0", "1", "2"]
+        assert [x["generation"] for x in born] == [str(i) for i in range(kills + 1)]
         assert len({x["port"] for x in born}) == 1
         stopped = sum(1 for x in lives if x["kind"] == "stopped")
-        assert stopped == (1 if rank < 2 else 2)  # all but the one that was killed
-    assert len(c.restarts()) == 2
+        assert stopped == (kills - 1 if rank < kills else kills)  # all but the one that was killed
+    assert len(c.restarts()) == kills
+
+
+def test_a_gang_stops_cleanly_and_begins_a_new_generation(local):
+    _kill_gangs(local, ranks=6, kills=2)
+
+
+@pytest.mark.full
+def test_a_gang_of_a_hundred_stops_cleanly_and_begins_anew(local):
+    _kill_gangs(local, ranks=100, kills=5)
+
+
+def test_two_ranks_that_die_together_use_one_restart_of_the_gang(local):
+    """One failure or two in the same moment: the gang is formed anew once, and that is counted."""
+    c = Campaign(local, 6, "gang", 1)
+    pids = [c.lives(rank)[-1]["pid"] for rank in (1, 4)]
+    master, = local.find("ydl-node master")
+    os.kill(master, signal.SIGSTOP)  # it hears of both when it goes on
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    local.wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "both are reaped")
+    os.kill(master, signal.SIGCONT)
+    c.wait_lives(12)
+    c.finish()
+    assert len(c.restarts()) == 1
+    for rank in range(6):
+        born = [x["generation"] for x in c.lives(rank) if x["kind"] == "born"]
+        assert born == ["0", "1"]
+        stopped = sum(1 for x in c.lives(rank) if x["kind"] == "stopped")
+        assert stopped == (0 if rank in (1, 4) else 1)
 
 
 def test_a_budget_that_is_used_up_ends_the_job(local):
