@@ -136,6 +136,9 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
     case AGENT__TO_AGENT__BODY_MEASURE:
         measure_begin(a, m->measure);
         break;
+    case AGENT__TO_AGENT__BODY_SIGNAL:
+        pass_signal(a, m->signal);
+        break;
     case AGENT__TO_AGENT__BODY_TOKENS:
         tokens_replace(a, m->tokens);
         break;

@@ -324,6 +324,8 @@ void cut_begin(struct agent *a); /* at every start */
 void cut_end(struct agent *a);   /* fibers only */
 
 /* ---- measure.c: what tasks use ---- */
+void pass_signal(struct agent *a, const Agent__Signal *m);
+
 void measure_begin(struct agent *a, const Agent__Measure *m);
 void measure_end(struct agent *a); /* fibers only */
 

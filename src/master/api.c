@@ -368,6 +368,7 @@ static const struct {
     { "PUT", "/v1/kill",    put_kill },
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
+    { "PUT", "/v1/signal",  pass_put },
     { "PUT", "/v1/tokens",  tokens_put },
     { "GET", "/tensorboard/", tensorboard_pass },
     { "PUT", "/tensorboard/", tensorboard_pass },

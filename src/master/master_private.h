@@ -348,6 +348,8 @@ const char *exports_time(int64_t when, char out[EXPORTS_TIME]); /* as Java print
 int documents_get(void *user, const char *path, json_t **ret, struct err *err);
 
 /* ---- usage.c ---- */
+int pass_put(struct master *m, struct http_call *c, struct err *err);
+
 int usage_set(struct master *m, const Agent__TaskUsage *u); /* -ENOMEM */
 /* Asks agents what their tasks use, and waits a moment for the first numbers. Fibers only. */
 int usage_wait(struct master *m, struct err *err);

@@ -8,12 +8,23 @@
 struct interrupt {
     struct interrupt_options o;
     struct loop *loop;
-    uv_signal_t signals[2];
+    uv_signal_t signals[4];
     unsigned open; /* handles that are not closed yet */
     unsigned count, done;
     struct fiber *fiber;
     struct cond came, ended;
+    bool pending[2]; /* by `passed` */
     bool stopping;
+};
+
+/* Those that mean something to the tasks only. Two of a kind that come at once are one, as in the
+ * kernel. */
+static const struct {
+    int number;
+    const char *target;
+} passed[] = {
+    { SIGUSR1, "/v1/signal?name=USR1" },
+    { SIGUSR2, "/v1/signal?name=USR2" },
 };
 
 /* What each of them asks for, in turn. */
@@ -29,9 +40,30 @@ static void on_signal(uv_signal_t *h, int signum)
 {
     struct interrupt *i = h->data;
 
-    (void)signum;
-    i->count++;
+    bool is_passed = false;
+
+    for (size_t k = 0; k < COUNT_OF(passed); k++)
+        if (passed[k].number == signum)
+            is_passed = i->pending[k] = true;
+    i->count += !is_passed;
     cond_wake_all(&i->came);
+}
+
+/* False when there was nothing to pass on. */
+static bool pass(struct interrupt *i)
+{
+    for (size_t k = 0; k < COUNT_OF(passed); k++) {
+        struct err err = ERR_INIT;
+
+        if (!i->pending[k])
+            continue;
+        i->pending[k] = false;
+        if (client_put_now(i->o.client, passed[k].target, NULL, 0, &err) < 0 &&
+            err.code != -ECANCELED && !i->o.quiet)
+            (void)screen_note(i->o.screen, "the signal did not reach the tasks: %s", err.text);
+        return true;
+    }
+    return false;
 }
 
 static void leave(struct interrupt *i)
@@ -67,6 +99,8 @@ static void run(void *arg)
     while (!i->stopping) {
         if (i->done < i->count)
             act(i);
+        else if (pass(i))
+            continue;
         else if (cond_wait(i->loop, &i->came, LOOP_NEVER) < 0)
             break;
     }
@@ -76,7 +110,7 @@ static void run(void *arg)
 
 int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, struct err *err)
 {
-    static const int wanted[] = { SIGINT, SIGTERM };
+    static const int wanted[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
     AUTO(interrupt) struct interrupt *i = calloc(1, sizeof(*i));
     int r = 0;
 

@@ -1,7 +1,7 @@
 /* interrupt.h - Ctrl-C for a job that is ours: stop, then kill, then leave.
  *
- * SIGINT and SIGTERM are counted from start to stop; each asks the job's master for more. Loop
- * thread only. */
+ * SIGINT and SIGTERM are counted from start to stop; each asks the job's master for more. SIGUSR1
+ * and SIGUSR2 are passed on to its tasks. Loop thread only. */
 #pragma once
 #include "cmd/job/client.h"
 #include "cmd/job/screen.h"

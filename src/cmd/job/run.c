@@ -140,7 +140,8 @@ const struct cli_verb verb_run = {
         "all have ended. What tasks write to standard error goes to standard error. On a terminal\n"
         "a block at the bottom shows how far the job is.\n\n"
         "Ctrl-C stops the job, and gives it the time that --grace says; a second one kills it.\n"
-        "The job also ends when ydl is killed or its terminal is closed. Everything is checked\n"
+        "The job also ends when ydl is killed or its terminal is closed. SIGUSR1 and SIGUSR2 are\n"
+        "passed on to the first process of every task. Everything is checked\n"
         "before anything is started, and mistakes are printed all at once.\n\n"
         "The command may begin with --, which ends the options.",
     .opts = options_table,
