@@ -137,3 +137,19 @@ def test_an_interrupted_run_stops_its_job(yarn):
     assert run.returncode == 130 and "stopping the job" in notes, notes
     assert out.endswith("over\n")
     assert yarn.json("status", "broken-off")["state"] == "KILLED"
+
+
+def test_signals_of_the_users_own_reach_tasks_in_containers(yarn):
+    task = ('trap "echo one" USR1; trap "echo two; exit 0" USR2; echo up; '
+            "while :; do sleep 0.1; done")
+    with yarn.start("run", "--on", "yarn", "-n", "2", "--mem", "128m", "--", "sh", "-c",
+                    task) as run:
+        said = [run.stdout.readline() for _ in range(2)]
+        run.send_signal(signal.SIGUSR1)
+        said += [run.stdout.readline() for _ in range(2)]
+        run.send_signal(signal.SIGUSR2)
+        said += run.stdout.readlines()
+        assert run.wait(timeout=60) == 0
+    for rank in (0, 1):
+        mine = [line.split("│ ")[1].strip() for line in said if line.startswith(f"worker:{rank}")]
+        assert mine == ["up", "one", "two"]
