@@ -37,6 +37,12 @@ static int put_class(const json_t *story, enum fail_class cls, struct buf *out)
     return buf_add_str(out, fail_name(cls));
 }
 
+/* Does the text say itself what became of the task? */
+static bool says_class(const char *text, enum fail_class cls)
+{
+    return strstr(text, fail_name(cls)) || (cls == FAIL_SIGNAL && strstr(text, "ended by signal"));
+}
+
 /* "out of memory: used 2.1 GB of 2 GB (exit code 137)". A text that begins with the task's name is
  * a sentence that says it all. */
 static int put_how(const json_t *story, struct buf *out)
@@ -51,7 +57,7 @@ static int put_how(const json_t *story, struct buf *out)
     (void)fail_from_key(words_text(story, "class"), &cls); /* one we do not know is not named */
     if (sentence)
         text += strlen(task) + strspn(text + strlen(task), ": ");
-    if (!sentence && !strstr(text, fail_name(cls)))
+    if (!sentence && !says_class(text, cls))
         r = put_class(story, cls, out);
     if (r == 0 && *text && out->len > before)
         r = buf_add_str(out, ": ");

@@ -59,6 +59,9 @@ static void the_first_line_says_who_and_why(void **state)
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"FAILED\",\"exit\":190,"
           "\"story\":{\"task\":\"worker:1\",\"class\":\"signal\",\"signal\":62,\"code\":190}}",
           "job 'm' (local-1) failed: worker:1: ended by signal 62 (exit code 190)" },
+        { "{\"job\":\"j\",\"state\":\"FAILED\",\"story\":{\"task\":\"w:1\",\"class\":\"signal\","
+          "\"signal\":9,\"code\":137,\"text\":\"ended by signal 9 (SIGKILL)\"}}",
+          "job j failed: w:1: ended by signal 9 (SIGKILL) (exit code 137)" },
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"FAILED\",\"exit\":137,"
           "\"story\":{\"task\":\"worker:3\",\"class\":\"memory\",\"code\":137,"
           "\"text\":\"used 2.1 GB of 2 GB\"}}",
