@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define HELLO_MS 10000
-#define PING_MS 2000
-#define SILENCE_MS 10000          /* an agent that says nothing for so long is lost */
+#define LOOK_MS 500     /* so often somebody looks who is silent … */
+#define PING_LOOKS 4    /* … and each time so many have passed, all are asked for a word */
+#define SILENCE_MS 9000 /* an agent that says nothing for so long is lost: in ≤ 10 s */
 #define START_MS (15 * 60 * 1000) /* … and one of a container that has never said anything */
 #define RETURN_MS 60000 /* … and one that has to find out first that there is a new master */
 #define LATE_MS 3000    /* so late ourselves: the machine stood still, not the agents */
@@ -392,19 +393,21 @@ void agents_client_gone(struct master *m)
 void agents_watch(struct master *m)
 {
     int64_t last = loop_now(m->loop), now;
+    unsigned looks = 0;
 
-    while (!m->ended && fiber_sleep(m->loop, PING_MS) == 0) {
+    while (!m->ended && fiber_sleep(m->loop, LOOK_MS) == 0) {
         now = loop_now(m->loop);
+        looks++;
         for (uint32_t i = 0; i < m->n_agents; i++) {
             struct agent_conn *a = m->agents[i];
 
             if (!a || a->lost)
                 continue;
-            if (now - last > PING_MS + LATE_MS)
+            if (now - last > LOOK_MS + LATE_MS)
                 a->heard = now;
             if (now - a->heard > patience(a))
                 give_up(a);
-            else
+            else if (looks % PING_LOOKS == 0)
                 ping(a);
         }
         last = now;

@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 LATE_S = 180
+NOTICED_S = 10  # DESIGN §7: so soon we know of what is lost, whatever YARN knows
 STEPS = """
-import os, sys, time
+import os, socket, sys, time
+if "YDL_PORT" in os.environ:
+    own = socket.socket()
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    own.bind(("0.0.0.0", int(os.environ["YDL_PORT"])))
+    own.listen()
+    print("port", os.environ["YDL_PORT"], os.environ["YDL_ATTEMPT"], flush=True)
 for i in range(int(sys.argv[1])):
     print("step", i, os.getpid(), os.environ["YDL_ATTEMPT"], flush=True)
     time.sleep(0.2)
@@ -20,6 +27,11 @@ for i in range(int(sys.argv[1])):
 
 def parent(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def noticed(failure, began):
+    """Seconds from `began` (by time.time()) to what the events log says of it."""
+    return failure["t"] / 1000 - began
 
 
 class Run:
@@ -69,9 +81,32 @@ class Run:
         found = self.jobs.processes("ydl-node agent")
         return [pid for pid in sorted(found) if parent(pid) in found]
 
+    def ports(self, task):
+        """(port, attempt) of each time that it listened there."""
+        return [tuple(map(int, line.split()[-2:])) for line in self.lines
+                if line.startswith(f"{task}│ port")]
+
     def events(self):
         text = self.jobs.run("events", "--json", self.jobs.apps()[0], check=0).stdout
         return [json.loads(line) for line in text.splitlines()]
+
+    def failures(self, *keys):
+        """These keys of every failure in the events log, in the order of time."""
+        return [tuple(e.get(key) for key in keys) for e in self.events()
+                if e["event"] == "failure"]
+
+    def status(self):
+        return json.loads(self.jobs.run("status", "--json", self.jobs.apps()[0], check=0).stdout)
+
+    def succeeded(self):
+        """It did, for YARN and for us, and there is no story to tell of it."""
+        page, status = self.jobs.ended(), self.status()
+        assert (page["state"], page["finalStatus"]) == ("FINISHED", "SUCCEEDED"), page
+        assert (status["state"], status["exit"], status["story"]) == ("SUCCEEDED", 0, None), status
+
+    def nothing_failed(self):
+        self.succeeded()
+        assert self.failures("task", "class") == []
 
 
 def test_a_new_master_takes_over_and_training_goes_on(jobs):
@@ -82,10 +117,18 @@ def test_a_new_master_takes_over_and_training_goes_on(jobs):
         steps = run.steps(task)
         assert [n for n, _, _ in steps] == list(range(60))
         assert len({(pid, attempt) for _, pid, attempt in steps}) == 1
+    run.nothing_failed()
+    assert [e["attempt"] for e in run.events() if e["event"] == "master"] == [1, 2]
+
+
+class Listening(Run):
+    """Each worker has a port."""
+
+    SIZE = ("--role", "worker=2,memory=128m,ports=1")
 
 
 def test_a_killed_agent_comes_back_in_its_container(jobs):
-    run = Run(jobs, 40, "--restart", "task")
+    run = Listening(jobs, 40, "--restart", "task")
     os.kill(run.agents()[0], signal.SIGKILL)
     run.end()
     attempts = {task: sorted({a for _, _, a in run.steps(task)}) for task in ("worker:0", "worker:1")}
@@ -94,6 +137,10 @@ def test_a_killed_agent_comes_back_in_its_container(jobs):
     assert [n for n, _, a in run.steps(again) if a == 1] == list(range(40))
     up = [e["container"] for e in run.events() if e["event"] == "agent" and e["state"] == "up"]
     assert len(up) == 3 and len(set(up)) == 2
+    first, second = run.ports(again)
+    assert first == (second[0], 0) and second[1] == 1
+    assert run.failures("task", "class", "counted", "attempt") == [(again, "node", False, 0)]
+    run.succeeded()
 
 
 def test_a_killed_task_is_restarted_by_its_policy(jobs):
@@ -102,23 +149,51 @@ def test_a_killed_task_is_restarted_by_its_policy(jobs):
     run.end()
     assert [n for n, _, a in run.steps("worker:0") if a == 1] == list(range(30))
     assert {a for _, _, a in run.steps("worker:1")} == {0}
+    assert run.failures("task", "class", "signal", "code", "counted", "then") == [
+        ("worker:0", "signal", 9, 137, True, "again")]
+    run.succeeded()
+
+
+def test_a_killed_task_is_the_story_where_it_may_not_come_back(jobs):
+    run = Run(jobs, 6000, "--restart", "never")
+    run.until(lambda line: line.startswith("worker:1│ step"))
+    victim = run.steps("worker:1")[-1][1]
+    host = jobs.cluster.nodes()[jobs.node_of(victim)]["nodeHostName"]
+    os.kill(victim, signal.SIGKILL)
+    story = f"worker:1 on {host}: ended by signal 9 (SIGKILL) (exit code 137)"
+    assert story in run.end(137)
+    status, page = run.status(), jobs.ended()
+    assert (status["state"], status["exit"], status["whose"]) == ("FAILED", 137, "worker:1")
+    assert [status["story"][key] for key in ("task", "class", "signal", "code")] == [
+        "worker:1", "signal", 9, 137]
+    assert story in jobs.run("status", jobs.apps()[0], check=0).stdout
+    assert (page["state"], page["finalStatus"]) == ("FINISHED", "FAILED")
+    assert "worker:1" in page["diagnostics"] and "signal 9 (SIGKILL)" in page["diagnostics"]
 
 
 def test_a_stopped_agent_is_noticed_by_us_and_its_task_moves(jobs):
     run = Run(jobs, 60, "--restart", "task")
+    began = time.time()
     os.kill(run.agents()[0], signal.SIGSTOP)
-    began = time.monotonic()
     run.until(lambda line: line.split()[-1] == "1")
-    assert time.monotonic() - began < 20
     run.end()
+    (failure,) = [e for e in run.events() if e["event"] == "failure"]
+    assert noticed(failure, began) <= NOTICED_S
+    assert (failure["class"], failure["counted"], failure["then"]) == ("node", False, "move")
+    assert "does not answer" in failure["text"]
+    moved = [n for n, _, a in run.steps(failure["task"]) if a == 1]
+    assert moved == list(range(60))
+    run.succeeded()
 
 
 def test_a_killed_client_ends_an_attached_job(jobs):
     run = Run(jobs, 6000)
     run.process.kill()
     run.process.communicate()
-    app = jobs.apps()[0]
-    jobs.wait_for(lambda: jobs.cluster.app(app)["state"] == "FINISHED", "the end", 60)
+    page, status = jobs.ended(timeout=60), run.status()
+    assert (page["state"], page["finalStatus"]) == ("FINISHED", "KILLED")
+    assert status["state"] == "KILLED" and "client" in status["reason"], status
+    assert "client" in page["diagnostics"]
 
 
 def test_an_application_killed_through_yarn_leaves_nothing(jobs):
@@ -128,7 +203,9 @@ def test_an_application_killed_through_yarn_leaves_nothing(jobs):
                       app)
     out, err = run.process.communicate(timeout=60)
     assert run.process.returncode == 143, (out, err)
-    assert json.loads(jobs.run("status", "--json", app, check=0).stdout)["state"] == "KILLED"
+    status, page = run.status(), jobs.ended()
+    assert (status["state"], status["exit"]) == ("KILLED", 143)
+    assert (page["state"], page["finalStatus"]) == ("KILLED", "KILLED")
 
 
 def test_an_agent_that_is_told_to_go_does_not_speak_for_its_tasks(jobs):
@@ -175,7 +252,8 @@ def test_a_resourcemanager_that_restarts_stops_nothing(jobs):
     jobs.cluster.start("rm")
     run.end()
     for task in ("worker:0", "worker:1"):
-        assert [n for n, _, a in run.steps(task)] == list(range(150))
+        assert [(n, a) for n, _, a in run.steps(task)] == [(n, 0) for n in range(150)]
+    run.nothing_failed()
 
 
 def test_a_nodemanager_that_restarts_stops_nothing(jobs):
@@ -185,7 +263,8 @@ def test_a_nodemanager_that_restarts_stops_nothing(jobs):
     jobs.cluster.start(node)
     run.end()
     for task in ("worker:0", "worker:1"):
-        assert [n for n, _, a in run.steps(task)] == list(range(120))
+        assert [(n, a) for n, _, a in run.steps(task)] == [(n, 0) for n in range(120)]
+    run.nothing_failed()
 
 
 @pytest.mark.parametrize("verb", ["stop", "kill"])
@@ -193,7 +272,10 @@ def test_a_job_is_ended_from_anywhere(jobs, verb):
     run = Run(jobs, 6000)
     jobs.run(verb, jobs.apps()[0], check=0)
     run.process.communicate(timeout=60)
-    assert run.process.returncode == (143 if verb == "stop" else 143)
+    assert run.process.returncode == 143
+    status = run.status()
+    assert (status["state"], status["exit"]) == ("KILLED", 143)
+    assert jobs.ended()["finalStatus"] == "KILLED"
 
 
 def test_a_job_is_scaled_from_anywhere(jobs):
