@@ -121,12 +121,15 @@ static int add_yarn(struct client *c, json_t *v, struct err *err)
 
 /* ---- the rest ---- */
 
-/* Has a task of the document neither of its files? (One that wrote nothing has none either.) */
+/* Has a task of the document neither of its files? (One that wrote nothing has none either.) Where
+ * what happened is gone from HDFS too, nobody knows which tasks there were. */
 static bool lacks_any(const json_t *status, const struct strs *wanted, const struct logfiles *files)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     size_t i;
 
+    if (json_array_size(tasks) == 0)
+        return true;
     json_array_foreach(tasks, i, t)
     {
         const char *name = words_text(t, "task");
