@@ -133,7 +133,7 @@ def test_a_name_must_be_unique(jobs):
     assert done.returncode != 0 and "2 jobs are called 'same'" in done.stderr
 
 
-def test_jobs_on_yarn_are_refused_for_now(jobs):
+def test_a_job_on_yarn_wants_a_cluster(jobs):
     done = jobs("status", "application_1794718682665_0001")
     assert done.returncode == 2 and "YARN" in done.stderr
 
