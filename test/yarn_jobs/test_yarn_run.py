@@ -4,6 +4,8 @@ import json
 import signal
 import textwrap
 
+from ydl_cluster import spec as specs, web
+
 SHOW = """
 import json, os, sys
 print("JSON" + json.dumps({"argv": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd(),
@@ -185,11 +187,26 @@ def test_a_second_submit_uploads_nothing(jobs):
     (jobs.work / "show.py").write_text(SHOW)
     args = ("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "python3", "show.py")
     jobs.run(*args, check=0)
-    listed = jobs.run("cache", "list", "--json", check=0).stdout
+    first = cached(jobs)
+    assert {"cache", "ydl-node"} <= {name for _, name in first}, first
     jobs.run(*args, check=0)
-    before, after = ({(e["hash"], e["name"]) for e in json.loads(text)["entries"]}
-                     for text in (listed, jobs.run("cache", "list", "--json", check=0).stdout))
-    assert before == after
+    assert cached(jobs) == first
+
+
+def cached(jobs):
+    """The files of the cache, with what the NameNode would change if one were written again, and
+    when anything was last made in it, even for a moment: {(place, name): (id, when, bytes)}."""
+    base = f"/user/{specs.me()}/.ydl"
+    entries = json.loads(jobs.run("cache", "list", "--json", check=0).stdout)["entries"]
+    found = {}
+    for place in (base, *(f"{base}/cache/{e['hash']}" for e in entries)):
+        url = f"{jobs.cluster.nn_http}/webhdfs/v1{place}?op=LISTSTATUS"
+        page = jobs.wait_for(lambda: web.get_json(jobs.cluster.lay, url), "the NameNode's page")
+        for row in page["FileStatuses"]["FileStatus"]:
+            if place != base or row["pathSuffix"] == "cache":
+                found[place, row["pathSuffix"]] = (row["fileId"], row["modificationTime"],
+                                                   row["length"])
+    return found
 
 
 def test_plan_says_what_would_be_sent_and_starts_nothing(jobs):
