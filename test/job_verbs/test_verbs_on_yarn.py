@@ -6,6 +6,7 @@ import re
 import signal
 
 import pytest
+from verbs_support import Terminal
 
 TICKS = ('i=0; trap "echo over; exit 0" TERM; '
          'while :; do echo tick $YDL_RANK $i; i=$((i+1)); sleep 0.1; done')
@@ -153,3 +154,15 @@ def test_signals_of_the_users_own_reach_tasks_in_containers(yarn):
     for rank in (0, 1):
         mine = [line.split("│ ")[1].strip() for line in said if line.startswith(f"worker:{rank}")]
         assert mine == ["up", "one", "two"]
+
+
+def test_an_upload_shows_how_far_it_is(yarn):
+    (yarn.work / "big.bin").write_bytes(os.urandom(1 << 20) * 128)
+    with Terminal(yarn, "run", "--on", "yarn", "--mem", "128m", "--files", "big.bin", "--", "true",
+                  columns=100) as terminal:
+        assert terminal.end() == 0
+    shown = [int(n) for n in re.findall(r"\r(?:sending|big\.bin)  [^\r]*?(\d+) %[^\r]*? of 1\d\d(?:\.\d+)? MB",
+                                        re.sub(r"\033\[[\d;]*m", "", terminal.text))]
+    assert [n for n in shown if 0 < n < 100], terminal.text
+    done = terminal.text.rindex(" %")
+    assert "\r\033[K" in terminal.text[done:] and "succeeded" in terminal.text[done:]
