@@ -16,6 +16,7 @@ from ydl_cluster import registry_dns, spec as specs
 
 RUN = ("run", "--on", "yarn", "--mem", "128m")
 PATH = f"/users/{specs.me()}/services/ydl"
+NOTICED_S = 10  # DESIGN §7
 DOMAIN = f"{specs.me()}.{registry_dns.DOMAIN}"
 
 # A parameter server that says who it is to whoever connects, and workers that ask it by the address
@@ -232,13 +233,22 @@ def lose_ps(jobs):
     pid, host, _ = jobs.wait_for(lambda: answered(jobs), "answers", 30)["worker:0"]
     node = jobs.cluster.node_at(host)
     jobs.cluster.kill(node)
+    began = time.time()
     while there := [one for one in jobs.processes() if node_of(one) == node]:
         for one in there:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
     for directory in ("local", "recovery"):  # should it come back, then as a new one
         shutil.rmtree(jobs.cluster.lay.run / node / directory, ignore_errors=True)
-    return pid, host
+    return pid, host, began
+
+
+def check_loss(jobs, began):
+    """We noticed it soon, long before YARN, and nobody pays for it."""
+    (lost,) = [e for e in events(jobs) if e["event"] == "failure"]
+    assert [lost[key] for key in ("task", "class", "counted", "then")] == ["ps:0", "node", False,
+                                                                           "move"]
+    assert lost["t"] / 1000 - began <= NOTICED_S
 
 
 @pytest.mark.full
@@ -249,7 +259,7 @@ def test_a_task_that_moves_keeps_its_name_and_port(jobs_on, names_cluster, dns):
     ps = before["worker:0"][0]["ps"][0]
     assert ps.startswith(f"ps-0.tf.{DOMAIN}:")
     askers = {name: answer[2] for name, answer in answered(jobs).items()}
-    pid, host = lose_ps(jobs)
+    pid, host, began = lose_ps(jobs)
     after = jobs.wait_for(lambda: answered(jobs, unlike=pid), "the server is back", 90)
     assert {name: answer[2] for name, answer in after.items()} == askers  # the same processes
     assert all(answer[1] != host for answer in after.values())  # on another node
@@ -262,6 +272,7 @@ def test_a_task_that_moves_keeps_its_name_and_port(jobs_on, names_cluster, dns):
     said = events(jobs)
     assert {e["generation"] for e in said if e["event"] == "task"} == {0}
     assert [e["names"] for e in said if e.get("names")] == [f"tf.{DOMAIN}"]
+    check_loss(jobs, began)
     jobs.cluster.heal()
 
 
@@ -282,12 +293,20 @@ def start_with_second_master(jobs):
     raise AssertionError("they are always on one node")
 
 
+def back(jobs):
+    """How many agents have found the newest master."""
+    said = events(jobs)
+    came = max(i for i, e in enumerate(said) if e["event"] == "master")
+    return len({e["agent"] for e in said[came:] if e["event"] == "agent" and e["state"] == "up"})
+
+
 @pytest.mark.full
 def test_a_new_master_goes_on_with_the_names(jobs_on, names_cluster, dns):
     jobs = jobs_on(names_cluster)
     process, enough, before = start_with_second_master(jobs)
     jobs.wait_for(lambda: (status(jobs)).get("registry") == f"{PATH}/tf", "its record", 60)
-    pid, host = lose_ps(jobs)
+    jobs.wait_for(lambda: back(jobs) == 3, "the agents are back", 60)
+    pid, _, began = lose_ps(jobs)
     after = jobs.wait_for(lambda: answered(jobs, unlike=pid), "the server is back", 90)
     assert {n: a[2] for n, a in after.items()} == {n: a[2] for n, a in before.items()}
     dns.wait_for(f"ps-0.tf.{DOMAIN}", [after["worker:0"][1]])
@@ -295,6 +314,7 @@ def test_a_new_master_goes_on_with_the_names(jobs_on, names_cluster, dns):
     enough.touch()
     finish(process)
     assert {e["generation"] for e in events(jobs) if e["event"] == "task"} == {0}
+    check_loss(jobs, began)
     jobs.wait_for(lambda: "tf" not in in_registry(jobs), "its record is gone")
     jobs.cluster.heal()
 
@@ -304,7 +324,7 @@ def test_where_the_port_is_taken_the_gang_is_formed_anew(jobs_on, names_cluster)
     jobs = jobs_on(names_cluster)
     process, enough = start_apart(jobs, "--max-restarts", 1)
     told_first = told(jobs)[0]["worker:0"][0]["ps"][0]
-    pid, _ = lose_ps(jobs)
+    pid, _, _ = lose_ps(jobs)
     with take_port(jobs, int(told_first.rsplit(":", 1)[1])):
         jobs.wait_for(lambda: answered(jobs, unlike=pid), "the server is back", 90)
     told_last = told(jobs)[0]["worker:0"][-1]["ps"][0]
