@@ -66,6 +66,16 @@ def test_a_label_of_a_role_is_for_that_role_alone(jobs_on, rich_cluster):
     assert "nm1" not in [at[f"helper:{i}"] for i in range(2)]
 
 
+@pytest.mark.parametrize("label, nodes", [("gpu", {"nm1"}), (None, {"nm2", "nm3", "nm4"})])
+def test_a_label_of_the_master_is_for_it_alone(jobs_on, rich_cluster, label, nodes):
+    jobs = jobs_on(rich_cluster)
+    job = write_job(jobs, master={"label": label} if label else {},
+                    roles={"worker": {"count": 2, "memory": "128m"}}, command=["sh", "-c", WHERE])
+    at = places(jobs, jobs.run(*RUN, "-f", job, check=0))
+    assert "nm1" not in at.values()
+    assert rich_cluster.node_at(jobs.ended()["amHostHttpAddress"].split(":")[0]) in nodes
+
+
 def test_a_node_for_each_container(jobs_on, rich_cluster):
     jobs = jobs_on(rich_cluster)
     roles = {"worker": {"count": 3, "memory": "128m", "spread": "node"}}
@@ -308,9 +318,14 @@ def test_a_quota_that_is_reached_is_told(jobs_on, rich_cluster):
     rich_cluster.java("org.apache.hadoop.hdfs.tools.DFSAdmin", "-setSpaceQuota", "1m",
                       "/tmp/narrow")
     done = jobs.run(*RUN, "-n", 1, "--mem", "128m", "--output", "/tmp/narrow/out", "--", "sh", "-c",
-                    "head -c 3000000 /dev/urandom > $YDL_OUT/model")
+                    "head -c 3000000 /dev/urandom > $YDL_OUT/model", check=73)
+    left = rich_cluster.hdfs_names("/tmp/narrow/out")
     rich_cluster.fs("-rm", "-r", "/tmp/narrow")
     assert "quota" in done.stderr, done.stderr
+    status = json.loads(jobs.run("status", "--json", jobs.apps()[0], check=0).stdout)
+    assert (status["state"], status["exit"]) == ("SUCCEEDED", 73) and "quota" in status["unsaved"]
+    assert left == []  # nothing that looks like a result
+    assert jobs.ended()["state"] == "FINISHED"
 
 
 def forget_tokens(cluster):

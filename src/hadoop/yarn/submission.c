@@ -26,6 +26,13 @@ static int check_tag(const char *tag, struct err *err)
     return 0;
 }
 
+static int check_label(const char *label, struct err *err)
+{
+    return !label || !strpbrk(label, "&|, ")
+               ? 0
+               : err_set(err, -EINVAL, "'%s' is not one node label, and YARN takes no more", label);
+}
+
 static int check_texts(const struct yarn_submission *s, struct err *err)
 {
     if (!s->name || !*s->name)
@@ -35,9 +42,8 @@ static int check_texts(const struct yarn_submission *s, struct err *err)
                        TYPE_MAX);
     if (s->queue && !*s->queue)
         return err_set(err, -EINVAL, "the queue has no name");
-    if (s->label && strpbrk(s->label, "&|, "))
-        return err_set(err, -EINVAL, "'%s' is not one node label, and YARN takes no more",
-                       s->label);
+    if (check_label(s->label, err) < 0 || check_label(s->master_label, err) < 0)
+        return -EINVAL;
     if (s->n_tags > TAGS_MAX)
         return err_set(err, -EINVAL, "%zu tags, at most %d are allowed", s->n_tags, TAGS_MAX);
     for (size_t i = 0; i < s->n_tags; i++) {
@@ -129,6 +135,26 @@ static int set_priority(const struct yarn_submission *s, Yarn__ApplicationSubmis
     return 0;
 }
 
+/* The application's label goes to every ask that has none; the master's own stands in its row. */
+static int set_master_label(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
+{
+    Yarn__ResourceRequest *row;
+
+    if (!s->master_label)
+        return 0;
+    row = MESSAGE_NEW(yarn__resource_request);
+    if (!row || MESSAGE_ADD(m, am_container_resource_requests, row) < 0)
+        return -ENOMEM;
+    row->priority = MESSAGE_NEW(yarn__priority);
+    row->capability = yarn_resource_new(&s->master);
+    if (!row->priority || !row->capability || MESSAGE_TEXT(row->resource_name, "*") < 0 ||
+        MESSAGE_TEXT(row->node_label_expression, s->master_label) < 0)
+        return -ENOMEM;
+    row->priority->has_priority = row->has_num_containers = true;
+    row->num_containers = 1;
+    return 0;
+}
+
 static int set_lifetime(const struct yarn_submission *s, Yarn__ApplicationSubmissionContext *m)
 {
     Yarn__ApplicationTimeoutMap *row;
@@ -178,7 +204,7 @@ static int fill(const struct yarn_submission *s, struct yarn_app_id id,
         return -ENOMEM;
     set_numbers(s, m);
     if (set_texts(s, m) < 0 || set_tags(s, m) < 0 || set_priority(s, m) < 0 ||
-        set_lifetime(s, m) < 0 || set_logs(s, m) < 0)
+        set_master_label(s, m) < 0 || set_lifetime(s, m) < 0 || set_logs(s, m) < 0)
         return -ENOMEM;
     return 0;
 }

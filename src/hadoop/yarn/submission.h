@@ -16,6 +16,7 @@ struct yarn_submission {
     const Yarn__ContainerLaunchContext *launch; /* of the master; may be NULL when unmanaged */
     bool unmanaged;                             /* start no container for the master: we are it */
     const char *label;          /* one node label, for the master and for asks without one */
+    const char *master_label;   /* another one, for the master alone */
     int32_t max_attempts;       /* of the master */
     int64_t failures_window_ms; /* count only the master's failures within it */
     bool keep_containers;       /* they outlive a failed attempt of the master */

@@ -26,6 +26,7 @@ static void all_of_it_reaches_the_message(void **state)
         .master = { 4096, 2, &gpu, 1 },
         .launch = launch,
         .label = "gpu",
+        .master_label = "fast",
         .max_attempts = 4,
         .failures_window_ms = 60000,
         .keep_containers = true,
@@ -52,6 +53,9 @@ static void all_of_it_reaches_the_message(void **state)
     assert_string_equal(m->log_aggregation_context->include_pattern, "stdout");
     assert_string_equal(m->log_aggregation_context->rolled_logs_exclude_pattern, ".*");
     assert_string_equal(m->node_label_expression, "gpu");
+    assert_int_equal(m->n_am_container_resource_requests, 1);
+    assert_string_equal(m->am_container_resource_requests[0]->node_label_expression, "fast");
+    assert_string_equal(m->am_container_resource_requests[0]->resource_name, "*");
     assert_false(m->has_unmanaged_am);
 }
 
