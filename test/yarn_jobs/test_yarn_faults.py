@@ -29,6 +29,13 @@ def parent(pid):
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+def agent_of(pid):
+    """The agent above a task."""
+    while b"ydl-node\0agent" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+        pid = parent(pid)
+    return pid
+
+
 def noticed(failure, began):
     """Seconds from `began` (by time.time()) to what the events log says of it."""
     return failure["t"] / 1000 - began
@@ -140,6 +147,37 @@ def test_a_killed_agent_comes_back_in_its_container(jobs):
     first, second = run.ports(again)
     assert first == (second[0], 0) and second[1] == 1
     assert run.failures("task", "class", "counted", "attempt") == [(again, "node", False, 0)]
+    run.succeeded()
+
+
+class Told(Run):
+    """Tasks that are told each other's addresses."""
+
+    SIZE = ("--framework", "tensorflow", "-n", 2, "-s", 1, "--mem", "128m")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", [Run, Told])
+def test_an_agent_that_is_killed_too_often_loses_its_container(jobs, kind):
+    """YARN starts it again three times. Then its task moves; one that others have the address of
+    takes them along, because they have to be told of the new one."""
+    run = kind(jobs, 150, "--restart", "task")
+    for _ in range(4):
+        old = run.steps("worker:0")[-1][1]
+        os.kill(agent_of(old), signal.SIGKILL)
+        run.until(lambda line: line.startswith("worker:0│ step") and int(line.split()[-2]) != old)
+    run.end()
+    for task in ("worker:0", "worker:1"):
+        assert [n for n, _, _ in run.steps(task)][-150:] == list(range(150))
+    assert len({pid for _, pid, _ in run.steps("worker:0")}) == 5
+    events = run.events()
+    up = [e["container"] for e in events if e["event"] == "agent" and e["state"] == "up"]
+    often = max(up, key=up.count)
+    assert up.count(often) == 4 and up[-1] != often, up
+    assert run.failures("task", "class", "counted") == [("worker:0", "node", False)] * 4
+    last = max(e["generation"] for e in events if e["event"] == "task")
+    others = {pid for _, pid, _ in run.steps("worker:1")}
+    assert (last, len(others)) == ((0, 1) if kind is Run else (1, 2))
     run.succeeded()
 
 
