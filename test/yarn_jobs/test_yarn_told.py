@@ -1,0 +1,144 @@
+"""What YARN is told of a job: its application, the files that nodes may keep, the command that
+starts an agent; and how long it may run."""
+
+import json
+import os
+import re
+import signal
+import time
+
+from ydl_cluster import spec as specs
+
+RUN = ("run", "--on", "yarn")
+
+
+def start_here(jobs, *words, **options):
+    """A job that says `here` once it runs, and ends when it is interrupted."""
+    run = jobs.start(*RUN, *words, **options)
+    line = run.stdout.readline()
+    assert "here" in line, line + run.stderr.read()
+    return run
+
+
+def interrupt(run):
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+
+
+# ---- the application ----
+
+def test_an_application_is_what_the_flags_say(jobs):
+    (jobs.work / "job.yaml").write_text(json.dumps({
+        "master": {"memory": "320m", "cpus": 2}, "acl": {"view": "alice"},
+        "command": ["sh", "-c", "echo here; exec sleep 600"]}))
+    run = start_here(jobs, "-f", "job.yaml", "-n", 1, "--mem", "128m", "--queue", "prod",
+                     "--tag", "one", "--tag", "two", "--name", "A name: ü")
+    app = jobs.apps()[0]
+    page = jobs.cluster.app(app)
+    assert (page["name"], page["applicationType"]) == ("A name: ü", "ydl")
+    assert page["queue"].rpartition(".")[2] == "prod"
+    assert sorted(page["applicationTags"].split(",")) == ["one", "two"]
+    assert page["user"] == specs.me()
+    assert page["runningContainers"] == 2  # the master's and the task's
+    assert (page["allocatedMB"], page["allocatedVCores"]) == (320 + 128, 2 + 1)
+
+    def seen_by(user, check=0):
+        """What the ResourceManager tells a user of it."""
+        return jobs.run("cluster", "app", "--json", app, user=user, check=check)
+    assert app in seen_by("alice").stdout
+    assert "does not have privilege to see this application" in seen_by("bob", 1).stderr
+    denied = jobs.run("cluster", "kill", app, user="alice")
+    assert denied.returncode != 0 and jobs.cluster.app(app)["state"] == "RUNNING", denied.stderr
+    interrupt(run)
+
+
+def test_a_master_has_as_many_lives_as_were_asked_for(jobs):
+    run = start_here(jobs, "-n", 1, "--mem", "128m", "--attempts", 1, "--", "sh", "-c",
+                     "echo here; exec sleep 600")
+    os.kill(max(jobs.processes("ydl-node master")), signal.SIGKILL)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    page = jobs.ended()
+    assert (page["state"], page["finalStatus"]) == ("FAILED", "FAILED")
+    assert "failed 1 times" in page["diagnostics"], page["diagnostics"]
+    jobs.run("cache", "prune", check=0)  # there was no master any more to tidy up
+
+
+# ---- files ----
+
+WHERE = 'import os; print(os.stat("data.txt").st_ino, os.path.realpath("data.txt"), flush=True)'
+
+
+def test_a_node_keeps_files_for_the_next_job(jobs):
+    """They are the user's own: not anybody's, nor of one application."""
+    (jobs.work / "data.txt").write_text(f"of this test {time.time_ns()}")
+    (jobs.work / "where.py").write_text(WHERE)
+    host = jobs.cluster.nodes()["nm2"]["nodeHostName"]
+    words = (*RUN, "--role", f"worker=1,memory=128m,hosts={host}", "--files", "data.txt", "--no-prefix",
+             "--", "python3", "where.py")
+    first, second = (jobs.run(*words, check=0).stdout.split() for _ in range(2))
+    assert first == second
+    assert re.search(rf"/nm2/local/usercache/{specs.me()}/filecache/\d+/", first[1]), first
+
+
+# ---- the command ----
+
+def scripts(jobs, app):
+    """What NodeManagers run for containers of an application: {path: text}."""
+    return {path: path.read_bytes() for path in jobs.cluster.run_dir.rglob("launch_container.sh")
+            if app in str(path)}
+
+
+def test_a_launch_script_has_nothing_of_the_users(jobs):
+    needle = "nEeDlE"
+    odd = [f"{needle} {text}" for text in ("$HOME", "`id`", "'", '"', "line\nline", "$(id)", "\\", "%s",
+                                           "{{PWD}}", "<LOG_DIR>", ";", "&&")]
+    (jobs.work / "job.yaml").write_text(json.dumps({
+        "name": needle, "tags": [needle], "env": {f"{needle}{i}": text for i, text in enumerate(odd)},
+        "roles": {needle.lower(): {"count": 1, "memory": "128m", "command": [
+            "sh", "-c", "echo here; exec sleep 600", *odd]}}}))
+    run = start_here(jobs, "-f", "job.yaml")
+    found = scripts(jobs, jobs.apps()[0])
+    interrupt(run)
+    agents = [text for text in found.values() if b"exec ./ydl-node agent" in text]
+    masters = [text for text in found.values() if b"exec ./ydl-node master" in text]
+    assert agents and masters
+    for path, text in found.items():
+        assert needle.lower().encode() not in text.lower(), path
+    commands = {line for text in found.values() for line in text.splitlines()
+                if b"./ydl-node" in line and not line.startswith((b"ln ", b"export ", b"cp ", b"ls "))}
+    assert len(commands) == 2, commands
+
+
+# ---- time ----
+
+def test_a_job_that_takes_too_long_is_ended_and_says_so(jobs):
+    done = jobs.run(*RUN, "-n", 2, "--mem", "128m", "--timeout", "4s", "--", "sh", "-c",
+                    'trap "echo saved; exit 0" TERM; echo here; while :; do sleep 0.1; done',
+                    check=124)
+    assert done.stdout.count("here") == done.stdout.count("saved") == 2
+    status = json.loads(jobs.run("status", "--json", jobs.apps()[0], check=0).stdout)
+    assert (status["state"], status["exit"]) == ("FAILED", 124), status
+    page = jobs.ended()
+    assert (page["state"], page["finalStatus"]) == ("FINISHED", "FAILED")
+    for text in (done.stderr, status["reason"], page["diagnostics"]):
+        assert "the job's time limit was reached" in text
+
+
+# ---- room ----
+
+def test_a_job_that_does_not_fit_now_says_so_and_waits(jobs):
+    """Three nodes with a gigabyte left on each, until the first job is gone."""
+    first = start_here(jobs, "--role", "worker=3,memory=7g,spread=node", "--", "sh", "-c",
+                       "echo here; exec sleep 600")
+    second = jobs.start(*RUN, "-n", 1, "--mem", "2g", "--", "echo", "at last")
+    said = second.stderr.readline()
+    assert ("needs 2 containers (1 + the master); there is room for 1 now, and must be for 1 more of "
+            "'worker' (2 GB") in said, said
+    jobs.wait_for(lambda: len(jobs.apps()) == 2 and
+                  jobs.cluster.app(jobs.apps()[1])["state"] == "RUNNING", "its master", 60)
+    assert second.poll() is None
+    interrupt(first)
+    out, err = second.communicate(timeout=60)
+    assert (second.returncode, out) == (0, "worker:0│ at last\n"), err
