@@ -33,3 +33,8 @@ def test_a_datanode_that_dies_there(jobs_on, old_cluster):
 @pytest.mark.parametrize("name", same.JOBS)
 def test_a_story_there(jobs_on, old_cluster, name):
     same.test_the_same_file_has_the_same_story(jobs_on(old_cluster), name)
+
+
+@pytest.mark.parametrize("name", same.SHARED)
+def test_a_file_there(jobs_on, old_cluster, name):
+    same.test_the_files_of_the_local_tests_run_as_they_are(jobs_on(old_cluster), name)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,12 @@ JOBS = {
         "count": 2, "procs": 2, "memory": "128m",
         "command": ["sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $YDL_LOCAL_RANK"]}}},
 }
+# Files that the tests of plans on one machine use too, as they are. What they start is written here:
+# tasks on the side stay until they are ended, those that work wait for them to have spoken.
+FILES = Path(__file__).resolve().parents[1] / "job" / "files"
+SHARED = ["comments", "minimal", "pipeline", "unicode", "variables"]
+SAYS = '#!/bin/sh\necho "$YDL_ROLE:$YDL_INDEX" "$@" "[$PEERS] [$MINE]"\nexec sleep {}\n'
+PROGRAMS = {"ps": 60, "work": 2, "fetch.sh": 0, "train.sh": 0, "report.sh": 0}
 # What YARN alone has, and what depends on the machine.
 ONLY_YARN = ("phase", "master", "agent", "note")
 HERE = re.compile(r"127\.0\.\d+\.\d+|application_\d+_\d+|local-[\w-]+|/[^\s\"]*")
@@ -52,22 +59,49 @@ def story(records):
     return {"tasks": tasks, "job": [j for j in job if j["event"] in ("job", "end", "restart")]}
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_the_same_file_has_the_same_story(jobs, name):
-    (jobs.work / "job.yaml").write_text(json.dumps(JOBS[name]))
+def both_ways(jobs):
+    """job.yaml run here and there: {place: how it ended}, {place: its story}."""
     done, seen = {}, {}
     for place in ("local", "yarn"):
         done[place] = jobs.run("run", "--on", place, "-f", "job.yaml")
         text = jobs.run("events", "--on", place, "--json", "last", check=0).stdout
         seen[place] = story([json.loads(line) for line in text.splitlines()])
+    return done, seen
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_same_file_has_the_same_story(jobs, name):
+    (jobs.work / "job.yaml").write_text(json.dumps(JOBS[name]))
+    done, seen = both_ways(jobs)
     assert done["local"].returncode == done["yarn"].returncode
     assert sorted(done["local"].stdout.splitlines()) == sorted(done["yarn"].stdout.splitlines())
     assert seen["local"] == seen["yarn"]
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("name", SHARED)
+def test_the_files_of_the_local_tests_run_as_they_are(jobs, name):
+    (jobs.work / "job.yaml").write_bytes((FILES / f"{name}.yaml").read_bytes())
+    for program, seconds in PROGRAMS.items():
+        (jobs.work / program).write_text(SAYS.format(seconds))
+        (jobs.work / program).chmod(0o755)
+    done, seen = both_ways(jobs)
+    assert done["local"].returncode == done["yarn"].returncode == 0, done["yarn"].stderr
+    # Ports are as different as hosts, and so is where results go.
+    said = {place: sorted(re.sub(r"\b\d{4,5}\b", "P", HERE.sub("X", line)).replace("hdfs:X", "X")
+                          for line in done[place].stdout.splitlines()) for place in done}
+    assert said["local"] == said["yarn"]
+    assert seen["local"] == seen["yarn"]
+    same_plan(jobs)
+
+
 @pytest.mark.parametrize("name", JOBS)
 def test_the_same_file_has_the_same_plan(jobs, name):
     (jobs.work / "job.yaml").write_text(json.dumps(JOBS[name]))
+    same_plan(jobs)
+
+
+def same_plan(jobs):
     plans = [json.loads(jobs.run("plan", "--on", place, "-f", "job.yaml", "--json", check=0).stdout)
              for place in ("local", "yarn")]
     envs = [[t["env"] for r in plan["roles"] for t in r["tasks"]] for plan in plans]
