@@ -33,13 +33,17 @@ def test_an_application_is_what_the_flags_say(jobs):
         "master": {"memory": "320m", "cpus": 2}, "acl": {"view": "alice"},
         "command": ["sh", "-c", "echo here; exec sleep 600"]}))
     run = start_here(jobs, "-f", "job.yaml", "-n", 1, "--mem", "128m", "--queue", "prod",
-                     "--tag", "one", "--tag", "two", "--name", "A name: ü")
+                     "--tag", "one", "--tag", "two", "--name", "A name: ü", "--timeout", "1h",
+                     "--grace", "30s")
     app = jobs.apps()[0]
     page = jobs.cluster.app(app)
     assert (page["name"], page["applicationType"]) == ("A name: ü", "ydl")
     assert page["queue"].rpartition(".")[2] == "prod"
     assert sorted(page["applicationTags"].split(",")) == ["one", "two"]
     assert page["user"] == specs.me()
+    # Its own limit comes first, and then it has an hour to save what there is.
+    limit = jobs.cluster.rm_page(f"apps/{app}/timeouts/LIFETIME")["timeout"]
+    assert 7200 < int(limit["remainingTimeInSeconds"]) <= 7230
     assert page["runningContainers"] == 2  # the master's and the task's
     assert (page["allocatedMB"], page["allocatedVCores"]) == (320 + 128, 2 + 1)
 
@@ -114,7 +118,7 @@ def test_a_launch_script_has_nothing_of_the_users(jobs):
 # ---- time ----
 
 def test_a_job_that_takes_too_long_is_ended_and_says_so(jobs):
-    done = jobs.run(*RUN, "-n", 2, "--mem", "128m", "--timeout", "4s", "--", "sh", "-c",
+    done = jobs.run(*RUN, "-n", 2, "--mem", "128m", "--timeout", "15s", "--", "sh", "-c",
                     'trap "echo saved; exit 0" TERM; echo here; while :; do sleep 0.1; done',
                     check=124)
     assert done.stdout.count("here") == done.stdout.count("saved") == 2
