@@ -33,12 +33,12 @@ def test_an_application_is_what_the_flags_say(jobs):
         "master": {"memory": "320m", "cpus": 2}, "acl": {"view": "alice"},
         "command": ["sh", "-c", "echo here; exec sleep 600"]}))
     run = start_here(jobs, "-f", "job.yaml", "-n", 1, "--mem", "128m", "--queue", "prod",
-                     "--tag", "one", "--tag", "two", "--name", "A name: ü", "--timeout", "1h",
-                     "--grace", "30s")
+                     "--priority", 7, "--tag", "one", "--tag", "two", "--name", "A name: ü",
+                     "--timeout", "1h", "--grace", "30s")
     app = jobs.apps()[0]
     page = jobs.cluster.app(app)
     assert (page["name"], page["applicationType"]) == ("A name: ü", "ydl")
-    assert page["queue"].rpartition(".")[2] == "prod"
+    assert (page["queue"].rpartition(".")[2], page["priority"]) == ("prod", 7)
     assert sorted(page["applicationTags"].split(",")) == ["one", "two"]
     assert page["user"] == specs.me()
     # Its own limit comes first, and then it has an hour to save what there is.

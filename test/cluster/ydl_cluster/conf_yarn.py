@@ -84,6 +84,7 @@ def _scheduling(lay: Layout) -> dict[str, object]:
     return {
         "yarn.resourcemanager.scheduler.class": f"{_RM}.scheduler.capacity.CapacityScheduler",
         "yarn.scheduler.minimum-allocation-mb": 64,
+        "yarn.cluster.max-application-priority": 10,
         "yarn.scheduler.maximum-allocation-mb": lay.spec.node_mb,
         "yarn.scheduler.maximum-allocation-vcores": lay.spec.node_vcores,
         "yarn.resourcemanager.client.thread-count": 6,
