@@ -39,6 +39,9 @@ int client_set_base(struct client *c, const char *base, struct err *err);
 /* Cleans up after other jobs of the user's that have ended, beside everything else: on YARN as
  * yarn_jobs_sweep() says, here nothing is to be done. */
 void client_sweep(struct client *c);
+/* The same when this one has ended and YARN had to end it: no master was left to put its things
+ * away. */
+void client_tidy(struct client *c);
 struct client *client_free(struct client *c); /* NULL is fine; always NULL */
 AUTO_DEFINE(client, struct client *, client_free);
 #define AUTO_CLIENT AUTO(client) struct client

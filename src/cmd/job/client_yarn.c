@@ -239,6 +239,15 @@ int client_set_base(struct client *c, const char *base, struct err *err)
     return base && c->ops == &yarn_ops ? yarn_jobs_set_base(yarn_of(c)->jobs, base, err) : 0;
 }
 
+void client_tidy(struct client *c)
+{
+    const Yarn__ApplicationReport *a = c->ops == &yarn_ops ? report_of(yarn_of(c)) : NULL;
+
+    if (a && (a->state == YARN__APPLICATION_STATE__APP_FAILED ||
+              a->state == YARN__APPLICATION_STATE__APP_KILLED))
+        yarn_jobs_sweep(yarn_of(c)->jobs);
+}
+
 void client_sweep(struct client *c)
 {
     if (c->ops == &yarn_ops)

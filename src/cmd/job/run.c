@@ -64,8 +64,10 @@ static int stay(struct job_call *x, const struct spec *s, struct follow_result *
     renew_stop(follow.renew);
     if (r < 0)
         return r;
-    if (!end->left)
+    if (!end->left) {
+        client_tidy(x->client);
         r = print_end(x, end, err);
+    }
     if (r < 0)
         return r;
     return end->interrupted ? EXIT_INTERRUPTED : job_exit(end->status, err);

@@ -149,7 +149,8 @@ void yarn_jobs_sweep(struct yarn_jobs *y)
     struct home_alive alive = { home_ask_yarn, NULL };
     struct yarn_client *rm = NULL;
 
-    if (y->sweep || yarn_jobs_rm(y, &rm, NULL) < 0 || find_files(y, NULL) < 0)
+    y->sweep = sweep_end(y->sweep); /* an earlier one did not see what has ended since */
+    if (yarn_jobs_rm(y, &rm, NULL) < 0 || find_files(y, NULL) < 0)
         return;
     alive.user = rm;
     y->sweep = sweep_begin(y->loop, y->fs, y->path, &alive);
