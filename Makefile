@@ -29,6 +29,8 @@ fuzz: ## every fuzz target for YDL_FUZZ_SECONDS (30)
 	@$(call build,fuzz,build/fuzz,--target fuzzers) && $(call ctest,build/fuzz,-L fuzz)
 check-gpu: all ## jobs on a machine with an NVIDIA GPU (check-full does not need one)
 	@test/gpu/check
+check-cgroup: all ## memory limits on a machine with cgroups of version 2 that we may make
+	@test/cgroup/check
 cov: ## line coverage of the unit tests, as build/cov/index.html
 	@$(call build,cov,build/cov) && $(call ctest,build/cov,-L 'unit|fuzz')
 	@gcovr --root . --filter src/ --exclude '.*_test\.c' --html-details build/cov/index.html \
