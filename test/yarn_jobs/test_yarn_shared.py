@@ -211,6 +211,18 @@ def test_gpus_are_asked_for_by_role(jobs_on, rich_cluster):
     assert sees["worker:0"] == sees["worker:1"] == "all that it was given"
 
 
+def test_any_resource_that_the_cluster_counts_can_be_asked_for(jobs_on, rich_cluster):
+    """One licence on nm2; nm1 has another, but a label."""
+    jobs = jobs_on(rich_cluster)
+
+    def run(licences, **kw):
+        role = {"count": 1, "memory": "128m", "resources": {"example.com/licence": licences}}
+        file = write_job(jobs, roles={"worker": role}, command=["sh", "-c", "echo at $YDL_HOST; sleep 1"])
+        return jobs.run(*RUN, "-f", file, **kw)
+    assert places(jobs, run(1, check=0))["worker:0"] == "nm2"
+    assert "example.com/licence" in run(2, check=2).stderr
+
+
 def test_two_jobs_on_a_node_do_not_get_the_same_device(jobs_on, own_cluster):
     """YARN counts devices and hides none: the agents settle among themselves who has which."""
     cluster = own_cluster(nodes=1, gpus=True,

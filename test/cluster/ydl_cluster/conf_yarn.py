@@ -21,7 +21,8 @@ def values(lay: Layout) -> dict[str, object]:
                  "yarn.node-labels.fs-store.root-dir": f"file://{lay.run}/labels",
                  "yarn.node-labels.configuration-type": "centralized"}
     if lay.spec.gpus:
-        conf["yarn.nodemanager.resource-type.yarn.io/gpu"] = NODE_GPUS
+        conf |= {"yarn.nodemanager.resource-type.yarn.io/gpu": NODE_GPUS,
+                 "yarn.nodemanager.resource-type.example.com/licence": 1}
     if lay.spec.https:
         conf["yarn.http.policy"] = "HTTPS_ONLY"
     if lay.spec.preemption:
@@ -172,8 +173,9 @@ def _kerberos(lay: Layout) -> dict[str, object]:
 
 
 def resource_types(lay: Layout) -> dict[str, object]:
-    """resource-types.xml: GPUs as something that is counted; there is no plugin behind it."""
-    return {"yarn.resource-types": "yarn.io/gpu"} if lay.spec.gpus else {}
+    """resource-types.xml: GPUs as something that is counted; there is no plugin behind it. And what
+    a cluster may have besides."""
+    return {"yarn.resource-types": "yarn.io/gpu,example.com/licence"} if lay.spec.gpus else {}
 
 
 def capacity(lay: Layout) -> dict[str, object]:

@@ -108,7 +108,8 @@ def _special_node(lay: Layout, daemon: str) -> dict[str, object]:
     """What only some NodeManagers have."""
     number, conf = split(daemon)[1], {}
     if lay.spec.gpus and 0 < lay.spec.gpu_nodes < number:
-        conf["yarn.nodemanager.resource-type.yarn.io/gpu"] = 0
+        conf |= {"yarn.nodemanager.resource-type.yarn.io/gpu": 0,
+                 "yarn.nodemanager.resource-type.example.com/licence": 0}
     if lay.spec.amrmproxy and daemon == "nm1":
         conf["yarn.nodemanager.amrmproxy.enabled"] = "true"
     if daemon in lay.spares:  # it says good-bye when it is stopped, and is not waited for
