@@ -1,6 +1,7 @@
 """Tokens for a job, where its results may go, and the configuration that it takes along."""
 
 import json
+import shutil
 
 import pytest
 
@@ -24,6 +25,32 @@ def test_one_token_for_each_name_service_and_it_works(krb_cluster, tmp_path):
     assert ask(krb_cluster, "stat", "/user/alice", env=alone)["owner"] == "alice"
     del alone["HADOOP_TOKEN_FILE_LOCATION"]
     assert ask(krb_cluster, "stat", "/user/alice", env=alone, code=1)["error"]
+
+
+def _with_another_service(cluster, tmp_path):
+    """The cluster's configuration, with a second name for its NameNode: a name service whose other
+    NameNode is not there."""
+    conf = tmp_path / "conf"
+    shutil.copytree(cluster.env()["HADOOP_CONF_DIR"], conf)
+    site = conf / "hdfs-site.xml"
+    address = cluster.lay.address("nn")
+    more = "".join(f"<property><name>{name}</name><value>{value}</value></property>" for name, value in (
+        ("dfs.nameservices", "other"), ("dfs.ha.namenodes.other", "a,b"),
+        ("dfs.namenode.rpc-address.other.a", address),
+        ("dfs.namenode.rpc-address.other.b", "127.0.0.1:9")))
+    site.write_text(site.read_text().replace("</configuration>", more + "</configuration>"))
+    return {"HADOOP_CONF_DIR": str(conf)}
+
+
+def test_two_name_services_have_a_token_each(krb_cluster, tmp_path):
+    env = _with_another_service(krb_cluster, tmp_path)
+    tokens = _tokens(krb_cluster, tmp_path / "t", "/x", "hdfs://other/x", "hdfs://other/y", user="alice",
+                     env=env)
+    assert [token["kind"] for token in tokens] == ["HDFS_DELEGATION_TOKEN"] * 2
+    assert sorted(token["service"] for token in tokens)[1] == "ha-hdfs:other"
+    alone = env | {"HADOOP_TOKEN_FILE_LOCATION": str(tmp_path / "t"), "KRB5CCNAME": "FILE:/nonexistent"}
+    for place in ("/user/alice", "hdfs://other/user/alice"):
+        assert ask(krb_cluster, "stat", place, env=alone)["owner"] == "alice"
 
 
 def test_tokens_for_another_user_are_theirs(krb_cluster, tmp_path):
