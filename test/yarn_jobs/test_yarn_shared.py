@@ -193,6 +193,24 @@ def test_what_another_queue_wants_back_is_given_with_grace(jobs_on, taking_clust
     assert failures and all(e["class"] == "preempted" and not e["counted"] for e in failures)
 
 
+# ---- racks ----
+
+@pytest.mark.full
+def test_containers_go_to_the_rack_that_was_named(jobs_on, own_cluster, tmp_path):
+    table = tmp_path / "racks"
+    table.write_text("127.0.0.11 /r1\n127.0.0.12 /r2\n127.0.0.13 /r2\n")
+    cluster = own_cluster(nodes=3, settings=[
+        "core:net.topology.node.switch.mapping.impl=org.apache.hadoop.net.TableMapping",
+        f"core:net.topology.table.file.name={table}"])
+    assert {name: node["rack"] for name, node in cluster.nodes().items()} == {
+        "nm1": "/r1", "nm2": "/r2", "nm3": "/r2"}
+    jobs = jobs_on(cluster)
+    for rack, nodes in (("/r1", {"nm1"}), ("/r2", {"nm2", "nm3"})):
+        done = jobs.run(*RUN, "--role", f"worker=4,memory=128m,hosts={rack}", "--", "sh", "-c", WHERE,
+                        check=0)
+        assert set(places(jobs, done).values()) <= nodes, done.stdout
+
+
 # ---- GPUs ----
 
 def test_gpus_are_asked_for_by_role(jobs_on, rich_cluster):
