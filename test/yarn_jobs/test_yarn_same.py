@@ -38,7 +38,7 @@ SAYS = '#!/bin/sh\necho "$YDL_ROLE:$YDL_INDEX" "$@" "[$PEERS] [$MINE]"\nexec sle
 PROGRAMS = {"ps": 60, "work": 2, "fetch.sh": 0, "train.sh": 0, "report.sh": 0}
 # What YARN alone has, and what depends on the machine.
 ONLY_YARN = ("phase", "master", "agent", "note")
-HERE = re.compile(r"127\.0\.\d+\.\d+|application_\d+_\d+|local-[\w-]+|/[^\s\"]*")
+HERE = re.compile(r"127\.0\.\d+\.\d+|application_\d+_\d+|local-[\w-]+|/[^\s\"]*|\bydl-result\b")
 
 
 # Variables that a container adds, and those that are a place on the task's machine.
