@@ -25,9 +25,7 @@ struct fields {
  * turn longer than there are bytes. */
 static void skip_list(struct view *v, struct view (*one)(struct view *))
 {
-    int32_t n = writable_vint(v);
-
-    while (n-- > 0 && !v->bad)
+    for (int32_t n = writable_vint(v); n > 0 && !v->bad; n--)
         (void)one(v);
 }
 
