@@ -45,24 +45,39 @@ static void skip_left(struct follower *f, uint32_t task)
             f->places[task].at[s] = f->master->feeds[task].base[s];
 }
 
+bool hub_wants(const struct follower *f, int stream)
+{
+    return stream == ERR ? f->opt->err : f->opt->out;
+}
+
+/* Is this stream on its way to the reader, from where it stands? One that has all it wants stands
+ * still, wherever the agent is. */
+static bool is_served(const struct follower *f, uint32_t task, int stream)
+{
+    const struct place *at = task < f->n_places ? &f->places[task] : NULL;
+
+    return at && at->wanted && !at->missed &&
+           (!hub_wants(f, stream) || at->at[stream] < at->until[stream]);
+}
+
 /* The agent has one position in a file for all readers: the first one that any of them waits for.
  * Were it sent ahead to this reader's, the others would miss what lies between. False when it is on
  * its way there already. */
 static bool first_wanted(const struct follower *f, uint32_t task, struct place *ret)
 {
-    bool go = true;
+    bool comes[STREAMS] = { false };
 
     *ret = f->places[task];
     for (const struct follower *o = f->master->followers; o; o = o->next) {
-        const struct place *at = task < o->n_places ? &o->places[task] : NULL;
-
-        if (o == f || !at || !at->wanted || at->missed)
-            continue;
-        go = go && (at->at[OUT] > f->places[task].at[OUT] || at->at[ERR] > f->places[task].at[ERR]);
-        for (int s = OUT; s < STREAMS; s++)
-            ret->at[s] = at->at[s] < ret->at[s] ? at->at[s] : ret->at[s];
+        for (int s = OUT; s < STREAMS; s++) {
+            if (o == f || !is_served(o, task, s))
+                continue;
+            comes[s] |= o->places[task].at[s] <= f->places[task].at[s];
+            if (o->places[task].at[s] < ret->at[s])
+                ret->at[s] = o->places[task].at[s];
+        }
     }
-    return go;
+    return !comes[OUT] || !comes[ERR];
 }
 
 void hub_request(struct follower *f, uint32_t task)
@@ -276,11 +291,6 @@ int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, siz
     f->places[task].at[stream] += n;
     cond_wake_all(&f->wake);
     return 0;
-}
-
-bool hub_wants(const struct follower *f, int stream)
-{
-    return stream == ERR ? f->opt->err : f->opt->out;
 }
 
 /* The agent is told where that is when the reader is seen to miss what comes. */

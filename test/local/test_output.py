@@ -3,6 +3,8 @@
 import hashlib
 import os
 import signal
+import socket
+import time
 
 WRITER = r"""
 import os, sys
@@ -87,3 +89,35 @@ def test_a_stopped_reader_slows_nobody(local):
     os.kill(stopped.pid, signal.SIGCONT)
     out, _ = stopped.communicate(timeout=60)
     assert out.count(b"\n") == 2 * lines
+
+
+def _ask_and_stand(local, target):
+    """Asks a running job's master for something, and never reads the answer."""
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(str(next(local.run_dir.rglob("api.sock"))))
+    sock.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return sock
+
+
+def test_a_reader_that_has_all_it_wants_holds_up_nobody(local):
+    """It wants what was there when it asked, and does not take it: who follows gets all the same
+    what it has missed meanwhile."""
+    few, many = 7000, 100000
+    local.run("submit", "--name", "chatty", "--", "sh", "-c",
+              f"text() {{ seq -f '%06.0f {'0123456789' * 8}' $1; }}; text {few}; "
+              f"until test -e go; do sleep 0.02; done; text {many}; touch done", check=0)
+    follower = local.start("logs", "-f", "chatty")
+    for _ in range(few):
+        assert follower.stdout.readline()
+    with _ask_and_stand(local, "/v1/logs?task=worker:0") as standing:
+        assert standing.recv(12) == b"HTTP/1.1 200"
+        os.kill(follower.pid, signal.SIGSTOP)
+        (local.work / "go").touch()
+        local.wait_for((local.work / "done").exists, "everything is written")
+        os.kill(follower.pid, signal.SIGCONT)
+        begin = time.monotonic()
+        seen = sum(1 for _ in follower.stdout)
+        took = time.monotonic() - begin
+    follower.communicate(timeout=30)
+    assert seen == many
+    assert took < 7, "it waited for the other to be given up"  # which takes ten seconds
