@@ -238,11 +238,12 @@ def test_a_new_master_takes_the_task_here_back(here):
 @pytest.mark.parametrize("words, address", [((), None), (("--client-address", "127.0.0.1"),
                                                          "127.0.0.1")])
 def test_a_scheduler_of_mxnet_here_is_known_to_all(here, words, address):
-    spoke = here.jobs.work / "spoke"  # the job ends with its worker, so that one waits
+    spoke = here.jobs.work / "spoke"  # the job ends with its worker, so that one waits for the others
     done = here.run("run", "--on", "yarn", "--framework", "mxnet", "-n", 1, "-s", 1, "--mem",
                     "128m", "--role", "server=1,memory=128m", "--role",
-                    f"scheduler=1,place=client,command=sh -c 'env; touch {spoke}; sleep 60'",
-                    *words, "--", "sh", "-c", f"env; until [ -e {spoke} ]; do sleep 0.1; done",
+                    f"scheduler=1,place=client,command=sh -c 'env; touch {spoke}.scheduler; sleep 60'",
+                    *words, "--", "sh", "-c", f"env; touch {spoke}.$DMLC_ROLE; "
+                    f"until [ -e {spoke}.scheduler -a -e {spoke}.server ]; do sleep 0.1; done",
                     check=0)
     told = {}
     for line in done.stdout.splitlines():

@@ -111,6 +111,7 @@ def test_staging_that_was_left_is_swept_by_later_commands(jobs):
     def is_left():
         return jobs.run("fs", "ls", left).returncode == 0
 
+    jobs.wait_for(lambda: not is_left(), "its master has tidied up")  # after it has said good-bye
     for verb in (["list", "--on", "yarn"],
                  ["submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true"]):
         leave()
