@@ -21,7 +21,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 
-from ydl_cluster.pool import KINDS, POOL as _POOL, Handle  # noqa: E402
+from ydl_cluster.pool import KINDS, POOL as _POOL, Handle, missing  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -67,6 +67,14 @@ old_cluster = _fixture("old_cluster")
 def each_cluster(request):
     """The kind that the test names as a parameter; `indirect=True` is needed."""
     return Handle(_POOL, request.param)
+
+
+@pytest.fixture(scope="module")
+def host():
+    """Just docker, for jobs on this machine."""
+    if missing("docker_host"):
+        pytest.skip(missing("docker_host"))
+    return Handle(_POOL, "docker_host")
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ import pytest
 from front_support import seen
 from slider_front import TEXTS_LINE, _here, texts_files, write_package  # noqa: F401
 from ydl_cluster import dockerd
-from ydl_cluster.pool import POOL, Handle, missing
 
 pytestmark = pytest.mark.full  # needs a daemon of its own
 
@@ -23,14 +22,6 @@ while sys.argv[1] == "ps":
     time.sleep(1)
 """
 IN_IMAGE = ["/.ydl-node", "init"]
-
-
-@pytest.fixture(scope="module")
-def host():
-    """Just docker."""
-    if missing("docker_host"):
-        pytest.skip(missing("docker_host"))
-    return Handle(POOL, "docker_host")
 
 
 @pytest.fixture

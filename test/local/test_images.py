@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ydl_cluster import dockerd
-from ydl_cluster.pool import POOL, Handle, missing
 
 pytestmark = pytest.mark.full  # needs a daemon of its own
 
@@ -21,14 +20,6 @@ print("JSON" + json.dumps({"argv": sys.argv[1:], "env": dict(os.environ), "cwd":
                            "one": open("/proc/1/cmdline").read().split("\\0")}), flush=True)
 """
 FOREVER = 'trap "" TERM; echo here; while :; do sleep 0.1; done'
-
-
-@pytest.fixture(scope="module")
-def host():
-    """Just docker."""
-    if missing("docker_host"):
-        pytest.skip(missing("docker_host"))
-    return Handle(POOL, "docker_host")
 
 
 @pytest.fixture
