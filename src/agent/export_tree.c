@@ -35,12 +35,6 @@ static void copy_done(struct copy *c)
 
 /* ---- what there is ---- */
 
-static void close_dir(DIR **d)
-{
-    if (*d)
-        closedir(*d);
-}
-
 static int list(struct copy *c, const char *dir, int depth, struct err *err);
 
 /* A link to a file is the file; a link to a directory may lead anywhere, and is left alone. */
@@ -68,7 +62,7 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
 static int list(struct copy *c, const char *dir, int depth, struct err *err)
 {
     AUTO_FREE char *path = *dir ? path_join(c->from, dir) : strdup(c->from);
-    __attribute__((cleanup(close_dir))) DIR *d = path ? opendir(path) : NULL;
+    AUTO_DIR DIR *d = path ? opendir(path) : NULL;
     struct dirent *e;
     int r = 0;
 

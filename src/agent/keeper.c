@@ -45,7 +45,7 @@ static bool is_link_to_dir(const char *path)
 /* Before anybody else has written here: all of them are the launch script's. */
 static void find_links(const char *dir, int depth, struct strs *ret)
 {
-    DIR *d = opendir(dir);
+    AUTO_DIR DIR *d = opendir(dir);
     struct dirent *e;
 
     while (d && (e = readdir(d)) != NULL) {
@@ -58,8 +58,6 @@ static void find_links(const char *dir, int depth, struct strs *ret)
         else if (depth > 0 && is_real_dir(path))
             find_links(path, depth - 1, ret);
     }
-    if (d)
-        closedir(d);
 }
 
 static void remove_links(const struct strs *links)

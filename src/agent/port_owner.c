@@ -85,7 +85,7 @@ static bool has_socket(const char *pid, const char *wanted)
     char path[64], link[64];
     struct dirent *e;
     bool found = false;
-    DIR *d;
+    AUTO_DIR DIR *d = NULL;
 
     snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
     d = opendir(path);
@@ -97,7 +97,6 @@ static bool has_socket(const char *pid, const char *wanted)
         link[n > 0 ? n : 0] = '\0';
         found = str_eq(link, wanted);
     }
-    closedir(d);
     return found;
 }
 
@@ -121,7 +120,7 @@ bool port_owner(unsigned number, char out[PORT_OWNER_MAX])
     char wanted[40];
     struct dirent *e;
     bool found = false;
-    DIR *d;
+    AUTO_DIR DIR *d = NULL;
 
     d = inode ? opendir("/proc") : NULL;
     if (!d)
@@ -132,6 +131,5 @@ bool port_owner(unsigned number, char out[PORT_OWNER_MAX])
         if (found)
             describe(e->d_name, out);
     }
-    closedir(d);
     return found;
 }

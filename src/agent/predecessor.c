@@ -30,7 +30,7 @@ static size_t kill_all(const struct agent *a)
 {
     size_t found = 0;
     struct dirent *e;
-    DIR *d = opendir("/proc");
+    AUTO_DIR DIR *d = opendir("/proc");
 
     while (d && (e = readdir(d))) {
         struct tree_proc p;
@@ -41,8 +41,6 @@ static size_t kill_all(const struct agent *a)
             (void)tree_signal(&p, SIGKILL);
         }
     }
-    if (d)
-        closedir(d);
     return found;
 }
 

@@ -11,12 +11,6 @@
 
 #define DEPTH_MAX 100 /* directories in each other */
 
-static void close_dir(DIR **d)
-{
-    if (*d)
-        closedir(*d);
-}
-
 static int spread(const char *from, const char *to, int depth, struct err *err);
 
 /* Only a directory of the task's own is gone into: another archive's link leads into the cache. */
@@ -46,7 +40,7 @@ static int spread_one(const char *from, const char *to, int depth, struct err *e
 
 static int spread(const char *from, const char *to, int depth, struct err *err)
 {
-    __attribute__((cleanup(close_dir))) DIR *d = opendir(from);
+    AUTO_DIR DIR *d = opendir(from);
     struct dirent *e;
     int r = 0;
 

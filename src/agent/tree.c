@@ -132,7 +132,7 @@ static int add_children(struct below *b, pid_t of)
     char path[PATH_SIZE];
     struct dirent *e;
     int r = 0;
-    DIR *d;
+    AUTO_DIR DIR *d = NULL;
 
     snprintf(path, sizeof(path), "%s/%d/task", b->t->proc, (int)of);
     d = opendir(path);
@@ -147,7 +147,6 @@ static int add_children(struct below *b, pid_t of)
             continue; /* the thread has gone */
         r = buf_text(&list) ? add_list(b, (char *)list.data) : -ENOMEM;
     }
-    closedir(d);
     return r;
 }
 
@@ -212,7 +211,7 @@ static int read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
 {
     struct dirent *e;
     int r = 0;
-    DIR *d = opendir(t->proc);
+    AUTO_DIR DIR *d = opendir(t->proc);
 
     if (!d)
         return -errno;
@@ -222,7 +221,6 @@ static int read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
         if (pid > 1 && pid != root && !(skip && skip(user, pid)))
             r = add(t, pid, OWN_TOP);
     }
-    closedir(d);
     if (r == 0 && t->n > 0)
         keep_ours(t, root);
     return r;

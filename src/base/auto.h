@@ -2,11 +2,13 @@
  *
  *     AUTO_FREE char *name = NULL;
  *     AUTO_CLOSE int fd = open(…);
+ *     AUTO_DIR DIR *d = opendir(…);
  *     *ret = take(name);          // now the caller's; nothing is freed here
  *
  * A module makes its own with AUTO_DEFINE(app, struct app *, app_free), used as
  * AUTO(app) struct app *a = NULL. */
 #pragma once
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -35,8 +37,11 @@ static inline void auto_close_(const int *fd)
     errno = saved;
 }
 
+AUTO_DEFINE(dir, DIR *, closedir);
+
 #define AUTO_FREE AUTO(free)
 #define AUTO_CLOSE AUTO(close)
+#define AUTO_DIR AUTO(dir)
 
 /* The value of `p`, which becomes NULL: whoever gets it owns it now. */
 #define take(p)                                                                                    \

@@ -312,11 +312,9 @@ static int add_child(const struct walk *w, const struct level *above, const char
     return add_directory(w, above, path, name, &st, err);
 }
 
-AUTO_DEFINE(dir, DIR *, closedir);
-
 static int add_content(const struct walk *w, const struct level *here, struct err *err)
 {
-    AUTO(dir) DIR *d = opendir(here->path);
+    AUTO_DIR DIR *d = opendir(here->path);
     struct dirent *e;
     int r = 0;
 

@@ -307,12 +307,10 @@ static void drop_old(const char *all, const char *name)
     (void)path_remove(dir, NULL);
 }
 
-AUTO_DEFINE(pip_dir, DIR *, closedir);
-
 static void prune(const struct making *m)
 {
     AUTO_FREE char *all = path_dir(m->dir);
-    AUTO(pip_dir) DIR *d = all ? opendir(all) : NULL;
+    AUTO_DIR DIR *d = all ? opendir(all) : NULL;
     struct dirent *e;
 
     while (d && (e = readdir(d)))

@@ -128,14 +128,12 @@ static int is_module(const char *dir, const char *name)
     return S_ISREG(st.st_mode) && (str_ends(name, ".py") || str_ends(name, ".so"));
 }
 
-AUTO_DEFINE(dir, DIR *, closedir);
-
 /* `dir` is relative and tidy, or "" for the working directory. One that cannot be read has nothing
  * to show: whoever is to run the script will say so. */
 static int add_modules(struct ship_search *s, const struct spec_role *role, const char *dir)
 {
     AUTO_FREE char *path = path_join(s->cwd, *dir ? dir : ".");
-    AUTO(dir) DIR *d = path ? opendir(path) : NULL;
+    AUTO_DIR DIR *d = path ? opendir(path) : NULL;
     struct dirent *e;
     int r = path && (d || errno != ENOMEM) ? 0 : -ENOMEM;
 

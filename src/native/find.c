@@ -43,7 +43,7 @@ static char *file_at(const char *dir, const char *a, const char *b)
 static char *in_site_packages(const struct find_library *l, const char *dir)
 {
     AUTO_FREE char *lib = path_join(dir, "lib");
-    DIR *d = lib ? opendir(lib) : NULL;
+    AUTO_DIR DIR *d = lib ? opendir(lib) : NULL;
     char *found = NULL;
 
     while (d && !found) {
@@ -57,8 +57,6 @@ static char *in_site_packages(const struct find_library *l, const char *dir)
         rest = str_printf("%s/site-packages/%s", e->d_name, l->package);
         found = rest ? file_at(lib, rest, l->file) : NULL;
     }
-    if (d)
-        closedir(d);
     return found;
 }
 
@@ -117,7 +115,7 @@ static char *by_python(const struct find_library *l, const struct find_places *p
 /* Archives are unpacked into directories beside the task. */
 static char *beside_us(const struct find_library *l, const struct find_places *p)
 {
-    DIR *d = p->cwd ? opendir(p->cwd) : NULL;
+    AUTO_DIR DIR *d = p->cwd ? opendir(p->cwd) : NULL;
     char *found = p->cwd ? file_at(p->cwd, "", l->file) : NULL;
 
     while (d && !found) {
@@ -131,8 +129,6 @@ static char *beside_us(const struct find_library *l, const struct find_places *p
         dir = path_join(p->cwd, e->d_name);
         found = dir && !is_file(dir) ? find_below(l, dir) : NULL;
     }
-    if (d)
-        closedir(d);
     return found;
 }
 

@@ -136,12 +136,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-AUTO_DEFINE(jar_dir, DIR *, closedir);
-
 /* The jars of a directory by name; none when it is not there. */
 static int list_jars(const char *dir, struct strs *ret)
 {
-    AUTO(jar_dir) DIR *d = opendir(dir);
+    AUTO_DIR DIR *d = opendir(dir);
     struct dirent *entry;
     int r = 0;
 

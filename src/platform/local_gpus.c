@@ -10,8 +10,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-AUTO_DEFINE(gpu_dir, DIR *, closedir);
-
 static int by_number(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
@@ -23,7 +21,7 @@ static int by_number(const void *a, const void *b)
 void local_gpus_in(const char *dir, struct gpus *ret)
 {
     static const char prefix[] = "nvidia";
-    AUTO(gpu_dir) DIR *d = opendir(dir);
+    AUTO_DIR DIR *d = opendir(dir);
     const struct dirent *e;
 
     ret->n = 0;
