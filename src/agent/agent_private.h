@@ -53,26 +53,27 @@ struct task {
     struct agent *agent;
     uint32_t id;
     enum phase phase;
-    char *name, *label;   /* "worker:3"; the same as a file name: "worker-3" */
-    bool prepared, tried; /* its directory is there; a start of it was tried before */
+    char *name, *label; /* "worker:3"; the same as a file name: "worker-3" */
 
     /* What Prepare said. */
-    bool share_ports;
-    bool wants_error_file; /* this one Start said */
     struct port ports[AGENT_PORTS_MAX];
     size_t n_ports;
     uint64_t memory;
-    bool memory_shared;            /* with the other tasks of its slot */
     char *gpus;                    /* as a program counts those that it can see; "" for none */
-    bool gpus_unknown;             /* it was given some of a kind that we cannot name */
     char *scratch, *socket, *work; /* how its files begin; YDL_SOCKET; where it runs */
     char *out;                     /* YDL_OUT, when that is ours to say; else NULL */
     uint32_t slot, cpus;
     struct kvsock *sock;
     char *image; /* the container image that we run it in; NULL: none. docker.c */
     struct strs mounts, docker_vars;
+    bool share_ports;
+    bool memory_shared; /* with the other tasks of its slot */
+    bool gpus_unknown;  /* it was given some of a kind that we cannot name */
 
     /* What Start said, and what came of it. */
+    bool wants_error_file;
+    bool prepared, tried; /* its directory is there; a start of it was tried before */
+    bool ready;           /* passed its readiness check */
     uint32_t generation, attempt, rank, world;
     pid_t pid;             /* also its session and group; 0 before the first start */
     int status;            /* as waitpid gives it */
@@ -85,7 +86,6 @@ struct task {
     struct task_use use;
     struct cgroup cgroup;
     struct fiber *probe, *pmi;
-    bool ready;   /* passed its readiness check */
     uint8_t *end; /* the Exited of its last end, packed, as held.c says; or NULL */
     size_t end_len;
     struct kvconn *conns; /* open connections to its socket */
@@ -94,18 +94,18 @@ struct task {
     /* Why we end it, when we do. */
     enum fail_class why;
     int abort_code; /* what it wants to have ended with (pmi.c); 0: it does not say */
+    char *why_text;
+    int64_t hung_up; /* when its container was given up; 0: not */
+    int64_t kill_at; /* loop's clock; LOOP_NEVER: not planned */
+    int64_t sweep_until;
     bool stopping, killed;
     bool asked;              /* it was to end before it did */
     bool marked, dirty;      /* for reap.c's own use */
     bool cleaning;           /* its container is being removed */
-    int64_t hung_up;         /* when its container was given up; 0: not */
     bool has_stop, has_work; /* files of its own that are there */
-    char *why_text;
-    int64_t kill_at; /* loop's clock; LOOP_NEVER: not planned */
-    int64_t sweep_until;
 
-    struct stream_out streams[2]; /* output and error */
     bool followed;
+    struct stream_out streams[2]; /* output and error */
 };
 
 /* A process of ours that is no task (tar). */

@@ -90,18 +90,13 @@ struct master {
     struct local_options local;
     struct yarn_options yarn;
     struct stream_key key;
-    bool images_by_platform; /* containers are made of images; otherwise agents run those */
-    bool attached;           /* the job is stopped when its client goes */
-    bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
-    bool interrupted, client_came, client_gone;
     struct fiber *watcher, *client_watcher;
     int64_t wall, mono; /* the two clocks at the start */
     int64_t phases[2];  /* when the user's command began, and when all was uploaded; 0: unknown */
 
     struct agent_conn **agents; /* by number; [0] unused */
-    uint32_t n_agents;
     struct slot_info *slots;
-    uint32_t n_slots;
+    uint32_t n_agents, n_slots;
     struct listener *listener;
 
     struct cluster cluster;
@@ -113,13 +108,11 @@ struct master {
     struct rendezvous_options server_options;
 
     struct http_server *api;
-    int api_port;      /* on YARN */
     struct page *page; /* on YARN: what the tracking URL leads to */
     char *page_url;
     struct mirror *mirror;     /* on YARN: the journal's copy in HDFS */
     struct journal kv_journal; /* what changes in the store, … */
     struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
-    bool kv_unlogged;          /* … or cannot be written down */
     uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
     struct keytab_watch *keytab_watch;
     struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
@@ -128,16 +121,22 @@ struct master {
     struct kv_wait *kv_waits;  /* requests to the store over HTTP */
     uint64_t kv_last_id;
     struct feed *feeds; /* by task: what is known of its output */
-    uint32_t n_feeds;
     struct follower *followers;
     uint64_t last_mark;  /* of a question how much there is */
     struct usage *usage; /* by task: what it uses */
-    uint32_t n_usage;
+    uint32_t n_feeds, n_usage;
     struct cond measured;
     struct cond work, followers_left;
     struct numbers busy; /* agents with something to be sent */
     int64_t save_until;  /* all tasks have ended, agents save what they left; 0: not yet */
-    bool unsaved;        /* … but could not save everything */
+    int api_port;        /* on YARN */
+
+    bool images_by_platform; /* containers are made of images; otherwise agents run those */
+    bool attached;           /* the job is stopped when its client goes */
+    bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
+    bool interrupted, client_came, client_gone;
+    bool kv_unlogged; /* what changes in the store cannot be written down */
+    bool unsaved;     /* not everything that tasks left could be saved */
     bool ended;
     bool over; /* YARN has ended the application: there is no time for anything */
     bool left; /* a new master takes over: nothing is ended and nothing removed */

@@ -36,9 +36,9 @@ bool old_is(const struct old_option *o, const char *name)
 
 const char *old_name(const struct old_option *o)
 {
-    const char *best = o->names[0];
+    const char *best = "";
 
-    for (size_t i = 1; i < COUNT_OF(o->names) && o->names[i]; i++)
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         if (strlen(o->names[i]) > strlen(best))
             best = o->names[i];
     return best;

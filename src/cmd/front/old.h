@@ -33,10 +33,10 @@ struct old_option {
     const char *help;           /* one sentence, lower case, no full stop */
     const char *preset;         /* its value when it is not given; NULL: none */
     const char *const *choices; /* NULL-terminated, or NULL: anything */
-    bool number;                /* a whole number … */
-    int64_t least;              /* … from here on */
-    bool list;                  /* may be repeated: all values count, not the last */
+    int64_t least;              /* of a number */
     unsigned more;              /* so many words follow its value and belong to it: OLD_BETWEEN */
+    bool number;                /* a whole number */
+    bool list;                  /* may be repeated: all values count, not the last */
     /* What it comes to; none of them: the front end looks at it. */
     const char *word;    /* the option of ydl that it is, as "--queue" */
     const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */

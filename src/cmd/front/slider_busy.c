@@ -5,7 +5,7 @@
 #include "cmd/front/slider.h"
 
 #define BUSY "busy"
-#define BUSY_MS (10 * 60 * 1000) /* nobody takes longer: who held it is dead */
+#define BUSY_MS (INT64_C(10) * 60 * 1000) /* nobody takes longer: who held it is dead */
 
 static int make_busy(struct slider *s, const char *path, struct err *err)
 {

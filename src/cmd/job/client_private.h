@@ -43,5 +43,5 @@ void client_say(struct client *c, const char *fmt, ...) __attribute__((format(pr
 
 /* For client_open_app() and for who has many: the application's side of it. */
 struct yarn_jobs;
-int client_yarn_new(struct yarn_jobs *y, struct yarn_app_id id, const struct stream_key *key,
+int client_yarn_new(struct yarn_jobs *jobs, struct yarn_app_id id, const struct stream_key *key,
                     struct client **ret, struct err *err);
