@@ -205,11 +205,11 @@ int tf_cluster_config(const char *text, struct tf_cluster *c, struct tf_task *re
     const char *type;
     int r = json_parse("TF_CONFIG", text, strlen(text), &doc, err);
 
-    if (r == 0)
-        r = add_json(c, json_object_get(doc, "cluster"), err);
     if (r < 0)
-        return r == -EINVAL && !str_starts(err->text, "TF_CONFIG") ? err_wrap(err, r, "TF_CONFIG")
-                                                                   : r;
+        return r;
+    r = add_json(c, json_object_get(doc, "cluster"), err);
+    if (r < 0)
+        return r == -EINVAL ? err_wrap(err, r, "TF_CONFIG") : r;
     task = json_object_get(doc, "task");
     type = json_string_value(json_object_get(task, "type"));
     if (type && !good_name(type))
