@@ -14,6 +14,7 @@ A test that is to run on several kinds:
 Tests marked `full` belong to the long suite and run with --full only.
 """
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,6 +76,16 @@ def host():
     if missing("docker_host"):
         pytest.skip(missing("docker_host"))
     return Handle(_POOL, "docker_host")
+
+
+@pytest.fixture
+def cuts(tmp_path):
+    """Skips where the file system cannot take the beginning of a file away."""
+    path = tmp_path / "probe"
+    path.write_bytes(bytes(1 << 20))
+    if subprocess.run(["fallocate", "-c", "-o", "0", "-l", "65536", path], capture_output=True,
+                      check=False).returncode:
+        pytest.skip("this file system cannot cut files")
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Output to the master: how much there is, and what is left of long output."""
 
-import os
 import time
 
 import pytest
@@ -33,15 +32,6 @@ def text_until(bench, size):
         text += unb64(piece["data"])
         at = begin + len(text)
     return text, begin
-
-
-@pytest.fixture
-def cuts(tmp_path):
-    """Skips where the file system cannot take the beginning of a file away."""
-    path = tmp_path / "probe"
-    path.write_bytes(bytes(1 << 20))
-    if os.system(f"fallocate -c -o 0 -l 65536 {path} 2>/dev/null"):
-        pytest.skip("this file system cannot cut files")
 
 
 def test_a_mark_comes_back_with_the_length(bench):

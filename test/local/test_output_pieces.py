@@ -6,8 +6,6 @@ import signal
 import socket
 import time
 
-import pytest
-
 LINES = 40000  # of 32 bytes: about 20 pieces of 64 KiB
 WRITER = """
 import sys, time
@@ -36,15 +34,6 @@ def _files(local, task="worker-0"):
 
 def _numbers(text, task="worker:0"):
     return [int(line.split("│ ")[1]) for line in text.splitlines() if line.startswith(f"{task}│")]
-
-
-@pytest.fixture
-def cuts(tmp_path):
-    """Skips where the file system cannot take the beginning of a file away."""
-    path = tmp_path / "probe"
-    path.write_bytes(bytes(1 << 20))
-    if os.system(f"fallocate -c -o 0 -l 65536 {path} 2>/dev/null"):
-        pytest.skip("this file system cannot cut files")
 
 
 def test_who_follows_sees_every_line_once(local, cuts):

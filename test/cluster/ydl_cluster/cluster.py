@@ -143,8 +143,7 @@ class Cluster:
 
     def hdfs_names(self, path: str) -> list[str]:
         """What is in a directory of HDFS, without a JVM; [] also when it is not there."""
-        found = web.get_json(self.lay, f"{self.nn_http}/webhdfs/v1{path}?op=LISTSTATUS")
-        return [row["pathSuffix"] for row in found.get("FileStatuses", {}).get("FileStatus", [])]
+        return web.names(self.lay, f"{self.nn_http}/webhdfs/v1{path}?op=LISTSTATUS")
 
     def app(self, app: str) -> dict:
         """An application as the ResourceManager's page has it; {} when it does not know it."""

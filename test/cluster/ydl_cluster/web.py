@@ -7,11 +7,13 @@ does.
 import functools
 import json
 import subprocess
+import time
 
 from . import daemons, kdc, places, spec as specs
 from .layout import Layout
 
 _TIMEOUT = 5
+_PATIENCE = 30
 
 
 @functools.cache
@@ -34,27 +36,53 @@ def bean(lay: Layout, daemon: str, query: str) -> dict:
 
 def get_json(lay: Layout, url: str) -> dict:
     """A page that is JSON, as the administrator; {} when the daemon does not answer."""
-    mark = "&" if "?" in url else "?"
     try:
-        return json.loads(_get(lay, url if lay.spec.kerberos else
-                               f"{url}{mark}user.name={specs.me()}"))
+        return json.loads(_get(lay, _as_administrator(lay, url)))
     except (OSError, ValueError):
         return {}
+
+
+def names(lay: Layout, url: str) -> list[str]:
+    """What a LISTSTATUS of WebHDFS lists; [] when there is no such directory. An OSError when the
+    NameNode has not answered after a while: who looks for leftovers must not take that for none."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            found = json.loads(_get(lay, _as_administrator(lay, url)))
+            return [row["pathSuffix"] for row in found["FileStatuses"]["FileStatus"]]
+        except FileNotFoundError:
+            return []
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
+
+
+def _as_administrator(lay: Layout, url: str) -> str:
+    mark = "&" if "?" in url else "?"
+    return url if lay.spec.kerberos else f"{url}{mark}user.name={specs.me()}"
 
 
 def _get(lay: Layout, url: str) -> bytes:
     if lay.spec.kerberos:
         return _curl(lay, url)
-    with _opener().open(url, timeout=_TIMEOUT) as response:
-        return response.read()
+    try:
+        with _opener().open(url, timeout=_TIMEOUT) as response:
+            return response.read()
+    except OSError as error:
+        if getattr(error, "code", 0) == 404:
+            raise FileNotFoundError(url) from error
+        raise
 
 
 def _curl(lay: Layout, url: str) -> bytes:
     env = daemons.environment(lay) | {"KRB5CCNAME": f"FILE:{kdc.cache(lay, specs.me())}"}
-    command = [places.tool("curl"), "--silent", "--fail", "--insecure", "--noproxy", "*",
+    command = [places.tool("curl"), "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*",
                "--max-time", str(_TIMEOUT), "--negotiate", "--user", ":", url]
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)
+    if b"error: 404" in done.stderr:
+        raise FileNotFoundError(url)
     if done.returncode != 0:
         raise OSError(f"curl: {done.returncode}")
     return done.stdout
