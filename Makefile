@@ -49,6 +49,8 @@ bench: all ## speed and memory beside the Java client
 	@bench/run $(ARGS)
 man: all ## the man pages into build/man/
 	@cmake --build build --target man
+install: all ## programs, manual pages and completions below PREFIX (/usr/local); DESTDIR is obeyed
+	@cmake --install build --strip --prefix $(abspath $(or $(PREFIX),/usr/local))
 clean: ## removes build/
 	rm -rf build
 help: ## this list

@@ -110,6 +110,7 @@ struct cli_others {
     /* The manual page of the i-th of them: 1 and its name, 0 when there is none, -ENOMEM. */
     int (*man)(FILE *out, const struct cli_program *p, size_t i, const char **ret_name);
     void (*completion)(FILE *out, const char *shell); /* of them all */
+    void (*names)(FILE *out);                         /* all, each after a blank */
 };
 
 struct cli_program {

@@ -20,6 +20,8 @@ int cli_completion(FILE *out, const struct cli_program *p, const char *shell, st
         return cli_bad(err, "no completion for the shell '%s': bash, zsh or fish", shell);
     if (p->others)
         p->others->completion(out, shell);
+    if (strcmp(shell, "zsh") == 0)
+        cli_zsh_end(out, p);
     return 0;
 }
 

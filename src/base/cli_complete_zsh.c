@@ -149,14 +149,24 @@ void cli_zsh(FILE *out, const struct cli_program *p)
 {
     struct cli c = { .program = p };
 
-    fprintf(out, "#compdef %s\n# zsh completion of %s; load it with: source <(%s completion zsh)\n",
-            p->name, p->name, p->name);
+    fprintf(out, "#compdef %s", p->name);
+    if (p->others)
+        p->others->names(out);
+    fprintf(out, "\n# zsh completion of %s; load it with: source <(%s completion zsh)\n", p->name,
+            p->name);
     cli_walk(p, function, out);
+    fputs("compdef ", out);
+    function_name(out, &c);
+    fprintf(out, " %s\n", p->name);
+}
+
+/* From a directory in fpath zsh loads the script when the first of its names is to be completed,
+ * and waits for an answer: by now each name has the function that knows it. */
+void cli_zsh_end(FILE *out, const struct cli_program *p)
+{
+    struct cli c = { .program = p };
+
     fputs("\nif [[ \"$funcstack[1]\" == ", out);
     function_name(out, &c);
-    fputs(" ]]; then\n    ", out);
-    function_name(out, &c);
-    fputs(" \"$@\"\nelse\n    compdef ", out);
-    function_name(out, &c);
-    fprintf(out, " %s\nfi\n", p->name);
+    fputs(" ]]; then\n    \"${_comps[$service]}\" \"$@\"\nfi\n", out);
 }

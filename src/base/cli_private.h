@@ -59,6 +59,7 @@ bool cli_block(const char **at, struct cli_block *ret);
 
 void cli_bash(FILE *out, const struct cli_program *p);
 void cli_zsh(FILE *out, const struct cli_program *p);
+void cli_zsh_end(FILE *out, const struct cli_program *p); /* after those of other names */
 void cli_fish(FILE *out, const struct cli_program *p);
 
 /* The words after the program's name, each after `sep`: " fs ls". */

@@ -181,3 +181,12 @@ void print_completion(FILE *out, const char *shell)
                 rows[i].print(out, *f, *a);
         }
 }
+
+void print_names(FILE *out)
+{
+    for (const struct front *const *f = front_table; *f; f++) {
+        fprintf(out, " %s", (*f)->name);
+        for (const char *const *a = (*f)->aliases; a && *a; a++)
+            fprintf(out, " %s", *a);
+    }
+}

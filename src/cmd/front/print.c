@@ -221,4 +221,6 @@ static int man(FILE *out, const struct cli_program *p, size_t i, const char **re
     return r < 0 ? r : 1;
 }
 
-const struct cli_others front_others = { .man = man, .completion = print_completion };
+const struct cli_others front_others = { .man = man,
+                                         .completion = print_completion,
+                                         .names = print_names };

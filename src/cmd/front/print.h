@@ -8,8 +8,9 @@ int print_help(FILE *out, const struct front *f, const struct front_verb *verb, 
 
 /* All of them, for `ydl help --man-dir` and `ydl completion`. */
 extern const struct cli_others front_others;
-/* The part of it that print.c leaves to complete.c. */
+/* The parts of it that print.c leaves to complete.c. */
 void print_completion(FILE *out, const char *shell);
+void print_names(FILE *out);
 
 /* The syntax of a verb with its common options. */
 struct old_syntax print_syntax(const struct front_verb *v);
