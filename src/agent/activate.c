@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENV_NAME "ydl-env" /* how a container's environment is called: deploy/ship.h */
-#define LACKS 78           /* the exit code of a task whose machine lacks what it needs */
+#define LACKS 78 /* the exit code of a task whose machine lacks what it needs */
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 __attribute__((format(printf, 2, 3))) static int lacks(struct err *err, const char *fmt, ...)
@@ -36,7 +35,7 @@ static char *find_venv(const struct agent *a)
 {
     const struct container *c = a->container;
 
-    return c && !c->client ? path_join(c->dir, ENV_NAME) : strdup(a->facts->venv);
+    return c && !c->client ? path_join(c->dir, AGENT_ENV) : strdup(a->facts->venv);
 }
 
 /* Without this a task would run with some other python, and miss its packages. */
@@ -65,18 +64,6 @@ static int check_python(const char *dir, struct err *err)
     return lacks(err, "the Python environment needs '%s', which this machine does not have", text);
 }
 
-static int set_conda(struct env *e, const char *dir)
-{
-    AUTO_FREE char *certificates = path_join(dir, "ssl/cacert.pem");
-    int r = certificates ? env_set(e, "CONDA_PREFIX", dir) : -ENOMEM;
-
-    env_unset(e, "VIRTUAL_ENV");
-    /* Its library would look for them where the environment was made. */
-    if (r == 0 && !env_get(e, "SSL_CERT_FILE") && access(certificates, R_OK) == 0)
-        r = env_set(e, "SSL_CERT_FILE", certificates);
-    return r;
-}
-
 int activate_venv(struct env *e, const struct task *t, struct err *err)
 {
     const struct agent *a = t->agent;
@@ -94,7 +81,7 @@ int activate_venv(struct env *e, const struct task *t, struct err *err)
     if (!meta || !path)
         return err_oom(err);
     env_unset(e, "PYTHONHOME");
-    r = access(meta, F_OK) == 0 ? set_conda(e, dir) : env_set(e, "VIRTUAL_ENV", dir);
+    r = access(meta, F_OK) == 0 ? conda_variables(e, dir) : env_set(e, "VIRTUAL_ENV", dir);
     return r < 0 || env_set(e, "PATH", path) < 0 ? err_oom(err) : 0;
 }
 

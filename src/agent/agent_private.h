@@ -183,6 +183,8 @@ struct agent {
     size_t spec_len;
     unsigned n_specs; /* such files so far */
     mode_t umask;
+    bool placing, placed; /* conda.c tells the environment its place, or has done so */
+    struct cond placed_now;
 };
 
 /* ---- agent.c ---- */
@@ -246,10 +248,17 @@ char *prepare_path(const struct task *t, const char *what);
 int prepare_clear(struct task *t, struct err *err);
 
 /* ---- activate.c: over the job's own variables; what is missing fails the start ---- */
+#define AGENT_ENV "ydl-env" /* how a container's environment is called: deploy/ship.h */
 int activate_venv(struct env *e, const struct task *t, struct err *err);
 int activate_mxnet(const struct env *e, const struct task *t, const char *program, struct err *err);
 int activate_hadoop(struct env *e, const struct task *t, const Agent__StartTask *m,
                     struct err *err);
+
+/* ---- conda.c: an environment of conda's ---- */
+int conda_variables(struct env *e, const char *dir); /* 0, -ENOMEM */
+/* Runs what packages want to be run when it is activated before the command. */
+int conda_command(struct strs *argv, const struct env *e, const struct task *t, struct err *err);
+void conda_place(struct agent *a); /* once for all; fibers only */
 void prepare_free(struct agent *a);
 
 /* ---- files.c: what a task finds in its directory ---- */

@@ -319,6 +319,7 @@ static void run_prepare(void *arg)
     struct agent *a = p->agent;
     const Agent__Prepare *m = p->m->prepare;
 
+    conda_place(a);
     for (size_t i = 0; i < m->n_tasks && !a->leaving; i++) {
         if (prepare_one(a, m->tasks[i]) < 0)
             break;

@@ -254,6 +254,8 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
         r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
     if (r == 0)
         r = activate_mxnet(&env, t, argv.v[0], err);
+    if (r == 0)
+        r = conda_command(&argv, &env, t, err);
     if (r == 0 && m->pmi)
         r = t->image ? no_pmi(err) : pmi_begin(t, &pmi, err);
     if (r < 0) {

@@ -147,6 +147,13 @@ static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_
     if (e->data && (EVP_DigestUpdate(md, &e->n_data, sizeof(e->n_data)) != 1 ||
                     EVP_DigestUpdate(md, e->data, e->n_data) != 1))
         return false;
+    for (size_t i = 0; i < e->patches.n; i++) {
+        const struct place_patch *x = &e->patches.v[i];
+
+        if (EVP_DigestUpdate(md, &x->at, sizeof(x->at)) != 1 ||
+            EVP_DigestUpdate(md, x->bytes, x->n) != 1)
+            return false;
+    }
     return add_text(md, e->path) && add_text(md, e->name) && add_text(md, e->link ? e->link : "") &&
            EVP_DigestUpdate(md, kind, sizeof(kind)) == 1 &&
            EVP_DigestUpdate(md, &e->stamp, sizeof(e->stamp)) == 1;

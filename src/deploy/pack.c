@@ -104,6 +104,19 @@ static int add_zeroes(struct pack *k, size_t n, struct err *err)
     return buf_add(&k->ready, zeroes, n) < 0 ? err_oom(err) : 0;
 }
 
+/* `n` bytes of a file, from `at` on, as they are to be in the archive. */
+static void apply(const struct place_patches *patches, uint64_t at, uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < patches->n; i++) {
+        const struct place_patch *x = &patches->v[i];
+        uint64_t from = x->at > at ? x->at : at, end = x->at + x->n;
+
+        end = end < at + n ? end : at + n;
+        if (from < end)
+            memcpy(p + (from - at), x->bytes + (from - x->at), (size_t)(end - from));
+    }
+}
+
 /* The bytes of the open file; when it is at its end, its padding. */
 static ssize_t give_file(struct pack *k, void *p, size_t n, struct err *err)
 {
@@ -119,6 +132,7 @@ static ssize_t give_file(struct pack *k, void *p, size_t n, struct err *err)
             return err_sys(err, "read '%s'", e->path);
         if (got == 0)
             return changed(e, err);
+        apply(&e->patches, e->stamp.size - k->left, p, (size_t)got);
         k->left -= (uint64_t)got;
         return got;
     }

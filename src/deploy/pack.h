@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "platform/place.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -39,6 +40,7 @@ struct pack_entry {
     char *link; /* what a symbolic link says, else NULL */
     char *data; /* of a file: these bytes stand in the archive instead of its own; else NULL */
     size_t n_data;
+    struct place_patches patches; /* of a file without `data`: these over its own bytes */
     enum pack_type type;
     bool executable;
     struct pack_stamp stamp;

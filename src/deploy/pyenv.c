@@ -247,5 +247,7 @@ int pyenv_notes(const struct pyenv *e, const struct pack_list *l, struct strs *r
                                       e->python));
     if (r == 0 && l && e->kind != PYENV_NONE)
         r = note_editable(l, ret);
+    if (r == 0 && l && e->kind == PYENV_CONDA)
+        r = pyenv_conda_notes(l, ret);
     return r;
 }

@@ -3,9 +3,10 @@
  * A venv knows its own place only in the scripts of its bin directory and in the files that
  * activate it; Python itself finds it by pyvenv.cfg. Its interpreter is a link to one outside,
  * which stays that link: whoever unpacks the archive needs the same interpreter at the same path.
- * A conda environment brings its interpreter along and has its place in many more files; those
- * are told the new one by the program bin/conda-unpack in the archive, which most programs can do
- * without: Python, and libraries beside it, are found from where they are.
+ * A conda environment brings its interpreter along and has its place in many more files, which
+ * conda's records name: they get the placeholders of their packages again (platform/place.h), and
+ * are told the new place by an agent, or by the program bin/conda-unpack in the archive. Python,
+ * and libraries beside it, are found without that, from where they are.
  *
  * What becomes of the files:
  *   - a script for an interpreter of the environment finds it beside itself;
@@ -13,8 +14,9 @@
  *     left out;
  *   - pyvenv.cfg says no more where the environment was made, and RECORD files, by which pip knows
  *     what it installed, have no hashes of scripts, which are others now;
+ *   - conda's records do not say from where a package was installed, and its history is empty;
  *   - left out: __pycache__, whose files would not fit the archive's times, and in conda's own
- *     environment `pkgs` and `envs`.
+ *     environment `pkgs`, `envs` and `conda-bld`.
  * Two environments with the same packages at different places give the same archive, unless a
  * package says otherwise.
  *
@@ -47,7 +49,8 @@ static inline void auto_pyenv_(struct pyenv *e)
 #define AUTO_PYENV AUTO(pyenv) struct pyenv /* = { 0 } */
 
 /* Fills `l`, which was zeroed, with all of it as it is to be in the archive. Reads scripts and
- * RECORD files, and of the rest only what directories say. */
+ * RECORD files, of a conda environment its records and the files that say where it is, and of the
+ * rest only what directories say. */
 int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err);
 
 /* What whoever unpacks it should know: sentences, without a full stop. `l` is the list of it, or
@@ -59,6 +62,12 @@ int pyenv_notes(const struct pyenv *e, const struct pack_list *l, struct strs *r
 bool pyenv_python_is_private(const char *python);
 
 /* ---- the texts, for pyenv.h's own files and tests ---- */
+
+/* Files that say where a conda environment is get their placeholders again, and are put on the list
+ * that is in the archive. Sorts `l`. */
+int pyenv_conda(const struct pyenv *e, struct pack_list *l, struct err *err);
+/* Names those that cannot be told a place as long as the ones that are usual on YARN. */
+int pyenv_conda_notes(const struct pack_list *l, struct strs *ret);
 
 /* These add to `out` what a file is to be: 1, or 0 when it can stay, or -ENOMEM. `text` is hostile,
  * of `n` bytes, and need not end with a NUL. */

@@ -17,8 +17,9 @@ static const char *const caches[] = { "__pycache__", ".git", NULL };
 /* Other ways to activate one, which say where it was and cannot be told to find out. */
 static const char *const venv_without[] = { "bin/activate.csh", "bin/activate.nu",
                                             "bin/activate.bat", "bin/deactivate.bat", NULL };
-static const char *const conda_without[] = { "pkgs", "envs", "conda-meta/ydl-prefix",
-                                             "bin/conda-unpack", NULL };
+static const char *const conda_without[] = { "pkgs",     "envs",     "conda-bld",
+                                             PLACE_LIST, PLACE_MARK, "bin/conda-unpack",
+                                             NULL };
 
 static const struct pack_rules rules[] = {
     [PYENV_NONE] = { .skip = caches, .into_envs = true },
@@ -151,10 +152,10 @@ static int add_replaced(const struct pyenv *e, struct pack_list *l, struct err *
     return r;
 }
 
-static int add_conda(const struct pyenv *e, struct pack_list *l, struct err *err)
+/* conda knows an environment by its history, in which are the commands of whoever made it. */
+static int add_conda(struct pack_list *l, struct err *err)
 {
-    AUTO_FREE char *prefix = str_printf("%s\n", e->prefixes.n ? e->prefixes.v[0] : e->dir);
-    int r = prefix ? add_text(l, "conda-meta/ydl-prefix", prefix, false, err) : err_oom(err);
+    int r = add_text(l, "conda-meta/history", "", false, err);
 
     return r < 0 ? r : add_text(l, "bin/conda-unpack", pyenv_unpack_py, true, err);
 }
@@ -166,7 +167,7 @@ int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err)
     if (e->kind != PYENV_NONE)
         r = add_replaced(e, l, err);
     if (r == 0 && e->kind == PYENV_CONDA)
-        r = add_conda(e, l, err);
+        r = add_conda(l, err);
     if (r == 0)
         r = pack_add(l, e->dir, "", &rules[e->kind], err);
     for (size_t i = 0; r == 0 && e->kind != PYENV_NONE && i < l->n; i++) {
@@ -177,6 +178,8 @@ int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err)
         if (r == 0 && entry->type == PACK_FILE && !entry->data)
             r = change(e, entry, err);
     }
+    if (r == 0 && e->kind == PYENV_CONDA)
+        r = pyenv_conda(e, l, err);
     l->sorted = false; /* sizes are others now */
     return r;
 }

@@ -215,17 +215,92 @@ static void a_conda_environment_brings_what_tells_it_its_place(void **state)
     put(dir, "bin/tool", tool);
     put(dir, "pkgs/x", "1");
     put(dir, "lib/pkgs/x", "1");
+    put(dir, PLACE_LIST, "text\t/h\tx\n");
+    put(dir, PLACE_MARK, "/elsewhere\n");
     assert_int_equal(pyenv_look(dir, &e, NULL), 0);
     assert_int_equal(e.kind, PYENV_CONDA);
     assert_null(e.python);
     assert_int_equal(pyenv_list(&e, &l, NULL), 0);
-    assert_int_equal(strncmp(data_of(&l, "conda-meta/ydl-prefix"), dir, strlen(dir)), 0);
+    assert_null(find(&l, PLACE_LIST));
+    assert_null(find(&l, PLACE_MARK));
+    assert_string_equal(data_of(&l, "conda-meta/history"), "");
     assert_true(find(&l, "bin/conda-unpack")->executable);
     assert_non_null(data_of(&l, "bin/activate"));
     assert_non_null(data_of(&l, "bin/tool"));
     assert_null(data_of(&l, "bin/python"));
     assert_null(find(&l, "pkgs"));
     assert_non_null(find(&l, "lib/pkgs/x"));
+}
+
+#define HOLDER "/a-place-that-no-machine-has/" HOLDER_REST
+#define HOLDER_REST                                                                                \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"
+#define RECORD                                                                                     \
+    "{\"extracted_package_dir\": \"/cache\", \"link\": {\"source\": \"/cache\", \"type\": 1},\n"   \
+    " \"paths_data\": {\"paths\": [\n"                                                             \
+    " {\"_path\": \"lib/x.txt\", \"file_mode\": \"text\", \"prefix_placeholder\": \"" HOLDER       \
+    "\",\n"                                                                                        \
+    "  \"sha256_in_prefix\": \"1\", \"sha256\": \"2\", \"size_in_bytes\": 3},\n"                   \
+    " {\"_path\": \"lib/x.so\", \"file_mode\": \"binary\", \"prefix_placeholder\": \"" HOLDER      \
+    "\"},\n"                                                                                       \
+    " {\"_path\": \"lib/y.so\", \"file_mode\": \"binary\", \"prefix_placeholder\": \"" HOLDER      \
+    "\"},\n"                                                                                       \
+    " {\"_path\": \"lib/gone\", \"file_mode\": \"text\", \"prefix_placeholder\": \"/short\"},\n"   \
+    " {\"_path\": \"bin/tool\", \"path_type\": \"unix_python_entry_point\", \"sha256\": \"4\"},\n" \
+    " 7]}}"
+
+/* A program with one string, as it is after it was installed: NULs up to where the placeholder
+ * ended. */
+static void put_program(const char *dir, const char *name, const char *text, size_t room)
+{
+    AUTO_FREE char *path = in(dir, name), *bytes = calloc(1, room + 5);
+
+    assert_non_null(bytes);
+    memcpy(bytes, text, strlen(text));
+    memcpy(bytes + room + 1, "end", 4);
+    assert_int_equal(path_write_new(path, bytes, room + 5, 0600, NULL), 0);
+}
+
+static void files_of_conda_get_their_placeholders_again(void **state)
+{
+    AUTO_FREE char *dir = in(*state, "c");
+    AUTO_FREE char *text = str_printf("prefix=%s\n%s-not\n", dir, dir);
+    AUTO_FREE char *after = str_printf("prefix=" HOLDER "\n%s-not\n", dir);
+    AUTO_FREE char *library = str_printf("%s/lib", dir);
+    AUTO_FREE char *rows = str_printf(
+        "text\t" HOLDER "\tlib/x.txt\nbinary\t" HOLDER "\tlib/x.so\nbinary\t%s\tlib/y.so\n", dir);
+    AUTO_PACK_LIST l = { 0 };
+    AUTO_PYENV e = { 0 };
+    AUTO_STRS notes = { 0 };
+    const struct pack_entry *program;
+    const char *record;
+
+    assert_true(text && after && library && rows);
+    put(dir, "conda-meta/x-1.json", RECORD);
+    put(dir, "conda-meta/broken.json", "{");
+    put(dir, "lib/x.txt", text);
+    put_program(dir, "lib/x.so", library, strlen(HOLDER "/lib"));
+    put_program(dir, "lib/y.so", library, strlen(library));
+    assert_int_equal(pyenv_look(dir, &e, NULL), 0);
+    assert_int_equal(pyenv_list(&e, &l, NULL), 0);
+    assert_string_equal(data_of(&l, "lib/x.txt"), after);
+    assert_string_equal(data_of(&l, PLACE_LIST), rows);
+    program = find(&l, "lib/x.so");
+    assert_int_equal(program->patches.n, 1);
+    assert_int_equal(program->patches.v[0].n, strlen(HOLDER "/lib"));
+    assert_memory_equal(program->patches.v[0].bytes, HOLDER "/lib", strlen(HOLDER "/lib"));
+    record = data_of(&l, "conda-meta/x-1.json");
+    assert_null(strstr(record, "/cache"));
+    assert_null(strstr(record, "sha256_in_prefix"));
+    assert_null(strstr(record, "size_in_bytes"));
+    assert_non_null(strstr(record, "\"2\""));
+    assert_null(strstr(record, "\"4\""));
+    assert_null(data_of(&l, "conda-meta/broken.json"));
+    assert_int_equal(pyenv_notes(&e, &l, &notes), 0);
+    assert_int_equal(notes.n, strlen(dir) < 128);
+    if (notes.n)
+        assert_non_null(strstr(notes.v[0], "bytes: lib/y.so"));
 }
 
 static void any_other_directory_stays_as_it_is(void **state)
@@ -271,6 +346,8 @@ int main(void)
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_conda_environment_brings_what_tells_it_its_place,
                                         make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(files_of_conda_get_their_placeholders_again, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(any_other_directory_stays_as_it_is, make_dir, remove_dir),
         cmocka_unit_test(interpreters_of_a_person_are_known),
     };

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from pack_support import Ydl, make_venv, make_wheel  # noqa: E402
+from pack_support import Ydl, make_conda, make_venv, make_wheel  # noqa: E402
 
 
 @pytest.fixture
@@ -24,3 +24,9 @@ def wheel(tmp_path_factory) -> Path:
 def made_venv(tmp_path_factory, wheel) -> Path:
     """One for all tests, which leave it as it is."""
     return make_venv(tmp_path_factory.mktemp("venv") / "env", wheel)
+
+
+@pytest.fixture(scope="session")
+def made_conda(tmp_path_factory) -> Path:
+    """The same of conda's."""
+    return make_conda(tmp_path_factory.mktemp("conda"))

@@ -1,16 +1,16 @@
-"""ydl in a directory of its own; a small Python package as a wheel, environments with it, and one
-that looks like conda's."""
+"""ydl in a directory of its own; a small Python package as a wheel, environments with it, and one of
+conda's."""
 
 import base64
 import hashlib
-import json
 import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 WHEEL = "tiny-1.0-py3-none-any.whl"
 _FILES = {
@@ -73,27 +73,23 @@ def make_venv(path: Path, wheel: Path, python: str = sys.executable) -> Path:
     return path
 
 
-def make_conda(prefix: Path, python: str = sys.executable) -> Path:
-    """What conda leaves of one package: a text and a library that know where they are, a script,
-    and its own list of them."""
-    for name in ("bin", "conda-meta", "lib", "pkgs/cached", "etc/conda/activate.d"):
-        (prefix / name).mkdir(parents=True)
-    (prefix / "bin" / "python").write_text(f'#!/bin/sh\nexec {python} "$@"\n')
-    (prefix / "bin" / "tool").write_text(f"#!{prefix}/bin/python\nprint('tool runs')\n")
-    for name in ("python", "tool"):
-        (prefix / "bin" / name).chmod(0o755)
-    (prefix / "lib" / "config.txt").write_text(f"prefix={prefix}\nlibdir={prefix}/lib\n")
-    (prefix / "lib" / "libx.so").write_bytes(
-        b"\177ELF\0" + f"{prefix}/share/data".encode() + b"\0next\0" +
-        f"a:{prefix}/b:{prefix}/c".encode() + b"\0end")
-    (prefix / "etc" / "conda" / "activate.d" / "x.sh").write_text("FROM_CONDA=yes\n")
-    (prefix / "pkgs" / "cached" / "large").write_text("not for the archive")
-    rows = [{"_path": "lib/config.txt", "file_mode": "text", "prefix_placeholder": "/opt/x"},
-            {"_path": "lib/libx.so", "file_mode": "binary", "prefix_placeholder": "/opt/x"},
-            {"_path": "bin/tool", "file_mode": "text", "prefix_placeholder": "/opt/x"},
-            {"_path": "lib/other", "file_mode": None}]
-    (prefix / "conda-meta" / "x-1.json").write_text(json.dumps({"paths_data": {"paths": rows}}))
-    return prefix
+def conda(*words) -> str:
+    """conda_channel.py, by the Python that has what it needs."""
+    cache = os.environ.get("YDL_CACHE_DIR") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ydl"
+    lock = HERE / "conda.lock"
+    venv = Path(cache) / f"conda-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
+    assert (venv / "ready").exists(), f"{venv} is not there: run tools/setup test"
+    return subprocess.run([venv / "bin" / "python", HERE / "conda_channel.py", *map(str, words)],
+                          check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def make_conda(directory: Path) -> Path:
+    """A conda environment with Python, hello, say and where, in a directory that is not there yet;
+    beside it the channel and the cache that it came from."""
+    conda("channel", directory / "channel")
+    conda("install", directory / "channel", directory / "env", directory / "cache")
+    return directory / "env"
 
 
 def unpack(archive: Path, to: Path) -> Path:

@@ -4,14 +4,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import tarfile
 import time
 from pathlib import Path
 
 import pytest
-
-from pack_support import make_conda, unpack
 
 
 def test_the_same_content_is_the_same_file(ydl, made_venv):
@@ -51,32 +48,6 @@ def test_an_interpreter_of_ones_own_and_an_editable_package_are_noted(ydl, made_
     assert "/people/me/.pyenv/bin/python3" in notes[0] and "tiny" in notes[1]
     assert all(f"ydl: note: {note}" in done.stderr for note in notes)
     assert "note" not in ydl.run("pack", "-q", env).stderr
-
-
-def test_a_conda_environment_can_be_told_its_new_place(ydl, tmp_path):
-    old = make_conda(tmp_path / "a-rather-long-name-for-an-environment" / "conda")
-    name = ydl.run("pack", old).stdout.strip()
-    new = unpack(ydl.work / name, tmp_path / "e")
-    shutil.rmtree(old)
-    assert not (new / "pkgs").exists()
-    run = lambda *words: subprocess.run(words, capture_output=True, text=True)  # noqa: E731
-    assert run(new / "bin" / "tool").stdout == "tool runs\n"
-    size = (new / "lib" / "libx.so").stat().st_size
-    assert run(new / "bin" / "conda-unpack").stdout == "conda-unpack: 2 files\n"
-    assert (new / "lib" / "config.txt").read_text() == f"prefix={new}\nlibdir={new}/lib\n"
-    data = (new / "lib" / "libx.so").read_bytes()
-    assert len(data) == size and str(old).encode() not in data
-    assert f"{new}/share/data\0".encode() in data and f"a:{new}/b:{new}/c\0".encode() in data
-    assert data.endswith(b"\0end") and b"\0next\0a:" in data
-    assert run(new / "bin" / "conda-unpack").stdout == ""  # it knows that it is done
-    moved = new.rename(tmp_path / "f")
-    assert run(moved / "bin" / "conda-unpack").returncode == 0
-    assert (moved / "lib" / "config.txt").read_text().startswith(f"prefix={moved}\n")
-    longer = moved.rename(tmp_path / "much-longer")
-    done = run(longer / "bin" / "conda-unpack")
-    assert done.returncode == 1 and "is longer than" in done.stderr
-    shown = run("bash", "-c", f'. {longer}/bin/activate; echo "$CONDA_PREFIX $FROM_CONDA"')
-    assert shown.stdout == f"{longer} yes\n"
 
 
 def test_any_directory_can_be_packed_and_put_anywhere(ydl):
