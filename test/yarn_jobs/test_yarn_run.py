@@ -183,6 +183,27 @@ def test_results_are_in_hdfs_whole_and_once(jobs):
     jobs.run("fs", "rm", "-r", "/tmp/yr-results", check=0)
 
 
+def test_results_have_their_name_when_they_are_whole(jobs):
+    """Whoever looks meanwhile sees another name, and no half of a model."""
+    size = 200_000_000
+    run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--output", "/tmp/yr-whole/out",
+                     "--", "sh", "-c", f"head -c {size} /dev/zero > $YDL_OUT/model")
+    names, sizes = set(), set()
+
+    def ended():
+        over = run.poll() is not None
+        names.update(jobs.cluster.hdfs_names("/tmp/yr-whole"))
+        url = f"{jobs.cluster.nn_http}/webhdfs/v1/tmp/yr-whole/out?op=LISTSTATUS"
+        page = web.get_json(jobs.cluster.lay, url).get("FileStatuses", {})
+        sizes.update(row["length"] for row in page.get("FileStatus", []))
+        return over
+    jobs.wait_for(ended, "the end", 120)
+    assert run.communicate() and run.returncode == 0
+    app = jobs.apps()[0]
+    assert (sizes, names) == ({size}, {"out", f".out.{app}.worker-0"})
+    jobs.run("fs", "rm", "-r", "/tmp/yr-whole", check=0)
+
+
 def test_a_second_submit_uploads_nothing(jobs):
     (jobs.work / "show.py").write_text(SHOW)
     args = ("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "python3", "show.py")
@@ -214,6 +235,19 @@ def test_plan_says_what_would_be_sent_and_starts_nothing(jobs):
     plan = jobs.run("plan", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "python3", "show.py",
                     check=0).stdout
     assert "show.py" in plan and "3 containers" in plan
+    assert jobs.apps() == []
+
+
+def test_what_a_command_names_is_sent_up_to_256_mb(jobs):
+    words = ("--on", "yarn", "-n", 1, "--mem", "128m")
+    with open(jobs.work / "data", "wb") as data:
+        data.truncate(256 << 20)
+    assert "data" in jobs.run("plan", *words, "--", "wc", "data", check=0).stdout
+    (jobs.work / "one").write_bytes(b"1")
+    refused = jobs.run("run", *words, "--", "wc", "data", "one", check=2).stderr
+    for word in ("more than 256 MB", "'one'", "--files", "HDFS", "--no-ship"):
+        assert word in refused, refused
+    jobs.run("plan", *words, "--no-ship", "--", "wc", "data", "one", check=0)
     assert jobs.apps() == []
 
 

@@ -1,5 +1,6 @@
 """What a job on YARN keeps when its master is replaced, and what long and ended jobs leave."""
 
+import glob
 import json
 import os
 import re
@@ -147,6 +148,9 @@ def test_long_output_is_in_pieces_and_whole_everywhere(jobs, cuts):
     seen = []
     read_until(run, seen, lambda line: f"{20000:031d}" in line)
     app = jobs.apps()[0]
+    logs = jobs.cluster.run_dir / "*" / "logs" / app / "container_*" / "worker-0.stdout.*"
+    jobs.wait_for(lambda: {"1", "2"} <= {path.rpartition(".")[2] for path in glob.glob(str(logs))},
+                  "pieces in YARN's directory")
     now = jobs.run("logs", "--no-prefix", app, check=0).stdout.splitlines()
     assert [int(line) for line in now] == list(range(len(now))) and len(now) >= 20000
     kill_master(jobs)
