@@ -57,6 +57,15 @@ def test_an_application_is_what_the_flags_say(jobs):
     interrupt(run)
 
 
+def test_a_master_costs_the_least_there_is_unless_told(jobs):
+    """64 MB, which is also the least that this scheduler gives."""
+    run = start_here(jobs, "-n", 1, "--mem", "128m", "--", "sh", "-c", "echo here; exec sleep 600")
+    page = jobs.cluster.app(jobs.apps()[0])
+    assert (page["runningContainers"], page["allocatedMB"], page["allocatedVCores"]) == (
+        2, 64 + 128, 1 + 1)
+    interrupt(run)
+
+
 def test_a_master_has_as_many_lives_as_were_asked_for(jobs):
     run = start_here(jobs, "-n", 1, "--mem", "128m", "--attempts", 1, "--", "sh", "-c",
                      "echo here; exec sleep 600")
