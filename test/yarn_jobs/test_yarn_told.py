@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from ydl_cluster import spec as specs
+from ydl_cluster import spec as specs, web
 
 RUN = ("run", "--on", "yarn")
 
@@ -93,6 +93,20 @@ def test_a_node_keeps_files_for_the_next_job(jobs):
     first, second = (jobs.run(*words, check=0).stdout.split() for _ in range(2))
     assert first == second
     assert re.search(rf"/nm2/local/usercache/{specs.me()}/filecache/\d+/", first[1]), first
+
+
+def test_what_a_job_has_in_hdfs_is_nobody_elses(jobs):
+    run = start_here(jobs, "-n", 1, "--mem", "128m", "--", "sh", "-c", "echo here; exec sleep 600")
+    app, base = jobs.apps()[0], f"/user/{specs.me()}/.ydl"
+
+    def modes(path):
+        url = f"{jobs.cluster.nn_http}/webhdfs/v1{path}?op=LISTSTATUS"
+        rows = web.get_json(jobs.cluster.lay, url)["FileStatuses"]["FileStatus"]
+        return {row["pathSuffix"]: row["permission"] for row in rows}
+    assert [modes(f"{base}/jobs")[app], modes(f"{base}/logs")[app]] == ["700", "700"]
+    files = modes(f"{base}/jobs/{app}") | modes(f"{base}/logs/{app}")
+    assert [files[name] for name in ("key", "job.json", "spec.json")] == ["600"] * 3
+    interrupt(run)
 
 
 # ---- the command ----
