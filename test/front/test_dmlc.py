@@ -30,10 +30,38 @@ def test_the_texts_line_works_as_written(fronts, program):
     assert (env["DMLC_CPU_VCORES"], env["DMLC_MEMORY_MB"], env["LIBHDFS_OPTS"]) == ("1", "1024", "-Xmx128m")
 
 
-def test_the_address_is_really_used(fronts):
-    fronts.write("imagenet.py", SHOW)
-    done = fronts.run("dmlc-yarn", *TEXT, check=0, env={"YDL_PLAN": "1", "YDL_SAY": "1"})
-    assert " --client-address 192.168.1.1 " in done.stderr
+# A worker and a server on YARN, in the words of each; and where the scheduler's address is told.
+FAMILY = {"dmlc-yarn": ["-n", "1", "-s", "1"], "ydl-launch": ["-n", "1", "--launcher", "yarn"],
+          "dmlc-submit": ["--cluster", "yarn", "--num-workers", "1", "--num-servers", "1"]}
+ADDRESSES = [("dmlc-yarn", "-hip"), ("dmlc-yarn", "--host_ip"), ("dmlc-submit", "--host-ip")]
+
+
+@pytest.mark.parametrize("program,option", ADDRESSES, ids=lambda v: v)
+def test_the_address_is_really_used(fronts, program, option):
+    def told(*words):
+        return fronts.run(program, *FAMILY[program], *words, "true", check=0,
+                          env={"YDL_PLAN": "1", "YDL_SAY": "1"}).stderr
+    assert " --client-address 192.168.1.1 " in told(option, "192.168.1.1")
+    assert "--client-address" not in told() and " --role scheduler=1,place=client " in told()
+    if program == "dmlc-yarn":  # its words for: find it out
+        assert "--client-address" not in told(option, "auto") + told(option, "dns")
+
+
+@pytest.mark.parametrize("program", FAMILY)
+def test_the_scheduler_is_where_one_says(fronts, program):
+    def place(*words):
+        return roles(fronts.plan(program, *words, *FAMILY[program], "true"))["scheduler"]["place"]
+    assert [place(), place("--scheduler", "client")] == ["client", "client"]
+    assert [place("--scheduler", "cluster"), place("--detach")] == ["cluster", "cluster"]
+
+
+@pytest.mark.parametrize("program", FAMILY)
+def test_a_store_of_one_process_is_warned_of(fronts, program):
+    def notes(store):
+        return fronts.plan(program, *FAMILY[program], "true", "--kv-store", store)["notes"]
+    assert "what trains together is dist_sync\n" in notes("sync")
+    assert "what trains together is dist_async\n" in notes("async")
+    assert notes("dist_sync") == notes("horovod") == ""
 
 
 def _reference():
@@ -137,10 +165,11 @@ def test_without_servers_a_job_here_has_a_tracker(fronts, words):
 
 def test_with_servers_there_is_a_scheduler(fronts):
     fronts.write("job.py", SHOW)
-    done = fronts.run("ydl-launch", "-n", "1", "--launcher", "local", "--native", "no", "--env-worker", "A:b c:d",
-                      "--env-server", "B:2", "--env", "C", "--p3", "python3", "job.py", check=0, env={"C": "3"})
+    done = fronts.run("ydl-launch", "-n", "1", "--launcher", "local", "--native", "no", "--env-worker", "OF_W:b c:d",
+                      "--env-server", "OF_S:2", "--env", "MINE", "--p3", "python3", "job.py", check=0,
+                      env={"MINE": "3"})
     worker = seen(done)["worker:0"]["env"]
-    assert (worker["A"], worker["C"], worker.get("B")) == ("b c:d", "3", None)
+    assert (worker["OF_W"], worker["MINE"], worker.get("OF_S")) == ("b c:d", "3", None)
     assert (worker["DMLC_PS_VAN_TYPE"], worker["DMLC_NUM_SERVER"]) == ("p3", "1")
 
 

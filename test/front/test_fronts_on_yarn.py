@@ -14,12 +14,30 @@ def run(jobs, program, *words, check=None, env=None, timeout=120):
     return done
 
 
+# As SHOW; workers end when they have been at the scheduler's port, so it has said what it sees.
+MEET = SHOW.partition("if ")[0] + """
+import socket
+at, role = (os.environ["DMLC_PS_ROOT_URI"], int(os.environ["DMLC_PS_ROOT_PORT"])), os.environ["DMLC_ROLE"]
+if role == "scheduler":
+    with socket.create_server(at) as server:
+        while True:
+            server.accept()
+while role == "worker":
+    try:
+        socket.create_connection(at, 5)
+        sys.exit(0)
+    except OSError:
+        time.sleep(0.05)
+time.sleep(120)
+"""
+
+
 def test_the_scheduler_runs_here_and_the_others_there(jobs):
-    (jobs.work / "job.py").write_text(SHOW)
+    (jobs.work / "job.py").write_text(MEET)
     done = run(jobs, "ydl-mx", "yarn", "-n", 2, "-s", 1, "--mem", "128m", "--native", "no", "job.py", "--kv-store",
                "dist_sync", "a b", check=0)
     tasks = seen(done)
-    assert {"worker:0", "worker:1"} <= set(tasks)
+    assert {"worker:0", "worker:1", "scheduler:0"} <= set(tasks)
     for name, task in tasks.items():
         env = task["env"]
         assert (env["DMLC_ROLE"], env["DMLC_TASK_ID"]) == tuple(name.split(":"))
@@ -27,8 +45,7 @@ def test_the_scheduler_runs_here_and_the_others_there(jobs):
         assert re.fullmatch(r"[0-9.]+", env["DMLC_PS_ROOT_URI"]) and re.fullmatch(r"[0-9.]+", env["DMLC_NODE_HOST"])
     roots = {(task["env"]["DMLC_PS_ROOT_URI"], task["env"]["DMLC_PS_ROOT_PORT"]) for task in tasks.values()}
     assert len(roots) == 1
-    if "scheduler:0" in tasks:  # it may be stopped before it has said anything
-        assert tasks["scheduler:0"]["cwd"] == str(jobs.work)
+    assert tasks["scheduler:0"]["cwd"] == str(jobs.work)
     assert all(task["cwd"] != str(jobs.work) for name, task in tasks.items() if name != "scheduler:0")
     app = jobs.ended()
     assert (app["finalStatus"], app["name"]) == ("SUCCEEDED", "job")

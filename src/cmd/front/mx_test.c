@@ -109,6 +109,7 @@ static void a_store_of_one_process_is_warned_of(void **state)
         { "--kv-store sync", "dist_sync" },      { "--kv-store=async", "dist_async" },
         { "--kvstore local", "dist_sync" },      { "--kv-store dist_sync", NULL },
         { "--kv-store dist_device_sync", NULL }, { "--kv-store", NULL },
+        { "--kv-store horovod", NULL },
     };
 
     (void)state;
