@@ -210,10 +210,12 @@ static void on_one_machine_containers_have_no_size(void **state)
 static void a_command_of_a_shell_is_run_as_it_is(void **state)
 {
     static const char metainfo[] =
-        "{'schemaVersion': '2.1', 'application': {'name': 'x', 'components': ["
+        "{'schemaVersion': '2.1', 'application': {'name': 'x', 'exportGroups': ["
+        "{'name': 'Of', 'exports': [{'name': 'at', 'value': '${Server_HOST}'}]}], 'components': ["
         "{'name': 'Server', 'commands': [{'exec':"
         " 'serve {$conf:@//site/global/listen} {rank} {x} ${HOME}'}]},"
-        "{'name': 'web', 'type': 'DOCKER', 'dockerContainers': [{'image': 'nginx',"
+        "{'name': 'web', 'compExports': 'no-x, of-at', 'type': 'DOCKER',"
+        " 'dockerContainers': [{'image': 'nginx',"
         " 'startCommand': 'nginx -g off'}]}]}}";
     static const char config[] = "{" SCHEMA ", 'global': {'site.global.listen':"
                                  "'${Server.ALLOCATED_PORT}', 'site.global.run.mode': 'docker',"
@@ -227,6 +229,9 @@ static void a_command_of_a_shell_is_run_as_it_is(void **state)
         { "roles|server|ports", "1" },
         { "roles|web|command", "['sh','-c','nginx -g off']" },
         { "roles|web|image", "'nginx'" },
+        /* Who lists an export has it, and nobody else. */
+        { "roles|web|exports", "{'Of/at':'{addresses:server}'}" },
+        { "roles|server|exports", "" },
     };
     struct slider_docs d = { 0 };
     AUTO_JSON *job = NULL;
