@@ -129,8 +129,9 @@ def hadoop(tmp_path):
     return {"HADOOP_HOME": str(home), "JAVA_HOME": str(java), "LD_LIBRARY_PATH": "/mine"}
 
 
-def test_a_task_that_names_hdfs_finds_libhdfs(ydl, hadoop):
-    told = seen(ydl.run("run", "--", "python3", "-c", SHOW, "hdfs:///data", env=hadoop))["env"]
+@pytest.mark.parametrize("word", ["hdfs:///data", "--data=viewfs://all/data"])
+def test_a_task_that_names_hdfs_finds_libhdfs(ydl, hadoop, word):
+    told = seen(ydl.run("run", "--", "python3", "-c", SHOW, word, env=hadoop))["env"]
     home, java = hadoop["HADOOP_HOME"], hadoop["JAVA_HOME"]
     assert told["HADOOP_HDFS_HOME"] == home and told["HADOOP_CONF_DIR"] == f"{home}/etc/hadoop"
     assert told["CLASSPATH"].split(":") == [
@@ -152,5 +153,6 @@ def test_what_libhdfs_lacks_is_named_before_anything_starts(ydl, hadoop):
     words = ("run", "--hadoop", "yes", "--", "touch", "started")
     os.unlink(f"{hadoop['HADOOP_HOME']}/lib/native/libhdfs.so")
     assert "hadoop: there is no libhdfs.so" in ydl.run(*words, check=2, env=hadoop).stderr
-    hadoop["JAVA_HOME"] = "/nowhere"
+    hadoop["HADOOP_HOME"] = "/nowhere"
+    assert "hadoop: there is no Hadoop" in ydl.run(*words, check=2, env=hadoop).stderr
     assert not (ydl.work / "started").exists()
