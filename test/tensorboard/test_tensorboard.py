@@ -1,10 +1,12 @@
 """`--tensorboard`: the real TensorBoard beside a job, found through status and through YARN's link."""
 
 import json
+import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,7 @@ import sys, time
 from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 writer = EventFileWriter(sys.argv[1])
-for step in range(3):
+for step in range(*map(int, sys.argv[2:] or [3])):
     value = summary_pb2.Summary.Value(tag="loss", simple_value=1.0 / (step + 1))
     writer.add_event(event_pb2.Event(step=step, wall_time=time.time(),
                                      summary=summary_pb2.Summary(value=[value])))
@@ -75,6 +77,21 @@ def test_status_says_where_it_is_and_it_ends_with_the_job(local):
     assert b"tensorboard" not in local.run("status", "--json", "last").stdout.split(b'"roles"')[0]
 
 
+def grows(jobs, venv):
+    """Two steps more at the end of the event file in HDFS: they, and nothing twice, come to the copy beside
+    TensorBoard, which would hide a step that stands there twice."""
+    row, = json.loads(jobs.run("fs", "ls", "--json", "/tmp/board/run", check=0).stdout)["entries"]
+    subprocess.run([venv / "bin" / "python", "write.py", "more", "3", "5"], cwd=jobs.work, check=True)
+    more, = (jobs.work / "more").iterdir()
+    board, = jobs.processes("--logdir tensorboard-logs")
+    copy = Path(f"/proc/{board}/cwd/tensorboard-logs/run/{Path(row['path']).name}")
+    whole = row["size"] + more.stat().st_size
+    assert copy.stat().st_size == row["size"]
+    jobs.cluster.fs("-appendToFile", str(more), row["path"])
+    wait_for(lambda: copy.stat().st_size >= whole, f"{whole} bytes in the copy")
+    assert copy.stat().st_size == whole
+
+
 def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
     (jobs.work / "write.py").write_text(WRITE)
     env = {"PATH": f"{venv}/bin:{jobs.env()['PATH']}"}
@@ -95,6 +112,8 @@ def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
             found = json.loads(fetch(f"{link}tensorboard/data/plugin/scalars/scalars?run=run&tag=loss"))
             return [round(row[2], 2) for row in found]
         assert wait_for(shown, "values through YARN's proxy") == [1.0, 0.5, 0.33]
+        grows(jobs, venv)
+        assert wait_for(lambda: len(shown()) > 4 and shown(), "more values") == [1.0, 0.5, 0.33, 0.25, 0.2]
         assert "tensorboard/?tensorboardColab=true" in fetch(link)
         assert "<td>worker:0" in fetch(f"{link}job")
         # YARN's proxy passes GET and PUT and nothing else: who can, asks the master itself.
@@ -103,7 +122,7 @@ def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
             fetch(f"{link}{path}", SERIES)
         assert refused.value.code == 405
         assert [round(row["value"], 2) for row in series(fetch(jobs.tracking_url() + path, SERIES))
-                ] == [1.0, 0.5, 0.33]
+                ] == [1.0, 0.5, 0.33, 0.25, 0.2]
     finally:
         jobs.run("kill", "--on", "yarn", jobs.apps()[0])
         job.communicate(timeout=60)
