@@ -39,7 +39,7 @@ static void auto_mount_(struct mount *m)
 static int mount_parse(const char *text, struct mount *ret)
 {
     const char *colon = strchr(text, ':');
-    size_t from = colon ? (size_t)(colon - text) : strlen(text), to = from;
+    size_t from = colon ? (size_t)(colon - text) : strlen(text), to;
     const char *target = text;
 
     if (colon && colon[1] == '/') {

@@ -42,7 +42,7 @@ static void push(struct hashes *h, const struct row *row)
     size_t cap = h->cap ? 2 * h->cap : 64;
     struct row *v;
 
-    if (h->n == h->cap) {
+    if (!h->v || h->n == h->cap) {
         v = realloc(h->v, cap * sizeof(*v));
         if (!v)
             return;

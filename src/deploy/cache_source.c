@@ -117,7 +117,7 @@ static bool digest_text(EVP_MD_CTX *md, char ret[HASH_TEXT])
 
     if (EVP_DigestFinal_ex(md, sum, &n) != 1 || n != (HASH_TEXT - 1) / 2)
         return false;
-    for (unsigned i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         ret[2 * i] = digits[sum[i] >> 4];
         ret[2 * i + 1] = digits[sum[i] & 15];
     }

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define END (2 * PACK_BLOCK) /* zeroes that end an archive */
+#define END ((size_t)2 * PACK_BLOCK) /* zeroes that end an archive */
 
 struct pack {
     struct pack_list *list; /* borrowed */

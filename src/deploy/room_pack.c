@@ -124,15 +124,19 @@ static double weight(const struct packing *p, const struct room_class *c)
     return w;
 }
 
-static void sort_classes(const struct packing *p, const struct room_class **order)
+/* How many there are. */
+static size_t sort_classes(const struct packing *p, const struct room_class **order)
 {
-    for (size_t i = 0; i < p->j->n; i++) {
-        size_t at = i;
+    size_t n = 0;
 
-        for (; at > 0 && weight(p, order[at - 1]) < weight(p, &p->j->v[i]); at--)
+    for (; n < p->j->n; n++) {
+        size_t at = n;
+
+        for (; at > 0 && weight(p, order[at - 1]) < weight(p, &p->j->v[n]); at--)
             order[at] = order[at - 1];
-        order[at] = &p->j->v[i];
+        order[at] = &p->j->v[n];
     }
+    return n;
 }
 
 /* Puts as many of a class as possible; `queue` is what the queue has left for its label. */
@@ -175,7 +179,7 @@ static struct deploy_size queue_left(const struct packing *p, const char *label,
 static size_t fill(struct packing *p, bool now, bool with_master)
 {
     const struct room_class *order[SPEC_ROLES_MAX + 1];
-    size_t total = 0;
+    size_t total = 0, n;
 
     memset(p->placed, 0, sizeof(p->placed));
     for (size_t i = 0; i < p->n_bins; i++) {
@@ -183,9 +187,9 @@ static size_t fill(struct packing *p, bool now, bool with_master)
         if (now)
             take_from(&p->bins[i].left, &p->bins[i].node->used, 1);
     }
-    sort_classes(p, order);
+    n = sort_classes(p, order);
     for (size_t pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < p->j->n; i++) {
+        for (size_t i = 0; i < n; i++) {
             bool master = !order[i]->role, first = now && master;
             struct deploy_size queue;
 

@@ -26,7 +26,7 @@ static int add_tree(struct ship_search *s, struct ship_item *item)
         r = pyenv_list(&e, item->tree, &err);
     if (r == 0 && pack_size(item->tree) == 0)
         return -ENOMEM;
-    if (r < 0)
+    if (r != 0)
         return r == -ENOMEM ? r : ship_refuse(s, KEY, "%s", err.text);
     item->directory = true;
     item->size = item->tree->bytes;

@@ -244,12 +244,12 @@ static int damaged(const struct unzip *z, const struct row *row, struct err *err
 static int inflate_all(const struct unzip *z, const struct row *row, struct buf *packed,
                        uint8_t *to, struct err *err)
 {
-    z_stream s = { .next_in = packed->data,
-                   .avail_in = (uInt)packed->len,
-                   .next_out = to,
-                   .avail_out = row->size };
-    int r = inflateInit2(&s, -MAX_WBITS);
+    z_stream s = { .next_in = packed->data, .avail_in = (uInt)packed->len };
+    int r;
 
+    s.next_out = to;
+    s.avail_out = row->size;
+    r = inflateInit2(&s, -MAX_WBITS);
     if (r != Z_OK)
         return err_oom(err);
     r = inflate(&s, Z_FINISH);

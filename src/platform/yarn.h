@@ -44,11 +44,11 @@ int yarn_new(const struct yarn_options *opt, const struct platform_events *on,
              struct platform **ret, struct err *err);
 
 /* A container of an earlier attempt of the master goes on as this slot's, with this agent. */
-int yarn_adopt(struct platform *p, uint32_t slot, const struct spec_role *role, uint32_t agent,
+int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err);
 
 /* The last word to the ResourceManager, after ops->close(). Fibers only. */
-int yarn_finish(struct platform *p, Yarn__FinalStatus status, const char *text, int64_t deadline,
+int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *text, int64_t deadline,
                 struct err *err);
 
 /* Has somebody killed the application? Asks the ResourceManager, and waits a moment for its word.
@@ -56,4 +56,4 @@ int yarn_finish(struct platform *p, Yarn__FinalStatus status, const char *text, 
 bool yarn_is_killed(struct platform *p);
 
 /* Newer tokens for containers that are started from now on. */
-int yarn_set_tokens(struct platform *p, struct err *err);
+int yarn_set_tokens(struct platform *base, struct err *err);

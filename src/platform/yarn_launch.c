@@ -10,7 +10,7 @@
 static const int32_t killed_codes[] = { 98 };
 
 #define RELAUNCHES 3
-#define RELAUNCH_WINDOW_MS (60 * 60 * 1000)
+#define RELAUNCH_WINDOW_MS (INT64_C(60) * 60 * 1000)
 
 int yarn_launch_make_tokens(struct yarn_platform *p, struct err *err)
 {

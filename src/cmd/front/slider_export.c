@@ -86,7 +86,7 @@ int slider_add_exports(const struct slider_making *k, struct err *err)
             r = cli_bad(err, "metainfo.json: an export group has no \"name\"");
         json_array_foreach(json_object_get(group, "exports"), j, export)
         {
-            if (r == 0)
+            if (r == 0 && name)
                 r = add_export(k, name, export, exports, err);
         }
     }

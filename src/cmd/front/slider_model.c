@@ -305,6 +305,7 @@ static int add_components(struct slider_model *m, const struct slider_docs *d, s
         r = cli_bad(err, "metainfo.json: more than %d components", SLIDER_COMPONENTS_MAX);
     if (r < 0)
         return r;
+    m->n = 0;
     m->v = calloc(json_array_size(list), sizeof(*m->v));
     if (!m->v)
         return err_oom(err);

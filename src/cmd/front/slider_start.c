@@ -169,7 +169,7 @@ int slider_start(struct slider *s, const char *name, struct slider_docs *d, stru
     AUTO_SPEC spec = { 0 };
     int r = job_text(s, name, d, &text, err);
 
-    if (r < 0)
+    if (r != 0)
         return r;
     slider_say_notes(s);
     say_same(s, text);

@@ -219,7 +219,7 @@ static int next_token(const char **value, const char **ret, size_t *ret_n, struc
 
     *value = end ? end + 1 : "";
     if (!end || r < 0)
-        return r;
+        return r < 0 ? r : 0;
     *ret = token + 2;
     *ret_n = (size_t)(end - token) - 2;
     return 1;
@@ -232,7 +232,6 @@ int slider_resolve(struct slider_tokens *t, const char *value, struct buf *out, 
     int r = 0;
 
     while (r == 0 && (r = next_token(&value, &token, &n, out)) > 0) {
-        r = 0;
         if (n > port && is(token + n - port, port, PORT)) {
             const struct slider_component *c = named(t, token, n - port);
             bool own = false;
@@ -278,7 +277,6 @@ int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, co
     int r = 0;
 
     while (r == 0 && (r = next_token(&value, &token, &n, out)) > 0) {
-        r = 0;
         if (str_starts(token, "site.")) {
             r = add_site(dicts, token, n, out, err);
             continue;

@@ -48,7 +48,7 @@ static int ask_address(struct beside *b, char **ret, struct err *err)
 {
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
     AUTO_JSON *v = NULL;
-    const char *address = NULL;
+    const char *address;
     int r;
 
     while ((r = client_get(b->x->client, "/v1/join", &text, err)) == -EAGAIN) {
@@ -58,10 +58,11 @@ static int ask_address(struct beside *b, char **ret, struct err *err)
     }
     if (r == 0)
         r = json_parse("/v1/join", text.data, text.len, &v, err);
-    if (r == 0 && json_unpack(v, "{s:s}", "address", &address) < 0)
-        r = err_set(err, -EPROTO, "the master does not say where agents go");
     if (r < 0)
         return r;
+    address = json_string_value(json_object_get(v, "address"));
+    if (!address)
+        return err_set(err, -EPROTO, "the master does not say where agents go");
     *ret = strdup(address);
     return *ret ? 0 : err_oom(err);
 }

@@ -254,7 +254,7 @@ static int bring(struct fetch *f, struct spec_file *file, struct err *err)
 
     if (r == 0)
         r = fs_stat(fs, path, &e, err);
-    if (r < 0)
+    if (r != 0)
         return r;
     to = path_join(dir, *e.name ? e.name : "root");
     if (!to)

@@ -120,10 +120,8 @@ static int choose(struct search *s, struct client **ret, struct err *err)
         return none(s, err);
     if (s->apps.n > 1 || (here && yarn && !s->last))
         return many(s, err);
-    if (here && yarn) {
+    if (here && yarn)
         here = created_here(s) >= s->apps.v[0]->start_time;
-        yarn = !here;
-    }
     if (here)
         return client_new(s->x->loop, &s->dir, ret, err);
     return client_yarn_new(s->yarn, yarn_app_id_of(s->apps.v[0]->application_id), NULL, ret, err);

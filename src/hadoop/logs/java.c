@@ -205,7 +205,7 @@ static int read_field(struct java *j, char type, struct java_slot *s)
     switch (type) {
     case 'B':
     case 'Z':
-        s->number = (int8_t)view_u8(&j->in);
+        s->number = (int64_t)(view_u8(&j->in) ^ 0x80) - 0x80; /* with its sign */
         break;
     case 'C':
     case 'S':
@@ -266,7 +266,7 @@ static int read_object(struct java *j, uint8_t tag, struct java_value **ret)
     (void)tag;
     if (r == 0)
         r = c ? new_value(j, JAVA_OBJECT, &v) : -EBADMSG;
-    if (r < 0)
+    if (r != 0)
         return r;
     *ret = v;
     v->class_ = c;

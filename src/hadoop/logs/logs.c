@@ -269,8 +269,7 @@ int logs_find(struct logs *l, const char *container, const char *name, const str
     int r;
 
     while ((r = logs_next(l, ret, err)) > 0)
-        if (strcmp((*ret)->name, name) == 0 &&
-            (!container || strcmp((*ret)->container, container) == 0))
+        if (str_eq((*ret)->name, name) && (!container || str_eq((*ret)->container, container)))
             break;
     return r;
 }

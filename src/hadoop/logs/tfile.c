@@ -259,7 +259,7 @@ static int skip_value(struct tfile *t, struct err *err)
 /* A string as Java's writeUTF makes it: two bytes of length before it. */
 static int value_text(struct tfile *t, char out[LOG_NAME_MAX], struct err *err)
 {
-    uint8_t bytes[LOG_NAME_MAX], head[2];
+    uint8_t bytes[LOG_NAME_MAX], head[2] = { 0 };
     size_t n;
     int r = value_exact(t, head, sizeof(head), err);
 
@@ -316,7 +316,7 @@ static int next_block(struct tfile *t, struct err *err)
 static int next_file(struct tfile *t, struct log_item *ret, struct err *err)
 {
     char digits[LOG_NAME_MAX];
-    int64_t length;
+    int64_t length = 0;
     int r = next_chunk(t, err);
 
     if (r == 0 && t->chunk_left == 0)
