@@ -158,16 +158,21 @@ static int sync_dir(const char *path, struct err *err)
     return 0;
 }
 
-int path_out_commit(struct path_out *o, struct err *err)
+int path_out_rename(struct path_out *o, struct err *err)
 {
-    if (fsync(o->fd) < 0)
-        return err_sys(err, "flush '%s'", o->path);
     if (close(take_fd(o->fd)) < 0)
         return err_sys(err, "close '%s'", o->path);
     if (rename(o->tmp, o->path) < 0)
         return err_sys(err, "rename to '%s'", o->path);
     free(take(o->tmp));
-    return sync_dir(o->path, err);
+    return 0;
+}
+
+int path_out_commit(struct path_out *o, struct err *err)
+{
+    int r = fsync(o->fd) < 0 ? err_sys(err, "flush '%s'", o->path) : path_out_rename(o, err);
+
+    return r < 0 ? r : sync_dir(o->path, err);
 }
 
 void path_out_done(struct path_out *o)

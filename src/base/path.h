@@ -38,6 +38,8 @@ struct path_out {
 
 int path_out_begin(struct path_out *o, const char *path, mode_t mode, struct err *err);
 int path_out_commit(struct path_out *o, struct err *err);
+/* The same without a flush: for what is worth nothing after a power failure. */
+int path_out_rename(struct path_out *o, struct err *err);
 /* Removes what was not committed. To be called on every path, also when begin failed. */
 void path_out_done(struct path_out *o);
 

@@ -27,45 +27,6 @@ struct row {
 
 /* ---- one file ---- */
 
-/* A new file beside it, which takes its name once it is whole. Not flushed to the disk, as little
- * as what YARN or tar unpacked there. */
-struct fresh {
-    char *tmp;
-    int fd;
-};
-
-static void fresh_done(struct fresh *f)
-{
-    if (f->fd >= 0)
-        close(f->fd);
-    if (f->tmp)
-        (void)unlink(f->tmp);
-    free(f->tmp);
-}
-
-static int fresh_begin(struct fresh *f, const char *path, struct err *err)
-{
-    AUTO_FREE char *tmp = str_printf("%s.ydl-XXXXXX", path);
-
-    f->fd = -1;
-    if (!tmp)
-        return err_oom(err);
-    f->fd = mkostemp(tmp, O_CLOEXEC);
-    if (f->fd < 0)
-        return err_sys(err, "create a file beside '%s'", path);
-    f->tmp = take(tmp);
-    return 0;
-}
-
-static int fresh_commit(struct fresh *f, const char *path, mode_t mode, struct err *err)
-{
-    if (fchmod(f->fd, mode & 07777) < 0 || rename(f->tmp, path) < 0)
-        return err_sys(err, "replace '%s'", path);
-    free(f->tmp);
-    f->tmp = NULL;
-    return 0;
-}
-
 static int copy(int from, int to, struct err *err)
 {
     AUTO_FREE char *some = malloc(CHUNK);
@@ -80,34 +41,36 @@ static int copy(int from, int to, struct err *err)
     return r < 0 && r != -ENOMEM ? err_code(err, r, "write a file of the environment") : r;
 }
 
+static int write_patch(int fd, const struct place_patch *p)
+{
+    return lseek(fd, (off_t)p->at, SEEK_SET) < 0 ? -errno : path_write_fd(fd, p->bytes, p->n);
+}
+
+/* These two do not wait for the disk, as little as YARN or tar did that unpacked it all. */
 static int replace_binary(const struct place_patches *p, const char *path, int from, mode_t mode,
                           struct err *err)
 {
-    struct fresh f = { 0 };
-    int r = fresh_begin(&f, path, err);
+    AUTO_PATH_OUT o = PATH_OUT_INIT;
+    int r = path_out_begin(&o, path, mode & 07777, err);
 
     if (r == 0)
-        r = copy(from, f.fd, err);
+        r = copy(from, o.fd, err);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < p->n && r == 0; i++)
-        if (pwrite(f.fd, p->v[i].bytes, p->v[i].n, (off_t)p->v[i].at) != (ssize_t)p->v[i].n)
-            r = err_sys(err, "write '%s'", path);
-    if (r == 0)
-        r = fresh_commit(&f, path, mode, err);
-    fresh_done(&f);
-    return r;
+        r = write_patch(o.fd, &p->v[i]);
+    return r < 0 ? err_code(err, r, "write '%s'", path) : path_out_rename(&o, err);
 }
 
 static int replace_text(const struct buf *text, const char *path, mode_t mode, struct err *err)
 {
-    struct fresh f = { 0 };
-    int r = fresh_begin(&f, path, err);
+    AUTO_PATH_OUT o = PATH_OUT_INIT;
+    int r = path_out_begin(&o, path, mode & 07777, err);
 
-    if (r == 0 && path_write_fd(f.fd, text->data, text->len) < 0)
-        r = err_sys(err, "write '%s'", path);
-    if (r == 0)
-        r = fresh_commit(&f, path, mode, err);
-    fresh_done(&f);
-    return r;
+    if (r < 0)
+        return r;
+    r = path_write_fd(o.fd, text->data, text->len);
+    return r < 0 ? err_code(err, r, "write '%s'", path) : path_out_rename(&o, err);
 }
 
 /* These two: 1 when it was changed, 0 when there was nothing to change, -ENOSPC when it cannot be.

@@ -11,13 +11,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pack"))
 from pack_support import make_conda  # noqa: E402
 
 SHOW = """
-import json, os, shutil, subprocess, sys
+import json, os, re, shutil, subprocess, sys
 import hello
 print("JSON" + json.dumps({
     "prefix": sys.prefix, "env": dict(os.environ), "python": shutil.which("python"),
     "hello": hello.__file__, "where": subprocess.run(["where"], capture_output=True, text=True).stdout,
     "mark": open(sys.prefix + "/conda-meta/ydl-prefix").read().strip(),
-    "left": [name for _, _, names in os.walk(sys.prefix) for name in names if ".ydl-" in name],
+    "left": [name for _, _, names in os.walk(sys.prefix) for name in names
+             if re.fullmatch(r"[.].+[.][A-Za-z0-9]{6}", name)],
 }), flush=True)
 """
 YARN = ("run", "--on", "yarn", "--mem", "128m")
