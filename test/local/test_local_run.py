@@ -39,6 +39,13 @@ def test_a_task_has_its_variables(local):
         assert set(env) >= {"YDL_JOB", "YDL_RANK", "YDL_HOST", "YDL_SOCKET", "YDL_OUT"}
 
 
+def test_a_long_command_gives_the_job_a_short_name(local):
+    (local.work / "train.sh").write_text("exit 0\n")
+    exports = " && ".join(f"export A{i}={i}" for i in range(20))
+    local.run("run", "-q", "-n", "1", "--", "sh", "-c", f"{exports} && exec sh ./train.sh", check=0)
+    assert json.loads(local.run("status", "--json", "last", check=0).stdout)["name"] == "train"
+
+
 def test_results_stay_and_an_empty_result_directory_does_not(local):
     local.run("run", "-n", "1", "--", "true", check=0)
     assert not list(local.work.glob("ydl-out*"))

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "cmd/exit.h"
 #include "cmd/globals.h"
+#include "cmd/job/auto_name.h"
 #include "cmd/job/check.h"
 #include "cmd/job/check_env.h"
 #include "cmd/job/launch.h"
@@ -208,28 +209,6 @@ static int read_command(const struct cli *c, struct spec *s)
 
 /* ---- completing ---- */
 
-/* "train" of "python -u src/train.py", "true" of "/bin/true": the last word that could be a script,
- * before the arguments. */
-static char *name_from(const struct strs *command)
-{
-    const char *word = command->n ? command->v[0] : "job", *slash, *dot;
-    char *name, *p;
-
-    for (size_t i = 1; i < command->n && i < 4; i++)
-        if (str_ends(command->v[i], ".py") || str_ends(command->v[i], ".sh")) {
-            word = command->v[i];
-            break;
-        }
-    slash = strrchr(word, '/');
-    word = slash && slash[1] ? slash + 1 : word;
-    dot = strrchr(word, '.');
-    name = strndup(word, dot && dot > word ? (size_t)(dot - word) : strnlen(word, 64));
-    for (p = name; p && *p; p++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", *p))
-            *p = '-';
-    return name;
-}
-
 static int give_name(struct spec *s)
 {
     const struct strs *command = &s->command;
@@ -237,7 +216,7 @@ static int give_name(struct spec *s)
     for (size_t i = 0; command->n == 0 && i < s->n_roles; i++)
         command = &s->roles[i].command;
     if (!s->name)
-        s->name = name_from(command);
+        s->name = auto_name(command);
     return s->name ? 0 : -ENOMEM;
 }
 
