@@ -173,6 +173,16 @@ def test_with_servers_there_is_a_scheduler(fronts):
     assert (worker["DMLC_PS_VAN_TYPE"], worker["DMLC_NUM_SERVER"]) == ("p3", "1")
 
 
+@pytest.mark.parametrize("words", [["dmlc-submit", "--cluster", "local", "--num-workers", "1"],
+                                   ["dmlc-yarn", "--on", "local", "-n", "1"],
+                                   ["ydl-launch", "--launcher", "local", "-n", "1", "-s", "0"]], ids=lambda v: v[0])
+def test_a_program_of_this_directory_needs_no_path(fronts, words):
+    """Not one of PATH: dmlc-core puts ./ before it."""
+    (fronts.work / "prog").write_text("#!/bin/sh\necho found $1\n")
+    (fronts.work / "prog").chmod(0o755)
+    assert "found it" in fronts.run(*words, "prog", "it", check=0).stdout
+
+
 @pytest.mark.parametrize("words", [["dmlc-submit", "--cluster", "local", "--num-workers", "2"],
                                    ["dmlc-yarn", "--on", "local", "-n", "2"],
                                    ["ydl-launch", "-n", "2", "-s", "0"]], ids=lambda v: v[0])

@@ -134,7 +134,7 @@ static int add_rest(const struct front_ask *a, const struct family *f, struct fr
     }
     if (r == 0 && f->servers > 0)
         r = family_kvstore(&a->args->command, c);
-    return r < 0 ? r : family_command(a, &a->args->command, !cache || str_eq(f->on, "local"), c);
+    return r < 0 ? r : family_command(a, &a->args->command, family_files_of(f, cache), c);
 }
 
 static int translate(const struct front_ask *a, struct front_call *c, struct err *err)

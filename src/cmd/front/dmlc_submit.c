@@ -207,6 +207,7 @@ static int wrap(const struct front_ask *a, const struct family *f, struct strs *
 static int make_command(const struct front_ask *a, const struct family *f, struct strs *ret,
                         struct front_call *c, struct err *err)
 {
+    bool cache = *front_value(a, "--auto-file-cache") != '\0';
     int r = 0;
 
     if (front_given(a, "--archives") && str_eq(f->on, "local"))
@@ -215,8 +216,10 @@ static int make_command(const struct front_ask *a, const struct family *f, struc
         r = family_files(a, "--archives", "", c, err);
         if (r == 0)
             r = wrap(a, f, ret, c);
+        if (r == 0 && cache)
+            r = family_program(a->args->command.v[0], ret);
     }
-    for (size_t i = 0; r == 0 && i < a->args->command.n; i++)
+    for (size_t i = ret->n > 0 && cache; r == 0 && i < a->args->command.n; i++)
         r = strs_add(ret, a->args->command.v[i]);
     return r;
 }
@@ -269,7 +272,7 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         return r;
     if (!cache && front_add(c, "--no-ship") < 0)
         return -ENOMEM;
-    return family_command(a, &command, !cache || str_eq(f.on, "local"), c);
+    return family_command(a, &command, family_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {

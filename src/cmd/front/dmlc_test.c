@@ -96,6 +96,20 @@ static void dmlc_submit_has_its_own_defaults(void **state)
         { "--cluster local --num-w 2 --local-num-attempt 1 p",
           "run --on local --framework rabit --role worker=2 --max-restarts 1 --env "
           "DMLC_JOB_CLUSTER=local " NEW_ENV "--name DMLC[nworker=2]:p -- p" },
+        { "--cluster local --num-workers 1 VERSION LICENSE",
+          "run --on local --framework rabit --role worker=1 --env DMLC_JOB_CLUSTER=local " NEW_ENV
+          "--name DMLC[nworker=1]:VERSION -- ./VERSION LICENSE" },
+        { "--cluster yarn --num-workers 1 VERSION",
+          "run --on yarn --framework rabit --role worker=1,memory=1g,cpus=1 --avoid all "
+          "--max-restarts 2 --env DMLC_JOB_CLUSTER=yarn " NEW_ENV
+          "--env PYTHONPATH=. --name DMLC[nworker=1]:VERSION -- ./VERSION" },
+        { "--cluster yarn --num-workers 1 --auto-file-cache= VERSION",
+          "run --on yarn --framework rabit --role worker=1,memory=1g,cpus=1 --avoid all "
+          "--max-restarts 2 --env DMLC_JOB_CLUSTER=yarn " NEW_ENV
+          "--env PYTHONPATH=. --name DMLC[nworker=1]:VERSION --no-ship -- VERSION" },
+        { "--cluster local --num-workers 1 a..b/c..d~\xc3\xa9.py",
+          "run --on local --framework rabit --role worker=1 --env DMLC_JOB_CLUSTER=local " NEW_ENV
+          "--name DMLC[nworker=1]:c.d-py -- a..b/c..d \xc3\xa9.py" },
         { "--cluster local --num-workers 1 --worker-memory 1.5G --worker-cores 2 --archives a.zip "
           "p",
           "run --on local --framework rabit --role worker=1,memory=1.5G,cpus=2 --env "

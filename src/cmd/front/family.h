@@ -3,6 +3,8 @@
 #pragma once
 #include "cmd/front/front.h"
 
+#include <string.h>
+
 #define FAMILY_ATTEMPTS 3 /* on YARN, of one task, unless somebody says otherwise */
 
 /* A job as all of them describe it. */
@@ -53,10 +55,27 @@ int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *e
 /* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
 int family_name(const struct front_ask *a, const struct family *f, struct front_call *c);
 
-/* The command at the end. On YARN files that are named by a path out of this directory are sent
- * along and called ./NAME, unless `as_is`. */
-int family_command(const struct front_ask *a, const struct strs *command, bool as_is,
+/* What becomes of the files that a command names. */
+enum family_files {
+    FAMILY_HERE,  /* tasks run in this directory */
+    FAMILY_SEND,  /* those named by a path out of this directory are sent along and called ./NAME */
+    FAMILY_AS_IS, /* nothing: what the command names is on the nodes */
+};
+
+/* By where the job runs, and on YARN by whether the launcher shall send files by itself. */
+static inline enum family_files family_files_of(const struct family *f, bool cache)
+{
+    if (strcmp(f->on, "local") == 0)
+        return FAMILY_HERE;
+    return cache ? FAMILY_SEND : FAMILY_AS_IS;
+}
+
+/* The command at the end. A program without a path that is a file of this directory is called
+ * ./NAME, as dmlc-core does, unless FAMILY_AS_IS. */
+int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
                    struct front_call *c);
+/* The first word of a command, as above, for a command that runs another one. */
+int family_program(const char *word, struct strs *to);
 
 /* The Hadoop configuration below HADOOP_HOME, which is what these launchers went by, when nothing
  * else names one. `binary` is the path of a bin/hadoop, or NULL. */

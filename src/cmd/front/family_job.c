@@ -1,6 +1,7 @@
 /* family_job.c - what tasks get to run and to see: environment, command, files; see family.h. */
 #include "base/path.h"
 #include "cmd/front/family.h"
+#include "cmd/job/auto_name.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,13 +166,23 @@ int family_script(const struct front_ask *a, const char *on, struct err *err)
     return cli_bad(err, "there is no script '%s'", script);
 }
 
-int family_command(const struct front_ask *a, const struct strs *command, bool as_is,
+int family_program(const char *word, struct strs *to)
+{
+    bool here = !strchr(word, '/') && is_file(word);
+
+    return here ? strs_take(to, str_printf("./%s", word)) : strs_add(to, word);
+}
+
+int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
                    struct front_call *c)
 {
+    bool as_is = files != FAMILY_SEND;
     AUTO_STRS words = { 0 };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < command->n; i++) {
+    if (command->n > 0 && files != FAMILY_AS_IS && !strchr(command->v[0], '/'))
+        r = family_program(command->v[0], &words);
+    for (size_t i = words.n; r == 0 && i < command->n; i++) {
         const char *word = command->v[i];
         AUTO_FREE char *base = path_base(word);
 
@@ -231,18 +242,20 @@ int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *e
 int family_name(const struct front_ask *a, const struct family *f, struct front_call *c)
 {
     const char *said_name = front_value(a, "--jobname");
-    AUTO_FREE char *program = path_base(a->args->command.n ? a->args->command.v[0] : "");
+    AUTO_FREE char *base = path_base(a->args->command.n ? a->args->command.v[0] : "");
+    char program[21]; /* they show as much of it */
 
-    if (!program)
+    if (!base)
         return -ENOMEM;
+    auto_name_clean(base, strlen(base), program, sizeof(program));
     if (front_given(a, "--name"))
         return 0;
     if (said_name && !str_eq(said_name, "auto"))
         return front_option(c, "--name", "%s", said_name);
     if (f->servers > 0)
-        return front_option(c, "--name", "DMLC[nworker=%lld,nsever=%lld]:%.20s",
-                            (long long)f->workers, (long long)f->servers, program);
-    return front_option(c, "--name", "DMLC[nworker=%lld]:%.20s", (long long)f->workers, program);
+        return front_option(c, "--name", "DMLC[nworker=%lld,nsever=%lld]:%s", (long long)f->workers,
+                            (long long)f->servers, program);
+    return front_option(c, "--name", "DMLC[nworker=%lld]:%s", (long long)f->workers, program);
 }
 
 /* ---- the cluster's configuration ---- */

@@ -154,7 +154,7 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         r = family_conf(a, NULL, c);
     if (r == 0 && f.servers > 0)
         r = family_kvstore(&a->args->command, c);
-    return r < 0 ? r : family_command(a, &a->args->command, str_eq(f.on, "local"), c);
+    return r < 0 ? r : family_command(a, &a->args->command, family_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {

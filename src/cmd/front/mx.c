@@ -123,7 +123,7 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         r = family_kvstore(&a->args->command, c);
     if (r == 0)
         r = front_run_words(a, &a->args->command, &command);
-    return r < 0 ? r : family_command(a, &command, str_eq(f.on, "local"), c);
+    return r < 0 ? r : family_command(a, &command, family_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {
