@@ -2,6 +2,8 @@
 #include "framework/frameworks.h"
 #include "framework/task.h"
 
+#include <string.h>
+
 static const struct framework_role roles[] = {
     { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
     { 0 },
@@ -24,6 +26,24 @@ static int devices(const struct framework_task *t, const struct world *w, struct
     return 0;
 }
 
+/* With no arguments, jax.distributed.initialize() knows no launcher of this kind, but it knows Open
+ * MPI's by these variables, and the address of the coordinator wins over the one that it would make
+ * of the URI. It then gives each process the one GPU of its local rank: where a process has several
+ * GPUs it would lose all but one, in versions that do not read JAX_LOCAL_DEVICE_IDS. */
+static void as_open_mpi(const struct framework_task *t, const struct world *w, struct env *e)
+{
+    char address[TASK_ADDRESS_MAX];
+    bool six = strchr(w->first->host, ':') != NULL;
+
+    if (t->role->gpus > w->local_size)
+        return;
+    env_printf(e, "OMPI_MCA_orte_hnp_uri", "0.0;%s://%s", six ? "tcp6" : "tcp",
+               task_address(w->first, address));
+    env_number(e, "OMPI_COMM_WORLD_SIZE", w->size);
+    env_number(e, "OMPI_COMM_WORLD_RANK", w->rank);
+    env_number(e, "OMPI_COMM_WORLD_LOCAL_RANK", w->local_rank);
+}
+
 static int task(const struct framework_task *t, struct err *err)
 {
     char address[TASK_ADDRESS_MAX];
@@ -35,6 +55,7 @@ static int task(const struct framework_task *t, struct err *err)
     env_text(&e, "JAX_COORDINATOR_ADDRESS", task_address(w.first, address));
     env_number(&e, "JAX_NUM_PROCESSES", w.size);
     env_number(&e, "JAX_PROCESS_ID", w.rank);
+    as_open_mpi(t, &w, &e);
     if (devices(t, &w, &e) < 0)
         return err_oom(err);
     return env_end(&e, err);
@@ -43,12 +64,14 @@ static int task(const struct framework_task *t, struct err *err)
 const struct framework framework_jax = {
     .name = "jax",
     .summary = "JAX on several processes (jax.distributed)",
-    .doc = "Workers (-n) get JAX_COORDINATOR_ADDRESS, which jax.distributed.initialize() reads, "
-           "and JAX_NUM_PROCESSES and JAX_PROCESS_ID, which the script hands to it: "
-           "initialize(num_processes=int(os.environ['JAX_NUM_PROCESSES']), process_id=…). With "
-           "--procs, JAX_LOCAL_DEVICE_IDS says which of the container's GPUs are whose. Proxy "
-           "variables (http_proxy …) can hang it: unset them. The job has succeeded when all "
-           "workers have; a restart is of the gang.",
+    .doc =
+        "Workers (-n) get what jax.distributed.initialize() reads when it is called without "
+        "arguments: JAX_COORDINATOR_ADDRESS and the variables of Open MPI's launcher. Where a "
+        "process has more than one GPU, pass initialize(num_processes="
+        "int(os.environ['JAX_NUM_PROCESSES']), process_id=int(os.environ['JAX_PROCESS_ID'])), or "
+        "it would use only one of them. With --procs, JAX_LOCAL_DEVICE_IDS says which of the "
+        "container's GPUs are whose. Proxy variables (http_proxy …) can hang it: unset them. The "
+        "job has succeeded when all workers have; a restart is of the gang.",
     .proven = true,
     .roles = roles,
     .worker_role = "worker",

@@ -42,14 +42,36 @@ static long long max_restarts(const struct framework_task *t)
     return p.policy == SPEC_RESTART_NEVER ? 0 : p.max;
 }
 
+/* Several processes that each use every core of their machine are slower than one thread each,
+ * which is what torchrun gives them. A process that is alone may use all. */
+static unsigned threads(const struct framework_task *t, const struct world *w)
+{
+    unsigned own = t->role->cpus / w->local_size;
+
+    if (w->local_size == 1 && !world_shares_machine(t, w))
+        return 0;
+    return own > 1 ? own : 1;
+}
+
+/* TonY's names: its examples read no others. */
+static void tonys(struct env *e, const struct world *w)
+{
+    char address[TASK_ADDRESS_MAX];
+
+    env_number(e, "WORLD", w->size);
+    env_printf(e, "INIT_METHOD", "tcp://%s", task_address(w->first, address));
+}
+
 int pytorch_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
     struct world w;
+    unsigned n;
 
     if (!world_of(t, &w))
         return 0;
     ranks(&e, &w);
+    tonys(&e, &w);
     env_text(&e, "MASTER_ADDR", w.first->host);
     env_number(&e, "MASTER_PORT", w.first->port[0]);
     env_number(&e, "TORCHELASTIC_RESTART_COUNT", t->attempt);
@@ -60,9 +82,9 @@ int pytorch_task(const struct framework_task *t, struct err *err)
         env_text(&e, "TORCHELASTIC_ERROR_FILE", t->error_file);
     if (!task_said(t, "TORCH_NCCL_ASYNC_ERROR_HANDLING"))
         env_text(&e, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-    /* Several processes that each use every core are slower than one. */
-    if (w.local_size > 1 && !task_said(t, "OMP_NUM_THREADS"))
-        env_number(&e, "OMP_NUM_THREADS", 1);
+    n = task_said(t, "OMP_NUM_THREADS") ? 0 : threads(t, &w);
+    if (n > 0)
+        env_number(&e, "OMP_NUM_THREADS", n);
     return env_end(&e, err);
 }
 
@@ -104,11 +126,14 @@ static const char *const aliases[] = { "torch", "torchrun", NULL };
 const struct framework framework_pytorch = {
     .name = "pytorch",
     .summary = "torch.distributed with torchrun's environment",
-    .doc = "Workers (-n) get RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and all else that torchrun "
-           "sets. With --procs P each container runs P processes, LOCAL_RANK 0 to P-1, and "
-           "OMP_NUM_THREADS is 1 unless somebody has set it. A role 'master' is rank 0 where it "
-           "exists. An error recorded by torch's @record is the one that is told. The job has "
-           "succeeded when all have; a restart is of the gang, with the same ranks.",
+    .doc =
+        "Workers (-n) get RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and all else that torchrun "
+        "sets, and TonY's WORLD and INIT_METHOD. With --procs P each container runs P processes, "
+        "LOCAL_RANK 0 to P-1. Where several processes of the training share a machine, "
+        "OMP_NUM_THREADS is 1, or with --cpus the cores of one process, unless you set it "
+        "yourself. A role 'master' is rank 0 where it exists. An error recorded by torch's @record "
+        "is the one that is told. The job has "
+        "succeeded when all have; a restart is of the gang, with the same ranks.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -125,6 +125,18 @@ bool world_of(const struct framework_task *t, struct world *ret)
     return true;
 }
 
+bool world_shares_machine(const struct framework_task *t, const struct world *w)
+{
+    for (const struct framework_role *row = t->framework->roles; row->name; row++) {
+        const struct cluster_role *c = row->ranked ? cluster_role(t->cluster, row->name) : NULL;
+
+        for (size_t i = 0; c && i < c->n; i++)
+            if (&c->tasks[i] != w->self && str_eq(c->tasks[i].node, w->self->node))
+                return true;
+    }
+    return false;
+}
+
 const struct cluster_task *task_first(const struct framework_task *t, const char *role)
 {
     const struct cluster_role *c = cluster_role(t->cluster, role);

@@ -50,6 +50,9 @@ struct world {
 /* False when the task's role is not ranked: it belongs to the job, not to the training. */
 bool world_of(const struct framework_task *t, struct world *ret);
 
+/* Whether another task of the world runs on the same machine, in this container or another one. */
+bool world_shares_machine(const struct framework_task *t, const struct world *w);
+
 /* The one task of a role, or the first; NULL when there is none. */
 const struct cluster_task *task_first(const struct framework_task *t, const char *role);
 size_t task_count(const struct framework_task *t, const char *role);

@@ -69,6 +69,18 @@ print(rank, world, E["LOCAL_RANK"], E["LOCAL_WORLD_SIZE"], E["GROUP_RANK"], E["G
     assert _lines(done) == ["0 4 0 2 0 2 0", "1 4 1 2 0 2 0", "2 4 0 2 1 2 0", "3 4 1 2 1 2 0"]
 
 
+def test_pytorch_processes_that_share_a_machine_share_its_cores(local):
+    """As torchrun does, also where each has a container of its own. TonY's names are there too."""
+    done = _run(local, """
+print(E.get("OMP_NUM_THREADS"), E["WORLD"], E["INIT_METHOD"] == "tcp://%s:%s" % (E["MASTER_ADDR"], E["MASTER_PORT"]))
+""", "-n", "4", "--framework", "pytorch", env={"OMP_NUM_THREADS": ""})
+    assert _lines(done) == [" 4 True"] * 4, "what the user has set stays, even if it is nothing"
+    local.env.pop("OMP_NUM_THREADS", None)
+    for words, threads in ((["-n", "4"], "1"), (["-n", "2", "--cpus", "3"], "3"), (["-n", "1"], "None")):
+        done = _run(local, "print(E.get('OMP_NUM_THREADS'))", *words, "--framework", "pytorch")
+        assert set(_lines(done)) == {threads}, words
+
+
 def test_pytorch_error_file_becomes_the_story(local):
     _run(local, """
 import time
