@@ -3,6 +3,7 @@
 #include "agent/agent_private.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 struct waiting {
     struct task *task;
@@ -24,8 +25,16 @@ struct relay {
 
 static struct relay *relay_of(struct agent *a)
 {
-    if (!a->relay)
-        a->relay = calloc(1, sizeof(*a->relay));
+    uint32_t salt = 0;
+
+    if (a->relay)
+        return a->relay;
+    a->relay = calloc(1, sizeof(*a->relay));
+    /* The master knows requests by their numbers: those of another agent in this container, or of
+     * one elsewhere that had the task before, are others. */
+    (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
+    if (a->relay)
+        a->relay->last_id = (uint64_t)salt << 31;
     return a->relay;
 }
 
@@ -89,8 +98,9 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
     }
 }
 
-/* A master may have died between doing it and saying so: what is done twice then is up to whoever
- * asked, as with any server. */
+/* A master that only lost the connection knows the numbers, and does nothing twice. One that died
+ * may have done it and not said so: what its successor does again is up to whoever asked, as with
+ * any server. */
 void relay_again(struct agent *a)
 {
     for (struct waiting *w = a->relay ? a->relay->first : NULL; w; w = w->next)

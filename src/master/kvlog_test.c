@@ -10,6 +10,7 @@
 
 struct bench {
     char dir[TEST_PATH];
+    uint64_t id; /* of the last request */
     struct loop *loop;
     struct fs_set *set;
     struct container container;
@@ -86,7 +87,7 @@ static void with_bench(void (*body)(struct bench *b))
 static void ask(struct bench *b, const char *verb, const char *key, const char *value)
 {
     struct kv_word words[] = { { verb, strlen(verb) }, { key, strlen(key) }, { value, 0 } };
-    struct kv_ask a = { 1, 1, words, value ? 3 : 2, 0 };
+    struct kv_ask a = { 1, ++b->id, words, value ? 3 : 2, 0 };
 
     words[2].n = value ? strlen(value) : 0;
     assert_int_equal(kv_request(b->m.kv, &a, NULL), 0);

@@ -10,8 +10,12 @@
 
 /* ---- answers ---- */
 
+static bool is_done_once(const struct kv_ask *a, size_t n);
+
 void kv_reply(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n)
 {
+    if (is_done_once(a, n))
+        kv_told_keep(k, a, words, n);
     k->on.on_reply(k->on.user, a->task, a->id, words, n);
 }
 
@@ -87,19 +91,20 @@ struct verb {
     const char *name;
     size_t min, max; /* words, with the verb */
     bool named;      /* the second word is a key or the name of a barrier */
+    bool once;       /* it must not be carried out again when it is asked again */
     kv_verb *fn;
 };
 
 /* clang-format off */
 static const struct verb verbs[] = {
-    { "put",      3, 3,            true,  kv_put },
-    { "get",      2, 2,            true,  kv_get },
-    { "wait",     2, 3,            true,  kv_wait },
-    { "del",      2, 2,            true,  kv_del },
-    { "list",     1, 2,            false, kv_list },
-    { "add",      3, 3,            true,  kv_add },
-    { "barrier",  2, 4,            true,  kv_barrier },
-    { "progress", 2, KV_WORDS_MAX, false, kv_progress },
+    { "put",      3, 3,            true,  true,  kv_put },
+    { "get",      2, 2,            true,  false, kv_get },
+    { "wait",     2, 3,            true,  false, kv_wait },
+    { "del",      2, 2,            true,  true,  kv_del },
+    { "list",     1, 2,            false, false, kv_list },
+    { "add",      3, 3,            true,  true,  kv_add },
+    { "barrier",  2, 4,            true,  true,  kv_barrier },
+    { "progress", 2, KV_WORDS_MAX, false, false, kv_progress },
 };
 /* clang-format on */
 
@@ -110,6 +115,15 @@ static const struct verb *find_verb(const struct kv_word *w)
             return &verbs[i];
     }
     return NULL;
+}
+
+/* Is the answer of `n` words to something that must not be done again? Who has waited has lost its
+ * words; a value then is that of a key, which can be looked at again. */
+static bool is_done_once(const struct kv_ask *a, size_t n)
+{
+    const struct verb *v = a->n ? find_verb(&a->words[0]) : NULL;
+
+    return v ? v->once : n == 1;
 }
 
 static int dispatch(struct kv *k, const struct kv_ask *a, struct err *err)
@@ -131,11 +145,15 @@ static int dispatch(struct kv *k, const struct kv_ask *a, struct err *err)
                         a->words[1].n);
         return 0;
     }
+    if (v->once && kv_told_reserve(k, a->task) < 0)
+        return err_oom(err);
     return v->fn(k, a, err);
 }
 
 int kv_request(struct kv *k, const struct kv_ask *a, struct err *err)
 {
+    if (kv_wait_is_known(k, a) || kv_told_again(k, a))
+        return 0; /* by an agent that lost its connection: nothing is done twice */
     return dispatch(k, a, err);
 }
 
@@ -155,6 +173,7 @@ void kv_on_time(struct kv *k, int64_t now)
 
 void kv_forget(struct kv *k, uint32_t task)
 {
+    kv_told_forget(k, task);
     for (;;) {
         struct kv_task *t = (struct kv_task *)map_find(&k->tasks, &task, sizeof(task));
         struct kv_place *p;
@@ -171,6 +190,7 @@ static void forget_all(struct kv *k)
 {
     struct map_node *next;
 
+    kv_told_forget_all(k);
     for (struct map_node *node = map_next(&k->tasks, NULL); node; node = next) {
         next = map_next(&k->tasks, node);
         kv_forget(k, ((struct kv_task *)node)->task);
@@ -253,6 +273,7 @@ struct kv *kv_free(struct kv *k)
     map_done(&k->keys);
     map_done(&k->barriers);
     map_done(&k->tasks);
+    map_done(&k->told);
     free(k->heap);
     free(k);
     return NULL;

@@ -14,7 +14,9 @@
  * Keys: 1 to 256 bytes; values up to 1 MiB; 64 MiB and 100,000 keys in all. A time of 0 ms does not
  * wait; without MS a request waits until its task ends or the generation does. In a barrier each
  * task counts once: when it comes again, its first request is answered with an error and the new
- * one stands in its place (a client that gave up may try again). Whoever comes with another COUNT
+ * one stands in its place (a client that gave up may try again). A request that comes again under
+ * the same id, from an agent that lost its connection, is not carried out again: it waits on as it
+ * did, or gets the same answer once more. Whoever comes with another COUNT
  * than those who wait gets an error. A metric that is not finite becomes null. Loop thread only. */
 #pragma once
 #include "base/buf.h"

@@ -13,6 +13,7 @@
 #define KV_KEYS_MAX 100000
 #define KV_TASK_WAITS_MAX 256 /* of one task at a time */
 #define KV_LIST_MAX MIB       /* bytes of keys in one answer */
+#define KV_TOLD_MAX 68        /* an agent has at most 65 requests of a task under way */
 
 /* ---- kv_wait.c: who waits, and until when ---- */
 struct kv_place {
@@ -44,7 +45,7 @@ struct kv_task {
 
 struct kv {
     struct kv_events on;
-    struct map keys, barriers, tasks;
+    struct map keys, barriers, tasks, told;
     size_t n_keys; /* those with a value */
     size_t bytes;  /* of their names and values */
     struct kv_wait **heap;
@@ -62,6 +63,16 @@ void kv_wait_drop(struct kv *k, struct kv_wait *w);
 size_t kv_task_waits(const struct kv *k, uint32_t task);
 /* What `task` waits for at `p`, or NULL. */
 struct kv_wait *kv_wait_find(const struct kv *k, const struct kv_place *p, uint32_t task);
+bool kv_wait_is_known(const struct kv *k, const struct kv_ask *a); /* this very request waits */
+
+/* ---- kv_told.c: answers that may have been lost on their way ---- */
+int kv_told_reserve(struct kv *k, uint32_t task); /* -ENOMEM; else keeping cannot fail */
+/* Keeps an answer that is "ok", "none", "timeout" or a number. */
+void kv_told_keep(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n);
+/* Answers as before; false when this request was not answered, or not kept. */
+bool kv_told_again(struct kv *k, const struct kv_ask *a);
+void kv_told_forget(struct kv *k, uint32_t task);
+void kv_told_forget_all(struct kv *k);
 
 /* ---- kv.c: answers ---- */
 void kv_reply(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n);

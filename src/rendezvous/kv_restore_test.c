@@ -7,6 +7,7 @@
 struct world {
     struct kv *kv, *copy; /* every change of the first is made in the second */
     size_t answers, changes;
+    uint64_t id; /* of the last request */
     int r;
 };
 
@@ -55,7 +56,7 @@ static int open_world(void **state)
 static void ask(struct world *w, const char *verb, const char *key, const char *value)
 {
     struct kv_word words[] = { { verb, strlen(verb) }, { key, strlen(key) }, { value, 0 } };
-    struct kv_ask a = { 1, 1, words, value ? 3 : 2, 0 };
+    struct kv_ask a = { 1, ++w->id, words, value ? 3 : 2, 0 };
 
     words[2].n = value ? strlen(value) : 0;
     assert_int_equal(kv_request(w->kv, &a, NULL), 0);

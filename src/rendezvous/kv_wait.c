@@ -152,6 +152,17 @@ struct kv_wait *kv_wait_find(const struct kv *k, const struct kv_place *p, uint3
     return NULL;
 }
 
+bool kv_wait_is_known(const struct kv *k, const struct kv_ask *a)
+{
+    const struct kv_task *t = task_find(k, a->task);
+
+    for (const struct kv_wait *w = t ? t->first : NULL; w; w = w->task_next) {
+        if (w->id == a->id)
+            return true;
+    }
+    return false;
+}
+
 /* ---- waits ---- */
 
 static void link_wait(struct kv_wait *w, struct kv_place *p, struct kv_task *t)

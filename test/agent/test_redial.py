@@ -95,6 +95,26 @@ def test_questions_that_were_asked_are_asked_again(container):
     b.leave()
 
 
+def test_a_question_keeps_its_number_and_another_agents_has_another(container):
+    """By its number a master that only lost the connection knows what it has done already."""
+    b = container()
+    ask = "curl -sS --unix-socket $YDL_SOCKET 'http://x/v1/kv/key?wait=60000'"
+    b.launch(0, ask)
+    wait_until(lambda: b.kv.waits)
+    b.hang_up()
+    b.next_hello()
+    wait_until(lambda: len(b.kv.waits) == 2)
+    first, again = (request["id"] for _, request in b.kv.waits)
+    assert first == again
+    b.agents[0].kill()
+    b.agents[0].wait()
+    b.new_agent()
+    b.launch(0, ask, attempt=1)
+    wait_until(lambda: len(b.kv.waits) == 3)
+    assert b.kv.waits[2][1]["id"] != first
+    b.leave()
+
+
 def test_the_lease_ends_and_everything_with_it(container):
     b = container(lease=2500)
     b.launch(0, "sleep 600")
