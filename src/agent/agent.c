@@ -1,5 +1,6 @@
 /* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
 #include "agent/agent_private.h"
+#include "agent/look.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -79,6 +80,7 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     report_send(a, &m);
+    look_for_newer(a, ping->alone_ms);
     if (pong.rss > RESIDENT_MAX && !a->join.path)
         meet_forget_code();
 }
@@ -181,7 +183,8 @@ static int obey_all(struct agent *a, struct err *err)
         /* After a pause of the whole machine there may be pings that were not read yet. */
         r = meet_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
-            return err_set(err, -ECONNRESET, "the master is gone");
+            return err_set(err, -ECONNRESET,
+                           a->superseded ? "another has its place" : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)

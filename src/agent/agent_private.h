@@ -75,14 +75,15 @@ struct task {
     bool prepared, tried; /* its directory is there; a start of it was tried before */
     bool ready;           /* passed its readiness check */
     uint32_t generation, attempt, rank, world;
-    pid_t pid;             /* also its session and group; 0 before the first start */
-    int status;            /* as waitpid gives it */
-    uint64_t began;        /* in ticks since boot */
-    int64_t when_ended;    /* ms since 1970; 0: not yet */
-    uint64_t peak, used;   /* bytes of memory: the most so far, and at the last look */
-    uint64_t log_start[2]; /* how long its output files were before */
-    uint64_t log_base[2];  /* what it had written elsewhere, before it came here */
-    uint32_t log_began;    /* the start, counted from 1, that its files begin with; 0: none yet */
+    pid_t pid;              /* also its session and group; 0 before the first start */
+    int status;             /* as waitpid gives it */
+    uint64_t began;         /* in ticks since boot */
+    int64_t when_ended;     /* ms since 1970; 0: not yet */
+    int64_t started, ended; /* loop's clock, which nobody sets */
+    uint64_t peak, used;    /* bytes of memory: the most so far, and at the last look */
+    uint64_t log_start[2];  /* how long its output files were before */
+    uint64_t log_base[2];   /* what it had written elsewhere, before it came here */
+    uint32_t log_began;     /* the start, counted from 1, that its files begin with; 0: none yet */
     struct task_use use;
     struct cgroup cgroup;
     struct fiber *probe, *pmi;
@@ -143,6 +144,8 @@ struct agent {
     char *socket_dir, *out_dir, *token_file; /* as settle.c says; token_file: NULL outside YARN */
     int64_t lease, last_ping, heartbeat;     /* ms; loop's clock; ms */
     bool hopeless;                           /* the master will not have us: no use to dial again */
+    bool looking, superseded;                /* for a newer master (look.c), which there is … */
+    int64_t look_after;                      /* … and not before; loop's clock */
     bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
     bool cleaning;                           /* nothing is needed any more */
     int64_t grace;                           /* … that leaves tasks so many ms */

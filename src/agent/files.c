@@ -76,6 +76,8 @@ static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const s
 
     if (fd < 0)
         return err_sys(err, "unpack '%s'", u->from);
+    if (a->leaving)
+        return err_set(err, -ECANCELED, "unpack '%s': the job has ended", u->from);
     fill(words, u, argv);
     spec.extra = spec.cgroup = -1;
     r = spawn_start(a->spawner, &spec, &h.pid, err);
@@ -140,7 +142,20 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     return NULL;
 }
 
-/* The directory with the archive's contents, unpacked by whoever asks first. */
+/* Unpacks it, from nothing: an earlier try may have left a part. */
+static void unpack_now(struct agent *a, struct unpacked *u)
+{
+    u->done = false;
+    err_clear(&u->err);
+    u->result = path_remove(u->dir, &u->err);
+    if (u->result == 0)
+        u->result = unpack(a, u, &u->err);
+    u->done = true;
+    cond_wake_all(&u->changed);
+}
+
+/* The directory with the archive's contents, unpacked by whoever asks first. What failed once is
+ * tried again by who asks later: the disk may have been full. */
 static int unpacked_dir(struct agent *a, const char *from, const char **ret, struct err *err)
 {
     struct unpacked *u = a->files ? a->files->first : NULL;
@@ -153,9 +168,9 @@ static int unpacked_dir(struct agent *a, const char *from, const char **ret, str
             return err_oom(err);
         u->next = a->files->first;
         a->files->first = u;
-        u->result = unpack(a, u, &u->err);
-        u->done = true;
-        cond_wake_all(&u->changed);
+        unpack_now(a, u);
+    } else if (u->done && u->result < 0) {
+        unpack_now(a, u);
     }
     while (!u->done) {
         int r = cond_wait(a->loop, &u->changed, LOOP_NEVER); /* whoever unpacks has a deadline */

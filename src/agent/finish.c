@@ -174,6 +174,7 @@ void finish_task(struct task *t)
     struct agent *a = t->agent;
 
     fill(t, &end);
+    end.lived_ms = t->ended > t->started ? t->ended - t->started : 1;
     tell(t, end);
     cgroup_remove(&t->cgroup);
     /* Nobody may get between this attempt and the next; what is in the way now is told then. */

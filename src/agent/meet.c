@@ -190,6 +190,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     a->lease = m->welcome->lease_ms;
     a->heartbeat = m->welcome->heartbeat_ms;
     a->last_ping = loop_now(a->loop);
+    a->superseded = false;
     if (first)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)

@@ -289,6 +289,7 @@ static void task_ended(struct task *t)
     unwatch(a, t);
     t->phase = PHASE_SWEEPING;
     t->when_ended = loop_wall();
+    t->ended = loop_now(a->loop);
     t->asked = t->stopping;
     t->sweep_until = loop_in(a->loop, SWEEP_LIMIT);
     t->kill_at = LOOP_NEVER;

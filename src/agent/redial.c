@@ -5,10 +5,8 @@
  * and for no longer than the lease, tasks go on. Every agent of the job looks at the same file, so
  * each waits for a time of its own. */
 #include "agent/agent_private.h"
-#include "agent/remote.h"
-#include "base/json.h"
+#include "agent/look.h"
 #include "base/log.h"
-#include "base/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,9 +20,6 @@
 #define ROUND_MS 2000    /* between two rounds, from half to one and a half of it */
 #define ROUND_LAST 10000 /* the same when it takes long */
 #define ROUNDS_EAGER 15  /* how many rounds are not "long" */
-#define LOOK_MS 10000    /* for all of one look into HDFS */
-#define CALL_MS 4000     /* for one call of it */
-#define FILE_MAX (8 * KIB)
 
 /* From half of it to one and a half. */
 static int64_t about(int64_t ms)
@@ -33,93 +28,6 @@ static int64_t about(int64_t ms)
 
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
     return ms / 2 + (int64_t)(salt % (uint32_t)(ms + 1));
-}
-
-/* ---- the look into HDFS ---- */
-
-struct look {
-    struct agent *agent;
-    const char *dir;
-    char *address;
-    bool done;
-    struct cond changed;
-    struct err err;
-};
-
-static int read_all(struct fs_reader *in, struct buf *out, struct err *err)
-{
-    for (;;) {
-        const void *p;
-        ssize_t n = fs_read_next(in, &p, 0, err);
-
-        if (n <= 0)
-            return (int)n;
-        if (buf_add(out, p, (size_t)n) < 0)
-            return err_set(err, -E2BIG, "it is too large");
-    }
-}
-
-static int read_address(struct look *l, struct err *err)
-{
-    AUTO_REMOTE remote = { 0 };
-    AUTO_FREE char *uri = path_join(l->dir, "master.json"), *path = NULL;
-    AUTO_FS_READER *in = NULL;
-    AUTO_BUF text = { .max = FILE_MAX };
-    AUTO_JSON *v = NULL;
-    struct fs *fs = NULL;
-    const char *address = NULL;
-    int r = uri ? remote_open(l->agent, uri, CALL_MS, &remote, err) : err_oom(err);
-
-    if (r == 0)
-        r = remote_find(&remote, uri, &fs, &path, err);
-    if (r == 0)
-        r = fs_open(fs, path, &in, err);
-    if (r == 0)
-        r = read_all(in, &text, err);
-    in = fs_reader_close(in); /* before what it reads from goes */
-    if (r == 0)
-        r = json_parse(uri, text.data, text.len, &v, err);
-    if (r < 0)
-        return r;
-    if (json_unpack(v, "{s:s}", "address", &address) < 0)
-        return err_set(err, -EBADMSG, "'%s' names no address", uri);
-    l->address = strdup(address);
-    return l->address ? 0 : err_oom(err);
-}
-
-static void run_look(void *arg)
-{
-    struct look *l = arg;
-
-    if (read_address(l, &l->err) < 0)
-        trace(LOG_AGENT, "no word of the master: %s", l->err.text);
-    l->done = true;
-    cond_wake_all(&l->changed);
-}
-
-/* The address that the newest master has left, or NULL. */
-static char *look_for_master(struct agent *a, int64_t end)
-{
-    struct look l = { .agent = a };
-    struct fiber *f = NULL;
-    int64_t deadline = loop_in(a->loop, LOOK_MS);
-    int r = 0;
-
-    l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
-    if (!l.dir && a->container)
-        l.dir = a->container->staging;
-    if (!l.dir || fiber_start(a->loop, run_look, &l, &f, NULL) < 0)
-        return NULL;
-    while (!l.done && r == 0)
-        r = cond_wait(a->loop, &l.changed, deadline < end ? deadline : end);
-    if (!l.done) { /* too slow, or we are to leave: it uses our stack */
-        fiber_cancel(f);
-        fiber_shield(a->loop, true);
-        while (!l.done)
-            (void)cond_wait(a->loop, &l.changed, LOOP_NEVER);
-        fiber_shield(a->loop, false);
-    }
-    return l.address;
 }
 
 /* ---- rounds ---- */
@@ -136,15 +44,24 @@ static int try_at(struct agent *a, const char *address, int64_t end, struct err 
     return r;
 }
 
-/* Where the newest one says that it is, then where we last knew one. */
+/* Where the newest one says that it is, then where we last knew one. When neither is there, nor the
+ * job's directory, the job has ended without us: a NodeManager that forgot our container has nobody
+ * to end it. */
 static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
 {
-    AUTO_FREE char *found = look_for_master(a, end);
+    AUTO_LOOK found = { 0 };
     int r = -ENOENT;
 
-    if (found && !str_eq(found, known))
-        r = try_at(a, found, end, err);
-    return r < 0 && !a->hopeless ? try_at(a, known, end, err) : r;
+    look_for_master(a, end, &found);
+    if (found.address && !str_eq(found.address, known))
+        r = try_at(a, found.address, end, err);
+    if (r < 0 && !a->hopeless)
+        r = try_at(a, known, end, err);
+    if (r < 0 && found.over && !a->hopeless) {
+        a->hopeless = true;
+        r = err_set(err, -ENOENT, "the job is over: its directory in HDFS is gone");
+    }
+    return r;
 }
 
 static bool over(const struct agent *a, int r, int64_t end)

@@ -187,6 +187,7 @@ static enum fail_class run(struct task *t, struct spawn_spec *spec, struct err *
         return fail;
     join_cgroup(t, spec);
     t->began = tree_now();
+    t->started = t->ended = loop_now(t->agent->loop);
     r = spawn_start(t->agent->spawner, spec, &t->pid, err);
     if (spec->cgroup >= 0)
         close(spec->cgroup);

@@ -128,6 +128,7 @@ struct engine_end {
     int code;            /* exit code, or 128 + signal */
     int signal;          /* 0: none */
     int64_t when;
+    int64_t lived;     /* ms from its start to its end, by no clock of the day; 0: not known */
     bool asked;        /* its agent had told it to end before it did, whatever the two clocks say */
     const char *text;  /* a sentence about it, or NULL; borrowed */
     const char *lines; /* its last output lines, or NULL; borrowed */

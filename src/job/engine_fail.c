@@ -284,6 +284,7 @@ static struct failure failure_of(const struct unit *u, const struct engine_end *
                          .generation = u->t.generation,
                          .attempt = u->t.attempt,
                          .when = end->when,
+                         .lived = end->lived,
                          .text = (char *)end->text, /* copied by whoever keeps it */
                          .lines = (char *)end->lines };
 
@@ -330,6 +331,17 @@ static void follow(struct engine *e, struct unit *u, const struct trouble *t, in
         judge(e, u, t, now);
 }
 
+/* The agent's clock of the day may be set, or be another than ours: it cannot have lived for longer
+ * than since we heard of its start. */
+static int64_t lived(const struct unit *u, const struct failure *f, int64_t now)
+{
+    int64_t ms = f->lived > 0 ? f->lived : f->when - u->started;
+
+    if (ms > now - u->started && f->lived <= 0)
+        ms = now - u->started;
+    return ms > 0 ? ms : 0;
+}
+
 static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t now,
                     struct err *err)
 {
@@ -348,7 +360,7 @@ static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t
         say_progress(e, u, now);
     timer_set(e, TIMER_STOP, u, NEVER);
     t->ran = unit_live(u);
-    t->lived = u->t.state == TASK_RUNNING ? f->when - u->started : 0;
+    t->lived = u->t.state == TASK_RUNNING ? lived(u, f, now) : 0;
     u->t.code = f->code;
     u->t.fail = well ? FAIL_NONE : is_preempted(e, u, f) ? FAIL_PREEMPTED : f->cls;
     unit_set(e, u, next, now);

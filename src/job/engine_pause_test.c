@@ -26,6 +26,38 @@ static void a_task_that_dies_young_waits_longer_each_time(void **state)
     assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
 }
 
+/* An hour ahead, an hour behind, and set while the task ran. */
+static void a_nodes_clock_does_not_change_how_long_a_task_lived(void **state)
+{
+    static const struct {
+        int64_t skew, lived, ran, delay;
+    } rows[] = {
+        { 3600000, 100, 100, 0 },      { 3600000, 100, 100, 1000 }, { 3600000, 0, 100, 2000 },
+        { -3600000, 20000, 20000, 0 }, { -3600000, 0, 100, 1000 },
+    };
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 100);
+    role(b, "worker", 1);
+    run_all(b);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int64_t from;
+
+        pass(b, rows[i].ran);
+        from = b->now;
+        ended_as(b, "worker:0",
+                 (struct engine_end){ .cls = FAIL_EXIT,
+                                      .code = 1,
+                                      .when = b->now + rows[i].skew,
+                                      .lived = rows[i].lived });
+        if (rows[i].delay) {
+            assert_int_equal(engine_deadline(b->e), from + rows[i].delay);
+            pass(b, rows[i].delay);
+        }
+        assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
+    }
+}
+
 static void a_restart_waits_at_least_as_long_as_was_said(void **state)
 {
     struct bench *b = *state;
@@ -64,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_task_that_dies_young_waits_longer_each_time),
+        TEST(a_nodes_clock_does_not_change_how_long_a_task_lived),
         TEST(a_restart_waits_at_least_as_long_as_was_said),
         TEST(an_exit_code_that_was_not_named_fails_the_job),
     };

@@ -9,7 +9,7 @@ struct failure {
     enum fail_class cls;
     int code, signal;
     uint32_t generation, attempt;
-    int64_t when;
+    int64_t when, lived;
     char *text, *lines; /* lines: NULL when there are none */
 };
 #define FAILURE_TEXT_MAX (4 * KIB)

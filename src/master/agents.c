@@ -351,11 +351,13 @@ int agents_listen(struct master *m, struct err *err)
 
 static void ping(struct agent_conn *a)
 {
+    struct platform *p = a->master->platform;
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Ping body = AGENT__PING__INIT;
 
     body.seq = ++a->ping;
     body.now = master_now(a->master);
+    body.alone_ms = p->ops->silence ? p->ops->silence(p) : 0;
     msg.body_case = AGENT__TO_AGENT__BODY_PING;
     msg.ping = &body;
     outbox_send(a, &msg);

@@ -181,7 +181,9 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     AUTO_FREE char *text = NULL;
     AUTO_FREE char *lines = NULL;
     const struct task *t = NULL;
-    struct engine_end end = { .code = x->code, .signal = x->signal, .when = x->when };
+    struct engine_end end = {
+        .code = x->code, .signal = x->signal, .when = x->when, .lived = x->lived_ms
+    };
     bool own; /* how it ended is its own doing, or its node's */
     int r = own_task(a, x->task, &t, err);
 

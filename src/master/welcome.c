@@ -174,6 +174,7 @@ static int send_welcome(struct agent_conn *a, const struct strs *env, const stru
         facts.staging = m->opt->container->jobs_uri;
         facts.export_dir = m->opt->container->logs_uri;
         body.lease_ms = LEASE_MS;
+        body.attempt = (uint32_t)m->opt->container->attempt;
     } else {
         facts.log_dir = m->log_dir;
         facts.work_dir = m->work_dir;

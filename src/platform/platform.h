@@ -59,6 +59,8 @@ struct platform_ops {
     /* Is it the agent beside the client? It serves all slots there, and is there as long as the
      * client is; it may come before a slot of its is granted. NULL where there is none. */
     bool (*at_client)(struct platform *p, uint32_t agent);
+    /* For how many ms nobody has answered of those who give containers. NULL: that is us. */
+    int64_t (*silence)(struct platform *p);
     /* Waits until every agent has left, killing what does not by `deadline`. Fibers only. */
     int (*close)(struct platform *p, int64_t deadline, struct err *err);
     struct platform *(*free)(struct platform *p);

@@ -230,6 +230,13 @@ static bool at_client(struct platform *base, uint32_t agent)
     return p->client_agent && agent == p->client_agent;
 }
 
+static int64_t silence(struct platform *base)
+{
+    const struct yarn_platform *p = (struct yarn_platform *)base;
+
+    return p->registered ? loop_now(p->loop) - am_answered(p->am) : 0;
+}
+
 static const char *node_of(struct platform *base, uint32_t slot)
 {
     const struct yarn_seat *s = yarn_seat_at((struct yarn_platform *)base, slot);
@@ -389,6 +396,7 @@ static const struct platform_ops yarn_ops = {
     .avoid = avoid,
     .nodes = count_nodes,
     .at_client = at_client,
+    .silence = silence,
     .close = close_platform,
     .free = free_platform,
 };

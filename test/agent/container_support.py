@@ -53,7 +53,7 @@ class ContainerBench(Bench):
         self.run = self.top / ("x" * depth) / CONTAINER
         self.logs = self.top / "logs"
         self.mark = f"mark-{os.urandom(8).hex()}"
-        for path in (self.run, self.logs, self.top / "hdfs"):
+        for path in (self.run, self.logs, self.top / "hdfs" / "jobs" / JOB):
             path.mkdir(parents=True)
         self.base = base or f"file://{self.top}/hdfs"
         self.boot = {"job": JOB, "base": self.base, "conf": conf}
@@ -75,7 +75,8 @@ class ContainerBench(Bench):
     def new_master(self, refuses: str | None = None):
         """Another master. Agents of an earlier one find it if they look."""
         env = os.environ | ({"DRIVER_REFUSES": refuses} if refuses else {})
-        welcome = {"heartbeat_ms": self.heartbeat, "lease_ms": self.lease, "job": self.facts}
+        welcome = {"heartbeat_ms": self.heartbeat, "lease_ms": self.lease, "job": self.facts,
+                   "attempt": len(self.drivers) + 1}
         self.events, self.seen, self.kv = queue.Queue(), [], Store(self)
         self.driver = subprocess.Popen(
             [UNIT / "agent_driver", "tls", KEY, json.dumps(welcome)],
@@ -96,12 +97,12 @@ class ContainerBench(Bench):
             if not requests:
                 events.put(event)
 
-    def announce(self, address: str | None = None):
+    def announce(self, address: str | None = None, attempt: int | None = None):
         """Says in the job's directory where the master is; for files in place of HDFS."""
         jobs = Path(urllib.parse.urlparse(self.base).path) / "jobs" / JOB
         jobs.mkdir(parents=True, exist_ok=True)
         new = jobs / "master.json.new"
-        new.write_text(json.dumps({"attempt": len(self.drivers),
+        new.write_text(json.dumps({"attempt": attempt or len(self.drivers),
                                    "address": address or self.address}))
         new.rename(jobs / "master.json")
 

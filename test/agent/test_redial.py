@@ -1,10 +1,13 @@
 """A master that is lost, comes back, or is followed by another: tasks go on."""
 
+import json
 import os
+import shutil
 import socket
 import time
 
 from agent_support import EXIT, NONE, alive, command, wait_until
+from container_support import JOB
 
 
 def test_a_lost_connection_is_made_again_with_everything_told(container):
@@ -134,6 +137,60 @@ def test_a_silent_master_is_left_for_one_that_speaks(container):
     b.announce()
     assert b.next_hello(12)["again"]
     b.leave()
+
+
+def test_a_master_that_the_resource_manager_does_not_answer_is_left_for_a_newer_one(container):
+    b = container()
+    pid = b.launch(0, "sleep 600")
+    b.announce()
+    old = b.driver
+    alone = {"agent": 0, "to": {"ping": {"seq": 1, "alone_ms": 20000}}}
+    b.new_master()
+    b.announce()
+    old.stdin.write(json.dumps(alone) + "\n")
+    old.stdin.flush()
+    hello = b.next_hello()
+    assert hello["again"] and hello["tasks"][0]["pid"] == pid and alive(pid)
+    assert old.poll() is None  # it was there all the time
+    b.leave()
+
+
+def test_a_master_is_not_left_for_an_older_one(container):
+    b = container()
+    b.launch(0, "sleep 600")
+    first = b.address
+    b.driver.kill()
+    b.driver.wait()
+    b.new_master()
+    b.announce()
+    b.next_hello()
+    b.announce(first, attempt=1)
+    b.tell(ping={"seq": 1, "alone_ms": 20000})
+    b.tell(ping={"seq": 2, "alone_ms": 20000})
+    b.exited(b.launch(1, "exit 3") and 1)  # it still obeys
+    assert "newer master" not in (b.logs / "agent.log").read_text()
+    b.leave()
+
+
+def test_when_the_jobs_directory_is_gone_so_is_the_job(container):
+    b = container(lease=900_000)
+    b.launch(0, "trap '' TERM; setsid sleep 600 & while :; do sleep 0.1; done")
+    shutil.rmtree(b.top / "hdfs" / "jobs" / JOB)
+    b.hang_up()
+    assert b.next_hello()["again"]  # as long as there is a master, it is believed
+    b.driver.kill()
+    b.driver.wait()
+    assert b.gone(20.0) and b.agents[0].returncode not in (0, None)
+    assert "the job is over" in (b.logs / "agent.log").read_text()
+
+
+def test_a_directory_that_cannot_be_seen_says_nothing(container):
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        b = container(base=f"hdfs://127.0.0.1:{dumb.getsockname()[1]}/x")
+        b.launch(0, "sleep 600")
+        b.hang_up()
+        assert b.next_hello()["again"] and b.processes()
+        b.leave()
 
 
 def test_a_stranger_at_the_address_is_no_master(container):

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 from agent_support import (DISK, EXIT, FILES, LOG_LIMIT, MEMORY, NONE, NOT_READY, PERSON, PORT,
@@ -19,6 +20,17 @@ def test_a_task_runs_and_its_end_is_told(bench):
     assert end["lines"] == "err\nout\n" and (end["out_bytes"], end["err_bytes"]) == (4, 4)
     assert end["memory_peak"] > 100_000
     assert not alive(pid) and b.output(0) == b"out\n" and b.output(0, "err") == b"err\n"
+    b.shutdown()
+
+
+def test_how_long_a_task_lived_is_told_apart_from_the_clock(bench):
+    b = bench()
+    b.launch(0, "sleep 0.3")
+    b.launch(1, "no-such-program || kill -9 $$")
+    assert b.exited(0)["lived_ms"] >= 290 and b.exited(1)["lived_ms"] > 0
+    b.prepare({"task": 2, "name": "worker:2"})
+    b.start(command(2, ["/no/such/program"]))
+    assert b.exited(2)["lived_ms"] == 0  # it never did
     b.shutdown()
 
 
@@ -273,6 +285,40 @@ def test_files_are_put_in_place(bench, tmp_path):
         assert got["fail"] == FILES and says in got["text"], got
     b.shutdown()
     assert not list(b.run.glob("unpacked*"))
+
+
+def test_an_archive_that_could_not_be_unpacked_is_tried_again(bench, tmp_path):
+    (tmp_path / "in").write_text("inside")
+    bad = tmp_path / "a.tar"
+    bad.write_text("half an archive, as a full disk leaves it")
+    b = bench()
+    task = {"name": "worker:0", "task": 0,
+            "files": [{"from": str(bad), "to": "a", "archive": True}]}
+    assert b.prepare(task)[0]["fail"] == FILES
+    subprocess.run(["tar", "-cf", bad, "-C", tmp_path, "in"], check=True)
+    assert b.prepare(task)[0]["fail"] == NONE
+    b.start(command(0, "cat a/in"))
+    assert b.exited(0)["fail"] == NONE and b.output(0) == b"inside"
+    b.shutdown()
+
+
+def test_who_leaves_does_not_wait_for_an_archive(bench, tmp_path):
+    """Nor for the next one: a job that has ended gives back what it had."""
+    tar = tmp_path / "bin" / "tar"
+    tar.parent.mkdir()
+    tar.write_text(f"#!/bin/sh\necho x >> {tmp_path}/begun\nexec sleep 600\n")
+    tar.chmod(0o755)
+    archives = [tmp_path / f"{i}.tar" for i in range(3)]
+    for path in archives:
+        path.touch()
+    b = bench(agents=0)
+    b.agents = [b.start_agent(0, env=os.environ | {"PATH": f"{tar.parent}:{os.environ['PATH']}"})]
+    b.take(lambda e: "hello" in e.get("from", {}))
+    b.tell(prepare={"tasks": [{"task": i, "name": f"worker:{i}", "files": [
+        {"from": str(path), "to": "a", "archive": True}]} for i, path in enumerate(archives)]})
+    wait_until((tmp_path / "begun").exists)
+    b.shutdown()
+    assert (tmp_path / "begun").read_text() == "x\n"
 
 
 def test_an_error_file_is_sent(bench):
