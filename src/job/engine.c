@@ -102,7 +102,7 @@ int engine_add_slots(struct engine *e, struct role *r, uint32_t count)
                             .retired = true };
         for (uint32_t i = 0; i < r->procs; i++) {
             unit_init(e, r, s, i);
-            e->units[s->first + i].t.retired = true;
+            e->units[s->first + i].retired = true;
         }
         r->slots[r->n_slots++] = e->n_slots++;
     }
@@ -302,6 +302,25 @@ unsigned engine_role_count(const struct engine *e, uint32_t role)
 const struct task *engine_task(const struct engine *e, uint32_t id)
 {
     return id < e->n_units ? &e->units[id].t : NULL;
+}
+
+bool engine_in_gang(const struct engine *e, uint32_t task)
+{
+    return task < e->n_units && !e->units[task].retired;
+}
+
+uint32_t engine_role_tasks(const struct engine *e, uint32_t role)
+{
+    return role < e->n_roles ? e->roles[role].n_tasks : 0;
+}
+
+const struct task *engine_next_in_gang(const struct engine *e, const struct task *t)
+{
+    uint32_t i = t ? t->id + 1 : 0;
+
+    while (i < e->n_units && e->units[i].retired)
+        i++;
+    return engine_task(e, i);
 }
 
 void engine_slot(const struct engine *e, uint32_t slot, uint32_t *ret_role, uint32_t *ret_first,

@@ -69,7 +69,6 @@ struct task {
     uint16_t n_ports;
     bool ready;    /* passed its readiness check while RUNNING */
     bool stopping; /* we asked it to end: how it ends is no failure */
-    bool retired;  /* scaled away: no longer part of the job */
     int64_t since; /* when it came into this state */
     int pid;
     int code;             /* exit code as a shell shows it, once it ended */
@@ -255,11 +254,21 @@ int engine_events(struct engine *e, struct buf *out);
 /* ---- what is ---- */
 enum job_state engine_state(const struct engine *e);
 uint32_t engine_generation(const struct engine *e);
-uint32_t engine_n_tasks(const struct engine *e);
+uint32_t engine_n_tasks(const struct engine *e); /* that were ever part of the job */
 uint32_t engine_n_slots(const struct engine *e);
 unsigned engine_role_count(const struct engine *e, uint32_t role); /* containers, after scaling */
 const struct task *engine_task(const struct engine *e,
                                uint32_t id); /* borrowed, until it changes */
+/* ---- who is in the gang ----
+ * The tasks that the job has now: those that were scaled away are not, though they may still be
+ * ending. Every list, number and world is made of these. The ranks of a role have no holes: it is
+ * the highest that are scaled away. */
+bool engine_in_gang(const struct engine *e, uint32_t task);
+uint32_t engine_role_tasks(const struct engine *e, uint32_t role); /* ranks 0 … n-1 */
+/* All of them, in the order of their numbers: the one after `t`; NULL before the first, and after
+ * the last. */
+const struct task *engine_next_in_gang(const struct engine *e, const struct task *t);
+
 /* The role and first task of a slot, and how many tasks it has. */
 void engine_slot(const struct engine *e, uint32_t slot, uint32_t *ret_role, uint32_t *ret_first,
                  uint32_t *ret_n);

@@ -113,7 +113,7 @@ void again_look(struct engine *e, int64_t now)
     for (uint32_t i = 0; i < e->n_units; i++) {
         struct unit *u = &e->units[i];
 
-        if (task_has_ended(u->t.state) && !u->kept && !u->t.retired)
+        if (task_has_ended(u->t.state) && !u->kept && !u->retired)
             again_unit(e, u, now);
     }
     gang_look(e, now);

@@ -313,7 +313,7 @@ static int may_end(const struct engine *e, const struct unit *u, enum task_event
  * Others' stops are no failures. */
 static bool is_preempted(const struct engine *e, const struct unit *u, const struct failure *f)
 {
-    return e->slots[u->t.slot].leaving && !u->t.retired && e->state != JOB_FINISHING &&
+    return e->slots[u->t.slot].leaving && !u->retired && e->state != JOB_FINISHING &&
            f->cls != FAIL_NONE && u->t.stopping && f->when >= u->stopped;
 }
 
@@ -321,9 +321,9 @@ static void follow(struct engine *e, struct unit *u, const struct trouble *t, in
 {
     struct slot *s = &e->slots[u->t.slot];
 
-    if (u->t.retired && !slot_has_live(e, s))
+    if (u->retired && !slot_has_live(e, s))
         slot_release(e, s, now);
-    if (u->t.retired || is_preempted(e, u, t->f))
+    if (u->retired || is_preempted(e, u, t->f))
         return; /* what it was part of goes as a whole: leaving_look() */
     if (u->t.state == TASK_DONE || u->again)
         ended_well(e, u, now);

@@ -41,7 +41,7 @@ int engine_on_leaving(struct engine *e, uint32_t slot, int64_t now, struct err *
 
 void leaving_prepare(struct engine *e, struct unit *u, int64_t now)
 {
-    if (u->t.retired || e->state == JOB_FINISHING)
+    if (u->retired || e->state == JOB_FINISHING)
         return;
     switch (u->t.state) {
     case TASK_GRANTED:

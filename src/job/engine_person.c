@@ -91,7 +91,7 @@ static int restart_task(struct engine *e, struct unit *u, const char *who, int64
     char name[ENGINE_NAME_MAX];
 
     (void)engine_task_name(e, u->t.id, name);
-    if (u->t.retired)
+    if (u->retired)
         return err_set(err, -ENOENT, "there is no task '%s' any more", name);
     if (!unit_live(u) && !task_has_ended(u->t.state))
         return err_set(err, -EBUSY, "task '%s' is %s: it has not started yet", name,

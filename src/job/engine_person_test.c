@@ -97,7 +97,7 @@ static void an_elastic_job_grows_and_shrinks_while_it_runs(void **state)
     assert_int_equal(scale(b, "worker", 1, NULL), 0);
     assert_int_equal(b->done[ACTION_STOP], 3); /* the highest ranks */
     assert_int_equal(b->done[ACTION_RELEASE], 3);
-    assert_true(engine_task(b->e, 4)->retired);
+    assert_false(engine_in_gang(b->e, 4));
     assert_int_equal(state_of(b, "worker:0"), TASK_RUNNING);
     assert_int_equal(engine_find_task(b->e, "worker:1", &b->last[0], NULL), -ENOENT);
     assert_int_equal(scale(b, "worker", 2, NULL), 0);

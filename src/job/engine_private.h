@@ -61,6 +61,7 @@ enum timer {
 struct unit {
     struct task t;
     uint32_t starts; /* ACTION_STARTs so far */
+    bool retired;    /* scaled away: others ask engine_in_gang() */
     bool starting;   /* told to start; it has not said that it did */
     bool homeless;   /* ended, and its container is gone since */
     bool over;       /* ended for good: well, or a side task that nobody starts again */

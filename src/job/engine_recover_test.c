@@ -81,6 +81,8 @@ static struct engine *read_disk(struct sim *w)
         r = engine_restore(e, line, (size_t)(end - line), NULL);
         CHECK(w, r == 0 || (r == -EINVAL && w->behind));
     }
+    if (w->behind) /* a wish that was not written down is forgotten */
+        w->workers = engine_role_count(e, 1);
     return e;
 }
 

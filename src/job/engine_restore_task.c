@@ -49,7 +49,7 @@ static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_
         vacate(e, &e->slots[u->t.slot]);
     unit_forget_place(e, u);
     /* Whoever is moved gets another one; whoever lost it too, unless all is to be given back. */
-    if (!u->t.retired && e->state < JOB_FINISHING && !e->backing_off)
+    if (!u->retired && e->state < JOB_FINISHING && !e->backing_off)
         slot_ask(e, &e->slots[u->t.slot]);
 }
 
@@ -134,7 +134,7 @@ static void to_ended(struct engine *e, struct unit *u, const json_t *v, int64_t 
         vacate(e, &e->slots[u->t.slot]);
         return;
     }
-    if (next != TASK_DONE || u->t.retired || u->again || e->reforming || e->state >= JOB_FINISHING)
+    if (next != TASK_DONE || u->retired || u->again || e->reforming || e->state >= JOB_FINISHING)
         return;
     unit_over(e, u, true);
     unit_down(e, u, false);
@@ -249,7 +249,7 @@ void restore_failure(struct engine *e, const json_t *v, int64_t t)
                          .text = (char *)restore_text(v, "text"),
                          .lines = (char *)restore_text(v, "lines") };
 
-    if (!u || u->t.retired || !cls || fail_from_key(cls, &f.cls) < 0)
+    if (!u || u->retired || !cls || fail_from_key(cls, &f.cls) < 0)
         return;
     if (then)
         (void)policy_action_from(then, &j.then);

@@ -22,10 +22,10 @@ static void mend_unit(struct engine *e, struct unit *u, int64_t now)
     if (placed && !housed) {
         unit_forget_place(e, u);
         unit_set(e, u, TASK_WAITING, now);
-    } else if (u->t.state == TASK_WAITING && housed && !u->t.retired && !u->over) {
+    } else if (u->t.state == TASK_WAITING && housed && !u->retired && !u->over) {
         u->t.agent = s->agent;
         unit_set(e, u, TASK_GRANTED, now);
-    } else if (task_has_ended(u->t.state) && !u->over && !u->t.retired && !s->leaving &&
+    } else if (task_has_ended(u->t.state) && !u->over && !u->retired && !s->leaving &&
                !e->reforming && e->state < JOB_FINISHING &&
                u->at[TIMER_RESTART - TIMER_JOB_] == NEVER) {
         again_unit(e, u, now);
@@ -89,7 +89,7 @@ static bool has_run_on(const struct engine *e)
     for (uint32_t i = 0; i < e->n_units; i++) {
         const struct unit *u = &e->units[i];
 
-        if (unit_live(u) || (u->over && !u->kept && !u->t.retired))
+        if (unit_live(u) || (u->over && !u->kept && !u->retired))
             return true;
     }
     return false;
@@ -212,7 +212,7 @@ int engine_on_held(struct engine *e, const struct engine_held *held, int64_t now
 
 static bool is_to_end(const struct engine *e, const struct unit *u)
 {
-    return e->state == JOB_FINISHING || e->reforming || u->t.retired || e->slots[u->t.slot].leaving;
+    return e->state == JOB_FINISHING || e->reforming || u->retired || e->slots[u->t.slot].leaving;
 }
 
 /* What the last master may have told it, or not. */
@@ -269,7 +269,7 @@ static bool is_mixed(const struct engine *e)
     for (uint32_t i = 0; i < e->n_units; i++) {
         const struct unit *u = &e->units[i];
 
-        if (unit_live(u) && !u->t.retired && !run_alone(e, u) && u->t.generation != e->generation)
+        if (unit_live(u) && !u->retired && !run_alone(e, u) && u->t.generation != e->generation)
             return true;
     }
     return false;

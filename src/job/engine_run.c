@@ -30,7 +30,7 @@ bool run_named(const struct engine *e, const struct unit *u)
 void run_start(struct engine *e, struct unit *u)
 {
     if (e->state != JOB_RUNNING || u->t.state != TASK_READY || u->starting ||
-        !role_of(e, u)->open || u->t.retired)
+        !role_of(e, u)->open || u->retired)
         return;
     unit_starting(e, u, true);
     u->t.attempt = u->starts++;

@@ -90,7 +90,6 @@ static const char *task_differs(const struct task *a, const struct task *b)
         DIFFERS(n_ports);
     DIFFERS(ready);
     DIFFERS(stopping);
-    DIFFERS(retired);
     DIFFERS(since);
     DIFFERS(pid);
     DIFFERS(code);
@@ -104,6 +103,7 @@ static const char *unit_differs(const struct unit *a, const struct unit *b)
 
     if (what)
         return what;
+    DIFFERS(retired);
     DIFFERS(starts);
     DIFFERS(starting);
     DIFFERS(homeless);

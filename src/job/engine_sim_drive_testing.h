@@ -24,7 +24,7 @@ static void ended(struct sim *w, const struct sim_message *m)
     bad = bad && !(w->slots[t->slot].leaving && k->stopped); /* told with its container */
     bad = bad && !w->gaps;
     CHECK(w, engine_on_ended(w->e, m->id, &m->end, w->now, NULL) == 0);
-    if (!bad || t->retired)
+    if (!bad || !engine_in_gang(w->e, m->id))
         return;
     snprintf(line, sizeof(line), "\"event\":\"failure\",\"task\":\"%s\"",
              engine_task_name(w->e, m->id, name));
@@ -311,7 +311,7 @@ static void happen(struct sim *w, const struct sim_message *m)
 /* Now and then a person wants something; a refusal is an answer, too. */
 static void person(struct sim *w)
 {
-    uint32_t what = draw(w, 1500), n = engine_n_tasks(w->e);
+    uint32_t what = draw(w, 1500), n = engine_n_tasks(w->e), count = 1 + draw(w, 6);
     struct err err = ERR_INIT;
     int r = 0;
 
@@ -324,7 +324,9 @@ static void person(struct sim *w)
     else if (what < 8)
         r = engine_restart(w->e, UINT32_MAX, "me", w->now, &err);
     else if (what < 14)
-        r = engine_scale(w->e, "worker", 1 + draw(w, 6), "me", w->now, &err);
+        r = engine_scale(w->e, "worker", count, "me", w->now, &err);
+    if (what >= 8 && what < 14 && r == 0)
+        w->workers = count;
     CHECK(w, r == 0 || r == -EBUSY || r == -EALREADY || r == -EOPNOTSUPP || r == -ENOENT);
 }
 
@@ -353,7 +355,7 @@ static void invent(struct sim *w, uint32_t seed)
                                           .ready = { .kind = (enum spec_ready_kind)draw(w, 2) } };
     w->roles[0].name = (char *)"ps";
     w->roles[1].name = (char *)"worker";
-    w->roles[1].count++;
+    w->workers = ++w->roles[1].count;
     w->roles[2].name = (char *)"board";
     if (chance(w, 30))
         w->roles[2].restart = (struct spec_restart){ SPEC_RESTART_TASK, 2, 0 };
@@ -362,6 +364,24 @@ static void invent(struct sim *w, uint32_t seed)
         w->roles[1].after = (struct spec_afters){ &w->after, 1 };
     w->opt = (struct engine_options){ .seed = seed, .elastic = chance(w, 25) };
     w->named = seed % 5 < 2;
+}
+
+/* Who is in the gang: as many as were wanted last, without holes, and nobody else. */
+static void check_gang(const struct sim *w)
+{
+    uint32_t ranks[3] = { 0 };
+    const struct task *t = NULL;
+
+    while ((t = engine_next_in_gang(w->e, t))) {
+        CHECK(w, engine_in_gang(w->e, t->id) && t->rank < engine_role_tasks(w->e, t->role));
+        ranks[t->role]++;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t count = i == 1 ? w->workers : w->roles[i].count;
+
+        CHECK(w, ranks[i] == count * w->roles[i].procs);
+        CHECK(w, ranks[i] == engine_role_tasks(w->e, i) && count == engine_role_count(w->e, i));
+    }
 }
 
 /* To its end, or till so many steps were taken. */
@@ -386,6 +406,7 @@ static void live_on(struct sim *w, uint32_t until)
             person(w);
         read_log(w);
         obey(w);
+        check_gang(w);
     }
     read_log(w);
 }

@@ -46,7 +46,7 @@ static void read_line(struct sim *w, const char *line)
     if (has(line, "\"event\":\"job\"") && has(line, "\"FINISHING\""))
         w->finishing = true;
     for (id = 0; has(line, "\"scale\"") && id < engine_n_tasks(w->e); id++)
-        if (engine_task(w->e, id)->retired)
+        if (!engine_in_gang(w->e, id))
             set_down(w, id, false);
     if (!has(line, "\"event\":\"failure\"") && !has(line, "\"state\":\"RUNNING\",\"gen"))
         return;

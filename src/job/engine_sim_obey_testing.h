@@ -27,7 +27,7 @@ static void do_prepare(struct sim *w, uint32_t id)
     const struct task *t = engine_task(w->e, id);
     struct sim_task *k = &w->tasks[id];
 
-    CHECK(w, w->slots[t->slot].up && !k->open && !t->retired);
+    CHECK(w, w->slots[t->slot].up && !k->open && engine_in_gang(w->e, id));
     CHECK(w, k->place == SIM_NOTHING || (w->gaps && k->place == SIM_HELD));
     CHECK(w, t->n_ports == 0 || t->port[0] == k->port || w->gaps ||         /* the same again */
                  (w->named && k->port == 0 && t->port[0] == k->lost_port)); /* … elsewhere */
@@ -44,7 +44,7 @@ static void check_form(struct sim *w)
         const struct task *t = engine_task(w->e, i);
 
         CHECK(w, !w->tasks[i].open);
-        if (!t->retired && !(t->role == 2 && t->state == TASK_WAITING)) /* given up */
+        if (engine_in_gang(w->e, i) && !(t->role == 2 && t->state == TASK_WAITING)) /* given up */
             CHECK(w, task_has_ended(t->state) || w->tasks[i].place == SIM_HELD);
     }
 }

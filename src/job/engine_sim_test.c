@@ -113,7 +113,7 @@ static void check_history(struct sim *w)
         seen++;
     }
     for (uint32_t i = 0; i < engine_n_tasks(w->e); i++)
-        seen -= !engine_task(w->e, i)->retired;
+        seen -= engine_in_gang(w->e, i);
     CHECK(w, seen == 0);
 }
 

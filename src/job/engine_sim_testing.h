@@ -95,6 +95,7 @@ struct sim {
     uint32_t masters;
     bool calm;              /* nobody wants anything, and ports can be had again */
     unsigned trouble;       /* in a hundred */
+    uint32_t workers;       /* containers of them that a person wants */
     uint32_t workers_since; /* the generation in which one started, and 1 */
     /* What the log said. */
     struct buf log;  /* what the engines said that counts */

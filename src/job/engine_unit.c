@@ -13,7 +13,7 @@ int unit_next(const struct engine *e, const struct unit *u, enum task_event ev,
 /* Retired tasks are in no count but that of what lives. */
 static void count(struct engine *e, const struct unit *u, enum task_state s, uint32_t by)
 {
-    if (u->t.retired)
+    if (u->retired)
         return;
     role_of(e, u)->n[s] += by;
     e->n[s] += by;
@@ -64,7 +64,7 @@ void unit_ready(struct engine *e, struct unit *u, bool on)
     if (u->t.ready == on)
         return;
     u->t.ready = on;
-    if (!u->t.retired)
+    if (!u->retired)
         role_of(e, u)->n_ready += on ? 1 : UINT32_MAX;
 }
 
@@ -73,7 +73,7 @@ void unit_over(struct engine *e, struct unit *u, bool on)
     if (u->over == on)
         return;
     u->over = on;
-    if (u->t.retired)
+    if (u->retired)
         return;
     role_of(e, u)->n_over += on ? 1 : UINT32_MAX;
     if (role_of(e, u)->decides)
@@ -103,7 +103,7 @@ void unit_join(struct engine *e, struct unit *u)
 {
     struct role *r = role_of(e, u);
 
-    u->t.retired = false;
+    u->retired = false;
     r->n_tasks++;
     e->n_tasks++;
     e->n_undecided += r->decides && !u->over;
@@ -123,7 +123,7 @@ void unit_retire(struct engine *e, struct unit *u)
     e->n_undecided -= r->decides && !u->over;
     r->n_tasks--;
     e->n_tasks--;
-    u->t.retired = true;
+    u->retired = true;
     u->over = u->again = false;
 }
 

@@ -22,12 +22,11 @@ struct counts {
 
 static struct counts count(const struct master *m, uint32_t role)
 {
+    const struct task *t = NULL;
     struct counts c = { 0 };
 
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
-
-        if (t->retired || (role != UINT32_MAX && t->role != role))
+    while ((t = engine_next_in_gang(m->engine, t))) {
+        if (role != UINT32_MAX && t->role != role)
             continue;
         c.desired++;
         c.actual += t->state != TASK_WAITING && !task_has_ended(t->state);
@@ -88,12 +87,12 @@ static int resources(struct master *m, const char *name, json_t **ret, struct er
 static json_t *containers_of(struct master *m, uint32_t role)
 {
     json_t *list = json_array();
+    const struct task *t = NULL;
 
-    for (uint32_t i = 0; list && i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
+    while (list && (t = engine_next_in_gang(m->engine, t))) {
         AUTO_FREE char *id = NULL;
 
-        if (t->role != role || t->retired || t->state == TASK_WAITING || task_has_ended(t->state))
+        if (t->role != role || t->state == TASK_WAITING || task_has_ended(t->state))
             continue;
         id = exports_container(m, t);
         if (!id || json_array_append_new(list, json_text(id)) < 0) {
@@ -164,15 +163,15 @@ static int container(struct master *m, const struct task *t, const char *id, jso
 static int containers(struct master *m, const char *name, json_t **ret, struct err *err)
 {
     AUTO_JSON *all = json_object();
+    const struct task *t = NULL;
 
     if (!all)
         return err_oom(err);
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
+    while ((t = engine_next_in_gang(m->engine, t))) {
         AUTO_FREE char *id = NULL;
         json_t *v = NULL;
 
-        if (t->retired || t->state == TASK_WAITING)
+        if (t->state == TASK_WAITING)
             continue;
         id = exports_container(m, t);
         if (id && name && str_eq(name, id))

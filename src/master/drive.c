@@ -253,9 +253,8 @@ static void on_progress(void *user, uint32_t task, int64_t step, int64_t total, 
 static unsigned on_role_size(void *user, uint32_t task)
 {
     struct master *m = user;
-    uint32_t role = task == MASTER_API_TASK ? UINT32_MAX : engine_task(m->engine, task)->role;
 
-    return role < m->cluster.n ? (unsigned)m->cluster.roles[role].n : 1;
+    return task == MASTER_API_TASK ? 1 : form_role_size(m, engine_task(m->engine, task));
 }
 
 const struct kv_events drive_kv_events = {
@@ -345,6 +344,14 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
     return 0;
 }
 
+static void follow_scale(struct master *m)
+{
+    struct err err = ERR_INIT;
+
+    if (form_follow(m, &err) < 0)
+        master_fault(m, &err);
+}
+
 static void act_all(struct master *m)
 {
     static int (*const act[])(struct master *, const struct action *, struct err *) = {
@@ -354,6 +361,7 @@ static void act_all(struct master *m)
     };
     struct action a;
 
+    follow_scale(m);
     while (engine_next_action(m->engine, &a)) {
         struct err err = ERR_INIT;
 

@@ -35,7 +35,7 @@ char *exports_container(struct master *m, const struct task *t)
 
 static bool is_published(const struct master *m, const struct task *t)
 {
-    return !t->retired && (t->state == TASK_READY || t->state == TASK_RUNNING) && form_has(m, t);
+    return (t->state == TASK_READY || t->state == TASK_RUNNING) && form_has(m, t);
 }
 
 /* The group of "GROUP/NAME" as it is published; *ret_name is the rest. NULL: out of memory. */
@@ -92,12 +92,11 @@ static int add_export(struct master *m, uint32_t role, const struct spec_var *ex
 {
     json_t *entries = json_object_get(document, "entries"), *list;
     int64_t updated = json_integer_value(json_object_get(document, "updated"));
+    const struct task *t = NULL;
     char when[EXPORTS_TIME];
     int r = 0;
 
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine) && r == 0; i++) {
-        const struct task *t = engine_task(m->engine, i);
-
+    while (r == 0 && (t = engine_next_in_gang(m->engine, t))) {
         if (t->role != role || !is_published(m, t))
             continue;
         list = child(entries, name, json_array);

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-static unsigned role_tasks(const struct master *m, uint32_t role, uint32_t *first)
-{
-    uint32_t n = engine_n_tasks(m->engine), count = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        if (engine_task(m->engine, i)->role == role) {
-            if (count++ == 0)
-                *first = i;
-        }
-    return count;
-}
-
 /* Its host is the agent's number, or its name, which is in `host` then. */
 static void fill_task(const struct master *m, const struct task *t, char host[NAMES_TEXT],
                       struct cluster_task *ret)
@@ -50,16 +38,14 @@ static int describe_task(struct master *m, const struct task *t, struct cluster_
 
 static int fill_cluster(struct master *m, struct err *err)
 {
-    uint32_t n = engine_n_tasks(m->engine);
-    size_t *at = calloc(m->spec.n_roles + 1, sizeof(*at));
     struct cluster_role *roles = calloc(m->spec.n_roles + 1, sizeof(*roles));
-    struct cluster_task *tasks = calloc(n + 1, sizeof(*tasks));
+    struct cluster_task *tasks = calloc(engine_n_tasks(m->engine) + 1, sizeof(*tasks));
+    const struct task *t = NULL;
     int result = 0;
 
-    if (!roles || !tasks || !at) {
+    if (!roles || !tasks) {
         free(roles);
         free(tasks);
-        free(at);
         return err_oom(err);
     }
     free(m->cluster.roles);
@@ -69,19 +55,13 @@ static int fill_cluster(struct master *m, struct err *err)
                                    .generation = engine_generation(m->engine) };
     m->cluster_tasks = tasks;
     strs_done(&m->cluster_hosts);
-    for (uint32_t i = 0; i < n; i++)
-        roles[engine_task(m->engine, i)->role].n++;
     for (size_t r = 0, sum = 0; r < m->spec.n_roles; sum += roles[r++].n) {
         roles[r].name = m->spec.roles[r].name;
+        roles[r].n = engine_role_tasks(m->engine, (uint32_t)r);
         roles[r].tasks = tasks + sum;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct task *t = engine_task(m->engine, i);
-
-        if (t->rank < roles[t->role].n && result == 0)
-            result = describe_task(m, t, &roles[t->role].tasks[t->rank]);
-    }
-    free(at);
+    while (result == 0 && (t = engine_next_in_gang(m->engine, t)))
+        result = describe_task(m, t, &roles[t->role].tasks[t->rank]);
     return result < 0 ? err_oom(err) : 0;
 }
 
@@ -116,13 +96,12 @@ static void stop_servers(struct master *m, bool all)
 static unsigned world(const struct master *m)
 {
     unsigned n = 0;
-    uint32_t first;
 
     for (size_t r = 0; r < m->spec.n_roles; r++) {
         const struct framework_role *row = framework_role(m->framework, m->spec.roles[r].name);
 
         if (row && row->ranked)
-            n += role_tasks(m, (uint32_t)r, &first);
+            n += engine_role_tasks(m->engine, (uint32_t)r);
     }
     return n;
 }
@@ -190,20 +169,51 @@ int form_begin(struct master *m, struct err *err)
 
 static bool is_described(const struct master *m, const struct task *t)
 {
-    const struct cluster_role *role = &m->cluster.roles[t->role];
+    const struct cluster_role *role = t->role < m->cluster.n ? &m->cluster.roles[t->role] : NULL;
     struct cluster_task now;
     char host[NAMES_TEXT];
 
-    if (t->role >= m->cluster.n || t->rank >= role->n)
+    if (!role || t->rank >= role->n)
         return false;
     fill_task(m, t, host, &now);
     return str_eq(role->tasks[t->rank].host, now.host) &&
            memcmp(role->tasks[t->rank].port, now.port, sizeof(now.port)) == 0;
 }
 
+static bool has_all(const struct master *m)
+{
+    for (uint32_t r = 0; r < m->cluster.n; r++)
+        if (m->cluster.roles[r].n != engine_role_tasks(m->engine, r))
+            return false;
+    return true;
+}
+
+int form_follow(struct master *m, struct err *err)
+{
+    int r;
+
+    /* Who belongs to a generation that ends stays in its world until the next one is formed. */
+    if (!m->cluster_text || m->cluster.generation != engine_generation(m->engine) ||
+        engine_state(m->engine) != JOB_RUNNING || has_all(m))
+        return 0;
+    r = describe(m, err);
+    if (r == 0)
+        kv_resized(m->kv);
+    return r;
+}
+
 int form_include(struct master *m, uint32_t task, struct err *err)
 {
-    return is_described(m, engine_task(m->engine, task)) ? 0 : describe(m, err);
+    int r = form_follow(m, err);
+
+    return r < 0 || is_described(m, engine_task(m->engine, task)) ? r : describe(m, err);
+}
+
+unsigned form_role_size(const struct master *m, const struct task *t)
+{
+    size_t n = t->role < m->cluster.n ? m->cluster.roles[t->role].n : 0;
+
+    return t->rank < n ? (unsigned)n : 0;
 }
 
 bool form_has(const struct master *m, const struct task *t)

@@ -269,6 +269,10 @@ int form_resume(struct master *m, struct err *err);
 /* A task that joins or moved alone, in a running generation: the specification is made anew for
  * whoever starts from now on. */
 int form_include(struct master *m, uint32_t task, struct err *err);
+/* The same for all when the running generation has gained or lost tasks. */
+int form_follow(struct master *m, struct err *err);
+/* Tasks in its role as its generation knows them; 0: it is none of them any more. */
+unsigned form_role_size(const struct master *m, const struct task *t);
 /* Servers that belong to no generation: before anybody is told of them. */
 int form_begin(struct master *m, struct err *err);
 /* Is it part of the generation that runs, and where the specification says? */

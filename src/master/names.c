@@ -293,13 +293,13 @@ static int make_domain(struct enrolled *x, struct err *err)
 /* Those that a master before us has named: its records go with it. */
 static int name_again(struct enrolled *x)
 {
+    const struct task *t = NULL;
     int r = 0;
 
-    for (uint32_t i = 0; i < engine_n_tasks(x->m->engine) && r == 0; i++) {
-        const struct task *t = engine_task(x->m->engine, i);
-        struct enrolled_wish w = { .task = i, .agent = t->agent };
+    while (r == 0 && (t = engine_next_in_gang(x->m->engine, t))) {
+        struct enrolled_wish w = { .task = t->id, .agent = t->agent };
 
-        if (t->state >= TASK_READY && t->state <= TASK_RUNNING && !t->retired)
+        if (t->state >= TASK_READY && t->state <= TASK_RUNNING)
             r = add_wish(x, &w);
     }
     return r;
@@ -355,15 +355,13 @@ void names_free(struct enrolled *x)
 void names_decide(struct master *m)
 {
     const struct enrolled *x = m->enrolled;
+    const struct task *t = NULL;
     bool all = x && x->named;
     struct err err = ERR_INIT;
 
-    for (uint32_t i = 0; all && i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
-
-        if (!t->retired && t->state == TASK_READY)
-            all = stands(x, i, t->agent) && x->places[i].seen;
-    }
+    while (all && (t = engine_next_in_gang(m->engine, t)))
+        if (t->state == TASK_READY)
+            all = stands(x, t->id, t->agent) && x->places[t->id].seen;
     if (engine_set_names(m->engine, all ? x->domain : NULL, &err) < 0)
         master_fault(m, &err);
 }

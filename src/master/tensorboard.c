@@ -17,14 +17,12 @@
 /* The task that runs it, once it can be asked; NULL: none. */
 static const struct task *find_task(const struct master *m)
 {
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
+    const struct task *t = NULL;
 
-        if (str_eq(m->spec.roles[t->role].name, ROLE) && t->state == TASK_RUNNING && !t->retired &&
-            t->n_ports > 0)
-            return t;
-    }
-    return NULL;
+    while ((t = engine_next_in_gang(m->engine, t)))
+        if (str_eq(m->spec.roles[t->role].name, ROLE) && t->state == TASK_RUNNING && t->n_ports > 0)
+            break;
+    return t;
 }
 
 static const char *host_of(struct master *m, const struct task *t)

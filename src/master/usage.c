@@ -63,9 +63,10 @@ static const struct usage *fresh(const struct master *m, uint32_t task)
 /* Does a task run of which nothing is known, though its agent is there? */
 static bool lacks(const struct master *m)
 {
-    for (uint32_t i = 0; i < engine_n_tasks(m->engine); i++) {
-        const struct task *t = engine_task(m->engine, i);
-        const struct usage *u = fresh(m, i);
+    const struct task *t = NULL;
+
+    while ((t = engine_next_in_gang(m->engine, t))) {
+        const struct usage *u = fresh(m, t->id);
 
         if (t->state == TASK_RUNNING && (!u || u->cpu < 0) && t->agent < m->n_agents &&
             m->agents[t->agent] && m->agents[t->agent]->channel)

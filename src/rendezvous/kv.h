@@ -38,7 +38,8 @@ struct kv_events {
     void (*on_reply)(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
     void (*on_progress)(void *user, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json);       /* "{}" when there are none */
-    unsigned (*on_role_size)(void *user, uint32_t task); /* tasks in the role of `task` */
+    unsigned (*on_role_size)(void *user, uint32_t task); /* tasks in the role of `task`; 0: it is
+                                                          * not one of them any more */
     /* May be NULL. A key was given a value, or lost it (`value` NULL); with `key` NULL the
      * generation changed. Told in order, before anybody is answered: who repeats all of it by
      * kv_restore() has the same keys and values. */
@@ -66,6 +67,8 @@ void kv_forget(struct kv *k, uint32_t task); /* it ended: its waits are dropped 
 /* A new generation: everybody that waits is dropped and barriers are emptied; keys stay unless they
  * begin with "pmi/". */
 void kv_generation(struct kv *k);
+/* Roles have gained or lost tasks: barriers without a COUNT wait for as many as there are now. */
+void kv_resized(struct kv *k);
 int64_t kv_deadline(const struct kv *k); /* INT64_MAX: none */
 
 /* As on_change told it; nobody is answered, nothing is told. -EINVAL, and nothing changed, for what

@@ -67,7 +67,9 @@ static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
 
     if (a->n <= 2) {
         *ret = k->on.on_role_size(k->on.user, a->task);
-        return true;
+        if (*ret == 0)
+            kv_answer_error(k, a, "barrier: this task has been scaled away");
+        return *ret > 0;
     }
     if (kv_number(&a->words[2], 1, COUNT_MAX, ret) == 0)
         return true;
@@ -76,17 +78,23 @@ static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
     return false;
 }
 
-/* The last one is here: all go on, and the next to come opens the barrier anew. */
-static void open_barrier(struct kv *k, const struct kv_ask *last, struct kv_place *p)
+/* All go on, and the next to come opens the barrier anew. */
+static void let_go(struct kv *k, struct kv_place *p)
 {
-    while (p && p->first) {
+    while (p->first) {
         struct kv_ask a = kv_ask_of(p->first);
 
         kv_wait_drop(k, p->first);
         kv_answer(k, &a, "ok");
     }
+    kv_place_tidy(p);
+}
+
+/* The last one is here. */
+static void open_barrier(struct kv *k, const struct kv_ask *last, struct kv_place *p)
+{
     if (p)
-        kv_place_tidy(p);
+        let_go(k, p);
     kv_answer(k, last, "ok");
 }
 
@@ -120,6 +128,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     if (r < 0)
         return r;
     p->need = (size_t)need;
+    p->usual = a->n <= 2;
     if (before) {
         struct kv_ask old = kv_ask_of(before);
 
@@ -128,4 +137,40 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
                         kv_show(&a->words[1], shown));
     }
     return 0;
+}
+
+/* Those that are no longer part of their role do not count, and hear so. */
+static void send_retired_away(struct kv *k, struct kv_place *p)
+{
+    struct kv_wait *next;
+
+    for (struct kv_wait *w = p->first; w; w = next) {
+        struct kv_ask a = kv_ask_of(w);
+
+        next = w->place_next;
+        if (k->on.on_role_size(k->on.user, w->task) > 0)
+            continue;
+        kv_wait_drop(k, w);
+        kv_answer_error(k, &a, "barrier: this task has been scaled away");
+    }
+}
+
+void kv_resized(struct kv *k)
+{
+    struct map_node *next;
+
+    for (struct map_node *node = map_next(&k->barriers, NULL); node; node = next) {
+        struct kv_place *p = (struct kv_place *)node;
+
+        next = map_next(&k->barriers, node);
+        if (!p->usual)
+            continue;
+        send_retired_away(k, p);
+        if (p->first)
+            p->need = k->on.on_role_size(k->on.user, p->first->task);
+        if (p->waits >= p->need)
+            let_go(k, p);
+        else
+            kv_place_tidy(p);
+    }
 }

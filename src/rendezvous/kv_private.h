@@ -21,7 +21,8 @@ struct kv_place {
     struct map *map;      /* the map it is in */
     struct kv_wait *first, *last;
     size_t waits;
-    size_t need; /* barrier: how many must come */
+    size_t need; /* barrier: how many must come … */
+    bool usual;  /* … because the role has so many */
     void *value; /* key: NULL while there is none */
     size_t value_n;
     char name[]; /* key_n bytes */

@@ -15,8 +15,9 @@ struct world {
     size_t answers;
     char progress[512];
     int64_t now;
-    uint64_t id; /* of the last request */
-    bool quiet;  /* count answers only */
+    uint64_t id;   /* of the last request */
+    bool quiet;    /* count answers only */
+    unsigned gone; /* of the three tasks 0 to 2, the highest so many */
 };
 
 static void say(struct world *w, const void *p, size_t n)
@@ -54,8 +55,10 @@ static void on_progress(void *user, uint32_t task, int64_t step, int64_t total, 
 
 static unsigned role_size(void *user, uint32_t task)
 {
-    (void)user;
-    return task < 10 ? 3 : 2;
+    const struct world *w = user;
+    unsigned n = task < 10 ? 3 - w->gone : 2;
+
+    return w->gone && task < 10 && task >= n ? 0 : n;
 }
 
 static int open_world(void **state)
@@ -245,6 +248,34 @@ static void a_task_counts_once_in_a_barrier(void **state)
     assert_said(w, "0:3 ok;1:4 ok;2:5 ok;");
 }
 
+static void a_barrier_waits_for_the_tasks_that_the_role_has_now(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 0, "barrier all");
+    ask(w, 2, "barrier all");
+    ask(w, 0, "barrier three 3");
+    w->gone = 1; /* task 2, which waits */
+    kv_resized(w->kv);
+    assert_said(w, "2:2 error barrier: this task has been scaled away;");
+    ask(w, 2, "barrier all");
+    assert_said(w, "2:4 error barrier: this task has been scaled away;");
+    ask(w, 1, "barrier all");
+    assert_said(w, "0:1 ok;1:5 ok;");
+    ask(w, 0, "barrier all");
+    w->gone = 2;
+    kv_resized(w->kv); /* the one that is left is there already */
+    assert_said(w, "0:6 ok;");
+    w->gone = 1;
+    ask(w, 0, "barrier all");
+    w->gone = 0;
+    kv_resized(w->kv);
+    ask(w, 1, "barrier all");
+    assert_said(w, "");
+    ask(w, 2, "barrier all");
+    assert_said(w, "0:7 ok;1:8 ok;2:9 ok;");
+}
+
 static void what_a_forgotten_task_asked_is_never_answered(void **state)
 {
     struct world *w = *state;
@@ -419,6 +450,7 @@ int main(void)
         T(waits_end_at_their_own_time),
         T(a_barrier_opens_for_all_and_can_be_used_again),
         T(a_task_counts_once_in_a_barrier),
+        T(a_barrier_waits_for_the_tasks_that_the_role_has_now),
         T(what_a_forgotten_task_asked_is_never_answered),
         T(a_generation_drops_waits_and_pmi_keys_only),
         T(names_and_values_have_limits),
