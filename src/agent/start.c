@@ -278,7 +278,6 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
     struct err err = ERR_INIT;
     enum fail_class fail;
 
-    reset(t, m);
     if (t->stopping) {
         err_set(&err, -ECANCELED, "it was to end before it was started");
         err.detail = 143;
@@ -363,7 +362,8 @@ static void run_start(void *arg)
         struct task *t = agent_task(a, m->tasks[i]->task);
 
         if (t->phase != PHASE_STARTING)
-            continue; /* named twice */
+            continue;          /* named twice */
+        reset(t, m->tasks[i]); /* whatever is said of it from now on is of this attempt */
         if (a->leaving)
             t->phase = PHASE_IDLE;
         else if (no_spec)

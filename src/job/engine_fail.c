@@ -129,14 +129,30 @@ static int64_t pause_of(const struct engine *e, const struct unit *u, uint8_t *y
     return delay > least ? delay : least;
 }
 
+/* Others in that container may be well: they shall not suffer. What fails wherever it is tried (a
+ * disk is full for a while, and there is no other) is tried less and less often. */
+static void move_alone(struct engine *e, struct unit *u, int64_t delay, const char *why,
+                       int64_t now)
+{
+    struct slot *s = &e->slots[u->t.slot];
+
+    if (!slot_has_live(e, s)) {
+        slot_release(e, s, now);
+        for (uint32_t i = 0; i < role_of(e, u)->procs; i++)
+            if (e->units[s->first + i].t.state == TASK_WAITING)
+                slot_ask(e, s);
+    }
+    again_later(e, u, delay, why, now);
+    gang_look(e, now);
+}
+
 static void move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
     bool alone = e->state != JOB_RUNNING || run_alone(e, u) || run_named(e, u);
 
-    if (!t->gone && alone && slot_has_live(e, s)) {
-        /* Others in that container are well: they shall not suffer. */
-        again_later(e, u, pause_of(e, u, &u->young, t->lived), t->f->text, now);
+    if (!t->gone && alone) {
+        move_alone(e, u, pause_of(e, u, &u->young, t->lived), t->f->text, now);
         return;
     }
     if (!t->gone && !alone) {
@@ -144,8 +160,6 @@ static void move(struct engine *e, struct unit *u, const struct trouble *t, int6
         again_gang(e, "a task has to move", pause_of(e, u, &e->young, now - e->formed), now);
         return;
     }
-    if (!t->gone)
-        slot_release(e, s, now);
     again_slot(e, s, now);
     if (!alone)
         again_gang(e, "a container was lost", 0, now);

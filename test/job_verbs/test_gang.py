@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -261,3 +262,21 @@ def test_tasks_on_yarn_see_who_is_there(jobs, cluster, framework):
     jobs.dir.chmod(0o755)
     _play(jobs, framework, ["--on", "yarn"],
           ["scale", "scale", "restart", "restart_task", "kill_task", "take_over"], STEPS)
+
+
+def test_a_start_that_fails_before_the_process_is_tried_again(jobs):
+    """The report is about the start that was asked for, not about the one before."""
+    script = jobs.script("live", 'echo "$YDL_SPEC" >spec-$YDL_GENERATION\n'
+                                 'until [ -e finish ]; do sleep 0.05; done\n')
+    job = jobs.submit("-n", "2", "--restart", "gang", "--max-restarts", "20", "--", script)
+    jobs.running(job, 2)
+    directory, _, name = jobs.until(lambda: (jobs.work / "spec-0").exists() and
+                                    (jobs.work / "spec-0").read_text().strip()).rpartition("/")
+    block = Path(directory, name.replace("-0.json", "-1.json"))
+    block.mkdir()  # where the next specification would be written
+    jobs.ok("restart", job)
+    jobs.until(lambda: '"event":"failure"' in jobs.ok("events", job, "--json"), "nobody noticed")
+    block.rmdir()
+    jobs.until((jobs.work / "spec-1").exists, "it was not tried again")
+    (jobs.work / "finish").touch()
+    assert jobs("wait", job).returncode == 0, jobs.ok("status", job)
