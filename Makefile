@@ -10,10 +10,10 @@ demo: ## sets everything up and trains a real model on this machine
 	@tools/demo
 setup: ## installs what this machine lacks (the table is in tools/setup)
 	@tools/setup all
-check: setup ## what CI runs: unit tests, gates, fuzz corpora, then the real cluster
+check: ## what CI runs: unit tests, gates, fuzz corpora, and tests on real clusters beside them
+	@J=$(J) tools/check $(ARGS)
+everything: ## builds the programs and all that tests them
 	@$(call build,release,build)
-	@$(call ctest,build,-LE full)
-	@$(PYTEST)
 check-full: setup ## everything: check, sanitizers, torture, fuzzing, the whole cluster matrix
 	@$(call build,release,build)
 	@$(call ctest,build)

@@ -14,15 +14,30 @@ A test that is to run on several kinds:
 Tests marked `full` belong to the long suite and run with --full only.
 """
 
+import os
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 
+from ydl_cluster import schedule  # noqa: E402
 from ydl_cluster.pool import KINDS, POOL as _POOL, Handle, missing  # noqa: E402
+
+# What the tests see of the environment: where things are on this machine, and how they are asked to
+# run. Anything else could change a result (`tools/check` has the same list for ctest).
+_KEPT = re.compile(r"PATH|HOME|USER|LOGNAME|TERM|JAVA_HOME|XDG_CACHE_HOME|(no|https?)_proxy|"
+                   r"YDL_(BIN|TEST_BIN|CACHE_DIR|CLUSTER_DIR|KEEP_LOGS|PYTHON|TEST_[A-Z]+)|PYTEST_.*",
+                   re.IGNORECASE)
+for _name in list(os.environ):
+    if not _KEPT.fullmatch(_name):
+        del os.environ[_name]
+os.environ["LANG"] = "C.UTF-8"
+tempfile.tempdir = None  # somebody may have asked before TMPDIR was gone
 
 
 def pytest_addoption(parser):
@@ -31,6 +46,13 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: belongs to the long suite (--full)")
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(schedule.Controller())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    return schedule.workers()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -41,6 +63,8 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in long]
     order = {kind: i for i, kind in enumerate(KINDS, start=1)}
     items.sort(key=lambda item: max((order[kind] for kind in _kinds_of(item)), default=0))
+    if "ydl_places" in getattr(config, "workerinput", {}):
+        schedule.write_down(config.workerinput["ydl_places"], items, _kinds_of)
 
 
 def _kinds_of(item) -> set[str]:
@@ -92,6 +116,8 @@ def cuts(tmp_path):
 def _repaired(request):
     """Clusters that a test needs stay while it runs, and are whole when it is over."""
     _POOL.needed = _kinds_of(request.node)
+    if not _POOL.needed and hasattr(request.config, "workerinput"):
+        _POOL.close()  # another worker may need the room, and no more of its kind is coming
     yield
     if _POOL.needed:
         _POOL.heal()

@@ -159,6 +159,9 @@ def test_a_job_whose_files_cannot_be_written_is_taken_back(jobs):
 
     args = ("run", "--on", "yarn", "--staging", "/tmp/tight", "-n", 1, "--mem", "64m", "--", "true")
     jobs.run(*args, check=0)
+    jobs.ended()
+    jobs.wait_for(lambda: not jobs.processes() and not jobs.cluster.hdfs_names("/tmp/tight/jobs"),
+                  "the master of the first to have tidied up")
     words = jobs.cluster.fs("-count", "/tmp/tight").stdout.split()
     room_for_directories = int(words[0]) + int(words[1]) + 2
     dfs_admin("-setQuota", str(room_for_directories), "/tmp/tight")

@@ -21,7 +21,8 @@ everything below them lives here, one idea per module:
     actions     killing, pausing, restarting, failing over
     watch, web  what the daemons themselves say about their state
     leftovers   what an application has left on the nodes
-    cluster     all of it as one object for tests; pool has those of a pytest session
+    cluster     all of it as one object for tests; pool has those of a pytest process, schedule
+                says which process runs which tests
     rest        small applications to try a cluster with
     cli         the command line
 """

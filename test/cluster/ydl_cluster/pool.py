@@ -1,9 +1,9 @@
-"""The clusters of one pytest session.
+"""The clusters of one pytest process.
 
-A machine with two cores carries one cluster well and two badly. So a session holds one at a time:
-when a test asks for another kind, the one that was not used for longest goes down first. The tests
-are sorted so that each kind is used in one stretch (see `conftest.py`); a test that asks for two
-kinds at once gets two. YDL_TEST_CLUSTERS=N lets a bigger machine hold N.
+A process holds one at a time: when a test asks for another kind, the one that was not used for
+longest goes down first. The tests are sorted so that each kind is used in one stretch (see
+`conftest.py`), and with several processes each has kinds of its own (see `schedule`); a test that
+asks for two kinds at once gets two. YDL_TEST_CLUSTERS=N lets a process hold N.
 """
 
 import os
