@@ -60,9 +60,15 @@ int path_write(const char *path, const void *p, size_t n, mode_t mode, struct er
  * after a power failure. */
 int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
 
-/* Removes a file, or a directory with all that is in it; follows no symbolic link. What is not
- * there is fine. */
+/* Removes a file, or a directory with all that is in it; follows no symbolic link, also when
+ * somebody puts one in the way meanwhile. What is not there is fine. */
 int path_remove(const char *path, struct err *err);
+
+/* Whether only we (and root) can exchange what we make in `dir`: 0 when it is ours or root's and
+ * nobody else can write to it, or root's or ours with the sticky bit as /tmp is, and everybody
+ * cannot exchange what leads to it either. Else -EPERM with a sentence, or why it cannot be known.
+ * Whatever lies in a directory that cannot be trusted is not to be used. */
+int path_trusted(const char *dir, struct err *err);
 
 /* All of it to a descriptor, however often the system takes only a part. */
 int path_write_fd(int fd, const void *p, size_t n);

@@ -1,44 +1,147 @@
-/* path_remove.c - takes away a whole tree; see path.h. */
+/* path_remove.c - takes away a whole tree; see path.h.
+ *
+ * Every name is looked up in the directory that was opened for it and never followed, so that
+ * nobody who can write somewhere in the tree can lead us out of it. Only so many directories are
+ * open at once: what lies deeper is moved to the top and found there. */
 #include "base/path.h"
+#include "base/str.h"
 
-#include <fts.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 
-static int remove_entry(const FTSENT *e, struct err *err)
+#define LEVELS_MAX 64
+
+struct level {
+    DIR *dir;
+    char *name; /* in the level above; of the first, the path that was asked for */
+};
+
+struct removal {
+    struct level v[LEVELS_MAX];
+    size_t n;
+    unsigned moved; /* directories that were moved to the top … */
+    bool again;     /* … where they are still to be removed */
+    int first;      /* the first failure: we go on, the less is left behind the better */
+    struct err *err;
+};
+
+static int above(const struct removal *x, size_t level)
 {
-    switch (e->fts_info) {
-    case FTS_D: /* again on the way back */
-        return 0;
-    case FTS_NS:
-    case FTS_DNR:
-    case FTS_ERR:
-        if (e->fts_errno == ENOENT)
-            return 0;
-        if (e->fts_info != FTS_DNR)
-            return err_code(err, -e->fts_errno, "look at '%s'", e->fts_path);
-        break; /* cannot be read, but perhaps it is empty */
-    default:
-        break;
+    return level == 0 ? AT_FDCWD : dirfd(x->v[level - 1].dir);
+}
+
+/* errno says what went wrong with `name` in the innermost level. */
+static void note_failure(struct removal *x, const char *what, const char *name)
+{
+    AUTO_BUF path = { .max = 64 * KIB };
+    int code = errno, r = 0;
+
+    if (code == ENOENT || x->first < 0)
+        return; /* gone is what it is meant to be */
+    x->first = -code;
+    for (size_t i = 0; i < x->n && r == 0; i++)
+        r = buf_printf(&path, "%s/", x->v[i].name);
+    (void)err_code(x->err, -code, "%s '%s%s'", what,
+                   r == 0 && path.len && buf_text(&path) ? buf_text(&path) : "", name);
+}
+
+/* Out of memory counts as a failure like others. */
+static void enter(struct removal *x, const char *name)
+{
+    int fd = openat(above(x, x->n), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct level l = { .dir = fd >= 0 ? fdopendir(fd) : NULL };
+
+    if (!l.dir && fd >= 0)
+        close(fd);
+    if (!l.dir) { /* cannot be read, but perhaps it is empty */
+        if (unlinkat(above(x, x->n), name, AT_REMOVEDIR) < 0)
+            note_failure(x, "remove", name);
+        return;
     }
-    if (remove(e->fts_accpath) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", e->fts_path);
-    return 0;
+    l.name = strdup(name);
+    if (!l.name) {
+        note_failure(x, "remove", name);
+        (void)closedir(l.dir);
+        return;
+    }
+    x->v[x->n++] = l;
+}
+
+static void leave(struct removal *x)
+{
+    struct level l = x->v[--x->n];
+
+    (void)closedir(l.dir);
+    if (unlinkat(above(x, x->n), l.name, AT_REMOVEDIR) < 0)
+        note_failure(x, "remove", l.name);
+    free(l.name);
+}
+
+static void move_to_top(struct removal *x, const char *name)
+{
+    char other[32];
+
+    (void)snprintf(other, sizeof(other), ".ydl-removed-%u", x->moved++);
+    if (renameat(dirfd(x->v[x->n - 1].dir), name, dirfd(x->v[0].dir), other) < 0)
+        note_failure(x, "move", name);
+    else
+        x->again = true;
+}
+
+static void remove_entry(struct removal *x, const struct dirent *e)
+{
+    if (e->d_type != DT_DIR) {
+        if (unlinkat(dirfd(x->v[x->n - 1].dir), e->d_name, 0) == 0)
+            return;
+        if (errno != EISDIR) {
+            note_failure(x, "remove", e->d_name);
+            return;
+        }
+    }
+    if (x->n == LEVELS_MAX)
+        move_to_top(x, e->d_name);
+    else
+        enter(x, e->d_name);
+}
+
+static void remove_all(struct removal *x)
+{
+    while (x->n > 0) {
+        const struct dirent *e = readdir(x->v[x->n - 1].dir);
+
+        if (e && (str_eq(e->d_name, ".") || str_eq(e->d_name, "..")))
+            continue;
+        if (e) {
+            remove_entry(x, e);
+        } else if (x->n == 1 && x->again) {
+            x->again = false;
+            rewinddir(x->v[0].dir);
+        } else {
+            leave(x);
+        }
+    }
 }
 
 int path_remove(const char *path, struct err *err)
 {
-    char *const roots[] = { (char *)path, NULL };
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    const FTSENT *e;
-    int r = 0, first = 0;
+    AUTO_FREE char *name = strdup(path);
+    AUTO_FREE struct removal *x = calloc(1, sizeof(*x));
+    size_t n = strlen(path);
 
-    if (!tree)
-        return err_sys(err, "look at '%s'", path);
-    /* Goes on after a failure: the less is left behind the better. */
-    while ((e = fts_read(tree)) != NULL) {
-        r = remove_entry(e, first ? NULL : err);
-        first = first ? first : r;
+    if (!name || !x)
+        return err_oom(err);
+    while (n > 1 && name[n - 1] == '/')
+        name[--n] = '\0'; /* with a slash at its end a link would be followed */
+    x->err = err;
+    if (unlinkat(AT_FDCWD, name, 0) == 0)
+        return 0;
+    if (errno != EISDIR) {
+        note_failure(x, "remove", name);
+        return x->first;
     }
-    (void)fts_close(tree);
-    return first;
+    enter(x, name);
+    remove_all(x);
+    return x->first;
 }
