@@ -45,7 +45,7 @@ class World:
         self.marks, self.number = scratch / "marks", 0
         keep = {key: value for key, value in cluster.env().items()
                 if not key.startswith(("YDL_", "XDG_"))}
-        self.env = keep | {"HOME": str(scratch), "XDG_RUNTIME_DIR": str(scratch),
+        self.env = keep | {"HOME": str(scratch), "TMPDIR": str(scratch),
                            "PATH": yarn_peers.skein_path(cluster, scratch)}
 
     # Command lines.

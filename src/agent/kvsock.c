@@ -186,8 +186,9 @@ int kvsock_open(struct task *t, struct err *err)
     struct kvsock *s;
     int r;
 
-    if (t->sock)
+    if (t->sock && access(t->socket, F_OK) == 0)
         return 0;
+    kvsock_close(t); /* its name may have been removed with other old files */
     s = calloc(1, sizeof(*s));
     if (!s)
         return err_oom(err);

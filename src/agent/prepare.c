@@ -320,6 +320,8 @@ static void run_prepare(void *arg)
     const Agent__Prepare *m = p->m->prepare;
 
     conda_place(a);
+    if (access(a->tmp_dir, F_OK) < 0) /* a cleaner of temporary files was here */
+        (void)path_mkdirs(a->tmp_dir, 0700, NULL);
     for (size_t i = 0; i < m->n_tasks && !a->leaving; i++) {
         if (prepare_one(a, m->tasks[i]) < 0)
             break;

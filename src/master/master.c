@@ -313,6 +313,7 @@ static void stop_fibers(struct master *m)
     while (m->watcher || m->client_watcher || m->announcer)
         (void)fiber_yield(m->loop);
     keytab_watch_stop(m);
+    run_dir_stop(m);
 }
 
 static int start_fibers(struct master *m, struct err *err)
@@ -331,6 +332,8 @@ static int start_fibers(struct master *m, struct err *err)
         r = enrolled_start(m, err);
     if (r == 0)
         r = keytab_watch_start(m, err);
+    if (r == 0 && !m->opt->container)
+        r = run_dir_start(m, err);
     return r;
 }
 

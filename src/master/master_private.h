@@ -115,6 +115,7 @@ struct master {
     struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
     uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
     struct keytab_watch *keytab_watch;
+    struct run_dir *run_dir;   /* on this machine: keeps RUN as it is */
     struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
     struct fiber *announcer;
     struct recovery *recovery; /* what earlier masters left, until it is taken over */
@@ -371,6 +372,10 @@ void tokens_tell(struct agent_conn *a);
 /* ---- keytab_watch.c ---- */
 int keytab_watch_start(struct master *m, struct err *err); /* nothing without a keytab */
 void keytab_watch_stop(struct master *m);
+
+/* ---- run_dir.c ---- */
+int run_dir_start(struct master *m, struct err *err); /* once its sockets and files are there */
+void run_dir_stop(struct master *m);
 
 /* ---- specs.c ---- */
 /* The specification in a format of `ydl spec`: hosts, env, tf. */

@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 /* A Unix socket's name has 107 bytes; the longest of ours below RUN is "/tasks/" + a task's name +
@@ -48,16 +50,42 @@ static char *new_id(void)
     return str_printf("local-%s-%03d%03x", text, (int)(now.tv_nsec / 1000000), salt & 0xfff);
 }
 
-/* Where RUN can be made: the first that is ours to write and short enough. */
-static const char *run_parent(void)
+/* Memory is no place for what tasks write to TMPDIR, nor for archives that are unpacked. */
+static bool is_memory(const char *dir)
 {
-    const char *places[] = { getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR") };
+    struct statfs st;
 
-    for (size_t i = 0; i < COUNT_OF(places); i++)
-        if (places[i] && *places[i] == '/' && strlen(places[i]) <= RUN_PARENT_MAX &&
-            access(places[i], W_OK | X_OK) == 0)
-            return places[i];
-    return "/tmp";
+    return statfs(dir, &st) == 0 && (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
+}
+
+/* Where RUN can be made: the first that is on a disk, else the first, of those that nobody else can
+ * exchange it in and whose names are short enough. $XDG_RUNTIME_DIR is none of them: it goes away
+ * when the person logs out, and jobs stay. */
+static int run_parent(const char **ret, struct err *err)
+{
+    const char *places[] = { getenv("TMPDIR"), "/tmp", "/var/tmp" }, *second = NULL;
+    struct err why = ERR_INIT;
+
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        const char *p = places[i];
+
+        if (!p || *p != '/' || strlen(p) > RUN_PARENT_MAX || access(p, W_OK | X_OK) < 0 ||
+            path_trusted(p, &why) < 0)
+            continue;
+        if (!is_memory(p)) {
+            *ret = p;
+            return 0;
+        }
+        second = second ? second : p;
+    }
+    if (second) {
+        *ret = second;
+        return 0;
+    }
+    err_set(err, -EACCES, "there is no directory for temporary files%s%s", why.text[0] ? ": " : "",
+            why.text);
+    err_hint(err, "set TMPDIR to one of your own, with a name of at most %d bytes", RUN_PARENT_MAX);
+    return -EACCES;
 }
 
 /* With a name of its own: ext4 spreads directories by their names. */
@@ -68,8 +96,13 @@ char *jobs_work_dir(const struct job_dir *d)
 
 int jobs_make_run(char **ret, struct err *err)
 {
-    AUTO_FREE char *run = str_printf("%s/ydl-XXXXXX", run_parent());
+    AUTO_FREE char *run = NULL;
+    const char *parent = NULL;
+    int r = run_parent(&parent, err);
 
+    if (r < 0)
+        return r;
+    run = str_printf("%s/ydl-XXXXXX", parent);
     if (!run)
         return err_oom(err);
     if (!mkdtemp(run))
@@ -142,6 +175,10 @@ int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
     if (!jobs)
         return err_oom(err);
     r = path_mkdirs(jobs, 0700, err);
+    if (r == 0 && path_trusted(jobs, err) < 0) {
+        err_hint(err, "set XDG_STATE_HOME to a directory of your own");
+        r = -EPERM;
+    }
     if (r == 0)
         path_spread(jobs);
     if (r == 0)
@@ -162,13 +199,13 @@ int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
 
 /* ---- finding ---- */
 
-/* RUN as the job noted it, or NULL. It has to look like ours: what is noted there gets removed. */
-static char *read_run(const char *path)
+/* RUN as the job noted it, whether it is there or not; NULL when nothing was noted. It has to look
+ * like ours: what is noted there gets removed. */
+static char *noted_run(const char *path)
 {
     AUTO_FREE char *note = path_join(path, "run");
     AUTO_BUF text = { .max = 4096 };
     const char *run, *base;
-    struct stat st;
 
     if (!note || path_read(note, &text, NULL) < 0)
         return NULL;
@@ -176,9 +213,17 @@ static char *read_run(const char *path)
     base = run ? strrchr(run, '/') : NULL;
     if (!base || *run != '/' || !str_starts(base, "/ydl-") || strlen(base) != 5 + RUN_SUFFIX)
         return NULL;
-    if (lstat(run, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return NULL;
     return strdup(run);
+}
+
+bool jobs_find_run(struct job_dir *d)
+{
+    AUTO_FREE char *run = d->run ? take(d->run) : noted_run(d->path);
+    struct stat st;
+
+    if (run && lstat(run, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+        d->run = take(run);
+    return d->run;
 }
 
 static int open_dir(const char *jobs, const char *id, struct job_dir *ret, struct err *err)
@@ -188,8 +233,9 @@ static int open_dir(const char *jobs, const char *id, struct job_dir *ret, struc
 
     if (!own || !path)
         return err_oom(err);
-    *ret = (struct job_dir){ .id = take(own), .run = read_run(path), .lock = -1 };
+    *ret = (struct job_dir){ .id = take(own), .lock = -1 };
     ret->path = take(path);
+    (void)jobs_find_run(ret);
     return 0;
 }
 

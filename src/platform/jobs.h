@@ -10,7 +10,8 @@
  *         out/            results, where they have no other place or wait to be copied to it
  *         lock            held (flock) by the master while it lives; contains its process id
  *         run             text: the job's run directory
- *     RUN/ = a short 0700 directory in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: ydl-XXXXXX
+ *     RUN/ = a 0700 directory ydl-XXXXXX in $TMPDIR, /tmp or /var/tmp: the first that has a short
+ *            name, is on a disk, and in which no other user can exchange it
  *         api.sock        the master's HTTP API
  *         join.json       0600, for the agents
  *         cluster.json    0600, for agents that save results on a cluster: {"conf": its
@@ -19,8 +20,10 @@
  *         agents.sock     the agent channel
  *         XXXXXX/tasks/   the tasks' sockets, specification files and TMPDIR
  *
- * RUN is removed when the job ends: by the master, by the last agent when the master was killed, or
- * by the next `ydl` command that finds the lock free. Blocks on the local disk. */
+ * Whether a job lives is said by its lock, never by RUN: what a cleaner of /tmp takes away there is
+ * put back by the master (master/run_dir.c). RUN is removed when the job ends: by the master, by
+ * the last agent when the master was killed, or by the next `ydl` command that finds the lock free.
+ * Blocks on the local disk. */
 #pragma once
 #include "base/json.h"
 #include "base/path.h"
@@ -33,7 +36,7 @@
 
 struct job_dir {
     char *id, *path; /* path: …/jobs/ID */
-    char *run;       /* RUN; NULL when it is gone */
+    char *run;       /* RUN; NULL when it is gone, or was when we looked */
     int lock;        /* held by whoever made the job, for its master to inherit; else -1 */
 };
 #define JOB_DIR_INIT                                                                               \
@@ -74,6 +77,9 @@ char *jobs_work_dir(const struct job_dir *d);
 /* job.json, written once, before the master starts; and read back: *ret is the caller's. */
 int jobs_write_facts(const struct job_dir *d, const json_t *facts, struct err *err);
 int jobs_facts(const struct job_dir *d, json_t **ret, struct err *err);
+
+/* Looks for RUN again, and whether it is ours: a master that lives puts back what was removed. */
+bool jobs_find_run(struct job_dir *d);
 
 /* Is its master alive? Tries the lock. When not, what a killed master left (RUN and everything in
  * it) is removed. */

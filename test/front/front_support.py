@@ -51,7 +51,7 @@ class Fronts:
         keep = {k: v for k, v in os.environ.items()
                 if not k.startswith(("YDL_", "XDG_", "HADOOP_", "DMLC_", "AWS_", "rabit_"))}
         self.env = keep | {"HOME": str(tmp), "XDG_STATE_HOME": str(self.state),
-                           "XDG_RUNTIME_DIR": str(self.run_dir), "YDL_TEST": self.mark,
+                           "TMPDIR": str(self.run_dir), "YDL_TEST": self.mark,
                            "PATH": f"{BIN}:{keep['PATH']}"}
 
     def write(self, name: str, text: str) -> Path:

@@ -31,7 +31,7 @@ class Local:
         self.work.mkdir()
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("YDL_", "XDG_", "HADOOP_"))}
-        self.env.update({"XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.run_dir),
+        self.env.update({"XDG_STATE_HOME": str(self.state), "TMPDIR": str(self.run_dir),
                          "HOME": str(tmp), "PATH": f"{BIN}:{self.env['PATH']}",
                          "YDL_TEST": self.mark.split("=")[1]})
 

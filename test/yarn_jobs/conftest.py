@@ -132,7 +132,7 @@ class Jobs:
         keep = {key: value for key, value in self.cluster.env(user).items()
                 if not key.startswith(("YDL_", "XDG_"))}
         return keep | {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state"),
-                       "XDG_RUNTIME_DIR": str(self.home),
+                       "TMPDIR": str(self.home),
                        "PATH": f"{BIN}:{keep.get('PATH', '')}"}
 
     def start(self, *args, user: str | None = None, **options) -> subprocess.Popen:

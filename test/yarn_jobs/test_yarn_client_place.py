@@ -64,7 +64,7 @@ class Here:
                            ("steps.py", STEPS), ("job.yaml", json.dumps(TALK))):
             (jobs.work / name).write_text(textwrap.dedent(text))
         (jobs.work / "beside.txt").write_text("is here")
-        self.env = {"XDG_RUNTIME_DIR": str(run), "MINE": "my own"}
+        self.env = {"TMPDIR": str(run), "MINE": "my own", "YDL_TEST_RUN": str(run)}
 
     def run(self, *args, **options):
         return self.jobs.run(*args, env=self.env, **options)
@@ -81,7 +81,7 @@ class Here:
                 environ = (entry / "environ").read_bytes().split(b"\0")
             except (OSError, UnicodeDecodeError):
                 continue
-            if line and f"XDG_RUNTIME_DIR={self.run_dir}".encode() in environ:
+            if line and f"YDL_TEST_RUN={self.run_dir}".encode() in environ:
                 found[int(entry.name)] = line.strip()
         return found
 

@@ -112,7 +112,7 @@ def elsewhere(jobs, tmp_path):
     for name in ("home", "state", "run", "work"):
         (there / name).mkdir(parents=True)
     env = jobs.env() | {"HOME": str(there / "home"), "XDG_STATE_HOME": str(there / "state"),
-                        "XDG_RUNTIME_DIR": str(there / "run")}
+                        "TMPDIR": str(there / "run")}
 
     def run(*args, check=0):
         done = subprocess.run([jobs.bin / "ydl", *map(str, args)], env=env, cwd=there / "work",

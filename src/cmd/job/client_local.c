@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define RETRY_MS 50
 #define GONE_MS 20
 #define GONE_TRIES 100
 
@@ -19,29 +20,44 @@ static struct local *local_of(struct client *c)
     return (struct local *)c;
 }
 
-static int no_master(const struct local *l, struct err *err)
+static int no_master(const struct local *l, bool alive, struct err *err)
 {
     err_clear(err);
-    err_set(err, -ENOTCONN, "the master of %s cannot be reached: it is gone", l->dir.id);
+    err_set(err, -ENOTCONN, "the master of %s cannot be reached: %s", l->dir.id,
+            alive ? "its socket is not there" : "it is gone");
     err_hint(err, "'ydl status %s' says how far it came; %s/master.log may say why", l->dir.id,
              l->dir.path);
     return -ENOTCONN;
 }
 
+static int connect_once(struct local *l, int64_t deadline, struct sock **ret, struct err *err)
+{
+    AUTO_FREE char *path = jobs_find_run(&l->dir) ? path_join(l->dir.run, "api.sock") : NULL;
+
+    if (!l->dir.run)
+        return -ENOENT;
+    return path ? sock_connect_unix(l->c.loop, path, deadline, ret, err) : err_oom(err);
+}
+
+/* A master that lives has a socket, or has it again in a moment: see master/run_dir.c. */
 static int connect_local(struct client *c, struct stream **ret, struct err *err)
 {
     struct local *l = local_of(c);
-    AUTO_FREE char *path = l->dir.run ? path_join(l->dir.run, "api.sock") : NULL;
+    int64_t deadline = loop_in(c->loop, c->connect_ms);
     struct sock *sock = NULL;
-    int r;
+    int r = connect_once(l, deadline, &sock, err);
 
-    if (!l->dir.run)
-        return no_master(l, err);
-    if (!path)
-        return err_oom(err);
-    r = sock_connect_unix(c->loop, path, loop_in(c->loop, c->connect_ms), &sock, err);
-    if (r == -ENOENT || r == -ECONNREFUSED)
-        return no_master(l, err);
+    while (r == -ENOENT || r == -ECONNREFUSED) {
+        bool alive = jobs_alive(&l->dir);
+
+        if (!alive || loop_now(c->loop) >= deadline)
+            return no_master(l, alive, err);
+        r = fiber_sleep(c->loop, RETRY_MS);
+        if (r < 0)
+            return err_set(err, r, "interrupted");
+        err_clear(err);
+        r = connect_once(l, deadline, &sock, err);
+    }
     return r < 0 ? r : stream_plain(sock, ret, err);
 }
 
