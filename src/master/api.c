@@ -48,6 +48,17 @@ static int add_tensorboard(struct master *m, json_t *job, struct err *err)
     return r;
 }
 
+/* What the job waits for, and why it may have to wait for long. */
+static void add_waiting(struct master *m, struct buf *out)
+{
+    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
+    const char *trouble = ops && ops->trouble && !m->ended ? ops->trouble(m->platform) : "";
+
+    engine_waiting_for(m->engine, out);
+    if (*trouble)
+        (void)buf_printf(out, "%s%s", out->len ? "; " : "", trouble);
+}
+
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
 {
     AUTO_BUF waiting = { .max = 4 * KIB };
@@ -57,7 +68,7 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
         r = history_json(m->history, tasks, ret, err);
     if (r < 0)
         return r;
-    engine_waiting_for(m->engine, &waiting);
+    add_waiting(m, &waiting);
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);

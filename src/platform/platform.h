@@ -56,6 +56,8 @@ struct platform_ops {
      * no choice. */
     void (*avoid)(struct platform *p, const char *node, bool on);
     unsigned (*nodes)(struct platform *p);
+    /* Why asks are not heard at present, a sentence; "": they are. NULL where they always are. */
+    const char *(*trouble)(struct platform *p);
     /* Is it the agent beside the client? It serves all slots there, and is there as long as the
      * client is; it may come before a slot of its is granted. NULL where there is none. */
     bool (*at_client)(struct platform *p, uint32_t agent);

@@ -395,6 +395,7 @@ static const struct platform_ops yarn_ops = {
     .node = node_of,
     .avoid = avoid,
     .nodes = count_nodes,
+    .trouble = yarn_trouble,
     .at_client = at_client,
     .silence = silence,
     .close = close_platform,

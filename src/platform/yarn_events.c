@@ -1,8 +1,10 @@
 /* yarn_events.c - see yarn_private.h */
 #include "base/log.h"
+#include "hadoop/rpc/exception.h"
 #include "platform/yarn_image.h"
 #include "platform/yarn_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_MAX_ 600
@@ -134,15 +136,42 @@ static void on_node(struct yarn_platform *p, const Yarn__NodeReport *node)
     (void)yarn_spread_set(p->spread, &n, usable);
 }
 
-static void on_refused(struct yarn_platform *p, int64_t id)
+/* "the ResourceManager fails at the job's heartbeats: NullPointerException: …" */
+static const char *failing(const struct err *why, char *out, size_t n)
+{
+    snprintf(out, n, "the ResourceManager %s: %s",
+             why->detail == RPC_EX_NONE ? "cannot be reached" : "fails at the job's heartbeats",
+             why->text);
+    return out;
+}
+
+const char *yarn_trouble(struct platform *base)
+{
+    struct yarn_platform *p = (struct yarn_platform *)base;
+    const struct err *why = am_trouble(p->am);
+
+    return why->code ? failing(why, p->trouble, sizeof(p->trouble)) : "";
+}
+
+static void on_trouble(struct yarn_platform *p, const struct err *why)
+{
+    char text[YARN_TROUBLE_MAX];
+
+    if (!p->closing)
+        p->base.on.on_note(p->base.on.user, failing(why, text, sizeof(text)));
+}
+
+static void on_refused(struct yarn_platform *p, int64_t id, const struct err *why)
 {
     struct yarn_seat *s = yarn_seat_at(p, id);
+    char text[YARN_TROUBLE_MAX];
 
     if (!s || s->state != SEAT_ASKED)
         return;
     yarn_seat_empty(p, s);
-    p->base.on.on_lost(p->base.on.user, (uint32_t)id, FAIL_START,
-                       "the ResourceManager refuses to give such a container");
+    snprintf(text, sizeof(text), "the ResourceManager refuses to give such a container: %s",
+             why->text);
+    p->base.on.on_lost(p->base.on.user, (uint32_t)id, FAIL_START, text);
 }
 
 static void on_registered(struct yarn_platform *p, bool again)
@@ -176,7 +205,10 @@ static int digest(struct yarn_platform *p, const struct amrm_event *e, struct ya
         on_node(p, e->node);
         break;
     case AMRM_REFUSED:
-        on_refused(p, e->ask.id);
+        on_refused(p, e->ask.id, e->why);
+        break;
+    case AMRM_TROUBLE:
+        on_trouble(p, e->why);
         break;
     default: /* tokens are the library's; surplus containers go back by themselves */
         break;

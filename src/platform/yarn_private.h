@@ -5,6 +5,8 @@
 #include "platform/yarn.h"
 #include "platform/yarn_spread.h"
 
+#define YARN_TROUBLE_MAX 640
+
 struct yarn_early {
     struct nm_pool *nodes;
     struct am *am;
@@ -70,6 +72,7 @@ struct yarn_platform {
     uint32_t client_agent; /* beside the client; 0: no role is there */
     char *client_name;     /* … and what it calls itself instead of a container's id */
     char container_text[YARN_CONTAINER_ID_TEXT];
+    char trouble[YARN_TROUBLE_MAX]; /* what yarn_trouble() last returned */
 };
 
 /* ---- yarn.c ---- */
@@ -82,6 +85,8 @@ void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id);
 
 /* ---- yarn_events.c: what the ResourceManager says, on a fiber ---- */
 void yarn_events_run(void *arg);
+/* Why the ResourceManager does not hear us, "" while it does; see platform.h. */
+const char *yarn_trouble(struct platform *base);
 
 /* ---- yarn_launch.c: what a container is to run ---- */
 /* The context of a role's containers, made once; borrowed. */

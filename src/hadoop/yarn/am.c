@@ -51,6 +51,7 @@ struct am {
     bool woken;
     bool ended;
     struct err error;
+    struct err trouble; /* why the last heartbeat failed; code 0: it did not */
 
     struct batch *first, *last;
     int64_t progress_at; /* when something was last asked for or granted */
@@ -166,6 +167,11 @@ int64_t am_answered(const struct am *a)
     return a->answered_at;
 }
 
+const struct err *am_trouble(const struct am *a)
+{
+    return &a->trouble;
+}
+
 const struct err *am_error(const struct am *a)
 {
     return &a->error;
@@ -259,6 +265,7 @@ static int on_answer(struct am *a, struct batch *b, struct err *err)
         return r;
     a->answered_at = loop_now(a->loop);
     a->fault_ms = 0;
+    err_clear(&a->trouble);
     return 0;
 }
 
@@ -274,6 +281,7 @@ static int on_fault(struct am *a, struct batch *b, int code, const struct err *f
             a->error = *fault;
         return -1;
     case AMRM_LATER:
+        a->trouble = *fault;
         break;
     }
     if (code == -ETIMEDOUT || code == -EPROTO)

@@ -52,6 +52,8 @@ void am_hurry(struct am *a);
 int am_next(struct am *a, const struct amrm_event **ret, int64_t deadline, struct err *err);
 /* When the RM last answered, on the loop's clock; before its first answer, when we were started. */
 int64_t am_answered(const struct am *a);
+/* Why heartbeats fail at present; code 0 when the last one was answered. */
+const struct err *am_trouble(const struct am *a);
 /* Why there will be no more events; code 0 while there may be, and after a good end. */
 const struct err *am_error(const struct am *a);
 

@@ -15,6 +15,7 @@ struct world {
     size_t refuse;        /* so many calls get nowhere */
     bool restarted;       /* the next heartbeat learns of it */
     bool killed;          /* so does the next call */
+    size_t broken;        /* so many heartbeats make the RM throw */
     bool hang;            /* calls are never answered */
     size_t grant_after;   /* grants what is asked for with this heartbeat */
     size_t unregister_at; /* this finish is the last */
@@ -106,6 +107,10 @@ static int resource_manager(void *arg, struct rpc_service *s, const char *method
         return on_register(w, ret);
     if (w->restarted)
         return fake_throw("ApplicationMasterNotRegisteredException", "AM should re-register.", err);
+    if (w->broken && str_eq(method, "allocate")) {
+        w->broken--;
+        return rpc_exception_err("java.lang.NullPointerException", "null", err);
+    }
     return str_eq(method, "allocate") ? on_allocate(w, request, ret) : on_finish(w, ret);
 }
 
@@ -370,6 +375,29 @@ static void a_master_can_be_freed_at_any_time(void **state)
     run(cut_short, &w);
 }
 
+static int in_trouble(void *arg)
+{
+    struct world *w = arg;
+
+    start(w);
+    assert_int_equal(next(w), AMRM_REGISTERED);
+    assert_int_equal(next(w), AMRM_TROUBLE);
+    assert_string_equal(am_trouble(w->am)->text, "NullPointerException: null");
+    ask_for_one(w);
+    w->grant_after = 2; /* the one that failed is repeated first, as it was */
+    assert_int_equal(next(w), AMRM_GRANTED);
+    assert_int_equal(am_trouble(w->am)->code, 0);
+    return stop(w);
+}
+
+static void the_words_of_an_rm_that_fails_are_kept_until_it_answers(void **state)
+{
+    struct world w = { .conf = { .idle_ms = 20 }, .broken = 3 };
+
+    (void)state;
+    run(in_trouble, &w);
+}
+
 static int take_token(void *arg)
 {
     struct world *w = arg;
@@ -407,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_master_may_give_up_before_it_starts),
         cmocka_unit_test(a_master_can_be_freed_at_any_time),
         cmocka_unit_test(a_new_token_is_taken_over),
+        cmocka_unit_test(the_words_of_an_rm_that_fails_are_kept_until_it_answers),
     };
 
     return cmocka_run_group_tests_name("yarn am", tests, NULL, NULL);

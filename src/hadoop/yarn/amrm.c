@@ -107,6 +107,7 @@ struct amrm *amrm_free(struct amrm *a)
     free(a->tracking_url);
     free(a->final_text);
     free(a->final_url);
+    free(a->trouble);
     free(a);
     return NULL;
 }

@@ -126,6 +126,7 @@ enum amrm_event_type {
     AMRM_UPDATED,       /* updated */
     AMRM_UPDATE_FAILED, /* update_error */
     AMRM_REFUSED,       /* ask: the RM refused it with `why`; nothing of it is outstanding now */
+    AMRM_TROUBLE,       /* the RM fails at our heartbeats with `why`, told once; we go on trying */
     AMRM_FINISHED,      /* we are DONE */
     AMRM_ENDED,         /* we are OVER, because of `why` */
 };
@@ -134,6 +135,7 @@ enum amrm_event_type {
 struct amrm_event {
     enum amrm_event_type type;
     bool again, strict;
+    const struct err *why;       /* of AMRM_REFUSED, AMRM_TROUBLE and AMRM_ENDED: the RM's words */
     struct yarn_container_id id; /* of container, status, preempt and the updates */
     union {
         const Yarn__RegisterApplicationMasterResponse *registration; /* NULL when it was lost */
@@ -154,7 +156,7 @@ struct amrm_event {
 struct amrm_events {
     struct amrm_event *v;
     size_t n, cap;
-    struct err why; /* the fault, for AMRM_REFUSED and AMRM_ENDED */
+    struct err why; /* the fault that events refer to */
 };
 void amrm_events_done(struct amrm_events *e); /* zero is a valid start */
 

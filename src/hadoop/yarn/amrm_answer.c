@@ -330,6 +330,7 @@ static int on_finished(struct amrm *a, const Yarn__FinishApplicationMasterRespon
 int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret, struct err *err)
 {
     a->refusals = 0;
+    a->troubled = false;
     switch (a->call) {
     case AMRM_CALL_REGISTER:
         return on_registered(a, answer, ret, err);
@@ -355,7 +356,7 @@ static enum amrm_todo over(struct amrm *a, const struct err *fault, struct amrm_
     asks_failed(a->asks);
     amrm_request_failed(a);
     if (r == 0)
-        emit(e, done ? AMRM_FINISHED : AMRM_ENDED);
+        emit(e, done ? AMRM_FINISHED : AMRM_ENDED)->why = &e->why;
     e->why = *fault;
     return AMRM_STOP;
 }
@@ -411,8 +412,10 @@ static enum amrm_todo bad_request(struct amrm *a, const struct err *fault, struc
 
 static void emit_refused(void *arg, int32_t priority, int64_t id)
 {
-    struct amrm_event *v = emit(arg, AMRM_REFUSED);
+    struct amrm_events *e = arg;
+    struct amrm_event *v = emit(e, AMRM_REFUSED);
 
+    v->why = &e->why;
     v->ask.priority = priority;
     v->ask.id = id;
 }
@@ -430,6 +433,27 @@ static enum amrm_todo refused(struct amrm *a, const struct err *fault, struct am
     amrm_request_failed(a);
     e->why = *fault;
     return AMRM_AGAIN;
+}
+
+/* Whoever waits for containers is told why none come: once for each run of failures, and not again
+ * when the same comes back. */
+static enum amrm_todo in_trouble(struct amrm *a, const struct err *fault, struct amrm_events *e)
+{
+    char *text;
+
+    if (a->troubled || (a->trouble && str_eq(a->trouble, fault->text)))
+        return AMRM_LATER;
+    text = strdup(fault->text);
+    if (!text || reserve_events(e, 1) < 0) {
+        free(text);
+        return AMRM_LATER;
+    }
+    free(a->trouble);
+    a->trouble = text;
+    a->troubled = true;
+    emit(e, AMRM_TROUBLE)->why = &e->why;
+    e->why = *fault;
+    return AMRM_LATER;
 }
 
 enum amrm_todo amrm_on_fault(struct amrm *a, const struct err *fault, struct amrm_events *ret)
@@ -451,7 +475,11 @@ enum amrm_todo amrm_on_fault(struct amrm *a, const struct err *fault, struct amr
         return over(a, fault, ret);
     case RPC_EX_SASL: /* refused, or an RM that died while we signed in */
         return ++a->refusals < REFUSALS_MAX ? AMRM_LATER : over(a, fault, ret);
-    default:
+    case RPC_EX_NONE: /* the network: rpc.h tries all addresses, and the RM may be restarting */
+    case RPC_EX_STANDBY:
+    case RPC_EX_RETRIABLE:
         return AMRM_LATER;
+    default:
+        return in_trouble(a, fault, ret);
     }
 }

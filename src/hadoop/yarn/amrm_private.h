@@ -67,6 +67,8 @@ struct amrm {
     enum amrm_call call; /* under way */
     void *request;
     unsigned adopted;  /* times in a row that the RM told us its response id */
+    char *trouble;     /* the fault that was told last; NULL: none yet */
+    bool troubled;     /* … since the last answer */
     unsigned refusals; /* times in a row that signing in failed */
 };
 

@@ -64,7 +64,7 @@ static void the_captured_exchange_is_spoken_byte_for_byte(void **state)
     ask_for(a, 1, 0);
     amrm_set_progress(a, 0.5F);
     hex2 = next_hex(a, AMRM_CALL_ALLOCATE);
-    assert_string_equal(hex2, "0a110a02080112012a1a04084010012001400020002d0000003f");
+    assert_string_equal(hex2, "0a170a02080112012a1a040840100120013a0408011000400020002d0000003f");
     answer(a, empty, &e);
     assert_int_equal(e.n, 0);
     assert_int_equal(amrm_cluster_nodes(a), 3);
@@ -102,7 +102,8 @@ static void an_unanswered_request_is_repeated_byte_for_byte(void **state)
     assert_string_equal(first, second);
     answer(a, response(&r, 1), &e);
     third = next_hex(a, AMRM_CALL_ALLOCATE);
-    assert_string_equal(third, "0a110a02080112012a1a0408401001200540001a040a02683920012d00000000");
+    assert_string_equal(
+        third, "0a170a02080112012a1a040840100120053a040801100040001a040a02683920012d00000000");
 }
 
 static void response_ids_count_up_and_wrap(void **state)
@@ -302,11 +303,42 @@ static void a_refused_ask_is_dropped_and_the_rest_goes_on(void **state)
     assert_int_equal(e.n, 1);
     assert_int_equal(event_at(&e, 0)->type, AMRM_REFUSED);
     assert_int_equal(event_at(&e, 0)->ask.id, 2);
-    assert_string_equal(e.why.text, "InvalidResourceRequestException: too big");
+    assert_string_equal(event_at(&e, 0)->why->text, "InvalidResourceRequestException: too big");
     assert_int_equal(next_allocate(a)->n_ask, 0);
     assert_int_equal(next_allocate(a)->blacklist_request->n_additions, 1);
     assert_int_equal(next_allocate(a)->response_id, 1);
     assert_int_equal(amrm_pending(a), 1);
+}
+
+/* How often the fault of a heartbeat is told. */
+static size_t told(struct amrm *a, const char *class_name, const char *text)
+{
+    AUTO_AMRM_EVENTS e = { 0 };
+
+    next_allocate(a);
+    assert_int_equal(fault(a, class_name, text, &e), AMRM_LATER);
+    for (size_t i = 0; i < e.n; i++)
+        assert_int_equal(event_at(&e, i)->type, AMRM_TROUBLE);
+    if (e.n > 0)
+        assert_non_null(strstr(event_at(&e, 0)->why->text, text));
+    return e.n;
+}
+
+static void a_heartbeat_that_the_rm_fails_at_is_told_once(void **state)
+{
+    AUTO_AMRM *a = running();
+    AUTO_AMRM_EVENTS e = { 0 };
+    struct answer r;
+
+    (void)state;
+    assert_int_equal(told(a, NULL, "connection refused"), 0); /* that is not the RM's word */
+    assert_int_equal(told(a, "java.lang.NullPointerException", "at 1"), 1);
+    assert_int_equal(told(a, "java.lang.NullPointerException", "at 1"), 0);
+    assert_int_equal(told(a, "java.lang.NullPointerException", "at 2"), 0); /* numbers may change */
+    next_allocate(a);
+    answer(a, response(&r, 1), &e);
+    assert_int_equal(told(a, "java.lang.NullPointerException", "at 1"), 0);
+    assert_int_equal(told(a, "java.lang.IllegalStateException", "not ready"), 1);
 }
 
 static void updates_are_sent_until_they_are_answered(void **state)
@@ -425,6 +457,7 @@ int main(void)
         cmocka_unit_test(only_our_own_containers_can_be_released),
         cmocka_unit_test(asks_over_the_maximum_never_leave),
         cmocka_unit_test(a_refused_ask_is_dropped_and_the_rest_goes_on),
+        cmocka_unit_test(a_heartbeat_that_the_rm_fails_at_is_told_once),
         cmocka_unit_test(updates_are_sent_until_they_are_answered),
         cmocka_unit_test(preemption_nodes_and_tokens_become_events),
         cmocka_unit_test(progress_and_url_are_told),

@@ -56,6 +56,8 @@ static const char *rows(struct asks *t, char *out, size_t size)
         assert_true(r->capability && r->capability->has_memory);
         assert_true(r->has_allocation_request_id && r->has_num_containers);
         assert_true(r->num_containers >= 0);
+        /* or one that hands out opportunistic containers fails at every heartbeat */
+        assert_true(r->execution_type_request && r->execution_type_request->has_type);
         n += (size_t)snprintf(out + n, size - n, "%s%d/%d %s%s=%d", i ? " " : "",
                               r->priority->priority, (int)r->allocation_request_id,
                               r->resource_name, r->relax_locality ? "" : "!", r->num_containers);

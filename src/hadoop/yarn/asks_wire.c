@@ -22,6 +22,21 @@ static bool relaxed(const struct ask_group *g, const struct row *r)
     return true;
 }
 
+/* Always sent: an RM that hands out opportunistic containers (2.9 and later, when switched on)
+ * fails with a NullPointerException on an ask without it, at every heartbeat. */
+static Yarn__ExecutionTypeRequest *execution_type(bool opportunistic)
+{
+    Yarn__ExecutionTypeRequest *m = MESSAGE_NEW(yarn__execution_type_request);
+
+    if (!m)
+        return NULL;
+    m->has_type = m->has_enforce = true;
+    m->type = opportunistic ? YARN__EXECUTION_TYPE__EXEC_OPPORTUNISTIC
+                            : YARN__EXECUTION_TYPE__EXEC_GUARANTEED;
+    m->enforce = opportunistic;
+    return m;
+}
+
 static Yarn__ResourceRequest *row_message(const struct ask_group *g, const struct row *r)
 {
     AUTO_MESSAGE Yarn__ResourceRequest *m = MESSAGE_NEW(yarn__resource_request);
@@ -41,15 +56,8 @@ static Yarn__ResourceRequest *row_message(const struct ask_group *g, const struc
     /* The RM refuses a label anywhere but on "*". */
     if (g->label && r == &g->rows[0] && MESSAGE_TEXT(m->node_label_expression, g->label) < 0)
         return NULL;
-    if (g->opportunistic) {
-        m->execution_type_request = MESSAGE_NEW(yarn__execution_type_request);
-        if (!m->execution_type_request)
-            return NULL;
-        m->execution_type_request->has_type = m->execution_type_request->has_enforce = true;
-        m->execution_type_request->type = YARN__EXECUTION_TYPE__EXEC_OPPORTUNISTIC;
-        m->execution_type_request->enforce = true;
-    }
-    return take(m);
+    m->execution_type_request = execution_type(g->opportunistic);
+    return m->execution_type_request ? take(m) : NULL;
 }
 
 int asks_build(struct asks *t, Yarn__AllocateRequest *request)

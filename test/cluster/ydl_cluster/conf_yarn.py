@@ -136,6 +136,7 @@ def _ha(lay: Layout) -> dict[str, object]:
         "yarn.resourcemanager.ha.enabled": True,
         "yarn.resourcemanager.ha.rm-ids": ",".join(lay.resourcemanagers),
         "yarn.resourcemanager.cluster-id": "ydl",
+        "yarn.resourcemanager.zk-address": lay.address("zk"),  # 3.5 looks nowhere else
         "yarn.client.failover-sleep-base-ms": 100,
         "yarn.client.failover-sleep-max-ms": 1000,
     }
