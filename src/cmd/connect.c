@@ -41,6 +41,7 @@ static int new_session(struct connection *x, struct err *err)
         .principal = g->principal,
         .keytab = g->keytab,
         .call_ms = g->timeout,
+        .hasty = x->hasty,
         .kerberos = &kerberos_by_gss,
     };
     int r = caller_name(x->cli, &caller, err);
@@ -71,9 +72,12 @@ static bool absent(const struct connection *x, int r)
 
 int connect_open(struct connection *x, enum connect_need need, struct err *err)
 {
-    int r = new_session(x, err);
-    bool go_on = need == CONNECT_ANYHOW || (need == CONNECT_IF_CONFIGURED && absent(x, r));
+    bool anyhow = need == CONNECT_ANYHOW, go_on;
+    int r;
 
+    x->hasty |= anyhow;
+    r = new_session(x, err);
+    go_on = anyhow || (need == CONNECT_IF_CONFIGURED && absent(x, r));
     r = as_usage(r, err);
     if (r < 0 && go_on) {
         x->unconfigured = *err;

@@ -11,6 +11,7 @@ struct connection {
     const struct cli *cli;
     const struct globals *globals;
     struct loop *loop;
+    bool hasty; /* a cluster that is away is soon said to be; set before it is opened */
     struct session *session; /* NULL without a configuration, see enum connect_need */
     struct err unconfigured; /* … and then this says what is missing */
 };

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import pytest
-from cmd_support import Shell, write_conf, ydl
+from cmd_support import Shell, program, write_conf, ydl
 from fake_server import Silent, Standby, Talker
 
 INFO = ("cluster", "info")
@@ -55,7 +55,20 @@ def test_standby_only(tmp_path):
                 "yarn.resourcemanager.address.a": f"127.0.0.1:{one.port}",
                 "yarn.resourcemanager.address.b": f"127.0.0.1:{two.port}"}
         env = write_conf(tmp_path / "conf", core={}, yarn=yarn)
-        sentence(ydl(env, *INFO), 69, "no active ResourceManager", "standby")
+        sentence(ydl(env, *INFO, "--timeout", "1s"), 69, "no active ResourceManager", "standby")
+
+
+def test_a_failover_has_the_time_that_was_given(tmp_path):
+    """While two ResourceManagers change places, both refuse."""
+    yarn = {"yarn.resourcemanager.ha.enabled": "true", "yarn.resourcemanager.ha.rm-ids": "a,b",
+            "yarn.resourcemanager.address.a": "127.0.0.1:1",
+            "yarn.resourcemanager.address.b": "127.0.0.2:1"}
+    env = write_conf(tmp_path / "conf", core={}, yarn=yarn)
+    began = time.monotonic()
+    done = ydl(env, *INFO, "--timeout", "5s")
+    assert done.returncode == 69 and time.monotonic() - began >= 5, done.stderr
+    assert re.search(r"^ydl: warn.*refused; trying again for [12] s$", done.stderr, re.MULTILINE)
+    assert "no active ResourceManager" in done.stderr
 
 
 def test_standby_namenodes_only(tmp_path):
@@ -65,7 +78,7 @@ def test_standby_namenodes_only(tmp_path):
                 "dfs.namenode.rpc-address.ns.a": f"127.0.0.1:{one.port}",
                 "dfs.namenode.rpc-address.ns.b": f"127.0.0.1:{two.port}"}
         env = write_conf(tmp_path / "conf", core=core, hdfs=hdfs)
-        sentence(ydl(env, "fs", "ls", "/"), 69, "no active NameNode", "standby")
+        sentence(ydl(env, "fs", "ls", "/", "--timeout", "1s"), 69, "no active NameNode", "standby")
 
 
 def until(what, seconds: float = 60):
@@ -83,10 +96,11 @@ def test_a_real_cluster_that_stands_by(ha_cluster):
     ha_cluster.pause("zk")
     ha_cluster.java("org.apache.hadoop.hdfs.tools.DFSHAAdmin", "-transitionToStandby",
                     ha_cluster.active("nn"))
-    sentence(ydl(env, "fs", "ls", "/"), 69, "no active NameNode", "in state standby",
+    sentence(ydl(env, "fs", "ls", "/", "--timeout", "2s"), 69, "no active NameNode",
+             "in state standby",
              "hint: .*is one of them active")
     until(lambda: ha_cluster.active("rm") is None)
-    sentence(ydl(env, *INFO, "--timeout", "5s"), 69, "no active ResourceManager", "refused",
+    sentence(ydl(env, *INFO, "--timeout", "2s"), 69, "no active ResourceManager", "refused",
              "hint: .*is one of them active")
     said = ydl(env, "doctor", "--timeout", "5s")
     assert said.returncode == 69
@@ -114,7 +128,23 @@ def test_a_server_that_answers_garbage(tmp_path, bytes_sent):
 def test_a_server_that_hangs_up(tmp_path):
     with Talker(b"", close=True) as server:
         done = ydl(rm_at(tmp_path, f"127.0.0.1:{server.port}"), *INFO)
-        sentence(done, 77, f"127.0.0.1:{server.port}", "the server closed the connection")
+        sentence(done, 69, f"127.0.0.1:{server.port}", "the server closed the connection",
+                 "hint: .*running")
+
+
+def test_safe_mode(cluster):
+    """It is waited for as long as --timeout says, and said."""
+    admin, env = "org.apache.hadoop.hdfs.tools.DFSAdmin", cluster.env()
+    cluster.java(admin, "-safemode", "enter")
+    try:
+        sentence(ydl(env, "fs", "mkdir", "/tmp/safe", "--timeout", "1s"), 73,
+                 "the NameNode is in safe mode", "hint: ")
+        waiting = subprocess.Popen([program(), "fs", "mkdir", "/tmp/safe"], env=env, text=True,
+                                   stderr=subprocess.PIPE)
+        assert "safe mode" in (said := waiting.stderr.readline()) and "trying again" in said
+    finally:
+        cluster.java(admin, "-safemode", "leave")
+    assert waiting.communicate(timeout=60)[1] == "" and waiting.returncode == 0
 
 
 def test_a_server_that_says_nothing(tmp_path):

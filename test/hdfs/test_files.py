@@ -166,15 +166,6 @@ def test_no_datanode_for_a_block_is_said(cluster):
     assert text.startswith("write '/tmp/big': add a block to '/tmp/big': no DataNode can take a block")
 
 
-def test_safe_mode_is_said(cluster):
-    admin = "org.apache.hadoop.hdfs.tools.DFSAdmin"
-    cluster.java(admin, "-safemode", "enter")
-    try:
-        assert "the NameNode is in safe mode" in refused(cluster, "-p", "mkdir", "/tmp/safe")
-    finally:
-        cluster.java(admin, "-safemode", "leave")
-
-
 @EVERYWHERE
 def test_flushed_bytes_are_seen_by_readers(each_cluster, tmp_path):
     data = noise(tmp_path / "data", 3 * MIB).read_bytes()

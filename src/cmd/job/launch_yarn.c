@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define RESOLVE_MS 10000
-#define WAIT_MS 2000 /* between looks at a cluster that has no room */
+#define WAIT_MS 2000  /* between looks at a cluster that has no room */
+#define NODES_MS 1000 /* nodes look for their ResourceManager about once a second */
 
 /* Everything that a launch holds on to. */
 struct launching {
@@ -135,6 +136,49 @@ static void say_note(const struct launching *l, const char *text)
     say(l, clean);
 }
 
+static size_t running_nodes(const struct deploy_facts *f)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->n_nodes; i++)
+        n += f->nodes[i].running;
+    return n;
+}
+
+static int look_again(struct launching *l, int64_t pause, struct spec_faults *f, struct err *err)
+{
+    int r = fiber_sleep(l->x->loop, pause);
+
+    if (r < 0)
+        return err_set(err, r, "interrupted");
+    spec_faults_done(f);
+    *f = (struct spec_faults){ 0 };
+    return look_at_cluster(l, f, err);
+}
+
+/* A ResourceManager that has just started, or taken over, has no node until they have found it: one
+ * that has none is given the time that --timeout says, one that has too few is looked at until no
+ * more come. */
+static int wait_for_nodes(struct launching *l, struct spec_faults *f, struct err *err)
+{
+    int64_t deadline = loop_in(l->x->loop, l->x->globals->timeout);
+    size_t n = running_nodes(&l->facts), before;
+    bool said = false;
+    int r = 0;
+
+    while (r == 0 && (n == 0 || l->room.too_small) && loop_now(l->x->loop) < deadline) {
+        if (n == 0 && !said)
+            say(l, "the cluster has no running node; waiting for one");
+        said |= n == 0;
+        before = n;
+        r = look_again(l, NODES_MS, f, err);
+        n = running_nodes(&l->facts);
+        if (r == 0 && n > 0 && n == before)
+            break;
+    }
+    return r;
+}
+
 /* With --wait a job that is too large for the cluster is held back until it is not. */
 static int wait_for_room(struct launching *l, struct spec_faults *f, struct err *err)
 {
@@ -147,11 +191,7 @@ static int wait_for_room(struct launching *l, struct spec_faults *f, struct err 
         if (!said)
             say(l, "waiting until the cluster has grown");
         said = true;
-        spec_faults_done(f);
-        *f = (struct spec_faults){ 0 };
-        r = fiber_sleep(l->x->loop, WAIT_MS);
-        if (r == 0)
-            r = look_at_cluster(l, f, err);
+        r = look_again(l, WAIT_MS, f, err);
     }
     return r;
 }
@@ -234,6 +274,8 @@ static int check(struct launching *l, enum deploy_look look, struct err *err)
         r = find_address(l, &f, err);
     if (r == 0)
         r = look_at_cluster(l, &f, err);
+    if (r == 0)
+        r = wait_for_nodes(l, &f, err);
     if (r == 0 && l->o->wait)
         r = wait_for_room(l, &f, err);
     if (r == 0)

@@ -122,8 +122,12 @@ static int add_apps(struct listing *l, struct err *err)
     const struct args *a = job_args(l->x);
     AUTO_YARN_APPS apps = { 0 };
     struct yarn_jobs *y = NULL;
-    int r = job_yarn_too(l->x, &a->where, &y, err);
+    enum job_place place = JOB_YARN;
+    int r = job_place(&a->where, &place, err);
 
+    l->x->net.hasty = place == JOB_ANYWHERE; /* the jobs of this machine are to be shown anyhow */
+    if (r == 0)
+        r = job_yarn_too(l->x, &a->where, &y, err);
     if (r < 0 || !y)
         return r;
     yarn_jobs_sweep(y);

@@ -20,6 +20,7 @@ struct exchange {
     const struct conn_conf *conf;
     int64_t deadline;
     struct buf out, in;
+    bool answered; /* the server has said something */
     struct sasl *mech;
     char *principal; /* our own, with Kerberos */
 };
@@ -37,10 +38,15 @@ static int send_message(struct exchange *x, const Ipc__RpcSasl *m, struct err *e
     return r < 0 ? err_code(err, r, "sign in") : 0;
 }
 
-/* Some refusals have no text: the server fails while it writes them, and just closes. */
-static int read_failed(int r, struct err *err)
+/* A server that closes before its first word is dying, or full: that is the network's failure.
+ * Later, it may be a refusal: some have no text, because the server fails while it writes them. */
+static int read_failed(const struct exchange *x, int r, struct err *err)
 {
-    if (r == -ENODATA || r == -ECONNRESET) {
+    bool closed = r == -ENODATA || r == -ECONNRESET;
+
+    if (closed && !x->answered)
+        return err_set(err, -ECONNRESET, "the server closed the connection before it answered");
+    if (closed) {
         err_set(err, -EKEYREJECTED, "authentication refused: the server closed the connection");
         err_hint(err, "the token or ticket may belong to another cluster, or a program that is no "
                       "Hadoop server listens there");
@@ -65,7 +71,7 @@ static int read_frame(struct exchange *x, struct err *err)
     if (r == 0)
         r = sock_read_full(x->sock, room, 4, x->deadline);
     if (r < 0)
-        return read_failed(r, err);
+        return read_failed(x, r, err);
     x->in.len = 4;
     size = frame_size(x->in.data, 4, err);
     if (size < 0)
@@ -75,8 +81,9 @@ static int read_frame(struct exchange *x, struct err *err)
         return err_set(err, -EPROTO, "the server does not speak Hadoop's RPC protocol");
     r = sock_read_full(x->sock, room, (size_t)size - 4, x->deadline);
     if (r < 0)
-        return read_failed(r, err);
+        return read_failed(x, r, err);
     x->in.len += (size_t)size - 4;
+    x->answered = true;
     return 0;
 }
 

@@ -21,7 +21,7 @@ static const struct row rows[] = {
     { "StandbyException",                 RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },
     { "ObserverRetryOnActiveException",   RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },
     { "RetriableException",               RPC_EX_RETRIABLE,             -EAGAIN,       RPC_TRY_AGAIN, "the server is busy or still starting; try again" },
-    { "SafeModeException",                RPC_EX_SAFE_MODE,             -EAGAIN,       RPC_FAIL,      "HDFS takes no changes while the NameNode is in safe mode; it leaves it by itself when enough blocks are reported" },
+    { "SafeModeException",                RPC_EX_SAFE_MODE,             -EAGAIN,       RPC_TRY_AGAIN, "HDFS takes no changes while the NameNode is in safe mode; it leaves it by itself when enough blocks are reported" },
     { "RpcNoSuchMethodException",         RPC_EX_NO_SUCH_METHOD,        -EOPNOTSUPP,   RPC_FAIL,      "the server is older than this operation" },
     { "RpcNoSuchProtocolException",       RPC_EX_NO_SUCH_METHOD,        -EPROTONOSUPPORT, RPC_FAIL,   "another kind of Hadoop server listens there: check the address and port in the configuration" },
     { "RPC$VersionMismatch",              RPC_EX_VERSION,               -EPROTONOSUPPORT, RPC_FAIL,   "the server speaks another version of Hadoop's protocol" },

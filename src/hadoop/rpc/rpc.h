@@ -8,7 +8,7 @@
  * What happens when something goes wrong, until the deadline or the service's patience ends:
  *   - nobody listens, the name is not found, the connection breaks before the request was sent,
  *     or the server says that it is not the active one: the next address, and round again;
- *   - the server says "not now" (RetriableException, safe mode while starting): the same address;
+ *   - the server says "not now" (RetriableException, safe mode): the same address;
  *   - the connection broke after the request was sent: the same call again, with the same call id,
  *     when the method allows it, else the error;
  *   - any other exception: the error, at once. err->code is an errno that fits, err->detail the

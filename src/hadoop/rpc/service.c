@@ -15,6 +15,7 @@
 #define PING_MS 30000
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MOST_MS 2000
+#define SILENCE_MS 3000 /* whoever waits for longer is told what for */
 
 struct place {
     struct rpc_address address; /* strings are ours */
@@ -32,6 +33,7 @@ struct rpc_service {
     bool connecting;
     struct cond connected;
     bool answered; /* once at least */
+    bool warned;   /* that it does not answer now */
     uint8_t client_id[FRAME_CLIENT_ID];
     int32_t next_call;
     double last_ms;
@@ -236,10 +238,14 @@ static bool is_network(int code)
     return false;
 }
 
-static enum rpc_action what_now(const struct attempt *a, int r, const struct err *err)
+static enum rpc_action what_now(const struct rpc_service *s, const struct attempt *a, int r,
+                                const struct err *err)
 {
     if (err->detail != RPC_EX_NONE)
         return rpc_exception_action(err->detail);
+    /* Closed while we signed in: a refusal, or a server that died just then. Another one knows. */
+    if (r == -EKEYREJECTED && a->failures + 1 < s->conf.count)
+        return RPC_FAILOVER;
     if (!is_network(r))
         return RPC_FAIL;
     if (a->call.sent && a->call.method->retry == RPC_ONCE)
@@ -247,12 +253,17 @@ static enum rpc_action what_now(const struct attempt *a, int r, const struct err
     return RPC_FAILOVER;
 }
 
-/* Whether there is any use in going on; a service of one address that never answered is most
- * likely not there, and the user should hear it at once. */
-static bool may_go_on(struct rpc_service *s, struct attempt *a)
+/* How long a call may fail before it is given up. A service of one address that never answered is
+ * most likely not there, and the user should hear it at once; one that says "not now" is. */
+static int64_t patience_of(const struct rpc_service *s, enum rpc_action action)
+{
+    return s->answered || action == RPC_TRY_AGAIN ? s->conf.patience_ms : s->conf.first_patience_ms;
+}
+
+/* Whether there is any use in going on. */
+static bool may_go_on(struct rpc_service *s, const struct attempt *a, int64_t patience)
 {
     int64_t now = loop_now(s->loop);
-    int64_t patience = s->answered ? s->conf.patience_ms : s->conf.first_patience_ms;
 
     if (now >= a->deadline)
         return false;
@@ -288,12 +299,26 @@ static int back_off(struct rpc_service *s, struct attempt *a)
     return fiber_sleep(s->loop, ms > 0 ? ms : 0);
 }
 
-/* The last word: for one address its own error, for several a line on each. */
-static int give_up(struct rpc_service *s, int r, struct err *err)
+/* Nobody has to wonder why nothing happens. */
+static void warn_once(struct rpc_service *s, const struct attempt *a, int64_t patience,
+                      const struct err *err)
+{
+    int64_t now = loop_now(s->loop), until = a->failing_since + patience;
+
+    if (s->warned || now - a->failing_since < SILENCE_MS)
+        return;
+    s->warned = true;
+    until = until < a->deadline ? until : a->deadline;
+    log_warn(LOG_RPC, "%s; trying again for %lld s", err->text,
+             (long long)(until - now + 999) / 1000);
+}
+
+/* The last word: of one server its own error, of several that are not active a line on each. */
+static int give_up(struct rpc_service *s, enum rpc_action action, int r, struct err *err)
 {
     size_t n = 0;
 
-    if (s->conf.count == 1) {
+    if (s->conf.count == 1 || action == RPC_TRY_AGAIN) {
         if (is_network(r) && err && r != -ETIMEDOUT)
             err_hint(err, "is the %s running, and is its address right in the configuration?",
                      s->conf.protocol->title);
@@ -315,7 +340,8 @@ static int give_up(struct rpc_service *s, int r, struct err *err)
 
 static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct err *err)
 {
-    enum rpc_action action = what_now(a, r, err);
+    enum rpc_action action = what_now(s, a, r, err);
+    int64_t patience = patience_of(s, action);
 
     if (action == RPC_FAIL)
         return r;
@@ -323,8 +349,9 @@ static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct
     a->failures++;
     if (!a->failing_since)
         a->failing_since = loop_now(s->loop);
-    if (!may_go_on(s, a))
-        return give_up(s, r, err);
+    if (!may_go_on(s, a, patience))
+        return give_up(s, action, r, err);
+    warn_once(s, a, patience, err);
     trace(LOG_RPC, "%s: try %zu: %s", a->call.method->name, a->failures, err->text);
     if (action == RPC_FAILOVER)
         next_place(s, a);
@@ -358,6 +385,7 @@ int rpc_call(struct rpc_service *s, const struct rpc_method *method, const void 
     }
     err_clear(err);
     s->answered = true;
+    s->warned = false;
     *(ProtobufCMessage **)ret = answer;
     return 0;
 }

@@ -23,6 +23,7 @@ struct world {
     struct fake_server servers[SERVERS];
     size_t count; /* addresses of the service */
     int64_t patience, ping;
+    int64_t at_first; /* patience before the first answer; 0: the same, -1: none */
     struct rpc_identity who;
     const struct rpc_method *method;
     int64_t timeout;
@@ -51,7 +52,7 @@ static struct rpc_service *service_of(struct world *w)
                                      .count = w->count,
                                      .identity = &w->who,
                                      .patience_ms = w->patience,
-                                     .first_patience_ms = w->patience,
+                                     .first_patience_ms = w->at_first ? 0 : w->patience,
                                      .ping_ms = w->ping };
     struct rpc_service *s = NULL;
 
@@ -175,6 +176,30 @@ static void a_lost_answer_repeats_the_same_call(void **state)
     assert_int_equal(w.servers[0].retries[1], 1);
 }
 
+/* The first answer is that: whoever can say so is there, however short the patience with others. */
+static void safe_mode_is_waited_for(void **state)
+{
+    static const char safe[] = "org.apache.hadoop.hdfs.server.namenode.SafeModeException";
+    struct world w = { .servers = { { SCRIPT({ FAKE_EXCEPTION, safe }, { FAKE_EXCEPTION, safe },
+                                             { FAKE_ANSWER }) },
+                                    ANSWERS },
+                       .patience = 3000,
+                       .at_first = -1 };
+    struct world brief = { .servers = { { SCRIPT({ FAKE_EXCEPTION, safe }) }, ANSWERS },
+                           .count = 2,
+                           .patience = 200 };
+
+    (void)state;
+    run(&w);
+    assert_int_equal(w.result, 0);
+    assert_int_equal(w.servers[0].calls, 3);
+    run(&brief);
+    assert_int_equal(brief.result, -EAGAIN);
+    assert_int_equal(brief.err.detail, RPC_EX_SAFE_MODE);
+    assert_int_equal(brief.servers[1].calls, 0); /* the other one is no better */
+    assert_true(brief.took >= 195);
+}
+
 static void what_must_not_run_twice_is_not_repeated(void **state)
 {
     struct world w = { .servers = { { SCRIPT({ FAKE_CLOSE }, { FAKE_ANSWER }) }, ANSWERS },
@@ -255,7 +280,7 @@ static void what_answers_garbage_is_called_so(void **state)
     } rows[] = {
         { "HTTP/1.1 400 Bad Request\r\n\r\n", "a web server answers there, not Hadoop's RPC" },
         { "SSH-2.0-OpenSSH_9.2\r\n", "the server does not speak Hadoop's RPC protocol" },
-        { "\1\1\1", "authentication refused: the server closed the connection" },
+        { "\1\1\1", "the server closed the connection before it answered" },
     };
 
     (void)state;
@@ -267,6 +292,22 @@ static void what_answers_garbage_is_called_so(void **state)
         assert_true(w.result < 0);
         assert_non_null(strstr(w.err.text, rows[i].text));
     }
+}
+
+/* As a ResourceManager does that is about to die: it accepts, and closes. */
+static void a_server_that_closes_at_once_is_down(void **state)
+{
+    struct world alone = { .servers = { ANSWERS, ANSWERS } };
+    struct world pair = { .servers = { ANSWERS, ANSWERS }, .count = 2 };
+
+    (void)state;
+    alone.servers[0].greeting = pair.servers[0].greeting = "";
+    run(&alone);
+    assert_int_equal(alone.result, -ECONNRESET);
+    assert_non_null(strstr(alone.err.hint, "is the TestServer running"));
+    run(&pair);
+    assert_int_equal(pair.result, 0);
+    assert_int_equal(pair.servers[1].calls, 1);
 }
 
 static void a_frame_of_nonsense_breaks_the_connection(void **state)
@@ -372,12 +413,14 @@ int main(void)
         cmocka_unit_test(a_standby_sends_us_to_the_other_address),
         cmocka_unit_test(standby_only_names_every_address),
         cmocka_unit_test(a_lost_answer_repeats_the_same_call),
+        cmocka_unit_test(safe_mode_is_waited_for),
         cmocka_unit_test(what_must_not_run_twice_is_not_repeated),
         cmocka_unit_test(not_now_is_asked_again_later),
         cmocka_unit_test(other_exceptions_fail_at_once),
         cmocka_unit_test(a_silent_server_costs_the_deadline_and_no_more),
         cmocka_unit_test(who_waits_long_shows_that_it_lives),
         cmocka_unit_test(what_answers_garbage_is_called_so),
+        cmocka_unit_test(a_server_that_closes_at_once_is_down),
         cmocka_unit_test(a_frame_of_nonsense_breaks_the_connection),
         cmocka_unit_test(a_fatal_answer_has_the_servers_words),
         cmocka_unit_test(a_closed_port_fails_at_once_with_a_hint),

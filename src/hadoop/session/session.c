@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before a service ever answered a person wants to hear at once that it is not there, but an HA
- * pair may just be changing over; once it did answer, an operation is worth waiting for. */
-#define FIRST_PATIENCE_HA_MS 3000
+/* Before a service ever answered a person wants to hear at once that it is not there; but an HA
+ * pair may just be changing over, and while it does both addresses refuse. Once it did answer, an
+ * operation is worth waiting for. */
 #define PATIENCE_MS 60000
+#define PATIENCE_HASTY_MS 3000
 #define PATIENCE_DAEMON_MS 900000
 
 struct session {
@@ -274,17 +275,17 @@ bool session_secure(const struct session *s)
 
 static void set_patience(const struct session *s, struct rpc_service_conf *conf)
 {
-    conf->patience_ms = s->options.patient ? PATIENCE_DAEMON_MS : PATIENCE_MS;
-    if (s->options.patient)
-        conf->first_patience_ms = PATIENCE_DAEMON_MS;
-    else if (conf->count > 1)
-        conf->first_patience_ms = FIRST_PATIENCE_HA_MS;
+    conf->patience_ms = s->options.patient ? PATIENCE_DAEMON_MS
+                        : s->options.hasty ? PATIENCE_HASTY_MS
+                                           : PATIENCE_MS;
     if (s->options.call_ms && !s->options.patient) {
         conf->call_ms = s->options.call_ms;
         conf->connect_ms = s->options.call_ms;
         if (conf->patience_ms > s->options.call_ms)
             conf->patience_ms = s->options.call_ms;
     }
+    if (s->options.patient || conf->count > 1)
+        conf->first_patience_ms = conf->patience_ms;
 }
 
 int session_service(struct session *s, const struct rpc_protocol *protocol,

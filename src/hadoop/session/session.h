@@ -17,7 +17,8 @@ struct session_options {
     const char *keytab;
     const char *caller; /* for audit logs: "ydl fs put"; or NULL */
     int64_t call_ms;    /* --timeout for one operation; 0 for the default */
-    bool patient;       /* a daemon: wait minutes, not seconds, for a service to come back */
+    bool hasty;   /* can do without the cluster: seconds are enough to learn that it is away */
+    bool patient; /* a daemon: wait minutes, not seconds, for a service to come back */
     const struct rpc_kerberos *kerberos; /* kerberos.h's, or NULL in the static program */
     /* In a container, which is told these things instead of finding them; each may be NULL. */
     const char *conf_text;                 /* the configuration itself, instead of a directory */
