@@ -37,14 +37,18 @@ static void settle_yarn(struct client *c)
 /* ---- its files ---- */
 
 /* How YARN says that it ended, for a log that does not. */
-static void set_end(struct yarn *y)
+static int set_end(struct yarn *y)
 {
     const Yarn__ApplicationReport *a = report_of(y);
     bool killed = a->state == YARN__APPLICATION_STATE__APP_KILLED ||
                   a->final_status == YARN__FINAL_STATUS__FINAL_KILLED;
     bool fine = !killed && a->final_status == YARN__FINAL_STATUS__FINAL_SUCCEEDED;
-    const char *why = yarn_why(y);
+    const char *why;
 
+    diagnostics_done(&y->said);
+    if (diagnostics_read(yarn_why(y), &y->said) < 0)
+        return -ENOMEM;
+    why = y->said.reason;
     y->end = (struct past_end){
         .state = killed ? "KILLED"
                  : fine ? "SUCCEEDED"
@@ -52,11 +56,14 @@ static void set_end(struct yarn *y)
         .reason = *why || fine ? why
                   : killed     ? "killed through YARN"
                                : "YARN does not say why",
+        .lines = y->said.lines,
+        .hint = y->said.hint,
         .exit = killed ? PAST_EXIT_KILLED
                 : fine ? 0
                        : PAST_EXIT_LOST,
         .ended = a->finish_time,
     };
+    return 0;
 }
 
 static int past_yarn(struct client *c, struct past *ret, struct err *err)
@@ -78,7 +85,8 @@ static int past_yarn(struct client *c, struct past *ret, struct err *err)
     ret->dir = ret->logs = y->dir;
     ret->runs = !yarn_ended(y);
     if (!ret->runs && report_of(y)) {
-        set_end(y);
+        if (set_end(y) < 0)
+            return err_oom(err);
         ret->end = &y->end;
     }
     return 0;
@@ -185,6 +193,7 @@ static void free_yarn(struct client *c)
     stream_close(y->ready);
     rpc_free(y->answer);
     free(y->dir);
+    diagnostics_done(&y->said);
     explicit_bzero(&y->key, sizeof(y->key));
     yarn_jobs_unref(y->jobs);
 }

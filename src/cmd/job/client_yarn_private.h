@@ -2,6 +2,7 @@
  * way to its master) share. */
 #pragma once
 #include "cmd/job/client_private.h"
+#include "cmd/job/diagnostics.h"
 #include "cmd/job/yarn_jobs.h"
 
 struct yarn {
@@ -15,10 +16,11 @@ struct yarn {
     struct stream *ready;                       /* a connection for the next question */
     char *dir;                                  /* of its files, on their fs */
     struct past_end end;
-    char told[256];  /* the last note, so as not to repeat it … */
-    int64_t told_at; /* … and when that was */
-    int64_t found;   /* when a master was last found again … */
-    int64_t rest;    /* … and how long to wait before the next */
+    struct diagnostics said; /* what `end` points into */
+    char told[256];          /* the last note, so as not to repeat it … */
+    int64_t told_at;         /* … and when that was */
+    int64_t found;           /* when a master was last found again … */
+    int64_t rest;            /* … and how long to wait before the next */
 };
 
 static inline struct yarn *yarn_of(struct client *c)

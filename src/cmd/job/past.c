@@ -174,10 +174,29 @@ static int64_t last_write(const struct past *p)
     return path && fs_exists(p->fs, path, &e, NULL) == 1 ? e.mtime : 0;
 }
 
+/* Of a job that failed before it could tell its own story: its master's. */
+static int make_story(const struct past_end *end, json_t *v)
+{
+    bool more = (end->lines && *end->lines) || (end->hint && *end->hint);
+    json_t *story;
+
+    if (!more || !str_eq(end->state, "FAILED") || json_is_object(json_object_get(v, "story")))
+        return 0;
+    story = json_object();
+    if (!story || json_object_set_new(v, "story", story) < 0 ||
+        json_object_set_new(story, "text", json_text(end->reason)) < 0 ||
+        json_object_set_new(story, "lines", json_text(end->lines ? end->lines : "")) < 0 ||
+        json_object_set_new(story, "hint", json_text(end->hint ? end->hint : "")) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
 /* The end that nobody wrote. */
 static int make_end(const struct past *p, json_t *v)
 {
-    static const struct past_end killed = { "FAILED", "its master was killed", PAST_EXIT_LOST, 0 };
+    static const struct past_end killed = { .state = "FAILED",
+                                            .reason = "its master was killed",
+                                            .exit = PAST_EXIT_LOST };
     const struct past_end *end = p->end ? p->end : &killed;
     int64_t ended = end->ended;
 
@@ -189,6 +208,8 @@ static int make_end(const struct past *p, json_t *v)
         set_new(v, "reason", json_text(end->reason)) < 0 ||
         set_new(v, "exit", json_integer(end->exit)) < 0 ||
         set_new(v, "ended", ended ? json_integer(ended) : json_null()) < 0)
+        return -ENOMEM;
+    if (make_story(end, v) < 0)
         return -ENOMEM;
     return set_new(v, "lost", json_true());
 }

@@ -17,7 +17,8 @@ struct past_end {
     const char *state; /* "FAILED" */
     const char *reason;
     int exit;
-    int64_t ended; /* milliseconds since 1970; 0: when the log was last written to */
+    int64_t ended;            /* milliseconds since 1970; 0: when the log was last written to */
+    const char *lines, *hint; /* what else is known of it, and what to do; NULL or "": nothing */
 };
 
 /* Where the files are. Everything is borrowed. */

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "cmd/job/files_testing.h"
 #include "cmd/job/past.h"
+#include "cmd/job/story.h"
 #include "cmd/job/words.h"
 
 #include <string.h>
@@ -75,6 +76,29 @@ static void nothing_at_all_is_no_trap(void **state)
     assert_int_equal(past_summary(&d, &brief, &err), 0);
     assert_string_equal(words_text(full, "state"), "FAILED");
     assert_string_equal(words_text(brief, "state"), "FAILED");
+}
+
+static void a_master_that_never_ran_has_a_story_too(void **state)
+{
+    static const struct past_end end = { .state = "FAILED",
+                                         .reason = "User carol not found",
+                                         .exit = PAST_EXIT_LOST,
+                                         .lines = "failed 2 times\nUser carol not found\n",
+                                         .hint = "make an account" };
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "a", .fs = local_files(&set), .dir = *state, .end = &end };
+    AUTO_BUF text = { .max = MIB };
+    AUTO_JSON *v = NULL;
+
+    assert_int_equal(past_status(&d, true, &v, NULL), 0);
+    assert_string_equal(words_text(v, "reason"), "User carol not found");
+    assert_int_equal(story_text(v, NULL, &text), 0);
+    assert_string_equal(buf_text(&text), "ydl: job a failed: User carol not found\n"
+                                         "    failed 2 times\n"
+                                         "    User carol not found\n"
+                                         "  hint: make an account\n"
+                                         "  logs: ydl logs a\n"
+                                         "  next: ydl status a --tasks; ydl events a\n");
 }
 
 static void the_end_is_told_by_who_knows_it(void **state)
@@ -162,6 +186,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(both_views_tell_the_end, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_log_without_an_end_is_a_lost_job, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_at_all_is_no_trap, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_master_that_never_ran_has_a_story_too, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(the_end_is_told_by_who_knows_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(parts_of_a_log_come_in_their_order, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
