@@ -1,0 +1,6 @@
+"""The campaign's modules are found here."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))

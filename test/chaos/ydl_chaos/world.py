@@ -1,0 +1,246 @@
+"""One run of one scenario: the job, its processes, what a person can do to it, and how it ended."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import task
+from .scenario import Scenario
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
+VERB_S = 90  # longer than any verb waits for a cluster
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What could be learned of a run once it was over."""
+
+    ended: bool = False
+    client: int | None = None  # exit code of `ydl run`; None: detached, or killed
+    waited: int | None = None  # exit code of `ydl wait`
+    status: dict = dataclasses.field(default_factory=dict)
+    events: list[dict] = dataclasses.field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list)  # of `ydl logs`
+    followed: list[str] | None = None  # of `ydl logs -f`; None: nobody followed
+    left: list[str] = dataclasses.field(default_factory=list)
+    yarn: dict = dataclasses.field(default_factory=dict)
+    happened: list[str] = dataclasses.field(default_factory=list)  # kinds of faults that met something
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+
+class World:
+    """What both places share. A world is made for one run and thrown away."""
+
+    ended_in_s = 60.0
+    gone_in_s = 8.0
+
+    def __init__(self, scenario: Scenario, directory: Path):
+        self.scenario, self.dir = scenario, directory
+        self.work, self.ledger = directory / "work", directory / "ledger"
+        for path in (self.work, self.ledger):
+            path.mkdir(parents=True)
+        self.ledger.chmod(0o777)
+        self.job = ""
+        self.client: subprocess.Popen | None = None
+        self.follower: subprocess.Popen | None = None
+        self.interrupted = False
+        self.outcome = Outcome()
+        self.undo: list[tuple[float, object]] = []  # (when, what is called then)
+
+    # What a place says of itself.
+
+    def env(self) -> dict[str, str]:
+        raise NotImplementedError
+
+    def words(self) -> list[str]:
+        """Options of `ydl run` that only this place needs."""
+        return []
+
+    def processes(self) -> dict[int, str]:
+        """All living processes of the job, the client left out."""
+        raise NotImplementedError
+
+    def without_clients(self, found: dict[int, str]) -> dict[int, str]:
+        """Verbs that we started are nobody's leftovers."""
+        for client in (self.client, self.follower):
+            if client:
+                found.pop(client.pid, None)
+        return found
+
+    def leftovers(self) -> list[str]:
+        raise NotImplementedError
+
+    def find_job(self) -> str:
+        """The job's id, "" while there is none."""
+        raise NotImplementedError
+
+    # The job.
+
+    def command(self) -> list[str]:
+        job = self.scenario.job
+        plan = {"ledger": str(self.ledger), "steps": job.steps, "pace_ms": job.pace_ms,
+                "stubborn": job.stubborn, "strays": job.strays,
+                "failure": dataclasses.asdict(job.failure) if job.failure else None}
+        budget = [] if job.policy == "never" else ["--max-restarts", str(job.budget)]
+        return ["-n", str(job.workers), "--restart", job.policy, *budget, "--restart-delay", "0",
+                "--grace", f"{job.grace_s}s", *self.words(), "--", sys.executable, "-S", "-E", task.__file__, json.dumps(plan)]
+
+    def start(self) -> None:
+        verb = "run" if self.scenario.job.attached else "submit"
+        with open(self.dir / "client.out", "wb") as out, open(self.dir / "client.err", "wb") as err:
+            self.client = subprocess.Popen([str(BIN / "ydl"), verb, *self.command()], stdout=out,
+                                           stderr=err, stdin=subprocess.DEVNULL, env=self.env(),
+                                           cwd=self.work, start_new_session=True)
+
+    def verb(self, *words: str, timeout: float = VERB_S) -> subprocess.CompletedProcess:
+        """`ydl WORDS` to its end. One that does not end is a fault of its own."""
+        try:
+            return subprocess.run([str(BIN / "ydl"), *words], env=self.env(), cwd=self.work,
+                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
+                                  check=False)
+        except subprocess.TimeoutExpired:
+            self.outcome.notes.append(f"hangs: ydl {' '.join(words)}")
+            return subprocess.CompletedProcess(words, -1, b"", b"")
+
+    def follow(self) -> None:
+        """`ydl logs -f` in the background."""
+        with open(self.dir / "follow.out", "wb") as out, open(self.dir / "follow.err", "wb") as err:
+            self.follower = subprocess.Popen(
+                [str(BIN / "ydl"), "logs", "-f", "--stdout", "--no-prefix", self.job],
+                env=self.env(), cwd=self.work, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                start_new_session=True)
+
+    def followed(self) -> list[str] | None:
+        """What the follower showed; None when there is none that ended by itself."""
+        if not self.follower:
+            return None
+        try:
+            self.follower.wait(VERB_S)
+        except subprocess.TimeoutExpired:
+            self.outcome.notes.append("hangs: ydl logs -f")
+            self.follower.kill()
+            return None
+        return (self.dir / "follow.out").read_text(errors="replace").splitlines()
+
+    def written(self) -> int:
+        """Lines that all tasks together have written so far."""
+        total = 0
+        for path in self.ledger.glob("lines-*"):
+            total += path.stat().st_size // task.LINE
+        return total
+
+    def expected(self) -> int:
+        return self.scenario.job.workers * self.scenario.job.steps
+
+    def over(self) -> bool:
+        """Has the job ended, as far as its client or its events tell?"""
+        if self.scenario.job.attached:
+            return self.client.poll() is not None
+        if self.client.poll() not in (None, 0):
+            return True
+        return bool(self.job) and not self.processes()
+
+    # Processes by what they are.
+
+    def _with(self, text: str) -> list[int]:
+        return sorted(pid for pid, line in self.processes().items() if text in line)
+
+    def tasks(self) -> list[int]:
+        return self._with(task.__file__)
+
+    def masters(self) -> list[int]:
+        return self._with("ydl-node master")
+
+    def agents(self) -> list[int]:
+        return self._with("ydl-node agent")
+
+    # Faults that end by themselves.
+
+    def later(self, seconds: float, action) -> None:
+        self.undo.append((time.monotonic() + seconds, action))
+
+    def undo_due(self, everything: bool = False) -> None:
+        now = time.monotonic()
+        due = [row for row in self.undo if everything or row[0] <= now]
+        self.undo = [row for row in self.undo if row not in due]
+        for _, action in due:
+            action()
+
+    # The end.
+
+    def look(self) -> None:
+        """Asks everybody how it ended."""
+        o = self.outcome
+        code = self.client.poll()
+        o.client = code if self.scenario.job.attached and code is not None and code >= 0 else None
+        if not self.job:
+            return
+        waited = self.verb("wait", self.job, "--timeout", "60s")
+        o.waited = waited.returncode
+        status = self.verb("status", "--json", self.job)
+        o.status = _json(status.stdout) if status.returncode == 0 else {}
+        events = self.verb("events", "--json", self.job)
+        o.events = [_json(line) for line in events.stdout.splitlines() if line.strip()]
+        logs = self.verb("logs", "--stdout", "--no-prefix", self.job)
+        o.lines = logs.stdout.decode(errors="replace").splitlines()
+        o.followed = self.followed()
+        (self.dir / "outcome.txt").write_text(
+            f"wait: {waited.returncode}\n{waited.stderr.decode(errors='replace')}\n"
+            f"status: {status.stdout.decode(errors='replace')}\n"
+            f"{status.stderr.decode(errors='replace')}\n"
+            f"logs: {logs.returncode} {logs.stderr.decode(errors='replace')}\n"
+            f"events:\n{events.stdout.decode(errors='replace')}\n")
+
+    def wait_gone(self) -> list[str]:
+        end = time.monotonic() + self.gone_in_s + self.scenario.job.grace_s
+        while (left := self.leftovers()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return left
+
+    def clear(self) -> None:
+        """Ends everything, whatever state it is in."""
+        if self.client and self.client.poll() is None:
+            self.client.kill()
+            self.client.wait()
+        if self.follower and self.follower.poll() is None:
+            self.follower.kill()
+            self.follower.wait()
+        for pid in self.processes():
+            _signal(pid, signal.SIGKILL)
+
+
+def _signal(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _json(text: bytes) -> dict:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"unreadable": text.decode(errors="replace")}
+
+
+def marked(mark: bytes) -> dict[int, str]:
+    """Living processes with this row in their environment, and their command lines."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            told = Path("/proc", entry, "environ").read_bytes()
+            line = Path("/proc", entry, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if line and mark in told.split(b"\0"):
+            found[int(entry)] = line.replace(b"\0", b" ").decode(errors="replace").strip()
+    return found

@@ -1,0 +1,129 @@
+"""Runs on a real cluster, which several runs share; what one breaks is healed before the next."""
+
+import os
+import random
+import uuid
+from pathlib import Path
+
+from ydl_cluster.cluster import Cluster
+from ydl_cluster.places import ClusterError
+
+from .scenario import Scenario
+from .world import World, marked
+
+_OVER = ("FINISHED", "FAILED", "KILLED")
+SEEDS_PER_CLUSTER = 25
+_NO_RECOVERY = ["yarn-site.xml:yarn.nodemanager.recovery.enabled=false"]
+
+
+def keeps_containers(seed: int) -> bool:
+    """Do NodeManagers of this run's cluster know their containers after a restart? Hadoop's default
+    is that they do not; both are tried, in turns long enough to be worth a new cluster."""
+    return seed // SEEDS_PER_CLUSTER % 2 == 0
+
+
+def cluster_for(seed: int) -> Cluster:
+    settings = [] if keeps_containers(seed) else _NO_RECOVERY
+    return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if not settings else 'lose'}",
+                      settings=settings)
+
+
+class YarnWorld(World):
+    """`cluster` is borrowed."""
+
+    ended_in_s = 150.0
+    gone_in_s = 20.0
+
+    def __init__(self, scenario: Scenario, directory: Path, cluster: Cluster):
+        super().__init__(scenario, directory)
+        self.cluster = cluster
+        self.mark = uuid.uuid4().hex
+        self.before = set(self._apps())
+        self.broken: set[str] = set()
+
+    def _apps(self) -> list[str]:
+        rows = (self.cluster.rm_page("apps").get("apps") or {}).get("app") or []
+        return sorted(row["id"] for row in rows)
+
+    def env(self) -> dict[str, str]:
+        keep = {key: value for key, value in self.cluster.env().items()
+                if not key.startswith(("YDL_", "XDG_", "PYTHON"))}
+        return keep | {"HOME": str(self.dir), "XDG_STATE_HOME": str(self.dir / "state"),
+                       "XDG_RUNTIME_DIR": str(self.dir), "LC_ALL": "C.UTF-8",
+                       "YDL_TEST": self.mark}
+
+    def words(self) -> list[str]:
+        return ["--on", "yarn", "--mem", "256m", "--no-ship", "--attempts", "9"]
+
+    def find_job(self) -> str:
+        try:
+            found = [app for app in self._apps() if app not in self.before]
+        except (ClusterError, OSError, ValueError):
+            return ""  # the ResourceManager is being killed
+        return found[0] if found else ""
+
+    def processes(self) -> dict[int, str]:
+        found = marked(f"YDL_TEST={self.mark}".encode())  # agents beside the client
+        if self.job:
+            found |= self.cluster.processes(self.job)
+        return self.without_clients(found)
+
+    def over(self) -> bool:
+        if self.scenario.job.attached:
+            return self.client.poll() is not None
+        if self.client.poll() not in (None, 0):
+            return True
+        if not self.job:
+            return False
+        try:
+            return self.cluster.app(self.job).get("state") in _OVER
+        except (ClusterError, OSError, ValueError):
+            return False
+
+    def leftovers(self) -> list[str]:
+        if not self.job:
+            return []
+        left = self.cluster.leftovers(self.job, 0)
+        names = self.cluster.hdfs_names(f"/user/{os.environ.get('USER', 'root')}/.ydl/jobs")
+        return left + [f"hdfs .ydl/jobs/{name}" for name in names if name == self.job]
+
+    def daemon(self, action: str, kind: str, rng: random.Random, hold: float) -> bool:
+        """kill and pause are undone after `hold` seconds; restart at once."""
+        lay = self.cluster.lay
+        names = {"nm": lay.nodemanagers, "rm": lay.resourcemanagers, "nn": lay.namenodes,
+                 "dn": [name for name in lay.daemons if name.startswith("dn")]}[kind]
+        name = rng.choice(sorted(names))
+        if name in self.broken:
+            return False
+        self.broken.add(name)
+        if action == "restart":
+            self.cluster.restart(name)
+            self.broken.discard(name)
+            return True
+        getattr(self.cluster, action)(name)
+        back = self.cluster.start if action == "kill" else self.cluster.resume
+
+        def mend() -> None:
+            back(name)
+            self.broken.discard(name)
+        self.later(hold, mend)
+        return True
+
+    def yarn_kill(self) -> bool:
+        if not self.job:
+            return False
+        self.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application",
+                          "-kill", self.job, check=False, timeout=120)
+        return True
+
+    def look(self) -> None:
+        self.cluster.heal()
+        super().look()
+        if self.job:
+            self.outcome.yarn = self.cluster.app(self.job)
+
+    def clear(self) -> None:
+        if self.job and self.cluster.app(self.job).get("state") not in _OVER:
+            self.yarn_kill()
+        super().clear()
+        self.cluster.heal()
