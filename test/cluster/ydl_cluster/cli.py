@@ -192,7 +192,8 @@ def _add_pace(up: argparse.ArgumentParser) -> None:
     for name, what in (("node-mb", "memory of each NodeManager"), ("node-vcores", "its cores"),
                        ("heartbeat-ms", "pause between its calls; Hadoop's default is 1000"),
                        ("locality-delay", "missed chances; Hadoop's default is 40"),
-                       ("spare", "NodeManagers that are not started: `start nmN` adds one")):
+                       ("spare", "NodeManagers that are not started: `start nmN` adds one"),
+                       ("many", "NodeManagers more, all in one JVM")):
         default = specs.Spec.__dataclass_fields__[name.replace("-", "_")].default
         up.add_argument(f"--{name}", type=int, default=default, help=f"{what} (%(default)s)")
     for name, what in (("renew", "have to be renewed after S seconds"),

@@ -5,8 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from . import actions, dockerd, info, install, java, kdc, leftovers, places, spec as specs, startup
-from . import watch, web
+from . import actions, dockerd, info, install, java, kdc, leftovers, many, places, spec as specs
+from . import startup, watch, web
 from .layout import Layout
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
@@ -108,6 +108,10 @@ class Cluster:
             raise places.ClusterError("no spare NodeManager is left")
         actions.start(self.lay, node)
         return node
+
+    def lose_one_of_many(self, number: int) -> None:
+        """The machine of the NodeManager 127.1.0.`number` (`many`) disappears for good."""
+        many.lose(self.lay, number)
 
     def fill_disk(self, node: str, leave_kb: int = 0) -> None:
         """Makes the small disk of a NodeManager (`disks`) full."""

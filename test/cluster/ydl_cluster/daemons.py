@@ -2,7 +2,7 @@
 
 import os
 
-from . import dockerd, java, places, preload
+from . import dockerd, java, many, places, preload
 from .layout import NAMESERVICE, REALM, Layout, split
 
 _HDFS = "org.apache.hadoop.hdfs"
@@ -27,6 +27,8 @@ def command(lay: Layout, daemon: str) -> list[str]:
         return [places.tool("krb5kdc"), "-n", "-r", REALM, "-P", str(lay.run / "kdc.pid")]
     if kind == "docker":
         return dockerd.command(lay)
+    if kind == "many":
+        return many.command(lay, _arguments(lay, daemon))
     heap, main_class = _CLASSES[kind]
     # What RegistryDNS does not know it asks the machine's own server: the nodes' leads to itself.
     own = ([f"-Ddns.server={(lay.run / 'nameserver').read_text()}"]

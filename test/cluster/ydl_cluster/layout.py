@@ -26,10 +26,11 @@ OFFSETS = {
     "zk": {"client": 65},
     "kdc": {"kdc": 68},
     "dns": {"dns": 70},
+    "many": {"rpc": 80, "localizer": 81, "http": 82, "collector": 84},
 }
 # The port whose being open means that a daemon answers.
 MAIN = {"nn": "rpc", "rm": "client", "nm": "rpc", "dn": "ipc", "jn": "rpc", "zk": "client",
-        "kdc": "kdc", "dns": "dns"}
+        "kdc": "kdc", "dns": "dns", "many": "rpc"}
 # A standby ResourceManager has closed all but this one.
 RM_ALWAYS = "admin"
 
@@ -92,7 +93,8 @@ class Layout:
         first = ((["docker"] if spec.docker else []) + (["kdc"] if spec.kerberos else []) +
                  (["zk"] if spec.ha or spec.registry else []) + (["jn"] if spec.ha else []))
         every = (first + self.namenodes + self.resourcemanagers + self.datanodes +
-                 self.nodemanagers + (["dns"] if spec.registry else []))
+                 self.nodemanagers + (["many"] if spec.many else []) +
+                 (["dns"] if spec.registry else []))
         return [name for name in every if not spec.only or split(name)[0] in spec.only]
 
     def disks(self) -> dict[str, int]:
@@ -103,6 +105,12 @@ class Layout:
     def disk(self, node: str) -> Path:
         """Where the small disk of a NodeManager is mounted, for those who can see it."""
         return self.run / node / "disk"
+
+    def many_dirs(self) -> list[tuple[Path, Path]]:
+        """The same as `node_dirs`, of each of the NodeManagers in one JVM."""
+        base = self.run / "many"
+        return [(base / str(i) / "local", base / str(i) / "logs")
+                for i in range(1, self.spec.many + 1)]
 
     def node_dirs(self, node: str) -> tuple[Path, Path]:
         """A NodeManager's directories for files and for logs."""
@@ -129,6 +137,8 @@ class Layout:
             return f"127.0.0.{10 + number}"
         if kind == "dn":
             return f"127.0.0.{40 + number}"
+        if kind == "many":  # the last of them: they are started in turn
+            return f"127.1.0.{self.spec.many}"
         if kind == "dns" and self.spec.names:  # port 53 is one for every address
             return f"127.53.{self.base_port >> 8}.{self.base_port & 255}"
         return self.host

@@ -43,8 +43,9 @@ def processes(app: str) -> dict[int, str]:
 def directories(lay: Layout, app: str, logs: bool = False) -> list[Path]:
     """Directories of an application in those of the NodeManagers; with `logs` its logs too."""
     found: list[Path] = []
-    for node in lay.nodemanagers + lay.spares:
-        local, log = (seen(lay, path) for path in lay.node_dirs(node))
+    nodes = [lay.node_dirs(node) for node in lay.nodemanagers + lay.spares]
+    for dirs in nodes + lay.many_dirs():
+        local, log = (seen(lay, path) for path in dirs)
         found += local.glob(f"usercache/*/appcache/{app}")
         found += local.glob(f"nmPrivate/{app}")
         found += local.glob(f"nmPrivate/container_*{numbers(app)}_*")

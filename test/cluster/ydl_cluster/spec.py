@@ -12,6 +12,8 @@ DATA_PROTECTIONS = ("none", "authentication", "integrity", "privacy", "encrypt")
 USERS = ("alice", "bob", "carol")
 MOST_NODES = 29  # NodeManager i is 127.0.0.(10+i) and the DataNodes begin at 127.0.0.41
 
+MOST_MANY = 250  # the I-th of many is 127.1.0.I
+
 
 @dataclasses.dataclass
 class Spec:
@@ -39,6 +41,7 @@ class Spec:
     gpu_nodes: int = 0  # GPUs on the first N nodes only; 0: on all
     registry: bool = False  # ZooKeeper and RegistryDNS
     names: bool = False  # with `registry`: the nodes look names up at RegistryDNS (root only)
+    many: int = 0  # so many more NodeManagers, all in one JVM
     amrmproxy: bool = False  # nm1 stands between its application masters and the ResourceManager
     spare: int = 0  # NodeManagers that are known but not started: `start nm4` adds one
     token_renew_s: int = 0  # delegation tokens have to be renewed this often ...
@@ -60,6 +63,8 @@ class Spec:
         for what, rows in (("--disk", self.disks), ("--on", self.on)):
             if not all(row.partition(":")[2] for row in rows):
                 raise places.ClusterError(f"{what} wants DAEMON:VALUE")
+        if not 0 <= self.many <= MOST_MANY:
+            raise places.ClusterError(f"--many must be between 0 and {MOST_MANY}")
         if bool(self.token_renew_s) != bool(self.token_life_s):
             raise places.ClusterError("--token-renew and --token-life belong together")
         if self.protection not in RPC_PROTECTIONS:

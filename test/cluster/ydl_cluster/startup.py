@@ -177,4 +177,5 @@ def hdfs_ready(lay: Layout) -> bool:
 
 def yarn_ready(lay: Layout) -> bool:
     active = watch.active_resourcemanager(lay)
-    return active is not None and watch.active_nodemanagers(lay, active) >= lay.spec.nodes
+    return active is not None and watch.active_nodemanagers(lay, active) >= (
+        lay.spec.nodes + lay.spec.many)
