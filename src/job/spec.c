@@ -62,9 +62,9 @@ static void role_done(struct spec_role *r)
 
 void spec_done(struct spec *s)
 {
-    char *texts[] = { s->name,   s->framework,  s->image,        s->label,         s->tensorboard,
-                      s->venv,   s->queue,      s->acl.view,     s->staging,       s->principal,
-                      s->keytab, s->acl.modify, s->master.label, s->client_address };
+    char *texts[] = { s->name,   s->framework,  s->image,        s->label,          s->tensorboard,
+                      s->venv,   s->queue,      s->acl.view,     s->staging,        s->principal,
+                      s->keytab, s->acl.modify, s->master.label, s->client_address, s->directory };
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);

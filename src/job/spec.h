@@ -176,7 +176,10 @@ struct spec {
     unsigned port_low, port_high; /* the range for ports; 0: the platform's */
     char *tensorboard;            /* log directory; NULL: none */
     int tensorboard_first;        /* 1: the tracking URL leads to it; -1: not said */
-    char *venv;                   /* a Python environment put first in PATH; NULL: none */
+    char *directory; /* where a job on this machine runs its tasks, and where the paths in its
+                      * commands begin; NULL: the current directory. No key: a job file's own, see
+                      * cmd/job/job_base.h */
+    char *venv;      /* a Python environment put first in PATH; NULL: none */
     struct strs pip;
     enum spec_hadoop hadoop; /* what tasks are told of the machine's Hadoop */
     /* for YARN */

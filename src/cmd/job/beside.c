@@ -25,7 +25,7 @@ struct beside {
     struct job_call *x;
     struct loop *loop;
     struct credentials *given;
-    char *host, *dir, *program;
+    char *host, *dir, *program, *cwd;
     int line, log; /* our end of the agent's life; what it says; -1 */
     struct proc *agent;
     struct fiber *fiber;
@@ -115,7 +115,7 @@ static int start_process(struct beside *b, struct err *err)
                      b->host,
                      NULL };
     AUTO_CLOSE int theirs = -1;
-    struct proc_spec spec = { .program = b->program, .argv = argv };
+    struct proc_spec spec = { .program = b->program, .argv = argv, .cwd = b->cwd };
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -212,11 +212,12 @@ static void beside_free(struct beside *b)
     free(b->host);
     free(b->dir);
     free(b->program);
+    free(b->cwd);
     free(b);
 }
 
-int beside_new(struct job_call *x, struct submitted *app, const char *host, struct beside **ret,
-               struct err *err)
+int beside_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
+               struct beside **ret, struct err *err)
 {
     struct beside *b = calloc(1, sizeof(*b));
     struct buf *text = &app->credentials;
@@ -228,8 +229,9 @@ int beside_new(struct job_call *x, struct submitted *app, const char *host, stru
     r = credentials_parse(text->data, text->len, &b->given, err);
     if (r == 0)
         r = launch_node_program(&b->program, err);
+    b->cwd = strdup(cwd);
     b->host = host ? strdup(host) : NULL;
-    if (r == 0 && host && !b->host)
+    if (r == 0 && (!b->cwd || (host && !b->host)))
         r = err_oom(err);
     if (r < 0)
         beside_free(b);

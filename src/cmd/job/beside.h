@@ -17,11 +17,12 @@ struct beside; /* opaque */
 /* Does the job have tasks here? */
 bool beside_wanted(const struct spec *s);
 
-/* For the job that was submitted just now; takes the credentials that submit_job() kept. `host` is
- * the numeric address for others, NULL: as the master is reached; copied. `x` is borrowed, with its
- * client. Starts nothing yet. *ret is the caller's: beside_stop(). */
-int beside_new(struct job_call *x, struct submitted *app, const char *host, struct beside **ret,
-               struct err *err);
+/* For the job that was submitted just now; takes the credentials that submit_job() kept. Tasks
+ * run in `cwd`. `host` is the numeric address for others, NULL: as the master is reached. Both are
+ * copied. `x` is borrowed, with its client. Starts nothing yet. *ret is the caller's:
+ * beside_stop(). */
+int beside_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
+               struct beside **ret, struct err *err);
 /* A master answers: the agent is started, if it was not before. Later ones it finds by itself. NULL
  * is fine. */
 void beside_begin(struct beside *b);

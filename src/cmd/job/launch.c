@@ -160,7 +160,7 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
                        const struct job_dir *d, struct err *err)
 {
     AUTO_JSON *facts = NULL;
-    AUTO_FREE char *out = out_dir(s, o->cwd, d);
+    AUTO_FREE char *out = out_dir(s, o->here, d);
     int r;
 
     if (!out)
@@ -295,16 +295,17 @@ static int write_job(struct spec *s, const struct launch_options *o, const struc
 int launch_local(struct loop *l, struct spec *s, const struct launch_options *options,
                  struct job_dir *ret_dir, struct proc **ret_master, struct err *err)
 {
-    AUTO_FREE char *state = NULL, *cwd = options->cwd ? strdup(options->cwd) : getcwd(NULL, 0);
+    AUTO_FREE char *state = NULL, *here = getcwd(NULL, 0);
     struct launch_options o = *options;
     AUTO_JOB_DIR d = JOB_DIR_INIT;
     AUTO_PROC *master = NULL;
-    int r = cwd ? jobs_state_dir(&state, err) : err_sys(err, "find the current directory");
+    int r = here ? jobs_state_dir(&state, err) : err_sys(err, "find the current directory");
 
-    o.cwd = cwd;
+    o.here = o.cwd ? o.cwd : here;
+    o.cwd = o.cwd ? o.cwd : s->directory ? s->directory : here;
     plain_paths(s);
     if (r == 0)
-        r = make_target(s, cwd, err);
+        r = make_target(s, o.here, err);
     if (r == 0)
         r = jobs_create(state, &d, err);
     if (r < 0)

@@ -9,7 +9,8 @@
 int launch_node_program(char **ret, struct err *err);
 
 struct launch_options {
-    const char *cwd;         /* where tasks run; NULL: here */
+    const char *cwd;         /* where tasks run; NULL: in the job's directory, or here */
+    const char *here;        /* where ydl-out is made; set by launch_local() */
     char *const *command;    /* what the user typed, for the record; NULL: nothing */
     struct session *session; /* the cluster that the job names files or targets on; NULL: none */
     bool quiet;              /* no progress line for files from there */

@@ -63,7 +63,7 @@ static int launching_open(struct launching *l, struct err *err)
     struct session *s = l->o->session;
     int r = session_find_user(s, err);
 
-    l->cwd = getcwd(NULL, 0);
+    l->cwd = l->spec->directory ? strdup(l->spec->directory) : getcwd(NULL, 0);
     if (r == 0 && !l->cwd)
         r = err_sys(err, "find the working directory");
     if (r == 0)
@@ -321,7 +321,7 @@ static int submit(struct launching *l, int64_t began, struct err *err)
     if (r == 0)
         client_sweep(l->x->client); /* the job itself is on its way, and not held up */
     if (r == 0 && o.keep)
-        r = beside_new(l->x, &app, *l->address ? l->address : NULL, &l->x->beside, err);
+        r = beside_new(l->x, &app, l->cwd, *l->address ? l->address : NULL, &l->x->beside, err);
     l->x->tokens_ms = app.tokens_ms;
     if (app.credentials.data)
         explicit_bzero(app.credentials.data, app.credentials.len);
@@ -385,7 +385,7 @@ int launch_yarn_plan(struct job_call *x, const struct spec *s, const struct laun
     if (checked)
         r = launching_open(&l, err);
     else
-        l.cwd = getcwd(NULL, 0);
+        l.cwd = s->directory ? strdup(s->directory) : getcwd(NULL, 0);
     if (r == 0)
         r = checked ? check(&l, DEPLOY_LOOK, err) : look_at_files(&l, &f, err);
     if (r == 0 && f.lines.n > 0)

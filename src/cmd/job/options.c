@@ -6,6 +6,7 @@
 #include "cmd/job/auto_name.h"
 #include "cmd/job/check.h"
 #include "cmd/job/check_env.h"
+#include "cmd/job/job_base.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/place.h"
 #include "cmd/job/wanted.h"
@@ -222,7 +223,7 @@ static int give_name(struct spec *s)
 
 static int check_here(const struct spec *s, struct spec_faults *f)
 {
-    AUTO_FREE char *cwd = getcwd(NULL, 0);
+    AUTO_FREE char *cwd = s->directory ? strdup(s->directory) : getcwd(NULL, 0);
     struct local_machine has;
     struct check_machine m = { .cwd = cwd ? cwd : "/", .path = getenv("PATH") };
 
@@ -331,9 +332,12 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
     spec_init(ret);
     if (r == 0 && o->file)
         r = read_file(o->file, ret, &f, err);
-    else if (r == 0 && globals_of(c)->job)
+    if (r == 0 && o->file && job_base(ret, o->file, c->n_operands > 0, on == OPTIONS_LOCAL) < 0)
+        r = err_oom(err);
+    if (r == 0 && !o->file && globals_of(c)->job)
         r = read_job(globals_of(c), ret, &f, err);
     if (r == 0 && (read_flags(o, ret, &f) < 0 || read_command(c, ret) < 0 ||
+                   job_base_options(ret, on == OPTIONS_LOCAL) < 0 ||
                    complete(ret, on, ret_framework, &f) < 0))
         r = err_oom(err);
     if (r == 0 && f.lines.n > 0)

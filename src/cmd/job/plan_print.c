@@ -44,7 +44,7 @@ int plan_print(struct job_call *x, const struct spec *s, const struct framework 
     AUTO_JSON *doc = NULL;
     AUTO_FREE char *cwd = getcwd(NULL, 0), *out = NULL;
     enum options_on on = OPTIONS_LOCAL;
-    struct plan_agent agent = { .cwd = cwd };
+    struct plan_agent agent = { .cwd = s->directory ? s->directory : cwd };
     struct plan p = { .spec = s, .framework = fw, .server_host = "127.0.0.1", .agent = &agent };
     int r = options_where(job_args(x), &on, err);
 
