@@ -14,6 +14,8 @@ static int is_running(const struct engine *e, struct err *err)
 {
     int r = not_ended(e, err);
 
+    if (r == 0 && e->state == JOB_FINISHING)
+        return err_set(err, -EALREADY, "the job is ending");
     if (r == 0 && e->state != JOB_RUNNING) {
         r = err_set(err, -EBUSY, "the job is %s", job_state_name(e->state));
         err_hint(err, "try again when it is RUNNING");

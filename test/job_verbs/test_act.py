@@ -87,3 +87,34 @@ def test_an_ended_job_cannot_be_changed(jobs, words):
     jobs("run", "-q", "--", "true")
     done = jobs(*(words if len(words) > 1 else [*words, "last"]))
     assert done.returncode == 1 and "had ended already: succeeded" in done.stdout
+
+
+CHANGES = (["restart", "last"], ["restart", "last", "worker:0"], ["scale", "last", "worker=2"])
+
+
+def test_a_job_that_is_ending_cannot_be_changed(jobs):
+    """It will not run again, so that this is no case for another try."""
+    script = jobs.script("deaf", 'await() { while [ ! -e $1 ]; do sleep 0.05; done; }\n'
+                                 '[ "$YDL_RANK" = 0 ] && await deaf.up && exit 3\n'
+                                 'trap "" TERM\ntouch deaf.up\nawait go\n')
+    job = jobs.submit("-n", "2", "--grace", "1h", "--", script)
+    jobs.until(lambda: jobs.json("status", job)["state"] == "FINISHING")
+    for words in CHANGES:
+        done = jobs(*words)
+        assert done.returncode == 1 and "the job is ending" in done.stderr, (words, done)
+    (jobs.work / "go").touch()
+    jobs("wait", job)
+
+
+def test_a_job_that_has_ended_cannot_be_changed_while_its_master_is_there(jobs):
+    """It stays for a reader that is slow."""
+    job = jobs.submit("--", jobs.script("much", "while [ ! -e go ]; do sleep 0.05; done\nhead -c 8000000 /dev/zero\n"))
+    jobs.running(job)
+    with jobs.start("logs", "-f", job) as reader:
+        (jobs.work / "go").touch()
+        jobs.until(lambda: jobs.json("status", job)["state"] == "SUCCEEDED")
+        for words in CHANGES:
+            done = jobs(*words)
+            assert done.returncode == 1 and "had ended already: succeeded" in done.stdout, (words, done)
+            assert jobs(words[0], "--json", *words[1:]).returncode == 1
+        reader.kill()

@@ -3,6 +3,7 @@
 #include "cmd/job/piece.h"
 #include "cmd/job/wait.h"
 #include "cmd/job/words.h"
+#include "job/state.h"
 
 #include <stdio.h>
 
@@ -51,6 +52,26 @@ int act_runs(struct job_call *x, struct err *err)
         return r;
     r = client_status(x->client, false, &status, err);
     return r < 0 ? r : say_state(x, "nothing", status, "had ended already", err);
+}
+
+/* The answers of a master that has no use for a change look alike, whatever the reason: its state
+ * is the reason. Later states of a job that ends are no better ones, so it is not "try again". */
+int act_change(struct job_call *x, const char *target, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    enum job_state state = JOB_NEW;
+    int r = client_put(x->client, target, err);
+
+    if (r != -EBUSY || client_status(x->client, false, &status, NULL) < 0 ||
+        job_state_from(words_text(status, "state"), &state) < 0)
+        return r;
+    if (state != JOB_FINISHING && !job_has_ended(state))
+        return r;
+    err_clear(err);
+    if (state == JOB_FINISHING)
+        return err_set(err, -EALREADY, "%s: the job is ending", client_id(x->client));
+    r = say_state(x, "nothing", status, "had ended already", err);
+    return r < 0 ? r : 1;
 }
 
 /* With patience for a master that is being replaced; a kill needs no master. */

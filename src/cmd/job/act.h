@@ -10,6 +10,10 @@ int act_runs(struct job_call *x, struct err *err);
  * be NULL) is merged into it. */
 int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err);
 
+/* Asks the master for a change. 0; 1 when it refused because the job has ended meanwhile, which has
+ * been said then; or a negative errno, -EALREADY for a job that is about to end. */
+int act_change(struct job_call *x, const char *target, struct err *err);
+
 /* Ends the job by asking for `target`, waits until it has ended, and says so. */
 int act_end(struct job_call *x, const char *what, const char *target, struct err *err);
 

@@ -18,10 +18,10 @@ static int work(struct job_call *x, struct err *err)
     r = act_runs(x, err);
     if (r <= 0)
         return r < 0 ? r : 1;
-    r = client_put(x->client, target, err);
+    r = act_change(x, target, err);
     if (r == 0)
         r = json_make(&extra, err, "{s:o}", "task", json_text(task));
-    return r < 0 ? r : act_say(x, "restart", text, extra, err);
+    return r != 0 ? r : act_say(x, "restart", text, extra, err);
 }
 
 static int run(struct cli *c, struct err *err)
@@ -36,8 +36,9 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
-    { "EXIT STATUS",
-      "0 when it was asked for, 1 when the job has ended or there is no such task." },
+    { "EXIT STATUS", "0\tThe restart was requested.\n"
+                     "1\tThe job has ended or is ending, or has no such task.\n"
+                     "75\tThe job or the task is not running yet: try again later." },
     { "JSON OUTPUT", "job\tThe job's id.\n"
                      "done\trestart; nothing when the job has ended.\n"
                      "task\tWhich one; null for all." },

@@ -34,8 +34,8 @@ static int work(struct job_call *x, struct err *err)
     r = act_runs(x, err);
     if (r <= 0)
         return r < 0 ? r : 1;
-    r = client_put(x->client, buf_text(&target), err);
-    if (r < 0)
+    r = act_change(x, buf_text(&target), err);
+    if (r != 0)
         return r;
     text = str_printf("%s: %s has %lld containers from now on", client_id(x->client), role,
                       (long long)count);
@@ -55,7 +55,11 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
-    { "EXIT STATUS", "0 when it was asked for, 1 when the job has ended or cannot be changed so." },
+    { "EXIT STATUS",
+      "0\tThe change was requested.\n"
+      "1\tThe job has ended or is ending, or its size cannot be changed this way.\n"
+      "75\tThe job is not running yet, or tasks of an earlier change are still being stopped: try "
+      "again later." },
     { "JSON OUTPUT", "job\tThe job's id.\n"
                      "done\tscale; nothing when the job has ended.\n"
                      "role, count\tWhat it has now." },
