@@ -11,6 +11,8 @@
 #include <protobuf-c/protobuf-c.h>
 #include <uv.h>
 #include <yaml.h>
+#include <zlib.h>
+#include <zookeeper/zookeeper_version.h>
 
 /* The oldest C library that `ydl` runs with; a test compares it with the program's symbols. */
 #define GLIBC_NEEDED "2.34"
@@ -41,6 +43,17 @@ static const char *llhttp_version(void)
         LLHTTP_VERSION_PATCH);
 }
 
+/* As with OpenSSL. */
+static const char *zlib_version_text(void)
+{
+    return ZLIB_VERSION;
+}
+
+static const char *zookeeper_version(void)
+{
+    return ZOO_VERSION;
+}
+
 static const struct {
     const char *name;
     const char *(*version)(void);
@@ -53,6 +66,8 @@ static const struct {
     { "c-ares", cares_version },
     { "libyaml", yaml_get_version_string },
     { "llhttp", llhttp_version },
+    { "zlib", zlib_version_text },
+    { "ZooKeeper", zookeeper_version },
 };
 
 static int print_json(const struct cli *c, struct err *err)

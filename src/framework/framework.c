@@ -54,7 +54,7 @@ int framework_find(const char *name, const struct framework **ret, struct err *e
     near = nearest(name);
     r = err_set(err, -EINVAL, "unknown framework '%s'%s%s%s", name, near ? "; did you mean '" : "",
                 near ? near : "", near ? "'?" : "");
-    err_hint(err, "'ydl help run' lists them; 'none' runs any program");
+    err_hint(err, "'ydl help run' lists all; 'none' runs any program");
     return r;
 }
 

@@ -125,7 +125,7 @@ static const char *const aliases[] = { "torch", "torchrun", NULL };
 
 const struct framework framework_pytorch = {
     .name = "pytorch",
-    .summary = "torch.distributed with torchrun's environment",
+    .summary = "PyTorch (torch.distributed) with torchrun's environment",
     .doc =
         "Workers (-n) get RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and all else that torchrun "
         "sets, and TonY's WORLD and INIT_METHOD. With --procs P each container runs P processes, "

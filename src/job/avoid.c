@@ -30,7 +30,6 @@ static const bool counts[AVOID_CAUSES_][AVOID_ANY_FAULT + 1] = {
     [AVOID_FILES]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
     [AVOID_DISK]      = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
     [AVOID_AGENT]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
-    [AVOID_GPU]       = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
     [AVOID_TASK]      = { [AVOID_ANY_FAULT]   = true },
     /* AVOID_LOST, AVOID_PREEMPTED: never */
 };

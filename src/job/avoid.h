@@ -15,7 +15,6 @@ enum avoid_cause {
     AVOID_FILES,     /* files could not be put in place */
     AVOID_DISK,      /* full or broken */
     AVOID_AGENT,     /* our agent ended while its container stood */
-    AVOID_GPU,       /* a GPU is gone */
     AVOID_TASK,      /* how a task ended by itself */
     AVOID_LOST,      /* the node itself was lost: it will hardly be offered */
     AVOID_PREEMPTED, /* the cluster, or a person, took it back */

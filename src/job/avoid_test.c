@@ -25,7 +25,7 @@ static void two_faults_that_can_be_the_nodes_are_enough(void **state)
     assert_int_equal(avoid_fault(a, "n1", AVOID_DISK, 4), 0);
     assert_false(avoid_has(a, "n1"));
     assert_int_equal(avoid_fault(a, "n2", AVOID_DISK, 4), 0);
-    assert_int_equal(avoid_fault(a, "n1", AVOID_GPU, 4), 1);
+    assert_int_equal(avoid_fault(a, "n1", AVOID_START, 4), 1);
     assert_true(avoid_has(a, "n1"));
     assert_false(avoid_has(a, "n2"));
     assert_int_equal(avoid_fault(a, "n1", AVOID_DISK, 4), 0); /* said once */
@@ -37,10 +37,10 @@ static void what_counts_is_a_table(void **state)
         enum avoid_cause cause;
         bool nodes, any;
     } rows[] = {
-        { AVOID_START, true, true },  { AVOID_FILES, true, true },
-        { AVOID_DISK, true, true },   { AVOID_AGENT, true, true },
-        { AVOID_GPU, true, true },    { AVOID_TASK, false, true },
-        { AVOID_LOST, false, false }, { AVOID_PREEMPTED, false, false },
+        { AVOID_START, true, true },       { AVOID_FILES, true, true },
+        { AVOID_DISK, true, true },        { AVOID_AGENT, true, true },
+        { AVOID_TASK, false, true },       { AVOID_LOST, false, false },
+        { AVOID_PREEMPTED, false, false },
     };
 
     (void)state;

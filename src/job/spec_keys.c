@@ -151,7 +151,8 @@ const struct spec_key spec_job_keys[] = {
     { "name", SPEC_TEXT, AT(name), .flag = "name", .meta = "NAME",
       .help = "what the job is called; without it, after its command" },
     { "framework", SPEC_TEXT, AT(framework), .flag = "framework", .meta = "NAME",
-      .help = "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+      .help = "set up tasks for NAME: mxnet, tensorflow, pytorch, … (default: none); 'ydl help run' "
+              "lists them" },
     { "native", SPEC_CHOICE, AT(native), .choices = natives, .flag = "native", .meta = "WHEN",
       .help = "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where "
               "its library is there, and servers that have no command)" },

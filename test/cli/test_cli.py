@@ -70,11 +70,18 @@ def test_version_names_every_library(program):
     assert done.stdout.startswith(f"{program} {(ROOT / 'VERSION').read_text().strip()}\n")
     fact = json.loads(run("version", "--json", program=program).stdout)
     assert set(fact["libraries"]) >= {"libuv", "OpenSSL", "protobuf-c", "jansson", "expat", "c-ares",
-                                     "libyaml", "llhttp"}
+                                     "libyaml", "llhttp", "zlib", "ZooKeeper"}
     for name, version in fact["libraries"].items():
         assert re.fullmatch(r"\d+\.\d+(\.\d+)?\w*", version), name
         assert re.search(rf"^  {re.escape(name)} +{re.escape(version)}$", done.stdout, re.MULTILINE)
     assert run("--version", program=program).stdout == done.stdout
+
+
+def test_an_unknown_framework_is_told_where_the_others_are_listed():
+    done = run("plan", "--framework", "tenserflow", "--", "true")
+    assert done.returncode == 2 and "did you mean 'tensorflow'" in done.stderr
+    assert "'ydl help run' lists all" in done.stderr
+    assert "\n  pytorch " in run("help", "run").stdout.split("FRAMEWORKS\n", 1)[1]
 
 
 def test_version_tells_the_glibc_that_is_needed():

@@ -56,7 +56,8 @@ const struct cli_opt options_table[] = {
     { "name", 0, CLI_TEXT, AT(name), NULL, "NAME",
       "what the job is called; without it, after its command" },
     { "framework", 0, CLI_TEXT, AT(framework), NULL, "NAME",
-      "whose environment the tasks get: mxnet, tensorflow, pytorch, …, none" },
+      "set up tasks for NAME: mxnet, tensorflow, pytorch, … (default: none); 'ydl help run' lists "
+      "them" },
     { "native", 0, CLI_TEXT, AT(native), NULL, "WHEN",
       "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where its "
       "library is there, and servers that have no command)" },
@@ -122,6 +123,25 @@ const struct cli_opt options_table[] = {
       "local only: pretend to be so many machines" },
     { 0 },
 };
+/* clang-format on */
+
+/* clang-format off */
+const char options_frameworks[] =
+    "dask\tA Dask cluster, and the job's command as its client.\n"
+    "deepspeed\tDeepSpeed scripts, without the deepspeed launcher (experimental).\n"
+    "horovod\tHorovod over gloo, without horovodrun, ssh or MPI.\n"
+    "jax\tJAX on several processes (jax.distributed).\n"
+    "lightgbm\tLightGBM over sockets: the lightgbm program, or a script.\n"
+    "mpi\tMPI programs (MPICH, MVAPICH, Intel MPI) by PMI-1, without mpirun.\n"
+    "mxnet\tMXNet with a distributed key-value store (ps-lite).\n"
+    "none\tAny program, in any roles.\n"
+    "pytorch\tPyTorch (torch.distributed) with torchrun's environment.\n"
+    "rabit\tRabit programs, and XGBoost up to 2.0.\n"
+    "ray\tA Ray cluster, and the job's command as its driver (experimental).\n"
+    "slider\tApplications made for Apache Slider (see 'slider').\n"
+    "tensorflow\tTensorFlow 2 and estimators, by TF_CONFIG.\n"
+    "tensorflow-flags\tTensorFlow 1 scripts with --ps_hosts, --worker_hosts, --job_name, --task_index.\n"
+    "xgboost\tXGBoost from 2.1, with its tracker in the master.";
 /* clang-format on */
 
 int options_where(const struct options *o, enum options_on *ret, struct err *err)
@@ -252,7 +272,7 @@ static int complete(struct spec *s, enum options_on on, const struct framework *
     int r;
 
     if (framework_find(s->framework, ret, &err) < 0) {
-        r = spec_fault(f, 0, "framework", "%s", err.text);
+        r = spec_fault(f, 0, "framework", "%s (%s)", err.text, err.hint);
         return r == -ENOMEM ? r : 0;
     }
     r = framework_complete(*ret, s, f);

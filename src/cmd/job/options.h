@@ -29,6 +29,9 @@ struct options {
 
 extern const struct cli_opt options_table[];
 
+/* Names and summaries of framework_table, as a section of the help; a test compares them. */
+extern const char options_frameworks[];
+
 /* Where the job is to run: --on, then YDL_ON, then here. CLI_USAGE for what nobody knows. */
 int options_where(const struct options *o, enum options_on *ret, struct err *err);
 

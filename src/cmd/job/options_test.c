@@ -3,6 +3,7 @@
 #include "job/spec_keys.h"
 #include "test.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define FLAGS_MAX 128
@@ -57,6 +58,23 @@ static void an_option_is_ours_or_the_specifications(void **state)
     }
 }
 
+static void the_help_lists_every_framework(void **state)
+{
+    AUTO_BUF text = { .max = 64 * KIB };
+
+    (void)state;
+    for (const struct framework *const *fw = framework_table; *fw; fw++) {
+        const char *summary = (*fw)->summary;
+
+        assert_int_equal(buf_printf(&text, "%s%s\t%c%s%s.", text.len ? "\n" : "", (*fw)->name,
+                                    toupper((unsigned char)summary[0]), summary + 1,
+                                    (*fw)->proven ? "" : " (experimental)"),
+                         0);
+    }
+    assert_non_null(buf_text(&text));
+    assert_string_equal(options_frameworks, buf_text(&text));
+}
+
 static void where_a_job_runs_is_said_by_option_then_variable(void **state)
 {
     static const struct {
@@ -91,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flag_of_the_specification_is_an_option_with_its_words),
         cmocka_unit_test(an_option_is_ours_or_the_specifications),
+        cmocka_unit_test(the_help_lists_every_framework),
         cmocka_unit_test(where_a_job_runs_is_said_by_option_then_variable),
     };
 

@@ -110,6 +110,7 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
+    { "FRAMEWORKS", options_frameworks },
     { "ENVIRONMENT",
       "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
       "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
