@@ -135,6 +135,7 @@ class ContainerBench(Bench):
             return None
         got = self.next_hello()
         self.pid = got["pid"]
+        self.guard = int(Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
         return got
 
     def signal(self, number: int):

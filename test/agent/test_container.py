@@ -126,7 +126,7 @@ def test_an_idle_agent_is_small(container):
 
 # ---- who was there before ----
 
-@pytest.mark.parametrize("victim", ["agent", "container"])
+@pytest.mark.parametrize("victim", ["agent", "all"])
 def test_a_dead_agents_remains_are_ended_and_its_ports_held_again(container, victim):
     b = container()
     ports = b.prepare({"task": 0, "name": "worker:0", "ports_wanted": 2})[0]["ports"]
@@ -147,7 +147,10 @@ def test_a_dead_agents_remains_are_ended_and_its_ports_held_again(container, vic
         os.kill(b.pid, signal.SIGKILL)
         assert b.agents[0].wait(5) == 98  # which the NodeManager is told to start again
     else:
-        b.agents[0].kill()
+        for pid in (b.agents[0].pid, b.guard, b.pid):  # so that none of them can help
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (b.pid, b.guard, b.agents[0].pid):
+            os.kill(pid, signal.SIGKILL)
         b.agents[0].wait()
         wait_until(lambda: not alive(b.pid))
         assert any(alive(pid) for pid in left)  # in a session of its own it goes on
@@ -162,6 +165,42 @@ def test_a_dead_agents_remains_are_ended_and_its_ports_held_again(container, vic
     stranger.kill()
     stranger.wait()
     b.leave()
+
+
+# What a task leaves behind that no signal to a group or session reaches.
+DAEMONS = ("setsid sh -c 'trap \"\" TERM HUP; (setsid sleep 600 &) ; echo up; while :; do sleep 0.05; "
+           "done' & trap '' TERM; while :; do sleep 0.05; done")
+
+
+@pytest.mark.parametrize("victims", [["keeper"], ["guard"], ["agent"], ["keeper", "agent"],
+                                     ["guard", "agent"], ["keeper", "guard"]], ids="+".join)
+def test_nothing_outlives_whoever_is_killed(container, victims):
+    b = container()
+    b.launch(0, DAEMONS)
+    wait_until(lambda: b"up" in b.output(0))
+    pids = {"keeper": b.agents[0].pid, "guard": b.guard, "agent": b.pid}
+    for name in victims:
+        os.kill(pids[name], signal.SIGKILL)
+    assert b.gone(10.0)
+    wait_until(lambda: not any(alive(pid) for pid in pids.values()))
+    assert b.agents[0].returncode == (-signal.SIGKILL if "keeper" in victims else 98)
+
+
+@pytest.mark.parametrize("frozen", [["agent"], ["agent", "guard"], ["agent", "guard", "keeper"]],
+                         ids="+".join)
+def test_nothing_outlives_a_container_with_a_frozen_agent(container, frozen):
+    b = container()
+    b.launch(0, DAEMONS)
+    wait_until(lambda: b"up" in b.output(0))
+    pids = {"keeper": b.agents[0].pid, "guard": b.guard, "agent": b.pid}
+    for name in frozen:
+        os.kill(pids[name], signal.SIGSTOP)
+    b.signal(signal.SIGTERM)  # as a NodeManager does it …
+    time.sleep(0.25)
+    if b.agents[0].poll() is None:
+        b.signal(signal.SIGKILL)
+    assert b.gone(10.0)
+    wait_until(lambda: not any(alive(pid) for pid in pids.values()))
 
 
 def test_a_stopped_task_is_told_as_before(container):
