@@ -237,7 +237,9 @@ static int live(void *arg)
     fiber_shield(a->loop, true);
     leave_tasks(a, grace_of(a));
     if (a->told_to_leave && !a->signal && !a->broken)
-        export_all(a);
+        export_all(a, false);
+    else if (a->container && !a->container->client && a->work_dir && !a->broken)
+        export_all(a, true); /* what tasks wrote is here, and nowhere else */
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;

@@ -230,7 +230,8 @@ int tokens_begin(struct agent *a, struct err *err);
 void tokens_replace(struct agent *a, const Agent__Tokens *m);
 
 /* ---- export.c: output and results, when the agent leaves ---- */
-void export_all(struct agent *a); /* tells the master of each; fibers only */
+/* Tells the master of each; fibers only. `output_only`: nobody waits for us any more. */
+void export_all(struct agent *a, bool output_only);
 
 /* ---- leave.c ---- */
 void leave_tasks(struct agent *a, int64_t grace); /* ends all of them; fibers only */

@@ -4,8 +4,11 @@
  *                                       there becomes worker-3.1.out, …
  *     TO                                results, see export_tree.c
  *
+ * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
+ *
  * A fiber does it, while we go on answering the master, which waits for us, and look at the clock:
- * a minute without anything moving, and what is not saved by then is told as a failure. */
+ * two minutes without anything moving, and what is not saved by then is told as a failure. When our
+ * container is being ended, or there is no master any more, output alone is saved, in a hurry. */
 #include "agent/export_private.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -15,7 +18,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define STUCK_MS 60000
+#define STUCK_MS 120000
+#define HURRY_MS 20000 /* when our container is gone already */
 #define LOOK_MS 500
 #define EARLIER_MAX 1000 /* agents that had the task before */
 
@@ -27,9 +31,12 @@ int export_moved(struct export *x, struct err *err)
 
 void export_failed(const struct export *x, struct saved *s, const struct err *err)
 {
+    s->fails++;
     if (*s->fail)
         return;
-    if (x->stop)
+    if (x->stop && x->until != LOOP_NEVER)
+        snprintf(s->fail, sizeof(s->fail), "the container was ended before");
+    else if (x->stop)
         snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
     else
         snprintf(s->fail, sizeof(s->fail), "%s", err->text);
@@ -37,11 +44,14 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
 
 /* ---- what the master is told ---- */
 
-static void tell(struct export *x, const struct saved *s, bool last)
+static void tell(struct export *x, struct saved *s, bool last)
 {
+    size_t n = strlen(s->fail);
     Agent__Saved body = AGENT__SAVED__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
 
+    if (s->fails > 1)
+        snprintf(s->fail + n, sizeof(s->fail) - n, " (and %u more)", s->fails - 1);
     if (*s->fail)
         log_warn(LOG_AGENT, "save to '%s': %s", s->to, s->fail);
     body.to = (char *)s->to;
@@ -103,6 +113,7 @@ struct log {
     const char *dir, *end; /* end: "out" or "err" */
     const char *label;
     const struct rotate *from;
+    uint64_t bytes; /* that were saved */
 };
 
 /* All pieces of it as one file. */
@@ -139,11 +150,12 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
 }
 
 /* Under another name first: a reader sees all of it or nothing. */
-static int put_log(const struct log *l, uint64_t *ret_bytes, struct err *err)
+static int put_log(void *arg, struct err *err)
 {
+    struct log *l = arg;
     AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
     AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
-    int r = to && tmp ? copy_log(l, tmp, ret_bytes, err) : err_oom(err);
+    int r = to && tmp ? copy_log(l, tmp, &l->bytes, err) : err_oom(err);
 
     if (r == 0)
         r = keep_earlier(l, to, err);
@@ -152,61 +164,105 @@ static int put_log(const struct log *l, uint64_t *ret_bytes, struct err *err)
 
 static int save_log(void *arg, struct err *err)
 {
-    const struct log *l = arg;
+    struct log *l = arg;
     struct err own = ERR_INIT;
-    uint64_t bytes = 0;
 
     (void)err; /* a failure of one must not end the others */
-    if (put_log(l, &bytes, &own) < 0) {
+    if (export_try(l->x, put_log, l, &own) < 0) {
         export_failed(l->x, l->saved, &own);
     } else {
         l->saved->files++;
-        l->saved->bytes += bytes;
+        l->saved->bytes += l->bytes;
     }
     return 0;
 }
 
-static size_t list_logs(struct export *x, struct log *logs, const struct log *like)
+/* All that there is to save. What is an earlier agent's is ours to name. */
+struct logs {
+    struct log *v;
+    size_t n;
+    struct strs paths, labels;
+    struct rotate *cuts;
+};
+
+static void logs_done(struct logs *l)
 {
-    static const char *const ends[] = { "out", "err" };
-    const struct agent *a = x->agent;
+    free(l->v);
+    free(l->cuts);
+    strs_done(&l->paths);
+    strs_done(&l->labels);
+}
+
+static const char *const ends[] = { "out", "err" };
+
+static void add_log(struct logs *all, const struct log *like, const char *label, int stream,
+                    const struct rotate *from)
+{
     struct stat st;
-    size_t n = 0;
 
-    for (size_t i = 0; i < a->n_tasks; i++)
-        for (int k = 0; k < 2; k++) {
-            const struct task *t = a->tasks[i];
+    if (stat(from->path, &st) < 0 || (st.st_size == 0 && from->last == 0))
+        return;
+    all->v[all->n] = *like;
+    all->v[all->n].from = from;
+    all->v[all->n].end = ends[stream];
+    all->v[all->n++].label = label;
+}
 
-            if (stat(t->streams[k].path, &st) < 0 || st.st_size == 0)
-                continue;
-            logs[n] = *like;
-            logs[n].from = &t->streams[k].cut;
-            logs[n].end = ends[k];
-            logs[n++].label = t->label;
-        }
-    return n;
+static int add_found(struct export *x, struct logs *all, const struct log *like)
+{
+    for (size_t i = 0; i < 2 * all->labels.n; i++) {
+        const char *label = all->labels.v[i / 2];
+        struct rotate *cut = &all->cuts[i];
+
+        if (strs_take(&all->paths,
+                      str_printf("%s/%s.std%s", x->agent->log_dir, label, ends[i % 2])) < 0)
+            return -ENOMEM;
+        cut->path = all->paths.v[all->paths.n - 1];
+        if (rotate_look(cut, cut->path) == 0)
+            (void)rotate_mend(cut);
+        add_log(all, like, label, (int)(i % 2), cut);
+    }
+    return 0;
+}
+
+static int list_logs(struct export *x, struct logs *all, const struct log *like, struct err *err)
+{
+    const struct agent *a = x->agent;
+
+    if (export_found(a, &all->labels) < 0)
+        return err_oom(err);
+    all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
+    all->cuts = calloc(2 * all->labels.n + 1, sizeof(*all->cuts));
+    if (!all->v || !all->cuts)
+        return err_oom(err);
+    for (size_t i = 0; i < 2 * a->n_tasks; i++) {
+        const struct task *t = a->tasks[i / 2];
+
+        add_log(all, like, t->label, (int)(i % 2), &t->streams[i % 2].cut);
+    }
+    return add_found(x, all, like) < 0 ? err_oom(err) : 0;
 }
 
 static void save_logs(struct export *x)
 {
     struct saved s = { .to = x->agent->facts->export_dir };
-    AUTO_FREE struct log *logs = calloc(2 * x->agent->n_tasks + 1, sizeof(*logs));
+    struct logs all = { 0 };
     AUTO_FREE char *dir = NULL;
     struct log like = { .x = x, .saved = &s };
     struct err err = ERR_INIT;
     struct group g;
-    size_t n = 0;
-    int r = logs ? remote_find(&x->remote, s.to, &like.fs, &dir, &err) : err_oom(&err);
+    int r = remote_find(&x->remote, s.to, &like.fs, &dir, &err);
 
     group_init(&g, x->agent->loop, EXPORT_AT_ONCE);
     like.dir = dir;
     if (r == 0)
-        n = list_logs(x, logs, &like);
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = group_go(&g, save_log, &logs[i], &err);
+        r = list_logs(x, &all, &like, &err);
+    for (size_t i = 0; i < all.n && r == 0; i++)
+        r = group_go(&g, save_log, &all.v[i], &err);
     if (group_wait(&g, &err) < 0 || r < 0)
         export_failed(x, &s, &err);
     tell(x, &s, false);
+    logs_done(&all);
 }
 
 /* ---- results ---- */
@@ -218,6 +274,24 @@ static bool seen_before(const struct agent *a, size_t i, const char *from)
         if (str_eq(a->tasks[k]->work, a->tasks[i]->work))
             return *from != '\0';
     return false;
+}
+
+/* What tasks of an earlier agent left. They ran in the directory that ours do; where we have none,
+ * it is looked at for the first of theirs. */
+static void save_found(struct export *x, const Agent__Result *m, struct saved *s)
+{
+    const struct agent *a = x->agent;
+    AUTO_STRS labels = { 0 };
+
+    if (export_found(a, &labels) < 0)
+        snprintf(s->fail, sizeof(s->fail), "out of memory");
+    for (size_t i = 0; i < labels.n && (!*m->from || (i == 0 && a->n_tasks == 0)); i++) {
+        AUTO_FREE char *from =
+            *m->from ? path_join(a->container->dir, m->from) : path_join(a->out_dir, labels.v[i]);
+
+        if (from)
+            export_tree(x, from, labels.v[i], s);
+    }
 }
 
 static void save_result(struct export *x, const Agent__Result *m)
@@ -239,6 +313,8 @@ static void save_result(struct export *x, const Agent__Result *m)
         else
             snprintf(s.fail, sizeof(s.fail), "out of memory");
     }
+    if (*m->from != '/')
+        save_found(x, m, &s);
     if (s.files || *s.fail)
         tell(x, &s, false);
     json_decref(s.placed);
@@ -278,7 +354,8 @@ static void run(void *arg)
     } else {
         if (*f->export_dir)
             save_logs(x);
-        save_results(x);
+        if (!x->output_only)
+            save_results(x);
     }
     remote_done(&x->remote);
     tell(x, &all, true);
@@ -309,11 +386,13 @@ static void wait_for(struct export *x)
     struct agent *a = x->agent;
 
     while (!x->done) {
+        if (a->signal && x->until == LOOP_NEVER)
+            x->until = loop_in(a->loop, HURRY_MS);
         if (a->channel)
             answer_master(a);
         else
             (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
-        if (!x->stop && (a->signal || loop_now(a->loop) > x->moved + STUCK_MS)) {
+        if (!x->stop && (loop_now(a->loop) > x->until || loop_now(a->loop) > x->moved + STUCK_MS)) {
             x->stop = true;
             if (!x->done)
                 fiber_cancel(x->fiber);
@@ -321,11 +400,16 @@ static void wait_for(struct export *x)
     }
 }
 
-void export_all(struct agent *a)
+void export_all(struct agent *a, bool output_only)
 {
-    struct export x = { .agent = a, .moved = loop_now(a->loop) };
+    struct export x = { .agent = a,
+                        .moved = loop_now(a->loop),
+                        .until = output_only ? loop_in(a->loop, HURRY_MS) : LOOP_NEVER,
+                        .output_only = output_only };
     struct err err = ERR_INIT;
 
+    if (output_only && !*a->facts->export_dir)
+        return;
     if (!a->container && !*a->facts->export_dir && !a->facts->n_results)
         return;
     report_flush(a);

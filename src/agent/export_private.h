@@ -11,6 +11,7 @@ struct saved {
     const char *to;
     uint64_t files, bytes;
     char fail[512]; /* the first failure, or "" */
+    unsigned fails; /* … and how many there were */
     json_t *placed; /* files of ours that are there, as keys */
 };
 
@@ -20,7 +21,9 @@ struct export
     struct fiber *fiber;
     struct remote remote;
     int64_t moved; /* when something last went on; loop's clock */
+    int64_t until; /* loop's clock; LOOP_NEVER: as long as something does */
     bool stop;     /* nothing did for too long */
+    bool output_only;
     bool done;
     struct cond changed;
 };
@@ -28,6 +31,12 @@ struct export
 /* Something went on. -ECANCELED when it is too late. */
 int export_moved(struct export *x, struct err *err);
 void export_failed(const struct export *x, struct saved *s, const struct err *err); /* the first */
+
+/* Calls fn(arg) until it succeeds, another try is of no use, or it is too late. */
+int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *arg, struct err *err);
+
+/* The labels of tasks that an earlier agent of this container had, and we do not; -ENOMEM. */
+int export_found(const struct agent *a, struct strs *ret);
 
 /* Copies one file to `to`; another one of that name is replaced. */
 int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,

@@ -91,13 +91,20 @@ struct one {
     uint64_t bytes;
 };
 
-static int copy_one(void *arg, struct err *err)
+static int copy_one_now(void *arg, struct err *err)
 {
     struct one *o = arg;
     struct copy *c = o->copy;
     AUTO_FREE char *from = path_join(c->from, o->name), *to = path_join(c->tmp, o->name);
 
     return from && to ? export_copy(c->x, from, c->fs, to, &o->bytes, err) : err_oom(err);
+}
+
+static int copy_one(void *arg, struct err *err)
+{
+    struct one *o = arg;
+
+    return export_try(o->copy->x, copy_one_now, o, err);
 }
 
 static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
@@ -120,8 +127,9 @@ static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
     return r;
 }
 
-static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
+static int make_dirs(void *arg, struct err *err)
 {
+    struct copy *c = arg;
     AUTO_FS_ENTRY old = { 0 };
     int r = fs_exists(c->fs, c->tmp, &old, err); /* of one that was killed */
 
@@ -136,6 +144,13 @@ static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
         if (r == 0)
             r = export_moved(c->x, err);
     }
+    return r;
+}
+
+static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
+{
+    int r = export_try(c->x, make_dirs, c, err);
+
     return r == 0 ? copy_files(c, ret_bytes, err) : r;
 }
 
@@ -242,11 +257,18 @@ static int merge(struct copy *c, const char *label, struct err *err)
     return r < 0 ? r : fs_delete(c->fs, c->tmp, true, err);
 }
 
+static int rename_all(void *arg, struct err *err)
+{
+    const struct copy *c = arg;
+
+    return fs_rename(c->fs, c->tmp, c->to, false, err);
+}
+
 static int place(struct copy *c, const char *label, struct err *err)
 {
     AUTO_FS_ENTRY there = { 0 };
     struct err first = ERR_INIT;
-    int r = fs_rename(c->fs, c->tmp, c->to, false, &first);
+    int r = export_try(c->x, rename_all, c, &first);
 
     if (r == 0)
         return remember_all(c, err);

@@ -1,11 +1,13 @@
 """Output and results go where the job says when the agent leaves; the targets here are local."""
 
 import os
+import signal
 import socket
 import time
 from pathlib import Path
 
 import pytest
+from agent_support import alive, wait_until
 
 
 def tree(path: Path) -> dict[str, str]:
@@ -112,6 +114,67 @@ def test_a_server_that_says_nothing_does_not_hold_up_the_end(container):
         b.exited(0)
         began = time.monotonic()
         b.tell(shutdown={"grace_ms": 0})
-        saved = b.saved(100)
-        assert b.agents[0].wait(10) == 0 and 55 < time.monotonic() - began < 80
-        assert [s["fail"] for s in saved] == ["nothing moved for 60 s"] * 2 + [""], saved
+        saved = b.saved(200)
+        assert b.agents[0].wait(10) == 0 and time.monotonic() - began > 115
+        assert [s["fail"] for s in saved] == ["nothing moved for 120 s"] * 2 + [""], saved
+
+
+def test_what_an_earlier_agent_of_the_container_left_is_saved_too(container, tmp_path):
+    b = container(export_dir=f"file://{tmp_path}/logs",
+                  results=[{"from": "", "to": f"file://{tmp_path}/out"},
+                           {"from": "model", "to": f"file://{tmp_path}/model"}])
+    b.launch(0, "echo out; echo err >&2; echo zero > $YDL_OUT/x; mkdir model; echo m > model/w")
+    b.launch(1, "echo more; echo one > $YDL_OUT/x")
+    for i in range(2):
+        b.exited(i)
+    os.kill(b.pid, signal.SIGKILL)
+    assert b.agents[0].wait(10) == 98
+    for name in ("prelaunch.out", "stdout", "x-y.stdout", "..stdout"):
+        (b.logs / name).write_text("of somebody else")
+    b.new_agent()
+    b.launch(1, "echo again", attempt=1)
+    b.exited(1)
+    saved = b.leave()
+    assert not any(s["fail"] for s in saved), saved
+    assert tree(tmp_path / "logs") == {"worker-0.out": "out\n", "worker-0.err": "err\n",
+                                       "worker-1.out": "more\nagain\n"}
+    assert sorted(tree(tmp_path / "out").values()) == ["one\n", "zero\n"]
+    assert tree(tmp_path / "model") == {"w": "m\n"}
+
+
+def test_output_that_was_cut_to_its_end_is_saved(container, tmp_path):
+    """All of it is in pieces then, and nothing in the file itself."""
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    b.launch(0, "true")
+    b.exited(0)
+    b.launch(1, "echo x")
+    b.exited(1)
+    os.kill(b.pid, signal.SIGKILL)
+    assert b.agents[0].wait(10) == 98
+    (b.logs / "worker-0.stdout.1").write_bytes(b"p" * 65536)
+    b.new_agent()
+    b.leave()
+    assert (tmp_path / "logs" / "worker-0.out").read_bytes() == b"p" * 65536
+
+
+@pytest.mark.parametrize("how", ["keeper", "container", "lease"])
+def test_output_is_saved_also_when_nobody_told_us_to_leave(container, tmp_path, how):
+    b = container(export_dir=f"file://{tmp_path}/logs", lease=2000 if how == "lease" else 20000,
+                  results=[{"from": "", "to": f"file://{tmp_path}/out"}])
+    b.launch(0, "echo out; echo err >&2; echo x > $YDL_OUT/x; trap '' TERM; "
+                "while :; do sleep 0.05; done")
+    wait_until(lambda: b.output(0, "err") == b"err\n")
+    if how == "keeper":
+        b.agents[0].kill()
+    elif how == "container":
+        b.signal(signal.SIGTERM)
+        time.sleep(0.25)
+        if b.agents[0].poll() is None:
+            b.signal(signal.SIGKILL)
+    else:
+        b.driver.kill()
+    assert b.gone(15.0)
+    wait_until(lambda: not alive(b.pid), 20)
+    assert tree(tmp_path / "logs") == {"worker-0.out": "out\n", "worker-0.err": "err\n"}
+    assert not (tmp_path / "out").exists()  # half a result is none
+

@@ -4,7 +4,7 @@ import json
 import time
 import xml.etree.ElementTree as ET
 
-from agent_support import alive, resident
+from agent_support import alive, resident, wait_until
 from container_support import JOB
 
 USER = "alice"
@@ -94,3 +94,48 @@ def test_a_quota_is_told_and_nothing_half_done_is_left(container, cluster):
     saved = b.leave()
     assert "quota" in saved[0]["fail"].lower(), saved
     assert listing(cluster, f"{base}/small") == {}
+
+
+def export_bench(container, cluster, name: str):
+    """An agent whose output goes to HDFS, with output of three tasks."""
+    b, base = bench_on(container, cluster, name)
+    b.facts |= {"export_dir": f"{base}/logs"}
+    b.agents[0].kill()
+    b.agents[0].wait()
+    b.new_master()
+    b.new_agent()
+    for i in range(3):
+        b.launch(i, "echo out; echo err >&2")
+        b.exited(i)
+    return b, base
+
+
+def ends_well(b, cluster, base: str):
+    saved = b.saved(120)
+    assert not any(s["fail"] for s in saved), saved
+    assert b.agents[-1].wait(20) == 0
+    assert listing(cluster, f"{base}/logs") == {f"worker-{i}.{s}": 4 for i in range(3)
+                                                for s in ("out", "err")}
+
+
+def test_output_waits_for_datanodes_that_are_away(container, cluster):
+    b, base = export_bench(container, cluster, "away")
+    for name in ("dn1", "dn2"):
+        cluster.kill(name)
+    b.tell(shutdown={"grace_ms": 0})
+    wait_until(lambda: "trying again" in (b.logs / "agent.log").read_text(), 60)
+    for name in ("dn1", "dn2"):
+        cluster.start(name)
+    ends_well(b, cluster, base)
+
+
+def test_output_waits_for_a_namenode_in_safe_mode(container, cluster):
+    admin = "org.apache.hadoop.hdfs.tools.DFSAdmin"
+    b, base = export_bench(container, cluster, "safe")
+    cluster.java(admin, "-safemode", "enter")
+    try:
+        b.tell(shutdown={"grace_ms": 0})
+        wait_until(lambda: "trying again" in (b.logs / "agent.log").read_text(), 60)
+    finally:
+        cluster.java(admin, "-safemode", "leave")
+    ends_well(b, cluster, base)

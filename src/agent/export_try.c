@@ -1,0 +1,37 @@
+/* export_try.c - one step of saving, again and again while HDFS is away: it may be restarting. */
+#include "agent/export_private.h"
+#include "base/log.h"
+
+#define TRIES_MAX 60
+#define PAUSE_FIRST 250
+#define PAUSE_MOST 4000
+
+/* What another try would not change. */
+static bool is_final(int r)
+{
+    static const int all[] = { EACCES,    EPERM,        ENOTDIR,   EISDIR, EDQUOT, ENOSPC,
+                               EINVAL,    EOPNOTSUPP,   ENOMEM,    E2BIG,  ENOENT, EEXIST,
+                               ECANCELED, ENAMETOOLONG, ENOTEMPTY, ELOOP,  EBADMSG };
+
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (r == -all[i])
+            return true;
+    return false;
+}
+
+int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *arg, struct err *err)
+{
+    int64_t pause = PAUSE_FIRST;
+    int r = fn(arg, err);
+
+    for (int i = 0; i < TRIES_MAX && r < 0 && !is_final(r) && !x->stop; i++) {
+        if (i == 0)
+            log_warn(LOG_AGENT, "%s; trying again", err->text);
+        if (fiber_sleep(x->agent->loop, pause) < 0)
+            break;
+        pause = 2 * pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
+        err_clear(err);
+        r = fn(arg, err);
+    }
+    return r;
+}
