@@ -86,9 +86,10 @@ class Here:
         return found
 
     def agent(self) -> int:
-        """The agent itself, not the process above it."""
+        """The agent itself, not the processes above it."""
         found = {pid for pid, line in self.processes().items() if "ydl-node agent" in line}
-        return next(pid for pid in sorted(found) if parent(pid) in found)
+        above = {parent(pid) for pid in found}
+        return next(pid for pid in sorted(found) if pid not in above)
 
     def left(self) -> list[str]:
         return [*self.processes().values(), *map(str, self.run_dir.iterdir())]

@@ -86,7 +86,8 @@ class Run:
     def agents(self):
         """The agents, without the processes that stand above them."""
         found = self.jobs.processes("ydl-node agent")
-        return [pid for pid in sorted(found) if parent(pid) in found]
+        above = {parent(pid) for pid in found}
+        return [pid for pid in sorted(found) if pid not in above]
 
     def ports(self, task):
         """(port, attempt) of each time that it listened there."""
