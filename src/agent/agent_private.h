@@ -141,6 +141,7 @@ struct agent {
     Agent__ToAgent *welcome; /* kept for its facts */
     const Agent__JobFacts *facts;
     char *work_dir, *log_dir, *tasks_dir, *tmp_dir;
+    int log_lock;                            /* on log_dir; 0: none */
     char *socket_dir, *out_dir, *token_file; /* as settle.c says; token_file: NULL outside YARN */
     int64_t lease, last_ping, heartbeat;     /* ms; loop's clock; ms */
     bool hopeless;                           /* the master will not have us: no use to dial again */

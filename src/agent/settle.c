@@ -14,8 +14,10 @@
 #include "base/log.h"
 #include "base/path.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/un.h>
 
 #define SHIP "ydl-ship"    /* the archive with what the job brought along */
@@ -73,6 +75,15 @@ static int spread_ship(struct agent *a, struct err *err)
     return r < 0 ? err_wrap(err, r, "put the job's files in place") : 0;
 }
 
+/* Whoever waits for the end of a job on this machine whose master was killed sees by this lock, in
+ * which all its agents share, whether tasks still write. It goes with us, however we end. */
+static void share_lock(struct agent *a)
+{
+    a->log_lock = open(a->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (a->log_lock < 0 || flock(a->log_lock, LOCK_SH | LOCK_NB) < 0)
+        log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->log_dir);
+}
+
 int settle(struct agent *a, struct err *err)
 {
     int r;
@@ -83,6 +94,8 @@ int settle(struct agent *a, struct err *err)
     log_set_job(a->facts->job);
     if (r == 0)
         r = path_mkdirs(a->log_dir, 0750, err);
+    if (r == 0 && !a->container)
+        share_lock(a);
     if (r == 0)
         r = path_mkdirs(a->tmp_dir, 0700, err);
     if (r == 0)
@@ -92,6 +105,8 @@ int settle(struct agent *a, struct err *err)
 
 void settle_done(struct agent *a)
 {
+    if (a->log_lock > 0)
+        close(a->log_lock);
     free(a->work_dir);
     free(a->tasks_dir);
     free(a->socket_dir);

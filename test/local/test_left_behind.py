@@ -88,6 +88,31 @@ def test_a_part_killed_hard(local, stubborn, whom):
     assert stubborn.wait(5) != 0
 
 
+def test_last_lines_are_seen_after_the_masters_death(local):
+    """Tasks have a moment to end then, and whoever stayed with the job sees what they say."""
+    (local.work / "farewell.sh").write_text(
+        "trap 'sleep 1; echo last words; echo and errors >&2; exit 0' TERM\n"
+        "echo up\nwhile :; do sleep 0.05; done\n")
+    run = local.start("run", "-n", "2", "--", "sh", "farewell.sh")
+    logs = local.start("logs", "-f", "last") if run.stdout.readline() else None
+    assert logs.stdout.readline().endswith(b"up\n") and logs.stdout.readline().endswith(b"up\n")
+    waits = local.start("wait", "last")
+    local.wait_for(lambda: waits.poll() is not None or _connected(waits.pid), "wait is there")
+    os.kill(_master(local), signal.SIGKILL)
+    out, err = run.communicate(timeout=30)
+    assert out.count(b"last words") == 2 and err.count(b"and errors") == 2, (out, err)
+    assert run.returncode == 70
+    out, err = logs.communicate(timeout=30)
+    assert out.count(b"last words") == 2 and err.count(b"and errors") == 2, (out, err)
+    assert waits.wait(30) == 70 and not local.find("farewell.sh")
+    local.assert_nothing_left()
+
+
+def _connected(pid: int) -> bool:
+    fds = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    return any(fd.startswith("socket:") for fd in fds)
+
+
 def test_agent_stopped_hard_is_found_out(local, stubborn):
     os.kill(_agent(local), signal.SIGSTOP)
     stubborn.wait(30)

@@ -3,11 +3,15 @@
 #include "base/listen.h"
 #include "cmd/job/client_private.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #define RETRY_MS 50
 #define GONE_MS 20
 #define GONE_TRIES 100
+#define AGENTS_TRIES 1000 /* 20 s: more than an agent gives its tasks */
 
 struct local {
     struct client c;
@@ -76,11 +80,26 @@ static bool gone(struct local *l)
     return true;
 }
 
+/* Tasks of a master that was killed have a moment to end, and their last lines are to be seen. Each
+ * agent shares in a lock on the directory with their output (agent/settle.c). */
+static void await_agents(struct local *l)
+{
+    for (int i = 0; i < AGENTS_TRIES; i++) {
+        AUTO_CLOSE int fd = open(l->c.logs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK ||
+            fiber_sleep(l->c.loop, GONE_MS) < 0)
+            return;
+    }
+}
+
 /* Nobody takes the place of a master here. */
 static int again_local(struct client *c, int r, struct err *err)
 {
-    if (gone(local_of(c)))
+    if (gone(local_of(c))) {
+        await_agents(local_of(c));
         return 0;
+    }
     return r < 0 ? r
                  : err_set(err, -ECONNRESET,
                            "the connection to the master of %s has ended, but not the job", c->id);
