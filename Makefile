@@ -1,6 +1,5 @@
 # The front door. `make help` lists what there is; the work is done by CMake, tools/ and test/.
 J ?= $(shell nproc)
-PYTEST = tools/python -m pytest
 build = cmake --preset $(1) $(if $(V),,--log-level=WARNING) && cmake --build $(2) -j $(J) $(3)
 ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error -j $(J) $(2)
 
@@ -14,11 +13,9 @@ check: ## what CI runs: unit tests, gates, fuzz corpora, and tests on real clust
 	@J=$(J) tools/check $(ARGS)
 everything: ## builds the programs and all that tests them
 	@$(call build,release,build)
-check-full: setup ## everything: check, sanitizers, torture, fuzzing, the whole cluster matrix
-	@$(call build,release,build)
-	@$(call ctest,build)
-	@$(MAKE) asan tsan torture fuzz tidy
-	@$(PYTEST) --full
+check-full: ## everything: check, sanitizers, torture, fuzzing, all clusters; continues where it stopped
+	@tools/setup --packages all
+	@tools/check-full $(ARGS)
 asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,asan,build/asan) && $(call ctest,build/asan,-L 'unit|fuzz')
 tsan: ## unit tests under ThreadSanitizer

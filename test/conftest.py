@@ -25,7 +25,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 
-from ydl_cluster import schedule  # noqa: E402
+from ydl_cluster import private, schedule, story  # noqa: E402
 from ydl_cluster.pool import KINDS, POOL as _POOL, Handle, missing  # noqa: E402
 
 # What the tests see of the environment: where things are on this machine, and how they are asked to
@@ -47,7 +47,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: belongs to the long suite (--full)")
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(schedule.Controller())
+        config.pluginmanager.register(schedule.Controller(), "ydl-controller")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,10 +61,36 @@ def pytest_collection_modifyitems(config, items):
         long = [item for item in items if item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+    _leave_out(config, items)
     order = {kind: i for i, kind in enumerate(KINDS, start=1)}
     items.sort(key=lambda item: max((order[kind] for kind in _kinds_of(item)), default=0))
     if "ydl_places" in getattr(config, "workerinput", {}):
-        schedule.write_down(config.workerinput["ydl_places"], items, _kinds_of)
+        schedule.write_down(config.workerinput["ydl_places"], items, _kinds_of, config.ydl_left_out)
+
+
+def _leave_out(config, items) -> None:
+    """Tests that need root are named and left out where there is none, which is no failure."""
+    alone = [item for item in items if private.missing() and
+             ("needs_root" in item.fixturenames or any(missing(kind) for kind in _kinds_of(item)))]
+    config.ydl_left_out = [item.nodeid for item in alone]
+    config.hook.pytest_deselected(items=alone)
+    items[:] = [item for item in items if item not in alone]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    controller = config.pluginmanager.get_plugin("ydl-controller")
+    names = controller.left_out() if controller else getattr(config, "ydl_left_out", [])
+    if names:
+        terminalreporter.section(f"{len(names)} not run: {private.missing()}")
+        terminalreporter.write_line("\n".join(names))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that fails shows what its jobs say."""
+    report = (yield).get_result()
+    if report.failed and (told := story.of(getattr(item, "funcargs", {}).get("tmp_path"))):
+        report.sections.append((f"its jobs after {report.when}", told))
 
 
 def _kinds_of(item) -> set[str]:
@@ -115,6 +141,7 @@ def cuts(tmp_path):
 @pytest.fixture(autouse=True)
 def _repaired(request):
     """Clusters that a test needs stay while it runs, and are whole when it is over."""
+    story.begin()
     _POOL.needed = _kinds_of(request.node)
     if not _POOL.needed and hasattr(request.config, "workerinput"):
         _POOL.close()  # another worker may need the room, and no more of its kind is coming

@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 UNIT = BIN.parent / "unit"
+PATIENCE = 60.0  # seconds for what takes moments: it ends a test that hangs, and decides nothing else
 KEY = base64.b64encode(bytes(range(32))).decode()
 # enum fail_class of src/job/event.h
 NONE, EXIT, SIGNAL, MEMORY, START, FILES, PORT, DISK, NOT_READY, LOG_LIMIT, NODE, PREEMPTED, \
@@ -101,7 +102,7 @@ class Bench:
         self.tell(agent, stop={"tasks": list(tasks), "grace_ms": grace})
 
     # ---- what came ----
-    def take(self, match, timeout: float = 20.0) -> dict:
+    def take(self, match, timeout: float = PATIENCE) -> dict:
         """The first event that matches, of those not taken yet."""
         end = time.monotonic() + timeout
         for i, event in enumerate(self.seen):
@@ -116,7 +117,7 @@ class Bench:
                 return event
             self.seen.append(event)
 
-    def take_task(self, kind: str, task: int, agent: int = 0, timeout: float = 20.0) -> dict:
+    def take_task(self, kind: str, task: int, agent: int = 0, timeout: float = PATIENCE) -> dict:
         """One task's part of a Prepared, Started, Exited …"""
         event = self.take(lambda e: e.get("agent") == agent and any(
             t["task"] == task for t in e.get("from", {}).get(kind, {}).get("tasks", ())), timeout)
@@ -127,12 +128,12 @@ class Bench:
             self.seen.append(event)
         return found
 
-    def exited(self, task: int, agent: int = 0, timeout: float = 20.0) -> dict:
+    def exited(self, task: int, agent: int = 0, timeout: float = PATIENCE) -> dict:
         end = self.take_task("exited", task, agent, timeout)
         end["lines"] = unb64(end["lines"]).decode()
         return end
 
-    def ready(self, task: int, timeout: float = 20.0):
+    def ready(self, task: int, timeout: float = PATIENCE):
         event = self.take(lambda e: task in e.get("from", {}).get("ready", {}).get("tasks", ()),
                           timeout)
         event["from"]["ready"]["tasks"].remove(task)
@@ -141,7 +142,7 @@ class Bench:
     def output(self, task: int, stream: str = "out") -> bytes:
         return (self.logs / f"worker-{task}.{stream}").read_bytes()
 
-    def followed(self, tasks: list[int], timeout: float = 20.0) -> dict:
+    def followed(self, tasks: list[int], timeout: float = PATIENCE) -> dict:
         """Bytes that came until all streams of the tasks had ended, by (task, err)."""
         got = {(t, err): b"" for t in tasks for err in (False, True)}
         open_ = set(got)
@@ -160,7 +161,7 @@ class Bench:
         """Processes that a task of this bench started, wherever they are now."""
         return [pid for pid in all_pids() if self.mark.encode() in environ(pid)]
 
-    def gone(self, seconds: float = 5.0, agents: bool = True) -> bool:
+    def gone(self, seconds: float = PATIENCE, agents: bool = True) -> bool:
         """Is everything gone within this time?"""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -176,7 +177,7 @@ class Bench:
             if agent.poll() is None:
                 self.tell(i, shutdown={"grace_ms": grace})
         for agent in self.agents:
-            assert agent.wait(20) == 0
+            assert agent.wait(PATIENCE) == 0
         assert not self.processes()
         assert not (self.run / "tasks").exists() or not list((self.run / "tasks").iterdir())
 
@@ -266,7 +267,7 @@ def resident(pid: int) -> int:
     return int(text.split("\nRss:")[1].split()[0])
 
 
-def wait_until(condition, seconds: float = 10.0):
+def wait_until(condition, seconds: float = PATIENCE):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "not in time"

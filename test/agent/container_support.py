@@ -10,7 +10,7 @@ import threading
 import urllib.parse
 from pathlib import Path
 
-from agent_support import BIN, KEY, UNIT, Bench, Store, unb64
+from agent_support import BIN, KEY, PATIENCE, UNIT, Bench, Store, unb64
 
 JOB = "application_1700000000000_0007"
 CONTAINER = "container_e01_1700000000000_0007_01_000002"
@@ -142,7 +142,7 @@ class ContainerBench(Bench):
         """As a NodeManager does it: to the whole group."""
         os.killpg(self.agents[-1].pid, number)
 
-    def next_hello(self, timeout: float = 20.0) -> dict:
+    def next_hello(self, timeout: float = PATIENCE) -> dict:
         return self.take(lambda e: "hello" in e.get("from", {}), timeout)["from"]["hello"]
 
     def hang_up(self):
@@ -154,7 +154,7 @@ class ContainerBench(Bench):
     def output(self, task: int, stream: str = "out") -> bytes:
         return (self.logs / f"worker-{task}.std{stream}").read_bytes()
 
-    def saved(self, timeout: float = 30.0) -> list[dict]:
+    def saved(self, timeout: float = PATIENCE) -> list[dict]:
         """All that is said to be saved, up to the last."""
         got = []
         while not got or not got[-1]["last"]:
@@ -165,7 +165,7 @@ class ContainerBench(Bench):
         """The orderly end; what was saved."""
         self.tell(shutdown={"grace_ms": grace, "failed": failed})
         got = self.saved()
-        assert self.agents[-1].wait(20) == 0
+        assert self.agents[-1].wait(PATIENCE) == 0
         assert not self.processes() and not (self.run / ".ydl").exists()
         return got
 

@@ -18,28 +18,35 @@ DAEMON = ("python3 -c 'import os, time\n"
           "    os.setsid()\n"
           "    if os.fork() == 0:\n"
           "        {inside}\n"
+          "        open(\"up\", \"w\").close()\n"
           "        time.sleep(600)\n"
           "    os._exit(0)\n"
           "os.wait()\n"
           "{after}'")
-TRICKS = {
-    "child": "sleep 600 & {stay}",
-    "setsid": "setsid sleep 600 & {stay}",
-    "daemon": DAEMON.format(inside="pass", after="time.sleep({wait})"),
-    "daemon-closed": DAEMON.format(inside="[os.close(i) for i in range(3)]",
-                                   after="time.sleep({wait})"),
-    "ignores": "trap '' TERM INT HUP; sleep 600 & {stay}",
-    "daemon-ignores": "trap '' TERM; setsid sh -c 'sleep 600 & sleep 600' & {stay}",
-    "job-control": "set -m; sleep 600 & sleep 600 & {stay}",
-    "no-environment": f"setsid env -i sh -c 'sleep {NAP} & sleep {NAP}' & {{stay}}",
-    "forks": "while :; do setsid sleep 0.05 & done",
+TRICKS = {  # each makes the file `up` when its processes are there
+    "child": "sleep 600 & touch up; {stay}",
+    "setsid": "setsid sh -c 'touch up; exec sleep 600' & {stay}",
+    "daemon": DAEMON.format(inside="pass", after="{stay}"),
+    "daemon-closed": DAEMON.format(inside="[os.close(i) for i in range(3)]", after="{stay}"),
+    "ignores": "trap '' TERM INT HUP; sleep 600 & touch up; {stay}",
+    "daemon-ignores": "trap '' TERM; setsid sh -c 'sleep 600 & touch up; sleep 600' & {stay}",
+    "job-control": "set -m; sleep 600 & sleep 600 & touch up; {stay}",
+    "no-environment": f"setsid env -i sh -c 'sleep {NAP} & touch up; sleep {NAP}' & {{stay}}",
+    "forks": "touch up; while :; do setsid sleep 0.05 & done",
 }
+# What the leader does then: it is there until it is ended, or leaves when the others are there.
+STAY = {True: ("sleep 600", "time.sleep(600)"),
+        False: ("until [ -e up ]; do sleep 0.01; done",
+                "while not os.path.exists(\"up\"): time.sleep(0.01)")}
 
 
 def script(trick: str, stays: bool) -> str:
     """With `stays` the leader is there until it is ended, else it leaves at once."""
-    text = TRICKS[trick].replace("{stay}", "sleep 600" if stays else "sleep 0.2")
-    return text.replace("{wait}", "600" if stays else "0.2")
+    return TRICKS[trick].replace("{stay}", STAY[stays]["python3" in TRICKS[trick]])
+
+
+def up(b: Bench, task: int) -> bool:
+    return (b.run / "tasks" / f"worker-{task}.work" / "up").exists()
 
 
 def sleepers() -> set[int]:
@@ -68,9 +75,9 @@ def test_a_task_that_ends_leaves_nothing(bench, trick):
 def test_a_stopped_task_leaves_nothing(bench, trick):
     b = bench()
     b.launch(0, script(trick, stays=True))
-    time.sleep(0.3)
+    wait_until(lambda: up(b, 0))
     b.stop(0, grace=300)
-    end = b.exited(0, timeout=5)
+    end = b.exited(0)
     assert end["fail"] in (PERSON, NONE, EXIT), end
     assert not b.processes() and not sleepers()
     b.shutdown()
@@ -82,7 +89,7 @@ def test_whoever_is_killed_nothing_is_left(bench, trick, victim):
     b = bench()
     pid = b.launch(0, script(trick, stays=True))
     b.launch(1, script(trick, stays=True))
-    time.sleep(0.3)
+    wait_until(lambda: up(b, 0) and up(b, 1))
     if victim == "master":
         b.driver.kill()
     elif victim == "agent's SIGTERM":
@@ -94,7 +101,8 @@ def test_whoever_is_killed_nothing_is_left(bench, trick, victim):
         os.kill(pid, signal.SIGKILL)
         assert b.exited(0)["fail"] == SIGNAL
         b.driver.kill()
-    assert b.gone(5.0) and not sleepers(), b.processes()
+    assert b.gone(), b.processes()
+    wait_until(lambda: not sleepers())
     assert not b.run.exists()  # the last agent removes it when the master cannot
     assert b.agents[0].returncode == (143 if victim == "agent's SIGTERM" else 69), b.agents[0]
 
@@ -102,9 +110,9 @@ def test_whoever_is_killed_nothing_is_left(bench, trick, victim):
 def test_a_neighbours_processes_are_left_alone(bench):
     b = bench()
     b.launch(1, DAEMON.format(inside="pass", after="time.sleep(600)"))
-    b.launch(2, "setsid sleep 600 & sleep 600")
-    b.launch(0, "setsid sleep 600 & until [ -e leave ]; do sleep 0.05; done")
-    time.sleep(0.5)
+    b.launch(2, "setsid sh -c 'touch up; exec sleep 600' & sleep 600")
+    b.launch(0, "setsid sh -c 'touch up; exec sleep 600' & until [ -e leave ]; do sleep 0.05; done")
+    wait_until(lambda: all(up(b, i) for i in range(3)) and len(b.processes()) >= 7)
     before = set(b.processes())
     (b.run / "tasks" / "worker-0.work" / "leave").touch()
     assert b.exited(0)["fail"] == NONE
@@ -127,11 +135,11 @@ def test_grace_is_a_file_a_signal_and_a_kill(bench):
     b.launch(0, "trap 'cat $YDL_STOP; date +%s%3N' TERM; touch up; while :; do sleep 0.02; done")
     wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
     now = time.time() * 1000
-    b.stop(0, grace=700)
+    b.stop(0, grace=3000)
     end = b.exited(0)
     assert (end["fail"], end["signal"]) == (PERSON, signal.SIGKILL)
     deadline, heard = map(int, b.output(0).split())
-    assert abs(deadline - now - 700) < 300 and heard < deadline <= end["when"] + 20
+    assert now + 2990 < deadline < heard + 3000 and heard < deadline <= end["when"] + 20
 
 
 def test_being_asked_again_gives_no_more_time(bench):
@@ -142,7 +150,7 @@ def test_being_asked_again_gives_no_more_time(bench):
         (b.run / "tasks" / "worker-0.work" / "deaf").unlink()
         b.stop(0, grace=first)
         b.stop(0, grace=second)
-        assert b.exited(0, timeout=5)["signal"] == signal.SIGKILL
+        assert b.exited(0, timeout=50)["signal"] == signal.SIGKILL  # before the minute is over
 
 
 def test_a_task_that_was_suspended_hears_the_signal(bench):
@@ -160,24 +168,23 @@ def test_the_lease_is_kept_and_ends(bench):
     b.launch(0, "sleep 600")
     began = time.monotonic()
     b.driver.kill()
-    time.sleep(0.7)
-    assert b.processes()  # it runs on without a master
-    assert b.gone(7.0)
-    assert 1.2 < time.monotonic() - began < 5
+    assert b.gone()
+    assert time.monotonic() - began > 1.2  # it ran on without a master
 
 
 def test_a_silent_master_is_no_master(bench):
     b = bench(lease=1000)
     b.launch(0, "sleep 600")
     b.driver.send_signal(signal.SIGSTOP)
-    assert b.gone(6.0)
+    assert b.gone()
 
 
 def test_a_suspended_agent_goes_on(bench):
     b = bench()
-    b.launch(0, "sleep 1")
+    pid = b.launch(0, "until [ -e leave ]; do sleep 0.01; done")
     b.agents[0].send_signal(signal.SIGSTOP)
-    time.sleep(1.5)
+    (b.run / "tasks" / "worker-0.work" / "leave").touch()
+    wait_until(lambda: not alive(pid))
     b.agents[0].send_signal(signal.SIGCONT)
     assert b.exited(0)["fail"] == NONE
     b.shutdown()
@@ -187,7 +194,7 @@ def test_the_agents_own_death_takes_its_tasks_along(bench):
     b = bench()
     pids = [b.launch(i, ["sleep", "600"]) for i in range(3)]
     b.agents[0].kill()
-    wait_until(lambda: not any(alive(pid) for pid in pids), 2)
+    wait_until(lambda: not any(alive(pid) for pid in pids))
 
 
 def test_several_agents_share_a_run_directory(bench):
@@ -195,10 +202,10 @@ def test_several_agents_share_a_run_directory(bench):
     for i in range(3):
         b.launch(i, "sleep 600", agent=i)
     b.agents[0].terminate()
-    b.agents[0].wait(10)
+    b.agents[0].wait(60)
     assert (b.run / "tasks" / "worker-1.sock").exists() and b.join.exists()
     b.driver.kill()
-    assert b.gone(5.0) and not b.run.exists()
+    assert b.gone() and not b.run.exists()
 
 
 def test_an_agent_without_a_master_says_so(tmp_path):
@@ -216,17 +223,16 @@ def test_an_agent_without_a_master_says_so(tmp_path):
     assert "AAAA" not in open_.stderr + nobody.stderr
 
 
-def test_a_stop_of_many_is_quick(bench):
+def test_many_are_stopped_at_once(bench):
+    """Each has ten seconds from when it was asked, and none of them needs it."""
     b = bench()
     b.prepare(*[{"task": i, "name": f"worker:{i}"} for i in range(300)])
     b.start(*[command(i, ["sleep", "600"]) for i in range(300)])
     for i in range(300):
         b.take_task("started", i)
-    began = time.monotonic()
     b.stop(*range(300), grace=10000)
     for i in range(300):
         assert b.exited(i)["signal"] == signal.SIGTERM
-    assert time.monotonic() - began < 8
     b.shutdown()
 
 
@@ -236,7 +242,7 @@ def test_tls_is_the_same(bench):
     assert b.exited(0)["code"] == 3
     b.launch(0, "sleep 600")
     b.driver.kill()
-    assert b.gone(5.0)
+    assert b.gone()
 
 
 def test_the_master_may_refuse(bench):

@@ -55,7 +55,7 @@ def test_all_end_when_the_agent_does(first, tmp_path):
     init, connection, mark = first
     assert len(_living(mark)) >= 4  # unshare, process 1, the shell and what it started
     connection.close()
-    assert init.wait(timeout=20) == 137
+    assert init.wait(timeout=50) == 137
     assert _living(mark) == []
     assert json.loads((tmp_path / "end").read_text())["signal"] == 9
 

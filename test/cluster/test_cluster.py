@@ -181,12 +181,12 @@ def test_nothing_outlives_its_owner(tmp_path):
         report = json.loads(subprocess.run([HADOOP, "status", "--name", name, "--json"],
                                            check=True, capture_output=True).stdout)
         rest.submit(report["rm_http"], "alice", marker)
-        within(10, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
+        within(60, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
     finally:
         owner.kill()
         owner.wait()
     within(10, lambda: not processes_with(report["run_dir"]), "all daemons are gone")
-    within(1, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
+    within(20, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
     assert not os.path.exists(report["run_dir"])
 
 
@@ -195,10 +195,10 @@ def test_a_killed_keeper_leaves_nothing_running():
     with small_cluster("keeper") as made:
         marker = f"sleep 8{os.getpid()}"
         rest.submit(made.rm_http, "alice", marker)
-        within(10, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
+        within(60, lambda: processes_with(marker.replace(" ", "\0")), "the container runs")
         os.kill(made.status()["keeper"], signal.SIGKILL)
-        within(5, lambda: not processes_with(str(made.run_dir)), "all daemons are gone")
-        within(1, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
+        within(60, lambda: not processes_with(str(made.run_dir)), "all daemons are gone")
+        within(20, lambda: not processes_with(marker.replace(" ", "\0")), "the container is gone")
 
 
 @pytest.mark.full
@@ -207,7 +207,7 @@ def test_a_container_outlives_its_nodemanager():
     with small_cluster("recovery", settings=[patience]) as made:
         marker = f"sleep 9{os.getpid()}".replace(" ", "\0")
         rest.submit(made.rm_http, "alice", marker.replace("\0", " "))
-        within(10, lambda: processes_with(marker), "the container runs")
+        within(60, lambda: processes_with(marker), "the container runs")
         before = processes_with(marker)
         made.kill("nm1")
         made.start("nm1")
@@ -312,8 +312,12 @@ def test_a_cluster_that_cannot_start_says_why():
     startup.down(places.run_dir(name), keep_logs=False)
 
 
-def test_what_is_there_is_not_fetched_again(cluster):
-    begun = time.monotonic()
+def test_what_is_there_is_not_fetched_again(cluster, tmp_path):
+    for program in ("mvn", "java"):
+        (tmp_path / program).write_text(f"#!/bin/sh\ntouch {tmp_path}/used\nexit 1\n")
+        (tmp_path / program).chmod(0o755)
     subprocess.run([sys.executable, HADOOP, "fetch", "--version", cluster.lay.spec.version],
-                   check=True, stdout=subprocess.DEVNULL)
-    assert time.monotonic() - begun < 2
+                   check=True, stdout=subprocess.DEVNULL,
+                   env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}",
+                                     "JAVA_HOME": str(places.java_home())})
+    assert not (tmp_path / "used").exists()

@@ -152,7 +152,7 @@ def test_a_server_that_says_nothing(tmp_path):
         begin = time.monotonic()
         done = ydl(rm_at(tmp_path, f"127.0.0.1:{server.port}"), *INFO, "--timeout", "1s")
         sentence(done, 69, f"127.0.0.1:{server.port}", "says nothing|timed out")
-        assert 0.9 < time.monotonic() - begin < 5
+        assert time.monotonic() - begin > 0.9
 
 
 # ---- Kerberos ----

@@ -86,7 +86,7 @@ def test_pipes_are_copied_both_ways(shell):
 
 def test_a_slow_pipe_is_waited_for(shell):
     script = f"(printf a; sleep 0.4; printf b) | {program()} fs put - {shell.dir}/slow"
-    subprocess.run(["sh", "-c", script], env=shell.env, check=True, timeout=30)
+    subprocess.run(["sh", "-c", script], env=shell.env, check=True, timeout=50)
     assert shell.ok("fs", "cat", shell.dir + "/slow") == "ab"
 
 
@@ -157,7 +157,7 @@ def interrupted(shell, sig, *words, begun=None):
         while not begun() and time.monotonic() < deadline:
             time.sleep(0.005)
         running.send_signal(sig)
-        _, said = running.communicate(timeout=30)
+        _, said = running.communicate(timeout=50)
         return running.returncode, said
 
 

@@ -5,7 +5,7 @@
  *     ydl-test-cache look BASE JOB.yaml OUT     the same, and has YARN bring it to a node, where
  *                                               what arrived is listed in the local file OUT
  *
- * Prints one JSON object: files, ms and rss_kb of the put; or error. */
+ * Prints one JSON object: files, ms, rss_kb and bytes read of the put; or error. */
 #include "base/fiber.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -49,16 +49,16 @@ static int find(struct test *t, struct ship_list *l)
     return r < 0 ? err_set(&t->err, r, "%s", f.lines.n ? f.lines.v[0] : "out of memory") : 0;
 }
 
-/* Not from getrusage(), which also counts what the process was before its exec. */
-static int64_t resident_kb(void)
+/* A number that the kernel has of this process; -1 where it has not. */
+static int64_t own_number(const char *path, const char *name)
 {
     AUTO_BUF text = { .max = 64 * KIB };
     const char *at;
 
-    if (path_read("/proc/self/status", &text, NULL) < 0 || !buf_text(&text))
-        return 0;
-    at = strstr((const char *)text.data, "VmHWM:");
-    return at ? strtoll(at + strlen("VmHWM:"), NULL, 10) : 0;
+    if (path_read(path, &text, NULL) < 0 || !buf_text(&text))
+        return -1;
+    at = strstr((const char *)text.data, name);
+    return at ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
 static int show(struct test *t, int64_t ms)
@@ -78,7 +78,9 @@ static int show(struct test *t, int64_t ms)
     }
     json_object_set_new(t->out, "files", take(list));
     json_object_set_new(t->out, "ms", json_integer(ms));
-    json_object_set_new(t->out, "rss_kb", json_integer(resident_kb()));
+    /* Not from getrusage(), which also counts what the process was before its exec. */
+    json_object_set_new(t->out, "rss_kb", json_integer(own_number("/proc/self/status", "VmHWM:")));
+    json_object_set_new(t->out, "read", json_integer(own_number("/proc/self/io", "rchar:")));
     return 0;
 }
 

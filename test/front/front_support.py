@@ -9,6 +9,8 @@ import time
 import uuid
 from pathlib import Path
 
+from ydl_cluster.patience import stretched
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 GONE_S = 5
@@ -33,7 +35,7 @@ def seen(done) -> dict[str, dict]:
     return found
 
 
-def call(program, words, env, cwd, timeout=60) -> subprocess.CompletedProcess:
+def call(program, words, env, cwd, timeout=180) -> subprocess.CompletedProcess:
     """A program of ours to its end."""
     return subprocess.run([str(BIN / program), *map(str, words)], env=env, cwd=cwd, text=True,
                           capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
@@ -61,7 +63,7 @@ class Fronts:
         path.write_text(text)
         return path
 
-    def run(self, program, *words, check=None, env=None, timeout=60):
+    def run(self, program, *words, check=None, env=None, timeout=180):
         """A front end, or `ydl`, to its end; with `check` the exit code has to be that."""
         done = call(program, words, self.env | (env or {}), self.work, timeout)
         assert check is None or done.returncode == check, (
@@ -94,7 +96,7 @@ class Fronts:
 
     def close(self):
         """Nothing may be left."""
-        end = time.monotonic() + GONE_S
+        end = time.monotonic() + stretched(GONE_S)
         while time.monotonic() < end and (self.processes() or list(self.run_dir.iterdir())):
             time.sleep(0.05)
         left = self.processes()

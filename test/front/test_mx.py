@@ -105,7 +105,7 @@ def test_ctrl_c_ends_everything(fronts):
                                cwd=fronts.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert "UP" in running.stdout.readline()
     os.kill(running.pid, signal.SIGINT)
-    running.communicate(timeout=20)
+    running.communicate(timeout=50)
     assert running.returncode == 130
 
 

@@ -1,6 +1,5 @@
 """The verbs that act on jobs: stop, kill, restart, scale."""
 
-import time
 
 import pytest
 
@@ -27,9 +26,7 @@ def test_stop_has_its_own_grace(jobs):
     script = jobs.script("deaf", 'trap "" TERM\nwhile :; do sleep 0.05; done\n')
     job = jobs.submit("--grace", "1h", "--", script)
     jobs.running(job)
-    began = time.monotonic()
-    assert jobs.json("stop", job, "--grace", "200ms")["state"] == "KILLED"
-    assert time.monotonic() - began < 15
+    assert jobs.json("stop", job, "--grace", "200ms")["state"] == "KILLED"  # within DEADLINE, not 1 h
     assert jobs("stop", job, "--grace", "soon").returncode == 2
 
 

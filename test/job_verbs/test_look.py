@@ -1,9 +1,11 @@
 """The verbs that look at jobs: list, status, wait, logs, events, top, spec."""
 
 import json
+import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -152,16 +154,21 @@ def test_wait_gives_the_jobs_code(jobs):
 def test_wait_has_a_limit(alive):
     began = time.monotonic()
     done = alive("wait", "alive", "--timeout", "500ms")
-    assert done.returncode == 124 and 0.4 < time.monotonic() - began < 10
+    assert done.returncode == 124 and time.monotonic() - began > 0.4
     assert done.stderr == f"ydl: {alive.job} has not ended within 500 ms\n"
     assert alive.json("status", "alive")["state"] == "RUNNING"
 
 
+def connected(pid: int) -> bool:
+    """Whether a process has a socket: it is in the middle of talking to a master."""
+    return any(os.readlink(fd).startswith("socket:") for fd in Path(f"/proc/{pid}/fd").iterdir())
+
+
 def test_waiting_can_be_interrupted(alive):
     with alive.start("wait", "alive") as wait:
-        time.sleep(0.3)
+        alive.until(lambda: connected(wait.pid), "it does not wait")
         wait.send_signal(signal.SIGINT)
-        assert wait.wait(timeout=10) == 130
+        assert wait.wait(timeout=60) == 130
     assert alive.json("status", "alive")["state"] == "RUNNING"
 
 
@@ -216,7 +223,7 @@ def test_following_logs_ends_with_the_job(alive):
         assert logs.stdout.readline() == "worker:1│ tick\n"
         alive.ok("stop", "alive")
         rest = logs.stdout.read()
-        assert logs.wait(timeout=20) == 0
+        assert logs.wait(timeout=50) == 0
     assert "start" not in rest and set(rest.splitlines()) <= {"worker:1│ tick"}
 
 
@@ -224,7 +231,7 @@ def test_following_with_timestamps(alive):
     with alive.start("logs", "-f", "alive", "-t") as logs:
         assert re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3} worker:\d│ .*\n", logs.stdout.readline())
         logs.send_signal(signal.SIGINT)
-        assert logs.wait(timeout=10) == 130
+        assert logs.wait(timeout=50) == 130
 
 
 # ---- events ----
@@ -257,7 +264,7 @@ def test_events_can_be_followed(alive):
         assert json.loads(events.stdout.readline())["event"] == "job"
         alive.ok("stop", "alive")
         last = events.stdout.read().splitlines()[-1]
-        assert events.wait(timeout=20) == 0
+        assert events.wait(timeout=50) == 0
     assert json.loads(last)["event"] == "end"
 
 

@@ -163,7 +163,7 @@ def test_a_reader_that_leaves_ends_the_job(jobs):
     with jobs.start("run", "-q", "--grace", "1s", "--", "sh", "-c", "while :; do echo y; done") as run:
         assert run.stdout.readline() == "worker:0│ y\n"
         run.stdout.close()
-        assert run.wait(timeout=20) == 141
+        assert run.wait(timeout=50) == 141
         assert run.stderr.read() == ""
     jobs.until(lambda: not jobs.processes())
 
@@ -175,7 +175,7 @@ def test_a_signal_stops_the_job(jobs, signum):
         assert run.stdout.readline() == "worker:0│ up\n"
         run.send_signal(signum)
         assert run.stdout.read() == "worker:0│ saved\n"
-        assert run.wait(timeout=20) == 130
+        assert run.wait(timeout=50) == 130
         assert "ydl: stopping the job; once more to kill it\n" in run.stderr.read()
 
 
@@ -186,7 +186,7 @@ def test_a_second_signal_kills_it(jobs):
         run.send_signal(signal.SIGINT)
         assert run.stdout.readline() == "worker:0│ no\n"
         run.send_signal(signal.SIGINT)
-        assert run.wait(timeout=20) == 130
+        assert run.wait(timeout=50) == 130
         assert "ydl: killing the job" in run.stderr.read()
 
 
@@ -203,7 +203,7 @@ def test_a_detached_job_goes_on(jobs):
         job = jobs.until(lambda: jobs.json("list", "--running")["jobs"])[0]["job"]
         jobs.running(job)
         run.send_signal(signal.SIGINT)
-        assert run.wait(timeout=20) == 130
+        assert run.wait(timeout=50) == 130
         assert f"ydl: {job} goes on; 'ydl logs -f {job}'" in run.stderr.read()
     assert jobs.json("status", job)["state"] == "RUNNING"
 
@@ -214,7 +214,7 @@ def test_a_killed_master_is_told(jobs):
         jobs.running(job["job"])
         master = next(p for p in jobs.processes() if "\0master\0" in p)
         os.kill(int(master.split()[0]), signal.SIGKILL)
-        assert run.wait(timeout=20) == 70
+        assert run.wait(timeout=50) == 70
         assert "failed: its master was killed (exit code 70)" in run.stderr.read()
     status = jobs.json("status", job["job"])
     assert status["state"] == "FAILED" and status["exit"] == 70 and status["lost"]
@@ -225,7 +225,7 @@ def test_a_stopped_reader_does_not_stop_the_job(jobs):
     with jobs.start("run", "-q", "--", script) as run:
         jobs.until((jobs.work / "done").exists, "the task waits for the reader")
         assert len(run.stdout.read()) == 4000000 * len("worker:0│\n")
-        assert run.wait(timeout=20) == 0
+        assert run.wait(timeout=50) == 0
 
 
 # ---- submit ----
@@ -251,7 +251,7 @@ def test_run_finds_its_own_way_back(jobs):
     runs = [jobs.start("run", "-q", "-n", "2", "--", "sh", "-c", f"echo {i}; exit {i}")
             for i in range(5)]
     for i, run in enumerate(runs):
-        out, _ = run.communicate(timeout=30)
+        out, _ = run.communicate(timeout=50)
         assert run.returncode == i
         assert set(out.split("\n")) <= {f"worker:0│ {i}", f"worker:1│ {i}", ""}
 
@@ -263,8 +263,12 @@ def test_who_cannot_write_can_still_leave(jobs):
         jobs.running(job)
         log = jobs.dir / "state" / "ydl" / "jobs" / job / "logs" / "worker-0.out"
         jobs.until(lambda: log.stat().st_size > 4000000)
-        for _ in range(3):
-            run.send_signal(signal.SIGINT)
-            time.sleep(0.3)
-        assert run.wait(timeout=10) == 130
+        def leaving():
+            """Signals that come together are one; a fourth finds nobody."""
+            if run.poll() is None:
+                run.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            return run.poll() is not None
+        jobs.until(leaving)
+        assert run.returncode == 130
     jobs.until(lambda: not jobs.processes())

@@ -53,7 +53,7 @@ def test_looking_at_a_job_that_runs_and_acting_on_it(yarn):
         assert yarn("wait", job, "--timeout", "1s").returncode == 124
         assert json.loads(yarn.ok("stop", job, "--json"))["state"] == "KILLED"
         assert follower.stdout.read().endswith("worker:0│ over\n")
-        assert follower.wait(timeout=30) == 0
+        assert follower.wait(timeout=50) == 0
     assert yarn.json("list", "--running")["jobs"] == []
     status = yarn.json("status", job)
     assert (status["state"], status["exit"]) == ("KILLED", 143)
@@ -73,7 +73,7 @@ def test_nothing_is_lost_or_repeated_when_the_master_is_replaced(yarn):
         with yarn.start("events", "-f", job, "--json") as events:
             os.kill(_master(yarn, job), signal.SIGKILL)
             out, notes = run.communicate(timeout=90)
-            records = [json.loads(line) for line in events.communicate(timeout=30)[0].splitlines()]
+            records = [json.loads(line) for line in events.communicate(timeout=50)[0].splitlines()]
     assert (first + out).splitlines() == [f"tick {i}" for i in range(150)], notes
     assert run.returncode == 3 and "the master is being restarted" in notes
     assert [r["seq"] for r in records] == list(range(len(records)))
@@ -87,7 +87,7 @@ def test_a_job_that_was_killed_through_yarn(yarn):
     with yarn.start("logs", "-f", job) as follower:
         assert follower.stdout.readline() == "worker:0│ out\n"
         yarn.ok("cluster", "kill", job)
-        assert follower.wait(timeout=30) == 0
+        assert follower.wait(timeout=50) == 0
     status = yarn.json("status", job)
     assert (status["state"], status["exit"]) == ("KILLED", 143)
     assert yarn("wait", job).returncode == 143

@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from ydl_cluster.patience import stretched
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN", ROOT / "build" / "bin"))
@@ -43,7 +44,7 @@ class Local:
         return subprocess.Popen([str(BIN / "ydl"), *map(str, args)], env=env, cwd=self.work,
                                 start_new_session=True, **kw)
 
-    def run(self, *args, timeout=60, check=None, **kw):
+    def run(self, *args, timeout=180, check=None, **kw):
         """`ydl ARGS` to its end; with `check` the exit code has to be that."""
         p = self.start(*args, **kw)
         try:
@@ -57,7 +58,7 @@ class Local:
             assert p.returncode == check, f"{args}: {p.returncode}\n{self.tell(done)}"
         return done
 
-    def command(self, *args, env=None, timeout=60):
+    def command(self, *args, env=None, timeout=180):
         """Any command, in the same surroundings."""
         return subprocess.run([str(a) for a in args], env={**self.env, **(env or {})},
                               cwd=self.work, capture_output=True, timeout=timeout, check=False)
@@ -92,7 +93,7 @@ class Local:
         """Processes from here whose whole command line is `text`."""
         return [pid for pid, line in self.processes().items() if line.strip() == text]
 
-    def wait_for(self, condition, what: str, timeout=20):
+    def wait_for(self, condition, what: str, timeout=90):
         """The first true value of `condition()`."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -104,7 +105,7 @@ class Local:
 
     def assert_nothing_left(self, timeout=GONE_S):
         """No process, and nothing in the run directory."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + stretched(timeout)
         while time.monotonic() < end and (self.processes() or list(self.run_dir.iterdir())):
             time.sleep(0.05)
         assert not self.processes()

@@ -151,14 +151,14 @@ def test_an_agent_that_comes_when_the_job_has_ended_goes_again(local):
     for _ in range(2000):
         submit = local.start("submit", "-n", "1", "--", "sleep", "600")
         agent = _held_agent(local)
-        killer = local.start("kill", submit.communicate(timeout=30)[0].decode().strip())
+        killer = local.start("kill", submit.communicate(timeout=50)[0].decode().strip())
         if agent:
             break
-        killer.communicate(timeout=30)
+        killer.communicate(timeout=50)
         local.assert_nothing_left()
     assert agent, "it was never caught in time"
     events = local.jobs()[-1] / "events.jsonl"
     local.wait_for(lambda: '"KILLED"' in events.read_text(), "the job has ended")
     os.kill(agent, signal.SIGCONT)
     local.assert_nothing_left()
-    killer.communicate(timeout=30)
+    killer.communicate(timeout=50)

@@ -92,7 +92,7 @@ def test_a_port_is_the_tasks_alone_before_it_binds_it(local):
     local.wait_for((local.work / "waits").exists, "the task runs and has not bound its port")
     other = local.run("run", "-f", "job.yaml", "--", "true")
     (local.work / "go").touch()
-    _, said = first.communicate(timeout=30)
+    _, said = first.communicate(timeout=50)
     assert other.returncode not in (0, 2), local.tell(other)
     assert f"no port from {number} to {number} is free" in other.stderr.decode()
     assert first.returncode == 0, said.decode()

@@ -71,7 +71,7 @@ def test_tasks_that_asked_for_nothing_are_not_held_back(local):
 
 def test_a_time_limit_ends_the_job(local):
     done = local.run("run", "-n", "2", "--timeout", "1s", "--grace", "1s", "--", "sleep", "60",
-                     check=124, timeout=20)
+                     check=124, timeout=50)
     assert "time" in done.stderr.decode()
 
 
@@ -88,7 +88,7 @@ def test_grace_is_known_before_the_signal(local):
     p = local.start("run", "-n", "1", "--grace", "20s", "--", "python3", "task.py")
     local.wait_for((local.work / "up").exists, "it runs")
     p.terminate()
-    out, _ = p.communicate(timeout=30)
+    out, _ = p.communicate(timeout=50)
     assert out.decode() == "worker:0│ left 20\n"
 
 

@@ -151,7 +151,8 @@ def test_a_command_that_is_missing_is_not_tried_again(local):
     (local.work / "gone.sh").write_text("#!/no/such/interpreter\n")
     (local.work / "gone.sh").chmod(0o755)
     local.run("run", "-n", "1", "--restart", "task", "--max-restarts", "5", "--", "./gone.sh",
-              timeout=10, check=126)
+              check=126)
+    assert '"attempt":1' not in (local.jobs()[-1] / "events.jsonl").read_text().replace(" ", "")
 
 
 def test_only_after_exit_codes_that_were_named_and_no_sooner_than_asked(local):

@@ -114,6 +114,6 @@ def test_ctrl_c_saves_what_there_is(local):
                       "mkdir -p made; echo 1 > made/$YDL_RANK; echo here; sleep 60")
     assert all(b"here" in run.stdout.readline() for _ in range(2))
     run.send_signal(2)
-    run.communicate(timeout=30)
+    run.communicate(timeout=50)
     assert run.returncode == 130
     assert tree(local.work / "kept") == {"0": "1\n", "1": "1\n"}

@@ -41,7 +41,7 @@ def test_signals_of_the_users_own_reach_every_task(local, words):
         local.wait_for(lambda: all(len(_got(local, r)) >= len(sent) for r in range(3)),
                        f"{number.name} has come")
     (local.work / "finish").touch()
-    _, said = p.communicate(timeout=30)
+    _, said = p.communicate(timeout=50)
     assert p.returncode == 0, said.decode()
     assert [_got(local, r) for r in range(3)] == [sent] * 3
 
@@ -50,7 +50,7 @@ def test_a_task_that_expects_none_is_ended_as_by_a_shell(local):
     p = local.start("run", "-n", "1", "--", "sleep", "60")
     local.wait_for(lambda: local.tasks("sleep 60"), "the task runs")
     p.send_signal(signal.SIGUSR1)
-    _, said = p.communicate(timeout=30)
+    _, said = p.communicate(timeout=50)
     assert p.returncode == 128 + signal.SIGUSR1, said.decode()
     assert "worker:0" in said.decode() and "SIGUSR1" in said.decode()
 

@@ -117,7 +117,9 @@ class Maps(threading.Thread):
                     text = Path(f"/proc/{pid}/maps").read_text()
                 except OSError:
                     continue
-                self.found[pid] = {Path(x).name for x in re.findall(r"(/\S+)$", text, re.M)}
+                # More each time: of one that is just ending nothing is to be seen.
+                self.found.setdefault(pid, set()).update(
+                    Path(x).name for x in re.findall(r"(/\S+)$", text, re.M))
 
     def __enter__(self):
         self.start()

@@ -65,7 +65,7 @@ def test_an_interrupted_pip_is_gone_and_the_next_one_begins_anew(ydl, wheel):
     while not list(cache.glob("*/env/bin/python")) and time.monotonic() < end:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=50)
     assert process.returncode == 130 and "interrupted" in err
     assert not list(cache.glob("*/done"))
     assert "tiny of" in ydl.run("run", "--pip", wheel, "--", "tiny").stdout

@@ -89,6 +89,6 @@ def test_an_interrupted_one_leaves_nothing(ydl):
     while len(list(ydl.work.iterdir())) < 2 and time.monotonic() < end:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=50)
     assert process.returncode == 130 and "interrupted" in err
     assert [path.name for path in ydl.work.iterdir()] == ["data"]

@@ -87,7 +87,7 @@ class Task:
                                 env=self.env | env, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
-    def run(self, timeout=20, **env: str):
+    def run(self, timeout=50, **env: str):
         """agent.py to its end: its exit code and what it printed."""
         process = self.start(**env)
         try:
@@ -101,7 +101,7 @@ class Task:
         """Something below the task's directory."""
         return self.root / name
 
-    def wait_for(self, name: str, timeout=10) -> str:
+    def wait_for(self, name: str, timeout=50) -> str:
         """The text of a file once there is some."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:

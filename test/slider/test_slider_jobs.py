@@ -198,4 +198,4 @@ def test_exports_may_have_any_ports_and_groups(local):
     assert values(web, "all") == ["127.0.0.1,127.0.0.1"] * 2
     assert values(ask(f"{rest}/publisher/exports/other"), "job") == [local.jobs()[-1].name] * 2
     process.terminate()
-    process.wait(timeout=30)
+    process.wait(timeout=50)

@@ -28,8 +28,9 @@ from pathlib import Path
 
 import pytest
 
-from ydl_cluster import dockerd, private, spec as specs
+from ydl_cluster import dockerd, private, spec as specs, story
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.patience import stretched
 from ydl_cluster.pool import POOL, Handle, missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -127,6 +128,7 @@ class Jobs:
         for directory in (self.work, self.home):
             directory.mkdir(exist_ok=True)
         self.before = set(self._all_apps())
+        story.ON_YARN.append(self)
 
     def env(self, user: str | None = None) -> dict[str, str]:
         keep = {key: value for key, value in self.cluster.env(user).items()
@@ -144,7 +146,7 @@ class Jobs:
         return subprocess.Popen([str(BIN / "ydl"), *map(str, args)], env=env, cwd=self.work,
                                 text=True, start_new_session=True, **options)
 
-    def run(self, *args, user: str | None = None, check: int | None = None, timeout: float = 120,
+    def run(self, *args, user: str | None = None, check: int | None = None, timeout: float = 300,
             **options) -> subprocess.CompletedProcess:
         """`ydl ARGS` to its end; with `check` the exit code has to be that."""
         process = self.start(*args, user=user, **options)
@@ -167,7 +169,7 @@ class Jobs:
         """Ids of the applications submitted since this object was made, oldest first."""
         return [app for app in self._all_apps() if app not in self.before]
 
-    def ended(self, app: str | None = None, timeout: float = 30) -> dict:
+    def ended(self, app: str | None = None, timeout: float = 120) -> dict:
         """What YARN says of an application (the first) once it is over for YARN too."""
         app = app or self.apps()[0]
 
@@ -182,7 +184,7 @@ class Jobs:
         return "\n".join(f"{page.get('id')} {page.get('state')} {page.get('finalStatus')}: "
                          f"{page.get('diagnostics')}" for page in pages)
 
-    def wait_for(self, condition, what: str, timeout: float = 30):
+    def wait_for(self, condition, what: str, timeout: float = 120):
         """The first true value of `condition()`."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -217,7 +219,7 @@ class Jobs:
 
     def leftovers(self, timeout: float = GONE_S) -> list[str]:
         """Everything that ended applications left: on the nodes, and their staging in HDFS."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + stretched(timeout)
         left = []
         for app in self.apps():
             left += self.cluster.leftovers(app, max(0.0, end - time.monotonic()))
@@ -230,7 +232,7 @@ class Jobs:
         """Kills what still runs; its ids."""
         def still():
             return [app for app in self.apps() if self.cluster.app(app).get("state") not in _OVER]
-        end = time.monotonic() + LAST_WORD_S
+        end = time.monotonic() + stretched(LAST_WORD_S)
         while (running := still()) and time.monotonic() < end:
             time.sleep(0.1)
         for app in running:

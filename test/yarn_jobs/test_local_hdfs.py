@@ -160,7 +160,7 @@ def test_ctrl_c_while_files_come_leaves_nothing(jobs, home):
     run = jobs.start("run", "-n", 1, "--files", f"{home}/big", "--", "touch", "started")
     jobs.wait_for(lambda: list((jobs.home / "state").glob("ydl/jobs/*/fetched/0/big")), "the copy")
     run.send_signal(signal.SIGINT)
-    _, err = run.communicate(timeout=30)
+    _, err = run.communicate(timeout=50)
     assert run.returncode == 130, err
     assert not job_dirs(jobs)
     assert not (jobs.work / "started").exists()

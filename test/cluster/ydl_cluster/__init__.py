@@ -22,7 +22,7 @@ everything below them lives here, one idea per module:
     watch, web  what the daemons themselves say about their state
     leftovers   what an application has left on the nodes
     cluster     all of it as one object for tests; pool has those of a pytest process, schedule
-                says which process runs which tests
+                says which process runs which tests, story what the jobs of a failed one say
     rest        small applications to try a cluster with
     cli         the command line
 """

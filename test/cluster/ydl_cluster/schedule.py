@@ -36,10 +36,10 @@ def workers() -> int:
     return max(1, min(MOST, max(4, PER_CORE * cores), memory // WORKER_MB))
 
 
-def write_down(path: str, items: list, kinds_of) -> None:
-    """In a worker: lane and unit of every test, for `Scheduler`."""
+def write_down(path: str, items: list, kinds_of, left_out: list[str]) -> None:
+    """In a worker: lane and unit of every test, for `Scheduler`; and tests that cannot run here."""
     rows = {item.nodeid: _place(item, kinds_of(item)) for item in items}
-    Path(path).write_text(json.dumps(rows), encoding="utf-8")
+    Path(path).write_text(json.dumps({"places": rows, "left out": left_out}), encoding="utf-8")
 
 
 def _place(item, kinds: set[str]) -> tuple[str, str]:
@@ -93,6 +93,13 @@ class Controller:
         self.scratch = tempfile.TemporaryDirectory(prefix="ydl-tests-")
         self.places = Path(self.scratch.name) / "places.json"
 
+    def left_out(self) -> list[str]:
+        """Tests that cannot run on this machine, as the first worker found."""
+        try:
+            return json.loads(self.places.read_text(encoding="utf-8"))["left out"]
+        except OSError:
+            return []
+
     def pytest_configure_node(self, node):
         if node.workerinput["workerid"] == "gw0":
             node.workerinput["ydl_places"] = str(self.places)
@@ -117,7 +124,7 @@ def _scheduler(config, log, places: Path):
             self.places: dict[str, list[str]] = {}
 
         def schedule(self) -> None:
-            self.places = self.places or json.loads(places.read_text(encoding="utf-8"))
+            self.places = json.loads(places.read_text(encoding="utf-8"))["places"]
             super().schedule()
 
         def remove_node(self, node):

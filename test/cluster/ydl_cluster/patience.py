@@ -1,0 +1,12 @@
+"""How long a test waits for what was promised within some time."""
+
+import os
+
+_MOST = 12
+
+
+def stretched(seconds: float) -> float:
+    """The time that was promised, which a machine takes that has nothing else to do; longer in
+    proportion where more processes want to run than there are cores."""
+    busy = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return seconds * min(_MOST, max(1.0, 1 + busy))
