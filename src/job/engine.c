@@ -99,6 +99,7 @@ int engine_add_slots(struct engine *e, struct role *r, uint32_t count)
                             .index = r->n_slots,
                             .first = e->n_units,
                             .agent = UINT32_MAX,
+                            .ask_at = NEVER,
                             .retired = true };
         for (uint32_t i = 0; i < r->procs; i++) {
             unit_init(e, r, s, i);
@@ -163,7 +164,7 @@ static void fill_options(struct engine *e, const struct engine_options *opt)
         e->opt.backoff_max = BACKOFF_MAX_MS;
     if (e->opt.losses_max == 0)
         e->opt.losses_max = LOSSES_MAX;
-    e->seed = e->opt.seed;
+    e->seed = e->refused_seed = e->opt.seed;
     e->grace = e->spec->grace;
     e->last_loss = INT64_MIN / 2;
     for (size_t i = 0; i < COUNT_OF(e->at); i++)
@@ -220,6 +221,7 @@ struct engine *engine_free(struct engine *e)
         json_decref(e->pending[i]);
     free(e->pending);
     free(e->end_text);
+    free(e->refusal);
     free(e->names);
     budget_done(&e->gang);
     budget_done(&e->losses);

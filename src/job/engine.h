@@ -113,6 +113,11 @@ int engine_note(struct engine *e, const char *level, const char *text, int64_t n
 int engine_start(struct engine *e, int64_t now, struct err *err);
 int engine_on_granted(struct engine *e, uint32_t slot, uint32_t agent, int64_t now,
                       struct err *err);
+/* What was asked for is refused, or asking failed; nothing of it is outstanding. It is asked for
+ * again after a while that grows, for as long as it takes; but with `here` (it is this machine that
+ * cannot) only some times: then the job fails for that reason. */
+int engine_on_refused(struct engine *e, uint32_t slot, bool here, const char *text, int64_t now,
+                      struct err *err);
 /* The agent of a slot is connected. */
 int engine_on_agent_up(struct engine *e, uint32_t slot, int64_t now, struct err *err);
 /* Ports are held (n of them) and files in place. */

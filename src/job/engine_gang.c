@@ -8,6 +8,10 @@
  * need would otherwise wait for each other for ever. */
 #include "job/engine_private.h"
 
+#include <string.h>
+
+#define REFUSALS_MAX 10 /* with pauses of up to a minute: some four minutes in all */
+
 void unit_forget_place(const struct engine *e, struct unit *u)
 {
     u->t.agent = UINT32_MAX;
@@ -211,6 +215,72 @@ void gang_on_ask(struct engine *e, int64_t now)
     e->backing_off = false;
     ask_all(e, now);
     gang_look(e, now);
+}
+
+/* ---- what is refused ---- */
+
+static void fail_refused(struct engine *e, const struct slot *s, int64_t now)
+{
+    AUTO_FREE char *text = str_printf("no container for '%s', %u times: %s",
+                                      e->roles[s->role].spec->name, s->refused, e->refusal);
+    struct ending how = { .final = JOB_FAILED, .exit = TRY_AGAIN_EXIT, .text = text };
+
+    if (!text)
+        engine_oom(e);
+    else
+        end_begin(e, &how, now);
+}
+
+/* It is told once, and when it is another reason than before. */
+static void keep_refusal(struct engine *e, const char *text, int64_t now)
+{
+    if (str_eq(e->refusal, text))
+        return;
+    free(e->refusal);
+    e->refusal = strdup(text);
+    if (e->refusal)
+        say_note(e, "warning", text, now);
+    else
+        engine_oom(e);
+}
+
+int engine_on_refused(struct engine *e, uint32_t slot, bool here, const char *text, int64_t now,
+                      struct err *err)
+{
+    struct slot *s;
+    int r = engine_slot_of(e, slot, &s, err);
+
+    if (r < 0)
+        return r;
+    if (job_has_ended(e->state) || s->state != SLOT_ASKED || s->ask_at != NEVER)
+        return 0; /* it crossed with our giving up, or was told before */
+    s->refused++;
+    keep_refusal(e, text, now);
+    if (e->bad == 0 && here && s->refused >= REFUSALS_MAX && e->state != JOB_FINISHING) {
+        fail_refused(e, s, now);
+        return engine_leave(e, err);
+    }
+    s->ask_at = now + budget_backoff(s->refused - 1, e->opt.backoff_min, e->opt.backoff_max,
+                                     &e->refused_seed);
+    if (s->ask_at < e->at[TIMER_REFUSED])
+        timer_set(e, TIMER_REFUSED, NULL, s->ask_at);
+    return engine_leave(e, err);
+}
+
+void gang_on_refused_time(struct engine *e, int64_t now)
+{
+    int64_t next = NEVER;
+
+    for (uint32_t i = 0; i < e->n_slots; i++) {
+        struct slot *s = &e->slots[i];
+
+        if (s->ask_at <= now) {
+            s->ask_at = NEVER;
+            action_add(e, ACTION_ASK, i, 0);
+        }
+        next = s->ask_at < next ? s->ask_at : next;
+    }
+    timer_set(e, TIMER_REFUSED, NULL, next);
 }
 
 /* ---- what the platform says ---- */

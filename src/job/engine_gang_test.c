@@ -257,6 +257,47 @@ static void it_says_what_it_waits_for(void **state)
                         "'gpu'");
 }
 
+static void what_is_refused_is_asked_for_again_less_and_less_often(void **state)
+{
+    struct bench *b = *state;
+    AUTO_BUF text = { .max = KIB };
+
+    bench_init(b, SPEC_RESTART_NEVER, -1);
+    role(b, "worker", 2);
+    start(b);
+    for (unsigned i = 0; i < 30; i++) {
+        b->done[ACTION_ASK] = 0;
+        assert_int_equal(engine_on_refused(b->e, 1, false, "no room", b->now, NULL), 0);
+        assert_int_equal(engine_on_refused(b->e, 1, false, "no room", b->now, NULL), 0);
+        assert_int_equal(b->done[ACTION_ASK], 0);
+        pass(b, i == 0 ? 1000 : 60000);
+        assert_int_equal(b->done[ACTION_ASK], 1);
+        assert_int_equal(b->last[ACTION_ASK], 1);
+    }
+    assert_true(logged(b, "\"note\"", "no room"));
+    engine_waiting_for(b->e, &text);
+    assert_non_null(strstr(buf_text(&text), "waiting for 2 × worker: no room"));
+    granted(b, 1);
+    granted(b, 0);
+    assert_int_equal(engine_state(b->e), JOB_ASKING);
+}
+
+static void what_this_machine_cannot_do_fails_the_job_in_the_end(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_NEVER, -1);
+    role(b, "worker", 1);
+    start(b);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(engine_state(b->e), JOB_ASKING);
+        assert_int_equal(engine_on_refused(b->e, 0, true, "no more files", b->now, NULL), 0);
+        pass(b, 60000);
+    }
+    assert_ended(b, JOB_FAILED, 75);
+    assert_string_equal(outcome_of(b).text, "no container for 'worker', 10 times: no more files");
+}
+
 static void a_report_that_cannot_be_is_refused_with_a_sentence(void **state)
 {
     struct bench *b = *state;
@@ -295,6 +336,8 @@ int main(void)
         TEST(preemption_while_waiting_is_only_waiting),
         TEST(what_is_being_formed_when_a_container_goes_is_formed_anew),
         TEST(it_says_what_it_waits_for),
+        TEST(what_is_refused_is_asked_for_again_less_and_less_often),
+        TEST(what_this_machine_cannot_do_fails_the_job_in_the_end),
         TEST(a_report_that_cannot_be_is_refused_with_a_sentence),
     };
 

@@ -39,17 +39,20 @@ struct slot {
     uint32_t first;       /* its first task; it has the role's procs */
     uint32_t agent;
     enum slot_state state;
-    bool retired; /* scaled away */
-    bool leave;   /* to be given back before its tasks start again: the place is not good */
-    bool leaving; /* the platform takes it back: given back as soon as nothing runs in it */
-    bool away;    /* its agent knew a master before us and is not back yet */
+    bool retired;     /* scaled away */
+    bool leave;       /* to be given back before its tasks start again: the place is not good */
+    bool leaving;     /* the platform takes it back: given back as soon as nothing runs in it */
+    bool away;        /* its agent knew a master before us and is not back yet */
+    uint32_t refused; /* how often what was asked for was refused, since it was last granted */
+    int64_t ask_at;   /* refused: when it is asked for again; NEVER: it is being asked for */
 };
 
 enum timer {
-    TIMER_HOLD,   /* an incomplete gang gives back what it has */
-    TIMER_ASK,    /* and asks again */
-    TIMER_LIMIT,  /* the job's time is up */
-    TIMER_REFORM, /* the gang may be prepared again */
+    TIMER_HOLD,    /* an incomplete gang gives back what it has */
+    TIMER_ASK,     /* and asks again */
+    TIMER_LIMIT,   /* the job's time is up */
+    TIMER_REFORM,  /* the gang may be prepared again */
+    TIMER_REFUSED, /* what was refused is asked for again */
     TIMER_JOB_,
     TIMER_STOP = TIMER_JOB_, /* a task that was asked to end has not */
     TIMER_RESTART,
@@ -124,9 +127,10 @@ struct engine {
 
     uint32_t rounds; /* how often the gang gave everything back since it last stood */
     uint32_t seed;
-    uint8_t young;     /* how often the gang died soon after it was formed */
-    int64_t formed;    /* when */
-    int64_t last_loss; /* when one was last counted */
+    uint32_t refused_seed; /* of pauses that the log does not tell */
+    uint8_t young;         /* how often the gang died soon after it was formed */
+    int64_t formed;        /* when */
+    int64_t last_loss;     /* when one was last counted */
     struct budget gang, losses, files;
     int64_t grace;
     unsigned stops; /* wishes to stop */
@@ -137,6 +141,7 @@ struct engine {
     int exit;
     char *end_text;
     struct failure story;
+    char *refusal; /* why what was asked for was refused last; NULL: it never was */
 
     int64_t at[TIMER_JOB_];
     struct timer_entry *heap;
@@ -254,6 +259,7 @@ void gang_want_all(struct engine *e); /* every container that somebody waits for
 void gang_stands(struct engine *e, int64_t now);
 void gang_on_hold_over(struct engine *e, int64_t now);
 void gang_on_ask(struct engine *e, int64_t now);
+void gang_on_refused_time(struct engine *e, int64_t now);
 
 /* ---- engine_run.c ---- */
 void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t now);

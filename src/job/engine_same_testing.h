@@ -42,7 +42,8 @@ static const char *job_differs(const struct engine *a, const struct engine *b)
     DIFFERS(exit);
     DIFFERS(seq);
     for (int i = 0; i < TIMER_JOB_ && !job_has_ended(a->state); i++)
-        if (i != TIMER_REFORM || a->at[i] != NEVER) /* nothing is said when it is over */
+        /* Nothing is said when the one is over; what waits for the other is asked for at once. */
+        if ((i != TIMER_REFORM || a->at[i] != NEVER) && i != TIMER_REFUSED)
             DIFFERS(at[i]);
     for (int i = 0; i < SLOT_STATES_; i++)
         DIFFERS(in[i]);

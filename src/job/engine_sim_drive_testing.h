@@ -107,6 +107,18 @@ static void granted(struct sim *w, const struct sim_message *m)
     }
 }
 
+/* It may come twice, or when nothing is asked for any more. */
+static void refused(struct sim *w, const struct sim_message *m)
+{
+    struct sim_slot *s = &w->slots[m->id];
+
+    if (s->life != m->life && (s->asked || s->held))
+        return;
+    s->asked = false;
+    for (uint32_t i = 0; i < 1 + draw(w, 2); i++)
+        CHECK(w, engine_on_refused(w->e, m->id, w->seed0 % 3 == 0, "no", w->now, NULL) == 0);
+}
+
 /* Sometimes the platform does not wait for us. */
 static void leaving(struct sim *w, uint32_t id)
 {
@@ -275,6 +287,8 @@ static void happen(struct sim *w, const struct sim_message *m)
         return;
     if (m->kind == SIM_GRANTED) {
         granted(w, m);
+    } else if (m->kind == SIM_REFUSED) {
+        refused(w, m);
     } else if (m->kind == SIM_UP) {
         w->slots[m->id].up = true;
         CHECK(w, engine_on_agent_up(w->e, m->id, w->now, NULL) == 0);

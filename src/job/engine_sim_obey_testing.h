@@ -114,6 +114,8 @@ static void do_ask(struct sim *w, uint32_t id)
     s->asked = true;
     if (s->orphan) /* and there it is */
         post(w, SIM_BACK, id, draw(w, 100));
+    else if (chance(w, w->trouble))
+        post(w, SIM_REFUSED, id, draw(w, 2000));
     else
         post(w, SIM_GRANTED, id, chance(w, 4) ? 60000 + draw(w, 60000) : draw(w, 2000));
     w->queue[w->n_queue - 1].life = s->life;

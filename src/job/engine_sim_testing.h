@@ -22,6 +22,7 @@
 
 enum sim_kind {
     SIM_GRANTED,
+    SIM_REFUSED,
     SIM_UP,
     SIM_PREPARED,
     SIM_EXEC, /* the agent starts the process */

@@ -179,6 +179,9 @@ static void fire(struct engine *e, enum timer kind, struct unit *u, int64_t now)
     case TIMER_REFORM:
         again_look(e, now);
         break;
+    case TIMER_REFUSED:
+        gang_on_refused_time(e, now);
+        break;
     case TIMER_STOP:
         on_stop(e, u, now);
         break;

@@ -152,6 +152,9 @@ void slot_set(struct engine *e, struct slot *s, enum slot_state state)
         e->in[state]++;
     }
     s->state = state;
+    s->ask_at = NEVER;
+    if (state == SLOT_GRANTED)
+        s->refused = 0;
     if (state != SLOT_IDLE)
         return;
     s->leave = s->leaving = false;

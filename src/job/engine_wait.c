@@ -42,6 +42,11 @@ static void asking(const struct engine *e, struct buf *out)
             (void)buf_printf(out, " on label '%s'", label);
         between = ", ";
     }
+    for (uint32_t i = 0; i < e->n_slots; i++)
+        if (e->slots[i].state == SLOT_ASKED && e->slots[i].refused > 0) {
+            (void)buf_printf(out, ": %s", e->refusal);
+            break;
+        }
     if (e->in[SLOT_ASKED] == 0 && e->in[SLOT_GRANTED] > 0)
         (void)buf_printf(out, "; waiting for %u agents", e->in[SLOT_GRANTED]);
 }

@@ -158,6 +158,17 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     master_wake(m);
 }
 
+static void on_refused(void *user, uint32_t slot, bool here, const char *text)
+{
+    struct master *m = user;
+    struct err err = ERR_INIT;
+
+    m->slots[slot].asked = 0;
+    if (engine_on_refused(m->engine, slot, here, text, master_now(m), &err) < 0)
+        master_fault(m, &err);
+    master_wake(m);
+}
+
 static void on_leaving(void *user, uint32_t slot, const char *text)
 {
     struct master *m = user;
@@ -202,6 +213,7 @@ static void say_killed(struct master *m)
 
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
+    .on_refused = on_refused,
     .on_lost = on_lost,
     .on_leaving = on_leaving,
     .on_note = on_platform_note,
@@ -269,13 +281,17 @@ const struct kv_events drive_kv_events = {
 static int do_ask(struct master *m, const struct action *a, struct err *err)
 {
     uint32_t role, first, n;
+    struct err why = ERR_INIT;
     int r = grow_slots(m, a->id, err);
 
     if (r < 0)
         return r;
     m->slots[a->id].asked = master_now(m);
     engine_slot(m->engine, a->id, &role, &first, &n);
-    return m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], err);
+    r = m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], &why);
+    if (r < 0 && r != -EALREADY)
+        on_refused(m, a->id, !m->platform->ops->apart, why.text);
+    return 0;
 }
 
 static int do_release(struct master *m, const struct action *a, struct err *err)
@@ -299,7 +315,9 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
 
 static int do_prepare(struct master *m, const struct action *a, struct err *err)
 {
-    return outbox_prepare(m, a->id, err);
+    struct err why = ERR_INIT;
+
+    return outbox_prepare(m, a->id, &why) < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 
 static int do_form(struct master *m, const struct action *a, struct err *err)
@@ -320,9 +338,12 @@ static int do_form(struct master *m, const struct action *a, struct err *err)
 
 static int do_start(struct master *m, const struct action *a, struct err *err)
 {
-    int r = form_include(m, a->id, err);
+    struct err why = ERR_INIT;
+    int r = form_include(m, a->id, &why);
 
-    return r < 0 ? r : outbox_start(m, a->id, err);
+    if (r == 0)
+        r = outbox_start(m, a->id, &why);
+    return r < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 
 static int do_stop(struct master *m, const struct action *a, struct err *err)

@@ -258,6 +258,9 @@ bool results_wanted(const struct master *m);
  * they lie where the job's tasks made them. */
 const char *results_waiting(const struct master *m, const char *to);
 typedef void outbox_sender(struct agent_conn *a, Agent__ToAgent *msg);
+/* A task that cannot be planned, or told to its agent, has failed like one whose command is
+ * missing: nobody else would say so. */
+int outbox_fail(struct master *m, uint32_t id, const struct err *why, struct err *err);
 /* The Start messages of an agent (outbox_start.c). */
 int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err);
 void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now */

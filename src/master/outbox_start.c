@@ -116,8 +116,7 @@ static void send_piece(struct agent_conn *a, struct start_piece *p, outbox_sende
     empty_piece(p);
 }
 
-/* A task that cannot be planned has failed like one whose command is missing. */
-static int fail_task(struct master *m, uint32_t id, const struct err *why, struct err *err)
+int outbox_fail(struct master *m, uint32_t id, const struct err *why, struct err *err)
 {
     struct engine_end end = {
         .cls = FAIL_START, .code = 126, .when = master_now(m), .text = why->text
@@ -140,7 +139,7 @@ int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err
         if (p->n == PIECE_TASKS || p->bytes > PIECE_BYTES)
             send_piece(a, p, send);
         if (fill_start(a->master, a->start.v[i], p, &why) < 0)
-            r = fail_task(a->master, a->start.v[i], &why, err);
+            r = outbox_fail(a->master, a->start.v[i], &why, err);
     }
     if (p)
         send_piece(a, p, send);

@@ -274,14 +274,15 @@ static void grant_all(struct local *p)
             p->noted = false;
             continue;
         }
+        if (r != -EAGAIN) { /* not a matter of waiting for others' jobs */
+            p->seats[i]->pending = false;
+            p->n_pending--;
+            p->base.on.on_refused(p->base.on.user, i, true, err.text);
+            continue;
+        }
         if (!p->noted)
             p->base.on.on_note(p->base.on.user, err.text);
         p->noted = true;
-        if (r != -EAGAIN) { /* not a matter of waiting */
-            p->seats[i]->pending = false;
-            p->n_pending--;
-            p->base.on.on_lost(p->base.on.user, i, FAIL_START, err.text);
-        }
     }
 }
 

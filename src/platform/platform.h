@@ -22,6 +22,9 @@ struct platform_events {
     /* `slot` has a container; agent number `agent` will dial in from it (several slots may share
      * an agent). `gpus`: device numbers that are the slot's. */
     void (*on_granted)(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n);
+    /* What was asked for will not come: it is to be asked for again, later. `here`: because of this
+     * machine. */
+    void (*on_refused)(void *user, uint32_t slot, bool here, const char *text);
     /* The container, or the agent in it, is gone. */
     void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
     /* The container will be taken away soon: its tasks are to end, then it is to be released. */

@@ -24,6 +24,13 @@ static bool is_welcome(struct yarn_platform *p, struct yarn_seat *s, const char 
     return true;
 }
 
+/* Nothing is asked for the slot any more; the engine asks again after a while. */
+static void refuse(struct yarn_platform *p, uint32_t slot, const char *text)
+{
+    yarn_seat_empty(p, p->seats[slot]);
+    p->base.on.on_refused(p->base.on.user, slot, false, text);
+}
+
 static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct yarn_grants *g)
 {
     struct yarn_seat *s = yarn_seat_at(p, c->allocation_request_id);
@@ -35,8 +42,12 @@ static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct 
         return 0;
     }
     if (!is_welcome(p, s, node->host)) {
+        struct err err = ERR_INIT;
+
         (void)amrm_release(am_rm(p->am), id, NULL);
-        return yarn_ask_slot(p, (uint32_t)c->allocation_request_id, NULL);
+        if (yarn_ask_slot(p, (uint32_t)c->allocation_request_id, &err) < 0)
+            refuse(p, (uint32_t)c->allocation_request_id, err.text);
+        return 0;
     }
     free(s->host);
     s->host = strdup(node->host);
@@ -166,12 +177,11 @@ static void on_refused(struct yarn_platform *p, int64_t id, const struct err *wh
     struct yarn_seat *s = yarn_seat_at(p, id);
     char text[YARN_TROUBLE_MAX];
 
-    if (!s || s->state != SEAT_ASKED)
+    if (!s || s->state != SEAT_ASKED || p->closing)
         return;
-    yarn_seat_empty(p, s);
     snprintf(text, sizeof(text), "the ResourceManager refuses to give such a container: %s",
              why->text);
-    p->base.on.on_lost(p->base.on.user, (uint32_t)id, FAIL_START, text);
+    refuse(p, (uint32_t)id, text);
 }
 
 static void on_registered(struct yarn_platform *p, bool again)

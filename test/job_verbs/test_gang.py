@@ -7,6 +7,7 @@ over random sequences of these, compared with a small model.
 import json
 import os
 import random
+import resource
 import signal
 import time
 from pathlib import Path
@@ -278,5 +279,23 @@ def test_a_start_that_fails_before_the_process_is_tried_again(jobs):
     jobs.until(lambda: '"event":"failure"' in jobs.ok("events", job, "--json"), "nobody noticed")
     block.rmdir()
     jobs.until((jobs.work / "spec-1").exists, "it was not tried again")
+    (jobs.work / "finish").touch()
+    assert jobs("wait", job).returncode == 0, jobs.ok("status", job)
+
+
+def test_an_agent_that_cannot_be_started_is_tried_again(jobs):
+    """What was asked for and refused is asked for again, and the reason is told."""
+    script = jobs.script("live", 'until [ -e finish ]; do sleep 0.05; done\n')
+    job = jobs.submit("-n", "2", "--restart", "task", "--", script)
+    jobs.running(job, 2)
+    pids = {what: int(line.split()[0]) for line in jobs.processes() for what in ("master", "agent")
+            if f"ydl-node\0{what}" in line}
+    limit = resource.prlimit(pids["master"], resource.RLIMIT_NOFILE)
+    resource.prlimit(pids["master"], resource.RLIMIT_NOFILE, (3, limit[1]))  # no more descriptors
+    os.kill(pids["agent"], signal.SIGKILL)
+    (events,) = jobs.dir.glob(f"state/ydl/jobs/{job}/events.jsonl")  # nobody can be asked now
+    jobs.until(lambda: "start an agent" in events.read_text(), "no reason")
+    resource.prlimit(pids["master"], resource.RLIMIT_NOFILE, limit)
+    jobs.running(job, 2)
     (jobs.work / "finish").touch()
     assert jobs("wait", job).returncode == 0, jobs.ok("status", job)
