@@ -96,7 +96,7 @@ static int copy_entry(struct mirror *x, const struct fs_entry *e, const char *di
 
     if (!to)
         return err_oom(err);
-    if (!*e->name || strchr(e->name, '/'))
+    if (!path_is_name(e->name, strlen(e->name)))
         return 0;
     if (e->type == FS_DIRECTORY)
         return depth < DEPTH_MAX ? copy_tree(x, e->path, to, depth + 1, err) : 0;

@@ -60,6 +60,12 @@ char *path_dir(const char *path)
     return at ? strndup(path, at) : strdup(".");
 }
 
+bool path_is_name(const char *name, size_t n)
+{
+    return n > 0 && !(n == 1 && *name == '.') && !(n == 2 && memcmp(name, "..", 2) == 0) &&
+           !memchr(name, '/', n) && !memchr(name, '\0', n);
+}
+
 static int make_one(const char *path, mode_t mode, struct err *err)
 {
     struct stat st;

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* "dir/name", with one slash between; `name` alone when `dir` is "" or when `name` is absolute.
@@ -14,6 +15,10 @@
 char *path_join(const char *dir, const char *name);
 char *path_base(const char *path); /* "c" of "a/b/c/"; "/" of "/"; "." of "" */
 char *path_dir(const char *path);  /* "a/b" of "a/b/c/"; "/" of "/a"; "." of "a" */
+
+/* Whether these bytes name one thing in a directory: not empty, "." or "..", no slash, no NUL. What
+ * others say that a name is has to be asked before it becomes a part of a path. */
+bool path_is_name(const char *name, size_t n);
 
 /* Makes the directory and those above it that are missing, all with `mode` (less the umask). A
  * directory that is there already is fine, anything else in the way is -ENOTDIR. */

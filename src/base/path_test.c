@@ -86,6 +86,24 @@ static void joining_puts_one_slash_between(void **state)
     }
 }
 
+static void a_name_is_one_component_and_stays_where_it_is(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+        bool good;
+    } rows[] = {
+        { "", 0, false },     { ".", 1, false },    { "..", 2, false }, { "a/b", 3, false },
+        { "/", 1, false },    { "a\0b", 3, false }, { "\0", 1, false }, { "../x", 4, false },
+        { "...", 3, true },   { ".a", 2, true },    { "a", 1, true },   { "..a", 3, true },
+        { "a b\n", 4, true }, { "..x", 2, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(path_is_name(rows[i].name, rows[i].n), rows[i].good);
+}
+
 static void missing_directories_are_made_all_the_way(void **state)
 {
     AUTO_FREE char *deep = in(state, "x//y/z/");
@@ -236,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_come_apart_and_together),
         cmocka_unit_test(joining_puts_one_slash_between),
+        cmocka_unit_test(a_name_is_one_component_and_stays_where_it_is),
         cmocka_unit_test_setup_teardown(missing_directories_are_made_all_the_way, make_dir,
                                         drop_dir),
         cmocka_unit_test_setup_teardown(a_file_appears_whole_with_its_mode, make_dir, drop_dir),

@@ -1,5 +1,6 @@
 /* zk_call.c - one question to ZooKeeper and its answer: see zk.h */
 #include "base/fiber.h"
+#include "base/path.h"
 #include "hadoop/registry/zk.h"
 #include "hadoop/registry/zk_private.h"
 
@@ -115,7 +116,9 @@ static void on_strings(int rc, const struct String_vector *strings, const void *
     struct call *c = (struct call *)data;
 
     for (int i = 0; rc == ZOK && strings && !c->lost && c->failure == 0 && i < strings->count; i++)
-        c->failure = strs_add(&c->names, strings->data[i]);
+        c->failure = path_is_name(strings->data[i], strlen(strings->data[i]))
+                         ? strs_add(&c->names, strings->data[i])
+                         : -EBADMSG;
     answered(c, rc);
 }
 
