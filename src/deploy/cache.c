@@ -22,7 +22,8 @@ static struct hashes *open_hashes(void)
     AUTO_FREE char *dir = NULL;
     AUTO_FREE char *path = NULL;
 
-    if (path_xdg(PATH_CACHE, "ydl", &dir, NULL) == 0)
+    /* Whoever could write there could have another file taken for one of ours. */
+    if (path_xdg(PATH_CACHE, "ydl", &dir, NULL) == 0 && path_trusted(dir, NULL) != -EPERM)
         path = path_join(dir, "hashes");
     return hashes_open(path);
 }
@@ -204,6 +205,18 @@ static bool is_missing(const struct cache_part *p)
     return p->missing;
 }
 
+/* Is what lies there ours? When nothing does, nothing can be wrong with it. */
+static int trust_cache(struct cache *c, struct err *err)
+{
+    int r = fs_trusted(c->fs, c->dir, err);
+
+    if (r == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    return r < 0 ? err_wrap(err, r, "the cache is not safe") : 0;
+}
+
 /* BASE and BASE/cache, where nobody else may look. */
 static int make_ready(struct cache *c, struct err *err)
 {
@@ -214,6 +227,8 @@ static int make_ready(struct cache *c, struct err *err)
     r = fs_mkdirs(c->fs, c->base, 0700, true, err);
     if (r == 0)
         r = fs_mkdirs(c->fs, c->dir, 0700, true, err);
+    if (r == 0)
+        r = trust_cache(c, err);
     if (r < 0)
         return r;
     cache_remove_stale(c);
@@ -310,6 +325,8 @@ int cache_put(struct cache *c, struct ship_list *list, bool quiet, struct cache_
     AUTO(parts) struct parts parts = { 0 };
     int r = make_parts(c, list, &parts, ret, err);
 
+    if (r == 0)
+        r = trust_cache(c, err);
     if (r == 0)
         r = hash_all(c, &parts, quiet, err);
     if (r == 0)

@@ -167,8 +167,9 @@ static bool serves(const struct cache_part *p, const struct fs_entry *e)
     const char *from = p->item && !p->item->directory ? p->item->from : ".tar";
     const char *name = source_packed(p->source) ? "x.tar" : from;
 
-    if (e->type != FS_FILE || e->length != source_size(p->source))
-        return false; /* damaged, whoever did it: not used */
+    if (e->type != FS_FILE || e->length != source_size(p->source) ||
+        fs_is_ours(p->cache->fs, e, NULL) <= 0)
+        return false; /* damaged, or somebody else's: not used */
     return !p->file->archive || str_eq(cache_ending(e->name), cache_ending(name));
 }
 
@@ -266,8 +267,8 @@ static int send_to(struct cache_part *p, const char *tmp, struct err *err)
     return r < 0 ? r : fs_close(take(w), err);
 }
 
-/* Somebody was quicker: theirs has the same content. What has the name but not the length is
- * damaged and makes room. */
+/* Another client of ours was quicker: theirs has the same content. What has the name but not the
+ * length is damaged, and what is not ours may be anything: both make room. */
 static int yield_to(struct cache_part *p, const char *path, struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };
@@ -275,7 +276,7 @@ static int yield_to(struct cache_part *p, const char *path, struct err *err)
 
     if (r < 0)
         return r;
-    if (r > 0 && e.length == source_size(p->source))
+    if (r > 0 && e.length == source_size(p->source) && fs_is_ours(p->cache->fs, &e, NULL) > 0)
         return 1;
     return r > 0 ? fs_delete(p->cache->fs, path, true, err) : 0;
 }

@@ -99,6 +99,53 @@ static void a_damaged_file_is_sent_again(void **state)
     with_bench(state, damaged);
 }
 
+/* Of the right length, in the right place, and for others to write: as good as theirs. */
+static void planted(struct bench *b)
+{
+    AUTO_CACHE_FILES first = { 0 }, second = { 0 };
+    AUTO_FREE char *path = NULL;
+    AUTO_BUF text = { .max = KIB };
+
+    put(b->work, "x", "hello\n");
+    assert_int_equal(put_one(b, "x", &first, NULL), 0);
+    path = path_of(b, &first.v[0]);
+    assert_int_equal(path_write(path, "HELLO\n", 6, 0666, NULL), 0);
+    assert_int_equal(put_one(b, "x", &second, NULL), 0);
+    assert_true(second.v[0].sent);
+    assert_int_equal(path_read(path, &text, NULL), 0);
+    assert_string_equal(buf_text(&text), "hello\n");
+    if (geteuid() == 0) { /* only root can make it another user's */
+        AUTO_CACHE_FILES third = { 0 };
+
+        assert_int_equal(chown(path, 12345, 12345), 0);
+        assert_int_equal(put_one(b, "x", &third, NULL), 0);
+        assert_true(third.v[0].sent);
+    }
+}
+
+static void what_others_could_write_is_not_used(void **state)
+{
+    with_bench(state, planted);
+}
+
+static void open_cache(struct bench *b)
+{
+    AUTO_CACHE_FILES first = { 0 }, second = { 0 };
+    AUTO_FREE char *cache = in(b->base, "cache");
+    struct err err = ERR_INIT;
+
+    put(b->work, "x", "hello\n");
+    assert_int_equal(put_one(b, "x", &first, NULL), 0);
+    assert_int_equal(chmod(cache, 0777), 0);
+    assert_int_equal(put_one(b, "x", &second, &err), -EPERM);
+    assert_non_null(strstr(err.text, "the cache is not safe: others can write to"));
+}
+
+static void a_cache_that_others_can_write_to_is_refused(void **state)
+{
+    with_bench(state, open_cache);
+}
+
 static void changed(struct bench *b)
 {
     AUTO_CACHE_FILES first = { 0 }, second = { 0 };
@@ -252,6 +299,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_same_content_under_another_name_is_not_sent, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_damaged_file_is_sent_again, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_others_could_write_is_not_used, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_cache_that_others_can_write_to_is_refused, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(a_changed_file_is_always_seen, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(directories_and_what_is_found_become_archives, make_dir,
                                         remove_dir),

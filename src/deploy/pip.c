@@ -191,7 +191,12 @@ static int name_places(struct making *m, const char *key, struct err *err)
     m->done = m->dir ? path_join(m->dir, PIP_DONE) : NULL;
     if (!m->env || !m->log || !m->done)
         return err_oom(err);
-    return path_mkdirs(m->dir, 0700, err);
+    r = path_mkdirs(m->dir, 0700, err);
+    if (r == 0 && path_trusted(m->dir, err) < 0) { /* what is found there runs on every node */
+        err_hint(err, "set XDG_CACHE_HOME to a directory of your own");
+        r = -EPERM;
+    }
+    return r;
 }
 
 /* Somebody else may be making the same. */

@@ -80,6 +80,30 @@ static int make_logs(struct submission *x, struct err *err)
     return fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
 }
 
+/* What is found below BASE becomes part of the job, and what is written there holds its key. */
+static int trust_home(struct submission *x, const char *dir, struct err *err)
+{
+    int r = fs_trusted(x->fs, dir, err);
+
+    if (r == -EPERM && err && !err->hint[0])
+        err_hint(err, "name a directory of your own with --staging");
+    return r < 0 ? err_wrap(err, r, "the staging directory is not safe") : 0;
+}
+
+/* The directories that those of the job are in. */
+static int trust_parents(struct submission *x, struct err *err)
+{
+    const char *const dirs[] = { x->jobs, x->logs };
+    int r = 0;
+
+    for (size_t i = 0; i < COUNT_OF(dirs) && r == 0; i++) {
+        AUTO_FREE char *parent = path_dir(dirs[i]);
+
+        r = parent ? trust_home(x, parent, err) : err_oom(err);
+    }
+    return r;
+}
+
 static int open_home(struct submission *x, struct err *err)
 {
     static step_fn *const dirs[] = { make_jobs, make_logs };
@@ -98,9 +122,14 @@ static int open_home(struct submission *x, struct err *err)
     if (r < 0)
         return r;
     /* Nobody else has any business in there, the parents included; so BASE comes first. */
-    x->made = true;
     r = fs_mkdirs(x->fs, base, DIR_MODE, true, err);
-    return r < 0 ? r : run_together(x, dirs, COUNT_OF(dirs), err);
+    if (r == 0)
+        r = trust_home(x, base, err);
+    if (r < 0)
+        return r;
+    x->made = true;
+    r = run_together(x, dirs, COUNT_OF(dirs), err);
+    return r < 0 ? r : trust_parents(x, err);
 }
 
 int submit_write(struct submission *x, const char *dir, const char *name, const void *p, size_t n,

@@ -62,6 +62,14 @@ int fs_stat(struct fs *fs, const char *path, struct fs_entry *ret, struct err *e
 /* The same, but nothing there is no error: returns 1 when it is there, 0 when not. */
 int fs_exists(struct fs *fs, const char *path, struct fs_entry *ret, struct err *err);
 
+/* Whether only we can exchange what we put into `dir`: 0 when it is ours, nobody else can write to
+ * it, and everybody cannot write to a directory above it without its sticky bit. Else -EPERM with a
+ * sentence, or why it cannot be known. On local disks as path_trusted(). What lies in a directory
+ * that cannot be trusted is never used: programs that others put there would run as us. */
+int fs_trusted(struct fs *fs, const char *dir, struct err *err);
+/* 1 for what belongs to us and nobody else can write to, else 0; or why that cannot be known. */
+int fs_is_ours(struct fs *fs, const struct fs_entry *e, struct err *err);
+
 /* What is in a directory, sorted by name, fetched page by page; of a file: itself. */
 struct fs_list; /* opaque */
 int fs_list_open(struct fs *fs, const char *path, struct fs_list **ret, struct err *err);
