@@ -219,6 +219,9 @@ def test_files_from_elsewhere_are_sent_and_called_by_their_names(fronts):
                        "/nowhere/x", str(other))
     assert tasks(plan)["worker:0"]["argv"] == ["python", "./job.py", "./conf", "/nowhere/x", str(other)]
     assert sorted(row["to"] for row in plan["ship"]) == ["conf", "extra", "job.py"]
+    plan = fronts.plan("dmlc-yarn", "-n", "1", "-s", "1", f"{other}/job.py")  # the scheduler runs here
+    assert [tasks(plan)[name]["argv"] for name in ("worker:0", "server:0", "scheduler:0")] == [
+        ["./job.py"], ["./job.py"], [f"{other}/job.py"]]
     plan = fronts.plan("dmlc-yarn", "-n", "1", "-ac", "0", "python", f"{other}/job.py")
     assert tasks(plan)["worker:0"]["argv"] == ["python", f"{other}/job.py"] and plan["ship"] == []
 

@@ -61,6 +61,21 @@ def test_the_texts_line_of_dmlc_runs_and_its_address_is_told(jobs):
     assert jobs.ended()["name"] == "DMLC[nworker=1,nsever=1]:python3"
 
 
+def test_an_address_of_another_machine_is_ignored_with_a_note(jobs):
+    """The text of dmlc-core calls it the address of the ResourceManager. And the scheduler here runs the program
+    by the path that it has here, whatever it is called in a container."""
+    (jobs.work / "job.py").write_text(MEET)
+    python = jobs.work.parent / "elsewhere" / "python"
+    python.parent.mkdir()
+    python.write_text('#!/bin/sh\nexec python3 "$@"\n')
+    python.chmod(0o755)
+    done = run(jobs, "dmlc-yarn.py", "-hip", "192.0.2.1", "-n", 1, "-s", 1, "-mem", 128, python, "job.py", check=0)
+    assert "note: '192.0.2.1' is not an address of this machine" in done.stderr
+    tasks = seen(done)
+    assert {"worker:0", "scheduler:0"} <= set(tasks)
+    assert tasks["worker:0"]["env"]["DMLC_PS_ROOT_URI"] != "192.0.2.1"
+
+
 def test_a_task_that_fails_is_tried_on_another_node(jobs):
     (jobs.work / "job.sh").write_text('echo "TRY $DMLC_NUM_ATTEMPT $DMLC_NODE_HOST"; [ $DMLC_NUM_ATTEMPT = 2 ] || exit 5\n')
     done = run(jobs, "dmlc-yarn", "-n", 1, "-mem", 128, "sh", "job.sh", check=0)

@@ -17,7 +17,8 @@ static const struct old_option options[] = {
     { { "-s", "--server-nodes" }, "N", "how many servers; without any the job is one of rabit",
       .preset = "0", .number = true },
     { { "-hip", "--host_ip" }, "ADDRESS",
-      "the address of this machine, where tasks on the cluster reach the scheduler",
+      "the address of this machine, where tasks on the cluster reach the scheduler; another "
+      "machine's is ignored with a note",
       .preset = "auto" },
     { { "--scheduler" }, "WHERE",
       "where the scheduler of a job with servers runs: here, as long as this command stays, or in "

@@ -1,4 +1,5 @@
 /* family_job.c - what tasks get to run and to see: environment, command, files; see family.h. */
+#include "base/json.h"
 #include "base/path.h"
 #include "cmd/front/family.h"
 #include "cmd/job/auto_name.h"
@@ -173,9 +174,35 @@ int family_program(const char *word, struct strs *to)
     return here ? strs_take(to, str_printf("./%s", word)) : strs_add(to, word);
 }
 
+/* A scheduler on this machine runs in the user's directory, where files have the paths that they
+ * always had. */
+static int own_paths(const struct strs *command, struct front_call *c)
+{
+    AUTO_JSON *job = c->job ? json_loads(c->job, 0, NULL) : json_object();
+    AUTO_JSON *own = NULL;
+    json_t *words = json_array();
+    bool here = false;
+
+    for (size_t i = 0; i < c->words.n; i++)
+        here = here || str_eq(c->words.v[i], "scheduler=1,place=client");
+    for (size_t i = 0; words && i < command->n; i++)
+        if (json_array_append_new(words, json_text(command->v[i])) < 0)
+            words = (json_decref(words), NULL);
+    if (json_make(&own, NULL, "{s:{s:{s:o}}}", "roles", "scheduler", "command", words) < 0 || !job)
+        return -ENOMEM;
+    if (!here)
+        return 0;
+    if (json_object_update_recursive(job, own) < 0)
+        return -ENOMEM;
+    free(c->job);
+    c->job = json_dumps(job, JSON_COMPACT);
+    return c->job ? 0 : -ENOMEM;
+}
+
 int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
                    struct front_call *c)
 {
+    bool moved = false;
     bool as_is = files != FAMILY_SEND;
     AUTO_STRS words = { 0 };
     int r = 0;
@@ -195,7 +222,10 @@ int family_command(const struct front_ask *a, const struct strs *command, enum f
         r = front_option(c, "--files", "%s", word);
         if (r == 0)
             r = strs_take(&words, str_printf("./%s", base));
+        moved = true;
     }
+    if (r == 0 && moved)
+        r = own_paths(command, c);
     return r < 0 ? r : front_command(c, &words);
 }
 

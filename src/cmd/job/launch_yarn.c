@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -243,6 +244,28 @@ static int check_stays(const struct launching *l, struct spec_faults *f, struct 
     return 0;
 }
 
+/* Can tasks on this machine listen there? */
+static bool is_ours(const union resolve_addr *a)
+{
+    AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    return fd < 0 || bind(fd, &a->sa, resolve_len(a)) == 0 || errno != EADDRNOTAVAIL;
+}
+
+/* The address of another machine, such as the ResourceManager's, which older texts asked for. */
+static int note_not_ours(struct launching *l, struct err *err)
+{
+    AUTO_FREE char *text =
+        str_printf("'%s' is not an address of this machine; tasks that run here use the "
+                   "one from which the cluster is reached",
+                   l->spec->client_address);
+
+    if (!text)
+        return err_oom(err);
+    say_note(l, text);
+    return 0;
+}
+
 /* A number is what tasks get, so that no name service of theirs matters. */
 static int find_address(struct launching *l, struct spec_faults *f, struct err *err)
 {
@@ -256,6 +279,8 @@ static int find_address(struct launching *l, struct spec_faults *f, struct err *
     r = resolve_host(l->x->loop, name, 0, loop_in(l->x->loop, RESOLVE_MS), &found, &why);
     if (r == -ECANCELED)
         return err_set(err, r, "interrupted");
+    if (r == 0 && !is_ours(&found.v[0]))
+        return note_not_ours(l, err);
     if (r == 0)
         (void)resolve_text(&found.v[0], l->address);
     else if (r == -ENOMEM || spec_fault(f, 0, "client-address", "%s", why.text) == -ENOMEM)
