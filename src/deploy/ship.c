@@ -307,6 +307,8 @@ int ship_find(const struct spec *spec, const struct ship_options *o, struct ship
         r = ship_find_env(&s);
     if (r == 0 && !o->no_ship)
         r = find_words(&s);
+    if (r == 0 && !o->no_ship)
+        r = ship_note_left(&s);
     if (r < 0)
         return r;
     return s.failed ? -EINVAL : 0;

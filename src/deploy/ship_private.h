@@ -35,6 +35,11 @@ int ship_find_env(struct ship_search *s);
 /* ---- ship_found.c ---- */
 int ship_find_words(struct ship_search *s, const struct spec_role *role);
 
+/* ---- ship_notes.c ---- */
+/* A note when scripts that were found name, in quotes, files of the working directory that do not
+ * travel. */
+int ship_note_left(struct ship_search *s);
+
 /* ---- ship_words.c: pure but for a look at the disk ---- */
 
 /* The words of a command that may name files, those within `sh -c TEXT` and behind `=` too. */

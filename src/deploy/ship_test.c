@@ -82,6 +82,44 @@ static void a_command_finds_what_it_needs(void **state)
     }
 }
 
+static void what_a_script_names_and_is_not_sent_gets_a_note(void **state)
+{
+    static const struct {
+        const char *script, *job, *note; /* NULL: none */
+    } rows[] = {
+        { "open('data/a.csv')", "{command: [python, train.py]}",
+          "sent with the job: fast.cpython-311.so, model.py, nets, train.py, x.py; not sent, but "
+          "named "
+          "in a script: data (send it with --files data)" },
+        { "open('data/a.csv')", "{command: [python, x.py]}",
+          "sent with the job: fast.cpython-311.so, model.py, nets, train.py, x.py; not sent, but "
+          "named "
+          "in a script: data (send it with --files data)" },
+        { "load(\"data\")", "{command: [python, x.py]}",
+          "sent with the job: fast.cpython-311.so, model.py, nets, train.py, x.py; not sent, but "
+          "named "
+          "in a script: data (send it with --files data)" },
+        { "load(\"data\")", "{command: [python, x.py, data]}", NULL },
+        { "load(\"data\")", "{command: [python, x.py], files: [data]}", NULL },
+        { "load(\"database\", 'mydata/x', data)", "{command: [python, x.py]}", NULL },
+    };
+
+    project(*state);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *yaml = str_printf("roles: {w: %s}\n", rows[i].job);
+        struct ship_options o = { .cwd = *state };
+        AUTO_STRS faults = { 0 };
+        AUTO_SHIP l = { 0 };
+
+        put(*state, "x.py", rows[i].script);
+        assert_non_null(yaml);
+        assert_int_equal(find(yaml, &o, &l, &faults), 0);
+        assert_int_equal(l.notes.n, rows[i].note ? 1 : 0);
+        if (rows[i].note)
+            assert_string_equal(l.notes.v[0], rows[i].note);
+    }
+}
+
 static void what_is_found_is_in_the_bundle_file_by_file(void **state)
 {
     static const char *const want[] = { "data", "data/a.csv" };
@@ -257,6 +295,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_command_finds_what_it_needs, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_a_script_names_and_is_not_sent_gets_a_note, make_dir,
+                                        remove_dir),
         cmocka_unit_test_setup_teardown(what_is_found_is_in_the_bundle_file_by_file, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_link_out_of_the_directory_is_left_alone, make_dir,
