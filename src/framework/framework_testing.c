@@ -70,13 +70,14 @@ void job_done(struct job *j)
     *j = (struct job){ 0 };
 }
 
-static char *joined(const struct strs *l, char between, const char *without)
+/* `own`: without what every task gets, whatever its framework. */
+static char *joined(const struct strs *l, char between, bool own)
 {
     AUTO_BUF b = { .max = 4 * MIB };
     char *all;
 
     for (size_t i = 0; i < l->n; i++) {
-        if (without && str_starts(l->v[i], without))
+        if (own && (str_starts(l->v[i], "YDL_") || str_eq(l->v[i], "PYTHONUNBUFFERED=1")))
             continue;
         if (b.len > 0)
             assert_int_equal(buf_add_u8(&b, (uint8_t)between), 0);
@@ -99,7 +100,7 @@ char *job_env(const struct job *j, const char *role, unsigned rank, bool all)
 
     assert_non_null(spec_role(&j->spec, role));
     assert_int_equal(plan_task(&j->plan, spec_role(&j->spec, role), rank, &t, NULL), 0);
-    return joined(&t.env, '\n', all ? NULL : "YDL_");
+    return joined(&t.env, '\n', !all);
 }
 
 char *job_command(const struct job *j, const char *role, unsigned rank)
@@ -108,5 +109,5 @@ char *job_command(const struct job *j, const char *role, unsigned rank)
 
     assert_non_null(spec_role(&j->spec, role));
     assert_int_equal(plan_task(&j->plan, spec_role(&j->spec, role), rank, &t, NULL), 0);
-    return joined(&t.argv, ' ', NULL);
+    return joined(&t.argv, ' ', false);
 }

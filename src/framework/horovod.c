@@ -32,8 +32,6 @@ static int task(const struct framework_task *t, struct err *err)
      * one machine may be any. */
     if (str_starts(w.self->host, "127.") && !task_said(t, "HOROVOD_GLOO_IFACE"))
         env_text(&e, "HOROVOD_GLOO_IFACE", "lo");
-    if (!task_said(t, "PYTHONUNBUFFERED"))
-        env_text(&e, "PYTHONUNBUFFERED", "1");
     return env_end(&e, err);
 }
 

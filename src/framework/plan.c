@@ -94,6 +94,11 @@ static int add_ours(const struct framework_task *t, const struct vars *v,
 {
     struct env e = env_of(t);
 
+    /* Output goes to files, where Python would keep it back until 8 KB are together: nobody could
+     * see how far a script is, and a killed one would lose its last lines. An empty value turns it
+     * off. */
+    if (!task_said(t, "PYTHONUNBUFFERED"))
+        env_text(&e, "PYTHONUNBUFFERED", "1");
     env_text(&e, "YDL_JOB", v->job);
     env_text(&e, "YDL_ROLE", v->role);
     env_number(&e, "YDL_INDEX", v->index);

@@ -15,9 +15,11 @@ static void every_task_knows_its_place(void **state)
     job_plan(&j, C "roles: {a: 1, b: {count: 2, procs: 2, ports: 1}}");
     j.plan.attempt = 4;
     env = job_env(&j, "b", 3, true);
-    assert_string_equal(env, "YDL_ATTEMPT=4\nYDL_GENERATION=0\nYDL_HOST=127.0.0.1\nYDL_INDEX=3\n"
-                             "YDL_JOB=local-1\nYDL_LOCAL_RANK=1\nYDL_LOCAL_WORLD=2\nYDL_OUT=/out\n"
-                             "YDL_PORT=10003\nYDL_RANK=3\nYDL_ROLE=b\nYDL_WORLD=4");
+    assert_string_equal(
+        env,
+        "PYTHONUNBUFFERED=1\nYDL_ATTEMPT=4\nYDL_GENERATION=0\nYDL_HOST=127.0.0.1\nYDL_INDEX=3\n"
+        "YDL_JOB=local-1\nYDL_LOCAL_RANK=1\nYDL_LOCAL_WORLD=2\nYDL_OUT=/out\n"
+        "YDL_PORT=10003\nYDL_RANK=3\nYDL_ROLE=b\nYDL_WORLD=4");
 }
 
 static void several_ports_are_a_list(void **state)
@@ -237,6 +239,43 @@ static char *text_of(const struct job *j)
     return strdup(buf_text(&b));
 }
 
+static void python_writes_at_once_unless_somebody_says_otherwise(void **state)
+{
+    static const char *const shell[] = { "PYTHONUNBUFFERED=", NULL };
+    static const struct {
+        const char *job;
+        const char *const *inherited;
+        const char *line; /* NULL: not in the task's list, so what it inherits counts */
+    } rows[] = {
+        { C "roles: {a: 1}", NULL, "PYTHONUNBUFFERED=1" },
+        { C "roles: {a: 1}", shell, NULL },
+        { C "roles: {a: 1}\nenv: {PYTHONUNBUFFERED: ''}", NULL, "PYTHONUNBUFFERED=" },
+        { C "roles: {a: {env: {PYTHONUNBUFFERED: ''}}}", NULL, "PYTHONUNBUFFERED=" },
+        { "framework: horovod\ncommand: x\nroles: {worker: {env: {PYTHONUNBUFFERED: ''}}}", NULL,
+          "PYTHONUNBUFFERED=" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_JOB j = { 0 };
+        AUTO_STRS env = { 0 };
+        AUTO_FREE char *text = NULL;
+        const char *found = NULL;
+
+        job_plan(&j, rows[i].job);
+        j.plan.inherited = rows[i].inherited;
+        text = job_env(&j, j.spec.roles[0].name, 0, true);
+        assert_int_equal(strs_split(&env, text, "\n"), 0);
+        for (size_t k = 0; k < env.n; k++)
+            if (str_starts(env.v[k], "PYTHONUNBUFFERED="))
+                found = env.v[k];
+        if (rows[i].line)
+            assert_string_equal(found ? found : "", rows[i].line);
+        else
+            assert_null(found);
+    }
+}
+
 /* What every task gets from its agent. */
 #define AGENTS                                                                                     \
     "           YDL_SOCKET=<socket of the task>\n"                                                 \
@@ -262,6 +301,7 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
               "  files    t.py, conf → c\n"
               "  env      CUDA_VISIBLE_DEVICES=\n"
               "           PWD=<directory of the task>\n"
+              "           PYTHONUNBUFFERED=1\n"
               "           TMPDIR=<temporary directory>\n"
               "           YDL_ATTEMPT=0\n"
               "           YDL_GENERATION=0\n"
@@ -282,6 +322,7 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
               "  files    t.py, conf → c\n"
               "  env      CUDA_VISIBLE_DEVICES=<1 GPU of its machine>\n"
               "           PWD=<directory of the task>\n"
+              "           PYTHONUNBUFFERED=1\n"
               "           TMPDIR=<temporary directory>\n"
               "           YDL_ATTEMPT=0\n"
               "           YDL_GENERATION=0\n"
@@ -387,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_tf_config_beyond_the_systems_limit_is_refused),
         cmocka_unit_test(an_argument_beyond_the_systems_limit_is_refused),
         cmocka_unit_test(an_ipv6_address_stands_in_brackets_before_a_port),
+        cmocka_unit_test(python_writes_at_once_unless_somebody_says_otherwise),
         cmocka_unit_test(people_see_once_what_is_common_and_then_what_differs),
         cmocka_unit_test(a_long_value_shows_where_it_differs),
         cmocka_unit_test(commands_of_different_length_are_shown_whole),

@@ -47,8 +47,6 @@ static int task(const struct framework_task *t, struct err *err)
 
     if (t->server_port > 0)
         env_printf(&e, "SLIDER_REST", "http://%s:%d/ws/v1/slider", t->server_host, t->server_port);
-    if (!task_said(t, "PYTHONUNBUFFERED"))
-        env_text(&e, "PYTHONUNBUFFERED", "1");
     return env_end(&e, err);
 }
 

@@ -1,7 +1,9 @@
 """Output: every byte of every task is in its file, whatever happens to the task."""
 
 import hashlib
+import json
 import os
+import select
 import signal
 import socket
 import time
@@ -122,3 +124,32 @@ def test_a_reader_that_has_all_it_wants_holds_up_nobody(local):
     follower.communicate(timeout=50)
     assert seen == many
     assert took < 7, "it waited for the other to be given up"  # which takes ten seconds
+
+
+def test_python_is_not_kept_back(local):
+    """A line is there when it is printed, not when 8 KB are together; an empty variable turns that off."""
+    script = "import os, signal; print('here', os.getenv('PYTHONUNBUFFERED')); os.kill(os.getpid(), signal.SIGKILL)"
+    assert b"here 1\n" in local.run("run", "--", "python3", "-c", script, check=137).stdout
+    done = local.run("run", "--env", "PYTHONUNBUFFERED=", "--", "python3", "-c", script, check=137)
+    assert b"here" not in done.stdout
+
+
+def test_a_job_that_waits_says_for_what_where_there_is_no_terminal(local):
+    (local.work / "job.yaml").write_text("""
+roles:
+  first: {command: 'sh -c "while [ ! -e go ]; do sleep 0.05; done; sleep 60"', ready: {file: go}, side: true}
+  second: {command: echo done, after: {first: ready}}
+""")
+    told, quiet, document = (local.start("run", *words, "-f", "job.yaml", bufsize=0)
+                             for words in ([], ["-q"], ["--json"]))
+    ready, _, _ = select.select([told.stderr], [], [], 60)
+    assert ready and told.stderr.readline().startswith(b"ydl: local-")
+    ready, _, _ = select.select([told.stderr], [], [], 60)
+    assert ready and b"starting tasks: first 1 running; second 1 ready (1" in told.stderr.readline()
+    (local.work / "go").touch()
+    for run in (told, quiet, document):
+        out, err = run.communicate(timeout=60)
+        assert run.returncode == 0, err
+        assert b"starting tasks" not in out + (err if run != told else b"")
+    for line in out.decode().splitlines():
+        json.loads(line)

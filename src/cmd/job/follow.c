@@ -17,6 +17,7 @@
 #include "cmd/job/screen.h"
 #include "cmd/job/seen.h"
 #include "cmd/job/show.h"
+#include "cmd/job/waiting.h"
 #include "cmd/job/words.h"
 #include "job/history.h"
 #include "wire/http.h"
@@ -39,6 +40,9 @@ struct follow {
     struct fiber *ticker;
     struct cond tick, ticked;
     int64_t tick_at; /* when the ticker wakes by itself */
+    /* For who has no block to look at: when something was last said, and when what is waited for
+     * was; 0: not since then. */
+    int64_t said, told;
     char waiting[160];
     size_t tasks;
     struct seen seen;
@@ -91,8 +95,15 @@ static int on_gang(struct follow *f, const json_t *record)
     return 0;
 }
 
+static void said_something(struct follow *f)
+{
+    f->said = loop_now(f->loop);
+    f->told = 0;
+}
+
 static int on_note(struct follow *f, const json_t *record)
 {
+    said_something(f);
     return f->o->quiet ? 0 : screen_note(f->screen, "%s", words_text(record, "text"));
 }
 
@@ -102,6 +113,7 @@ static int on_restart(struct follow *f, const json_t *record)
     int64_t used = words_int(record, "used", 0), max = words_int(record, "max", -1);
     char count[64] = "";
 
+    said_something(f);
     if (f->o->quiet)
         return 0;
     if (used > 0 && max > 0)
@@ -169,20 +181,52 @@ static int on_output(struct follow *f, struct piece *p)
         p->n -= (size_t)more;
         p->offset = skip;
     }
+    said_something(f);
     return show_piece(f->show, p, loop_now(f->loop));
 }
 
 /* ---- time ---- */
 
+static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err);
+
+/* Says what the job waits for, to those who started it and see no block. */
+static int tell_waiting(struct follow *f)
+{
+    AUTO_BUF line = { .max = 4 * KIB };
+    AUTO_JSON *status = NULL;
+    int64_t now = loop_now(f->loop);
+    int r;
+
+    if (now < waiting_due(f->said, f->told))
+        return 0;
+    f->told = now;
+    r = make_status(f, false, &status, NULL);
+    if (r == 0)
+        r = waiting_line(status, now - f->said, &line);
+    if (r == -E2BIG) /* more roles than a line is for */
+        r = 0;
+    if (r < 0 || line.len == 0)
+        return r;
+    return buf_text(&line) ? screen_note(f->screen, "%s", buf_text(&line)) : -ENOMEM;
+}
+
 static void run_ticker(void *arg)
 {
     struct follow *f = arg;
+    bool tell = f->o->ours && !screen_is_live(f->screen) && !f->o->quiet && !f->o->json;
 
+    said_something(f);
     while (!f->stopping && f->error == 0) {
+        int64_t due = tell ? waiting_due(f->said, f->told) : LOOP_NEVER;
+
         f->tick_at = show_deadline(f->show);
+        if (due < f->tick_at)
+            f->tick_at = due;
         if (cond_wait(f->loop, &f->tick, f->tick_at) == -ECANCELED)
             break;
         f->error = show_tick(f->show, loop_now(f->loop));
+        if (tell && f->error == 0 && !f->stopping)
+            f->error = tell_waiting(f);
     }
     f->ticker = NULL;
     cond_wake_all(&f->ticked);

@@ -111,6 +111,14 @@ static const struct cli_example examples[] = {
 
 static const struct cli_section sections[] = {
     { "FRAMEWORKS", options_frameworks },
+    { "ENVIRONMENT OF TASKS",
+      "Tasks inherit the environment of the place where they run: on this machine that of the "
+      "shell,\n"
+      "on YARN that of the container. What --env sets is added in both, and wins over what is\n"
+      "inherited and over what the framework sets.\n\n"
+      "PYTHONUNBUFFERED\tIs 1 unless you set it, so that output is there when it is printed; "
+      "--env\n"
+      "PYTHONUNBUFFERED= turns that off." },
     { "ENVIRONMENT",
       "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
       "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
@@ -141,7 +149,8 @@ const struct cli_verb verb_run = {
     .text =
         "Starts a job and shows what its tasks write, each line with the task it came from, until\n"
         "all have ended. What tasks write to standard error goes to standard error. On a terminal\n"
-        "a block at the bottom shows how far the job is.\n\n"
+        "a block at the bottom shows how far the job is; elsewhere a line about every 10 seconds\n"
+        "says what the job waits for while its containers are not running yet.\n\n"
         "Ctrl-C stops the job, and gives it the time that --grace says; a second one kills it.\n"
         "The job also ends when ydl is killed or its terminal is closed. SIGUSR1 and SIGUSR2 are\n"
         "passed on to the first process of every task. Everything is checked\n"

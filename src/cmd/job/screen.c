@@ -155,6 +155,11 @@ int screen_note(struct screen *s, const char *fmt, ...)
     return screen_put(s, PIECE_ERR, b.data, b.len);
 }
 
+bool screen_is_live(const struct screen *s)
+{
+    return s->o.live;
+}
+
 void screen_changed(struct screen *s)
 {
     s->changed = true;

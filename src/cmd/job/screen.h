@@ -31,6 +31,8 @@ AUTO_DEFINE(screen, struct screen *, screen_free);
 int screen_put(struct screen *s, enum piece_stream to, const void *p, size_t n);
 /* "ydl: …" and a newline, on standard error; cleaned. */
 int screen_note(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Is there a block to look at, on a terminal? */
+bool screen_is_live(const struct screen *s);
 /* The document has changed. */
 void screen_changed(struct screen *s);
 /* Waits while more than a little is not written yet. Fibers only. */
