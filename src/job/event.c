@@ -236,3 +236,19 @@ int event_end(struct event *e)
         e->out->len = e->start;
     return e->bad;
 }
+
+bool event_number(const char *line, size_t n, uint64_t *ret)
+{
+    static const char head[] = "{\"seq\":";
+    size_t i = sizeof(head) - 1;
+
+    if (n <= i || memcmp(line, head, i) != 0)
+        return false;
+    while (i < n && line[i] == ' ')
+        i++;
+    if (i == n || line[i] < '0' || line[i] > '9')
+        return false;
+    for (*ret = 0; i < n && line[i] >= '0' && line[i] <= '9' && *ret < UINT64_MAX / 16; i++)
+        *ret = *ret * 10 + (uint64_t)(line[i] - '0');
+    return true;
+}

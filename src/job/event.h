@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -78,3 +79,6 @@ void event_bool(struct event *e, const char *key, int value);
 void event_ports(struct event *e, const char *key, const uint16_t *ports, size_t n);
 void event_json(struct event *e, const char *key, const json_t *value); /* NULL value: left out */
 int event_end(struct event *e);
+
+/* The number of a record, which stands first in its line. False when there is none. */
+bool event_number(const char *line, size_t n, uint64_t *ret);

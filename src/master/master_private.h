@@ -171,9 +171,11 @@ struct parts { /* files of one log in a directory of HDFS; borrowed */
 char *parts_name(const struct parts *p, int attempt, unsigned number); /* NULL: out of memory */
 /* Calls `fn` for each file that is not empty of the masters before us, in their order, with all
  * that is in it. Fibers only. */
-int parts_read(struct master *m, const struct parts *p,
-               int (*fn)(void *arg, const struct buf *part, struct err *err), void *arg,
-               struct err *err);
+typedef int parts_fn(void *arg, const struct buf *part, struct err *err);
+int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err);
+/* The same line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h). */
+int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg,
+                struct err *err);
 
 /* ---- mirror.c ---- */
 int mirror_start(struct master *m, struct err *err);

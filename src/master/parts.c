@@ -1,6 +1,7 @@
-/* parts.c - files of a log in HDFS, as mirror.c writes them: "HEAD-2.TAIL" and "HEAD-2.1.TAIL" of
- * the second attempt. */
+/* parts.c - files of a log in HDFS, as mirror.c writes them: the segments of job/segment.h. */
 #include "base/log.h"
+#include "base/path.h"
+#include "job/segment.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 #define LEASE_MS 30000
 
 struct part {
-    int64_t attempt, number;
+    struct segment segment;
     char *path;
 };
 
@@ -20,42 +21,28 @@ struct list {
 
 char *parts_name(const struct parts *p, int attempt, unsigned number)
 {
-    return number == 0 ? str_printf("%s/%s-%d.%s", p->dir, p->head, attempt, p->tail)
-                       : str_printf("%s/%s-%d.%u.%s", p->dir, p->head, attempt, number, p->tail);
-}
+    const struct segment s = { attempt, number };
+    AUTO_FREE char *name = segment_name(p->head, p->tail, &s);
 
-/* Of an attempt before `before`. */
-static bool is_part(const struct parts *p, const char *name, int before, struct part *ret)
-{
-    size_t head = strlen(p->head), tail = strlen(p->tail), n = strlen(name);
-    AUTO_FREE char *numbers = NULL;
-    char *dot;
-
-    if (n < head + tail + 3 || !str_starts(name, p->head) || name[head] != '-' ||
-        name[n - tail - 1] != '.' || !str_ends(name, p->tail))
-        return false;
-    numbers = strndup(name + head + 1, n - head - tail - 2);
-    if (!numbers)
-        return false;
-    ret->number = 0;
-    dot = strchr(numbers, '.');
-    if (dot)
-        *dot++ = '\0';
-    if (dot && str_to_i64(dot, 0, INT32_MAX, &ret->number) < 0)
-        return false;
-    return str_to_i64(numbers, 1, before - 1, &ret->attempt) == 0;
+    return name ? path_join(p->dir, name) : NULL;
 }
 
 static int by_order(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
 
-    if (x->attempt != y->attempt)
-        return x->attempt < y->attempt ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
+    return segment_compare(&x->segment, &y->segment);
 }
 
-static int find(struct container *c, const struct parts *p, struct list *ret, struct err *err)
+static void list_done(struct list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->v[i].path);
+    free(list->v);
+}
+
+/* Those of the attempts before ours, in their order. */
+static int find_parts(struct container *c, const struct parts *p, struct list *ret, struct err *err)
 {
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e = NULL;
@@ -65,7 +52,8 @@ static int find(struct container *c, const struct parts *p, struct list *ret, st
         struct part one, *v;
 
         r = 0;
-        if (!is_part(p, e->name, c->attempt, &one))
+        if (!segment_parse(e->name, p->head, p->tail, &one.segment) ||
+            one.segment.attempt >= c->attempt)
             continue;
         v = realloc(ret->v, (ret->n + 1) * sizeof(*v));
         if (!v)
@@ -83,33 +71,44 @@ static int find(struct container *c, const struct parts *p, struct list *ret, st
 
 /* The file of a master that died is still open for the NameNode: its last bytes are known only
  * once it has been taken from that master. */
-static int load(struct master *m, const char *path, struct buf *ret, struct err *err)
+static void take_from_writer(struct master *m, const char *path)
 {
-    struct container *c = m->opt->container;
+    struct err err = ERR_INIT;
 
-    if (fs_recover_lease(c->fs, path, loop_in(m->loop, LEASE_MS), err) < 0) {
-        log_warn(LOG_MASTER, "%s: %s, read as far as it goes", path, err->text);
-        err_clear(err);
-    }
-    return container_load(c, path, ret, err);
+    if (fs_recover_lease(m->opt->container->fs, path, loop_in(m->loop, LEASE_MS), &err) < 0)
+        log_warn(LOG_MASTER, "%s: %s, read as far as it goes", path, err.text);
 }
 
-int parts_read(struct master *m, const struct parts *p,
-               int (*fn)(void *arg, const struct buf *part, struct err *err), void *arg,
-               struct err *err)
+static int read_whole(struct master *m, const char *path, parts_fn *fn, void *arg, struct err *err)
+{
+    AUTO_BUF part = { .max = PART_MAX };
+    int r = container_load(m->opt->container, path, &part, err);
+
+    return r < 0 || part.len == 0 ? r : fn(arg, &part, err);
+}
+
+int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err)
 {
     struct list list = { 0 };
-    int r = find(m->opt->container, p, &list, err);
+    int r = find_parts(m->opt->container, p, &list, err);
 
-    for (size_t i = 0; i < list.n; i++) {
-        AUTO_BUF part = { .max = PART_MAX };
-
-        if (r == 0)
-            r = load(m, list.v[i].path, &part, err);
-        if (r == 0 && part.len > 0)
-            r = fn(arg, &part, err);
-        free(list.v[i].path);
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
+        take_from_writer(m, list.v[i].path);
+        r = read_whole(m, list.v[i].path, fn, arg, err);
     }
-    free(list.v);
+    list_done(&list);
+    return r;
+}
+
+int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg, struct err *err)
+{
+    struct list list = { 0 };
+    int r = find_parts(m->opt->container, p, &list, err);
+
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
+        take_from_writer(m, list.v[i].path);
+        r = fs_lines(m->opt->container->fs, list.v[i].path, fn, arg, err);
+    }
+    list_done(&list);
     return r;
 }

@@ -5,36 +5,27 @@
 #include "base/str.h"
 #include "cmd/job/words.h"
 #include "job/history.h"
+#include "job/segment.h"
 
 #include <string.h>
 
-#define READ_BYTES (256 * KIB)
-#define LINE_MAX_BYTES MIB
 #define TAIL_BYTES (64 * KIB) /* the end of the log, where its last record is */
 #define FACTS_MAX MIB
-#define PARTS_MAX 10000 /* masters of one job */
 
 /* ---- the log and its parts ---- */
 
-/* The number of a part of the log: N of events-N.jsonl; 0 for what is none. */
-static int64_t part_number(const char *name)
+static bool is_part(const char *name, struct segment *ret)
 {
-    static const char head[] = "events-", tail[] = ".jsonl";
-    size_t n = strlen(name);
-    AUTO_FREE char *digits = NULL;
-    int64_t number = 0;
-
-    if (!str_starts(name, head) || !str_ends(name, tail) || n < sizeof(head) + sizeof(tail) - 1)
-        return 0;
-    digits = strndup(name + sizeof(head) - 1, n - sizeof(head) - sizeof(tail) + 2);
-    return digits && str_to_i64(digits, 1, PARTS_MAX, &number) == 0 ? number : 0;
+    return segment_parse(name, "events", "jsonl", ret);
 }
 
-static int by_number(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
-    int64_t x = part_number(*(char *const *)a), y = part_number(*(char *const *)b);
+    struct segment x = { 0 }, y = { 0 };
 
-    return (x > y) - (x < y);
+    (void)is_part(*(char *const *)a, &x);
+    (void)is_part(*(char *const *)b, &y);
+    return segment_compare(&x, &y);
 }
 
 /* Names of the parts, in their order. A master that died early may have left none of its own. */
@@ -42,6 +33,7 @@ static int list_parts(const struct past *p, struct strs *ret, struct err *err)
 {
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e = NULL;
+    struct segment part;
     int r = fs_list_open_after(p->fs, p->dir, "events-", &list, err);
 
     if (r == -ENOENT) {
@@ -51,12 +43,12 @@ static int list_parts(const struct past *p, struct strs *ret, struct err *err)
     if (r < 0)
         return r;
     while ((r = fs_list_next(list, &e, err)) == 1 && strncmp(e->name, "events-", 7) <= 0)
-        if (part_number(e->name) > 0 && strs_add(ret, e->name) < 0)
+        if (is_part(e->name, &part) && strs_add(ret, e->name) < 0)
             return err_oom(err);
     if (r < 0)
         return r;
     if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_number);
+        qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
     return 0;
 }
 
@@ -84,56 +76,33 @@ static int open_part(const struct past *p, const char *name, struct fs_reader **
 
 /* ---- its lines ---- */
 
-/* Hands on the whole lines at the beginning of `b`. */
-static int hand_on(struct buf *b, int (*fn)(void *arg, const char *line, size_t n), void *arg)
+struct handing {
+    fs_line_fn *fn;
+    void *arg;
+    struct segment_seen seen;
+};
+
+static int hand_on_once(void *arg, const char *line, size_t n)
 {
-    const char *at = (char *)b->data, *end = at + b->len, *nl;
-    int r = 0;
+    struct handing *h = arg;
 
-    while (r == 0 && at < end && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        r = fn(arg, at, (size_t)(nl - at));
-        at = nl + 1;
-    }
-    buf_eat(b, (size_t)(at - (char *)b->data));
-    return r;
-}
-
-/* One part. What a killed master did not finish at its end belongs to no later line. */
-static int read_part(const struct past *p, const char *name,
-                     int (*fn)(void *arg, const char *line, size_t n), void *arg, struct err *err)
-{
-    AUTO_BUF b = { .max = LINE_MAX_BYTES + READ_BYTES };
-    AUTO_FS_READER *f = NULL;
-    ssize_t n = 1;
-    int r = open_part(p, name, &f, err);
-
-    while (r == 0 && n > 0) {
-        uint8_t *room;
-
-        r = buf_room(&b, READ_BYTES, &room);
-        if (r < 0)
-            return r == -E2BIG ? err_set(err, -EBADMSG,
-                                         "the events log of %s has a line of more "
-                                         "than %zu bytes",
-                                         p->id, LINE_MAX_BYTES)
-                               : err_oom(err);
-        n = fs_read(f, room, READ_BYTES, err);
-        if (n < 0)
-            return err_wrap(err, (int)n, "read the events log of %s", p->id);
-        b.len += (size_t)n;
-        r = n > 0 ? hand_on(&b, fn, arg) : 0;
-    }
-    return r;
+    return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
 }
 
 int past_events(const struct past *p, int (*fn)(void *arg, const char *line, size_t n), void *arg,
                 struct err *err)
 {
+    struct handing h = { .fn = fn, .arg = arg };
     AUTO_STRS parts = { 0 };
     int r = list_log(p, &parts, err);
 
-    for (size_t i = 0; r == 0 && i < parts.n; i++)
-        r = read_part(p, parts.v[i], fn, arg, err);
+    for (size_t i = 0; r == 0 && i < parts.n; i++) {
+        AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
+
+        r = path ? fs_lines(p->fs, path, hand_on_once, &h, err) : err_oom(err);
+        if (r < 0)
+            (void)err_wrap(err, r, "read the events log of %s", p->id);
+    }
     return r;
 }
 
@@ -298,16 +267,20 @@ static json_t *last_record(struct fs_reader *f)
     return v;
 }
 
-/* The record at the very end; NULL as well when it cannot be read. */
+/* The record at the very end; NULL as well when it cannot be read. The last segment may have been
+ * opened for what then went into none. */
 static int find_end(const struct past *p, json_t **ret, struct err *err)
 {
     AUTO_STRS parts = { 0 };
-    AUTO_FS_READER *f = NULL;
     int r = list_log(p, &parts, err);
 
-    if (r == 0 && parts.n > 0)
-        r = open_part(p, parts.v[parts.n - 1], &f, err);
-    *ret = f ? last_record(f) : NULL;
+    *ret = NULL;
+    for (size_t i = parts.n; r == 0 && i > 0 && !*ret; i--) {
+        AUTO_FS_READER *f = NULL;
+
+        r = open_part(p, parts.v[i - 1], &f, err);
+        *ret = f ? last_record(f) : NULL;
+    }
     return r;
 }
 

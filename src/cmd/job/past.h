@@ -2,7 +2,8 @@
  *
  *     DIR/job.json                            what it is
  *     DIR/events.jsonl                        what happened, of a job on one machine
- *     DIR/events-1.jsonl, events-2.jsonl …    the same in parts, one for each master it had
+ *     DIR/events-1.jsonl, events-1.1.jsonl …  the same in segments (job/segment.h), one or more
+ *                                             of each master it had
  *
  * The files of a job that runs can be read too; they may lag behind. Fibers only. */
 #pragma once
@@ -39,6 +40,7 @@ int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
 int past_summary(const struct past *p, json_t **ret, struct err *err);
 
 /* Calls `fn` for each line of the events log, without its newline; not 0 ends it and is returned.
- * A last line that was cut short is left out. No log at all is no line. */
+ * Records that stand in several segments come once. A last line that was cut short is left out. No
+ * log at all is no line. */
 int past_events(const struct past *p, int (*fn)(void *arg, const char *line, size_t n), void *arg,
                 struct err *err);

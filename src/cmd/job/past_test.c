@@ -161,6 +161,46 @@ static void parts_of_a_log_come_in_their_order(void **state)
     assert_string_equal(buf_text(&all), "abcdef");
 }
 
+/* What a master writes after HDFS was away is part of the story, and the end may stand there. */
+static void a_segment_after_one_that_broke_is_read(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_JSON *full = NULL;
+    AUTO_JSON *brief = NULL;
+    struct err err = ERR_INIT;
+
+    put(*state, "events-1.jsonl", BEGINNING "{\"seq\":2,\"t\":30");
+    put(*state, "events-1.1.jsonl", "");
+    put(*state, "events-1.2.jsonl", END);
+    put(*state, "events-1.10.jsonl", "");
+    assert_int_equal(past_status(&d, true, &full, &err), 0);
+    assert_int_equal(past_summary(&d, &brief, &err), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(words_int(i ? brief : full, "exit", -1), 3);
+        assert_int_equal(words_int(i ? brief : full, "ended", -1), 3000);
+        assert_null(json_object_get(i ? brief : full, "lost"));
+    }
+}
+
+static void a_record_in_two_segments_counts_once(void **state)
+{
+    static const char first[] =
+        BEGINNING "{\"seq\":2,\"t\":2000,\"event\":\"restart\",\"what\":\"gang\"}\n";
+    static const char next[] = "{\"seq\":3,\"t\":2100,\"event\":\"master\",\"attempt\":2}\n";
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_FREE char *both = str_printf("%s%s", first, next);
+    AUTO_JSON *v = NULL;
+    struct err err = ERR_INIT;
+
+    assert_non_null(both);
+    put(*state, "events-1.jsonl", first);
+    put(*state, "events-2.jsonl", both);
+    assert_int_equal(past_status(&d, true, &v, &err), 0);
+    assert_int_equal(words_int(v, "restarts", -1), 1);
+}
+
 static int count(void *arg, const char *line, size_t n)
 {
     (void)line;
@@ -190,6 +230,9 @@ int main(void)
                                         remove_dir),
         cmocka_unit_test_setup_teardown(the_end_is_told_by_who_knows_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(parts_of_a_log_come_in_their_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_segment_after_one_that_broke_is_read, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_record_in_two_segments_counts_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
     };
 

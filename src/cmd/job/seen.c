@@ -1,24 +1,6 @@
 /* seen.c - see seen.h */
 #include "cmd/job/seen.h"
-
-#include <string.h>
-
-/* The number of a record: it stands first. False when there is none. */
-static bool number_of(const char *line, size_t n, uint64_t *ret)
-{
-    static const char head[] = "{\"seq\":";
-    size_t i = sizeof(head) - 1;
-
-    if (n <= i || memcmp(line, head, i) != 0)
-        return false;
-    while (i < n && line[i] == ' ')
-        i++;
-    if (i == n || line[i] < '0' || line[i] > '9')
-        return false;
-    for (*ret = 0; i < n && line[i] >= '0' && line[i] <= '9' && *ret < UINT64_MAX / 16; i++)
-        *ret = *ret * 10 + (uint64_t)(line[i] - '0');
-    return true;
-}
+#include "job/event.h"
 
 static uint64_t hash_of(const char *p, size_t n)
 {
@@ -33,7 +15,7 @@ bool seen_before(struct seen *s, const char *line, size_t n)
 {
     uint64_t number, hash;
 
-    if (!number_of(line, n, &number))
+    if (!event_number(line, n, &number))
         return false;
     if (number + SEEN_BACK < s->next)
         return true;

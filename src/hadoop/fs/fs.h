@@ -175,6 +175,13 @@ struct fs_reader *fs_reader_close(struct fs_reader *r);
 
 /* ---- whole files ---- */
 
+/* Calls `fn` for each line of a file, without its newline, reading as it goes; not 0 ends it and is
+ * returned. What is behind the last newline is left out, and so is a line of more than
+ * FS_LINE_MAX bytes. */
+#define FS_LINE_MAX ((size_t)1024 * 1024)
+typedef int fs_line_fn(void *arg, const char *line, size_t n);
+int fs_lines(struct fs *fs, const char *path, fs_line_fn *fn, void *arg, struct err *err);
+
 /* Told how many bytes went over so far; a negative result stops the copy with that code. */
 typedef int fs_progress_fn(void *arg, uint64_t done);
 

@@ -1,0 +1,96 @@
+/* segment.c - see segment.h */
+#include "job/segment.h"
+#include "base/str.h"
+#include "job/event.h"
+
+#include <string.h>
+
+#define HEAD_BYTES 160 /* the kind of a record and its first field stand within */
+
+/* Digits only, and no zero before them: each segment has one name. */
+static bool number_at(const char **at, int64_t most, int64_t *ret)
+{
+    const char *p = *at;
+
+    if (p[0] == '0' && p[1] >= '0' && p[1] <= '9')
+        return false;
+    for (*ret = 0; *p >= '0' && *p <= '9'; p++) {
+        *ret = *ret * 10 + (*p - '0');
+        if (*ret > most)
+            return false;
+    }
+    if (p == *at)
+        return false;
+    *at = p;
+    return true;
+}
+
+bool segment_parse(const char *name, const char *head, const char *tail, struct segment *ret)
+{
+    size_t n = strlen(head);
+    int64_t attempt, number = 0;
+    const char *at;
+
+    if (!str_starts(name, head) || name[n] != '-')
+        return false;
+    at = name + n + 1;
+    if (!number_at(&at, SEGMENT_ATTEMPTS_MAX, &attempt) || attempt == 0)
+        return false;
+    if (at[0] == '.' && at[1] >= '0' && at[1] <= '9') {
+        at++;
+        if (!number_at(&at, INT32_MAX, &number))
+            return false;
+    }
+    if (at[0] != '.' || strcmp(at + 1, tail) != 0)
+        return false;
+    *ret = (struct segment){ .attempt = (int)attempt, .number = (unsigned)number };
+    return true;
+}
+
+char *segment_name(const char *head, const char *tail, const struct segment *s)
+{
+    return s->number == 0 ? str_printf("%s-%d.%s", head, s->attempt, tail)
+                          : str_printf("%s-%d.%u.%s", head, s->attempt, s->number, tail);
+}
+
+int segment_compare(const struct segment *a, const struct segment *b)
+{
+    if (a->attempt != b->attempt)
+        return a->attempt < b->attempt ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The attempt of a master's first record; 0 for any other. */
+static int64_t begins_master(const char *line, size_t n)
+{
+    static const char mark[] = ",\"event\":\"master\",\"attempt\":";
+    char head[HEAD_BYTES + 1];
+    size_t len = n < HEAD_BYTES ? n : HEAD_BYTES;
+    const char *at;
+    int64_t attempt;
+
+    memcpy(head, line, len);
+    head[len] = '\0';
+    at = strstr(head, mark);
+    if (!at)
+        return 0;
+    at += sizeof(mark) - 1;
+    return number_at(&at, SEGMENT_ATTEMPTS_MAX, &attempt) ? attempt : 0;
+}
+
+bool segment_seen_before(struct segment_seen *s, const char *line, size_t n)
+{
+    int64_t attempt = begins_master(line, n);
+    uint64_t seq;
+
+    if (!event_number(line, n, &seq))
+        return false;
+    if (attempt > s->attempt) {
+        s->attempt = attempt;
+        s->next = seq;
+    }
+    if (seq < s->next)
+        return true;
+    s->next = seq + 1;
+    return false;
+}

@@ -1,0 +1,36 @@
+/* segment.h - a log in segments: their names, and each of its records once. Pure.
+ *
+ *     events-2.jsonl      the first segment of the second master of a job
+ *     events-2.1.jsonl    its next one: the first could not be written any more
+ *
+ * Whoever lists or writes such files uses the names from here. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEGMENT_ATTEMPTS_MAX 1000000 /* masters of one job */
+
+struct segment {
+    int attempt;     /* of the master, from 1 */
+    unsigned number; /* from 0 */
+};
+
+/* Is `name` one of the log HEAD-….TAIL? */
+bool segment_parse(const char *name, const char *head, const char *tail, struct segment *ret);
+/* NULL: out of memory. */
+char *segment_name(const char *head, const char *tail, const struct segment *s);
+/* As for qsort(): the order in which they were written. */
+int segment_compare(const struct segment *a, const struct segment *b);
+
+/* Which records of an events log were read already. A segment that broke may hold more than its
+ * master knew, so that the next one repeats it; and older masters began theirs with all that had
+ * been written before them. The first record of a master ("event":"master") says by
+ * its number how far it had read: what it numbers itself from there on is new. */
+struct segment_seen {
+    int64_t attempt; /* of the master whose records are being read */
+    uint64_t next;   /* behind the highest number so far */
+};
+/* Was this record (a line without its newline) there before? Remembers it. A line without a number
+ * was not. */
+bool segment_seen_before(struct segment_seen *s, const char *line, size_t n);

@@ -1,0 +1,120 @@
+/* segment_test.c - see segment.h */
+#include "base/str.h"
+#include "job/segment.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void names_are_read_as_they_are_written(void **state)
+{
+    static const struct {
+        const char *name;
+        struct segment s; /* attempt 0: it is none */
+    } rows[] = {
+        { "events-1.jsonl", { 1, 0 } },
+        { "events-1.1.jsonl", { 1, 1 } },
+        { "events-12.34.jsonl", { 12, 34 } },
+        { "events-10000.jsonl", { 10000, 0 } },
+        { "events-.jsonl", { 0, 0 } },
+        { "events-0.jsonl", { 0, 0 } },
+        { "events-01.jsonl", { 0, 0 } },
+        { "events-1.01.jsonl", { 0, 0 } },
+        { "events-1..jsonl", { 0, 0 } },
+        { "events-1.jsonl.jsonl", { 0, 0 } },
+        { "events-1.1.1.jsonl", { 0, 0 } },
+        { "events-1.-1.jsonl", { 0, 0 } },
+        { "events-+1.jsonl", { 0, 0 } },
+        { "events-1.json", { 0, 0 } },
+        { "events-x.jsonl", { 0, 0 } },
+        { "events-99999999999999999999.jsonl", { 0, 0 } },
+        { "events-1.99999999999999999999.jsonl", { 0, 0 } },
+        { "events.jsonl", { 0, 0 } },
+        { "events-1", { 0, 0 } },
+        { "event", { 0, 0 } },
+        { "kv-1.log", { 0, 0 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct segment s = { 0 };
+        bool is = segment_parse(rows[i].name, "events", "jsonl", &s);
+
+        if (is != (rows[i].s.attempt > 0) || segment_compare(&s, &rows[i].s) != 0)
+            fail_msg("%s: %d, %d.%u", rows[i].name, is, s.attempt, s.number);
+        if (is) {
+            AUTO_FREE char *again = segment_name("events", "jsonl", &s);
+
+            assert_non_null(again);
+            assert_string_equal(again, rows[i].name);
+        }
+    }
+}
+
+/* One line for each word: "M2@7" is the first record of the second master, with number 7. */
+static void assert_kept(const char *said, const char *want)
+{
+    struct segment_seen seen = { 0 };
+    char got[256] = "";
+    const char *at = said;
+
+    while (*at) {
+        int attempt = 0, seq = -1, used = 0;
+        char line[128];
+
+        if (sscanf(at, "M%d@%d%n", &attempt, &seq, &used) == 2)
+            (void)snprintf(line, sizeof(line),
+                           "{\"seq\":%d,\"t\":1,\"event\":\"master\",\"attempt\":%d}", seq,
+                           attempt);
+        else if (sscanf(at, "%d%n", &seq, &used) == 1)
+            (void)snprintf(line, sizeof(line), "{\"seq\":%d,\"t\":1,\"event\":\"note\"}", seq);
+        else
+            fail_msg("'%s'", at);
+        if (!segment_seen_before(&seen, line, strlen(line)))
+            (void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%.*s ", used, at);
+        at += used;
+        at += strspn(at, " ");
+    }
+    assert_string_equal(got, want);
+}
+
+static void each_record_is_read_once(void **state)
+{
+    (void)state;
+    assert_kept("M1@0 1 2 3", "M1@0 1 2 3 ");
+    /* A segment that broke, and the next one that goes on from what was acknowledged. */
+    assert_kept("M1@0 1 2 3 2 3 4", "M1@0 1 2 3 4 ");
+    /* Four masters; the later ones repeated what was before them. */
+    assert_kept("M1@0 1 M1@0 1 M2@2 3 M1@0 1 M2@2 3 M3@4 M1@0 1 M2@2 3 M3@4 M4@5 6",
+                "M1@0 1 M2@2 3 M3@4 M4@5 6 ");
+    /* They do so no more. */
+    assert_kept("M1@0 1 M2@2 3 M3@4 M4@5 6", "M1@0 1 M2@2 3 M3@4 M4@5 6 ");
+    /* A master that could not read all of it: its own records count, whatever their numbers. */
+    assert_kept("M1@0 1 2 3 M2@2 3 4", "M1@0 1 2 3 M2@2 3 4 ");
+    /* Numbers of a log that nobody repeated may have holes. */
+    assert_kept("0 7 8", "0 7 8 ");
+}
+
+static void what_has_no_number_is_kept(void **state)
+{
+    struct segment_seen seen = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_false(segment_seen_before(&seen, "", 0));
+        assert_false(segment_seen_before(&seen, "cut", 3));
+        assert_false(segment_seen_before(&seen, "{\"seq\":", 7));
+        assert_false(segment_seen_before(&seen, "{\"seq\":x", 8));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_read_as_they_are_written),
+        cmocka_unit_test(each_record_is_read_once),
+        cmocka_unit_test(what_has_no_number_is_kept),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
