@@ -111,6 +111,7 @@ struct master {
     struct page *page; /* on YARN: what the tracking URL leads to */
     char *page_url;
     struct mirror *mirror;     /* on YARN: the journal's copy in HDFS */
+    uint64_t recovered;        /* bytes of the journal that the masters before us wrote */
     struct journal kv_journal; /* what changes in the store, … */
     struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
     uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
@@ -185,6 +186,7 @@ struct mirror_options {
     struct parts parts;
     struct journal *journal;
     const char *what; /* for messages */
+    uint64_t from;    /* bytes of the journal that are there already */
     int64_t pause;    /* ms; what comes within is one write */
 };
 int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,

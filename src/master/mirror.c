@@ -126,6 +126,7 @@ int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror
         return err_oom(err);
     x->m = m;
     x->opt = *o;
+    x->at = o->from;
     x->round = o->journal->round;
     r = fiber_start(m->loop, run_mirror, x, &x->fiber, err);
     if (r < 0)
@@ -162,6 +163,7 @@ int mirror_start(struct master *m, struct err *err)
         .parts = { m->opt->container->logs, "events", "jsonl" },
         .journal = &m->journal,
         .what = "the events log",
+        .from = m->recovered,
         .pause = PAUSE_MS,
     };
 

@@ -5,12 +5,13 @@
  *
  * The agents come by themselves: they look for us. */
 #include "base/log.h"
+#include "job/segment.h"
 #include "master/master_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_MAX ((size_t)256 * MIB)
+#define BATCH (256 * KIB) /* of the log at a time */
 
 /* An agent as the log tells of it. */
 struct known_agent {
@@ -22,20 +23,11 @@ struct recovery {
     struct known_agent *agents; /* by number */
     uint32_t n_agents;
     bool any;
+    struct master *m;
+    struct segment_seen seen;
+    struct buf batch; /* lines on their way into our journal */
+    struct err *err;
 };
-
-/* ---- reading ---- */
-
-/* All of it, one part behind the other. */
-static int add_part(void *arg, const struct buf *part, struct err *err)
-{
-    struct buf *all = arg;
-    int r = buf_add(all, part->data, part->len);
-
-    if (r == 0 && part->data[part->len - 1] != '\n')
-        r = buf_add(all, "\n", 1); /* cut short by the crash */
-    return r < 0 ? err_set(err, r, "the events log is too large") : 0;
-}
 
 /* ---- agents ---- */
 
@@ -92,57 +84,75 @@ static bool says_more(const char *line, size_t n)
     return false;
 }
 
-static int restore_line(struct master *m, struct recovery *x, const char *line, size_t n,
-                        struct err *err)
+static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
     const char *event;
-    int r;
+    int r = 0;
 
-    if (n == 0)
-        return 0;
-    r = engine_restore(m->engine, line, n, err);
-    if (r == -EINVAL) {
-        log_warn(LOG_MASTER, "a record of the log is cut short, ignoring: %s", err->text);
-        err_clear(err);
-        return 0;
-    }
-    if (r < 0)
-        return r;
-    x->any = true;
     if (!says_more(line, n) || json_parse("the events log", line, n, &v, NULL) < 0)
         return 0;
     event = json_string_value(json_object_get(v, "event"));
     if (str_eq(event, "agent"))
         r = keep_agent(x, v);
     else if (str_eq(event, "note"))
-        r = blame_restore(m, v);
+        r = blame_restore(x->m, v);
     return r < 0 ? err_oom(err) : 0;
+}
+
+/* Hands a batch to our journal, and the loop to others. */
+static int flush_batch(struct recovery *x)
+{
+    if (x->batch.len > 0)
+        journal_append(&x->m->journal, x->batch.data, x->batch.len);
+    buf_reset(&x->batch);
+    return fiber_yield(x->m->loop);
+}
+
+static int on_line(void *arg, const char *line, size_t n)
+{
+    struct recovery *x = arg;
+    int r;
+
+    if (n == 0 || segment_seen_before(&x->seen, line, n))
+        return 0;
+    r = engine_restore(x->m->engine, line, n, x->err);
+    if (r == -EINVAL) {
+        log_warn(LOG_MASTER, "a record of the log is cut short, ignoring: %s", x->err->text);
+        err_clear(x->err);
+        return 0;
+    }
+    if (r == 0)
+        r = restore_line(x, line, n, x->err);
+    if (r == 0 && (buf_add(&x->batch, line, n) < 0 || buf_add(&x->batch, "\n", 1) < 0))
+        r = err_oom(x->err);
+    x->any = true;
+    return r == 0 && x->batch.len >= BATCH ? flush_batch(x) : r;
 }
 
 int recover_read(struct master *m, struct err *err)
 {
-    AUTO_BUF text = { .max = LOG_MAX };
-    struct parts events = { .head = "events", .tail = "jsonl" };
+    const struct parts events = {
+        .dir = m->opt->container ? m->opt->container->logs : NULL,
+        .head = "events",
+        .tail = "jsonl",
+    };
     struct recovery *x;
     int r;
 
     if (!m->opt->container || m->opt->container->attempt <= 1)
         return 0;
-    events.dir = m->opt->container->logs;
     x = m->recovery = calloc(1, sizeof(*x));
-    r = x ? parts_read(m, &events, add_part, &text, err) : err_oom(err);
-    for (size_t at = 0; r == 0 && at < text.len;) {
-        const char *line = (const char *)text.data + at, *end;
-
-        end = memchr(line, '\n', text.len - at);
-        if (!end)
-            break;
-        r = restore_line(m, x, line, (size_t)(end - line), err);
-        at += (size_t)(end - line) + 1;
-    }
-    if (r == 0 && x->any)
-        journal_append(&m->journal, text.data, text.len);
+    if (!x)
+        return err_oom(err);
+    x->m = m;
+    x->err = err;
+    buf_init(&x->batch, BATCH + FS_LINE_MAX + 1);
+    r = parts_lines(m, &events, on_line, x, err);
+    if (r == 0)
+        r = flush_batch(x);
+    buf_done(&x->batch);
+    m->recovered = m->journal.size; /* that is in HDFS already */
     return r < 0 || !x->any ? r : kvlog_restore(m, err);
 }
 

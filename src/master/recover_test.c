@@ -1,0 +1,270 @@
+/* recover_test.c - one master after the other reads the log of those before it; see recover.c.
+ * HDFS is a directory here, and the agents do at once what they are told. */
+#include "base/path.h"
+#include "job/engine_testing.h"
+#include "job/segment.h"
+#include "master/master_private.h"
+
+struct desk {
+    char dir[TEST_PATH];
+    struct loop *loop;
+    struct fs_set *set;
+    struct container container;
+    struct job_dir job;
+    struct master_options opt;
+    struct master m;
+    struct bench b; /* the job, whose engine is the present master's */
+    void (*body)(struct desk *d);
+};
+
+static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
+{
+    (void)user;
+    (void)task;
+    (void)id;
+    (void)words;
+    (void)n;
+}
+
+/* What the engine has said goes into the journal, and from there into HDFS. */
+static void keep_events(struct desk *d)
+{
+    AUTO_BUF lines = { .max = MIB };
+
+    assert_int_equal(engine_events(d->b.e, &lines), 0);
+    if (d->b.log.len > 0)
+        journal_append(&d->m.journal, d->b.log.data, d->b.log.len);
+    buf_reset(&d->b.log);
+    if (lines.len > 0)
+        journal_append(&d->m.journal, lines.data, lines.len);
+}
+
+static void say_master(struct desk *d)
+{
+    struct event e;
+
+    engine_event(d->b.e, EVENT_MASTER, d->b.now, &e);
+    event_int(&e, "attempt", d->container.attempt);
+    assert_int_equal(event_end(&e), 0);
+}
+
+/* The master of the next attempt, on a machine of its own. */
+static void next_master(struct desk *d)
+{
+    struct kv_events on = { .user = &d->m, .on_reply = on_reply };
+    AUTO_FREE char *path = NULL;
+
+    d->container.attempt++;
+    d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .left = true };
+    d->m.journal.fd = d->m.kv_journal.fd = -1;
+    free(d->job.path);
+    d->job.path = str_printf("%s/attempt-%d", d->dir, d->container.attempt);
+    assert_non_null(d->job.path);
+    assert_int_equal(path_mkdirs(d->job.path, 0700, NULL), 0);
+    path = path_join(d->job.path, "events.jsonl");
+    assert_non_null(path);
+    assert_int_equal(journal_open(&d->m.journal, path, NULL), 0);
+    assert_int_equal(kv_new(&on, &d->m.kv, NULL), 0);
+    begin(&d->b);
+    d->m.engine = d->b.e;
+    assert_int_equal(recover_read(&d->m, NULL), 0);
+    say_master(d);
+    if (d->container.attempt == 1)
+        assert_int_equal(engine_start(d->b.e, d->b.now, NULL), 0);
+    else
+        assert_int_equal(engine_resume(d->b.e, d->b.now, NULL), 0);
+    assert_int_equal(mirror_start(&d->m, NULL), 0);
+    work(&d->b);
+    keep_events(d);
+}
+
+/* Its agents come back, with what they had. */
+static void agents_return(struct desk *d)
+{
+    for (uint32_t i = 0; i < engine_n_tasks(d->b.e); i++) {
+        const struct task *t = engine_task(d->b.e, i);
+        struct engine_held held = { .task = i,
+                                    .generation = t->generation,
+                                    .attempt = t->attempt,
+                                    .pid = t->pid,
+                                    .ports = t->port,
+                                    .n_ports = t->n_ports };
+
+        assert_int_equal(engine_on_held(d->b.e, &held, d->b.now, NULL), 0);
+    }
+    for (uint32_t i = 0; i < engine_n_slots(d->b.e); i++)
+        assert_int_equal(engine_on_agent_up(d->b.e, i, d->b.now, NULL), 0);
+    work(&d->b);
+    keep_events(d);
+}
+
+/* Killed; what is in HDFS stays. */
+static void kill_master(struct desk *d)
+{
+    mirror_stop(&d->m);
+    journal_done(&d->m.journal);
+    kvlog_done(&d->m);
+    d->m.kv = kv_free(d->m.kv);
+    free(take(d->m.recovery));
+    d->b.e = engine_free(d->b.e);
+}
+
+static int on_desk(void *arg)
+{
+    struct desk *d = arg;
+    AUTO_FREE char *path = NULL;
+
+    assert_int_equal(fs_set_new(d->loop, NULL, &d->set, NULL), 0);
+    assert_int_equal(fs_find(d->set, d->dir, FS_ON_LOCAL, &d->container.fs, &path, NULL), 0);
+    d->container.jobs = path_join(d->dir, "jobs");
+    d->container.logs = path_join(d->dir, "logs");
+    assert_non_null(d->container.jobs);
+    assert_non_null(d->container.logs);
+    assert_int_equal(path_mkdirs(d->container.jobs, 0700, NULL), 0);
+    assert_int_equal(path_mkdirs(d->container.logs, 0700, NULL), 0);
+    d->body(d);
+    free(d->container.jobs);
+    free(d->container.logs);
+    free(d->job.path);
+    buf_done(&d->b.log);
+    d->set = fs_set_free(d->set);
+    return 0;
+}
+
+static void with_desk(enum spec_policy policy, int64_t max, void (*body)(struct desk *d))
+{
+    struct desk *d = calloc(1, sizeof(*d));
+
+    assert_non_null(d);
+    d->body = body;
+    d->opt = (struct master_options){ .container = &d->container, .dir = &d->job };
+    bench_init(&d->b, policy, max);
+    (void)role(&d->b, "w", 3);
+    assert_non_null(test_dir(d->dir, "recover"));
+    assert_int_equal(loop_new(&d->loop, NULL), 0);
+    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
+    loop_free(d->loop);
+    assert_int_equal(path_remove(d->dir, NULL), 0);
+    free(d);
+}
+
+/* ---- each record once ---- */
+
+struct sequence {
+    uint64_t next;
+    bool bad;
+};
+
+static int in_order(void *arg, const char *line, size_t n)
+{
+    struct sequence *x = arg;
+    uint64_t seq = 0;
+
+    x->bad |= !event_number(line, n, &seq) || seq != x->next;
+    x->next++;
+    return 0;
+}
+
+/* Every number once and in order, in what lies in HDFS. */
+static void assert_each_once(struct desk *d)
+{
+    const struct parts events = { d->container.logs, "events", "jsonl" };
+    struct sequence x = { 0 };
+    int attempt = d->container.attempt;
+
+    d->container.attempt = 1000;
+    assert_int_equal(parts_lines(&d->m, &events, in_order, &x, NULL), 0);
+    d->container.attempt = attempt;
+    assert_false(x.bad);
+    assert_true(x.next > 10);
+}
+
+/* The first master saw one restart of two. Each one after it remembers that one, and not as many
+ * as there are copies of it. */
+static void four_masters(struct desk *d)
+{
+    next_master(d);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    keep_events(d);
+    for (int i = 2; i <= 4; i++) {
+        kill_master(d);
+        next_master(d);
+        assert_each_once(d);
+        agents_return(d);
+        assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+        assert_int_equal(state_of(&d->b, "w:1"), TASK_RUNNING);
+        assert_int_equal(task(&d->b, "w:1")->attempt, 1);
+    }
+    ended(&d->b, "w:1", 3); /* the second restart, and the last */
+    pass(&d->b, 60000);
+    keep_events(d);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    kill_master(d);
+    next_master(d);
+    agents_return(d);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_FAILED);
+    keep_events(d);
+    kill_master(d);
+    assert_each_once(d);
+}
+
+static void each_event_is_read_once_by_every_master(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, four_masters);
+    with_desk(SPEC_RESTART_GANG, 2, four_masters);
+}
+
+/* A log of masters that began their segments with all that was before them. */
+static void older_masters(struct desk *d)
+{
+    AUTO_BUF all = { .max = MIB };
+    AUTO_FREE char *first = path_join(d->container.logs, "events-1.jsonl");
+
+    next_master(d);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    keep_events(d);
+    kill_master(d);
+    assert_non_null(first);
+    assert_int_equal(path_read(first, &all, NULL), 0);
+    for (int i = 2; i <= 3; i++) {
+        AUTO_FREE char *path = str_printf("%s/events-%d.jsonl", d->container.logs, i);
+        AUTO_FREE char *line = str_printf(
+            "{\"seq\":%d,\"t\":%lld,\"event\":\"master\",\"attempt\":%d,\"rest\":true}\n", 999 + i,
+            (long long)d->b.now, i);
+
+        assert_non_null(path);
+        assert_non_null(line);
+        assert_int_equal(buf_add_str(&all, line), 0);
+        assert_int_equal(path_write_new(path, all.data, all.len, 0600, NULL), 0);
+    }
+    d->container.attempt = 3;
+    next_master(d);
+    agents_return(d);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    kill_master(d);
+}
+
+static void a_log_that_repeats_itself_counts_once(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, older_masters);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_event_is_read_once_by_every_master),
+        cmocka_unit_test(a_log_that_repeats_itself_counts_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
