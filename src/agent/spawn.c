@@ -152,6 +152,7 @@ static void note_signals(struct spawner *s)
         if (sigaction(i, NULL, &act) == 0 && act.sa_handler == SIG_IGN)
             sigaddset(&s->ignored, i);
     sigaddset(&s->ignored, SIGPIPE); /* the loop will */
+    sigaddset(&s->ignored, SIGXFSZ);
 }
 
 int spawner_new(struct spawner **ret, struct err *err)

@@ -150,6 +150,7 @@ int loop_run(struct loop *l, int (*fn)(void *arg), void *arg, bool signals)
     int r;
 
     signal(SIGPIPE, SIG_IGN); /* a broken connection is an error code, not a death */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     r = fiber_start(l, run_main, &m, &m.fiber, NULL);
     if (r < 0)
         return r;

@@ -19,6 +19,11 @@ int engine_enter(const struct engine *e, struct err *err)
     return e->bad;
 }
 
+int engine_fault(const struct engine *e, struct err *err)
+{
+    return engine_enter(e, err);
+}
+
 int engine_leave(struct engine *e, struct err *err)
 {
     return engine_enter(e, err);

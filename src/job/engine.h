@@ -242,7 +242,7 @@ enum action_kind {
     ACTION_STOP,    /* task: grace in ms; 0: kill at once */
     ACTION_END,     /* nothing runs any more: engine_outcome() is final. Slots with an agent are
                      * still held, so that logs and results can be fetched; then they are the
-                     * master's to close */
+                     * master's to close, and engine_close() says the last record */
 };
 struct action {
     enum action_kind kind;
@@ -255,6 +255,10 @@ int64_t engine_deadline(const struct engine *e);
 
 /* Takes the event lines made since the last call: moves them to the end of `out`. */
 int engine_events(struct engine *e, struct buf *out);
+/* After ACTION_END, when nothing more is to be told of the job: the record EVENT_END, once. */
+void engine_close(struct engine *e, int64_t now);
+/* 0, or why the engine is past help: the master ends the job by itself. */
+int engine_fault(const struct engine *e, struct err *err);
 
 /* ---- what is ---- */
 enum job_state engine_state(const struct engine *e);

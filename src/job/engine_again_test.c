@@ -248,6 +248,7 @@ static void files_that_fit_nowhere_end_the_job(void **state)
         }
         assert_ended(b, JOB_FAILED, 1);
         assert_int_equal(outcome_of(b).cls, FAIL_FILES);
+        work(b);
         assert_true(logged(b, "\"event\":\"end\"", "no such file; it was no better elsewhere"));
         b->e = engine_free(b->e);
         buf_done(&b->log);

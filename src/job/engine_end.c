@@ -66,7 +66,13 @@ void end_look(struct engine *e, int64_t now)
     if (e->by_task)
         say_story(e, now);
     job_do(e, last[e->final], e->end_text, now);
-    say_end(e, now);
     e->n_heap = 0;
     action_add(e, ACTION_END, 0, 0);
+}
+
+void engine_close(struct engine *e, int64_t now)
+{
+    if (job_has_ended(e->state) && !e->closed)
+        say_end(e, now);
+    e->closed = true;
 }

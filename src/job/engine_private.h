@@ -138,6 +138,7 @@ struct engine {
     /* The end, once it is decided. */
     enum job_state final;
     bool by_task; /* decided by the story, whose exit code counts */
+    bool closed;  /* the last record is written */
     int exit;
     char *end_text;
     struct failure story;

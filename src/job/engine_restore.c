@@ -88,6 +88,14 @@ static void restore_finish(struct engine *e, const json_t *v, int64_t t)
     end_begin(e, &how, t);
 }
 
+static void restore_end_text(struct engine *e, const char *text)
+{
+    free(e->end_text);
+    e->end_text = text ? strdup(text) : NULL;
+    if (text && !e->end_text)
+        engine_oom(e);
+}
+
 static void on_job(struct engine *e, const json_t *v, int64_t t)
 {
     const char *name = restore_text(v, "state");
@@ -103,6 +111,8 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     if (before == JOB_FINISHING && !job_has_ended(s))
         return;
     e->state = s;
+    if (job_has_ended(s))
+        restore_end_text(e, restore_text(v, "reason"));
     if (before == JOB_NEW && s == JOB_ASKING)
         gang_set_limit(e, t);
     if (s != JOB_ASKING)
@@ -180,10 +190,7 @@ static void on_end(struct engine *e, const json_t *v, int64_t t)
     if (!job_has_ended(e->state))
         return;
     e->exit = (int)restore_u32(v, "exit", (uint32_t)e->exit);
-    free(e->end_text);
-    e->end_text = text ? strdup(text) : NULL;
-    if (text && !e->end_text)
-        engine_oom(e);
+    restore_end_text(e, text);
     e->n_heap = 0;
 }
 

@@ -142,7 +142,9 @@ static void obey(struct sim *w)
             w->forming = true;
             check_form(w);
             post(w, SIM_FORMED, 0, draw(w, 100));
-        } else
+        } else {
             w->ended = true;
+            engine_close(w->e, w->now);
+        }
     }
 }

@@ -146,6 +146,8 @@ TESTING void work(struct bench *b)
             b->last_grace = a.grace;
         if (!b->lazy)
             do_action(b, &a);
+        if (a.kind == ACTION_END)
+            engine_close(b->e, b->now);
     }
     assert_int_equal(engine_events(b->e, &b->log), 0);
 }

@@ -6,9 +6,11 @@
 #include "master/enrolled.h"
 #include "master/master_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FAULT_EXIT 70                     /* a fault of ours */
+#define RETRY_MS 2000                     /* a journal that could not be written */
 #define SIGNAL_MS 3000                    /* from the end of an application to its containers' */
 #define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
 
@@ -398,10 +400,41 @@ static void write_events(struct master *m)
 
     if (engine_events(m->engine, &lines) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
-    if (lines.len == 0)
+    if (lines.len == 0) {
+        (void)journal_retry(&m->journal);
         return;
-    journal_append(&m->journal, lines.data, lines.len);
+    }
+    (void)journal_append(&m->journal, lines.data, lines.len);
     hub_wake(m);
+}
+
+/* The engine is past help: everybody's agent ends with us. Nothing here needs memory. */
+static void write_fault(struct master *m, const struct err *fault)
+{
+    char line[256];
+    int n = snprintf(line, sizeof(line),
+                     "{\"t\":%lld,\"event\":\"end\",\"state\":\"FAILED\",\"exit\":%d,"
+                     "\"text\":\"%s\"}\n",
+                     (long long)master_now(m), FAULT_EXIT,
+                     fault->code == -ENOMEM ? "the master ran out of memory"
+                                            : "a fault in the master, which its log names");
+
+    log_error(LOG_MASTER, "the job cannot go on: %s", fault->text);
+    (void)journal_append(&m->journal, line, (size_t)n);
+    hub_wake(m);
+}
+
+/* The last record, behind everything else that is told of the job. */
+static void write_end(struct master *m)
+{
+    struct err fault = ERR_INIT;
+
+    journal_last(&m->journal);
+    if (engine_fault(m->engine, &fault) == 0)
+        engine_close(m->engine, master_now(m));
+    write_events(m);
+    if (fault.code)
+        write_fault(m, &fault);
 }
 
 static void look_for_end(struct master *m)
@@ -424,7 +457,9 @@ static int64_t next_deadline(const struct master *m)
     if (m->save_until)
         return m->save_until;
     at = c < at ? c : at;
-    return at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
+    at = at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
+    return m->journal.held.len > 0 && at > loop_in(m->loop, RETRY_MS) ? loop_in(m->loop, RETRY_MS)
+                                                                      : at;
 }
 
 static void on_time(struct master *m)
@@ -485,13 +520,17 @@ int drive_job(struct master *m, bool begun, struct err *err)
         act_all(m);
         write_events(m);
         look_for_end(m);
-        if (m->ended)
+        if (m->ended || engine_fault(m->engine, NULL) < 0)
             break;
         r = cond_wait(m->loop, &m->work, next_deadline(m));
         if (r == -ETIMEDOUT)
             r = 0;
         if (r == -ECANCELED && !m->interrupted)
             r = on_signal(m, err);
+    }
+    if (r == 0) {
+        m->ended = true;
+        write_end(m);
     }
     cond_wake_all(&m->journal.grown); /* the last record may have come before the end */
     return r;

@@ -41,8 +41,7 @@ static int append(struct master *m, uint8_t op, const struct kv_word *key,
 
     if (encode(&record, op, key, value) < 0)
         return -ENOMEM;
-    journal_append(&m->kv_journal, record.data, record.len);
-    return 0;
+    return journal_append(&m->kv_journal, record.data, record.len);
 }
 
 static int append_one(void *arg, const struct kv_word *key, const struct kv_word *value)
@@ -96,7 +95,9 @@ void kvlog_change(void *user, const struct kv_word *key, const struct kv_word *v
         return;
     m->kv_unlogged = true; /* a log with holes is worse than one that ends */
     log_error(LOG_MASTER, "a master after this one will not know the key-value store: %s",
-              err.code ? err.text : "out of memory");
+              err.code       ? err.text
+              : r == -ENOSPC ? "the disk is full"
+                             : "out of memory");
 }
 
 /* ---- reading ---- */

@@ -17,7 +17,10 @@ static Yarn__FinalStatus final_status(const struct outcome *o)
 static char *last_words(const struct master *m, const struct outcome *o)
 {
     char name[ENGINE_NAME_MAX] = "";
+    struct err fault = ERR_INIT;
 
+    if (engine_fault(m->engine, &fault) < 0)
+        return strdup(fault.text);
     if (o->state == JOB_SUCCEEDED)
         return strdup("");
     if (o->task != UINT32_MAX)

@@ -67,10 +67,15 @@ struct slot_info {
 /* The events log: a file that is appended to, and who waits for more. */
 struct journal {
     int fd;
-    uint64_t size;  /* bytes in the file */
-    unsigned round; /* how often it began anew */
+    uint64_t size;     /* bytes in it: of the file, and held behind it */
+    uint64_t in_file;  /* whole records that are written */
+    uint64_t reserved; /* the disk has room for the file up to here */
+    struct buf held;   /* what could not be written yet */
+    unsigned round;    /* how often it began anew */
     struct cond grown;
-    int failed; /* the first error of a write: the job goes on */
+    int failed;    /* why it cannot be written at the moment: the job goes on */
+    uint64_t lost; /* appends for which there was no room in memory either */
+    bool last;     /* nothing but the last records is to come */
 };
 
 struct master {
@@ -158,9 +163,14 @@ void master_fault(struct master *m, const struct err *err);
 
 /* ---- journal.c ---- */
 int journal_open(struct journal *j, const char *path, struct err *err);
-void journal_done(struct journal *j);
-/* Appends whole lines and wakes the readers. */
-void journal_append(struct journal *j, const void *p, size_t n);
+/* Writes what is held, if need be in the reserve; at least the last record. */
+void journal_close(struct journal *j);
+void journal_done(struct journal *j); /* closes it too */
+/* Appends whole records and wakes the readers. On a full disk they are held, up to a limit: -ENOSPC
+ * when they are lost. */
+int journal_append(struct journal *j, const void *p, size_t n);
+int journal_retry(struct journal *j); /* writes what is held; negative: it still cannot be */
+void journal_last(struct journal *j); /* from now on only the last records come: they fit */
 /* Bytes from `at` on, as many as fit; 0 at the end. */
 ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
 void journal_restart(struct journal *j); /* it begins anew, empty */
