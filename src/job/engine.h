@@ -169,6 +169,7 @@ int engine_on_formed(struct engine *e, int64_t now, struct err *err);
  * had, and the others need not be told. Where it cannot have them the gang is formed anew. */
 int engine_set_names(struct engine *e, const char *domain, struct err *err);
 const char *engine_names(const struct engine *e); /* borrowed; NULL: by numbers */
+/* What a task says of itself. It is shown every second (engine_live), and written down seldom. */
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json, int64_t now);
 int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or after the deadline */
@@ -255,6 +256,11 @@ int64_t engine_deadline(const struct engine *e);
 
 /* Takes the event lines made since the last call: moves them to the end of `out`. */
 int engine_events(struct engine *e, struct buf *out);
+/* The same of lines that are for those who look at the job now, and stand in no log: progress. */
+int engine_live(struct engine *e, struct buf *out);
+void engine_watch(struct engine *e, bool on); /* does anybody? Not at first */
+/* Progress that is newer than what the log says, a line of each task. */
+int engine_untold(const struct engine *e, struct buf *out);
 /* After ACTION_END, when nothing more is to be told of the job: the record EVENT_END, once. */
 void engine_close(struct engine *e, int64_t now);
 /* 0, or why the engine is past help: the master ends the job by itself. */

@@ -76,7 +76,9 @@ struct unit {
     bool brought;    /* its ports are from another container: they may be taken in this one */
     uint8_t young;   /* how often it died soon after its start */
     int64_t at[TIMERS_ - TIMER_JOB_];
-    int64_t started, stopped, told; /* when it last started, was asked to end, told its progress */
+    int64_t started, stopped; /* when it last started, was asked to end */
+    /* Progress: when it was last reported, shown, and written down; and first, of this start. */
+    int64_t reported, shown, told, first_told;
     char *metrics;
     struct budget budget;
 };
@@ -150,6 +152,8 @@ struct engine {
     struct action *queue; /* a ring */
     uint32_t n_queue, cap_queue, first_queue;
     struct buf events;
+    struct buf live; /* lines that stand in no log, … */
+    bool watched;    /* … for who looks */
     uint64_t seq;
     json_t **pending; /* records that were read since the engine last was at rest */
     uint32_t n_pending, cap_pending;
@@ -233,7 +237,8 @@ void say_request(struct engine *e, const char *what, const char *task, const cha
 void say_scale(struct engine *e, const struct role *r, uint32_t count, const char *who,
                int64_t now);
 void say_note(struct engine *e, const char *level, const char *text, int64_t now);
-void say_progress(struct engine *e, struct unit *u, int64_t now);
+void say_progress(struct engine *e, struct unit *u, int64_t now); /* in the log */
+void progress_due(struct engine *e, struct unit *u, int64_t now); /* there, or to who looks */
 void say_ready(struct engine *e, const struct unit *u, int64_t now);
 void say_end(struct engine *e, int64_t now);
 

@@ -284,6 +284,7 @@ static void apply(struct engine *e, const json_t *v)
     if (e->bad == -EPROTO)
         e->bad = 0; /* a line is missing, and resume will mend it */
     buf_reset(&e->events);
+    buf_reset(&e->live);
     e->n_queue = 0;
     e->seq = seq;
 }

@@ -191,7 +191,10 @@ void restore_progress(struct engine *e, const json_t *v, int64_t t)
         return;
     u->t.step = restore_int(v, "step", u->t.step);
     u->t.total = restore_int(v, "total", u->t.total);
-    u->told = t;
+    if (u->told < u->started || !u->told)
+        u->first_told = t;
+    u->told = u->shown = u->reported = t;
+    u->untold = false;
     free(u->metrics);
     u->metrics = metrics ? json_dumps(metrics, JSON_COMPACT) : NULL;
     if (u->metrics && strlen(u->metrics) > METRICS_MAX)

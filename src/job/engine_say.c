@@ -5,6 +5,10 @@
 
 #define METRICS_MAX (16 * KIB)
 #define KEEP_MAX (64 * KIB) /* of an empty buffer */
+#define LIVE_MAX (4 * MIB)  /* of what is shown and stands in no log */
+#define SHOW_MS 1000        /* from one report of a task's that is shown to the next */
+#define RECORD_MIN_MS ((int64_t)60 * 1000)
+#define RECORD_MAX_MS ((int64_t)60 * 60 * 1000)
 
 void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event *ret)
 {
@@ -335,19 +339,67 @@ static json_t *metrics_json(const char *text)
     return v;
 }
 
-void say_progress(struct engine *e, struct unit *u, int64_t now)
+static void put_progress(const struct engine *e, const struct unit *u, struct event *ev)
 {
     AUTO_JSON *metrics = metrics_json(u->metrics);
+    char name[ENGINE_NAME_MAX];
+
+    event_str(ev, "task", engine_task_name(e, u->t.id, name));
+    event_int(ev, "step", u->t.step);
+    event_int(ev, "total", u->t.total);
+    event_json(ev, "metrics", metrics);
+}
+
+void say_progress(struct engine *e, struct unit *u, int64_t now)
+{
     struct event ev;
 
-    begin_task(e, EVENT_PROGRESS, u->t.id, now, &ev);
-    event_int(&ev, "step", u->t.step);
-    event_int(&ev, "total", u->t.total);
-    event_json(&ev, "metrics", metrics);
+    engine_event(e, EVENT_PROGRESS, now, &ev);
+    put_progress(e, u, &ev);
     end(e, &ev);
-    u->told = now;
+    if (u->told < u->started || !u->told)
+        u->first_told = now;
+    u->told = u->shown = now;
     u->untold = false;
     timer_set(e, TIMER_PROGRESS, u, NEVER);
+}
+
+/* Those who look at the job see it; the log does not. Without memory for it they see the next. */
+static void show_progress(struct engine *e, struct unit *u, int64_t now)
+{
+    struct event ev;
+
+    u->shown = now;
+    timer_set(e, TIMER_PROGRESS, u, NEVER);
+    if (!e->watched || e->live.len > LIVE_MAX)
+        return;
+    event_begin_live(&ev, &e->live, u->reported, EVENT_PROGRESS);
+    put_progress(e, u, &ev);
+    (void)event_end(&ev);
+}
+
+/* When the log may have the next one of a task: the first of each start, then after a minute, two,
+ * four and so on, and every hour. So the log of a job that runs for a week has some two hundred
+ * of each task, and a new master knows what is at most an hour old until the task reports again. */
+static int64_t next_record(const struct unit *u)
+{
+    int64_t pause = u->told - u->first_told;
+
+    if (!u->told || u->told < u->started)
+        return 0;
+    if (pause < RECORD_MIN_MS)
+        pause = RECORD_MIN_MS;
+    return u->told + (pause < RECORD_MAX_MS ? pause : RECORD_MAX_MS);
+}
+
+void progress_due(struct engine *e, struct unit *u, int64_t now)
+{
+    if (!u->untold)
+        return;
+    if (now >= next_record(u))
+        say_progress(e, u, now);
+    else
+        show_progress(e, u, now);
 }
 
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
@@ -360,10 +412,43 @@ void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t t
     u->t.step = step;
     u->t.total = total;
     u->untold = true;
+    u->reported = now;
     free(u->metrics);
     u->metrics = metrics_json ? strndup(metrics_json, METRICS_MAX) : NULL;
-    if (now >= u->told + 1000)
-        say_progress(e, u, now);
+    if (now >= u->shown + SHOW_MS || now >= next_record(u))
+        progress_due(e, u, now);
     else
-        timer_set(e, TIMER_PROGRESS, u, u->told + 1000);
+        timer_set(e, TIMER_PROGRESS, u, u->shown + SHOW_MS);
+}
+
+void engine_watch(struct engine *e, bool on)
+{
+    e->watched = on;
+}
+
+int engine_live(struct engine *e, struct buf *out)
+{
+    int r = e->live.len ? buf_add(out, e->live.data, e->live.len) : 0;
+
+    buf_reset(&e->live);
+    if (e->live.cap > KEEP_MAX)
+        buf_done(&e->live);
+    return r;
+}
+
+int engine_untold(const struct engine *e, struct buf *out)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; i < e->n_units && r == 0; i++) {
+        const struct unit *u = &e->units[i];
+        struct event ev;
+
+        if (!u->untold)
+            continue;
+        event_begin_live(&ev, out, u->reported, EVENT_PROGRESS);
+        put_progress(e, u, &ev);
+        r = event_end(&ev);
+    }
+    return r;
 }

@@ -189,7 +189,7 @@ static void fire(struct engine *e, enum timer kind, struct unit *u, int64_t now)
         again_unit(e, u, now);
         break;
     case TIMER_PROGRESS:
-        say_progress(e, u, now);
+        progress_due(e, u, now);
         break;
     case TIMERS_:
         break;

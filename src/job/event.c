@@ -160,6 +160,14 @@ void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum
     event_str(e, "event", kind_names[k]);
 }
 
+void event_begin_live(struct event *e, struct buf *out, int64_t t, enum event_kind k)
+{
+    *e = (struct event){ .out = out, .start = out->len };
+    PUT(e, "{\"t\":");
+    put_int(e, t);
+    event_str(e, "event", kind_names[k]);
+}
+
 void event_str(struct event *e, const char *key, const char *value)
 {
     if (value)

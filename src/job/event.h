@@ -30,7 +30,9 @@ enum event_kind {
                       */
     EVENT_REQUEST,   /* a person's wish: what (stop, kill, restart, scale), task, role, count, who;
                       * grace of a stop */
-    EVENT_PROGRESS,  /* task, step, total, metrics; at most one a second per task */
+    EVENT_PROGRESS,  /* task, step, total, metrics. In the log the first of each start, the last,
+                      * and some between (engine_say.c); to who follows the job one a second per
+                      * task, without a number */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE, /* how far the start has come: name, who (was waited for); made by the master */
     EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved; avoid,
@@ -71,6 +73,8 @@ struct event {
     int bad;
 };
 void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum event_kind k);
+/* The same of a line that does not stand in the log, and so has no number. */
+void event_begin_live(struct event *e, struct buf *out, int64_t t, enum event_kind k);
 void event_str(struct event *e, const char *key, const char *value); /* NULL value: left out */
 void event_strn(struct event *e, const char *key, const char *value, size_t n);
 void event_int(struct event *e, const char *key, int64_t value);

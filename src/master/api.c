@@ -12,71 +12,6 @@
 
 /* ---- status ---- */
 
-/* Lets the history see what the journal has got since. */
-static int catch_up(struct master *m, struct err *err)
-{
-    AUTO_FREE char *p = malloc(LINE_MAX_);
-    int r = 0;
-
-    if (!p)
-        return err_oom(err);
-    while (m->history_at < m->journal.size && r == 0) {
-        ssize_t n = journal_read(&m->journal, m->history_at, p, LINE_MAX_);
-        const char *at = p, *end;
-
-        while (n > 0 && (end = memchr(at, '\n', (size_t)(p + n - at))) != NULL) {
-            r = history_apply(m->history, at, (size_t)(end - at), err);
-            if (r == -ENOMEM)
-                return r;
-            at = end + 1;
-            r = 0;
-        }
-        if (at == p)
-            return err_set(err, -EIO, "the events log cannot be read");
-        m->history_at += (uint64_t)(at - p);
-    }
-    return r;
-}
-
-static int add_tensorboard(struct master *m, json_t *job, struct err *err)
-{
-    AUTO_FREE char *url = NULL;
-    int r = tensorboard_url(m, &url, err);
-
-    if (r == 0 && url && json_object_set_new(job, "tensorboard", json_string(url)) < 0)
-        return err_oom(err);
-    return r;
-}
-
-/* What the job waits for, and why it may have to wait for long. */
-static void add_waiting(struct master *m, struct buf *out)
-{
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-    const char *trouble = ops && ops->trouble && !m->ended ? ops->trouble(m->platform) : "";
-
-    engine_waiting_for(m->engine, out);
-    if (*trouble)
-        (void)buf_printf(out, "%s%s", out->len ? "; " : "", trouble);
-}
-
-int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
-{
-    AUTO_BUF waiting = { .max = 4 * KIB };
-    int r = catch_up(m, err);
-
-    if (r == 0)
-        r = history_json(m->history, tasks, ret, err);
-    if (r < 0)
-        return r;
-    add_waiting(m, &waiting);
-    if (waiting.len > 0 && buf_text(&waiting) &&
-        json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
-        return err_oom(err);
-    if (enrolled_path(m) && json_object_set_new(*ret, "registry", json_text(enrolled_path(m))) < 0)
-        return err_oom(err);
-    return add_tensorboard(m, *ret, err);
-}
-
 static bool flag(struct http_call *c, const char *name)
 {
     const char *v = http_query(c, name);
@@ -131,40 +66,72 @@ static int get_attach(struct master *m, struct http_call *c, struct err *err)
     return hub_stream(m, c, &o, err);
 }
 
-/* Record SEQ begins behind so many newlines: sequence numbers count from 0 without gaps. */
-static int get_events(struct master *m, struct http_call *c, struct err *err)
+/* Lines of the journal that are asked for: those from record `from` on. */
+static int reply_lines(struct http_call *c, char *p, size_t n, uint64_t from, struct err *err)
 {
-    const char *from = http_query(c, "from");
-    AUTO_FREE char *p = malloc(64 * KIB);
-    uint64_t at = 0;
-    int64_t skip = 0;
+    char *at = p, *end;
+    uint64_t seq;
+
+    while (n > 0 && (end = memchr(at, '\n', n)) != NULL && event_number(at, n, &seq) &&
+           seq < from) {
+        n -= (size_t)(end + 1 - at);
+        at = end + 1;
+    }
+    return n > 0 ? http_reply_write(c, at, n, err) : 0;
+}
+
+/* Whole lines from `at` on; a negative number when it cannot be read. */
+static ssize_t journal_lines(const struct master *m, uint64_t at, char *p)
+{
+    ssize_t n = journal_read(&m->journal, at, p, LINE_MAX_);
+    const char *end = n > 0 ? memrchr(p, '\n', (size_t)n) : NULL;
+
+    return end ? end + 1 - p : n > 0 ? -EIO : n;
+}
+
+static int stream_events(struct master *m, struct http_call *c, uint64_t from, char *p,
+                         struct err *err)
+{
+    uint64_t at = 0, live_at = live_end(&m->live);
+    bool follow = flag(c, "follow");
     int r = 0;
 
-    if (!p)
-        return err_oom(err);
-    if (from && str_to_i64(from, 0, INT64_MAX, &skip) < 0)
-        r = err_set(err, -EINVAL, "from='%s' is no number", from);
-    if (r == 0)
-        r = http_reply_begin(c, 200, "application/jsonl", err);
     while (r == 0) {
-        ssize_t n = journal_read(&m->journal, at, p, 64 * KIB);
-        char *q = p, *nl;
+        ssize_t n = journal_lines(m, at, p);
 
         if (n < 0)
             return err_code(err, (int)n, "read the events log");
-        for (; skip > 0 && (nl = memchr(q, '\n', (size_t)(p + n - q))) != NULL; q = nl + 1)
-            skip--;
-        if (skip == 0 && n > q - p)
-            r = http_reply_write(c, q, (size_t)(n - (q - p)), err);
         at += (uint64_t)n;
-        if (n > 0)
+        if (n == 0 && follow)
+            n = (ssize_t)live_read(&m->live, &live_at, p, LINE_MAX_);
+        if (n > 0) {
+            r = reply_lines(c, p, (size_t)n, from, err);
             continue;
-        if (m->ended || !flag(c, "follow"))
+        }
+        if (m->ended || !follow)
             break;
         r = cond_wait(m->loop, &m->journal.grown, loop_in(m->loop, 1000));
         if (r == -ETIMEDOUT)
             r = http_gone(c) ? -EPIPE : 0;
     }
+    return r;
+}
+
+static int get_events(struct master *m, struct http_call *c, struct err *err)
+{
+    const char *from = http_query(c, "from");
+    AUTO_FREE char *p = malloc(LINE_MAX_);
+    int64_t first = 0;
+    int r = p ? 0 : err_oom(err);
+
+    if (r == 0 && from && str_to_i64(from, 0, INT64_MAX, &first) < 0)
+        r = err_set(err, -EINVAL, "from='%s' is no number", from);
+    if (r == 0)
+        r = http_reply_begin(c, 200, "application/jsonl", err);
+    m->watchers++;
+    if (r == 0)
+        r = stream_events(m, c, (uint64_t)first, p, err);
+    m->watchers--;
     return r < 0 ? r : http_reply_end(c, err);
 }
 

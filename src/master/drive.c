@@ -6,10 +6,8 @@
 #include "master/enrolled.h"
 #include "master/master_private.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define FAULT_EXIT 70                     /* a fault of ours */
 #define RETRY_MS 2000                     /* a journal that could not be written */
 #define SIGNAL_MS 3000                    /* from the end of an application to its containers' */
 #define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
@@ -22,51 +20,6 @@ int64_t master_now(const struct master *m)
 void master_wake(struct master *m)
 {
     cond_wake_all(&m->work);
-}
-
-void master_note(struct master *m, const char *text)
-{
-    struct err err = ERR_INIT;
-
-    if (engine_note(m->engine, "warning", text, master_now(m), &err) < 0)
-        log_error(LOG_MASTER, "%s", err.text);
-    master_wake(m);
-}
-
-void master_unsaved(struct master *m, const char *text)
-{
-    struct event e;
-
-    m->unsaved = true;
-    engine_event(m->engine, EVENT_NOTE, master_now(m), &e);
-    event_str(&e, "level", "error");
-    event_str(&e, "text", text);
-    event_bool(&e, "unsaved", 1);
-    if (event_end(&e) < 0)
-        log_error(LOG_MASTER, "out of memory for the events log: %s", text);
-    master_wake(m);
-}
-
-void master_phase(struct master *m, const char *name, const char *who)
-{
-    master_phase_at(m, name, who, master_now(m));
-}
-
-void master_phase_at(struct master *m, const char *name, const char *who, int64_t when)
-{
-    struct event e;
-
-    engine_event(m->engine, EVENT_PHASE, when, &e);
-    event_str(&e, "name", name);
-    event_str(&e, "who", who);
-    if (event_end(&e) < 0)
-        log_error(LOG_MASTER, "out of memory for the events log");
-}
-
-void master_fault(struct master *m, const struct err *err)
-{
-    log_error(LOG_MASTER, "%s", err->text);
-    master_note(m, err->text);
 }
 
 /* ---- the platform's side ---- */
@@ -333,7 +286,7 @@ static int do_form(struct master *m, const struct action *a, struct err *err)
         struct err cause = *err;
 
         log_error(LOG_MASTER, "%s", cause.text);
-        return engine_abort(m->engine, FAULT_EXIT, cause.text, master_now(m), err);
+        return engine_abort(m->engine, MASTER_FAULT_EXIT, cause.text, master_now(m), err);
     }
     return engine_on_formed(m->engine, master_now(m), err);
 }
@@ -394,49 +347,6 @@ static void act_all(struct master *m)
     outbox_flush(m);
 }
 
-static void write_events(struct master *m)
-{
-    AUTO_BUF lines = { .max = 256 * MIB };
-
-    if (engine_events(m->engine, &lines) < 0)
-        log_error(LOG_MASTER, "out of memory for the events log");
-    if (lines.len == 0) {
-        (void)journal_retry(&m->journal);
-        return;
-    }
-    (void)journal_append(&m->journal, lines.data, lines.len);
-    hub_wake(m);
-}
-
-/* The engine is past help: everybody's agent ends with us. Nothing here needs memory. */
-static void write_fault(struct master *m, const struct err *fault)
-{
-    char line[256];
-    int n = snprintf(line, sizeof(line),
-                     "{\"t\":%lld,\"event\":\"end\",\"state\":\"FAILED\",\"exit\":%d,"
-                     "\"text\":\"%s\"}\n",
-                     (long long)master_now(m), FAULT_EXIT,
-                     fault->code == -ENOMEM ? "the master ran out of memory"
-                                            : "a fault in the master, which its log names");
-
-    log_error(LOG_MASTER, "the job cannot go on: %s", fault->text);
-    (void)journal_append(&m->journal, line, (size_t)n);
-    hub_wake(m);
-}
-
-/* The last record, behind everything else that is told of the job. */
-static void write_end(struct master *m)
-{
-    struct err fault = ERR_INIT;
-
-    journal_last(&m->journal);
-    if (engine_fault(m->engine, &fault) == 0)
-        engine_close(m->engine, master_now(m));
-    write_events(m);
-    if (fault.code)
-        write_fault(m, &fault);
-}
-
 static void look_for_end(struct master *m)
 {
     if (!m->save_until || m->ended)
@@ -445,7 +355,7 @@ static void look_for_end(struct master *m)
     if (m->ended || loop_now(m->loop) < m->save_until)
         return;
     master_unsaved(m, "not everything could be saved in time");
-    write_events(m);
+    tell_events(m);
     m->ended = true;
 }
 
@@ -518,7 +428,7 @@ int drive_job(struct master *m, bool begun, struct err *err)
             break;
         on_time(m);
         act_all(m);
-        write_events(m);
+        tell_events(m);
         look_for_end(m);
         if (m->ended || engine_fault(m->engine, NULL) < 0)
             break;
@@ -530,7 +440,7 @@ int drive_job(struct master *m, bool begun, struct err *err)
     }
     if (r == 0) {
         m->ended = true;
-        write_end(m);
+        tell_end(m);
     }
     cond_wake_all(&m->journal.grown); /* the last record may have come before the end */
     return r;

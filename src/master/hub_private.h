@@ -36,7 +36,7 @@ struct follower {
     struct place *places; /* by task */
     uint32_t n_places;
     struct buf queue;
-    uint64_t journal_at;
+    uint64_t journal_at, live_at;
     int64_t moved; /* when it last took something */
     struct cond wake;
 };

@@ -81,17 +81,22 @@ static int add_events(struct follower *f)
     AUTO_FREE char *p = malloc(PIECE_MAX);
     const char *at, *end;
     ssize_t n;
+    bool live;
 
     if (!p)
         return -ENOMEM;
-    if (!f->opt->events || f->journal_at == m->journal.size || f->queue.len > HUB_QUEUE_MAX / 2)
+    if (!f->opt->events || f->queue.len > HUB_QUEUE_MAX / 2)
         return 0;
     n = journal_read(&m->journal, f->journal_at, p, PIECE_MAX);
+    live = n <= 0; /* what stands in the log comes first */
+    if (live)
+        n = (ssize_t)live_read(&m->live, &f->live_at, p, PIECE_MAX);
     for (at = p; n > 0 && (end = memchr(at, '\n', (size_t)(p + n - at))) != NULL; at = end + 1)
         if (buf_add_str(&f->queue, "{\"event\":") < 0 ||
             buf_add(&f->queue, at, (size_t)(end - at)) < 0 || buf_add_str(&f->queue, "}\n") < 0)
             return -ENOMEM;
-    f->journal_at += (uint64_t)(at - p);
+    if (!live)
+        f->journal_at += (uint64_t)(at - p);
     return 0;
 }
 
@@ -121,7 +126,8 @@ static int turn(struct follower *f, struct http_call *c, struct err *err)
     if (r < 0)
         return r;
     more = owes_any(f);
-    if (f->queue.len > 0 || (f->opt->events && f->journal_at < m->journal.size))
+    if (f->queue.len > 0 ||
+        (f->opt->events && (f->journal_at < m->journal.size || f->live_at < live_end(&m->live))))
         return 1;
     if ((m->ended || !f->opt->follow) && !more)
         return 0;
@@ -164,7 +170,9 @@ static void leave(struct follower *f)
 int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
                struct err *err)
 {
-    struct follower f = { .master = m, .opt = o, .moved = loop_now(m->loop) };
+    struct follower f = {
+        .master = m, .opt = o, .moved = loop_now(m->loop), .live_at = live_end(&m->live)
+    };
     int r = hub_grow_feeds(m);
 
     buf_init(&f.queue, HUB_QUEUE_MAX);
@@ -173,11 +181,13 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
         r = http_reply_begin(
             c, 200, o->plain ? "text/plain; charset=utf-8" : "application/x-ydl-pieces", err);
     join(&f);
+    m->watchers += o->events;
     while (r == 0 || r == 1) {
         r = turn(&f, c, err);
         if (r == 0)
             break;
     }
+    m->watchers -= o->events;
     leave(&f);
     if (r < 0) {
         if (o->stop_when_gone && !m->ended && r != -ECANCELED)

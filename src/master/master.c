@@ -402,6 +402,7 @@ static void free_parts(struct master *m)
     m->history = history_free(m->history);
     m->avoid = avoid_free(m->avoid);
     journal_done(&m->journal);
+    buf_done(&m->live.lines);
     kvlog_done(m);
     usage_done(m);
     for (uint32_t i = 0; i < m->n_slots; i++)

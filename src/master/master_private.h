@@ -57,6 +57,12 @@ struct agent_conn { /* an agent, from its grant to its loss */
     enum agent_coming comes;
 };
 
+/* Lines for who looks at the job now: the last ones, in memory alone. */
+struct live {
+    struct buf lines;
+    uint64_t begin; /* the first byte's number, of all that there were */
+};
+
 struct slot_info {
     uint32_t agent; /* 0: none */
     int64_t asked;  /* when it was asked for, and has not been served; 0: nothing is wanted */
@@ -89,7 +95,10 @@ struct master {
     struct history *history;
     struct avoid *avoid; /* nodes on which things fail */
     uint64_t history_at; /* bytes of the journal that it has seen */
+    bool catching_up;    /* somebody is showing it the rest */
     struct journal journal;
+    struct live live;
+    unsigned watchers; /* who read events as they come */
     char *log_dir, *cwd, *out_dir, *name, *user, *host_name, *join_file, *agents_path;
     char *journal_path, *log_path, *state_dir, *work_dir;
     struct local_options local;
@@ -161,6 +170,13 @@ void master_phase_at(struct master *m, const char *name, const char *who, int64_
 /* A fault of ours that the job survives: logged, and noted in the events. */
 void master_fault(struct master *m, const struct err *err);
 
+/* ---- tell.c ---- */
+#define MASTER_FAULT_EXIT 70 /* a fault of ours */
+/* What the engine has said goes into the journal and to the readers. */
+void tell_events(struct master *m);
+/* The last record, behind everything else that is told of the job. */
+void tell_end(struct master *m);
+
 /* ---- journal.c ---- */
 int journal_open(struct journal *j, const char *path, struct err *err);
 /* Writes what is held, if need be in the reserve; at least the last record. */
@@ -174,6 +190,13 @@ void journal_last(struct journal *j); /* from now on only the last records come:
 /* Bytes from `at` on, as many as fit; 0 at the end. */
 ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
 void journal_restart(struct journal *j); /* it begins anew, empty */
+
+/* ---- live.c ---- */
+void live_take(struct master *m); /* what the engine has of them */
+uint64_t live_end(const struct live *l);
+/* Whole lines from *at on, as many as fit; *at goes on behind them. Who is too late for some misses
+ * them. 0: there are none. */
+size_t live_read(const struct live *l, uint64_t *at, char *p, size_t n);
 
 /* ---- parts.c ---- */
 struct parts { /* files of one log in a directory of HDFS; borrowed */
