@@ -7,15 +7,16 @@
 
 int nn_default_hosts(const struct doctor *d, struct hosts *ret, struct err *err)
 {
-    AUTO_FS_PATH root = { 0 };
+    AUTO_FS_PATH home = { 0 };
     const struct session *s = d->x->session;
-    int r = conf_path(session_conf(s), "/", session_user(s), &root, err);
+    /* Not "/", which on viewfs is nobody's but the mount table's. */
+    int r = conf_path(session_conf(s), ".", session_user(s), &home, err);
 
     if (r < 0)
         return r;
-    if (!str_eq(root.scheme, "hdfs"))
+    if (!str_eq(home.scheme, "hdfs"))
         return err_set(err, -EOPNOTSUPP, "the default file system is not HDFS");
-    return conf_namenodes(session_conf(s), root.authority, ret, err);
+    return conf_namenodes(session_conf(s), home.authority, ret, err);
 }
 
 int nn_default_service(const struct doctor *d, struct rpc_service **ret, struct err *err)

@@ -1,6 +1,7 @@
 /* ls.c - `ydl fs ls`: what is in directories. */
 #include "cmd/fs/files.h"
 #include "cmd/fs/mode.h"
+#include "cmd/fs/mounts.h"
 #include "cmd/fs/show.h"
 #include "cmd/fs/verbs.h"
 #include "cmd/table.h"
@@ -93,9 +94,50 @@ static int list(struct files *f, const struct files_item *item, struct err *err)
     return r;
 }
 
+/* A directory that only the mount table has. 0: it is none. */
+static int list_mounts(struct files *f, const char *operand, struct err *err)
+{
+    const struct args *a = files_args(f);
+    AUTO_FS_ENTRIES all = { 0 };
+    AUTO_TABLE t = { 0 };
+    int found, r = 0;
+
+    if (a->directory) {
+        all.v = calloc(1, sizeof(*all.v));
+        if (!all.v)
+            return err_oom(err);
+        found = mounts_stat(f, operand, all.v, err);
+        all.n = found > 0;
+    } else {
+        found = mounts_list(f, operand, &all, err);
+    }
+    if (found <= 0)
+        return found;
+    table_begin(&t, stdout, columns, COUNT_OF(columns));
+    for (size_t i = 0; r == 0 && i < all.n; i++)
+        r = show(f, NULL, &all.v[i], &t, err);
+    if (r == 0 && !f->doc.on)
+        r = table_end(&t, err);
+    return r < 0 ? r : 1;
+}
+
 static int work(struct files *f, struct err *err)
 {
-    return files_each_or_home(f, list, err);
+    const struct cli *c = f->x->cli;
+    int r = 0;
+
+    if (c->n_operands == 0)
+        return files_each_or_home(f, list, err);
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
+        r = list_mounts(f, c->operands[i], err);
+        if (r == 0)
+            r = files_each(f, &c->operands[i], 1, list, err);
+        else if (r < 0)
+            r = files_failed(f, c->operands[i], r, err);
+        else
+            r = 0;
+    }
+    return r;
 }
 
 static int run(struct cli *c, struct err *err)

@@ -393,21 +393,47 @@ static int land(const struct conf *c, const char *text, struct parts *p, struct 
     return check_hdfs(c, p->path, err);
 }
 
-int conf_path(const struct conf *c, const char *text, const char *user, struct fs_path *ret,
-              struct err *err)
+/* Scheme, authority and absolute path, before any mount table. */
+static int read_path(const struct conf *c, const char *text, const char *user, struct parts *p,
+                     struct err *err)
 {
-    AUTO(parts) struct parts p = { 0 };
     int r;
 
     if (!*text)
         return err_set(err, -EINVAL, "a path is empty");
-    if (split(text, &p) < 0)
+    if (split(text, p) < 0)
         return err_oom(err);
-    r = check_parts(&p, text, err);
+    r = check_parts(p, text, err);
     if (r == 0)
-        r = complete(c, text, &p, err);
+        r = complete(c, text, p, err);
+    return r == 0 ? straighten(c, text, user, p, err) : r;
+}
+
+int conf_mounts(const struct conf *c, const char *text, const char *user, struct strs *ret,
+                char **ret_path, struct err *err)
+{
+    AUTO(parts) struct parts p = { 0 };
+    AUTO_FREE char *table = NULL;
+    size_t before = ret->n;
+    int r = read_path(c, text, user, &p, err);
+
+    *ret_path = NULL;
+    if (r < 0 || !str_eq(p.scheme, "viewfs"))
+        return r;
+    r = mount_table(c, p.authority, &table, err);
     if (r == 0)
-        r = straighten(c, text, user, &p, err);
+        r = viewfs_children(c, table, p.path, ret, err);
+    if (r == 0 && ret->n > before)
+        *ret_path = take(p.path);
+    return r;
+}
+
+int conf_path(const struct conf *c, const char *text, const char *user, struct fs_path *ret,
+              struct err *err)
+{
+    AUTO(parts) struct parts p = { 0 };
+    int r = read_path(c, text, user, &p, err);
+
     if (r == 0)
         r = land(c, text, &p, err);
     if (r < 0)

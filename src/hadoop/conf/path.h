@@ -29,6 +29,12 @@ static inline void auto_fs_path_(struct fs_path *p)
 int conf_path(const struct conf *c, const char *text, const char *user, struct fs_path *ret,
               struct err *err);
 
+/* What a mount table has below a directory of its own, as "/" of viewfs is: adds the names, each a
+ * mount point or a directory on the way to one, and sets *ret_path to the path of `text` there, the
+ * caller's. No names, and no path, when `text` is not on viewfs, or behind a mount point. */
+int conf_mounts(const struct conf *c, const char *text, const char *user, struct strs *ret,
+                char **ret_path, struct err *err);
+
 /* "hdfs://ns/a b". A new string, or NULL when out of memory. */
 char *fs_path_text(const struct fs_path *p);
 

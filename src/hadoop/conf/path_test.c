@@ -173,6 +173,47 @@ static void mount_tables_that_lead_nowhere_are_refused_with_a_sentence(void **st
     assert_refused(rows, COUNT_OF(rows));
 }
 
+static void directories_of_a_mount_table_have_its_mount_points(void **state)
+{
+    static const struct {
+        const char *text, *names, *path; /* path NULL: it is none */
+    } rows[] = {
+        { "viewfs://t/", "data user deep ", "/" },
+        { "/", "data user deep ", "/" },
+        { "/deep/", "er x ", "/deep" },
+        { "/deep/er", "est ", "/deep/er" },
+        { "/deep/x", "", NULL },
+        { "/data", "", NULL },
+        { "/data/a", "", NULL },
+        { "/user/me", "", NULL },
+        { "/nope", "", NULL },
+        { "hdfs://n/", "", NULL },
+    };
+    AUTO_CONF *c = conf_of(
+        "<configuration>" P("fs.defaultFS", "viewfs://t/") MOUNT("t", "link./data", "hdfs://n/data")
+            MOUNT("t", "link./data/more", "hdfs://n/more") MOUNT("t", "link./user", "hdfs://n/user")
+                MOUNT("t", "link./deep/er/est", "hdfs://n/e")
+                    MOUNT("t", "link./deep/x", "hdfs://n/x") MOUNT("t", "linkFallback", "hdfs://n/")
+                        MOUNT("t", "homedir", "/user") "</configuration>");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_STRS names = { 0 };
+        AUTO_FREE char *path = NULL;
+        char all[200] = "";
+
+        assert_int_equal(conf_mounts(c, rows[i].text, "me", &names, &path, NULL), 0);
+        for (size_t k = 0; k < names.n; k++)
+            snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s ", names.v[k]);
+        assert_int_equal(strlen(all), strlen(rows[i].names)); /* in any order */
+        for (size_t k = 0; k < names.n; k++)
+            assert_non_null(strstr(rows[i].names, names.v[k]));
+        assert_int_equal(path != NULL, rows[i].path != NULL);
+        if (path)
+            assert_string_equal(path, rows[i].path);
+    }
+}
+
 static void the_default_file_system_decides_where_plain_paths_are(void **state)
 {
     static const struct {
@@ -269,6 +310,7 @@ int main(void)
         cmocka_unit_test(paths_are_resolved_and_names_survive),
         cmocka_unit_test(what_is_no_path_is_refused_with_a_sentence),
         cmocka_unit_test(mount_tables_that_lead_nowhere_are_refused_with_a_sentence),
+        cmocka_unit_test(directories_of_a_mount_table_have_its_mount_points),
         cmocka_unit_test(the_default_file_system_decides_where_plain_paths_are),
         cmocka_unit_test(a_relative_local_path_begins_in_the_working_directory),
         cmocka_unit_test(mount_tables_behind_hdfs_are_refused),

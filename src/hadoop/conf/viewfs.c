@@ -130,3 +130,54 @@ int viewfs_resolve(const struct conf *c, const char *table, const char *path, ch
     buf_done(&s.known);
     return r;
 }
+
+/* The mount point of a key of the table, "/data"; NULL for a key that is none. */
+static const char *mount_point(const char *what)
+{
+    if (str_starts(what, "link."))
+        return what + strlen("link.");
+    return str_starts(what, "linkMerge.") || str_starts(what, "linkNfly.") ? strchr(what, '/')
+                                                                           : NULL;
+}
+
+static int add_child(const char *link, const char *path, struct strs *ret, struct err *err)
+{
+    size_t above = str_eq(path, "/") ? 0 : strlen(path);
+    AUTO_FREE char *name = NULL;
+    const char *rest;
+
+    if (strncmp(link, path, above) != 0 || link[above] != '/' || !link[above + 1])
+        return 0;
+    rest = link + above + 1;
+    name = strndup(rest, strcspn(rest, "/"));
+    if (!name || (!strs_has(ret, name) && strs_add(ret, name) < 0))
+        return err_oom(err);
+    return 0;
+}
+
+int viewfs_children(const struct conf *c, const char *table, const char *path, struct strs *ret,
+                    struct err *err)
+{
+    AUTO_FREE char *prefix = str_printf("fs.viewfs.mounttable.%s.", table);
+    AUTO_STRS keys = { 0 };
+    AUTO_STRS found = { 0 };
+    bool behind = false;
+    int r;
+
+    if (!prefix)
+        return err_oom(err);
+    r = conf_keys(c, prefix, &keys, err);
+    for (size_t i = 0; r == 0 && i < keys.n; i++) {
+        const char *at = mount_point(keys.v[i] + strlen(prefix));
+        AUTO_FREE char *link = NULL;
+
+        if (!at)
+            continue;
+        r = fs_path_join("/", at, &link);
+        behind |= r == 0 && covers(link, path);
+        r = r == -ENOMEM ? err_oom(err) : r < 0 ? 0 : add_child(link, path, &found, err);
+    }
+    for (size_t i = 0; r == 0 && !behind && i < found.n; i++)
+        r = strs_add(ret, found.v[i]) < 0 ? err_oom(err) : 0;
+    return r;
+}

@@ -8,3 +8,8 @@
  * -EOPNOTSUPP for merge, nfly and regex links. */
 int viewfs_resolve(const struct conf *c, const char *table, const char *path, char **ret_target,
                    const char **ret_rest, struct err *err);
+
+/* Adds the names that the table itself has directly below `path`, each once, in the order of the
+ * configuration; none when `path` is no directory of the table's own. */
+int viewfs_children(const struct conf *c, const char *table, const char *path, struct strs *ret,
+                    struct err *err);
