@@ -45,6 +45,7 @@ static const enum avoid_cause causes[FAIL_CLASSES_] = {
     [FAIL_DISK]      = AVOID_DISK,
     [FAIL_NOT_READY] = AVOID_TASK,
     [FAIL_LOG_LIMIT] = AVOID_TASK,
+    [FAIL_IMAGE]     = AVOID_TASK, /* the job named it */
     [FAIL_NODE]      = AVOID_LOST,
     [FAIL_PREEMPTED] = AVOID_PREEMPTED,
     [FAIL_PERSON]    = AVOID_PREEMPTED,

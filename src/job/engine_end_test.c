@@ -156,6 +156,7 @@ static void every_kind_of_end_has_its_exit_code(void **state)
         { { .cls = FAIL_DISK }, 75 },
         { { .cls = FAIL_NOT_READY, .signal = 9 }, 124 },
         { { .cls = FAIL_LOG_LIMIT }, 153 },
+        { { .cls = FAIL_IMAGE }, 125 },
         { { .cls = FAIL_NODE }, 75 },
         { { .cls = FAIL_PREEMPTED }, 75 },
         { { .cls = FAIL_PERSON, .signal = 9 }, 143 },

@@ -72,7 +72,8 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     struct policy_verdict v;
 
     /* An agent that cannot be started says something about the node, nothing about the task. */
-    if (t->gone && cls != FAIL_MEMORY && cls != FAIL_PERSON && cls != FAIL_PREEMPTED)
+    if (t->gone && cls != FAIL_MEMORY && cls != FAIL_PERSON && cls != FAIL_PREEMPTED &&
+        cls != FAIL_IMAGE)
         cls = FAIL_NODE;
     v = policy_verdict(role_of(e, u)->restart.policy, cls, t->f->code);
     if (!policy_covers(&role_of(e, u)->restart, cls, t->f->code))
@@ -84,7 +85,7 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
     if (t->here && v.action == POLICY_MOVE)
         v.action = role_of(e, u)->restart.policy == SPEC_RESTART_GANG ? POLICY_GANG : POLICY_AGAIN;
     /* What has not run yet cannot have failed: only its container has to be replaced. */
-    if (t->gone && v.action == POLICY_FAIL &&
+    if (t->gone && v.action == POLICY_FAIL && cls != FAIL_IMAGE &&
         (!e->ever_started || (role_of(e, u)->side && !t->ran)))
         return replace;
     return v;

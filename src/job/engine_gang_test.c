@@ -186,6 +186,19 @@ static void containers_that_never_start_do_not_go_on_for_ever(void **state)
     assert_int_equal(outcome_of(b).cls, FAIL_START);
 }
 
+static void an_image_that_is_not_to_be_had_fails_the_job_at_once(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_GANG, 5);
+    role(b, "worker", 1);
+    start(b);
+    granted(b, 0);
+    lost(b, "worker:0", FAIL_IMAGE);
+    assert_ended(b, JOB_FAILED, 125);
+    assert_int_equal(outcome_of(b).cls, FAIL_IMAGE);
+}
+
 static void preemption_while_waiting_is_only_waiting(void **state)
 {
     struct bench *b = *state;
@@ -333,6 +346,7 @@ int main(void)
         TEST(waits_grow_with_jitter_to_a_minute),
         TEST(a_container_lost_before_the_start_is_asked_for_again),
         TEST(containers_that_never_start_do_not_go_on_for_ever),
+        TEST(an_image_that_is_not_to_be_had_fails_the_job_at_once),
         TEST(preemption_while_waiting_is_only_waiting),
         TEST(what_is_being_formed_when_a_container_goes_is_formed_anew),
         TEST(it_says_what_it_waits_for),

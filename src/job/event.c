@@ -29,6 +29,7 @@ static const struct {
     [FAIL_DISK]      = { "disk",      "disk full or broken" },
     [FAIL_NOT_READY] = { "not-ready", "not ready in time" },
     [FAIL_LOG_LIMIT] = { "log-limit", "wrote too much output" },
+    [FAIL_IMAGE]     = { "image",     "its image is not to be had" },
     [FAIL_NODE]      = { "node",      "node lost" },
     [FAIL_PREEMPTED] = { "preempted", "preempted" },
     [FAIL_PERSON]    = { "person",    "killed by a person" },

@@ -58,6 +58,7 @@ enum fail_class {
     FAIL_NODE,      /* node, container or agent lost */
     FAIL_PREEMPTED, /* taken back by the cluster */
     FAIL_PERSON,    /* killed by a person or by YARN on a person's behalf */
+    FAIL_IMAGE,     /* its container image is not to be had (last: agents send the number) */
     FAIL_CLASSES_
 };
 const char *fail_name(enum fail_class c); /* "out of memory" */

@@ -28,6 +28,7 @@ static const struct {
     [FAIL_DISK]      = { .without = TRY_AGAIN },
     [FAIL_NOT_READY] = { .always = TIME_LIMIT },
     [FAIL_LOG_LIMIT] = { .without = SIGNAL_BASE + SIGXFSZ },
+    [FAIL_IMAGE]     = { .always = NO_CONTAINER },
     [FAIL_NODE]      = { .always = TRY_AGAIN },
     [FAIL_PREEMPTED] = { .always = TRY_AGAIN },
     [FAIL_PERSON]    = { .always = SIGNAL_BASE + SIGTERM },
@@ -75,6 +76,8 @@ static const struct {
     { FAIL_NOT_READY, 0, "it was not ready in time: give it longer (ready: timeout), or look at "
                          "what it waits for" },
     { FAIL_LOG_LIMIT, 0, "it wrote more output than allowed: write less, or raise log_limit" },
+    { FAIL_IMAGE, 0, "look at the image's name: can the nodes pull it ('docker pull' there), and do "
+                     "they trust where it comes from (docker.trusted.registries)?" },
     { FAIL_NODE, 0, "the machine or its container was lost: try again; with --restart the job "
                     "would go on by itself" },
     { FAIL_PREEMPTED, 0, "the cluster took the container back for somebody else: with --restart "

@@ -35,6 +35,7 @@ static void each_class_has_its_row(void **state)
         { FAIL_DISK, 0, POLICY_MOVE, POLICY_MOVE, true },
         { FAIL_NOT_READY, 0, POLICY_AGAIN, POLICY_GANG, true },
         { FAIL_LOG_LIMIT, 0, POLICY_FAIL, POLICY_FAIL, false },
+        { FAIL_IMAGE, 0, POLICY_FAIL, POLICY_FAIL, false },
         { FAIL_NODE, 0, POLICY_MOVE, POLICY_MOVE, false },
         { FAIL_PREEMPTED, 0, POLICY_MOVE, POLICY_MOVE, false },
         { FAIL_PERSON, 0, POLICY_AGAIN, POLICY_GANG, true },

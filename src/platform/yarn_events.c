@@ -86,15 +86,16 @@ static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
     int64_t slot = yarn_slot_of(p, id);
     struct yarn_seat *s = yarn_seat_at(p, slot);
     char text[TEXT_MAX_], name[YARN_CONTAINER_ID_TEXT];
-    enum fail_class cls = yarn_end_class(status->exit_status, status->diagnostics);
+    enum fail_class cls = yarn_end_class(status->exit_status, status->diagnostics), of_image;
 
     yarn_leaver_ended(p, id);
     if (!s)
         return;
     yarn_end_text(status->exit_status, status->diagnostics, text, sizeof(text));
-    if (yarn_image_failed(image_of(p, s->role), status->exit_status, status->diagnostics, text,
-                          sizeof(text)))
-        cls = FAIL_START;
+    of_image = yarn_image_failed(image_of(p, s->role), status->exit_status, status->diagnostics,
+                                 text, sizeof(text));
+    if (of_image != FAIL_NONE)
+        cls = of_image;
     trace(LOG_PLATFORM, "%s (slot %u): %s", yarn_container_id_text(id, name), (unsigned)slot, text);
     yarn_seat_empty(p, s);
     cond_wake_all(&p->changed);

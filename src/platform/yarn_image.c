@@ -7,8 +7,10 @@
 #include <string.h>
 
 #define RUNTIMES "yarn.nodemanager.runtime.linux.allowed-runtimes"
-/* What container-executor says of a `docker run` that failed; no agent ends so. */
-#define DOCKER_FAILED 7
+/* What container-executor says of a `docker run` that failed, by release, and docker itself; no
+ * agent ends so. */
+static const int32_t docker_failed[] = { 7, 29, 125 };
+
 #define MOUNTS_MAX (64 * KIB)
 
 int yarn_image_by_yarn(const struct spec *s, const struct conf *c, bool *ret, struct err *err)
@@ -66,18 +68,43 @@ int yarn_image_launch(const struct spec *s, const struct spec_role *role,
     return r == 0 ? add_mounts(s, c, err) : r;
 }
 
-bool yarn_image_failed(const char *image, int32_t exit_status, const char *diagnostics, char *text,
-                       size_t n)
+/* Does the text say that the image is not there, or must not be used? */
+static bool is_not_there(const char *text)
+{
+    static const char *const says[] = {
+        "No such image",
+        "Unable to find image",
+        "pull access denied",
+        "manifest unknown",
+        "repository name not",
+        "does not exist or may require 'docker login'",
+        "invalid reference format",
+        "is not trusted",
+        "image not found",
+        "not found: manifest",
+    };
+
+    for (size_t i = 0; text && i < COUNT_OF(says); i++)
+        if (strcasestr(text, says[i]))
+            return true;
+    return text && strstr(text, "manifest for ") && strstr(text, " not found");
+}
+
+enum fail_class yarn_image_failed(const char *image, int32_t exit_status, const char *diagnostics,
+                                  char *text, size_t n)
 {
     static const char daemon[] = "Error response from daemon: ";
     const char *said = diagnostics ? strstr(diagnostics, daemon) : NULL;
+    bool absent = is_not_there(diagnostics), failed = said || absent;
     AUTO_FREE char *known = NULL;
 
-    if (!image || exit_status != DOCKER_FAILED)
-        return false;
+    for (size_t i = 0; i < COUNT_OF(docker_failed); i++)
+        failed |= exit_status == docker_failed[i];
+    if (!image || !failed)
+        return FAIL_NONE;
     known =
         said ? strndup(said + strlen(daemon), strcspn(said + strlen(daemon), "\n")) : strdup(text);
     (void)snprintf(text, n, "YARN could not run the image '%.200s': %s", image,
                    known ? known : "its docker failed");
-    return true;
+    return absent ? FAIL_IMAGE : FAIL_START;
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "hadoop/conf/conf.h"
 #include "hadoop/yarn/launch.h"
+#include "job/event.h"
 #include "job/spec.h"
 
 /* Are a job's images YARN's business? As the job says; where it leaves that open, when the
@@ -12,7 +13,9 @@ int yarn_image_by_yarn(const struct spec *s, const struct conf *c, bool *ret, st
 int yarn_image_launch(const struct spec *s, const struct spec_role *role,
                       Yarn__ContainerLaunchContext *c, struct err *err);
 
-/* Is this how a container ends that was never made of its image? Then `text`, what is known of the
- * end so far, becomes a sentence about the image. */
-bool yarn_image_failed(const char *image, int32_t exit_status, const char *diagnostics, char *text,
-                       size_t n);
+/* What it is when a container was never made of its image: FAIL_IMAGE when the image is not to be
+ * had, which no other node changes; FAIL_START when docker failed for reasons of its own. FAIL_NONE
+ * when it is something else. Then `text`, what is known of the end so far, stays; else it becomes a
+ * sentence about the image. */
+enum fail_class yarn_image_failed(const char *image, int32_t exit_status, const char *diagnostics,
+                                  char *text, size_t n);

@@ -81,13 +81,29 @@ static void a_container_that_never_was_is_told_by_its_image(void **state)
     static const struct {
         const char *image;
         int32_t status;
-        const char *diagnostics, *text; /* NULL: it is something else */
+        const char *diagnostics, *text;
+        enum fail_class cls; /* FAIL_NONE: it is something else */
     } rows[] = {
-        { NULL, 7, "", NULL },
-        { "i:1", 137, "", NULL },
+        { NULL, 7, "", "known", FAIL_NONE },
+        { "i:1", 137, "", "known", FAIL_NONE },
         { "i:1", 7, "docker: Error response from daemon: no such image.\nmore",
-          "YARN could not run the image 'i:1': no such image." },
-        { "i:1", 7, NULL, "YARN could not run the image 'i:1': known" },
+          "YARN could not run the image 'i:1': no such image.", FAIL_IMAGE },
+        { "i:1", 7, NULL, "YARN could not run the image 'i:1': known", FAIL_START },
+        { "i:1", 7, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.",
+          "YARN could not run the image 'i:1': known", FAIL_START },
+        { "i:1", 29,
+          "Unable to find image 'i:1' locally\ndocker: Error response from daemon: pull "
+          "access denied for i, repository does not exist.\n",
+          "YARN could not run the image 'i:1': pull access denied for i, repository does not "
+          "exist.",
+          FAIL_IMAGE },
+        { "i:1", 125,
+          "docker: Error response from daemon: manifest for i:1 not found: manifest "
+          "unknown.",
+          "YARN could not run the image 'i:1': manifest for i:1 not found: manifest unknown.",
+          FAIL_IMAGE },
+        { "i:1", -1, "image: i:1 is not trusted.", "YARN could not run the image 'i:1': known",
+          FAIL_IMAGE },
     };
 
     (void)state;
@@ -96,8 +112,8 @@ static void a_container_that_never_was_is_told_by_its_image(void **state)
 
         assert_int_equal(yarn_image_failed(rows[i].image, rows[i].status, rows[i].diagnostics, text,
                                            sizeof(text)),
-                         rows[i].text != NULL);
-        assert_string_equal(text, rows[i].text ? rows[i].text : "known");
+                         rows[i].cls);
+        assert_string_equal(text, rows[i].text);
     }
 }
 

@@ -44,6 +44,7 @@ struct follow {
      * was; 0: not since then. */
     int64_t said, told;
     char waiting[160];
+    char lost[200]; /* why a container was last replaced, as it was shown */
     size_t tasks;
     struct seen seen;
     bool ended; /* the last record came */
@@ -122,6 +123,20 @@ static int on_restart(struct follow *f, const json_t *record)
                        *reason ? ": " : "", reason);
 }
 
+/* A container that is replaced: nothing else tells why the job still waits. Each reason once, for a
+ * node may take many along. */
+static int on_failure(struct follow *f, const json_t *record)
+{
+    const char *task = words_text(record, "task"), *text = words_text(record, "text");
+
+    if (f->o->quiet || !json_is_true(json_object_get(record, "gone")) || !*text ||
+        !str_eq(words_text(record, "then"), "move") ||
+        strncmp(f->lost, text, sizeof(f->lost) - 1) == 0)
+        return 0;
+    snprintf(f->lost, sizeof(f->lost), "%s", text);
+    return screen_note(f->screen, "the container of %s is replaced: %s", task, text);
+}
+
 static int on_end(struct follow *f, const json_t *record)
 {
     (void)record;
@@ -136,7 +151,7 @@ static const struct {
 } kinds[] = {
     { "\"event\":\"job\"", on_job },   { "\"event\":\"gang\"", on_gang },
     { "\"event\":\"note\"", on_note }, { "\"event\":\"restart\"", on_restart },
-    { "\"event\":\"end\"", on_end },
+    { "\"event\":\"end\"", on_end },   { "\"event\":\"failure\"", on_failure },
 };
 
 static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
