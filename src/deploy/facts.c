@@ -174,6 +174,7 @@ static void guess(const struct conf *conf, struct deploy_facts *f)
     f->counts_cores =
         fair || f->types.n > DEPLOY_CORES + 1 || f->more_types || file_says_dominant(conf);
     f->queue.may_come |= fair;
+    f->queue.silent = fair && f->queue.found && f->queue.n_shares == 0;
     f->least.v[DEPLOY_MEMORY] = at_least(conf, "yarn.scheduler.minimum-allocation-mb");
     f->least.v[DEPLOY_CORES] = at_least(conf, "yarn.scheduler.minimum-allocation-vcores");
     f->step = f->least;

@@ -48,6 +48,7 @@ struct deploy_queue {
     char *name; /* as it was asked for */
     bool found, leaf, running;
     bool may_come;  /* not found, but the scheduler might make it when somebody submits there */
+    bool silent;    /* its scheduler does not say what it may take */
     int may_submit; /* the user's right: 1, 0, or -1 when the RM does not say */
     struct deploy_size used; /* by the whole queue now; memory and cores only */
     struct deploy_share *shares;

@@ -69,12 +69,13 @@ static int read_share(const Yarn__QueueConfigurationsMap *m, struct deploy_facts
     return 0;
 }
 
-/* The fair scheduler has no partitions, and says what is most since 3.4. */
+/* The fair scheduler has no partitions, and says what is most since 3.4; of cores never, because
+ * its release writes them into another field. */
 static int read_fair_share(const Yarn__QueueInfo *i, struct deploy_facts *f, struct err *err)
 {
     struct deploy_share *s = f->queue.shares;
 
-    if (i->max_resource_memory <= 0 || i->max_resource_vcore <= 0)
+    if (i->max_resource_memory <= 0)
         return 0;
     s->label = strdup("");
     if (!s->label)
@@ -85,7 +86,8 @@ static int read_fair_share(const Yarn__QueueInfo *i, struct deploy_facts *f, str
         s->most.v[t] = DEPLOY_MOST;
     s->most.v[DEPLOY_MEMORY] =
         i->max_resource_memory < DEPLOY_MOST ? i->max_resource_memory : DEPLOY_MOST;
-    s->most.v[DEPLOY_CORES] = i->max_resource_vcore;
+    if (i->max_resource_vcore > 0)
+        s->most.v[DEPLOY_CORES] = i->max_resource_vcore;
     return 0;
 }
 

@@ -74,10 +74,10 @@ static void a_fair_queue_has_its_most_in_other_fields(void **state)
 
     (void)state;
     add_nodes(&f);
-    info.max_resource_memory = 4096;
-    info.max_resource_vcore = INT32_MAX;
+    info.max_resource_memory = 4096; /* and no cores: 3.4 sends them in another field */
     assert_int_equal(facts_queue_read(&q, &f, &err), 0);
     assert_int_equal(deploy_share(&f.queue, "")->most.v[DEPLOY_MEMORY], 4096);
+    assert_int_equal(deploy_share(&f.queue, "")->most.v[DEPLOY_CORES], DEPLOY_MOST);
 }
 
 static void amounts_beyond_all_measure_are_cut(void **state)

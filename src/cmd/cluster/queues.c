@@ -71,9 +71,10 @@ static json_t *make_json(const struct yarn_queue *q, const char *above)
 {
     const Yarn__QueueInfo *i = q->info;
     const Yarn__QueueStatistics *s = i->statistics;
+    bool whole = !above || strchr(i->queue_name, '.'); /* the fair scheduler's names are paths */
     AUTO_FREE char *path = i->queue_path[0] ? strdup(i->queue_path)
-                           : above          ? str_printf("%s.%s", above, i->queue_name)
-                                            : strdup(i->queue_name);
+                           : whole          ? strdup(i->queue_name)
+                                            : str_printf("%s.%s", above, i->queue_name);
     AUTO_JSON *children = json_array();
     json_t *v = NULL;
 

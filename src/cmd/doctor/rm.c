@@ -1,6 +1,7 @@
 /* rm.c - the ResourceManagers, their nodes, and the queue. */
 #include "cmd/cluster/cluster.h"
 #include "cmd/doctor/probe.h"
+#include "deploy/facts.h"
 #include "hadoop/ha.pb-c.h"
 
 #include <string.h>
@@ -147,34 +148,40 @@ static int look_at_rights(struct queue *x, struct err *err)
 }
 
 /* The most memory that is free on one node. */
-static int most_free(struct queue *x, int64_t *ret, struct err *err)
+static int64_t most_free(const struct deploy_facts *f)
 {
-    static const Yarn__NodeState running = YARN__NODE_STATE__NODE_RUNNING;
-    AUTO_RPC Yarn__GetClusterNodesResponse *answer = NULL;
-    int r = yarn_nodes(x->yarn, &running, 1, &answer, err);
+    int64_t most = 0;
 
-    *ret = 0;
-    for (size_t i = 0; r == 0 && i < answer->n_nodes; i++) {
-        const Yarn__NodeReport *n = answer->nodes[i];
-        int64_t mb;
+    for (size_t i = 0; i < f->n_nodes; i++) {
+        const struct deploy_node *n = &f->nodes[i];
+        int64_t mb = n->total.v[DEPLOY_MEMORY] - n->used.v[DEPLOY_MEMORY];
 
-        if (__builtin_sub_overflow(yarn_memory(n->capability), yarn_memory(n->used), &mb))
-            continue;
-        if (mb > *ret && yarn_vcores(n->capability) > yarn_vcores(n->used))
-            *ret = mb;
+        if (n->running && mb > most && n->total.v[DEPLOY_CORES] > n->used.v[DEPLOY_CORES])
+            most = mb;
     }
-    return r;
+    return most;
 }
 
+/* How much more the queue may take of nodes without a label. What YARN calls available is not it: a
+ * queue may take more than its own share, and the fair scheduler says 0 of an idle one. */
+static int64_t queue_left(const struct deploy_queue *q)
+{
+    const struct deploy_share *s = deploy_share(q, "");
+
+    return s && s->limited ? s->most.v[DEPLOY_MEMORY] - q->used.v[DEPLOY_MEMORY] : INT64_MAX;
+}
+
+/* As a submit sees it. */
 static int look_at_room(struct queue *x, struct err *err)
 {
-    const Yarn__QueueStatistics *s = x->q->info->statistics;
-    int64_t free_mb = 0;
-    int r = most_free(x, &free_mb, err);
+    AUTO_DEPLOY_FACTS f = { 0 };
+    int64_t free_mb;
+    int r = deploy_facts_get(x->yarn, x->d->x->session, x->d->queue, &f, err);
 
     if (r < 0)
         return r;
-    if (s && s->available_memory_mb < x->least_mb)
+    free_mb = most_free(&f);
+    if (queue_left(&f.queue) < x->least_mb)
         doctor_say(x->d, LEVEL_WARNING, "applications wait until others in the queue have ended",
                    "'%s' runs, but is full: it has no room for a container of %lld MB", x->d->queue,
                    (long long)x->least_mb);

@@ -387,8 +387,11 @@ static int print_plan(struct launching *l, bool checked, json_t *doc, struct err
         if (!checked)
             printf("cluster: checks not done\n");
         else
-            printf("cluster: %zu containers with the master's%s%s\n", l->room.needed,
-                   l->room.fits_now ? ", there is room now" : ": ", l->room.text);
+            printf("cluster: %zu containers with the master's%s%s%s\n", l->room.needed,
+                   l->room.fits_now ? ", there is room now" : ": ", l->room.text,
+                   l->room.fits_now && l->facts.queue.silent
+                       ? " on the nodes; what the queue may take, its scheduler does not say"
+                       : "");
         return 0;
     }
     r = ship_json(&l->ship, &files, err);
