@@ -31,9 +31,10 @@ static void refuse(struct yarn_platform *p, uint32_t slot, const char *text)
     p->base.on.on_refused(p->base.on.user, slot, false, text);
 }
 
-static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct yarn_grants *g)
+static int take_grant(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g)
 {
-    struct yarn_seat *s = yarn_seat_at(p, c->allocation_request_id);
+    const Yarn__Container *c = e->container;
+    struct yarn_seat *s = yarn_seat_at(p, e->request);
     struct yarn_container_id id = yarn_container_id_of(c->id);
     const Yarn__NodeId *node = yarn_node_id(c->node_id);
 
@@ -45,8 +46,8 @@ static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct 
         struct err err = ERR_INIT;
 
         (void)amrm_release(am_rm(p->am), id, NULL);
-        if (yarn_ask_slot(p, (uint32_t)c->allocation_request_id, &err) < 0)
-            refuse(p, (uint32_t)c->allocation_request_id, err.text);
+        if (yarn_ask_slot(p, (uint32_t)e->request, &err) < 0)
+            refuse(p, (uint32_t)e->request, err.text);
         return 0;
     }
     free(s->host);
@@ -59,7 +60,7 @@ static int take_grant(struct yarn_platform *p, const Yarn__Container *c, struct 
     s->state = SEAT_STARTING;
     p->granted_at = loop_now(p->loop);
     s->agent = ++p->next_agent;
-    g->slots[g->n++] = (uint32_t)c->allocation_request_id;
+    g->slots[g->n++] = (uint32_t)e->request;
     return 0;
 }
 
@@ -202,7 +203,7 @@ static int digest(struct yarn_platform *p, const struct amrm_event *e, struct ya
         on_registered(p, e->again);
         break;
     case AMRM_GRANTED:
-        return take_grant(p, e->container, g);
+        return take_grant(p, e, g);
     case AMRM_PREVIOUS:
         on_previous(p, e->container);
         break;

@@ -136,6 +136,7 @@ struct amrm_event {
     enum amrm_event_type type;
     bool again, strict;
     const struct err *why;       /* of AMRM_REFUSED, AMRM_TROUBLE and AMRM_ENDED: the RM's words */
+    int64_t request;             /* of AMRM_GRANTED: the id of the ask */
     struct yarn_container_id id; /* of container, status, preempt and the updates */
     union {
         const Yarn__RegisterApplicationMasterResponse *registration; /* NULL when it was lost */

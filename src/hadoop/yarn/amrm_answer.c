@@ -111,14 +111,17 @@ static void take_granted(struct amrm *a, const Yarn__Container *c, struct amrm_e
     struct yarn_container_id id = yarn_container_id_of(c->id);
     bool usable = usable_container(c), wanted;
     struct amrm_event *v;
+    int32_t priority;
+    int64_t request;
 
     if (!c->id || containers_get(&a->known, id) != CONTAINER_UNHEARD)
         return;
+    asks_key(a->asks, c, &priority, &request);
     /* Counted down first, whatever it is: the RM has done so too. */
-    wanted = asks_granted(a->asks, c->priority ? c->priority->priority : 0,
-                          c->allocation_request_id, usable ? c->node_id->host : "");
+    wanted = asks_granted(a->asks, priority, request, usable ? c->node_id->host : "");
     v = emit(e, wanted && usable ? AMRM_GRANTED : AMRM_SURPLUS);
     v->container = c;
+    v->request = request;
     v->id = id;
     if (wanted && usable)
         containers_set(&a->known, id, CONTAINER_HELD);
@@ -298,6 +301,9 @@ static int on_registered(struct amrm *a, const Yarn__RegisterApplicationMasterRe
     r = amrm_move(a, AMRM_STEP_REGISTERED, err);
     if (r < 0)
         return r;
+    /* Those that know request ids and send no types (2.8, 2.9) are none the worse for it. */
+    if (m->maximum_capability && m->n_resource_types == 0)
+        asks_without_ids(a->asks);
     amrm_forgotten(a);
     message_free(a->registration);
     a->registration = take(copy);

@@ -4,6 +4,9 @@
 #include "hadoop/yarn/asks.h"
 
 #define ANYWHERE "*"
+/* A priority with the id in it, where the RM knows none. */
+#define ID_BITS 20
+#define PRIORITY_MOST (INT32_MAX >> ID_BITS)
 #define DEFAULT_RACK "/default-rack"
 
 struct row {
@@ -33,6 +36,7 @@ struct asks {
     int64_t pending;
     bool changed;   /* some row may differ */
     bool unsettled; /* some row may have come to nothing */
+    bool without_ids;
 };
 
 static inline bool row_differs(const struct row *r)

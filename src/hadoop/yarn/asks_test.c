@@ -419,6 +419,37 @@ static void the_fate_of_many_containers_is_remembered(void **state)
     }
 }
 
+static void an_rm_without_ids_gets_a_priority_for_each(void **state)
+{
+    AUTO_ASKS *t = table();
+    struct ask ask = { .priority = 1, .id = 0, .count = 1, .resource = small };
+    Yarn__Priority priority = YARN__PRIORITY__INIT;
+    Yarn__Container c = YARN__CONTAINER__INIT;
+    int32_t found = 0;
+    int64_t id = 0;
+    char text[400];
+
+    (void)state;
+    asks_without_ids(t);
+    assert_int_equal(asks_add(t, &ask, NULL), 0);
+    ask.id = 5;
+    assert_int_equal(asks_add(t, &ask, NULL), 0);
+    ask.priority = 2;
+    ask.id = 0;
+    assert_int_equal(asks_add(t, &ask, NULL), 0);
+    assert_string_equal(ROWS(t), "1048576/0 *=1 1048581/5 *=1 2097152/0 *=1");
+    asks_sent(t);
+    c.priority = &priority;
+    priority.priority = 1048581;
+    asks_key(t, &c, &found, &id);
+    assert_int_equal(found, 1);
+    assert_int_equal(id, 5);
+    assert_true(asks_granted(t, found, id, "h"));
+    asks_settled(t);
+    ask.id = 1 << 20;
+    assert_int_equal(asks_add(t, &ask, NULL), -EOVERFLOW);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +465,7 @@ int main(void)
         cmocka_unit_test(after_a_restart_everything_is_sent_again),
         cmocka_unit_test(labels_and_types_stand_where_the_rm_wants_them),
         cmocka_unit_test(only_changes_of_the_blacklist_are_sent),
+        cmocka_unit_test(an_rm_without_ids_gets_a_priority_for_each),
         cmocka_unit_test(the_fate_of_many_containers_is_remembered),
     };
 

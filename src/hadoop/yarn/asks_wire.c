@@ -37,7 +37,27 @@ static Yarn__ExecutionTypeRequest *execution_type(bool opportunistic)
     return m;
 }
 
-static Yarn__ResourceRequest *row_message(const struct ask_group *g, const struct row *r)
+static int32_t wire_priority(const struct asks *t, const struct ask_group *g)
+{
+    return t->without_ids ? (int32_t)(g->priority << ID_BITS | g->id) : g->priority;
+}
+
+void asks_without_ids(struct asks *t)
+{
+    t->without_ids = true;
+}
+
+void asks_key(const struct asks *t, const Yarn__Container *c, int32_t *ret_priority,
+              int64_t *ret_id)
+{
+    int32_t priority = c->priority ? c->priority->priority : 0;
+
+    *ret_priority = t->without_ids ? priority >> ID_BITS : priority;
+    *ret_id = t->without_ids ? priority & ((1 << ID_BITS) - 1) : c->allocation_request_id;
+}
+
+static Yarn__ResourceRequest *row_message(const struct asks *t, const struct ask_group *g,
+                                          const struct row *r)
 {
     AUTO_MESSAGE Yarn__ResourceRequest *m = MESSAGE_NEW(yarn__resource_request);
 
@@ -48,7 +68,7 @@ static Yarn__ResourceRequest *row_message(const struct ask_group *g, const struc
     if (!m->priority || !m->capability)
         return NULL;
     m->priority->has_priority = m->has_num_containers = m->has_allocation_request_id = true;
-    m->priority->priority = g->priority;
+    m->priority->priority = wire_priority(t, g);
     m->num_containers = r->count;
     m->allocation_request_id = g->id;
     m->relax_locality = relaxed(g, r);
@@ -69,7 +89,7 @@ int asks_build(struct asks *t, Yarn__AllocateRequest *request)
 
         for (size_t k = 0; k < g->n; k++)
             if (row_differs(&g->rows[k]) &&
-                MESSAGE_ADD(request, ask, row_message(g, &g->rows[k])) < 0)
+                MESSAGE_ADD(request, ask, row_message(t, g, &g->rows[k])) < 0)
                 return -ENOMEM;
     }
     for (size_t i = 0; i < t->n; i++)

@@ -1,6 +1,7 @@
 /* client_cluster.c - see client.h. Applications, nodes and labels of the whole cluster. */
 #include "base/str.h"
 #include "hadoop/yarn/client_private.h"
+#include "hadoop/yarn/message.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -90,6 +91,10 @@ int yarn_metrics(struct yarn_client *c, Yarn__GetClusterMetricsResponse **ret, s
         return r;
     if (!answer->metrics)
         return err_set(err, -EPROTO, "the ResourceManager answered without its metrics");
+    if (!answer->metrics->has_num_active_nms) { /* before 2.8 there was no other number */
+        answer->metrics->has_num_active_nms = true;
+        answer->metrics->num_active_nms = answer->metrics->num_node_managers;
+    }
     *ret = take(answer);
     return 0;
 }
@@ -98,8 +103,17 @@ int yarn_resource_types(struct yarn_client *c, Yarn__GetAllResourceTypeInfoRespo
                         struct err *err)
 {
     Yarn__GetAllResourceTypeInfoRequest m = YARN__GET_ALL_RESOURCE_TYPE_INFO_REQUEST__INIT;
+    struct err local = ERR_INIT;
+    int r = rpc_call(c->service, &get_types, &m, ret, 0, &local);
 
-    return rpc_call(c->service, &get_types, &m, ret, 0, err);
+    if (r < 0 && local.detail == RPC_EX_NO_SUCH_METHOD) {
+        /* Before 2.10 there are memory and cores, and nobody has to say so. */
+        *ret = MESSAGE_NEW(yarn__get_all_resource_type_info_response);
+        return *ret ? 0 : err_oom(err);
+    }
+    if (r < 0 && err)
+        *err = local;
+    return r;
 }
 
 int yarn_labels(struct yarn_client *c, Yarn__GetClusterNodeLabelsResponse **ret, struct err *err)

@@ -236,6 +236,51 @@ static void an_answer_without_its_part_is_an_error(void **state)
     fake_run(empty_answers, &w, resource_manager, &w);
 }
 
+/* ---- an old one ---- */
+
+/* As 2.7 answers. */
+static int old_manager(void *arg, struct rpc_service *s, const char *method, const void *request,
+                       void **ret, struct err *err)
+{
+    Yarn__GetClusterMetricsResponse m = YARN__GET_CLUSTER_METRICS_RESPONSE__INIT;
+    Yarn__ClusterMetrics metrics = YARN__CLUSTER_METRICS__INIT;
+
+    (void)arg;
+    (void)s;
+    (void)request;
+    if (!str_eq(method, "getClusterMetrics"))
+        return rpc_exception_err("org.apache.hadoop.ipc.RpcNoSuchMethodException",
+                                 "Unknown method getResourceTypeInfo called", err);
+    metrics.has_num_node_managers = true;
+    metrics.num_node_managers = 3;
+    m.metrics = &metrics;
+    return fake_copy(&m, ret);
+}
+
+static int ask_an_old_one(void *arg)
+{
+    struct world *w = arg;
+    AUTO_RPC Yarn__GetAllResourceTypeInfoResponse *types = NULL;
+    AUTO_RPC Yarn__GetClusterMetricsResponse *metrics = NULL;
+    struct err err = ERR_INIT;
+
+    start(w);
+    assert_int_equal(yarn_resource_types(w->client, &types, &err), 0);
+    assert_int_equal(types->n_types, 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(yarn_metrics(w->client, &metrics, NULL), 0);
+    assert_int_equal(metrics->metrics->num_active_nms, 3);
+    return stop(w);
+}
+
+static void an_old_resourcemanager_is_understood(void **state)
+{
+    struct world w = { 0 };
+
+    (void)state;
+    fake_run(ask_an_old_one, &w, old_manager, &w);
+}
+
 /* ---- queues ---- */
 
 /* A chain of `depth` queues, each inside the one before, as bytes. */
@@ -397,6 +442,7 @@ int main(void)
         cmocka_unit_test(submitting_goes_on_until_it_is_decided),
         cmocka_unit_test(killing_is_repeated_until_it_is_done),
         cmocka_unit_test(an_answer_without_its_part_is_an_error),
+        cmocka_unit_test(an_old_resourcemanager_is_understood),
         cmocka_unit_test(queues_are_unpacked_as_deep_as_is_sane),
         cmocka_unit_test(a_broken_queue_is_an_error),
         cmocka_unit_test(requests_say_what_was_meant),
