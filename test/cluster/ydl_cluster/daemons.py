@@ -127,7 +127,7 @@ _OWN = {"nn": _namenode, "rm": _resourcemanager, "dn": _datanode, "nm": _nodeman
 def environment(lay: Layout, daemon: str = "") -> dict[str, str]:
     """What daemons and, through the NodeManagers, containers see: nothing of the test's own."""
     env = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TZ") if key in os.environ}
-    env |= {"JAVA_HOME": str(places.java_home()), "HADOOP_CONF_DIR": str(lay.conf),
+    env |= {"JAVA_HOME": str(java.home(lay.spec.version)), "HADOOP_CONF_DIR": str(lay.conf),
             "HADOOP_LOG_DIR": str(lay.logs)}
     if daemon:
         env["HADOOP_CONF_DIR"] = str(lay.conf_of(daemon))

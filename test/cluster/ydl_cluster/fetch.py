@@ -22,6 +22,12 @@ ARTIFACTS = (
     "hadoop-yarn-server-web-proxy", "hadoop-yarn-server-applicationhistoryservice",
     "hadoop-yarn-server-timelineservice", "hadoop-registry",
 )
+# Not in every release, or under another name.
+_OTHERWISE = {
+    "2.10": {"hadoop-registry": "hadoop-yarn-registry"},
+    "2.7": {"hadoop-registry": "hadoop-yarn-registry", "hadoop-hdfs-client": "",
+            "hadoop-yarn-server-timelineservice": ""},
+}
 # The daemons refuse to start without these directories, which the jars do not carry.
 WEBAPPS = ("hdfs", "datanode", "secondary", "journal", "router", "static")
 
@@ -62,10 +68,15 @@ def _maven(scratch: Path) -> None:
         raise places.ClusterError("maven failed:\n" + done.stdout[-3000:])
 
 
+def _artifacts(version: str) -> list[str]:
+    other = _OTHERWISE.get(version.rpartition(".")[0], {})
+    return [name for artifact in ARTIFACTS if (name := other.get(artifact, artifact))]
+
+
 def _pom(version: str) -> str:
     rows = "".join("<dependency><groupId>org.apache.hadoop</groupId>"
                    f"<artifactId>{name}</artifactId><version>{escape(version)}</version>"
-                   "</dependency>\n" for name in ARTIFACTS)
+                   "</dependency>\n" for name in _artifacts(version))
     return ('<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
             "<modelVersion>4.0.0</modelVersion><groupId>ydl.test</groupId>"
             "<artifactId>cluster</artifactId><version>1</version><packaging>pom</packaging>\n"

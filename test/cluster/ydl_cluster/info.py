@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from . import control, kdc, places, spec as specs, watch
+from . import control, java, kdc, spec as specs, watch
 from .layout import Layout
 
 
@@ -58,7 +58,7 @@ def environment(lay: Layout, user: str | None = None) -> dict[str, str]:
     if lay.spec.only:
         return env
     env |= {"HADOOP_CONF_DIR": str(lay.conf), "YARN_CONF_DIR": str(lay.conf),
-            "JAVA_HOME": str(places.java_home()), "YDL_CLUSTER": lay.spec.name}
+            "JAVA_HOME": str(java.home(lay.spec.version)), "YDL_CLUSTER": lay.spec.name}
     if lay.spec.kerberos:
         env |= {"KRB5_CONFIG": f"{lay.krb}/krb5.conf",
                 "KRB5CCNAME": kdc.login(lay, user or specs.me())}

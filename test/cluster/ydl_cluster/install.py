@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from . import archive, control, fetch, info, java, lock, places, spec as specs, startup
+from . import archive, control, fetch, info, java, java8, lock, places, spec as specs, startup
 from .layout import Layout
 
 _TOOLS = (
@@ -18,7 +18,9 @@ _TOOLS = (
 def ensure(version: str, say: startup.Say) -> Path:
     """Makes what is not there yet; no work at all when everything is."""
     home = fetch.ensure(version, say)
-    if not archive.path(version).exists():
+    if java.is_old(version):
+        java8.ensure(say)
+    elif not archive.path(version).exists():
         with lock.held(places.cache_dir() / f"classes-{version}.lock"):
             if not archive.path(version).exists():
                 say(f"training the JVMs for Hadoop {version} (a minute, once)")
@@ -34,7 +36,7 @@ def _train(version: str) -> None:
     try:
         for tool in _TOOLS:
             _use(lay, tool)
-        archive.make(version, lay.run, java.jars(lay.home), java.program())
+        archive.make(version, lay.run, java.jars(lay.home), java.program(version))
     finally:
         control.ask(lay.run, "down", keep_logs=False)
 

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from . import archive, places
+from . import archive, java8, places
 from .layout import Layout
 
 # Hadoop 3.3 and 3.4 reach into the JDK by reflection, which Java 17 forbids unless told.
@@ -16,26 +16,41 @@ _LEAN = ("-Xss512k", archive.COLLECTOR, "-XX:TieredStopAtLevel=1", "-XX:-UsePerf
          "-Djava.net.preferIPv4Stack=true")
 
 
-def program() -> str:
-    return str(places.java_home() / "bin" / "java")
+def is_old(version: str) -> bool:
+    """Hadoop 2 runs on Java 8, which has no modules, no files of options and no class archives."""
+    return version.startswith("2.")
+
+
+def home(version: str) -> Path:
+    """Of the Java that this Hadoop runs on."""
+    return java8.home() if is_old(version) else places.java_home()
+
+
+def program(version: str) -> str:
+    return str(home(version) / "bin" / "java")
 
 
 def jars(home: Path) -> list[str]:
-    """The jars in an order that is always the same, which a class archive depends on."""
+    """The jars in an order that is always the same, which a class archive depends on, and Hadoop 2,
+    which has two versions of asm and needs the older one."""
     return [str(jar) for jar in sorted((home / "lib").glob("*.jar"))]
 
 
-def write_options(lay: Layout) -> None:
-    """Puts the common options into a file, so that the process list stays readable."""
-    lines = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+def _options(lay: Layout) -> list[str]:
+    old = is_old(lay.spec.version)
+    lines = [] if old else [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     lines += [*_LEAN, f"-Djava.io.tmpdir={lay.run}/tmp"]
     if lay.spec.kerberos:
         lines.append(f"-Djava.security.krb5.conf={lay.krb}/krb5.conf")
     if not lay.spec.training:
         lines += archive.options(lay.spec.version)
     # The jars come first because an archive is valid for a classpath that begins with them.
-    classpath = ":".join([*jars(lay.home), str(lay.conf), str(lay.home / "web")])
-    lines += ["-cp", classpath]
+    return [*lines, "-cp", ":".join([*jars(lay.home), str(lay.conf), str(lay.home / "web")])]
+
+
+def write_options(lay: Layout) -> None:
+    """Puts the common options into a file, so that the process list stays readable."""
+    lines = _options(lay)
     options_file(lay).write_text("".join(f'"{_escape(line)}"\n' for line in lines))
 
 
@@ -50,7 +65,9 @@ def _escape(line: str) -> str:
 def command(lay: Layout, heap_mb: int, label: str, *rest: str) -> list[str]:
     """A JVM with the common options; `rest` is further options, a class and its arguments."""
     training = [archive.list_option(lay.run, label)] if lay.spec.training else []
-    return [program(), f"@{options_file(lay)}", f"-Xmx{heap_mb}m", *training, *rest]
+    version = lay.spec.version
+    options = _options(lay) if is_old(version) else [f"@{options_file(lay)}"]
+    return [program(version), *options, f"-Xmx{heap_mb}m", *training, *rest]
 
 
 def localizer_options(lay: Layout) -> list[str]:

@@ -5,8 +5,11 @@ import shutil
 from pathlib import Path
 
 NEWEST = "3.4.3"  # the newest 3.4 on Maven Central, and the default everywhere
-OLDEST = "3.3.6"  # the oldest release we promise to work with
-VERSIONS = (NEWEST, OLDEST)
+OLDEST = "3.3.6"  # the oldest release that all of the tests run on
+LATEST = "3.5.0"  # the newest release there is
+HADOOP2 = "2.10.2"  # the last of Hadoop 2
+HADOOP27 = "2.7.7"  # what many clusters that nobody dares to touch run
+VERSIONS = (NEWEST, OLDEST)  # of `make check`; the others are for the long suite
 
 
 class ClusterError(Exception):

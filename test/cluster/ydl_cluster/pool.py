@@ -18,6 +18,10 @@ KINDS = {  # fixture: fields of its Spec
     # Its ResourceManager hands out opportunistic containers too, as some clusters' do.
     "old_cluster": {"version": places.OLDEST, "settings": [
         "yarn:yarn.resourcemanager.opportunistic-container-allocation.enabled=true"]},
+    # Other releases; for the long suite.
+    "latest_cluster": {"version": places.LATEST},
+    "hadoop2_cluster": {"version": places.HADOOP2},
+    "hadoop27_cluster": {"version": places.HADOOP27},
     # For jobs. Three nodes with 1 GB each, and nm1 with the label gpu; GPUs on nm1 and nm2.
     "rich_cluster": {"nodes": 4, "node_mb": 1024, "spare": 1, "labels": True, "gpus": True,
                      "gpu_nodes": 2, "registry": True, "preemption": True, "memory_limits": True,

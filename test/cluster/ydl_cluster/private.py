@@ -14,7 +14,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from . import places, spec as specs
+from . import java, places, spec as specs
 from .layout import Layout
 
 _CLONE_NEWNS, _MS_REC, _MS_BIND, _MS_PRIVATE, _MNT_DETACH = 0x20000, 0x4000, 0x1000, 1 << 18, 2
@@ -129,7 +129,8 @@ def seen_by(pid: int, path: Path) -> Path:
 
 def _needed(lay: Layout) -> list[Path]:
     """What a container's user has to read: its own directories, Hadoop's jars, Java."""
-    return [path.resolve() for path in (lay.run, places.cache_dir(), places.java_home())]
+    return [path.resolve() for path in (lay.run, places.cache_dir(),
+                                        java.home(lay.spec.version))]
 
 
 def _open_way(lay: Layout, path: Path) -> None:
