@@ -349,7 +349,7 @@ static void run(void *arg)
     struct saved all = { .to = some_uri(f) };
     struct err err = ERR_INIT;
 
-    if (remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
+    if (export_own_find(x, &err) < 0 || remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
         export_failed(x, &all, &err);
     } else {
         if (*f->export_dir)
@@ -358,6 +358,7 @@ static void run(void *arg)
             save_results(x);
     }
     remote_done(&x->remote);
+    export_own_done(x);
     tell(x, &all, true);
     x->done = true;
     cond_wake_all(&x->changed);

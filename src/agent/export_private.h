@@ -1,8 +1,11 @@
-/* export_private.h - what export.c and export_tree.c share: one saving of everything. */
+/* export_private.h - what export.c, export_own.c and export_tree.c share: one saving of everything.
+ */
 #pragma once
 #include "agent/agent_private.h"
 #include "agent/remote.h"
 #include "base/json.h"
+
+#include <sys/stat.h>
 
 #define EXPORT_AT_ONCE 4 /* files under way at a time */
 
@@ -15,14 +18,26 @@ struct saved {
     json_t *placed; /* files of ours that are there, as keys */
 };
 
+/* Files and directories that are never results; sorted. */
+struct own_file {
+    dev_t dev;
+    ino_t ino;
+};
+struct own_files {
+    struct own_file *v;
+    size_t n;
+};
+
 struct export
 {
     struct agent *agent;
     struct fiber *fiber;
     struct remote remote;
-    int64_t moved; /* when something last went on; loop's clock */
-    int64_t until; /* loop's clock; LOOP_NEVER: as long as something does */
-    bool stop;     /* nothing did for too long */
+    struct own_files own;
+    struct own_file yarns_tmp; /* a directory of YARN's that tasks may write to */
+    int64_t moved;             /* when something last went on; loop's clock */
+    int64_t until;             /* loop's clock; LOOP_NEVER: as long as something does */
+    bool stop;                 /* nothing did for too long */
     bool output_only;
     bool done;
     struct cond changed;
@@ -44,3 +59,8 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
 /* Copies the directory `from` to where `s` says; `label` is the task's, NULL: it is all tasks', and
  * takes the place of what is there. Nothing in it is fine. */
 void export_tree(struct export *x, const char *from, const char *label, struct saved *s);
+
+/* ---- export_own.c ---- */
+int export_own_find(struct export *x, struct err *err);
+bool export_is_own(const struct export *x, const struct stat *st);
+void export_own_done(struct export *x);

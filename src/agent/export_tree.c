@@ -37,6 +37,12 @@ static void copy_done(struct copy *c)
 
 static int list(struct copy *c, const char *dir, int depth, struct err *err);
 
+/* One that is there without the task's doing counts only for what is in it. */
+static bool is_yarns_tmp(const struct copy *c, const struct stat *st)
+{
+    return st->st_ino == c->x->yarns_tmp.ino && st->st_dev == c->x->yarns_tmp.dev;
+}
+
 /* A link to a file is the file; a link to a directory may lead anywhere, and is left alone. */
 static int list_one(struct copy *c, const char *name, int depth, struct err *err)
 {
@@ -48,9 +54,11 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
         return err_oom(err);
     if (lstat(path, &link) < 0 || stat(path, &st) < 0)
         return 0; /* it has gone, or leads nowhere */
+    if (export_is_own(c->x, &st))
+        return 0;
     if (S_ISREG(st.st_mode))
         r = strs_add(&c->files, name);
-    else if (S_ISDIR(link.st_mode))
+    else if (S_ISDIR(link.st_mode) && !is_yarns_tmp(c, &link))
         r = strs_add(&c->dirs, name);
     if (r < 0)
         return err_oom(err);
@@ -304,8 +312,12 @@ static void give_up(struct copy *c)
 
 static int copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes, struct err *err)
 {
-    int r = list(c, "", 0, err);
+    struct stat st;
+    int r = 0;
 
+    if (stat(c->from, &st) == 0 && export_is_own(c->x, &st))
+        return err_set(err, -EPERM, "'%s' belongs to ydl and is not saved", c->from);
+    r = list(c, "", 0, err);
     if (r == -ENOENT || (r == 0 && c->files.n == 0))
         return 0; /* the task has left nothing */
     if (r == 0)

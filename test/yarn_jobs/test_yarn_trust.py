@@ -12,7 +12,7 @@ def place(jobs):
     """A directory in HDFS that is there for one test."""
     path = "/tmp/trust"
     yield path
-    jobs.cluster.fs("-rm", "-r", path)
+    jobs.cluster.fs("-rm", "-r", "-f", path)
 
 
 def submit(jobs, place):
@@ -56,3 +56,23 @@ def test_a_program_that_another_user_put_into_the_cache_is_never_run(jobs, place
     done = submit(jobs, place)
     assert done.returncode == 0, f"{done.stderr}\n{jobs.tell()}"
     assert "bob" not in jobs.run("fs", "ls", f"{place}/cache/{hashed}", check=0).stdout
+
+
+def test_results_are_the_tasks_files_and_nothing_of_ours(jobs, place):
+    """Not the tokens, the programs or YARN's scripts: not by their names and not by links."""
+    script = ("mkdir -p deep; echo good > deep/model; echo good > result; ln .ydl/tokens a; "
+              "ln -s $PWD/.ydl/tokens b; ln -s launch_container.sh c; ln -s ydl-node deep/d; "
+              "ln -s .ydl e; ls -A >&2")
+    done = jobs.run("run", "--on", "yarn", "--output", f".={place}/out", "-n", 1, "--mem", "64m",
+                    "--", "sh", "-c", script)
+    assert done.returncode == 0 and "launch_container.sh" in done.stderr, done.stderr
+    listed = jobs.run("fs", "ls", "-R", f"{place}/out", check=0).stdout
+    found = {line.split()[-1].removeprefix(f"{place}/out/") for line in listed.splitlines()}
+    assert found == {"deep", "deep/model", "result"}, listed
+
+
+def test_a_directory_of_ours_is_never_saved(jobs, place):
+    done = jobs.run("run", "--on", "yarn", "--output", f".ydl={place}/out", "-n", 1, "--mem", "64m",
+                    "--", "true")
+    assert ".ydl' belongs to ydl and is not saved" in done.stderr, done.stderr
+    assert jobs.cluster.hdfs_names(place) == []
