@@ -3,7 +3,9 @@
 #include "agent/port_owner.h"
 #include "base/auto.h"
 #include "base/buf.h"
+#include "base/name_lock.h"
 #include "base/path.h"
+#include "base/str.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,7 +13,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 /* ---- the range ---- */
 
@@ -45,18 +46,14 @@ int ports_init(struct ports *p, unsigned low, unsigned high, struct err *err)
 
 /* ---- one port ---- */
 
+#define LOCK_NAME "ydl-port-"
+
 static int take_name(unsigned number)
 {
-    struct sockaddr_un a = { .sun_family = AF_UNIX };
-    int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "ydl-port-%u", number);
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char name[32];
 
-    if (fd < 0)
-        return -errno;
-    if (bind(fd, (struct sockaddr *)&a,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0)
-        return -errno;
-    return take_fd(fd);
+    (void)snprintf(name, sizeof(name), LOCK_NAME "%u", number);
+    return name_lock(name);
 }
 
 /* Somebody may listen on the IPv6 side alone. */
@@ -76,9 +73,20 @@ static int check_v6(unsigned number, bool lingering)
     return 0;
 }
 
-/* Binds without any option first, which succeeds for one process only; the options that let a
- * program bind beside it come after. With `lingering`, connections of the last owner that the
- * kernel has not forgotten yet do not count. */
+/* Lets others bind beside us, or nobody any more: the kernel looks at these when somebody binds. */
+static int set_sharing(int fd, bool shared)
+{
+    int on = shared;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+        return -errno;
+    return 0;
+}
+
+/* Binds without any option, which succeeds for one process only, and lets nobody bind beside it.
+ * With `lingering`, connections of the last owner that the kernel has not forgotten yet do not
+ * count. */
 static int take_port(unsigned number, bool lingering)
 {
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)number) };
@@ -94,10 +102,8 @@ static int take_port(unsigned number, bool lingering)
     r = check_v6(number, lingering);
     if (r < 0)
         return r;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
-        return -errno;
-    return take_fd(fd);
+    r = lingering ? set_sharing(fd, false) : 0;
+    return r < 0 ? r : take_fd(fd);
 }
 
 static int hold(unsigned number, struct port *ret)
@@ -128,8 +134,26 @@ static int hold_lingering(unsigned number, struct port *ret)
     return 0;
 }
 
+/* Names of ports in the range that another user holds. */
+struct foreign {
+    unsigned low, high, n;
+    uid_t owner; /* of the last */
+};
+
+static void count_foreign(void *arg, const char *rest, uid_t owner)
+{
+    struct foreign *f = arg;
+    int64_t number;
+
+    if (owner == geteuid() || str_to_i64(rest, f->low, f->high, &number) < 0)
+        return;
+    f->n++;
+    f->owner = owner;
+}
+
 static int explain(unsigned number, int r, struct err *err)
 {
+    struct foreign f = { .low = number, .high = number };
     char who[PORT_OWNER_MAX];
 
     if (!err)
@@ -138,11 +162,16 @@ static int explain(unsigned number, int r, struct err *err)
         return err_code(err, r, "hold port %u", number);
     if (port_owner(number, who))
         return err_set(err, r, "port %u is in use by %s", number, who);
+    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    if (f.n)
+        return err_set(err, r, "port %u is held by another user (uid %u)", number,
+                       (unsigned)f.owner);
     return err_set(err, r, "port %u is in use", number);
 }
 
 int ports_any(struct ports *p, struct port *ret, struct err *err)
 {
+    struct foreign f = { .low = p->low, .high = p->high };
     unsigned all = p->high - p->low + 1;
     int r = -EADDRINUSE;
 
@@ -156,6 +185,11 @@ int ports_any(struct ports *p, struct port *ret, struct err *err)
         if (r != -EADDRINUSE && r != -EACCES)
             return explain(number, r, err);
     }
+    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    if (f.n)
+        return err_set(err, -EADDRINUSE,
+                       "no port from %u to %u is free: %u are held by other users (uid %u)", p->low,
+                       p->high, f.n, (unsigned)f.owner);
     return err_set(err, -EADDRINUSE, "no port from %u to %u is free", p->low, p->high);
 }
 
@@ -166,6 +200,13 @@ int ports_one(unsigned number, struct port *ret, struct err *err)
     if (r == -EADDRINUSE)
         r = hold_lingering(number, ret);
     return r < 0 ? explain(number, r, err) : 0;
+}
+
+int ports_share(struct port *p, bool shared, struct err *err)
+{
+    int r = p->bound >= 0 ? set_sharing(p->bound, shared) : 0;
+
+    return r < 0 ? err_code(err, r, "share port %u", p->number) : 0;
 }
 
 void ports_let_go(struct port *p)
@@ -180,7 +221,7 @@ int ports_hold_again(struct port *p, struct err *err)
     int fd;
 
     if (p->bound >= 0)
-        return 0;
+        return ports_share(p, false, err);
     fd = take_port(p->number, true);
     /* A server that did not set SO_REUSEADDR leaves connections behind that nobody can bind beside
      * for a minute. The kernel gives the port to nobody either, and other agents see the name. */

@@ -1,12 +1,14 @@
 /* ports_test.c - see ports.h */
 #include "agent/ports.h"
 #include "base/auto.h"
+#include "base/name_lock.h"
 #include "test.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 /* Binds and listens as a framework does; the descriptor, or a negative errno. */
 static int listen_on(unsigned number, int family, int option)
@@ -71,18 +73,88 @@ static void a_held_port_is_held_once(void **state)
     ports_drop(&again);
 }
 
-static void a_program_with_a_reuse_option_binds_beside_the_holder(void **state)
+static void a_port_is_shared_only_while_it_is_said_to_be(void **state)
 {
     static const int options[] = { SO_REUSEADDR, SO_REUSEPORT };
     struct port p = hold_any();
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(options); i++) {
-        AUTO_CLOSE int fd = listen_on(p.number, AF_INET, options[i]);
+        AUTO_CLOSE int fd = -1;
 
+        assert_int_equal(listen_on(p.number, AF_INET, options[i]), -EADDRINUSE);
+        assert_int_equal(ports_share(&p, true, NULL), 0);
+        fd = listen_on(p.number, AF_INET, options[i]);
         assert_true(fd >= 0);
+        close(take_fd(fd));
+        assert_int_equal(ports_hold_again(&p, NULL), 0); /* and alone again */
     }
+    assert_int_equal(listen_on(p.number, AF_INET, SO_REUSEADDR), -EADDRINUSE);
     ports_drop(&p);
+}
+
+/* As another user; the result of listen_on(), without the descriptor. */
+static int listen_as_other(unsigned number, int option)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0)
+        _exit(setuid(65534) < 0 ? 255 : listen_on(number, AF_INET, option) < 0 ? 1 : 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+/* Needs root, to be somebody else for a moment. */
+static void another_user_cannot_bind_a_held_port(void **state)
+{
+    static const int options[] = { 0, SO_REUSEADDR, SO_REUSEPORT };
+    struct port p = hold_any();
+
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(options) && geteuid() == 0; k++)
+        assert_int_equal(listen_as_other(p.number, options[k]), 1);
+    ports_drop(&p);
+    if (geteuid() != 0)
+        skip();
+}
+
+/* Needs root. */
+static void a_name_that_another_user_took_first_is_said_to_be_theirs(void **state)
+{
+    struct port p = hold_any(), mine = { .bound = -1, .lock = -1 };
+    struct ports range;
+    struct err err = ERR_INIT;
+    int ready[2], done[2];
+    char name[32], want[96], c;
+    pid_t pid;
+
+    (void)state;
+    ports_drop(&p);
+    if (geteuid() != 0)
+        skip();
+    (void)snprintf(name, sizeof(name), "ydl-port-%u", p.number);
+    assert_int_equal(pipe(ready) | pipe(done), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(done[1]);
+        if (setuid(65534) < 0 || name_lock(name) < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        _exit(read(done[0], &c, 1) == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_int_equal(ports_one(p.number, &mine, &err), -EADDRINUSE);
+    (void)snprintf(want, sizeof(want), "port %u is held by another user (uid 65534)", p.number);
+    assert_string_equal(err.text, want);
+    assert_int_equal(ports_init(&range, p.number, p.number, &err), 0);
+    err_clear(&err);
+    assert_int_equal(ports_any(&range, &mine, &err), -EADDRINUSE);
+    assert_non_null(strstr(err.text, "1 are held by other users (uid 65534)"));
+    close(done[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(ready[0]);
+    close(done[0]);
 }
 
 static void a_released_port_is_the_programs_but_no_other_agents(void **state)
@@ -173,7 +245,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ports_come_from_the_range),
         cmocka_unit_test(a_held_port_is_held_once),
-        cmocka_unit_test(a_program_with_a_reuse_option_binds_beside_the_holder),
+        cmocka_unit_test(a_port_is_shared_only_while_it_is_said_to_be),
+        cmocka_unit_test(another_user_cannot_bind_a_held_port),
+        cmocka_unit_test(a_name_that_another_user_took_first_is_said_to_be_theirs),
         cmocka_unit_test(a_released_port_is_the_programs_but_no_other_agents),
         cmocka_unit_test(connections_that_linger_do_not_count),
         cmocka_unit_test(a_listener_on_ipv6_alone_is_seen_and_named),

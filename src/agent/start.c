@@ -160,6 +160,8 @@ static enum fail_class place_ports(struct task *t, struct err *err)
             return FAIL_PORT;
         if (!t->share_ports)
             ports_let_go(&t->ports[i]);
+        else if (ports_share(&t->ports[i], true, err) < 0)
+            return FAIL_PORT;
     }
     return FAIL_NONE;
 }

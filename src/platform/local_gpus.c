@@ -1,14 +1,13 @@
 /* local_gpus.c - see gpus.h */
 #include "base/auto.h"
+#include "base/name_lock.h"
 #include "base/str.h"
 #include "platform/gpus.h"
 
 #include <dirent.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <unistd.h>
 
 static int by_number(const void *a, const void *b)
 {
@@ -49,17 +48,36 @@ void local_gpus_find(struct gpus *ret)
         ret->v[i] = i;
 }
 
+#define LOCK_NAME "ydl-gpu-"
+
 /* A descriptor that stands for the device, or -1 when somebody has it. */
 static int lock_gpu(unsigned number)
 {
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un name = { .sun_family = AF_UNIX };
-    int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "ydl-gpu-%u", number);
+    char name[32];
 
-    if (fd < 0 || bind(fd, (struct sockaddr *)&name,
-                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0)
-        return -1;
-    return take_fd(fd);
+    (void)snprintf(name, sizeof(name), LOCK_NAME "%u", number);
+    return name_lock(name);
+}
+
+/* Devices that another user holds. */
+struct foreign {
+    const struct gpus *of;
+    unsigned n;
+    uid_t owner; /* of the last */
+};
+
+static void count_foreign(void *arg, const char *rest, uid_t owner)
+{
+    struct foreign *f = arg;
+    int64_t number;
+
+    if (owner == geteuid() || str_to_i64(rest, 0, UINT32_MAX, &number) < 0)
+        return;
+    for (unsigned i = 0; i < f->of->n; i++)
+        if (f->of->v[i] == (uint32_t)number) {
+            f->n++;
+            f->owner = owner;
+        }
 }
 
 void local_gpus_release(int *locks, size_t n)
@@ -71,6 +89,7 @@ void local_gpus_release(int *locks, size_t n)
 int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_MAX],
                     uint32_t gpus[PLATFORM_GPUS_MAX], struct err *err)
 {
+    struct foreign f = { .of = of };
     unsigned have = 0;
 
     if (n > of->n)
@@ -86,5 +105,10 @@ int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_M
     if (have == n)
         return 0;
     local_gpus_release(locks, have);
-    return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, of->n);
+    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    if (f.n == 0)
+        return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, of->n);
+    return err_set(err, -EAGAIN,
+                   "waiting for %u GPUs: %u of %u are free; %u held by other users (uid %u)", n,
+                   have, of->n, f.n, (unsigned)f.owner);
 }

@@ -33,6 +33,39 @@ static void a_gpu_is_never_given_twice(void **state)
     local_gpus_release(a, 3);
 }
 
+/* Needs root, to be somebody else for a moment. */
+static void a_gpu_that_another_user_holds_is_said_to_be_theirs(void **state)
+{
+    const struct gpus all = { .v = { 4000000000 }, .n = 1 }; /* no device has that number */
+    int locks[PLATFORM_GPUS_MAX], ready[2], done[2];
+    uint32_t gpus[PLATFORM_GPUS_MAX];
+    struct err err = ERR_INIT;
+    pid_t pid;
+    char c;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(pipe(ready) | pipe(done), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(done[1]);
+        if (setuid(65534) < 0 || local_gpus_take(&all, 1, locks, gpus, NULL) < 0 ||
+            write(ready[1], "x", 1) != 1)
+            _exit(1);
+        _exit(read(done[0], &c, 1) == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_int_equal(local_gpus_take(&all, 1, locks, gpus, &err), -EAGAIN);
+    assert_string_equal(err.text, "waiting for 1 GPUs: 0 of 1 are free; 1 held by other users "
+                                  "(uid 65534)");
+    close(done[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(ready[0]);
+    close(done[0]);
+}
+
 static void more_gpus_than_there_are_is_not_a_matter_of_waiting(void **state)
 {
     int locks[PLATFORM_GPUS_MAX];
@@ -148,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_is_never_given_twice),
+        cmocka_unit_test(a_gpu_that_another_user_holds_is_said_to_be_theirs),
         cmocka_unit_test(more_gpus_than_there_are_is_not_a_matter_of_waiting),
         cmocka_unit_test(devices_are_found_where_numbers_are_missing),
         cmocka_unit_test(memory_of_a_living_job_counts_and_of_a_dead_one_does_not),
