@@ -43,7 +43,7 @@ static const struct {
     { ".tar.zst", { "tar", "--zstd", "-xf", "FROM", "-C", "TO", "--no-same-owner" } },
     { ".zip",
       { "unzip", "-q", "-o", "FROM", "-d", "TO" },
-      { "python3", "-m", "zipfile", "-e", "FROM", "TO" } },
+      { "python3", "-I", "-m", "zipfile", "-e", "FROM", "TO" } },
 };
 
 /* ---- unpacking ---- */

@@ -235,7 +235,7 @@ static int failed(struct making *m, const char *what, int status, struct err *er
 
 static int make_venv(struct making *m, struct err *err)
 {
-    char *argv[] = { (char *)"python3", (char *)"-m", (char *)"venv", m->env, NULL };
+    char *argv[] = { (char *)"python3", (char *)"-I", (char *)"-m", (char *)"venv", m->env, NULL };
     int status = 0, r = run(m, "python3", argv, &status, err);
 
     if (r < 0 || status == 0)
@@ -247,7 +247,8 @@ static int make_venv(struct making *m, struct err *err)
 
 static int install(struct making *m, struct err *err)
 {
-    static const char *const fixed[] = { "-m",
+    static const char *const fixed[] = { "-I", /* nothing of the working directory is a module */
+                                         "-m",
                                          "pip",
                                          "install",
                                          "--no-input",

@@ -50,6 +50,9 @@ struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec);
  * session_find_user(). */
 int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct spec_faults *f,
                         char **ret_note);
+/* What is unsafe about sending it, or NULL: a file that others can read, a network that others can
+ * listen to. `qops` are the protections of RPC that are accepted. *ret is the caller's. */
+int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **ret, struct err *err);
 /* The same for who has checked it: the principal with its realm, which is the caller's. */
 int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
                           struct err *err);

@@ -1,6 +1,8 @@
 /* tokens_keytab.c - may the job have this keytab? See deploy_keytab() in tokens.h. */
+#include "base/buf.h"
 #include "base/work.h"
 #include "deploy/tokens.h"
+#include "hadoop/sasl/sasl.h"
 #include "hadoop/session/session.h"
 
 #include <string.h>
@@ -68,7 +70,29 @@ int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char
 
 /* ---- the file ---- */
 
-static int look(const struct deploy_keytab *k, char **ret_note, struct err *err)
+int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **ret, struct err *err)
+{
+    bool open = mode & 077, clear = qops != SASL_QOP_BIT(SASL_CONF);
+    AUTO_BUF text = { .max = 8 * KIB };
+    int r = 0;
+
+    if (open)
+        r = buf_printf(&text,
+                       "others can read the keytab '%s': its mode is %04o, and should be 0600",
+                       file, mode & 07777);
+    if (r == 0 && clear)
+        r = buf_printf(&text,
+                       "%sthe key that the keytab is encrypted with is sent in the clear, because "
+                       "hadoop.rpc.protection is not 'privacy': who listens to the network can get "
+                       "both",
+                       open ? "; " : "");
+    if (r < 0 || ((open || clear) && !buf_text(&text)))
+        return err_oom(err);
+    *ret = open || clear ? (char *)take(text.data) : NULL;
+    return 0;
+}
+
+static int look(struct session *s, const struct deploy_keytab *k, char **ret_note, struct err *err)
 {
     struct stat st;
 
@@ -76,11 +100,7 @@ static int look(const struct deploy_keytab *k, char **ret_note, struct err *err)
         return err_sys(err, "'%s'", k->file);
     if (!S_ISREG(st.st_mode))
         return err_set(err, -EINVAL, "'%s' is not a file", k->file);
-    if ((st.st_mode & 077) == 0)
-        return 0;
-    *ret_note = str_printf("others can read the keytab '%s': its mode is %04o, and should be 0600",
-                           k->file, (unsigned)(st.st_mode & 07777));
-    return *ret_note ? 0 : err_oom(err);
+    return deploy_keytab_warn(k->file, st.st_mode, session_identity(s)->qops, ret_note, err);
 }
 
 int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct spec_faults *f,
@@ -98,7 +118,7 @@ int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct
     }
     if (!k->file)
         return 0;
-    r = look(k, ret_note, &err);
+    r = look(s, k, ret_note, &err);
     if (r == 0)
         r = deploy_keytab_sign_in(s, k, &principal, &err);
     if (r == 0 || r == -ENOMEM || r == -ECANCELED)

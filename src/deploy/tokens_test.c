@@ -1,5 +1,6 @@
 /* tokens_test.c - where a job's things are; tokens themselves need a cluster. See tokens.h */
 #include "deploy/tokens.h"
+#include "hadoop/sasl/sasl.h"
 #include "test.h"
 
 #include <string.h>
@@ -73,9 +74,35 @@ static void tokens_live_as_long_as_the_first_that_ends(void **state)
     assert_int_equal(deploy_tokens_life(c), 20);
 }
 
+static void sending_a_keytab_is_warned_of_where_somebody_could_read_it(void **state)
+{
+    static const struct {
+        unsigned mode, qops;
+        bool file, network;
+    } rows[] = {
+        { 0100600, SASL_QOP_BIT(SASL_CONF), false, false },
+        { 0100640, SASL_QOP_BIT(SASL_CONF), true, false },
+        { 0100600, SASL_QOP_BIT(SASL_AUTH), false, true },
+        { 0100600, SASL_QOP_BIT(SASL_INT), false, true },
+        { 0100644, SASL_QOP_ANY, true, true },
+        { 0100600, 0, false, true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *note = NULL;
+
+        assert_int_equal(deploy_keytab_warn("k", rows[i].mode, rows[i].qops, &note, NULL), 0);
+        assert_int_equal(note && strstr(note, "others can read the keytab 'k'"), rows[i].file);
+        assert_int_equal(note && strstr(note, "hadoop.rpc.protection is not 'privacy'"),
+                         rows[i].network);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sending_a_keytab_is_warned_of_where_somebody_could_read_it),
         cmocka_unit_test(every_place_in_hdfs_counts_once),
         cmocka_unit_test(a_job_that_names_nothing_still_has_the_default),
         cmocka_unit_test(tokens_live_as_long_as_the_first_that_ends),

@@ -147,12 +147,41 @@ static void a_python_that_does_not_answer_is_not_waited_for(void **state)
     assert_null(found);
 }
 
+/* A module of the working directory would be run by every question, whoever put it there. */
+static void what_lies_in_the_working_directory_is_not_asked(void **state)
+{
+    static const char evil[] = "import os\nopen(os.environ['YDL_TEST_RAN'], 'w')\n";
+    AUTO_FREE char *ran = below(*state, "ran");
+    AUTO_FREE char *named = below(*state, "named");
+    AUTO_FREE char *work = below(*state, "work");
+    AUTO_FREE char *found = NULL;
+    struct err err = ERR_INIT;
+    char *was = getcwd(NULL, 0);
+
+    put(*state, "work/importlib/__init__.py", evil, 0600);
+    put(*state, "work/importlib/util.py", evil, 0600);
+    put(*state, "named/package/__init__.py", "", 0600);
+    assert_true(was && ran && named && work);
+    assert_int_equal(setenv("YDL_TEST_RAN", ran, 1), 0);
+    assert_int_equal(setenv("PYTHONPATH", named, 1), 0); /* what the person names is asked */
+    assert_int_equal(chdir(work), 0);
+    assert_int_equal(python_ask("/usr/bin/python3", "package", 60000, &found, &err), 0);
+    assert_int_equal(chdir(was), 0);
+    free(was);
+    assert_non_null(found);
+    assert_non_null(strstr(found, "/named/package"));
+    assert_int_equal(access(ran, F_OK), -1);
+    assert_int_equal(unsetenv("PYTHONPATH"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_library_is_found_in_the_first_place_that_has_it,
                                         make_tree, remove_tree),
         cmocka_unit_test(what_is_nowhere_is_said_with_the_ways_to_name_it),
+        cmocka_unit_test_setup_teardown(what_lies_in_the_working_directory_is_not_asked, make_tree,
+                                        remove_tree),
         cmocka_unit_test_setup_teardown(a_python_that_does_not_answer_is_not_waited_for, make_tree,
                                         remove_tree),
     };

@@ -97,9 +97,13 @@ char *python_prefix(const char *interpreter)
 
 /* ---- asking ---- */
 
-/* A spec is found without running any of the package's code. */
+/* A spec is found without running any of the package's code. What lies in the working directory is
+ * not asked: a file there could stand for any module. -I would hide PYTHONPATH too, and packages
+ * may be there. */
 #define QUESTION                                                                                   \
-    "import importlib.util as u, sys\n"                                                            \
+    "import sys\n"                                                                                 \
+    "sys.path[:] = [p for p in sys.path if p]\n"                                                   \
+    "import importlib.util as u\n"                                                                 \
     "s = u.find_spec(sys.argv[1])\n"                                                               \
     "print(list(s.submodule_search_locations)[0] if s and s.submodule_search_locations else '')"
 

@@ -145,7 +145,8 @@ def test_definitions_are_private_and_as_they_were_written(here):
     home = here.state / "ydl" / "slider" / "b1"
     assert sorted(path.name for path in home.iterdir()) == [
         "agent.tar", "app_config.json", "definition.tar", "internal.json", "metainfo.json", "resources.json"]
-    assert home.stat().st_mode & 0o777 == 0o750 and (home / "internal.json").stat().st_mode & 0o777 == 0o600
+    assert home.stat().st_mode & 0o777 == 0o750 and all(
+        (home / name).stat().st_mode & 0o777 == 0o600 for name in ("internal.json", "app_config.json"))
     server = json.loads((home / "resources.json").read_text())["components"]["server"]
     assert server["a.key.of.mine"] == "kept" and server["yarn.component.instances"] == "3"
     config = json.loads((home / "app_config.json").read_text())

@@ -32,7 +32,7 @@ static const struct {
     uint32_t mode;
 } files[] = {
     { "metainfo.json", offsetof(struct slider_docs, metainfo), FILE_MODE },
-    { "app_config.json", offsetof(struct slider_docs, config), FILE_MODE },
+    { "app_config.json", offsetof(struct slider_docs, config), PRIVATE_MODE },
     { "resources.json", offsetof(struct slider_docs, resources), FILE_MODE },
     { "internal.json", offsetof(struct slider_docs, internal), PRIVATE_MODE },
 };
@@ -47,7 +47,8 @@ static json_t **doc_at(const struct slider_docs *d, size_t i)
 static int base_scratch(struct slider *s, struct err *err)
 {
     const char *tmp = front_env(s->ask, "TMPDIR");
-    AUTO_FREE char *dir = str_printf("%s/ydl-slider-XXXXXX", tmp ? tmp : "/tmp");
+    bool good = tmp && *tmp && path_trusted(tmp, NULL) == 0;
+    AUTO_FREE char *dir = str_printf("%s/ydl-slider-XXXXXX", good ? tmp : "/tmp");
     int r = dir ? fs_set_new(s->x->loop, NULL, &s->set, err) : err_oom(err);
 
     if (r == 0 && !mkdtemp(dir))
@@ -264,8 +265,10 @@ int slider_store_write(struct slider *s, const char *name, const char *file, con
                        struct err *err)
 {
     AUTO_FREE char *path = path_of(s, name, file);
-    uint32_t mode = str_eq(file, "internal.json") ? PRIVATE_MODE : FILE_MODE;
+    uint32_t mode = FILE_MODE;
 
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        mode = str_eq(file, files[i].name) ? files[i].mode : mode;
     return path ? write_doc(s, path, mode, v, err) : err_oom(err);
 }
 

@@ -6,7 +6,7 @@
 #include "hadoop/sasl/digest.h"
 #include "hadoop/sasl/hint.h"
 
-#include <ctype.h>
+#include <arpa/inet.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,19 +187,34 @@ static int new_token_mech(struct exchange *x, const Ipc__SaslAuth *offer, struct
     return sasl_digest_new_token(&conf, &secret, &x->mech, err);
 }
 
+/* "10.0.0.1" or "fe80::1", not "1and1.example". */
+static bool is_number(const char *host, size_t n)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr address;
+
+    if (n >= sizeof(text))
+        return false;
+    memcpy(text, host, n);
+    text[n] = '\0';
+    return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
 /* The realm is not in the offer, and the host is compared only where the configuration has a name:
  * behind a number the server's canonical name is not known to us. */
-static bool principal_fits(const struct rpc_address *a, const char *service, const char *host)
+bool auth_principal_fits(const char *principal, const char *service, const char *host)
 {
-    const char *slash = strchr(a->principal, '/'), *at = strrchr(a->principal, '@');
-    size_t service_len = slash ? (size_t)(slash - a->principal) : strcspn(a->principal, "@");
+    const char *slash = strchr(principal, '/'), *at = strrchr(principal, '@');
+    size_t service_len = slash ? (size_t)(slash - principal) : strcspn(principal, "@");
     size_t host_len;
 
-    if (strlen(service) != service_len || memcmp(service, a->principal, service_len) != 0)
+    if (strlen(service) != service_len || memcmp(service, principal, service_len) != 0)
         return false;
-    if (!slash || isdigit((unsigned char)slash[1]) || strchr(slash, ':'))
+    if (!slash)
         return true;
     host_len = at && at > slash ? (size_t)(at - slash - 1) : strlen(slash + 1);
+    if (is_number(slash + 1, host_len))
+        return true;
     return strlen(host) == host_len && strncasecmp(host, slash + 1, host_len) == 0;
 }
 
@@ -216,7 +231,8 @@ static int check_principal(const struct exchange *x, const char *service, const 
     if (a->pattern && *a->pattern) {
         if (fnmatch(a->pattern, have, 0) == 0 || fnmatch(a->pattern, with_realm, 0) == 0)
             return 0;
-    } else if (!a->principal || !*a->principal || principal_fits(a, service, host)) {
+    } else if (!a->principal || !*a->principal ||
+               auth_principal_fits(a->principal, service, host)) {
         return 0;
     }
     err_set(err, -EACCES, "the server says that it is '%.120s', the configuration says '%s'", have,

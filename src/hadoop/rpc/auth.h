@@ -22,3 +22,7 @@ struct auth_result {
 int auth_sign_in(struct loop *l, struct sock *s, const struct conn_conf *conf, int64_t deadline,
                  struct auth_result *ret, struct err *err);
 void auth_result_done(struct auth_result *r);
+
+/* Whether a server that says it is SERVICE on HOST can be the one that the configuration calls
+ * "SERVICE/HOST@REALM". Pure. */
+bool auth_principal_fits(const char *principal, const char *service, const char *host);
