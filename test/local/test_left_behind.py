@@ -2,9 +2,13 @@
 
 import os
 import signal
-import time
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+HOLD = Path(__file__).with_name("hold.py")
 
 STUBBORN = r"""
 import os, signal, sys, time
@@ -134,29 +138,13 @@ def test_a_failed_job_takes_everything_along(local):
     local.assert_nothing_left()
 
 
-def _held_agent(local) -> int:
-    """The agent of a job that was submitted just now, stopped before it has dialled; 0: too late."""
-    until = time.monotonic() + 10
-    while not (found := local.find("ydl-node agent")):  # without a pause: it dials within moments
-        assert time.monotonic() < until, "there is no agent"
-    os.kill(found[0], signal.SIGSTOP)
-    fds = [os.readlink(f"/proc/{found[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{found[0]}/fd")]
-    if not any(fd.startswith("socket:") for fd in fds):
-        return found[0]
-    os.kill(found[0], signal.SIGCONT)
-    return 0
-
-
 def test_an_agent_that_comes_when_the_job_has_ended_goes_again(local):
-    for _ in range(2000):
-        submit = local.start("submit", "-n", "1", "--", "sleep", "600")
-        agent = _held_agent(local)
-        killer = local.start("kill", submit.communicate(timeout=50)[0].decode().strip())
-        if agent:
-            break
-        killer.communicate(timeout=50)
-        local.assert_nothing_left()
-    assert agent, "it was never caught in time"
+    held = subprocess.run([sys.executable, HOLD, "ydl-node agent", local.bin / "ydl", "submit", "-n", "1",
+                           "--", "sleep", "600"], env=local.env, cwd=local.work, timeout=100,
+                          stdout=subprocess.PIPE, check=True, text=True)
+    agent = next(int(line) for line in held.stdout.splitlines() if line.isdigit())
+    job = local.wait_for(lambda: local.jobs()[-1:], "the job")[0]
+    killer = local.start("kill", job.name)
     events = local.jobs()[-1] / "events.jsonl"
     local.wait_for(lambda: '"KILLED"' in events.read_text(), "the job has ended")
     os.kill(agent, signal.SIGCONT)

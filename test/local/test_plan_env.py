@@ -77,7 +77,7 @@ def test_the_text_has_every_variable_too(local):
     for role in plan["roles"]:
         for task in role["tasks"]:
             for name, value in task["env"].items():
-                assert f"{name}={value}" in text
+                assert f"{name}={value}"[:80] in text  # a person is not shown more of a long one
 
 
 def test_devices_that_were_asked_for_have_a_place(local):

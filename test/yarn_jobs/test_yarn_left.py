@@ -57,9 +57,11 @@ def test_results_are_in_hdfs_without_a_flag(jobs):
     jobs.run("fs", "rm", "-r", f"{HOME}/out/{app}", check=0)
 
 
-def test_output_is_in_hdfs_when_the_job_has_ended(jobs):
-    jobs.run(*RUN, "-n", 2, "--", "sh", "-c", "echo out $YDL_RANK; echo err $YDL_RANK >&2; exit 3",
-             check=3)
+def test_output_is_in_hdfs_when_the_job_has_ended(jobs, tmp_path):
+    """Both have begun before one of them ends the job."""
+    jobs.run(*RUN, "-n", 2, "--", "sh", "-c", "echo out $YDL_RANK; echo err $YDL_RANK >&2; "
+             f"touch {tmp_path}/$YDL_RANK; until [ -e {tmp_path}/0 ] && [ -e {tmp_path}/1 ]; do "
+             "sleep 0.05; done; exit 3", check=3)
     app = jobs.ended()["id"]
     left = files_of(jobs, app)
     assert left == {f"worker-{rank}.{stream}": f"{stream} {rank}\n"

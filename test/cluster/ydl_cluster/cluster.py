@@ -133,7 +133,7 @@ class Cluster:
         """The NodeManagers by name (nm1, nm2 …), each as the ResourceManager's page has it."""
         return actions.nodes(self.lay)
 
-    def wait_for_node(self, node: str, state: str, timeout: float = 30) -> None:
+    def wait_for_node(self, node: str, state: str, timeout: float = 120) -> None:
         """RUNNING, LOST, UNHEALTHY, SHUTDOWN …"""
         actions.wait_for_node(self.lay, node, state, timeout)
 

@@ -98,9 +98,10 @@ def _scheduling(lay: Layout) -> dict[str, object]:
 
 
 def _expiry(lay: Layout) -> dict[str, object]:
-    """Losses are noticed within seconds. (Key rolling must stay above three times the expiry.)"""
+    """Losses are noticed within seconds, but later than a node that is restarted on a busy machine
+    comes back. (Key rolling must stay above three times the expiry.)"""
     return {
-        "yarn.nm.liveness-monitor.expiry-interval-ms": 10000,
+        "yarn.nm.liveness-monitor.expiry-interval-ms": 20000,
         "yarn.am.liveness-monitor.expiry-interval-ms": _master_ms(lay),
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": lay.spec.heartbeat_ms,
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
@@ -114,7 +115,7 @@ def _master_ms(lay: Layout) -> int:
     """A master's first interval begins when its node is told of it. Fetching its files comes off
     that, encrypted or by a JVM of their own: on a busy machine 10 s were over before it began. A
     master that dies, or whose node does, is missed at once all the same."""
-    return 120000 if lay.spec.lce else 60000 if lay.spec.kerberos else 10000
+    return 120000 if lay.spec.lce else 60000 if lay.spec.kerberos else 20000
 
 
 def _recovery(lay: Layout) -> dict[str, object]:
