@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 from agent_support import BIN, NONE, PERSON, alive, b64, command, resident, wait_until
@@ -176,7 +177,7 @@ def test_nothing_outlives_whoever_is_killed(container, victims):
     pids = {"keeper": b.agents[0].pid, "guard": b.guard, "agent": b.pid}
     for name in victims:
         os.kill(pids[name], signal.SIGKILL)
-    assert b.gone(10.0)
+    assert b.gone()
     wait_until(lambda: not any(alive(pid) for pid in pids.values()))
     assert b.agents[0].returncode == (-signal.SIGKILL if "keeper" in victims else 98)
 
@@ -194,7 +195,7 @@ def test_nothing_outlives_a_container_with_a_frozen_agent(container, frozen):
     time.sleep(0.25)
     if b.agents[0].poll() is None:
         b.signal(signal.SIGKILL)
-    assert b.gone(10.0)
+    assert b.gone()
     wait_until(lambda: not any(alive(pid) for pid in pids.values()))
 
 

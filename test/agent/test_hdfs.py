@@ -45,7 +45,7 @@ def listing(cluster, uri: str) -> dict[str, int]:
 
 
 def test_a_master_is_found_in_hdfs(container, cluster):
-    b, base = bench_on(container, cluster, "redial")
+    b, base = bench_on(container, cluster, "redial", lease=300000)
     pid = b.launch(0, "sleep 600")
     b.driver.kill()
     b.driver.wait()

@@ -56,7 +56,7 @@ def tree(tmp_path):
 
 def test_each_stage_is_run_once_for_a_commit_and_its_result_kept(tree):
     tree.run()
-    assert len(tree.stages()) == 11
+    assert len(tree.stages()) == 12
     result = json.loads((tree.root / "build/check-full/check.json").read_text())
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=tree.root, text=True,
                             capture_output=True, check=True).stdout.strip()
@@ -70,7 +70,7 @@ def test_each_stage_is_run_once_for_a_commit_and_its_result_kept(tree):
     tree.write("new.c", "")
     assert "another commit" in tree.run("--list")
     tree.run()
-    assert len(tree.stages()) == 11
+    assert len(tree.stages()) == 12
 
 
 def test_a_stage_that_failed_is_the_one_that_is_run_again(tree):

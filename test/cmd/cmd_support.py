@@ -21,7 +21,7 @@ def driver() -> Path:
 
 def ydl(env: dict[str, str], *words: str, **options) -> subprocess.CompletedProcess:
     """ydl with these words in this environment; output as text unless the input is bytes."""
-    options.setdefault("timeout", 60)
+    options.setdefault("timeout", 180)
     options.setdefault("cwd", "/")
     if options.get("input") is None:
         options["stdin"] = subprocess.DEVNULL

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from front_support import BIN
+from front_support import BIN, stretched
 from slider_front import (MINUTE, SCRIPT, SHELL_LINE, TEXTS_LINE, _here, texts_files,  # noqa: F401
                           write_package, write_shell)
 
@@ -43,7 +43,7 @@ def test_one_that_is_killed_as_it_starts_can_be_started_again(here):
         here.slider("stop", "s1", "--force", check=0)
         begun = time.monotonic()
         while here.processes():
-            assert time.monotonic() - begun < 5, here.processes()
+            assert time.monotonic() - begun < stretched(5), here.processes()
             time.sleep(0.01)
 
 

@@ -55,7 +55,7 @@ class Running:
         for line in self.process.stderr:
             self.lines.append(line.decode(errors="replace").rstrip())
 
-    def wait_for(self, pattern: str, seconds: float = 30) -> re.Match:
+    def wait_for(self, pattern: str, seconds: float = 120) -> re.Match:
         """The first line of the trace that fits."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from driver import Fed, Running, daemon_at, drive, java, noise

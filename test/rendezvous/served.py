@@ -13,7 +13,7 @@ from pathlib import Path
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 HOST = "127.0.0.1"
-PATIENCE = 20  # seconds that anything may take
+PATIENCE = 60  # seconds that anything may take
 
 
 class Server:

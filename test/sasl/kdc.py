@@ -65,7 +65,7 @@ def shifted(shift: str) -> dict:
 
 def answers(process: subprocess.Popen, port: int) -> bool:
     """Whether the process comes to listen on the port."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()

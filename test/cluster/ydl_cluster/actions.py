@@ -189,6 +189,6 @@ def label_first_node(lay: Layout) -> None:
 def _admin(lay: Layout, tool: str, *arguments: str) -> None:
     env = daemons.environment(lay) | info.environment(lay)
     done = subprocess.run(java.tool(lay, tool, *arguments), env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=180, check=False)
     if done.returncode != 0:
         raise places.ClusterError(f"{' '.join(arguments)}: {done.stderr[-2000:]}")

@@ -182,7 +182,7 @@ class Cluster:
         env = self.env(user) | options.pop("env", {})
         if options.get("input") is None:
             options["stdin"] = subprocess.DEVNULL
-        settled = {"check": True, "timeout": 60, "capture_output": True,
+        settled = {"check": True, "timeout": 180, "capture_output": True,
                    "text": not isinstance(options.get("input"), bytes)} | options
         return subprocess.run(command, env=env, **settled)
 
@@ -195,7 +195,7 @@ class Cluster:
         return self.java(_FS_SHELL, *arguments, **options)
 
     def ydl(self, *arguments: str, user: str | None = None, check: bool = False,
-            input: bytes | str | None = None, timeout: float = 60) -> subprocess.CompletedProcess:
+            input: bytes | str | None = None, timeout: float = 180) -> subprocess.CompletedProcess:
         """The program under test, in the directory $YDL_BIN or in build/bin."""
         place = os.environ.get("YDL_BIN") or _REPOSITORY / "build" / "bin"
         program = os.path.join(place, "ydl")

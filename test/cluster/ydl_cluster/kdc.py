@@ -102,7 +102,7 @@ def cache(lay: Layout, user: str) -> Path:
 
 def _run(lay: Layout, command: list[str], script: str = "") -> None:
     done = subprocess.run(command, env=daemons.environment(lay), input=script,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180,
                           check=False)
     if done.returncode != 0:
         raise places.ClusterError(f"{' '.join(command)}: {done.stdout[-2000:]}")
