@@ -270,8 +270,10 @@ void yarn_events_run(void *arg)
     if (r != -ECANCELED && !p->closing && !p->over) {
         const struct err *why = am_error(p->am);
 
+        p->killed = p->registered && loop_now(p->loop) - am_answered(p->am) < SILENT_MS &&
+                    yarn_says_killed(p);
         p->over = true;
-        p->killed = p->registered && loop_now(p->loop) - am_answered(p->am) < SILENT_MS;
+        cond_wake_all(&p->changed);
         p->base.on.on_over(p->base.on.user, why->code ? why->text : err.text);
     }
 }

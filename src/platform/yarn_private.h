@@ -88,6 +88,11 @@ void yarn_events_run(void *arg);
 /* Why the ResourceManager does not hear us, "" while it does; see platform.h. */
 const char *yarn_trouble(struct platform *base);
 
+/* ---- yarn_killed.c ---- */
+/* After the ResourceManager has given us up: was the application killed? Only its own word counts;
+ * false when it cannot be asked. Fibers only. */
+bool yarn_says_killed(struct yarn_platform *p);
+
 /* ---- yarn_launch.c: what a container is to run ---- */
 /* The context of a role's containers, made once; borrowed. */
 int yarn_launch_context(struct yarn_platform *p, const struct spec_role *role,
