@@ -48,7 +48,7 @@ static void begin(struct bench *b)
 
 static void end(struct bench *b)
 {
-    mirror_stop(&b->m);
+    (void)mirror_stop(&b->m, LOOP_NEVER);
     kvlog_done(&b->m);
     b->m.kv = kv_free(b->m.kv);
 }

@@ -19,6 +19,7 @@
 
 #define CLOSE_MS 15000        /* for agents to leave */
 #define CLOSE_APART_MS 120000 /* … that bring results home first */
+#define LEFT_MS 10000         /* for the log, when another master goes on */
 #define CLIENT_COMES_MS 30000 /* an attached client that never came */
 
 /* ---- what the job is ---- */
@@ -371,7 +372,7 @@ static void take_down(struct master *m)
     enrolled_end(m);
     stop_fibers(m);
     if (m->left) {
-        mirror_stop(m);
+        (void)mirror_stop(m, loop_in(m->loop, LEFT_MS));
     } else if (m->platform && !m->over) {
         hub_drain(m);
         if (!m->save_until)

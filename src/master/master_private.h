@@ -213,7 +213,9 @@ int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *a
 
 /* ---- mirror.c ---- */
 int mirror_start(struct master *m, struct err *err);
-void mirror_stop(struct master *m); /* with everything that is still to be copied. Fibers only */
+/* Copies what is left and ends, at `deadline` at the latest: negative when the end of the events
+ * log is not there. Fibers only. */
+int mirror_stop(struct master *m, int64_t deadline);
 /* The same of another journal; mirror_stop() ends it too. */
 struct mirror_options {
     struct parts parts;

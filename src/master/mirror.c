@@ -18,6 +18,8 @@ struct mirror {
     unsigned part;  /* the next one's number */
     unsigned first; /* parts before this one are not needed any more */
     bool ending;
+    bool needed; /* once it ends: what is left is to be copied */
+    int result;  /* negative: that is not all there */
     struct cond ended;
 };
 
@@ -85,16 +87,32 @@ static bool is_behind(const struct mirror *x)
     return x->at != x->opt.journal->size || x->round != x->opt.journal->round;
 }
 
+/* Nothing more is to be copied. */
+static bool is_done(const struct mirror *x)
+{
+    return x->ending && (!x->needed || !is_behind(x));
+}
+
+/* Closes the file; negative when its end is not there. */
+static int finish(struct mirror *x, int r, struct err *err)
+{
+    if (x->out && (!x->needed || r < 0))
+        x->out = fs_abort(x->out);
+    if (x->out)
+        r = fs_close(take(x->out), err);
+    return x->needed ? r : 0;
+}
+
 static void run_mirror(void *arg)
 {
     struct mirror *x = arg;
     struct master *m = x->m;
+    struct err err = ERR_INIT;
     bool told = false;
     int r = 0;
 
-    while (r != -ECANCELED && !x->ending) {
-        struct err err = ERR_INIT;
-
+    while (r != -ECANCELED && !is_done(x)) {
+        err_clear(&err);
         if (!is_behind(x)) {
             r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
             if (r == 0 && !x->ending && x->opt.pause > 0)
@@ -112,6 +130,7 @@ static void run_mirror(void *arg)
         x->out = fs_abort(x->out);
         r = fiber_sleep(m->loop, AGAIN_MS);
     }
+    x->result = finish(x, r == -ECANCELED ? r : 0, &err);
     x->fiber = NULL;
     cond_wake_all(&x->ended);
 }
@@ -136,25 +155,27 @@ int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror
     return r;
 }
 
-static void end(struct mirror *x, bool needed)
+/* Copies what is left, for as long as there is time. */
+static int end(struct mirror *x, bool needed, int64_t deadline)
 {
-    struct err err = ERR_INIT;
+    int r = 0;
 
     if (!x)
-        return;
+        return 0;
     x->ending = true;
+    x->needed = needed;
     cond_wake_all(&x->opt.journal->grown);
+    while (x->fiber && r != -ETIMEDOUT)
+        r = cond_wait(x->m->loop, &x->ended, deadline);
+    if (x->fiber)
+        fiber_cancel(x->fiber);
     while (x->fiber)
         (void)cond_wait(x->m->loop, &x->ended, LOOP_NEVER);
-    if (needed && x->round != x->opt.journal->round)
-        begin_anew(x);
-    if (needed && is_behind(x) && copy_new(x, &err) < 0)
-        log_warn(LOG_MASTER, "the end of %s is not in HDFS: %s", x->opt.what, err.text);
-    if (x->out && !needed)
-        x->out = fs_abort(x->out);
-    if (x->out && fs_close(take(x->out), &err) < 0)
-        log_warn(LOG_MASTER, "close %s in HDFS: %s", x->opt.what, err.text);
+    r = x->result;
+    if (r < 0)
+        log_warn(LOG_MASTER, "the end of %s is not in HDFS", x->opt.what);
     free(x);
+    return r;
 }
 
 int mirror_start(struct master *m, struct err *err)
@@ -170,8 +191,8 @@ int mirror_start(struct master *m, struct err *err)
     return mirror_begin(m, &o, &m->mirror, err);
 }
 
-void mirror_stop(struct master *m)
+int mirror_stop(struct master *m, int64_t deadline)
 {
-    end(take(m->kv_mirror), m->left); /* nobody asks for it after the end */
-    end(take(m->mirror), true);
+    (void)end(take(m->kv_mirror), m->left, deadline); /* nobody asks for it after the end */
+    return end(take(m->mirror), true, deadline);
 }

@@ -101,7 +101,7 @@ static void agents_return(struct desk *d)
 /* Killed; what is in HDFS stays. */
 static void kill_master(struct desk *d)
 {
-    mirror_stop(&d->m);
+    (void)mirror_stop(&d->m, LOOP_NEVER);
     journal_done(&d->m.journal);
     kvlog_done(&d->m);
     d->m.kv = kv_free(d->m.kv);
