@@ -1,0 +1,197 @@
+/* day_test.c - a day of a large job, as fast as it goes: what its log and its master's memory grow
+ * by, and how long a new master takes to read it all. HDFS is a directory here.
+ *
+ * 1,000 tasks report their progress each second, and every two minutes one of them fails and starts
+ * again: 720 times. YDL_DAY_HOURS=N makes it another number of hours. */
+#include "base/path.h"
+#include "job/engine_testing.h"
+#include "master/master_private.h"
+
+#include <malloc.h>
+#include <time.h>
+
+#define TASKS 1000
+#define RESTART_S 120    /* from one to the next */
+#define PER_RESTART 2048 /* bytes of the log */
+#define TAKE_OVER_MS 3000
+
+struct day {
+    char dir[TEST_PATH];
+    struct loop *loop;
+    struct fs_set *set;
+    struct container container;
+    struct master_options opt;
+    struct bench b;
+    int hours;
+};
+
+struct used {
+    uint64_t log;
+    size_t memory;
+};
+
+static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
+{
+    (void)user;
+    (void)task;
+    (void)id;
+    (void)words;
+    (void)n;
+}
+
+static void take_lines(struct day *d, struct journal *j)
+{
+    work(&d->b);
+    if (d->b.log.len > 0)
+        assert_int_equal(journal_append(j, d->b.log.data, d->b.log.len), 0);
+    buf_reset(&d->b.log);
+}
+
+static struct used used_by(const struct journal *j)
+{
+    return (struct used){ j->size, mallinfo2().uordblks };
+}
+
+/* Each second, with `reports` of each task. */
+static void live_for(struct day *d, struct journal *j, int seconds, int reports)
+{
+    char name[32];
+
+    for (int s = 1; s <= seconds; s++) {
+        for (int k = 0; k < reports; k++)
+            for (uint32_t i = 0; i < TASKS; i++)
+                engine_on_progress(d->b.e, i, s, 1000000, NULL, d->b.now);
+        if (s % RESTART_S == 0) {
+            (void)snprintf(name, sizeof(name), "w:%d", s / RESTART_S % TASKS);
+            ended(&d->b, name, 3);
+        }
+        pass(&d->b, 1000);
+        take_lines(d, j);
+    }
+}
+
+static void assert_bounded(const struct used *from, const struct used *to, int hours)
+{
+    uint64_t restarts = (uint64_t)hours * 3600 / RESTART_S;
+    /* One report an hour of each task stands in the log, however many there were. */
+    uint64_t reports = (uint64_t)hours * TASKS * 160;
+
+    assert_true(to->log - from->log < restarts * PER_RESTART + reports);
+    assert_true(to->memory < from->memory + restarts * 256 + 64 * KIB);
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A master after this one. Its time is that of the processor, so that no other load decides. */
+static void take_over(struct day *d, uint64_t bytes)
+{
+    struct kv_events on = { .on_reply = on_reply };
+    struct master m = { .loop = d->loop, .opt = &d->opt };
+    AUTO_FREE char *path = path_join(d->dir, "events.jsonl");
+    struct task before = *engine_task(d->b.e, 77);
+    int64_t began, took;
+    size_t memory;
+
+    d->b.e = engine_free(d->b.e);
+    d->container.attempt = 2;
+    m.kv_journal.fd = -1;
+    assert_non_null(path);
+    assert_int_equal(journal_open(&m.journal, path, NULL), 0);
+    assert_int_equal(kv_new(&on, &m.kv, NULL), 0);
+    assert_int_equal(history_new(&m.history, NULL), 0);
+    begin(&d->b);
+    m.engine = d->b.e;
+    memory = mallinfo2().uordblks;
+    began = clock_ms();
+    assert_int_equal(recover_read(&m, NULL), 0);
+    assert_int_equal(engine_resume(m.engine, d->b.now, NULL), 0);
+    took = clock_ms() - began;
+    print_message("%d hours: a log of %.1f MB, read back in %lld ms with %zu KiB\n", d->hours,
+                  (double)bytes / 1e6, (long long)took, (mallinfo2().uordblks - memory) / 1024);
+    assert_int_equal(m.journal.size, bytes);
+    assert_int_equal(engine_task(m.engine, 77)->attempt, before.attempt);
+    assert_int_equal(engine_task(m.engine, 77)->state, before.state);
+    if (d->hours <= 24)
+        assert_true(took <= TAKE_OVER_MS);
+    journal_done(&m.journal);
+    m.kv = kv_free(m.kv);
+    m.history = history_free(m.history);
+    free(m.recovery);
+}
+
+static int run_day(void *arg)
+{
+    struct day *d = arg;
+    AUTO_FREE char *here = NULL;
+    AUTO_FREE char *path = path_join(d->container.logs, "events-1.jsonl");
+    struct journal j;
+    struct used first, half, last;
+
+    assert_non_null(path);
+    assert_int_equal(fs_set_new(d->loop, NULL, &d->set, NULL), 0);
+    assert_int_equal(fs_find(d->set, d->dir, FS_ON_LOCAL, &d->container.fs, &here, NULL), 0);
+    assert_int_equal(journal_open(&j, path, NULL), 0);
+    run_all(&d->b);
+    live_for(d, &j, 3600, 1);
+    first = used_by(&j);
+    live_for(d, &j, (d->hours - 1) * 1800, 1);
+    half = used_by(&j);
+    live_for(d, &j, (d->hours - 1) * 1800, 1);
+    last = used_by(&j);
+    assert_bounded(&first, &last, d->hours - 1);
+    assert_true(last.memory < half.memory + 64 * KIB);
+    /* Ten times as many reports are not one byte more. */
+    first = last;
+    live_for(d, &j, RESTART_S - 1, 1);
+    half = used_by(&j);
+    live_for(d, &j, RESTART_S - 1, 10);
+    last = used_by(&j);
+    assert_true(last.log - half.log <= half.log - first.log + 64 * KIB);
+    journal_done(&j);
+    take_over(d, last.log);
+    d->b.e = engine_free(d->b.e);
+    d->set = fs_set_free(d->set);
+    return 0;
+}
+
+static void a_day_leaves_little_behind(void **state)
+{
+    struct day *d = calloc(1, sizeof(*d));
+    const char *hours = getenv("YDL_DAY_HOURS");
+
+    (void)state;
+    assert_non_null(d);
+    d->hours = hours ? (int)strtol(hours, NULL, 10) : 24;
+    assert_non_null(test_dir(d->dir, "day"));
+    d->container = (struct container){ .attempt = 1,
+                                       .logs = path_join(d->dir, "logs"),
+                                       .jobs = path_join(d->dir, "jobs") };
+    assert_int_equal(path_mkdirs(d->container.logs, 0700, NULL), 0);
+    assert_int_equal(path_mkdirs(d->container.jobs, 0700, NULL), 0);
+    d->opt.container = &d->container;
+    bench_init(&d->b, SPEC_RESTART_TASK, 1000000);
+    (void)role(&d->b, "w", TASKS);
+    assert_int_equal(loop_new(&d->loop, NULL), 0);
+    assert_int_equal(loop_run(d->loop, run_day, d, false), 0);
+    loop_free(d->loop);
+    assert_int_equal(path_remove(d->dir, NULL), 0);
+    free(d->container.logs);
+    free(d->container.jobs);
+    buf_done(&d->b.log);
+    free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_day_leaves_little_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
