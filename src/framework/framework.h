@@ -84,6 +84,7 @@ struct framework {
     bool any_roles;                     /* a job may have no role of the table at all */
     bool native;                        /* ydl-native can play some of its roles (native.h) */
     bool names;                         /* its tasks take names for addresses, not only numbers */
+    bool rejoins;             /* tasks find each other through our server: one can move alone */
     bool elastic;             /* tasks need not know of each other: one can move or join alone */
     enum spec_policy restart; /* what --restart or --max-restarts without a policy means… */
     enum spec_policy restart_serving; /* …and where there are servers; DEFAULT: the same */

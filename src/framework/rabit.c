@@ -48,5 +48,6 @@ const struct framework framework_rabit = {
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_RABIT,
+    .rejoins = true,
     .task = task,
 };

@@ -349,6 +349,11 @@ uint32_t engine_slot_agent(const struct engine *e, uint32_t slot)
     return has ? e->slots[slot].agent : ENGINE_NO_AGENT;
 }
 
+uint32_t engine_last_agent(const struct engine *e)
+{
+    return e->last_agent;
+}
+
 bool engine_slot_is_away(const struct engine *e, uint32_t slot)
 {
     return slot < e->n_slots && e->slots[slot].away;

@@ -86,6 +86,8 @@ struct engine_options {
     int64_t submitted;   /* when the job was: its time limit counts from there; 0: from its start */
     uint32_t losses_max; /* node losses and preemptions within the restart window before giving up
                           * with 75; 0: 10. Those of a few seconds are one */
+    bool rejoins; /* tasks find each other through a server of the generation (rabit): a moved one
+                   * joins it by itself; but how many they are, they must know */
     bool elastic; /* tasks need not know of each other (none, dask, ray): a moved or added one joins
                    * the running generation; otherwise the gang is formed anew for it */
 };
@@ -184,7 +186,8 @@ int engine_abort(struct engine *e, int exit, const char *text, int64_t now, stru
  *     engine_new → engine_restore… → (its own EVENT_MASTER record) → engine_resume
  * Each segment begins with the EVENT_MASTER record of its master. With an empty log there is
  * nothing to resume: engine_created() and engine_start() as ever. A job that has ended stays so,
- * and ACTION_END comes again.
+ * and ACTION_END comes again; the slots that it had are away as below, until the master has what
+ * their tasks left.
  *
  * Slots that had a container keep it: they are *away* until their agent is back, and nothing is
  * wanted of their tasks before. When it is, the master says what it has (engine_on_held, for every
@@ -215,6 +218,9 @@ int engine_on_held(struct engine *e, const struct engine_held *held, int64_t now
 /* The agent in whose container the slot is; ENGINE_NO_AGENT: it has none. */
 #define ENGINE_NO_AGENT UINT32_MAX
 uint32_t engine_slot_agent(const struct engine *e, uint32_t slot);
+/* The highest number of an agent that was ever granted, by this master or one before it; 0: none.
+ * Numbers do not return: a new master counts on from there, past what may not be in the log. */
+uint32_t engine_last_agent(const struct engine *e);
 /* Whether it had an agent that is not back yet. */
 bool engine_slot_is_away(const struct engine *e, uint32_t slot);
 

@@ -294,6 +294,25 @@ static void in_an_elastic_job_only_the_lost_task_moves(void **state)
     assert_int_equal(task(b, "worker:1")->attempt, 1);
 }
 
+static void where_a_tracker_takes_it_back_only_the_failed_task_moves(void **state)
+{
+    struct bench *b = *state;
+
+    bench_init(b, SPEC_RESTART_TASK, 3);
+    b->opt.rejoins = true;
+    b->spec.avoid = SPEC_AVOID_ALL;
+    role(b, "worker", 3);
+    run_all(b);
+    ended(b, "worker:1", 134);
+    assert_int_equal(engine_state(b->e), JOB_RUNNING);
+    assert_int_equal(engine_generation(b->e), 0);
+    assert_int_equal(b->done[ACTION_STOP], 0);
+    assert_int_equal(b->last[ACTION_ASK], 1);
+    assert_int_equal(b->done[ACTION_START], 1);
+    /* But how many they are, all have to know. */
+    assert_int_equal(engine_scale(b->e, "worker", 2, "me", b->now, NULL), -EOPNOTSUPP);
+}
+
 static void a_port_that_was_taken_means_a_new_generation(void **state)
 {
     struct bench *b = *state;
@@ -435,6 +454,7 @@ int main(void)
         TEST(files_that_fit_nowhere_end_the_job),
         TEST(without_a_policy_a_loss_fails_the_job),
         TEST(in_an_elastic_job_only_the_lost_task_moves),
+        TEST(where_a_tracker_takes_it_back_only_the_failed_task_moves),
         TEST(a_port_that_was_taken_means_a_new_generation),
         TEST(a_full_disk_moves_the_task),
         TEST(a_job_that_avoids_all_moves_what_failed),

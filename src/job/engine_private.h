@@ -129,6 +129,7 @@ struct engine {
 
     uint32_t rounds; /* how often the gang gave everything back since it last stood */
     uint32_t seed;
+    uint32_t last_agent;   /* the highest number that was ever granted */
     uint32_t refused_seed; /* of pauses that the log does not tell */
     uint8_t young;         /* how often the gang died soon after it was formed */
     int64_t formed;        /* when */

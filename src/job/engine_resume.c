@@ -107,6 +107,9 @@ int engine_resume(struct engine *e, int64_t now, struct err *err)
     if (r < 0)
         return r;
     if (job_has_ended(e->state)) {
+        for (uint32_t i = 0; i < e->n_slots; i++) /* their agents may still save what tasks left */
+            if (e->slots[i].state >= SLOT_GRANTED)
+                be_away(e, &e->slots[i]);
         e->n_heap = 0;
         action_add(e, ACTION_END, 0, 0);
         return engine_leave(e, err);

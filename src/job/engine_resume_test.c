@@ -132,6 +132,9 @@ static void a_job_that_has_ended_is_only_closed(void **state)
     assert_string_equal(outcome_of(b).lines, "oh\n");
     assert_int_equal(b->done[ACTION_END], 1);
     assert_int_equal(actions(b), 1);
+    assert_true(engine_slot_is_away(b->e, 0)); /* its agent may still save what the task left */
+    assert_int_equal(engine_slot_agent(b->e, 0), 100);
+    assert_int_equal(engine_last_agent(b->e), 101);
 }
 
 static void a_job_that_had_not_begun_begins(void **state)

@@ -18,7 +18,7 @@ void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t n
 
 bool run_alone(const struct engine *e, const struct unit *u)
 {
-    return e->opt.elastic || role_of(e, u)->side;
+    return e->opt.elastic || e->opt.rejoins || role_of(e, u)->side;
 }
 
 bool run_named(const struct engine *e, const struct unit *u)

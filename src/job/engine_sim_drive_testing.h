@@ -377,6 +377,7 @@ static void invent(struct sim *w, uint32_t seed)
     if (w->roles[0].ready.kind == SPEC_READY_NONE && chance(w, 60))
         w->roles[1].after = (struct spec_afters){ &w->after, 1 };
     w->opt = (struct engine_options){ .seed = seed, .elastic = chance(w, 25) };
+    w->opt.rejoins = seed % 7 == 0;
     w->named = seed % 5 < 2;
 }
 

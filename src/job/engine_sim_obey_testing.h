@@ -73,7 +73,8 @@ static void do_start(struct sim *w, uint32_t id)
     CHECK(w, t->attempt >= k->starts || w->behind);
     CHECK(w, t->attempt == k->starts || w->gaps);
     CHECK(w, t->generation == engine_generation(w->e));
-    if (k->starts > 0 && k->generation == t->generation && !w->opt.elastic && t->role != 2)
+    if (k->starts > 0 && k->generation == t->generation && !w->opt.elastic && !w->opt.rejoins &&
+        t->role != 2)
         CHECK(w, k->started_port == t->port[0] || w->behind);
     CHECK(w, t->port[0] == k->port);
     check_order(w, t);

@@ -155,6 +155,8 @@ void slot_set(struct engine *e, struct slot *s, enum slot_state state)
     s->ask_at = NEVER;
     if (state == SLOT_GRANTED)
         s->refused = 0;
+    if (state == SLOT_GRANTED && s->agent != ENGINE_NO_AGENT && s->agent > e->last_agent)
+        e->last_agent = s->agent;
     if (state != SLOT_IDLE)
         return;
     s->leave = s->leaving = false;

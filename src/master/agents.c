@@ -26,7 +26,7 @@ struct agent_conn *agents_get(struct master *m, uint32_t number)
 int agents_expect(struct master *m, uint32_t number, struct err *err)
 {
     if (number >= m->n_agents) {
-        uint32_t n = number + 16;
+        uint32_t n = number < UINT32_MAX / 2 ? number + number / 2 + 16 : number;
         struct agent_conn **v = realloc(m->agents, n * sizeof(struct agent_conn *));
 
         if (!v)
@@ -211,18 +211,6 @@ static int read_messages(struct agent_conn *a, struct channel *c, struct err *er
     return r;
 }
 
-/* One that comes when the job has ended already was not there when the others were told to go. It
- * has nothing to save, unless it is an old one. */
-static void leave_at_once(struct agent_conn *a)
-{
-    bool is_new = a->comes == AGENT_NEW;
-
-    if (!a->master->ended && !(a->master->save_until && is_new))
-        return;
-    a->saved |= is_new;
-    agents_leave(a->master, a->number);
-}
-
 static void serve(struct agent_conn *a, struct channel *c)
 {
     struct master *m = a->master;
@@ -235,7 +223,7 @@ static void serve(struct agent_conn *a, struct channel *c)
         agents_tell(a, "up");
         hub_follow_again(a);
         tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
-        leave_at_once(a);
+        agents_save_late(a);
         r = read_messages(a, c, &err);
     }
     if (r < 0 && r != -ECANCELED && !m->ended)
@@ -247,12 +235,11 @@ static void serve(struct agent_conn *a, struct channel *c)
     master_wake(m);
     if (r == -ECANCELED)
         return;
-    if (m->save_until && !m->ended && !a->saved && !a->lost)
+    if (m->save_until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
         master_unsaved(m, "not everything could be saved: an agent has ended before");
     /* A container's agent that was killed is started again by its node, and one that only lost its
      * connection comes back: agents_watch() waits for them. */
-    if (m->ended || m->save_until || !m->platform->ops->apart || a->leaving ||
-        (m->client_gone && agents_at_client(a)))
+    if (m->ended || (m->save_until && a->saved) || !agents_will_be_heard(a))
         m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
     else {
         a->heard = loop_now(m->loop);
@@ -366,6 +353,9 @@ static void ping(struct agent_conn *a)
 /* A container may need long to fetch its files before its agent says the first word. */
 static int64_t patience(const struct agent_conn *a)
 {
+    /* While it saves it may be cut off; then it ends its container, and the platform says so. */
+    if (a->master->save_until && !a->channel)
+        return a->adopted || a->asked ? INT64_MAX : RETURN_MS;
     if (a->adopted)
         return RETURN_MS;
     return a->master->platform->ops->apart && !a->node[0] ? START_MS : SILENCE_MS;
@@ -414,36 +404,6 @@ void agents_watch(struct master *m)
         }
         last = now;
     }
-}
-
-/* Results that are not any task's own are the first one's to save. */
-void agents_shutdown(struct master *m, int64_t grace)
-{
-    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
-    Agent__Shutdown body = AGENT__SHUTDOWN__INIT;
-
-    struct outcome o = { .state = JOB_FAILED };
-
-    engine_outcome(m->engine, &o);
-    body.grace_ms = grace;
-    body.failed = o.state != JOB_SUCCEEDED;
-    msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
-    msg.shutdown = &body;
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel) {
-            outbox_send(m->agents[i], &msg);
-            body.spared = true;
-        }
-    if (!body.spared && m->save_until && !m->opt->container)
-        master_unsaved(m, "results could not be saved: no agent is left");
-}
-
-bool agents_saved(const struct master *m)
-{
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost && !m->agents[i]->saved)
-            return false;
-    return true;
 }
 
 void agents_leave(struct master *m, uint32_t number)

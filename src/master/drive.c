@@ -87,6 +87,15 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     master_wake(m);
 }
 
+static void on_left(void *user, uint32_t slot)
+{
+    struct master *m = user;
+    struct agent_conn *a = agents_get(m, m->slots[slot].agent);
+
+    if (a && m->save_until)
+        agents_tell_saved(a);
+}
+
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
@@ -94,6 +103,7 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     struct agent_conn *a = agents_get(m, m->slots[slot].agent);
     uint32_t role, first, n;
 
+    agents_unsaved(m, m->slots[slot].agent, text);
     if (a && !a->lost) {
         agents_leave(m, a->number); /* where only its NodeManager is gone: two would do the same */
         a->lost = true;
@@ -169,6 +179,7 @@ static void say_killed(struct master *m)
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
     .on_refused = on_refused,
+    .on_left = on_left,
     .on_lost = on_lost,
     .on_leaving = on_leaving,
     .on_note = on_platform_note,
@@ -177,37 +188,6 @@ const struct platform_events drive_platform_events = {
 };
 
 /* ---- the store's side ---- */
-
-static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
-{
-    struct master *m = user;
-    struct agent_conn *a;
-    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
-    Agent__KvReplies body = AGENT__KV_REPLIES__INIT;
-    Agent__KvReply reply = AGENT__KV_REPLY__INIT, *list[] = { &reply };
-    AUTO_FREE ProtobufCBinaryData *data = calloc(n ? n : 1, sizeof(*data));
-
-    if (task == MASTER_API_TASK) {
-        api_kv_reply(m, id, words, n);
-        return;
-    }
-    a = agents_get(m, engine_task(m->engine, task)->agent);
-    if (!a || !data)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        data[i].data = (uint8_t *)words[i].p;
-        data[i].len = words[i].n;
-    }
-    reply.task = task;
-    reply.id = id;
-    reply.words = data;
-    reply.n_words = n;
-    body.replies = list;
-    body.n_replies = 1;
-    msg.body_case = AGENT__TO_AGENT__BODY_KV;
-    msg.kv = &body;
-    outbox_send(a, &msg);
-}
 
 static void on_progress(void *user, uint32_t task, int64_t step, int64_t total, const char *metrics)
 {
@@ -225,7 +205,7 @@ static unsigned on_role_size(void *user, uint32_t task)
 }
 
 const struct kv_events drive_kv_events = {
-    .on_reply = on_reply,
+    .on_reply = outbox_reply,
     .on_progress = on_progress,
     .on_role_size = on_role_size,
     .on_change = kvlog_change,

@@ -295,7 +295,8 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     const char *rest = results_waiting(m, s->to);
     AUTO_FREE char *text = NULL;
 
-    a->saved = a->saved || s->last;
+    if (s->last)
+        agents_tell_saved(a);
     if (!*s->fail)
         return 0;
     text = str_printf("not everything could be saved to '%s': %s%s%s%s", s->to, s->fail,

@@ -128,6 +128,7 @@ static int64_t submitted_at(const struct master *m)
 static int start_engine(struct master *m, struct err *err)
 {
     struct engine_options o = { .restart = m->framework->restart,
+                                .rejoins = m->framework->rejoins,
                                 .elastic = m->framework->elastic,
                                 .submitted = submitted_at(m) };
     struct kv_events kv = drive_kv_events;

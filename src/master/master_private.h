@@ -52,7 +52,8 @@ struct agent_conn { /* an agent, from its grant to its loss */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */
     bool queued, lost, credited;
     bool leaving; /* was told to */
-    bool saved;   /* … and has saved what its tasks left */
+    bool asked;   /* was told that the job has ended, and to save what its tasks left */
+    bool saved;   /* … and has done so */
     bool adopted; /* of an earlier master's, and not here yet */
     enum agent_coming comes;
 };
@@ -255,14 +256,24 @@ int agents_expect(struct master *m, uint32_t number, struct err *err);
 void agents_watch(struct master *m); /* heartbeats; called once a second or so */
 /* Writes down that it is up or lost. */
 void agents_tell(struct agent_conn *a, const char *state);
-void agents_shutdown(struct master *m, int64_t grace);
-bool agents_saved(const struct master *m); /* after that: has everybody saved what there is? */
 /* Is it beside the client? */
 bool agents_at_client(const struct agent_conn *a);
 void agents_client_gone(struct master *m); /* then nobody waits for that one */
 /* Its slot was given back: it has nothing to do any more. */
 void agents_leave(struct master *m, uint32_t number);
 void agents_done(struct master *m);
+
+/* ---- agents_save.c ---- */
+void agents_shutdown(struct master *m, int64_t grace);
+bool agents_saved(const struct master *m); /* after that: has everybody saved what there is? */
+/* One that comes when the job has ended already was not there when the others were told to go. It
+ * has nothing to save, unless it is an old one. */
+void agents_save_late(struct agent_conn *a);
+/* Whether one that is cut off will come back, or end its container when it has saved everything. */
+bool agents_will_be_heard(const struct agent_conn *a);
+void agents_tell_saved(struct agent_conn *a); /* it has saved what its tasks left */
+/* It is gone: if it was to save something and did not, people are told so. */
+void agents_unsaved(struct master *m, uint32_t number, const char *why);
 
 /* ---- inbox.c ---- */
 /* What one message means. A negative result ends the agent's connection. */
@@ -303,6 +314,8 @@ int outbox_fail(struct master *m, uint32_t id, const struct err *why, struct err
 /* The Start messages of an agent (outbox_start.c). */
 int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err);
 void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now */
+/* As in struct kv_events. */
+void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
 
 /* ---- form.c ---- */
 /* The cluster specification and the servers of the engine's generation. */

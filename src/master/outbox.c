@@ -302,3 +302,34 @@ void outbox_flush(struct master *m)
     }
     m->busy.n = 0;
 }
+
+void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
+{
+    struct master *m = user;
+    struct agent_conn *a;
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__KvReplies body = AGENT__KV_REPLIES__INIT;
+    Agent__KvReply reply = AGENT__KV_REPLY__INIT, *list[] = { &reply };
+    AUTO_FREE ProtobufCBinaryData *data = calloc(n ? n : 1, sizeof(*data));
+
+    if (task == MASTER_API_TASK) {
+        api_kv_reply(m, id, words, n);
+        return;
+    }
+    a = agents_get(m, engine_task(m->engine, task)->agent);
+    if (!a || !data)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        data[i].data = (uint8_t *)words[i].p;
+        data[i].len = words[i].n;
+    }
+    reply.task = task;
+    reply.id = id;
+    reply.words = data;
+    reply.n_words = n;
+    body.replies = list;
+    body.n_replies = 1;
+    msg.body_case = AGENT__TO_AGENT__BODY_KV;
+    msg.kv = &body;
+    outbox_send(a, &msg);
+}

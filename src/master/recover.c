@@ -13,10 +13,13 @@
 
 #define BATCH (256 * KIB) /* of the log at a time */
 
+#define AGENT_NUMBER_MAX (1 << 24)
+#define NUMBERS_UNWRITTEN 4096 /* that the last master may have given out and not written down */
+
 /* An agent as the log tells of it. */
 struct known_agent {
     char *container, *node, *host;
-    bool lost;
+    bool lost, saved; /* gone; has saved what its tasks left, and goes */
 };
 
 struct recovery {
@@ -39,7 +42,7 @@ static int keep_agent(struct recovery *x, const json_t *v)
 
     if (json_unpack((json_t *)v, "{s:I, s:s, s?s, s?s, s?s}", "agent", &number, "state", &state,
                     "container", &container, "node", &node, "host", &host) < 0 ||
-        number <= 0 || number > UINT16_MAX)
+        number <= 0 || number > AGENT_NUMBER_MAX)
         return 0;
     if ((uint32_t)number >= x->n_agents) {
         uint32_t n = (uint32_t)number + 16;
@@ -53,8 +56,12 @@ static int keep_agent(struct recovery *x, const json_t *v)
     }
     k = &x->agents[number];
     k->lost = str_eq(state, "lost");
-    if (k->container || !container || !*container)
+    k->saved = str_eq(state, "saved");
+    if (!container || !*container || str_eq(k->container, container))
         return 0;
+    free(k->container);
+    free(k->node);
+    free(k->host);
     k->container = strdup(container);
     k->node = strdup(node ? node : "");
     k->host = strdup(host ? host : "");
@@ -186,7 +193,7 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
     for (uint32_t i = 0; i < engine_n_slots(m->engine) && r == 0; i++) {
         uint32_t agent = engine_slot_agent(m->engine, i);
 
-        if (!engine_slot_is_away(m->engine, i))
+        if (!engine_slot_is_away(m->engine, i) || (agent < x->n_agents && x->agents[agent].saved))
             continue;
         if (agent < x->n_agents && x->agents[agent].container && !x->agents[agent].lost)
             r = adopt(m, i, agent, &x->agents[agent], err);
@@ -206,6 +213,7 @@ int recover_job(struct master *m, struct err *err)
     if (any) {
         log_info(LOG_MASTER, "attempt %d takes the job over", m->opt->container->attempt);
         r = engine_resume(m->engine, master_now(m), err);
+        yarn_count_from(m->platform, engine_last_agent(m->engine) + NUMBERS_UNWRITTEN);
         blame_resume(m);
         if (r == 0)
             r = adopt_all(m, x, err);

@@ -25,6 +25,8 @@ struct platform_events {
     /* What was asked for will not come: it is to be asked for again, later. `here`: because of this
      * machine. */
     void (*on_refused)(void *user, uint32_t slot, bool here, const char *text);
+    /* The agent has left its container as it was told to; on_lost follows. */
+    void (*on_left)(void *user, uint32_t slot);
     /* The container, or the agent in it, is gone. */
     void (*on_lost)(void *user, uint32_t slot, enum fail_class cls, const char *text);
     /* The container will be taken away soon: its tasks are to end, then it is to be released. */

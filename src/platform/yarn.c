@@ -272,6 +272,14 @@ static unsigned count_nodes(struct platform *base)
     return (unsigned)least;
 }
 
+void yarn_count_from(struct platform *base, uint32_t number)
+{
+    struct yarn_platform *p = (struct yarn_platform *)base;
+
+    if (number > p->next_agent)
+        p->next_agent = number;
+}
+
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err)
 {

@@ -100,6 +100,8 @@ static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
     trace(LOG_PLATFORM, "%s (slot %u): %s", yarn_container_id_text(id, name), (unsigned)slot, text);
     yarn_seat_empty(p, s);
     cond_wake_all(&p->changed);
+    if (!p->closing && status->exit_status == 0)
+        p->base.on.on_left(p->base.on.user, (uint32_t)slot);
     if (!p->closing)
         p->base.on.on_lost(p->base.on.user, (uint32_t)slot, cls, text);
 }

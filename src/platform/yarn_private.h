@@ -108,6 +108,10 @@ struct yarn_grants {
     size_t n;
 };
 void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g);
+/* A NodeManager has said, or will not say any more, whether a container was started: why->code 0.
+ */
+void yarn_start_answered(struct yarn_platform *p, uint32_t slot, struct yarn_container_id id,
+                         const struct err *why);
 /* Ends a container through its NodeManager, and tells the ResourceManager. */
 void yarn_stop_container(struct yarn_platform *p, const char *host, int32_t port,
                          struct yarn_container_id id);

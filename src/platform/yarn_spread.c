@@ -9,6 +9,7 @@ struct place {
     int64_t memory, gpus, vcores;     /* free */
     size_t taken;                     /* containers of ours that are asked for or run there */
     uint32_t of_role[SPEC_ROLES_MAX]; /* of these, by role */
+    size_t first; /* the first one with this host's name: several NodeManagers may share it */
     bool usable, avoided;
 };
 
@@ -16,6 +17,15 @@ struct yarn_spread {
     struct place *v;
     size_t n;
 };
+
+static size_t first_of(const struct yarn_spread *s, const char *host)
+{
+    size_t i = 0;
+
+    while (i < s->n && !str_eq(s->v[i].host, host))
+        i++;
+    return i;
+}
 
 static int add(struct yarn_spread *s, const struct yarn_facts_node *node)
 {
@@ -32,6 +42,7 @@ static int add(struct yarn_spread *s, const struct yarn_facts_node *node)
         .memory = node->memory,
         .gpus = node->gpus,
         .vcores = node->vcores,
+        .first = first_of(s, node->host),
         .usable = true,
     };
     s->n++;
@@ -224,11 +235,21 @@ void yarn_spread_avoid(struct yarn_spread *s, const char *host, bool on)
         s->v[at].avoided = on;
 }
 
+static bool is_usable(const struct place *p, const char *label)
+{
+    return p->usable && str_eq(p->label, label ? label : "");
+}
+
 size_t yarn_spread_count(const struct yarn_spread *s, const char *label)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->n; i++)
-        n += s->v[i].usable && str_eq(s->v[i].label, label ? label : "");
+    for (size_t i = 0; i < s->n; i++) {
+        bool counts = is_usable(&s->v[i], label);
+
+        for (size_t k = s->v[i].first; k < i && counts; k++)
+            counts = s->v[k].first != s->v[i].first || !is_usable(&s->v[k], label);
+        n += counts;
+    }
     return n;
 }

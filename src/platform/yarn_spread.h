@@ -52,5 +52,7 @@ const char *yarn_spread_rack(const struct yarn_spread *s, size_t node);
 int yarn_spread_set(struct yarn_spread *s, const struct yarn_facts_node *node, bool usable);
 /* Nothing is asked for on this node, whatever the cluster says of it, until that is taken back. */
 void yarn_spread_avoid(struct yarn_spread *s, const char *host, bool on);
-/* How many nodes are to be had with this label, the avoided ones among them; NULL: without one. */
+/* How many nodes that can be told apart are to be had with this label, the avoided ones among them;
+ * NULL: without one. YARN knows nodes by their hosts' names: NodeManagers that share a name can
+ * only be avoided together. */
 size_t yarn_spread_count(const struct yarn_spread *s, const char *label);

@@ -180,6 +180,21 @@ static void an_avoided_node_is_not_picked_whatever_the_cluster_says_of_it(void *
     s = yarn_spread_free(s);
 }
 
+static void nodes_that_share_a_name_are_one_to_be_avoided(void **state)
+{
+    const struct yarn_facts_node nodes[] = { { .host = (char *)"localhost", .memory = 4000 },
+                                             { .host = (char *)"a", .memory = 4000 },
+                                             { .host = (char *)"localhost", .memory = 4000 },
+                                             { .host = (char *)"localhost", .memory = 4000 } };
+    struct yarn_spread *s = spread_of(nodes, 4);
+
+    (void)state;
+    assert_int_equal(yarn_spread_count(s, NULL), 2);
+    assert_int_equal(yarn_spread_set(s, &nodes[1], false), 0);
+    assert_int_equal(yarn_spread_count(s, NULL), 1);
+    s = yarn_spread_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +202,7 @@ int main(void)
         cmocka_unit_test(what_fits_nowhere_may_go_anywhere),
         cmocka_unit_test(room_that_is_given_back_is_used_again),
         cmocka_unit_test(nodes_come_and_go),
+        cmocka_unit_test(nodes_that_share_a_name_are_one_to_be_avoided),
         cmocka_unit_test(an_avoided_node_is_not_picked_whatever_the_cluster_says_of_it),
         cmocka_unit_test(a_role_fills_nodes_or_has_each_for_one_container),
         cmocka_unit_test(labels_choose_nodes),

@@ -15,6 +15,7 @@ struct start_call { /* to one node */
     char *host;
     int32_t port;
     uint32_t *slots;
+    struct yarn_container_id *ids; /* a slot may have another one by the time of the answer */
     Hadoop__Token **tokens;
     size_t n;
 };
@@ -25,6 +26,7 @@ static void start_free(struct start_call *c)
         message_free(c->tokens[i]);
     free(c->tokens);
     free(c->slots);
+    free(c->ids);
     free(c->host);
     free(c);
 }
@@ -33,18 +35,28 @@ static void start_free(struct start_call *c)
 static void start_failed(struct yarn_platform *p, uint32_t slot, const struct err *why)
 {
     struct yarn_seat *s = p->seats[slot];
-    struct yarn_container_id id = s->container;
     enum fail_class cls = why->code == -ECONNREFUSED || why->code == -ETIMEDOUT ||
                                   why->code == -EHOSTUNREACH || why->code == -ENETUNREACH
                               ? FAIL_NODE
                               : FAIL_START;
 
-    if (s->state != SEAT_STARTING)
-        return;
     log_warn(LOG_PLATFORM, "slot %u could not be started on %s: %s", slot, s->host, why->text);
+    (void)amrm_release(am_rm(p->am), s->container, NULL);
     yarn_seat_empty(p, s);
-    (void)amrm_release(am_rm(p->am), id, NULL);
     p->base.on.on_lost(p->base.on.user, slot, cls, why->text);
+}
+
+void yarn_start_answered(struct yarn_platform *p, uint32_t slot, struct yarn_container_id id,
+                         const struct err *why)
+{
+    struct yarn_seat *s = p->seats[slot];
+
+    if (s->state != SEAT_STARTING || yarn_container_id_cmp(s->container, id) != 0)
+        return; /* it was given back meanwhile, and the slot may have another one by now */
+    if (why->code)
+        start_failed(p, slot, why);
+    else
+        s->state = SEAT_RUNNING;
 }
 
 static int start_all(struct start_call *c, struct nm_item *items, struct err *err)
@@ -56,7 +68,7 @@ static int start_all(struct start_call *c, struct nm_item *items, struct err *er
     int r = 0;
 
     for (size_t i = 0; i < c->n && r == 0; i++) {
-        items[i].id = p->seats[c->slots[i]]->container;
+        items[i].id = c->ids[i];
         items[i].token = c->tokens[i];
         r = yarn_launch_context(p, p->seats[c->slots[i]]->role, &items[i].launch, err);
     }
@@ -71,14 +83,8 @@ static void run_start(void *arg)
     struct err err = ERR_INIT;
     int r = items ? start_all(c, items, &err) : err_oom(&err);
 
-    for (size_t i = 0; i < c->n; i++) {
-        struct yarn_seat *s = p->seats[c->slots[i]];
-
-        if (r < 0 || items[i].err.code)
-            start_failed(p, c->slots[i], r < 0 ? &err : &items[i].err);
-        else if (s->state == SEAT_STARTING)
-            s->state = SEAT_RUNNING;
-    }
+    for (size_t i = 0; i < c->n; i++)
+        yarn_start_answered(p, c->slots[i], c->ids[i], r < 0 ? &err : &items[i].err);
     p->starting--;
     cond_wake_all(&p->changed);
     start_free(c);
@@ -99,8 +105,9 @@ static struct start_call *call_new(struct yarn_platform *p, const struct yarn_se
     c->host = strdup(s->host);
     c->port = s->port;
     c->slots = calloc(room, sizeof(*c->slots));
+    c->ids = calloc(room, sizeof(*c->ids));
     c->tokens = calloc(room, sizeof(*c->tokens));
-    if (c->host && c->slots && c->tokens)
+    if (c->host && c->slots && c->ids && c->tokens)
         return c;
     start_free(c);
     return NULL;
@@ -119,6 +126,7 @@ void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g)
         for (size_t k = i; c && k < g->n; k++)
             if (g->tokens[k] && same_node(p->seats[g->slots[k]], c)) {
                 c->slots[c->n] = g->slots[k];
+                c->ids[c->n] = p->seats[g->slots[k]]->container;
                 c->tokens[c->n++] = take(g->tokens[k]);
             }
         if (!c || fiber_start(p->loop, run_start, c, NULL, &err) < 0) {

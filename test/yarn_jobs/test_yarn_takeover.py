@@ -159,3 +159,27 @@ def test_long_output_is_in_pieces_and_whole_everywhere(jobs, cuts):
     assert numbers == list(range(40000))
     after = jobs.run("logs", "--no-prefix", app, check=0).stdout.splitlines()
     assert [int(line) for line in after] == list(range(40000))
+
+
+MANY = r"""
+import os, sys
+for i in range(int(sys.argv[1])):
+    with open(f"{os.environ['YDL_OUT']}/{os.environ['YDL_RANK']}-{i}", "w") as f:
+        f.write(str(i))
+"""
+
+
+def test_results_that_are_being_saved_are_saved_under_the_next_master(jobs):
+    """Its agents do not look for it, and it does not take their containers away."""
+    files = 800
+    (jobs.work / "many.py").write_text(MANY)
+    app = jobs.run("submit", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "python3", "many.py",
+                   files, check=0).stdout.strip()
+    logs = [f".ydl/logs/{app}/events-{attempt}.jsonl" for attempt in (1, 2)]
+    jobs.wait_for(lambda: any('"state":"SUCCEEDED"' in jobs.run("fs", "cat", log).stdout
+                              for log in logs), "its end", LATE_S)
+    kill_master(jobs)
+    jobs.run("wait", app, check=0, timeout=LATE_S)
+    found = jobs.run("fs", "ls", "-R", f".ydl/out/{app}", check=0).stdout.split()
+    assert sum(bool(re.search(r"/[01]-\d+$", name)) for name in found) == 2 * files
+    assert "could not be saved" not in jobs.run("events", app, check=0).stdout

@@ -1,0 +1,94 @@
+/* agents_save.c - the end of a job: agents save what tasks left, and leave.
+ *
+ *     job has ended ──► every agent is asked to save ──► Saved, or its container ends ──► all have
+ *
+ * Who is away then is asked when it is back. An agent that saves does not look for its master any
+ * more: when its connection or the master is lost meanwhile, the end of its container tells. */
+#include "master/master_private.h"
+
+/* Results that are not any task's own are the first one's to save. */
+static void ask_to_save(struct agent_conn *a, int64_t grace, bool spared)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Shutdown body = AGENT__SHUTDOWN__INIT;
+    struct outcome o = { .state = JOB_FAILED };
+
+    engine_outcome(a->master->engine, &o);
+    body.grace_ms = grace;
+    body.failed = o.state != JOB_SUCCEEDED;
+    body.spared = spared;
+    msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
+    msg.shutdown = &body;
+    outbox_send(a, &msg);
+    a->asked = true;
+}
+
+static bool any_asked(const struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i] && m->agents[i]->asked)
+            return true;
+    return false;
+}
+
+void agents_save_late(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    if (m->save_until && a->comes == AGENT_NEW)
+        a->saved = true;
+    if (m->ended || (m->save_until && a->saved))
+        agents_leave(m, a->number);
+    else if (m->save_until)
+        ask_to_save(a, 0, any_asked(m));
+}
+
+bool agents_will_be_heard(const struct agent_conn *a)
+{
+    const struct master *m = a->master;
+
+    return m->platform->ops->apart && a->node[0] && !a->leaving &&
+           !(m->client_gone && agents_at_client(a));
+}
+
+void agents_tell_saved(struct agent_conn *a)
+{
+    if (!a->saved)
+        agents_tell(a, "saved");
+    a->saved = true;
+}
+
+void agents_unsaved(struct master *m, uint32_t number, const char *why)
+{
+    struct agent_conn *a = agents_get(m, number);
+    AUTO_FREE char *text = NULL;
+
+    if (!a || a->lost || a->saved || !m->save_until || m->ended || !agents_will_be_heard(a))
+        return;
+    text = str_printf("not everything could be saved that is on '%s': %s", a->node, why);
+    master_unsaved(m, text ? text : "not everything could be saved");
+}
+
+void agents_shutdown(struct master *m, int64_t grace)
+{
+    bool spared = false;
+
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i] && m->agents[i]->channel) {
+            ask_to_save(m->agents[i], grace, spared);
+            spared = true;
+        }
+    if (!spared && m->save_until && !m->opt->container)
+        master_unsaved(m, "results could not be saved: no agent is left");
+}
+
+bool agents_saved(const struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++) {
+        const struct agent_conn *a = m->agents[i];
+
+        if (a && !a->lost && !a->saved && (a->channel || agents_will_be_heard(a)))
+            return false;
+    }
+    return true;
+}
