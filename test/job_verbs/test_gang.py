@@ -299,3 +299,23 @@ def test_an_agent_that_cannot_be_started_is_tried_again(jobs):
     jobs.running(job, 2)
     (jobs.work / "finish").touch()
     assert jobs("wait", job).returncode == 0, jobs.ok("status", job)
+
+
+def test_a_rabit_worker_that_aborts_on_yarn_comes_back_alone(jobs, cluster):
+    """It is moved, and the tracker takes it back: the others are not restarted."""
+    jobs.env |= {key: value for key, value in cluster.env().items() if not key.startswith("YDL_")}
+    script = jobs.script("worker", f"[ $YDL_RANK.$YDL_ATTEMPT = 1.0 ] && kill -ABRT $$\n"
+                                   f"until [ -e {jobs.dir}/finish ]; do sleep 0.1; done\n")
+    jobs.dir.chmod(0o755)
+    job = jobs.submit("--on", "yarn", "--framework", "rabit", "-n", "3", "--mem", "128m", "--avoid",
+                      "all", "--restart", "task", "--files", script, "--", script)
+
+    def attempts():
+        done = jobs("status", "--json", "--tasks", job)
+        tasks = json.loads(done.stdout)["tasks"] if done.returncode == 0 else []
+        return [t["attempt"] for t in tasks if t["state"] == "RUNNING"]
+    end = time.monotonic() + PATIENCE
+    while attempts() != [0, 1, 0]:
+        assert time.monotonic() < end, jobs("events", job).stdout
+    (jobs.dir / "finish").touch()
+    assert jobs("wait", job).returncode == 0, jobs("status", job).stdout
