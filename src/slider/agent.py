@@ -17,11 +17,13 @@ What the program writes into app/log is in the task's output too. Python 3.6 and
 
 import ctypes
 import os
+import shutil
 import signal
 import sys
 import time
 
-from slider_package import Places, Wrong, install_packages, make_command, read_template, write_command
+import slider_python2
+from slider_package import Places, Unusable, Wrong, install_packages, make_command, read_template, write_command
 from slider_processes import SIGNALS, TICK_S, Follower, Processes
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -31,6 +33,7 @@ NOT_RUNNING = 3     # of STATUS, as init scripts say it; other codes: it cannot 
 PID_FILE_S = 2      # for a pid file to appear, when START has left processes
 DENIED_STOP_S = 30  # for STOP of a program that STATUS has given up
 LEAVE_S = 1         # of the grace, for ourselves
+NEVER_RUNS = 126    # the task's exit code, as shells have it; such a task is not started again
 DEFAULT_TIMEOUT_S = 600
 
 
@@ -52,20 +55,34 @@ class Component:
         except ValueError:
             self.timeout = DEFAULT_TIMEOUT_S
         self.pid_file = command["configurations"]["global"]["pid_file"]
+        self.converted = False
         self.asked, self.denied = 0.0, 0  # when STATUS was asked last, and how often it said no
 
     def check(self):
-        """Says what is wrong with a script of another age before it is run in vain."""
-        if not self.python:
+        """Makes a script of Python 2 one that can be run, or says what is wrong before it is run in vain."""
+        err = slider_python2.fault(self.script) if self.python else None
+        if not err:
             return
-        with open(self.script, "rb") as file:
-            text = file.read()
-        try:
-            compile(text, self.script, "exec")
-        except SyntaxError as err:
-            raise Wrong("'%s', line %s: %s (scripts are run by Python %d)" % (
-                os.path.relpath(self.script, self.places.definition), err.lineno, err.msg,
-                sys.version_info[0]))
+        copy = slider_python2.scripts_of_ours(self.script, os.path.join(self.places.app, "scripts"))
+        if not copy:
+            raise Unusable("'%s', line %s: %s (scripts are run by Python %d; those of Python 2 are rewritten where "
+                           "Python has lib2to3, up to version 3.12, and this one is %d.%d)" % (
+                               os.path.relpath(self.script, self.places.definition), err.lineno, err.msg,
+                               *sys.version_info[:1], *sys.version_info[:2]))
+        self.script, self.converted = copy, True
+
+    def check_installed(self):
+        """The application's own files, which are a copy of ours, and what it calls them by."""
+        if not self.converted:
+            return
+        n = slider_python2.convert_below(slider_python2.converter(), self.places.install)
+        say("the package is of Python 2: its scripts%s were rewritten for Python %d.%d" % (
+            " and %d of its files" % n if n else "", *sys.version_info[:2]))
+        if not shutil.which("python"):
+            folder = os.path.join(self.places.run, "bin")
+            os.makedirs(folder)
+            os.symlink(sys.executable, os.path.join(folder, "python"))
+            os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), folder])
 
     def _environment(self):
         paths = [self.places.library] + [p for p in [os.environ.get("PYTHONPATH")] if p]
@@ -228,13 +245,14 @@ def main():
         component = Component(places, make_command(template, places), processes)
         component.check()
         install_packages(template.get("packages", []), places)
+        component.check_installed()
         code = component.live()
         if processes.stopping:
             component.stop(deadline())
             code = 128 + signal.SIGTERM if code is None else code
     except Wrong as err:
         say(str(err))
-        return 1
+        return NEVER_RUNS if isinstance(err, Unusable) else 1
     processes.follower.look()
     return code
 

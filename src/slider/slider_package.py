@@ -19,6 +19,10 @@ class Wrong(Exception):
     """The application cannot be run; the sentence says why."""
 
 
+class Unusable(Wrong):
+    """However often it is tried."""
+
+
 # ---- the directories ----
 
 class Places:
@@ -54,7 +58,7 @@ class Places:
             path = os.path.normpath(os.path.join(base, name))
             if path.startswith(self.definition + os.sep) and os.path.isfile(path):
                 return path
-        raise Wrong("the package has no script '%s'" % name)
+        raise Unusable("the package has no script '%s'" % name)
 
 
 # ---- the configuration ----

@@ -273,21 +273,62 @@ def test_a_zip_archive_keeps_its_programs_and_is_unpacked_inside(task):
      "is no archive"),
     ({"SLIDER_COMMAND": command(packages=[{"type": "archive", "name": "bad.tar"}])},
      "leads out of it"),
-    ({"SLIDER_COMMAND": command(commandParams={"script": "scripts/old.py"})},
-     "(scripts are run by Python 3)"),
+    ({"SLIDER_COMMAND": command(commandParams={"script": "scripts/none.py"})}, "(scripts are run by Python 3; "),
     ({"SLIDER_COMMAND": command(commandParams={"script": "scripts/slow.py",
                                                "command_timeout": "0.3"})},
      "INSTALL did not end in 0.3 s"),
 ])
 def test_a_package_that_cannot_be_run_has_a_sentence(task, change, text):
     task.script(start="print('never')")
-    task.write("scripts/old.py", "print 'old'\n")
+    task.write("scripts/none.py", "print 'old\n")
     task.write("scripts/slow.py", "import time\ntime.sleep(30)\n")
     with tarfile.open(task.package / "bad.tar", "w") as archive:
         archive.add(task.write("x", "x"), "../../../../out")
     code, out = task.run(**change)
-    assert code == 1 and text in out and "Traceback" not in out, out
+    assert code in (1, 126) and text in out and "Traceback" not in out, out
+    assert (code == 126) == ("no script 'scripts/lost" in text or "package has no script" in text or "Python" in text)
     assert out.startswith("slider-agent: ") and "never" not in out
+
+
+OLD = """# -*- coding: latin-1 -*-
+import ConfigParser
+from resource_management import *
+import old_params
+
+class Component(Script):
+    def install(self, env):
+        print 'INSTALL', old_params.VALUE
+    def start(self, env):
+        try:
+            raise ValueError, 'x'
+        except ValueError, e:
+            Execute('python ' + self.get_config()['configurations']['global']['app_root'] + '/program.py')
+
+if __name__ == "__main__":
+    Component().execute()
+"""
+
+
+def test_scripts_of_python_2_are_rewritten(task):
+    """As Slider's own packages are; the package itself stays as it is, for it belongs to the node's cache."""
+    task.write("scripts/old.py", OLD)
+    task.write("scripts/old_params.py", "VALUE = 0777\n")
+    task.write("files/program.py", "import sys\nprint 'PROGRAM', sys.version_info[0]\nsys.exit(6)\n")
+    code, out = task.run(SLIDER_COMMAND=command(commandParams={"script": "scripts/old.py"}, **FOLDER),
+                         PATH=os.pathsep.join(["/usr/sbin", "/bin"]))
+    assert code == 6 and "INSTALL 511" in out and "PROGRAM 3" in out, out
+    assert "the package is of Python 2" in out
+    assert (task.package / "scripts" / "old.py").read_text() == OLD
+
+
+def test_where_they_cannot_be_rewritten_a_sentence_says_so_and_it_is_not_tried_again(task, tmp_path):
+    task.write("scripts/old.py", OLD)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "lib2to3.py").write_text("raise ImportError\n")
+    code, out = task.run(SLIDER_COMMAND=command(commandParams={"script": "scripts/old.py"}),
+                         PYTHONPATH=str(tmp_path / "lib"))
+    assert code == 126 and out.count("\n") == 1, out
+    assert "'package/scripts/old.py', line 8: " in out and "are rewritten where Python has lib2to3" in out
 
 
 def test_a_task_without_a_package_says_so(task):

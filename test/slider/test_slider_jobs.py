@@ -7,7 +7,7 @@ import socket
 
 import pytest
 from slider_lives import METHODS, Lives
-from slider_support import ask, role, write_job
+from slider_support import archives_and_job, ask, role, write_job
 
 NAMES = ("ps-0", "ps-1", "worker-0", "worker-1")
 
@@ -199,3 +199,14 @@ def test_exports_may_have_any_ports_and_groups(local):
     assert values(ask(f"{rest}/publisher/exports/other"), "job") == [local.jobs()[-1].name] * 2
     process.terminate()
     process.wait(timeout=50)
+
+
+def test_a_script_that_can_never_run_is_not_tried_again(local):
+    """It is neither this Python's nor one that can be rewritten: one sentence, and no restart of five."""
+    write_job(local.work, {}, {"worker": role("worker")})
+    broken = local.work / "definition" / "package" / "scripts" / "component.py"
+    broken.write_text("class Component(:\n    pass\n")
+    archives_and_job(local.work, local.work / "definition", {"worker": role("worker")})
+    done = local.run("run", "-f", "job.json", check=126)
+    text = (done.stdout + done.stderr).decode()
+    assert "'package/scripts/component.py', line 1: " in text and "restarting" not in text, text
