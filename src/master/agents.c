@@ -23,6 +23,14 @@ struct agent_conn *agents_get(struct master *m, uint32_t number)
     return number < m->n_agents ? m->agents[number] : NULL;
 }
 
+/* One that a master before us had may be on its way to us. */
+bool agents_never_here(struct master *m, uint32_t number)
+{
+    const struct agent_conn *a = agents_get(m, number);
+
+    return a && !a->channel && !a->node[0] && !a->adopted;
+}
+
 int agents_expect(struct master *m, uint32_t number, struct err *err)
 {
     if (number >= m->n_agents) {

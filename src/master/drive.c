@@ -231,18 +231,19 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 
 static int do_release(struct master *m, const struct action *a, struct err *err)
 {
-    uint32_t role, first, n;
+    const struct platform_ops *ops = m->platform->ops;
+    uint32_t role, first, n, agent = a->id < m->n_slots ? m->slots[a->id].agent : 0;
     int r = 0;
 
     engine_slot(m->engine, a->id, &role, &first, &n);
     for (uint32_t i = 0; i < n && r == 0; i++)
         r = outbox_drop(m, first + i, err);
-    if (m->platform->ops->apart && a->id < m->n_slots &&
-        m->spec.roles[role].place == SPEC_PLACE_CLUSTER) { /* the client's agent stays */
-        outbox_flush(m);
-        agents_leave(m, m->slots[a->id].agent);
+    if (ops->apart && agent && m->spec.roles[role].place == SPEC_PLACE_CLUSTER) {
+        outbox_flush(m); /* the client's agent stays */
+        agents_leave(m, agent);
     }
-    m->platform->ops->release(m->platform, a->id);
+    (ops->take_back && agents_never_here(m, agent) ? ops->take_back : ops->release)(m->platform,
+                                                                                    a->id);
     if (a->id < m->n_slots)
         (void)set_slot(m, a->id, 0, NULL, 0, err);
     return r;

@@ -253,6 +253,8 @@ int tensorboard_pass(struct master *m, struct http_call *c, struct err *err);
 int agents_listen(struct master *m, struct err *err);
 struct agent_conn *agents_get(struct master *m, uint32_t number); /* NULL: unknown */
 int agents_expect(struct master *m, uint32_t number, struct err *err);
+/* Is it expected, and has not said a word yet? */
+bool agents_never_here(struct master *m, uint32_t number);
 void agents_watch(struct master *m); /* heartbeats; called once a second or so */
 /* Writes down that it is up or lost. */
 void agents_tell(struct agent_conn *a, const char *state);

@@ -46,6 +46,9 @@ struct platform_ops {
     /* Gives the slot back; its agent, when no slot is left for it, has been told to leave and gets
      * a few seconds before it is killed. */
     void (*release)(struct platform *p, uint32_t slot);
+    /* The same where no agent has ever spoken (files are still being fetched and unpacked): nobody
+     * is there who could leave, so the container is ended at once. NULL: release() does that. */
+    void (*take_back)(struct platform *p, uint32_t slot);
     /* The agent does not answer any more: kill it and everything under it, then on_lost for its
      * slots. */
     void (*agent_gone)(struct platform *p, uint32_t agent, const char *why);

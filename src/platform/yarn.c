@@ -166,6 +166,19 @@ static void release(struct platform *base, uint32_t slot)
     yarn_seat_empty(p, s);
 }
 
+static void take_back(struct platform *base, uint32_t slot)
+{
+    struct yarn_platform *p = (struct yarn_platform *)base;
+    struct yarn_seat *s = yarn_seat_at(p, slot);
+
+    if (!s || s->state != SEAT_RUNNING || yarn_at_client(s)) {
+        release(base, slot);
+        return;
+    }
+    yarn_stop_container(p, s->host, s->port, s->container);
+    yarn_seat_empty(p, s);
+}
+
 /* An agent that had been let go has hung up: nothing holds its container any more. */
 static bool leaver_left(struct yarn_platform *p, uint32_t agent)
 {
@@ -397,6 +410,7 @@ static const struct platform_ops yarn_ops = {
     .apart = true,
     .ask = ask,
     .release = release,
+    .take_back = take_back,
     .agent_gone = agent_gone,
     .find_agent = find_agent,
     .container = container_of_agent,

@@ -1,5 +1,11 @@
 """Jobs on YARN whose nodes stand still, or are given up by YARN while our agents live on."""
 
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
 import pytest
 from test_yarn_faults import Run
 
@@ -80,3 +86,43 @@ def test_a_dead_resourcemanager_has_a_standby(jobs_on, ha_cluster):
     run.end()
     for task in TASKS:
         assert [(n, a) for n, _, a in run.steps(task)] == [(n, 0) for n in range(100)]
+
+
+# ---- files that take long ----
+
+def unpacking(jobs) -> int:
+    """The program by which a NodeManager unpacks an archive, stopped; 0: there is none."""
+    run = str(jobs.cluster.lay.run)
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"tar") and run in os.readlink(entry / "cwd"):
+                os.kill(int(entry.name), signal.SIGSTOP)
+                return int(entry.name)
+        except OSError:
+            pass
+    return 0
+
+
+def test_a_job_that_is_stopped_while_files_are_unpacked_gives_all_back_at_once(jobs):
+    files = jobs.work / "many"
+    files.mkdir()
+    for i in range(30000):
+        (files / f"f{i}").touch()
+    subprocess.run(["tar", "-czf", jobs.work / "many.tar.gz", "-C", files, "."], check=True)
+    run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--archives", "many.tar.gz",
+                     "--", "true")
+    found = []
+    until = time.monotonic() + 120
+    while not found or not found[-1]:  # without a pause: it does not take long
+        assert time.monotonic() < until and run.poll() is None, jobs.tell()
+        found.append(unpacking(jobs))
+    app = jobs.apps()[0]
+    try:
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 130, err
+        assert jobs.ended(app, 40)["finalStatus"] == "KILLED"
+        os.kill(found[-1], 0)  # all the while the node was at it
+    finally:
+        os.kill(found[-1], signal.SIGKILL)
