@@ -161,6 +161,14 @@ def test_an_image_that_is_not_there_is_told(alice, dockers, by):
     assert "no-such-image:1" in done.stderr
 
 
+def test_an_image_that_is_not_there_is_nobody_elses_fault(alice, dockers):
+    """It is not asked for again, and no node is avoided for it."""
+    done = alice("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--image", "no-such-image:1",
+                 "--image-by", "yarn", "--restart", "gang", "--", "true", check=125)
+    assert "could not run the image 'no-such-image:1'" in done.stderr
+    assert "hint: look at the image's name" in done.stderr and "avoided" not in done.stderr
+
+
 @pytest.mark.parametrize("by", ["agent", "yarn"])
 def test_ctrl_c_reaches_into_the_container(alice, dockers, by):
     run = alice.jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--grace", "20s",
