@@ -141,7 +141,7 @@ def test_a_dead_agents_remains_are_ended_and_its_ports_held_again(container, vic
     left = [pid for pid in b.processes() if pid != stranger.pid]
     if victim == "agent":
         os.kill(b.pid, signal.SIGKILL)
-        assert b.agents[0].wait(5) == 98  # which the NodeManager is told to start again
+        assert b.agents[0].wait(60) == 98  # which the NodeManager is told to start again
     else:
         for pid in (b.agents[0].pid, b.guard, b.pid):  # so that none of them can help
             os.kill(pid, signal.SIGSTOP)
