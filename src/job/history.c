@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES (1 * MIB)
-#define AGENTS_MAX 100000
 
 int history_new(struct history **ret, struct err *err)
 {
@@ -286,7 +285,7 @@ static int on_agent(struct history *h, const json_t *v, int64_t t)
     struct history_agent *bigger;
 
     (void)t;
-    if (n < 0 || n >= AGENTS_MAX)
+    if (n < 0 || n >= HISTORY_AGENTS_MAX)
         return 0;
     if (n >= h->n_agents) {
         uint32_t want = (uint32_t)n < 16 ? 32 : (uint32_t)n * 2;

@@ -116,6 +116,23 @@ static char *shown(const struct history *h, int with_tasks)
     return text;
 }
 
+/* Each container that a job ever had is an agent of its own. */
+static void the_agents_of_a_long_job_are_known(void **state)
+{
+    AUTO(history) struct history *h = NULL;
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    assert_int_equal(history_new(&h, NULL), 0);
+    assert_int_equal(apply(h, ROLES_LINE), 0);
+    assert_int_equal(apply(h, "{\"t\":6,\"event\":\"agent\",\"agent\":720000,\"node\":\"n9\"}"), 0);
+    assert_int_equal(apply(h, "{\"t\":7,\"event\":\"task\",\"task\":\"worker:1\","
+                              "\"state\":\"GRANTED\",\"agent\":720000}"),
+                     0);
+    text = shown(h, 1);
+    assert_non_null(strstr(text, "\"node\":\"n9\""));
+}
+
 static void the_document_says_what_happened(void **state)
 {
     static const char *const lines[] = {
@@ -252,6 +269,7 @@ int main(void)
         cmocka_unit_test(any_bytes_become_valid_json),
         cmocka_unit_test(a_line_that_does_not_fit_leaves_nothing),
         cmocka_unit_test(classes_are_read_back_by_their_keys),
+        cmocka_unit_test(the_agents_of_a_long_job_are_known),
         cmocka_unit_test(the_document_says_what_happened),
         cmocka_unit_test(results_that_were_not_saved_change_the_exit_code),
         cmocka_unit_test(a_line_cut_short_changes_nothing),
