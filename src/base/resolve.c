@@ -7,9 +7,9 @@
 #include <ares.h>
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/select.h>
 #include <uv.h>
 
 struct answer {
@@ -121,24 +121,59 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
     ares_freeaddrinfo(info);
 }
 
+/* What c-ares waits for. Not by select(), which knows no descriptor above 1023. Returns how many.
+ */
+static nfds_t sockets_of(ares_channel channel, struct pollfd out[ARES_GETSOCK_MAXNUM])
+{
+    ares_socket_t socks[ARES_GETSOCK_MAXNUM];
+    int bits = ares_getsock(channel, socks, ARES_GETSOCK_MAXNUM);
+    nfds_t n = 0;
+
+    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
+        short events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
+                               (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0));
+
+        if (events)
+            out[n++] = (struct pollfd){ .fd = socks[i], .events = events };
+    }
+    return n;
+}
+
+/* Gives c-ares what is ready; without anything it looks at its own deadlines. */
+static void process(ares_channel channel, const struct pollfd *fds, nfds_t n)
+{
+    bool any = false;
+
+    for (nfds_t i = 0; i < n; i++) {
+        ares_socket_t rd = fds[i].revents & ~POLLOUT ? fds[i].fd : ARES_SOCKET_BAD;
+        ares_socket_t wr = fds[i].revents & POLLOUT ? fds[i].fd : ARES_SOCKET_BAD;
+
+        if (fds[i].revents)
+            ares_process_fd(channel, rd, wr);
+        any |= fds[i].revents != 0;
+    }
+    if (!any)
+        ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
 static void ask_dns(ares_channel channel, struct lookup *q)
 {
     struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC };
 
     ares_getaddrinfo(channel, q->host, NULL, &hints, on_answer, &q->answer);
     while (!q->answer.done) {
-        struct timeval most = { .tv_sec = 1 }, tv;
-        fd_set rd, wr;
-        int n;
+        struct pollfd fds[ARES_GETSOCK_MAXNUM];
+        struct timeval most = { .tv_sec = 1 }, tv, *wait = ares_timeout(channel, &most, &tv);
+        nfds_t n = sockets_of(channel, fds);
 
-        FD_ZERO(&rd);
-        FD_ZERO(&wr);
-        n = ares_fds(channel, &rd, &wr);
         if (n == 0)
             break;
-        if (select(n, &rd, &wr, NULL, ares_timeout(channel, &most, &tv)) < 0 && errno != EINTR)
-            break;
-        ares_process(channel, &rd, &wr);
+        if (poll(fds, n, (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1)) < 0) {
+            if (errno != EINTR)
+                break;
+            n = 0;
+        }
+        process(channel, fds, n);
     }
 }
 
