@@ -224,10 +224,13 @@ static int get_spec(struct master *m, struct http_call *c, struct err *err)
 
     if (!m->cluster_text)
         return err_set(err, -EAGAIN, "the job has not been formed yet");
-    if (!format || str_eq(format, "json"))
-        return http_reply(c, 200, "application/json", m->cluster_text, strlen(m->cluster_text),
-                          err);
-    r = specs_render(&m->cluster, format, &text, err);
+    if (!format || str_eq(format, "json")) {
+        /* A copy: sending may wait, and the gang may be formed anew meanwhile. */
+        type = "application/json";
+        r = buf_add_str(&text, m->cluster_text) < 0 ? err_oom(err) : 0;
+    } else {
+        r = specs_render(&m->cluster, format, &text, err);
+    }
     return r < 0 ? r : http_reply(c, 200, type, text.data, text.len, err);
 }
 
