@@ -123,6 +123,7 @@ struct master {
     struct rendezvous_options server_options;
 
     struct http_server *api;
+    unsigned n_passed; /* requests that are being handed on to TensorBoard */
     struct page *page; /* on YARN: what the tracking URL leads to */
     char *page_url;
     struct mirror *mirror;     /* on YARN: the journal's copy in HDFS */

@@ -12,7 +12,8 @@
 #define PREFIX "/tensorboard"
 #define ASK_MS 60000 /* the proxy does not wait longer either */
 #define BODY_MAX (16 * MIB)
-#define PIECE (64 * KIB)
+#define PIECE (16 * KIB)
+#define PASS_MAX 64 /* requests at the same time */
 
 /* The task that runs it, once it can be asked; NULL: none. */
 static const struct task *find_task(const struct master *m)
@@ -95,25 +96,48 @@ static int pass_answer(struct master *m, struct http_client *from, const struct 
     return http_reply_end(c, err);
 }
 
+static ssize_t next_piece(void *user, void *p, size_t n, struct err *err)
+{
+    return http_body(user, p, n, err);
+}
+
+static int pass_request(struct master *m, struct http_client *to, struct http_call *c,
+                        struct err *err)
+{
+    struct http_request q = { .method = http_method(c),
+                              .target = http_raw(c) + strlen(PREFIX),
+                              .type = http_header(c, "Content-Type"),
+                              .user = c };
+    uint64_t size = http_body_size(c);
+    struct http_answer answer = { 0 };
+    int r;
+
+    if (size == UINT64_MAX)
+        return err_set(err, -EINVAL, "a request's body needs a Content-Length here");
+    if (size > BODY_MAX)
+        return err_set(err, -E2BIG, "a body of more than %zu bytes", (size_t)BODY_MAX);
+    q.next = size > 0 ? next_piece : NULL;
+    q.size = size;
+    r = http_ask(to, &q, loop_in(m->loop, ASK_MS), &answer, err);
+    return r < 0 ? r : pass_answer(m, to, &answer, c, err);
+}
+
+/* A request's body is taken from the client only as TensorBoard takes it: nothing is kept here, and
+ * nothing at all is read where there is none. */
 int tensorboard_pass(struct master *m, struct http_call *c, struct err *err)
 {
-    AUTO_BUF body = { .max = BODY_MAX };
     AUTO(http_client) struct http_client *client = NULL;
-    struct http_request q = { .method = http_method(c), .type = http_header(c, "Content-Type") };
-    struct http_answer answer = { 0 };
     const char *raw = http_raw(c);
     int r;
 
     if (!str_starts(raw, PREFIX "/"))
         return err_set(err, -EINVAL, "'%.200s' is not written plainly", raw);
-    q.target = raw + strlen(PREFIX);
-    r = http_body_all(c, &body, err);
+    if (m->n_passed >= PASS_MAX)
+        return err_set(err, -EAGAIN, "too many ask for TensorBoard at the same time");
+    m->n_passed++;
+    r = dial(m, &client, err);
     if (r == 0)
-        r = dial(m, &client, err);
-    if (r < 0)
-        return r;
-    q.body = body.len > 0 ? body.data : NULL;
-    q.size = body.len;
-    r = http_ask(client, &q, loop_in(m->loop, ASK_MS), &answer, err);
-    return r < 0 ? r : pass_answer(m, client, &answer, c, err);
+        r = pass_request(m, client, c, err);
+    m->n_passed--;
+    return r;
 }

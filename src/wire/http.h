@@ -56,6 +56,8 @@ const char *http_path(const struct http_call *c);   /* decoded, without the quer
 const char *http_query(const struct http_call *c, const char *name); /* decoded; NULL: not there */
 const char *http_raw(const struct http_call *c); /* path and query as they came, still quoted */
 const char *http_header(const struct http_call *c, const char *name);
+/* Bytes that its body has: 0 for none, UINT64_MAX when that was not told. */
+uint64_t http_body_size(const struct http_call *c);
 /* The body's next bytes: > 0, 0 at its end, negative. */
 ssize_t http_body(struct http_call *c, void *p, size_t n, struct err *err);
 /* All of it, up to the buffer's ceiling. */
@@ -93,6 +95,10 @@ struct http_request {
     const char *type;   /* of the body; NULL: JSON */
     const void *body;   /* NULL: none */
     size_t size;
+    /* Instead of `body`: gives `size` bytes piece by piece, while they are sent. > 0, or negative.
+     */
+    ssize_t (*next)(void *user, void *p, size_t n, struct err *err);
+    void *user;
 };
 /* Sends a request with an optional body and reads the answer's head. What was not read of the last
  * answer is read and dropped first. */

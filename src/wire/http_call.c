@@ -92,6 +92,13 @@ static int64_t patience(const struct http_call *c)
     return granted - c->waited;
 }
 
+uint64_t http_body_size(const struct http_call *c)
+{
+    const struct http_parse *in = &c->conn->in;
+
+    return in->stage == HTTP_AT_END && in->body_seen == 0 ? 0 : in->length;
+}
+
 ssize_t http_body(struct http_call *c, void *p, size_t n, struct err *err)
 {
     struct http_conn *conn = c->conn;

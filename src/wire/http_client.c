@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define HEAD_MAX (16 * KIB)
+#define PIECE (4 * KIB)
 
 struct http_client {
     struct http_conn conn;
@@ -55,15 +56,38 @@ static bool is_plain(const char *s, bool spaces)
 
 static int write_head(const struct http_client *c, const struct http_request *q, struct buf *out)
 {
-    bool body = q->body || strcmp(q->method, "PUT") == 0 || strcmp(q->method, "POST") == 0;
+    bool has = q->body || q->next;
+    bool body = has || strcmp(q->method, "PUT") == 0 || strcmp(q->method, "POST") == 0;
     int r = buf_printf(out, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: ydl/" YDL_VERSION "\r\n",
                        q->method, q->target, c->host);
 
-    if (r == 0 && q->body)
+    if (r == 0 && has)
         r = buf_printf(out, "Content-Type: %s\r\n", q->type ? q->type : "application/json");
     if (r == 0 && body)
-        r = buf_printf(out, "Content-Length: %zu\r\n", q->body ? q->size : 0);
+        r = buf_printf(out, "Content-Length: %zu\r\n", has ? q->size : 0);
     return r == 0 ? buf_add_str(out, "\r\n") : r;
+}
+
+/* The body of a request that gives it in pieces. */
+static int send_pieces(struct http_client *c, const struct http_request *q, int64_t deadline,
+                       struct err *err)
+{
+    char piece[PIECE];
+    size_t left = q->next ? q->size : 0;
+
+    while (left > 0) {
+        ssize_t n = q->next(q->user, piece, left < sizeof(piece) ? left : sizeof(piece), err);
+        struct http_out out = { .p = piece, .n = (size_t)n };
+        int r;
+
+        if (n == 0)
+            return err_set(err, -ENODATA, "the request's body ended too early");
+        r = n < 0 ? (int)n : http_conn_write(&c->conn, out, deadline, err);
+        if (r < 0)
+            return r;
+        left -= (size_t)n;
+    }
+    return 0;
 }
 
 /* Sends the request. A server that answers before it has read everything may have closed already:
@@ -87,6 +111,8 @@ static int send_request(struct http_client *c, const struct http_request *q, int
     out.head = (const char *)head.data;
     out.head_size = head.len;
     r = http_conn_write(&c->conn, out, deadline, &why);
+    if (r == 0)
+        r = send_pieces(c, q, deadline, &why);
     if (r == 0 || r == -EPIPE || r == -ECONNRESET)
         return 0;
     if (err)

@@ -50,6 +50,72 @@ static void a_thousand_requests_go_over_one_connection(void **state)
     on_both(ask_a_thousand_times);
 }
 
+/* A body of many pieces: each byte tells where it stands. */
+struct pieces {
+    size_t at;
+    size_t end; /* where it fails, or ends too early */
+};
+
+static ssize_t next_of_pieces(void *user, void *p, size_t n, struct err *err)
+{
+    struct pieces *x = user;
+
+    if (x->at >= x->end)
+        return err_set(err, -ENODATA, "no more");
+    for (size_t i = 0; i < n; i++)
+        ((char *)p)[i] = (char)('a' + (x->at + i) % 26);
+    x->at += n;
+    return (ssize_t)n;
+}
+
+static int send_in_pieces(void *arg)
+{
+    struct http_world *w = arg;
+    struct http_client *c = http_world_client(w);
+    struct pieces all = { .end = SIZE_MAX };
+    struct http_request q = {
+        "PUT", "/echo", "text/plain", .size = 300000, .next = next_of_pieces, .user = &all
+    };
+    struct http_answer a = ask(w, c, q);
+    AUTO_FREE char *body = http_world_read(w, c);
+
+    assert_int_equal(a.status, 200);
+    assert_non_null(body);
+    assert_int_equal(strlen(body), 300000);
+    for (size_t i = 0; i < 300000; i++)
+        assert_int_equal(body[i], 'a' + (int)(i % 26));
+    http_client_free(c);
+    return 0;
+}
+
+static void a_body_is_sent_piece_by_piece(void **state)
+{
+    (void)state;
+    on_both(send_in_pieces);
+}
+
+static int fail_in_pieces(void *arg)
+{
+    struct http_world *w = arg;
+    struct http_client *c = http_world_client(w);
+    struct pieces some = { .end = 1 };
+    struct http_request q = {
+        "PUT", "/echo", "text/plain", .size = 300000, .next = next_of_pieces, .user = &some
+    };
+    struct http_answer a = { 0 };
+    struct err err = ERR_INIT;
+
+    assert_int_equal(http_ask(c, &q, loop_in(w->loop, TEST_MS), &a, &err), -ENODATA);
+    http_client_free(c);
+    return 0;
+}
+
+static void a_body_that_cannot_be_had_fails_the_request(void **state)
+{
+    (void)state;
+    on_both(fail_in_pieces);
+}
+
 static int all_kinds(void *arg)
 {
     static const struct {
@@ -263,6 +329,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thousand_requests_go_over_one_connection),
+        cmocka_unit_test(a_body_is_sent_piece_by_piece),
+        cmocka_unit_test(a_body_that_cannot_be_had_fails_the_request),
         cmocka_unit_test(all_kinds_of_answers_follow_each_other),
         cmocka_unit_test(a_large_body_comes_back_as_it_was),
         cmocka_unit_test(an_answer_that_comes_before_all_was_sent_is_read),

@@ -39,3 +39,16 @@ def test_a_specification_read_slowly_stays_what_it_was(local):
     assert {0, 1} == {g - generations[0] for g in generations}, "some before, some after"
     local.run("stop", "last", check=0)
     job.communicate(timeout=60)
+
+
+def test_a_body_for_a_tensorboard_that_is_not_there_is_not_waited_for(local):
+    """What a request carries is taken as TensorBoard takes it, and not kept meanwhile."""
+    job = local.start("run", "-n", "1", "--", "sleep", "3600")
+    local.wait_for(lambda: local.tasks("sleep 3600"), "the task")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(20)
+        sock.connect(str(next(local.run_dir.rglob("api.sock"))))
+        sock.sendall(b"POST /tensorboard/data HTTP/1.1\r\nHost: a\r\nContent-Length: 16000000\r\n\r\n")
+        assert sock.recv(4096).startswith(b"HTTP/1.1 404 ")
+    local.run("stop", "last", check=0)
+    job.communicate(timeout=60)
