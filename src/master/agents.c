@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define KEY_MS 3000 /* for a stranger to show the job's key */
 #define HELLO_MS 10000
 #define LOOK_MS 500     /* so often somebody looks who is silent … */
 #define PING_LOOKS 4    /* … and each time so many have passed, all are asked for a word */
@@ -257,22 +258,28 @@ static void serve(struct agent_conn *a, struct channel *c)
 
 static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
 {
-    uid_t uid;
+    char host[64];
     int r;
 
-    if (m->tls)
-        return stream_tls_server(s, &m->key, loop_in(m->loop, HELLO_MS), ret, err);
-    r = sock_peer_uid(sock_fd(s), &uid);
-    if (r == 0 && uid != geteuid())
-        r = -EACCES;
-    if (r < 0) {
-        (void)sock_close(s);
-        return err_code(err, r, "another user's process");
-    }
-    return stream_plain(s, ret, err);
+    if (!m->tls)
+        return stream_plain(s, ret, err);
+    (void)snprintf(host, sizeof(host), "%s", sock_peer_ip(s));
+    r = stream_tls_start(m->agents_tls, s, loop_in(m->loop, KEY_MS), ret, err);
+    if (r < 0 && r != -ECANCELED)
+        admission_refused(m->listener, host, err->text);
+    return r;
 }
 
-static void on_accept(void *user, struct sock *s)
+/* On a Unix socket: the user's own processes. With TLS the key says who it is. */
+static bool may_connect(void *user, int fd)
+{
+    const struct master *m = user;
+    uid_t uid = 0;
+
+    return m->tls || (sock_peer_uid(fd, &uid) == 0 && uid == geteuid());
+}
+
+static void serve_agent(void *user, struct visitor *v, struct sock *s)
 {
     struct master *m = user;
     AUTO(channel) struct channel *c = NULL;
@@ -281,8 +288,10 @@ static void on_accept(void *user, struct sock *s)
     struct err err = ERR_INIT;
     int r = open_stream(m, s, &stream, &err);
 
-    if (r == 0)
-        r = channel_new(m->loop, take(stream), &limits, &c, &err);
+    if (r < 0)
+        return;
+    admission_pass(v);
+    r = channel_new(m->loop, take(stream), &limits, &c, &err);
     if (r == 0) {
         r = read_hello(m, c, &a, &err);
         if (r < 0 && r != -ECANCELED)
@@ -320,16 +329,24 @@ static int write_join(struct master *m, const char *address, struct err *err)
 
 int agents_listen(struct master *m, struct err *err)
 {
+    struct admission_options o = { .loop = m->loop,
+                                   .name = "agents",
+                                   .first = m->tls ? admission_first_tls : NULL,
+                                   .check = may_connect,
+                                   .serve = serve_agent,
+                                   .user = m };
     AUTO_FREE char *address = NULL;
-    int fd = -1, port = 0, r;
+    int port = 0, r = 0;
 
     if (m->tls)
-        r = listen_tcp(m->opt->container ? "0.0.0.0" : "127.0.0.1", 0, 0, &fd, &port, err);
-    else
-        r = listen_unix(m->agents_path, &fd, err);
+        r = stream_tls_new(&m->key, true, &m->agents_tls, err);
+    if (r == 0 && m->tls)
+        r = listen_tcp(m->opt->container ? "0.0.0.0" : "127.0.0.1", 0, 0, &o.fd, &port, err);
+    else if (r == 0)
+        r = listen_unix(m->agents_path, &o.fd, err);
     if (r < 0)
         return r;
-    r = listener_start(m->loop, fd, on_accept, m, &m->listener, err);
+    r = admission_start(&o, &m->listener, err);
     if (r < 0)
         return r;
     if (m->opt->container) {
@@ -442,4 +459,5 @@ void agents_done(struct master *m)
         free(a);
     }
     free(m->agents);
+    m->agents_tls = stream_tls_free(m->agents_tls);
 }

@@ -394,7 +394,7 @@ static bool is_owner(void *user, int fd)
 static int start_remote(struct master *m, struct err *err)
 {
     struct http_server_options o = {
-        .loop = m->loop, .key = &m->key, .handler = handle, .user = m
+        .loop = m->loop, .name = "api", .key = &m->key, .handler = handle, .user = m
     };
     struct container *c = m->opt->container;
     int r = 0;

@@ -19,6 +19,7 @@
 #include "platform/yarn.h"
 #include "rendezvous/kv.h"
 #include "rendezvous/rendezvous.h"
+#include "wire/admission.h"
 #include "wire/channel.h"
 #include "wire/http.h"
 
@@ -112,7 +113,8 @@ struct master {
     struct agent_conn **agents; /* by number; [0] unused */
     struct slot_info *slots;
     uint32_t n_agents, n_slots;
-    struct listener *listener;
+    struct admission *listener; /* where agents come */
+    struct stream_tls *agents_tls;
 
     struct cluster cluster;
     struct cluster_task *cluster_tasks; /* storage of all roles */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define GROUPS_MS 60000
+#define CONNECTIONS_MAX 64    /* anybody may ask YARN's proxy to connect */
 #define LOGS_TAIL (256 * KIB) /* of the output that is shown */
 /* Relative, for we are behind a proxy; its end makes TensorBoard ask by GET (tensorboard.c). */
 #define TENSORBOARD "tensorboard/?tensorboardColab=true"
@@ -285,7 +286,12 @@ static int handle(void *user, struct http_call *c, struct err *err)
 int page_start(struct master *m, struct err *err)
 {
     struct http_server_options o = {
-        .loop = m->loop, .check = is_proxy, .handler = handle, .user = m
+        .loop = m->loop,
+        .name = "page",
+        .check = is_proxy,
+        .handler = handle,
+        .user = m,
+        .limits = { .connections_max = CONNECTIONS_MAX },
     };
     int port = 0, r;
 

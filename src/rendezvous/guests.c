@@ -1,6 +1,7 @@
 /* guests.c - see guests.h. */
 #include "rendezvous/guests.h"
 #include "base/fiber.h"
+#include "base/listen.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -11,15 +12,16 @@
 #define WRITE_MS 10000
 #define READ_SIZE 4096
 #define SETTLE_MS 5000
+#define WAITING_MAX 512 /* who has said nothing yet: the workers, or so many */
+#define WAITING_MIN 64
 #define NOTES_MAX 64   /* complaints of one server */
 #define LINE_MAX_ 1000 /* bytes of one printed line */
 
 struct guests {
     struct guests_options o;
-    struct listener *listener;
+    struct admission *admission;
     struct guest *first, *last; /* the oldest first */
-    size_t n, max;
-    struct cond heard; /* somebody was, or left */
+    struct cond heard;          /* somebody was, or left */
     unsigned notes;
 };
 
@@ -82,51 +84,35 @@ void guests_print(struct guests *gs, const char *text, size_t n)
 
 /* ---- coming and going ---- */
 
-static void evict_oldest(struct guests *gs)
+static void on_refused(void *user, const char *host, const char *why)
 {
-    for (struct guest *g = gs->first; g; g = g->next) {
-        if (g->proven || g->evicted)
-            continue;
-        g->evicted = true;
-        guests_note(gs, "%s: too many connections, this one said nothing", guest_host(g));
-        fiber_cancel(g->fiber);
-        return;
-    }
+    guests_note(user, "%s: %s", host, why);
 }
 
 static void enter(struct guests *gs, struct guest *g)
 {
-    if (gs->n >= gs->max)
-        evict_oldest(gs);
     g->prev = gs->last;
     *(gs->last ? &gs->last->next : &gs->first) = g;
     gs->last = g;
-    gs->n++;
 }
 
 static void leave(struct guests *gs, struct guest *g)
 {
     *(g->prev ? &g->prev->next : &gs->first) = g->next;
     *(g->next ? &g->next->prev : &gs->last) = g->prev;
-    gs->n--;
     cond_wake_all(&gs->heard);
     buf_done(&g->in);
     g->sock = sock_close(g->sock);
 }
 
-static void on_accept(void *user, struct sock *s)
+static void serve_guest(void *user, struct visitor *v, struct sock *s)
 {
     struct guests *gs = user;
-    struct guest g = { .of = gs, .sock = s, .fiber = fiber_self(gs->o.opt->loop) };
+    struct guest g = { .of = gs, .sock = s, .visitor = v, .fiber = fiber_self(gs->o.opt->loop) };
     struct err err = ERR_INIT;
     int r;
 
     buf_init(&g.in, gs->o.in_max);
-    if (gs->n >= 2 * gs->max) { /* those that make room are not gone yet */
-        guests_note(gs, "%s: too many connections", guest_host(&g));
-        (void)sock_close(s);
-        return;
-    }
     enter(gs, &g);
     r = gs->o.talk(gs->o.user, &g, &err);
     if (r < 0 && r != -ECANCELED && (r != -ENODATA || err.code))
@@ -134,20 +120,34 @@ static void on_accept(void *user, struct sock *s)
     leave(gs, &g);
 }
 
+static bool check_guest(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+
+    return !opt->check || opt->check(opt->user, fd);
+}
+
 int guests_open(const struct guests_options *o, struct guests **ret, int *ret_port, struct err *err)
 {
     AUTO_FREE struct guests *gs = calloc(1, sizeof(*gs));
     const struct rendezvous_options *opt = o->opt;
-    int fd = -1, r;
+    struct admission_options door = { .loop = opt->loop,
+                                      .name = o->name,
+                                      .first = o->first,
+                                      .check = check_guest,
+                                      .serve = serve_guest,
+                                      .on_refused = on_refused };
+    int r;
 
     if (!gs)
         return err_oom(err);
     gs->o = *o;
-    gs->max = 2 * (size_t)opt->world + 64;
-    r = listen_tcp(opt->host, opt->port_low, opt->port_high, &fd, ret_port, err);
+    r = listen_tcp(opt->host, opt->port_low, opt->port_high, &door.fd, ret_port, err);
     if (r < 0)
         return r;
-    r = listener_start(opt->loop, fd, on_accept, gs, &gs->listener, err);
+    door.user = gs;
+    door.waiting_max = opt->world < WAITING_MAX ? opt->world + WAITING_MIN : WAITING_MAX;
+    r = admission_start(&door, &gs->admission, err);
     if (r < 0)
         return r;
     *ret = take(gs);
@@ -158,7 +158,7 @@ struct guests *guests_close(struct guests *gs)
 {
     if (!gs)
         return NULL;
-    gs->listener = listener_close(gs->listener);
+    gs->admission = admission_close(gs->admission);
     free(gs);
     return NULL;
 }
@@ -194,6 +194,11 @@ ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadl
 void guest_used(struct guest *g, size_t n)
 {
     buf_eat(&g->in, n);
+}
+
+void guest_proven(struct guest *g)
+{
+    admission_pass(g->visitor);
 }
 
 int guest_write(struct guest *g, const void *p, size_t n, struct err *err)

@@ -1,27 +1,27 @@
 /* guests.h - what the trackers share: a listening socket, a fiber per connection, limits, and
  * notes.
  *
- * Nobody who connects is known beforehand. So each connection is a guest until it has shown that it
- * speaks the protocol ("proven"), with little time to do so; when there are too many, the oldest
- * that is not proven makes room. A guest that breaks the rules is dropped with a note and disturbs
- * nobody else. Fibers only, unless said otherwise. */
+ * Nobody who connects is known beforehand. So each connection is a stranger (wire/admission.h)
+ * until it has said the protocol's first word, and then a guest that has little time to show that
+ * it speaks the rest ("proven"); when there are too many, the oldest makes room. A guest that
+ * breaks the rules is dropped with a note and disturbs nobody else. Fibers only, unless said
+ * otherwise. */
 #pragma once
 #include "base/buf.h"
-#include "base/listen.h"
 #include "rendezvous/rendezvous.h"
+#include "wire/admission.h"
 
 struct guests; /* opaque */
 
 struct guest {
     struct guests *of;
     struct sock *sock;
+    struct visitor *visitor;
     struct fiber *fiber;
     struct buf in; /* bytes read and not used yet */
     struct guest *prev, *next;
     bool greeted; /* it said the protocol's first word */
-    bool proven;  /* and who it is: it is not made to leave for others any more */
     bool heard;   /* what it came to say has been acted upon */
-    bool evicted;
 };
 
 /* One connection, from hello to its end. A failure becomes a note, but -ECANCELED and -ENODATA
@@ -32,6 +32,7 @@ struct guests_options {
     const struct rendezvous_options *opt; /* borrowed */
     const char *name;                     /* for notes: "rabit" */
     size_t in_max;                        /* longest message */
+    admission_first *first;               /* knows the protocol's first word */
     guests_talk *talk;
     void *user;
 };
@@ -53,6 +54,8 @@ typedef ssize_t guest_parse(const uint8_t *p, size_t n, void *ret, struct err *e
 ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
                    struct err *err);
 void guest_used(struct guest *g, size_t n);
+/* It has shown who it is: it is not made to leave for others any more. Does not wait. */
+void guest_proven(struct guest *g);
 int guest_write(struct guest *g, const void *p, size_t n, struct err *err);
 /* The guest has nothing more to say; waits until it hangs up, however long. */
 int guest_linger(struct guest *g, struct err *err);

@@ -15,6 +15,7 @@
 #define TYPE "application/octet-stream"
 
 struct horovod {
+    const struct rendezvous_options *opt;
     struct horovod_store *store;
     struct http_server *http;
 };
@@ -91,6 +92,13 @@ static int on_call(void *user, struct http_call *c, struct err *err)
     return http_reply(c, 405, TYPE, NULL, 0, err);
 }
 
+static bool check_peer(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct horovod *)user)->opt;
+
+    return !opt->check || opt->check(opt->user, fd);
+}
+
 /* ---- life ---- */
 
 static struct horovod *horovod_free(struct horovod *h)
@@ -110,6 +118,8 @@ static int horovod_start(const struct rendezvous_options *opt, void **ret, int *
     struct http_server_options o = {
         .loop = opt->loop,
         .limits = { .body_max = HOROVOD_VALUE_MAX, .connections_max = 4 * (size_t)opt->world + 64 },
+        .name = "horovod",
+        .check = check_peer,
         .handler = on_call,
         .user = h,
     };
@@ -117,6 +127,7 @@ static int horovod_start(const struct rendezvous_options *opt, void **ret, int *
 
     if (!h)
         return err_oom(err);
+    h->opt = opt;
     r = horovod_store_new(opt->world, HOROVOD_TOTAL_MAX, &h->store, err);
     if (r == 0)
         r = listen_tcp(opt->host, opt->port_low, opt->port_high, &o.fd, ret_port, err);

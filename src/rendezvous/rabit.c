@@ -244,15 +244,25 @@ static int (*const handlers[])(struct rabit *t, struct guest *g, const struct ra
     [RABIT_PRINT] = on_print,
 };
 
+static int first_word(const uint8_t *p, size_t n, struct err *err)
+{
+    int32_t magic = 0;
+
+    if (n < sizeof(magic))
+        return 0;
+    memcpy(&magic, p, sizeof(magic));
+    if (magic != RABIT_MAGIC)
+        return err_set(err, -EPROTO, "this is no worker (its first word is 0x%x)", (unsigned)magic);
+    return 1;
+}
+
 static int check_magic(struct guest *g, int64_t deadline, struct err *err)
 {
     int32_t magic = 0, ours = RABIT_MAGIC;
-    ssize_t used = guest_read(g, rabit_parse_number, &magic, deadline, err);
+    ssize_t used = guest_read(g, rabit_parse_number, &magic, deadline, err); /* first_word() */
 
     if (used < 0)
         return (int)used;
-    if (magic != RABIT_MAGIC)
-        return err_set(err, -EPROTO, "this is no worker (its first word is 0x%x)", (unsigned)magic);
     guest_used(g, (size_t)used);
     g->greeted = true;
     return guest_write(g, &ours, sizeof(ours), err);
@@ -276,7 +286,7 @@ static int talk(void *user, struct guest *g, struct err *err)
                        t->world);
     if (h.rank >= 0 && !t->seats[h.rank].given)
         return err_set(err, -EPROTO, "rank %d, which nobody was given", h.rank);
-    g->proven = true;
+    guest_proven(g);
     trace(LOG_RENDEZVOUS, "rabit: %s: rank %d, task '%s': command %d", guest_host(g), h.rank, h.job,
           (int)h.command);
     return handlers[h.command](t, g, &h, err);
@@ -300,9 +310,12 @@ static int rabit_start(const struct rendezvous_options *opt, void **ret, int *re
                        struct err *err)
 {
     AUTO(rabit) struct rabit *t = calloc(1, sizeof(*t));
-    struct guests_options o = {
-        .opt = opt, .name = "rabit", .in_max = RABIT_MESSAGE_MAX, .talk = talk, .user = t
-    };
+    struct guests_options o = { .opt = opt,
+                                .name = "rabit",
+                                .in_max = RABIT_MESSAGE_MAX,
+                                .first = first_word,
+                                .talk = talk,
+                                .user = t };
     int r;
 
     if (!t)

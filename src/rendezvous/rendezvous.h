@@ -19,6 +19,9 @@ struct rendezvous_options {
     unsigned port_low, port_high; /* 0: any */
     unsigned world;               /* workers expected; of no concern to those that last */
     void *user;
+    /* May be NULL. Is the peer one of this job's? Others are refused before they have said a word.
+     */
+    bool (*check)(void *user, int fd);
     void (*on_note)(void *user, const char *text); /* prints and complaints of workers */
     /* For servers that tell of the job: what stands at `path` ("publisher/exports"). -ENOENT:
      * nothing. *ret is the caller's. NULL: there is nothing to tell. */

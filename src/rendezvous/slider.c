@@ -50,6 +50,13 @@ static int on_call(void *user, struct http_call *c, struct err *err)
     return r < 0 ? r : http_reply_json(c, 200, v, err);
 }
 
+static bool check_peer(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct slider *)user)->opt;
+
+    return !opt->check || opt->check(opt->user, fd);
+}
+
 /* ---- life ---- */
 
 static struct slider *slider_free(struct slider *s)
@@ -68,6 +75,8 @@ static int slider_start(const struct rendezvous_options *opt, void **ret, int *r
     struct http_server_options o = {
         .loop = opt->loop,
         .limits = { .body_max = 64 * KIB, .connections_max = CONNECTIONS_MAX },
+        .name = "slider",
+        .check = check_peer,
         .handler = on_call,
         .user = s,
     };

@@ -311,6 +311,13 @@ static ssize_t parse_magic(const uint8_t *p, size_t n, void *ret, struct err *er
     return sizeof(magic);
 }
 
+static int first_word(const uint8_t *p, size_t n, struct err *err)
+{
+    ssize_t used = parse_magic(p, n, NULL, err);
+
+    return used < 0 ? (int)used : used > 0;
+}
+
 static int read_one(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
                     struct err *err)
 {
@@ -340,7 +347,7 @@ static int greet(struct visit *v, struct err *err)
     if (h->rank >= (int64_t)v->of->world || (h->world != -1 && h->world != (int64_t)v->of->world))
         return err_set(err, -EPROTO, "rank %lld of %lld, where there are %u workers",
                        (long long)h->rank, (long long)h->world, v->of->world);
-    g->proven = true;
+    guest_proven(g);
     return 0;
 }
 
@@ -380,6 +387,7 @@ static int xgboost_start(const struct rendezvous_options *opt, void **ret, int *
     struct guests_options o = { .opt = opt,
                                 .name = "xgboost",
                                 .in_max = XGBOOST_COMMAND_MAX + 8 * KIB,
+                                .first = first_word,
                                 .talk = talk,
                                 .user = t };
     int r;

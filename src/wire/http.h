@@ -1,8 +1,9 @@
 /* http.h - HTTP/1.1, server and client, over streams. llhttp parses; everything has a limit.
  *
- * Each connection of a server is a fiber, and a handler runs on it: it reads the request's body as
- * it comes, and answers in one piece or as a stream. Keep-alive is on; a client that sends its
- * header or body too slowly, or does not read what it asked for, is cut off. Fibers only. */
+ * Each connection of a server that has begun a request is a fiber, and a handler runs on it: it
+ * reads the request's body as it comes, and answers in one piece or as a stream. Keep-alive is on;
+ * a client that sends its header or body too slowly, or does not read what it asked for, is cut
+ * off. Fibers only. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,7 +17,7 @@ struct http_limits {
     size_t headers_max;                            /* how many: 100 when 0 */
     uint64_t body_max;                             /* 64 MiB when 0; a client: no limit */
     int64_t header_ms, body_ms, write_ms, idle_ms; /* 10 s, 30 s, 30 s, 60 s when 0 */
-    size_t connections_max;                        /* 1024 when 0; more are answered 503 */
+    size_t connections_max; /* 1024 when 0; more are answered 503. Strangers: wire/admission.h */
 };
 
 struct http_header {
@@ -39,6 +40,7 @@ struct http_server; /* opaque */
 struct http_server_options {
     struct loop *loop;
     int fd;
+    const char *name; /* for the log; "http" when NULL */
     const struct stream_key *key;
     struct http_limits limits;
     bool (*check)(void *user, int fd);

@@ -1,6 +1,7 @@
 /* http_server.c - see http.h: connections, one request after the other. */
 #include "base/listen.h"
 #include "base/log.h"
+#include "wire/admission.h"
 #include "wire/http_call.h"
 #include "wire/http_status.h"
 
@@ -11,14 +12,16 @@
     (256 * KIB) /* that a client may still send before it has read our last answer                 \
                  */
 #define LINGER_MS 1000
+#define STRANGER_MS 3000
 
 struct http_server {
     struct loop *loop;
     struct http_server_options o;
     struct http_limits limits;
     struct stream_tls *tls; /* NULL: plain */
-    struct listener *listener;
-    size_t open; /* connections that were let in */
+    struct admission *admission;
+    char forbidden[384], late[384]; /* answers to those that get no further */
+    size_t open;                    /* connections that were let in */
 };
 
 /* ---- ends ---- */
@@ -40,18 +43,24 @@ static void linger(struct http_server *s, struct sock *sock)
 }
 
 /* An answer before any request, where none could be read. */
-static void turn_away(struct http_server *s, struct sock *sock, int status, const char *why)
+static void answer_text(char *out, size_t n, int status, const char *why)
 {
-    char body[128], text[384];
+    char body[128];
 
-    snprintf(body, sizeof(body), "{\"error\":{\"text\":\"%s\",\"hint\":\"\"}}\n", why);
-    snprintf(text, sizeof(text),
-             "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-             "Connection: close\r\n\r\n%s",
-             status, http_status_text(status), strlen(body), body);
+    (void)snprintf(body, sizeof(body), "{\"error\":{\"text\":\"%s\",\"hint\":\"\"}}\n", why);
+    (void)snprintf(out, n,
+                   "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                   "Connection: close\r\n\r\n%s",
+                   status, http_status_text(status), strlen(body), body);
+}
+
+static void turn_away(struct http_server *s, struct sock *sock)
+{
+    char text[384];
+
+    answer_text(text, sizeof(text), 503, "too many connections");
     (void)send(sock_fd(sock), text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (listener_connections(s->listener) < 2 * s->limits.connections_max)
-        linger(s, sock);
+    linger(s, sock);
 }
 
 /* ---- one request ---- */
@@ -141,59 +150,93 @@ static bool serve_request(struct http_server *s, struct http_conn *conn)
 
 /* ---- connections ---- */
 
+/* A stranger's time, for the first word and for the key. */
+static int64_t first_ms(const struct http_server *s)
+{
+    return s->limits.header_ms < STRANGER_MS ? s->limits.header_ms : STRANGER_MS;
+}
+
 static int open_stream(struct http_server *s, struct sock *sock, struct stream **ret)
 {
+    char host[64];
     struct err err = ERR_INIT;
     int r;
 
     if (!s->tls)
         return stream_plain(sock, ret, NULL);
-    r = stream_tls_start(s->tls, sock, loop_in(s->loop, s->limits.header_ms), ret, &err);
-    if (r < 0)
-        trace(LOG_WIRE, "http: %s", err.text);
+    (void)snprintf(host, sizeof(host), "%s", sock_peer_ip(sock));
+    r = stream_tls_start(s->tls, sock, loop_in(s->loop, first_ms(s)), ret, &err);
+    if (r < 0 && r != -ECANCELED)
+        admission_refused(s->admission, host, err.text);
     return r;
 }
 
-static void serve(struct http_server *s, struct sock *sock)
+static void serve(struct http_server *s, struct stream *stream)
 {
     int64_t patience = s->limits.header_ms;
-    struct stream *stream = NULL;
     struct http_conn conn;
 
-    if (open_stream(s, sock, &stream) < 0)
-        return;
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     while (request_comes(&conn, patience) && serve_request(s, &conn))
         patience = s->limits.idle_ms;
     http_conn_done(&conn);
 }
 
-static void on_connection(void *user, struct sock *sock)
+/* Only those that have the key, or may connect without one, count towards the server's limit. */
+static void on_connection(void *user, struct visitor *v, struct sock *sock)
 {
     struct http_server *s = user;
-    bool welcome = !s->o.check || s->o.check(s->o.user, sock_fd(sock));
-    bool room = s->open < s->limits.connections_max;
+    struct stream *stream = NULL;
 
-    if (welcome && room) {
-        s->open++;
-        serve(s, sock);
-        s->open--;
+    if (!s->tls && s->open >= s->limits.connections_max) {
+        turn_away(s, sock);
+        sock_close(sock);
         return;
     }
-    if (!s->tls && !welcome)
-        turn_away(s, sock, 403, "this address or user may not ask here");
-    else if (!s->tls)
-        turn_away(s, sock, 503, "too many connections");
-    sock_close(sock);
+    if (open_stream(s, sock, &stream) < 0)
+        return;
+    if (s->open >= s->limits.connections_max) {
+        stream_close(stream);
+        return;
+    }
+    admission_pass(v);
+    s->open++;
+    serve(s, stream);
+    s->open--;
 }
 
 /* ---- the interface ---- */
+
+static bool check_peer(void *user, int fd)
+{
+    const struct http_server *s = user;
+
+    return s->o.check(s->o.user, fd);
+}
 
 static struct http_server *server_free(struct http_server *s)
 {
     stream_tls_free(s->tls);
     free(s);
     return NULL;
+}
+
+static int start_admission(struct http_server *s, struct err *err)
+{
+    struct admission_options o = { .loop = s->loop,
+                                   .fd = s->o.fd,
+                                   .name = s->o.name ? s->o.name : "http",
+                                   .first = s->tls ? admission_first_tls : admission_first_http,
+                                   .check = s->o.check ? check_peer : NULL,
+                                   .serve = on_connection,
+                                   .user = s,
+                                   .forbidden = s->tls ? NULL : s->forbidden,
+                                   .late = s->tls ? NULL : s->late,
+                                   .wait_ms = first_ms(s) };
+
+    answer_text(s->forbidden, sizeof(s->forbidden), 403, "this address or user may not ask here");
+    answer_text(s->late, sizeof(s->late), 408, "the request's header came too slowly");
+    return admission_start(&o, &s->admission, err);
 }
 
 int http_server_start(const struct http_server_options *o, struct http_server **ret,
@@ -216,7 +259,7 @@ int http_server_start(const struct http_server_options *o, struct http_server **
     if (r < 0)
         listen_close(o->fd);
     else
-        r = listener_start(o->loop, o->fd, on_connection, s, &s->listener, err);
+        r = start_admission(s, err);
     if (r < 0) {
         server_free(s);
         return r;
@@ -229,6 +272,6 @@ struct http_server *http_server_stop(struct http_server *s)
 {
     if (!s)
         return NULL;
-    listener_close(s->listener);
+    admission_close(s->admission);
     return server_free(s);
 }

@@ -206,6 +206,18 @@ static void who_may_not_ask_is_turned_away(void **state)
     assert_int_equal(w.requests, 0);
 }
 
+/* A connection that was let in, for it has asked something. */
+static struct sock *connect_and_ask(struct http_world *w)
+{
+    static const char ask[] = "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
+    struct sock *s = http_world_connect(w);
+    char c;
+
+    assert_int_equal(sock_write(s, ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(sock_read(s, &c, 1, loop_in(w->loop, TEST_MS)), 1);
+    return s;
+}
+
 static int one_too_many(void *arg)
 {
     static const struct row busy = { "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n",
@@ -213,15 +225,37 @@ static int one_too_many(void *arg)
     static const struct row fine = { "GET /hello HTTP/1.1\r\n" CLOSE "\r\n",
                                      "HTTP/1.1 200 OK\r\n*" };
     struct http_world *w = arg;
-    struct sock *a = http_world_connect(w), *b = http_world_connect(w);
+    struct sock *a = connect_and_ask(w), *b = connect_and_ask(w);
 
-    assert_int_equal(fiber_sleep(w->loop, 2), 0);
     expect(w, &busy);
     sock_close(a);
     assert_int_equal(fiber_sleep(w->loop, 2), 0);
     expect(w, &fine);
     sock_close(b);
     return 0;
+}
+
+static int be_silent(void *arg)
+{
+    static const struct row fine = { "GET /hello HTTP/1.1\r\n" CLOSE "\r\n",
+                                     "HTTP/1.1 200 OK\r\n*" };
+    struct http_world *w = arg;
+    struct sock *s[20];
+
+    for (size_t i = 0; i < COUNT_OF(s); i++)
+        s[i] = http_world_connect(w);
+    expect(w, &fine);
+    for (size_t i = 0; i < COUNT_OF(s); i++)
+        sock_close(s[i]);
+    return 0;
+}
+
+static void connections_that_ask_nothing_do_not_count(void **state)
+{
+    struct http_world w = { .limits = { .connections_max = 2 } };
+
+    (void)state;
+    http_world_run(&w, be_silent);
 }
 
 static void a_connection_too_many_is_answered_503(void **state)
@@ -289,6 +323,7 @@ int main(void)
         cmocka_unit_test(requests_sent_ahead_are_answered_in_their_order),
         cmocka_unit_test(an_answer_is_not_lost_when_the_body_was_not_wanted),
         cmocka_unit_test(who_may_not_ask_is_turned_away),
+        cmocka_unit_test(connections_that_ask_nothing_do_not_count),
         cmocka_unit_test(a_connection_too_many_is_answered_503),
         cmocka_unit_test(stopping_cancels_handlers_and_waits_for_them),
         cmocka_unit_test(a_handler_sees_that_its_client_has_gone),

@@ -44,6 +44,11 @@ class Local:
         return subprocess.Popen([str(BIN / "ydl"), *map(str, args)], env=env, cwd=self.work,
                                 start_new_session=True, **kw)
 
+    def start_command(self, *args):
+        """Any command as a process, in the same surroundings."""
+        return subprocess.Popen([str(a) for a in args], env=self.env, cwd=self.work,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def run(self, *args, timeout=180, check=None, **kw):
         """`ydl ARGS` to its end; with `check` the exit code has to be that."""
         p = self.start(*args, **kw)

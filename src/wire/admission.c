@@ -1,0 +1,387 @@
+/* admission.c - see admission.h.
+ *
+ * SO_RCVLOWAT makes the kernel tell of a waiting peer only when it has said more than what was
+ * looked at last, so that one that says little does not cost a turn of the loop again and again. */
+#include "wire/admission.h"
+#include "base/fiber.h"
+#include "base/log.h"
+#include "base/resolve.h"
+#include "wire/admission_private.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+#define LEAVE_MS 1000 /* for a refused peer to read why */
+#define SLOW_MS 500   /* an entering peer may be so slow while others wait */
+#define TICK_MS 250
+#define BURST 64 /* connections accepted before others have their turn */
+
+/* ---- waiting peers ---- */
+
+static void list_add(struct stranger_list *l, struct stranger *s)
+{
+    s->prev = l->last;
+    s->next = NULL;
+    *(l->last ? &l->last->next : &l->first) = s;
+    l->last = s;
+    l->n++;
+}
+
+static void list_remove(struct stranger_list *l, struct stranger *s)
+{
+    *(s->prev ? &s->prev->next : &l->first) = s->next;
+    *(s->next ? &s->next->prev : &l->last) = s->prev;
+    l->n--;
+}
+
+static void on_stranger_closed(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+/* Takes the descriptor out of it, and frees the rest. */
+static int stranger_done(struct stranger *s)
+{
+    int fd = s->fd;
+
+    list_remove(s->list, s);
+    if (s->list == &s->of->waiting)
+        s->of->from[s->bucket]--;
+    if (s->polled) {
+        uv_poll_stop(&s->poll);
+        uv_close((uv_handle_t *)&s->poll, on_stranger_closed);
+    } else {
+        free(s);
+    }
+    return fd;
+}
+
+void admission_drop(struct stranger *s)
+{
+    close(stranger_done(s));
+}
+
+static void move_to(struct stranger *s, struct stranger_list *to)
+{
+    list_remove(s->list, s);
+    if (s->list == &s->of->waiting)
+        s->of->from[s->bucket]--;
+    s->list = to;
+    list_add(to, s);
+    if (s->polled)
+        uv_poll_stop(&s->poll);
+}
+
+size_t admission_waiting(const struct admission *a)
+{
+    return a->waiting.n + a->leaving.n + a->ready.n;
+}
+
+/* Of the address that most come from, the one that has waited longest. */
+static void evict(struct admission *a)
+{
+    struct stranger *s = a->waiting.first;
+    unsigned most = 0;
+
+    if (a->leaving.first) {
+        admission_drop(a->leaving.first);
+        return;
+    }
+    for (size_t i = 0; i < ADMISSION_BUCKETS; i++)
+        most = a->from[i] > most ? a->from[i] : most;
+    while (s && a->from[s->bucket] < most)
+        s = s->next;
+    if (!s)
+        return;
+    admission_note(a, s->fd, "too many connections, this one said nothing");
+    admission_drop(s);
+}
+
+static int watch(struct stranger *s, uv_poll_cb on_event);
+
+/* The peer is told why, and may read it: closing at once could take that away from it again. */
+static void leave_with(struct stranger *s, const char *answer, uv_poll_cb on_event)
+{
+    if (!answer || send(s->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        admission_drop(s);
+        return;
+    }
+    (void)shutdown(s->fd, SHUT_WR);
+    s->until = loop_in(s->of->o.loop, LEAVE_MS);
+    move_to(s, &s->of->leaving);
+    if (watch(s, on_event) < 0)
+        admission_drop(s);
+}
+
+static void on_last_words(uv_poll_t *h, int status, int events)
+{
+    struct stranger *s = h->data;
+    char dropped[4 * KIB];
+    ssize_t n = recv(s->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
+
+    (void)events;
+    if (status < 0 || n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        admission_drop(s);
+}
+
+/* ---- those whose first message is there ---- */
+
+static void unlink_visitor(struct visitor *v)
+{
+    struct admission *a = v->of;
+
+    *(v->prev ? &v->prev->next : &a->entering) = v->next;
+    *(v->next ? &v->next->prev : &a->entering_last) = v->prev;
+    a->n_entering--;
+}
+
+static int serve_visitor(void *arg, struct err *err)
+{
+    struct visitor *v = arg;
+    struct admission *a = v->of;
+
+    (void)err;
+    v->fiber = fiber_self(a->o.loop);
+    a->o.serve(a->o.user, v, v->sock);
+    admission_pass(v);
+    free(v);
+    return 0;
+}
+
+static void start_visitor(struct admission *a, int fd)
+{
+    AUTO_FREE struct visitor *v = calloc(1, sizeof(*v));
+    struct err err = ERR_INIT;
+    int one = 1;
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+    if (!v) {
+        close(fd);
+        return;
+    }
+    v->of = a;
+    v->since = loop_now(a->o.loop);
+    if (sock_from_fd(a->o.loop, fd, &v->sock, &err) < 0)
+        return;
+    if (group_go(&a->fibers, serve_visitor, v, &err) < 0) {
+        trace(LOG_WIRE, "%s: a connection is dropped: %s", a->o.name, err.text);
+        (void)sock_close(v->sock);
+        return;
+    }
+    v->prev = a->entering_last;
+    *(v->prev ? &v->prev->next : &a->entering) = v;
+    a->entering_last = v;
+    a->n_entering++;
+    (void)take(v);
+}
+
+/* Those that stand in the door while others wait go. */
+static void hurry(struct admission *a)
+{
+    size_t n = a->ready.n;
+
+    for (struct visitor *v = a->entering; v && n > 0; v = v->next) {
+        if (v->hurried || !v->fiber)
+            continue;
+        if (loop_now(a->o.loop) - v->since < SLOW_MS)
+            return;
+        v->hurried = true;
+        fiber_cancel(v->fiber);
+        n--;
+    }
+}
+
+/* While those that are ready fill the house, others wait in the kernel's queue. */
+static void listen_again(struct admission *a)
+{
+    if (a->fd < 0 || !a->paused || a->ready.n >= a->o.waiting_max)
+        return;
+    a->paused = uv_poll_start(&a->poll, UV_READABLE, admission_on_listen) < 0;
+}
+
+static void let_in(struct admission *a)
+{
+    while (a->ready.first && a->n_entering < a->o.entering_max)
+        start_visitor(a, stranger_done(a->ready.first));
+    hurry(a);
+    listen_again(a);
+}
+
+void admission_pass(struct visitor *v)
+{
+    if (v->passed)
+        return;
+    v->passed = true;
+    unlink_visitor(v);
+    let_in(v->of);
+}
+
+/* ---- first words ---- */
+
+static void on_words(uv_poll_t *h, int status, int events);
+
+/* What has come is looked at where it lies. */
+static void look(struct stranger *s)
+{
+    struct admission *a = s->of;
+    struct err why = ERR_INIT;
+    uint8_t p[8 * KIB];
+    ssize_t n = recv(s->fd, p, sizeof(p), MSG_PEEK | MSG_DONTWAIT);
+    int r, next;
+
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || (n > 0 && (size_t)n <= s->seen)) {
+        admission_drop(s); /* its end */
+        return;
+    }
+    s->seen = n > 0 ? (size_t)n : s->seen;
+    r = n > 0 ? a->o.first(p, (size_t)n, &why) : 0;
+    if (r > 0) {
+        move_to(s, &a->ready);
+        let_in(a);
+        return;
+    }
+    if (r < 0) {
+        admission_note(a, s->fd, why.text);
+        admission_drop(s);
+        return;
+    }
+    next = (int)s->seen + 1;
+    (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVLOWAT, &next, sizeof(next));
+    if (!s->polled && watch(s, on_words) < 0)
+        admission_drop(s);
+}
+
+static void on_words(uv_poll_t *h, int status, int events)
+{
+    struct stranger *s = h->data;
+
+    (void)events;
+    if (status < 0)
+        admission_drop(s);
+    else
+        look(s);
+}
+
+static int watch(struct stranger *s, uv_poll_cb on_event)
+{
+    if (!s->polled && uv_poll_init(loop_uv(s->of->o.loop), &s->poll, s->fd) < 0)
+        return -ENOMEM;
+    s->polled = true;
+    s->poll.data = s;
+    return uv_poll_start(&s->poll, UV_READABLE, on_event);
+}
+
+/* ---- accepting ---- */
+
+static unsigned bucket_of(int fd)
+{
+    union resolve_addr a = { 0 };
+    socklen_t n = sizeof(a);
+    const uint8_t *p;
+    unsigned h = 0;
+
+    if (getpeername(fd, &a.sa, &n) < 0)
+        return 0;
+    n = a.sa.sa_family == AF_INET6 ? 16 : 4;
+    p = n == 16 ? (const uint8_t *)&a.in6.sin6_addr : (const uint8_t *)&a.in4.sin_addr;
+    while (n-- > 0)
+        h = h * 31 + *p++;
+    return h % ADMISSION_BUCKETS;
+}
+
+/* Somebody new. */
+static void meet(struct admission *a, int fd)
+{
+    bool welcome = !a->o.check || a->o.check(a->o.user, fd);
+    struct stranger *s;
+    int one = 1;
+
+    if (a->is_unix || (welcome && !a->o.first)) {
+        if (welcome)
+            start_visitor(a, fd);
+        else
+            close(fd);
+        return;
+    }
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    s = calloc(1, sizeof(*s));
+    if (!s) {
+        close(fd);
+        return;
+    }
+    *s = (struct stranger){ .of = a, .fd = fd, .list = &a->waiting, .bucket = bucket_of(fd) };
+    s->until = loop_in(a->o.loop, a->o.wait_ms);
+    if (admission_waiting(a) >= a->o.waiting_max)
+        evict(a);
+    list_add(&a->waiting, s);
+    a->from[s->bucket]++;
+    admission_tick(a);
+    if (welcome) {
+        look(s);
+        return;
+    }
+    admission_note(a, fd, "this address or user may not connect");
+    leave_with(s, a->o.forbidden, on_last_words);
+}
+
+void admission_on_listen(uv_poll_t *h, int status, int events)
+{
+    struct admission *a = h->data;
+
+    (void)status;
+    (void)events;
+    for (int i = 0; i < BURST; i++) {
+        int fd;
+
+        if (a->ready.n >= a->o.waiting_max)
+            break;
+        fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            meet(a, fd);
+            continue;
+        }
+        if (errno == EAGAIN)
+            return;
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        trace(LOG_WIRE, "%s: accept: error %d, trying again", a->o.name, errno);
+        evict(a); /* descriptors have run out: those of strangers first */
+        break;
+    }
+    (void)uv_poll_stop(&a->poll); /* until there is room again */
+    a->paused = true;
+}
+
+/* ---- deadlines ---- */
+
+static void expire(struct admission *a)
+{
+    int64_t now = loop_now(a->o.loop);
+    struct stranger *s;
+
+    while ((s = a->waiting.first) && s->until <= now) {
+        admission_note(a, s->fd,
+                       s->seen ? "it said too little in time" : "it said nothing in time");
+        leave_with(s, s->seen ? a->o.late : NULL, on_last_words);
+    }
+    while ((s = a->leaving.first) && s->until <= now)
+        admission_drop(s);
+}
+
+static void on_tick(uv_timer_t *t)
+{
+    struct admission *a = t->data;
+
+    expire(a);
+    let_in(a);
+    if (admission_waiting(a) == 0 && a->n_entering == 0 && !a->paused && admission_notes_told(a))
+        uv_timer_stop(&a->timer);
+}
+
+void admission_tick(struct admission *a)
+{
+    if (!uv_is_active((uv_handle_t *)&a->timer))
+        (void)uv_timer_start(&a->timer, on_tick, TICK_MS, TICK_MS);
+}

@@ -1,0 +1,68 @@
+"""Whoever floods the ports of a job costs it little, and keeps nobody out."""
+
+import json
+import socket
+
+import pytest
+
+from flooding import KINDS, Flood, listening, memory_mb
+
+MEMORY_MB = 16   # what a small job's master may have at any moment; its container has 64
+LINES = 120      # of its log, whatever strangers do
+WAIT = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
+
+
+def recorded_hello(local, join: dict) -> bytes:
+    """The greeting of a real agent that has another key than the job."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        path = local.tmp / "wrong.json"
+        path.write_text(json.dumps({**join, "key": "A" * 43 + "=",
+                                    "address": f"tcp:127.0.0.1:{server.getsockname()[1]}"}))
+        path.chmod(0o600)
+        agent = local.start_command(local.bin / "ydl-node", "agent", "--join", path, "--number", "1")
+        with server.accept()[0] as s:
+            s.settimeout(20)
+            hello = s.recv(4096)
+        agent.wait(20)
+    return hello
+
+
+def flood(local, kind, framework, seconds):
+    (local.work / "wait.py").write_text(WAIT)
+    job = local.start("run", "--nodes", "2", "-n", "2", "--framework", framework, "--restart",
+                      "gang", "--", "python3",
+                      "-S", "wait.py")
+    local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 2, "the tasks run")
+    [master] = local.find("ydl-node master")
+    ports = listening(master)
+    assert len(ports) == 2, "the agents' and the tracker's"
+    before = memory_mb(master, "VmRSS")
+    join = json.loads(next(local.run_dir.glob("ydl-*/join.json")).read_text())
+    more = [recorded_hello(local, join)] if kind == "wrong" else []
+    with Flood("127.0.0.1", ports, kind, seconds, more) as strangers:
+        local.wait_for(lambda: strangers.opened > 1000, "the flood")
+        local.run("scale", "last", "worker=4", check=0)  # two more agents, in the middle of it
+        local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 4, "four tasks", timeout=60)
+        strangers.wait()
+        peak = memory_mb(master)
+    (local.work / "go").touch()
+    out, err = job.communicate(timeout=60)
+    log = (local.jobs()[-1] / "master.log").read_text()
+    assert job.returncode == 0, err.decode() + log
+    assert len(log.splitlines()) <= LINES, log
+    print(f"peak {peak:.1f} MB, before {before:.1f}; {len(log.splitlines())} lines")
+    assert peak < MEMORY_MB, f"{before:.1f} MB before, {peak:.1f} MB at most"
+    assert b"lost" not in err, err.decode()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flood_neither_ends_a_job_nor_keeps_its_agents_out(local, kind):
+    flood(local, kind, "rabit", 5)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("framework", ["rabit", "xgboost", "horovod"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_flood_does_not_either(local, kind, framework):
+    flood(local, kind, framework, 60)
