@@ -302,6 +302,7 @@ static void serve_agent(void *user, struct visitor *v, struct sock *s)
             log_warn(LOG_MASTER, "an agent was refused: %s", err.text);
         return;
     }
+    (void)snprintf(a->ip, sizeof(a->ip), "%s", sock_peer_ip(stream_sock(channel_stream(c))));
     a->channel = take(c);
     serve(a, a->channel);
 }

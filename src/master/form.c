@@ -119,6 +119,7 @@ static int start_servers(struct master *m, bool lasting, struct err *err)
         .host = server_host(m),
         .world = world(m),
         .user = m,
+        .check = own_peer,
         .on_note = on_server_note,
         .document = documents_get,
     };

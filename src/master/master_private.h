@@ -46,6 +46,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     uint32_t number;
     struct channel *channel; /* NULL while it is not connected */
     char host[64], node[128];
+    char ip[64]; /* where its connection comes from; empty before the first, and on a Unix socket */
     int64_t heard; /* loop time of its last message */
     uint64_t ping;
     struct numbers prepare, start, stop, drop;
@@ -321,6 +322,9 @@ int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err
 void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now */
 /* As in struct kv_events. */
 void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
+
+/* ---- own_peer.c ---- */
+bool own_peer(void *user, int fd); /* `user` is the master */
 
 /* ---- form.c ---- */
 /* The cluster specification and the servers of the engine's generation. */

@@ -16,6 +16,10 @@
 #define WAITING_MIN 64
 #define NOTES_MAX 64   /* complaints of one server */
 #define LINE_MAX_ 1000 /* bytes of one printed line */
+#define LINE_COST 100  /* of the events log for each, beyond its text */
+#define PRINT_BURST ((size_t)1 * MIB)
+#define PRINT_PER_MS 64 /* bytes that workers may print in the long run */
+#define PRINT_MS ((int64_t)(PRINT_BURST / PRINT_PER_MS)) /* until the burst is there again */
 
 struct guests {
     struct guests_options o;
@@ -23,6 +27,9 @@ struct guests {
     struct guest *first, *last; /* the oldest first */
     struct cond heard;          /* somebody was, or left */
     unsigned notes;
+    size_t print_left;  /* bytes that may be printed now … */
+    int64_t print_at;   /* … by what was then */
+    uint64_t unprinted; /* lines */
 };
 
 /* ---- notes ---- */
@@ -52,11 +59,44 @@ void guests_note(struct guests *gs, const char *fmt, ...)
     tell(gs, clean);
 }
 
+/* Is there still something of what workers may print? It comes back with time. */
+static bool may_print(struct guests *gs, size_t n)
+{
+    int64_t now = loop_now(gs->o.opt->loop), ms = now - gs->print_at;
+    size_t more = ms > PRINT_MS ? PRINT_BURST : (size_t)ms * PRINT_PER_MS;
+
+    gs->print_at = now;
+    gs->print_left = more >= PRINT_BURST - gs->print_left ? PRINT_BURST : gs->print_left + more;
+    n += LINE_COST;
+    if (n > gs->print_left) {
+        gs->unprinted++;
+        return false;
+    }
+    gs->print_left -= n;
+    return true;
+}
+
+/* Of lines that were left out people are told, when there is room for that again. */
+static void tell_unprinted(struct guests *gs)
+{
+    char text[120];
+
+    if (gs->unprinted == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "%s: %llu lines were left out: workers print too much",
+                   gs->o.name, (unsigned long long)gs->unprinted);
+    gs->unprinted = 0;
+    tell(gs, text);
+}
+
 static void print_line(struct guests *gs, const char *p, size_t n)
 {
     char raw[LINE_MAX_ + 1], clean[4 * LINE_MAX_ + 1];
 
     n = n < LINE_MAX_ ? n : LINE_MAX_;
+    if (!may_print(gs, n))
+        return;
+    tell_unprinted(gs);
     memcpy(raw, p, n);
     raw[n] = 0;
     for (size_t i = 0; i < n; i++) {
@@ -146,6 +186,8 @@ int guests_open(const struct guests_options *o, struct guests **ret, int *ret_po
     if (r < 0)
         return r;
     door.user = gs;
+    gs->print_left = PRINT_BURST;
+    gs->print_at = loop_now(opt->loop);
     door.waiting_max = opt->world < WAITING_MAX ? opt->world + WAITING_MIN : WAITING_MAX;
     r = admission_start(&door, &gs->admission, err);
     if (r < 0)
@@ -159,6 +201,7 @@ struct guests *guests_close(struct guests *gs)
     if (!gs)
         return NULL;
     gs->admission = admission_close(gs->admission);
+    tell_unprinted(gs);
     free(gs);
     return NULL;
 }

@@ -128,7 +128,7 @@ static int horovod_start(const struct rendezvous_options *opt, void **ret, int *
     if (!h)
         return err_oom(err);
     h->opt = opt;
-    r = horovod_store_new(opt->world, HOROVOD_TOTAL_MAX, &h->store, err);
+    r = horovod_store_new(opt->world, horovod_budget(opt->world), &h->store, err);
     if (r == 0)
         r = listen_tcp(opt->host, opt->port_low, opt->port_high, &o.fd, ret_port, err);
     if (r == 0)

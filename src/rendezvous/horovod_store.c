@@ -24,7 +24,7 @@ struct scope {
 struct horovod_store {
     unsigned world;
     struct map scopes;
-    size_t bytes, bytes_max, keys;
+    size_t bytes, bytes_max, keys, keys_max;
 };
 
 /* ---- names ---- */
@@ -150,7 +150,7 @@ static int check_room(const struct horovod_store *s, size_t n, const struct item
 {
     if (n > HOROVOD_VALUE_MAX)
         return err_set(err, -E2BIG, "a value of %zu bytes is too long", n);
-    if ((!old && s->keys >= HOROVOD_KEYS_MAX) || s->bytes - (old ? old->n : 0) + n > s->bytes_max)
+    if ((!old && s->keys >= s->keys_max) || s->bytes - (old ? old->n : 0) + n > s->bytes_max)
         return err_set(err, -E2BIG, "the store is full: %zu keys, %zu bytes", s->keys, s->bytes);
     return 0;
 }
@@ -226,6 +226,13 @@ int horovod_finish(struct horovod_store *s, const char *scope, const char *key, 
     return 0;
 }
 
+size_t horovod_budget(unsigned world)
+{
+    uint64_t n = (uint64_t)world * world * HOROVOD_PAIR + HOROVOD_TOTAL_MIN;
+
+    return n < HOROVOD_TOTAL_MAX ? (size_t)n : HOROVOD_TOTAL_MAX;
+}
+
 int horovod_store_new(unsigned world, size_t bytes_max, struct horovod_store **ret, struct err *err)
 {
     struct horovod_store *s = calloc(1, sizeof(*s));
@@ -234,6 +241,9 @@ int horovod_store_new(unsigned world, size_t bytes_max, struct horovod_store **r
         return err_oom(err);
     s->world = world;
     s->bytes_max = bytes_max;
+    s->keys_max = (size_t)world * HOROVOD_KEYS_EACH + 1024;
+    if (s->keys_max > HOROVOD_KEYS_MAX)
+        s->keys_max = HOROVOD_KEYS_MAX;
     *ret = s;
     return 0;
 }

@@ -11,7 +11,12 @@
 #define HOROVOD_NAME_MAX 256
 #define HOROVOD_VALUE_MAX (4 * MIB) /* a worker's addresses, one for each of the others */
 #define HOROVOD_TOTAL_MAX (256 * MIB)
+#define HOROVOD_TOTAL_MIN (4 * MIB)
+#define HOROVOD_PAIR                                                                               \
+    1024 /* bytes for the address that one worker has for another, in all scopes                   \
+          */
 #define HOROVOD_KEYS_MAX 200000 /* of all scopes together */
+#define HOROVOD_KEYS_EACH 32    /* … of each worker, and a few more */
 
 struct horovod_store; /* opaque */
 
@@ -21,6 +26,9 @@ int horovod_store_new(unsigned world, size_t bytes_max, struct horovod_store **r
                       struct err *err);
 struct horovod_store *horovod_store_free(struct horovod_store *s); /* NULL is fine; always NULL */
 AUTO_DEFINE(horovod_store, struct horovod_store *, horovod_store_free);
+
+/* What that is for so many workers: each has an address for each of the others. */
+size_t horovod_budget(unsigned world);
 
 /* Names are texts of 1 to HOROVOD_NAME_MAX bytes (-EINVAL). -E2BIG: too long or too much. */
 int horovod_put(struct horovod_store *s, const char *scope, const char *key, const void *p,

@@ -121,6 +121,24 @@ static void the_store_has_a_most(void **state)
     put(s, "s", "more", "v");
 }
 
+static void a_store_has_room_for_its_workers_and_little_more(void **state)
+{
+    struct horovod_store *s = *state;
+    struct err err = ERR_INIT;
+    char key[32];
+    int n = 0, r = 0;
+
+    assert_int_equal(horovod_budget(2), HOROVOD_TOTAL_MIN + 4 * HOROVOD_PAIR);
+    assert_int_equal(horovod_budget(100), HOROVOD_TOTAL_MIN + 10000 * HOROVOD_PAIR);
+    assert_int_equal(horovod_budget(1000000), HOROVOD_TOTAL_MAX);
+    while (r == 0) {
+        snprintf(key, sizeof(key), "k%d", n++);
+        r = horovod_put(s, "a", key, "", 0, &err);
+    }
+    assert_int_equal(r, -E2BIG);
+    assert_int_equal(n - 1, 2 * HOROVOD_KEYS_EACH + 1024);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_store, close_store)
@@ -130,6 +148,7 @@ int main(void)
         T(in_other_scopes_a_key_goes_alone),
         T(names_and_values_have_limits),
         T(the_store_has_a_most),
+        T(a_store_has_room_for_its_workers_and_little_more),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define BASE "/ws/v1/slider"
-#define CONNECTIONS_MAX 4096 /* every task may ask at the same time */
 
 struct slider {
     const struct rendezvous_options *opt;
@@ -50,13 +49,6 @@ static int on_call(void *user, struct http_call *c, struct err *err)
     return r < 0 ? r : http_reply_json(c, 200, v, err);
 }
 
-static bool check_peer(void *user, int fd)
-{
-    const struct rendezvous_options *opt = ((struct slider *)user)->opt;
-
-    return !opt->check || opt->check(opt->user, fd);
-}
-
 /* ---- life ---- */
 
 static struct slider *slider_free(struct slider *s)
@@ -74,9 +66,9 @@ static int slider_start(const struct rendezvous_options *opt, void **ret, int *r
     AUTO(slider) struct slider *s = calloc(1, sizeof(*s));
     struct http_server_options o = {
         .loop = opt->loop,
-        .limits = { .body_max = 64 * KIB, .connections_max = CONNECTIONS_MAX },
+        .limits = { .body_max = 64 * KIB },
         .name = "slider",
-        .check = check_peer,
+        .strangers = true,
         .handler = on_call,
         .user = s,
     };

@@ -221,6 +221,21 @@ void admission_pass(struct visitor *v)
 
 static void on_words(uv_poll_t *h, int status, int events);
 
+/* Its first message is there. Who it is can be asked of the kernel only at some cost, so that is
+ * left until now. */
+static void welcome(struct stranger *s)
+{
+    struct admission *a = s->of;
+
+    if (a->o.check && !a->o.check(a->o.user, s->fd)) {
+        admission_note(a, s->fd, "this address or user may not connect");
+        leave_with(s, a->o.forbidden, on_last_words);
+        return;
+    }
+    move_to(s, &a->ready);
+    let_in(a);
+}
+
 /* What has come is looked at where it lies. */
 static void look(struct stranger *s)
 {
@@ -237,8 +252,7 @@ static void look(struct stranger *s)
     s->seen = n > 0 ? (size_t)n : s->seen;
     r = n > 0 ? a->o.first(p, (size_t)n, &why) : 0;
     if (r > 0) {
-        move_to(s, &a->ready);
-        let_in(a);
+        welcome(s);
         return;
     }
     if (r < 0) {
@@ -293,12 +307,11 @@ static unsigned bucket_of(int fd)
 /* Somebody new. */
 static void meet(struct admission *a, int fd)
 {
-    bool welcome = !a->o.check || a->o.check(a->o.user, fd);
     struct stranger *s;
     int one = 1;
 
-    if (a->is_unix || (welcome && !a->o.first)) {
-        if (welcome)
+    if (a->is_unix) {
+        if (!a->o.check || a->o.check(a->o.user, fd))
             start_visitor(a, fd);
         else
             close(fd);
@@ -318,12 +331,7 @@ static void meet(struct admission *a, int fd)
     list_add(&a->waiting, s);
     a->from[s->bucket]++;
     admission_tick(a);
-    if (welcome) {
-        look(s);
-        return;
-    }
-    admission_note(a, fd, "this address or user may not connect");
-    leave_with(s, a->o.forbidden, on_last_words);
+    look(s);
 }
 
 void admission_on_listen(uv_poll_t *h, int status, int events)

@@ -33,8 +33,8 @@ struct admission_options {
     struct loop *loop;
     int fd;                 /* listening; taken over, also when the start fails */
     const char *name;       /* for the log: "agents" */
-    admission_first *first; /* NULL: a peer need not speak first */
-    /* May be NULL. Sees each connection before anything else; false: it is refused. */
+    admission_first *first; /* NULL: for a Unix socket only */
+    /* May be NULL. Sees each connection before its bytes are acted upon; false: it is refused. */
     bool (*check)(void *user, int fd);
     /* Runs on a fiber of its own; `s` is the callee's. */
     void (*serve)(void *user, struct visitor *v, struct sock *s);

@@ -254,6 +254,7 @@ static int be_forbidden(void *arg)
     say(w, s, "hello\n");
     expect_end(w, s, "no\n");
     stays = dial(w); /* and does not hang up when it is told to */
+    say(w, stays, "hello\n");
     wait_until(w, 1);
     wait_until(w, 0);
     sock_close(stays);

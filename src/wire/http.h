@@ -44,6 +44,9 @@ struct http_server_options {
     const struct stream_key *key;
     struct http_limits limits;
     bool (*check)(void *user, int fd);
+    /* Anybody may ask: they all stay strangers, so that few are served at the same time, others
+     * wait, and one that is slow makes room for them. */
+    bool strangers;
     http_handler *handler;
     void *user;
 };

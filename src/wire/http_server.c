@@ -199,7 +199,8 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
         stream_close(stream);
         return;
     }
-    admission_pass(v);
+    if (!s->o.strangers)
+        admission_pass(v);
     s->open++;
     serve(s, stream);
     s->open--;

@@ -27,7 +27,7 @@ def listening(pid: int) -> list[int]:
         except OSError:
             continue
     rows = [line.split() for name in ("tcp", "tcp6")
-            for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+            for line in Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
     return sorted({int(row[1].rsplit(":", 1)[1], 16) for row in rows
                    if row[3] == "0A" and row[9] in inodes})
 

@@ -1,11 +1,13 @@
 """Whoever floods the ports of a job costs it little, and keeps nobody out."""
 
 import json
+import os
 import socket
+import struct
 
 import pytest
 
-from flooding import KINDS, Flood, listening, memory_mb
+from flooding import KINDS, RABIT_MAGIC, Flood, listening, memory_mb
 
 MEMORY_MB = 16   # what a small job's master may have at any moment; its container has 64
 LINES = 120      # of its log, whatever strangers do
@@ -66,3 +68,45 @@ def test_a_flood_neither_ends_a_job_nor_keeps_its_agents_out(local, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_flood_does_not_either(local, kind, framework):
     flood(local, kind, framework, 60)
+
+
+# ---- trackers, whose protocols have no keys ----
+
+NOBODY = 65534
+
+def print_as(user: int, port: int):
+    """Says "print" to a rabit tracker, as a process of that user."""
+    def text(t):
+        return struct.pack("=i", len(t)) + t
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setuid(user)
+            with socket.create_connection(("127.0.0.1", port), 10) as s:
+                s.sendall(struct.pack("=Iii", RABIT_MAGIC, -1, -1) + text(b"NULL") + text(b"print")
+                          + text(b"I was here\n"))
+                while s.recv(100):
+                    pass
+        except OSError:
+            pass  # refused
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0) == (child, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+@pytest.mark.parametrize("user, heard", [(0, True), (NOBODY, False)], ids=["owner", "another"])
+def test_a_tracker_listens_to_the_jobs_own_user_alone(local, user, heard):
+    (local.work / "wait.py").write_text(WAIT)
+    job = local.start("run", "-n", "2", "--framework", "rabit", "--", "python3", "-S", "wait.py")
+    local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 2, "the tasks run")
+    [master] = local.find("ydl-node master")
+    [port] = listening(master)
+    print_as(user, port)
+    events = local.jobs()[-1] / "events.jsonl"
+    if heard:
+        local.wait_for(lambda: "I was here" in events.read_text(), "it is printed")
+    (local.work / "go").touch()
+    out, err = job.communicate(timeout=60)
+    assert job.returncode == 0, err.decode()
+    assert ("I was here" in events.read_text()) == heard

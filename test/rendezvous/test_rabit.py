@@ -128,6 +128,17 @@ def test_what_workers_print_comes_through_line_by_line():
         assert [server.note(), server.note()] == ["[0] train-rmse:0.5", "ä\\x1b[31m"]
 
 
+def test_what_workers_print_has_a_budget():
+    """A line more or less is not missed; megabytes of them do not become the job's events."""
+    with Server("rabit", 1) as server:
+        text = ("x" * 900 + "\n") * 60
+        for _ in range(60):
+            hello(server, -1, -1, "0", "print", text).is_closed()
+        printed = sum(len(note) for note in server.notes())
+        assert 500_000 < printed < 2_000_000
+        joined(server, "0")
+
+
 # ---- guests that misbehave: each is sent away with a note, and the job goes on ----
 
 BAD = {

@@ -1,0 +1,166 @@
+/* peer.c - see peer.h. NETLINK_SOCK_DIAG finds one socket by its two addresses, however many there
+ * are; where the kernel cannot do that, /proc/net/tcp is read. */
+#include "base/peer.h"
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/path.h"
+#include "base/resolve.h"
+#include "base/str.h"
+
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TABLE_MAX (8 * MIB)
+
+struct ends {
+    union resolve_addr local, peer;
+};
+
+static int find_ends(int fd, struct ends *ret)
+{
+    socklen_t n = sizeof(ret->local);
+
+    memset(ret, 0, sizeof(*ret));
+    if (getsockname(fd, &ret->local.sa, &n) < 0)
+        return -errno;
+    n = sizeof(ret->peer);
+    if (getpeername(fd, &ret->peer.sa, &n) < 0)
+        return -errno;
+    if (ret->local.sa.sa_family != ret->peer.sa.sa_family)
+        return -EAFNOSUPPORT;
+    return ret->peer.sa.sa_family == AF_INET || ret->peer.sa.sa_family == AF_INET6 ? 0
+                                                                                   : -EAFNOSUPPORT;
+}
+
+/* ---- by netlink ---- */
+
+static void put_address(const union resolve_addr *a, __be32 out[4], __be16 *ret_port)
+{
+    if (a->sa.sa_family == AF_INET6) {
+        memcpy(out, &a->in6.sin6_addr, 16);
+        *ret_port = a->in6.sin6_port;
+    } else {
+        memcpy(out, &a->in4.sin_addr, 4);
+        *ret_port = a->in4.sin_port;
+    }
+}
+
+/* The owner of the socket that has these two ends. */
+static int ask_kernel(const union resolve_addr *from, const union resolve_addr *to, uid_t *ret)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 body;
+    } q = { .head = { .nlmsg_len = sizeof(q),
+                      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                      .nlmsg_flags = NLM_F_REQUEST },
+            .body = { .sdiag_family = (__u8)from->sa.sa_family,
+                      .sdiag_protocol = IPPROTO_TCP,
+                      .idiag_states = ~0U,
+                      .id = { .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } } };
+    union {
+        struct nlmsghdr head;
+        char bytes[2 * KIB];
+    } a = { 0 };
+    AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    put_address(from, q.body.id.idiag_src, &q.body.id.idiag_sport);
+    put_address(to, q.body.id.idiag_dst, &q.body.id.idiag_dport);
+    if (send(fd, &q, sizeof(q), 0) < 0)
+        return -errno;
+    n = recv(fd, &a, sizeof(a), MSG_DONTWAIT); /* the kernel has answered inside send() */
+    if (n < 0)
+        return -errno;
+    if (!NLMSG_OK(&a.head, (unsigned)n))
+        return -EBADMSG;
+    if (a.head.nlmsg_type == NLMSG_ERROR)
+        return ((const struct nlmsgerr *)NLMSG_DATA(&a.head))->error;
+    if (a.head.nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
+        return -EBADMSG;
+    *ret = ((const struct inet_diag_msg *)NLMSG_DATA(&a.head))->idiag_uid;
+    return 0;
+}
+
+/* ---- by /proc ---- */
+
+/* As the kernel writes it there: words of the address as numbers of this machine. */
+static void proc_text(const union resolve_addr *a, char out[48])
+{
+    uint32_t words[4] = { 0 };
+    __be16 port = 0;
+
+    put_address(a, words, &port);
+    if (a->sa.sa_family == AF_INET6)
+        (void)snprintf(out, 48, "%08X%08X%08X%08X:%04X", words[0], words[1], words[2], words[3],
+                       ntohs(port));
+    else
+        (void)snprintf(out, 48, "%08X:%04X", words[0], ntohs(port));
+}
+
+/* "  0: LOCAL REMOTE STATE QUEUES TIMER RETRIES UID …", from STATE on. */
+static int uid_in(const char *p, uid_t *ret)
+{
+    char text[24];
+    int64_t uid = 0;
+    size_t n;
+
+    for (int field = 0; field < 4; field++) {
+        p += strcspn(p, " \n");
+        p += strspn(p, " ");
+    }
+    n = strcspn(p, " \n");
+    if (n == 0 || n >= sizeof(text))
+        return -ENOENT;
+    memcpy(text, p, n);
+    text[n] = '\0';
+    if (str_to_i64(text, 0, UINT32_MAX, &uid) < 0)
+        return -ENOENT;
+    *ret = (uid_t)uid;
+    return 0;
+}
+
+static int read_table(const struct ends *e, uid_t *ret)
+{
+    const char *table = e->peer.sa.sa_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp";
+    AUTO_BUF text = { .max = TABLE_MAX };
+    char from[48], to[48], wanted[100], *at;
+
+    proc_text(&e->peer, from);
+    proc_text(&e->local, to);
+    (void)snprintf(wanted, sizeof(wanted), ": %s %s ", from, to);
+    if (path_read(table, &text, NULL) < 0 || !buf_text(&text))
+        return -ENOENT;
+    at = strstr((char *)text.data, wanted);
+    return at ? uid_in(at + strlen(wanted), ret) : -ENOENT;
+}
+
+int peer_uid_by_table(int fd, uid_t *ret)
+{
+    struct ends e;
+    int r = find_ends(fd, &e);
+
+    return r < 0 ? r : read_table(&e, ret);
+}
+
+int peer_uid(int fd, uid_t *ret)
+{
+    struct ends e;
+    uid_t ours;
+    int r = find_ends(fd, &e);
+
+    if (r < 0)
+        return r;
+    r = ask_kernel(&e.peer, &e.local, ret);
+    if (r == 0)
+        return 0;
+    /* There is no such socket, or nobody can tell: then it does not know our own end either. */
+    if (ask_kernel(&e.local, &e.peer, &ours) == 0)
+        return -ENOENT;
+    return read_table(&e, ret);
+}

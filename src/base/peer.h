@@ -1,0 +1,12 @@
+/* peer.h - whose process is at the other end of a TCP connection, when it is on this machine.
+ *
+ * The kernel's own table of sockets is asked, so that it cannot be lied to. Any thread; does not
+ * wait. */
+#pragma once
+#include <sys/types.h>
+
+/* The user that made the other end of a connected TCP socket. -ENOENT: that is not a socket of this
+ * machine (or of this network namespace), or it is gone. */
+int peer_uid(int fd, uid_t *ret);
+/* The same by /proc/net alone, which takes longer the more sockets there are. */
+int peer_uid_by_table(int fd, uid_t *ret);

@@ -1,0 +1,121 @@
+/* peer_test.c - claims about whose process is at the other end. */
+#include "base/auto.h"
+#include "base/listen.h"
+#include "base/peer.h"
+#include "test.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static int connect_to(int port)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int accept_one(int fd)
+{
+    int s;
+
+    do
+        s = accept(fd, NULL, NULL); /* the listening socket does not wait */
+    while (s < 0 && (errno == EAGAIN || errno == EINTR));
+    return s;
+}
+
+static void our_own_connection_is_ours(void **state)
+{
+    AUTO_CLOSE int listener = -1, client = -1, s = -1;
+    uid_t uid = (uid_t)-1;
+    int port = 0;
+
+    (void)state;
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    client = connect_to(port);
+    assert_true(client >= 0);
+    s = accept_one(listener);
+    assert_true(s >= 0);
+    assert_int_equal(peer_uid(s, &uid), 0);
+    assert_int_equal(uid, geteuid());
+    assert_int_equal(peer_uid_by_table(s, &uid), 0);
+    assert_int_equal(uid, geteuid());
+    assert_int_equal(peer_uid(client, &uid), 0);
+}
+
+/* Makes a connection as somebody else, and stays until it is told to go. */
+static int run_stranger(int port, int stay)
+{
+    char c;
+
+    if (setuid(NOBODY) < 0 || connect_to(port) < 0)
+        return 1;
+    return read(stay, &c, 1) < 0;
+}
+
+static void another_users_connection_is_theirs(void **state)
+{
+    AUTO_CLOSE int listener = -1, s = -1;
+    int stay[2], port = 0, status = 0;
+    uid_t uid = 0;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    assert_int_equal(pipe(stay), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(stay[1]);
+        _exit(run_stranger(port, stay[0]));
+    }
+    close(stay[0]);
+    s = accept_one(listener);
+    assert_true(s >= 0);
+    assert_int_equal(peer_uid(s, &uid), 0);
+    assert_int_equal(uid, NOBODY);
+    uid = 0;
+    assert_int_equal(peer_uid_by_table(s, &uid), 0);
+    assert_int_equal(uid, NOBODY);
+    close(stay[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void what_is_no_tcp_connection_has_none(void **state)
+{
+    int pair[2];
+    uid_t uid = 0;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(peer_uid(pair[0], &uid), -EAFNOSUPPORT);
+    close(pair[0]);
+    close(pair[1]);
+    assert_true(peer_uid(-1, &uid) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_own_connection_is_ours),
+        cmocka_unit_test(another_users_connection_is_theirs),
+        cmocka_unit_test(what_is_no_tcp_connection_has_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
