@@ -16,6 +16,8 @@ struct sock {
     int refs;  /* the open handle, and every call that is inside */
     bool closed;
     struct cond readable, writable;
+    void (*on_readable)(void *user); /* NULL: nobody wants to be called */
+    void *on_user;
     char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN];
 };
 
@@ -23,6 +25,14 @@ static void unref(struct sock *s)
 {
     if (--s->refs == 0)
         free(s);
+}
+
+static void call_reader(struct sock *s)
+{
+    void (*fn)(void *user) = s->on_readable;
+
+    s->on_readable = NULL;
+    fn(s->on_user);
 }
 
 static void on_poll(uv_poll_t *h, int status, int events)
@@ -34,9 +44,11 @@ static void on_poll(uv_poll_t *h, int status, int events)
         events = UV_READABLE | UV_WRITABLE; /* the next system call has the reason */
     if (events & UV_READABLE && s->readable.first)
         cond_wake_all(&s->readable), events &= ~UV_READABLE;
+    else if (events & UV_READABLE && s->on_readable)
+        call_reader(s), events &= ~UV_READABLE;
     if (events & UV_WRITABLE && s->writable.first)
         cond_wake_all(&s->writable), events &= ~UV_WRITABLE;
-    if (!(events & s->armed))
+    if (s->closed || !(events & s->armed))
         return;
     /* An event nobody waits for would fire in every turn. One that somebody waited for stays
      * armed: the same wait usually comes again at once, and then costs no epoll_ctl. */
@@ -48,17 +60,22 @@ static void on_poll(uv_poll_t *h, int status, int events)
         uv_poll_stop(&s->poll);
 }
 
+static int arm(struct sock *s, int event)
+{
+    int r = s->armed & event ? 0 : uv_poll_start(&s->poll, s->armed | event, on_poll);
+
+    if (r == 0)
+        s->armed |= event;
+    return r;
+}
+
 static int wait_for(struct sock *s, int event, int64_t deadline)
 {
     struct cond *c = event == UV_READABLE ? &s->readable : &s->writable;
-    int r;
+    int r = arm(s, event);
 
-    if (!(s->armed & event)) {
-        r = uv_poll_start(&s->poll, s->armed | event, on_poll);
-        if (r < 0)
-            return r;
-        s->armed |= event;
-    }
+    if (r < 0)
+        return r;
     r = cond_wait(s->loop, c, deadline);
     if (s->closed)
         return -ECONNABORTED;
@@ -116,6 +133,8 @@ struct sock *sock_close(struct sock *s)
     s->fd = -1;
     cond_wake_all(&s->readable);
     cond_wake_all(&s->writable);
+    if (s->on_readable)
+        call_reader(s);
     return NULL;
 }
 
@@ -208,6 +227,41 @@ ssize_t sock_read(struct sock *s, void *p, size_t n, int64_t deadline)
     struct iovec iov = { .iov_base = p, .iov_len = n };
 
     return sock_readv(s, &iov, 1, deadline);
+}
+
+ssize_t sock_read_now(struct sock *s, void *p, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = s->closed ? -1 : read(s->fd, p, n);
+    while (got < 0 && !s->closed && errno == EINTR);
+    if (s->closed)
+        return -ECONNABORTED;
+    return got < 0 ? -errno : got;
+}
+
+int sock_wait_readable(struct sock *s, int64_t deadline)
+{
+    int r;
+
+    if (s->closed)
+        return -ECONNABORTED;
+    s->refs++;
+    r = wait_for(s, UV_READABLE, deadline);
+    unref(s);
+    return r;
+}
+
+int sock_on_readable(struct sock *s, void (*fn)(void *user), void *user)
+{
+    int r = s->closed ? -ECONNABORTED : arm(s, UV_READABLE);
+
+    if (r < 0)
+        return r;
+    s->on_readable = fn;
+    s->on_user = user;
+    return 0;
 }
 
 int sock_read_full(struct sock *s, void *p, size_t n, int64_t deadline)

@@ -22,6 +22,13 @@ struct sock *sock_close(struct sock *s);
 /* At least one byte, at most `n`; 0 at the end of the stream; else a negative errno. */
 ssize_t sock_read(struct sock *s, void *p, size_t n, int64_t deadline);
 ssize_t sock_readv(struct sock *s, const struct iovec *iov, int count, int64_t deadline);
+/* The same without waiting: -EAGAIN when there is nothing. Any caller on the loop's thread. */
+ssize_t sock_read_now(struct sock *s, void *p, size_t n);
+int sock_wait_readable(struct sock *s, int64_t deadline);
+/* Calls fn(user) once, from the loop, when there is something to read (or the end), or when the
+ * socket is closed here: for who does not keep a fiber waiting. One at a time; not while a fiber
+ * waits to read. */
+int sock_on_readable(struct sock *s, void (*fn)(void *user), void *user);
 /* Exactly `n` bytes, or -ENODATA when the stream ends before. */
 int sock_read_full(struct sock *s, void *p, size_t n, int64_t deadline);
 /* All of it. `iov` is changed. */

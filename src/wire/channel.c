@@ -1,15 +1,16 @@
 /* channel.c - see channel.h.
  *
- * Senders append to `out`. The writer fiber swaps it with the empty `sending` and writes that, so
- * that whatever gathered during a write goes out in one piece at the next. The reader, whoever
- * calls channel_read(), reads as much as comes and takes messages from the front of it. */
+ * Senders append to `out`. A fiber, which is there only while something is to be written, swaps it
+ * with the empty `sending` and writes that, so that whatever gathered during a write goes out in
+ * one piece at the next. A quiet channel has no buffers: a master has thousands of them. The
+ * reader, whoever calls channel_read(), reads as much as comes and takes messages from the front of
+ * it. */
 #include "wire/channel.h"
 #include "base/fiber.h"
 #include "base/log.h"
 #include "wire/channel_frame.h"
 
 #define READ_SIZE (16 * KIB)
-#define KEEP_SIZE (64 * KIB) /* buffers that grew beyond this are given back when empty */
 
 struct channel {
     struct loop *loop;
@@ -17,9 +18,9 @@ struct channel {
     struct channel_limits limits;
     struct buf out, sending, in;
     size_t in_at; /* bytes of `in` that are done with */
-    struct cond grew, drained;
+    struct cond drained;
     int refs; /* the owner's, the writer's, and every call that is inside */
-    bool closed;
+    bool closed, writing;
     struct err why;          /* why it broke; no code: it did not */
     struct err cannot_write; /* the same for writing alone */
 };
@@ -43,7 +44,6 @@ static int break_with(struct channel *c, const struct err *why)
         trace(LOG_WIRE, "a channel breaks: %s", why->text);
         if (!c->closed)
             (void)shutdown(sock_fd(stream_sock(c->stream)), SHUT_RDWR);
-        cond_wake_all(&c->grew);
         cond_wake_all(&c->drained);
     }
     return c->why.code;
@@ -71,13 +71,6 @@ size_t channel_queued(const struct channel *c)
     return c->out.len + c->sending.len;
 }
 
-static void give_back(struct buf *b)
-{
-    buf_reset(b);
-    if (b->cap > KEEP_SIZE)
-        buf_done(b);
-}
-
 static void write_queued(struct channel *c)
 {
     struct buf full = c->out;
@@ -88,7 +81,7 @@ static void write_queued(struct channel *c)
     /* Without a deadline: a peer that stopped reading is found by its silence, and what gathers
      * meanwhile has its ceiling. Closing ends this. */
     r = stream_write(c->stream, full.data, full.len, LOOP_NEVER);
-    give_back(&c->sending);
+    buf_done(&c->sending);
     /* What the other side said before it went can still be read: its last words count most. */
     if (r < 0)
         (void)err_code(&c->cannot_write, r, "write to the other side");
@@ -98,24 +91,28 @@ static void run_writer(void *arg)
 {
     struct channel *c = arg;
 
-    while (!write_failure(c)) {
-        if (c->out.len > 0) {
-            write_queued(c);
-            continue;
-        }
-        cond_wake_all(&c->drained);
-        if (cond_wait(c->loop, &c->grew, LOOP_NEVER) < 0)
-            break;
-    }
+    while (!write_failure(c) && c->out.len > 0)
+        write_queued(c);
+    c->writing = false;
     cond_wake_all(&c->drained);
     unref(c);
+}
+
+static int start_writer(struct channel *c, struct err *err)
+{
+    int r = c->writing ? 0 : fiber_start(c->loop, run_writer, c, NULL, err);
+
+    if (r < 0 || c->writing)
+        return r;
+    c->writing = true;
+    c->refs++;
+    return 0;
 }
 
 int channel_new(struct loop *l, struct stream *s, const struct channel_limits *limits,
                 struct channel **ret, struct err *err)
 {
     struct channel *c = calloc(1, sizeof(*c));
-    int r;
 
     if (!c) {
         stream_close(s);
@@ -128,13 +125,6 @@ int channel_new(struct loop *l, struct stream *s, const struct channel_limits *l
     buf_init(&c->out, limits->queue_max);
     buf_init(&c->sending, limits->queue_max);
     buf_init(&c->in, CHANNEL_HEAD + limits->frame_max + READ_SIZE);
-    c->refs++;
-    r = fiber_start(l, run_writer, c, NULL, err);
-    if (r < 0) {
-        c->refs--;
-        channel_close(c);
-        return r;
-    }
     *ret = c;
     return 0;
 }
@@ -151,10 +141,9 @@ int channel_send(struct channel *c, const ProtobufCMessage *m, struct err *err)
     r = channel_pack(m, c->limits.frame_max, &c->out, &why);
     if (r == -ENOBUFS)
         (void)break_with(c, &why);
-    if (r < 0)
-        return say(&why, err);
-    cond_wake(&c->grew);
-    return 0;
+    if (r == 0)
+        r = start_writer(c, &why);
+    return r < 0 ? say(&why, err) : 0;
 }
 
 int channel_flush(struct channel *c, int64_t deadline, struct err *err)
@@ -178,8 +167,6 @@ static void compact(struct channel *c)
 {
     buf_eat(&c->in, c->in_at);
     c->in_at = 0;
-    if (c->in.len == 0)
-        give_back(&c->in);
 }
 
 /* Room for at least the rest of a message of which `want` bytes are missing. */
@@ -193,6 +180,8 @@ static int read_more(struct channel *c, size_t want, int64_t deadline, struct er
     if (buf_room(&c->in, room, &at) < 0)
         return err_oom(err); /* the ceiling has room for the largest message */
     n = stream_read(c->stream, at, room, deadline);
+    if (n <= 0 && c->in.len == 0)
+        buf_done(&c->in);
     if (c->why.code)
         return say(&c->why, err);
     if (n < 0)
@@ -255,6 +244,26 @@ int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t
 }
 
 /* ---- the end ---- */
+
+int channel_on_readable(struct channel *c, void (*fn)(void *user), void *user)
+{
+    if (c->in.len == c->in_at)
+        buf_done(&c->in), c->in_at = 0;
+    return c->closed ? -ECONNABORTED : sock_on_readable(stream_sock(c->stream), fn, user);
+}
+
+struct channel *channel_ref(struct channel *c)
+{
+    c->refs++;
+    return c;
+}
+
+struct channel *channel_unref(struct channel *c)
+{
+    if (c)
+        unref(c);
+    return NULL;
+}
 
 struct stream *channel_stream(struct channel *c)
 {

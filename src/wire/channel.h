@@ -33,6 +33,13 @@ int channel_flush(struct channel *c, int64_t deadline, struct err *err);
 int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t deadline,
                  ProtobufCMessage **ret, struct err *err);
 
+/* For who does not keep a fiber waiting: after channel_read() with a deadline of now has said
+ * -ETIMEDOUT, calls fn(user) once, from the loop, when there is more to read, or the end, or when
+ * the channel is closed here. `user` will often hold on to the channel meanwhile: */
+int channel_on_readable(struct channel *c, void (*fn)(void *user), void *user);
+struct channel *channel_ref(struct channel *c);   /* its memory stays; it may be closed */
+struct channel *channel_unref(struct channel *c); /* always NULL */
+
 struct stream *channel_stream(struct channel *c); /* borrowed */
 /* Drops what is queued. A fiber in channel_read() gets -ECONNABORTED. Always NULL. */
 struct channel *channel_close(struct channel *c);

@@ -78,13 +78,19 @@ struct stream *stream_close(struct stream *s)
 
 /* ---- the handshake ---- */
 
+/* Nothing large lies on the stack: a fiber that once did keeps those pages for its life. */
 static int send_pending(struct stream *s, int64_t deadline)
 {
-    uint8_t out[TLS_WIRE_MAX];
     size_t n;
     int r = 0;
 
-    while (r == 0 && (n = tls_take(s->tls, out, sizeof(out))) > 0) {
+    while (r == 0 && (n = tls_pending(s->tls)) > 0) {
+        size_t cap = n < TLS_WIRE_MAX ? n : TLS_WIRE_MAX;
+        AUTO_FREE uint8_t *out = malloc(cap);
+
+        if (!out)
+            return -ENOMEM;
+        n = tls_take(s->tls, out, cap);
         r = sock_write(s->sock, out, n, deadline);
         if (!s->sock)
             return -ECONNABORTED;
@@ -92,17 +98,30 @@ static int send_pending(struct stream *s, int64_t deadline)
     return r;
 }
 
-/* More of the other side's bytes for TLS. */
-static int receive(struct stream *s, int64_t deadline)
+/* What is there of the other side's bytes, for TLS; -EAGAIN. */
+static int receive_now(struct stream *s)
 {
-    uint8_t in[TLS_WIRE_MAX];
-    ssize_t n = sock_read(s->sock, in, sizeof(in), deadline);
+    AUTO_FREE uint8_t *in = malloc(TLS_WIRE_MAX);
+    ssize_t n = in ? sock_read_now(s->sock, in, TLS_WIRE_MAX) : -ENOMEM;
 
-    if (!s->sock)
-        return -ECONNABORTED;
     if (n == 0)
         return -ECONNRESET; /* without a goodbye, so it may have been cut off */
     return n < 0 ? (int)n : tls_put(s->tls, in, (size_t)n);
+}
+
+/* The same, waiting for them. */
+static int receive(struct stream *s, int64_t deadline)
+{
+    int r;
+
+    while ((r = receive_now(s)) == -EAGAIN) {
+        r = sock_wait_readable(s->sock, deadline);
+        if (!s->sock)
+            return -ECONNABORTED;
+        if (r < 0)
+            return r;
+    }
+    return r;
 }
 
 static int shake_hands(struct stream *s, int64_t deadline, struct err *err)
@@ -218,6 +237,16 @@ int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline)
 
 /* ---- writing ---- */
 
+static void step(struct iovec **iov, int *count, size_t n)
+{
+    (*iov)->iov_base = (char *)(*iov)->iov_base + n;
+    (*iov)->iov_len -= n;
+    if ((*iov)->iov_len == 0) {
+        (*iov)++;
+        (*count)--;
+    }
+}
+
 /* Fills `out` from the front of the vector, which moves on: small pieces share a record. */
 static size_t gather(struct iovec **iov, int *count, uint8_t *out, size_t cap)
 {
@@ -229,26 +258,46 @@ static size_t gather(struct iovec **iov, int *count, uint8_t *out, size_t cap)
         if (n > 0)
             memcpy(out + len, (*iov)->iov_base, n);
         len += n;
-        (*iov)->iov_base = (char *)(*iov)->iov_base + n;
-        (*iov)->iov_len -= n;
-        if ((*iov)->iov_len == 0) {
-            (*iov)++;
-            (*count)--;
-        }
+        step(iov, count, n);
     }
     return len;
 }
 
+/* One record: of a piece that is large enough, or the last, from where it lies. 0: nothing left. */
+static int encrypt_some(struct stream *s, struct iovec **iov, int *count)
+{
+    AUTO_FREE uint8_t *plain = NULL;
+    size_t n, total = 0;
+    int r;
+
+    while (*count > 0 && (*iov)->iov_len == 0)
+        step(iov, count, 0);
+    if (*count == 0)
+        return 0;
+    if (*count == 1 || (*iov)->iov_len >= TLS_PLAIN_MAX) {
+        n = (*iov)->iov_len < TLS_PLAIN_MAX ? (*iov)->iov_len : TLS_PLAIN_MAX;
+        r = tls_encrypt(s->tls, (*iov)->iov_base, n);
+        step(iov, count, n);
+        return r < 0 ? r : 1;
+    }
+    for (int i = 0; i < *count && total < TLS_PLAIN_MAX; i++)
+        total += (*iov)[i].iov_len;
+    total = total < TLS_PLAIN_MAX ? total : TLS_PLAIN_MAX;
+    plain = malloc(total);
+    if (!plain)
+        return -ENOMEM;
+    r = tls_encrypt(s->tls, plain, gather(iov, count, plain, total));
+    return r < 0 ? r : 1;
+}
+
 static int write_tls(struct stream *s, struct iovec *iov, int count, int64_t deadline)
 {
-    uint8_t plain[TLS_PLAIN_MAX];
-    size_t n;
-    int r = 0;
+    int r;
 
-    while (r == 0 && (n = gather(&iov, &count, plain, sizeof(plain))) > 0) {
-        r = tls_encrypt(s->tls, plain, n);
-        if (r == 0)
-            r = send_pending(s, deadline);
+    while ((r = encrypt_some(s, &iov, &count)) > 0) {
+        r = send_pending(s, deadline);
+        if (r < 0)
+            return r;
     }
     return r;
 }

@@ -10,6 +10,7 @@
  * stays secret when the key becomes known later. */
 #include "wire/tls.h"
 
+#include <openssl/buffer.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <string.h>
@@ -18,6 +19,8 @@
  * or more. */
 #define SUITES "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
 static const uint8_t suite_of_key[] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 */
+
+#define BIO_KEEP 512 /* bytes that a quiet connection may keep for each direction */
 
 struct stream_tls {
     SSL_CTX *ctx;
@@ -239,10 +242,29 @@ int tls_put(struct tls *t, const void *p, size_t n)
     return BIO_write(t->in, p, (int)n) == (int)n ? 0 : -ENOMEM;
 }
 
+/* A BIO keeps the most that it ever held. A connection is quiet most of its life, and there may be
+ * thousands: what is empty is made small again. */
+static void slim(BIO *b)
+{
+    BUF_MEM *m = NULL, *fresh;
+
+    if (BIO_pending(b) > 0 || BIO_get_mem_ptr(b, &m) <= 0 || !m || m->max <= BIO_KEEP)
+        return;
+    fresh = BUF_MEM_new();
+    if (fresh && BIO_set_mem_buf(b, fresh, BIO_CLOSE) <= 0)
+        BUF_MEM_free(fresh);
+}
+
+size_t tls_pending(struct tls *t)
+{
+    return BIO_pending(t->out);
+}
+
 size_t tls_take(struct tls *t, void *p, size_t n)
 {
     int got = BIO_read(t->out, p, (int)n);
 
+    slim(t->out);
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -264,6 +286,7 @@ ssize_t tls_decrypt(struct tls *t, void *p, size_t n)
     case SSL_ERROR_ZERO_RETURN:
         return 0;
     case SSL_ERROR_WANT_READ:
+        slim(t->in);
         return -EAGAIN;
     default:
         return -EPROTO;

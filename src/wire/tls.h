@@ -17,7 +17,8 @@ AUTO_DEFINE(tls, struct tls *, tls_free);
 int tls_shake(struct tls *t, struct err *err);
 
 int tls_put(struct tls *t, const void *p, size_t n);     /* what came from the wire; -ENOMEM */
-size_t tls_take(struct tls *t, void *p, size_t n);       /* what is to go to it; 0: nothing */
+size_t tls_pending(struct tls *t);                       /* bytes that are to go to it */
+size_t tls_take(struct tls *t, void *p, size_t n);       /* those; 0: nothing */
 int tls_encrypt(struct tls *t, const void *p, size_t n); /* at most TLS_PLAIN_MAX */
 /* > 0, 0 when the other side said goodbye, -EAGAIN when it needs more bytes, or -EPROTO. */
 ssize_t tls_decrypt(struct tls *t, void *p, size_t n);
