@@ -11,7 +11,7 @@ from flooding import KINDS, RABIT_MAGIC, Flood, listening, memory_mb
 
 MEMORY_MB = 16   # what a small job's master may have at any moment; its container has 64
 LINES = 120      # of its log, whatever strangers do
-WAIT = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.05)\n"
+WAIT = "while [ ! -e go ]; do sleep 0.1; done"
 
 
 def recorded_hello(local, join: dict) -> bytes:
@@ -31,11 +31,9 @@ def recorded_hello(local, join: dict) -> bytes:
 
 
 def flood(local, kind, framework, seconds):
-    (local.work / "wait.py").write_text(WAIT)
     job = local.start("run", "--nodes", "2", "-n", "2", "--framework", framework, "--restart",
-                      "gang", "--", "python3",
-                      "-S", "wait.py")
-    local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 2, "the tasks run")
+                      "gang", "--", "sh", "-c", WAIT)
+    local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 2, "the tasks run")
     [master] = local.find("ydl-node master")
     ports = listening(master)
     assert len(ports) == 2, "the agents' and the tracker's"
@@ -45,7 +43,7 @@ def flood(local, kind, framework, seconds):
     with Flood("127.0.0.1", ports, kind, seconds, more) as strangers:
         local.wait_for(lambda: strangers.opened > 1000, "the flood")
         local.run("scale", "last", "worker=4", check=0)  # two more agents, in the middle of it
-        local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 4, "four tasks", timeout=60)
+        local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 4, "four tasks", timeout=60)
         strangers.wait()
         peak = memory_mb(master)
     (local.work / "go").touch()
@@ -97,9 +95,8 @@ def print_as(user: int, port: int):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 @pytest.mark.parametrize("user, heard", [(0, True), (NOBODY, False)], ids=["owner", "another"])
 def test_a_tracker_listens_to_the_jobs_own_user_alone(local, user, heard):
-    (local.work / "wait.py").write_text(WAIT)
-    job = local.start("run", "-n", "2", "--framework", "rabit", "--", "python3", "-S", "wait.py")
-    local.wait_for(lambda: len(local.tasks("python3 -S wait.py")) == 2, "the tasks run")
+    job = local.start("run", "-n", "2", "--framework", "rabit", "--", "sh", "-c", WAIT)
+    local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 2, "the tasks run")
     [master] = local.find("ydl-node master")
     [port] = listening(master)
     print_as(user, port)
