@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_MS 3000 /* for a stranger to show the job's key */
 #define HELLO_MS 10000
 #define LOOK_MS 500     /* so often somebody looks who is silent … */
 #define PING_LOOKS 4    /* … and each time so many have passed, all are asked for a word */
@@ -16,8 +15,6 @@
 #define START_MS (15 * 60 * 1000) /* … and one of a container that has never said anything */
 #define RETURN_MS 60000 /* … and one that has to find out first that there is a new master */
 #define LATE_MS 3000    /* so late ourselves: the machine stood still, not the agents */
-
-static const struct channel_limits limits = { .frame_max = 16 * MIB, .queue_max = 256 * MIB };
 
 struct agent_conn *agents_get(struct master *m, uint32_t number)
 {
@@ -59,7 +56,7 @@ int agents_expect(struct master *m, uint32_t number, struct err *err)
 
 /* ---- joining ---- */
 
-static void refuse(struct channel *c, const char *text)
+void agents_refuse(struct channel *c, const char *text)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Refused body = AGENT__REFUSED__INIT;
@@ -129,7 +126,7 @@ static int away_once(struct engine *e, uint32_t slot, int64_t now, struct err *e
 }
 
 /* Tells the engine something of each slot that the agent has. */
-static void tell_slots(struct agent_conn *a,
+void agents_tell_slots(struct agent_conn *a,
                        int (*tell)(struct engine *e, uint32_t slot, int64_t now, struct err *err))
 {
     struct master *m = a->master;
@@ -143,6 +140,11 @@ static void tell_slots(struct agent_conn *a,
     master_wake(m);
 }
 
+void agents_away(struct agent_conn *a)
+{
+    agents_tell_slots(a, away_once);
+}
+
 /* Is it new to us, or one that we, or a master before us, had already? One that is back says what
  * it has; until then the engine wants nothing of it. */
 static void note_coming(struct agent_conn *a, const Agent__Hello *h)
@@ -151,12 +153,12 @@ static void note_coming(struct agent_conn *a, const Agent__Hello *h)
 
     a->comes = !known ? AGENT_NEW : h->again ? AGENT_BACK : AGENT_RESTARTED;
     if (a->comes == AGENT_BACK && !a->adopted)
-        tell_slots(a, away_once);
+        agents_away(a);
     a->adopted = false;
     a->heard = loop_now(a->master->loop);
 }
 
-static int read_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err)
+int agents_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err)
 {
     ProtobufCMessage *raw = NULL;
     const Agent__ToMaster *msg;
@@ -198,115 +200,6 @@ void agents_tell(struct agent_conn *a, const char *state)
         log_error(LOG_MASTER, "out of memory for the events log");
 }
 
-/* ---- a connection's life ---- */
-
-static int read_messages(struct agent_conn *a, struct channel *c, struct err *err)
-{
-    struct master *m = a->master;
-    int r = 1;
-
-    while (r > 0 && a->channel == c) {
-        ProtobufCMessage *raw = NULL;
-
-        r = channel_read(c, &agent__to_master__descriptor, LOOP_NEVER, &raw, err);
-        if (r <= 0)
-            break;
-        a->heard = loop_now(m->loop);
-        r = inbox_message(a, (const Agent__ToMaster *)raw, err);
-        protobuf_c_message_free_unpacked(raw, NULL);
-        master_wake(m);
-        r = r < 0 ? r : 1;
-    }
-    return r;
-}
-
-static void serve(struct agent_conn *a, struct channel *c)
-{
-    struct master *m = a->master;
-    struct err err = ERR_INIT;
-    int r = outbox_welcome(a, &err);
-
-    if (r == 0) {
-        trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
-        tokens_tell(a);
-        agents_tell(a, "up");
-        hub_follow_again(a);
-        tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
-        agents_save_late(a);
-        r = read_messages(a, c, &err);
-    }
-    if (r < 0 && r != -ECANCELED && !m->ended)
-        log_warn(LOG_MASTER, "agent %u: %s", a->number, err.text);
-    if (a->channel && a->channel != c)
-        return; /* it is back already, over another one */
-    if (a->channel)
-        a->channel = channel_close(a->channel);
-    master_wake(m);
-    if (r == -ECANCELED)
-        return;
-    if (m->save_until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
-        master_unsaved(m, "not everything could be saved: an agent has ended before");
-    /* A container's agent that was killed is started again by its node, and one that only lost its
-     * connection comes back: agents_watch() waits for them. */
-    if (m->ended || (m->save_until && a->saved) || !agents_will_be_heard(a))
-        m->platform->ops->agent_gone(m->platform, a->number, r < 0 ? err.text : "it left");
-    else {
-        a->heard = loop_now(m->loop);
-        tell_slots(a, away_once);
-    }
-}
-
-static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
-{
-    char host[64];
-    int r;
-
-    if (!m->tls)
-        return stream_plain(s, ret, err);
-    (void)snprintf(host, sizeof(host), "%s", sock_peer_ip(s));
-    r = stream_tls_start(m->agents_tls, s, loop_in(m->loop, KEY_MS), ret, err);
-    if (r < 0 && r != -ECANCELED)
-        admission_refused(m->listener, host, err->text);
-    return r;
-}
-
-/* On a Unix socket: the user's own processes. With TLS the key says who it is. */
-static bool may_connect(void *user, int fd)
-{
-    const struct master *m = user;
-    uid_t uid = 0;
-
-    return m->tls || (sock_peer_uid(fd, &uid) == 0 && uid == geteuid());
-}
-
-static void serve_agent(void *user, struct visitor *v, struct sock *s)
-{
-    struct master *m = user;
-    AUTO(channel) struct channel *c = NULL;
-    AUTO_STREAM *stream = NULL;
-    struct agent_conn *a = NULL;
-    struct err err = ERR_INIT;
-    int r = open_stream(m, s, &stream, &err);
-
-    if (r < 0)
-        return;
-    admission_pass(v);
-    r = channel_new(m->loop, take(stream), &limits, &c, &err);
-    if (r == 0) {
-        r = read_hello(m, c, &a, &err);
-        if (r < 0 && r != -ECANCELED)
-            refuse(c, err.text);
-    }
-    if (r < 0 || !a) {
-        if (r != -ECANCELED)
-            log_warn(LOG_MASTER, "an agent was refused: %s", err.text);
-        return;
-    }
-    (void)snprintf(a->ip, sizeof(a->ip), "%s", sock_peer_ip(stream_sock(channel_stream(c))));
-    a->channel = take(c);
-    serve(a, a->channel);
-}
-
 /* ---- where they find us ---- */
 
 static int write_join(struct master *m, const char *address, struct err *err)
@@ -333,12 +226,13 @@ int agents_listen(struct master *m, struct err *err)
     struct admission_options o = { .loop = m->loop,
                                    .name = "agents",
                                    .first = m->tls ? admission_first_tls : NULL,
-                                   .check = may_connect,
-                                   .serve = serve_agent,
+                                   .check = agents_may_connect,
+                                   .serve = agents_serve,
                                    .user = m };
     AUTO_FREE char *address = NULL;
     int port = 0, r = 0;
 
+    group_init(&m->readers, m->loop, 0);
     if (m->tls)
         r = stream_tls_new(&m->key, true, &m->agents_tls, err);
     if (r == 0 && m->tls)
@@ -460,5 +354,6 @@ void agents_done(struct master *m)
         free(a);
     }
     free(m->agents);
+    free(m->starting.v);
     m->agents_tls = stream_tls_free(m->agents_tls);
 }

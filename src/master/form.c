@@ -67,14 +67,20 @@ static int fill_cluster(struct master *m, struct err *err)
 
 static int render_cluster(struct master *m, struct err *err)
 {
+    AUTO_FREE char *text = NULL;
     AUTO_JSON *v = NULL;
     int r = cluster_json(&m->cluster, &v, err);
 
     if (r < 0)
         return r;
+    text = json_dumps(v, JSON_COMPACT);
+    if (!text)
+        return err_oom(err);
+    if (!str_eq(text, m->cluster_text))
+        m->cluster_id++; /* agents that have the same need not get it again */
     free(m->cluster_text);
-    m->cluster_text = json_dumps(v, JSON_COMPACT);
-    return m->cluster_text ? 0 : err_oom(err);
+    m->cluster_text = take(text);
+    return 0;
 }
 
 /* ---- servers ---- */

@@ -386,7 +386,7 @@ static void take_down(struct master *m)
     enrolled_stop(m);
     m->api = m->api ? http_server_stop(m->api) : NULL;
     page_stop(m);
-    m->listener = admission_close(m->listener);
+    agents_hang_up(m);
     if (m->platform)
         m->platform = m->platform->ops->free(m->platform);
     form_done(m);

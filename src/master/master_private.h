@@ -52,11 +52,13 @@ struct agent_conn { /* an agent, from its grant to its loss */
     struct numbers prepare, start, stop, drop;
     int64_t stop_grace;  /* of everything in `stop` */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */
+    uint64_t spec_sent;  /* which specification it has (cluster_id); 0: none */
     bool queued, lost, credited;
-    bool leaving; /* was told to */
-    bool asked;   /* was told that the job has ended, and to save what its tasks left */
-    bool saved;   /* … and has done so */
-    bool adopted; /* of an earlier master's, and not here yet */
+    bool start_waits; /* outbox_pace.c */
+    bool leaving;     /* was told to */
+    bool asked;       /* was told that the job has ended, and to save what its tasks left */
+    bool saved;       /* … and has done so */
+    bool adopted;     /* of an earlier master's, and not here yet */
     enum agent_coming comes;
 };
 
@@ -115,12 +117,14 @@ struct master {
     struct slot_info *slots;
     uint32_t n_agents, n_slots;
     struct admission *listener; /* where agents come */
+    struct group readers;       /* of what they say now */
     struct stream_tls *agents_tls;
 
     struct cluster cluster;
     struct cluster_task *cluster_tasks; /* storage of all roles */
     struct strs cluster_hosts;          /* names in it, when tasks have some */
     char *cluster_text;                 /* what YDL_SPEC's file says */
+    uint64_t cluster_id;                /* which text that is; from 1 on */
     struct plan_cache *plan_cache;
     struct rendezvous *servers[MASTER_SERVERS];
     struct rendezvous_options server_options;
@@ -148,9 +152,10 @@ struct master {
     uint32_t n_feeds, n_usage;
     struct cond measured;
     struct cond work, followers_left;
-    struct numbers busy; /* agents with something to be sent */
-    int64_t save_until;  /* all tasks have ended, agents save what they left; 0: not yet */
-    int api_port;        /* on YARN */
+    struct numbers busy;     /* agents with something to be sent */
+    struct numbers starting; /* agents whose Start waits for its turn */
+    int64_t save_until;      /* all tasks have ended, agents save what they left; 0: not yet */
+    int api_port;            /* on YARN */
 
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
     bool attached;           /* the job is stopped when its client goes */
@@ -159,8 +164,10 @@ struct master {
     bool kv_unlogged; /* what changes in the store cannot be written down */
     bool unsaved;     /* not everything that tasks left could be saved */
     bool ended;
-    bool over; /* YARN has ended the application: there is no time for anything */
-    bool left; /* a new master takes over: nothing is ended and nothing removed */
+    bool starter; /* somebody sends to them */
+    bool hung_up; /* agents are not listened to any more */
+    bool over;    /* YARN has ended the application: there is no time for anything */
+    bool left;    /* a new master takes over: nothing is ended and nothing removed */
 };
 
 int64_t master_now(const struct master *m); /* ms since 1970, never backwards */
@@ -268,6 +275,18 @@ void agents_client_gone(struct master *m); /* then nobody waits for that one */
 /* Its slot was given back: it has nothing to do any more. */
 void agents_leave(struct master *m, uint32_t number);
 void agents_done(struct master *m);
+void agents_refuse(struct channel *c, const char *text);
+/* Reads who a new connection is of. Fibers only. */
+int agents_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err);
+/* Tells the engine something of each slot that the agent has. */
+void agents_tell_slots(struct agent_conn *a,
+                       int (*tell)(struct engine *e, uint32_t slot, int64_t now, struct err *err));
+void agents_away(struct agent_conn *a); /* its connection is broken: the engine is told, once */
+
+/* ---- agents_serve.c ---- */
+bool agents_may_connect(void *user, int fd); /* `user` is the master */
+void agents_serve(void *user, struct visitor *v, struct sock *s);
+void agents_hang_up(struct master *m); /* no more agents, and no more words of any. Fibers only */
 
 /* ---- agents_save.c ---- */
 void agents_shutdown(struct master *m, int64_t grace);
@@ -322,6 +341,10 @@ int outbox_send_start(struct agent_conn *a, outbox_sender *send, struct err *err
 void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now */
 /* As in struct kv_events. */
 void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
+
+/* ---- outbox_pace.c ---- */
+void outbox_start_later(struct agent_conn *a); /* its Start goes out, now or when there is room */
+void outbox_start_first(struct agent_conn *a); /* now, if it has to come before something else */
 
 /* ---- own_peer.c ---- */
 bool own_peer(void *user, int fd); /* `user` is the master */

@@ -285,20 +285,19 @@ void outbox_flush(struct master *m)
     for (size_t i = 0; i < m->busy.n; i++) {
         struct agent_conn *a = agents_get(m, m->busy.v[i]);
         struct err err = ERR_INIT;
-        int r;
 
         if (!a)
             continue;
         a->queued = false;
+        outbox_start_first(a);
         send_numbers(a, &a->drop, false);
         send_numbers(a, &a->stop, true);
-        r = send_prepare(a);
-        if (r < 0)
+        if (send_prepare(a) < 0) {
             err_oom(&err);
-        if (r == 0)
-            r = outbox_send_start(a, outbox_send, &err);
-        if (r < 0)
             master_fault(m, &err);
+            continue;
+        }
+        outbox_start_later(a);
     }
     m->busy.n = 0;
 }

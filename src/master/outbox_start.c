@@ -107,12 +107,16 @@ static void send_piece(struct agent_conn *a, struct start_piece *p, outbox_sende
 
     body.tasks = p->list;
     body.n_tasks = p->n;
-    body.spec.data = (uint8_t *)a->master->cluster_text;
-    body.spec.len = strlen(a->master->cluster_text);
+    if (a->spec_sent != a->master->cluster_id) { /* without one it uses the last that it got */
+        body.spec.data = (uint8_t *)a->master->cluster_text;
+        body.spec.len = strlen(a->master->cluster_text);
+    }
     msg.body_case = AGENT__TO_AGENT__BODY_START;
     msg.start = &body;
-    if (p->n > 0)
+    if (p->n > 0) {
         send(a, &msg);
+        a->spec_sent = a->master->cluster_id;
+    }
     empty_piece(p);
 }
 

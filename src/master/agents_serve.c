@@ -1,0 +1,201 @@
+/* agents_serve.c - the connections of agents. One that is quiet has no fiber: a job may have
+ * thousands, and a stack for each would be most of the master's memory. When there is something to
+ * read, a fiber reads all that is there and ends. */
+#include "base/listen.h"
+#include "base/log.h"
+#include "master/master_private.h"
+
+#include <stdio.h>
+
+#define KEY_MS 3000 /* for a stranger to show the job's key */
+
+static const struct channel_limits limits = { .frame_max = 16 * MIB, .queue_max = 256 * MIB };
+
+/* One connection, from its welcome to its end. */
+struct agent_reader {
+    struct agent_conn *agent;
+    struct channel *channel; /* a reference: it may be closed, and the agent's be another */
+};
+
+/* ---- the end ---- */
+
+static void say_gone(struct agent_conn *a, int code, const struct err *why)
+{
+    struct master *m = a->master;
+
+    if (m->save_until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
+        master_unsaved(m, "not everything could be saved: an agent has ended before");
+    /* A container's agent that was killed is started again by its node, and one that only lost its
+     * connection comes back: agents_watch() waits for them. */
+    if (m->ended || (m->save_until && a->saved) || !agents_will_be_heard(a)) {
+        m->platform->ops->agent_gone(m->platform, a->number, code < 0 ? why->text : "it left");
+    } else {
+        a->heard = loop_now(m->loop);
+        agents_away(a);
+    }
+}
+
+/* `code` is 0 when the agent said goodbye. */
+static void end_connection(struct agent_reader *x, int code, const struct err *why)
+{
+    struct agent_conn *a = x->agent;
+    struct master *m = a->master;
+    bool replaced = a->channel && a->channel != x->channel; /* it is back already, over another */
+
+    if (code < 0 && code != -ECANCELED && !m->ended && !m->hung_up)
+        log_warn(LOG_MASTER, "agent %u: %s", a->number, why->text);
+    if (!replaced && a->channel)
+        a->channel = channel_close(a->channel);
+    if (!replaced)
+        master_wake(m);
+    if (!replaced && code != -ECANCELED && !m->hung_up)
+        say_gone(a, code, why);
+    channel_unref(x->channel);
+    free(x);
+}
+
+/* ---- reading ---- */
+
+/* All that is there: -ETIMEDOUT when that was all, 0 at the end. */
+static int read_messages(struct agent_reader *x, struct err *err)
+{
+    struct agent_conn *a = x->agent;
+    struct master *m = a->master;
+    int r = 1;
+
+    while (r > 0 && a->channel == x->channel) {
+        ProtobufCMessage *raw = NULL;
+
+        r = channel_read(x->channel, &agent__to_master__descriptor, loop_now(m->loop), &raw, err);
+        if (r <= 0)
+            break;
+        a->heard = loop_now(m->loop);
+        r = inbox_message(a, (const Agent__ToMaster *)raw, err);
+        protobuf_c_message_free_unpacked(raw, NULL);
+        master_wake(m);
+        r = r < 0 ? r : 1;
+    }
+    return r > 0 ? 0 : r;
+}
+
+static int read_on(void *arg, struct err *err);
+
+static void on_more(void *user)
+{
+    struct agent_reader *x = user;
+    struct master *m = x->agent->master;
+    struct err none = ERR_INIT;
+
+    if (m->hung_up)
+        end_connection(x, -ECANCELED, &none);
+    else if (group_go(&m->readers, read_on, x, &none) < 0)
+        log_error(LOG_MASTER, "agent %u: %s", x->agent->number, none.text); /* it seems silent */
+}
+
+static int read_on(void *arg, struct err *err)
+{
+    struct agent_reader *x = arg;
+    struct err why = ERR_INIT;
+    int r = read_messages(x, &why);
+
+    (void)err; /* one that ends is not the end of the others */
+    if (r == -ETIMEDOUT) {
+        err_clear(&why);
+        r = channel_on_readable(x->channel, on_more, x);
+        if (r == 0)
+            return 0;
+        (void)err_code(&why, r, "wait for the other side");
+    }
+    end_connection(x, r, &why);
+    return 0;
+}
+
+/* ---- the beginning ---- */
+
+static void serve(struct agent_conn *a, struct channel *c)
+{
+    struct agent_reader *x = calloc(1, sizeof(*x));
+    struct err err = ERR_INIT;
+    int r;
+
+    if (!x) {
+        a->channel = channel_close(a->channel);
+        log_error(LOG_MASTER, "agent %u: out of memory", a->number);
+        return;
+    }
+    *x = (struct agent_reader){ .agent = a, .channel = channel_ref(c) };
+    a->spec_sent = 0;
+    r = outbox_welcome(a, &err);
+    if (r < 0) {
+        end_connection(x, r, &err);
+        return;
+    }
+    trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
+    tokens_tell(a);
+    agents_tell(a, "up");
+    hub_follow_again(a);
+    agents_tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
+    agents_save_late(a);
+    (void)read_on(x, NULL);
+}
+
+static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
+{
+    char host[64];
+    int r;
+
+    if (!m->tls)
+        return stream_plain(s, ret, err);
+    (void)snprintf(host, sizeof(host), "%s", sock_peer_ip(s));
+    r = stream_tls_start(m->agents_tls, s, loop_in(m->loop, KEY_MS), ret, err);
+    if (r < 0 && r != -ECANCELED)
+        admission_refused(m->listener, host, err->text);
+    return r;
+}
+
+bool agents_may_connect(void *user, int fd)
+{
+    const struct master *m = user;
+    uid_t uid = 0;
+
+    return m->tls || (sock_peer_uid(fd, &uid) == 0 && uid == geteuid());
+}
+
+void agents_serve(void *user, struct visitor *v, struct sock *s)
+{
+    struct master *m = user;
+    AUTO(channel) struct channel *c = NULL;
+    AUTO_STREAM *stream = NULL;
+    struct agent_conn *a = NULL;
+    struct err err = ERR_INIT;
+    int r = open_stream(m, s, &stream, &err);
+
+    if (r < 0)
+        return;
+    admission_pass(v);
+    r = channel_new(m->loop, take(stream), &limits, &c, &err);
+    if (r == 0) {
+        r = agents_hello(m, c, &a, &err);
+        if (r < 0 && r != -ECANCELED)
+            agents_refuse(c, err.text);
+    }
+    if (r < 0 || !a) {
+        if (r != -ECANCELED)
+            log_warn(LOG_MASTER, "an agent was refused: %s", err.text);
+        return;
+    }
+    (void)snprintf(a->ip, sizeof(a->ip), "%s", sock_peer_ip(stream_sock(channel_stream(c))));
+    a->channel = take(c);
+    serve(a, a->channel);
+}
+
+void agents_hang_up(struct master *m)
+{
+    m->hung_up = true;
+    m->listener = admission_close(m->listener);
+    group_cancel(&m->readers);
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i] && m->agents[i]->channel)
+            m->agents[i]->channel = channel_close(m->agents[i]->channel);
+    (void)group_wait(&m->readers, NULL);
+}
