@@ -334,18 +334,22 @@ static void meet(struct admission *a, int fd)
     look(s);
 }
 
+static void stop_listening(struct admission *a)
+{
+    (void)uv_poll_stop(&a->poll); /* until there is room again */
+    a->paused = true;
+    admission_tick(a);
+}
+
 void admission_on_listen(uv_poll_t *h, int status, int events)
 {
     struct admission *a = h->data;
 
     (void)status;
     (void)events;
-    for (int i = 0; i < BURST; i++) {
-        int fd;
+    for (int i = 0; i < BURST && a->ready.n < a->o.waiting_max; i++) {
+        int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-        if (a->ready.n >= a->o.waiting_max)
-            break;
-        fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             meet(a, fd);
             continue;
@@ -356,10 +360,11 @@ void admission_on_listen(uv_poll_t *h, int status, int events)
             continue;
         trace(LOG_WIRE, "%s: accept: error %d, trying again", a->o.name, errno);
         evict(a); /* descriptors have run out: those of strangers first */
-        break;
+        stop_listening(a);
+        return;
     }
-    (void)uv_poll_stop(&a->poll); /* until there is room again */
-    a->paused = true;
+    if (a->ready.n >= a->o.waiting_max)
+        stop_listening(a);
 }
 
 /* ---- deadlines ---- */
