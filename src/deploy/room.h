@@ -13,7 +13,9 @@
  * whole gibibyte and not the scheduler's minimum, which training could rarely start in. */
 #define ROOM_ROLE_MB 1024
 #define ROOM_ROLE_CORES 1
-#define ROOM_MASTER_MB 64
+#define ROOM_MASTER_MB 64          /* of a job of up to … */
+#define ROOM_MASTER_CONTAINERS 500 /* … so many containers; for each beyond them it has … */
+#define ROOM_MASTER_EACH_KB 64     /* … so much more */
 #define ROOM_MASTER_CORES 1
 
 struct room_master {

@@ -17,10 +17,23 @@ static int64_t megabytes(uint64_t bytes, int64_t otherwise)
     return bytes ? (int64_t)((bytes + MIB - 1) / MIB) : otherwise;
 }
 
+/* Each agent's connection costs the master some 25 KB, and more for a moment when all start. */
+static int64_t master_mb(const struct spec *s)
+{
+    int64_t containers = 0;
+
+    for (size_t i = 0; i < s->n_roles; i++)
+        containers += s->roles[i].count;
+    if (containers <= ROOM_MASTER_CONTAINERS)
+        return ROOM_MASTER_MB;
+    return ROOM_MASTER_MB +
+           ((containers - ROOM_MASTER_CONTAINERS) * ROOM_MASTER_EACH_KB + 1023) / 1024;
+}
+
 struct room_master room_master(const struct spec *s)
 {
     return (struct room_master){
-        .memory_mb = megabytes(s->master.memory, ROOM_MASTER_MB),
+        .memory_mb = megabytes(s->master.memory, master_mb(s)),
         .cores = s->master.cpus ? (int32_t)s->master.cpus : ROOM_MASTER_CORES,
         .label = label_of(s->master.label, s->label),
     };

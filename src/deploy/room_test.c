@@ -426,9 +426,28 @@ static void a_role_that_says_nothing_gets_a_gibibyte_and_a_core(void **state)
     assert_int_equal(room_ask(&s, &role).memory_mb, 1); /* rounded up */
 }
 
+static void the_masters_memory_follows_the_size_of_the_job(void **state)
+{
+    static const struct {
+        unsigned count;
+        int64_t mb;
+    } rows[] = { { 1, 64 }, { 500, 64 }, { 501, 65 }, { 1000, 96 }, { 10000, 658 } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct spec_role role = { .count = rows[i].count };
+        struct spec s = { .roles = &role, .n_roles = 1 };
+
+        assert_int_equal(room_master(&s).memory_mb, rows[i].mb);
+        s.master.memory = 32 * MIB; /* what was said counts */
+        assert_int_equal(room_master(&s).memory_mb, 32);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_masters_memory_follows_the_size_of_the_job),
         cmocka_unit_test(one_container_more_than_the_cluster_holds_is_told_in_these_words),
         cmocka_unit_test(more_than_the_cluster_holds_is_told),
         cmocka_unit_test(containers_are_put_where_they_leave_room_for_others),

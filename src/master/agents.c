@@ -270,7 +270,8 @@ static void ping(struct agent_conn *a)
     outbox_send(a, &msg);
 }
 
-/* A container may need long to fetch its files before its agent says the first word. */
+/* A container may need long to fetch its files before its agent says the first word, and a machine
+ * on which a thousand start has no time for each; on this one their end would be seen. */
 static int64_t patience(const struct agent_conn *a)
 {
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
@@ -278,7 +279,9 @@ static int64_t patience(const struct agent_conn *a)
         return a->adopted || a->asked ? INT64_MAX : RETURN_MS;
     if (a->adopted)
         return RETURN_MS;
-    return a->master->platform->ops->apart && !a->node[0] ? START_MS : SILENCE_MS;
+    if (a->node[0])
+        return SILENCE_MS;
+    return a->master->platform->ops->apart ? START_MS : RETURN_MS;
 }
 
 /* Without the client's there is no job. */

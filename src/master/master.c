@@ -8,6 +8,7 @@
 #include "platform/local.h"
 #include "platform/yarn_image.h"
 
+#include <malloc.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
@@ -439,6 +440,14 @@ static void raise_limit(void)
     }
 }
 
+/* What a large job needs for a moment only (its Start messages, a page) goes back to the system:
+ * glibc would keep it, and let such pieces lie among those that stay. */
+static void keep_heap_small(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 64 * KIB);
+    (void)mallopt(M_TRIM_THRESHOLD, 256 * KIB);
+}
+
 /* Goes on from where a master before us was, or writes the first record. */
 static int begin(struct master *m, bool *ret_begun, struct err *err)
 {
@@ -470,6 +479,7 @@ int master_run(const struct master_options *o, struct err *err)
     spec_init(&m->spec);
     set_clock(m);
     raise_limit();
+    keep_heap_small();
     r = set_up(m, err);
     say_ready(m, r, err);
     if (r == 0)
