@@ -86,11 +86,30 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
     return r;
 }
 
+/* On this machine. A master that a thousand dial at the same time sends one away that is slow to
+ * greet it, as a stranger would be: that one comes again. */
+static int dial_until(struct agent *a, int64_t end, struct err *err)
+{
+    int r;
+
+    do {
+        int64_t deadline = loop_in(a->loop, DIAL_MS);
+
+        err_clear(err);
+        r = meet_master(a, deadline < end ? deadline : end, err);
+    } while ((r == -ECONNRESET || r == -ENODATA || r == -EPIPE || r == -ETIMEDOUT) &&
+             !over(a, r, end) && fiber_sleep(a->loop, about(SOON_MS)) == 0);
+    return r;
+}
+
 int redial_first(struct agent *a, struct err *err)
 {
-    int r = meet_master(a, loop_in(a->loop, a->container ? ARRIVE_MS : DIAL_MS), err);
+    int r;
 
-    if (r < 0 && a->container && !over(a, r, LOOP_NEVER)) {
+    if (!a->container)
+        return dial_until(a, loop_in(a->loop, FIRST_MS), err);
+    r = meet_master(a, loop_in(a->loop, ARRIVE_MS), err);
+    if (r < 0 && !over(a, r, LOOP_NEVER)) {
         trace(LOG_AGENT, "'%s': %s", a->join.address, err->text);
         r = rounds(a, loop_in(a->loop, FIRST_MS), err);
     }
