@@ -26,8 +26,8 @@ class LocalWorld(World):
 
     def env(self) -> dict[str, str]:
         keep = {key: value for key, value in os.environ.items()
-                if not key.startswith(("YDL_", "XDG_", "HADOOP_", "PYTHON"))}
-        return keep | {"XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.run_dir),
+                if not key.startswith(("YDL_", "XDG_", "HADOOP_", "PYTHON", "TMPDIR"))}
+        return keep | {"XDG_STATE_HOME": str(self.state), "TMPDIR": str(self.run_dir),
                        "HOME": str(self.dir), "LC_ALL": "C.UTF-8", "YDL_TEST": self.mark}
 
     def words(self) -> list[str]:

@@ -49,7 +49,7 @@ class YarnWorld(World):
         keep = {key: value for key, value in self.cluster.env().items()
                 if not key.startswith(("YDL_", "XDG_", "PYTHON"))}
         return keep | {"HOME": str(self.dir), "XDG_STATE_HOME": str(self.dir / "state"),
-                       "XDG_RUNTIME_DIR": str(self.dir), "LC_ALL": "C.UTF-8",
+                       "TMPDIR": str(self.dir), "LC_ALL": "C.UTF-8",
                        "YDL_TEST": self.mark}
 
     def words(self) -> list[str]:
