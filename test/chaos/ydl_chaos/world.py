@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
+_POLL_S = 0.005
 VERB_S = 90  # longer than any verb waits for a cluster
 
 
@@ -99,14 +101,22 @@ class World:
                                            cwd=self.work, start_new_session=True)
 
     def verb(self, *words: str, timeout: float = VERB_S) -> subprocess.CompletedProcess:
-        """`ydl WORDS` to its end. One that does not end is a fault of its own."""
-        try:
-            return subprocess.run([str(BIN / "ydl"), *words], env=self.env(), cwd=self.work,
-                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
-                                  check=False)
-        except subprocess.TimeoutExpired:
-            self.outcome.notes.append(f"hangs: ydl {' '.join(words)}")
-            return subprocess.CompletedProcess(words, -1, b"", b"")
+        """`ydl WORDS` to its end, while what is due is undone: who asks a frozen master waits until it
+        is not frozen any more. A verb that does not end is a fault of its own."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen([str(BIN / "ydl"), *words], env=self.env(), cwd=self.work,
+                                       stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            end = time.monotonic() + timeout
+            while process.poll() is None and time.monotonic() < end:
+                self.undo_due()
+                time.sleep(_POLL_S)
+            if process.poll() is None:
+                self.outcome.notes.append(f"hangs: ydl {' '.join(words)}")
+                process.kill()
+                process.wait()
+            for file in (out, err):
+                file.seek(0)
+            return subprocess.CompletedProcess(words, process.returncode, out.read(), err.read())
 
     def follow(self) -> None:
         """`ydl logs -f` in the background."""
