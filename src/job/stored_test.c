@@ -66,8 +66,8 @@ static void logs_of_earlier_builds_are_read(void **state)
 static void what_a_later_build_adds_is_passed_over(void **state)
 {
     static const char *const lines[] = {
-        "{\"seq\":0,\"t\":1,\"event\":\"job\",\"state\":\"NEW\",\"job\":\"j\",\"colour\":\"red\","
-        "\"roles\":[{\"name\":\"w\",\"count\":1,\"procs\":1,\"shape\":{}}]}",
+        ("{\"seq\":0,\"t\":1,\"event\":\"job\",\"state\":\"NEW\",\"job\":\"j\",\"colour\":\"red\","
+         "\"roles\":[{\"name\":\"w\",\"count\":1,\"procs\":1,\"shape\":{}}]}"),
         "{\"seq\":1,\"t\":2,\"event\":\"weather\",\"state\":\"RAIN\",\"task\":\"w:0\"}",
         "{\"seq\":2,\"t\":3,\"event\":\"task\",\"task\":\"w:0\",\"state\":\"DREAMING\"}",
         "{\"seq\":3,\"t\":4,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0,\"mood\":1}",
