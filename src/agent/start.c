@@ -306,31 +306,58 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
 
 /* ---- a message ---- */
 
-/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. */
-static int write_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
+/* Without one the agent is told nothing new. */
+static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
 {
-    AUTO_FREE char *path = NULL;
-    AUTO_FREE uint8_t *copy = NULL;
-    int r;
+    uint8_t *copy;
 
     if (!spec->len ||
-        (a->spec_path && spec->len == a->spec_len && memcmp(spec->data, a->spec, spec->len) == 0))
+        (a->spec && spec->len == a->spec_len && memcmp(spec->data, a->spec, spec->len) == 0))
         return 0;
-    path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
     copy = malloc(spec->len);
-    if (!path || !copy)
+    if (!copy)
         return err_oom(err);
     memcpy(copy, spec->data, spec->len);
-    r = path_write_new(path, spec->data, spec->len, 0600, err);
+    free(a->spec);
+    free(a->spec_path);
+    a->spec = copy;
+    a->spec_len = spec->len;
+    a->spec_path = NULL;
+    return 0;
+}
+
+/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
+ * a full disk did not take is written with the next start: the master does not say it again. */
+static int write_spec(struct agent *a, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    int r;
+
+    if (!a->spec || a->spec_path)
+        return 0;
+    path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
+    if (!path)
+        return err_oom(err);
+    r = path_write_new(path, a->spec, a->spec_len, 0600, err);
     if (r < 0)
         return r;
     a->n_specs++;
-    free(a->spec_path);
-    free(a->spec);
     a->spec_path = take(path);
-    a->spec = take(copy);
-    a->spec_len = spec->len;
     return 0;
+}
+
+/* *ret is the file that those who start now are told of; NULL where there is none. */
+static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **ret,
+                       struct err *err)
+{
+    int r = keep_spec(a, spec, err);
+
+    if (r == 0)
+        r = write_spec(a, err);
+    if (r < 0 || !a->spec_path)
+        return r;
+    *ret = strdup(a->spec_path); /* a later message may bring another while these start */
+    return *ret ? 0 : err_oom(err);
 }
 
 void start_done(struct agent *a)
@@ -358,7 +385,8 @@ static void run_start(void *arg)
     const Agent__Start *m = s->m->start;
     int64_t turn = loop_in(a->loop, TURN_MS);
     struct err err = ERR_INIT;
-    bool no_spec = write_spec(a, &m->spec, &err) < 0;
+    AUTO_FREE char *spec = NULL;
+    bool no_spec = settle_spec(a, &m->spec, &spec, &err) < 0;
 
     for (size_t i = 0; i < m->n_tasks; i++) {
         struct task *t = agent_task(a, m->tasks[i]->task);
@@ -371,7 +399,7 @@ static void run_start(void *arg)
         else if (no_spec)
             finish_unstarted(t, FAIL_DISK, &err);
         else
-            start_task(t, m->tasks[i], m->spec.len ? a->spec_path : NULL);
+            start_task(t, m->tasks[i], spec);
         if (loop_now(a->loop) >= turn) {
             (void)fiber_yield(a->loop);
             turn = loop_in(a->loop, TURN_MS);

@@ -148,4 +148,4 @@ def test_an_older_release(each_cluster):
     code, found = examine(each_cluster.env())
     assert code == 0
     texts = [row["text"] for row in found["versions"]]
-    assert "ResourceManager: Hadoop 3.3" in texts and "NameNode: Hadoop older than 3.4" in texts
+    assert "ResourceManager: Hadoop 3.3.6" in texts and "NameNode: Hadoop older than 3.4" in texts

@@ -26,6 +26,7 @@ def recorded_hello(local, join: dict) -> bytes:
         with server.accept()[0] as s:
             s.settimeout(20)
             hello = s.recv(4096)
+        agent.kill()  # it would try again for a while
         agent.wait(20)
     return hello
 
