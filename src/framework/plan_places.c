@@ -74,8 +74,10 @@ int plan_places_new(const struct spec *s, struct plan_places **ret)
         if (r < 0)
             return r;
     }
-    *ret = take(p);
-    return 0;
+    r = cluster_find_neighbours(&p->cluster);
+    if (r == 0)
+        *ret = take(p);
+    return r;
 }
 
 const struct cluster *plan_places_cluster(const struct plan_places *p)

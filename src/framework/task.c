@@ -127,12 +127,11 @@ bool world_of(const struct framework_task *t, struct world *ret)
 
 bool world_shares_machine(const struct framework_task *t, const struct world *w)
 {
-    for (const struct framework_role *row = t->framework->roles; row->name; row++) {
-        const struct cluster_role *c = row->ranked ? cluster_role(t->cluster, row->name) : NULL;
+    for (size_t i = 0; i < t->cluster->n && w->self->neighbours >> i; i++) {
+        const struct framework_role *row = framework_role(t->framework, t->cluster->roles[i].name);
 
-        for (size_t i = 0; c && i < c->n; i++)
-            if (&c->tasks[i] != w->self && str_eq(c->tasks[i].node, w->self->node))
-                return true;
+        if (row && row->ranked && (w->self->neighbours >> i & 1))
+            return true;
     }
     return false;
 }

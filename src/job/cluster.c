@@ -1,7 +1,12 @@
 /* cluster.c - see cluster.h */
 #include "job/cluster.h"
+#include "base/auto.h"
+#include "job/spec.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+_Static_assert(SPEC_ROLES_MAX <= 64, "a role has a bit of cluster_task.neighbours");
 
 const struct cluster_role *cluster_role(const struct cluster *c, const char *name)
 {
@@ -10,6 +15,60 @@ const struct cluster_role *cluster_role(const struct cluster *c, const char *nam
             return &c->roles[i];
     return NULL;
 }
+
+/* ---- who shares a machine ---- */
+
+struct resident {
+    struct cluster_task *task;
+    const char *node;
+    uint64_t role; /* its bit */
+};
+
+static int by_node(const void *a, const void *b)
+{
+    return strcmp(((const struct resident *)a)->node, ((const struct resident *)b)->node);
+}
+
+/* These are all on one machine. */
+static void introduce(const struct resident *v, size_t n)
+{
+    uint64_t once = 0, twice = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        twice |= once & v[i].role;
+        once |= v[i].role;
+    }
+    for (size_t i = 0; i < n; i++)
+        v[i].task->neighbours = (once & ~v[i].role) | (twice & v[i].role);
+}
+
+int cluster_find_neighbours(struct cluster *c)
+{
+    AUTO_FREE struct resident *all = NULL;
+    size_t n = 0, end;
+
+    for (size_t r = 0; r < c->n; r++)
+        n += c->roles[r].n;
+    all = calloc(n + 1, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    n = 0;
+    for (size_t r = 0; r < c->n; r++)
+        for (size_t i = 0; i < c->roles[r].n; i++) {
+            struct cluster_task *t = &c->roles[r].tasks[i];
+
+            all[n++] = (struct resident){ t, t->node ? t->node : "", UINT64_C(1) << r };
+        }
+    qsort(all, n, sizeof(*all), by_node);
+    for (size_t i = 0; i < n; i = end) {
+        for (end = i + 1; end < n && by_node(&all[i], &all[end]) == 0;)
+            end++;
+        introduce(&all[i], end - i);
+    }
+    return 0;
+}
+
+/* ---- as JSON ---- */
 
 /* NULL when out of memory, as are the others: json_make() takes that for an answer. */
 static json_t *ports_json(const struct cluster_task *t)

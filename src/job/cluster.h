@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include <stddef.h>
+#include <stdint.h>
 
 #define CLUSTER_PORTS_MAX 4 /* of one task */
 
@@ -16,6 +17,7 @@ struct cluster_task {
     unsigned local_rank; /* number within the container */
     unsigned short port[CLUSTER_PORTS_MAX]; /* 0 where it has none */
     unsigned short n_ports;
+    uint64_t neighbours; /* bit I: another task, of role I, is on this machine */
 };
 
 struct cluster_role {
@@ -31,6 +33,10 @@ struct cluster {
 };
 
 const struct cluster_role *cluster_role(const struct cluster *c, const char *name);
+
+/* Fills in everybody's `neighbours`, when all nodes are known: looked for once, because every task
+ * of a large job asks. -ENOMEM. */
+int cluster_find_neighbours(struct cluster *c);
 
 /* What stands in the file that YDL_SPEC names: {"generation": 0, "roles": {"ps": [{"rank": 0,
  * "host": "127.0.0.1", "node": "…", "ports": [10001]}]}}. */

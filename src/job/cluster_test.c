@@ -38,9 +38,30 @@ static void the_json_is_what_tasks_read(void **state)
               "{\"rank\":1,\"host\":\"10.0.0.7\",\"node\":\"there\",\"ports\":[]}]}}");
 }
 
+static void tasks_know_which_roles_share_their_machine(void **state)
+{
+    struct cluster_task chief[] = { { .node = "a" } };
+    struct cluster_task many[] = {
+        { .node = "b" }, { .node = "a" }, { .node = "b" }, { .node = "c", .neighbours = 7 }
+    };
+    struct cluster_role both[] = { { "chief", chief, 1 },
+                                   { "many", many, 4 },
+                                   { "none", NULL, 0 } };
+    struct cluster c = { both, 3, 0 };
+
+    (void)state;
+    assert_int_equal(cluster_find_neighbours(&c), 0);
+    assert_int_equal(chief[0].neighbours, 2); /* a task of "many", and no second chief */
+    assert_int_equal(many[0].neighbours, 2);
+    assert_int_equal(many[1].neighbours, 1);
+    assert_int_equal(many[2].neighbours, 2);
+    assert_int_equal(many[3].neighbours, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_know_which_roles_share_their_machine),
         cmocka_unit_test(roles_are_found_by_name),
         cmocka_unit_test(the_json_is_what_tasks_read),
     };

@@ -62,6 +62,8 @@ static int fill_cluster(struct master *m, struct err *err)
     }
     while (result == 0 && (t = engine_next_in_gang(m->engine, t)))
         result = describe_task(m, t, &roles[t->role].tasks[t->rank]);
+    if (result == 0)
+        result = cluster_find_neighbours(&m->cluster);
     return result < 0 ? err_oom(err) : 0;
 }
 
