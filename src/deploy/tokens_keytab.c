@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/work.h"
 #include "deploy/tokens.h"
+#include "hadoop/conf/principal.h"
 #include "hadoop/sasl/sasl.h"
 #include "hadoop/session/session.h"
 
@@ -39,10 +40,11 @@ static int run_whoami(void *arg)
 /* Tokens got with it are good only for a job of the same user. */
 static int check_owner(struct session *s, const char *principal, struct err *err)
 {
-    size_t n = strcspn(principal, "/@");
+    AUTO_FREE char *name = NULL;
+    int r = conf_short_name(session_conf(s), principal, &name, err);
 
-    if (strlen(session_user(s)) == n && strncmp(principal, session_user(s), n) == 0)
-        return 0;
+    if (r < 0 || str_eq(name, session_user(s)))
+        return r;
     return err_set(err, -EINVAL, "it is of '%s', but the job would be that of '%s'", principal,
                    session_user(s));
 }

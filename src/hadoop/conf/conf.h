@@ -34,6 +34,8 @@ AUTO_DEFINE(conf, struct conf *, conf_free);
 #define AUTO_CONF AUTO(conf) struct conf
 
 const char *conf_dir(const struct conf *c); /* borrowed; "" after conf_parse */
+/* Whom the system says this process runs as: as in /etc/passwd, else $USER, else the number. */
+const char *conf_user(const struct conf *c);
 
 /* The value of `key` or its default (keys.h), with ${…} put in and without white space around it.
  * *ret is the caller's, and NULL when the key is not set and has no default. -EINVAL when twenty

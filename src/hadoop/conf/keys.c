@@ -66,6 +66,7 @@ static const struct key keys[] = {
       "records of a program that died are gone after it" },
     { "hadoop.rpc.protection", "authentication", KEY_LIST,
       "protection of remote calls, best first" },
+    { "hadoop.security.auth_to_local", NULL, KEY_TEXT, "who a Kerberos principal is in HDFS and YARN" },
     { "hadoop.security.authentication", "simple", KEY_TEXT, "simple or kerberos" },
     { "hadoop.security.token.service.use_ip", "true", KEY_BOOL,
       "tokens name their server by address" },

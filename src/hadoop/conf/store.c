@@ -43,6 +43,11 @@ int store_new(const char *dir, struct conf **ret, struct err *err)
     return 0;
 }
 
+const char *conf_user(const struct conf *c)
+{
+    return c->user_name;
+}
+
 static void setting_done(struct setting *s)
 {
     free(s->key);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/work.h"
+#include "hadoop/conf/principal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,26 +30,23 @@ struct session {
 
 /* ---- who we are ---- */
 
-/* The account's name. The environment is asked, not NSS, which the static program must not load;
- * without one the number stands for the name. */
-static char *os_user(void)
-{
-    static const char *const names[] = { "USER", "LOGNAME" };
-    const char *name = NULL;
-
-    if (getuid() == 0)
-        return strdup("root");
-    for (size_t i = 0; i < COUNT_OF(names) && !name; i++) {
-        name = getenv(names[i]);
-        if (name && !*name)
-            name = NULL;
-    }
-    return name ? strdup(name) : str_printf("%u", (unsigned)getuid());
-}
-
 static const char *non_empty(const char *s)
 {
     return s && *s ? s : NULL;
+}
+
+/* The account's name. NSS is not asked, which the static program must not load: the environment is,
+ * where accounts of a directory service have their names, and then the file, for programs that were
+ * started without one. */
+static char *os_user(const struct conf *conf)
+{
+    const char *name = non_empty(getenv("USER"));
+
+    if (getuid() == 0)
+        return strdup("root");
+    if (!name)
+        name = non_empty(getenv("LOGNAME"));
+    return strdup(name ? name : conf_user(conf));
 }
 
 static int find_names(struct session *s, struct err *err)
@@ -59,7 +57,7 @@ static int find_names(struct session *s, struct err *err)
 
     if (s->options.user)
         claimed = s->options.user;
-    s->own_user = claimed ? strdup(claimed) : os_user();
+    s->own_user = claimed ? strdup(claimed) : os_user(s->conf);
     if (!s->own_user)
         return err_oom(err);
     s->user = strdup(proxy ? proxy : s->own_user);
@@ -110,18 +108,19 @@ static int run_whoami(void *arg)
 int session_find_user(struct session *s, struct err *err)
 {
     struct whoami w = { .who = &s->identity, .err = err };
+    AUTO_FREE char *name = NULL;
     int r;
 
     if (!s->security.kerberos || !s->identity.kerberos || s->identity.real_user)
         return 0;
     r = work_run(s->loop, run_whoami, &w);
-    if (r < 0)
+    if (r == 0)
+        r = conf_short_name(s->conf, w.principal, &name, err);
+    free(w.principal);
+    if (r < 0 || str_eq(s->user, name)) /* others may hold on to the one that we have */
         return r;
-    /* alice@REALM and hdfs/host@REALM are alice and hdfs, as long as the cluster has no rules of
-     * its own; it is used for the home directory only. */
-    w.principal[strcspn(w.principal, "/@")] = '\0';
     free(s->user);
-    s->user = w.principal;
+    s->user = take(name);
     s->identity.user = s->user;
     return 0;
 }

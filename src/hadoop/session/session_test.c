@@ -82,6 +82,29 @@ static void without_kerberos_the_environment_names_the_user(void **state)
     assert_false(session_secure(s));
 }
 
+/* Needs root, to be somebody else for a moment. */
+static void without_variables_the_account_has_its_name(void **state)
+{
+    static const struct {
+        const char *user, *logname, *want;
+    } rows[] = { { NULL, NULL, "nobody" }, { "", "", "nobody" }, { NULL, "bob", "bob" } };
+    const struct session_options options = { .conf_text = "<configuration/>" };
+    struct world *w = *state;
+
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(setresuid(65534, 65534, 0), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_SESSION *s = NULL;
+
+        (void)(rows[i].user ? setenv("USER", rows[i].user, 1) : unsetenv("USER"));
+        (void)(rows[i].logname ? setenv("LOGNAME", rows[i].logname, 1) : unsetenv("LOGNAME"));
+        assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+        assert_string_equal(session_user(s), rows[i].want);
+    }
+    assert_int_equal(setresuid(0, 0, 0), 0);
+}
+
 static void with_kerberos_a_claimed_name_does_not_count(void **state)
 {
     struct world *w = *state;
@@ -93,6 +116,45 @@ static void with_kerberos_a_claimed_name_does_not_count(void **state)
     assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
     assert_string_not_equal(session_user(s), "mallory");
     assert_true(session_secure(s));
+}
+
+static int whoami_ad(const struct rpc_identity *who, char **ret, int64_t *ret_seconds,
+                     struct err *err)
+{
+    (void)who;
+    (void)ret_seconds;
+    *ret = strdup("Alice@AD");
+    return *ret ? 0 : err_oom(err);
+}
+
+static int find_twice(void *arg)
+{
+    struct session *s = arg;
+    int r = session_find_user(s, NULL);
+    const char *before = session_user(s);
+
+    if (r == 0)
+        r = session_find_user(s, NULL);
+    return r < 0 ? r : session_user(s) != before; /* who holds on to it can go on */
+}
+
+static void the_clusters_rules_make_a_name_of_the_ticket(void **state)
+{
+    static const struct rpc_kerberos fake = { .whoami = whoami_ad };
+    const struct session_options options = {
+        .kerberos = &fake,
+        .conf_text = "<configuration><property><name>hadoop.security.authentication</name>"
+                     "<value>kerberos</value></property><property>"
+                     "<name>hadoop.security.auth_to_local</name>"
+                     "<value>RULE:[1:$1@$0](.*@AD)s/@.*//L DEFAULT</value></property>"
+                     "</configuration>",
+    };
+    struct world *w = *state;
+    AUTO_SESSION *s = NULL;
+
+    assert_int_equal(session_new(w->loop, &options, &s, NULL), 0);
+    assert_int_equal(loop_run(w->loop, find_twice, s, false), 0);
+    assert_string_equal(session_user(s), "alice");
 }
 
 static void a_proxy_user_is_seen_and_we_stand_behind(void **state)
@@ -175,7 +237,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_kerberos_the_environment_names_the_user, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(without_variables_the_account_has_its_name, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(with_kerberos_a_claimed_name_does_not_count, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_clusters_rules_make_a_name_of_the_ticket, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_proxy_user_is_seen_and_we_stand_behind, set_up,
                                         tear_down),
