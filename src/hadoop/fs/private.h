@@ -19,6 +19,11 @@ struct fs_set {
     struct fs *remote; /* one per authority */
 };
 
+/* ---- trust.c ---- */
+
+/* Can everybody exchange what is in this directory of HDFS? Pure. */
+bool trust_everybody_writes(const struct fs_entry *e);
+
 /* An open file: of its two handles one is set. */
 struct fs_writer {
     struct loop *loop;

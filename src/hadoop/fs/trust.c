@@ -32,6 +32,13 @@ int fs_is_ours(struct fs *fs, const struct fs_entry *e, struct err *err)
     return r < 0 ? r : str_eq(e->owner, us) && !(e->mode & OTHERS_WRITE);
 }
 
+/* A directory of a router's mount table, which is in no NameNode and has no number there, says 0777
+ * whatever it is; nobody can exchange what is in it but its administrator. */
+bool trust_everybody_writes(const struct fs_entry *e)
+{
+    return e->file_id != 0 && (e->mode & EVERYBODY_WRITES) && !(e->mode & STICKY);
+}
+
 /* Directories above may be anybody's, but not everybody may be able to exchange what is in them. */
 static int above_is_safe(struct fs *fs, const char *dir, struct err *err)
 {
@@ -43,7 +50,7 @@ static int above_is_safe(struct fs *fs, const char *dir, struct err *err)
         char *up;
 
         r = fs_stat(fs, path, &e, err);
-        if (r == 0 && (e.mode & EVERYBODY_WRITES) && !(e.mode & STICKY))
+        if (r == 0 && trust_everybody_writes(&e))
             r = err_set(err, -EPERM,
                         "everybody can exchange '%s', because everybody can write to "
                         "'%s'",
