@@ -194,6 +194,7 @@ int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *e
     if (links)
         find_links(links, LINKS_DEPTH, &found);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, as by who started us, no child would be heard of */
     sigemptyset(&signals);
     for (size_t i = 0; i < COUNT_OF(minded); i++)
         (void)sigaddset(&signals, minded[i]);

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from agent_support import BIN, NONE, PERSON, alive, b64, command, resident, wait_until
+from agent_support import BIN, NONE, PATIENCE, PERSON, alive, b64, command, resident, wait_until
 from container_support import CONTAINER, JOB, credentials
 
 
@@ -180,6 +180,13 @@ def test_nothing_outlives_whoever_is_killed(container, victims):
     assert b.gone()
     wait_until(lambda: not any(alive(pid) for pid in pids.values()))
     assert b.agents[0].returncode == (-signal.SIGKILL if "keeper" in victims else 98)
+
+
+def test_a_keeper_hears_of_its_agents_end_whatever_its_parent_ignored(tmp_path):
+    done = subprocess.run([BIN / "ydl-node", "agent", "--client", tmp_path / "none"],
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN),
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE)
+    assert done.returncode == 1 and b"none" in done.stderr, done
 
 
 @pytest.mark.parametrize("frozen", [["agent"], ["agent", "guard"], ["agent", "guard", "keeper"]],
