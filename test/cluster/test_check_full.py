@@ -22,8 +22,9 @@ class Tree:
         self.write("tools/python", f"#!/bin/sh\n{note}echo '===== 5 passed, 1 skipped in 2.00s ====='\n")
         self.write("bin/ctest", f"#!/bin/sh\n{note}echo '100% tests passed, 0 tests failed out of 7'\n")
         self.write("Makefile", "".join(
-            f"{name}:\n\t@echo {name} >> build/ran; test ! -e fail-{name}\n" for name in TARGETS))
-        self.write(".gitignore", "/build/\n/fail-*\n")
+            f"{name}:\n\t@echo {name} >> build/ran; test ! -e fail-{name}\n"
+            f"\t@test ! -e do-{name} || sh do-{name}\n" for name in TARGETS))
+        self.write(".gitignore", "/build/\n/fail-*\n/do-*\n")
         shutil.copy(TOOL, root / "tools")
         for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=x", "-c", "user.email=x@x",
                                                       "commit", "-q", "-m", "x")):
@@ -83,3 +84,11 @@ def test_a_stage_that_failed_is_the_one_that_is_run_again(tree):
     tree.run("tsan")
     assert tree.stages() == ["tsan"]
     tree.run("such", check=2)
+
+
+def test_a_result_is_that_of_the_tree_that_the_stage_began_with(tree):
+    tree.write("do-asan", "echo >> Makefile; ln -s /no/such new-link\n")
+    tree.run()
+    (tree.root / "do-asan").unlink()
+    said = {line.split()[0]: line for line in tree.run("--list").splitlines()}
+    assert "another commit" in said["asan"] and "another commit" not in said["tsan"]
