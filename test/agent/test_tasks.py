@@ -67,6 +67,17 @@ def test_what_a_task_gets(bench, tmp_path):
     b.shutdown()
 
 
+def test_a_start_without_a_specification_means_the_last_one(bench):
+    b = bench()
+    b.prepare(*({"task": i, "name": f"worker:{i}"} for i in range(2)))
+    b.start(command(0, "cat $YDL_SPEC"))
+    b.exited(0)
+    b.start(command(1, "cat $YDL_SPEC"), spec="")  # as when one task of many is started again
+    b.exited(1)
+    assert b.output(0) == b.output(1) == b'{"roles": {}}'
+    b.shutdown()
+
+
 def test_without_gpus_none_are_seen(bench):
     b = bench()
     b.launch(0, "echo \"<$CUDA_VISIBLE_DEVICES>\"; pwd")
