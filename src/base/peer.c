@@ -48,7 +48,8 @@ static void put_address(const union resolve_addr *a, __be32 out[4], __be16 *ret_
     }
 }
 
-/* The owner of the socket that has these two ends. */
+/* The owner of the socket that has these two ends. One that was closed is in no process any more,
+ * and has no inode; the kernel says of it that it is root's. */
 static int ask_kernel(const union resolve_addr *from, const union resolve_addr *to, uid_t *ret)
 {
     struct {
@@ -66,6 +67,7 @@ static int ask_kernel(const union resolve_addr *from, const union resolve_addr *
         char bytes[2 * KIB];
     } a = { 0 };
     AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    const struct inet_diag_msg *found;
     ssize_t n;
 
     if (fd < 0)
@@ -81,10 +83,11 @@ static int ask_kernel(const union resolve_addr *from, const union resolve_addr *
         return -EBADMSG;
     if (a.head.nlmsg_type == NLMSG_ERROR)
         return ((const struct nlmsgerr *)NLMSG_DATA(&a.head))->error;
-    if (a.head.nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
+    if (a.head.nlmsg_len < NLMSG_LENGTH(sizeof(*found)))
         return -EBADMSG;
-    *ret = ((const struct inet_diag_msg *)NLMSG_DATA(&a.head))->idiag_uid;
-    return 0;
+    found = NLMSG_DATA(&a.head);
+    *ret = found->idiag_uid;
+    return found->idiag_inode ? 0 : -ESHUTDOWN;
 }
 
 /* ---- by /proc ---- */
@@ -103,14 +106,13 @@ static void proc_text(const union resolve_addr *a, char out[48])
         (void)snprintf(out, 48, "%08X:%04X", words[0], ntohs(port));
 }
 
-/* "  0: LOCAL REMOTE STATE QUEUES TIMER RETRIES UID …", from STATE on. */
-static int uid_in(const char *p, uid_t *ret)
+/* The number that comes behind so many other fields. */
+static int number_in(const char *p, int field, int64_t *ret)
 {
     char text[24];
-    int64_t uid = 0;
     size_t n;
 
-    for (int field = 0; field < 4; field++) {
+    while (field-- > 0) {
         p += strcspn(p, " \n");
         p += strspn(p, " ");
     }
@@ -119,10 +121,18 @@ static int uid_in(const char *p, uid_t *ret)
         return -ENOENT;
     memcpy(text, p, n);
     text[n] = '\0';
-    if (str_to_i64(text, 0, UINT32_MAX, &uid) < 0)
+    return str_to_i64(text, 0, INT64_MAX, ret) < 0 ? -ENOENT : 0;
+}
+
+/* "  0: LOCAL REMOTE STATE QUEUES TIMER RETRIES UID TIMEOUT INODE …", from STATE on. */
+static int uid_in(const char *p, uid_t *ret)
+{
+    int64_t uid = 0, inode = 0;
+
+    if (number_in(p, 4, &uid) < 0 || number_in(p, 6, &inode) < 0)
         return -ENOENT;
     *ret = (uid_t)uid;
-    return 0;
+    return inode ? 0 : -ESHUTDOWN;
 }
 
 static int read_table(const struct ends *e, uid_t *ret)
@@ -157,8 +167,8 @@ int peer_uid(int fd, uid_t *ret)
     if (r < 0)
         return r;
     r = ask_kernel(&e.peer, &e.local, ret);
-    if (r == 0)
-        return 0;
+    if (r == 0 || r == -ESHUTDOWN)
+        return r;
     /* There is no such socket, or nobody can tell: then it does not know our own end either. */
     if (ask_kernel(&e.local, &e.peer, &ours) == 0)
         return -ENOENT;

@@ -6,7 +6,8 @@
 #include <sys/types.h>
 
 /* The user that made the other end of a connected TCP socket. -ENOENT: that is not a socket of this
- * machine (or of this network namespace), or it is gone. */
+ * machine (or of this network namespace), or it is gone. -ESHUTDOWN: it was closed, and nobody can
+ * tell whose it was. */
 int peer_uid(int fd, uid_t *ret);
 /* The same by /proc/net alone, which takes longer the more sockets there are. */
 int peer_uid_by_table(int fd, uid_t *ret);

@@ -96,6 +96,27 @@ static void another_users_connection_is_theirs(void **state)
     assert_int_equal(status, 0);
 }
 
+/* It is gone, but its bytes are there: whose they are nobody knows, and root's they are not. */
+static void a_connection_that_was_closed_is_nobodys(void **state)
+{
+    AUTO_CLOSE int listener = -1, client = -1, s = -1;
+    uid_t uid = 0;
+    int port = 0;
+    char c;
+
+    (void)state;
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    client = connect_to(port);
+    assert_true(client >= 0);
+    s = accept_one(listener);
+    assert_true(s >= 0);
+    assert_int_equal(write(client, "x", 1), 1);
+    close(take_fd(client));
+    assert_int_equal(recv(s, &c, 1, MSG_PEEK), 1);
+    assert_int_equal(peer_uid(s, &uid), -ESHUTDOWN);
+    assert_int_equal(peer_uid_by_table(s, &uid), -ESHUTDOWN);
+}
+
 static void what_is_no_tcp_connection_has_none(void **state)
 {
     int pair[2];
@@ -114,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_own_connection_is_ours),
         cmocka_unit_test(another_users_connection_is_theirs),
+        cmocka_unit_test(a_connection_that_was_closed_is_nobodys),
         cmocka_unit_test(what_is_no_tcp_connection_has_none),
     };
 

@@ -38,5 +38,6 @@ bool own_peer(void *user, int fd)
     r = peer_uid(fd, &uid);
     if (r == 0)
         return uid == geteuid() || uid == 0;
-    return m->opt->container != NULL; /* a process of another machine, where the job has an agent */
+    /* A process of another machine, where the job has an agent. */
+    return m->opt->container && r == -ENOENT;
 }
