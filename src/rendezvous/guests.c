@@ -189,6 +189,9 @@ int guests_open(const struct guests_options *o, struct guests **ret, int *ret_po
     gs->print_left = PRINT_BURST;
     gs->print_at = loop_now(opt->loop);
     door.waiting_max = opt->world < WAITING_MAX ? opt->world + WAITING_MIN : WAITING_MAX;
+    /* All workers may come at once, and one that is sent away because it is slow does not come
+     * again: its job fails. */
+    door.entering_max = (size_t)opt->world + WAITING_MIN;
     r = admission_start(&door, &gs->admission, err);
     if (r < 0)
         return r;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CROWD 200
+
 struct world {
     struct loop *loop;
     struct rendezvous_options opt;
@@ -233,6 +235,38 @@ static void a_rabit_worker_alone_gets_its_place(void **state)
     assert_int_equal(run(serve_one, 1), 0);
 }
 
+/* All have connected before any of them goes on. */
+static int greet_many(void *arg)
+{
+    static const char print[] = "\xff\xff\xff\xff\xff\xff\xff\xff\4\0\0\0NULL"
+                                "\5\0\0\0print\2\0\0\0hi";
+    struct world *w = arg;
+    struct sock *s[CROWD];
+    int32_t magic = 0xff99;
+    char c;
+
+    assert_int_equal(rendezvous_start(1, &w->opt, &w->server, NULL), 0);
+    for (int i = 0; i < CROWD; i++) {
+        s[i] = dial(w);
+        assert_int_equal(sock_write(s[i], &magic, sizeof(magic), loop_in(w->loop, 2000)), 0);
+    }
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(sock_read_full(s[i], &magic, sizeof(magic), loop_in(w->loop, 20000)), 0);
+    assert_int_equal(sock_write(s[0], print, sizeof(print) - 1, loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_read(s[0], &c, 1, loop_in(w->loop, 20000)), 0);
+    assert_string_equal(w->notes, "hi\n");
+    for (int i = 0; i < CROWD; i++)
+        s[i] = sock_close(s[i]);
+    w->server = rendezvous_free(w->server);
+    return 0;
+}
+
+static void no_worker_is_sent_away_because_all_come_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(run(greet_many, CROWD), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_stranger_is_sent_away_with_a_note),
         cmocka_unit_test(stopping_ends_all_connections_at_once),
         cmocka_unit_test(a_rabit_worker_alone_gets_its_place),
+        cmocka_unit_test(no_worker_is_sent_away_because_all_come_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
