@@ -386,10 +386,11 @@ static void expire(struct admission *a)
 static void on_tick(uv_timer_t *t)
 {
     struct admission *a = t->data;
+    bool told = admission_notes_told(a); /* also while strangers keep coming */
 
     expire(a);
     let_in(a);
-    if (admission_waiting(a) == 0 && a->n_entering == 0 && !a->paused && admission_notes_told(a))
+    if (told && admission_waiting(a) == 0 && a->n_entering == 0 && !a->paused)
         uv_timer_stop(&a->timer);
 }
 

@@ -2,7 +2,7 @@
 #include "base/fiber.h"
 #include "base/listen.h"
 #include "test.h"
-#include "wire/admission.h"
+#include "wire/admission_private.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +20,7 @@ struct world {
     unsigned served, cancelled, refused;
     char why[128];
     bool pass;
+    bool logs; /* refusals go to the log */
 };
 
 static int one_line(const uint8_t *p, size_t n, struct err *err)
@@ -68,7 +69,7 @@ static void run_world(struct world *w, int (*fn)(void *arg))
     w->o.name = "test";
     w->o.first = one_line;
     w->o.serve = answer_lines;
-    w->o.on_refused = count_refused;
+    w->o.on_refused = w->logs ? NULL : count_refused;
     w->o.user = w;
     if (!w->o.wait_ms)
         w->o.wait_ms = SOON;
@@ -296,6 +297,34 @@ static void closing_ends_strangers_and_visitors(void **state)
     run_world(&w, close_with_all_kinds);
 }
 
+static int be_refused_among_others(void *arg)
+{
+    struct world *w = arg;
+    struct sock *waits = dial(w), *s;
+
+    wait_until(w, 1);
+    for (int i = 0; i < 2; i++) {
+        s = dial(w);
+        say(w, s, "!\n");
+        expect_end(w, s, "");
+    }
+    assert_int_equal(w->admission->untold, 1); /* the first was told at once */
+    while (w->admission->untold)
+        assert_int_equal(fiber_sleep(w->loop, 5), 0);
+    assert_int_equal(admission_waiting(w->admission), 1);
+    sock_close(waits);
+    w->admission = admission_close(w->admission);
+    return 0;
+}
+
+static void refusals_are_told_while_others_wait(void **state)
+{
+    struct world w = { .logs = true, .o = { .wait_ms = ENOUGH } };
+
+    (void)state;
+    run_world(&w, be_refused_among_others);
+}
+
 /* ---- first messages ---- */
 
 static void a_greeting_is_complete_or_not_or_none(void **state)
@@ -340,6 +369,7 @@ int main(void)
         cmocka_unit_test(whoever_is_slow_to_show_itself_makes_room_for_others),
         cmocka_unit_test(a_peer_that_may_not_connect_is_told_and_gets_no_fiber),
         cmocka_unit_test(closing_ends_strangers_and_visitors),
+        cmocka_unit_test(refusals_are_told_while_others_wait),
         cmocka_unit_test(a_greeting_is_complete_or_not_or_none),
     };
 
