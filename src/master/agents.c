@@ -113,8 +113,7 @@ static int check_hello(struct master *m, const Agent__Hello *h, struct agent_con
     if (a->channel && !h->again)
         return err_set(err, -EEXIST, "agent %u is here already", a->number);
     /* It has given up the old connection, which may look alive from here for long. */
-    if (a->channel)
-        a->channel = channel_close(a->channel);
+    agents_close(a);
     *ret = a;
     return 0;
 }

@@ -19,6 +19,12 @@ struct agent_reader {
 
 /* ---- the end ---- */
 
+/* Closing calls whoever waits for its next words (on_more), who must find it gone. */
+void agents_close(struct agent_conn *a)
+{
+    (void)channel_close(take(a->channel));
+}
+
 static void say_gone(struct agent_conn *a, int code, const struct err *why)
 {
     struct master *m = a->master;
@@ -44,8 +50,8 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
 
     if (code < 0 && code != -ECANCELED && !m->ended && !m->hung_up)
         log_warn(LOG_MASTER, "agent %u: %s", a->number, why->text);
-    if (!replaced && a->channel)
-        a->channel = channel_close(a->channel);
+    if (!replaced)
+        agents_close(a);
     if (!replaced)
         master_wake(m);
     if (!replaced && code != -ECANCELED && !m->hung_up)
@@ -119,12 +125,13 @@ static void serve(struct agent_conn *a, struct channel *c)
     int r;
 
     if (!x) {
-        a->channel = channel_close(a->channel);
+        agents_close(a);
         log_error(LOG_MASTER, "agent %u: out of memory", a->number);
         return;
     }
     *x = (struct agent_reader){ .agent = a, .channel = channel_ref(c) };
     a->spec_sent = 0;
+    outbox_start_forget(a); /* what it has not got is asked of it anew, or not any more */
     r = outbox_welcome(a, &err);
     if (r < 0) {
         end_connection(x, r, &err);
@@ -170,7 +177,7 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
     struct err err = ERR_INIT;
     int r = open_stream(m, s, &stream, &err);
 
-    if (r < 0)
+    if (r < 0 || fiber_cancelled(m->loop)) /* too slow in the end: it comes again */
         return;
     admission_pass(v);
     r = channel_new(m->loop, take(stream), &limits, &c, &err);
@@ -195,7 +202,7 @@ void agents_hang_up(struct master *m)
     m->listener = admission_close(m->listener);
     group_cancel(&m->readers);
     for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel)
-            m->agents[i]->channel = channel_close(m->agents[i]->channel);
+        if (m->agents[i])
+            agents_close(m->agents[i]);
     (void)group_wait(&m->readers, NULL);
 }

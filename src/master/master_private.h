@@ -286,7 +286,8 @@ void agents_away(struct agent_conn *a); /* its connection is broken: the engine 
 /* ---- agents_serve.c ---- */
 bool agents_may_connect(void *user, int fd); /* `user` is the master */
 void agents_serve(void *user, struct visitor *v, struct sock *s);
-void agents_hang_up(struct master *m); /* no more agents, and no more words of any. Fibers only */
+void agents_close(struct agent_conn *a); /* its connection, if there is one */
+void agents_hang_up(struct master *m);   /* no more agents, and no more words of any. Fibers only */
 
 /* ---- agents_save.c ---- */
 void agents_shutdown(struct master *m, int64_t grace);
@@ -343,8 +344,9 @@ void outbox_send(struct agent_conn *a, Agent__ToAgent *msg); /* one message, now
 void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
 
 /* ---- outbox_pace.c ---- */
-void outbox_start_later(struct agent_conn *a); /* its Start goes out, now or when there is room */
-void outbox_start_first(struct agent_conn *a); /* now, if it has to come before something else */
+void outbox_start_later(struct agent_conn *a);  /* its Start goes out, now or when there is room */
+void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before something else */
+void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
 
 /* ---- own_peer.c ---- */
 bool own_peer(void *user, int fd); /* `user` is the master */

@@ -69,7 +69,7 @@ void outbox_send(struct agent_conn *a, Agent__ToAgent *msg)
         return;
     if (channel_send(a->channel, &msg->base, &err) < 0) {
         log_warn(LOG_MASTER, "agent %u: %s", a->number, err.text);
-        a->channel = channel_close(a->channel); /* its reader sees that and tells the rest */
+        agents_close(a); /* its reader sees that and tells the rest */
     }
 }
 
@@ -102,8 +102,10 @@ int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
 {
     struct agent_conn *a = agents_get(m, engine_task(m->engine, task)->agent);
 
-    if (a && a->stop.n > 0 && a->stop_grace != grace)
+    if (a && a->stop.n > 0 && a->stop_grace != grace) {
+        outbox_start_first(a);
         send_numbers(a, &a->stop, true);
+    }
     if (a)
         a->stop_grace = grace;
     return collect(m, task, offsetof(struct agent_conn, stop), NULL, err);

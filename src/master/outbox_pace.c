@@ -18,6 +18,14 @@ static void send_start(struct agent_conn *a)
         master_fault(a->master, &err);
 }
 
+/* Its Start is sent no more: there is nobody to send it to, or somebody else. */
+void outbox_start_forget(struct agent_conn *a)
+{
+    if (a->start_waits)
+        a->start.n = 0;
+    a->start_waits = false;
+}
+
 /* Sends to those that wait, each when one of AT_ONCE before it has been written. */
 static int send_waiting(void *arg, struct err *err)
 {
@@ -35,7 +43,10 @@ static int send_waiting(void *arg, struct err *err)
         *slot = channel_unref(*slot);
         if (r == -ECANCELED || !a || !a->start_waits)
             continue;
-        send_start(a);
+        if (a->lost || !a->channel)
+            outbox_start_forget(a);
+        else
+            send_start(a);
         if (a->channel)
             *slot = channel_ref(a->channel);
     }

@@ -1,0 +1,223 @@
+/* agents_test.c - claims about the connections of agents: quiet ones, and those that come back. The
+ * agents are this test's, over the master's own socket; the platform does nothing. */
+#include "base/listen.h"
+#include "base/path.h"
+#include "master/master_private.h"
+#include "test.h"
+
+#include <string.h>
+
+#define ENOUGH 20000
+
+struct desk {
+    char dir[TEST_PATH];
+    struct loop *loop;
+    struct job_dir job;
+    struct master_options opt;
+    struct spec_role role;
+    struct master m;
+    void (*body)(struct desk *d);
+};
+
+static void no_agent_gone(struct platform *p, uint32_t agent, const char *why)
+{
+    (void)p;
+    (void)agent;
+    (void)why;
+}
+
+static const struct platform_ops nobody = { .name = "test",
+                                            .apart = true,
+                                            .agent_gone = no_agent_gone };
+
+static int on_desk(void *arg)
+{
+    struct desk *d = arg;
+    struct master *m = &d->m;
+    const struct engine_options opt = { 0 };
+    struct platform platform = { .ops = &nobody };
+    AUTO_FREE char *journal = path_join(d->dir, "events.jsonl");
+    AUTO_FREE char *sock = path_join(d->dir, "agents.sock");
+    AUTO_FREE char *join = path_join(d->dir, "join.json");
+
+    d->role = (struct spec_role){
+        .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
+    };
+    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000, .platform = &platform };
+    m->mono = loop_now(d->loop);
+    m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
+    m->agents_path = sock;
+    m->join_file = join;
+    m->log_dir = m->work_dir = d->dir;
+    assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
+    assert_int_equal(agents_listen(m, NULL), 0);
+    d->body(d);
+    agents_hang_up(m);
+    agents_done(m);
+    journal_done(&m->journal);
+    m->engine = engine_free(m->engine);
+    free(m->busy.v);
+    return 0;
+}
+
+static void with_desk(void (*body)(struct desk *d))
+{
+    struct desk *d = calloc(1, sizeof(*d));
+
+    assert_non_null(d);
+    d->body = body;
+    d->job.id = (char *)"job-1";
+    d->opt.dir = &d->job;
+    assert_non_null(test_dir(d->dir, "agents"));
+    assert_int_equal(loop_new(&d->loop, NULL), 0);
+    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
+    loop_free(d->loop);
+    assert_int_equal(path_remove(d->dir, NULL), 0);
+    free(d);
+}
+
+/* ---- an agent ---- */
+
+static struct channel *dial(struct desk *d)
+{
+    const struct channel_limits limits = { .frame_max = MIB, .queue_max = MIB };
+    struct channel *c = NULL;
+    struct stream *stream = NULL;
+    struct sock *s = NULL;
+
+    assert_int_equal(
+        sock_connect_unix(d->loop, d->m.agents_path, loop_in(d->loop, ENOUGH), &s, NULL), 0);
+    assert_int_equal(stream_plain(s, &stream, NULL), 0);
+    assert_int_equal(channel_new(d->loop, stream, &limits, &c, NULL), 0);
+    return c;
+}
+
+static Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
+{
+    ProtobufCMessage *raw = NULL;
+    Agent__ToAgent__BodyCase kind;
+
+    assert_int_equal(
+        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL), 1);
+    kind = ((Agent__ToAgent *)raw)->body_case;
+    protobuf_c_message_free_unpacked(raw, NULL);
+    return kind;
+}
+
+/* Returns when it is here, and nobody reads what it says: it has said nothing. */
+static struct channel *come(struct desk *d, uint32_t number, bool again)
+{
+    struct channel *c = dial(d);
+    Agent__Hello hello = AGENT__HELLO__INIT;
+    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+
+    hello.version = MASTER_PROTOCOL;
+    hello.job = d->job.id;
+    hello.key = (ProtobufCBinaryData){ sizeof(d->m.key.key), d->m.key.key };
+    hello.agent = number;
+    hello.node = (char *)"node";
+    hello.again = again;
+    msg.hello = &hello;
+    msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
+    assert_int_equal(channel_send(c, &msg.base, NULL), 0);
+    assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
+    while (admission_serving(d->m.listener) > 0)
+        assert_int_equal(fiber_yield(d->loop), 0);
+    return c;
+}
+
+static void expect_end(struct desk *d, struct channel *c)
+{
+    ProtobufCMessage *raw = NULL;
+
+    assert_true(
+        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL) <= 0);
+    assert_null(raw);
+    (void)channel_close(c);
+}
+
+/* ---- claims ---- */
+
+static void hang_up_on_two(struct desk *d)
+{
+    struct channel *one, *two;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    assert_int_equal(agents_expect(&d->m, 2, NULL), 0);
+    one = come(d, 1, false);
+    two = come(d, 2, false);
+    agents_hang_up(&d->m);
+    assert_null(d->m.agents[1]->channel);
+    assert_null(d->m.agents[2]->channel);
+    expect_end(d, one);
+    expect_end(d, two);
+}
+
+static void quiet_agents_are_hung_up_on(void **state)
+{
+    (void)state;
+    with_desk(hang_up_on_two);
+}
+
+static void come_back(struct desk *d)
+{
+    struct channel *old, *now;
+    struct agent_conn *a;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    a = d->m.agents[1];
+    old = come(d, 1, false);
+    assert_int_equal(numbers_add(&a->start, 0), 0);
+    a->start_waits = true;
+    now = come(d, 1, true);
+    assert_int_equal(a->start.n, 0);
+    assert_false(a->start_waits);
+    expect_end(d, old);
+    assert_non_null(a->channel);
+    agents_leave(&d->m, 1);
+    assert_int_equal(next_kind(d, now), AGENT__TO_AGENT__BODY_SHUTDOWN);
+    (void)channel_close(now);
+}
+
+static void a_start_that_waits_is_not_for_a_later_connection(void **state)
+{
+    (void)state;
+    with_desk(come_back);
+}
+
+static void stop_twice(struct desk *d)
+{
+    struct agent_conn *a;
+    struct channel *c;
+
+    assert_int_equal(engine_start(d->m.engine, 1000, NULL), 0);
+    assert_int_equal(engine_on_granted(d->m.engine, 0, 1, 1000, NULL), 0);
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    a = d->m.agents[1];
+    c = come(d, 1, false);
+    a->start_waits = true;
+    assert_int_equal(outbox_stop(&d->m, 0, 1000, NULL), 0);
+    assert_true(a->start_waits); /* both go out together */
+    assert_int_equal(outbox_stop(&d->m, 0, 2000, NULL), 0);
+    assert_false(a->start_waits);
+    assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_STOP);
+    (void)channel_close(c);
+}
+
+static void a_start_that_waits_goes_before_a_stop(void **state)
+{
+    (void)state;
+    with_desk(stop_twice);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quiet_agents_are_hung_up_on),
+        cmocka_unit_test(a_start_that_waits_is_not_for_a_later_connection),
+        cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
