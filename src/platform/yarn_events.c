@@ -258,6 +258,7 @@ void yarn_events_run(void *arg)
 {
     struct yarn_platform *p = arg;
     struct err err = ERR_INIT;
+    bool ended;
     int r = 0;
 
     while (r == 0) {
@@ -267,15 +268,16 @@ void yarn_events_run(void *arg)
         free(g.slots);
         free(g.tokens);
     }
-    p->events = NULL;
-    cond_wake_all(&p->changed);
-    if (r != -ECANCELED && !p->closing && !p->over) {
-        const struct err *why = am_error(p->am);
-
+    ended = r != -ECANCELED && !p->closing && !p->over;
+    if (ended)
         p->killed = p->registered && loop_now(p->loop) - am_answered(p->am) < SILENT_MS &&
                     yarn_says_killed(p);
+    p->events = NULL; /* not before the question: whoever frees us waits for this fiber */
+    cond_wake_all(&p->changed);
+    if (ended) {
+        const struct err *why = am_error(p->am);
+
         p->over = true;
-        cond_wake_all(&p->changed);
         p->base.on.on_over(p->base.on.user, why->code ? why->text : err.text);
     }
 }

@@ -6,27 +6,36 @@
 #include "platform/yarn_private.h"
 
 #define REPORT_MS 1500
+#define AGAIN_MS 20
 
 struct question {
     struct yarn_platform *p;
     bool killed;
 };
 
+/* The ResourceManager forgets the attempt first and writes the application's end down then; until
+ * that is done the application still runs, in its words. */
 static int ask_report(void *arg, struct err *err)
 {
     struct question *q = arg;
     AUTO_YARN_CLIENT *rm = NULL;
-    Yarn__GetApplicationReportResponse *answer = NULL;
+    Yarn__ApplicationState state = YARN__APPLICATION_STATE__APP_RUNNING;
     struct yarn_app_id id;
     int r = yarn_app_id_parse(q->p->opt.boot->job, &id, err);
 
     if (r == 0)
         r = yarn_client_new(q->p->opt.session, &rm, err);
-    if (r == 0)
+    while (r == 0 && state == YARN__APPLICATION_STATE__APP_RUNNING) {
+        Yarn__GetApplicationReportResponse *answer = NULL;
+
         r = yarn_report(rm, id, &answer, err);
-    if (r == 0)
-        q->killed = answer->report->state == YARN__APPLICATION_STATE__APP_KILLED;
-    rpc_free(answer);
+        if (r == 0)
+            state = answer->report->state;
+        rpc_free(answer);
+        if (r == 0 && state == YARN__APPLICATION_STATE__APP_RUNNING)
+            r = fiber_sleep(q->p->loop, AGAIN_MS);
+    }
+    q->killed = r == 0 && state == YARN__APPLICATION_STATE__APP_KILLED;
     return r;
 }
 

@@ -8,8 +8,11 @@ struct manager {
     Yarn__ApplicationState state;
     int error;   /* instead of an answer */
     bool silent; /* none comes at all */
+    int after;   /* so many answers that say that it still runs */
     bool want;
 };
+
+static int answered;
 
 static int answer_report(void *arg, struct rpc_service *s, const char *method, const void *request,
                          void **ret, struct err *err)
@@ -29,7 +32,7 @@ static int answer_report(void *arg, struct rpc_service *s, const char *method, c
         return err_set(err, x->error, "it does not want to");
     report.application_id = yarn_app_id_message(&id, app);
     report.has_state = true;
-    report.state = x->state;
+    report.state = answered++ < x->after ? YARN__APPLICATION_STATE__APP_RUNNING : x->state;
     m.report = &report;
     return fake_copy(&m, ret);
 }
@@ -42,6 +45,7 @@ static int ask_it(void *arg)
 
     p.opt.boot = &boot;
     p.opt.session = fake_session(fake_rpc.loop, TESTDATA "one-rm", NULL);
+    answered = 0;
     assert_int_equal(yarn_says_killed(&p), x->want);
     session_free(p.opt.session);
     return 0;
@@ -51,6 +55,9 @@ static void only_the_resource_manager_knows_of_a_kill(void **state)
 {
     static const struct manager rows[] = {
         { .state = YARN__APPLICATION_STATE__APP_KILLED, .want = true },
+        /* It is being written down. */
+        { .state = YARN__APPLICATION_STATE__APP_KILLED, .after = 3, .want = true },
+        { .state = YARN__APPLICATION_STATE__APP_ACCEPTED, .after = 3 },
         { .state = YARN__APPLICATION_STATE__APP_ACCEPTED }, /* another master is to come */
         { .state = YARN__APPLICATION_STATE__APP_RUNNING },
         { .state = YARN__APPLICATION_STATE__APP_FAILED },
