@@ -246,22 +246,31 @@ int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
 
 /* ---- the summary ---- */
 
-/* The last whole line of the log as a record; NULL when there is none that can be read. */
+/* The record of the end, or else the last whole line as a record; NULL when there is none that can
+ * be read. Earlier builds wrote a few more behind the end. */
 static json_t *last_record(struct fs_reader *f)
 {
+    static const char mark[] = "\"event\":\"end\"";
     AUTO_FREE char *p = malloc(TAIL_BYTES);
     uint64_t size = fs_length(f), from = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
     ssize_t n = p && size > 0 ? fs_pread(f, from, p, TAIL_BYTES, NULL) : 0;
     json_t *v = NULL;
 
-    while (n > 0 && !v) {
+    while (n > 0 && !str_eq(words_text(v, "event"), "end")) {
         const char *end = memrchr(p, '\n', (size_t)n), *begin;
+        json_t *one = NULL;
 
         if (!end)
             break;
         begin = end > p ? memrchr(p, '\n', (size_t)(end - p)) : NULL;
         begin = begin ? begin + 1 : p;
-        (void)json_parse("events", begin, (size_t)(end - begin), &v, NULL);
+        if (!v || memmem(begin, (size_t)(end - begin), mark, sizeof(mark) - 1))
+            (void)json_parse("events", begin, (size_t)(end - begin), &one, NULL);
+        if (one && (!v || str_eq(words_text(one, "event"), "end"))) {
+            json_decref(v);
+            v = take(one);
+        }
+        json_decref(one);
         n = begin - p;
     }
     return v;

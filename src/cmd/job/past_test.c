@@ -42,6 +42,22 @@ static void both_views_tell_the_end(void **state)
     }
 }
 
+/* As earlier builds left it. */
+static void the_end_counts_where_it_stands(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "local-1", .fs = local_files(&set), .dir = *state };
+    AUTO_JSON *v = NULL;
+
+    put(*state, "events.jsonl",
+        BEGINNING END "{\"seq\":3,\"t\":3100,\"event\":\"agent\",\"agent\":1,\"state\":\"lost\"}\n"
+                      "{\"seq\":4,\"t\":3200,\"event\":\"note\",\"text\":\"late\"}\n");
+    assert_int_equal(past_summary(&d, &v, NULL), 0);
+    assert_int_equal(words_int(v, "exit", -1), 3);
+    assert_int_equal(words_int(v, "ended", -1), 3000);
+    assert_null(json_object_get(v, "lost"));
+}
+
 static void a_log_without_an_end_is_a_lost_job(void **state)
 {
     AUTO_FS_SET *set = NULL;
@@ -224,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_views_tell_the_end, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_end_counts_where_it_stands, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_log_without_an_end_is_a_lost_job, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_at_all_is_no_trap, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_master_that_never_ran_has_a_story_too, make_dir,
