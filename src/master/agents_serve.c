@@ -53,6 +53,8 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
     if (!replaced)
         agents_close(a);
     if (!replaced)
+        lost_hung_up(a);
+    if (!replaced)
         master_wake(m);
     if (!replaced && code != -ECANCELED && !m->hung_up)
         say_gone(a, code, why);

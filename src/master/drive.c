@@ -47,6 +47,7 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
 {
     struct slot_info *s = &m->slots[slot];
 
+    lost_forget(m, slot);
     free(take(s->gpus));
     s->n_gpus = 0;
     s->asked = 0;
@@ -96,12 +97,26 @@ static void on_left(void *user, uint32_t slot)
         agents_tell_saved(a);
 }
 
+void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text)
+{
+    struct err err = ERR_INIT;
+    uint32_t role, first, n;
+
+    engine_slot(m->engine, slot, &role, &first, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        kv_forget(m->kv, first + i);
+        hub_task_lost(m, first + i);
+    }
+    (void)set_slot(m, slot, 0, NULL, 0, &err);
+    if (engine_on_lost(m->engine, slot, cls, text, master_now(m), &err) < 0)
+        master_fault(m, &err);
+    master_wake(m);
+}
+
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
-    struct err err = ERR_INIT;
     struct agent_conn *a = agents_get(m, m->slots[slot].agent);
-    uint32_t role, first, n;
 
     agents_unsaved(m, m->slots[slot].agent, text);
     if (a && !a->lost) {
@@ -112,14 +127,8 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     if (a) /* one that could not even be started has not said where it is */
         blame_node(m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node,
                    cls);
-    engine_slot(m->engine, slot, &role, &first, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        kv_forget(m->kv, first + i);
-        hub_task_lost(m, first + i);
-    }
-    (void)set_slot(m, slot, 0, NULL, 0, &err);
-    if (engine_on_lost(m->engine, slot, cls, text, master_now(m), &err) < 0)
-        master_fault(m, &err);
+    if (!lost_waits(m, slot, cls, text))
+        drive_lost(m, slot, cls, text);
     master_wake(m);
 }
 
@@ -343,11 +352,12 @@ static void look_for_end(struct master *m)
 static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = blame_deadline(m);
-    int64_t at = a < b ? a : b;
+    int64_t at = a < b ? a : b, d = lost_deadline(m);
 
     if (m->save_until)
         return m->save_until;
     at = c < at ? c : at;
+    at = d < at ? d : at;
     at = at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
     return m->journal.held.len > 0 && at > loop_in(m->loop, RETRY_MS) ? loop_in(m->loop, RETRY_MS)
                                                                       : at;
@@ -361,6 +371,7 @@ static void on_time(struct master *m)
     if (kv_deadline(m->kv) <= now)
         kv_on_time(m->kv, now);
     blame_on_time(m);
+    lost_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)
         master_fault(m, &err);
 }

@@ -1,10 +1,11 @@
-/* drive_test.c - how the driver ends a job; see drive.c. Nobody else is there: no agent, and a
- * platform that does nothing. */
+/* drive_test.c - how the driver ends a job, and what it makes of a container that is lost; see
+ * drive.c and lost.c. The platform does nothing, and the test is the agent. */
 #include "base/path.h"
 #include "job/engine_private.h"
 #include "master/master_private.h"
-#include "test.h"
+#include "wire/wire_testing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct desk {
@@ -16,6 +17,8 @@ struct desk {
     struct master m;
     void (*body)(struct desk *d);
     void (*later)(struct desk *d); /* while the driver waits */
+    struct fiber *driver;
+    bool done; /* with what came later */
 };
 
 static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
@@ -49,6 +52,7 @@ static void run_later(void *arg)
     struct desk *d = arg;
 
     d->later(d);
+    d->done = true;
 }
 
 static void drive(struct desk *d)
@@ -57,10 +61,13 @@ static void drive(struct desk *d)
     struct err err = ERR_INIT;
 
     d->m.platform = &platform;
+    d->driver = fiber_self(d->loop);
     if (d->later)
         assert_int_equal(fiber_start(d->loop, run_later, d, NULL, NULL), 0);
     assert_int_equal(drive_job(&d->m, false, &err), 0);
     assert_true(d->m.ended);
+    while (d->later && !d->done)
+        (void)fiber_yield(d->loop);
     d->m.platform = NULL;
 }
 
@@ -91,6 +98,8 @@ static int on_desk(void *arg)
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->avoid = avoid_free(m->avoid);
+    agents_done(m);
+    hub_done(m);
     free(m->slots);
     free(m->busy.v);
     return 0;
@@ -171,11 +180,167 @@ static void an_engine_without_memory_ends_the_job(void **state)
     with_desk(ends_by_itself, spoil_it);
 }
 
+/* ---- with an agent ---- */
+
+static const struct platform_ops elsewhere = {
+    .name = "test", .apart = true, .ask = no_ask, .release = no_release
+};
+
+/* Agent 1, connected: *ret is its side. */
+static struct agent_conn *bring_agent(struct desk *d, struct channel **ret)
+{
+    static const struct channel_limits limits = { .frame_max = MIB, .queue_max = MIB };
+    struct stream *s[2] = { 0 };
+    struct agent_conn *a;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    a = agents_get(&d->m, 1);
+    connected_streams(d->loop, s);
+    assert_int_equal(channel_new(d->loop, s[0], &limits, &a->channel, NULL), 0);
+    assert_int_equal(channel_new(d->loop, s[1], &limits, ret, NULL), 0);
+    (void)snprintf(a->node, sizeof(a->node), "n1");
+    return a;
+}
+
+/* What the agent is told next. */
+static void assert_told(struct desk *d, struct channel *c, Agent__ToAgent__BodyCase what)
+{
+    ProtobufCMessage *msg = NULL;
+
+    assert_int_equal(
+        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, TEST_MS), &msg, NULL), 1);
+    assert_int_equal(((Agent__ToAgent *)msg)->body_case, what);
+    protobuf_c_message_free_unpacked(msg, NULL);
+}
+
+/* ---- a container that is lost, and its agent is not ---- */
+
+static void drain(struct desk *d)
+{
+    struct action a;
+
+    while (engine_next_action(d->m.engine, &a))
+        ;
+}
+
+static void start_task(struct desk *d, struct platform *p, struct channel **c)
+{
+    struct master *m = &d->m;
+    int64_t now = master_now(m);
+
+    m->platform = p;
+    assert_int_equal(engine_start(m->engine, now, NULL), 0);
+    assert_int_equal(drive_set_slot(m, 0, 0, NULL), 0);
+    drive_platform_events.on_granted(m, 0, 1, NULL, 0);
+    (void)bring_agent(d, c);
+    assert_int_equal(engine_on_agent_up(m->engine, 0, now, NULL), 0);
+    assert_int_equal(engine_on_prepared(m->engine, 0, NULL, 0, now, NULL), 0);
+    assert_int_equal(engine_on_formed(m->engine, now, NULL), 0);
+    drain(d);
+    assert_int_equal(engine_on_started(m->engine, 0, 17, now, NULL), 0);
+    assert_int_equal(engine_task(m->engine, 0)->state, TASK_RUNNING);
+}
+
+static void say_exited(struct agent_conn *a)
+{
+    Agent__ExitedTask x = AGENT__EXITED_TASK__INIT, *list[] = { &x };
+    Agent__Exited body = AGENT__EXITED__INIT;
+    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+
+    x.code = 137;
+    x.signal = 9;
+    body.tasks = list;
+    body.n_tasks = 1;
+    msg.body_case = AGENT__TO_MASTER__BODY_EXITED;
+    msg.exited = &body;
+    assert_int_equal(inbox_message(a, &msg, NULL), 0);
+}
+
+static void be_lost(struct desk *d, void (*then)(struct master *m, struct agent_conn *a),
+                    enum task_state before)
+{
+    struct platform platform = { .ops = &elsewhere };
+    struct channel *c = NULL;
+    struct master *m = &d->m;
+    struct agent_conn *a;
+
+    start_task(d, &platform, &c);
+    a = agents_get(m, 1);
+    a->heard = loop_now(d->loop) - (before == TASK_RUNNING ? 0 : 60000);
+    drive_platform_events.on_lost(m, 0, FAIL_NODE, "its NodeManager has forgotten it");
+    assert_true(a->lost);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
+    assert_int_equal(engine_task(m->engine, 0)->state, before);
+    assert_int_equal(m->n_lost, before == TASK_RUNNING);
+    if (then)
+        then(m, a);
+    assert_int_equal(engine_task(m->engine, 0)->state, TASK_LOST);
+    assert_int_equal(m->n_lost, 0);
+    assert_true(lost_deadline(m) == INT64_MAX);
+    assert_int_equal(m->slots[0].agent, 0);
+    say_exited(a); /* old news */
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+    m->platform = NULL;
+}
+
+static void task_ends(struct master *m, struct agent_conn *a)
+{
+    (void)m;
+    say_exited(a);
+}
+
+static void agent_hangs_up(struct master *m, struct agent_conn *a)
+{
+    (void)m;
+    lost_hung_up(a);
+}
+
+static void time_passes(struct master *m, struct agent_conn *a)
+{
+    (void)a;
+    assert_true(lost_deadline(m) > master_now(m));
+    lost_on_time(m);
+    assert_int_equal(engine_task(m->engine, 0)->state, TASK_RUNNING);
+    m->slots[0].lost_until = master_now(m);
+    lost_on_time(m);
+}
+
+static void lost_until_it_ends(struct desk *d)
+{
+    be_lost(d, task_ends, TASK_RUNNING);
+}
+
+static void lost_until_it_hangs_up(struct desk *d)
+{
+    be_lost(d, agent_hangs_up, TASK_RUNNING);
+}
+
+static void lost_until_its_time_is_up(struct desk *d)
+{
+    be_lost(d, time_passes, TASK_RUNNING);
+}
+
+static void lost_with_its_machine(struct desk *d)
+{
+    be_lost(d, NULL, TASK_LOST);
+}
+
+static void a_loss_counts_when_the_task_is_gone(void **state)
+{
+    (void)state;
+    with_desk(lost_until_it_ends, NULL);
+    with_desk(lost_until_it_hangs_up, NULL);
+    with_desk(lost_until_its_time_is_up, NULL);
+    with_desk(lost_with_its_machine, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_is_the_last_record),
         cmocka_unit_test(an_engine_without_memory_ends_the_job),
+        cmocka_unit_test(a_loss_counts_when_the_task_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static int own_task(const struct agent_conn *a, uint32_t id, const struct task *
 /* Is it still there? A task that moved meanwhile belongs to somebody else. */
 static bool is_current(const struct agent_conn *a, const struct task *t)
 {
-    return t->agent == a->number && t->state != TASK_WAITING && t->state != TASK_LOST;
+    return !a->lost && t->agent == a->number && t->state != TASK_WAITING && t->state != TASK_LOST;
 }
 
 static int engine_said(struct agent_conn *a, int r, const struct err *err)
@@ -187,6 +187,8 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     bool own; /* how it ended is its own doing, or its node's */
     int r = own_task(a, x->task, &t, err);
 
+    if (r == 0 && a->lost)
+        lost_task_ended(a, t, x->attempt);
     if (r < 0 || !is_current(a, t) || x->attempt != t->attempt)
         return r;
     if (t->state == TASK_DONE || t->state == TASK_FAILED) {
@@ -248,7 +250,7 @@ static int on_kv(struct agent_conn *a, const Agent__ToMaster *msg, struct err *e
         size_t n = q->n_words < KV_WORDS_MAX ? q->n_words : KV_WORDS_MAX;
 
         r = own_task(a, q->task, &t, err);
-        if (r < 0 || t->agent != a->number)
+        if (r < 0 || t->agent != a->number || a->lost)
             continue;
         for (size_t w = 0; w < n; w++)
             words[w] = (struct kv_word){ q->words[w].data, q->words[w].len };

@@ -408,8 +408,10 @@ static void free_parts(struct master *m)
     buf_done(&m->live.lines);
     kvlog_done(m);
     usage_done(m);
-    for (uint32_t i = 0; i < m->n_slots; i++)
+    for (uint32_t i = 0; i < m->n_slots; i++) {
         free(m->slots[i].gpus);
+        free(m->slots[i].lost_why);
+    }
     free(m->slots);
     free(m->busy.v);
     free(m->work_dir);

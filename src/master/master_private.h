@@ -73,6 +73,11 @@ struct slot_info {
     int64_t asked;  /* when it was asked for, and has not been served; 0: nothing is wanted */
     uint32_t *gpus;
     size_t n_gpus;
+    /* Its container is gone, and its agent, which is not, ends its tasks (lost.c). */
+    int64_t lost_until; /* the engine hears of it then; 0: it is not so */
+    uint32_t living;    /* tasks that have not ended yet */
+    enum fail_class lost_as;
+    char *lost_why;
 };
 
 /* The events log: a file that is appended to, and who waits for more. */
@@ -116,6 +121,7 @@ struct master {
     struct agent_conn **agents; /* by number; [0] unused */
     struct slot_info *slots;
     uint32_t n_agents, n_slots;
+    uint32_t n_lost;            /* slots whose loss the engine has not heard of */
     struct admission *listener; /* where agents come */
     struct group readers;       /* of what they say now */
     struct stream_tls *agents_tls;
@@ -377,8 +383,20 @@ struct plan form_plan(const struct master *m, uint32_t attempt);
 /* Until the end; one that was taken over has begun already. */
 int drive_job(struct master *m, bool begun, struct err *err);
 int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err);
+/* The engine hears that a slot's container is lost. */
+void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text);
 extern const struct platform_events drive_platform_events; /* .user is set by the master */
 extern const struct kv_events drive_kv_events;
+
+/* ---- lost.c ---- */
+/* Does the engine hear of this loss later, by drive_lost()? Its agent has been told to leave. */
+bool lost_waits(struct master *m, uint32_t slot, enum fail_class cls, const char *text);
+void lost_forget(struct master *m, uint32_t slot); /* it is told, or the slot is another's */
+/* What an agent says whose container is lost, and when it says no more. */
+void lost_task_ended(struct agent_conn *a, const struct task *t, uint32_t attempt);
+void lost_hung_up(struct agent_conn *a);
+int64_t lost_deadline(const struct master *m); /* INT64_MAX: none */
+void lost_on_time(struct master *m);
 
 /* ---- blame.c ---- */
 /* Something failed on this node; when that happens too often, it is avoided. */

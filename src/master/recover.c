@@ -6,6 +6,7 @@
  * The agents come by themselves: they look for us. */
 #include "base/log.h"
 #include "job/segment.h"
+#include "job/state.h"
 #include "master/master_private.h"
 
 #include <stdio.h>
@@ -188,15 +189,17 @@ static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct k
 
 static int adopt_all(struct master *m, struct recovery *x, struct err *err)
 {
+    bool ended = job_has_ended(engine_state(m->engine));
     int r = 0;
 
     for (uint32_t i = 0; i < engine_n_slots(m->engine) && r == 0; i++) {
         uint32_t agent = engine_slot_agent(m->engine, i);
+        const struct known_agent *k = agent < x->n_agents ? &x->agents[agent] : NULL;
 
-        if (!engine_slot_is_away(m->engine, i) || (agent < x->n_agents && x->agents[agent].saved))
+        if (!engine_slot_is_away(m->engine, i) || (k && k->saved && ended))
             continue;
-        if (agent < x->n_agents && x->agents[agent].container && !x->agents[agent].lost)
-            r = adopt(m, i, agent, &x->agents[agent], err);
+        if (k && k->container && !k->lost && !k->saved)
+            r = adopt(m, i, agent, k, err);
         else /* granted, but its agent never came: YARN knows it, we do not */
             r = engine_on_lost(m->engine, i, FAIL_NODE, "its master was lost before it had begun",
                                master_now(m), err);
