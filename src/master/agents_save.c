@@ -1,6 +1,7 @@
 /* agents_save.c - the end of a job: agents save what tasks left, and leave.
  *
- *     job has ended ──► every agent is asked to save ──► Saved, or its container ends ──► all have
+ *     job has ended ──► that is in HDFS ──► every agent is asked to save ──► Saved, or its
+ *     container ends ──► all have
  *
  * Who is away then is asked when it is back. An agent that saves does not look for its master any
  * more: when its connection or the master is lost meanwhile, the end of its container tells. */
@@ -39,7 +40,7 @@ void agents_save_late(struct agent_conn *a)
         a->saved = true;
     if (m->ended || (m->save_until && a->saved))
         agents_leave(m, a->number);
-    else if (m->save_until)
+    else if (m->save_until && !m->ask_by) /* until then all are asked together */
         ask_to_save(a, 0, any_asked(m));
 }
 

@@ -11,6 +11,7 @@
 #define RETRY_MS 2000                     /* a journal that could not be written */
 #define SIGNAL_MS 3000                    /* from the end of an application to its containers' */
 #define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
+#define WRITTEN_MS 10000                  /* for how the job ended to be in HDFS */
 
 int64_t master_now(const struct master *m)
 {
@@ -306,7 +307,7 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
     }
     /* Output and results come home first: then whoever waits for the job finds them there. */
     m->save_until = loop_in(m->loop, SAVE_MS);
-    agents_shutdown(m, 0);
+    m->ask_by = loop_in(m->loop, WRITTEN_MS);
     return 0;
 }
 
@@ -337,10 +338,25 @@ static void act_all(struct master *m)
     outbox_flush(m);
 }
 
+/* Agents leave when they have saved everything. A master after us must know by then that the job
+ * has ended, or it takes them for lost: that is in HDFS first, if HDFS is there. */
+static void look_for_record(struct master *m)
+{
+    if (!m->ask_by)
+        return;
+    if (m->ask_behind == 0)
+        m->ask_behind = m->journal.size;
+    if (!mirror_has(m, m->ask_behind) && loop_now(m->loop) < m->ask_by)
+        return;
+    m->ask_by = 0;
+    agents_shutdown(m, 0);
+}
+
 static void look_for_end(struct master *m)
 {
     if (!m->save_until || m->ended)
         return;
+    look_for_record(m);
     m->ended = m->over || agents_saved(m);
     if (m->ended || loop_now(m->loop) < m->save_until)
         return;
@@ -355,7 +371,7 @@ static int64_t next_deadline(const struct master *m)
     int64_t at = a < b ? a : b, d = lost_deadline(m);
 
     if (m->save_until)
-        return m->save_until;
+        return m->ask_by ? m->ask_by : m->save_until;
     at = c < at ? c : at;
     at = d < at ? d : at;
     at = at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
@@ -376,15 +392,21 @@ static void on_time(struct master *m)
         master_fault(m, &err);
 }
 
-/* Here as if a person had asked. On YARN the NodeManager wants our container to end, and gives us
- * next to no time: either the application was killed, and we say so; or only we are meant, and a
- * new master will take over what we leave as it is. */
+/* Here as if a person had asked; where tasks have ended already, what is not saved yet is not
+ * waited for any more. On YARN the NodeManager wants our container to end, and gives us next to no
+ * time: either the application was killed, and we say so; or only we are meant, and a new master
+ * will take over what we leave as it is. */
 static int on_signal(struct master *m, struct err *err)
 {
     m->interrupted = true;
     fiber_shield(m->loop, true);
-    if (!m->opt->container)
-        return engine_stop(m->engine, "a signal", master_now(m), err);
+    if (!m->opt->container) {
+        if (m->save_until)
+            m->save_until = loop_now(m->loop);
+        else if (engine_stop(m->engine, "a signal", master_now(m), err) < 0)
+            err_clear(err); /* the driver sees why, and writes the last record */
+        return 0;
+    }
     if (yarn_is_killed(m->platform)) {
         say_killed(m);
         return 0;
@@ -393,14 +415,16 @@ static int on_signal(struct master *m, struct err *err)
     return err_set(err, -ECANCELED, "our container is being ended");
 }
 
-/* YARN has ended us. With the application our container ends too: a signal follows. Without one
- * only our node was given up, because its NodeManager is dead; then another master has the job, and
- * whatever we did would be against it. */
+/* YARN has ended us. With the application our container ends too: a signal follows, perhaps too
+ * soon for what is to be said. Without one only our node was given up, because its NodeManager is
+ * dead; then another master has the job, and whatever we did would be against it. */
 static int await_signal(struct master *m, struct err *err)
 {
     int64_t until = loop_in(m->loop, SIGNAL_MS);
     int r = 0;
 
+    if (yarn_is_killed(m->platform))
+        return on_signal(m, err);
     while (r == 0)
         r = cond_wait(m->loop, &m->work, until);
     if (r == -ECANCELED)

@@ -213,6 +213,87 @@ static void assert_told(struct desk *d, struct channel *c, Agent__ToAgent__BodyC
     protobuf_c_message_free_unpacked(msg, NULL);
 }
 
+/* ---- the end, where a master may come after us ---- */
+
+static void save_it(struct desk *d)
+{
+    AUTO_FREE char *path = path_join(d->dir, "logs/events-1.jsonl");
+    AUTO_BUF text = { .max = MIB };
+    struct channel *c = NULL;
+    struct agent_conn *a = bring_agent(d, &c);
+
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
+    assert_non_null(path);
+    assert_int_equal(path_read(path, &text, NULL), 0);
+    assert_non_null(memmem(text.data, text.len, "\"state\":\"KILLED\"", 16));
+    agents_tell_saved(a);
+    master_wake(&d->m);
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+}
+
+static void ends_in_hdfs(struct desk *d)
+{
+    struct container container = { .attempt = 1 };
+    struct fs_set *set = NULL;
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *logs = path_join(d->dir, "logs");
+
+    assert_non_null(logs);
+    assert_int_equal(path_mkdirs(logs, 0700, NULL), 0);
+    assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
+    assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &container.fs, &path, NULL), 0);
+    container.logs = logs;
+    d->opt.container = &container;
+    assert_int_equal(mirror_start(&d->m, NULL), 0);
+    drive(d);
+    assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
+    assert_int_equal(mirror_stop(&d->m, loop_in(d->loop, TEST_MS)), 0);
+    d->opt.container = NULL;
+    fs_set_free(set);
+}
+
+static void agents_leave_when_the_end_is_in_hdfs(void **state)
+{
+    (void)state;
+    with_desk(ends_in_hdfs, save_it);
+}
+
+/* ---- a signal while results are saved ---- */
+
+static void interrupt_it(struct desk *d)
+{
+    struct channel *c = NULL;
+    struct agent_conn *a = bring_agent(d, &c);
+
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
+    fiber_cancel(d->driver);
+    while (!d->m.ended)
+        assert_int_equal(fiber_yield(d->loop), 0);
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+}
+
+static void ends_unsaved(struct desk *d)
+{
+    struct spec_file files[] = { { (char *)"a", (char *)"hdfs:/a" }, { (char *)"b", (char *)"c" } };
+
+    d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
+    drive(d);
+    assert_true(d->m.unsaved);
+    assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
+}
+
+static void a_signal_does_not_keep_the_end_from_the_log(void **state)
+{
+    (void)state;
+    with_desk(ends_unsaved, interrupt_it);
+}
+
 /* ---- a container that is lost, and its agent is not ---- */
 
 static void drain(struct desk *d)
@@ -340,6 +421,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_is_the_last_record),
         cmocka_unit_test(an_engine_without_memory_ends_the_job),
+        cmocka_unit_test(agents_leave_when_the_end_is_in_hdfs),
+        cmocka_unit_test(a_signal_does_not_keep_the_end_from_the_log),
         cmocka_unit_test(a_loss_counts_when_the_task_is_gone),
     };
 

@@ -377,7 +377,7 @@ static void take_down(struct master *m)
         (void)mirror_stop(m, loop_in(m->loop, LEFT_MS));
     } else if (m->platform && !m->over) {
         hub_drain(m);
-        if (!m->save_until)
+        if (!m->save_until || m->ask_by)
             agents_shutdown(m, 0);
         (void)m->platform->ops->close(
             m->platform, loop_in(m->loop, m->opt->container ? CLOSE_APART_MS : CLOSE_MS), &err);

@@ -161,6 +161,8 @@ struct master {
     struct numbers busy;     /* agents with something to be sent */
     struct numbers starting; /* agents whose Start waits for its turn */
     int64_t save_until;      /* all tasks have ended, agents save what they left; 0: not yet */
+    int64_t ask_by;          /* … and are asked to when HDFS has the record of it, or then … */
+    uint64_t ask_behind;     /* … which ends here in the journal */
     int api_port;            /* on YARN */
 
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
@@ -234,6 +236,8 @@ int mirror_start(struct master *m, struct err *err);
 /* Copies what is left and ends, at `deadline` at the latest: negative when the end of the events
  * log is not there. Fibers only. */
 int mirror_stop(struct master *m, int64_t deadline);
+/* Is the events log there, up to here? True without a copy. The driver is woken once it may be. */
+bool mirror_has(const struct master *m, uint64_t bytes);
 /* The same of another journal; mirror_stop() ends it too. */
 struct mirror_options {
     struct parts parts;

@@ -115,13 +115,15 @@ static void run_mirror(void *arg)
         err_clear(&err);
         if (!is_behind(x)) {
             r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
-            if (r == 0 && !x->ending && x->opt.pause > 0)
+            if (r == 0 && !x->ending && !m->ask_by && x->opt.pause > 0)
                 r = fiber_sleep(m->loop, x->opt.pause);
             continue;
         }
         if (x->round != x->opt.journal->round)
             begin_anew(x);
         r = copy_new(x, &err);
+        if (r == 0 && m->ask_by)
+            master_wake(m);
         if (r == 0 || r == -ECANCELED)
             continue;
         if (!told)
@@ -189,6 +191,11 @@ int mirror_start(struct master *m, struct err *err)
     };
 
     return mirror_begin(m, &o, &m->mirror, err);
+}
+
+bool mirror_has(const struct master *m, uint64_t bytes)
+{
+    return !m->mirror || m->mirror->at >= bytes;
 }
 
 int mirror_stop(struct master *m, int64_t deadline)
