@@ -1,5 +1,11 @@
-"""Every header compiles alone, and clang accepts, without a warning, what gcc built."""
+"""Every header compiles alone, and clang accepts, without a warning, what gcc built.
 
+What a compiler has accepted it accepts again: a file is compiled only when it, what it includes, its flags
+or the compiler changed. Ninja knows what a file includes; accepted ones are noted in the cache.
+"""
+
+import functools
+import hashlib
 import json
 import os
 import shlex
@@ -20,10 +26,77 @@ def check(tree: Tree):
     # Headers have no command of their own: every flag that any file of their directory uses. That
     # clang takes them is seen where they are included.
     jobs += [("gcc", path, _flags_for(path, commands)) for path in tree.under(C_DIRS, ".h")]
+    accepted = Accepted(tree)
+    jobs = [job for job in jobs if not accepted.knows(*job)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for problem in pool.map(lambda job: _compile(tree.root, *job), jobs):
+        for job, problem in zip(jobs, pool.map(lambda job: _compile(tree.root, *job), jobs)):
             if problem:
                 yield problem
+            else:
+                accepted.note(*job)
+
+
+class Accepted:
+    """Which compiler has accepted which content."""
+
+    def __init__(self, tree: Tree):
+        self.root = tree.root
+        self.includes = _includes(tree)
+        self.headers = [str(tree.root / path) for path in tree.under(C_DIRS, ".h")]
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        self.dir = Path(os.environ.get("YDL_CACHE_DIR") or Path(home) / "ydl") / "accepted"
+        self.dir.mkdir(parents=True, exist_ok=True)
+
+    def knows(self, compiler: str, path: str, flags: list[str]) -> bool:
+        name = self._name(compiler, path, flags)
+        return name is not None and name.exists()
+
+    def note(self, compiler: str, path: str, flags: list[str]) -> None:
+        name = self._name(compiler, path, flags)
+        if name:
+            name.touch()
+
+    def _name(self, compiler: str, path: str, flags: list[str]) -> Path | None:
+        """None where nobody knows what the file includes: it is compiled each time."""
+        includes = self.headers if path.endswith(".h") else self.includes.get(path)
+        if includes is None:
+            return None
+        # Flags name the checkout, which may be anywhere.
+        words = [word.replace(str(self.root), "") for word in (compiler, path, *flags)]
+        told = hashlib.sha256("\0".join([_version(compiler), *words]).encode())
+        for name in sorted({str(self.root / path), *includes}):
+            told.update(_digest(name))
+        return self.dir / told.hexdigest()
+
+
+@functools.cache
+def _version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True,
+                          check=True).stdout
+
+
+@functools.cache
+def _digest(path: str) -> bytes:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).digest()
+    except FileNotFoundError:
+        return b"gone"
+
+
+def _includes(tree: Tree) -> dict[str, list[str]]:
+    """From a file of ours to everything that went into its object; {} where Ninja did not build it."""
+    found, current = {}, []
+    done = subprocess.run(["ninja", "-C", str(tree.build), "-t", "deps"], capture_output=True,
+                          text=True, check=False)
+    for line in done.stdout.splitlines() if done.returncode == 0 else ():
+        if not line.startswith(" "):
+            current = []
+            continue
+        name = os.path.normpath(os.path.join(tree.build, line.strip()))
+        current.append(name)
+        if len(current) == 1 and Path(name).is_relative_to(tree.root):
+            found[Path(name).relative_to(tree.root).as_posix()] = current
+    return found
 
 
 def _commands(tree: Tree) -> dict[str, list[str]]:
