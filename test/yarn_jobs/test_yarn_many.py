@@ -52,9 +52,11 @@ def _running(jobs, generation: int) -> int:
 def test_a_gang_of_hundreds_is_formed_again_when_a_machine_is_lost(many, jobs_on):
     jobs = jobs_on(many)
     (jobs.work / "worker.py").write_text(WORKER)
-    run = jobs.start("run", "--on", "yarn", "--role", f"worker={TASKS},memory=64m,spread=node",
+    run = jobs.start("run", "--on", "yarn", "--role", f"worker={TASKS},memory=64m",
                      "--restart", "gang", "--max-restarts", "3", "--", "python3", "worker.py")
-    jobs.wait_for(lambda: jobs.apps() and _running(jobs, 0) == TASKS, "all of them to run", 300)
+    jobs.wait_for(lambda: run.poll() is not None or (jobs.apps() and _running(jobs, 0) == TASKS),
+                  "all of them to run", 300)
+    assert run.poll() is None, run.communicate()
     master = next(iter(jobs.processes("ydl-node master")))
     lost = next(int(host.rsplit(".", 1)[1]) for host in _hosts(jobs) if host.startswith("127.1."))
     many.lose_one_of_many(lost)

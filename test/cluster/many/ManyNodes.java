@@ -59,6 +59,10 @@ public final class ManyNodes {
             conf.set(pair[0], pair[1]);
         }
         conf.set("yarn.nodemanager.container-executor.class", Executor.class.getName());
+        /* Each would look through all processes of the machine, fifty times every three seconds. */
+        conf.setBoolean("yarn.nodemanager.container-monitor.enabled", false);
+        conf.setBoolean("yarn.nodemanager.pmem-check-enabled", false);
+        conf.setInt("yarn.nodemanager.resource-monitor.interval-ms", 3600 * 1000);
         conf.set("yarn.nodemanager.hostname", host);
         conf.set("yarn.nodemanager.bind-host", host);
         conf.set("yarn.nodemanager.address", host + ":" + port);
