@@ -13,7 +13,8 @@ from .world import World, marked
 
 _OVER = ("FINISHED", "FAILED", "KILLED")
 SEEDS_PER_CLUSTER = 25
-_NO_RECOVERY = ["yarn-site.xml:yarn.nodemanager.recovery.enabled=false"]
+_NO_RECOVERY = "yarn:yarn.nodemanager.recovery.enabled=false"
+_ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
 def keeps_containers(seed: int) -> bool:
@@ -23,9 +24,10 @@ def keeps_containers(seed: int) -> bool:
 
 
 def cluster_for(seed: int) -> Cluster:
-    settings = [] if keeps_containers(seed) else _NO_RECOVERY
-    return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if not settings else 'lose'}",
-                      settings=settings)
+    keeps = keeps_containers(seed)
+    settings = [f"yarn:yarn.resourcemanager.am.max-attempts={_ATTEMPTS}"]
+    return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if keeps else 'lose'}",
+                      settings=settings if keeps else [*settings, _NO_RECOVERY])
 
 
 class YarnWorld(World):
@@ -53,7 +55,7 @@ class YarnWorld(World):
                        "YDL_TEST": self.mark}
 
     def words(self) -> list[str]:
-        return ["--on", "yarn", "--mem", "256m", "--no-ship", "--attempts", "9"]
+        return ["--on", "yarn", "--mem", "256m", "--no-ship", "--attempts", str(_ATTEMPTS)]
 
     def find_job(self) -> str:
         try:
