@@ -16,6 +16,8 @@ everything: ## builds the programs and all that tests them
 check-full: ## everything: check, sanitizers, torture, fuzzing, all clusters; continues where it stopped
 	@tools/setup --packages all
 	@tools/check-full $(ARGS)
+shared: ## the programs linked with the C library of this machine, so that tests can preload a clock
+	@$(call build,shared,build/shared,--target programs)
 asan: ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,asan,build/asan) && $(call ctest,build/asan,-L 'unit|fuzz')
 tsan: ## unit tests under ThreadSanitizer

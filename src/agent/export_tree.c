@@ -298,8 +298,8 @@ static int name_target(struct copy *c, const char *label, struct err *err)
     dir = path_dir(c->to);
     base = path_base(c->to);
     if (dir && base)
-        c->tmp =
-            str_printf("%s/.%s.%s.%s", dir, base, c->x->agent->facts->job, label ? label : "all");
+        c->tmp = str_printf("%s/.%s.%s.%s", str_eq(dir, "/") ? "" : dir, base,
+                            c->x->agent->facts->job, label ? label : "all");
     return c->tmp ? 0 : err_oom(err);
 }
 

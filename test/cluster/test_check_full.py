@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "check-full"
-TARGETS = ("everything", "asan", "tsan", "fuzz", "tidy", "torture")
+TARGETS = ("everything", "shared", "asan", "tsan", "fuzz", "tidy", "torture")
 
 
 class Tree:
@@ -57,7 +57,7 @@ def tree(tmp_path):
 
 def test_each_stage_is_run_once_for_a_commit_and_its_result_kept(tree):
     tree.run()
-    assert len(tree.stages()) == 12
+    assert len(tree.stages()) == 13
     result = json.loads((tree.root / "build/check-full/check.json").read_text())
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=tree.root, text=True,
                             capture_output=True, check=True).stdout.strip()
@@ -71,7 +71,7 @@ def test_each_stage_is_run_once_for_a_commit_and_its_result_kept(tree):
     tree.write("new.c", "")
     assert "another commit" in tree.run("--list")
     tree.run()
-    assert len(tree.stages()) == 12
+    assert len(tree.stages()) == 13
 
 
 def test_a_stage_that_failed_is_the_one_that_is_run_again(tree):

@@ -100,6 +100,13 @@ def test_all_results_go_to_hdfs_once(jobs, home):
     assert_clean(jobs)
 
 
+def test_results_go_to_the_root_of_hdfs(jobs):
+    target = f"hdfs:///lh-{uuid.uuid4().hex[:8]}"
+    jobs.run("run", "-n", 1, "--output", target, "--", "sh", "-c", "echo 1 > $YDL_OUT/x", check=0)
+    assert names(jobs, target) == ["x"]
+    assert_clean(jobs)
+
+
 def test_here_and_there_at_once(jobs, home):
     jobs.run("run", "-n", 1, "--output", "mine", "--output", f"sub={home}/sub", "--output",
              "sub/deep=kept", "--", "sh", "-c",

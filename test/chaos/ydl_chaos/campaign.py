@@ -12,6 +12,7 @@ from . import faults, records, rules, scenario
 from .local_world import LocalWorld
 from .world import ROOT, World
 
+PROGRAM = str(ROOT / "test" / "chaos" / "campaign")
 _POLL_S = 0.01
 _START_S = 0.6  # faults of the start happen within this time
 _KEPT = 20  # directories of broken runs
@@ -144,12 +145,24 @@ def _seeds(o: argparse.Namespace, path: Path) -> list[int]:
     return [seed for seed in range(o.first, o.first + o.runs) if seed not in done]
 
 
+def _leave_the_network() -> None:
+    """Nodes are cut off in a network of our own."""
+    from ydl_cluster import apart
+    why = apart.missing()
+    if why:
+        print(f"no node is cut off: {why}")
+    else:
+        apart.own_network()
+
+
 def main(words: list[str]) -> int:
     o = _options(words)
     path = o.state / "runs.jsonl"
     if o.place == "report":
         print(records.table(records.load(path)))
         return 0
+    if o.place == "yarn" and not o.plan:
+        _leave_the_network()
     campaign, bad, begin = Campaign(o.place, o.state), 0, time.monotonic()
     try:
         for seed in _seeds(o, path):

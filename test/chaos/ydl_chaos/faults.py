@@ -140,6 +140,25 @@ def _daemon(action: str, kind: str):
     return act
 
 
+def _cut(world: World, rng: random.Random, hold: float) -> bool:
+    """Twice as long: the longest is more than YARN and ydl wait for a silent node."""
+    return world.cut(rng, 2 * hold)
+
+
+def _clock(world: World, rng: random.Random, _hold: float) -> bool:
+    """Until the end. Container tokens are good for ten minutes, which no node may be off."""
+    return world.set_clock(rng, rng.choice((-240, -60, -5, 5, 60, 240)))
+
+
+def _node_disk(world: World, rng: random.Random, hold: float) -> bool:
+    return world.fill_disk(rng, hold)
+
+
+def _quota(world: World, _rng: random.Random, hold: float) -> bool:
+    """Nobody can write to HDFS for a while."""
+    return world.quota(hold)
+
+
 def _yarn_kill(world: World, _rng: random.Random, _hold: float) -> bool:
     return world.yarn_kill()
 
@@ -176,6 +195,10 @@ FAULTS = {
     "nn.kill": Fault(YARN, 3, "loss", _daemon("kill", "nn")),
     "nn.pause": Fault(YARN, 2, "loss", _daemon("pause", "nn")),
     "dn.kill": Fault(YARN, 2, "loss", _daemon("kill", "dn")),
+    "network.cut": Fault(YARN, 4, "loss", _cut),
+    "clock.set": Fault(YARN, 3, "none", _clock),
+    "disk.node": Fault(YARN, 2, "ends", _node_disk),
+    "hdfs.quota": Fault(YARN, 2, "ends", _quota),
     "yarn.kill": Fault(YARN, 1, "ends", _yarn_kill),
 }
 

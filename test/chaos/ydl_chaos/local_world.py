@@ -33,6 +33,13 @@ class LocalWorld(World):
     def words(self) -> list[str]:
         return ["--nodes", str(self.scenario.job.nodes)] if self.scenario.job.nodes else []
 
+    def target(self) -> str:
+        return str(self.dir / "results")
+
+    def results(self) -> list[str]:
+        found = self.dir / "results"
+        return sorted(os.listdir(found)) if found.exists() else []
+
     def processes(self) -> dict[int, str]:
         found = marked(f"YDL_TEST={self.mark}".encode())
         return self.without_clients(found)

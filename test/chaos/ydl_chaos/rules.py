@@ -8,7 +8,7 @@ from . import task
 from .faults import FAULTS
 from .world import World
 
-_INTERRUPTED = 130
+_INTERRUPTED, _UNSAVED = 130, 73
 _OVER = {"SUCCEEDED": "SUCCEEDED", "FAILED": "FAILED", "KILLED": "KILLED"}
 
 
@@ -38,7 +38,7 @@ def everybody_agrees(world: World) -> Iterator[str]:
     state, code = o.status.get("state"), o.status.get("exit")
     if state not in _OVER:
         yield f"status says {state} of a job that has ended"
-    if (state == "SUCCEEDED") != (code == 0):
+    if (state == "SUCCEEDED") != (code == 0 or code == _UNSAVED and bool(o.status.get("unsaved"))):
         yield f"status says {state} and exit {code}"
     if o.waited != code:
         yield f"wait ended with {o.waited}, status says {code}"
@@ -140,9 +140,21 @@ def followers_see_every_line(world: World) -> Iterator[str]:
         yield from _compare(world, [line.partition("│ ")[2] for line in text.splitlines()], "run")
 
 
-RULES = (begins, ends_in_time, everybody_agrees, the_end_is_last, succeeds_within_budget, nothing_is_left,
-         one_of_each_rank,
-         every_line_is_kept, followers_see_every_line)
+def results_are_saved(world: World) -> Iterator[str]:
+    """All of them, or the job says that they are not. Who changes the number of tasks gets fewer or
+    more."""
+    o, job = world.outcome, world.scenario.job
+    if not job.results or o.status.get("state") != "SUCCEEDED" or o.status.get("unsaved") or \
+            "person.scale" in o.happened:
+        return
+    missing = {str(index) for index in range(job.workers)} - set(o.results)
+    if missing:
+        yield f"results of {sorted(missing)} are missing; there: {o.results}"
+
+
+RULES = (begins, ends_in_time, everybody_agrees, the_end_is_last, succeeds_within_budget,
+         nothing_is_left, one_of_each_rank, every_line_is_kept, followers_see_every_line,
+         results_are_saved)
 
 
 def broken(world: World) -> list[str]:

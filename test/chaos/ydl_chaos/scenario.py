@@ -33,6 +33,7 @@ class Job:
     stubborn: bool  # ignores SIGTERM
     strays: bool  # leaves a process behind that detached itself
     failure: Failure | None
+    results: bool = False  # every task leaves a file that is saved
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Scenario:
         words = [f"{job.workers} workers", f"{job.policy}/{job.budget}",
                  "run" if job.attached else "submit", f"{job.steps} lines"]
         words += [f"{job.nodes} nodes"] if job.nodes else []
-        words += [word for word, is_so in (("stubborn", job.stubborn), ("strays", job.strays))
-                  if is_so]
+        words += [word for word, is_so in (("stubborn", job.stubborn), ("strays", job.strays),
+                                            ("results", job.results)) if is_so]
         if job.failure:
             words.append(f"worker:{job.failure.index} {job.failure.how} {job.failure.number} "
                          f"x{job.failure.times}")
@@ -81,7 +82,7 @@ def _job(rng: random.Random, place: str) -> Job:
                budget=rng.randrange(0, 4), attached=rng.random() < 0.5, steps=steps,
                pace_ms=rng.randrange(20, 80 if place == "local" else 200),
                grace_s=rng.randrange(1, 4), stubborn=rng.random() < 0.1,
-               strays=rng.random() < 0.2, failure=failure)
+               strays=rng.random() < 0.2, failure=failure, results=rng.random() < 0.3)
 
 
 def make(place: str, seed: int, weights: dict[str, int]) -> Scenario:

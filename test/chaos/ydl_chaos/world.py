@@ -31,6 +31,7 @@ class Outcome:
     lines: list[str] = dataclasses.field(default_factory=list)  # of `ydl logs`
     followed: list[str] | None = None  # of `ydl logs -f`; None: nobody followed
     left: list[str] = dataclasses.field(default_factory=list)
+    results: list[str] = dataclasses.field(default_factory=list)  # files where they were to be saved
     yarn: dict = dataclasses.field(default_factory=dict)
     happened: list[str] = dataclasses.field(default_factory=list)  # kinds of faults that met something
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -64,6 +65,14 @@ class World:
         """Options of `ydl run` that only this place needs."""
         return []
 
+    def target(self) -> str:
+        """Where results go."""
+        raise NotImplementedError
+
+    def results(self) -> list[str]:
+        """The names of what is there."""
+        raise NotImplementedError
+
     def processes(self) -> dict[int, str]:
         """All living processes of the job, the client left out."""
         raise NotImplementedError
@@ -88,10 +97,12 @@ class World:
         job = self.scenario.job
         plan = {"ledger": str(self.ledger), "steps": job.steps, "pace_ms": job.pace_ms,
                 "stubborn": job.stubborn, "strays": job.strays,
-                "failure": dataclasses.asdict(job.failure) if job.failure else None}
+                "failure": dataclasses.asdict(job.failure) if job.failure else None,
+                "results": job.results}
+        output = ["--output", self.target()] if job.results else []
         budget = [] if job.policy == "never" else ["--max-restarts", str(job.budget)]
         return ["-n", str(job.workers), "--restart", job.policy, *budget, "--restart-delay", "0",
-                "--grace", f"{job.grace_s}s", *self.words(), "--", sys.executable, "-S", "-E", task.__file__, json.dumps(plan)]
+                "--grace", f"{job.grace_s}s", *output, *self.words(), "--", sys.executable, "-S", "-E", task.__file__, json.dumps(plan)]
 
     def start(self) -> None:
         verb = "run" if self.scenario.job.attached else "submit"
@@ -200,6 +211,7 @@ class World:
         logs = self.verb("logs", "--stdout", "--no-prefix", self.job)
         o.lines = logs.stdout.decode(errors="replace").splitlines()
         o.followed = self.followed()
+        o.results = self.results() if self.scenario.job.results else []
         (self.dir / "outcome.txt").write_text(
             f"wait: {waited.returncode}\n{waited.stderr.decode(errors='replace')}\n"
             f"status: {status.stdout.decode(errors='replace')}\n"

@@ -2,9 +2,12 @@
 
 import os
 import random
+import time
 import uuid
 from pathlib import Path
+from urllib import request
 
+from ydl_cluster import apart, private
 from ydl_cluster.cluster import Cluster
 from ydl_cluster.places import ClusterError
 
@@ -14,6 +17,8 @@ from .world import World, marked
 _OVER = ("FINISHED", "FAILED", "KILLED")
 SEEDS_PER_CLUSTER = 25
 _NO_RECOVERY = "yarn:yarn.nodemanager.recovery.enabled=false"
+_UNCHANGED, _NO_QUOTA = 2**63 - 1, -1  # what HDFS calls so
+_DISKS = ["nm2:256"]
 _ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
@@ -27,6 +32,8 @@ def cluster_for(seed: int) -> Cluster:
     keeps = keeps_containers(seed)
     settings = [f"yarn:yarn.resourcemanager.am.max-attempts={_ATTEMPTS}"]
     return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if keeps else 'lose'}",
+                      apart=apart.has_own_network(),
+                      disks=_DISKS if private.missing() == "" else [],
                       settings=settings if keeps else [*settings, _NO_RECOVERY])
 
 
@@ -63,6 +70,12 @@ class YarnWorld(World):
         except (ClusterError, OSError, ValueError):
             return ""  # the ResourceManager is being killed
         return found[0] if found else ""
+
+    def target(self) -> str:
+        return f"hdfs:///chaos-{self.mark}"
+
+    def results(self) -> list[str]:
+        return sorted(self.cluster.hdfs_names(f"/chaos-{self.mark}"))
 
     def processes(self) -> dict[int, str]:
         found = marked(f"YDL_TEST={self.mark}".encode())  # agents beside the client
@@ -110,6 +123,56 @@ class YarnWorld(World):
             self.broken.discard(name)
         self.later(hold, mend)
         return True
+
+    def cut(self, rng: random.Random, seconds: float) -> bool:
+        if not apart.has_own_network():
+            return False
+        node = rng.choice(sorted(self.cluster.lay.nodemanagers))
+        self.cluster.cut(node)
+        self.later(seconds, lambda: self.cluster.join(node))
+        return True
+
+    def set_clock(self, rng: random.Random, ahead_s: int) -> bool:
+        if not apart.has_own_network():
+            return False
+        self.cluster.set_clock(rng.choice(sorted(self.cluster.lay.nodemanagers)), ahead_s)
+        return True
+
+    def fill_disk(self, rng: random.Random, seconds: float) -> bool:
+        nodes = sorted(self.cluster.lay.disks())
+        if not nodes:
+            return False
+        node = rng.choice(nodes)
+        self.cluster.fill_disk(node)
+        self.later(seconds, lambda: self.cluster.empty_disk(node))
+        return True
+
+    def quota(self, seconds: float) -> bool:
+        """On the user's home, where all files of ydl are."""
+        try:
+            self._set_quota(1)
+        except OSError:
+            return False  # the NameNode is away
+        self.later(seconds, self._lift_quota)
+        return True
+
+    def _set_quota(self, most: int) -> None:
+        user = os.environ.get("USER", "root")
+        url = (f"{self.cluster.nn_http}/webhdfs/v1/user/{user}?op=SETQUOTA&user.name={user}"
+               f"&namespacequota={_UNCHANGED}&storagespacequota={most}")
+        opener = request.build_opener(request.ProxyHandler({}))
+        with opener.open(request.Request(url, method="PUT"), timeout=5):
+            pass
+
+    def _lift_quota(self) -> None:
+        end = time.monotonic() + 60
+        while True:
+            try:
+                return self._set_quota(_NO_QUOTA)
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
 
     def yarn_kill(self) -> bool:
         if not self.job:

@@ -208,6 +208,7 @@ def _add_extras(up: argparse.ArgumentParser) -> None:
             ("memory-limits", "containers over their memory are killed"),
             ("registry", "ZooKeeper and RegistryDNS"),
             ("names", "with --registry: the nodes look names up at RegistryDNS (root only)"),
+            ("apart", "nodes can be cut off, and their clocks set, by tests"),
             ("amrmproxy", "nm1 stands between its masters and the ResourceManager"),
             ("lce", "LinuxContainerExecutor: containers run as their user (root only)"),
             ("docker", "a docker daemon; with --lce YARN's docker runtime (root only)")):

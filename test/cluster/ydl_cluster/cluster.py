@@ -5,8 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from . import actions, dockerd, info, install, java, kdc, leftovers, many, places, spec as specs
-from . import startup, watch, web
+from . import actions, apart, dockerd, info, install, java, kdc, leftovers, many, places
+from . import spec as specs, startup, watch, web
 from .layout import Layout
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
@@ -119,6 +119,17 @@ class Cluster:
 
     def empty_disk(self, node: str) -> None:
         actions.empty_disk(self.lay, node)
+
+    def cut(self, node: str) -> None:
+        """The network between a NodeManager's machine (`apart`) and all others is gone."""
+        apart.cut(node)
+
+    def join(self, node: str) -> None:
+        apart.join(node)
+
+    def set_clock(self, node: str, ahead_s: int) -> None:
+        """The wall clock of a NodeManager's machine (`apart`) is so far ahead of the others'."""
+        apart.set_clock(self.lay, node, ahead_s)
 
     def failover(self, what: str) -> str:
         return actions.failover(self.lay, what)

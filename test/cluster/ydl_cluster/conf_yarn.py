@@ -1,6 +1,6 @@
 """yarn-site.xml, resource-types.xml and capacity-scheduler.xml."""
 
-from . import java, spec as specs
+from . import apart, java, spec as specs
 from .layout import Layout, principal
 
 NODE_GPUS = 2
@@ -147,6 +147,7 @@ def _nodemanager(lay: Layout) -> dict[str, object]:
     whitelist = "JAVA_HOME,HADOOP_CONF_DIR,PATH,LANG,TZ"
     whitelist += ",KRB5_CONFIG" if lay.spec.kerberos else ""
     whitelist += ",DOCKER_HOST" if lay.spec.docker else ""
+    whitelist += "," + ",".join(apart.PASSED_ON) if lay.spec.apart else ""
     return {
         "yarn.nodemanager.resource.memory-mb": lay.spec.node_mb,
         "yarn.nodemanager.resource.cpu-vcores": lay.spec.node_vcores,

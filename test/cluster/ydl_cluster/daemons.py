@@ -2,7 +2,7 @@
 
 import os
 
-from . import dockerd, java, many, places, preload
+from . import apart, dockerd, java, many, places, preload
 from .layout import NAMESERVICE, REALM, Layout, split
 
 _HDFS = "org.apache.hadoop.hdfs"
@@ -136,8 +136,9 @@ def environment(lay: Layout, daemon: str = "") -> dict[str, str]:
     if lay.spec.kerberos:
         env |= {"KRB5_CONFIG": f"{lay.krb}/krb5.conf", "KRB5_KDC_PROFILE": f"{lay.krb}/kdc.conf"}
     if daemon and split(daemon)[0] == "dn":
-        env |= {"LD_PRELOAD": str(preload.library()), "YDL_SOURCE_ADDRESS": lay.host_of(daemon)}
-    return env
+        env |= {"LD_PRELOAD": str(preload.source_address()),
+                "YDL_SOURCE_ADDRESS": lay.host_of(daemon)}
+    return env | (apart.environment(lay, daemon) if daemon else {})
 
 
 def prepare(lay: Layout) -> None:
@@ -146,6 +147,7 @@ def prepare(lay: Layout) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     for name in lay.datanodes:
         (lay.run / name).chmod(0o700)
+    apart.prepare(lay)
     if "zk" in lay.daemons:
         (lay.run / "zk").mkdir(exist_ok=True)
         (lay.run / "zoo.cfg").write_text(

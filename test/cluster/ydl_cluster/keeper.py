@@ -18,7 +18,7 @@ import socket
 import sys
 from pathlib import Path
 
-from . import daemons, layout, places, private, process
+from . import apart, daemons, layout, places, private, process
 
 SOCKET = "keeper.sock"
 _SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "pause": signal.SIGSTOP,
@@ -43,6 +43,7 @@ class Keeper:
 
     def __init__(self, lay: layout.Layout, starter: int, owner: int | None, keep_logs: bool):
         self.lay, self.starter, self.keep_logs = lay, starter, keep_logs
+        self.networks = apart.Networks(lay)
         self.daemons: dict[str, Daemon] = {}
         self.selector = selectors.DefaultSelector()
         self.ending = False
@@ -109,7 +110,8 @@ class Keeper:
             raise places.ClusterError(f"{daemon} is {before.state()} already")
         pid = process.spawn(daemons.command(self.lay, daemon),
                             daemons.environment(self.lay, daemon), self.lay.run,
-                            self.lay.logs / f"{daemon}.log")
+                            self.lay.logs / f"{daemon}.log",
+                            lambda: self.networks.enter(daemon))
         self.daemons[daemon] = Daemon(pid)
         return {"pid": pid}
 

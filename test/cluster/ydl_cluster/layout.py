@@ -60,9 +60,14 @@ class Layout:
         return places.hadoop_dir(self.spec.version)
 
     @property
+    def network(self) -> str:
+        """What all addresses begin with: the loopback device, or a network that tests made."""
+        return "10.77.0" if self.spec.apart else "127.0.0"
+
+    @property
     def host(self) -> str:
         """The name of the machine. Kerberos wants a name; otherwise nothing needs resolving."""
-        return "localhost" if self.spec.kerberos else "127.0.0.1"
+        return "localhost" if self.spec.kerberos else f"{self.network}.1"
 
     @property
     def namenodes(self) -> list[str]:
@@ -134,9 +139,9 @@ class Layout:
     def host_of(self, daemon: str) -> str:
         kind, number = split(daemon)
         if kind == "nm":
-            return f"127.0.0.{10 + number}"
+            return f"{self.network}.{10 + number}"
         if kind == "dn":
-            return f"127.0.0.{40 + number}"
+            return f"{self.network}.{40 + number}"
         if kind == "many":  # the last of them: they are started in turn
             return f"127.1.0.{self.spec.many}"
         if kind == "dns" and self.spec.names:  # port 53 is one for every address

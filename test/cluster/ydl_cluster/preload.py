@@ -1,12 +1,22 @@
-"""The library that gives each DataNode's connections an address of its own."""
+"""The libraries that make processes of one machine look as if they had machines of their own."""
 
 from pathlib import Path
 
 from . import compiled
 
-_SOURCE = Path(__file__).with_name("source_address.c")
+_HERE = Path(__file__).parent
 
 
-def library() -> Path:
-    """The shared object to preload; compiled when it is not in the cache."""
-    return compiled.result("source-address-{}.so", [_SOURCE], "-shared", "-fPIC")
+def source_address() -> Path:
+    """Connections come from $YDL_SOURCE_ADDRESS."""
+    return _shared("source-address", "source_address.c")
+
+
+def own_clock() -> Path:
+    """The wall clock is set by the file $NODE_CLOCK."""
+    return _shared("own-clock", "own_clock.c")
+
+
+def _shared(name: str, source: str) -> Path:
+    """Compiled when it is not in the cache."""
+    return compiled.result(name + "-{}.so", [_HERE / source], "-shared", "-fPIC")

@@ -10,6 +10,7 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -43,8 +44,10 @@ def keep_descriptors_private() -> None:
                 pass  # the one that listed the directory
 
 
-def spawn(command: list[str], env: dict[str, str], cwd: Path, log: Path) -> int:
-    """Starts a daemon that is killed when the caller ends. The caller must have one thread only."""
+def spawn(command: list[str], env: dict[str, str], cwd: Path, log: Path,
+          enter: Callable[[], None]) -> int:
+    """Starts a daemon that is killed when the caller ends. The caller must have one thread only.
+    `enter` is called in the new process."""
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -54,6 +57,7 @@ def spawn(command: list[str], env: dict[str, str], cwd: Path, log: Path) -> int:
         for sig in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(sig, signal.SIG_DFL)  # Python ignores these, and that would be inherited
         os.setpgid(0, 0)
+        enter()
         os.chdir(cwd)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), 1)

@@ -1,4 +1,4 @@
-/* source_address.c - gives the connections of one process a loopback address of its own.
+/* source_address.c - gives the connections of one process an address of its own.
  *
  * A NameNode knows a DataNode by the address from which it connects, whatever the DataNode says of
  * itself. All processes of this machine connect from 127.0.0.1; preloaded into a DataNode, this
@@ -24,11 +24,12 @@ __attribute__((constructor)) static void look_up(void)
     *(void **)&real_connect = dlsym(RTLD_NEXT, "connect");
 }
 
-static int is_loopback(const struct sockaddr *to)
+static int is_near(const struct sockaddr *to)
 {
     const struct sockaddr_in *in = (const struct sockaddr_in *)to;
 
-    return to->sa_family == AF_INET && ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return to->sa_family == AF_INET &&
+           ntohl(in->sin_addr.s_addr) >> 24 == ntohl(source.sin_addr.s_addr) >> 24;
 }
 
 int connect(int fd, const struct sockaddr *addr, socklen_t len)
@@ -36,7 +37,7 @@ int connect(int fd, const struct sockaddr *addr, socklen_t len)
     struct sockaddr_in now;
     socklen_t size = sizeof(now);
 
-    if (is_loopback(addr) && getsockname(fd, (struct sockaddr *)&now, &size) == 0 &&
+    if (is_near(addr) && getsockname(fd, (struct sockaddr *)&now, &size) == 0 &&
         now.sin_family == AF_INET && now.sin_port == 0)
         (void)bind(fd, (const struct sockaddr *)&source, sizeof(source));
     return real_connect(fd, addr, len);

@@ -48,6 +48,7 @@ class Spec:
     token_life_s: int = 0  # ... and end after this time at the latest
     lce: bool = False  # LinuxContainerExecutor: containers run as their user
     docker: bool = False  # a docker daemon; with `lce` also YARN's docker runtime
+    apart: bool = False  # nodes can be cut off and their clocks set; see apart.py
     disks: list[str] = dataclasses.field(default_factory=list)  # "nm2:64": on a disk of 64 MB
     on: list[str] = dataclasses.field(default_factory=list)  # "nm2:key=value", for one daemon
     only: list[str] = dataclasses.field(default_factory=list)  # kinds of daemons; [] means all

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Callable
 
-from . import actions, compiled, conf, control, daemons, dockerd, java, kdc, launch, lock, places
-from . import ports, preload, private, spec as specs, template, tls, watch
+from . import actions, apart, compiled, conf, control, daemons, dockerd, java, kdc, launch, lock
+from . import places, ports, preload, private, spec as specs, template, tls, watch
 from .layout import Layout
 
 TIMEOUT = 240  # seconds; a busy machine takes two minutes for what takes ten seconds alone
@@ -89,7 +89,7 @@ def _prepare_private(lay: Layout) -> None:
 
 
 def _prepare_hadoop(lay: Layout) -> None:
-    preload.library()
+    preload.source_address()
     template.install(lay)
     if lay.spec.kerberos:
         kdc.prepare(lay)
@@ -152,6 +152,7 @@ def heal(lay: Layout) -> None:
     known = control.ask(lay.run, "status")["daemons"]
     for node in lay.disks():
         actions.empty_disk(lay, node)
+    apart.heal(lay)
     for spare in lay.spares:
         if known.get(spare, {}).get("state", "dead") != "dead":
             actions.resume(lay, spare)
