@@ -331,7 +331,7 @@ int agent_run(const struct agent_options *o, struct err *err)
     else if (a.broken)
         r = err_set(err, a.broken, "the agent cannot go on: %s", a.why);
     else if (r > 0)
-        r = 0; /* told to leave */
+        r = a.untold ? AGENT_UNSAVED : 0; /* told to leave */
     agent_done(&a);
     return r;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define AGENT_UNSAVED 73 /* exit code: not all could be saved, and no master has heard of it */
 #define AGENT_PROTOCOL 1 /* version of the protocol, said in Hello */
 
 /* All borrowed, until agent_run() returns. */
@@ -23,6 +24,6 @@ struct agent_options {
     const char *host; /* numeric address of its tasks for others; NULL: as it reached the master */
 };
 
-/* Does all of it; makes the loop. Returns 0 when it was told to leave and 128 + N after the signal
- * N, with everything ended; else a negative errno. Main thread. */
+/* Does all of it; makes the loop. Returns 0 (or AGENT_UNSAVED) when it was told to leave and 128 +
+ * N after the signal N, with everything ended; else a negative errno. Main thread. */
 int agent_run(const struct agent_options *o, struct err *err);

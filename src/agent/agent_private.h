@@ -148,8 +148,9 @@ struct agent {
     bool looking, superseded;                /* for a newer master (look.c), which there is … */
     int64_t look_after;                      /* … and not before; loop's clock */
     bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
-    bool cleaning;                           /* nothing is needed any more */
-    int64_t grace;                           /* … that leaves tasks so many ms */
+    bool untold;   /* something could not be saved, and there was no master to hear it */
+    bool cleaning; /* nothing is needed any more */
+    int64_t grace; /* … that leaves tasks so many ms */
 
     struct task **tasks; /* all of them */
     size_t n_tasks, cap_tasks;

@@ -61,6 +61,8 @@ static void tell(struct export *x, struct saved *s, bool last)
     body.last = last;
     m.saved = &body;
     m.body_case = AGENT__TO_MASTER__BODY_SAVED;
+    if (*s->fail && !x->agent->channel)
+        x->agent->untold = true;
     report_send(x->agent, &m);
 }
 

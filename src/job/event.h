@@ -23,8 +23,9 @@ enum event_kind {
     EVENT_RESTART, /* task or gang: what, attempt/generation, used, max, delay, reason; young: how
                     * often in a row it died soon */
     EVENT_GANG,   /* step (asks, forms, back-off, returns), reason, generation, have, want, delay */
-    EVENT_AGENT,  /* agent up or lost: agent, state, container, node, host, reason; made by the
-                   * master, so that one after it knows its agents */
+    EVENT_AGENT,  /* agent up, leaving, lost or saved: agent, state, container, node, host, reason;
+                   * output: [{task, first, last}] attempts whose output is not known to be saved
+                   * there, and why; made by the master, so that one after it knows its agents */
     EVENT_MASTER, /* first record of each master's part of the log: attempt, address; its own */
     EVENT_CONTAINER, /* what no task's state tells: task (its first), state (LEAVING, GONE), class
                       */
@@ -35,8 +36,9 @@ enum event_kind {
                       * task, without a number */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE, /* how far the start has come: name, who (was waited for); made by the master */
-    EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved; avoid,
-                  * lift: a node that gets no more containers, or may have some again */
+    EVENT_NOTE,  /* a sentence for people: text, level; unsaved: results could not be saved;
+                  * missing: output of so many task attempts is not known to be saved;
+                  * avoid, lift: a node that gets no more containers, or may have some again */
     EVENT_STORY, /* the first failure, decided at the end: as EVENT_FAILURE */
     EVENT_END,   /* last record: state, exit, whose (task), text */
     EVENT_KINDS_

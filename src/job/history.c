@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES (1 * MIB)
+#define MISSING_MAX 1000 /* sentences; the rest is counted */
 
 int history_new(struct history **ret, struct err *err)
 {
@@ -53,6 +54,7 @@ struct history *history_free(struct history *h)
     json_decref(h->whose);
     json_decref(h->story);
     json_decref(h->unsaved);
+    json_decref(h->missing);
     free(h);
     return NULL;
 }
@@ -322,10 +324,32 @@ static int on_story(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
+/* A master that took over may have said it once more. */
+static int keep_missing(struct history *h, const json_t *v)
+{
+    json_t *text = json_object_get(v, "text");
+    const json_t *old;
+    size_t i;
+
+    if (!h->missing)
+        h->missing = json_array();
+    json_array_foreach(h->missing, i, old)
+    {
+        if (json_equal(old, text))
+            return 0;
+    }
+    h->n_missing += int_of(v, "missing", 0);
+    if (json_array_size(h->missing) >= MISSING_MAX)
+        return h->missing ? 0 : -ENOMEM;
+    return json_array_append(h->missing, text) < 0 ? -ENOMEM : 0;
+}
+
 /* Of several the first one is the cause, more often than not. */
 static int on_note(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
+    if (int_of(v, "missing", 0) > 0 && text_of(v, "text") && keep_missing(h, v) < 0)
+        return -ENOMEM;
     if (json_is_true(json_object_get(v, "unsaved")) && !h->unsaved)
         keep(&h->unsaved, v, "text");
     return 0;

@@ -26,6 +26,8 @@ int history_apply(struct history *h, const char *line, size_t n, struct err *err
  *              "ports","pid","since","code","class","step","total","metrics"}],
  *    "story": null | {"task","class","code","signal","text","lines","hint","when"},
  *    "progress": null | {"step","total","eta_ms"},
- *    "unsaved": null | a sentence: results are not where the job wanted them}
+ *    "unsaved": null | a sentence: results are not where the job wanted them,
+ *    "missing": null | {tasks, texts: [a sentence …]}: output that is not known to be saved, of how
+ *    many task attempts}
  * A job whose log has no end and whose master is gone is for the caller to mark. */
 int history_json(const struct history *h, int with_tasks, json_t **ret, struct err *err);

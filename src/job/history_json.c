@@ -152,6 +152,13 @@ static json_t *story_json(const struct history *h)
     return take(v);
 }
 
+static json_t *missing_json(const struct history *h)
+{
+    return h->missing
+               ? json_pack("{s:I, s:O}", "tasks", (json_int_t)h->n_missing, "texts", h->missing)
+               : json_null();
+}
+
 /* A job that did its work, but has nothing to show for it. */
 static int64_t exit_of(const struct history *h)
 {
@@ -173,9 +180,9 @@ int history_json(const struct history *h, int with_tasks, json_t **ret, struct e
         maybe_int(h->started, h->started >= 0), "ended", maybe_int(h->ended, h->ended >= 0), "exit",
         maybe_int(exit_of(h), h->exit >= 0), "whose", maybe(h->whose));
     if (r == 0)
-        r = json_make(&end, err, "{s:o, s:o, s:o, s:o, s:o}", "roles", roles_json(h), "tasks",
+        r = json_make(&end, err, "{s:o, s:o, s:o, s:o, s:o, s:o}", "roles", roles_json(h), "tasks",
                       with_tasks ? tasks_json(h) : json_array(), "story", story_json(h), "progress",
-                      progress_json(h), "unsaved", maybe(h->unsaved));
+                      progress_json(h), "unsaved", maybe(h->unsaved), "missing", missing_json(h));
     if (r < 0)
         return r;
     if (!with_tasks)

@@ -28,6 +28,8 @@ struct history_agent {
 /* Texts are JSON strings, shared with the line that they came in; NULL: not said. */
 struct history {
     json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story, *unsaved;
+    json_t *missing; /* sentences about output that is not known to be saved */
+    int64_t n_missing;
     enum job_state state;
     int64_t generation, restarts;
     int64_t created, started, ended; /* -1: not yet */

@@ -177,7 +177,7 @@ static void the_document_says_what_happened(void **state)
         "\"host\":\"10.0.0.1\",\"ports\":[9000],\"pid\":42,\"since\":10,\"code\":null,"
         "\"class\":null,\"step\":20,\"total\":100,\"metrics\":{\"loss\":0.5}}],"
         "\"story\":null,\"progress\":{\"step\":20,\"total\":100,\"eta_ms\":8000},\"unsaved\":"
-        "null}");
+        "null,\"missing\":null}");
 }
 
 /* A job that succeeded has an exit code of its own then; one that failed keeps its task's. */
@@ -205,6 +205,27 @@ static void results_that_were_not_saved_change_the_exit_code(void **state)
         assert_int_equal(json_integer_value(json_object_get(v, "exit")), rows[i].exit);
         assert_string_equal(json_string_value(json_object_get(v, "unsaved")), "full");
     }
+}
+
+/* It may be told by several masters, one after the other; the exit code is not touched. */
+static void output_that_is_missing_is_counted_once(void **state)
+{
+    static const char one[] = "{\"event\":\"note\",\"missing\":2,\"text\":\"output of a, b\"}";
+    static const char two[] = "{\"event\":\"note\",\"missing\":1,\"text\":\"output of c\"}";
+    AUTO(history) struct history *h = NULL;
+    AUTO_FREE char *text = NULL;
+    AUTO_JSON *v = NULL;
+
+    (void)state;
+    assert_int_equal(history_new(&h, NULL), 0);
+    assert_int_equal(apply(h, one), 0);
+    assert_int_equal(apply(h, two), 0);
+    assert_int_equal(apply(h, one), 0);
+    assert_int_equal(apply(h, "{\"t\":5,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0}"), 0);
+    assert_int_equal(history_json(h, 0, &v, NULL), 0);
+    text = json_dumps(json_object_get(v, "missing"), JSON_COMPACT);
+    assert_string_equal(text, "{\"tasks\":3,\"texts\":[\"output of a, b\",\"output of c\"]}");
+    assert_int_equal(json_integer_value(json_object_get(v, "exit")), 0);
 }
 
 static void a_line_cut_short_changes_nothing(void **state)
@@ -272,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_agents_of_a_long_job_are_known),
         cmocka_unit_test(the_document_says_what_happened),
         cmocka_unit_test(results_that_were_not_saved_change_the_exit_code),
+        cmocka_unit_test(output_that_is_missing_is_counted_once),
         cmocka_unit_test(a_line_cut_short_changes_nothing),
         cmocka_unit_test(hostile_lines_do_no_harm),
     };

@@ -2,7 +2,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -195,6 +195,8 @@ void agents_tell(struct agent_conn *a, const char *state)
     if (a->master->platform->ops->container)
         event_str(&e, "container",
                   a->master->platform->ops->container(a->master->platform, a->number));
+    if (!str_eq(state, "up"))
+        outputs_put(a->master, a->number, &e);
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
 }

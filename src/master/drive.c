@@ -4,7 +4,7 @@
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
 #include "master/enrolled.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <string.h>
 
@@ -94,8 +94,10 @@ static void on_left(void *user, uint32_t slot)
     struct master *m = user;
     struct agent_conn *a = agents_get(m, m->slots[slot].agent);
 
-    if (a && m->save_until)
-        agents_tell_saved(a);
+    if (!a || !m->save_until)
+        return;
+    outputs_left(m, a->number);
+    agents_tell_saved(a);
 }
 
 void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text)
@@ -120,6 +122,7 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     struct agent_conn *a = agents_get(m, m->slots[slot].agent);
 
     agents_unsaved(m, m->slots[slot].agent, text);
+    outputs_unsaved(m, m->slots[slot].agent, text);
     if (a && !a->lost) {
         agents_leave(m, a->number); /* where only its NodeManager is gone: two would do the same */
         a->lost = true;
@@ -251,6 +254,8 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
     if (ops->apart && agent && m->spec.roles[role].place == SPEC_PLACE_CLUSTER) {
         outbox_flush(m); /* the client's agent stays */
         agents_leave(m, agent);
+        if (outputs_owed(m, agent)) /* a master after us does not know it otherwise */
+            agents_tell(agents_get(m, agent), "leaving");
     }
     (ops->take_back && agents_never_here(m, agent) ? ops->take_back : ops->release)(m->platform,
                                                                                     a->id);
@@ -456,6 +461,8 @@ int drive_job(struct master *m, bool begun, struct err *err)
     }
     if (r == 0) {
         m->ended = true;
+        if (!m->over && engine_fault(m->engine, NULL) == 0)
+            outputs_tell(m);
         tell_end(m);
     }
     cond_wake_all(&m->journal.grown); /* the last record may have come before the end */

@@ -4,7 +4,7 @@
  * let go. Reports about an earlier life of a task (they crossed with a restart) are dropped. */
 #include "base/log.h"
 #include "master/enrolled.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <string.h>
 
@@ -55,6 +55,8 @@ static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *
         return err_set(err, -EPROTO, "it has task %u in no known way", h->task);
     for (size_t i = 0; i < h->n_ports; i++)
         ports[i] = (uint16_t)h->ports[i];
+    if (h->pid || h->ended)
+        outputs_started(m, a, h->task, h->attempt);
     r = engine_on_held(m->engine, &held, master_now(m), err);
     if (r == 0)
         hub_task_held(m, h);
@@ -134,6 +136,8 @@ static int on_started(struct agent_conn *a, const Agent__ToMaster *msg, struct e
         const struct task *t = NULL;
 
         r = own_task(a, s->task, &t, err);
+        if (r == 0)
+            outputs_started(m, a, s->task, s->attempt);
         if (r < 0 || !is_current(a, t) || s->attempt != t->attempt)
             continue;
         r = engine_on_started(m->engine, s->task, s->pid, master_now(m), err);
@@ -288,27 +292,30 @@ static int on_usage(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     return r;
 }
 
-/* Output that could not be copied is in YARN's logs all the same; results are nowhere else. */
+/* Output that could not be copied may be in YARN's logs all the same, and is told of at the end,
+ * task by task; results are nowhere else. */
 static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     struct master *m = a->master;
     const Agent__Saved *s = msg->saved;
     const struct container *c = m->opt->container;
     const char *rest = results_waiting(m, s->to);
+    bool output = c && !s->last && str_eq(s->to, c->logs_uri);
     AUTO_FREE char *text = NULL;
 
+    if (*s->fail && (output || s->last))
+        outputs_unsaved(m, a->number, s->fail);
+    else if (output)
+        outputs_saved(m, a->number);
     if (s->last)
         agents_tell_saved(a);
-    if (!*s->fail)
+    if (!*s->fail || output)
         return 0;
     text = str_printf("not everything could be saved to '%s': %s%s%s%s", s->to, s->fail,
                       rest ? "; it is still in '" : "", rest ? rest : "", rest ? "'" : "");
     if (!text)
         return err_oom(err);
-    if (c && !s->last && str_eq(s->to, c->logs_uri))
-        master_note(m, text);
-    else
-        master_unsaved(m, text);
+    master_unsaved(m, text);
     return 0;
 }
 

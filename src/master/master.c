@@ -4,7 +4,7 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "master/enrolled.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 #include "platform/local.h"
 #include "platform/yarn_image.h"
 
@@ -400,6 +400,7 @@ static void free_parts(struct master *m)
 {
     agents_done(m);
     hub_done(m);
+    outputs_done(m);
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->history = history_free(m->history);

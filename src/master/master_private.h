@@ -148,6 +148,7 @@ struct master {
     struct run_dir *run_dir;   /* on this machine: keeps RUN as it is */
     struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
     struct fiber *announcer;
+    struct outputs *outputs;   /* on YARN: whose output is not in HDFS yet; NULL: nobody's */
     struct recovery *recovery; /* what earlier masters left, until it is taken over */
     struct kv_wait *kv_waits;  /* requests to the store over HTTP */
     uint64_t kv_last_id;
@@ -329,6 +330,7 @@ int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);
 int recover_job(struct master *m, struct err *err);
 /* Reads the log; before the platform is made. */
 int recover_read(struct master *m, struct err *err);
+void recover_done(struct master *m); /* what was read is not needed any more */
 
 /* ---- outbox.c ---- */
 int outbox_prepare(struct master *m, uint32_t task, struct err *err);

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "job/segment.h"
 #include "job/state.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +58,8 @@ static int keep_agent(struct recovery *x, const json_t *v)
     k = &x->agents[number];
     k->lost = str_eq(state, "lost");
     k->saved = str_eq(state, "saved");
+    if (!str_eq(state, "up") && outputs_restore(x->m, v, node) < 0)
+        return -ENOMEM;
     if (!container || !*container || str_eq(k->container, container))
         return 0;
     free(k->container);
@@ -69,8 +71,10 @@ static int keep_agent(struct recovery *x, const json_t *v)
     return k->container && k->node && k->host ? 0 : -ENOMEM;
 }
 
-static void recovery_free(struct recovery *x)
+void recover_done(struct master *m)
 {
+    struct recovery *x = take(m->recovery);
+
     for (uint32_t i = 0; x && i < x->n_agents; i++) {
         free(x->agents[i].container);
         free(x->agents[i].node);
@@ -166,6 +170,15 @@ int recover_read(struct master *m, struct err *err)
 
 /* ---- taking over ---- */
 
+/* It may not come back to say itself what it has. */
+static void expect_output(struct master *m, const struct agent_conn *a, const struct task *t)
+{
+    bool ran = t->state == TASK_RUNNING || task_has_ended(t->state);
+
+    if (ran || t->attempt > 0)
+        outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
+}
+
 static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct known_agent *k,
                  struct err *err)
 {
@@ -184,6 +197,8 @@ static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct k
     (void)snprintf(a->node, sizeof(a->node), "%s", k->node);
     (void)snprintf(a->host, sizeof(a->host), "%s", k->host);
     a->adopted = true;
+    for (uint32_t i = first; i < first + n; i++)
+        expect_output(m, a, engine_task(m->engine, i));
     return 0;
 }
 
@@ -209,7 +224,7 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
 
 int recover_job(struct master *m, struct err *err)
 {
-    struct recovery *x = take(m->recovery);
+    struct recovery *x = m->recovery;
     bool any = x && x->any;
     int r = 0;
 
@@ -223,6 +238,6 @@ int recover_job(struct master *m, struct err *err)
         if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))
             r = form_resume(m, err);
     }
-    recovery_free(x);
+    recover_done(m);
     return r < 0 ? r : any;
 }

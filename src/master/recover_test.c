@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "job/engine_testing.h"
 #include "job/segment.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 struct desk {
     char dir[TEST_PATH];
@@ -102,10 +102,12 @@ static void agents_return(struct desk *d)
 static void kill_master(struct desk *d)
 {
     (void)mirror_stop(&d->m, LOOP_NEVER);
+    outputs_done(&d->m);
+    agents_done(&d->m);
     journal_done(&d->m.journal);
     kvlog_done(&d->m);
     d->m.kv = kv_free(d->m.kv);
-    free(take(d->m.recovery));
+    recover_done(&d->m);
     d->b.e = engine_free(d->b.e);
 }
 
@@ -259,11 +261,96 @@ static void a_log_that_repeats_itself_counts_once(void **state)
     with_desk(SPEC_RESTART_TASK, 2, older_masters);
 }
 
+/* ---- output that nobody has saved ---- */
+
+static struct agent_conn *agent_with(struct desk *d, uint32_t number, const char *name,
+                                     uint32_t attempt)
+{
+    struct agent_conn *a;
+    uint32_t id = 0;
+
+    assert_int_equal(agents_expect(&d->m, number, NULL), 0);
+    assert_int_equal(engine_find_task(d->b.e, name, &id, NULL), 0);
+    a = agents_get(&d->m, number);
+    (void)snprintf(a->node, sizeof(a->node), "n%u", number);
+    outputs_started(&d->m, a, id, attempt);
+    return a;
+}
+
+/* What is said at the end of output that is missing. */
+static void assert_missing(struct desk *d, const char *const *said)
+{
+    AUTO_BUF lines = { .max = MIB };
+    size_t n = 0, wanted = 0;
+
+    outputs_tell(&d->m);
+    assert_int_equal(engine_events(d->b.e, &lines), 0);
+    for (; *said; said++, wanted++)
+        if (!lines.len || !memmem(lines.data, lines.len, *said, strlen(*said)))
+            fail_msg("'%s' is not in %.*s", *said, (int)lines.len, (const char *)lines.data);
+    for (size_t i = 0; i + 9 < lines.len; i++)
+        n += memcmp(lines.data + i, "\"missing\"", 9) == 0;
+    assert_int_equal(n, wanted);
+}
+
+static void lost_with_output(struct desk *d)
+{
+    static const struct platform_ops nobody = { .name = "test" };
+    static const char *const said[] = {
+        "output of w:0 (attempts 0 to 2 on 'n11') is not known to be saved: it does not answer\""
+        ",\"missing\":1",
+        "output of w:1 (attempt 1 on 'n12') is not known to be saved: its agent did not say so\""
+        ",\"missing\":1",
+        "output of w:1 (attempt 0 on 'n14'), w:2 (attempt 0 on 'n15') is not known to be saved: "
+        "no room\",\"missing\":2",
+        NULL
+    };
+    struct platform platform = { .ops = &nobody };
+    struct agent_conn *a;
+
+    next_master(d);
+    d->m.platform = &platform;
+    a = agent_with(d, 11, "w:0", 0); /* lost, after two restarts there */
+    outputs_started(&d->m, a, 0, 2);
+    outputs_unsaved(&d->m, 11, "it does not answer");
+    agents_tell(a, "lost");
+    agents_tell(agent_with(d, 12, "w:1", 1), "leaving"); /* and never heard of again */
+    a = agent_with(d, 13, "w:2", 1);                     /* left, and has saved it */
+    agents_tell(a, "leaving");
+    outputs_saved(&d->m, 13);
+    agents_tell(a, "saved");
+    for (uint32_t i = 14; i <= 15; i++) { /* could not, and said so */
+        a = agent_with(d, i, i == 14 ? "w:1" : "w:2", 0);
+        outputs_unsaved(&d->m, i, "no room");
+        outputs_left(&d->m, i);
+        agents_tell(a, "saved");
+    }
+    a = agent_with(d, 16, "w:0", 3); /* its node was given up, and it has saved it all the same */
+    outputs_unsaved(&d->m, 16, "its node is lost");
+    agents_tell(a, "lost");
+    outputs_saved(&d->m, 16);
+    agents_tell(a, "saved");
+    keep_events(d);
+    for (int i = 0; i < 3; i++) {
+        kill_master(d);
+        next_master(d);
+        assert_missing(d, said);
+    }
+    kill_master(d);
+}
+
+static void every_master_knows_whose_output_is_missing(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, lost_with_output);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_event_is_read_once_by_every_master),
         cmocka_unit_test(a_log_that_repeats_itself_counts_once),
+        cmocka_unit_test(every_master_knows_whose_output_is_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNSAVED 73 /* as in agent/agent.h */
+
 /* clang-format off */
 static const struct {
     int32_t status;
@@ -140,6 +142,8 @@ void yarn_end_text(int32_t exit_status, const char *diagnostics, char *out, size
 
     if (known)
         (void)snprintf(out, n, "%s", known);
+    else if (exit_status == UNSAVED)
+        (void)snprintf(out, n, "its agent could not save everything");
     else
         (void)snprintf(out, n, "its agent ended with code %d", exit_status);
     for (size_t i = 0; i < n_lines; i++) {

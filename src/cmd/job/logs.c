@@ -199,6 +199,44 @@ static int follow(struct reading *d, struct err *err)
     return r;
 }
 
+/* Does the sentence name a task that is wanted? It says "worker:0 (attempt …". */
+static bool names_wanted(const struct reading *d, const char *text)
+{
+    const char *at = d->wanted.n ? NULL : text;
+
+    for (size_t i = 0; i < d->wanted.n && !at; i++) {
+        size_t n = strlen(d->wanted.v[i]);
+
+        for (at = strstr(text, d->wanted.v[i]); at; at = strstr(at + 1, d->wanted.v[i]))
+            if ((at == text || at[-1] == ' ') && strchr(" :", at[n]))
+                break;
+    }
+    return at != NULL;
+}
+
+/* Who reads what was kept also reads what may not have been, if anybody knows. */
+static int warn_of_missing(struct reading *d, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const json_t *texts, *text;
+    size_t i;
+
+    if (d->x->globals->quiet || client_status(d->x->client, false, &v, NULL) < 0)
+        return 0;
+    texts = json_object_get(json_object_get(v, "missing"), "texts");
+    json_array_foreach(texts, i, text)
+    {
+        AUTO_BUF line = { .max = 64 * KIB };
+
+        if (!names_wanted(d, json_string_value(text)))
+            continue;
+        if (words_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
+            return err_oom(err);
+        fprintf(stderr, "ydl: %s\n", buf_text(&line));
+    }
+    return 0;
+}
+
 /* All of it that is there, task after task. */
 static int show_all(struct reading *d, struct err *err)
 {
@@ -206,7 +244,9 @@ static int show_all(struct reading *d, struct err *err)
     AUTO_LOGFILES files = { 0 };
     int r = client_output(d->x->client, &d->wanted, &files, &spool, err);
 
-    return r < 0 ? r : show_files(d, &files, err);
+    if (r == 0)
+        r = show_files(d, &files, err);
+    return r < 0 ? r : warn_of_missing(d, err);
 }
 
 static int work(struct job_call *x, struct err *err)

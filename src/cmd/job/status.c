@@ -76,6 +76,20 @@ static int put_counts(struct buf *out, const json_t *v)
     return r;
 }
 
+/* Output that is not known to be saved; all of it stands in the events. */
+static int put_missing(struct buf *out, const json_t *v)
+{
+    const json_t *missing = json_object_get(v, "missing"),
+                 *texts = json_object_get(missing, "texts");
+    const char *first = json_string_value(json_array_get(texts, 0));
+    int r = first ? put(out, "missing", first) : 0;
+
+    if (r < 0 || json_array_size(texts) < 2)
+        return r;
+    return buf_printf(out, "%-11s of %lld task attempts in all: ydl events %s\n", "",
+                      (long long)words_int(missing, "tasks", 0), words_text(v, "job"));
+}
+
 static int put_head(struct buf *out, const json_t *v, const char *logs)
 {
     AUTO_BUF line = { .max = 64 * KIB };
@@ -100,6 +114,8 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
         r = put(out, "tensorboard", words_text(v, "tensorboard"));
     if (r == 0 && !words_failed(v))
         r = put(out, "reason", words_text(v, "reason"));
+    if (r == 0)
+        r = put_missing(out, v);
     return r < 0 ? r : put(out, "logs", logs);
 }
 
@@ -185,6 +201,9 @@ static const struct cli_section sections[] = {
       "created, started, ended\tTimes.\n"
       "exit, whose\tThe exit status, and the task it comes from.\n"
       "unsaved\tA sentence when results could not be put where they belong, else null.\n"
+      "missing\tOutput that is not known to be saved, or null: tasks (how many attempts of "
+      "tasks),\n"
+      "texts (sentences that name them).\n"
       "roles\tA list of objects with name, count, states (numbers by state), step, total.\n"
       "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
       "node, host, ports, pid, since, code, class, step, total, metrics.\n"
