@@ -98,9 +98,8 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
     }
 }
 
-/* A master that only lost the connection knows the numbers, and does nothing twice. One that died
- * may have done it and not said so: what its successor does again is up to whoever asked, as with
- * any server. */
+/* A master that only lost the connection knows the numbers, and does nothing twice. Nor does the
+ * successor of one that died: what was answered, and how, is in the store's log. */
 void relay_again(struct agent *a)
 {
     for (struct waiting *w = a->relay ? a->relay->first : NULL; w; w = w->next)

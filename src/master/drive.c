@@ -218,10 +218,11 @@ static unsigned on_role_size(void *user, uint32_t task)
 }
 
 const struct kv_events drive_kv_events = {
-    .on_reply = outbox_reply,
+    .on_reply = kvanswer_reply,
     .on_progress = on_progress,
     .on_role_size = on_role_size,
     .on_change = kvlog_change,
+    .on_late = barrier_late,
 };
 
 /* ---- actions ---- */
@@ -373,12 +374,13 @@ static void look_for_end(struct master *m)
 static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = blame_deadline(m);
-    int64_t at = a < b ? a : b, d = lost_deadline(m);
+    int64_t at = a < b ? a : b, d = lost_deadline(m), e = kvanswer_deadline(m);
 
     if (m->save_until)
         return m->ask_by ? m->ask_by : m->save_until;
     at = c < at ? c : at;
     at = d < at ? d : at;
+    at = e < at ? e : at;
     at = at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
     return m->journal.held.len > 0 && at > loop_in(m->loop, RETRY_MS) ? loop_in(m->loop, RETRY_MS)
                                                                       : at;
@@ -391,6 +393,7 @@ static void on_time(struct master *m)
 
     if (kv_deadline(m->kv) <= now)
         kv_on_time(m->kv, now);
+    kvanswer_on_time(m);
     blame_on_time(m);
     lost_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)

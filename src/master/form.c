@@ -160,6 +160,7 @@ int form_generation(struct master *m, struct err *err)
 
     stop_servers(m, false);
     kv_generation(m->kv);
+    m->late_notes = 0;
     r = describe(m, err);
     return r < 0 ? r : start_servers(m, false, err);
 }

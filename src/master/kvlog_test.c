@@ -10,7 +10,9 @@
 
 struct bench {
     char dir[TEST_PATH];
-    uint64_t id; /* of the last request */
+    uint64_t id;    /* of the last request */
+    char said[256]; /* answers since the last look: "TASK:ID WORDS;" */
+    bool held;      /* answers go the master's way, through kvanswer.c */
     struct loop *loop;
     struct fs_set *set;
     struct container container;
@@ -22,17 +24,24 @@ struct bench {
 
 static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
 {
-    (void)user;
-    (void)task;
-    (void)id;
-    (void)words;
-    (void)n;
+    struct bench *b = (struct bench *)((char *)user - offsetof(struct bench, m));
+    size_t at = strlen(b->said);
+
+    at += (size_t)snprintf(b->said + at, sizeof(b->said) - at, "%u:%llu", task,
+                           (unsigned long long)id);
+    for (size_t i = 0; i < n && at < sizeof(b->said); i++)
+        at += (size_t)snprintf(b->said + at, sizeof(b->said) - at, " %.*s", (int)words[i].n,
+                               (const char *)words[i].p);
+    if (at < sizeof(b->said))
+        (void)snprintf(b->said + at, sizeof(b->said) - at, ";");
 }
 
 /* The master of the next attempt, in a directory of its own. */
 static void begin(struct bench *b)
 {
-    struct kv_events on = { .user = &b->m, .on_reply = on_reply, .on_change = kvlog_change };
+    struct kv_events on = { .user = &b->m,
+                            .on_reply = b->held ? kvanswer_reply : on_reply,
+                            .on_change = kvlog_change };
     uint64_t most = b->m.kv_log_max;
 
     b->container.attempt++;
@@ -49,6 +58,7 @@ static void begin(struct bench *b)
 static void end(struct bench *b)
 {
     (void)mirror_stop(&b->m, LOOP_NEVER);
+    kvanswer_done(&b->m);
     kvlog_done(&b->m);
     b->m.kv = kv_free(b->m.kv);
 }
@@ -84,14 +94,29 @@ static void with_bench(void (*body)(struct bench *b))
     assert_int_equal(path_remove(b.dir, NULL), 0);
 }
 
-static void ask(struct bench *b, const char *verb, const char *key, const char *value)
+/* Asks as `task` with the id that b->id has. */
+static void ask_as(struct bench *b, uint32_t task, const char *verb, const char *key,
+                   const char *value)
 {
     struct kv_word words[] = { { verb, strlen(verb) }, { key, strlen(key) }, { value, 0 } };
-    struct kv_ask a = { 1, ++b->id, words, value ? 3 : 2, 0 };
+    struct kv_ask a = { task, b->id, words, value ? 3 : 2, 0 };
 
     words[2].n = value ? strlen(value) : 0;
     assert_int_equal(kv_request(b->m.kv, &a, NULL), 0);
 }
+
+static void ask(struct bench *b, const char *verb, const char *key, const char *value)
+{
+    b->said[0] = '\0';
+    b->id++;
+    ask_as(b, 1, verb, key, value);
+}
+
+#define assert_said(b, text)                                                                       \
+    do {                                                                                           \
+        assert_string_equal((b)->said, text);                                                      \
+        (b)->said[0] = '\0';                                                                       \
+    } while (0)
 
 /* "key=value " of all keys, in the order of their names. */
 struct shown {
@@ -174,18 +199,21 @@ static void growing(struct bench *b)
 
     b->m.kv_log_max = 500;
     ask(b, "put", "fixed", "1");
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 1000; i++) {
         snprintf(text, sizeof(text), "%d", i);
         ask(b, "put", "k", text);
         if (i % 10 == 0)
             assert_int_equal(fiber_yield(b->loop), 0);
-        assert_true(b->m.kv_journal.size < 600);
+        assert_true(b->m.kv_journal.size < 4 * KIB); /* the last answers are in it */
     }
     assert_true(b->m.kv_journal.round > 3);
     end(b);
     assert_true(count_files(b) <= 2);
     begin(b);
-    assert_store(b, "fixed=1 k=199 ");
+    assert_store(b, "fixed=1 k=999 ");
+    b->said[0] = '\0';
+    ask_as(b, 1, "put", "k", "999");
+    assert_said(b, "1:1001 ok;");
 }
 
 static void a_journal_that_grows_long_begins_anew(void **state)
@@ -214,9 +242,11 @@ static void cutting(struct bench *b)
 {
     AUTO_FREE char *path = str_printf("%s/kv-1.log", b->container.jobs);
     AUTO_BUF all = { .max = KIB };
+    size_t second;
 
     assert_non_null(path);
     ask(b, "put", "a", "1");
+    second = b->m.kv_log_base;
     ask(b, "put", "b", "2");
     end(b);
     assert_int_equal(path_read(path, &all, NULL), 0);
@@ -224,7 +254,8 @@ static void cutting(struct bench *b)
         assert_int_equal(unlink(path), 0);
         assert_int_equal(path_write_new(path, all.data, n, 0600, NULL), 0);
         begin(b);
-        assert_store(b, n < 20 ? "" : "a=1 "); /* a beginning, twice the first, the second */
+        /* Of what is there at the start all or nothing; then one record after the other. */
+        assert_store(b, n < second ? "" : "a=1 ");
         end(b);
     }
     begin(b);
@@ -236,6 +267,136 @@ static void a_journal_that_is_cut_short_is_read_as_far_as_it_goes(void **state)
     with_bench(cutting);
 }
 
+/* The master died when it had answered one of two, and the other asks again. */
+static void halving(struct bench *b)
+{
+    b->id = 7;
+    ask_as(b, 0, "barrier", "b", "2");
+    b->id = 8;
+    ask_as(b, 1, "barrier", "b", "2");
+    assert_said(b, "0:7 ok;1:8 ok;");
+    end(b);
+    begin(b);
+    ask_as(b, 1, "barrier", "b", "2");
+    assert_said(b, "1:8 ok;");
+    end(b); /* and the one after that, which has written a log of its own */
+    begin(b);
+    ask(b, "put", "a", "1");
+    end(b);
+    begin(b);
+    b->id = 8;
+    b->said[0] = '\0';
+    ask_as(b, 1, "barrier", "b", "2");
+    assert_said(b, "1:8 ok;");
+    b->id = 20; /* the next time it waits as ever */
+    ask_as(b, 1, "barrier", "b", "2");
+    assert_said(b, "");
+    b->id = 21;
+    ask_as(b, 0, "barrier", "b", "2");
+    assert_said(b, "1:20 ok;0:21 ok;");
+}
+
+static void a_barrier_that_was_half_answered_is_open(void **state)
+{
+    (void)state;
+    with_bench(halving);
+}
+
+static void repeating(struct bench *b)
+{
+    ask(b, "add", "n", "5");
+    assert_said(b, "1:1 value 5;");
+    end(b);
+    begin(b);
+    ask_as(b, 1, "add", "n", "5");
+    assert_said(b, "1:1 value 5;");
+    ask(b, "put", "k", "x");
+    ask(b, "del", "k", NULL);
+    end(b);
+    begin(b);
+    b->said[0] = '\0';
+    ask_as(b, 1, "del", "k", NULL);
+    assert_said(b, "1:3 ok;");
+    assert_store(b, "n=5 ");
+    kv_generation(b->m.kv); /* its tasks are others, whatever numbers they have */
+    ask(b, "put", "k", "y");
+    end(b);
+    begin(b);
+    b->id = 1;
+    ask_as(b, 1, "add", "n", "5");
+    assert_store(b, "k=y n=10 ");
+}
+
+static void what_the_last_master_did_is_not_done_again(void **state)
+{
+    (void)state;
+    with_bench(repeating);
+}
+
+static bool is_in_file(struct bench *b, const char *text)
+{
+    AUTO_FREE char *path = str_printf("%s/kv-%d.log", b->container.jobs, b->container.attempt);
+    AUTO_BUF all = { .max = KIB };
+
+    return path_read(path, &all, NULL) == 0 && memmem(all.data, all.len, text, strlen(text));
+}
+
+static void holding(struct bench *b)
+{
+    end(b);
+    b->held = true;
+    begin(b);
+    for (int i = 0; i < 3; i++) {
+        char key[] = { 'k', 'e', 'y', (char)('0' + i), 0 };
+
+        b->id++;
+        ask_as(b, MASTER_API_TASK, "put", key, "1");
+        assert_non_null(b->m.kv_held.first);
+        assert_false(is_in_file(b, key));
+        b->id++;
+        ask_as(b, MASTER_API_TASK, "get", key, NULL); /* the master may die, and it never was */
+        assert_ptr_not_equal(b->m.kv_held.first, b->m.kv_held.last);
+        while (b->m.kv_held.first)
+            assert_int_equal(fiber_yield(b->loop), 0);
+        assert_true(is_in_file(b, key));
+    }
+    b->id++;
+    ask_as(b, MASTER_API_TASK, "get", "key0", NULL);
+    assert_null(b->m.kv_held.first); /* nothing has changed */
+    assert_false(b->m.kv_held.told);
+}
+
+static void who_is_answered_can_count_on_it(void **state)
+{
+    (void)state;
+    with_bench(holding);
+}
+
+static void failing(struct bench *b)
+{
+    end(b);
+    assert_int_equal(rmdir(b->container.jobs), 0);
+    assert_int_equal(path_write_new(b->container.jobs, "", 0, 0600, NULL), 0);
+    b->held = true;
+    b->m.kv = NULL;
+    begin(b);
+    b->id++;
+    ask_as(b, MASTER_API_TASK, "put", "key", "1");
+    assert_non_null(b->m.kv_held.first);
+    while (b->m.kv_held.first) /* HDFS says no */
+        assert_int_equal(fiber_yield(b->loop), 0);
+    b->id++;
+    ask_as(b, MASTER_API_TASK, "put", "key", "2");
+    assert_null(b->m.kv_held.first);
+    b->m.left = false; /* there is no place to leave it */
+}
+
+static void hdfs_does_not_hold_answers_up(void **state)
+{
+    (void)state;
+    with_bench(failing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +404,10 @@ int main(void)
         cmocka_unit_test(a_journal_that_grows_long_begins_anew),
         cmocka_unit_test(a_job_that_stores_nothing_has_no_file),
         cmocka_unit_test(a_journal_that_is_cut_short_is_read_as_far_as_it_goes),
+        cmocka_unit_test(a_barrier_that_was_half_answered_is_open),
+        cmocka_unit_test(what_the_last_master_did_is_not_done_again),
+        cmocka_unit_test(who_is_answered_can_count_on_it),
+        cmocka_unit_test(hdfs_does_not_hold_answers_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

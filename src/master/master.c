@@ -407,6 +407,7 @@ static void free_parts(struct master *m)
     m->avoid = avoid_free(m->avoid);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
+    kvanswer_done(m);
     kvlog_done(m);
     usage_done(m);
     for (uint32_t i = 0; i < m->n_slots; i++) {

@@ -94,6 +94,13 @@ struct journal {
     bool last;     /* nothing but the last records is to come */
 };
 
+/* Answers of the store that wait for its log; kvanswer.c. */
+struct held_answers {
+    struct held_answer *first, *last;
+    size_t bytes;
+    bool told; /* that they did not wait */
+};
+
 struct master {
     struct loop *loop;
     const struct master_options *opt;
@@ -144,6 +151,9 @@ struct master {
     struct journal kv_journal; /* what changes in the store, … */
     struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
     uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
+    uint64_t kv_log_base;      /* of which everything took so many when it last began */
+    struct held_answers kv_held;
+    unsigned late_notes; /* how often a barrier was told to be late, in this generation */
     struct keytab_watch *keytab_watch;
     struct run_dir *run_dir;   /* on this machine: keeps RUN as it is */
     struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
@@ -243,18 +253,34 @@ bool mirror_has(const struct master *m, uint64_t bytes);
 struct mirror_options {
     struct parts parts;
     struct journal *journal;
-    const char *what; /* for messages */
-    uint64_t from;    /* bytes of the journal that are there already */
-    int64_t pause;    /* ms; what comes within is one write */
+    const char *what;                    /* for messages */
+    uint64_t from;                       /* bytes of the journal that are there already */
+    int64_t pause;                       /* ms; what comes within is one write */
+    void (*on_copied)(struct master *m); /* may be NULL: it holds more, or cannot at the moment */
 };
 int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,
                  struct err *err);
+/* Does it hold that much of the journal as it was in `round`? True, too, when there is no use in
+ * waiting: without a copy, at its end, and while HDFS takes nothing. */
+bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes);
 
 /* ---- kvlog.c ---- */
 /* As in struct kv_events. */
-void kvlog_change(void *user, const struct kv_word *key, const struct kv_word *value);
+void kvlog_change(void *user, const struct kv_change *c);
 int kvlog_restore(struct master *m, struct err *err); /* the store of the masters before us */
 void kvlog_done(struct master *m);
+
+/* ---- barrier.c ---- */
+void barrier_late(void *user, const struct kv_late *l); /* as in struct kv_events */
+
+/* ---- kvanswer.c ---- */
+/* As in struct kv_events: outbox_reply(), once the store's log in HDFS holds what is told. */
+void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
+void kvanswer_send(struct master *m);  /* those that may go */
+void kvanswer_moved(struct master *m); /* the log began anew, with all that is in the store */
+int64_t kvanswer_deadline(const struct master *m); /* master_now(); INT64_MAX: none */
+void kvanswer_on_time(struct master *m);
+void kvanswer_done(struct master *m);
 
 /* ---- leave.c ---- */
 /* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */

@@ -19,6 +19,7 @@ struct mirror {
     unsigned first; /* parts before this one are not needed any more */
     bool ending;
     bool needed; /* once it ends: what is left is to be copied */
+    bool stuck;  /* the last try has failed */
     int result;  /* negative: that is not all there */
     struct cond ended;
 };
@@ -122,6 +123,9 @@ static void run_mirror(void *arg)
         if (x->round != x->opt.journal->round)
             begin_anew(x);
         r = copy_new(x, &err);
+        x->stuck = r < 0;
+        if (x->opt.on_copied && r != -ECANCELED)
+            x->opt.on_copied(m);
         if (r == 0 && m->ask_by)
             master_wake(m);
         if (r == 0 || r == -ECANCELED)
@@ -191,6 +195,11 @@ int mirror_start(struct master *m, struct err *err)
     };
 
     return mirror_begin(m, &o, &m->mirror, err);
+}
+
+bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes)
+{
+    return !x || x->stuck || x->ending || (x->round == round && x->at >= bytes);
 }
 
 bool mirror_has(const struct master *m, uint64_t bytes)

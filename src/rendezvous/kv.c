@@ -19,10 +19,12 @@ void kv_reply(struct kv *k, const struct kv_ask *a, const struct kv_word *words,
     k->on.on_reply(k->on.user, a->task, a->id, words, n);
 }
 
-void kv_changed(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+void kv_changed(struct kv *k, const struct kv_change *c)
 {
+    for (size_t i = 0; i < c->n_done; i++)
+        kv_told_done(k, &c->done[i]);
     if (k->on.on_change)
-        k->on.on_change(k->on.user, key, value);
+        k->on.on_change(k->on.user, c);
 }
 
 static struct kv_word word_of(const char *s)
@@ -163,6 +165,8 @@ void kv_on_time(struct kv *k, int64_t now)
         struct kv_ask a = kv_ask_of(k->heap[0]);
         struct kv_place *p = k->heap[0]->place;
 
+        if (p->map == &k->barriers)
+            kv_barrier_late(k, k->heap[0]);
         kv_wait_drop(k, k->heap[0]);
         kv_place_tidy(p);
         kv_answer(k, &a, "timeout");
@@ -214,26 +218,38 @@ void kv_generation(struct kv *k)
 {
     forget_all(k);
     erase_prefix(k, "pmi/");
-    kv_changed(k, NULL, NULL);
+    kv_changed(k, &(struct kv_change){ 0 });
 }
 
-int kv_restore(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+static int restore_key(struct kv *k, const struct kv_change *c)
 {
-    struct kv_place *p = key ? kv_find_key(k, key) : NULL;
+    struct kv_place *p = kv_find_key(k, c->key);
 
-    if (!key) {
-        erase_prefix(k, "pmi/");
-        return 0;
-    }
-    if (value)
-        return kv_store(k, key, value);
+    if (c->value)
+        return kv_store(k, c->key, c->value);
     if (p)
         kv_erase(k, p);
     return 0;
 }
 
+int kv_restore(struct kv *k, const struct kv_change *c)
+{
+    int r = c->key ? restore_key(k, c) : 0;
+
+    if (!c->key && c->n_done == 0) {
+        kv_told_forget_all(k);
+        erase_prefix(k, "pmi/");
+    }
+    for (size_t i = 0; i < c->n_done && r == 0; i++) {
+        r = kv_told_reserve(k, c->done[i].task);
+        kv_told_done(k, &c->done[i]);
+    }
+    return r;
+}
+
 void kv_clear(struct kv *k)
 {
+    kv_told_forget_all(k);
     erase_prefix(k, "");
 }
 

@@ -16,8 +16,9 @@
  * task counts once: when it comes again, its first request is answered with an error and the new
  * one stands in its place (a client that gave up may try again). A request that comes again under
  * the same id, from an agent that lost its connection, is not carried out again: it waits on as it
- * did, or gets the same answer once more. Whoever comes with another COUNT
- * than those who wait gets an error. A metric that is not finite becomes null. Loop thread only. */
+ * did, or gets the same answer once more; also from a store that was made by kv_restore(). Whoever
+ * comes with another COUNT than those who wait gets an error. A metric that is not finite becomes
+ * null. Loop thread only. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -31,6 +32,31 @@ struct kv_word {
 };
 #define KV_WORDS_MAX 64
 
+/* A request that was carried out, and its answer. */
+struct kv_done {
+    uint32_t task;
+    uint64_t id;
+    bool has_number; /* the answer is "value NUMBER"; otherwise it is "ok" */
+    int64_t number;
+};
+
+/* What a store must be told to be the same; all borrowed. A key gets a value or, with `value` NULL,
+ * loses it; and requests are answered. One of both may be missing. With neither, the generation
+ * changed. All of a change or nothing of it may be repeated: half a barrier would never open. */
+struct kv_change {
+    const struct kv_word *key, *value;
+    const struct kv_done *done;
+    size_t n_done;
+};
+
+/* A barrier that somebody has waited at for as long as it would. */
+struct kv_late {
+    struct kv_word name;
+    const struct kv_done *came; /* who is there, with the one that gives up */
+    size_t n_came, need;
+    bool usual; /* all tasks of the role must come */
+};
+
 /* What a request leads to. Called inside kv_request() and kv_on_time(), which they must not call
  * again; the words are borrowed. */
 struct kv_events {
@@ -40,10 +66,11 @@ struct kv_events {
                         const char *metrics_json);       /* "{}" when there are none */
     unsigned (*on_role_size)(void *user, uint32_t task); /* tasks in the role of `task`; 0: it is
                                                           * not one of them any more */
-    /* May be NULL. A key was given a value, or lost it (`value` NULL); with `key` NULL the
-     * generation changed. Told in order, before anybody is answered: who repeats all of it by
-     * kv_restore() has the same keys and values. */
-    void (*on_change)(void *user, const struct kv_word *key, const struct kv_word *value);
+    /* May be NULL. Told in order, before anybody is answered: who repeats all of it by kv_restore()
+     * has the same keys and values, and answers the same requests. */
+    void (*on_change)(void *user, const struct kv_change *c);
+    void (*on_late)(void *user,
+                    const struct kv_late *l); /* may be NULL; once until all have left */
 };
 
 /* `on` is copied. *ret is the caller's: kv_free(), which answers nobody. */
@@ -73,10 +100,13 @@ int64_t kv_deadline(const struct kv *k); /* INT64_MAX: none */
 
 /* As on_change told it; nobody is answered, nothing is told. -EINVAL, and nothing changed, for what
  * cannot have been told; -ENOMEM. */
-int kv_restore(struct kv *k, const struct kv_word *key, const struct kv_word *value);
-void kv_clear(struct kv *k); /* all keys; nobody is told */
+int kv_restore(struct kv *k, const struct kv_change *c);
+void kv_clear(struct kv *k); /* all keys and answers; nobody is told */
 /* Calls `fn` for every key; what is not 0 ends it and is returned. */
 int kv_each(const struct kv *k,
             int (*fn)(void *arg, const struct kv_word *key, const struct kv_word *value),
             void *arg);
+/* The same for every task's answers that may be asked for once more, oldest first. */
+int kv_each_done(const struct kv *k, int (*fn)(void *arg, const struct kv_done *done, size_t n),
+                 void *arg);
 void kv_on_time(struct kv *k, int64_t now);

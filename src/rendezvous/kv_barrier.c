@@ -78,9 +78,42 @@ static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
     return false;
 }
 
-/* All go on, and the next to come opens the barrier anew. */
-static void let_go(struct kv *k, struct kv_place *p)
+/* Makes room for one more than wait. */
+static int reserve_came(struct kv_place *p)
 {
+    size_t cap = p->came_cap ? 2 * p->came_cap : 8;
+    struct kv_done *bigger;
+
+    if (p->waits + 1 < p->came_cap)
+        return 0;
+    bigger = reallocarray(p->came, cap, sizeof(*bigger));
+    if (!bigger)
+        return -ENOMEM;
+    p->came = bigger;
+    p->came_cap = cap;
+    return 0;
+}
+
+/* Lists those who wait; returns how many. */
+static size_t list_came(struct kv_place *p)
+{
+    size_t n = 0;
+
+    for (const struct kv_wait *w = p->first; w; w = w->place_next)
+        p->came[n++] = (struct kv_done){ .task = w->task, .id = w->id };
+    return n;
+}
+
+/* All go on, `last` too unless it is NULL, and the next to come opens the barrier anew. That it was
+ * passed is told before the first one hears of it: a store that is made anew knows it of all. */
+static void let_go(struct kv *k, struct kv_place *p, const struct kv_ask *last)
+{
+    size_t n = list_came(p);
+
+    if (last)
+        p->came[n++] = (struct kv_done){ .task = last->task, .id = last->id };
+    if (n > 0) /* all may have been sent away */
+        kv_changed(k, &(struct kv_change){ .done = p->came, .n_done = n });
     while (p->first) {
         struct kv_ask a = kv_ask_of(p->first);
 
@@ -93,9 +126,28 @@ static void let_go(struct kv *k, struct kv_place *p)
 /* The last one is here. */
 static void open_barrier(struct kv *k, const struct kv_ask *last, struct kv_place *p)
 {
+    struct kv_done alone = { .task = last->task, .id = last->id };
+
     if (p)
-        let_go(k, p);
+        let_go(k, p, last);
+    else
+        kv_changed(k, &(struct kv_change){ .done = &alone, .n_done = 1 });
     kv_answer(k, last, "ok");
+}
+
+/* Only the first one to give up tells who did not come: those after it miss one another. */
+void kv_barrier_late(struct kv *k, struct kv_wait *w)
+{
+    struct kv_place *p = w->place;
+    struct kv_late late = { .name = { p->node.key, p->node.key_n }, .usual = p->usual };
+
+    if (p->late || !k->on.on_late)
+        return;
+    p->late = true;
+    late.n_came = list_came(p);
+    late.came = p->came;
+    late.need = p->need;
+    k->on.on_late(k->on.user, &late);
 }
 
 int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
@@ -124,6 +176,10 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     if (!may_wait(k, a))
         return 0;
     p = kv_place_get(&k->barriers, &a->words[1]);
+    if (p && reserve_came(p) < 0) {
+        kv_place_tidy(p);
+        return err_oom(err);
+    }
     r = p ? wait_at(k, p, a, deadline, err) : err_oom(err);
     if (r < 0)
         return r;
@@ -169,7 +225,7 @@ void kv_resized(struct kv *k)
         if (p->first)
             p->need = k->on.on_role_size(k->on.user, p->first->task);
         if (p->waits >= p->need)
-            let_go(k, p);
+            let_go(k, p, NULL);
         else
             kv_place_tidy(p);
     }

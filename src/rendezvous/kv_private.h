@@ -21,8 +21,11 @@ struct kv_place {
     struct map *map;      /* the map it is in */
     struct kv_wait *first, *last;
     size_t waits;
-    size_t need; /* barrier: how many must come … */
-    bool usual;  /* … because the role has so many */
+    size_t need;          /* barrier: how many must come … */
+    bool usual;           /* … because the role has so many */
+    bool late;            /* that somebody gave up was told */
+    struct kv_done *came; /* room for those who wait and one more */
+    size_t came_cap;
     void *value; /* key: NULL while there is none */
     size_t value_n;
     char name[]; /* key_n bytes */
@@ -68,8 +71,9 @@ bool kv_wait_is_known(const struct kv *k, const struct kv_ask *a); /* this very 
 
 /* ---- kv_told.c: answers that may have been lost on their way ---- */
 int kv_told_reserve(struct kv *k, uint32_t task); /* -ENOMEM; else keeping cannot fail */
-/* Keeps an answer that is "ok", "none", "timeout" or a number. */
+/* Keeps an answer that is "ok", "none", "timeout" or a number; once. */
 void kv_told_keep(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n);
+void kv_told_done(struct kv *k, const struct kv_done *d); /* the same, before it is answered */
 /* Answers as before; false when this request was not answered, or not kept. */
 bool kv_told_again(struct kv *k, const struct kv_ask *a);
 void kv_told_forget(struct kv *k, uint32_t task);
@@ -89,7 +93,10 @@ int kv_number(const struct kv_word *w, int64_t min, int64_t max, int64_t *ret);
 #define KV_SHOWN 80
 const char *kv_show(const struct kv_word *w, char out[KV_SHOWN]);
 
-void kv_changed(struct kv *k, const struct kv_word *key, const struct kv_word *value);
+void kv_changed(struct kv *k, const struct kv_change *c);
+
+/* ---- kv_barrier.c ---- */
+void kv_barrier_late(struct kv *k, struct kv_wait *w); /* its time is over: who is missing? */
 
 /* ---- kv_store.c ---- */
 struct kv_place *kv_find_key(struct kv *k, const struct kv_word *key); /* NULL: it has no value */

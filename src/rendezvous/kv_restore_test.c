@@ -20,12 +20,12 @@ static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_wor
     ((struct world *)user)->answers++;
 }
 
-static void on_change(void *user, const struct kv_word *key, const struct kv_word *value)
+static void on_change(void *user, const struct kv_change *c)
 {
     struct world *w = user;
 
     w->changes++;
-    w->r = kv_restore(w->copy, key, value);
+    w->r = kv_restore(w->copy, c);
 }
 
 static int close_world(void **state)
@@ -102,6 +102,38 @@ static void what_was_told_makes_the_same_store(void **state)
     assert_same(w, 3);
 }
 
+static void ask_copy(struct world *w, uint32_t task, uint64_t id)
+{
+    struct kv_word words[] = { { "barrier", 7 }, { "b", 1 }, { "2", 1 } };
+
+    assert_int_equal(kv_request(w->copy, &(struct kv_ask){ task, id, words, 3, 0 }, NULL), 0);
+}
+
+static void a_barrier_that_opened_is_open_in_the_copy(void **state)
+{
+    struct world *w = *state;
+    struct kv_word words[] = { { "barrier", 7 }, { "b", 1 }, { "2", 1 } };
+
+    for (uint32_t task = 0; task < 2; task++)
+        assert_int_equal(kv_request(w->kv, &(struct kv_ask){ task, 7, words, 3, 0 }, NULL), 0);
+    assert_int_equal(w->changes, 1); /* both at once */
+    assert_int_equal(w->answers, 2);
+    ask_copy(w, 0, 7);
+    ask_copy(w, 1, 7);
+    assert_int_equal(w->answers, 4);
+    ask_copy(w, 1, 8);
+    assert_int_equal(w->answers, 4);
+    kv_generation(w->kv);
+    assert_int_equal(w->changes, 2);
+    ask_copy(w, 0, 7); /* another task of that number: the second of the new barrier */
+    assert_int_equal(w->answers, 6);
+}
+
+static int put_copy(struct world *w, const struct kv_word *key, const struct kv_word *value)
+{
+    return kv_restore(w->copy, &(struct kv_change){ .key = key, .value = value });
+}
+
 static void what_cannot_have_been_told_changes_nothing(void **state)
 {
     struct world *w = *state;
@@ -110,20 +142,20 @@ static void what_cannot_have_been_told_changes_nothing(void **state)
     struct kv_word value = { much, KV_VALUE_MAX + 1 };
 
     assert_non_null(much);
-    assert_int_equal(kv_restore(w->copy, &key, &good), -EINVAL);
-    assert_int_equal(kv_restore(w->copy, &none, &good), -EINVAL);
-    assert_int_equal(kv_restore(w->copy, &good, &value), -EINVAL);
-    assert_int_equal(kv_restore(w->copy, &good, NULL), 0); /* it was not there */
+    assert_int_equal(put_copy(w, &key, &good), -EINVAL);
+    assert_int_equal(put_copy(w, &none, &good), -EINVAL);
+    assert_int_equal(put_copy(w, &good, &value), -EINVAL);
+    assert_int_equal(put_copy(w, &good, NULL), 0); /* it was not there */
     value.n = KV_VALUE_MAX;
     for (size_t i = 0; i < KV_TOTAL_MAX / KV_VALUE_MAX - 1; i++) {
         char name[] = { 'a', (char)('0' + i) };
 
-        assert_int_equal(kv_restore(w->copy, &(struct kv_word){ name, 2 }, &value), 0);
+        assert_int_equal(put_copy(w, &(struct kv_word){ name, 2 }, &value), 0);
     }
     value.n = KV_VALUE_MAX - 200;
-    assert_int_equal(kv_restore(w->copy, &good, &value), 0);
-    assert_int_equal(kv_restore(w->copy, &(struct kv_word){ "l", 1 }, &value), -EINVAL);
-    assert_int_equal(kv_restore(w->copy, &good, &value), 0);
+    assert_int_equal(put_copy(w, &good, &value), 0);
+    assert_int_equal(put_copy(w, &(struct kv_word){ "l", 1 }, &value), -EINVAL);
+    assert_int_equal(put_copy(w, &good, &value), 0);
     assert_int_equal(w->answers, 0);
 }
 
@@ -131,6 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_told_makes_the_same_store, open_world,
+                                        close_world),
+        cmocka_unit_test_setup_teardown(a_barrier_that_opened_is_open_in_the_copy, open_world,
                                         close_world),
         cmocka_unit_test_setup_teardown(what_cannot_have_been_told_changes_nothing, open_world,
                                         close_world),

@@ -63,14 +63,17 @@ static struct kv_place *set(struct kv *k, const struct kv_word *key, const struc
     return place;
 }
 
-/* The same, tells of it and wakes those who wait. -ENOMEM. */
-static int store(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+/* The same for a request, tells of it and wakes those who wait. -ENOMEM. */
+static int store(struct kv *k, const struct kv_word *value, const struct kv_ask *a,
+                 const int64_t *number)
 {
+    const struct kv_word *key = &a->words[1];
     struct kv_place *place = set(k, key, value);
+    struct kv_done done = { a->task, a->id, number != NULL, number ? *number : 0 };
 
     if (!place)
         return -ENOMEM;
-    kv_changed(k, key, value);
+    kv_changed(k, &(struct kv_change){ key, value, &done, 1 });
     wake_key(k, place);
     return 0;
 }
@@ -101,7 +104,7 @@ int kv_put(struct kv *k, const struct kv_ask *a, struct err *err)
 
     if (!has_room(k, a, value->n, kv_find_key(k, &a->words[1])))
         return 0;
-    if (store(k, &a->words[1], value) < 0)
+    if (store(k, value, a, NULL) < 0)
         return err_oom(err);
     kv_answer(k, a, "ok");
     return 0;
@@ -122,11 +125,12 @@ int kv_get(struct kv *k, const struct kv_ask *a, struct err *err)
 int kv_del(struct kv *k, const struct kv_ask *a, struct err *err)
 {
     struct kv_place *p = kv_find_key(k, &a->words[1]);
+    struct kv_done done = { a->task, a->id, false, 0 };
 
     (void)err;
     if (p) {
         kv_erase(k, p);
-        kv_changed(k, &a->words[1], NULL);
+        kv_changed(k, &(struct kv_change){ &a->words[1], NULL, &done, 1 });
     }
     kv_answer(k, a, p ? "ok" : "none");
     return 0;
@@ -154,7 +158,7 @@ int kv_add(struct kv *k, const struct kv_ask *a, struct err *err)
     n = snprintf(text, sizeof(text), "%lld", (long long)sum);
     if (!has_room(k, a, (size_t)n, p))
         return 0;
-    if (store(k, &a->words[1], &(struct kv_word){ text, (size_t)n }) < 0)
+    if (store(k, &(struct kv_word){ text, (size_t)n }, a, &sum) < 0)
         return err_oom(err);
     kv_answer_value(k, a, text, (size_t)n);
     return 0;

@@ -63,18 +63,66 @@ static enum told_kind kind_of(const struct kv_word *words, size_t n, int64_t *nu
     return TOLD_NOTHING;
 }
 
+static bool is_kept(const struct kv_told *t, uint64_t id, unsigned *ret)
+{
+    for (*ret = 0; *ret < KV_TOLD_MAX; ++*ret)
+        if (t->kind[*ret] && t->id[*ret] == id)
+            return true;
+    return false;
+}
+
+static void keep_answer(struct kv_told *t, uint64_t id, enum told_kind kind, int64_t number)
+{
+    unsigned at;
+
+    if (is_kept(t, id, &at))
+        return;
+    t->id[t->next] = id;
+    t->number[t->next] = number;
+    t->kind[t->next] = (uint8_t)kind;
+    t->next = (t->next + 1) % KV_TOLD_MAX;
+}
+
 void kv_told_keep(struct kv *k, const struct kv_ask *a, const struct kv_word *words, size_t n)
 {
     struct kv_told *t = told_find(k, a->task);
     int64_t number = 0;
     enum told_kind kind = t && n ? kind_of(words, n, &number) : TOLD_NOTHING;
 
-    if (kind == TOLD_NOTHING)
-        return;
-    t->id[t->next] = a->id;
-    t->number[t->next] = number;
-    t->kind[t->next] = (uint8_t)kind;
-    t->next = (t->next + 1) % KV_TOLD_MAX;
+    if (kind != TOLD_NOTHING)
+        keep_answer(t, a->id, kind, number);
+}
+
+void kv_told_done(struct kv *k, const struct kv_done *d)
+{
+    struct kv_told *t = told_find(k, d->task);
+
+    if (t)
+        keep_answer(t, d->id, d->has_number ? TOLD_NUMBER : TOLD_OK, d->number);
+}
+
+int kv_each_done(const struct kv *k, int (*fn)(void *arg, const struct kv_done *done, size_t n),
+                 void *arg)
+{
+    struct kv_done done[KV_TOLD_MAX];
+    int r = 0;
+
+    for (struct map_node *node = map_next(&k->told, NULL); node && r == 0;
+         node = map_next(&k->told, node)) {
+        const struct kv_told *t = (const struct kv_told *)node;
+        size_t n = 0;
+
+        for (unsigned i = 0; i < KV_TOLD_MAX; i++) {
+            unsigned at = (t->next + i) % KV_TOLD_MAX;
+
+            if (t->kind[at] == TOLD_OK || t->kind[at] == TOLD_NUMBER)
+                done[n++] = (struct kv_done){ t->task, t->id[at], t->kind[at] == TOLD_NUMBER,
+                                              t->number[at] };
+        }
+        if (n > 0)
+            r = fn(arg, done, n);
+    }
+    return r;
 }
 
 bool kv_told_again(struct kv *k, const struct kv_ask *a)
@@ -82,11 +130,9 @@ bool kv_told_again(struct kv *k, const struct kv_ask *a)
     const struct kv_told *t = told_find(k, a->task);
     struct kv_word words[2] = { { NULL, 0 }, { NULL, 0 } };
     char text[24];
-    size_t i = 0;
+    unsigned i = 0;
 
-    while (t && i < KV_TOLD_MAX && (!t->kind[i] || t->id[i] != a->id))
-        i++;
-    if (!t || i == KV_TOLD_MAX)
+    if (!t || !is_kept(t, a->id, &i))
         return false;
     words[0] = (struct kv_word){ words_of[t->kind[i]], strlen(words_of[t->kind[i]]) };
     words[1].p = text;

@@ -97,6 +97,7 @@ void kv_place_tidy(struct kv_place *p)
     if (p->value || p->first)
         return;
     map_remove(p->map, &p->node);
+    free(p->came);
     free(p);
 }
 

@@ -179,3 +179,24 @@ def test_an_agent_that_stands_still(local):
     os.kill(local.find("ydl-node agent")[0], signal.SIGSTOP)
     assert p.wait(40) == 75
     _check(local, _either(local), "node", 75)
+
+
+# ---- who was waited for ----
+
+_BARRIER = """
+import os, socket, sys
+if os.environ["YDL_RANK"] == "1":
+    sys.exit(0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["YDL_SOCKET"])
+s.sendall(b"barrier meeting 3 1000\\n")
+sys.exit(4 if s.makefile().readline() == "timeout\\n" else 0)
+"""
+
+
+def test_a_barrier_that_is_given_up_names_who_is_missing(local):
+    done = local.run("run", "-n", "3", "--", "python3", "-c", _BARRIER, check=4)
+    text = local.run("events", "last", check=0).stdout.decode()
+    said = "barrier 'meeting': 2 of 3 tasks came in time; missing: worker:1"
+    assert text.count("missing: ") == 1 and said in text, text
+    assert said in done.stderr.decode(), done.stderr.decode()
