@@ -40,11 +40,7 @@ struct history *history_free(struct history *h)
     if (!h)
         return NULL;
     free_roles(h);
-    for (uint32_t i = 0; i < h->n_agents; i++) {
-        json_decref(h->agents[i].node);
-        json_decref(h->agents[i].host);
-    }
-    free(h->agents);
+    agent_log_done(&h->agents);
     json_decref(h->job);
     json_decref(h->name);
     json_decref(h->user);
@@ -281,27 +277,25 @@ static int on_gang(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
+/* Only of those that a task has, or had last, it is shown where they are. */
+static void forget_agents(struct history *h)
+{
+    for (uint32_t i = 0; i < h->n_roles; i++)
+        for (uint32_t k = 0; k < h->roles[i].n_tasks; k++) {
+            struct logged_agent *a = agent_log_find(&h->agents, h->roles[i].tasks[k].agent);
+
+            if (a)
+                a->used = true;
+        }
+    agent_log_forget(&h->agents);
+}
+
 static int on_agent(struct history *h, const json_t *v, int64_t t)
 {
-    int64_t n = int_of(v, "agent", -1);
-    struct history_agent *bigger;
-
     (void)t;
-    if (n < 0 || n >= HISTORY_AGENTS_MAX)
-        return 0;
-    if (n >= h->n_agents) {
-        uint32_t want = (uint32_t)n < 16 ? 32 : (uint32_t)n * 2;
-
-        bigger = reallocarray(h->agents, want, sizeof(*bigger));
-        if (!bigger)
-            return -ENOMEM;
-        memset(bigger + h->n_agents, 0, (want - h->n_agents) * sizeof(*bigger));
-        h->agents = bigger;
-        h->n_agents = want;
-    }
-    keep_said(&h->agents[n].node, v, "node");
-    keep_said(&h->agents[n].host, v, "host");
-    return 0;
+    if (agent_log_is_long(&h->agents))
+        forget_agents(h);
+    return agent_log_add(&h->agents, v);
 }
 
 static int on_request(struct history *h, const json_t *v, int64_t t)

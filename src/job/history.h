@@ -15,7 +15,6 @@ AUTO_DEFINE(history, struct history *, history_free);
  * changes nothing. */
 int history_apply(struct history *h, const char *line, size_t n, struct err *err);
 
-#define HISTORY_AGENTS_MAX 1000000 /* of one job: each container that it ever had is one */
 #define HISTORY_UNSAVED_EXIT 73 /* of a job that succeeded, when its results could not be saved */
 
 /* The document:

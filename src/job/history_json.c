@@ -6,6 +6,11 @@ static json_t *maybe(const json_t *v)
     return v ? json_incref((json_t *)v) : json_null();
 }
 
+static json_t *maybe_text(const char *text)
+{
+    return text && *text ? json_text(text) : json_null();
+}
+
 static json_t *maybe_int(int64_t v, bool there)
 {
     return there ? json_integer(v) : json_null();
@@ -92,7 +97,7 @@ static json_t *task_json(const struct history *h, const struct history_role *r, 
 {
     const struct history_task *k = &r->tasks[rank];
     bool ended = k->state >= TASK_DONE, placed = k->agent >= 0;
-    bool known = placed && k->agent < h->n_agents;
+    const struct logged_agent *a = agent_log_find(&h->agents, k->agent);
     bool failed = k->cls != FAIL_NONE;
     json_t *v = NULL, *more = NULL;
 
@@ -100,9 +105,8 @@ static json_t *task_json(const struct history *h, const struct history_role *r, 
                     task_name(r, rank), "role", r->name, "rank", (json_int_t)rank, "state",
                     task_state_name(k->state), "ready", k->ready, "generation",
                     (json_int_t)k->generation, "attempt", (json_int_t)k->attempt, "agent",
-                    maybe_int(k->agent, placed), "node",
-                    maybe(known ? h->agents[k->agent].node : NULL), "host",
-                    maybe(known ? h->agents[k->agent].host : NULL));
+                    maybe_int(k->agent, placed), "node", maybe_text(a ? a->node : NULL), "host",
+                    maybe_text(a ? a->host : NULL));
     (void)json_make(
         &more, NULL, "{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "ports",
         k->ports ? json_incref(k->ports) : json_array(), "pid", maybe_int(k->pid, k->pid > 0),

@@ -1,5 +1,6 @@
 /* history_private.h - what history.c fills and history_json.c shows. */
 #pragma once
+#include "job/agent_log.h"
 #include "job/engine.h"
 #include "job/history.h"
 
@@ -21,10 +22,6 @@ struct history_role {
     uint32_t n_tasks;
 };
 
-struct history_agent {
-    json_t *node, *host;
-};
-
 /* Texts are JSON strings, shared with the line that they came in; NULL: not said. */
 struct history {
     json_t *job, *name, *user, *platform, *framework, *reason, *whose, *story, *unsaved;
@@ -36,8 +33,7 @@ struct history {
     int64_t exit;                    /* -1: not yet */
     struct history_role *roles;
     uint32_t n_roles;
-    struct history_agent *agents; /* by number */
-    uint32_t n_agents;
+    struct agent_log agents;
 };
 
 static inline uint32_t history_n_tasks(const struct history_role *r)

@@ -16,42 +16,12 @@
 #define RETURN_MS 60000 /* … and one that has to find out first that there is a new master */
 #define LATE_MS 3000    /* so late ourselves: the machine stood still, not the agents */
 
-struct agent_conn *agents_get(struct master *m, uint32_t number)
-{
-    return number < m->n_agents ? m->agents[number] : NULL;
-}
-
 /* One that a master before us had may be on its way to us. */
 bool agents_never_here(struct master *m, uint32_t number)
 {
     const struct agent_conn *a = agents_get(m, number);
 
     return a && !a->channel && !a->node[0] && !a->adopted;
-}
-
-int agents_expect(struct master *m, uint32_t number, struct err *err)
-{
-    if (number >= m->n_agents) {
-        uint32_t n = number < UINT32_MAX / 2 ? number + number / 2 + 16 : number;
-        struct agent_conn **v = realloc(m->agents, n * sizeof(struct agent_conn *));
-
-        if (!v)
-            return err_oom(err);
-        memset(v + m->n_agents, 0, (n - m->n_agents) * sizeof(struct agent_conn *));
-        m->agents = v;
-        m->n_agents = n;
-    }
-    if (!m->agents[number]) {
-        struct agent_conn *a = calloc(1, sizeof(*a));
-
-        if (!a)
-            return err_oom(err);
-        a->master = m;
-        a->number = number;
-        a->heard = loop_now(m->loop);
-        m->agents[number] = a;
-    }
-    return 0;
 }
 
 /* ---- joining ---- */
@@ -327,6 +297,7 @@ void agents_watch(struct master *m)
                 ping(a);
         }
         last = now;
+        agents_forget(m);
     }
 }
 
@@ -342,22 +313,4 @@ void agents_leave(struct master *m, uint32_t number)
     msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
     msg.shutdown = &body;
     outbox_send(a, &msg);
-}
-
-void agents_done(struct master *m)
-{
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        struct agent_conn *a = m->agents[i];
-
-        if (!a)
-            continue;
-        free(a->prepare.v);
-        free(a->start.v);
-        free(a->stop.v);
-        free(a->drop.v);
-        free(a);
-    }
-    free(m->agents);
-    free(m->starting.v);
-    m->agents_tls = stream_tls_free(m->agents_tls);
 }

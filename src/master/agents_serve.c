@@ -59,6 +59,7 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
     if (!replaced && code != -ECANCELED && !m->hung_up)
         say_gone(a, code, why);
     channel_unref(x->channel);
+    a->readers--;
     free(x);
 }
 
@@ -132,6 +133,7 @@ static void serve(struct agent_conn *a, struct channel *c)
         return;
     }
     *x = (struct agent_reader){ .agent = a, .channel = channel_ref(c) };
+    a->readers++;
     a->spec_sent = 0;
     outbox_start_forget(a); /* what it has not got is asked of it anew, or not any more */
     r = outbox_welcome(a, &err);

@@ -148,8 +148,8 @@ static void hang_up_on_two(struct desk *d)
     one = come(d, 1, false);
     two = come(d, 2, false);
     agents_hang_up(&d->m);
-    assert_null(d->m.agents[1]->channel);
-    assert_null(d->m.agents[2]->channel);
+    assert_null(agents_get(&d->m, 1)->channel);
+    assert_null(agents_get(&d->m, 2)->channel);
     expect_end(d, one);
     expect_end(d, two);
 }
@@ -166,7 +166,7 @@ static void come_back(struct desk *d)
     struct agent_conn *a;
 
     assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
-    a = d->m.agents[1];
+    a = agents_get(&d->m, 1);
     old = come(d, 1, false);
     assert_int_equal(numbers_add(&a->start, 0), 0);
     a->start_waits = true;
@@ -194,7 +194,7 @@ static void stop_twice(struct desk *d)
     assert_int_equal(engine_start(d->m.engine, 1000, NULL), 0);
     assert_int_equal(engine_on_granted(d->m.engine, 0, 1, 1000, NULL), 0);
     assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
-    a = d->m.agents[1];
+    a = agents_get(&d->m, 1);
     c = come(d, 1, false);
     a->start_waits = true;
     assert_int_equal(outbox_stop(&d->m, 0, 1000, NULL), 0);
@@ -211,9 +211,87 @@ static void a_start_that_waits_goes_before_a_stop(void **state)
     with_desk(stop_twice);
 }
 
+/* ---- those that are gone ---- */
+
+/* Of each of three slots the agent is lost again and again; sometimes it is only let go. */
+static void losing(struct desk *d)
+{
+    struct master *m = &d->m;
+    uint32_t most = 0;
+
+    m->slots = calloc(3, sizeof(*m->slots));
+    assert_non_null(m->slots);
+    m->n_slots = 3;
+    for (uint32_t i = 1; i <= 100000; i++) {
+        struct slot_info *s = &m->slots[i % 3];
+        struct agent_conn *a = agents_get(m, s->agent);
+
+        if (a && i % 5)
+            a->lost = true;
+        else if (a)
+            agents_leave(m, a->number);
+        assert_int_equal(agents_expect(m, i, NULL), 0);
+        s->agent = i;
+        if (i % 50 == 0)
+            agents_forget(m);
+        most = m->n_agents > most ? m->n_agents : most;
+    }
+    assert_in_range(most, 3, 60);
+    assert_in_range(m->cap_agents, 3, 128);
+    agents_forget(m);
+    assert_int_equal(m->n_agents, 3);
+    for (uint32_t i = 99998; i <= 100000; i++)
+        assert_int_equal(agents_get(m, i)->number, i);
+    assert_null(agents_get(m, 99997));
+    agents_get(m, 99999)->lost = agents_get(m, 99999)->described = true;
+    m->slots[99999 % 3].agent = 0;
+    agents_forget(m); /* others were told where it is */
+    assert_non_null(agents_get(m, 99999));
+    agents_get(m, 99999)->described = false;
+    m->save_until = 1;
+    agents_forget(m); /* who has saved what is counted at the end */
+    assert_non_null(agents_get(m, 99999));
+    m->save_until = 0;
+    agents_forget(m);
+    assert_null(agents_get(m, 99999));
+    free(m->slots);
+    m->slots = NULL;
+    m->n_slots = 0;
+}
+
+static void agents_that_are_gone_are_forgotten(void **state)
+{
+    (void)state;
+    with_desk(losing);
+}
+
+static void lingering(struct desk *d)
+{
+    struct channel *c;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    c = come(d, 1, false);
+    agents_get(&d->m, 1)->lost = true;
+    agents_forget(&d->m); /* it may still say how its tasks ended */
+    assert_non_null(agents_get(&d->m, 1));
+    channel_close(c);
+    while (agents_get(&d->m, 1)) {
+        assert_int_equal(fiber_yield(d->loop), 0);
+        agents_forget(&d->m);
+    }
+}
+
+static void a_lost_agent_is_heard_until_it_hangs_up(void **state)
+{
+    (void)state;
+    with_desk(lingering);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agents_that_are_gone_are_forgotten),
+        cmocka_unit_test(a_lost_agent_is_heard_until_it_hangs_up),
         cmocka_unit_test(quiet_agents_are_hung_up_on),
         cmocka_unit_test(a_start_that_waits_is_not_for_a_later_connection),
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),

@@ -122,7 +122,7 @@ static void take_over(struct day *d, uint64_t bytes)
     journal_done(&m.journal);
     m.kv = kv_free(m.kv);
     m.history = history_free(m.history);
-    free(m.recovery);
+    recover_done(&m);
 }
 
 static int run_day(void *arg)

@@ -8,7 +8,7 @@
 static void fill_task(const struct master *m, const struct task *t, char host[NAMES_TEXT],
                       struct cluster_task *ret)
 {
-    struct agent_conn *a = agents_get((struct master *)m, t->agent);
+    const struct agent_conn *a = agents_get(m, t->agent);
     uint32_t role, first, n;
 
     engine_slot(m->engine, t->slot, &role, &first, &n);
@@ -25,9 +25,12 @@ static void fill_task(const struct master *m, const struct task *t, char host[NA
 /* With its name kept for as long as the description. */
 static int describe_task(struct master *m, const struct task *t, struct cluster_task *ret)
 {
+    struct agent_conn *a = agents_get(m, t->agent);
     char host[NAMES_TEXT];
 
     fill_task(m, t, host, ret);
+    if (a)
+        a->described = true;
     if (ret->host != host)
         return 0;
     if (strs_add(&m->cluster_hosts, host) < 0)
@@ -55,6 +58,8 @@ static int fill_cluster(struct master *m, struct err *err)
                                    .generation = engine_generation(m->engine) };
     m->cluster_tasks = tasks;
     strs_done(&m->cluster_hosts);
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        m->agents[i]->described = false;
     for (size_t r = 0, sum = 0; r < m->spec.n_roles; sum += roles[r++].n) {
         roles[r].name = m->spec.roles[r].name;
         roles[r].n = engine_role_tasks(m->engine, (uint32_t)r);

@@ -399,6 +399,7 @@ static void take_down(struct master *m)
 static void free_parts(struct master *m)
 {
     agents_done(m);
+    recover_done(m);
     hub_done(m);
     outputs_done(m);
     m->engine = engine_free(m->engine);

@@ -10,10 +10,13 @@
 #include "base/fiber.h"
 #include "framework/framework.h"
 #include "framework/plan.h"
+#include "job/agent_log.h"
 #include "job/avoid.h"
 #include "job/engine.h"
 #include "job/history.h"
+#include "master/agents.h"
 #include "master/container.h"
+#include "master/kvlog.h"
 #include "master/master.h"
 #include "platform/local.h"
 #include "platform/yarn.h"
@@ -59,6 +62,9 @@ struct agent_conn { /* an agent, from its grant to its loss */
     bool asked;       /* was told that the job has ended, and to save what its tasks left */
     bool saved;       /* … and has done so */
     bool adopted;     /* of an earlier master's, and not here yet */
+    bool described;   /* the cluster's description borrows its host and node */
+    bool used;        /* agents_forget() */
+    unsigned readers; /* connections that still have it */
     enum agent_coming comes;
 };
 
@@ -94,13 +100,6 @@ struct journal {
     bool last;     /* nothing but the last records is to come */
 };
 
-/* Answers of the store that wait for its log; kvanswer.c. */
-struct held_answers {
-    struct held_answer *first, *last;
-    size_t bytes;
-    bool told; /* that they did not wait */
-};
-
 struct master {
     struct loop *loop;
     const struct master_options *opt;
@@ -125,9 +124,9 @@ struct master {
     int64_t wall, mono; /* the two clocks at the start */
     int64_t phases[2];  /* when the user's command began, and when all was uploaded; 0: unknown */
 
-    struct agent_conn **agents; /* by number; [0] unused */
+    struct agent_conn **agents; /* that there are, in the order of their numbers */
     struct slot_info *slots;
-    uint32_t n_agents, n_slots;
+    uint32_t n_agents, cap_agents, n_slots;
     uint32_t n_lost;            /* slots whose loss the engine has not heard of */
     struct admission *listener; /* where agents come */
     struct group readers;       /* of what they say now */
@@ -264,24 +263,6 @@ int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror
  * waiting: without a copy, at its end, and while HDFS takes nothing. */
 bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes);
 
-/* ---- kvlog.c ---- */
-/* As in struct kv_events. */
-void kvlog_change(void *user, const struct kv_change *c);
-int kvlog_restore(struct master *m, struct err *err); /* the store of the masters before us */
-void kvlog_done(struct master *m);
-
-/* ---- barrier.c ---- */
-void barrier_late(void *user, const struct kv_late *l); /* as in struct kv_events */
-
-/* ---- kvanswer.c ---- */
-/* As in struct kv_events: outbox_reply(), once the store's log in HDFS holds what is told. */
-void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);
-void kvanswer_send(struct master *m);  /* those that may go */
-void kvanswer_moved(struct master *m); /* the log began anew, with all that is in the store */
-int64_t kvanswer_deadline(const struct master *m); /* master_now(); INT64_MAX: none */
-void kvanswer_on_time(struct master *m);
-void kvanswer_done(struct master *m);
-
 /* ---- leave.c ---- */
 /* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */
 void leave_yarn(struct master *m);
@@ -296,47 +277,6 @@ void page_stop(struct master *m);
 int tensorboard_url(struct master *m, char **ret, struct err *err);
 /* Hands a request for /tensorboard/… on to it, and its answer back. Fibers only. */
 int tensorboard_pass(struct master *m, struct http_call *c, struct err *err);
-
-/* ---- agents.c ---- */
-int agents_listen(struct master *m, struct err *err);
-struct agent_conn *agents_get(struct master *m, uint32_t number); /* NULL: unknown */
-int agents_expect(struct master *m, uint32_t number, struct err *err);
-/* Is it expected, and has not said a word yet? */
-bool agents_never_here(struct master *m, uint32_t number);
-void agents_watch(struct master *m); /* heartbeats; called once a second or so */
-/* Writes down that it is up or lost. */
-void agents_tell(struct agent_conn *a, const char *state);
-/* Is it beside the client? */
-bool agents_at_client(const struct agent_conn *a);
-void agents_client_gone(struct master *m); /* then nobody waits for that one */
-/* Its slot was given back: it has nothing to do any more. */
-void agents_leave(struct master *m, uint32_t number);
-void agents_done(struct master *m);
-void agents_refuse(struct channel *c, const char *text);
-/* Reads who a new connection is of. Fibers only. */
-int agents_hello(struct master *m, struct channel *c, struct agent_conn **ret, struct err *err);
-/* Tells the engine something of each slot that the agent has. */
-void agents_tell_slots(struct agent_conn *a,
-                       int (*tell)(struct engine *e, uint32_t slot, int64_t now, struct err *err));
-void agents_away(struct agent_conn *a); /* its connection is broken: the engine is told, once */
-
-/* ---- agents_serve.c ---- */
-bool agents_may_connect(void *user, int fd); /* `user` is the master */
-void agents_serve(void *user, struct visitor *v, struct sock *s);
-void agents_close(struct agent_conn *a); /* its connection, if there is one */
-void agents_hang_up(struct master *m);   /* no more agents, and no more words of any. Fibers only */
-
-/* ---- agents_save.c ---- */
-void agents_shutdown(struct master *m, int64_t grace);
-bool agents_saved(const struct master *m); /* after that: has everybody saved what there is? */
-/* One that comes when the job has ended already was not there when the others were told to go. It
- * has nothing to save, unless it is an old one. */
-void agents_save_late(struct agent_conn *a);
-/* Whether one that is cut off will come back, or end its container when it has saved everything. */
-bool agents_will_be_heard(const struct agent_conn *a);
-void agents_tell_saved(struct agent_conn *a); /* it has saved what its tasks left */
-/* It is gone: if it was to save something and did not, people are told so. */
-void agents_unsaved(struct master *m, uint32_t number, const char *why);
 
 /* ---- inbox.c ---- */
 /* What one message means. A negative result ends the agent's connection. */
@@ -354,6 +294,7 @@ int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);
  * slots and agents what they were. 1 when there was something, 0 when the job begins here. The
  * platform has just been made. Fibers only. */
 int recover_job(struct master *m, struct err *err);
+const struct agent_log *recover_agents(const struct master *m); /* between the two */
 /* Reads the log; before the platform is made. */
 int recover_read(struct master *m, struct err *err);
 void recover_done(struct master *m); /* what was read is not needed any more */

@@ -229,13 +229,14 @@ static int see_wish(struct enrolled *x, const struct enrolled_wish *w, int64_t d
 {
     const struct task *t = engine_task(x->m->engine, w->task);
     const struct agent_conn *a = agents_get(x->m, w->agent);
-    char label[REGISTRY_LABEL], name[NAMES_TEXT];
+    char label[REGISTRY_LABEL], name[NAMES_TEXT], host[sizeof(a->host)];
     int r;
 
     if (!stands(x, w->task, w->agent) || !a)
         return 0;
+    (void)snprintf(host, sizeof(host), "%s", a->host); /* it may be forgotten while we wait */
     (void)snprintf(name, sizeof(name), "%s.%.190s", label_of(x->m, t, label), x->domain);
-    r = wait_for(x, name, a->host, deadline);
+    r = wait_for(x, name, host, deadline);
     if (r == 0 && stands(x, w->task, w->agent))
         x->places[w->task].seen = true;
     return r;

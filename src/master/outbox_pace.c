@@ -35,12 +35,13 @@ static int send_waiting(void *arg, struct err *err)
 
     (void)err;
     for (size_t i = 0; i < m->starting.n && r != -ECANCELED; i++) {
-        struct agent_conn *a = agents_get(m, m->starting.v[i]);
         struct channel **slot = &sent[i % AT_ONCE];
+        struct agent_conn *a;
 
         if (*slot)
             r = channel_flush(*slot, loop_in(m->loop, PATIENCE_MS), NULL);
         *slot = channel_unref(*slot);
+        a = agents_get(m, m->starting.v[i]);
         if (r == -ECANCELED || !a || !a->start_waits)
             continue;
         if (a->lost || !a->channel)

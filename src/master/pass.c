@@ -17,7 +17,7 @@ static void tell(struct master *m, int number)
     body.number = (uint32_t)number;
     msg.body_case = AGENT__TO_AGENT__BODY_SIGNAL;
     msg.signal = &body;
-    for (uint32_t i = 1; i < m->n_agents; i++)
+    for (uint32_t i = 0; i < m->n_agents; i++)
         if (m->agents[i] && m->agents[i]->channel)
             outbox_send(m->agents[i], &msg);
 }

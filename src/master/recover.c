@@ -5,6 +5,7 @@
  *
  * The agents come by themselves: they look for us. */
 #include "base/log.h"
+#include "job/agent_log.h"
 #include "job/segment.h"
 #include "job/state.h"
 #include "master/outputs.h"
@@ -14,18 +15,10 @@
 
 #define BATCH (256 * KIB) /* of the log at a time */
 
-#define AGENT_NUMBER_MAX (1 << 24)
 #define NUMBERS_UNWRITTEN 4096 /* that the last master may have given out and not written down */
 
-/* An agent as the log tells of it. */
-struct known_agent {
-    char *container, *node, *host;
-    bool lost, saved; /* gone; has saved what its tasks left, and goes */
-};
-
 struct recovery {
-    struct known_agent *agents; /* by number */
-    uint32_t n_agents;
+    struct agent_log agents;
     bool any;
     struct master *m;
     struct segment_seen seen;
@@ -35,53 +28,32 @@ struct recovery {
 
 /* ---- agents ---- */
 
+/* The containers of those that a slot has are there to be taken over. */
 static int keep_agent(struct recovery *x, const json_t *v)
 {
-    const char *state = NULL, *container = NULL, *node = NULL, *host = NULL;
-    json_int_t number = 0;
-    struct known_agent *k;
+    const char *state = json_string_value(json_object_get(v, "state"));
+    const char *node = json_string_value(json_object_get(v, "node"));
+    const struct engine *e = x->m->engine;
 
-    if (json_unpack((json_t *)v, "{s:I, s:s, s?s, s?s, s?s}", "agent", &number, "state", &state,
-                    "container", &container, "node", &node, "host", &host) < 0 ||
-        number <= 0 || number > AGENT_NUMBER_MAX)
-        return 0;
-    if ((uint32_t)number >= x->n_agents) {
-        uint32_t n = (uint32_t)number + 16;
+    for (uint32_t i = 0; agent_log_is_long(&x->agents) && i < engine_n_slots(e); i++) {
+        struct logged_agent *k = agent_log_find(&x->agents, engine_slot_agent(e, i));
 
-        k = realloc(x->agents, n * sizeof(*k));
-        if (!k)
-            return -ENOMEM;
-        memset(k + x->n_agents, 0, (n - x->n_agents) * sizeof(*k));
-        x->agents = k;
-        x->n_agents = n;
+        if (k)
+            k->used = true;
     }
-    k = &x->agents[number];
-    k->lost = str_eq(state, "lost");
-    k->saved = str_eq(state, "saved");
+    if (agent_log_is_long(&x->agents))
+        agent_log_forget(&x->agents);
     if (!str_eq(state, "up") && outputs_restore(x->m, v, node) < 0)
         return -ENOMEM;
-    if (!container || !*container || str_eq(k->container, container))
-        return 0;
-    free(k->container);
-    free(k->node);
-    free(k->host);
-    k->container = strdup(container);
-    k->node = strdup(node ? node : "");
-    k->host = strdup(host ? host : "");
-    return k->container && k->node && k->host ? 0 : -ENOMEM;
+    return agent_log_add(&x->agents, v);
 }
 
 void recover_done(struct master *m)
 {
     struct recovery *x = take(m->recovery);
 
-    for (uint32_t i = 0; x && i < x->n_agents; i++) {
-        free(x->agents[i].container);
-        free(x->agents[i].node);
-        free(x->agents[i].host);
-    }
     if (x)
-        free(x->agents);
+        agent_log_done(&x->agents);
     free(x);
 }
 
@@ -179,7 +151,7 @@ static void expect_output(struct master *m, const struct agent_conn *a, const st
         outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
 }
 
-static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct known_agent *k,
+static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct logged_agent *k,
                  struct err *err)
 {
     uint32_t role, first, n;
@@ -209,17 +181,22 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
 
     for (uint32_t i = 0; i < engine_n_slots(m->engine) && r == 0; i++) {
         uint32_t agent = engine_slot_agent(m->engine, i);
-        const struct known_agent *k = agent < x->n_agents ? &x->agents[agent] : NULL;
+        const struct logged_agent *k = agent_log_find(&x->agents, agent);
 
         if (!engine_slot_is_away(m->engine, i) || (k && k->saved && ended))
             continue;
-        if (k && k->container && !k->lost && !k->saved)
+        if (k && *k->container && !k->lost && !k->saved)
             r = adopt(m, i, agent, k, err);
         else /* granted, but its agent never came: YARN knows it, we do not */
             r = engine_on_lost(m->engine, i, FAIL_NODE, "its master was lost before it had begun",
                                master_now(m), err);
     }
     return r;
+}
+
+const struct agent_log *recover_agents(const struct master *m)
+{
+    return &m->recovery->agents;
 }
 
 int recover_job(struct master *m, struct err *err)

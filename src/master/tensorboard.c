@@ -48,13 +48,16 @@ int tensorboard_url(struct master *m, char **ret, struct err *err)
 static int dial(struct master *m, struct http_client **ret, struct err *err)
 {
     const struct task *t = find_task(m);
-    const char *host = t ? host_of(m, t) : NULL;
+    const char *found = t ? host_of(m, t) : NULL;
+    AUTO_FREE char *host = found ? strdup(found) : NULL; /* its agent may go while we wait */
     struct stream *stream = NULL;
     struct sock *s = NULL;
     int r;
 
-    if (!host)
+    if (!found)
         return err_set(err, -ENOENT, "no TensorBoard runs in this job now");
+    if (!host)
+        return err_oom(err);
     r = sock_connect(m->loop, host, t->port[0], loop_in(m->loop, ASK_MS), &s, err);
     if (r == 0)
         r = stream_plain(s, &stream, err);

@@ -60,7 +60,7 @@ static int tell_all(struct master *m, struct err *err)
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     int r = for_agents(m, &bytes, err);
 
-    for (uint32_t i = 1; r == 0 && i < m->n_agents; i++)
+    for (uint32_t i = 0; r == 0 && i < m->n_agents; i++)
         if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost)
             send_to(m->agents[i], &bytes);
     wipe(&bytes);

@@ -48,7 +48,7 @@ static void ask(struct master *m)
     body.ms = ASK_MS;
     msg.body_case = AGENT__TO_AGENT__BODY_MEASURE;
     msg.measure = &body;
-    for (uint32_t i = 1; i < m->n_agents; i++)
+    for (uint32_t i = 0; i < m->n_agents; i++)
         if (m->agents[i] && m->agents[i]->channel)
             outbox_send(m->agents[i], &msg);
 }
@@ -67,9 +67,9 @@ static bool lacks(const struct master *m)
 
     while ((t = engine_next_in_gang(m->engine, t))) {
         const struct usage *u = fresh(m, t->id);
+        const struct agent_conn *a = agents_get(m, t->agent);
 
-        if (t->state == TASK_RUNNING && (!u || u->cpu < 0) && t->agent < m->n_agents &&
-            m->agents[t->agent] && m->agents[t->agent]->channel)
+        if (t->state == TASK_RUNNING && (!u || u->cpu < 0) && a && a->channel)
             return true;
     }
     return false;

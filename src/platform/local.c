@@ -114,6 +114,16 @@ static void end_rest(struct local *p)
     proc_kill_strays(is_agent, p);
 }
 
+static void forget_proc(struct agent_proc *a)
+{
+    struct agent_proc **at = &a->local->agents;
+
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    free(a);
+}
+
 /* One fiber per agent: its end, however it came. */
 static void watch(void *arg)
 {
@@ -136,6 +146,7 @@ static void watch(void *arg)
     p->living--;
     cond_wake_all(&p->ended);
     lose_slots(p, a->number, text);
+    forget_proc(a);
 }
 
 static int open_log(const char *path)

@@ -17,7 +17,6 @@ struct world {
     int64_t now;
     uint64_t id;   /* of the last request */
     bool quiet;    /* count answers only */
-    char late[64]; /* "NAME: TASK TASK … of NEED", of the last barrier that somebody gave up */
     unsigned gone; /* of the three tasks 0 to 2, the highest so many */
 };
 
@@ -62,21 +61,10 @@ static unsigned role_size(void *user, uint32_t task)
     return w->gone && task < 10 && task >= n ? 0 : n;
 }
 
-static void on_late(void *user, const struct kv_late *l)
-{
-    struct world *w = user;
-    int n = snprintf(w->late, sizeof(w->late), "%.*s:", (int)l->name.n, (const char *)l->name.p);
-
-    for (size_t i = 0; i < l->n_came; i++)
-        n += snprintf(w->late + n, sizeof(w->late) - (size_t)n, " %u", l->came[i].task);
-    snprintf(w->late + n, sizeof(w->late) - (size_t)n, " of %zu%s", l->need,
-             l->usual ? ", the role" : "");
-}
-
 static int open_world(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    struct kv_events on = { w, on_reply, on_progress, role_size, .on_late = on_late };
+    struct kv_events on = { w, on_reply, on_progress, role_size };
 
     assert_non_null(w);
     *state = w;
@@ -258,32 +246,6 @@ static void a_task_counts_once_in_a_barrier(void **state)
     assert_said(w, "0:2 error barrier 'b': this task came again;");
     ask(w, 2, "barrier b 3");
     assert_said(w, "0:3 ok;1:4 ok;2:5 ok;");
-}
-
-static void who_gives_up_tells_who_came(void **state)
-{
-    struct world *w = *state;
-
-    ask(w, 0, "barrier b 3 100");
-    ask(w, 1, "barrier b 3 200");
-    w->now = 100;
-    kv_on_time(w->kv, w->now);
-    assert_string_equal(w->late, "b: 0 1 of 3");
-    w->late[0] = 0;
-    w->now = 200;
-    kv_on_time(w->kv, w->now);
-    assert_string_equal(w->late, ""); /* the first one is missing only since it gave up */
-    ask(w, 0, "barrier b 3 0");
-    assert_string_equal(w->late, ""); /* who looks does not wait */
-    ask(w, 2, "wait k 50");
-    w->now = 300;
-    kv_on_time(w->kv, w->now);
-    assert_string_equal(w->late, "");
-    ask(w, 1, "barrier b");
-    ask(w, 0, "barrier b 3 100");
-    w->now = 400;
-    kv_on_time(w->kv, w->now);
-    assert_string_equal(w->late, "b: 1 0 of 3");
 }
 
 static void a_barrier_waits_for_the_tasks_that_the_role_has_now(void **state)
@@ -488,7 +450,6 @@ int main(void)
         T(waits_end_at_their_own_time),
         T(a_barrier_opens_for_all_and_can_be_used_again),
         T(a_task_counts_once_in_a_barrier),
-        T(who_gives_up_tells_who_came),
         T(a_barrier_waits_for_the_tasks_that_the_role_has_now),
         T(what_a_forgotten_task_asked_is_never_answered),
         T(a_generation_drops_waits_and_pmi_keys_only),

@@ -12,7 +12,8 @@ struct world {
     struct kv *kv;
     char said[512]; /* answers since the last look */
     int64_t now;
-    uint64_t id; /* of the last request */
+    uint64_t id;   /* of the last request */
+    char late[64]; /* "NAME: TASK TASK … of NEED", of the last barrier that somebody gave up */
 };
 
 static void say(struct world *w, const void *p, size_t n)
@@ -38,10 +39,21 @@ static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_wor
     say(w, ";", 1);
 }
 
+static void on_late(void *user, const struct kv_late *l)
+{
+    struct world *w = user;
+    int n = snprintf(w->late, sizeof(w->late), "%.*s:", (int)l->name.n, (const char *)l->name.p);
+
+    for (size_t i = 0; i < l->n_came; i++)
+        n += snprintf(w->late + n, sizeof(w->late) - (size_t)n, " %u", l->came[i].task);
+    snprintf(w->late + n, sizeof(w->late) - (size_t)n, " of %zu%s", l->need,
+             l->usual ? ", the role" : "");
+}
+
 static int open_world(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    struct kv_events on = { .user = w, .on_reply = on_reply };
+    struct kv_events on = { .user = w, .on_reply = on_reply, .on_late = on_late };
 
     assert_non_null(w);
     *state = w;
@@ -152,6 +164,32 @@ static void a_new_life_of_a_task_asks_anew(void **state)
     assert_said(w, "0:205 value 207;");
 }
 
+static void who_gives_up_tells_who_came(void **state)
+{
+    struct world *w = *state;
+
+    ask(w, 0, "barrier b 3 100");
+    ask(w, 1, "barrier b 3 200");
+    w->now = 100;
+    kv_on_time(w->kv, w->now);
+    assert_string_equal(w->late, "b: 0 1 of 3");
+    w->late[0] = 0;
+    w->now = 200;
+    kv_on_time(w->kv, w->now);
+    assert_string_equal(w->late, ""); /* the first one is missing only since it gave up */
+    ask(w, 0, "barrier b 3 0");
+    assert_string_equal(w->late, ""); /* who looks does not wait */
+    ask(w, 2, "wait k 50");
+    w->now = 300;
+    kv_on_time(w->kv, w->now);
+    assert_string_equal(w->late, "");
+    ask(w, 1, "barrier b 3");
+    ask(w, 0, "barrier b 3 100");
+    w->now = 400;
+    kv_on_time(w->kv, w->now);
+    assert_string_equal(w->late, "b: 1 0 of 3");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_world, close_world)
@@ -159,6 +197,7 @@ int main(void)
         T(a_request_that_comes_twice_is_carried_out_once),
         T(a_wait_that_comes_twice_is_answered_once),
         T(a_new_life_of_a_task_asks_anew),
+        T(who_gives_up_tells_who_came),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

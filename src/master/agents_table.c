@@ -1,0 +1,125 @@
+/* agents_table.c - the agents that there are, by number. Numbers never return and a long job loses
+ * many agents, so that those which are gone for good are forgotten: the table is as long as the
+ * number of agents that exist, not as the highest number. */
+#include "master/master_private.h"
+
+#include <string.h>
+
+/* Where it is, or would be: in the order of numbers. */
+static uint32_t find_place(const struct master *m, uint32_t number)
+{
+    uint32_t from = 0, to = m->n_agents;
+
+    if (to > 0 && m->agents[to - 1]->number < number) /* as a new one's is */
+        return to;
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+
+        if (m->agents[mid]->number < number)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+struct agent_conn *agents_get(const struct master *m, uint32_t number)
+{
+    uint32_t at = find_place(m, number);
+
+    return at < m->n_agents && m->agents[at]->number == number ? m->agents[at] : NULL;
+}
+
+/* Room for one more. */
+static int grow_table(struct master *m)
+{
+    uint32_t cap = m->cap_agents + m->cap_agents / 2 + 16;
+    struct agent_conn **v;
+
+    if (m->n_agents < m->cap_agents)
+        return 0;
+    v = reallocarray(m->agents, cap, sizeof(*v));
+    if (!v)
+        return -ENOMEM;
+    m->agents = v;
+    m->cap_agents = cap;
+    return 0;
+}
+
+int agents_expect(struct master *m, uint32_t number, struct err *err)
+{
+    uint32_t at = find_place(m, number);
+    struct agent_conn *a;
+
+    if (at < m->n_agents && m->agents[at]->number == number)
+        return 0;
+    a = grow_table(m) == 0 ? calloc(1, sizeof(*a)) : NULL;
+    if (!a)
+        return err_oom(err);
+    a->master = m;
+    a->number = number;
+    a->heard = loop_now(m->loop);
+    memmove(&m->agents[at + 1], &m->agents[at], (m->n_agents - at) * sizeof(a));
+    m->agents[at] = a;
+    m->n_agents++;
+    return 0;
+}
+
+static void free_agent(struct agent_conn *a)
+{
+    free(a->prepare.v);
+    free(a->start.v);
+    free(a->stop.v);
+    free(a->drop.v);
+    free(a);
+}
+
+/* Gone for good, and nothing speaks of it any more? At the end of the job all are kept: who has
+ * saved what is counted then. */
+static bool is_forgettable(const struct agent_conn *a)
+{
+    return (a->lost || a->leaving) && !a->channel && a->readers == 0 && !a->used &&
+           !a->master->save_until && !agents_at_client(a);
+}
+
+/* A slot has it, or a task shows where it was. */
+static void mark_used(struct master *m)
+{
+    struct agent_conn *a;
+
+    for (uint32_t i = 0; i < m->n_slots; i++)
+        if (m->slots[i].agent && (a = agents_get(m, m->slots[i].agent)))
+            a->used = true;
+    for (const struct task *t = NULL; (t = engine_next_in_gang(m->engine, t));)
+        if (t->state != TASK_WAITING && (a = agents_get(m, t->agent)))
+            a->used = true;
+}
+
+void agents_forget(struct master *m)
+{
+    uint32_t n = 0, over = 0;
+
+    for (uint32_t i = 0; i < m->n_agents; i++) {
+        m->agents[i]->used = m->agents[i]->described;
+        over += is_forgettable(m->agents[i]);
+    }
+    if (over == 0)
+        return;
+    mark_used(m);
+    for (uint32_t i = 0; i < m->n_agents; i++) {
+        if (is_forgettable(m->agents[i]))
+            free_agent(m->agents[i]);
+        else
+            m->agents[n++] = m->agents[i];
+    }
+    m->n_agents = n;
+}
+
+void agents_done(struct master *m)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        free_agent(m->agents[i]);
+    free(m->agents);
+    free(m->starting.v);
+    m->agents_tls = stream_tls_free(m->agents_tls);
+}
