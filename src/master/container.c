@@ -14,7 +14,9 @@
 
 #define RESOLVE_MS 10000
 #define ANNOUNCE_MODE 0600
-#define CLIENT_MS 60000  /* for the client to write what it has submitted */
+#define CLIENT_MS 60000 /* for the client to write what it has submitted */
+#define LATER_MS 5000   /* the same, of a second master: the first has waited already */
+#define FINISH_MS 30000
 #define LOOK_AGAIN_MS 10 /* meanwhile */
 
 /* ---- what the container says ---- */
@@ -122,7 +124,7 @@ struct fetching {
 /* The client writes it while it submits: on an idle cluster we may be here first. */
 static int load_patiently(struct fetching *f, const char *from, struct err *err)
 {
-    int64_t until = loop_in(f->loop, CLIENT_MS);
+    int64_t until = loop_in(f->loop, f->c->attempt > 1 ? LATER_MS : CLIENT_MS);
     int r = container_load(f->c, from, &f->text, err);
 
     while (r == -ENOENT && loop_now(f->loop) < until) {
@@ -195,6 +197,22 @@ static void forget(struct container *c, const char *name)
         (void)unlink(path);
 }
 
+/* A client that is killed while it submits leaves an application without a job. Another attempt
+ * would find no more than this one, so the application ends here. */
+static int end_without_job(struct loop *l, struct container *c, struct err *err)
+{
+    const struct amrm_conf shown = { .host = c->host, .tracking_url = "" };
+    int r = c->early ? 0 : yarn_register(c->session, c->node_conf, &shown, &c->early, NULL);
+
+    err_set(err, -ENOENT, "the job's description is not in '%s'", c->logs_uri);
+    err_hint(err, "ydl was ended while it submitted the job, or somebody removed the file");
+    if (r == 0)
+        (void)yarn_early_finish(c->early, YARN__FINAL_STATUS__FINAL_FAILED, err->text,
+                                loop_in(l, FINISH_MS), NULL);
+    (void)container_clean(c, NULL);
+    return -ENOENT;
+}
+
 /* YARN starts a master with the tokens of the submit, also when those have ended. */
 static int fetch_with_tokens(struct loop *l, struct container *c, struct err *err)
 {
@@ -208,7 +226,7 @@ static int fetch_with_tokens(struct loop *l, struct container *c, struct err *er
         if (r == 0)
             r = fetch_job(l, c, err);
     }
-    return r;
+    return r == -ENOENT ? end_without_job(l, c, err) : r;
 }
 
 int container_open(struct loop *l, struct container *ret, struct err *err)

@@ -97,6 +97,20 @@ def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
     assert [n for n, attempt in steps if attempt == 1] == list(range(120))
 
 
+def test_a_master_that_finds_no_job_ends_the_application(jobs):
+    """As after a client that was killed while it submitted. Other attempts would find no more."""
+    jobs.run("submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "sleep", "600", check=0)
+    app = jobs.apps()[0]
+    jobs.wait_for(lambda: jobs.processes("sleep 600"), "the task")
+    jobs.run("fs", "rm", f".ydl/logs/{app}/job.json", check=0)
+    kill_master(jobs)
+    ended = jobs.ended()
+    assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "FAILED"), ended
+    assert "the job's description is not in" in ended["diagnostics"]
+    assert "the job's description is not in" in jobs.run("status", app).stdout
+    assert jobs.leftovers() == []
+
+
 def test_staging_that_was_left_is_swept_by_later_commands(jobs):
     jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true", check=0)
     app = jobs.ended()["id"]
