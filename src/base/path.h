@@ -74,6 +74,9 @@ int path_remove(const char *path, struct err *err);
  * cannot exchange what leads to it either. Else -EPERM with a sentence, or why it cannot be known.
  * Whatever lies in a directory that cannot be trusted is not to be used. */
 int path_trusted(const char *dir, struct err *err);
+/* Whether the group is the user's own, of nobody else: by its number, or by its name in these files
+ * (without NSS, which the static program has not; a group that is unknown to them is not). */
+bool path_group_is_private(const char *passwd, const char *group, uid_t uid, gid_t gid);
 
 /* All of it to a descriptor, however often the system takes only a part. */
 int path_write_fd(int fd, const void *p, size_t n);

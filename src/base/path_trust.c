@@ -39,6 +39,50 @@ static int above_is_safe(char *path, struct err *err)
     return 0;
 }
 
+/* Of the line in /etc/passwd or /etc/group whose third field is `id`: its first and fourth field,
+ * in `text`. */
+static bool find_account(const char *file, unsigned id, struct buf *text, char *ret[2])
+{
+    char number[16], *rest, *line;
+
+    if (path_read(file, text, NULL) < 0 || !buf_text(text))
+        return false;
+    (void)snprintf(number, sizeof(number), "%u", id);
+    rest = (char *)text->data;
+    while ((line = strsep(&rest, "\n"))) {
+        char *field[4];
+
+        for (size_t i = 0; i < COUNT_OF(field); i++)
+            field[i] = strsep(&line, ":");
+        ret[0] = field[0];
+        ret[1] = field[3];
+        if (field[3] && str_eq(field[2], number))
+            return true;
+    }
+    return false;
+}
+
+bool path_group_is_private(const char *passwd, const char *group, uid_t uid, gid_t gid)
+{
+    AUTO_BUF users = { .max = MIB };
+    AUTO_BUF groups = { .max = MIB };
+    char *user[2], *of[2]; /* the second of a group: its members */
+
+    if (uid == gid) /* as adduser and useradd number them */
+        return true;
+    return find_account(passwd, uid, &users, user) && find_account(group, gid, &groups, of) &&
+           str_eq(user[0], of[0]) && (!*of[1] || str_eq(of[1], user[0]));
+}
+
+/* Many systems give each user a group of the same name and let it write: then it is nobody else's.
+ * In a group like "users" are all of them. */
+static bool group_writes(const struct stat *st)
+{
+    return (st->st_mode & S_IWGRP) &&
+           (st->st_gid != getegid() ||
+            !path_group_is_private("/etc/passwd", "/etc/group", geteuid(), st->st_gid));
+}
+
 int path_trusted(const char *dir, struct err *err)
 {
     AUTO_FREE char *real = realpath(dir, NULL);
@@ -53,8 +97,7 @@ int path_trusted(const char *dir, struct err *err)
     if (!mine && !is_roots(st.st_uid))
         return err_set(err, -EPERM, "'%s' belongs to another user (uid %u)", dir,
                        (unsigned)st.st_uid);
-    if (!(st.st_mode & S_ISVTX) &&
-        ((st.st_mode & S_IWOTH) || ((st.st_mode & S_IWGRP) && st.st_gid != getegid())))
+    if (!(st.st_mode & S_ISVTX) && ((st.st_mode & S_IWOTH) || group_writes(&st)))
         return err_set(err, -EPERM, "others can write to '%s'", dir);
     return str_eq(real, "/") ? 0 : above_is_safe(real, err);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define OTHER 12345
 
@@ -83,11 +85,66 @@ static void another_users_directory_is_never_trusted(void **state)
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
+/* Needs root, to be somebody else. */
+static void a_group_of_several_users_is_not_us(void **state)
+{
+    static const struct {
+        gid_t group;
+        int trusted;
+    } rows[] = { { OTHER, 0 }, { OTHER + 1, -EPERM } };
+    char dir[TEST_PATH];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        int status = -1;
+        pid_t pid;
+
+        assert_non_null(test_dir(dir, "path_trust"));
+        assert_int_equal(chmod(dir, 0770), 0);
+        assert_int_equal(chown(dir, OTHER, rows[i].group), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            _exit(setgid(rows[i].group) < 0 || setuid(OTHER) < 0 ||
+                  path_trusted(dir, NULL) != rows[i].trusted);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        assert_int_equal(path_remove(dir, NULL), 0);
+    }
+}
+
+static void a_group_is_private_by_its_number_or_its_name(void **state)
+{
+    static const char users[] = "root:x:0:0::/:\n+\njoe:x:1005:1007:Joe:/home/joe:/bin/sh\n";
+    static const char groups[] = "root:x:0:\nusers:x:100:\njoe:x:1007:joe\nteam:x:1008:joe,ann\n"
+                                 "ann:x:1009:joe\nshort:x:77";
+    char dir[TEST_PATH];
+    AUTO_FREE char *passwd = test_dir(dir, "path_trust") ? path_join(dir, "passwd") : NULL;
+    AUTO_FREE char *group = path_join(dir, "group");
+
+    (void)state;
+    assert_int_equal(path_write(passwd, users, strlen(users), 0600, NULL), 0);
+    assert_int_equal(path_write(group, groups, strlen(groups), 0600, NULL), 0);
+    assert_true(path_group_is_private(passwd, group, 1005, 1005));
+    assert_true(path_group_is_private(passwd, group, 1005, 1007));
+    assert_false(path_group_is_private(passwd, group, 1005, 100));
+    assert_false(path_group_is_private(passwd, group, 1005, 1008));
+    assert_false(path_group_is_private(passwd, group, 1005, 1009));
+    assert_false(path_group_is_private(passwd, group, 1005, 77));
+    assert_false(path_group_is_private(passwd, group, 1006, 1007));
+    assert_false(path_group_is_private("/none", group, 1005, 1007));
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ours_and_sticky_ones_are_trusted_and_those_that_others_write_are_not),
         cmocka_unit_test(a_directory_whose_parent_everybody_writes_can_be_exchanged),
+        cmocka_unit_test(a_group_of_several_users_is_not_us),
+        cmocka_unit_test(a_group_is_private_by_its_number_or_its_name),
         cmocka_unit_test(another_users_directory_is_never_trusted),
     };
 
