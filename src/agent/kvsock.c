@@ -7,9 +7,12 @@
 #include "base/log.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 #define CONNS_MAX 64 /* of one task */
+#define BURST 64     /* connections accepted before others have their turn */
+#define PAUSE_MS 250 /* while there are no descriptors */
 #define READ_SIZE (4 * KIB)
 #define ANSWER_MS 30000 /* for the task to read an answer */
 
@@ -17,6 +20,8 @@ struct kvsock {
     struct task *task;
     int fd;
     uv_poll_t poll;
+    uv_timer_t again; /* listens again, when it could not */
+    int handles;      /* of these two: open ones */
 };
 
 struct kvconn {
@@ -165,20 +170,46 @@ static void welcome(struct task *t, int fd)
     t->n_conns++;
 }
 
+static void on_connect(uv_poll_t *h, int status, int events);
+
+static void on_again(uv_timer_t *t)
+{
+    struct kvsock *s = t->data;
+
+    (void)uv_poll_start(&s->poll, UV_READABLE, on_connect);
+}
+
 static void on_connect(uv_poll_t *h, int status, int events)
 {
     struct kvsock *s = h->data;
-    int fd;
 
     (void)status;
     (void)events;
-    while ((fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-        welcome(s->task, fd);
+    for (int i = 0; i < BURST; i++) {
+        int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            welcome(s->task, fd);
+            continue;
+        }
+        if (errno == EAGAIN)
+            return;
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        /* Nothing takes it out of the queue, so that the loop would turn for nothing else. */
+        trace(LOG_AGENT, "%s: accept: error %d, trying again", s->task->name, errno);
+        (void)uv_poll_stop(&s->poll);
+        (void)uv_timer_start(&s->again, on_again, PAUSE_MS, 0);
+        return;
+    }
 }
 
 static void on_closed(uv_handle_t *h)
 {
-    free(h->data);
+    struct kvsock *s = h->data;
+
+    if (--s->handles == 0)
+        free(s);
 }
 
 int kvsock_open(struct task *t, struct err *err)
@@ -204,7 +235,9 @@ int kvsock_open(struct task *t, struct err *err)
         free(s);
         return err_code(err, r, "watch '%s'", t->socket);
     }
-    s->poll.data = s;
+    (void)uv_timer_init(loop_uv(t->agent->loop), &s->again);
+    s->handles = 2;
+    s->poll.data = s->again.data = s;
     t->sock = s;
     r = uv_poll_start(&s->poll, UV_READABLE, on_connect);
     return r < 0 ? err_code(err, r, "watch '%s'", t->socket) : 0;
@@ -225,5 +258,6 @@ void kvsock_close(struct task *t)
     t->sock = NULL;
     kvsock_hang_up(t);
     uv_close((uv_handle_t *)&s->poll, on_closed);
+    uv_close((uv_handle_t *)&s->again, on_closed);
     listen_close(s->fd);
 }

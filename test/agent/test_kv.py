@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import resource
 import socket
+import time
 
 import pytest
-from agent_support import EXIT, NONE, UNIT, command
+from agent_support import EXIT, NONE, UNIT, command, wait_until
+from flooding import NOBODY, memory_mb
 
 CURL = "curl -sS --unix-socket $YDL_SOCKET "
 
@@ -173,3 +176,85 @@ def test_the_socket_is_for_its_owner(bench):
     b.launch(0, "stat -c %a $YDL_SOCKET; stat -c %a $(dirname $YDL_SOCKET)")
     b.exited(0)
     assert b.output(0).split() == [b"600", b"700"]
+
+
+# ---- many connections ----
+
+AGENT_MB = 16  # an agent has 4 or so, and a task's 64 connections a few pages each
+
+
+@pytest.mark.parametrize("word", [b"", b"put half", b"GET /v1/kv/a HTTP/1.1\r\nX: ",
+                                  b"nonsense\n", bytes(4000), b"POST / HTTP/9\r\n\r\n"])
+def test_a_flood_of_its_own_socket_harms_nobody_else(bench, word):
+    b = bench()
+    sockets = [str(b.run / "tasks" / f"worker-{n}.sock") for n in (0, 1)]
+    b.launch(0, "sleep 600")
+    b.launch(1, "sleep 600")
+
+    def other():
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(sockets[1])
+            s.settimeout(30)
+            return ask(s.makefile("rwb"), "put a 1")
+    kept = []
+    for i in range(5000):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sockets[0])  # waits while the queue is full
+        s.settimeout(30)
+        with contextlib.suppress(OSError):  # one too many is closed at once
+            s.send(word)
+        kept.append(s)
+        if len(kept) > 500:
+            kept.pop(0).close()
+        if i % 1000 == 0:
+            assert other() == "ok"
+    assert other() == "ok"
+    assert memory_mb(b.agents[0].pid) < AGENT_MB
+    for s in kept:
+        s.close()
+
+    def own():
+        with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
+            s.connect(sockets[0])
+            s.settimeout(30)
+            return ask(s.makefile("rwb"), "get b") == "none"
+    wait_until(own)
+
+
+def cpu_ticks(pid: int) -> int:
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_an_agent_without_descriptors_waits_for_one(connect):
+    b, make = connect
+    assert ask(make(), "put a 1") == "ok"
+    pid = b.agents[0].pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    f = make()
+    f.write(b"get a\n")
+    f.flush()
+    ticks = cpu_ticks(pid)
+    time.sleep(2)  # it must have nothing to do for so long
+    assert cpu_ticks(pid) - ticks < 20, "it looks all the time"
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert f.readline() == b"value 1\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_another_user_cannot_connect(connect):
+    b, make = connect
+    assert ask(make(), "put a 1") == "ok"
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setuid(NOBODY)
+            socket.socket(socket.AF_UNIX).connect(str(b.run / "tasks" / "worker-0.sock"))
+        except PermissionError:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0) == (child, 0)

@@ -4,6 +4,7 @@ Each kind speaks, or half speaks, every protocol of ours in turn, so that any po
 without knowing whose it is.
 """
 
+import os
 import re
 import resource
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 
 CONNECTIONS = 5000
 RABIT_MAGIC = 0xFF99
+NOBODY = 65534
 KINDS = ("silent", "half", "wrong")
 
 
@@ -53,6 +55,8 @@ def client_hello() -> bytes:
 def words(kind: str) -> list[bytes]:
     """What connections of a kind say, in turn."""
     hello, magic = client_hello(), struct.pack("=I", RABIT_MAGIC)
+    if kind == "mixed":
+        return [word for one in KINDS for word in words(one)]
     if kind == "half":
         return [hello[:-1], b"GET / HTTP/1.1\r\nHost: a\r\nX: ", magic[:2], hello[:3]]
     if kind == "wrong":
@@ -116,3 +120,35 @@ class Flood:
             time.sleep(0.05)
         for s in kept:
             s.close()
+
+
+def as_user(user: int, host: str, port: int, talk) -> int:
+    """A process of that user that connects and calls `talk` with its socket; its number."""
+    address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    child = os.fork()
+    if child == 0:
+        code = 1  # another user cannot import anything any more
+        try:
+            os.setuid(user)
+            s = socket.socket(address[0])
+            s.settimeout(30)
+            s.connect(address[4])
+            code = 0
+            talk(s)
+        finally:
+            os._exit(code)
+    return child
+
+
+def print_as(user: int, host: str, port: int):
+    """Says "print" to a rabit tracker, as a process of that user."""
+    def text(t):
+        return struct.pack("=i", len(t)) + t
+
+    def talk(s):
+        s.sendall(struct.pack("=Iii", RABIT_MAGIC, -1, -1) + text(b"NULL") + text(b"print")
+                  + text(b"I was here\n"))
+        while s.recv(100):
+            pass
+    child = as_user(user, host, port, talk)
+    assert os.waitpid(child, 0) == (child, 0)
