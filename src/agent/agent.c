@@ -141,6 +141,9 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
     case AGENT__TO_AGENT__BODY_SIGNAL:
         pass_signal(a, m->signal);
         break;
+    case AGENT__TO_AGENT__BODY_WHOSE:
+        whose_answer(a, m->whose);
+        break;
     case AGENT__TO_AGENT__BODY_TOKENS:
         tokens_replace(a, m->tokens);
         break;

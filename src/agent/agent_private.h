@@ -344,6 +344,9 @@ void pass_signal(struct agent *a, const Agent__Signal *m);
 void measure_begin(struct agent *a, const Agent__Measure *m);
 void measure_end(struct agent *a); /* fibers only */
 
+/* ---- whose.c: who connects to the master's trackers from here ---- */
+void whose_answer(struct agent *a, const Agent__Whose *m);
+
 /* ---- probe.c: readiness ---- */
 int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);
 void probe_end(struct task *t);

@@ -121,6 +121,7 @@ static int say_hello(struct agent *a, struct err *err)
     if (a->container)
         hello.container = a->container->id;
     hello.again = a->welcome != NULL;
+    hello.knows_owners = true;
     if (held_hello(a, &hello) < 0)
         return err_oom(err);
     m.hello = &hello;

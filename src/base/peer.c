@@ -1,25 +1,20 @@
 /* peer.c - see peer.h. NETLINK_SOCK_DIAG finds one socket by its two addresses, however many there
- * are; where the kernel cannot do that, /proc/net/tcp is read. */
+ * are; where the kernel cannot do that, /proc/net/tcp is read, a piece at a time. */
 #include "base/peer.h"
 #include "base/auto.h"
-#include "base/buf.h"
-#include "base/path.h"
 #include "base/resolve.h"
 #include "base/str.h"
 
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <stdio.h>
 #include <string.h>
 
-#define TABLE_MAX (8 * MIB)
+#define PIECE (64 * KIB)
 
-struct ends {
-    union resolve_addr local, peer;
-};
-
-static int find_ends(int fd, struct ends *ret)
+int peer_ends(int fd, struct peer_ends *ret)
 {
     socklen_t n = sizeof(ret->local);
 
@@ -135,34 +130,66 @@ static int uid_in(const char *p, uid_t *ret)
     return inode ? 0 : -ESHUTDOWN;
 }
 
-static int read_table(const struct ends *e, uid_t *ret)
+/* The last line that is there as a whole ends at `n`; what comes behind it is kept for later. */
+static size_t whole_lines(const char *p, size_t n)
+{
+    while (n > 0 && p[n - 1] != '\n')
+        n--;
+    return n;
+}
+
+/* Where `wanted` is followed by the rest of its line in a table of any length. */
+static int search_table(int fd, const char *wanted, uid_t *ret)
+{
+    AUTO_FREE char *text = malloc(PIECE + 1);
+    size_t n = 0, lines;
+    ssize_t got;
+    char *at;
+
+    if (!text)
+        return -ENOMEM;
+    while ((got = read(fd, text + n, PIECE - n)) > 0 || (got < 0 && errno == EINTR)) {
+        n += got > 0 ? (size_t)got : 0;
+        lines = whole_lines(text, n);
+        text[n] = '\0';
+        at = strstr(text, wanted);
+        if (at && at < text + lines)
+            return uid_in(at + strlen(wanted), ret);
+        if (lines == 0 && n == PIECE)
+            return -EBADMSG;
+        n -= lines;
+        memmove(text, text + lines, n);
+    }
+    return got < 0 ? -errno : -ENOENT;
+}
+
+static int read_table(const struct peer_ends *e, uid_t *ret)
 {
     const char *table = e->peer.sa.sa_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp";
-    AUTO_BUF text = { .max = TABLE_MAX };
-    char from[48], to[48], wanted[100], *at;
+    AUTO_CLOSE int fd = open(table, O_RDONLY | O_CLOEXEC);
+    char from[48], to[48], wanted[100];
 
+    if (fd < 0)
+        return -ENOSYS;
     proc_text(&e->peer, from);
     proc_text(&e->local, to);
     (void)snprintf(wanted, sizeof(wanted), ": %s %s ", from, to);
-    if (path_read(table, &text, NULL) < 0 || !buf_text(&text))
-        return -ENOENT;
-    at = strstr((char *)text.data, wanted);
-    return at ? uid_in(at + strlen(wanted), ret) : -ENOENT;
+    return search_table(fd, wanted, ret);
 }
 
 int peer_uid_by_table(int fd, uid_t *ret)
 {
-    struct ends e;
-    int r = find_ends(fd, &e);
+    struct peer_ends e;
+    int r = peer_ends(fd, &e);
 
     return r < 0 ? r : read_table(&e, ret);
 }
 
 int peer_uid(int fd, uid_t *ret)
 {
-    struct ends e;
+    struct peer_ends e;
     uid_t ours;
-    int r = find_ends(fd, &e);
+    int r = peer_ends(fd, &e);
 
     if (r < 0)
         return r;
@@ -173,4 +200,11 @@ int peer_uid(int fd, uid_t *ret)
     if (ask_kernel(&e.local, &e.peer, &ours) == 0)
         return -ENOENT;
     return read_table(&e, ret);
+}
+
+int peer_uid_of(const struct peer_ends *e, uid_t *ret)
+{
+    int r = ask_kernel(&e->peer, &e->local, ret);
+
+    return r == 0 || r == -ESHUTDOWN ? r : read_table(e, ret);
 }

@@ -55,6 +55,57 @@ static void our_own_connection_is_ours(void **state)
     assert_int_equal(peer_uid(client, &uid), 0);
 }
 
+#define MANY 400 /* connections: their table is longer than what is read of it at a time */
+
+static void all_of_many_are_found(void **state)
+{
+    AUTO_CLOSE int listener = -1;
+    int client[MANY], s[MANY], port = 0;
+
+    (void)state;
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    for (int i = 0; i < MANY; i++) {
+        client[i] = connect_to(port);
+        s[i] = client[i] >= 0 ? accept_one(listener) : -1;
+        assert_true(s[i] >= 0);
+    }
+    for (int i = 0; i < MANY; i++) {
+        uid_t uid = (uid_t)-1;
+
+        if (i % (MANY / 20) == 0) { /* they lie anywhere in it */
+            assert_int_equal(peer_uid_by_table(s[i], &uid), 0);
+            assert_int_equal(uid, geteuid());
+        }
+        close(s[i]);
+        close(client[i]);
+    }
+}
+
+/* As the machine sees it that a connection comes from: it has only that end. */
+static void a_socket_of_this_machine_has_an_owner(void **state)
+{
+    AUTO_CLOSE int listener = -1, client = -1, s = -1;
+    struct peer_ends e = { 0 };
+    char ip[INET6_ADDRSTRLEN];
+    uid_t uid = (uid_t)-1;
+    int port = 0;
+
+    (void)state;
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    client = connect_to(port);
+    s = accept_one(listener);
+    assert_int_equal(peer_ends(s, &e), 0);
+    assert_int_equal(resolve_port(&e.local), port);
+    assert_string_equal(resolve_text(&e.peer, ip), "127.0.0.1");
+    assert_int_equal(peer_uid_of(&e, &uid), 0);
+    assert_int_equal(uid, geteuid());
+    assert_true(resolve_number("127.0.0.77", resolve_port(&e.peer), &e.peer));
+    assert_int_equal(peer_uid_of(&e, &uid), -ENOENT);
+    assert_true(resolve_number("::1", 7, &e.peer));
+    assert_int_equal(resolve_port(&e.peer), 7);
+    assert_false(resolve_number("localhost", 7, &e.peer));
+}
+
 /* Makes a connection as somebody else, and stays until it is told to go. */
 static int run_stranger(int port, int stay)
 {
@@ -134,6 +185,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_own_connection_is_ours),
+        cmocka_unit_test(all_of_many_are_found),
+        cmocka_unit_test(a_socket_of_this_machine_has_an_owner),
         cmocka_unit_test(another_users_connection_is_theirs),
         cmocka_unit_test(a_connection_that_was_closed_is_nobodys),
         cmocka_unit_test(what_is_no_tcp_connection_has_none),

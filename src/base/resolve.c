@@ -40,6 +40,11 @@ const char *resolve_text(const union resolve_addr *a, char out[INET6_ADDRSTRLEN]
     return inet_ntop(a->sa.sa_family, src, out, INET6_ADDRSTRLEN);
 }
 
+int resolve_port(const union resolve_addr *a)
+{
+    return ntohs(a->sa.sa_family == AF_INET6 ? a->in6.sin6_port : a->in4.sin_port);
+}
+
 static void set_port(union resolve_addr *a, int port)
 {
     if (a->sa.sa_family == AF_INET6)
@@ -48,18 +53,18 @@ static void set_port(union resolve_addr *a, int port)
         a->in4.sin_port = htons((uint16_t)port);
 }
 
-static bool from_number(const char *host, union resolve_addr *ret)
+bool resolve_number(const char *host, int port, union resolve_addr *ret)
 {
     memset(ret, 0, sizeof(*ret));
     if (inet_pton(AF_INET, host, &ret->in4.sin_addr) == 1) {
         ret->sa.sa_family = AF_INET;
-        return true;
-    }
-    if (inet_pton(AF_INET6, host, &ret->in6.sin6_addr) == 1) {
+    } else if (inet_pton(AF_INET6, host, &ret->in6.sin6_addr) == 1) {
         ret->sa.sa_family = AF_INET6;
-        return true;
+    } else {
+        return false;
     }
-    return false;
+    set_port(ret, port);
+    return true;
 }
 
 static void add_addr(struct answer *a, int family, const void *bytes)
@@ -255,7 +260,7 @@ static int look_up(struct loop *l, const char *host, int64_t deadline, struct an
 
     if (strlen(host) > 253)
         return err_set(err, -EINVAL, "the host name '%.40s…' is too long", host);
-    if (from_number(host, &ret->found.v[0])) {
+    if (resolve_number(host, 0, &ret->found.v[0])) {
         ret->found.n = 1;
         return 0;
     }

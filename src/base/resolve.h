@@ -3,6 +3,7 @@
 #pragma once
 #include "base/loop.h"
 #include <netinet/in.h>
+#include <stdbool.h>
 
 union resolve_addr {
     struct sockaddr sa;
@@ -24,3 +25,6 @@ int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
 socklen_t resolve_len(const union resolve_addr *a);
 /* The number as text; `out` holds INET6_ADDRSTRLEN. */
 const char *resolve_text(const union resolve_addr *a, char out[INET6_ADDRSTRLEN]);
+int resolve_port(const union resolve_addr *a);
+/* The other way round; false when it is not a number. Any thread; does not wait. */
+bool resolve_number(const char *host, int port, union resolve_addr *ret);

@@ -120,6 +120,7 @@ static void note_coming(struct agent_conn *a, const Agent__Hello *h)
 {
     bool known = a->node[0] != '\0';
 
+    a->knows_owners = h->knows_owners;
     a->comes = !known ? AGENT_NEW : h->again ? AGENT_BACK : AGENT_RESTARTED;
     if (a->comes == AGENT_BACK && !a->adopted)
         agents_away(a);

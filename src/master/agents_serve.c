@@ -22,6 +22,7 @@ struct agent_reader {
 /* Closing calls whoever waits for its next words (on_more), who must find it gone. */
 void agents_close(struct agent_conn *a)
 {
+    own_peer_hung_up(a);
     (void)channel_close(take(a->channel));
 }
 

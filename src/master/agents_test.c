@@ -5,6 +5,8 @@
 #include "master/master_private.h"
 #include "test.h"
 
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ENOUGH 20000
@@ -118,6 +120,7 @@ static struct channel *come(struct desk *d, uint32_t number, bool again)
     hello.agent = number;
     hello.node = (char *)"node";
     hello.again = again;
+    hello.knows_owners = true;
     msg.hello = &hello;
     msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
     assert_int_equal(channel_send(c, &msg.base, NULL), 0);
@@ -287,6 +290,142 @@ static void a_lost_agent_is_heard_until_it_hangs_up(void **state)
     with_desk(lingering);
 }
 
+/* ---- whose connection it is ---- */
+
+struct caller { /* somebody at a tracker of the master's */
+    struct desk *desk;
+    int listener, client, fd;
+    bool mine, done;
+};
+
+static void ask_about(void *arg)
+{
+    struct caller *c = arg;
+
+    c->mine = own_peer(&c->desk->m, c->fd) && own_peer_asked(&c->desk->m, c->fd);
+    c->done = true;
+}
+
+static void call_tracker(struct desk *d, struct caller *c)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    struct fiber *f = NULL;
+    int port = 0;
+
+    *c = (struct caller){ .desk = d };
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &c->listener, &port, NULL), 0);
+    at.sin_port = htons((uint16_t)port);
+    c->client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(c->client, (struct sockaddr *)&at, sizeof(at)), 0);
+    do
+        c->fd = accept(c->listener, NULL, NULL);
+    while (c->fd < 0);
+    assert_int_equal(fiber_start(d->loop, ask_about, c, &f, NULL), 0);
+}
+
+static bool is_mine(struct caller *c)
+{
+    while (!c->done)
+        assert_int_equal(fiber_sleep(c->desk->loop, 1), 0);
+    close(c->listener);
+    close(c->client);
+    close(c->fd);
+    return c->mine;
+}
+
+static void say_whose(struct desk *d, struct channel *c, bool ours)
+{
+    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+    Agent__Owner owner = AGENT__OWNER__INIT;
+    ProtobufCMessage *raw = NULL;
+    const Agent__ToAgent *q;
+
+    assert_int_equal(
+        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL), 1);
+    q = (Agent__ToAgent *)raw;
+    assert_int_equal(q->body_case, AGENT__TO_AGENT__BODY_WHOSE);
+    assert_string_equal(q->whose->from, "127.0.0.1");
+    owner.id = q->whose->id;
+    owner.ours = ours;
+    msg.owner = &owner;
+    msg.body_case = AGENT__TO_MASTER__BODY_OWNER;
+    assert_int_equal(channel_send(c, &msg.base, NULL), 0);
+    protobuf_c_message_free_unpacked(raw, NULL);
+}
+
+static struct channel *come_from(struct desk *d, uint32_t number, const char *ip, bool again)
+{
+    struct channel *c;
+
+    assert_int_equal(agents_expect(&d->m, number, NULL), 0);
+    c = come(d, number, again);
+    (void)snprintf(agents_get(&d->m, number)->ip, sizeof(agents_get(&d->m, number)->ip), "%s", ip);
+    return c;
+}
+
+static void ask_agents(struct desk *d)
+{
+    static struct container elsewhere;
+    struct channel *far, *one, *two;
+    struct caller c;
+
+    d->opt.container = &elsewhere;
+    far = come_from(d, 1, "10.0.0.1", false);
+    call_tracker(d, &c);
+    assert_false(is_mine(&c)); /* the job has no agent there */
+    one = come_from(d, 2, "127.0.0.1", false);
+    call_tracker(d, &c);
+    say_whose(d, one, true);
+    assert_true(is_mine(&c));
+    call_tracker(d, &c);
+    say_whose(d, one, false);
+    assert_false(is_mine(&c));
+    /* Another, in an image with a network of its own, knows sockets that the first does not. */
+    two = come_from(d, 3, "127.0.0.1", false);
+    call_tracker(d, &c);
+    say_whose(d, one, false);
+    say_whose(d, two, true);
+    assert_true(is_mine(&c));
+    (void)channel_close(far);
+    (void)channel_close(one);
+    (void)channel_close(two);
+    d->opt.container = NULL;
+}
+
+static void whose_a_connection_is_the_agents_of_its_machine_are_asked(void **state)
+{
+    (void)state;
+    with_desk(ask_agents);
+}
+
+static void ask_one_that_hangs_up(struct desk *d)
+{
+    static struct container elsewhere;
+    struct channel *one, *again;
+    struct caller c;
+
+    d->opt.container = &elsewhere;
+    one = come_from(d, 1, "127.0.0.1", false);
+    call_tracker(d, &c);
+    assert_int_equal(next_kind(d, one), AGENT__TO_AGENT__BODY_WHOSE);
+    again = come_from(d, 1, "127.0.0.1", true);
+    expect_end(d, one);
+    say_whose(d, again, true);
+    assert_true(is_mine(&c));
+    /* One of an earlier version is not asked. */
+    agents_get(&d->m, 1)->knows_owners = false;
+    call_tracker(d, &c);
+    assert_true(is_mine(&c));
+    (void)channel_close(again);
+    d->opt.container = NULL;
+}
+
+static void an_agent_that_hung_up_is_asked_again(void **state)
+{
+    (void)state;
+    with_desk(ask_one_that_hangs_up);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +433,8 @@ int main(void)
         cmocka_unit_test(a_lost_agent_is_heard_until_it_hangs_up),
         cmocka_unit_test(quiet_agents_are_hung_up_on),
         cmocka_unit_test(a_start_that_waits_is_not_for_a_later_connection),
+        cmocka_unit_test(whose_a_connection_is_the_agents_of_its_machine_are_asked),
+        cmocka_unit_test(an_agent_that_hung_up_is_asked_again),
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
     };
 

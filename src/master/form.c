@@ -133,6 +133,7 @@ static int start_servers(struct master *m, bool lasting, struct err *err)
         .world = world(m),
         .user = m,
         .check = own_peer,
+        .vouch = own_peer_asked,
         .on_note = on_server_note,
         .document = documents_get,
     };

@@ -319,6 +319,13 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     return 0;
 }
 
+static int on_owner(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+{
+    (void)err;
+    own_peer_answer(a, msg->owner);
+    return 0;
+}
+
 int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     static int (*const handlers[])(struct agent_conn *, const Agent__ToMaster *, struct err *) = {
@@ -332,6 +339,7 @@ int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *
         [AGENT__TO_MASTER__BODY_NOTE] = on_note,
         [AGENT__TO_MASTER__BODY_SAVED] = on_saved,
         [AGENT__TO_MASTER__BODY_USAGE] = on_usage,
+        [AGENT__TO_MASTER__BODY_OWNER] = on_owner,
     };
     size_t kind = (size_t)msg->body_case;
 

@@ -57,14 +57,15 @@ struct agent_conn { /* an agent, from its grant to its loss */
     uint64_t credit_due; /* bytes of output that were delivered and may come again */
     uint64_t spec_sent;  /* which specification it has (cluster_id); 0: none */
     bool queued, lost, credited;
-    bool start_waits; /* outbox_pace.c */
-    bool leaving;     /* was told to */
-    bool asked;       /* was told that the job has ended, and to save what its tasks left */
-    bool saved;       /* … and has done so */
-    bool adopted;     /* of an earlier master's, and not here yet */
-    bool described;   /* the cluster's description borrows its host and node */
-    bool used;        /* agents_forget() */
-    unsigned readers; /* connections that still have it */
+    bool start_waits;  /* outbox_pace.c */
+    bool leaving;      /* was told to */
+    bool asked;        /* was told that the job has ended, and to save what its tasks left */
+    bool saved;        /* … and has done so */
+    bool adopted;      /* of an earlier master's, and not here yet */
+    bool described;    /* the cluster's description borrows its host and node */
+    bool used;         /* agents_forget() */
+    unsigned readers;  /* connections that still have it */
+    bool knows_owners; /* of sockets on its machine: own_peer.c */
     enum agent_coming comes;
 };
 
@@ -166,6 +167,8 @@ struct master {
     uint64_t last_mark;  /* of a question how much there is */
     struct usage *usage; /* by task: what it uses */
     uint32_t n_feeds, n_usage;
+    struct own_question *own_questions; /* whose connections are, asked of agents */
+    uint64_t last_own_question;
     struct cond measured;
     struct cond work, followers_left;
     struct numbers busy;     /* agents with something to be sent */
@@ -328,7 +331,11 @@ void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before
 void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
 
 /* ---- own_peer.c ---- */
-bool own_peer(void *user, int fd); /* `user` is the master */
+/* Is the connection of this job's? The second asks the agents of its machine. */
+bool own_peer(void *user, int fd);       /* `user` is the master */
+bool own_peer_asked(void *user, int fd); /* fibers only */
+void own_peer_answer(struct agent_conn *a, const Agent__Owner *m);
+void own_peer_hung_up(struct agent_conn *a);
 
 /* ---- form.c ---- */
 /* The cluster specification and the servers of the engine's generation. */

@@ -1,43 +1,162 @@
 /* own_peer.c - is whoever connects to a tracker of ours one of this job's own?
  *
  * Trackers speak protocols without any authentication: whoever could talk to one could take a rank,
- * print into the job's events or fill its store. On this machine the kernel knows whose process it
+ * print into the job's events or fill its store. On one machine the kernel knows whose process it
  * is, and only this user's (and root's) may. On a cluster tasks come from the machines where the
- * job has agents, and from no other; where a connection comes from the master's own machine, its
- * user counts as well. What remains: other users' processes on a machine where the job runs, and
- * all of them where YARN runs every container as one user. */
+ * job has agents, and from no other; and an agent of that machine, which has the job's key, is
+ * asked whose process it is there. What remains: where YARN runs the containers of all users as one
+ * user, whoever has a container on such a machine is taken for one of us. */
 #include "base/peer.h"
-#include "base/resolve.h"
 #include "master/master_private.h"
 
-static bool is_agents(const struct master *m, int fd)
+#define ASK_MS 20000   /* in all: an agent may just be looking for us */
+#define ANSWER_MS 3000 /* after that it is asked again */
+#define AGAIN_MS 250
+
+struct own_question {
+    uint64_t id;
+    uint32_t agent;
+    bool answered, ours, gone; /* gone: its agent's connection is */
+    struct cond changed;
+    struct own_question *next;
+};
+
+static bool is_at(const struct agent_conn *a, const char *ip)
 {
-    union resolve_addr peer = { 0 };
-    socklen_t n = sizeof(peer);
-    char text[INET6_ADDRSTRLEN] = "";
+    return !a->lost && (str_eq(a->ip, ip) || str_eq(a->host, ip));
+}
 
-    if (getpeername(fd, &peer.sa, &n) < 0 || !resolve_text(&peer, text))
-        return false;
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        const struct agent_conn *a = m->agents[i];
-
-        if (a && !a->lost && (str_eq(a->ip, text) || str_eq(a->host, text)))
+static bool is_agents(const struct master *m, const char *ip)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (is_at(m->agents[i], ip))
             return true;
-    }
     return false;
 }
 
 bool own_peer(void *user, int fd)
 {
     const struct master *m = user;
+    struct peer_ends e;
+    char ip[INET6_ADDRSTRLEN] = "";
     uid_t uid = 0;
+
+    if (m->opt->container)
+        return peer_ends(fd, &e) == 0 && resolve_text(&e.peer, ip) && is_agents(m, ip);
+    return peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
+}
+
+/* ---- asking ---- */
+
+static void send_question(struct agent_conn *a, uint64_t id, const struct peer_ends *e)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Whose q = AGENT__WHOSE__INIT;
+    char from[INET6_ADDRSTRLEN] = "", to[INET6_ADDRSTRLEN] = "";
+
+    (void)resolve_text(&e->peer, from);
+    (void)resolve_text(&e->local, to);
+    q.id = id;
+    q.from = from;
+    q.from_port = (uint32_t)resolve_port(&e->peer);
+    q.to = to;
+    q.to_port = (uint32_t)resolve_port(&e->local);
+    msg.body_case = AGENT__TO_AGENT__BODY_WHOSE;
+    msg.whose = &q;
+    outbox_send(a, &msg);
+}
+
+void own_peer_answer(struct agent_conn *a, const Agent__Owner *m)
+{
+    struct own_question *q = a->master->own_questions;
+
+    while (q && (q->id != m->id || q->agent != a->number))
+        q = q->next;
+    if (!q)
+        return; /* too late */
+    q->answered = true;
+    q->ours = m->ours;
+    cond_wake_all(&q->changed);
+}
+
+void own_peer_hung_up(struct agent_conn *a)
+{
+    for (struct own_question *q = a->master->own_questions; q; q = q->next) {
+        if (q->agent != a->number)
+            continue;
+        q->gone = true;
+        cond_wake_all(&q->changed);
+    }
+}
+
+/* 1 or 0 as the agent says; -EAGAIN when it does not. */
+static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_ends *e)
+{
+    struct own_question q = { .id = ++m->last_own_question, .agent = a->number }, **at;
+    int64_t deadline = loop_in(m->loop, ANSWER_MS);
+    int r = 0;
+
+    if (!a->channel)
+        return -EAGAIN;
+    if (!a->knows_owners) /* an older one: its address is all there is */
+        return 1;
+    q.next = m->own_questions;
+    m->own_questions = &q;
+    send_question(a, q.id, e);
+    while (!q.answered && !q.gone && r == 0)
+        r = cond_wait(m->loop, &q.changed, deadline);
+    for (at = &m->own_questions; *at != &q; at = &(*at)->next)
+        ;
+    *at = q.next;
+    if (q.answered)
+        return q.ours;
+    return r == -ECANCELED ? r : -EAGAIN;
+}
+
+/* The next one there; NULL: there is none. They are in the order of their numbers. */
+static struct agent_conn *next_at(struct master *m, const char *ip, uint32_t after)
+{
+    for (uint32_t i = 0; i < m->n_agents; i++)
+        if (m->agents[i]->number > after && is_at(m->agents[i], ip))
+            return m->agents[i];
+    return NULL;
+}
+
+/* Agents of one machine mostly see the same sockets; but one in an image may have a network of its
+ * own. So they are asked one after the other, until one knows it. Meanwhile some may come and go.
+ */
+static int ask_machine(struct master *m, const char *ip, const struct peer_ends *e)
+{
+    struct agent_conn *a;
+    uint32_t last = 0;
+    int result = 0;
+
+    while ((a = next_at(m, ip, last))) {
+        int r;
+
+        last = a->number;
+        r = ask_agent(m, a, e);
+        if (r == 1 || r == -ECANCELED)
+            return r;
+        result = r < 0 ? r : result;
+    }
+    return result;
+}
+
+bool own_peer_asked(void *user, int fd)
+{
+    struct master *m = user;
+    int64_t deadline = loop_in(m->loop, ASK_MS);
+    char ip[INET6_ADDRSTRLEN] = "";
+    struct peer_ends e;
     int r;
 
-    if (m->opt->container && !is_agents(m, fd))
+    if (!m->opt->container)
+        return true; /* own_peer() knows */
+    if (peer_ends(fd, &e) < 0 || !resolve_text(&e.peer, ip))
         return false;
-    r = peer_uid(fd, &uid);
-    if (r == 0)
-        return uid == geteuid() || uid == 0;
-    /* A process of another machine, where the job has an agent. */
-    return m->opt->container && r == -ENOENT;
+    while ((r = ask_machine(m, ip, &e)) == -EAGAIN && loop_now(m->loop) < deadline)
+        if (fiber_sleep(m->loop, AGAIN_MS) < 0)
+            return false;
+    return r == 1;
 }

@@ -167,6 +167,13 @@ static bool check_guest(void *user, int fd)
     return !opt->check || opt->check(opt->user, fd);
 }
 
+static bool vouch_for_guest(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+
+    return !opt->vouch || opt->vouch(opt->user, fd);
+}
+
 int guests_open(const struct guests_options *o, struct guests **ret, int *ret_port, struct err *err)
 {
     AUTO_FREE struct guests *gs = calloc(1, sizeof(*gs));
@@ -175,6 +182,7 @@ int guests_open(const struct guests_options *o, struct guests **ret, int *ret_po
                                       .name = o->name,
                                       .first = o->first,
                                       .check = check_guest,
+                                      .vouch = vouch_for_guest,
                                       .serve = serve_guest,
                                       .on_refused = on_refused };
     int r;

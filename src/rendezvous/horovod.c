@@ -99,6 +99,13 @@ static bool check_peer(void *user, int fd)
     return !opt->check || opt->check(opt->user, fd);
 }
 
+static bool vouch_for_peer(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct horovod *)user)->opt;
+
+    return !opt->vouch || opt->vouch(opt->user, fd);
+}
+
 /* ---- life ---- */
 
 static struct horovod *horovod_free(struct horovod *h)
@@ -120,6 +127,7 @@ static int horovod_start(const struct rendezvous_options *opt, void **ret, int *
         .limits = { .body_max = HOROVOD_VALUE_MAX, .connections_max = 4 * (size_t)opt->world + 64 },
         .name = "horovod",
         .check = check_peer,
+        .vouch = vouch_for_peer,
         .handler = on_call,
         .user = h,
     };

@@ -15,6 +15,7 @@
 #define LEAVE_MS 1000 /* for a refused peer to read why */
 #define SLOW_MS 500   /* an entering peer may be so slow while others wait */
 #define TICK_MS 250
+#define MAY_NOT "this address or user may not connect"
 #define BURST 64 /* connections accepted before others have their turn */
 
 /* ---- waiting peers ---- */
@@ -136,6 +137,21 @@ static void unlink_visitor(struct visitor *v)
     a->n_entering--;
 }
 
+/* Whether somebody stands for it; who is refused is told so, if it reads that at once. */
+static bool vouched_for(struct visitor *v)
+{
+    struct admission *a = v->of;
+    int fd = sock_fd(v->sock);
+
+    if (!a->o.vouch || a->o.vouch(a->o.user, fd))
+        return true;
+    if (!fiber_cancelled(a->o.loop))
+        admission_note(a, fd, MAY_NOT);
+    if (a->o.forbidden)
+        (void)send(fd, a->o.forbidden, strlen(a->o.forbidden), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return false;
+}
+
 static int serve_visitor(void *arg, struct err *err)
 {
     struct visitor *v = arg;
@@ -143,7 +159,10 @@ static int serve_visitor(void *arg, struct err *err)
 
     (void)err;
     v->fiber = fiber_self(a->o.loop);
-    a->o.serve(a->o.user, v, v->sock);
+    if (vouched_for(v))
+        a->o.serve(a->o.user, v, v->sock);
+    else
+        (void)sock_close(v->sock);
     admission_pass(v);
     free(v);
     return 0;
@@ -228,7 +247,7 @@ static void welcome(struct stranger *s)
     struct admission *a = s->of;
 
     if (a->o.check && !a->o.check(a->o.user, s->fd)) {
-        admission_note(a, s->fd, "this address or user may not connect");
+        admission_note(a, s->fd, MAY_NOT);
         leave_with(s, a->o.forbidden, on_last_words);
         return;
     }

@@ -36,6 +36,9 @@ struct admission_options {
     admission_first *first; /* NULL: for a Unix socket only */
     /* May be NULL. Sees each connection before its bytes are acted upon; false: it is refused. */
     bool (*check)(void *user, int fd);
+    /* May be NULL. The same once more on the connection's fiber, for what takes a while to find
+     * out; -ECANCELED of a wait counts as false. */
+    bool (*vouch)(void *user, int fd);
     /* Runs on a fiber of its own; `s` is the callee's. */
     void (*serve)(void *user, struct visitor *v, struct sock *s);
     void *user;

@@ -44,6 +44,7 @@ struct http_server_options {
     const struct stream_key *key;
     struct http_limits limits;
     bool (*check)(void *user, int fd);
+    bool (*vouch)(void *user, int fd); /* the same, and may wait: as in wire/admission.h */
     /* Anybody may ask: they all stay strangers, so that few are served at the same time, others
      * wait, and one that is slow makes room for them. */
     bool strangers;

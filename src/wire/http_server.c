@@ -215,6 +215,13 @@ static bool check_peer(void *user, int fd)
     return s->o.check(s->o.user, fd);
 }
 
+static bool vouch_for_peer(void *user, int fd)
+{
+    const struct http_server *s = user;
+
+    return s->o.vouch(s->o.user, fd);
+}
+
 static struct http_server *server_free(struct http_server *s)
 {
     stream_tls_free(s->tls);
@@ -229,11 +236,15 @@ static int start_admission(struct http_server *s, struct err *err)
                                    .name = s->o.name ? s->o.name : "http",
                                    .first = s->tls ? admission_first_tls : admission_first_http,
                                    .check = s->o.check ? check_peer : NULL,
+                                   .vouch = s->o.vouch ? vouch_for_peer : NULL,
                                    .serve = on_connection,
                                    .user = s,
                                    .forbidden = s->tls ? NULL : s->forbidden,
                                    .late = s->tls ? NULL : s->late,
                                    .wait_ms = first_ms(s) };
+
+    if (s->o.vouch) /* whoever is asked may be slow, and that is no fault of the peer's */
+        o.entering_max = s->limits.connections_max;
 
     answer_text(s->forbidden, sizeof(s->forbidden), 403, "this address or user may not ask here");
     answer_text(s->late, sizeof(s->late), 408, "the request's header came too slowly");

@@ -167,6 +167,39 @@ static void a_client_without_a_key_or_with_an_old_tls_is_refused(void **state)
     on_a_loop(&w.loop, knock_without_a_key, &w);
 }
 
+/* It could be asked for another share, and take its time: a place for strangers to wait in. */
+static int greet_and_wait(void *arg)
+{
+    static const char *const groups[] = { "P-384:X25519", "X448:P-256" };
+    struct world *w = arg;
+
+    for (size_t i = 0; i < COUNT_OF(groups); i++) {
+        struct foreign f = { 0 };
+        char bytes[4 * KIB];
+        int n;
+
+        foreign_new(&f, TLS_client_method(), TLS1_3_VERSION);
+        assert_int_equal(SSL_CTX_set1_groups_list(f.ctx, groups[i]), 1);
+        foreign_start(&f, false);
+        start_ours(w, true);
+        assert_int_not_equal(SSL_do_handshake(f.ssl), 1);
+        n = BIO_read(SSL_get_wbio(f.ssl), bytes, sizeof(bytes));
+        assert_true(n > 0);
+        assert_int_equal(sock_write(w->theirs, bytes, (size_t)n, loop_in(w->loop, TEST_MS)), 0);
+        foreign_done(&f);
+        expect(w, -EACCES, "TLS: wrong key or job");
+    }
+    return 0;
+}
+
+static void a_greeting_without_a_share_of_ours_is_refused_at_once(void **state)
+{
+    struct world w = { 0 };
+
+    (void)state;
+    on_a_loop(&w.loop, greet_and_wait, &w);
+}
+
 static void show_a_certificate(SSL_CTX *ctx)
 {
     EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -228,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_is_refused_with_a_sentence),
         cmocka_unit_test(a_client_without_a_key_or_with_an_old_tls_is_refused),
+        cmocka_unit_test(a_greeting_without_a_share_of_ours_is_refused_at_once),
         cmocka_unit_test(a_server_with_a_certificate_instead_of_the_key_is_refused),
     };
 

@@ -2,10 +2,14 @@
 
 import collections
 import contextlib
+import os
 import random
 import socket
 
+import pytest
+
 from agent_support import NONE, command
+from flooding import NOBODY, as_user
 
 LISTEN = ("python3 -c 'import socket, sys, time\n"
           "s = socket.socket()\n"
@@ -83,3 +87,25 @@ def test_ports_stay_below_the_ephemeral_range(bench):
     ports = [p for t in b.prepare(*[{"task": i, "name": f"worker:{i}", "ports_wanted": 4}
                                     for i in range(50)]) for p in t["ports"]]
     assert len(set(ports)) == 200 and all(10000 <= p < min(first, 32768) for p in ports)
+
+
+@pytest.mark.parametrize("user, ours", [
+    (os.geteuid(), True),
+    pytest.param(NOBODY, False, marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs another user"))])
+def test_the_agent_knows_whose_a_connection_is(bench, user, ours):
+    b = bench()
+    with socket.create_server(("127.0.0.1", 0)) as tracker:
+        tracker.settimeout(20)
+        child = as_user(user, *tracker.getsockname(), lambda s: s.recv(1))  # until it is let go
+        with tracker.accept()[0] as s:
+            (here, port), (there, from_port) = s.getsockname(), s.getpeername()
+            b.tell(whose={"id": 1, "from": there, "from_port": from_port, "to": here,
+                          "to_port": port})
+            b.tell(whose={"id": 2, "from": there, "from_port": from_port, "to": here,
+                          "to_port": 1})
+            b.tell(whose={"id": 3, "from": "elsewhere", "from_port": 70000, "to": "", "to_port": 1})
+            answers = [b.take(lambda e: "owner" in e.get("from", {}))["from"]["owner"]
+                       for _ in range(3)]
+        os.waitpid(child, 0)
+    assert [a["id"] for a in answers] == [1, 2, 3]
+    assert [a.get("ours", False) for a in answers] == [ours, False, False]

@@ -3,14 +3,15 @@
 import json
 import os
 import socket
-import struct
+import urllib.request
 
 import pytest
 
-from flooding import KINDS, RABIT_MAGIC, Flood, listening, memory_mb
+from flooding import KINDS, NOBODY, Flood, listening, memory_mb, print_as
 
 MEMORY_MB = 16   # what a small job's master may have at any moment; its container has 64
 LINES = 120      # of its log, whatever strangers do
+OTHERS = ("xgboost", "horovod", "slider")  # whose servers speak something else than rabit's
 WAIT = "while [ ! -e go ]; do sleep 0.1; done"
 
 
@@ -31,13 +32,18 @@ def recorded_hello(local, join: dict) -> bytes:
     return hello
 
 
+def ask(url: str) -> dict:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=60) as answer:
+        return json.load(answer)
+
+
 def flood(local, kind, framework, seconds):
     job = local.start("run", "--nodes", "2", "-n", "2", "--framework", framework, "--restart",
                       "gang", "--", "sh", "-c", WAIT)
     local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 2, "the tasks run")
     [master] = local.find("ydl-node master")
     ports = listening(master)
-    assert len(ports) == 2, "the agents' and the tracker's"
+    assert len(ports) == 2, "the agents' and the server's"
     before = memory_mb(master, "VmRSS")
     join = json.loads(next(local.run_dir.glob("ydl-*/join.json")).read_text())
     more = [recorded_hello(local, join)] if kind == "wrong" else []
@@ -45,6 +51,9 @@ def flood(local, kind, framework, seconds):
         local.wait_for(lambda: strangers.opened > 1000, "the flood")
         local.run("scale", "last", "worker=4", check=0)  # two more agents, in the middle of it
         local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 4, "four tasks", timeout=60)
+        if framework == "slider":  # who asks something is answered
+            [port] = [p for p in ports if f":{p}" not in join["address"]]
+            assert "components" in ask(f"http://127.0.0.1:{port}/ws/v1/slider/application/live/resources")
         strangers.wait()
         peak = memory_mb(master)
     (local.work / "go").touch()
@@ -62,36 +71,19 @@ def test_a_flood_neither_ends_a_job_nor_keeps_its_agents_out(local, kind):
     flood(local, kind, "rabit", 5)
 
 
+@pytest.mark.parametrize("framework", OTHERS)
+def test_neither_does_one_at_another_server(local, framework):
+    flood(local, "mixed", framework, 5)
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("framework", ["rabit", "xgboost", "horovod"])
+@pytest.mark.parametrize("framework", ["rabit", *OTHERS])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_long_flood_does_not_either(local, kind, framework):
     flood(local, kind, framework, 60)
 
 
 # ---- trackers, whose protocols have no keys ----
-
-NOBODY = 65534
-
-def print_as(user: int, port: int):
-    """Says "print" to a rabit tracker, as a process of that user."""
-    def text(t):
-        return struct.pack("=i", len(t)) + t
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setuid(user)
-            with socket.create_connection(("127.0.0.1", port), 10) as s:
-                s.sendall(struct.pack("=Iii", RABIT_MAGIC, -1, -1) + text(b"NULL") + text(b"print")
-                          + text(b"I was here\n"))
-                while s.recv(100):
-                    pass
-        except OSError:
-            pass  # refused
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0) == (child, 0)
-
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 @pytest.mark.parametrize("user, heard", [(0, True), (NOBODY, False)], ids=["owner", "another"])
@@ -100,7 +92,7 @@ def test_a_tracker_listens_to_the_jobs_own_user_alone(local, user, heard):
     local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 2, "the tasks run")
     [master] = local.find("ydl-node master")
     [port] = listening(master)
-    print_as(user, port)
+    print_as(user, "127.0.0.1", port)
     events = local.jobs()[-1] / "events.jsonl"
     if heard:
         local.wait_for(lambda: "I was here" in events.read_text(), "it is printed")

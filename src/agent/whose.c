@@ -1,0 +1,39 @@
+/* whose.c - whose process of this machine has connected to one of the master's trackers.
+ *
+ * Their protocols have no keys, and the master sees no more than an address, which all users of a
+ * machine share. The kernel here knows whose socket it is. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "base/peer.h"
+
+/* Tasks are our own user's, also those in images. Where the kernel tells nothing of its sockets the
+ * address alone has to do. */
+static bool is_ours(const Agent__Whose *m)
+{
+    struct peer_ends e = { 0 };
+    uid_t uid = 0;
+    int r;
+
+    if (m->from_port > UINT16_MAX || m->to_port > UINT16_MAX ||
+        !resolve_number(m->from, (int)m->from_port, &e.peer) ||
+        !resolve_number(m->to, (int)m->to_port, &e.local))
+        return false;
+    r = peer_uid_of(&e, &uid);
+    trace(LOG_AGENT, "a tracker asks whose %s port %u is: %d, user %u", m->from, m->from_port, r,
+          (unsigned)uid);
+    if (r == -ENOSYS)
+        return true;
+    return r == 0 && (uid == geteuid() || uid == 0);
+}
+
+void whose_answer(struct agent *a, const Agent__Whose *m)
+{
+    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+    Agent__Owner owner = AGENT__OWNER__INIT;
+
+    owner.id = m->id;
+    owner.ours = is_ours(m);
+    msg.body_case = AGENT__TO_MASTER__BODY_OWNER;
+    msg.owner = &owner;
+    report_send(a, &msg);
+}
