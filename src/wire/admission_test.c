@@ -17,7 +17,7 @@ struct world {
     struct admission_options o;
     struct admission *admission;
     int port;
-    unsigned served, cancelled, refused;
+    unsigned served, cancelled, refused, asked;
     char why[128];
     bool pass;
     bool logs; /* refusals go to the log */
@@ -273,6 +273,49 @@ static void a_peer_that_may_not_connect_is_told_and_gets_no_fiber(void **state)
     run_world(&w, be_forbidden);
 }
 
+/* Knows only after a while, and is for every second one. */
+static bool stand_for(void *user, int fd)
+{
+    struct world *w = user;
+
+    assert_true(fd >= 0);
+    if (fiber_sleep(w->loop, 20) < 0)
+        return false;
+    return w->asked++ % 2 == 0;
+}
+
+static int be_stood_for(void *arg)
+{
+    struct world *w = arg;
+    struct sock *one = dial(w), *two, *three;
+
+    say(w, one, "a\n");
+    expect_ok(w, one);
+    two = dial(w);
+    say(w, two, "b\n");
+    expect_end(w, two, "no\n");
+    assert_int_equal(w->refused, 1);
+    assert_string_equal(w->why, "this address or user may not connect");
+    three = dial(w);
+    say(w, three, "c\n");
+    expect_ok(w, three);
+    say(w, one, "d\n");
+    expect_ok(w, one);
+    assert_int_equal(w->served, 2);
+    w->admission = admission_close(w->admission);
+    sock_close(one);
+    sock_close(three);
+    return 0;
+}
+
+static void one_that_nobody_stands_for_is_refused(void **state)
+{
+    struct world w = { .pass = true, .o = { .vouch = stand_for, .forbidden = "no\n" } };
+
+    (void)state;
+    run_world(&w, be_stood_for);
+}
+
 static int close_with_all_kinds(void *arg)
 {
     struct world *w = arg;
@@ -368,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_oldest_silent_peer_makes_room),
         cmocka_unit_test(whoever_is_slow_to_show_itself_makes_room_for_others),
         cmocka_unit_test(a_peer_that_may_not_connect_is_told_and_gets_no_fiber),
+        cmocka_unit_test(one_that_nobody_stands_for_is_refused),
         cmocka_unit_test(closing_ends_strangers_and_visitors),
         cmocka_unit_test(refusals_are_told_while_others_wait),
         cmocka_unit_test(a_greeting_is_complete_or_not_or_none),
