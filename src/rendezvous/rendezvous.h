@@ -22,7 +22,7 @@ struct rendezvous_options {
     /* May be NULL. Is the peer one of this job's? Others are refused before they have said a word.
      */
     bool (*check)(void *user, int fd);
-    bool (*vouch)(void *user, int fd); /* the same, and may wait; may be NULL */
+    bool (*vouch)(void *user, int fd);             /* the same, and may wait; may be NULL */
     void (*on_note)(void *user, const char *text); /* prints and complaints of workers */
     /* For servers that tell of the job: what stands at `path` ("publisher/exports"). -ENOENT:
      * nothing. *ret is the caller's. NULL: there is nothing to tell. */
