@@ -119,6 +119,30 @@ static void another_user_cannot_bind_a_held_port(void **state)
         skip();
 }
 
+/* What is left, and the kernel's rule: by SO_REUSEADDR anybody may bind beside us until somebody
+ * listens, by SO_REUSEPORT only the same user. Needs root. */
+static void another_user_can_bind_a_shared_port_until_its_program_listens(void **state)
+{
+    static const struct {
+        int option, before; /* that listens: 0, it can */
+    } rows[] = { { 0, 1 }, { SO_REUSEPORT, 1 }, { SO_REUSEADDR, 0 } };
+    struct port p = hold_any();
+    int fd = -1;
+
+    (void)state;
+    assert_int_equal(ports_share(&p, true, NULL), 0);
+    for (size_t k = 0; k < COUNT_OF(rows) && geteuid() == 0; k++) {
+        assert_int_equal(listen_as_other(p.number, rows[k].option), rows[k].before);
+        fd = listen_on(p.number, AF_INET, SO_REUSEADDR);
+        assert_true(fd >= 0);
+        assert_int_equal(listen_as_other(p.number, rows[k].option), 1);
+        close(fd);
+    }
+    ports_drop(&p);
+    if (geteuid() != 0)
+        skip();
+}
+
 /* Needs root. */
 static void a_name_that_another_user_took_first_is_said_to_be_theirs(void **state)
 {
@@ -247,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_held_port_is_held_once),
         cmocka_unit_test(a_port_is_shared_only_while_it_is_said_to_be),
         cmocka_unit_test(another_user_cannot_bind_a_held_port),
+        cmocka_unit_test(another_user_can_bind_a_shared_port_until_its_program_listens),
         cmocka_unit_test(a_name_that_another_user_took_first_is_said_to_be_theirs),
         cmocka_unit_test(a_released_port_is_the_programs_but_no_other_agents),
         cmocka_unit_test(connections_that_linger_do_not_count),
