@@ -109,6 +109,22 @@ def test_logs_are_aggregated_and_read_back(alice):
     assert "in the log" in done.stdout
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("user, reason, hint", [
+    ("dave", "User dave not found", "every node needs an account of that name"),
+    ("bin", "Requested user bin is banned", "container-executor.cfg on the nodes decides")])
+def test_a_user_whom_the_nodes_do_not_run_is_told_why(alice, lce_cluster, user, reason, hint):
+    """The story's first line is the reason, whatever YARN writes around it."""
+    lce_cluster.fs("-mkdir", "-p", f"/user/{user}")
+    lce_cluster.fs("-chown", user, f"/user/{user}")
+    done = alice.jobs.run("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true", user=user)
+    story = done.stdout + done.stderr
+    assert done.returncode != 0 and f"failed: {reason}\n" in story, story
+    assert hint in story and "main : run as" not in story, story
+    told = alice.jobs.run("status", alice.jobs.apps()[-1], user=user).stdout
+    assert reason in told and hint in told, told
+
+
 def test_yarn_runs_the_image_where_it_can(alice, dockers, lce_cluster):
     for by in ("auto", "yarn"):
         done = alice("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--image", dockers,

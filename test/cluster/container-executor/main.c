@@ -203,6 +203,10 @@ int main(int argc, char **argv)
     number = strtoul(argv[3], NULL, 10);
     if (number >= n || argv[3][0] < '0' || argv[3][0] > '9')
         ce_die(CE_BAD_COMMAND, "command '%s' is unknown", argv[3]);
+    if (number == 0) { /* for the NodeManager's log */
+        printf("main : command provided %lu\n", (unsigned long)number);
+        printf("main : run as user is %s\nmain : requested yarn user is %s\n", argv[1], argv[2]);
+    }
     ce_user(argv[1]);
     return commands[number](argv[2], argv + 4);
 }
