@@ -320,9 +320,10 @@ static void a_report_that_cannot_be_is_refused_with_a_sentence(void **state)
     role(b, "worker", 2);
     run_all(b);
     ended(b, "worker:1", 0);
-    assert_int_equal(engine_on_started(b->e, 1, 4, b->now, &err), -EPROTO);
-    assert_string_equal(err.text, "task 'worker:1': started while DONE");
-    assert_int_equal(engine_on_started(b->e, 0, 4, b->now, &err), 0); /* told again */
+    assert_int_equal(engine_on_prepared(b->e, 1, NULL, 0, b->now, &err), -EPROTO);
+    assert_string_equal(err.text, "task 'worker:1': prepared while DONE");
+    assert_int_equal(engine_on_started(b->e, 0, 4, b->now, &err), 0); /* told again, */
+    assert_int_equal(engine_on_started(b->e, 1, 4, b->now, &err), 0); /* or too late */
     assert_int_equal(engine_on_formed(b->e, b->now, &err), -EPROTO);
     assert_int_equal(engine_start(b->e, b->now, &err), -EPROTO);
     assert_string_equal(err.text, "job: started while RUNNING");

@@ -236,6 +236,13 @@ static void tell_again(struct engine *e, struct unit *u, int64_t now)
     }
 }
 
+/* It was to start in a generation that others, who are back already, have left behind: it is
+ * prepared again, for theirs. */
+static bool is_overtaken(const struct engine *e, const struct unit *u)
+{
+    return u->starting && !u->t.stopping && u->t.generation != e->generation;
+}
+
 /* Who does not run is seen to first: the end of others may lead to more for all of them. */
 void resume_slot(struct engine *e, struct slot *s, const char *text, int64_t now)
 {
@@ -246,7 +253,7 @@ void resume_slot(struct engine *e, struct slot *s, const char *text, int64_t now
     s->away = false;
     slot_set(e, s, SLOT_UP);
     for (struct unit *u = first; u < end; u++) {
-        if (u->held)
+        if (u->held && !(same && is_overtaken(e, u)))
             tell_again(e, u, now);
         else if (same && u->starting && !u->t.stopping)
             run_prepare(e, u, TASK_EV_AGAIN, now); /* it was never started */

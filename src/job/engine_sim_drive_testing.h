@@ -49,12 +49,31 @@ static void prepared(struct sim *w, uint32_t id)
     CHECK(w, engine_on_prepared(w->e, id, &k->port, 1, w->now, NULL) == 0);
 }
 
-/* The process comes to life, and its end is already written. */
+/* Its agent knows how it ended, and says so when there is somebody to be told. */
+static void tell_end(struct sim *w, uint32_t id, const struct engine_end *end)
+{
+    struct sim_task *k = &w->tasks[id];
+
+    k->life++;
+    k->place = SIM_NOTHING;
+    k->dead = true;
+    k->end = *end;
+    k->end.when = w->now;
+    if (!w->alone && !engine_slot_is_away(w->e, engine_task(w->e, id)->slot))
+        tell(w, SIM_ENDED, id, draw(w, 400) + sim_late(w))->end = k->end;
+}
+
+/* The process comes to life, and its end is already written; or it cannot be started. */
 static void exec(struct sim *w, uint32_t id)
 {
+    static const enum fail_class bad[] = { FAIL_START, FAIL_FILES, FAIL_DISK, FAIL_PORT };
     struct sim_task *k = &w->tasks[id];
     struct engine_end end = sim_fate(w);
 
+    if (!w->calm && chance(w, w->trouble / 6)) {
+        tell_end(w, id, &(struct engine_end){ .cls = bad[draw(w, 4)], .code = 126 });
+        return;
+    }
     k->place = SIM_ALIVE;
     if (!w->alone && !engine_slot_is_away(w->e, engine_task(w->e, id)->slot)) {
         tell(w, SIM_STARTED, id, draw(w, 5));
@@ -70,34 +89,23 @@ static void exec(struct sim *w, uint32_t id)
 
 static void dies(struct sim *w, const struct sim_message *m)
 {
-    struct sim_task *k = &w->tasks[m->id];
-    struct sim_message *told;
+    const struct sim_task *k = &w->tasks[m->id];
 
-    if (k->life != m->life || k->place != SIM_ALIVE)
-        return;
-    k->life++;
-    k->place = SIM_NOTHING;
-    k->dead = true;
-    k->end = m->end;
-    k->end.when = w->now;
-    if (w->alone || engine_slot_is_away(w->e, engine_task(w->e, m->id)->slot))
-        return;
-    told = tell(w, SIM_ENDED, m->id, draw(w, 400));
-    told->end = k->end;
+    if (k->life == m->life && k->place == SIM_ALIVE)
+        tell_end(w, m->id, &m->end);
 }
 
 static void granted(struct sim *w, const struct sim_message *m)
 {
     struct sim_slot *s = &w->slots[m->id];
 
-    if (s->life != m->life) {
-        if (!s->asked && !s->held && chance(w, 30)) /* it crosses with our giving up */
-            CHECK(w, engine_on_granted(w->e, m->id, sim_agent(w, m->id), w->now, NULL) == 0);
+    if (s->life != m->life && (s->asked || s->held || !chance(w, 30)))
         return;
-    }
+    CHECK(w, engine_on_granted(w->e, m->id, sim_agent(w, m->id), w->now, NULL) == 0);
+    if (engine_slot_agent(w->e, m->id) != sim_agent(w, m->id))
+        return; /* it crosses with our giving up; but what was refused before may be welcome */
     s->asked = false;
     s->held = true;
-    CHECK(w, engine_on_granted(w->e, m->id, sim_agent(w, m->id), w->now, NULL) == 0);
     post(w, SIM_UP, m->id, draw(w, 100));
     w->queue[w->n_queue - 1].life = s->life;
     if (chance(w, w->trouble / 3)) {
@@ -281,10 +289,36 @@ static bool is_stale(const struct sim *w, const struct sim_message *m)
     }
 }
 
+/* What the master makes of a report that it has had already; see inbox.c. */
+static bool is_known(const struct sim *w, const struct sim_message *m)
+{
+    const struct task *t = engine_task(w->e, m->id);
+
+    return m->again &&
+           (t->state == TASK_WAITING || t->state == TASK_LOST || t->attempt != m->attempt ||
+            m->kind == SIM_PREPARED || (m->kind == SIM_READY && t->state != TASK_RUNNING) ||
+            (m->kind == SIM_ENDED && task_has_ended(t->state)));
+}
+
+/* A report comes once more, before or after others. */
+static void repeat(struct sim *w, const struct sim_message *m)
+{
+    bool report = m->kind == SIM_STARTED || m->kind == SIM_READY || m->kind == SIM_ENDED;
+
+    if (w->calm || !report || !chance(w, w->trouble / 3))
+        return;
+    post(w, m->kind, m->id, draw(w, 3000));
+    w->queue[w->n_queue - 1].life = m->life;
+    w->queue[w->n_queue - 1].attempt = m->attempt;
+    w->queue[w->n_queue - 1].end = m->end;
+    w->queue[w->n_queue - 1].again = true;
+}
+
 static void happen(struct sim *w, const struct sim_message *m)
 {
-    if (is_stale(w, m))
+    if (is_stale(w, m) || is_known(w, m))
         return;
+    repeat(w, m);
     if (m->kind == SIM_GRANTED) {
         granted(w, m);
     } else if (m->kind == SIM_REFUSED) {
@@ -315,6 +349,10 @@ static void happen(struct sim *w, const struct sim_message *m)
         leaving(w, m->id);
     } else if (m->kind == SIM_AGAIN) {
         agent_again(w, m->id);
+    } else if (m->kind == SIM_FORMED && !w->calm && chance(w, w->trouble / 15)) {
+        w->forming = false; /* no server can be started */
+        CHECK(w, engine_abort(w->e, 70, "no", w->now, NULL) ==
+                     (job_has_ended(engine_state(w->e)) && w->ended ? -EALREADY : 0));
     } else if (m->kind == SIM_FORMED) {
         w->forming = false;
         CHECK(w, engine_set_names(w->e, w->named ? "job.me.test" : NULL, NULL) == 0);

@@ -22,6 +22,17 @@ static void do_release(struct sim *w, uint32_t id)
     s->container++;
 }
 
+/* It cannot even be told to its agent, as outbox_fail() says: while the actions are carried out. */
+static bool is_refused(struct sim *w, uint32_t id)
+{
+    struct engine_end end = { .cls = FAIL_START, .code = 126, .when = w->now, .text = "no" };
+
+    if (w->calm || !chance(w, w->trouble / 8))
+        return false;
+    CHECK(w, engine_on_ended(w->e, id, &end, w->now, NULL) == 0);
+    return true;
+}
+
 static void do_prepare(struct sim *w, uint32_t id)
 {
     const struct task *t = engine_task(w->e, id);
@@ -33,9 +44,12 @@ static void do_prepare(struct sim *w, uint32_t id)
                  (w->named && k->port == 0 && t->port[0] == k->lost_port)); /* … elsewhere */
     if (t->n_ports > 0)
         k->port = t->port[0];
+    k->place = SIM_NOTHING;
+    if (is_refused(w, id))
+        return;
     k->place = SIM_PREPARING;
     k->new_port = t->n_ports == 0 || (!w->calm && chance(w, 2));
-    tell(w, SIM_PREPARED, id, draw(w, 200));
+    tell(w, SIM_PREPARED, id, draw(w, 200) + sim_late(w));
 }
 
 static void check_form(struct sim *w)
@@ -68,11 +82,11 @@ static void do_start(struct sim *w, uint32_t id)
     const struct task *t = engine_task(w->e, id);
     struct sim_task *k = &w->tasks[id];
 
-    CHECK(w, engine_state(w->e) == JOB_RUNNING);
+    CHECK(w, engine_state(w->e) == JOB_RUNNING || t->stopping); /* its stop is on the way */
     CHECK(w, k->place == SIM_HELD && !k->open && w->slots[t->slot].up);
     CHECK(w, t->attempt >= k->starts || w->behind);
     CHECK(w, t->attempt == k->starts || w->gaps);
-    CHECK(w, t->generation == engine_generation(w->e));
+    CHECK(w, t->generation == engine_generation(w->e) || t->stopping);
     if (k->starts > 0 && k->generation == t->generation && !w->opt.elastic && !w->opt.rejoins &&
         t->role != 2)
         CHECK(w, k->started_port == t->port[0] || w->behind);
@@ -87,7 +101,12 @@ static void do_start(struct sim *w, uint32_t id)
     k->attempt = t->attempt;
     k->generation = t->generation;
     k->started_port = k->port;
-    post(w, SIM_EXEC, id, draw(w, chance(w, 15) ? 8000 : 20));
+    if (is_refused(w, id)) {
+        k->open = false;
+        k->place = SIM_NOTHING;
+        return;
+    }
+    post(w, SIM_EXEC, id, draw(w, chance(w, 15) ? 8000 : 20) + sim_late(w));
     w->queue[w->n_queue - 1].life = k->life;
 }
 
@@ -101,7 +120,7 @@ static void do_stop(struct sim *w, const struct action *a)
     k->stopped = true;
     if (k->deaf)
         return;
-    post(w, SIM_DIES, a->id, 25 + draw(w, (uint32_t)a->grace + 100));
+    post(w, SIM_DIES, a->id, 25 + draw(w, (uint32_t)a->grace + 100) + sim_late(w));
     w->queue[w->n_queue - 1].life = k->life;
     w->queue[w->n_queue - 1].end =
         (struct engine_end){ .cls = FAIL_SIGNAL, .signal = a->grace ? 15 : 9 };
@@ -142,7 +161,7 @@ static void obey(struct sim *w)
             CHECK(w, !w->forming);
             w->forming = true;
             check_form(w);
-            post(w, SIM_FORMED, 0, draw(w, 100));
+            post(w, SIM_FORMED, 0, draw(w, 100) + sim_late(w));
         } else {
             w->ended = true;
             engine_close(w->e, w->now);

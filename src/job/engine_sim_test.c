@@ -1,6 +1,6 @@
 /* engine_sim_test.c - thousands of random jobs in a pretended world. Whatever happens: the engine
  * asks only for what can be done, everything ends, budgets hold, and the first failure is told. */
-#include "job/engine_sim_drive_testing.h"
+#include "job/engine_sim_end_testing.h"
 #include "job/history.h"
 
 /* Counted restarts of one task, or of the gang, within any hour; all runs are shorter than that. */
@@ -13,7 +13,8 @@ static void check_budgets(struct sim *w)
             continue;
         if (has(line, "\"what\":\"gang\""))
             gang += has(line, "a task failed");
-        else if (has(line, "it failed") && task_in(w, line) != UINT32_MAX)
+        else if (has(line, "it failed") && number(line, "\"used\":") > 0 && /* it has paid */
+                 task_in(w, line) != UINT32_MAX)
             tasks[task_in(w, line)]++;
     }
     if (w->now - SIM_T0 > 3600000)
@@ -128,6 +129,8 @@ static void run_jobs(uint32_t first, uint32_t n, void (*check)(struct sim *w), b
         invent(w, first + i);
         live(w, cut_short ? draw(w, 300) : UINT32_MAX);
         check(w);
+        if (w->ended)
+            outlive(w);
         w->e = engine_free(w->e);
         buf_done(&w->log);
     }

@@ -45,6 +45,7 @@ struct sim_message {
     uint32_t id;   /* slot or task */
     uint32_t life; /* of the container or the process: when it is another one by now, too late */
     uint32_t attempt;
+    bool again; /* it has been told before */
     struct engine_end end;
 };
 
@@ -122,6 +123,12 @@ static inline uint32_t draw(struct sim *w, uint32_t n)
 static inline bool chance(struct sim *w, unsigned percent)
 {
     return draw(w, 100) < percent;
+}
+
+/* So much later than it should be: mostly not at all. */
+static inline int64_t sim_late(struct sim *w)
+{
+    return !w->calm && chance(w, w->trouble / 6) ? 5000 + draw(w, 60000) : 0;
 }
 
 static inline void post(struct sim *w, enum sim_kind kind, uint32_t id, int64_t delay)

@@ -27,13 +27,13 @@ static void a_task_walks_through_its_states(void **state)
 static void what_cannot_happen_is_a_sentence(void **state)
 {
     struct err err = ERR_INIT;
-    enum task_state t = TASK_DONE;
+    enum task_state t = TASK_PREPARING;
     enum job_state j = JOB_SUCCEEDED;
 
     (void)state;
     assert_int_equal(task_state_next(t, TASK_EV_STARTED, "worker:1", &t, &err), -EPROTO);
-    assert_string_equal(err.text, "task 'worker:1': started while DONE");
-    assert_int_equal(t, TASK_DONE);
+    assert_string_equal(err.text, "task 'worker:1': started while PREPARING");
+    assert_int_equal(t, TASK_PREPARING);
     assert_int_equal(job_state_next(j, JOB_EV_START, &j, &err), -EPROTO);
     assert_string_equal(err.text, "job: started while SUCCEEDED");
 }
@@ -45,6 +45,8 @@ static void reports_of_a_container_that_is_gone_come_too_late(void **state)
     (void)state;
     assert_int_equal(task_state_next(TASK_LOST, TASK_EV_DONE, "t", &t, NULL), -EALREADY);
     assert_int_equal(task_state_next(TASK_WAITING, TASK_EV_PREPARED, "t", &t, NULL), -EALREADY);
+    assert_int_equal(task_state_next(TASK_DONE, TASK_EV_STARTED, "t", &t, NULL), -EALREADY);
+    assert_int_equal(task_state_next(TASK_FAILED, TASK_EV_READY, "t", &t, NULL), -EALREADY);
 }
 
 static void a_job_that_has_ended_stays_so(void **state)
