@@ -24,14 +24,11 @@ static void forget(struct budget *b, int64_t before)
     memmove(b->at, b->at + old, b->n * sizeof(*b->at));
 }
 
-int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)
+int budget_add(struct budget *b, int64_t at)
 {
     uint32_t cap = b->cap ? b->cap * 2 : FIRST_CAP;
     int64_t *bigger;
 
-    forget(b, now - window);
-    if (b->n >= max)
-        return 0;
     if (b->n == b->cap) {
         bigger = reallocarray(b->at, cap, sizeof(*b->at));
         if (!bigger)
@@ -39,8 +36,19 @@ int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)
         b->at = bigger;
         b->cap = cap;
     }
-    b->at[b->n++] = now;
-    return 1;
+    b->at[b->n++] = at;
+    return 0;
+}
+
+int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)
+{
+    int r;
+
+    forget(b, now - window);
+    if (b->n >= max)
+        return 0;
+    r = budget_add(b, now);
+    return r < 0 ? r : 1;
 }
 
 int64_t budget_delay(uint8_t *young, int64_t lived)

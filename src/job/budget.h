@@ -18,6 +18,9 @@ void budget_done(struct budget *b);
  * the budget is used up, -ENOMEM. What is older than the window is forgotten. */
 int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now);
 
+/* One that was used at `at`, later than those before it. -ENOMEM. */
+int budget_add(struct budget *b, int64_t at);
+
 /* How long to wait before the next start of something that keeps dying young. The first restart is
  * at once, then 1 s, 2 s, 4 s … 30 s; what lived for BUDGET_LONG_MS starts afresh. */
 #define BUDGET_LONG_MS 10000

@@ -262,6 +262,14 @@ int64_t engine_deadline(const struct engine *e);
 
 /* Takes the event lines made since the last call: moves them to the end of `out`. */
 int engine_events(struct engine *e, struct buf *out);
+/* Everything that the engine knows when it has nothing to say (engine_events() gives nothing), as
+ * lines of EVENT_SUMMARY: engine_restore() of these brings a new engine to where this one is, as
+ * all lines of the log before them would. Not of a job that is ending. The caller may add lines of
+ * its own; the last one says how many there are, so that a summary that is cut short is seen to be.
+ */
+int engine_summary(const struct engine *e, const struct engine_facts *facts, int64_t now,
+                   struct buf *out);
+int engine_summary_end(struct buf *out, int64_t now);
 /* The same of lines that are for those who look at the job now, and stand in no log: progress. */
 int engine_live(struct engine *e, struct buf *out);
 void engine_watch(struct engine *e, bool on); /* does anybody? Not at first */

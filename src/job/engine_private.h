@@ -7,6 +7,7 @@
  *     engine_wait.c    what it waits for               engine_end.c     finishing
  *     engine_restore.c the log, read back              engine_person.c  stop, kill, restart, scale
  *     engine_resume.c  a new master's beginning        engine_leaving.c containers taken back
+ *     engine_summary.c all that it knows, as lines; engine_summary_read.c reads them back
  *
  * Every number that a decision needs is kept up to date by unit_set(), unit_over() and slot_set(),
  * so that no decision walks over all tasks: only what concerns all of them does (a stop, a new
@@ -156,6 +157,9 @@ struct engine {
     struct buf live; /* lines that stand in no log, … */
     bool watched;    /* … for who looks */
     uint64_t seq;
+    uint32_t restarts;    /* records of them so far */
+    int64_t created, ran; /* when the job was made, and first ran; 0: not yet */
+    bool read, summing;   /* a record was read back; a summary is being read */
     json_t **pending; /* records that were read since the engine last was at rest */
     uint32_t n_pending, cap_pending;
     int bad;

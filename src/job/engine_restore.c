@@ -32,7 +32,7 @@ const char *restore_text(const json_t *v, const char *key)
     return json_string_value(json_object_get(v, key));
 }
 
-static struct role *role_named(const struct engine *e, const char *name, size_t n)
+struct role *restore_role(const struct engine *e, const char *name, size_t n)
 {
     for (uint32_t i = 0; i < e->n_roles; i++)
         if (strlen(e->roles[i].spec->name) == n && memcmp(e->roles[i].spec->name, name, n) == 0)
@@ -44,7 +44,7 @@ struct unit *restore_unit(const struct engine *e, const json_t *v)
 {
     const char *name = restore_text(v, "task");
     const char *colon = name ? strrchr(name, ':') : NULL;
-    struct role *r = colon ? role_named(e, name, (size_t)(colon - name)) : NULL;
+    struct role *r = colon ? restore_role(e, name, (size_t)(colon - name)) : NULL;
     int64_t rank;
 
     if (!r || str_to_i64(colon + 1, 0, (int64_t)r->n_slots * r->procs - 1, &rank) < 0)
@@ -102,6 +102,8 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     enum job_state s, before = e->state;
 
     see_generation(e, v);
+    if (!e->created)
+        e->created = t;
     if (!name || job_state_from(name, &s) < 0 || job_has_ended(before) || s == before)
         return;
     if (s == JOB_FINISHING) {
@@ -111,6 +113,8 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     if (before == JOB_FINISHING && !job_has_ended(s))
         return;
     e->state = s;
+    if (s == JOB_RUNNING && !e->ran)
+        e->ran = t;
     if (job_has_ended(s))
         restore_end_text(e, restore_text(v, "reason"));
     if (before == JOB_NEW && s == JOB_ASKING)
@@ -165,6 +169,7 @@ static void on_restart(struct engine *e, const json_t *v, int64_t t)
     uint32_t young = restore_u32(v, "young", 0);
     int64_t at = restore_later(t, v);
 
+    e->restarts++;
     if (e->state >= JOB_FINISHING)
         return;
     if (u) {
@@ -199,7 +204,7 @@ static void on_end(struct engine *e, const json_t *v, int64_t t)
 static void restore_scale(struct engine *e, const json_t *v, int64_t t)
 {
     const char *name = restore_text(v, "role");
-    struct role *r = name ? role_named(e, name, strlen(name)) : NULL;
+    struct role *r = name ? restore_role(e, name, strlen(name)) : NULL;
     uint32_t count = restore_u32(v, "count", UINT32_MAX);
     int k;
 
@@ -311,7 +316,7 @@ static void correct(struct engine *e, const json_t *v, int64_t now)
 {
     struct unit *u = restore_unit(e, v);
     const char *role = restore_text(v, "role");
-    struct role *r = role ? role_named(e, role, strlen(role)) : NULL;
+    struct role *r = role ? restore_role(e, role, strlen(role)) : NULL;
 
     switch (kind_of(v)) {
     case EVENT_TASK:
@@ -337,6 +342,7 @@ static void correct(struct engine *e, const json_t *v, int64_t now)
 
 void restore_drop(struct engine *e, int64_t now)
 {
+    summary_close(e);
     for (uint32_t i = 0; i < e->n_pending; i++)
         correct(e, e->pending[i], now);
     forget_pending(e);
@@ -357,6 +363,12 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
         return r;
     if (!restore_text(v, "event"))
         return err_set(err, -EINVAL, "events log: a line without an event");
+    if (kind_of(v) == EVENT_SUMMARY) {
+        summary_restore(e, v);
+        return engine_leave(e, err);
+    }
+    summary_close(e); /* whatever is missing of it */
+    e->read = true;
     /* A master's first word: what the one before it left unfinished was never decided. */
     if (kind_of(v) == EVENT_MASTER)
         forget_pending(e);

@@ -5,8 +5,7 @@
 
 #define METRICS_MAX (16 * KIB)
 
-/* Says whether it had others before. */
-static bool read_ports(struct unit *u, const json_t *v)
+bool restore_ports(struct unit *u, const json_t *v)
 {
     const json_t *list = json_object_get(v, "ports");
     uint16_t ports[CLUSTER_PORTS_MAX];
@@ -81,7 +80,7 @@ static void to_preparing(struct engine *e, struct unit *u, const json_t *v, int6
 
 static void to_ready(struct engine *e, struct unit *u, const json_t *v, int64_t t)
 {
-    bool moved = read_ports(u, v);
+    bool moved = restore_ports(u, v);
 
     unit_set(e, u, TASK_READY, t);
     if (!moved || run_alone(e, u))
@@ -106,7 +105,7 @@ static void to_running(struct engine *e, struct unit *u, const json_t *v, int64_
     }
     if (u->starts <= attempt)
         u->starts = attempt + 1;
-    (void)read_ports(u, v);
+    (void)restore_ports(u, v);
     u->t.pid = (int)restore_u32(v, "pid", 0);
     u->started = t;
     e->ever_started = true;
@@ -237,6 +236,17 @@ static void restore_judgement(struct engine *e, struct unit *u, const struct fai
         fail_give_up_side(e, u, j->gone);
 }
 
+void restore_facts(const json_t *v, int64_t t, struct failure *ret)
+{
+    *ret = (struct failure){ .code = (int)restore_int(v, "code", 0),
+                             .signal = (int)restore_int(v, "signal", 0),
+                             .generation = restore_u32(v, "generation", 0),
+                             .attempt = restore_u32(v, "attempt", 0),
+                             .when = restore_int(v, "when", t),
+                             .text = (char *)restore_text(v, "text"),
+                             .lines = (char *)restore_text(v, "lines") };
+}
+
 void restore_failure(struct engine *e, const json_t *v, int64_t t)
 {
     struct unit *u = restore_unit(e, v);
@@ -244,14 +254,9 @@ void restore_failure(struct engine *e, const json_t *v, int64_t t)
     struct judgement j = { .then = POLICY_NOTHING,
                            .counted = json_is_true(json_object_get(v, "counted")),
                            .gone = json_is_true(json_object_get(v, "gone")) };
-    struct failure f = { .code = (int)restore_int(v, "code", 0),
-                         .signal = (int)restore_int(v, "signal", 0),
-                         .generation = restore_u32(v, "generation", 0),
-                         .attempt = restore_u32(v, "attempt", 0),
-                         .when = restore_int(v, "when", t),
-                         .text = (char *)restore_text(v, "text"),
-                         .lines = (char *)restore_text(v, "lines") };
+    struct failure f;
 
+    restore_facts(v, t, &f);
     if (!u || u->retired || !cls || fail_from_key(cls, &f.cls) < 0)
         return;
     if (then)

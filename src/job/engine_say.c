@@ -84,6 +84,7 @@ int engine_created(struct engine *e, const struct engine_facts *facts, int64_t n
         r = roles_json(e, &roles, err);
     if (r < 0)
         return r;
+    e->created = now;
     engine_event(e, EVENT_JOB, now, &ev);
     event_str(&ev, "state", job_state_name(e->state));
     event_str(&ev, "job", facts->job);
@@ -100,6 +101,8 @@ void say_job(struct engine *e, const char *reason, int64_t now)
 {
     struct event ev;
 
+    if (e->state == JOB_RUNNING && !e->ran)
+        e->ran = now;
     engine_event(e, EVENT_JOB, now, &ev);
     event_str(&ev, "state", job_state_name(e->state));
     event_int(&ev, "generation", e->generation);
@@ -308,6 +311,7 @@ void say_restart(struct engine *e, const struct unit *u, int64_t delay, const ch
     char name[ENGINE_NAME_MAX];
     struct event ev;
 
+    e->restarts++;
     engine_event(e, EVENT_RESTART, now, &ev);
     event_str(&ev, "what", u ? "task" : "gang");
     if (u) {

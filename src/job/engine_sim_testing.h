@@ -95,6 +95,7 @@ struct sim {
     bool gaps;   /* what was said was lost, or is told again */
     bool behind; /* what a master wrote last was lost, once at least */
     uint32_t masters;
+    bool summaries;         /* the log begins with one now and then */
     bool calm;              /* nobody wants anything, and ports can be had again */
     unsigned trouble;       /* in a hundred */
     uint32_t workers;       /* containers of them that a person wants */

@@ -13,6 +13,7 @@ static const char *const kind_names[EVENT_KINDS_] = {
     [EVENT_REQUEST] = "request", [EVENT_PROGRESS] = "progress", [EVENT_READY] = "ready",
     [EVENT_PHASE] = "phase",     [EVENT_NOTE] = "note",         [EVENT_STORY] = "story",
     [EVENT_END] = "end",         [EVENT_MASTER] = "master",     [EVENT_CONTAINER] = "container",
+    [EVENT_SUMMARY] = "summary",
 };
 
 /* clang-format off */

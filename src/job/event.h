@@ -41,6 +41,8 @@ enum event_kind {
                   * avoid, lift: a node that gets no more containers, or may have some again */
     EVENT_STORY, /* the first failure, decided at the end: as EVENT_FAILURE */
     EVENT_END,   /* last record: state, exit, whose (task), text */
+    EVENT_SUMMARY, /* everything so far, for a reader that begins there; without a number, at the
+                    * beginning of a segment (engine_summary.c): what, and more */
     EVENT_KINDS_
 };
 const char *event_name(enum event_kind k);

@@ -362,11 +362,34 @@ static int on_end(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
+/* What the records before a summary would have said, for whoever has not seen them. */
+static int on_summary(struct history *h, const json_t *v, int64_t t)
+{
+    const char *what = text_of(v, "what");
+
+    if (str_eq(what, "job") && h->created < 0) {
+        h->summing = true;
+        h->created = int_of(v, "created", t);
+        h->started = int_of(v, "started", -1);
+        h->restarts = int_of(v, "restarts", 0);
+        return on_job(h, v, t);
+    }
+    if (str_eq(what, "end"))
+        h->summing = false;
+    if (!h->summing)
+        return 0;
+    if (str_eq(what, "agent"))
+        return on_agent(h, v, t);
+    if (!str_eq(what, "task") || on_task(h, v, int_of(v, "since", 0)) < 0)
+        return 0;
+    return json_object_get(v, "reported") ? on_progress(h, v, int_of(v, "reported", 0)) : 0;
+}
+
 static int (*const readers[EVENT_KINDS_])(struct history *h, const json_t *v, int64_t t) = {
     [EVENT_JOB] = on_job,           [EVENT_TASK] = on_task,       [EVENT_READY] = on_ready,
     [EVENT_PROGRESS] = on_progress, [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,
     [EVENT_AGENT] = on_agent,       [EVENT_REQUEST] = on_request, [EVENT_STORY] = on_story,
-    [EVENT_NOTE] = on_note,         [EVENT_END] = on_end,
+    [EVENT_NOTE] = on_note,         [EVENT_END] = on_end,         [EVENT_SUMMARY] = on_summary,
 };
 
 int history_apply(struct history *h, const char *line, size_t n, struct err *err)

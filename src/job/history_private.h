@@ -28,6 +28,7 @@ struct history {
     json_t *missing; /* sentences about output that is not known to be saved */
     int64_t n_missing;
     enum job_state state;
+    bool summing; /* a summary is being read */
     int64_t generation, restarts;
     int64_t created, started, ended; /* -1: not yet */
     int64_t exit;                    /* -1: not yet */

@@ -10,6 +10,14 @@ const char *restore_text(const json_t *v, const char *key);               /* NUL
 /* The task that it speaks of, also one that is scaled away; NULL: there is none. */
 struct unit *restore_unit(const struct engine *e, const json_t *v);
 
+/* A role by its name, which has `n` bytes; NULL: there is none. */
+struct role *restore_role(const struct engine *e, const char *name, size_t n);
+/* Its ports; says whether it had others before. */
+bool restore_ports(struct unit *u, const json_t *v);
+/* The facts of a failure, with strings borrowed from the record; its class and task are left out.
+ */
+void restore_facts(const json_t *v, int64_t t, struct failure *ret);
+
 #define RESTORE_DELAY_MAX INT64_C(100000000000) /* three years */
 
 /* When the record's `delay` is over. */
@@ -25,3 +33,7 @@ void restore_ready(struct engine *e, const json_t *v, int64_t t);
 void restore_progress(struct engine *e, const json_t *v, int64_t t);
 void restore_failure(struct engine *e, const json_t *v, int64_t t);
 void restore_container(struct engine *e, const json_t *v, int64_t t);
+
+/* ---- engine_summary_read.c ---- */
+void summary_restore(struct engine *e, const json_t *v); /* one of its records */
+void summary_close(struct engine *e);                    /* that was all of it, if it was one */

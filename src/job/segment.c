@@ -78,6 +78,34 @@ static int64_t begins_master(const char *line, size_t n)
     return number_at(&at, SEGMENT_ATTEMPTS_MAX, &attempt) ? attempt : 0;
 }
 
+bool segment_is_summary(const char *line, size_t n)
+{
+    static const char mark[] = ",\"event\":\"summary\"";
+
+    return memmem(line, n < HEAD_BYTES ? n : HEAD_BYTES, mark, sizeof(mark) - 1) != NULL;
+}
+
+int segment_head_line(struct segment_head *h, const char *line, size_t n)
+{
+    static const char mark[] = ",\"what\":\"end\",\"records\":";
+    const char *at;
+    char head[HEAD_BYTES * 2 + 1];
+    size_t len = n < HEAD_BYTES * 2 ? n : HEAD_BYTES * 2;
+    int64_t records;
+
+    if (!segment_is_summary(line, n))
+        return 1;
+    h->n++;
+    memcpy(head, line, len);
+    head[len] = '\0';
+    at = strstr(head, mark);
+    if (!at)
+        return 0;
+    at += sizeof(mark) - 1;
+    h->whole = number_at(&at, INT32_MAX, &records) && records == h->n;
+    return 1;
+}
+
 bool segment_seen_before(struct segment_seen *s, const char *line, size_t n)
 {
     int64_t attempt = begins_master(line, n);

@@ -23,6 +23,16 @@ char *segment_name(const char *head, const char *tail, const struct segment *s);
 /* As for qsort(): the order in which they were written. */
 int segment_compare(const struct segment *a, const struct segment *b);
 
+/* Is it a line of a summary (job/engine_summary.c)? */
+bool segment_is_summary(const char *line, size_t n);
+/* Whether a segment begins with a whole summary: shown its lines from the first on, until it
+ * returns other than 0. */
+struct segment_head {
+    int64_t n; /* lines so far */
+    bool whole;
+};
+int segment_head_line(struct segment_head *h, const char *line, size_t n);
+
 /* Which records of an events log were read already. A segment that broke may hold more than its
  * master knew, so that the next one repeats it; and older masters began theirs with all that had
  * been written before them. The first record of a master ("event":"master") says by

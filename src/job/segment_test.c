@@ -108,12 +108,38 @@ static void what_has_no_number_is_kept(void **state)
     }
 }
 
+static bool is_whole(const char *lines)
+{
+    struct segment_head head = { 0 };
+    const char *end;
+
+    for (; (end = strchr(lines, '\n')) != NULL; lines = end + 1)
+        if (segment_head_line(&head, lines, (size_t)(end - lines)) != 0)
+            break;
+    return head.whole;
+}
+
+static void a_summary_counts_when_all_of_it_is_there(void **state)
+{
+#define LINE(what) "{\"t\":1763274830000,\"event\":\"summary\",\"what\":\"" what "}\n"
+    (void)state;
+    assert_true(is_whole(LINE("job\"") LINE("task\"") LINE("end\",\"records\":3")));
+    assert_false(is_whole(LINE("job\"") LINE("end\",\"records\":3"))); /* one is missing */
+    assert_false(is_whole(LINE("job\"") LINE("task\"")));
+    assert_false(is_whole(
+        LINE("job\"") "{\"seq\":1,\"t\":1,\"event\":\"note\"}\n" LINE("end\",\"records\":2")));
+    assert_false(is_whole("{\"seq\":1,\"t\":1,\"event\":\"note\"}\n"));
+    assert_false(is_whole(""));
+#undef LINE
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_read_as_they_are_written),
         cmocka_unit_test(each_record_is_read_once),
         cmocka_unit_test(what_has_no_number_is_kept),
+        cmocka_unit_test(a_summary_counts_when_all_of_it_is_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,12 +191,22 @@ static int on_phase(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
+/* Of its many lines only the first is for people. */
+static int on_summary(const json_t *v, struct buf *out)
+{
+    return str_eq(words_text(v, "what"), "job")
+               ? buf_add_str(out, "a new master took over from a summary of the log: what happened "
+                                  "before is shown when the job has ended")
+               : 0;
+}
+
 static int (*const kinds[EVENT_KINDS_])(const json_t *v, struct buf *out) = {
     [EVENT_JOB] = on_job,         [EVENT_TASK] = on_task,           [EVENT_FAILURE] = on_failure,
     [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,           [EVENT_AGENT] = on_agent,
     [EVENT_REQUEST] = on_request, [EVENT_PROGRESS] = on_progress,   [EVENT_READY] = on_ready,
     [EVENT_NOTE] = on_note,       [EVENT_STORY] = on_failure,       [EVENT_END] = on_end,
     [EVENT_MASTER] = on_master,   [EVENT_CONTAINER] = on_container, [EVENT_PHASE] = on_phase,
+    [EVENT_SUMMARY] = on_summary,
 };
 
 int event_words(const json_t *record, struct buf *out)

@@ -50,6 +50,8 @@ static int print_record(const json_t *v, struct err *err)
 
     if (event_words(v, &text) < 0 || !buf_text(&text))
         return err_oom(err);
+    if (text.len == 0)
+        return 0; /* nothing for people */
     printf("%s  %s\n", words_clock(words_int(v, "t", 0), when), buf_text(&text));
     return flushed(err);
 }
