@@ -160,7 +160,7 @@ struct engine {
     uint32_t restarts;    /* records of them so far */
     int64_t created, ran; /* when the job was made, and first ran; 0: not yet */
     bool read, summing;   /* a record was read back; a summary is being read */
-    json_t **pending; /* records that were read since the engine last was at rest */
+    json_t **pending;     /* records that were read since the engine last was at rest */
     uint32_t n_pending, cap_pending;
     int bad;
     struct err fault;

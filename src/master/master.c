@@ -196,13 +196,7 @@ static int start_platform(struct master *m, struct err *err)
 /* The record that history begins with: what is known before anything happens. */
 static int write_created(struct master *m, struct err *err)
 {
-    struct engine_facts f = {
-        .job = m->opt->dir->id,
-        .name = m->name,
-        .user = m->user,
-        .platform = m->platform->ops->name,
-        .framework = m->framework->name,
-    };
+    const struct engine_facts f = summary_facts(m);
 
     return engine_created(m->engine, &f, master_now(m), err);
 }
@@ -407,6 +401,7 @@ static void free_parts(struct master *m)
     m->history = history_free(m->history);
     m->avoid = avoid_free(m->avoid);
     journal_done(&m->journal);
+    summary_done(&m->summary);
     buf_done(&m->live.lines);
     kvanswer_done(m);
     kvlog_done(m);

@@ -18,6 +18,7 @@
 #include "master/container.h"
 #include "master/kvlog.h"
 #include "master/master.h"
+#include "master/summary.h"
 #include "platform/local.h"
 #include "platform/yarn.h"
 #include "rendezvous/kv.h"
@@ -146,7 +147,8 @@ struct master {
     unsigned n_passed; /* requests that are being handed on to TensorBoard */
     struct page *page; /* on YARN: what the tracking URL leads to */
     char *page_url;
-    struct mirror *mirror;     /* on YARN: the journal's copy in HDFS */
+    struct mirror *mirror; /* on YARN: the journal's copy in HDFS */
+    struct summary summary;
     uint64_t recovered;        /* bytes of the journal that the masters before us wrote */
     struct journal kv_journal; /* what changes in the store, … */
     struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
@@ -240,7 +242,8 @@ char *parts_name(const struct parts *p, int attempt, unsigned number); /* NULL: 
  * that is in it. Fibers only. */
 typedef int parts_fn(void *arg, const struct buf *part, struct err *err);
 int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err);
-/* The same line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h). */
+/* The same line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h), from the last file on
+ * that begins with a whole summary. */
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg,
                 struct err *err);
 
@@ -259,6 +262,7 @@ struct mirror_options {
     uint64_t from;                       /* bytes of the journal that are there already */
     int64_t pause;                       /* ms; what comes within is one write */
     void (*on_copied)(struct master *m); /* may be NULL: it holds more, or cannot at the moment */
+    struct summary *summary;             /* a file begins with it, when there is one; NULL: never */
 };
 int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,
                  struct err *err);

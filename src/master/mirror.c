@@ -56,18 +56,47 @@ static void remove_older(struct mirror *x)
     }
 }
 
+/* Everything before the summary is there: the next segment begins with it. */
+static int begin_with_summary(struct mirror *x, struct err *err)
+{
+    struct buf *text = &x->opt.summary->text;
+    int r = x->out ? fs_close(take(x->out), err) : 0;
+
+    if (r == 0)
+        r = open_segment(x, err);
+    if (r == 0)
+        r = fs_write(x->out, text->data, text->len, err);
+    if (r == 0)
+        r = fs_hflush(x->out, err);
+    if (r == 0)
+        buf_done(text);
+    return r;
+}
+
+/* How far the segment goes: to the end, or to where the next one has to begin. */
+static uint64_t segment_end(const struct mirror *x)
+{
+    const struct summary *s = x->opt.summary;
+
+    return s && s->text.len > 0 && s->at > x->at ? s->at : x->opt.journal->size;
+}
+
 static int copy_new(struct mirror *x, struct err *err)
 {
     const struct journal *j = x->opt.journal;
+    const struct summary *s = x->opt.summary;
     AUTO_FREE char *p = malloc(PIECE);
     uint64_t at = x->at;
     bool fresh = !x->out;
     int r = p ? 0 : err_oom(err);
 
-    if (r == 0 && !x->out)
+    if (r == 0 && s && s->text.len > 0 && s->at == at)
+        r = begin_with_summary(x, err);
+    else if (r == 0 && !x->out)
         r = open_segment(x, err);
-    while (r == 0 && at < j->size && j->round == x->round) {
-        ssize_t n = journal_read(j, at, p, PIECE);
+    while (r == 0 && at < segment_end(x) && j->round == x->round) {
+        uint64_t left = segment_end(x) - at;
+        ssize_t n = journal_read(j, at, p, left < PIECE ? (size_t)left : PIECE);
 
         if (n <= 0)
             return err_code(err, n < 0 ? (int)n : -EIO, "read the journal");
@@ -192,6 +221,7 @@ int mirror_start(struct master *m, struct err *err)
         .what = "the events log",
         .from = m->recovered,
         .pause = PAUSE_MS,
+        .summary = &m->summary,
     };
 
     return mirror_begin(m, &o, &m->mirror, err);

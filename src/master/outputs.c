@@ -158,6 +158,14 @@ void outputs_put(struct master *m, uint32_t agent, struct event *e)
     event_str(e, "why", why);
 }
 
+void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, const char *node),
+                  void *arg)
+{
+    for (size_t i = 0; m->outputs && i < BUCKETS; i++)
+        for (const struct output *x = m->outputs->heads[i]; x; x = x->next)
+            fn(arg, x->agent, x->node ? x->node : "");
+}
+
 int outputs_restore(struct master *m, const json_t *record, const char *node)
 {
     const json_t *list = json_object_get(record, "output"), *one;

@@ -100,15 +100,34 @@ int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg,
     return r;
 }
 
+static int see_head(void *arg, const char *line, size_t n)
+{
+    return segment_head_line(arg, line, n);
+}
+
+/* The first that has to be read; from there on they are all ours. */
+static size_t first_needed(struct master *m, const struct list *list)
+{
+    size_t i = list->n;
+
+    while (i-- > 0) {
+        struct segment_head head = { 0 };
+
+        take_from_writer(m, list->v[i].path);
+        (void)fs_lines(m->opt->container->fs, list->v[i].path, see_head, &head, NULL);
+        if (head.whole)
+            return i;
+    }
+    return 0;
+}
+
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg, struct err *err)
 {
     struct list list = { 0 };
     int r = find_parts(m->opt->container, p, &list, err);
 
-    for (size_t i = 0; r == 0 && i < list.n; i++) {
-        take_from_writer(m, list.v[i].path);
+    for (size_t i = first_needed(m, &list); r == 0 && i < list.n; i++)
         r = fs_lines(m->opt->container->fs, list.v[i].path, fn, arg, err);
-    }
     list_done(&list);
     return r;
 }

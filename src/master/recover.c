@@ -20,6 +20,7 @@
 struct recovery {
     struct agent_log agents;
     bool any;
+    bool begun; /* a record was read that happened: a summary has nothing to say any more */
     struct master *m;
     struct segment_seen seen;
     struct buf batch; /* lines on their way into our journal */
@@ -60,7 +61,7 @@ void recover_done(struct master *m)
 /* May a record tell something that the engine does not care for? Most do not, and are many. */
 static bool says_more(const char *line, size_t n)
 {
-    static const char *const words[] = { "\"agent\"", "\"avoid\"", "\"lift\"" };
+    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"" };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (memmem(line, n, words[i], strlen(words[i])))
@@ -71,15 +72,16 @@ static bool says_more(const char *line, size_t n)
 static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    const char *event;
+    const char *event, *what;
     int r = 0;
 
     if (!says_more(line, n) || json_parse("the events log", line, n, &v, NULL) < 0)
         return 0;
     event = json_string_value(json_object_get(v, "event"));
-    if (str_eq(event, "agent"))
+    what = json_string_value(json_object_get(v, "what"));
+    if (str_eq(event, "agent") || (str_eq(event, "summary") && str_eq(what, "agent")))
         r = keep_agent(x, v);
-    else if (str_eq(event, "note"))
+    else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = blame_restore(x->m, v);
     return r < 0 ? err_oom(err) : 0;
 }
@@ -96,10 +98,12 @@ static int flush_batch(struct recovery *x)
 static int on_line(void *arg, const char *line, size_t n)
 {
     struct recovery *x = arg;
+    bool summary = segment_is_summary(line, n);
     int r;
 
-    if (n == 0 || segment_seen_before(&x->seen, line, n))
+    if (n == 0 || segment_seen_before(&x->seen, line, n) || (summary && x->begun))
         return 0;
+    x->begun = x->begun || !summary;
     r = engine_restore(x->m->engine, line, n, x->err);
     if (r == -EINVAL) {
         log_warn(LOG_MASTER, "a record of the log is cut short, ignoring: %s", x->err->text);

@@ -15,6 +15,7 @@ struct desk {
     struct master m;
     struct bench b; /* the job, whose engine is the present master's */
     void (*body)(struct desk *d);
+    bool summaries; /* segments begin with them, as often as can be */
 };
 
 static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
@@ -37,6 +38,9 @@ static void keep_events(struct desk *d)
     buf_reset(&d->b.log);
     if (lines.len > 0)
         journal_append(&d->m.journal, lines.data, lines.len);
+    d->m.summary.len = 0;
+    if (d->summaries)
+        summary_look(&d->m);
 }
 
 static void say_master(struct desk *d)
@@ -57,6 +61,8 @@ static void next_master(struct desk *d)
     d->container.attempt++;
     d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .left = true };
     d->m.journal.fd = d->m.kv_journal.fd = -1;
+    d->m.summary.every = 1;
+    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &d->m.avoid, NULL), 0);
     free(d->job.path);
     d->job.path = str_printf("%s/attempt-%d", d->dir, d->container.attempt);
     assert_non_null(d->job.path);
@@ -106,6 +112,8 @@ static void kill_master(struct desk *d)
     agents_done(&d->m);
     journal_done(&d->m.journal);
     kvlog_done(&d->m);
+    summary_done(&d->m.summary);
+    d->m.avoid = avoid_free(d->m.avoid);
     d->m.kv = kv_free(d->m.kv);
     recover_done(&d->m);
     d->b.e = engine_free(d->b.e);
@@ -261,6 +269,15 @@ static void a_log_that_repeats_itself_counts_once(void **state)
     with_desk(SPEC_RESTART_TASK, 2, older_masters);
 }
 
+/* Behind a summary, if there is one. */
+static void write_one_more(struct desk *d)
+{
+    assert_int_equal(engine_note(d->b.e, "info", "one more", d->b.now, NULL), 0);
+    keep_events(d);
+    while (!mirror_has(&d->m, d->m.journal.size))
+        assert_int_equal(fiber_yield(d->loop), 0);
+}
+
 /* ---- output that nobody has saved ---- */
 
 static struct agent_conn *agent_with(struct desk *d, uint32_t number, const char *name,
@@ -335,6 +352,9 @@ static void lost_with_output(struct desk *d)
         kill_master(d);
         next_master(d);
         assert_missing(d, said);
+        d->summaries = true; /* the next one begins with one, which says it too */
+        write_one_more(d);
+        write_one_more(d);
     }
     kill_master(d);
 }
@@ -345,12 +365,100 @@ static void every_master_knows_whose_output_is_missing(void **state)
     with_desk(SPEC_RESTART_TASK, 2, lost_with_output);
 }
 
+/* ---- from a summary on ---- */
+
+static char *segment_path(const struct desk *d, const char *name)
+{
+    char *path = path_join(d->container.logs, name);
+
+    assert_non_null(path);
+    return path;
+}
+
+/* The second of two restarts is the last one, whoever counts them, and a node stays avoided. */
+static void goes_on_from_a_summary(struct desk *d)
+{
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    assert_true(avoid_has(d->m.avoid, "bad.node"));
+    agents_return(d);
+    assert_int_equal(task(&d->b, "w:1")->attempt, 1);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
+    assert_int_equal(task(&d->b, "w:1")->attempt, 2);
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    assert_int_equal(engine_state(d->b.e), JOB_FAILED);
+    keep_events(d);
+    kill_master(d);
+}
+
+static void one_that_is_summed_up(struct desk *d)
+{
+    next_master(d);
+    assert_int_equal(avoid_restore(d->m.avoid, "bad.node", true), 0);
+    d->summaries = true;
+    ended(&d->b, "w:1", 3);
+    pass(&d->b, 60000);
+    keep_events(d);
+    d->summaries = false;
+    assert_true(d->m.summary.text.len > 0);
+    write_one_more(d);
+    assert_int_equal(d->m.summary.text.len, 0);
+    kill_master(d);
+}
+
+static void read_nothing_before(struct desk *d)
+{
+    AUTO_FREE char *first = segment_path(d, "events-1.jsonl");
+    char line[64] = "";
+
+    one_that_is_summed_up(d);
+    /* Whoever reads the first segment now reads nonsense. */
+    assert_int_equal(path_remove(first, NULL), 0);
+    assert_int_equal(path_write_new(first, "{}\n", 3, 0600, NULL), 0);
+    next_master(d);
+    assert_true(journal_read(&d->m.journal, 0, line, sizeof(line) - 1) > 0);
+    assert_true(segment_is_summary(line, strlen(line)));
+    goes_on_from_a_summary(d);
+}
+
+/* Its master died while it wrote the summary. */
+static void cut_it_short(struct desk *d)
+{
+    AUTO_FREE char *path = segment_path(d, "events-1.9.jsonl");
+    AUTO_BUF text = { .max = MIB };
+
+    one_that_is_summed_up(d);
+    assert_int_equal(engine_new(&d->b.spec, &d->b.opt, &d->b.e, NULL), 0);
+    assert_int_equal(engine_summary(d->b.e, &(struct engine_facts){ 0 }, d->b.now, &text), 0);
+    d->b.e = engine_free(d->b.e);
+    assert_int_equal(path_write_new(path, text.data, text.len, 0600, NULL), 0);
+    next_master(d);
+    goes_on_from_a_summary(d);
+}
+
+static void a_new_master_begins_with_the_last_summary(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, read_nothing_before);
+    with_desk(SPEC_RESTART_GANG, 2, read_nothing_before);
+}
+
+static void a_summary_that_is_cut_short_is_none(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, cut_it_short);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_event_is_read_once_by_every_master),
         cmocka_unit_test(a_log_that_repeats_itself_counts_once),
         cmocka_unit_test(every_master_knows_whose_output_is_missing),
+        cmocka_unit_test(a_new_master_begins_with_the_last_summary),
+        cmocka_unit_test(a_summary_that_is_cut_short_is_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,7 @@ void tell_events(struct master *m)
         (void)journal_append(&m->journal, lines.data, lines.len);
     else
         (void)journal_retry(&m->journal);
+    summary_look(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
 }

@@ -80,30 +80,61 @@ struct handing {
     fs_line_fn *fn;
     void *arg;
     struct segment_seen seen;
+    bool summaries; /* they are wanted, too */
 };
 
 static int hand_on_once(void *arg, const char *line, size_t n)
 {
     struct handing *h = arg;
 
+    if (!h->summaries && segment_is_summary(line, n))
+        return 0; /* all that it says was said */
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
+}
+
+static int see_head(void *arg, const char *line, size_t n)
+{
+    return segment_head_line(arg, line, n);
+}
+
+/* The last part that begins with a whole summary; without one, the first. */
+static size_t last_summary(const struct past *p, const struct strs *parts)
+{
+    size_t i = parts->n;
+
+    while (i-- > 1) {
+        AUTO_FREE char *path = path_join(p->dir, parts->v[i]);
+        struct segment_head head = { 0 };
+
+        if (path)
+            (void)fs_lines(p->fs, path, see_head, &head, NULL);
+        if (head.whole)
+            return i;
+    }
+    return 0;
+}
+
+static int hand_on_lines(const struct past *p, struct handing *h, struct err *err)
+{
+    AUTO_STRS parts = { 0 };
+    int r = list_log(p, &parts, err);
+
+    for (size_t i = h->summaries ? last_summary(p, &parts) : 0; r == 0 && i < parts.n; i++) {
+        AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
+
+        r = path ? fs_lines(p->fs, path, hand_on_once, h, err) : err_oom(err);
+        if (r < 0)
+            (void)err_wrap(err, r, "read the events log of %s", p->id);
+    }
+    return r;
 }
 
 int past_events(const struct past *p, int (*fn)(void *arg, const char *line, size_t n), void *arg,
                 struct err *err)
 {
     struct handing h = { .fn = fn, .arg = arg };
-    AUTO_STRS parts = { 0 };
-    int r = list_log(p, &parts, err);
 
-    for (size_t i = 0; r == 0 && i < parts.n; i++) {
-        AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
-
-        r = path ? fs_lines(p->fs, path, hand_on_once, &h, err) : err_oom(err);
-        if (r < 0)
-            (void)err_wrap(err, r, "read the events log of %s", p->id);
-    }
-    return r;
+    return hand_on_lines(p, &h, err);
 }
 
 /* ---- the document ---- */
@@ -233,7 +264,7 @@ int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
     if (r < 0)
         return r;
     x.history = h;
-    r = past_events(p, apply, &x, err);
+    r = hand_on_lines(p, &(struct handing){ .fn = apply, .arg = &x, .summaries = true }, err);
     if (r == 0)
         r = history_json(h, tasks, &v, err);
     if (r < 0)

@@ -199,6 +199,32 @@ static void a_segment_after_one_that_broke_is_read(void **state)
     }
 }
 
+/* The state is read from the last summary on; the events are all shown, and the summary is not. */
+static void a_summary_stands_for_what_is_before_it(void **state)
+{
+#define SUM(what) "{\"t\":2000,\"event\":\"summary\",\"what\":" what "}\n"
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_JSON *v = NULL;
+    AUTO_BUF all = { .max = 4096 };
+    struct err err = ERR_INIT;
+
+    put(*state, "events-1.jsonl", "{\"seq\":0,\"event\":\"restart\"}\n");
+    put(*state, "events-1.1.jsonl",
+        SUM("\"job\",\"state\":\"RUNNING\",\"restarts\":720,\"created\":1000,"
+            "\"roles\":[{\"name\":\"w\",\"count\":1,\"procs\":1}]")
+            SUM("\"task\",\"task\":\"w:0\",\"state\":\"RUNNING\",\"attempt\":720,\"since\":1500")
+                SUM("\"end\",\"records\":3") "{\"seq\":1,\"event\":\"restart\"}\n");
+    assert_int_equal(past_status(&d, true, &v, &err), 0);
+    assert_int_equal(words_int(v, "restarts", -1), 721);
+    assert_int_equal(words_int(v, "created", -1), 1000);
+    assert_int_equal(words_int(json_array_get(json_object_get(v, "tasks"), 0), "attempt", -1), 720);
+    assert_int_equal(past_events(&d, collect, &all, &err), 0);
+    assert_string_equal(buf_text(&all), "{\"seq\":0,\"event\":\"restart\"}"
+                                        "{\"seq\":1,\"event\":\"restart\"}");
+#undef SUM
+}
+
 static void a_record_in_two_segments_counts_once(void **state)
 {
     static const char first[] =
@@ -248,6 +274,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_end_is_told_by_who_knows_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(parts_of_a_log_come_in_their_order, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_segment_after_one_that_broke_is_read, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_summary_stands_for_what_is_before_it, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_record_in_two_segments_counts_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
