@@ -194,7 +194,6 @@ static void on_timer_closed(uv_handle_t *h)
 #ifdef __SANITIZE_THREAD__
     __tsan_destroy_fiber(f->tsan);
 #endif
-    stack_free(f->loop, f->map);
     free(f);
 }
 
@@ -289,11 +288,29 @@ static void make_ready(struct fiber *f, int with)
     keep_turning(l);
 }
 
+/* Its stack is the next one's at once: of hundreds that begin and end in one turn, as many are
+ * needed as wait in between. */
 static void finish(struct fiber *f)
 {
+    stack_free(f->loop, take(f->map));
     unlink_all(f);
     uv_timer_stop(&f->timer);
     uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+}
+
+/* A fiber has a stack from its first turn on. Without memory for one it waits for its turn, which
+ * comes when others have ended. */
+static bool has_stack(struct fiber *f)
+{
+    if (f->map)
+        return true;
+    f->map = stack_new(f->loop);
+    if (!f->map) {
+        append(&f->loop->yield_first, &f->loop->yield_last, f);
+        return false;
+    }
+    prepare_stack(f);
+    return true;
 }
 
 void fiber_run_ready(struct loop *l)
@@ -302,6 +319,8 @@ void fiber_run_ready(struct loop *l)
         struct fiber *f = l->ready_first;
 
         detach(&l->ready_first, &l->ready_last, f);
+        if (!has_stack(f))
+            continue;
         enter(f);
         if (f->ended)
             finish(f);
@@ -330,15 +349,18 @@ int fiber_start(struct loop *l, void (*fn)(void *arg), void *arg, struct fiber *
 
     if (!f)
         return err_oom(err);
-    f->map = stack_new(l);
-    if (!f->map)
-        return err_oom(err);
+    if (!l->spare) { /* whoever cannot have one is to hear it now */
+        char *map = stack_new(l);
+
+        if (!map)
+            return err_oom(err);
+        stack_free(l, map);
+    }
     f->loop = l;
     f->fn = fn;
     f->arg = arg;
     uv_timer_init(&l->uv, &f->timer);
     f->timer.data = f;
-    prepare_stack(f);
     f->next = l->all;
     if (l->all)
         l->all->prev = f;

@@ -336,6 +336,51 @@ static void a_fiber_has_room_for_ordinary_call_depth(void **state)
     assert_int_equal(run(go_deep), 0);
 }
 
+#define MANY 300
+
+struct crowd {
+    struct loop *loop;
+    uintptr_t at[MANY]; /* the stacks that they had */
+    uint32_t n, distinct;
+};
+
+static void note_stack(void *arg)
+{
+    struct crowd *c = arg;
+    char here = 0;
+    uintptr_t at = (uintptr_t)&here;
+    uint32_t i = 0;
+
+    while (i < c->distinct && c->at[i] != at)
+        i++;
+    if (i == c->distinct)
+        c->at[c->distinct++] = at;
+    c->n++;
+}
+
+static int start_many(void *arg)
+{
+    struct crowd *c = arg;
+
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(fiber_start(c->loop, note_stack, c, NULL, NULL), 0);
+    while (c->n < MANY)
+        assert_int_equal(fiber_yield(c->loop), 0);
+    return 0;
+}
+
+/* A thousand agents that speak at once would otherwise be a thousand stacks. */
+static void those_that_end_at_once_share_a_stack(void **state)
+{
+    struct crowd c = { 0 };
+
+    (void)state;
+    assert_int_equal(loop_new(&c.loop, NULL), 0);
+    assert_int_equal(loop_run(c.loop, start_many, &c, false), 0);
+    loop_free(c.loop);
+    assert_true(c.distinct <= 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_signal_cancels_the_main_fiber),
         cmocka_unit_test(freeing_the_loop_unwinds_what_still_waits),
         cmocka_unit_test(a_fiber_has_room_for_ordinary_call_depth),
+        cmocka_unit_test(those_that_end_at_once_share_a_stack),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

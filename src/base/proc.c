@@ -21,6 +21,8 @@ struct proc {
     bool polling, freed;
     int refs; /* the open handle, and every call that is inside */
     struct cond ended;
+    void (*on_end)(void *user); /* NULL: nobody is called */
+    void *user;
 };
 
 /* ---- starting ---- */
@@ -203,19 +205,30 @@ static void on_ended(uv_poll_t *h, int status, int events)
     p->polling = false;
     uv_poll_stop(&p->poll); /* it stays readable for ever */
     cond_wake_all(&p->ended);
+    if (p->on_end)
+        take(p->on_end)(p->user);
+}
+
+static int look_for_end(struct proc *p)
+{
+    int r = p->polling ? 0 : uv_poll_start(&p->poll, UV_READABLE, on_ended);
+
+    p->polling = p->polling || r == 0;
+    return r;
+}
+
+int proc_on_end(struct proc *p, void (*fn)(void *user), void *user)
+{
+    p->on_end = fn;
+    p->user = user;
+    return look_for_end(p);
 }
 
 static int wait_once(struct proc *p, int64_t deadline)
 {
-    int r;
+    int r = look_for_end(p);
 
-    if (!p->polling) {
-        r = uv_poll_start(&p->poll, UV_READABLE, on_ended);
-        if (r < 0)
-            return r;
-        p->polling = true;
-    }
-    return cond_wait(p->loop, &p->ended, deadline);
+    return r < 0 ? r : cond_wait(p->loop, &p->ended, deadline);
 }
 
 int proc_wait(struct proc *p, int64_t deadline, int *ret_status)

@@ -30,6 +30,10 @@ int proc_start(struct loop *l, const struct proc_spec *spec, struct proc **ret, 
  * Can be called again, also after the end, and by several fibers. Fibers only. */
 int proc_wait(struct proc *p, int64_t deadline, int *ret_status);
 
+/* The same without a fiber that waits: calls `fn` once, on the loop thread and never inside this
+ * call, when the child has ended; not after proc_free(). */
+int proc_on_end(struct proc *p, void (*fn)(void *user), void *user);
+
 /* Has it ended? Never waits. */
 bool proc_ended(struct proc *p, int *ret_status);
 

@@ -359,6 +359,38 @@ static void many_children_are_told_apart(void **state)
     in_fiber(many);
 }
 
+static void count_end(void *user)
+{
+    ++*(int *)user;
+}
+
+static int be_called(void *arg)
+{
+    struct world *w = arg;
+    AUTO_PROC *ends = sh(w, "exit 3");
+    struct proc *freed = sh(w, "sleep 60");
+    int calls = 0, never = 0, status = 0;
+
+    assert_int_equal(proc_on_end(ends, count_end, &calls), 0);
+    assert_int_equal(proc_on_end(freed, count_end, &never), 0);
+    assert_int_equal(calls, 0);
+    freed = proc_free(freed);
+    while (calls == 0)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    assert_int_equal(proc_wait(ends, loop_in(w->loop, SOON), &status), 0);
+    assert_int_equal(proc_exit_code(status), 3);
+    assert_int_equal(fiber_yield(w->loop), 0);
+    assert_int_equal(calls, 1);
+    assert_int_equal(never, 0);
+    return 0;
+}
+
+static void the_end_is_told_without_a_fiber_that_waits(void **state)
+{
+    (void)state;
+    in_fiber(be_called);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +403,7 @@ int main(void)
         cmocka_unit_test(an_end_is_asked_for_and_then_forced),
         cmocka_unit_test(freeing_releases_whoever_waits),
         cmocka_unit_test(many_children_are_told_apart),
+        cmocka_unit_test(the_end_is_told_without_a_fiber_that_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
