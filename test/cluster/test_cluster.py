@@ -85,6 +85,18 @@ def test_a_closed_queue_is_closed_to_others(cluster):
     assert rest.submit(cluster.rm_http, "carol", "true", queue="closed")
 
 
+@pytest.mark.parametrize("words", [("-ls", "/nosuch"), ("-put", "-", "/user/alice/said")], ids=" ".join)
+def test_a_tool_that_shares_a_jvm_does_what_it_does_alone(cluster, words):
+    ends = []
+    for env in ({}, {"env": {"LANG": "C.UTF-8"}}):  # what a call alone has; shared, it has the server's
+        done = cluster.fs(*words, user="alice", check=False, input="hello\n", **env)
+        there = cluster.fs("-cat", words[-1], check=False).stdout
+        cluster.fs("-rm", "-f", "-skipTrash", words[-1], user="alice")
+        ends.append((done.returncode, done.stdout, done.stderr, there))
+    assert ends[0] == ends[1]
+    assert ends[0][0] == int(words[1] == "/nosuch")
+
+
 @pytest.mark.parametrize("user, allowed", [(specs.me(), True), ("bob", False)])
 def test_only_the_superuser_acts_for_others(cluster, user, allowed):
     done = cluster.java("org.apache.hadoop.fs.FsShell", "-ls", "/", user=user,

@@ -5,7 +5,7 @@ import errno
 import subprocess
 import time
 
-from . import control, daemons, info, java, leftovers, places, watch, web
+from . import control, daemons, info, java, leftovers, places, tool_server, watch, web
 from .layout import Layout, split
 
 PATIENCE = 120
@@ -188,7 +188,8 @@ def label_first_node(lay: Layout) -> None:
 
 def _admin(lay: Layout, tool: str, *arguments: str) -> None:
     env = daemons.environment(lay) | info.environment(lay)
-    done = subprocess.run(java.tool(lay, tool, *arguments), env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=180, check=False)
+    done = tool_server.run(lay, (tool, *arguments), lambda: env, {"check": False}) or subprocess.run(
+        java.tool(lay, tool, *arguments), env=env, stdin=subprocess.DEVNULL, capture_output=True,
+        text=True, timeout=180, check=False)
     if done.returncode != 0:
         raise places.ClusterError(f"{' '.join(arguments)}: {done.stderr[-2000:]}")

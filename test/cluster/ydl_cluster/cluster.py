@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from . import actions, apart, dockerd, info, install, java, kdc, leftovers, many, places
-from . import spec as specs, startup, watch, web
+from . import spec as specs, startup, tool_server, watch, web
 from .layout import Layout
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
@@ -35,6 +35,7 @@ class Cluster:
         return cls(startup.up(spec, os.getpid(), False, say))
 
     def down(self) -> None:
+        tool_server.end(self.lay.run)
         startup.down(self.lay.run, keep_logs=bool(os.environ.get("YDL_KEEP_LOGS")))
 
     @property
@@ -198,8 +199,11 @@ class Cluster:
         return subprocess.run(command, env=env, **settled)
 
     def java(self, *arguments: str, **options) -> subprocess.CompletedProcess:
-        """A Java program with Hadoop's classes: class name and arguments."""
-        return self.run(java.tool(self.lay, *arguments), **options)
+        """A Java program with Hadoop's classes: class name and arguments. Tools of Hadoop share a JVM
+        where that makes no difference."""
+        tool = {key: value for key, value in options.items() if key != "user"}
+        done = tool_server.run(self.lay, arguments, lambda: self.env(options.get("user")), tool)
+        return done or self.run(java.tool(self.lay, *arguments), **options)
 
     def fs(self, *arguments: str, **options) -> subprocess.CompletedProcess:
         """Hadoop's own file system shell, the judge of what is in HDFS."""
