@@ -1,4 +1,4 @@
-"""Fixtures for the tests of the front ends: `fronts` runs them on this machine; `jobs`, `jobs_on` and `rich_cluster`
+"""Fixtures for the tests of the front ends: `fronts` runs them on this machine; `jobs` and `jobs_on`
 are those of the jobs on YARN."""
 
 import importlib.util
@@ -21,7 +21,7 @@ def _yarn_jobs():
 
 
 _YARN = _yarn_jobs()
-jobs_on, jobs, rich_cluster = _YARN.jobs_on, _YARN.jobs, _YARN.rich_cluster
+jobs_on, jobs = _YARN.jobs_on, _YARN.jobs
 
 
 @pytest.fixture

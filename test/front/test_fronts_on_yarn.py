@@ -125,8 +125,8 @@ def test_with_one_attempt_a_failure_ends_the_job_at_once(jobs):
     assert jobs.ended()["finalStatus"] == "FAILED"
 
 
-def test_a_label_chooses_the_nodes(jobs_on, rich_cluster):
-    jobs = jobs_on(rich_cluster)
+def test_a_label_chooses_the_nodes(jobs_on, old_cluster):
+    jobs = jobs_on(old_cluster)
     done = run(jobs, "ydl-mx", "yarn", "-n", 3, "-s", 0, "--mem", "128m", "--node-label", "gpu", "sh", "-c",
                "echo at $YDL_HOST; sleep 1", check=0)  # so long that all stand at the same time
     assert [jobs.cluster.node_at(host) for host in re.findall(r"at (\S+)", done.stdout)] == ["nm1"] * 3

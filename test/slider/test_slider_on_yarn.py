@@ -44,9 +44,9 @@ def values(document):
     return [entry["value"] for entry in document["entries"].get("host_port", [])]
 
 
-def test_an_application_is_found_by_the_registry_and_comes_back(jobs_on, names_cluster, tmp_path):
+def test_an_application_is_found_by_the_registry_and_comes_back(jobs_on, ha_cluster, tmp_path):
     """As Slider's own clients look for it: the record, the address in it, the exports there."""
-    app = App(jobs_on(names_cluster), tmp_path)
+    app = App(jobs_on(ha_cluster), tmp_path)
     before = app.lives.wait(dict.fromkeys(NAMES, 1))
     record = app.jobs.wait_for(app.record, "the record")
     ends = {end["api"]: end for end in record["external"]}

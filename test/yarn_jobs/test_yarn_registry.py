@@ -48,11 +48,15 @@ while not os.path.exists(os.environ["ENOUGH"]):
 """
 
 
-@pytest.fixture
-def dns(names_cluster):
-    lay = names_cluster.lay
+def dns_of(cluster):
+    lay = cluster.lay
     return registry_dns.RegistryDNS(lay.port("dns", "dns"), None, str(lay.logs / "dns.log"),
                                     lay.host_of("dns"))
+
+
+@pytest.fixture
+def dns(names_cluster):
+    return dns_of(names_cluster)
 
 
 def events(jobs, app=None):
@@ -92,21 +96,21 @@ def finish(process, code=0):
 
 # ---- the scheduler that a node names ----
 
-def test_a_master_goes_by_the_scheduler_of_its_node(jobs_on, proxy_cluster):
+def test_a_master_goes_by_the_scheduler_of_its_node(jobs_on, old_cluster):
     """Its token is one that only the NodeManager takes; the client knows nothing of that."""
-    jobs = jobs_on(proxy_cluster)
-    done = jobs.run(*RUN, "-n", 2, "--", "sh", "-c", "echo out $YDL_RANK", check=0)
+    jobs = jobs_on(old_cluster)
+    done = jobs.run(*RUN, "--label", "gpu", "-n", 2, "--", "sh", "-c", "echo out $YDL_RANK", check=0)
     assert sorted(done.stdout.splitlines()) == ["worker:0│ out 0", "worker:1│ out 1"]
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
     app = jobs.apps()[0].removeprefix("application_")
-    log = (proxy_cluster.lay.logs / "nm1.log").read_text()
+    log = (old_cluster.lay.logs / "nm1.log").read_text()
     assert [line for line in log.splitlines() if "FinishAM finished" in line and app in line]
 
 
 # ---- the job's own record ----
 
-def test_a_job_is_in_the_registry_for_as_long_as_it_runs(jobs_on, names_cluster, dns):
-    jobs = jobs_on(names_cluster)
+def test_a_job_is_in_the_registry_for_as_long_as_it_runs(jobs_on, ha_cluster):
+    jobs, dns = jobs_on(ha_cluster), dns_of(ha_cluster)
     process = jobs.start(*RUN, "-n", 2, "--name", "My Job", "--", "sleep", 60)
     job = wait_running(jobs, 2)
     assert job["registry"] == f"{PATH}/my-job"
@@ -131,8 +135,8 @@ def test_a_job_is_in_the_registry_for_as_long_as_it_runs(jobs_on, names_cluster,
     assert warnings(jobs) == []
 
 
-def test_two_jobs_of_one_name_are_told_apart(jobs_on, names_cluster):
-    jobs = jobs_on(names_cluster)
+def test_two_jobs_of_one_name_are_told_apart(jobs_on, ha_cluster):
+    jobs = jobs_on(ha_cluster)
     first = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 60)
     wait_running(jobs, 1)
     second = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 60)

@@ -14,10 +14,13 @@ from .cluster import Cluster
 KINDS = {  # fixture: fields of its Spec
     "cluster": {},
     "krb_cluster": {"kerberos": True, "protection": "privacy"},
-    "ha_cluster": {"ha": True},
-    # Its ResourceManager hands out opportunistic containers too, as some clusters' do.
-    "old_cluster": {"version": places.OLDEST, "settings": [
-        "yarn:yarn.resourcemanager.opportunistic-container-allocation.enabled=true"]},
+    # ZooKeeper is there anyway, so it has YARN's registry too.
+    "ha_cluster": {"ha": True, "registry": True},
+    # Its ResourceManager hands out opportunistic containers too, as some clusters' do. One node more
+    # than elsewhere is special: nm1 has the label gpu and an AMRMProxy.
+    "old_cluster": {"version": places.OLDEST, "nodes": 4, "labels": True, "amrmproxy": True,
+                    "settings": ["yarn:yarn.resourcemanager.opportunistic-container-allocation."
+                                 "enabled=true"]},
     # Other releases; for the long suite.
     "latest_cluster": {"version": places.LATEST},
     "hadoop2_cluster": {"version": places.HADOOP2},
@@ -32,7 +35,6 @@ KINDS = {  # fixture: fields of its Spec
     "brief_cluster": {"kerberos": True, "protection": "privacy", "token_renew_s": 30,
                       "token_life_s": 120},
     "names_cluster": {"registry": True, "names": True},
-    "proxy_cluster": {"nodes": 1, "datanodes": 1, "amrmproxy": True},
     "big_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128},
     "slow_cluster": {"nodes": 4, "node_mb": 65536, "node_vcores": 128, "heartbeat_ms": 1000,
                      "locality_delay": 40},
