@@ -120,6 +120,13 @@ def each_cluster(request):
     return Handle(_POOL, request.param)
 
 
+@pytest.fixture(scope="session")
+def needs_root():
+    """For tests that need another user or mount something; those without root are told which."""
+    if private.missing():
+        pytest.skip(private.missing())
+
+
 @pytest.fixture(scope="module")
 def host():
     """Just docker, for jobs on this machine."""

@@ -13,6 +13,8 @@ import threading
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 UNIT = BIN.parent / "unit"
@@ -268,7 +270,7 @@ def resident(pid: int) -> int:
 
 
 def wait_until(condition, seconds: float = PATIENCE):
-    end = time.monotonic() + seconds
+    limit = Limit(seconds)
     while not condition():
-        assert time.monotonic() < end, "not in time"
+        assert not limit.over(), "not in time"
         time.sleep(0.01)

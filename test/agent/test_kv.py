@@ -243,8 +243,7 @@ def test_an_agent_without_descriptors_waits_for_one(connect):
     assert f.readline() == b"value 1\n"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_another_user_cannot_connect(connect):
+def test_another_user_cannot_connect(connect, needs_root):
     b, make = connect
     assert ask(make(), "put a 1") == "ok"
     child = os.fork()

@@ -8,6 +8,8 @@ import urllib.request
 import pytest
 from cmd_support import Shell
 
+from ydl_cluster.patience import Limit
+
 ME = getpass.getuser()
 
 
@@ -39,12 +41,12 @@ def submit(rm, command: str = "sleep 60", **more) -> str:
 
 
 def wait_for(rm, app: str, *states: str) -> dict:
-    deadline = time.monotonic() + 30
+    limit = Limit(30)
     while True:
         known = rm.json("cluster", "app", app)["application"]
         if known["state"] in states:
             return known
-        assert time.monotonic() < deadline, known
+        assert not limit.over(), known
         time.sleep(0.05)
 
 

@@ -11,6 +11,8 @@ import pytest
 from cmd_support import Shell, program, write_conf, ydl
 from fake_server import Silent, Standby, Talker
 
+from ydl_cluster.patience import Limit
+
 INFO = ("cluster", "info")
 
 
@@ -82,9 +84,9 @@ def test_standby_namenodes_only(tmp_path):
 
 
 def until(what, seconds: float = 60):
-    deadline = time.monotonic() + seconds
+    limit = Limit(seconds)
     while not what():
-        assert time.monotonic() < deadline, "waited in vain"
+        assert not limit.over(), "waited in vain"
         time.sleep(0.1)
 
 

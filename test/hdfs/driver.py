@@ -9,6 +9,8 @@ import threading
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 _UTF8 = {"LC_ALL": "C.UTF-8"}
@@ -57,8 +59,8 @@ class Running:
 
     def wait_for(self, pattern: str, seconds: float = 120) -> re.Match:
         """The first line of the trace that fits."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        limit = Limit(seconds)
+        while not limit.over():
             ended = self.process.poll() is not None
             for line in list(self.lines):
                 if found := re.search(pattern, line):
@@ -107,10 +109,10 @@ class Fed(Running):
         self.process.stdin.write(content)
         self.process.stdin.flush()
         self.fed += len(content)
-        deadline = time.monotonic() + 120
+        limit = Limit(120)
         while self.flushed < self.fed:
             assert self.process.poll() is None, f"ended at byte {self.flushed}: {self.lines[-5:]}"
-            assert time.monotonic() < deadline, f"hangs at byte {self.flushed}: {self.lines[-5:]}"
+            assert not limit.over(), f"hangs at byte {self.flushed}: {self.lines[-5:]}"
             time.sleep(0.01)
 
     def finish(self, content: bytes = b"") -> int:

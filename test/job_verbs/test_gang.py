@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ydl_cluster.patience import Limit
+
 SEED = os.environ.get("YDL_GANG_SEED")
 STEPS = 8
 STEPS_HERE = ["scale", "scale", "restart", "restart_task", "kill_task"]
@@ -106,9 +108,9 @@ class Gang:
         self.settle(())
 
     def until(self, what, why: str):
-        end = time.monotonic() + PATIENCE
+        limit = Limit(PATIENCE)
         while not (found := what()):
-            assert time.monotonic() < end, why + "\n" + self.jobs("status", "-t", self.job).stdout
+            assert not limit.over(), why + "\n" + self.jobs("status", "-t", self.job).stdout
             time.sleep(0.02)
         return found
 

@@ -13,6 +13,8 @@ import termios
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 ROOT = Path(__file__).resolve().parents[2]
 YDL = str(Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin") / "ydl")
 DEADLINE = 90  # seconds for what takes moments: it ends a test that hangs
@@ -65,8 +67,8 @@ class Jobs:
 
     def until(self, what, why: str = "it did not happen"):
         """Waits until what() is true, and returns that."""
-        end = time.monotonic() + DEADLINE
-        while time.monotonic() < end:
+        limit = Limit(DEADLINE)
+        while not limit.over():
             found = what()
             if found:
                 return found

@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit, stretched
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN", ROOT / "build" / "bin"))
@@ -100,13 +100,13 @@ class Local:
 
     def wait_for(self, condition, what: str, timeout=90):
         """The first true value of `condition()`."""
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
+        limit = Limit(timeout)
+        while not limit.over():
             value = condition()
             if value:
                 return value
             time.sleep(0.02)
-        raise AssertionError(f"not within {timeout} s: {what}")
+        raise AssertionError(f"waited in vain: {what}")
 
     def assert_nothing_left(self, timeout=GONE_S):
         """No process, and nothing in the run directory."""

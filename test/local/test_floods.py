@@ -85,9 +85,8 @@ def test_a_long_flood_does_not_either(local, kind, framework):
 
 # ---- trackers, whose protocols have no keys ----
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 @pytest.mark.parametrize("user, heard", [(0, True), (NOBODY, False)], ids=["owner", "another"])
-def test_a_tracker_listens_to_the_jobs_own_user_alone(local, user, heard):
+def test_a_tracker_listens_to_the_jobs_own_user_alone(local, needs_root, user, heard):
     job = local.start("run", "-n", "2", "--framework", "rabit", "--", "sh", "-c", WAIT)
     local.wait_for(lambda: len(local.tasks(f"sh -c {WAIT}")) == 2, "the tasks run")
     [master] = local.find("ydl-node master")

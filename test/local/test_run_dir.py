@@ -10,8 +10,6 @@ import pytest
 
 OTHER = 12345  # a user that is not this one
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-
 
 def submit(local, *args, **kw) -> str:
     """A job that runs until it is stopped; its id."""
@@ -102,15 +100,13 @@ def test_a_directory_that_everybody_can_write_to_is_not_used(local):
     assert run_of(local).parent == local.run_dir
 
 
-@needs_root
-def test_another_users_directory_is_not_used(local):
+def test_another_users_directory_is_not_used(local, needs_root):
     os.chown(local.run_dir, OTHER, OTHER)
     local.run("run", "--", "true", check=0)
     assert run_of(local).parent != local.run_dir
 
 
-@needs_root
-def test_jobs_are_not_kept_where_another_user_could_change_them(local):
+def test_jobs_are_not_kept_where_another_user_could_change_them(local, needs_root):
     jobs = local.state / "ydl" / "jobs"
     jobs.mkdir(parents=True)
     os.chown(jobs, OTHER, OTHER)

@@ -111,7 +111,8 @@ def test_an_mxnet_that_cannot_train_on_several_machines_is_refused(ydl, made_ven
     failed = ydl.run(*mxnet, "--venv", "env", "--", "true", check=2)
     assert "venv: the MXNet in 'env': it was built without USE_DIST_KVSTORE=1" in failed.stderr
     # One that was there before, which only the task's machine knows.
-    failed = ydl.run(*mxnet, "--", env / "bin" / "python", "-c", "print('ran')", check=78)
+    failed = ydl.run(*mxnet, "--native", "no", "--", env / "bin" / "python", "-c", "print('ran')",
+                     check=78)
     assert "cannot train on several machines" in failed.stderr and "ran" not in failed.stdout
     ydl.run("run", "--framework", "mxnet", "--venv", "env", "-n", "1", "-s", "0", "--", "true")
 

@@ -10,6 +10,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 HOST = "127.0.0.1"
@@ -118,7 +120,7 @@ def together(calls) -> list:
 
 def eventually(condition, timeout=PATIENCE):
     """Waits until it is true."""
-    end = time.monotonic() + timeout
+    limit = Limit(timeout)
     while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
+        assert not limit.over(), "it did not come to pass"
         time.sleep(0.01)

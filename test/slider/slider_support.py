@@ -12,6 +12,8 @@ import urllib.request
 import uuid
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "src" / "slider"
 EXAMPLE = ROOT / "examples" / "slider"
@@ -103,12 +105,12 @@ class Task:
 
     def wait_for(self, name: str, timeout=50) -> str:
         """The text of a file once there is some."""
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
+        limit = Limit(timeout)
+        while not limit.over():
             if self.file(name).exists() and self.file(name).read_text():
                 return self.file(name).read_text()
             time.sleep(0.01)
-        raise AssertionError(f"no '{name}' within {timeout} s")
+        raise AssertionError(f"waited in vain for '{name}'")
 
     def processes(self) -> list[int]:
         """Everything that came from here and lives."""

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 FINAL_URL = "http://127.0.0.1:9/test-am"
@@ -21,13 +23,13 @@ def program(name: str) -> str:
 
 def wait_for(what, describe: str, seconds: float = 90):
     """The first true value of what()."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    limit = Limit(seconds)
+    while not limit.over():
         value = what()
         if value:
             return value
         time.sleep(0.1)
-    raise AssertionError(f"waited {seconds:.0f} s in vain: {describe}")
+    raise AssertionError(f"waited in vain: {describe}")
 
 
 def rest(cluster, path: str) -> dict:

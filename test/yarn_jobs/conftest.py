@@ -10,7 +10,6 @@ Clusters, each shared by all tests that name it and started when the first one n
     secure_cluster  the same under Kerberos
     brief_cluster   Kerberos, with tokens that have to be renewed after 30 s and end after 120 s
     names_cluster   three nodes that look names up at RegistryDNS (root only)
-    proxy_cluster   one node with an AMRMProxy
     big_cluster     four nodes of 64 GB; slow_cluster is the same at Hadoop's default pace
     docker_host     no Hadoop, just docker
 
@@ -28,9 +27,9 @@ from pathlib import Path
 
 import pytest
 
-from ydl_cluster import dockerd, private, spec as specs, story
+from ydl_cluster import dockerd, spec as specs, story
 from ydl_cluster.cluster import Cluster
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit, stretched
 from ydl_cluster.pool import POOL, Handle, missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,17 +54,9 @@ lce_cluster = _fixture("lce_cluster")
 secure_cluster = _fixture("secure_cluster")
 brief_cluster = _fixture("brief_cluster")
 names_cluster = _fixture("names_cluster")
-proxy_cluster = _fixture("proxy_cluster")
 big_cluster = _fixture("big_cluster")
 slow_cluster = _fixture("slow_cluster")
 docker_host = _fixture("docker_host")
-
-
-@pytest.fixture(scope="session")
-def needs_root():
-    """For tests that mount something: a full disk, another user."""
-    if private.missing():
-        pytest.skip(private.missing())
 
 
 @pytest.fixture(scope="session")
@@ -127,7 +118,8 @@ class Jobs:
         self.cluster, self.work, self.home = cluster, tmp / "work", tmp / "home"
         for directory in (self.work, self.home):
             directory.mkdir(exist_ok=True)
-        self.before = set(self._all_apps())
+        self.seen: set[str] = set()
+        self.before = set(self.wait_for(self._listed, "the ResourceManager's page"))
         story.ON_YARN.append(self)
 
     def env(self, user: str | None = None) -> dict[str, str]:
@@ -161,17 +153,21 @@ class Jobs:
             f"ydl {args}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.tell()}")
         return done
 
-    def _all_apps(self) -> list[str]:
-        rows = (self.cluster.rm_page("apps").get("apps") or {}).get("app") or []
-        return sorted(row["id"] for row in rows)
+    def _listed(self) -> list[str]:
+        """What the ResourceManager's page lists, and "" before it; [] when it does not answer."""
+        page = self.cluster.rm_page("apps")
+        rows = (page.get("apps") or {}).get("app") or []
+        return ["", *(row["id"] for row in rows)] if "apps" in page else []
 
     def apps(self) -> list[str]:
-        """Ids of the applications submitted since this object was made, oldest first."""
-        return [app for app in self._all_apps() if app not in self.before]
+        """Ids of the applications submitted since this object was made, oldest first; those that were
+        seen once also while no ResourceManager answers."""
+        self.seen.update(app for app in self._listed() if app not in self.before)
+        return sorted(self.seen)
 
     def ended(self, app: str | None = None, timeout: float = 120) -> dict:
         """What YARN says of an application (the first) once it is over for YARN too."""
-        app = app or self.apps()[0]
+        app = app or self.wait_for(self.apps, "an application", timeout)[0]
 
         def over():
             page = self.cluster.app(app)
@@ -186,13 +182,13 @@ class Jobs:
 
     def wait_for(self, condition, what: str, timeout: float = 120):
         """The first true value of `condition()`."""
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
+        limit = Limit(timeout)
+        while not limit.over():
             value = condition()
             if value:
                 return value
             time.sleep(0.05)
-        raise AssertionError(f"not within {timeout} s: {what}\n{self.tell()}")
+        raise AssertionError(f"waited in vain: {what}\n{self.tell()}")
 
     def processes(self, text: str = "") -> dict[int, str]:
         """Living processes of all these applications with `text` in their command line."""

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 
-from . import java
+from . import java, patience
 from .cluster import Cluster
 
 DOMAIN = "ydl.test"
@@ -38,9 +38,9 @@ class RegistryDNS:
         return list(_records(answer, len(question), count, kind))
 
     def wait_for(self, name: str, expected: list[str], kind: int = A, seconds: float = 30) -> None:
-        end = time.monotonic() + seconds
+        limit = patience.Limit(seconds)
         while (got := self.ask(name, kind)) != expected:
-            assert time.monotonic() < end, f"{name} is {got}, not {expected}; see {self.log}"
+            assert not limit.over(), f"{name} is {got}, not {expected}; see {self.log}"
             time.sleep(0.2)
 
 

@@ -9,7 +9,7 @@ import socket
 import time
 from typing import Callable
 
-from . import control, places, web
+from . import control, patience, places, web
 from .layout import MAIN, RM_ALWAYS, Layout, split
 
 _NN = "Hadoop:service=NameNode,name="
@@ -20,7 +20,7 @@ class Watch:
     """Waits for things to come true, and fails early when a daemon that is needed has died."""
 
     def __init__(self, lay: Layout, timeout: float):
-        self.lay, self.deadline = lay, time.monotonic() + timeout
+        self.lay, self.limit = lay, patience.Limit(timeout)
 
     def until(self, what: str, come_true: Callable[[], bool], needed: list[str]) -> None:
         """Polls `come_true`; `needed` are the daemons without which it never will."""
@@ -30,7 +30,7 @@ class Watch:
                 if states.get(daemon, {}).get("state") == "dead":
                     raise places.ClusterError(f"{daemon} died while waiting for {what}\n" +
                                               log_tail(self.lay, daemon))
-            if time.monotonic() > self.deadline:
+            if self.limit.over():
                 raise places.ClusterError(f"timeout while waiting for {what}\n" + "\n".join(
                     log_tail(self.lay, daemon, 8) for daemon in needed))
             time.sleep(0.05)
