@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "job/engine_testing.h"
 #include "job/history_private.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <malloc.h>
 
@@ -135,6 +135,7 @@ static void take_over(struct losses *x)
     journal_done(&m.journal);
     m.kv = kv_free(m.kv);
     recover_done(&m);
+    outputs_done(&m);
 }
 
 static int run_losses(void *arg)
