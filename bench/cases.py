@@ -42,8 +42,9 @@ class Bench:
         """Hadoop's client as its own scripts start it: no options that favour a short life."""
         classpath = ":".join(filter(None, [more, str(self.cluster.conf_dir),
                                            *java.jars(self.cluster.lay.home)]))
-        return measure.run([java.program(), "-Dhadoop.root.logger=ERROR,console", "-cp", classpath,
-                            main, *words], self.env)
+        program = java.program(self.cluster.lay.spec.version)
+        return measure.run([program, "-Dhadoop.root.logger=ERROR,console", "-cp", classpath, main,
+                            *words], self.env)
 
     def fs_shell(self, *words: str) -> measure.Taken:
         return self.java("org.apache.hadoop.fs.FsShell", *words)

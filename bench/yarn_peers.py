@@ -72,9 +72,10 @@ def _fetch_skein(home: Path) -> None:
 def shell_command(cluster, script: str, count: int) -> list[str]:
     jar = shell_jar(cluster.lay.spec.version)
     classpath = ":".join([str(cluster.conf_dir), *java.jars(cluster.lay.home), str(jar)])
-    return [java.program(), "-Dhadoop.root.logger=WARN,console", "-cp", classpath,
-            f"{SHELL}.Client", "-jar", str(jar), "-shell_command", script, "-num_containers",
-            str(count), "-container_memory", "64", "-container_vcores", "1", "-appname", "bench"]
+    return [java.program(cluster.lay.spec.version), "-Dhadoop.root.logger=WARN,console", "-cp",
+            classpath, f"{SHELL}.Client", "-jar", str(jar), "-shell_command", script,
+            "-num_containers", str(count), "-container_memory", "64", "-container_vcores", "1",
+            "-appname", "bench"]
 
 
 def skein_command(script: str, count: int) -> list[str]:
@@ -89,7 +90,7 @@ def skein_path(cluster, scratch: Path) -> str:
     tools.mkdir(exist_ok=True)
     jars = ":".join([str(cluster.conf_dir), *java.jars(cluster.lay.home)])
     (tools / "yarn").write_text('#!/bin/sh\n[ "$1" = classpath ] && shift\n'
-                                f'exec {java.program()} -cp "{jars}" '
+                                f'exec {java.program(cluster.lay.spec.version)} -cp "{jars}" '
                                 'org.apache.hadoop.util.Classpath "$@"\n')
     (tools / "yarn").chmod(0o755)
     return f"{tools}:{os.environ['PATH']}"
