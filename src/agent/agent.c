@@ -152,6 +152,7 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         a->grace = m->shutdown->grace_ms;
         a->job_failed = m->shutdown->failed;
         a->spared = m->shutdown->spared;
+        a->save_ms = m->shutdown->save_ms;
         r = 1;
         break;
     default: /* of a newer master */

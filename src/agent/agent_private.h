@@ -148,9 +148,10 @@ struct agent {
     bool looking, superseded;                /* for a newer master (look.c), which there is … */
     int64_t look_after;                      /* … and not before; loop's clock */
     bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
-    bool untold;   /* something could not be saved, and there was no master to hear it */
-    bool cleaning; /* nothing is needed any more */
-    int64_t grace; /* … that leaves tasks so many ms */
+    int64_t save_ms; /* … which may leave so much time for saving; 0: it does not say */
+    bool untold;     /* something could not be saved, and there was no master to hear it */
+    bool cleaning;   /* nothing is needed any more */
+    int64_t grace;   /* … that leaves tasks so many ms */
 
     struct task **tasks; /* all of them */
     size_t n_tasks, cap_tasks;

@@ -7,7 +7,8 @@
  * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
  *
  * A fiber does it, while we go on answering the master, which waits for us, and look at the clock:
- * two minutes without anything moving, and what is not saved by then is told as a failure. When our
+ * two minutes without anything moving, or when the time that the master gave us is over, what is
+ * not saved is told as a failure. When our
  * container is being ended, or there is no master any more, output alone is saved, in a hurry. */
 #include "agent/export_private.h"
 #include "base/log.h"
@@ -34,8 +35,10 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
     s->fails++;
     if (*s->fail)
         return;
-    if (x->stop && x->until != LOOP_NEVER)
+    if (x->stop && x->hurry)
         snprintf(s->fail, sizeof(s->fail), "the container was ended before");
+    else if (x->stop && x->late)
+        snprintf(s->fail, sizeof(s->fail), "there was no more time (save-time)");
     else if (x->stop)
         snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
     else
@@ -389,14 +392,17 @@ static void wait_for(struct export *x)
     struct agent *a = x->agent;
 
     while (!x->done) {
-        if (a->signal && x->until == LOOP_NEVER)
+        if (a->signal && !x->hurry) {
+            x->hurry = true;
             x->until = loop_in(a->loop, HURRY_MS);
+        }
         if (a->channel)
             answer_master(a);
         else
             (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
         if (!x->stop && (loop_now(a->loop) > x->until || loop_now(a->loop) > x->moved + STUCK_MS)) {
             x->stop = true;
+            x->late = loop_now(a->loop) > x->until;
             if (!x->done)
                 fiber_cancel(x->fiber);
         }
@@ -407,10 +413,13 @@ void export_all(struct agent *a, bool output_only)
 {
     struct export x = { .agent = a,
                         .moved = loop_now(a->loop),
-                        .until = output_only ? loop_in(a->loop, HURRY_MS) : LOOP_NEVER,
+                        .until = a->save_ms > 0 ? loop_in(a->loop, a->save_ms) : LOOP_NEVER,
+                        .hurry = output_only,
                         .output_only = output_only };
     struct err err = ERR_INIT;
 
+    if (output_only)
+        x.until = loop_in(a->loop, HURRY_MS);
     if (output_only && !*a->facts->export_dir)
         return;
     if (!a->container && !*a->facts->export_dir && !a->facts->n_results)

@@ -37,7 +37,9 @@ struct export
     struct own_file yarns_tmp; /* a directory of YARN's that tasks may write to */
     int64_t moved;             /* when something last went on; loop's clock */
     int64_t until;             /* loop's clock; LOOP_NEVER: as long as something does */
-    bool stop;                 /* nothing did for too long */
+    bool stop;                 /* nothing did for too long, or it is later than that */
+    bool hurry;                /* our container is being ended, or there is no master */
+    bool late;                 /* it was later than that */
     bool output_only;
     bool done;
     struct cond changed;

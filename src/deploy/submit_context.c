@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ATTEMPTS 2
-#define SAVING_S 3600 /* results may take so long to be saved when the job's time is over */
+#define ENDING_S 1800 /* beside saving, from the end of the tasks to that of the application */
 #define FAILURES_WINDOW_MS ((int64_t)60 * 60 * 1000)
 
 /* ---- what the master is told ---- */
@@ -105,7 +105,7 @@ int submit_add_acls(const struct submission *x, Yarn__ContainerLaunchContext *c,
  * that never got a master. */
 static int64_t lifetime(const struct spec *s)
 {
-    return s->timeout > 0 ? (s->timeout + s->grace) / 1000 + SAVING_S : 0;
+    return s->timeout > 0 ? (s->timeout + s->grace + s->save_time) / 1000 + ENDING_S : 0;
 }
 
 int submit_context(const struct submission *x, const Yarn__ContainerLaunchContext *launch,

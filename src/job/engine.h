@@ -277,6 +277,7 @@ void engine_watch(struct engine *e, bool on); /* does anybody? Not at first */
 int engine_untold(const struct engine *e, struct buf *out);
 /* After ACTION_END, when nothing more is to be told of the job: the record EVENT_END, once. */
 void engine_close(struct engine *e, int64_t now);
+void engine_set_unsaved(struct engine *e); /* … which also tells that results are not all saved */
 /* 0, or why the engine is past help: the master ends the job by itself. */
 int engine_fault(const struct engine *e, struct err *err);
 

@@ -70,6 +70,11 @@ void end_look(struct engine *e, int64_t now)
     action_add(e, ACTION_END, 0, 0);
 }
 
+void engine_set_unsaved(struct engine *e)
+{
+    e->unsaved = true;
+}
+
 void engine_close(struct engine *e, int64_t now)
 {
     if (job_has_ended(e->state) && !e->closed)

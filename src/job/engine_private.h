@@ -143,6 +143,7 @@ struct engine {
     enum job_state final;
     bool by_task; /* decided by the story, whose exit code counts */
     bool closed;  /* the last record is written */
+    bool unsaved; /* … and says that results are not all where they belong */
     int exit;
     char *end_text;
     struct failure story;

@@ -166,6 +166,8 @@ void say_end(struct engine *e, int64_t now)
     if (e->by_task)
         event_str(&ev, "whose", engine_task_name(e, e->story.task, name));
     event_str(&ev, "text", e->end_text);
+    if (e->unsaved)
+        event_bool(&ev, "unsaved", 1);
     end(e, &ev);
 }
 

@@ -40,7 +40,7 @@ enum event_kind {
                     * missing: output of so many task attempts is not known to be saved;
                     * avoid, lift: a node that gets no more containers, or may have some again */
     EVENT_STORY,   /* the first failure, decided at the end: as EVENT_FAILURE */
-    EVENT_END,     /* last record: state, exit, whose (task), text */
+    EVENT_END,     /* last record: state, exit, whose (task), text, unsaved */
     EVENT_SUMMARY, /* everything so far, for a reader that begins there; without a number, at the
                     * beginning of a segment (engine_summary.c): what, and more */
     EVENT_KINDS_

@@ -168,6 +168,7 @@ struct spec {
     enum spec_avoid avoid;        /* what makes a node one to be avoided */
     int64_t gang_hold;            /* ms */
     int64_t gang_retry;           /* how often; SPEC_FOREVER */
+    int64_t save_time;            /* ms for output and results to be saved at the end */
     int64_t grace;                /* ms between the request to end and the kill */
     int64_t timeout;              /* ms for the whole job; 0: none */
     uint64_t log_limit;           /* bytes of output of one task; 0: none */

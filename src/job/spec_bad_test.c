@@ -55,13 +55,14 @@ static void an_unknown_key_is_named_with_the_nearest_one(void **state)
           "job.yaml:1: roles.w.ready.htpp: unknown key (did you mean 'http'?)" },
         { "tensorboard:\n  log_dir: x",
           "job.yaml:2: tensorboard.log_dir: unknown key (did you mean 'logdir'?)" },
-        { "<<: {a: 1}", "job.yaml:1: <<: unknown key (known are name, framework, native, command, "
-                        "roles, files, archives, env, venv, pip, hadoop, image, image-by, mounts, "
-                        "restart, avoid, gang, "
-                        "grace, timeout, output, tensorboard, log-limit, log-rotate, log-keep, "
-                        "port-range, queue, "
-                        "priority, tags, label, acl, attempts, master, staging, principal, "
-                        "keytab, client-address, nodes)" },
+        { "<<: {a: 1}",
+          "job.yaml:1: <<: unknown key (known are name, framework, native, command, "
+          "roles, files, archives, env, venv, pip, hadoop, image, image-by, mounts, "
+          "restart, avoid, gang, "
+          "grace, save-time, timeout, output, tensorboard, log-limit, log-rotate, log-keep, "
+          "port-range, queue, "
+          "priority, tags, label, acl, attempts, master, staging, principal, "
+          "keytab, client-address, nodes)" },
     };
 
     (void)state;
@@ -234,7 +235,7 @@ static void hostile_text_is_shown_harmlessly(void **state)
         { "\"a\\e[31m\\nb\": 1",
           "job.yaml:1: a\\x1b[31m\\nb: unknown key (known are name, framework, native, command, "
           "roles, files, archives, env, venv, pip, hadoop, image, image-by, mounts, restart, "
-          "avoid, gang, grace, "
+          "avoid, gang, grace, save-time, "
           "timeout, "
           "output, tensorboard, log-limit, log-rotate, log-keep, port-range, queue, priority, "
           "tags, "

@@ -194,6 +194,10 @@ const struct spec_key spec_job_keys[] = {
     { "grace", SPEC_MS, AT(grace), .preset = 30 * SECOND, .max = DAY,
       .flag = "grace", .meta = "TIME",
       .help = "time between the request to end and the kill" },
+    { "save-time", SPEC_MS, AT(save_time), .preset = 1800 * SECOND, .min = SECOND, .max = YEARS,
+      .flag = "save-time", .meta = "TIME",
+      .help = "time for output and results to be saved when all tasks have ended; what is not saved "
+              "by then is told, and the job ends" },
     { "timeout", SPEC_MS, AT(timeout), .max = YEARS, .flag = "timeout", .meta = "TIME",
       .help = "the job fails when it takes longer, its wait for a place included; 0: no limit" },
     { "output", SPEC_OUTPUT, AT(output), .flag = "output", .meta = "[DIR=]TARGET",

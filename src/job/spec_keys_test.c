@@ -19,7 +19,7 @@ static const struct {
     { "timeout", 0 },        { "output", 0 },        { "tensorboard", 0 }, { "nodes", 0 },
     { "image-by", 0 },       { "mount", 0 },         { "attempts", 0 },    { "staging", 0 },
     { "client-address", 0 }, { "native", 0 },        { "hadoop", 0 },      { "avoid", 0 },
-    { "restart-delay", 0 },  { "restart-codes", 0 },
+    { "restart-delay", 0 },  { "restart-codes", 0 }, { "save-time", 0 },
 };
 
 static void every_promised_option_is_there_and_no_other(void **state)

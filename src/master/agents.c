@@ -242,13 +242,21 @@ static void ping(struct agent_conn *a)
     outbox_send(a, &msg);
 }
 
+/* The container of an agent that an earlier master had is gone, and nobody tells us of its end. */
+static bool is_forgotten(const struct agent_conn *a)
+{
+    struct platform *p = a->master->platform;
+
+    return a->adopted && p->ops->forgotten && p->ops->forgotten(p, a->number);
+}
+
 /* A container may need long to fetch its files before its agent says the first word, and a machine
  * on which a thousand start has no time for each; on this one their end would be seen. */
 static int64_t patience(const struct agent_conn *a)
 {
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
     if (a->master->save_until && !a->channel)
-        return a->adopted || a->asked ? INT64_MAX : RETURN_MS;
+        return (a->adopted || a->asked) && !is_forgotten(a) ? INT64_MAX : RETURN_MS;
     if (a->adopted)
         return RETURN_MS;
     if (a->node[0])
@@ -264,7 +272,9 @@ static void give_up(struct agent_conn *a)
     if (agents_at_client(a) && !m->save_until)
         api_client_gone(m);
     if (!a->lost)
-        m->platform->ops->agent_gone(m->platform, a->number, "it does not answer");
+        m->platform->ops->agent_gone(m->platform, a->number,
+                                     is_forgotten(a) ? "YARN does not know its container any more"
+                                                     : "it does not answer");
 }
 
 void agents_client_gone(struct master *m)

@@ -7,6 +7,19 @@
  * more: when its connection or the master is lost meanwhile, the end of its container tells. */
 #include "master/master_private.h"
 
+#define REPORT_MS 10000 /* from the end of their time to ours */
+
+/* Who is late says so while we still listen. */
+static int64_t time_to_save(const struct master *m)
+{
+    int64_t left = m->save_until - loop_now(m->loop);
+
+    if (!m->save_until)
+        return 0;
+    left -= left / 4 < REPORT_MS ? left / 4 : REPORT_MS;
+    return left > 1 ? left : 1;
+}
+
 /* Results that are not any task's own are the first one's to save. */
 static void ask_to_save(struct agent_conn *a, int64_t grace, bool spared)
 {
@@ -18,6 +31,7 @@ static void ask_to_save(struct agent_conn *a, int64_t grace, bool spared)
     body.grace_ms = grace;
     body.failed = o.state != JOB_SUCCEEDED;
     body.spared = spared;
+    body.save_ms = time_to_save(a->master);
     msg.body_case = AGENT__TO_AGENT__BODY_SHUTDOWN;
     msg.shutdown = &body;
     outbox_send(a, &msg);

@@ -1,144 +1,6 @@
 /* agents_test.c - claims about the connections of agents: quiet ones, and those that come back. The
  * agents are this test's, over the master's own socket; the platform does nothing. */
-#include "base/listen.h"
-#include "base/path.h"
-#include "master/master_private.h"
-#include "test.h"
-
-#include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
-
-#define ENOUGH 20000
-
-struct desk {
-    char dir[TEST_PATH];
-    struct loop *loop;
-    struct job_dir job;
-    struct master_options opt;
-    struct spec_role role;
-    struct master m;
-    void (*body)(struct desk *d);
-};
-
-static void no_agent_gone(struct platform *p, uint32_t agent, const char *why)
-{
-    (void)p;
-    (void)agent;
-    (void)why;
-}
-
-static const struct platform_ops nobody = { .name = "test",
-                                            .apart = true,
-                                            .agent_gone = no_agent_gone };
-
-static int on_desk(void *arg)
-{
-    struct desk *d = arg;
-    struct master *m = &d->m;
-    const struct engine_options opt = { 0 };
-    struct platform platform = { .ops = &nobody };
-    AUTO_FREE char *journal = path_join(d->dir, "events.jsonl");
-    AUTO_FREE char *sock = path_join(d->dir, "agents.sock");
-    AUTO_FREE char *join = path_join(d->dir, "join.json");
-
-    d->role = (struct spec_role){
-        .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
-    };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000, .platform = &platform };
-    m->mono = loop_now(d->loop);
-    m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
-    m->agents_path = sock;
-    m->join_file = join;
-    m->log_dir = m->work_dir = d->dir;
-    assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
-    assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
-    assert_int_equal(agents_listen(m, NULL), 0);
-    d->body(d);
-    agents_hang_up(m);
-    agents_done(m);
-    journal_done(&m->journal);
-    m->engine = engine_free(m->engine);
-    free(m->busy.v);
-    return 0;
-}
-
-static void with_desk(void (*body)(struct desk *d))
-{
-    struct desk *d = calloc(1, sizeof(*d));
-
-    assert_non_null(d);
-    d->body = body;
-    d->job.id = (char *)"job-1";
-    d->opt.dir = &d->job;
-    assert_non_null(test_dir(d->dir, "agents"));
-    assert_int_equal(loop_new(&d->loop, NULL), 0);
-    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
-    loop_free(d->loop);
-    assert_int_equal(path_remove(d->dir, NULL), 0);
-    free(d);
-}
-
-/* ---- an agent ---- */
-
-static struct channel *dial(struct desk *d)
-{
-    const struct channel_limits limits = { .frame_max = MIB, .queue_max = MIB };
-    struct channel *c = NULL;
-    struct stream *stream = NULL;
-    struct sock *s = NULL;
-
-    assert_int_equal(
-        sock_connect_unix(d->loop, d->m.agents_path, loop_in(d->loop, ENOUGH), &s, NULL), 0);
-    assert_int_equal(stream_plain(s, &stream, NULL), 0);
-    assert_int_equal(channel_new(d->loop, stream, &limits, &c, NULL), 0);
-    return c;
-}
-
-static Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
-{
-    ProtobufCMessage *raw = NULL;
-    Agent__ToAgent__BodyCase kind;
-
-    assert_int_equal(
-        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL), 1);
-    kind = ((Agent__ToAgent *)raw)->body_case;
-    protobuf_c_message_free_unpacked(raw, NULL);
-    return kind;
-}
-
-/* Returns when it is here, and nobody reads what it says: it has said nothing. */
-static struct channel *come(struct desk *d, uint32_t number, bool again)
-{
-    struct channel *c = dial(d);
-    Agent__Hello hello = AGENT__HELLO__INIT;
-    Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
-
-    hello.version = MASTER_PROTOCOL;
-    hello.job = d->job.id;
-    hello.key = (ProtobufCBinaryData){ sizeof(d->m.key.key), d->m.key.key };
-    hello.agent = number;
-    hello.node = (char *)"node";
-    hello.again = again;
-    hello.knows_owners = true;
-    msg.hello = &hello;
-    msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
-    assert_int_equal(channel_send(c, &msg.base, NULL), 0);
-    assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
-    while (admission_serving(d->m.listener) > 0)
-        assert_int_equal(fiber_yield(d->loop), 0);
-    return c;
-}
-
-static void expect_end(struct desk *d, struct channel *c)
-{
-    ProtobufCMessage *raw = NULL;
-
-    assert_true(
-        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL) <= 0);
-    assert_null(raw);
-    (void)channel_close(c);
-}
+#include "master/agents_testing.h"
 
 /* ---- claims ---- */
 
@@ -426,6 +288,71 @@ static void an_agent_that_hung_up_is_asked_again(void **state)
     with_desk(ask_one_that_hangs_up);
 }
 
+/* One that is away when the job ends is told to save and leave as soon as it is back; until
+ * then it is waited for. */
+static void back_at_the_end(struct desk *d)
+{
+    struct channel *here, *away;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    assert_int_equal(agents_expect(&d->m, 2, NULL), 0);
+    here = come(d, 1, false);
+    away = come(d, 2, false);
+    (void)channel_close(away);
+    while (agents_get(&d->m, 2)->channel)
+        assert_int_equal(fiber_yield(d->loop), 0);
+    d->m.save_until = loop_in(d->loop, ENOUGH);
+    agents_shutdown(&d->m, 0);
+    assert_int_equal(next_kind(d, here), AGENT__TO_AGENT__BODY_SHUTDOWN);
+    agents_tell_saved(agents_get(&d->m, 1));
+    assert_false(agents_saved(&d->m));
+    away = come(d, 2, true);
+    assert_int_equal(next_kind(d, away), AGENT__TO_AGENT__BODY_SHUTDOWN);
+    agents_tell_saved(agents_get(&d->m, 2));
+    assert_true(agents_saved(&d->m));
+    (void)channel_close(here);
+    (void)channel_close(away);
+}
+
+static void who_comes_back_at_the_end_is_told_to_leave(void **state)
+{
+    (void)state;
+    with_desk(back_at_the_end);
+}
+
+static void run_watch(void *arg)
+{
+    agents_watch(arg);
+}
+
+/* Two agents of an earlier master save what their tasks left, and look for nobody. */
+static void adopted_two(struct desk *d)
+{
+    struct test_platform *p = (struct test_platform *)d->m.platform;
+
+    for (uint32_t i = 1; i <= 2; i++) {
+        assert_int_equal(agents_expect(&d->m, i, NULL), 0);
+        (void)snprintf(agents_get(&d->m, i)->node, sizeof(agents_get(&d->m, i)->node), "n%u", i);
+        agents_get(&d->m, i)->adopted = true;
+        agents_get(&d->m, i)->heard = loop_now(d->loop) - 90000;
+    }
+    d->m.save_until = loop_in(d->loop, ENOUGH);
+    assert_int_equal(fiber_start(d->loop, run_watch, &d->m, NULL, NULL), 0);
+    for (int i = 0; !p->gone && i < ENOUGH / 10; i++)
+        assert_int_equal(fiber_sleep(d->loop, 10), 0);
+    assert_int_equal(p->gone, 2);
+    assert_string_equal(p->why, "YARN does not know its container any more");
+    d->m.ended = true;
+    assert_int_equal(fiber_sleep(d->loop, 600), 0); /* for the watch to see it */
+    assert_int_equal(p->gone, 2);
+}
+
+static void a_container_that_nobody_knows_is_not_waited_for(void **state)
+{
+    (void)state;
+    with_desk(adopted_two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +363,8 @@ int main(void)
         cmocka_unit_test(whose_a_connection_is_the_agents_of_its_machine_are_asked),
         cmocka_unit_test(an_agent_that_hung_up_is_asked_again),
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
+        cmocka_unit_test(who_comes_back_at_the_end_is_told_to_leave),
+        cmocka_unit_test(a_container_that_nobody_knows_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,10 +8,9 @@
 
 #include <string.h>
 
-#define RETRY_MS 2000                     /* a journal that could not be written */
-#define SIGNAL_MS 3000                    /* from the end of an application to its containers' */
-#define SAVE_MS ((int64_t)30 * 60 * 1000) /* agents say themselves when nothing moves any more */
-#define WRITTEN_MS 10000                  /* for how the job ended to be in HDFS */
+#define RETRY_MS 2000    /* a journal that could not be written */
+#define SIGNAL_MS 3000   /* from the end of an application to its containers' */
+#define WRITTEN_MS 10000 /* for how the job ended to be in HDFS */
 
 int64_t master_now(const struct master *m)
 {
@@ -312,8 +311,9 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
         return 0;
     }
     /* Output and results come home first: then whoever waits for the job finds them there. */
-    m->save_until = loop_in(m->loop, SAVE_MS);
-    m->ask_by = loop_in(m->loop, WRITTEN_MS);
+    m->save_until = loop_in(m->loop, m->spec.save_time);
+    m->ask_by =
+        loop_in(m->loop, WRITTEN_MS < m->spec.save_time / 4 ? WRITTEN_MS : m->spec.save_time / 4);
     return 0;
 }
 

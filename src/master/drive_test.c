@@ -87,7 +87,9 @@ static int on_desk(void *arg)
                                   .restart = { .max = -1 } };
     *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000 };
     m->mono = loop_now(d->loop);
-    m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
+    m->spec = (struct spec){
+        .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER, .save_time = 60000
+    };
     assert_non_null(path);
     assert_int_equal(journal_open(&m->journal, path, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
@@ -100,6 +102,7 @@ static int on_desk(void *arg)
     m->avoid = avoid_free(m->avoid);
     agents_done(m);
     hub_done(m);
+    free(m->unsaved);
     free(m->slots);
     free(m->busy.v);
     return 0;
@@ -143,13 +146,20 @@ static void kill_it(struct desk *d)
 {
     assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
     master_unsaved(&d->m, "said after it had been decided");
+    d->m.journal.lost = 3;
     master_wake(&d->m);
 }
 
 static void ends_killed(struct desk *d)
 {
+    AUTO_FREE char *path = path_join(d->dir, "events.jsonl");
+    AUTO_BUF text = { .max = MIB };
+
     drive(d);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
+    assert_last(d, "\"event\":\"end\"", "\"unsaved\":true"); /* lists read nothing else */
+    assert_int_equal(path_read(path, &text, NULL), 0);
+    assert_non_null(memmem(text.data, text.len, "the disk was full: 3 pieces of this log", 39));
 }
 
 static void the_end_is_the_last_record(void **state)
@@ -284,7 +294,7 @@ static void ends_unsaved(struct desk *d)
 
     d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
     drive(d);
-    assert_true(d->m.unsaved);
+    assert_non_null(d->m.unsaved);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
 }
 

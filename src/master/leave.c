@@ -1,10 +1,12 @@
 /* leave.c - the last word of a master in a container: what YARN's pages show, and nothing left. */
 #include "base/log.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 
 #include <string.h>
 
-#define LOG_MS 60000    /* for the end of the events log to reach HDFS */
+#define LOG_MS 60000    /* for the end of the events log to reach HDFS … */
+#define AWAY_MS 120000  /* … and in all, when HDFS has been away before */
+#define LEAST_MS 10000  /* whatever took how long before */
 #define FINISH_MS 30000 /* for the ResourceManager to hear the end */
 #define CLEAN_MS 30000  /* for the job's directory in HDFS to be removed */
 
@@ -32,15 +34,27 @@ static char *last_words(const struct master *m, const struct outcome *o)
                       o->lines ? o->lines : "");
 }
 
-/* What has to be said besides: somebody will look for it. */
-static char *with_missing(char *text, int r)
+static int add_line(struct buf *out, const char *line)
+{
+    return buf_printf(out, "%s%s", out->len ? "\n" : "", line);
+}
+
+/* What has to be said besides: where the log is not in HDFS, it stands nowhere else. */
+static char *with_missing(const struct master *m, char *text, int r)
 {
     AUTO_FREE char *words = text;
+    AUTO_BUF all = { .max = 64 * KIB };
 
     if (r == 0 || !words)
         return take(words);
-    return str_printf("%s%sHDFS could not be reached: the end of the events log is not there",
-                      words, *words ? "\n" : "");
+    r = buf_add_str(&all, words);
+    if (r == 0)
+        r = add_line(&all, "HDFS could not be reached: the end of the events log is not there");
+    if (r == 0 && m->unsaved)
+        r = add_line(&all, m->unsaved);
+    if (r == 0 && *outputs_told(m))
+        r = add_line(&all, outputs_told(m));
+    return r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : take(words);
 }
 
 static int clean(void *arg, struct err *err)
@@ -64,8 +78,26 @@ static void clean_up(struct master *m, int64_t deadline)
         log_warn(LOG_MASTER, "%s", err.code ? err.text : "the job's directory is left in HDFS");
 }
 
-/* HDFS may be away for an hour, and nobody waits that long for a job that has ended: the log has
- * its time, then the ResourceManager is told, and all else has what is left. */
+int64_t leave_by(const struct master *m, int64_t ms)
+{
+    int64_t by = loop_in(m->loop, ms), least = loop_in(m->loop, ms < LEAST_MS ? ms : LEAST_MS);
+
+    if (m->save_until && m->save_until < by)
+        by = m->save_until;
+    return by > least ? by : least;
+}
+
+/* HDFS may be away for an hour, and nobody waits that long for a job that has ended. */
+static int64_t log_deadline(const struct master *m)
+{
+    int64_t by = leave_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS), away = mirror_away(m);
+
+    if (away && away + AWAY_MS < by)
+        by = away + AWAY_MS;
+    return by > least ? by : least;
+}
+
+/* The log has its time, then the ResourceManager is told, and all else has what is left. */
 void leave_yarn(struct master *m)
 {
     struct err err = ERR_INIT;
@@ -75,8 +107,8 @@ void leave_yarn(struct master *m)
 
     if (m->engine)
         engine_outcome(m->engine, &o);
-    r = mirror_stop(m, loop_in(m->loop, LOG_MS));
-    text = m->engine ? with_missing(last_words(m, &o), r) : NULL;
+    r = mirror_stop(m, log_deadline(m));
+    text = m->engine ? with_missing(m, last_words(m, &o), r) : NULL;
     if (m->platform && yarn_finish(m->platform, final_status(&o), text ? text : "",
                                    loop_in(m->loop, FINISH_MS), &err) < 0)
         log_warn(LOG_MASTER, "%s", err.text);

@@ -374,7 +374,7 @@ static void take_down(struct master *m)
         if (!m->save_until || m->ask_by)
             agents_shutdown(m, 0);
         (void)m->platform->ops->close(
-            m->platform, loop_in(m->loop, m->opt->container ? CLOSE_APART_MS : CLOSE_MS), &err);
+            m->platform, leave_by(m, m->opt->container ? CLOSE_APART_MS : CLOSE_MS), &err);
     }
     if (m->opt->container && !m->left)
         leave_yarn(m);
@@ -425,6 +425,7 @@ static void free_parts(struct master *m)
     free(m->log_path);
     free(m->state_dir);
     free(m->page_url);
+    free(m->unsaved);
     spec_done(&m->spec);
     OPENSSL_cleanse(m->key.key, sizeof(m->key.key));
 }

@@ -178,6 +178,7 @@ struct master {
     int64_t save_until;      /* all tasks have ended, agents save what they left; 0: not yet */
     int64_t ask_by;          /* … and are asked to when HDFS has the record of it, or then … */
     uint64_t ask_behind;     /* … which ends here in the journal */
+    char *unsaved;           /* why not all that tasks left could be saved, first of all; or NULL */
     int api_port;            /* on YARN */
 
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
@@ -185,7 +186,6 @@ struct master {
     bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
     bool interrupted, client_came, client_gone;
     bool kv_unlogged; /* what changes in the store cannot be written down */
-    bool unsaved;     /* not everything that tasks left could be saved */
     bool ended;
     bool starter; /* somebody sends to them */
     bool hung_up; /* agents are not listened to any more */
@@ -254,6 +254,7 @@ int mirror_start(struct master *m, struct err *err);
 int mirror_stop(struct master *m, int64_t deadline);
 /* Is the events log there, up to here? True without a copy. The driver is woken once it may be. */
 bool mirror_has(const struct master *m, uint64_t bytes);
+int64_t mirror_away(const struct master *m); /* since when HDFS fails, loop's clock; 0: it works */
 /* The same of another journal; mirror_stop() ends it too. */
 struct mirror_options {
     struct parts parts;
@@ -273,6 +274,8 @@ bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes);
 /* ---- leave.c ---- */
 /* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */
 void leave_yarn(struct master *m);
+/* In so many ms, but not after the end's one deadline (spec.save_time), which leaves a few s. */
+int64_t leave_by(const struct master *m, int64_t ms);
 
 /* ---- page.c ---- */
 int page_start(struct master *m, struct err *err); /* sets m->page_url */

@@ -17,10 +17,12 @@ struct mirror {
     unsigned round; /* … since it last began anew */
     unsigned part;  /* the next one's number */
     unsigned first; /* parts before this one are not needed any more */
+    bool unused;    /* the last part that was opened has nothing in it that counts */
     bool ending;
-    bool needed; /* once it ends: what is left is to be copied */
-    bool stuck;  /* the last try has failed */
-    int result;  /* negative: that is not all there */
+    bool needed;  /* once it ends: what is left is to be copied */
+    bool stuck;   /* the last try has failed */
+    int64_t away; /* it fails since then, loop's clock; 0: it does not */
+    int result;   /* negative: that is not all there */
     struct cond ended;
 };
 
@@ -32,6 +34,7 @@ static int open_segment(struct mirror *x, struct err *err)
     AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->part);
 
     x->part++;
+    x->unused = true;
     return path ? fs_create(c->fs, path, &how, &x->out, err) : err_oom(err);
 }
 
@@ -105,11 +108,21 @@ static int copy_new(struct mirror *x, struct err *err)
     }
     if (r == 0)
         r = fs_hflush(x->out, err);
+    if (r == 0)
+        x->unused = false;
     if (r == 0 && j->round == x->round)
         x->at = at;
     if (r == 0 && fresh && at > 0 && j->round == x->round)
         remove_older(x);
     return r;
+}
+
+/* One that nothing reached is tried under the same name: a NameNode without DataNodes would have a
+ * new file every other second. */
+static void forget_part(struct mirror *x)
+{
+    x->part -= x->unused;
+    x->unused = false;
 }
 
 static bool is_behind(const struct mirror *x)
@@ -155,6 +168,7 @@ static void run_mirror(void *arg)
         x->stuck = r < 0;
         if (x->opt.on_copied && r != -ECANCELED)
             x->opt.on_copied(m);
+        x->away = r == 0 ? 0 : x->away ? x->away : loop_now(m->loop);
         if (r == 0 && m->ask_by)
             master_wake(m);
         if (r == 0 || r == -ECANCELED)
@@ -163,6 +177,7 @@ static void run_mirror(void *arg)
             log_warn(LOG_MASTER, "%s cannot be copied to HDFS: %s", x->opt.what, err.text);
         told = true;
         x->out = fs_abort(x->out);
+        forget_part(x);
         r = fiber_sleep(m->loop, AGAIN_MS);
     }
     x->result = finish(x, r == -ECANCELED ? r : 0, &err);
@@ -235,6 +250,11 @@ bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes)
 bool mirror_has(const struct master *m, uint64_t bytes)
 {
     return !m->mirror || m->mirror->at >= bytes;
+}
+
+int64_t mirror_away(const struct master *m)
+{
+    return m->mirror ? m->mirror->away : 0;
 }
 
 int mirror_stop(struct master *m, int64_t deadline)

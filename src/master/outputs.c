@@ -27,6 +27,7 @@ struct outputs {
     struct output *heads[BUCKETS]; /* by agent */
     size_t n;
     uint64_t uncounted; /* that there was no room for */
+    char *told;         /* the first sentence that was said of them */
 };
 
 static struct output **bucket(struct outputs *o, uint32_t agent)
@@ -245,6 +246,13 @@ static void note_outputs(struct master *m, struct output *const *v, size_t n)
     event_int(&e, "missing", (int64_t)n);
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
+    if (!m->outputs->told)
+        m->outputs->told = take(text);
+}
+
+const char *outputs_told(const struct master *m)
+{
+    return m->outputs && m->outputs->told ? m->outputs->told : "";
 }
 
 void outputs_tell(struct master *m)
@@ -276,5 +284,7 @@ void outputs_done(struct master *m)
             m->outputs->heads[i] = x->next;
             (void)output_free(x);
         }
+    if (m->outputs)
+        free(m->outputs->told);
     free(take(m->outputs));
 }

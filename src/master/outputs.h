@@ -21,5 +21,6 @@ int outputs_restore(struct master *m, const json_t *record, const char *node); /
 void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, const char *node),
                   void *arg);
 
-void outputs_tell(struct master *m); /* the end: those that are left, by their names */
+void outputs_tell(struct master *m);              /* the end: those that are left, by their names */
+const char *outputs_told(const struct master *m); /* the first of those sentences, or "" */
 void outputs_done(struct master *m);

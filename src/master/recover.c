@@ -61,12 +61,19 @@ void recover_done(struct master *m)
 /* May a record tell something that the engine does not care for? Most do not, and are many. */
 static bool says_more(const char *line, size_t n)
 {
-    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"" };
+    static const char *const words[] = { "\"agent\",", "\"avoid\"", "\"lift\"", "\"unsaved\"" };
 
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (memmem(line, n, words[i], strlen(words[i])))
             return true;
     return false;
+}
+
+static const char *text_of(const json_t *v)
+{
+    const char *text = json_string_value(json_object_get(v, "text"));
+
+    return text ? text : "";
 }
 
 static int restore_line(struct recovery *x, const char *line, size_t n, struct err *err)
@@ -83,6 +90,8 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = blame_restore(x->m, v);
+    if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->unsaved)
+        x->m->unsaved = str_printf("%s", text_of(v));
     return r < 0 ? err_oom(err) : 0;
 }
 

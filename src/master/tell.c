@@ -4,6 +4,7 @@
 #include "master/master_private.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- our own records ---- */
 
@@ -20,7 +21,8 @@ void master_unsaved(struct master *m, const char *text)
 {
     struct event e;
 
-    m->unsaved = true;
+    if (!m->unsaved)
+        m->unsaved = strdup(text);
     engine_event(m->engine, EVENT_NOTE, master_now(m), &e);
     event_str(&e, "level", "error");
     event_str(&e, "text", text);
@@ -88,12 +90,28 @@ static void write_fault(struct master *m, const struct err *fault)
     hub_wake(m);
 }
 
+/* Records that there was no room for, neither on the disk nor in memory. */
+static void tell_lost(struct master *m)
+{
+    AUTO_FREE char *text = NULL;
+
+    if (m->journal.lost == 0)
+        return;
+    text = str_printf("the disk was full: %llu pieces of this log are missing",
+                      (unsigned long long)m->journal.lost);
+    if (text)
+        master_note(m, text);
+}
+
 /* The last record, behind everything else that is told of the job. */
 void tell_end(struct master *m)
 {
     struct err fault = ERR_INIT;
 
     journal_last(&m->journal);
+    if (m->unsaved)
+        engine_set_unsaved(m->engine);
+    tell_lost(m);
     if (engine_fault(m->engine, &fault) == 0)
         engine_close(m->engine, master_now(m));
     tell_events(m);

@@ -71,6 +71,9 @@ struct platform_ops {
     bool (*at_client)(struct platform *p, uint32_t agent);
     /* For how many ms nobody has answered of those who give containers. NULL: that is us. */
     int64_t (*silence)(struct platform *p);
+    /* Is it of an earlier master, and has nobody who gives containers named its one since we came?
+     * NULL: that cannot be. */
+    bool (*forgotten)(struct platform *p, uint32_t agent);
     /* Waits until every agent has left, killing what does not by `deadline`. Fibers only. */
     int (*close)(struct platform *p, int64_t deadline, struct err *err);
     struct platform *(*free)(struct platform *p);

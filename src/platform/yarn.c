@@ -420,6 +420,7 @@ static const struct platform_ops yarn_ops = {
     .trouble = yarn_trouble,
     .at_client = at_client,
     .silence = silence,
+    .forgotten = yarn_is_forgotten,
     .close = close_platform,
     .free = free_platform,
 };

@@ -168,6 +168,20 @@ const char *yarn_trouble(struct platform *base)
     return why->code ? failing(why, p->trouble, sizeof(p->trouble)) : "";
 }
 
+/* The ResourceManager says where the containers are that it kept: before that no node is known. */
+bool yarn_is_forgotten(struct platform *base, uint32_t agent)
+{
+    const struct yarn_platform *p = (struct yarn_platform *)base;
+
+    for (uint32_t i = 0; i < p->n_seats; i++) {
+        const struct yarn_seat *s = p->seats[i];
+
+        if (s && s->state == SEAT_RUNNING && s->agent == agent && !s->host && !yarn_at_client(s))
+            return true;
+    }
+    return false;
+}
+
 static void on_trouble(struct yarn_platform *p, const struct err *why)
 {
     char text[YARN_TROUBLE_MAX];

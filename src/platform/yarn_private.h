@@ -87,6 +87,7 @@ void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id);
 void yarn_events_run(void *arg);
 /* Why the ResourceManager does not hear us, "" while it does; see platform.h. */
 const char *yarn_trouble(struct platform *base);
+bool yarn_is_forgotten(struct platform *base, uint32_t agent); /* see platform.h */
 
 /* ---- yarn_killed.c ---- */
 /* After the ResourceManager has given us up: was the application killed? Only its own word counts;

@@ -42,3 +42,32 @@ def test_output_that_went_with_its_container_is_named(jobs):
     told = [e for e in run.events() if e["event"] == "note" and e.get("missing")]
     assert [e["text"] for e in told] == missing["texts"]
     assert run.events()[-1]["event"] == "end"
+
+
+def spoil_disks(cluster, node):
+    """A file where its local directory was: the node is unhealthy. What runs there does not notice."""
+    path = Path(cluster.lay.node_dirs(node)[0])
+    kept = path.with_name("kept")
+    path.rename(kept)
+    path.touch()
+    return path, kept
+
+
+def test_a_master_whose_node_turns_unhealthy_is_replaced(own_cluster, jobs_on):
+    """Its NodeManager ends it by SIGTERM, as when a person kills the application: that is none."""
+    cluster = own_cluster(nodes=2, settings=[
+        "yarn:yarn.nodemanager.disk-health-checker.interval-ms=1000"])
+    run = Run(jobs_on(cluster), 100, "--restart", "task")
+    jobs, first = run.jobs, run.pid("ydl-node master")
+    home = jobs.node_of(first)
+    path, kept = spoil_disks(cluster, home)
+    try:
+        jobs.wait_for(lambda: set(jobs.processes("ydl-node master")) - {first}, "another master", 120)
+    finally:
+        path.unlink()
+        kept.rename(path)
+    run.end()
+    run.succeeded()
+    events = run.events()
+    assert [e["attempt"] for e in events if e["event"] == "master"] == [1, 2]
+    assert not any(e.get("state") == "KILLED" for e in events)

@@ -7,6 +7,7 @@
 #include "cmd/job/yarn_output.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/records.h"
+#include "job/history.h"
 
 #include <string.h>
 
@@ -36,6 +37,17 @@ static void settle_yarn(struct client *c)
 
 /* ---- its files ---- */
 
+/* What a master that could not reach HDFS has told YARN of results (master/leave.c): the line. */
+static char *unsaved_in(const char *text)
+{
+    static const char words[] = "could not be saved";
+    const char *at = strstr(text, words), *begin = at;
+
+    while (begin && begin > text && begin[-1] != '\n')
+        begin--;
+    return begin ? strndup(begin, strcspn(begin, "\n")) : NULL;
+}
+
 /* How YARN says that it ended, for a log that does not. */
 static int set_end(struct yarn *y)
 {
@@ -49,6 +61,8 @@ static int set_end(struct yarn *y)
     if (diagnostics_read(yarn_why(y), &y->said) < 0)
         return -ENOMEM;
     why = y->said.reason;
+    free(y->unsaved);
+    y->unsaved = unsaved_in(yarn_why(y));
     y->end = (struct past_end){
         .state = killed ? "KILLED"
                  : fine ? "SUCCEEDED"
@@ -59,8 +73,9 @@ static int set_end(struct yarn *y)
         .lines = y->said.lines,
         .hint = y->said.hint,
         .exit = killed ? PAST_EXIT_KILLED
-                : fine ? 0
+                : fine ? (y->unsaved ? HISTORY_UNSAVED_EXIT : 0)
                        : PAST_EXIT_LOST,
+        .unsaved = y->unsaved,
         .ended = a->finish_time,
     };
     return 0;
@@ -194,6 +209,7 @@ static void free_yarn(struct client *c)
     rpc_free(y->answer);
     free(y->dir);
     diagnostics_done(&y->said);
+    free(y->unsaved);
     explicit_bzero(&y->key, sizeof(y->key));
     yarn_jobs_unref(y->jobs);
 }

@@ -17,6 +17,7 @@ struct yarn {
     char *dir;                                  /* of its files, on their fs */
     struct past_end end;
     struct diagnostics said; /* what `end` points into */
+    char *unsaved;           /* what they say of results that could not be saved; or NULL */
     char told[256];          /* the last note, so as not to repeat it … */
     int64_t told_at;         /* … and when that was */
     int64_t found;           /* when a master was last found again … */

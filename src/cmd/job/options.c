@@ -97,6 +97,9 @@ const struct cli_opt options_table[] = {
     { "gang-retry", 0, CLI_TEXT, AT(gang_retry), NULL, "N", "how often it asks again, or forever" },
     { "grace", 0, CLI_TEXT, AT(grace), NULL, "TIME",
       "time between the request to end and the kill" },
+    { "save-time", 0, CLI_TEXT, AT(save_time), NULL, "TIME",
+      "time for output and results to be saved when all tasks have ended; what is not saved by then "
+      "is told, and the job ends" },
     { "timeout", 0, CLI_TEXT, AT(timeout), NULL, "TIME",
       "the job fails when it takes longer, its wait for a place included; 0: no limit" },
     { "output", 0, CLI_LIST, AT(output), NULL, "[DIR=]TARGET",

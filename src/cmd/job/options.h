@@ -22,7 +22,7 @@ struct options {
     const char *workers, *servers, *mem, *cpus, *gpus, *procs;
     const char *name, *framework, *venv, *hadoop, *image, *restart, *max_restarts, *restart_delay,
         *gang_hold, *gang_retry;
-    const char *grace, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
+    const char *grace, *save_time, *timeout, *tensorboard, *queue, *priority, *label, *nodes;
     const char *image_by, *avoid, *attempts, *staging, *client_address, *native;
     struct strs roles, files, archives, env, pip, output, tags, mounts, restart_codes;
 };

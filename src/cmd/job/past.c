@@ -209,7 +209,8 @@ static int make_end(const struct past *p, json_t *v)
         set_new(v, "exit", json_integer(end->exit)) < 0 ||
         set_new(v, "ended", ended ? json_integer(ended) : json_null()) < 0)
         return -ENOMEM;
-    if (make_story(end, v) < 0)
+    if (make_story(end, v) < 0 ||
+        (end->unsaved && set_new(v, "unsaved", json_text(end->unsaved)) < 0))
         return -ENOMEM;
     return set_new(v, "lost", json_true());
 }
@@ -324,6 +325,15 @@ static int find_end(const struct past *p, json_t **ret, struct err *err)
     return r;
 }
 
+/* As the status says it: one that succeeded, but whose results are not saved, has a code of its
+ * own. */
+static json_int_t exit_of(const json_t *end)
+{
+    json_int_t code = words_int(end, "exit", 0);
+
+    return code == 0 && json_is_true(json_object_get(end, "unsaved")) ? HISTORY_UNSAVED_EXIT : code;
+}
+
 int past_summary(const struct past *p, json_t **ret, struct err *err)
 {
     AUTO_JSON *v = json_object();
@@ -336,7 +346,7 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
         return err_oom(err);
     if (str_eq(words_text(end, "event"), "end"))
         if (set_new(v, "state", json_string(words_text(end, "state"))) < 0 ||
-            set_new(v, "exit", json_integer(words_int(end, "exit", 0))) < 0 ||
+            set_new(v, "exit", json_integer(exit_of(end))) < 0 ||
             set_new(v, "ended", json_integer(words_int(end, "t", 0))) < 0)
             return err_oom(err);
     if (make_end(p, v) < 0)

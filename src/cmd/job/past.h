@@ -19,6 +19,7 @@ struct past_end {
     const char *reason;
     int exit;
     int64_t ended;            /* milliseconds since 1970; 0: when the log was last written to */
+    const char *unsaved;      /* results are not where they belong, and why; NULL: nobody says so */
     const char *lines, *hint; /* what else is known of it, and what to do; NULL or "": nothing */
 };
 

@@ -152,6 +152,21 @@ static void the_end_is_told_by_who_knows_it(void **state)
     }
 }
 
+/* As `status`, which has read all of the log. */
+static void a_summary_knows_of_results_that_were_not_saved(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "a", .fs = local_files(&set), .dir = *state };
+    AUTO_JSON *v = NULL;
+
+    put(*state, "events-1.jsonl",
+        "{\"seq\":0,\"t\":5,\"event\":\"note\",\"unsaved\":true,\"text\":\"full\"}\n"
+        "{\"seq\":1,\"t\":6,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0,"
+        "\"unsaved\":true}\n");
+    assert_int_equal(past_summary(&d, &v, NULL), 0);
+    assert_int_equal(words_int(v, "exit", -1), 73);
+}
+
 static int collect(void *arg, const char *line, size_t n)
 {
     return buf_add(arg, line, n);
@@ -270,6 +285,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_log_without_an_end_is_a_lost_job, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(nothing_at_all_is_no_trap, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_master_that_never_ran_has_a_story_too, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_summary_knows_of_results_that_were_not_saved, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(the_end_is_told_by_who_knows_it, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(parts_of_a_log_come_in_their_order, make_dir, remove_dir),
