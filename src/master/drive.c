@@ -254,7 +254,8 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
     if (ops->apart && agent && m->spec.roles[role].place == SPEC_PLACE_CLUSTER) {
         outbox_flush(m); /* the client's agent stays */
         agents_leave(m, agent);
-        if (outputs_owed(m, agent)) /* a master after us does not know it otherwise */
+        if (agents_get(m, agent) &&
+            outputs_owed(m, agent)) /* a master after us does not know it otherwise */
             agents_tell(agents_get(m, agent), "leaving");
     }
     (ops->take_back && agents_never_here(m, agent) ? ops->take_back : ops->release)(m->platform,

@@ -139,11 +139,39 @@ static void a_part_that_nothing_reached_is_tried_again(void **state)
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
+/* ---- a NameNode that goes away while a file is open ---- */
+
+static int open_files_only(void *arg, struct rpc_service *s, const char *method,
+                           const void *request, void **ret, struct err *err)
+{
+    if (str_eq(method, "create")) {
+        Hdfs__CreateResponse answer = HDFS__CREATE_RESPONSE__INIT;
+
+        return fake_copy(&answer, ret);
+    }
+    if (str_eq(method, "recoverLease") || str_eq(method, "delete"))
+        return fiber_sleep(fake_rpc.loop, 3600000);
+    return refuse_files(arg, s, method, request, ret, err);
+}
+
+/* What is open cannot be closed, nor be given up in order. */
+static void an_open_file_does_not_hold_up_the_end(void **state)
+{
+    char dir[TEST_PATH];
+    struct asked a = { 0 };
+
+    (void)state;
+    assert_non_null(test_dir(dir, "mirror"));
+    fake_run(end_without_hdfs, dir, open_files_only, &a);
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_does_not_wait_for_hdfs),
         cmocka_unit_test(a_part_that_nothing_reached_is_tried_again),
+        cmocka_unit_test(an_open_file_does_not_hold_up_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,16 +161,40 @@ static int take_back(struct hdfs_writer *w, const char *path, struct err *err)
     return nn_call(w->fs->nn, NN_DELETE, &request, &answer, err);
 }
 
+struct taking_back {
+    struct hdfs_writer *w;
+    const char *path;
+};
+
+static int run_take_back(void *arg, struct err *err)
+{
+    struct taking_back *t = arg;
+
+    return take_back(t->w, t->path, err);
+}
+
+/* Whoever gives up a file has no time for a NameNode that is away: it closes the file itself when
+ * the lease is over. */
 void writer_delete(struct hdfs_writer *w)
 {
     AUTO_FREE char *path = malloc(strlen(w->path) + 64);
+    struct taking_back t = { .w = w, .path = path };
+    struct loop *l = w->fs->loop;
+    int64_t until = loop_in(l, LAST_WORD_MS);
     struct err err = ERR_INIT;
-    int r = -ENOMEM;
+    struct group g;
+    int r = -ENOMEM, waited = 0;
 
-    fiber_shield(w->fs->loop, true);
+    fiber_shield(l, true);
+    group_init(&g, l, 0);
     if (path && path_by_id(w, path, strlen(w->path) + 64) > 0)
-        r = take_back(w, path, &err);
-    fiber_shield(w->fs->loop, false);
+        r = group_go(&g, run_take_back, &t, &err);
+    while (waited == 0 && g.running > 0)
+        waited = cond_wait(l, &g.changed, until);
+    group_cancel(&g);
+    if (group_wait(&g, &err) < 0)
+        r = err.code;
+    fiber_shield(l, false);
     if (r < 0 && r != -ENOENT)
         log_warn(LOG_HDFS, "clean up after '%s': %s, ignoring", w->path, err.text);
 }
