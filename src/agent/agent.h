@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #define AGENT_UNSAVED 73 /* exit code: not all could be saved, and no master has heard of it */
-#define AGENT_PROTOCOL 1 /* version of the protocol, said in Hello */
 
 /* All borrowed, until agent_run() returns. */
 struct agent_options {

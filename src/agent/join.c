@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "job/protocol.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -85,6 +86,8 @@ int join_read(const char *file, struct join *ret, struct err *err)
     r = check_owner(file, err);
     if (r == 0)
         r = json_parse_file(file, FILE_MAX, &v, err);
+    if (r == 0)
+        r = protocol_check_json(PROTOCOL_JOIN, v, err);
     if (r < 0)
         return r;
     if (json_unpack(v, "{s:s, s:s, s:s}", "address", &address, "job", &job, "key", &key) < 0)

@@ -1,5 +1,6 @@
 /* join_test.c - see join.h */
 #include "agent/join.h"
+#include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "test.h"
@@ -81,11 +82,31 @@ static void a_bad_file_is_refused(void **state)
     }
 }
 
+/* Without a number it is of version 1. */
+static void the_number_is_looked_at(void **state)
+{
+    static const char golden[] = YDL_SOURCE_DIR "/test/golden/0.1.0-5c3a05b/join.json";
+    AUTO_BUF text = { .max = 4 * KIB };
+    AUTO_JOIN j = { 0 };
+    AUTO_JOIN k = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(path_read(golden, &text, &err), 0);
+    assert_non_null(buf_text(&text));
+    assert_int_equal(read_text(buf_text(&text), 0600, &j, &err), 0);
+    assert_string_equal(j.path, "/tmp/ydl-EmOJkg/agents.sock");
+    assert_int_equal(read_text("{\"format\": 2, \"whatever\": 1}", 0600, &k, &err),
+                     -EPROTONOSUPPORT);
+    assert_string_equal(err.text, "join.json: version 2 is newer than this ydl understands (1)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_says_where_and_with_which_key),
         cmocka_unit_test(a_bad_file_is_refused),
+        cmocka_unit_test(the_number_is_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static const struct {
 
 const char kvline_help[] = "put KEY VALUE\nget KEY\nwait KEY [MS]\ndel KEY\nlist [PREFIX]\n"
                            "add KEY NUMBER\nbarrier NAME [COUNT [MS]]\n"
-                           "progress STEP [TOTAL] [NAME=NUMBER …]\n\n";
+                           "progress STEP [TOTAL] [NAME=NUMBER …]\nversion\n\n";
 
 /* The next word of at most `most`; the last one allowed may be the rest of the line. */
 static bool next_word(const char **at, const char *end, bool rest, struct kvline_word *ret)

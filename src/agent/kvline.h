@@ -4,6 +4,8 @@
  *     wait KEY [MS]            list [PREFIX]         add KEY NUMBER
  *     barrier NAME [COUNT [MS]]                      progress STEP [TOTAL] [NAME=NUMBER …]
  *
+ * `version` and `help` are answered by the agent itself.
+ *
  * Words are separated by single blanks; put's value goes on to the end of the line, blanks and all.
  * An answer is one line too: ok, value …, none, timeout, keys …, error …. Pure. */
 #pragma once

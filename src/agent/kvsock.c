@@ -5,6 +5,7 @@
 #include "agent/agent_private.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "job/protocol.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -72,6 +73,8 @@ static int answer_line(struct task *t, const char *line, size_t n, struct buf *o
 
     if (n == 4 && memcmp(line, "help", 4) == 0)
         return buf_add_str(out, kvline_help);
+    if (n == 7 && memcmp(line, "version", 7) == 0)
+        return buf_printf(out, "value %d\n", protocol_number(PROTOCOL_TASK));
     if (kvline_parse(line, n, words, &count, &err) < 0)
         return say_error(out, err.text);
     r = relay_ask(t, words, count, &answer);

@@ -1,6 +1,6 @@
 /* look.c - the job's directory in HDFS: which master is the newest one, and is there still a job?
  *
- *     JOBS/APP/master.json    {"attempt": 2, "address": "tcp:…"}
+ *     JOBS/APP/master.json    {"format": 1, "attempt": 2, "address": "tcp:…"}
  *     no JOBS/APP at all      the job is over, and what it needed while it ran was removed
  *
  * Also, while connected: a master whom the ResourceManager does not answer may have been replaced
@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "job/protocol.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -50,6 +51,8 @@ static int parse_file(const char *uri, const struct buf *text, struct look_found
     const char *address = NULL;
     int attempt = 0, r = json_parse(uri, text->data, text->len, &v, err);
 
+    if (r == 0)
+        r = protocol_check_json(PROTOCOL_MASTER, v, err);
     if (r < 0)
         return r;
     if (json_unpack(v, "{s:s, s?:i}", "address", &address, "attempt", &attempt) < 0)

@@ -9,6 +9,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/resolve.h"
+#include "job/protocol.h"
 
 #include <arpa/inet.h>
 #include <link.h>
@@ -107,7 +108,7 @@ static int say_hello(struct agent *a, struct err *err)
     int r;
 
     (void)gethostname(name, sizeof(name) - 1);
-    hello.version = AGENT_PROTOCOL;
+    hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
     hello.build = (char *)YDL_VERSION;
     hello.job = a->join.key.identity;
     if (a->join.path) /* with TLS the key has spoken already */
@@ -181,6 +182,12 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
         } else {
             r = err_set(err, -EPROTO, "the master's first message is no welcome");
         }
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    r = protocol_check(PROTOCOL_AGENT, m->welcome->version ? m->welcome->version : 1, err);
+    if (r < 0) {
+        a->hopeless = true;
         agent__to_agent__free_unpacked(m, NULL);
         return r;
     }

@@ -38,6 +38,7 @@ static const struct {
     { -EFBIG,           EXIT_CREATE,      "EFBIG" },
     { -EAGAIN,          EXIT_AGAIN,       "EAGAIN" },
     { -EBUSY,           EXIT_AGAIN,       "EBUSY" },
+    { -EPROTONOSUPPORT, EXIT_VERSION,     "EPROTONOSUPPORT" },
     { -EACCES,          EXIT_DENIED,      "EACCES" },
     { -EPERM,           EXIT_DENIED,      "EPERM" },
     { -EKEYEXPIRED,     EXIT_DENIED,      "EKEYEXPIRED" },

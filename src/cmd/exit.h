@@ -13,6 +13,7 @@ enum exit_code {
     EXIT_INTERNAL = 70,    /* a fault of ours, or an answer that makes no sense */
     EXIT_CREATE = 73,      /* the output cannot be made */
     EXIT_AGAIN = 75,       /* not now: try again */
+    EXIT_VERSION = 76,     /* of another version of ydl, and cannot be understood */
     EXIT_DENIED = 77,      /* not permitted */
     EXIT_TIME = 124,       /* time limit */
     EXIT_INTERRUPTED = 130,

@@ -25,6 +25,7 @@ static void results_have_the_exit_codes_that_scripts_rely_on(void **state)
         { -EROFS, 73 },
         { -EAGAIN, 75 },
         { -EBUSY, 75 },
+        { -EPROTONOSUPPORT, 76 },
         { -EACCES, 77 },
         { -EPERM, 77 },
         { -EKEYEXPIRED, 77 },

@@ -34,6 +34,7 @@ static const struct cli_section sections[] = {
                      "70\tA fault of ydl, or an answer that makes no sense.\n"
                      "73\tThe output cannot be created.\n"
                      "75\tNot now: try again.\n"
+                     "76\tThe job or a file was made by another version of ydl.\n"
                      "77\tNot permitted.\n"
                      "124\tA time limit was reached.\n"
                      "130\tInterrupted.\n"

@@ -1,5 +1,6 @@
 /* engine_say.c - the engine's decisions as event lines. */
 #include "job/engine_private.h"
+#include "job/protocol.h"
 
 #include <string.h>
 
@@ -87,6 +88,7 @@ int engine_created(struct engine *e, const struct engine_facts *facts, int64_t n
     e->created = now;
     engine_event(e, EVENT_JOB, now, &ev);
     event_str(&ev, "state", job_state_name(e->state));
+    event_int(&ev, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
     event_str(&ev, "job", facts->job);
     event_str(&ev, "name", facts->name);
     event_str(&ev, "user", facts->user);

@@ -2,6 +2,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "job/protocol.h"
 #include "master/outputs.h"
 
 #include <openssl/crypto.h>
@@ -71,9 +72,10 @@ static int check_hello(struct master *m, const Agent__Hello *h, struct agent_con
 {
     struct agent_conn *a = agents_get(m, agent_number(m, h));
 
-    if (h->version != MASTER_PROTOCOL)
-        return err_set(err, -EPROTO, "it speaks version %u of the protocol, not %u", h->version,
-                       MASTER_PROTOCOL);
+    int r = protocol_check(PROTOCOL_AGENT, h->version, err);
+
+    if (r < 0)
+        return r;
     if (!str_eq(h->job, m->opt->dir->id))
         return err_set(err, -EACCES, "it belongs to another job");
     if (!key_fits(m, h))
@@ -183,8 +185,8 @@ static int write_join(struct master *m, const char *address, struct err *err)
 
     if (r < 0)
         return err_oom(err);
-    r = json_make(&v, err, "{s:s, s:s, s:s}", "address", address, "job", m->opt->dir->id, "key",
-                  key);
+    r = json_make(&v, err, "{s:i, s:s, s:s, s:s}", PROTOCOL_KEY, protocol_number(PROTOCOL_JOIN),
+                  "address", address, "job", m->opt->dir->id, "key", key);
     if (r < 0)
         return r;
     text = json_dumps(v, JSON_COMPACT);

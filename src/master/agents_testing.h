@@ -131,7 +131,7 @@ static struct channel *come(struct desk *d, uint32_t number, bool again)
     Agent__Hello hello = AGENT__HELLO__INIT;
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
 
-    hello.version = MASTER_PROTOCOL;
+    hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
     hello.job = d->job.id;
     hello.key = (ProtobufCBinaryData){ sizeof(d->m.key.key), d->m.key.key };
     hello.agent = number;

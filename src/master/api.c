@@ -2,6 +2,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "job/protocol.h"
 #include "master/enrolled.h"
 #include "master/master_private.h"
 
@@ -368,7 +369,10 @@ static int handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
     bool path_known = false;
+    int r = protocol_check_request(http_header(c, PROTOCOL_HEADER), err);
 
+    if (r < 0)
+        return r;
     trace(LOG_MASTER, "%s %s", http_method(c), http_path(c));
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (!path_fits(routes[i].path, http_path(c)))
@@ -393,9 +397,12 @@ static bool is_owner(void *user, int fd)
 /* On YARN: over TCP, to whoever has the job's key. */
 static int start_remote(struct master *m, struct err *err)
 {
-    struct http_server_options o = {
-        .loop = m->loop, .name = "api", .key = &m->key, .handler = handle, .user = m
-    };
+    struct http_server_options o = { .loop = m->loop,
+                                     .name = "api",
+                                     .key = &m->key,
+                                     .headers = protocol_header(),
+                                     .handler = handle,
+                                     .user = m };
     struct container *c = m->opt->container;
     int r = 0;
 
@@ -412,9 +419,11 @@ static int start_remote(struct master *m, struct err *err)
 int api_start(struct master *m, struct err *err)
 {
     AUTO_FREE char *path = path_join(m->opt->dir->run, "api.sock");
-    struct http_server_options o = {
-        .loop = m->loop, .check = is_owner, .handler = handle, .user = m
-    };
+    struct http_server_options o = { .loop = m->loop,
+                                     .check = is_owner,
+                                     .headers = protocol_header(),
+                                     .handler = handle,
+                                     .user = m };
     int r;
 
     if (m->opt->container)

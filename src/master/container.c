@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/resolve.h"
 #include "hadoop/yarn/ids.h"
+#include "job/protocol.h"
 #include "master/keytab.h"
 #include "master/tokens.h"
 
@@ -165,6 +166,8 @@ static int fetch_job(struct loop *l, struct container *c, struct err *err)
     if (r == 0)
         r = json_parse("job.json", job.text.data, job.text.len, &v, err);
     if (r == 0)
+        r = protocol_check_json(PROTOCOL_JOB, v, err);
+    if (r == 0)
         r = yarn_facts_read(v, &c->facts, err);
     buf_done(&job.text);
     buf_done(&spec.text);
@@ -279,8 +282,9 @@ int container_announce(struct container *c, struct err *err)
     const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };
     AUTO_FREE char *to = path_join(c->jobs, "master.json");
     AUTO_FREE char *part = str_printf("%s/.master-%d", c->jobs, c->attempt); /* no other's */
-    AUTO_FREE char *text = str_printf("{\"attempt\": %d, \"address\": \"%s\"}\n", c->attempt,
-                                      c->boot.address ? c->boot.address : "");
+    AUTO_FREE char *text = str_printf(
+        "{\"" PROTOCOL_KEY "\": %d, \"attempt\": %d, \"address\": \"%s\"}\n",
+        protocol_number(PROTOCOL_MASTER), c->attempt, c->boot.address ? c->boot.address : "");
     int r = to && part && text ? fs_put(c->fs, part, &how, text, strlen(text), err) : err_oom(err);
 
     return r < 0 ? r : fs_rename(c->fs, part, to, true, err);

@@ -61,7 +61,7 @@ static int read_facts(struct master *m, struct err *err)
 {
     AUTO_JSON *facts = NULL;
     json_int_t phases[2] = { 0 };
-    int r = jobs_facts(m->opt->dir, &facts, err);
+    int r = jobs_own_facts(m->opt->dir, &facts, err);
 
     if (r == 0)
         r = copy_text(facts, "name", &m->name, err);
@@ -209,6 +209,7 @@ static void write_master(struct master *m)
     engine_event(m->engine, EVENT_MASTER, master_now(m), &e);
     event_int(&e, "attempt", m->opt->container->attempt);
     event_str(&e, "address", m->opt->container->boot.address);
+    event_int(&e, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
 }

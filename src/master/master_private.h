@@ -14,6 +14,7 @@
 #include "job/avoid.h"
 #include "job/engine.h"
 #include "job/history.h"
+#include "job/protocol.h"
 #include "master/agents.h"
 #include "master/container.h"
 #include "master/kvlog.h"
@@ -27,7 +28,6 @@
 #include "wire/channel.h"
 #include "wire/http.h"
 
-#define MASTER_PROTOCOL 1
 #define MASTER_API_TASK UINT32_MAX /* who asks the store over HTTP */
 #define MASTER_SERVERS 4           /* kinds of rendezvous servers with a port */
 

@@ -6,6 +6,7 @@
  * The agents come by themselves: they look for us. */
 #include "base/log.h"
 #include "job/agent_log.h"
+#include "job/protocol.h"
 #include "job/segment.h"
 #include "job/state.h"
 #include "master/outputs.h"
@@ -112,6 +113,9 @@ static int on_line(void *arg, const char *line, size_t n)
 
     if (n == 0 || segment_seen_before(&x->seen, line, n) || (summary && x->begun))
         return 0;
+    r = protocol_check_line(PROTOCOL_EVENTS, line, n, x->err);
+    if (r < 0)
+        return r;
     x->begun = x->begun || !summary;
     r = engine_restore(x->m->engine, line, n, x->err);
     if (r == -EINVAL) {

@@ -13,6 +13,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "hadoop/token/ident.h"
+#include "job/protocol.h"
 #include "master/container.h"
 #include "master/keytab.h"
 #include "master/tokens.h"
@@ -121,10 +122,13 @@ static const struct {
 static int handle(void *user, struct http_call *call, struct err *err)
 {
     struct waiting *w = user;
+    int r = protocol_check_request(http_header(call, PROTOCOL_HEADER), err);
 
-    for (size_t i = 0; i < COUNT_OF(routes); i++)
+    for (size_t i = 0; r == 0 && i < COUNT_OF(routes); i++)
         if (str_eq(http_method(call), routes[i].method) && str_eq(http_path(call), routes[i].path))
             return routes[i].run(w, call, err);
+    if (r < 0)
+        return r;
     err_set(err, -EAGAIN, "the job's tokens have ended, and its new master waits for others");
     err_hint(err, "the ydl that stayed with the job brings some, or its keytab does");
     return -EAGAIN;
@@ -135,9 +139,11 @@ static int handle(void *user, struct http_call *call, struct err *err)
 static int open_door(struct waiting *w, struct err *err)
 {
     struct container *c = w->c;
-    struct http_server_options o = {
-        .loop = w->loop, .key = &c->boot.key, .handler = handle, .user = w
-    };
+    struct http_server_options o = { .loop = w->loop,
+                                     .key = &c->boot.key,
+                                     .headers = protocol_header(),
+                                     .handler = handle,
+                                     .user = w };
     struct amrm_conf shown = { .host = c->host, .tracking_url = "" };
     int r = c->api_fd < 0 ? listen_tcp("0.0.0.0", 0, 0, &c->api_fd, &c->api_port, err) : 0;
 

@@ -1,6 +1,7 @@
 /* welcome.c - what an agent is told when it has joined: where things are and the environment that
  * all tasks share, which is the master's own: the one the user had. */
 #include "base/path.h"
+#include "job/protocol.h"
 #include "master/master_private.h"
 
 #include <string.h>
@@ -163,6 +164,7 @@ static int send_welcome(struct agent_conn *a, const struct strs *env, const stru
     Agent__Welcome body = AGENT__WELCOME__INIT;
     Agent__JobFacts facts = AGENT__JOB_FACTS__INIT;
 
+    body.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
     facts.results = results->list;
     facts.n_results = results->n;
     facts.job = m->opt->dir->id;

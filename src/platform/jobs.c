@@ -1,6 +1,7 @@
 /* jobs.c - see jobs.h */
 #include "platform/jobs.h"
 #include "base/str.h"
+#include "job/protocol.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -286,6 +287,13 @@ int jobs_facts(const struct job_dir *d, json_t **ret, struct err *err)
     AUTO_FREE char *path = path_join(d->path, "job.json");
 
     return path ? json_parse_file(path, JOB_FILE_MAX, ret, err) : err_oom(err);
+}
+
+int jobs_own_facts(const struct job_dir *d, json_t **ret, struct err *err)
+{
+    int r = jobs_facts(d, ret, err);
+
+    return r < 0 ? r : protocol_check_json(PROTOCOL_JOB, *ret, err);
 }
 
 int jobs_write_facts(const struct job_dir *d, const json_t *facts, struct err *err)

@@ -77,6 +77,8 @@ char *jobs_work_dir(const struct job_dir *d);
 /* job.json, written once, before the master starts; and read back: *ret is the caller's. */
 int jobs_write_facts(const struct job_dir *d, const json_t *facts, struct err *err);
 int jobs_facts(const struct job_dir *d, json_t **ret, struct err *err);
+/* The same for the job's master: -EPROTONOSUPPORT when another version of ydl made it. */
+int jobs_own_facts(const struct job_dir *d, json_t **ret, struct err *err);
 
 /* Looks for RUN again, and whether it is ours: a master that lives puts back what was removed. */
 bool jobs_find_run(struct job_dir *d);

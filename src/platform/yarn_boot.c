@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "hadoop/token/ident.h"
+#include "job/protocol.h"
 
 #include <string.h>
 
@@ -49,6 +50,9 @@ static int set_facts(struct yarn_boot *b, const json_t *v, struct err *err)
     };
     int r;
 
+    r = protocol_check_json(PROTOCOL_BOOT, v, err);
+    if (r < 0)
+        return r;
     if (json_unpack((json_t *)v, "{s:s, s:s, s:s, s?s, s?s}", "job", &job, "base", &base, "conf",
                     &conf, "user", &user, "address", &address) < 0)
         return err_set(err, -EBADMSG, "the job, its base or its configuration is missing");
@@ -112,6 +116,9 @@ int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(rows); i++)
         r = add_text(v, rows[i].name, rows[i].text, err);
+    if (r == 0 &&
+        json_object_set_new(v, PROTOCOL_KEY, json_integer(protocol_number(PROTOCOL_BOOT))) < 0)
+        r = err_oom(err);
     if (r < 0)
         return r;
     text = json_dumps(v, JSON_COMPACT);

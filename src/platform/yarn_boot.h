@@ -3,7 +3,7 @@
  * A container is told everything by its credentials, so that nothing of it stands in a command, in
  * an environment or on a page: the job's key (secret "ydl.key", STREAM_KEY bytes) and a JSON
  * document (secret "ydl.boot"):
- *     {"job": "application_…", "base": "hdfs://ns/user/me/.ydl", "user": "me",
+ *     {"format": 1, "job": "application_…", "base": "hdfs://ns/user/me/.ydl", "user": "me",
  *      "conf": "<configuration>…", "address": "tcp:10.0.0.5:40123"}
  * `conf` is the submitter's configuration, as much of it as we read; `address` is the master's, and
  * only agents are told one.
@@ -11,13 +11,11 @@
  *     BASE/                          /user/ME/.ydl, or what --staging says; 0700
  *         jobs/APP/                  while the job lives, 0700; removed at its end
  *             key                    0600: the job's key, base64: for its owner's `ydl`
- *             master.json            {"attempt": 2, "address": "tcp:…"}: replaced by rename
- *         logs/APP/                  for as long as people keep it, 0700
- *             job.json, spec.json    as in platform/jobs.h
- *             events-1.jsonl …       one part of the events log for each attempt of the master
- *             worker-0.out, .err …   output of each task, when its agent leaves
- *         cache/HASH/NAME            files and archives by their content
- *         out/APP/                   results, where the job does not say
+ *             master.json            {"format": 1, "attempt": 2, "address": "tcp:…"}: replaced by
+ * rename logs/APP/                  for as long as people keep it, 0700 job.json, spec.json    as
+ * in platform/jobs.h events-1.jsonl …       one part of the events log for each attempt of the
+ * master worker-0.out, .err …   output of each task, when its agent leaves cache/HASH/NAME files
+ * and archives by their content out/APP/                   results, where the job does not say
  *
  * Pure. */
 #pragma once

@@ -1,4 +1,6 @@
 /* yarn_boot_test.c - see yarn_boot.h */
+#include "base/buf.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "hadoop/token/ident.h"
 #include "platform/yarn_boot.h"
@@ -187,6 +189,37 @@ static void the_clients_agent_is_called_after_its_job(void **state)
     assert_string_equal(name, "client_application_1_0001");
 }
 
+/* As `text` says it, with a key. */
+static int read_facts(const void *text, size_t n, struct yarn_boot *ret, struct err *err)
+{
+    AUTO_CREDENTIALS *c = empty();
+
+    assert_int_equal(credentials_add_secret(c, YARN_BOOT_FACTS, text, n, NULL), 0);
+    assert_int_equal(credentials_add_secret(c, YARN_BOOT_KEY, KEY, STREAM_KEY, NULL), 0);
+    return yarn_boot_read(c, ret, err);
+}
+
+/* Without a number it is of version 1. */
+static void the_number_is_looked_at(void **state)
+{
+    static const char golden[] = YDL_SOURCE_DIR "/test/golden/0.1.0-5c3a05b/boot.json";
+    static const char later[] = "{\"format\": 2, \"whatever\": 1}";
+    AUTO_BUF text = { .max = 4 * KIB };
+    AUTO_YARN_BOOT got = { 0 };
+    AUTO_YARN_BOOT none = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(path_read(golden, &text, &err), 0);
+    assert_int_equal(read_facts(text.data, text.len, &got, &err), 0);
+    assert_string_equal(got.job, "application_1794962330713_0001");
+    assert_string_equal(got.user, "alice");
+    assert_string_equal(got.address, "tcp:127.0.0.11:42001");
+    assert_int_equal(read_facts(later, sizeof(later) - 1, &none, &err), -EPROTONOSUPPORT);
+    assert_string_equal(err.text, "credentials: the job's boot document: version 2 is newer than "
+                                  "this ydl understands (1)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_task_gets_the_tokens_but_neither_key_nor_amrm_token),
         cmocka_unit_test(homes_are_where_the_header_says),
         cmocka_unit_test(the_clients_agent_is_called_after_its_job),
+        cmocka_unit_test(the_number_is_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

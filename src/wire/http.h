@@ -48,6 +48,7 @@ struct http_server_options {
     /* Anybody may ask: they all stay strangers, so that few are served at the same time, others
      * wait, and one that is slow makes room for them. */
     bool strangers;
+    const char *headers; /* of every answer, "NAME: VALUE\r\n" each; borrowed; NULL: none */
     http_handler *handler;
     void *user;
 };
@@ -101,6 +102,7 @@ struct http_request {
     const char *type;   /* of the body; NULL: JSON */
     const void *body;   /* NULL: none */
     size_t size;
+    const char *headers; /* more of them, "NAME: VALUE\r\n" each; NULL: none */
     /* Instead of `body`: gives `size` bytes piece by piece, while they are sent. > 0, or negative.
      */
     ssize_t (*next)(void *user, void *p, size_t n, struct err *err);

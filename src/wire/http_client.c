@@ -63,6 +63,8 @@ static int write_head(const struct http_client *c, const struct http_request *q,
 
     if (r == 0 && has)
         r = buf_printf(out, "Content-Type: %s\r\n", q->type ? q->type : "application/json");
+    if (r == 0 && q->headers)
+        r = buf_add_str(out, q->headers);
     if (r == 0 && body)
         r = buf_printf(out, "Content-Length: %zu\r\n", has ? q->size : 0);
     return r == 0 ? buf_add_str(out, "\r\n") : r;

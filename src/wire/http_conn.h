@@ -12,6 +12,7 @@ struct http_conn {
     struct stream *stream; /* owned */
     struct http_limits limits;
     struct http_parse in;
+    const char *headers; /* of every answer; borrowed; NULL: none */
     struct buf raw;
     size_t raw_at; /* bytes of `raw` that were parsed */
 };

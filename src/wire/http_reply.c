@@ -43,6 +43,8 @@ static int write_head(struct http_call *c, int status, const char *type, const c
         r = buf_printf(out, "Content-Type: %s\r\n", type);
     if (r == 0)
         r = buf_printf(out, "%s%s", length, c->last ? "Connection: close\r\n" : "");
+    if (r == 0 && c->conn->headers)
+        r = buf_add_str(out, c->conn->headers);
     if (r == 0)
         r = buf_add(out, c->headers.data, c->headers.len);
     return r == 0 ? buf_add_str(out, "\r\n") : r;

@@ -177,6 +177,7 @@ static void serve(struct http_server *s, struct stream *stream)
     struct http_conn conn;
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
+    conn.headers = s->o.headers;
     while (request_comes(&conn, patience) && serve_request(s, &conn))
         patience = s->limits.idle_ms;
     http_conn_done(&conn);

@@ -53,6 +53,7 @@ def test_lines(connect):
     f.write(b"put x 1\nput y 2\nget x\nget y\n")  # several at once
     f.flush()
     assert [f.readline() for _ in range(4)] == [b"ok\n", b"ok\n", b"value 1\n", b"value 2\n"]
+    assert ask(f, "version") == "value 1"
     assert ask(f, "help").startswith("put KEY VALUE")
 
 

@@ -4,12 +4,11 @@
 #include "base/path.h"
 #include "cmd/front/slider.h"
 #include "cmd/job/options.h"
+#include "job/protocol.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#define VERSION 1 /* of internal.json */
 
 /* ---- the files ---- */
 
@@ -205,9 +204,9 @@ static int make_internal(struct slider *s, const struct slider_package *p, struc
     int r = 0;
 
     if (!d->internal)
-        r = json_make(&d->internal, err, "{s:i, s:s, s:I, s:s}", "version", VERSION, "name",
-                      s->name, "created", (json_int_t)loop_wall(), "where",
-                      s->local ? "local" : "yarn");
+        r = json_make(&d->internal, err, "{s:i, s:s, s:I, s:s}", "version",
+                      protocol_number(PROTOCOL_SLIDER), "name", s->name, "created",
+                      (json_int_t)loop_wall(), "where", s->local ? "local" : "yarn");
     if (r < 0)
         return r;
     options = within(d->internal, "options");

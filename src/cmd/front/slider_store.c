@@ -12,7 +12,9 @@
 #include "base/fiber.h"
 #include "base/path.h"
 #include "cmd/front/slider.h"
+#include "cmd/job/words.h"
 #include "deploy/pack.h"
+#include "job/protocol.h"
 #include "slider/files.h"
 
 #include <fcntl.h>
@@ -228,12 +230,16 @@ int slider_store_read(struct slider *s, const char *name, struct slider_docs *re
     r = r < 0 ? r : 0;
     for (size_t i = 0; r == 0 && i < COUNT_OF(files); i++)
         r = read_doc(s, name, i, doc_at(ret, i), err);
+    if (r == 0) {
+        r = protocol_check(PROTOCOL_SLIDER, words_int(ret->internal, "version", 1), err);
+        return r < 0 ? err_wrap(err, r, "'%s'", name) : 0;
+    }
     return r == -ENOENT ? foreign(s, name, err) : r;
 }
 
 int slider_store_skip(struct slider *s, const char *name, int r, struct err *err)
 {
-    if (r != SLIDER_NOT_OURS && r != CLI_USAGE)
+    if (r != SLIDER_NOT_OURS && r != CLI_USAGE && r != -EPROTONOSUPPORT)
         return r;
     r = strs_take(&s->notes, str_printf("'%s' is left out: %s", name, err->text));
     err_clear(err);

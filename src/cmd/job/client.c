@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cmd/job/client_private.h"
 #include "cmd/job/words.h"
+#include "job/protocol.h"
 #include "wire/http.h"
 
 #include <stdarg.h>
@@ -193,8 +194,9 @@ static int refused(struct client *c, struct http_client *http, int status, struc
     static const struct {
         int status, code;
     } rows[] = {
-        { 400, -EINVAL }, { 403, -EACCES },     { 404, -ENOENT }, { 405, -EOPNOTSUPP },
-        { 409, -EBUSY },  { 501, -EOPNOTSUPP }, { 503, -EAGAIN }, { 504, -ETIME },
+        { 400, -EINVAL },     { 403, -EACCES }, { 404, -ENOENT },
+        { 405, -EOPNOTSUPP }, { 409, -EBUSY },  { 426, -EPROTONOSUPPORT },
+        { 501, -EOPNOTSUPP }, { 503, -EAGAIN }, { 504, -ETIME },
     };
     AUTO_BUF body = { .max = 256 * KIB };
     AUTO_JSON *v = NULL;
@@ -220,14 +222,20 @@ static int ask(struct client *c, enum ask how, const struct http_request *reques
                struct http_client **ret, struct err *err)
 {
     AUTO(http_client) struct http_client *http = NULL;
+    struct http_request numbered = *request;
     struct http_answer answer;
     int r = connect_master(c, how, &http, err);
 
     if (r < 0)
         return r;
-    r = http_ask(http, request, loop_in(c->loop, CLIENT_ANSWER_MS), &answer, err);
+    numbered.headers = protocol_header();
+    r = http_ask(http, &numbered, loop_in(c->loop, CLIENT_ANSWER_MS), &answer, err);
     if (r < 0)
         return err_wrap(err, r, "ask the master of %s", c->id);
+    if (answer.status != 426) /* its own words are better */
+        r = protocol_check_answer(http_answer_header(http, PROTOCOL_HEADER), err);
+    if (r < 0)
+        return err_wrap(err, r, "%s", c->id);
     if (answer.status >= 400)
         return refused(c, http, answer.status, err);
     *ret = take(http);

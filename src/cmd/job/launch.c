@@ -6,6 +6,7 @@
 #include "cmd/exit.h"
 #include "cmd/job/check.h"
 #include "cmd/job/fetch.h"
+#include "job/protocol.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -165,10 +166,10 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
 
     if (!out)
         return err_sys(err, "make a directory for results");
-    r = json_make(&facts, err, "{s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", "id", d->id, "name",
-                  json_text(s->name), "user", user_json(), "created", (json_int_t)loop_wall(),
-                  "cwd", json_text(o->cwd), "out", json_text(out), "attached", o->attached,
-                  "command", command_json(o->command));
+    r = json_make(&facts, err, "{s:i, s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", PROTOCOL_KEY,
+                  protocol_number(PROTOCOL_JOB), "id", d->id, "name", json_text(s->name), "user",
+                  user_json(), "created", (json_int_t)loop_wall(), "cwd", json_text(o->cwd), "out",
+                  json_text(out), "attached", o->attached, "command", command_json(o->command));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }
 

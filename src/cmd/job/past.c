@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cmd/job/words.h"
 #include "job/history.h"
+#include "job/protocol.h"
 #include "job/segment.h"
 
 #include <string.h>
@@ -81,12 +82,16 @@ struct handing {
     void *arg;
     struct segment_seen seen;
     bool summaries; /* they are wanted, too */
+    struct err *err;
 };
 
 static int hand_on_once(void *arg, const char *line, size_t n)
 {
     struct handing *h = arg;
+    int r = protocol_check_line(PROTOCOL_EVENTS, line, n, h->err);
 
+    if (r < 0)
+        return r;
     if (!h->summaries && segment_is_summary(line, n))
         return 0; /* all that it says was said */
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
@@ -119,6 +124,7 @@ static int hand_on_lines(const struct past *p, struct handing *h, struct err *er
     AUTO_STRS parts = { 0 };
     int r = list_log(p, &parts, err);
 
+    h->err = err;
     for (size_t i = h->summaries ? last_summary(p, &parts) : 0; r == 0 && i < parts.n; i++) {
         AUTO_FREE char *path = path_join(p->dir, parts.v[i]);
 
