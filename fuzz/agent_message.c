@@ -20,7 +20,7 @@ struct bench {
     struct job_dir dir;
     struct master_options opt;
     struct platform platform;
-    struct agent_conn agent, *agents[AGENT + 1];
+    struct agent_conn agent, *agents[1];
     struct master m;
 };
 
@@ -46,7 +46,7 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
     b->opt.dir = &b->dir;
     b->platform.ops = &no_platform;
     b->agent = (struct agent_conn){ .master = m, .number = AGENT, .node = "n", .host = "h" };
-    b->agents[AGENT] = &b->agent;
+    b->agents[0] = &b->agent;
     m->opt = &b->opt;
     m->platform = &b->platform;
     m->wall = WALL;
@@ -57,7 +57,7 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
                              .gang_retry = 3,
                              .grace = 1000 };
     m->agents = b->agents;
-    m->n_agents = AGENT + 1;
+    m->n_agents = m->cap_agents = 1;
     m->journal.fd = m->kv_journal.fd = -1;
     kv.user = m;
     r = loop_new(&m->loop, err);

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 RENDEZVOUS = Path(__file__).resolve().parents[1] / "rendezvous"
+CLUSTER = RENDEZVOUS.with_name("cluster")
 
 # What several programs need: a server on an address, a barrier of the whole job, a connection.
 COMMON = r"""
@@ -154,7 +155,7 @@ print(role)
 def test_trackers_give_everybody_a_rank(local, framework):
     module = {"rabit": "rabit_worker", "xgboost": "test_xgboost"}[framework]
     done = _run(local, f"""
-sys.path.insert(0, {str(RENDEZVOUS)!r})
+sys.path[:0] = [{str(RENDEZVOUS)!r}, {str(CLUSTER)!r}]
 from {module} import Worker
 from served import Wire, PATIENCE
 class Tracker:

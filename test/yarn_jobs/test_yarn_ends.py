@@ -1,5 +1,6 @@
 """How jobs on YARN end when something is away: what is missing is told, and nobody waits for ever."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -42,6 +43,30 @@ def test_output_that_went_with_its_container_is_named(jobs):
     told = [e for e in run.events() if e["event"] == "note" and e.get("missing")]
     assert [e["text"] for e in told] == missing["texts"]
     assert run.events()[-1]["event"] == "end"
+
+
+def test_a_job_ends_although_hdfs_is_away(jobs):
+    """One deadline holds for output, results and log; what they lack is told through YARN."""
+    began, go = jobs.work / "began", jobs.work / "go"
+    script = f"echo flushed; echo x > $YDL_OUT/x; touch {began}; until [ -e {go} ]; do sleep 0.1; done"
+    app = jobs.run("submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--save-time", "8s", "--",
+                   "sh", "-c", script, check=0).stdout.strip()
+    jobs.wait_for(began.exists, "its task", 120)
+    jobs.cluster.kill("nn")
+    try:
+        go.touch()
+        page = jobs.ended(app, 120)
+    finally:
+        jobs.cluster.start("nn")
+    assert (page["state"], page["finalStatus"]) == ("FINISHED", "SUCCEEDED"), page
+    said = page["diagnostics"].splitlines()
+    assert "HDFS could not be reached: the end of the events log is not there" in said, said
+    assert any(line.startswith("not everything could be saved to '") for line in said), said
+    assert any(line.startswith("output of worker:0 (attempt 0 on '") for line in said), said
+    status = json.loads(jobs.run("status", "--json", app, check=0).stdout)
+    assert (status["state"], status["exit"]) == ("SUCCEEDED", 73), status
+    assert status["unsaved"].startswith("not everything could be saved to '"), status
+    jobs.run("wait", app, check=73)
 
 
 def spoil_disks(cluster, node):

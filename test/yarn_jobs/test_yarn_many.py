@@ -54,7 +54,8 @@ def test_a_gang_of_hundreds_is_formed_again_when_a_machine_is_lost(many, jobs_on
     jobs = jobs_on(many)
     (jobs.work / "worker.py").write_text(WORKER)
     run = jobs.start("run", "--on", "yarn", "--role", f"worker={TASKS},memory=64m",
-                     "--restart", "gang", "--max-restarts", "3", "--", "python3", "worker.py")
+                     "--framework", "pytorch", "--restart", "gang", "--max-restarts", "3", "--",
+                     "python3", "worker.py")
     jobs.wait_for(lambda: run.poll() is not None or (jobs.apps() and _running(jobs, 0) == TASKS),
                   "all of them to run", LATE_S)
     assert run.poll() is None, run.communicate()
