@@ -1,13 +1,14 @@
 /* engine_summary.c - all that the engine knows, as lines: see engine.h. A part of the events log
  * that begins with them can be read without the parts before it.
  *
- *     {"t":…,"event":"summary","what":"job", the job's fields, "roles":[…]}
+ *     {"t":…,"event":"summary","what":"job","next":900, the job's fields, "roles":[…]}
  *     {"t":…,"event":"summary","what":"task","task":"worker:0", …}   containers in their order
  *     {"t":…,"event":"summary","what":"budget","of":"gang","at":[…]}
  *     {"t":…,"event":"summary","what":"story", …}
  *     {"t":…,"event":"summary","what":"end","records":5}             without it, it is none
  *
  * They have no number: nothing happened. */
+#include "job/protocol.h"
 #include "job/summary_private.h"
 
 #include <string.h>
@@ -129,6 +130,7 @@ static void put_job(struct writer *w, const struct engine_facts *facts)
     begin(w, "job", &ev);
     event_int(&ev, "next", (int64_t)e->seq);
     event_str(&ev, "state", job_state_name(e->state));
+    event_int(&ev, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
     event_str(&ev, "job", facts->job);
     event_str(&ev, "name", facts->name);
     event_str(&ev, "user", facts->user);

@@ -240,6 +240,22 @@ static void a_summary_stands_for_what_is_before_it(void **state)
 #undef SUM
 }
 
+/* Whoever begins with a summary has to find out there that the log is newer. */
+static void a_summary_of_a_newer_version_is_not_guessed_at(void **state)
+{
+#define SUM(what) "{\"t\":2000,\"event\":\"summary\",\"what\":" what "}\n"
+    AUTO_FS_SET *set = NULL;
+    struct past d = { .id = "application_1_0001", .fs = local_files(&set), .dir = *state };
+    AUTO_JSON *v = NULL;
+    struct err err = ERR_INIT;
+
+    put(*state, "events-1.jsonl", "{\"seq\":0,\"event\":\"restart\"}\n");
+    put(*state, "events-1.1.jsonl",
+        SUM("\"job\",\"next\":1,\"state\":\"RUNNING\",\"format\":99") SUM("\"end\",\"records\":2"));
+    assert_int_equal(past_status(&d, true, &v, &err), -EPROTONOSUPPORT);
+#undef SUM
+}
+
 static void a_record_in_two_segments_counts_once(void **state)
 {
     static const char first[] =
@@ -293,6 +309,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_segment_after_one_that_broke_is_read, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_summary_stands_for_what_is_before_it, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(a_summary_of_a_newer_version_is_not_guessed_at, make_dir,
                                         remove_dir),
         cmocka_unit_test_setup_teardown(a_record_in_two_segments_counts_once, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_reader_may_stop, make_dir, remove_dir),
