@@ -8,6 +8,7 @@
 
 #define LINE_MAX_BYTES (1 * MIB)
 #define MISSING_MAX 1000 /* sentences; the rest is counted */
+#define COUNT_MAX UINT32_MAX
 
 int history_new(struct history **ret, struct err *err)
 {
@@ -62,6 +63,14 @@ static int64_t int_of(const json_t *v, const char *key, int64_t without)
     const json_t *x = json_object_get(v, key);
 
     return json_is_integer(x) ? json_integer_value(x) : without;
+}
+
+/* Something that is counted on. */
+static int64_t count_of(const json_t *v, const char *key)
+{
+    int64_t n = int_of(v, key, 0);
+
+    return n < 0 || n > COUNT_MAX ? 0 : n;
 }
 
 static const char *text_of(const json_t *v, const char *key)
@@ -332,7 +341,7 @@ static int keep_missing(struct history *h, const json_t *v)
         if (json_equal(old, text))
             return 0;
     }
-    h->n_missing += int_of(v, "missing", 0);
+    h->n_missing += count_of(v, "missing");
     if (json_array_size(h->missing) >= MISSING_MAX)
         return h->missing ? 0 : -ENOMEM;
     return json_array_append(h->missing, text) < 0 ? -ENOMEM : 0;
@@ -371,7 +380,7 @@ static int on_summary(struct history *h, const json_t *v, int64_t t)
         h->summing = true;
         h->created = int_of(v, "created", t);
         h->started = int_of(v, "started", -1);
-        h->restarts = int_of(v, "restarts", 0);
+        h->restarts = count_of(v, "restarts");
         return on_job(h, v, t);
     }
     if (str_eq(what, "end"))

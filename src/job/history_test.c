@@ -267,12 +267,18 @@ static void hostile_lines_do_no_harm(void **state)
         "{\"event\":\"progress\",\"task\":\"worker:0\",\"step\":9223372036854775807,"
         "\"total\":-5,\"metrics\":[1]}",
         "{\"event\":\"story\"}",
+        "{\"event\":\"restart\"}",
+        "{\"event\":\"note\",\"text\":\"one\",\"missing\":9223372036854775807}",
+        "{\"event\":\"note\",\"text\":\"two\",\"missing\":9223372036854775807}",
     };
     AUTO(history) struct history *h = NULL;
     AUTO_FREE char *text = NULL;
 
     (void)state;
     assert_int_equal(history_new(&h, NULL), 0);
+    assert_int_equal(apply(h, "{\"t\":5,\"event\":\"summary\",\"what\":\"job\","
+                              "\"restarts\":9223372036854775807}"),
+                     0);
     assert_int_equal(apply(h, ROLES_LINE), 0);
     for (size_t i = 0; i < COUNT_OF(lines); i++)
         assert_int_equal(apply(h, lines[i]), 0);
@@ -280,7 +286,9 @@ static void hostile_lines_do_no_harm(void **state)
     assert_int_equal(apply(h, "{\"event\":7}"), -EINVAL);
     text = shown(h, 0);
     assert_non_null(strstr(text, "\"roles\":[{\"name\":\"worker\",\"count\":1,"));
-    assert_null(strstr(text, "\"tasks\""));
+    assert_null(strstr(text, "\"tasks\":["));
+    assert_non_null(strstr(text, "\"restarts\":1,"));
+    assert_non_null(strstr(text, "\"missing\":{\"tasks\":0,"));
 }
 
 int main(void)
