@@ -42,7 +42,11 @@ struct role *restore_role(const struct engine *e, const char *name, size_t n)
 
 struct unit *restore_unit(const struct engine *e, const json_t *v)
 {
-    const char *name = restore_text(v, "task");
+    return restore_unit_named(e, restore_text(v, "task"));
+}
+
+struct unit *restore_unit_named(const struct engine *e, const char *name)
+{
     const char *colon = name ? strrchr(name, ':') : NULL;
     struct role *r = colon ? restore_role(e, name, (size_t)(colon - name)) : NULL;
     int64_t rank;

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define METRICS_MAX (16 * KIB)
-
 bool restore_ports(struct unit *u, const json_t *v)
 {
     const json_t *list = json_object_get(v, "ports");
@@ -196,7 +194,7 @@ void restore_progress(struct engine *e, const json_t *v, int64_t t)
     u->untold = false;
     free(u->metrics);
     u->metrics = metrics ? json_dumps(metrics, JSON_COMPACT) : NULL;
-    if (u->metrics && strlen(u->metrics) > METRICS_MAX)
+    if (u->metrics && strlen(u->metrics) > RESTORE_METRICS_MAX)
         free(take(u->metrics));
 }
 

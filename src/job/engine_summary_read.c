@@ -116,6 +116,8 @@ static void read_metrics(struct unit *u, const json_t *v)
 
     free(u->metrics);
     u->metrics = json_is_object(metrics) ? json_dumps(metrics, JSON_COMPACT) : NULL;
+    if (u->metrics && strlen(u->metrics) > RESTORE_METRICS_MAX)
+        free(take(u->metrics));
 }
 
 static void read_task(struct engine *e, const json_t *v)
@@ -146,22 +148,16 @@ static void read_task(struct engine *e, const json_t *v)
 
 static struct budget *budget_named(struct engine *e, const char *name)
 {
-    uint32_t id;
+    struct unit *u = restore_unit_named(e, name);
 
-    if (!name)
-        return NULL;
+    if (u)
+        return &u->budget;
     if (str_eq(name, "gang"))
         return &e->gang;
     if (str_eq(name, "losses"))
         return &e->losses;
     if (str_eq(name, "files"))
         return &e->files;
-    for (id = 0; id < e->n_units; id++) {
-        char own[ENGINE_NAME_MAX];
-
-        if (str_eq(engine_task_name(e, id, own), name))
-            return &e->units[id].budget;
-    }
     return NULL;
 }
 

@@ -9,6 +9,7 @@ uint32_t restore_u32(const json_t *v, const char *key, uint32_t without); /* bel
 const char *restore_text(const json_t *v, const char *key);               /* NULL: none */
 /* The task that it speaks of, also one that is scaled away; NULL: there is none. */
 struct unit *restore_unit(const struct engine *e, const json_t *v);
+struct unit *restore_unit_named(const struct engine *e, const char *name); /* NULL name: none */
 
 /* A role by its name, which has `n` bytes; NULL: there is none. */
 struct role *restore_role(const struct engine *e, const char *name, size_t n);
@@ -18,6 +19,7 @@ bool restore_ports(struct unit *u, const json_t *v);
  */
 void restore_facts(const json_t *v, int64_t t, struct failure *ret);
 
+#define RESTORE_METRICS_MAX (16 * KIB)          /* of a task, as text */
 #define RESTORE_DELAY_MAX INT64_C(100000000000) /* three years */
 
 /* When the record's `delay` is over. */
