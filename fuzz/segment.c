@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_FREE char *text = strndup((const char *)data, size);
     struct segment_seen seen = { 0 };
     struct segment s;
+    const char *lines = (const char *)data, *at;
 
     if (!text)
         return 0;
@@ -23,6 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* The same record is there the second time, if it has a number. */
     (void)segment_seen_before(&seen, (const char *)data, size);
     if (seen.next > 0 && !segment_seen_before(&seen, (const char *)data, size))
+        abort();
+    /* What a reader does not want are whole lines. */
+    at = segment_skip(lines, size, segment_want(lines, size, 7));
+    if (at < lines || at > lines + size || (at > lines && at[-1] != '\n'))
         abort();
     return 0;
 }

@@ -81,8 +81,10 @@ static int64_t begins_master(const char *line, size_t n)
 bool segment_is_summary(const char *line, size_t n)
 {
     static const char mark[] = ",\"event\":\"summary\"";
+    uint64_t seq;
 
-    return memmem(line, n < HEAD_BYTES ? n : HEAD_BYTES, mark, sizeof(mark) - 1) != NULL;
+    return !event_number(line, n, &seq) &&
+           memmem(line, n < HEAD_BYTES ? n : HEAD_BYTES, mark, sizeof(mark) - 1) != NULL;
 }
 
 int segment_head_line(struct segment_head *h, const char *line, size_t n)
@@ -104,6 +106,41 @@ int segment_head_line(struct segment_head *h, const char *line, size_t n)
     at += sizeof(mark) - 1;
     h->whole = number_at(&at, INT32_MAX, &records) && records == h->n;
     return 1;
+}
+
+uint64_t segment_want(const char *line, size_t n, uint64_t from)
+{
+    static const char mark[] = ",\"what\":\"job\",\"next\":";
+    char head[HEAD_BYTES + 1];
+    size_t len = n < HEAD_BYTES ? n : HEAD_BYTES;
+    const char *at;
+    int64_t next;
+
+    if (!segment_is_summary(line, n))
+        return from;
+    memcpy(head, line, len);
+    head[len] = '\0';
+    at = strstr(head, mark);
+    if (!at)
+        return 0;
+    at += sizeof(mark) - 1;
+    return number_at(&at, INT64_MAX / 16, &next) && (uint64_t)next <= from ? from : 0;
+}
+
+const char *segment_skip(const char *lines, size_t n, uint64_t from)
+{
+    const char *stop = lines + n, *end;
+    uint64_t seq;
+
+    while (lines < stop && (end = memchr(lines, '\n', (size_t)(stop - lines))) != NULL) {
+        size_t len = (size_t)(end - lines);
+
+        if (event_number(lines, len, &seq) ? seq >= from
+                                           : from == 0 || !segment_is_summary(lines, len))
+            break;
+        lines = end + 1;
+    }
+    return lines;
 }
 
 bool segment_seen_before(struct segment_seen *s, const char *line, size_t n)

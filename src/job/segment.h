@@ -33,6 +33,14 @@ struct segment_head {
 };
 int segment_head_line(struct segment_head *h, const char *line, size_t n);
 
+/* For a reader who wants the records from `from` on, of a log that may begin with a summary: the
+ * number to look for. It is 0, all that there is, when the summary (its first line, `line`) stands
+ * for records that are wanted; otherwise its lines are as little news as the records before `from`.
+ */
+uint64_t segment_want(const char *line, size_t n, uint64_t from);
+/* The first of these whole lines that is wanted, or their end. */
+const char *segment_skip(const char *lines, size_t n, uint64_t from);
+
 /* Which records of an events log were read already. A segment that broke may hold more than its
  * master knew, so that the next one repeats it; and older masters began theirs with all that had
  * been written before them. The first record of a master ("event":"master") says by

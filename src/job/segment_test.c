@@ -129,8 +129,44 @@ static void a_summary_counts_when_all_of_it_is_there(void **state)
     assert_false(is_whole(
         LINE("job\"") "{\"seq\":1,\"t\":1,\"event\":\"note\"}\n" LINE("end\",\"records\":2")));
     assert_false(is_whole("{\"seq\":1,\"t\":1,\"event\":\"note\"}\n"));
+    /* What a task may have reported is none. */
+    assert_false(is_whole("{\"seq\":1,\"t\":1,\"event\":\"progress\",\"metrics\":{\"a\":1,"
+                          "\"event\":\"summary\",\"what\":\"end\",\"records\":1}}\n"));
     assert_false(is_whole(""));
 #undef LINE
+}
+
+/* What is left of a log of a summary that stands for the records up to 8, and two records. */
+static void assert_wanted(uint64_t from, const char *want)
+{
+    static const char log[] = "{\"t\":1763274830000,\"event\":\"summary\",\"what\":\"job\","
+                              "\"next\":9,\"state\":\"RUNNING\"}\n"
+                              "{\"t\":1763274830000,\"event\":\"summary\",\"what\":\"end\","
+                              "\"records\":2}\n"
+                              "{\"seq\":9,\"t\":1,\"event\":\"note\"}\n"
+                              "{\"seq\":10,\"t\":1,\"event\":\"note\"}\n";
+    size_t n = sizeof(log) - 1;
+    const char *got = segment_skip(log, n, segment_want(log, n, from));
+
+    if (want ? !str_starts(got, want) : got != log + n)
+        fail_msg("from %llu: %s", (unsigned long long)from, got);
+}
+
+static void who_goes_on_behind_a_summary_is_not_shown_it(void **state)
+{
+    static const char summary[] = "{\"t\":1763274830000,\"event\":\"summary\",\"what\":\"job\"";
+    static const char live[] = "{\"t\":1,\"event\":\"progress\"}\n";
+
+    (void)state;
+    assert_wanted(0, summary);
+    assert_wanted(8, summary); /* that one is not to be had any more */
+    assert_wanted(9, "{\"seq\":9,");
+    assert_wanted(10, "{\"seq\":10,");
+    assert_wanted(11, NULL);
+    /* Lines that stand in no log have no number, and are wanted. */
+    assert_ptr_equal(segment_skip(live, sizeof(live) - 1, 5), live);
+    assert_int_equal(segment_want("{\"seq\":0,\"t\":1}\n", 16, 5), 5);
+    assert_int_equal(segment_want("", 0, 5), 5);
 }
 
 int main(void)
@@ -140,6 +176,7 @@ int main(void)
         cmocka_unit_test(each_record_is_read_once),
         cmocka_unit_test(what_has_no_number_is_kept),
         cmocka_unit_test(a_summary_counts_when_all_of_it_is_there),
+        cmocka_unit_test(who_goes_on_behind_a_summary_is_not_shown_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

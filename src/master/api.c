@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "job/protocol.h"
+#include "job/segment.h"
 #include "master/enrolled.h"
 #include "master/master_private.h"
 
@@ -68,16 +69,11 @@ static int get_attach(struct master *m, struct http_call *c, struct err *err)
 }
 
 /* Lines of the journal that are asked for: those from record `from` on. */
-static int reply_lines(struct http_call *c, char *p, size_t n, uint64_t from, struct err *err)
+static int reply_lines(struct http_call *c, const char *p, size_t n, uint64_t from, struct err *err)
 {
-    char *at = p, *end;
-    uint64_t seq;
+    const char *at = segment_skip(p, n, from);
 
-    while (n > 0 && (end = memchr(at, '\n', n)) != NULL && event_number(at, n, &seq) &&
-           seq < from) {
-        n -= (size_t)(end + 1 - at);
-        at = end + 1;
-    }
+    n -= (size_t)(at - p);
     return n > 0 ? http_reply_write(c, at, n, err) : 0;
 }
 
@@ -102,6 +98,8 @@ static int stream_events(struct master *m, struct http_call *c, uint64_t from, c
 
         if (n < 0)
             return err_code(err, (int)n, "read the events log");
+        if (at == 0 && n > 0)
+            from = segment_want(p, (size_t)n, from);
         at += (uint64_t)n;
         if (n == 0 && follow)
             n = (ssize_t)live_read(&m->live, &live_at, p, LINE_MAX_);
