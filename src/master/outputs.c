@@ -159,12 +159,23 @@ void outputs_put(struct master *m, uint32_t agent, struct event *e)
     event_str(e, "why", why);
 }
 
+/* Is it the first of its agent's? */
+static bool is_first(const struct outputs *o, const struct output *x)
+{
+    const struct output *y = o->heads[x->agent % BUCKETS];
+
+    while (y != x && y->agent != x->agent)
+        y = y->next;
+    return y == x;
+}
+
 void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, const char *node),
                   void *arg)
 {
     for (size_t i = 0; m->outputs && i < BUCKETS; i++)
         for (const struct output *x = m->outputs->heads[i]; x; x = x->next)
-            fn(arg, x->agent, x->node ? x->node : "");
+            if (is_first(m->outputs, x))
+                fn(arg, x->agent, x->node ? x->node : "");
 }
 
 int outputs_restore(struct master *m, const json_t *record, const char *node)

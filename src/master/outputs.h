@@ -17,7 +17,7 @@ bool outputs_owed(const struct master *m, uint32_t agent);
 void outputs_put(struct master *m, uint32_t agent, struct event *e);
 int outputs_restore(struct master *m, const json_t *record, const char *node); /* -ENOMEM */
 
-/* Each agent that owes some, perhaps more than once, with its node. */
+/* Each agent that owes some, once, with its node. */
 void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, const char *node),
                   void *arg);
 

@@ -153,6 +153,25 @@ static void assert_missing(struct desk *d, const char *const *said)
     assert_int_equal(n, wanted);
 }
 
+static void count_agent(void *arg, uint32_t agent, const char *node)
+{
+    (void)agent;
+    (void)node;
+    ++*(unsigned *)arg;
+}
+
+/* One that owes the output of several tasks has one record, which names them all. */
+static void assert_agents_once(struct desk *d, struct agent_conn *a, unsigned others)
+{
+    unsigned n = 0;
+
+    outputs_started(&d->m, a, 0, 5);
+    outputs_started(&d->m, a, 1, 5);
+    outputs_each(&d->m, count_agent, &n);
+    assert_int_equal(n, others + 1);
+    outputs_saved(&d->m, a->number);
+}
+
 static void lost_with_output(struct desk *d)
 {
     static const struct platform_ops nobody = { .name = "test" };
@@ -190,6 +209,7 @@ static void lost_with_output(struct desk *d)
     agents_tell(a, "lost");
     outputs_saved(&d->m, 16);
     agents_tell(a, "saved");
+    assert_agents_once(d, a, 4);
     keep_events(d);
     for (int i = 0; i < 3; i++) {
         kill_master(d);
