@@ -11,11 +11,13 @@
  *     BASE/                          /user/ME/.ydl, or what --staging says; 0700
  *         jobs/APP/                  while the job lives, 0700; removed at its end
  *             key                    0600: the job's key, base64: for its owner's `ydl`
- *             master.json            {"format": 1, "attempt": 2, "address": "tcp:…"}: replaced by
- * rename logs/APP/                  for as long as people keep it, 0700 job.json, spec.json    as
- * in platform/jobs.h events-1.jsonl …       one part of the events log for each attempt of the
- * master worker-0.out, .err …   output of each task, when its agent leaves cache/HASH/NAME files
- * and archives by their content out/APP/                   results, where the job does not say
+ *             master.json            {"format": 1, "attempt": 2, "address": "tcp:…"}, by rename
+ *         logs/APP/                  for as long as people keep it, 0700
+ *             job.json, spec.json    as in platform/jobs.h
+ *             events-1.jsonl …       the events log, in segments: see job/segment.h
+ *             worker-0.out, .err …   output of each task, when its agent leaves
+ *         cache/HASH/NAME            files and archives by their content
+ *         out/APP/                   results, where the job does not say
  *
  * Pure. */
 #pragma once

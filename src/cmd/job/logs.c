@@ -204,7 +204,7 @@ static bool names_wanted(const struct reading *d, const char *text)
 {
     const char *at = d->wanted.n ? NULL : text;
 
-    for (size_t i = 0; i < d->wanted.n && !at; i++) {
+    for (size_t i = 0; text && i < d->wanted.n && !at; i++) {
         size_t n = strlen(d->wanted.v[i]);
 
         for (at = strstr(text, d->wanted.v[i]); at; at = strstr(at + 1, d->wanted.v[i]))
