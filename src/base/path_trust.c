@@ -66,12 +66,14 @@ bool path_group_is_private(const char *passwd, const char *group, uid_t uid, gid
 {
     AUTO_BUF users = { .max = MIB };
     AUTO_BUF groups = { .max = MIB };
-    char *user[2], *of[2]; /* the second of a group: its members */
+    char *user[2] = { NULL }, *of[2] = { NULL }; /* the second of a group: its members */
+    bool known = find_account(passwd, uid, &users, user);
 
-    if (uid == gid) /* as adduser and useradd number them */
-        return true;
-    return find_account(passwd, uid, &users, user) && find_account(group, gid, &groups, of) &&
-           str_eq(user[0], of[0]) && (!*of[1] || str_eq(of[1], user[0]));
+    if (!find_account(group, gid, &groups, of))
+        return uid == gid; /* as adduser and useradd number them, and directories of accounts */
+    if (*of[1] && !(known && str_eq(of[1], user[0])))
+        return false; /* others have been added to it */
+    return uid == gid || (known && str_eq(user[0], of[0]));
 }
 
 /* Many systems give each user a group of the same name and let it write: then it is nobody else's.

@@ -117,9 +117,11 @@ static void a_group_of_several_users_is_not_us(void **state)
 
 static void a_group_is_private_by_its_number_or_its_name(void **state)
 {
-    static const char users[] = "root:x:0:0::/:\n+\njoe:x:1005:1007:Joe:/home/joe:/bin/sh\n";
+    static const char users[] = "root:x:0:0::/:\n+\njoe:x:1005:1007:Joe:/home/joe:/bin/sh\n"
+                                "sue:x:1010:1010::/:\nkim:x:1011:1011::/:\n";
     static const char groups[] = "root:x:0:\nusers:x:100:\njoe:x:1007:joe\nteam:x:1008:joe,ann\n"
-                                 "ann:x:1009:joe\nshort:x:77";
+                                 "ann:x:1009:joe\nsue:x:1010:sue,ann\nkim:x:1011:\nold:x:1012:ann\n"
+                                 "short:x:77";
     char dir[TEST_PATH];
     AUTO_FREE char *passwd = test_dir(dir, "path_trust") ? path_join(dir, "passwd") : NULL;
     AUTO_FREE char *group = path_join(dir, "group");
@@ -129,6 +131,9 @@ static void a_group_is_private_by_its_number_or_its_name(void **state)
     assert_int_equal(path_write(group, groups, strlen(groups), 0600, NULL), 0);
     assert_true(path_group_is_private(passwd, group, 1005, 1005));
     assert_true(path_group_is_private(passwd, group, 1005, 1007));
+    assert_true(path_group_is_private(passwd, group, 1011, 1011));
+    assert_false(path_group_is_private(passwd, group, 1010, 1010)); /* ann was added to it */
+    assert_false(path_group_is_private(passwd, group, 1012, 1012));
     assert_false(path_group_is_private(passwd, group, 1005, 100));
     assert_false(path_group_is_private(passwd, group, 1005, 1008));
     assert_false(path_group_is_private(passwd, group, 1005, 1009));
