@@ -31,7 +31,8 @@ int proc_start(struct loop *l, const struct proc_spec *spec, struct proc **ret, 
 int proc_wait(struct proc *p, int64_t deadline, int *ret_status);
 
 /* The same without a fiber that waits: calls `fn` once, on the loop thread and never inside this
- * call, when the child has ended; not after proc_free(). */
+ * call, when the child has ended; not after proc_free(). Can be called again, also after the end.
+ */
 int proc_on_end(struct proc *p, void (*fn)(void *user), void *user);
 
 /* Has it ended? Never waits. */

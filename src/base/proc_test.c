@@ -391,6 +391,38 @@ static void the_end_is_told_without_a_fiber_that_waits(void **state)
     in_fiber(be_called);
 }
 
+struct askers {
+    struct proc *proc;
+    int calls;
+};
+
+/* Has no memory twice, and wants to hear of it again. */
+static void ask_again(void *user)
+{
+    struct askers *a = user;
+
+    if (++a->calls < 3)
+        assert_int_equal(proc_on_end(a->proc, ask_again, a), 0);
+}
+
+static int be_called_again(void *arg)
+{
+    struct world *w = arg;
+    AUTO_PROC *ends = sh(w, "exit 3");
+    struct askers a = { .proc = ends };
+
+    assert_int_equal(proc_on_end(ends, ask_again, &a), 0);
+    while (a.calls < 3)
+        assert_int_equal(fiber_sleep(w->loop, 1), 0);
+    return 0;
+}
+
+static void who_asks_again_is_told_again(void **state)
+{
+    (void)state;
+    in_fiber(be_called_again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(freeing_releases_whoever_waits),
         cmocka_unit_test(many_children_are_told_apart),
         cmocka_unit_test(the_end_is_told_without_a_fiber_that_waits),
+        cmocka_unit_test(who_asks_again_is_told_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

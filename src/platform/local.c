@@ -149,14 +149,14 @@ static void bury_agent(void *arg)
     forget_proc(a);
 }
 
-/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory. */
+/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory. When
+ * there is none for this one, it is told again, until there is. */
 static void on_agent_end(void *user)
 {
     struct agent_proc *a = user;
-    struct err err = ERR_INIT;
 
-    if (fiber_start(a->local->opt.loop, bury_agent, a, NULL, &err) < 0)
-        log_error(LOG_PLATFORM, "agent %u has ended: %s", a->number, err.text);
+    if (fiber_start(a->local->opt.loop, bury_agent, a, NULL, NULL) < 0)
+        (void)proc_on_end(a->proc, on_agent_end, a);
 }
 
 static int open_log(const char *path)
