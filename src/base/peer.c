@@ -170,7 +170,7 @@ static int read_table(const struct peer_ends *e, uid_t *ret)
     char from[48], to[48], wanted[100];
 
     if (fd < 0)
-        return -ENOSYS;
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ENOSYS;
     proc_text(&e->peer, from);
     proc_text(&e->local, to);
     (void)snprintf(wanted, sizeof(wanted), ": %s %s ", from, to);

@@ -18,5 +18,5 @@ int peer_uid(int fd, uid_t *ret);
 /* The same by /proc/net alone, which takes longer the more sockets there are. */
 int peer_uid_by_table(int fd, uid_t *ret);
 /* The same of a connection to another machine, where `local` is, of a socket here, which is `peer`.
- * -ENOSYS: this machine does not tell whose its sockets are. */
+ * -ENOSYS: this machine does not tell whose its sockets are. -EMFILE, -ENFILE, -ENOMEM: not now. */
 int peer_uid_of(const struct peer_ends *e, uid_t *ret);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +107,28 @@ static void a_socket_of_this_machine_has_an_owner(void **state)
     assert_false(resolve_number("localhost", 7, &e.peer));
 }
 
+/* Who cannot look must not say that the machine does not tell: such a connection is let in. */
+static void without_descriptors_nothing_is_known(void **state)
+{
+    AUTO_CLOSE int listener = -1, client = -1, s = -1;
+    struct rlimit usual, none;
+    struct peer_ends e;
+    uid_t uid = 0;
+    int port = 0, r;
+
+    (void)state;
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    client = connect_to(port);
+    s = accept_one(listener);
+    assert_int_equal(peer_ends(s, &e), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = usual.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    r = peer_uid_of(&e, &uid);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(r, -EMFILE);
+}
+
 /* Makes a connection as somebody else, and stays until it is told to go. */
 static int run_stranger(int port, int stay)
 {
@@ -187,6 +210,7 @@ int main(void)
         cmocka_unit_test(our_own_connection_is_ours),
         cmocka_unit_test(all_of_many_are_found),
         cmocka_unit_test(a_socket_of_this_machine_has_an_owner),
+        cmocka_unit_test(without_descriptors_nothing_is_known),
         cmocka_unit_test(another_users_connection_is_theirs),
         cmocka_unit_test(a_connection_that_was_closed_is_nobodys),
         cmocka_unit_test(what_is_no_tcp_connection_has_none),
