@@ -163,7 +163,7 @@ static int search_table(int fd, const char *wanted, uid_t *ret)
     return got < 0 ? -errno : -ENOENT;
 }
 
-static int read_table(const struct peer_ends *e, uid_t *ret)
+static int read_one_table(const struct peer_ends *e, uid_t *ret)
 {
     const char *table = e->peer.sa.sa_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp";
     AUTO_CLOSE int fd = open(table, O_RDONLY | O_CLOEXEC);
@@ -175,6 +175,29 @@ static int read_table(const struct peer_ends *e, uid_t *ret)
     proc_text(&e->local, to);
     (void)snprintf(wanted, sizeof(wanted), ": %s %s ", from, to);
     return search_table(fd, wanted, ret);
+}
+
+/* The same address as a socket of IPv6 has it that speaks IPv4. */
+static void map_address(const union resolve_addr *a, union resolve_addr *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->in6.sin6_family = AF_INET6;
+    ret->in6.sin6_port = a->in4.sin_port;
+    memset(&ret->in6.sin6_addr.s6_addr[10], 0xff, 2);
+    memcpy(&ret->in6.sin6_addr.s6_addr[12], &a->in4.sin_addr, 4);
+}
+
+static int read_table(const struct peer_ends *e, uid_t *ret)
+{
+    struct peer_ends mapped;
+    int r = read_one_table(e, ret);
+
+    if (r != -ENOENT || e->peer.sa.sa_family != AF_INET)
+        return r;
+    map_address(&e->peer, &mapped.peer);
+    map_address(&e->local, &mapped.local);
+    r = read_one_table(&mapped, ret);
+    return r == -ENOSYS ? -ENOENT : r; /* a machine without IPv6 */
 }
 
 int peer_uid_by_table(int fd, uid_t *ret)

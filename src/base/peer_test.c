@@ -4,6 +4,7 @@
 #include "base/peer.h"
 #include "test.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
@@ -105,6 +106,29 @@ static void a_socket_of_this_machine_has_an_owner(void **state)
     assert_true(resolve_number("::1", 7, &e.peer));
     assert_int_equal(resolve_port(&e.peer), 7);
     assert_false(resolve_number("localhost", 7, &e.peer));
+}
+
+/* Many programs have but sockets of IPv6, also for IPv4. */
+static void a_socket_of_ipv6_that_speaks_ipv4_is_found(void **state)
+{
+    AUTO_CLOSE int listener = -1, client = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), s = -1;
+    struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+    uid_t uid = (uid_t)-1;
+    int port = 0;
+
+    (void)state;
+    if (client < 0)
+        skip();
+    assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &listener, &port, NULL), 0);
+    to.sin6_port = htons((uint16_t)port);
+    assert_int_equal(inet_pton(AF_INET6, "::ffff:127.0.0.1", &to.sin6_addr), 1);
+    assert_int_equal(connect(client, (struct sockaddr *)&to, sizeof(to)), 0);
+    s = accept_one(listener);
+    assert_int_equal(peer_uid(s, &uid), 0);
+    assert_int_equal(uid, geteuid());
+    uid = (uid_t)-1;
+    assert_int_equal(peer_uid_by_table(s, &uid), 0);
+    assert_int_equal(uid, geteuid());
 }
 
 /* Who cannot look must not say that the machine does not tell: such a connection is let in. */
@@ -210,6 +234,7 @@ int main(void)
         cmocka_unit_test(our_own_connection_is_ours),
         cmocka_unit_test(all_of_many_are_found),
         cmocka_unit_test(a_socket_of_this_machine_has_an_owner),
+        cmocka_unit_test(a_socket_of_ipv6_that_speaks_ipv4_is_found),
         cmocka_unit_test(without_descriptors_nothing_is_known),
         cmocka_unit_test(another_users_connection_is_theirs),
         cmocka_unit_test(a_connection_that_was_closed_is_nobodys),
