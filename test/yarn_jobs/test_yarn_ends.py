@@ -67,6 +67,7 @@ def test_a_job_ends_although_hdfs_is_away(jobs):
     assert (status["state"], status["exit"]) == ("SUCCEEDED", 73), status
     assert status["unsaved"].startswith("not everything could be saved to '"), status
     jobs.run("wait", app, check=73)
+    jobs.run("list", "--on", "yarn", check=0)  # removes from HDFS what the master could not
 
 
 def spoil_disks(cluster, node):
