@@ -372,17 +372,27 @@ static void look_for_end(struct master *m)
     m->ended = true;
 }
 
+/* A time of master_now() as the loop counts it. */
+static int64_t on_loop_clock(const struct master *m, int64_t at)
+{
+    return at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
+}
+
 static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = blame_deadline(m);
-    int64_t at = a < b ? a : b, d = lost_deadline(m), e = kvanswer_deadline(m);
+    int64_t d = lost_deadline(m), e = kvanswer_deadline(m), at = b < e ? b : e;
 
-    if (m->save_until)
-        return m->ask_by ? m->ask_by : m->save_until;
+    if (m->save_until) { /* the store can still be asked, over HTTP */
+        int64_t end = m->ask_by ? m->ask_by : m->save_until;
+
+        at = on_loop_clock(m, at);
+        return at < end ? at : end;
+    }
+    at = a < at ? a : at;
     at = c < at ? c : at;
     at = d < at ? d : at;
-    at = e < at ? e : at;
-    at = at == INT64_MAX ? LOOP_NEVER : at - m->wall + m->mono;
+    at = on_loop_clock(m, at);
     return m->journal.held.len > 0 && at > loop_in(m->loop, RETRY_MS) ? loop_in(m->loop, RETRY_MS)
                                                                       : at;
 }

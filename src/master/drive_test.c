@@ -304,6 +304,48 @@ static void a_signal_does_not_keep_the_end_from_the_log(void **state)
     with_desk(ends_unsaved, interrupt_it);
 }
 
+/* ---- whoever waits for a key while results are saved ---- */
+
+static void wait_for_key(struct desk *d)
+{
+    struct kv_word words[] = { { "wait", 4 }, { "k", 1 }, { "1", 1 } };
+    int64_t until = loop_in(d->loop, TEST_MS);
+    struct channel *c = NULL;
+    struct agent_conn *a = bring_agent(d, &c);
+
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+    assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
+    assert_int_equal(kv_request(d->m.kv,
+                                &(struct kv_ask){ MASTER_API_TASK, 1, words, 3, master_now(&d->m) },
+                                NULL),
+                     0);
+    assert_true(kv_deadline(d->m.kv) < INT64_MAX);
+    master_wake(&d->m);
+    while (kv_deadline(d->m.kv) < INT64_MAX && loop_now(d->loop) < until)
+        assert_int_equal(fiber_yield(d->loop), 0);
+    assert_true(kv_deadline(d->m.kv) == INT64_MAX); /* its time was over, and it has been told */
+    agents_tell_saved(a);
+    master_wake(&d->m);
+    a->channel = channel_close(a->channel);
+    c = channel_close(c);
+}
+
+static void ends_after_the_wait(struct desk *d)
+{
+    struct spec_file files[] = { { (char *)"a", (char *)"hdfs:/a" }, { (char *)"b", (char *)"c" } };
+
+    d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
+    drive(d);
+    assert_null(d->m.unsaved);
+}
+
+static void a_wait_for_a_key_ends_in_time_while_results_are_saved(void **state)
+{
+    (void)state;
+    with_desk(ends_after_the_wait, wait_for_key);
+}
+
 /* ---- a container that is lost, and its agent is not ---- */
 
 static void drain(struct desk *d)
@@ -433,6 +475,7 @@ int main(void)
         cmocka_unit_test(an_engine_without_memory_ends_the_job),
         cmocka_unit_test(agents_leave_when_the_end_is_in_hdfs),
         cmocka_unit_test(a_signal_does_not_keep_the_end_from_the_log),
+        cmocka_unit_test(a_wait_for_a_key_ends_in_time_while_results_are_saved),
         cmocka_unit_test(a_loss_counts_when_the_task_is_gone),
     };
 
