@@ -277,6 +277,8 @@ static void give_up(struct agent_conn *a)
         m->platform->ops->agent_gone(m->platform, a->number,
                                      is_forgotten(a) ? "YARN does not know its container any more"
                                                      : "it does not answer");
+    if (!a->lost && a->leaving) /* no slot has it, so that nobody else hears of its end */
+        agents_close(a);
 }
 
 void agents_client_gone(struct master *m)

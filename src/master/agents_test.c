@@ -353,6 +353,31 @@ static void a_container_that_nobody_knows_is_not_waited_for(void **state)
     with_desk(adopted_two);
 }
 
+/* It was let go, and its machine stood still before it had hung up. */
+static void leaving_one(struct desk *d)
+{
+    struct channel *c;
+
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    c = come(d, 1, false);
+    agents_get(&d->m, 1)->leaving = true;
+    agents_get(&d->m, 1)->heard = loop_now(d->loop) - 90000;
+    d->m.save_until = loop_in(d->loop, ENOUGH);
+    assert_false(agents_saved(&d->m));
+    assert_int_equal(fiber_start(d->loop, run_watch, &d->m, NULL, NULL), 0);
+    expect_end(d, c);
+    assert_true(agents_saved(&d->m));
+    d->m.ended = true;
+    assert_int_equal(fiber_sleep(d->loop, 600), 0); /* for the watch to see it */
+    free(d->m.unsaved);
+}
+
+static void one_that_leaves_and_falls_silent_does_not_hold_up_the_end(void **state)
+{
+    (void)state;
+    with_desk(leaving_one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
         cmocka_unit_test(who_comes_back_at_the_end_is_told_to_leave),
         cmocka_unit_test(a_container_that_nobody_knows_is_not_waited_for),
+        cmocka_unit_test(one_that_leaves_and_falls_silent_does_not_hold_up_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
