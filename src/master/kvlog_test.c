@@ -372,6 +372,26 @@ static void who_is_answered_can_count_on_it(void **state)
     with_bench(holding);
 }
 
+/* Tasks may ask while the log is being closed: what they say then is not in it. */
+static void leaving(struct bench *b)
+{
+    ask(b, "put", "a", "1");
+    (void)mirror_stop(&b->m, LOOP_NEVER);
+    ask(b, "put", "b", "2");
+    assert_said(b, "1:2 ok;");
+    assert_null(b->m.kv_mirror);
+    end(b);
+    assert_int_equal(count_files(b), 1);
+    begin(b);
+    assert_store(b, "a=1 ");
+}
+
+static void a_log_that_has_ended_does_not_begin_anew(void **state)
+{
+    (void)state;
+    with_bench(leaving);
+}
+
 static void failing(struct bench *b)
 {
     end(b);
@@ -408,6 +428,7 @@ int main(void)
         cmocka_unit_test(what_the_last_master_did_is_not_done_again),
         cmocka_unit_test(who_is_answered_can_count_on_it),
         cmocka_unit_test(hdfs_does_not_hold_answers_up),
+        cmocka_unit_test(a_log_that_has_ended_does_not_begin_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,16 +205,25 @@ int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror
     return r;
 }
 
-/* Copies what is left, for as long as there is time. */
-static int end(struct mirror *x, bool needed, int64_t deadline)
+/* It copies what is left, if that is needed; otherwise a write that is under way is given up. */
+static struct mirror *begin_end(struct mirror *x, bool needed)
+{
+    if (!x)
+        return NULL;
+    x->ending = true;
+    x->needed = needed;
+    cond_wake_all(&x->opt.journal->grown);
+    if (!needed && x->fiber)
+        fiber_cancel(x->fiber);
+    return x;
+}
+
+static int await_end(struct mirror *x, int64_t deadline)
 {
     int r = 0;
 
     if (!x)
         return 0;
-    x->ending = true;
-    x->needed = needed;
-    cond_wake_all(&x->opt.journal->grown);
     while (x->fiber && r != -ETIMEDOUT)
         r = cond_wait(x->m->loop, &x->ended, deadline);
     if (x->fiber)
@@ -259,6 +268,11 @@ int64_t mirror_away(const struct master *m)
 
 int mirror_stop(struct master *m, int64_t deadline)
 {
-    (void)end(take(m->kv_mirror), m->left, deadline); /* nobody asks for it after the end */
-    return end(take(m->mirror), true, deadline);
+    struct mirror *kv, *events;
+
+    m->kv_unlogged = true; /* whoever asks now does not begin another log in its place */
+    kv = begin_end(take(m->kv_mirror), m->left); /* nobody asks for it after the end */
+    events = begin_end(take(m->mirror), true);   /* at the same time: they share the deadline */
+    (void)await_end(kv, deadline);
+    return await_end(events, deadline);
 }

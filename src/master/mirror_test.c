@@ -47,14 +47,19 @@ static void copy_begin(struct copied *x, const char *dir)
     assert_int_equal(journal_append(&x->m.journal, "{}\n", 3), 0);
 }
 
-static void copy_end(struct copied *x)
+static void copy_free(struct copied *x)
 {
-    assert_true(mirror_stop(&x->m, loop_in(x->m.loop, GIVE_UP_MS)) < 0);
-    assert_null(x->m.mirror);
     journal_done(&x->m.journal);
     fs_set_free(x->set);
     session_free(x->session);
     free(x->logs);
+}
+
+static void copy_end(struct copied *x)
+{
+    assert_true(mirror_stop(&x->m, loop_in(x->m.loop, GIVE_UP_MS)) < 0);
+    assert_null(x->m.mirror);
+    copy_free(x);
 }
 
 static int end_without_hdfs(void *arg)
@@ -75,6 +80,30 @@ static void the_end_does_not_wait_for_hdfs(void **state)
     (void)state;
     assert_non_null(test_dir(dir, "mirror"));
     fake_run(end_without_hdfs, dir, never, NULL);
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
+static int end_unneeded(void *arg)
+{
+    struct copied x;
+
+    copy_begin(&x, arg);
+    x.m.kv_mirror = take(x.m.mirror);
+    assert_int_equal(fiber_sleep(x.m.loop, 200), 0); /* it tries by now, or will */
+    assert_int_equal(mirror_stop(&x.m, LOOP_NEVER), 0);
+    assert_null(x.m.kv_mirror);
+    copy_free(&x);
+    return 0;
+}
+
+/* There is no deadline that would end it. */
+static void the_end_does_not_wait_for_the_log_of_the_store(void **state)
+{
+    char dir[TEST_PATH];
+
+    (void)state;
+    assert_non_null(test_dir(dir, "mirror"));
+    fake_run(end_unneeded, dir, never, NULL);
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
@@ -170,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_does_not_wait_for_hdfs),
+        cmocka_unit_test(the_end_does_not_wait_for_the_log_of_the_store),
         cmocka_unit_test(a_part_that_nothing_reached_is_tried_again),
         cmocka_unit_test(an_open_file_does_not_hold_up_the_end),
     };
