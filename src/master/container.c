@@ -237,7 +237,7 @@ int container_open(struct loop *l, struct container *ret, struct err *err)
     struct container *c = ret;
     int r;
 
-    *c = (struct container){ .dir = JOB_DIR_INIT, .api_fd = -1 };
+    *c = (struct container){ .dir = JOB_DIR_INIT, .api_fd = -1, .began = loop_wall() };
     r = find_attempt(c, err);
     if (r == 0)
         r = container_node_conf(&c->node_conf, err);
@@ -265,6 +265,7 @@ void container_close(struct container *c)
     c->set = fs_set_free(c->set);
     c->session = session_free(c->session);
     yarn_facts_done(&c->facts);
+    tokens_done(c);
     yarn_boot_done(&c->boot);
     job_dir_done(&c->dir);
     c->node_conf = conf_free(c->node_conf);

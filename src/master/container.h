@@ -6,6 +6,7 @@
 #pragma once
 #include "hadoop/fs/fs.h"
 #include "hadoop/session/session.h"
+#include "master/tokens.h"
 #include "platform/jobs.h"
 #include "platform/yarn.h"
 #include "platform/yarn_boot.h"
@@ -25,10 +26,12 @@ struct container {
     struct conf
         *node_conf; /* the machine's own configuration, where it names a scheduler; or NULL */
     int attempt;    /* of the master, from 1 */
+    int64_t began;  /* when it was started; wall clock */
 
     /* Tokens other than those that we were started with. */
     struct keytab *keytab; /* gets newer ones; NULL: none came with the job */
     bool newer_tokens;     /* we have some */
+    struct tokens_got got; /* of these, what is to be cancelled */
     int64_t tokens_ms;     /* how long they are good, when the keytab brought them before the start;
                               0: it did not */
     /* Of one that had to wait for them (tokens_wait.c). */

@@ -1,6 +1,7 @@
 /* leave.c - the last word of a master in a container: what YARN's pages show, and nothing left. */
 #include "base/log.h"
 #include "master/outputs.h"
+#include "master/tokens.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #define LEAST_MS 10000  /* whatever took how long before */
 #define FINISH_MS 30000 /* for the ResourceManager to hear the end */
 #define CLEAN_MS 30000  /* for the job's directory in HDFS to be removed */
+#define CANCEL_MS 3000  /* for tokens to be cancelled, which expire anyway */
 
 static Yarn__FinalStatus final_status(const struct outcome *o)
 {
@@ -59,23 +61,42 @@ static char *with_missing(const struct master *m, char *text, int r)
 
 static int clean(void *arg, struct err *err)
 {
-    return container_clean(arg, err);
+    return container_clean(((struct master *)arg)->opt->container, err);
 }
 
-/* What cannot be removed in time stays: a later client sweeps it. */
-static void clean_up(struct master *m, int64_t deadline)
+static int cancel_tokens(void *arg, struct err *err)
 {
-    struct err err = ERR_INIT;
+    (void)err;
+    tokens_cancel(arg);
+    return 0;
+}
+
+/* Runs fn(m) in a fiber of its own, which is cancelled when the time is over. */
+static int do_by(struct master *m, int (*fn)(void *arg, struct err *err), int64_t deadline,
+                 struct err *err)
+{
     struct group g;
-    int r;
+    int r, ended;
 
     group_init(&g, m->loop, 0);
-    r = group_go(&g, clean, m->opt->container, &err);
+    r = group_go(&g, fn, m, err);
     while (r == 0 && g.running > 0)
         r = cond_wait(m->loop, &g.changed, deadline);
     group_cancel(&g);
-    if (group_wait(&g, &err) < 0 || r < 0)
+    ended = group_wait(&g, err);
+    return r < 0 ? r : ended;
+}
+
+/* What cannot be removed in time stays: a later client sweeps it. Tokens are cancelled when nothing
+ * is done in HDFS any more, and only where it answers. */
+static void clean_up(struct master *m, int64_t deadline)
+{
+    struct err err = ERR_INIT;
+
+    if (do_by(m, clean, deadline, &err) < 0)
         log_warn(LOG_MASTER, "%s", err.code ? err.text : "the job's directory is left in HDFS");
+    else if (m->opt->container->got.n > 0)
+        (void)do_by(m, cancel_tokens, loop_in(m->loop, CANCEL_MS), NULL);
 }
 
 int64_t leave_by(const struct master *m, int64_t ms)

@@ -10,9 +10,10 @@
 #define FILE_MAX_ MIB
 
 /* Everybody else's tokens stay as they are: the ResourceManager alone gives us ours. */
-static int keep(struct credentials *own, const struct credentials *newer, size_t *ret_n,
+static int keep(struct container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err)
 {
+    struct credentials *own = session_credentials(c->session);
     int r = 0;
 
     for (size_t i = 0; i < credentials_count(newer) && r == 0; i++) {
@@ -21,11 +22,13 @@ static int keep(struct credentials *own, const struct credentials *newer, size_t
 
         if (!str_eq(t->kind, KIND_HDFS))
             continue;
+        tokens_remember(c, t);
         r = credentials_add(own, alias, t, err);
         *ret_n += r == 0;
     }
     if (r == 0 && *ret_n == 0)
         r = err_set(err, -EINVAL, "there is no token of HDFS in it");
+    c->newer_tokens |= r == 0;
     return r;
 }
 
@@ -84,21 +87,25 @@ void tokens_tell(struct agent_conn *a)
 int tokens_keep(struct container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err)
 {
-    int r = keep(session_credentials(c->session), newer, ret_n, err);
+    int r = keep(c, newer, ret_n, err);
 
-    if (r < 0)
-        return r;
-    c->newer_tokens = true;
-    return fs_set_take_tokens(c->set, err);
+    return r < 0 ? r : fs_set_take_tokens(c->set, err);
 }
 
-/* For ourselves, for containers to come, and for those that are there. */
+/* For containers to come, for ourselves, and for those that are there. No container is started
+ * between the first look and yarn_set_tokens(): nothing waits there. */
 int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err)
 {
-    int r = tokens_keep(m->opt->container, newer, ret_n, err);
+    struct container *c = m->opt->container;
+    int r;
 
+    if (m->platform && yarn_has_launched(m->platform))
+        tokens_were_sent(c);
+    r = keep(c, newer, ret_n, err);
     if (r == 0 && m->platform)
         r = yarn_set_tokens(m->platform, err);
+    if (r == 0)
+        r = fs_set_take_tokens(c->set, err);
     return r < 0 ? r : tell_all(m, err);
 }
 

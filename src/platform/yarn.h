@@ -60,3 +60,5 @@ bool yarn_is_killed(struct platform *p);
 
 /* Newer tokens for containers that are started from now on. */
 int yarn_set_tokens(struct platform *base, struct err *err);
+/* Was one started since then, or since the start? */
+bool yarn_has_launched(const struct platform *base);

@@ -107,6 +107,11 @@ int yarn_launch_context(struct yarn_platform *p, const struct spec_role *role,
     return r;
 }
 
+bool yarn_has_launched(const struct platform *base)
+{
+    return ((const struct yarn_platform *)base)->launch != NULL;
+}
+
 void yarn_launch_forget(struct yarn_platform *p)
 {
     for (size_t i = 0; p->launch && i < p->opt.spec->n_roles; i++)

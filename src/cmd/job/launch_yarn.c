@@ -8,6 +8,7 @@
 #include "cmd/job/client.h"
 #include "cmd/job/launch.h"
 #include "cmd/job/options.h"
+#include "cmd/job/words.h"
 #include "deploy/submit.h"
 #include "deploy/tokens.h"
 
@@ -316,6 +317,28 @@ static int check(struct launching *l, enum deploy_look look, struct err *err)
 
 /* ---- the submit ---- */
 
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+/* A job that nobody stays with and that has no keytab does little once its tokens have expired. */
+static void note_expiry(const struct launching *l)
+{
+    char span[WORDS_SPAN], text[400];
+    int64_t ms = l->x->tokens_ms;
+
+    if (ms <= 0 || l->o->attached || deploy_keytab(l->o->session, l->spec).file)
+        return;
+    if (ms >= 2 * DAY_MS)
+        (void)snprintf(span, sizeof(span), "%lld days", (long long)((ms + DAY_MS / 2) / DAY_MS));
+    else
+        (void)words_span(ms, span);
+    (void)snprintf(text, sizeof(text),
+                   "the job's tokens expire in %s, and then it can neither read from HDFS nor "
+                   "write to it; it gets new ones with --principal and --keytab, or while the "
+                   "'ydl run' that started it is there",
+                   span);
+    say_note(l, text);
+}
+
 static int submit(struct launching *l, int64_t began, struct err *err)
 {
     AUTO_FREE char *program = NULL;
@@ -348,6 +371,8 @@ static int submit(struct launching *l, int64_t began, struct err *err)
     if (r == 0 && o.keep)
         r = beside_new(l->x, &app, l->cwd, *l->address ? l->address : NULL, &l->x->beside, err);
     l->x->tokens_ms = app.tokens_ms;
+    if (r == 0)
+        note_expiry(l);
     if (app.credentials.data)
         explicit_bzero(app.credentials.data, app.credentials.len);
     buf_done(&app.credentials);

@@ -46,6 +46,20 @@ int fs_set_take_tokens(struct fs_set *set, struct err *err)
     return r;
 }
 
+int fs_set_cancel_token(struct fs_set *set, const struct token *t, struct err *err)
+{
+    for (struct fs *fs = set->remote; fs; fs = fs->next) {
+        const struct token *own = NULL;
+        int r = hdfs_find_token(fs->hdfs, &own, err);
+
+        if (r < 0)
+            return r;
+        if (own && str_eq(own->service, t->service))
+            return hdfs_cancel_token(fs->hdfs, t, err);
+    }
+    return err_set(err, -ENOENT, "no file system of '%s' is open", t->service);
+}
+
 /* ---- finding ---- */
 
 static int open_remote(struct fs_set *set, const char *authority, struct fs **ret, struct err *err)

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 struct session;
+struct token;
 struct fs_set; /* opaque */
 struct fs;     /* opaque, owned by its set */
 
@@ -33,6 +34,9 @@ struct fs_set *fs_set_free(struct fs_set *set);
 /* The session's tokens are newer ones: connections that are made from now on sign in with them.
  * Fibers only. */
 int fs_set_take_tokens(struct fs_set *set, struct err *err);
+/* Cancels a token of a file system that was found in this set and signs in with tokens; -ENOENT
+ * when there is none that it is for. Fibers only. */
+int fs_set_cancel_token(struct fs_set *set, const struct token *t, struct err *err);
 
 enum fs_default {
     FS_ON_CLUSTER, /* a path without a scheme is on fs.defaultFS, "x" in the user's home there */

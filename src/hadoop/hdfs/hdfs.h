@@ -85,6 +85,8 @@ int hdfs_cancel_token(struct hdfs *fs, const struct token *t, struct err *err);
 /* The session holds a newer token: the next connection signs in with it. Without one nothing
  * changes. */
 int hdfs_take_token(struct hdfs *fs, struct err *err);
+/* The token of the session that is for this one; NULL: there is none. */
+int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err);
 
 /* ---- the whole ---- */
 

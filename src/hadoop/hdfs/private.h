@@ -35,9 +35,6 @@ struct hdfs {
     bool closing;
 };
 
-/* Our delegation token for this name service; NULL when there is none. */
-int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err);
-
 /* What the NameNode says of itself, asked once. Borrowed. */
 int hdfs_defaults(struct hdfs *fs, const Hdfs__FsServerDefaults **ret, struct err *err);
 
