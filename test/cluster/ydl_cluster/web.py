@@ -11,6 +11,7 @@ import time
 
 from . import daemons, kdc, places, spec as specs
 from .layout import Layout
+from .patience import Limit, stretched
 
 _TIMEOUT = 5
 _PATIENCE = 30
@@ -45,7 +46,7 @@ def get_json(lay: Layout, url: str) -> dict:
 def names(lay: Layout, url: str) -> list[str]:
     """What a LISTSTATUS of WebHDFS lists; [] when there is no such directory. An OSError when the
     NameNode has not answered after a while: who looks for leftovers must not take that for none."""
-    deadline = time.monotonic() + _PATIENCE
+    limit = Limit(_PATIENCE)
     while True:
         try:
             found = json.loads(_get(lay, _as_administrator(lay, url)))
@@ -53,7 +54,7 @@ def names(lay: Layout, url: str) -> list[str]:
         except FileNotFoundError:
             return []
         except OSError:
-            if time.monotonic() > deadline:
+            if limit.over():
                 raise
         time.sleep(0.2)
 
@@ -67,7 +68,7 @@ def _get(lay: Layout, url: str) -> bytes:
     if lay.spec.kerberos:
         return _curl(lay, url)
     try:
-        with _opener().open(url, timeout=_TIMEOUT) as response:
+        with _opener().open(url, timeout=stretched(_TIMEOUT)) as response:
             return response.read()
     except OSError as error:
         if getattr(error, "code", 0) == 404:
@@ -78,7 +79,7 @@ def _get(lay: Layout, url: str) -> bytes:
 def _curl(lay: Layout, url: str) -> bytes:
     env = daemons.environment(lay) | {"KRB5CCNAME": f"FILE:{kdc.cache(lay, specs.me())}"}
     command = [places.tool("curl"), "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*",
-               "--max-time", str(_TIMEOUT), "--negotiate", "--user", ":", url]
+               "--max-time", f"{stretched(_TIMEOUT):.0f}", "--negotiate", "--user", ":", url]
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)
     if b"error: 404" in done.stderr:
