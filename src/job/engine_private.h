@@ -215,6 +215,8 @@ bool slot_has_live(const struct engine *e, const struct slot *s);
 /* ---- engine_say.c ---- */
 void say_task(struct engine *e, const struct unit *u, int64_t now);
 void say_job(struct engine *e, const char *reason, int64_t now);
+/* What the job is, for its first record and for a summary. */
+void say_facts(struct event *ev, const struct engine_facts *facts);
 /* What a failure led to. */
 struct judgement {
     enum policy_action then;

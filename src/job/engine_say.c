@@ -75,6 +75,16 @@ static int roles_json(const struct engine *e, json_t **ret, struct err *err)
     return 0;
 }
 
+void say_facts(struct event *ev, const struct engine_facts *facts)
+{
+    event_int(ev, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
+    event_str(ev, "job", facts->job);
+    event_str(ev, "name", facts->name);
+    event_str(ev, "user", facts->user);
+    event_str(ev, "platform", facts->platform);
+    event_str(ev, "framework", facts->framework);
+}
+
 int engine_created(struct engine *e, const struct engine_facts *facts, int64_t now, struct err *err)
 {
     AUTO_JSON *roles = NULL;
@@ -88,12 +98,7 @@ int engine_created(struct engine *e, const struct engine_facts *facts, int64_t n
     e->created = now;
     engine_event(e, EVENT_JOB, now, &ev);
     event_str(&ev, "state", job_state_name(e->state));
-    event_int(&ev, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
-    event_str(&ev, "job", facts->job);
-    event_str(&ev, "name", facts->name);
-    event_str(&ev, "user", facts->user);
-    event_str(&ev, "platform", facts->platform);
-    event_str(&ev, "framework", facts->framework);
+    say_facts(&ev, facts);
     event_json(&ev, "roles", roles);
     end(e, &ev);
     return engine_leave(e, err);

@@ -8,7 +8,6 @@
  *     {"t":…,"event":"summary","what":"end","records":5}             without it, it is none
  *
  * They have no number: nothing happened. */
-#include "job/protocol.h"
 #include "job/summary_private.h"
 
 #include <string.h>
@@ -130,12 +129,7 @@ static void put_job(struct writer *w, const struct engine_facts *facts)
     begin(w, "job", &ev);
     event_int(&ev, "next", (int64_t)e->seq);
     event_str(&ev, "state", job_state_name(e->state));
-    event_int(&ev, PROTOCOL_KEY, protocol_number(PROTOCOL_EVENTS));
-    event_str(&ev, "job", facts->job);
-    event_str(&ev, "name", facts->name);
-    event_str(&ev, "user", facts->user);
-    event_str(&ev, "platform", facts->platform);
-    event_str(&ev, "framework", facts->framework);
+    say_facts(&ev, facts);
     for (size_t i = 0; i < COUNT_OF(summary_engine); i++)
         put_field(&ev, &summary_engine[i], e);
     event_int(&ev, "grace", e->grace);

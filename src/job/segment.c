@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "job/event.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define HEAD_BYTES 160 /* the kind of a record and its first field stand within */
@@ -60,22 +61,32 @@ int segment_compare(const struct segment *a, const struct segment *b)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* The attempt of a master's first record; 0 for any other. */
-static int64_t begins_master(const char *line, size_t n)
+/* The number that follows `mark` near the beginning of a line: 1, 0 when there is no mark, -EINVAL
+ * when it is followed by something else. */
+static int number_after(const char *line, size_t n, const char *mark, int64_t max, int64_t *ret)
 {
-    static const char mark[] = ",\"event\":\"master\",\"attempt\":";
-    char head[HEAD_BYTES + 1];
-    size_t len = n < HEAD_BYTES ? n : HEAD_BYTES;
+    char head[HEAD_BYTES * 2 + 1];
+    size_t len = n < sizeof(head) - 1 ? n : sizeof(head) - 1;
     const char *at;
-    int64_t attempt;
 
     memcpy(head, line, len);
     head[len] = '\0';
     at = strstr(head, mark);
     if (!at)
         return 0;
-    at += sizeof(mark) - 1;
-    return number_at(&at, SEGMENT_ATTEMPTS_MAX, &attempt) ? attempt : 0;
+    at += strlen(mark);
+    return number_at(&at, max, ret) ? 1 : -EINVAL;
+}
+
+/* The attempt of a master's first record; 0 for any other. */
+static int64_t begins_master(const char *line, size_t n)
+{
+    int64_t attempt;
+
+    return number_after(line, n, ",\"event\":\"master\",\"attempt\":", SEGMENT_ATTEMPTS_MAX,
+                        &attempt) > 0
+               ? attempt
+               : 0;
 }
 
 bool segment_is_summary(const char *line, size_t n)
@@ -89,42 +100,29 @@ bool segment_is_summary(const char *line, size_t n)
 
 int segment_head_line(struct segment_head *h, const char *line, size_t n)
 {
-    static const char mark[] = ",\"what\":\"end\",\"records\":";
-    const char *at;
-    char head[HEAD_BYTES * 2 + 1];
-    size_t len = n < HEAD_BYTES * 2 ? n : HEAD_BYTES * 2;
     int64_t records;
+    int r;
 
     if (!segment_is_summary(line, n))
         return 1;
     h->n++;
-    memcpy(head, line, len);
-    head[len] = '\0';
-    at = strstr(head, mark);
-    if (!at)
+    r = number_after(line, n, ",\"what\":\"end\",\"records\":", INT32_MAX, &records);
+    if (r == 0)
         return 0;
-    at += sizeof(mark) - 1;
-    h->whole = number_at(&at, INT32_MAX, &records) && records == h->n;
+    h->whole = r > 0 && records == h->n;
     return 1;
 }
 
 uint64_t segment_want(const char *line, size_t n, uint64_t from)
 {
-    static const char mark[] = ",\"what\":\"job\",\"next\":";
-    char head[HEAD_BYTES + 1];
-    size_t len = n < HEAD_BYTES ? n : HEAD_BYTES;
-    const char *at;
     int64_t next;
 
     if (!segment_is_summary(line, n))
         return from;
-    memcpy(head, line, len);
-    head[len] = '\0';
-    at = strstr(head, mark);
-    if (!at)
-        return 0;
-    at += sizeof(mark) - 1;
-    return number_at(&at, INT64_MAX / 16, &next) && (uint64_t)next <= from ? from : 0;
+    return number_after(line, n, ",\"what\":\"job\",\"next\":", INT64_MAX / 16, &next) > 0 &&
+                   (uint64_t)next <= from
+               ? from
+               : 0;
 }
 
 const char *segment_skip(const char *lines, size_t n, uint64_t from)

@@ -6,8 +6,6 @@ import os
 import random
 import socket
 
-import pytest
-
 from agent_support import NONE, command
 from flooding import NOBODY, as_user
 
@@ -89,10 +87,15 @@ def test_ports_stay_below_the_ephemeral_range(bench):
     assert len(set(ports)) == 200 and all(10000 <= p < min(first, 32768) for p in ports)
 
 
-@pytest.mark.parametrize("user, ours", [
-    (os.geteuid(), True),
-    pytest.param(NOBODY, False, marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs another user"))])
-def test_the_agent_knows_whose_a_connection_is(bench, user, ours):
+def test_the_agent_knows_a_connection_of_our_own(bench):
+    _ask_whose(bench, os.geteuid(), True)
+
+
+def test_the_agent_knows_a_connection_of_another_user(bench, needs_root):
+    _ask_whose(bench, NOBODY, False)
+
+
+def _ask_whose(bench, user, ours):
     b = bench()
     with socket.create_server(("127.0.0.1", 0)) as tracker:
         tracker.settimeout(20)
