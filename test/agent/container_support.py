@@ -13,7 +13,9 @@ from pathlib import Path
 from agent_support import BIN, KEY, PATIENCE, UNIT, Bench, Store, unb64
 
 JOB = "application_1700000000000_0007"
-CONTAINER = "container_e01_1700000000000_0007_01_000002"
+# An agent that comes back into its container ends what has the container's id: tests side by side
+# need ids of their own.
+CONTAINER = f"container_e01_1700000000000_0007_01_{os.getpid():06}"
 
 
 # ---- Hadoop's file of credentials, version 0 ----
