@@ -38,30 +38,60 @@ static void set_down(struct sim *w, uint32_t id, bool on)
         w->story = INT64_MAX;
 }
 
+/* Whose end is no success though it ended well: they are started again. */
+static void read_restarts(struct sim *w, const char *line)
+{
+    bool asked = has(line, "\"event\":\"request\",\"what\":\"restart\",\"task\"");
+    bool begins = has(line, "\"event\":\"task\"") &&
+                  (has(line, "\"state\":\"PREPARING\"") || has(line, "\"state\":\"WAITING\""));
+    uint32_t id;
+
+    if (has(line, "\"event\":\"restart\",\"what\":\"gang\""))
+        w->reforming = true;
+    if (has(line, "\"event\":\"gang\",\"step\":\"returns\""))
+        w->reforming = false;
+    if (!asked && !begins)
+        return;
+    id = task_in(w, line);
+    if (id != UINT32_MAX)
+        w->tasks[id].restarts = asked;
+}
+
+/* It runs, or has done all that it had to. */
+static bool is_well(const struct sim *w, const char *line, uint32_t id)
+{
+    if (w->finishing)
+        return false;
+    if (has(line, "\"state\":\"RUNNING\""))
+        return !engine_task(w->e, id)->stopping;
+    return !w->reforming && !w->tasks[id].restarts;
+}
+
 /* Keeps the story as a reader of the log would. */
 static void read_line(struct sim *w, const char *line)
 {
+    bool failure = has(line, "\"event\":\"failure\"");
     uint32_t id;
 
+    read_restarts(w, line);
     if (has(line, "\"event\":\"job\"") && has(line, "\"FINISHING\""))
         w->finishing = true;
     for (id = 0; has(line, "\"scale\"") && id < engine_n_tasks(w->e); id++)
         if (!engine_in_gang(w->e, id))
             set_down(w, id, false);
-    if (!has(line, "\"event\":\"failure\"") && !has(line, "\"state\":\"RUNNING\",\"gen"))
-        return;
-    if (has(line, "\"event\":\"job\""))
+    if (!failure && !(has(line, "\"event\":\"task\"") &&
+                      (has(line, "\"state\":\"RUNNING\"") || has(line, "\"state\":\"DONE\""))))
         return;
     id = task_in(w, line);
     if (id == UINT32_MAX || engine_task(w->e, id)->role == 2)
         return;
-    if (has(line, "\"event\":\"failure\"")) {
+    if (failure) {
         int64_t when = number(line, "\"when\":");
 
         w->story = when < w->story ? when : w->story;
         if (!w->finishing)
             set_down(w, id, true);
-    } else if (!w->finishing && !engine_task(w->e, id)->stopping) {
+    } else if (is_well(w, line, id)) {
         set_down(w, id, false);
     }
 }

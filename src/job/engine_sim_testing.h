@@ -58,6 +58,7 @@ struct sim_task {
     bool deaf;       /* does not end when told to */
     bool stopped;    /* ACTION_STOP was given */
     bool down;       /* failed, and not started since */
+    bool restarts;   /* a person wants it to, and it has not begun to */
     int64_t stop_at; /* when */
     uint32_t starts, generation;
     uint16_t port, started_port; /* 0: none */
@@ -107,6 +108,7 @@ struct sim {
     uint32_t n_down;
     int64_t story; /* the earliest failure since everybody was well; INT64_MAX: none */
     bool finishing;
+    bool reforming; /* everybody is being stopped, to start again */
 };
 
 /* The number of the agent in the container that a slot has. */
