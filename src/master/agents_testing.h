@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ENOUGH 20000
+#define TESTING __attribute__((unused)) static
 
 struct desk {
     char dir[TEST_PATH];
@@ -29,7 +30,7 @@ struct test_platform {
     char why[64];
 };
 
-static void keep_agent_gone(struct platform *p, uint32_t agent, const char *why)
+TESTING void keep_agent_gone(struct platform *p, uint32_t agent, const char *why)
 {
     struct test_platform *x = (struct test_platform *)p;
 
@@ -37,7 +38,7 @@ static void keep_agent_gone(struct platform *p, uint32_t agent, const char *why)
     (void)snprintf(x->why, sizeof(x->why), "%s", why);
 }
 
-static bool is_second(struct platform *p, uint32_t agent)
+TESTING bool is_second(struct platform *p, uint32_t agent)
 {
     (void)p;
     return agent == 2;
@@ -47,7 +48,7 @@ static const struct platform_ops nobody = {
     .name = "test", .apart = true, .agent_gone = keep_agent_gone, .forgotten = is_second
 };
 
-static int on_desk(void *arg)
+TESTING int on_desk(void *arg)
 {
     struct desk *d = arg;
     struct master *m = &d->m;
@@ -80,7 +81,7 @@ static int on_desk(void *arg)
     return 0;
 }
 
-static void with_desk(void (*body)(struct desk *d))
+TESTING void with_desk(void (*body)(struct desk *d))
 {
     struct desk *d = calloc(1, sizeof(*d));
 
@@ -98,7 +99,7 @@ static void with_desk(void (*body)(struct desk *d))
 
 /* ---- an agent ---- */
 
-static struct channel *dial(struct desk *d)
+TESTING struct channel *dial(struct desk *d)
 {
     const struct channel_limits limits = { .frame_max = MIB, .queue_max = MIB };
     struct channel *c = NULL;
@@ -112,7 +113,7 @@ static struct channel *dial(struct desk *d)
     return c;
 }
 
-static Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
+TESTING Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
 {
     ProtobufCMessage *raw = NULL;
     Agent__ToAgent__BodyCase kind;
@@ -125,7 +126,7 @@ static Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
 }
 
 /* Returns when it is here, and nobody reads what it says: it has said nothing. */
-static struct channel *come(struct desk *d, uint32_t number, bool again)
+TESTING struct channel *come(struct desk *d, uint32_t number, bool again)
 {
     struct channel *c = dial(d);
     Agent__Hello hello = AGENT__HELLO__INIT;
@@ -147,7 +148,7 @@ static struct channel *come(struct desk *d, uint32_t number, bool again)
     return c;
 }
 
-static void expect_end(struct desk *d, struct channel *c)
+TESTING void expect_end(struct desk *d, struct channel *c)
 {
     ProtobufCMessage *raw = NULL;
 

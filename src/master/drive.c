@@ -269,6 +269,7 @@ static int do_prepare(struct master *m, const struct action *a, struct err *err)
 {
     struct err why = ERR_INIT;
 
+    names_prepare_again(m, a->id);
     return outbox_prepare(m, a->id, &why) < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 

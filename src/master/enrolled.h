@@ -27,6 +27,8 @@ const char *enrolled_path(const struct master *m);     /* NULL: it is not there 
 /* ---- names.c: its tasks ---- */
 /* A task is prepared. True when its name is to be known first: inbox_prepared() follows then. */
 bool names_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n);
+/* It is to be prepared once more: a report that is held until its name is known is dropped. */
+void names_prepare_again(struct master *m, uint32_t task);
 /* A generation is about to be formed: are all tasks known by names? Tells the engine. */
 void names_decide(struct master *m);
 /* What others reach a task by, as the engine has been told: its name, written to `out`, or

@@ -32,6 +32,8 @@ struct enrolled {
     uint32_t n_places;
     struct enrolled_wish *wishes;
     size_t n_wishes, cap_wishes;
+    struct enrolled_wish *batch; /* that is being done */
+    size_t n_batch;
 };
 
 /* A sentence for the log, once something about the registry is not as it should be. */

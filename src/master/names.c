@@ -203,6 +203,24 @@ bool names_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *por
     return add_wish(x, &w) == 0 && w.held;
 }
 
+/* What was prepared before that is of no use: the ports may be others by now. */
+static void stop_holding(struct enrolled_wish *v, size_t n, uint32_t task)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i].task == task)
+            v[i].held = false;
+}
+
+void names_prepare_again(struct master *m, uint32_t task)
+{
+    struct enrolled *x = m->enrolled;
+
+    if (!x)
+        return;
+    stop_holding(x->batch, x->n_batch, task);
+    stop_holding(x->wishes, x->n_wishes, task);
+}
+
 static void deliver(struct enrolled *x, const struct enrolled_wish *w)
 {
     struct agent_conn *a = agents_get(x->m, w->agent);
@@ -243,18 +261,18 @@ static int see_wish(struct enrolled *x, const struct enrolled_wish *w, int64_t d
 }
 
 /* All of them: none is delivered before all are known. What cannot be named is delivered too. */
-static int serve_batch(struct enrolled *x, const struct enrolled_wish *v, size_t n)
+static int serve_batch(struct enrolled *x)
 {
     int64_t deadline = loop_in(x->m->loop, SEEN_MS);
     struct err err = ERR_INIT;
     int r = 0;
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = put_wish(x, &v[i], &err);
+    for (size_t i = 0; i < x->n_batch && r == 0; i++)
+        r = put_wish(x, &x->batch[i], &err);
     if (r < 0 && r != -ECANCELED)
         enrolled_note(x, "a task cannot be found in YARN's registry", &err);
-    for (size_t i = 0; i < n && r == 0 && x->named; i++) {
-        r = see_wish(x, &v[i], deadline);
+    for (size_t i = 0; i < x->n_batch && r == 0 && x->named; i++) {
+        r = see_wish(x, &x->batch[i], deadline);
         if (r == -ENXIO)
             (void)err_set(&err, r, "it takes more than %d s", SEEN_MS / 1000);
     }
@@ -262,18 +280,22 @@ static int serve_batch(struct enrolled *x, const struct enrolled_wish *v, size_t
         enrolled_note(x, "RegistryDNS does not answer for a task", &err);
         x->named = false;
     }
-    for (size_t i = 0; i < n && r != -ECANCELED; i++)
-        deliver(x, &v[i]);
+    for (size_t i = 0; i < x->n_batch && r != -ECANCELED; i++)
+        deliver(x, &x->batch[i]);
     return r == -ECANCELED ? r : 0;
 }
 
 static int serve_wishes(struct enrolled *x)
 {
-    AUTO_FREE struct enrolled_wish *v = take(x->wishes);
-    size_t n = x->n_wishes;
+    int r;
 
+    x->batch = take(x->wishes);
+    x->n_batch = x->n_wishes;
     x->n_wishes = x->cap_wishes = 0;
-    return serve_batch(x, v, n);
+    r = serve_batch(x);
+    x->n_batch = 0;
+    free(take(x->batch));
+    return r;
 }
 
 /* ---- beginning and end ---- */
