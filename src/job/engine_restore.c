@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#define LINE_MAX_BYTES (1 * MIB)
-
 /* ---- fields ---- */
 
 int64_t restore_int(const json_t *v, const char *key, int64_t without)
@@ -359,7 +357,7 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     int64_t seq;
     int r = engine_enter(e, err);
 
-    if (r == 0 && n > LINE_MAX_BYTES)
+    if (r == 0 && n > EVENT_LINE_MAX)
         r = err_set(err, -EINVAL, "events log: a line of %zu bytes", n);
     if (r == 0)
         r = json_parse("events log", line, n, &v, err);

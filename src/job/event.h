@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes of a record, without its newline. Whoever reads the log passes a longer one over. */
+#define EVENT_LINE_MAX ((size_t)1 * MIB)
+
 enum event_kind {
     EVENT_JOB,  /* job state: state, reason, generation. The first one (NEW) says what the job is:
                  * job, name, user, platform, framework, roles: [{name, count, procs, decides,

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define LINE_MAX_BYTES (1 * MIB)
 #define MISSING_MAX 1000 /* sentences; the rest is counted */
 #define COUNT_MAX UINT32_MAX
 
@@ -407,7 +406,7 @@ int history_apply(struct history *h, const char *line, size_t n, struct err *err
     const char *name;
     int r;
 
-    if (n > LINE_MAX_BYTES)
+    if (n > EVENT_LINE_MAX)
         return err_set(err, -EINVAL, "events log: a line of %zu bytes", n);
     r = json_parse("events log", line, n, &v, err);
     if (r < 0)

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#define LINE_MAX_ (1 * MIB) /* of the events log */
 #define KV_WAIT_MAX_MS 40000
 
 /* ---- status ---- */
@@ -77,34 +76,25 @@ static int reply_lines(struct http_call *c, const char *p, size_t n, uint64_t fr
     return n > 0 ? http_reply_write(c, at, n, err) : 0;
 }
 
-/* Whole lines from `at` on; a negative number when it cannot be read. */
-static ssize_t journal_lines(const struct master *m, uint64_t at, char *p)
+static int stream_events(struct master *m, struct http_call *c, uint64_t from, struct err *err)
 {
-    ssize_t n = journal_read(&m->journal, at, p, LINE_MAX_);
-    const char *end = n > 0 ? memrchr(p, '\n', (size_t)n) : NULL;
-
-    return end ? end + 1 - p : n > 0 ? -EIO : n;
-}
-
-static int stream_events(struct master *m, struct http_call *c, uint64_t from, char *p,
-                         struct err *err)
-{
+    AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
     uint64_t at = 0, live_at = live_end(&m->live);
     bool follow = flag(c, "follow");
     int r = 0;
 
     while (r == 0) {
-        ssize_t n = journal_lines(m, at, p);
+        bool first = at == 0;
+        ssize_t n = journal_lines(&m->journal, &at, &lines);
 
         if (n < 0)
             return err_code(err, (int)n, "read the events log");
-        if (at == 0 && n > 0)
-            from = segment_want(p, (size_t)n, from);
-        at += (uint64_t)n;
-        if (n == 0 && follow)
-            n = (ssize_t)live_read(&m->live, &live_at, p, LINE_MAX_);
-        if (n > 0) {
-            r = reply_lines(c, p, (size_t)n, from, err);
+        if (first && n > 0)
+            from = segment_want((char *)lines.data, (size_t)n, from);
+        if (n == 0 && follow && live_read(&m->live, &live_at, &lines) < 0)
+            return err_oom(err);
+        if (lines.len > 0) {
+            r = reply_lines(c, (char *)lines.data, lines.len, from, err);
             continue;
         }
         if (m->ended || !follow)
@@ -119,17 +109,16 @@ static int stream_events(struct master *m, struct http_call *c, uint64_t from, c
 static int get_events(struct master *m, struct http_call *c, struct err *err)
 {
     const char *from = http_query(c, "from");
-    AUTO_FREE char *p = malloc(LINE_MAX_);
     int64_t first = 0;
-    int r = p ? 0 : err_oom(err);
+    int r = 0;
 
-    if (r == 0 && from && str_to_i64(from, 0, INT64_MAX, &first) < 0)
+    if (from && str_to_i64(from, 0, INT64_MAX, &first) < 0)
         r = err_set(err, -EINVAL, "from='%s' is no number", from);
     if (r == 0)
         r = http_reply_begin(c, 200, "application/jsonl", err);
     m->watchers++;
     if (r == 0)
-        r = stream_events(m, c, (uint64_t)first, p, err);
+        r = stream_events(m, c, (uint64_t)first, err);
     m->watchers--;
     return r < 0 ? r : http_reply_end(c, err);
 }

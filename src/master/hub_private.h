@@ -3,7 +3,7 @@
 #pragma once
 #include "master/master_private.h"
 
-#define HUB_QUEUE_MAX (1 * MIB)
+#define HUB_QUEUE_MAX (2 * EVENT_LINE_MAX) /* add_events() adds one of these to a quarter of it */
 
 enum { OUT, ERR, STREAMS };
 

@@ -74,29 +74,27 @@ static bool owes_any(struct follower *f)
     return more;
 }
 
-/* Event lines from the journal, each as a piece of its own. */
-static int add_events(struct follower *f)
+/* Event lines from the journal, each as a piece of its own. There is room for the longest. */
+static int add_events(struct follower *f, struct err *err)
 {
     struct master *m = f->master;
-    AUTO_FREE char *p = malloc(PIECE_MAX);
-    const char *at, *end;
+    AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
+    const char *at, *end, *nl;
     ssize_t n;
-    bool live;
 
-    if (!p)
-        return -ENOMEM;
-    if (!f->opt->events || f->queue.len > HUB_QUEUE_MAX / 2)
+    if (!f->opt->events || f->queue.len > HUB_QUEUE_MAX / 4)
         return 0;
-    n = journal_read(&m->journal, f->journal_at, p, PIECE_MAX);
-    live = n <= 0; /* what stands in the log comes first */
-    if (live)
-        n = (ssize_t)live_read(&m->live, &f->live_at, p, PIECE_MAX);
-    for (at = p; n > 0 && (end = memchr(at, '\n', (size_t)(p + n - at))) != NULL; at = end + 1)
+    n = journal_lines(&m->journal, &f->journal_at, &lines); /* what stands in the log comes first */
+    if (n < 0)
+        return err_code(err, (int)n, "read the events log");
+    if (n == 0 && live_read(&m->live, &f->live_at, &lines) < 0)
+        return err_oom(err);
+    at = (char *)lines.data;
+    end = at + lines.len;
+    for (; at < end && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL; at = nl + 1)
         if (buf_add_str(&f->queue, "{\"event\":") < 0 ||
-            buf_add(&f->queue, at, (size_t)(end - at)) < 0 || buf_add_str(&f->queue, "}\n") < 0)
-            return -ENOMEM;
-    if (!live)
-        f->journal_at += (uint64_t)(at - p);
+            buf_add(&f->queue, at, (size_t)(nl - at)) < 0 || buf_add_str(&f->queue, "}\n") < 0)
+            return err_oom(err);
     return 0;
 }
 
@@ -118,11 +116,10 @@ static int turn(struct follower *f, struct http_call *c, struct err *err)
 {
     struct master *m = f->master;
     bool more;
-    int r = add_events(f);
+    int r = add_events(f, err);
 
-    if (r < 0)
-        return err_oom(err);
-    r = write_queue(f, c, err);
+    if (r == 0)
+        r = write_queue(f, c, err);
     if (r < 0)
         return r;
     more = owes_any(f);

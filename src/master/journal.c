@@ -20,6 +20,7 @@
 #define RESERVE_STEP (MIB)
 #define HELD_MAX (16 * MIB)
 #define LAST_MAX (2 * MIB) /* more for the last records */
+#define READ_BYTES (64 * KIB)
 
 int journal_open(struct journal *j, const char *path, struct err *err)
 {
@@ -176,7 +177,7 @@ void journal_restart(struct journal *j)
         return;
     }
     buf_reset(&j->held);
-    j->size = j->in_file = j->reserved = 0;
+    j->size = j->in_file = j->reserved = j->passed_over = 0;
     j->round++;
 }
 
@@ -196,4 +197,71 @@ ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n)
         n = (size_t)(j->in_file - at);
     r = pread(j->fd, p, n, (off_t)at);
     return r < 0 ? -errno : r;
+}
+
+/* ---- records ---- */
+
+/* Reads `n` bytes from `at` on to the beginning of `p`; fewer at the end. */
+static int fill_lines(const struct journal *j, uint64_t at, size_t n, struct buf *p)
+{
+    uint8_t *room = NULL;
+    ssize_t got;
+
+    buf_reset(p);
+    if (buf_room(p, n, &room) < 0)
+        return -ENOMEM;
+    got = journal_read(j, at, room, n);
+    if (got <= 0)
+        return got < 0 ? (int)got : -EIO; /* it is shorter than what was written */
+    p->len = (size_t)got;
+    return 0;
+}
+
+/* *at goes behind the next newline; there is none at the end of a log that somebody has cut. */
+static int pass_over(struct journal *j, uint64_t *at, struct buf *p)
+{
+    uint64_t from = *at;
+    const uint8_t *nl = NULL;
+    int r = 0;
+
+    while (r == 0 && !nl && *at < j->size) {
+        r = fill_lines(j, *at, READ_BYTES, p);
+        nl = p->len ? memchr(p->data, '\n', p->len) : NULL;
+        *at += nl ? (size_t)(nl + 1 - p->data) : p->len;
+    }
+    if (r < 0 || from < j->passed_over)
+        return r;
+    log_warn(LOG_MASTER, "a record of %llu bytes in the events log is too long to be passed on",
+             (unsigned long long)(*at - from));
+    j->passed_over = *at;
+    return 0;
+}
+
+ssize_t journal_lines(struct journal *j, uint64_t *at, struct buf *p)
+{
+    size_t n = READ_BYTES;
+
+    while (*at < j->size) {
+        const uint8_t *nl;
+        int r = fill_lines(j, *at, n, p);
+
+        if (r < 0)
+            return r;
+        nl = memrchr(p->data, '\n', p->len);
+        if (nl) {
+            p->len = (size_t)(nl + 1 - p->data);
+            *at += p->len;
+            return (ssize_t)p->len;
+        }
+        if (n < JOURNAL_LINES_MAX && p->len == n) {
+            n = JOURNAL_LINES_MAX;
+            continue;
+        }
+        n = READ_BYTES;
+        r = pass_over(j, at, p);
+        if (r < 0)
+            return r;
+    }
+    buf_reset(p);
+    return 0;
 }

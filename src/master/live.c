@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LIVE_BYTES (512 * KIB)
+#define READ_BYTES (64 * KIB)
 #define LIVE_ROOM (8 * MIB) /* more than the engine has at a time */
 
 void live_take(struct master *m)
@@ -34,27 +35,22 @@ uint64_t live_end(const struct live *l)
     return l->begin + l->lines.len;
 }
 
-size_t live_read(const struct live *l, uint64_t *at, char *p, size_t n)
+int live_read(const struct live *l, uint64_t *at, struct buf *p)
 {
-    size_t from, len;
-    const uint8_t *nl;
-
+    buf_reset(p);
     if (*at < l->begin)
         *at = l->begin;
-    if (*at >= live_end(l))
-        return 0;
-    from = (size_t)(*at - l->begin);
-    len = l->lines.len - from;
-    if (len > n) {
-        nl = memrchr(l->lines.data + from, '\n', n);
-        len = nl ? (size_t)(nl + 1 - (l->lines.data + from)) : 0;
-        if (len == 0) { /* one that does not fit at all */
-            nl = memchr(l->lines.data + from, '\n', l->lines.len - from);
-            *at += (uint64_t)(nl + 1 - (l->lines.data + from));
-            return 0;
-        }
+    while (p->len == 0 && *at < live_end(l)) {
+        const uint8_t *from = l->lines.data + (*at - l->begin), *nl;
+        size_t left = (size_t)(live_end(l) - *at), n = left < READ_BYTES ? left : READ_BYTES;
+
+        nl = memrchr(from, '\n', n);
+        if (!nl)
+            nl = memchr(from, '\n', left);
+        n = nl ? (size_t)(nl + 1 - from) : left;
+        *at += n;
+        if (n <= p->max && buf_add(p, from, n) < 0)
+            return -ENOMEM;
     }
-    memcpy(p, l->lines.data + from, len);
-    *at += len;
-    return len;
+    return 0;
 }

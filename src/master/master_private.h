@@ -97,9 +97,10 @@ struct journal {
     struct buf held;   /* what could not be written yet */
     unsigned round;    /* how often it began anew */
     struct cond grown;
-    int failed;    /* why it cannot be written at the moment: the job goes on */
-    uint64_t lost; /* appends for which there was no room in memory either */
-    bool last;     /* nothing but the last records is to come */
+    int failed;           /* why it cannot be written at the moment: the job goes on */
+    uint64_t lost;        /* appends for which there was no room in memory either */
+    bool last;            /* nothing but the last records is to come */
+    uint64_t passed_over; /* records before this byte that are too long have been warned of */
 };
 
 struct master {
@@ -224,14 +225,20 @@ int journal_retry(struct journal *j); /* writes what is held; negative: it still
 void journal_last(struct journal *j); /* from now on only the last records come: they fit */
 /* Bytes from `at` on, as many as fit; 0 at the end. */
 ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
+/* Whole records of the events log from *at on, which goes on behind them: how many bytes of `p`
+ * (whose memory is used again and grows as far as a record needs), 0 at the end, negative when it
+ * cannot be read. Records of more than EVENT_LINE_MAX bytes are passed over, each with one warning.
+ */
+#define JOURNAL_LINES_MAX (EVENT_LINE_MAX + 1)
+ssize_t journal_lines(struct journal *j, uint64_t *at, struct buf *p);
 void journal_restart(struct journal *j); /* it begins anew, empty */
 
 /* ---- live.c ---- */
 void live_take(struct master *m); /* what the engine has of them */
 uint64_t live_end(const struct live *l);
-/* Whole lines from *at on, as many as fit; *at goes on behind them. Who is too late for some misses
- * them. 0: there are none. */
-size_t live_read(const struct live *l, uint64_t *at, char *p, size_t n);
+/* Whole lines from *at on into `p`, which is empty when there are none; *at goes on behind them.
+ * Who is too late for some misses them. */
+int live_read(const struct live *l, uint64_t *at, struct buf *p);
 
 /* ---- parts.c ---- */
 struct parts { /* files of one log in a directory of HDFS; borrowed */

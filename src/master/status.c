@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-#define LINE_MAX_ (1 * MIB) /* of the events log */
-
-static int see_lines(struct master *m, const char *p, size_t n, size_t *ret_seen, struct err *err)
+static int see_lines(struct master *m, const char *p, size_t n, struct err *err)
 {
     const char *at = p, *end;
 
@@ -16,7 +14,6 @@ static int see_lines(struct master *m, const char *p, size_t n, size_t *ret_seen
         err_clear(err);
         at = end + 1;
     }
-    *ret_seen = (size_t)(at - p);
     return 0;
 }
 
@@ -24,32 +21,32 @@ static int see_lines(struct master *m, const char *p, size_t n, size_t *ret_seen
 static int see_progress(struct master *m, struct err *err)
 {
     AUTO_BUF lines = { .max = 64 * MIB };
-    size_t seen;
 
     if (engine_untold(m->engine, &lines) < 0)
         return err_oom(err);
-    return lines.len ? see_lines(m, (char *)lines.data, lines.len, &seen, err) : 0;
+    return lines.len ? see_lines(m, (char *)lines.data, lines.len, err) : 0;
 }
 
 /* Lets the history see what the journal has got since, in steps between which others have the loop;
  * who comes meanwhile waits. */
 static int catch_up(struct master *m, struct err *err)
 {
-    AUTO_FREE char *p = malloc(LINE_MAX_);
-    int r = p ? 0 : err_oom(err);
+    AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
+    int r = 0;
 
     while (r == 0 && m->catching_up)
         r = fiber_yield(m->loop);
     m->catching_up = r == 0;
     while (r == 0 && m->history_at < m->journal.size) {
-        ssize_t n = journal_read(&m->journal, m->history_at, p, LINE_MAX_);
-        size_t seen = 0;
+        uint64_t at = m->history_at;
+        ssize_t n = journal_lines(&m->journal, &at, &lines);
 
-        if (n > 0)
-            r = see_lines(m, p, (size_t)n, &seen, err);
-        m->history_at += seen;
-        if (r == 0 && seen == 0)
-            r = err_set(err, -EIO, "the events log cannot be read");
+        if (n < 0)
+            r = err_code(err, (int)n, "read the events log");
+        else if (n > 0)
+            r = see_lines(m, (char *)lines.data, (size_t)n, err);
+        if (r == 0)
+            m->history_at = at;
         if (r == 0 && m->history_at < m->journal.size)
             r = fiber_yield(m->loop);
     }

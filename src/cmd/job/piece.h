@@ -7,9 +7,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "job/event.h"
 
-#define PIECE_LINE_MAX MIB
-#define PIECE_TASK_MAX 48 /* a task's name with its NUL */
+#define PIECE_LINE_MAX (EVENT_LINE_MAX + 64) /* a record and what stands around it */
+#define PIECE_TASK_MAX 48                    /* a task's name with its NUL */
 
 enum piece_stream { PIECE_OUT, PIECE_ERR };
 

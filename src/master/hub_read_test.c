@@ -1,0 +1,155 @@
+/* hub_read_test.c - claims about readers of a job's events: records of every length, over a real
+ * HTTP connection. A record that is not passed on would be tried again without pause, and the test
+ * would not end. */
+#include "base/listen.h"
+#include "base/path.h"
+#include "master/hub_private.h"
+#include "test.h"
+
+#include <string.h>
+
+#define ENOUGH 60000
+
+struct desk {
+    char dir[TEST_PATH];
+    struct loop *loop;
+    struct master_options opt;
+    struct spec_role role;
+    struct follow_options follow;
+    struct master m;
+    char *sock;
+    struct buf got, want;
+};
+
+static int stream_to_reader(void *user, struct http_call *c, struct err *err)
+{
+    struct desk *d = user;
+
+    return hub_stream(&d->m, c, &d->follow, err);
+}
+
+/* A record of `n` bytes and its newline. */
+static void append_record(struct desk *d, size_t n, bool passed_on)
+{
+    AUTO_FREE char *line = malloc(n + 1);
+
+    assert_non_null(line);
+    memset(line, 'x', n);
+    memcpy(line, "{\"event\":\"", 10);
+    memcpy(line + n - 2, "\"}\n", 3);
+    assert_int_equal(journal_append(&d->m.journal, line, n + 1), 0);
+    if (!passed_on)
+        return;
+    assert_int_equal(buf_add_str(&d->want, "{\"event\":"), 0);
+    assert_int_equal(buf_add(&d->want, line, n), 0);
+    assert_int_equal(buf_add_str(&d->want, "}\n"), 0);
+}
+
+static void append_all(struct desk *d)
+{
+    static const size_t sizes[] = { 40,           64 * KIB - 2,       64 * KIB - 1,
+                                    64 * KIB,     64 * KIB + 1,       900 * KIB,
+                                    200,          EVENT_LINE_MAX - 1, EVENT_LINE_MAX,
+                                    900 * KIB,    EVENT_LINE_MAX + 1, 50,
+                                    3 * MIB + 17, 2 * EVENT_LINE_MAX, 60 };
+
+    for (size_t i = 0; i < COUNT_OF(sizes); i++)
+        append_record(d, sizes[i], sizes[i] <= EVENT_LINE_MAX);
+}
+
+static void read_all(struct desk *d)
+{
+    const struct http_request q = { .method = "GET", .target = "/" };
+    struct http_client *c = NULL;
+    struct http_answer answer;
+    struct stream *stream = NULL;
+    struct sock *s = NULL;
+    ssize_t n = 1;
+
+    assert_int_equal(sock_connect_unix(d->loop, d->sock, loop_in(d->loop, ENOUGH), &s, NULL), 0);
+    assert_int_equal(stream_plain(s, &stream, NULL), 0);
+    assert_int_equal(http_client_new(d->loop, stream, "master", NULL, &c, NULL), 0);
+    assert_int_equal(http_ask(c, &q, loop_in(d->loop, ENOUGH), &answer, NULL), 0);
+    assert_int_equal(answer.status, 200);
+    while (n > 0) {
+        uint8_t *room = NULL;
+
+        assert_int_equal(buf_room(&d->got, 64 * KIB, &room), 0);
+        n = http_read(c, room, 64 * KIB, loop_in(d->loop, ENOUGH), NULL);
+        assert_true(n >= 0);
+        d->got.len += (size_t)n;
+    }
+    (void)http_client_free(c);
+}
+
+static void expect_all(struct desk *d)
+{
+    assert_int_equal(d->got.len, d->want.len);
+    assert_memory_equal(d->got.data, d->want.data, d->want.len);
+    assert_true(d->m.journal.passed_over > 0); /* each was warned of, and is not again */
+    assert_true(d->m.journal.passed_over < d->m.journal.size);
+    buf_reset(&d->got);
+}
+
+static int on_desk(void *arg)
+{
+    struct desk *d = arg;
+    struct master *m = &d->m;
+    const struct engine_options opt = { 0 };
+    AUTO_FREE char *journal = path_join(d->dir, "events.jsonl");
+    struct http_server_options o = { .loop = d->loop, .handler = stream_to_reader, .user = d };
+
+    d->role = (struct spec_role){
+        .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
+    };
+    *m = (struct master){ .loop = d->loop, .opt = &d->opt };
+    m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
+    assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
+    assert_int_equal(listen_unix(d->sock, &o.fd, NULL), 0);
+    assert_int_equal(http_server_start(&o, &m->api, NULL), 0);
+    append_all(d);
+    read_all(d);
+    expect_all(d);
+    d->follow.follow = true; /* it is told of the end by `ended` */
+    m->ended = true;
+    read_all(d);
+    expect_all(d);
+    m->api = http_server_stop(m->api);
+    hub_done(m);
+    journal_done(&m->journal);
+    buf_done(&m->live.lines);
+    m->engine = engine_free(m->engine);
+    return 0;
+}
+
+static void a_reader_gets_records_of_every_length(void **state)
+{
+    struct desk *d = calloc(1, sizeof(*d));
+
+    (void)state;
+    assert_non_null(d);
+    d->follow = (struct follow_options){ .events = true };
+    buf_init(&d->got, 64 * MIB);
+    buf_init(&d->want, 64 * MIB);
+    assert_non_null(test_dir(d->dir, "hub"));
+    d->sock = path_join(d->dir, "api.sock");
+    assert_non_null(d->sock);
+    assert_int_equal(loop_new(&d->loop, NULL), 0);
+    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
+    loop_free(d->loop);
+    assert_int_equal(path_remove(d->dir, NULL), 0);
+    buf_done(&d->got);
+    buf_done(&d->want);
+    free(d->sock);
+    free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_gets_records_of_every_length),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
