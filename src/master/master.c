@@ -369,6 +369,7 @@ static void take_down(struct master *m)
     enrolled_end(m);
     stop_fibers(m);
     if (m->left) {
+        api_hand_over(m);
         agents_hang_up(m); /* what they say or ask from here on is for the next one */
         (void)mirror_stop(m, loop_in(m->loop, LEFT_MS));
     } else if (m->platform && !m->over) {

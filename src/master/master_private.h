@@ -164,6 +164,9 @@ struct master {
     struct outputs *outputs;   /* on YARN: whose output is not in HDFS yet; NULL: nobody's */
     struct recovery *recovery; /* what earlier masters left, until it is taken over */
     struct kv_wait *kv_waits;  /* requests to the store over HTTP */
+    unsigned n_asking;         /* requests over HTTP that wait until they are in the log */
+    uint64_t told;             /* how often the journal got what the engine had said */
+    struct cond logged;        /* … and HDFS */
     uint64_t kv_last_id;
     struct feed *feeds; /* by task: what is known of its output */
     struct follower *followers;
@@ -434,6 +437,9 @@ void hub_done(struct master *m);
 
 /* ---- api.c ---- */
 int api_start(struct master *m, struct err *err);
+/* Another master goes on (m->left): whoever waits for an answer is told so, and nobody is heard any
+ * more. Comes before mirror_stop(): nothing is answered that the log will not have. Fibers only. */
+void api_hand_over(struct master *m);
 /* The client that the job is attached to has gone: the job is stopped. */
 void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */

@@ -237,6 +237,11 @@ static int await_end(struct mirror *x, int64_t deadline)
     return r;
 }
 
+static void wake_asking(struct master *m)
+{
+    cond_wake_all(&m->logged);
+}
+
 int mirror_start(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
@@ -246,6 +251,7 @@ int mirror_start(struct master *m, struct err *err)
         .from = m->recovered,
         .pause = PAUSE_MS,
         .summary = &m->summary,
+        .on_copied = wake_asking,
     };
 
     return mirror_begin(m, &o, &m->mirror, err);

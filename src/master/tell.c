@@ -72,6 +72,8 @@ void tell_events(struct master *m)
     summary_look(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
+    m->told++;
+    cond_wake_all(&m->logged);
 }
 
 /* The engine is past help: everybody's agent ends with us. Nothing here needs memory. */
