@@ -1,5 +1,6 @@
 /* act.c - see act.h */
 #include "cmd/job/act.h"
+#include "cmd/job/past.h"
 #include "cmd/job/piece.h"
 #include "cmd/job/wait.h"
 #include "cmd/job/words.h"
@@ -79,25 +80,47 @@ static int ask_end(struct job_call *x, const char *target, bool force, struct er
 {
     int r = client_end(x->client, target, force, err);
 
+    if (r == -EAGAIN) /* it leaves: the next one is asked */
+        r = -ENOTCONN;
     if (r == 0 || force || !client_broken(r))
         return r;
     r = client_again(x->client, r, err);
     return r == 1 ? client_end(x->client, target, force, err) : r;
 }
 
+/* A job whose master and log are of another version of ydl: YARN has killed it, and knows that. */
+static int say_killed(struct job_call *x, struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r;
+
+    client_settle(x->client);
+    r = client_status(x->client, false, &status, err);
+    if (r == -EPROTONOSUPPORT && client_alive(x->client, NULL) == 0) {
+        err_clear(err);
+        r = json_make(&status, err, "{s:s, s:i}", "state", "KILLED", "exit", PAST_EXIT_KILLED);
+    }
+    return r < 0 ? r : say_state(x, "kill", status, "has ended", err);
+}
+
 int act_end(struct job_call *x, const char *what, const char *target, struct err *err)
 {
+    bool force = str_eq(what, "kill");
     AUTO_JSON *status = NULL;
     int r = act_runs(x, err);
 
     if (r <= 0)
         return r;
-    r = ask_end(x, target, str_eq(what, "kill"), err);
+    r = ask_end(x, target, force, err);
     if (r < 0)
         r = client_again(x->client, r, err); /* 0: it ended by itself meanwhile */
     if (r < 0)
         return r;
     r = wait_end(x, 0, &status, err);
+    if (r == -EPROTONOSUPPORT && force) {
+        err_clear(err);
+        return say_killed(x, err);
+    }
     return r < 0 ? r : say_state(x, what, status, "has ended", err);
 }
 

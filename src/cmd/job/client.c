@@ -279,13 +279,26 @@ int client_put_now(struct client *c, const char *target, const void *p, size_t n
     return ask(c, ASK_NOW, &request, &http, err);
 }
 
+/* Whom a request that ends the job cannot reach: nobody is there, it is another version of ydl's,
+ * or it is about to leave. */
+static bool is_deaf(int r)
+{
+    return client_broken(r) || r == -EPROTONOSUPPORT || r == -EAGAIN;
+}
+
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
-    int r = put(c, ASK_NOW, target, err);
+    struct err why = ERR_INIT;
+    int r = put(c, ASK_NOW, target, &why);
+    bool unborn = r < 0 && client_broken(r) && c->ops->kill && c->ops->unborn(c);
 
-    if (r == 0 || !client_broken(r) || !c->ops->kill || !(force || c->ops->unborn(c)))
+    if (r == 0 || !(unborn || (force && c->ops->kill && is_deaf(r)))) {
+        if (r < 0 && err)
+            *err = why;
         return r;
-    err_clear(err);
+    }
+    if (!unborn)
+        client_say(c, "%s: killing it through YARN", why.text);
     return c->ops->kill(c, err);
 }
 

@@ -83,6 +83,7 @@ static void kill_without_master(struct world *w, struct client *c)
     err_clear(&err);
     assert_int_equal(client_end(c, "/v1/kill", true, &err), 0);
     assert_int_equal(w->kills, 1);
+    assert_string_equal(w->noted, "the master of " APP " does not answer: killing it through YARN");
 }
 
 static void a_kill_needs_no_master(void **state)
@@ -90,6 +91,34 @@ static void a_kill_needs_no_master(void **state)
     struct world w = { 0 };
 
     run(state, kill_without_master, &w);
+}
+
+/* A stop is the master's to carry out; a kill is not. */
+static void kill_deaf_master(struct world *w, struct client *c)
+{
+    struct err err = ERR_INIT;
+
+    start_master(w);
+    put_key(w);
+    assert_int_equal(client_end(c, "/v1/stop", false, &err),
+                     w->leaves ? -EAGAIN : -EPROTONOSUPPORT);
+    assert_int_equal(w->kills, 0);
+    err_clear(&err);
+    assert_int_equal(client_end(c, "/v1/kill", true, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(w->kills, 1);
+    assert_int_equal(w->notes, 1);
+    assert_true(str_ends(w->noted, ": killing it through YARN"));
+    assert_non_null(strstr(w->noted, w->leaves ? "it is leaving" : "version 2 is newer"));
+    assert_int_equal(client_alive(c, &err), 0);
+}
+
+static void a_kill_needs_no_master_that_understands_us(void **state)
+{
+    struct world newer = { .speaks = "Ydl-Protocol: 2\r\n" }, leaving = { .leaves = true };
+
+    run(state, kill_deaf_master, &newer);
+    run(state, kill_deaf_master, &leaving);
 }
 
 static void read_the_past(struct world *w, struct client *c)
@@ -290,6 +319,7 @@ int main(void)
         CLAIM(what_is_not_ours_is_refused_in_words),
         CLAIM(a_job_without_a_master_says_what_it_waits_for),
         CLAIM(a_kill_needs_no_master),
+        CLAIM(a_kill_needs_no_master_that_understands_us),
         CLAIM(an_ended_job_is_read_from_its_files),
         CLAIM(a_job_that_nobody_knows_is_said_so),
         CLAIM(events_go_on_with_the_next_master),

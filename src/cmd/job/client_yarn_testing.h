@@ -30,10 +30,13 @@ struct world {
     void (*on_report)(struct world *w);
     /* the master */
     struct http_server *server;
-    const char *asked; /* the last path */
-    int first, last;   /* records it has, from 0 */
-    bool cut, dead;    /* it dies at the end of them; it has */
+    const char *asked;  /* the last path */
+    int first, last;    /* records it has, from 0 */
+    bool cut, dead;     /* it dies at the end of them; it has */
+    bool leaves;        /* it hands over, and takes no more requests */
+    const char *speaks; /* the header of its answers; NULL: none */
     int notes;
+    char noted[512]; /* the last one */
 };
 
 /* ---- the ResourceManager ---- */
@@ -128,6 +131,8 @@ static inline int handle(void *user, struct http_call *c, struct err *err)
     static const char status[] = "{\"job\":\"" APP "\",\"state\":\"RUNNING\",\"exit\":null}";
     struct world *w = user;
 
+    if (w->leaves)
+        return err_set(err, -EAGAIN, "it is leaving");
     if (str_eq(http_path(c), "/v1/events"))
         return send_events(w, c, err);
     if (str_eq(http_path(c), "/v1/logs"))
@@ -145,9 +150,12 @@ static inline bool lives(void *user, int fd)
 
 static inline void start_master(struct world *w)
 {
-    struct http_server_options o = {
-        .loop = w->loop, .key = &w->key, .check = lives, .handler = handle, .user = w
-    };
+    struct http_server_options o = { .loop = w->loop,
+                                     .key = &w->key,
+                                     .check = lives,
+                                     .handler = handle,
+                                     .headers = w->speaks,
+                                     .user = w };
     struct err err = ERR_INIT;
 
     assert_int_equal(listen_tcp("127.0.0.1", 0, 0, &o.fd, &w->port, &err), 0);
@@ -185,6 +193,7 @@ static inline void count_note(void *user, const char *text)
 
     assert_true(*text);
     w->notes++;
+    (void)snprintf(w->noted, sizeof(w->noted), "%s", text);
 }
 
 static inline int run_world(void *arg)
