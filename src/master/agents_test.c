@@ -288,6 +288,31 @@ static void an_agent_that_hung_up_is_asked_again(void **state)
     with_desk(ask_one_that_hangs_up);
 }
 
+/* Who waits at a tracker waits for all of them together, not for each of hundreds. */
+static void ask_many_that_are_silent(struct desk *d)
+{
+    static struct container elsewhere;
+    struct channel *silent[4];
+    struct caller c;
+
+    d->opt.container = &elsewhere;
+    d->m.own_ask_ms = 20;
+    for (uint32_t i = 0; i < COUNT_OF(silent); i++)
+        silent[i] = come_from(d, i + 1, "127.0.0.1", false);
+    call_tracker(d, &c);
+    assert_false(is_mine(&c));
+    assert_int_equal(d->m.last_own_question, 1); /* then the time was over */
+    for (uint32_t i = 0; i < COUNT_OF(silent); i++)
+        (void)channel_close(silent[i]);
+    d->opt.container = NULL;
+}
+
+static void silent_agents_share_one_time_limit(void **state)
+{
+    (void)state;
+    with_desk(ask_many_that_are_silent);
+}
+
 /* One that is away when the job ends is told to save and leave as soon as it is back; until
  * then it is waited for. */
 static void back_at_the_end(struct desk *d)
@@ -387,6 +412,7 @@ int main(void)
         cmocka_unit_test(a_start_that_waits_is_not_for_a_later_connection),
         cmocka_unit_test(whose_a_connection_is_the_agents_of_its_machine_are_asked),
         cmocka_unit_test(an_agent_that_hung_up_is_asked_again),
+        cmocka_unit_test(silent_agents_share_one_time_limit),
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
         cmocka_unit_test(who_comes_back_at_the_end_is_told_to_leave),
         cmocka_unit_test(a_container_that_nobody_knows_is_not_waited_for),

@@ -175,6 +175,7 @@ struct master {
     uint32_t n_feeds, n_usage;
     struct own_question *own_questions; /* whose connections are, asked of agents */
     uint64_t last_own_question;
+    int64_t own_ask_ms; /* how long they may take together; 0: as own_peer.c says */
     struct cond measured;
     struct cond work, followers_left;
     struct numbers busy;     /* agents with something to be sent */

@@ -90,21 +90,23 @@ void own_peer_hung_up(struct agent_conn *a)
 }
 
 /* 1 or 0 as the agent says; -EAGAIN when it does not. */
-static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_ends *e)
+static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_ends *e,
+                     int64_t deadline)
 {
-    struct own_question q = { .id = ++m->last_own_question, .agent = a->number }, **at;
-    int64_t deadline = loop_in(m->loop, ANSWER_MS);
+    struct own_question q = { .agent = a->number }, **at;
+    int64_t soon = loop_in(m->loop, ANSWER_MS);
     int r = 0;
 
     if (!a->channel)
         return -EAGAIN;
     if (!a->knows_owners) /* an older one: its address is all there is */
         return 1;
+    q.id = ++m->last_own_question;
     q.next = m->own_questions;
     m->own_questions = &q;
     send_question(a, q.id, e);
     while (!q.answered && !q.gone && r == 0)
-        r = cond_wait(m->loop, &q.changed, deadline);
+        r = cond_wait(m->loop, &q.changed, soon < deadline ? soon : deadline);
     for (at = &m->own_questions; *at != &q; at = &(*at)->next)
         ;
     *at = q.next;
@@ -125,7 +127,8 @@ static struct agent_conn *next_at(struct master *m, const char *ip, uint32_t aft
 /* Agents of one machine mostly see the same sockets; but one in an image may have a network of its
  * own. So they are asked one after the other, until one knows it. Meanwhile some may come and go.
  */
-static int ask_machine(struct master *m, const char *ip, const struct peer_ends *e)
+static int ask_machine(struct master *m, const char *ip, const struct peer_ends *e,
+                       int64_t deadline)
 {
     struct agent_conn *a;
     uint32_t last = 0;
@@ -134,8 +137,10 @@ static int ask_machine(struct master *m, const char *ip, const struct peer_ends 
     while ((a = next_at(m, ip, last))) {
         int r;
 
+        if (loop_now(m->loop) >= deadline)
+            return -EAGAIN;
         last = a->number;
-        r = ask_agent(m, a, e);
+        r = ask_agent(m, a, e, deadline);
         if (r == 1 || r == -ECANCELED)
             return r;
         result = r < 0 ? r : result;
@@ -146,7 +151,7 @@ static int ask_machine(struct master *m, const char *ip, const struct peer_ends 
 bool own_peer_asked(void *user, int fd)
 {
     struct master *m = user;
-    int64_t deadline = loop_in(m->loop, ASK_MS);
+    int64_t deadline = loop_in(m->loop, m->own_ask_ms ? m->own_ask_ms : ASK_MS);
     char ip[INET6_ADDRSTRLEN] = "";
     struct peer_ends e;
     int r;
@@ -155,7 +160,7 @@ bool own_peer_asked(void *user, int fd)
         return true; /* own_peer() knows */
     if (peer_ends(fd, &e) < 0 || !resolve_text(&e.peer, ip))
         return false;
-    while ((r = ask_machine(m, ip, &e)) == -EAGAIN && loop_now(m->loop) < deadline)
+    while ((r = ask_machine(m, ip, &e, deadline)) == -EAGAIN && loop_now(m->loop) < deadline)
         if (fiber_sleep(m->loop, AGAIN_MS) < 0)
             return false;
     return r == 1;
