@@ -25,7 +25,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 
-from ydl_cluster import private, schedule, story  # noqa: E402
+from ydl_cluster import patience, private, schedule, story  # noqa: E402
 from ydl_cluster.pool import KINDS, POOL as _POOL, Handle, missing  # noqa: E402
 
 # What the tests see of the environment: where things are on this machine, and how they are asked to
@@ -38,6 +38,7 @@ for _name in list(os.environ):
         del os.environ[_name]
 os.environ["LANG"] = "C.UTF-8"
 tempfile.tempdir = None  # somebody may have asked before TMPDIR was gone
+patience.with_processes()
 
 
 def pytest_addoption(parser):

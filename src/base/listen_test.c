@@ -38,8 +38,8 @@ static void echo(void *user, struct sock *s)
     ssize_t n;
 
     w->served++;
-    while ((n = sock_read(s, &c, 1, loop_in(w->loop, 5000))) > 0)
-        (void)sock_write(s, &c, 1, loop_in(w->loop, 5000));
+    while ((n = sock_read(s, &c, 1, loop_in(w->loop, 30000))) > 0)
+        (void)sock_write(s, &c, 1, loop_in(w->loop, 30000));
     if (n == -ECANCELED)
         w->cancelled++;
     sock_close(s);
@@ -75,8 +75,8 @@ static void expect_echo(struct world *w, struct sock *s)
 {
     char c = 0;
 
-    assert_int_equal(sock_write(s, "x", 1, loop_in(w->loop, 2000)), 0);
-    assert_int_equal(sock_read_full(s, &c, 1, loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_write(s, "x", 1, loop_in(w->loop, 30000)), 0);
+    assert_int_equal(sock_read_full(s, &c, 1, loop_in(w->loop, 30000)), 0);
     assert_int_equal(c, 'x');
 }
 
@@ -90,7 +90,7 @@ static int serve_many(void *arg)
     start_tcp(w);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(
-            sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &s[i], NULL), 0);
+            sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &s[i], NULL), 0);
     for (int i = MANY - 1; i >= 0; i--)
         expect_echo(w, s[i]);
     assert_int_equal(listener_connections(w->listener), MANY);
@@ -117,12 +117,12 @@ static int close_with_connections(void *arg)
     char c;
 
     start_tcp(w);
-    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &s, NULL),
+    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &s, NULL),
                      0);
     expect_echo(w, s);
     listener_close(w->listener);
     assert_int_equal(w->cancelled, 1);
-    assert_int_equal(sock_read(s, &c, 1, loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_read(s, &c, 1, loop_in(w->loop, 30000)), 0);
     return 0;
 }
 
@@ -138,14 +138,14 @@ static int stop_with_connections(void *arg)
     AUTO_SOCK *s = NULL, *late = NULL;
 
     start_tcp(w);
-    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &s, NULL),
+    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &s, NULL),
                      0);
     expect_echo(w, s);
     listener_stop(w->listener);
     listener_stop(w->listener);
     expect_echo(w, s);
     assert_int_equal(
-        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &late, NULL),
+        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &late, NULL),
         -ECONNREFUSED);
     listener_close(w->listener);
     return 0;
@@ -170,7 +170,7 @@ static int talk_unix(void *arg)
     assert_int_equal(stat(w->path, &st), 0);
     assert_true(S_ISSOCK(st.st_mode));
     assert_int_equal(st.st_mode & 07777, 0600);
-    assert_int_equal(sock_connect_unix(w->loop, w->path, loop_in(w->loop, 2000), &s, &err), 0);
+    assert_int_equal(sock_connect_unix(w->loop, w->path, loop_in(w->loop, 30000), &s, &err), 0);
     expect_echo(w, s);
     assert_int_equal(sock_peer_uid(sock_fd(s), &uid), 0);
     assert_int_equal(uid, getuid());
@@ -305,7 +305,7 @@ static int peer_of_tcp(void *arg)
     uid_t uid = 0;
 
     start_tcp(w);
-    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &s, NULL),
+    assert_int_equal(sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &s, NULL),
                      0);
     assert_int_equal(sock_peer_uid(sock_fd(s), &uid), -EOPNOTSUPP);
     listener_close(w->listener);

@@ -49,7 +49,7 @@ static void connect_pair(struct world *w)
     int fd;
 
     assert_int_equal(
-        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &w->a, &err), 0);
+        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &w->a, &err), 0);
     fd = accept4(w->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(sock_from_fd(w->loop, fd, &w->b, &err), 0);
@@ -80,8 +80,8 @@ static int move_a_lot(void *arg)
     r = sock_read_full(w->b, got, BIG, loop_in(w->loop, 10000));
     assert_int_equal(r, 0);
     assert_int_equal(got[BIG - 1], 'x');
-    assert_int_equal(sock_read(w->b, got, 1, loop_in(w->loop, 1000)), 0);
-    assert_int_equal(sock_read_full(w->b, got, 1, loop_in(w->loop, 1000)), -ENODATA);
+    assert_int_equal(sock_read(w->b, got, 1, loop_in(w->loop, 30000)), 0);
+    assert_int_equal(sock_read_full(w->b, got, 1, loop_in(w->loop, 30000)), -ENODATA);
     assert_int_equal(w->result, 0);
     sock_close(w->b);
     free(got);
@@ -150,7 +150,7 @@ static int connect_to_nobody(void *arg)
     w->listener = -1;
     snprintf(want, sizeof(want), "connect to 127.0.0.1:%d: Connection refused", w->port);
     assert_int_equal(
-        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 2000), &w->a, &err),
+        sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, 30000), &w->a, &err),
         -ECONNREFUSED);
     assert_string_equal(err.text, want);
     return 0;
@@ -168,7 +168,7 @@ static int connect_by_name(void *arg)
     struct err err = ERR_INIT;
 
     assert_int_equal(
-        sock_connect(w->loop, "localhost", w->port, loop_in(w->loop, 5000), &w->a, &err), 0);
+        sock_connect(w->loop, "localhost", w->port, loop_in(w->loop, 30000), &w->a, &err), 0);
     sock_close(w->a);
     return 0;
 }

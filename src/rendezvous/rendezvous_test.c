@@ -44,7 +44,7 @@ static struct sock *dial(struct world *w)
     struct sock *s = NULL;
 
     assert_int_equal(sock_connect(w->loop, "127.0.0.1", rendezvous_port(w->server),
-                                  loop_in(w->loop, 2000), &s, NULL),
+                                  loop_in(w->loop, 30000), &s, NULL),
                      0);
     return s;
 }
@@ -89,8 +89,9 @@ static void ask_slider(struct world *w, const char *what, const char *status, co
     ssize_t n, at = 0;
 
     snprintf(text, sizeof(text), "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", what);
-    assert_int_equal(sock_write(s, text, strlen(text), loop_in(w->loop, 1000)), 0);
-    while ((n = sock_read(s, text + at, sizeof(text) - 1 - (size_t)at, loop_in(w->loop, 2000))) > 0)
+    assert_int_equal(sock_write(s, text, strlen(text), loop_in(w->loop, 30000)), 0);
+    while ((n = sock_read(s, text + at, sizeof(text) - 1 - (size_t)at, loop_in(w->loop, 30000))) >
+           0)
         at += n;
     text[at] = '\0';
     assert_true(strncmp(text, status, strlen(status)) == 0);
@@ -158,8 +159,8 @@ static int speak_nonsense(void *arg)
 
         assert_int_equal(rendezvous_start(bit, &w->opt, &w->server, NULL), 0);
         s = dial(w);
-        assert_int_equal(sock_write(s, nonsense, sizeof(nonsense), loop_in(w->loop, 1000)), 0);
-        assert_true(sock_read(s, &c, 1, loop_in(w->loop, 2000)) <= 0);
+        assert_int_equal(sock_write(s, nonsense, sizeof(nonsense), loop_in(w->loop, 30000)), 0);
+        assert_true(sock_read(s, &c, 1, loop_in(w->loop, 30000)) <= 0);
         s = sock_close(s);
         w->server = rendezvous_free(w->server);
     }
@@ -190,7 +191,7 @@ static int stop_under_guests(void *arg)
     w->server = rendezvous_free(w->server);
     assert_true(loop_now(w->loop) - t < 1000);
     for (int i = 0; i < 3; i++) {
-        assert_true(sock_read(s[i], &c, 1, loop_in(w->loop, 1000)) <= 0);
+        assert_true(sock_read(s[i], &c, 1, loop_in(w->loop, 30000)) <= 0);
         s[i] = sock_close(s[i]);
     }
     assert_string_equal(w->notes, "");
@@ -215,14 +216,14 @@ static int serve_one(void *arg)
 
     assert_int_equal(rendezvous_start(1, &w->opt, &w->server, NULL), 0);
     s = dial(w);
-    assert_int_equal(sock_write(s, hello, sizeof(hello) - 1, loop_in(w->loop, 1000)), 0);
-    assert_int_equal(sock_read_full(s, got, sizeof(got), loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_write(s, hello, sizeof(hello) - 1, loop_in(w->loop, 30000)), 0);
+    assert_int_equal(sock_read_full(s, got, sizeof(got), loop_in(w->loop, 30000)), 0);
     assert_memory_equal(got, want, sizeof(want));
-    assert_int_equal(sock_write(s, none, 4, loop_in(w->loop, 1000)), 0);
-    assert_int_equal(sock_read_full(s, peers, sizeof(peers), loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_write(s, none, 4, loop_in(w->loop, 30000)), 0);
+    assert_int_equal(sock_read_full(s, peers, sizeof(peers), loop_in(w->loop, 30000)), 0);
     assert_int_equal(peers[0] + peers[1], 0);
-    assert_int_equal(sock_write(s, none + 1, 8, loop_in(w->loop, 1000)), 0);
-    assert_int_equal(sock_read(s, got, 1, loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_write(s, none + 1, 8, loop_in(w->loop, 30000)), 0);
+    assert_int_equal(sock_read(s, got, 1, loop_in(w->loop, 30000)), 0);
     s = sock_close(s);
     w->server = rendezvous_free(w->server);
     assert_string_equal(w->notes, "");
@@ -248,11 +249,11 @@ static int greet_many(void *arg)
     assert_int_equal(rendezvous_start(1, &w->opt, &w->server, NULL), 0);
     for (int i = 0; i < CROWD; i++) {
         s[i] = dial(w);
-        assert_int_equal(sock_write(s[i], &magic, sizeof(magic), loop_in(w->loop, 2000)), 0);
+        assert_int_equal(sock_write(s[i], &magic, sizeof(magic), loop_in(w->loop, 30000)), 0);
     }
     for (int i = 0; i < CROWD; i++)
         assert_int_equal(sock_read_full(s[i], &magic, sizeof(magic), loop_in(w->loop, 20000)), 0);
-    assert_int_equal(sock_write(s[0], print, sizeof(print) - 1, loop_in(w->loop, 2000)), 0);
+    assert_int_equal(sock_write(s[0], print, sizeof(print) - 1, loop_in(w->loop, 30000)), 0);
     assert_int_equal(sock_read(s[0], &c, 1, loop_in(w->loop, 20000)), 0);
     assert_string_equal(w->notes, "hi\n");
     for (int i = 0; i < CROWD; i++)

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from ydl_cluster.patience import Limit
+from ydl_cluster.patience import Limit, stretched
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
@@ -106,7 +106,7 @@ class Bench:
     # ---- what came ----
     def take(self, match, timeout: float = PATIENCE) -> dict:
         """The first event that matches, of those not taken yet."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + stretched(timeout)
         for i, event in enumerate(self.seen):
             if match(event):
                 return self.seen.pop(i)
@@ -165,7 +165,7 @@ class Bench:
 
     def gone(self, seconds: float = PATIENCE, agents: bool = True) -> bool:
         """Is everything gone within this time?"""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + stretched(seconds)
         while time.monotonic() < end:
             left = self.processes()
             if not left and not (agents and any(a.poll() is None for a in self.agents)):

@@ -25,7 +25,7 @@ def first(tmp_path):
     with socket.socket(socket.AF_UNIX) as agent:
         agent.bind(str(tmp_path / "socket"))
         agent.listen()
-        agent.settimeout(20)
+        agent.settimeout(120)
         options = [f"--{name}={tmp_path / name}" for name in ("socket", "env", "out", "err", "end")]
         command = ["unshare", "--map-root-user", "--pid", "--fork", "--kill-child", BIN / "ydl-node",
                    "init", *options, f"--cwd={tmp_path}", "sh", "-c", TASK]

@@ -22,7 +22,7 @@ def connect(bench):
 
     def make():
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(10)
+        s.settimeout(120)
         s.connect(str(b.run / "tasks" / "worker-0.sock"))
         made.append(s.makefile("rwb"))
         s.close()
@@ -195,13 +195,13 @@ def test_a_flood_of_its_own_socket_harms_nobody_else(bench, word):
     def other():
         with socket.socket(socket.AF_UNIX) as s:
             s.connect(sockets[1])
-            s.settimeout(30)
+            s.settimeout(120)
             return ask(s.makefile("rwb"), "put a 1")
     kept = []
     for i in range(5000):
         s = socket.socket(socket.AF_UNIX)
         s.connect(sockets[0])  # waits while the queue is full
-        s.settimeout(30)
+        s.settimeout(120)
         with contextlib.suppress(OSError):  # one too many is closed at once
             s.send(word)
         kept.append(s)
@@ -217,7 +217,7 @@ def test_a_flood_of_its_own_socket_harms_nobody_else(bench, word):
     def own():
         with socket.socket(socket.AF_UNIX) as s, contextlib.suppress(OSError):
             s.connect(sockets[0])
-            s.settimeout(30)
+            s.settimeout(120)
             return ask(s.makefile("rwb"), "get b") == "none"
     wait_until(own)
 

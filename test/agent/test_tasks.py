@@ -185,7 +185,7 @@ def test_a_task_beyond_its_memory_is_ended_and_the_story_told(bench):
     hog = ("python3 -c 'import os, time\n"
            "pid = os.fork()\n"
            "x = bytearray(60 << 20)\n"  # the two of them
-           "time.sleep(60)'")
+           "time.sleep(600)'")
     b.launch(0, hog, prepare={"memory": 100 << 20})
     b.launch(1, "sleep 2", prepare={"memory": 100 << 20})
     end = b.exited(0)
@@ -244,9 +244,9 @@ def test_readiness(bench, tmp_path):
     b.start(command(0, serve + str(ports[0]), ready={"kind": READY_PORT, "timeout_ms": 20000}),
             command(1, serve + str(ports[1]),
                     ready={"kind": READY_HTTP, "what": "/", "timeout_ms": 20000}),
-            command(2, "sleep 0.3; touch here; sleep 60",
+            command(2, "sleep 0.3; touch here; sleep 600",
                     ready={"kind": READY_FILE, "what": "here", "timeout_ms": 20000}),
-            command(3, "echo noise; sleep 0.3; echo it is up; sleep 60",
+            command(3, "echo noise; sleep 0.3; echo it is up; sleep 600",
                     ready={"kind": READY_LOG, "what": "is up", "timeout_ms": 20000}))
     for i in range(4):
         b.ready(i)
@@ -257,7 +257,7 @@ def test_readiness(bench, tmp_path):
                                         (READY_LOG, "never")])
 def test_a_task_that_never_gets_ready_is_ended(bench, kind, what):
     b = bench()
-    b.launch(0, "echo so far; sleep 60", prepare={"ports_wanted": 1},
+    b.launch(0, "echo so far; sleep 600", prepare={"ports_wanted": 1},
              ready={"kind": kind, "what": what, "timeout_ms": 400})
     end = b.exited(0)
     assert end["fail"] == NOT_READY and end["text"].startswith("not ready within 0.4 s"), end
@@ -358,7 +358,7 @@ def soft_limit() -> int:
 def test_an_agent_is_small(bench):
     b = bench()
     for i in range(4):
-        b.launch(i, "sleep 60")
+        b.launch(i, "sleep 600")
     size = int([line for line in open(f"/proc/{b.agents[0].pid}/status") if "VmRSS" in line][0]
                .split()[1])
     assert size <= 4096, size
@@ -385,7 +385,7 @@ def test_a_stop_before_the_start_is_heard(bench):
     b = bench()
     b.prepare({"task": 0, "name": "worker:0"})
     b.stop(0)  # does nothing
-    b.launch(0, "exec sleep 60")
+    b.launch(0, "exec sleep 600")
     b.stop(0)
     end = b.exited(0)
     assert (end["fail"], end["signal"]) == (PERSON, signal.SIGTERM)

@@ -131,7 +131,7 @@ def as_user(user: int, host: str, port: int, talk) -> int:
         try:
             os.setuid(user)
             s = socket.socket(address[0])
-            s.settimeout(30)
+            s.settimeout(120)
             s.connect(address[4])
             code = 0
             talk(s)

@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from cmd_support import Shell
 
-from ydl_cluster.patience import Limit
+from ydl_cluster.patience import Limit, stretched
 
 ME = getpass.getuser()
 
@@ -25,12 +25,12 @@ def rest(rm, path: str, body: dict | None = None, user: str = ME) -> dict:
     data = json.dumps(body).encode() if body is not None else None
     request = urllib.request.Request(url, data, {"Content-Type": "application/json",
                                                  "Accept": "application/json"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         text = answer.read()
     return json.loads(text) if text else {}
 
 
-def submit(rm, command: str = "sleep 60", **more) -> str:
+def submit(rm, command: str = "sleep 600", **more) -> str:
     """An application whose only container runs a command; its id."""
     app = rest(rm, "apps/new-application", {})["application-id"]
     rest(rm, "apps", {"application-id": app, "application-name": "a name", "queue": "default",
@@ -94,7 +94,7 @@ def test_nodes(rm):
 
 def test_a_lost_node_is_shown(rm):
     rm.cluster.kill("nm1")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + stretched(30)
     while rm.json("cluster", "info")["nodes"]["lost"] == 0:
         assert time.monotonic() < deadline
         time.sleep(0.2)

@@ -9,6 +9,7 @@ import time
 
 import pytest
 from cmd_support import driver, program, ydl
+from ydl_cluster.patience import stretched
 
 
 def same_tree(a, b) -> bool:
@@ -153,7 +154,7 @@ def interrupted(shell, sig, *words, begun=None):
     begun = begun or shell.names
     with subprocess.Popen([program(), *words], env=shell.env, stdin=subprocess.PIPE,
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + stretched(20)
         while not begun() and time.monotonic() < deadline:
             time.sleep(0.005)
         running.send_signal(sig)

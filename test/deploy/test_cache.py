@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from sending import Sender, noise, settle
+from ydl_cluster.patience import stretched
 
 _NUMBERS = itertools.count()
 
@@ -79,7 +80,7 @@ def test_what_a_killed_client_left_is_never_used_and_goes(sender):
     noise(sender.work / "big", 256)
     sender.job("files: [big]\n")
     run = sender.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + stretched(60)
     while not any(name.startswith(".put-") for name in sender.names()):
         assert run.poll() is None and time.monotonic() < deadline
     run.kill()
@@ -118,7 +119,7 @@ def test_a_node_gets_what_was_here(sender, tmp_path):
                f"roles: {{w: {{command: [python, train.py, --d=data, '{odd}']}}}}\n")
     out = tmp_path / "arrived"
     sender.put("look", out)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + stretched(60)
     while not out.exists():
         assert time.monotonic() < deadline, "the container did not run"
         time.sleep(0.05)

@@ -187,7 +187,7 @@ def test_a_program_of_this_directory_needs_no_path(fronts, words):
                                    ["dmlc-yarn", "--on", "local", "-n", "2"],
                                    ["ydl-launch", "-n", "2", "-s", "0"]], ids=lambda v: v[0])
 def test_the_exit_status_is_the_jobs(fronts, words):
-    done = fronts.run(*words, "sh", "-c", "[ $DMLC_TASK_ID = 0 ] || exit 9; sleep 60", check=9)
+    done = fronts.run(*words, "sh", "-c", "[ $DMLC_TASK_ID = 0 ] || exit 9; sleep 600", check=9)
     assert "worker:1" in done.stderr and "exit code 9" in done.stderr
 
 

@@ -24,7 +24,7 @@ if role == "scheduler":
             server.accept()
 while role == "worker":
     try:
-        socket.create_connection(at, 5)
+        socket.create_connection(at, 60)
         sys.exit(0)
     except OSError:
         time.sleep(0.05)

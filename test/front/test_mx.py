@@ -51,13 +51,13 @@ def test_a_job_runs_here_with_every_word_of_its_own(fronts):
 def test_a_failure_is_the_commands_exit_status(fronts):
     fronts.write("job.py", "import os, sys, time\n"
                            "sys.exit(7) if os.environ['DMLC_TASK_ID'] == '1' and "
-                           "os.environ['DMLC_ROLE'] == 'worker' else time.sleep(60)")
+                           "os.environ['DMLC_ROLE'] == 'worker' else time.sleep(600)")
     done = fronts.run("ydl-mx", "local", "-n", "2", "-s", "1", "--native", "no", "job.py", check=7)
     assert "worker:1" in done.stderr and "exit code 7" in done.stderr
 
 
 def test_any_program_is_a_job(fronts):
-    script = fronts.write("train", "#!/bin/sh\necho $DMLC_ROLE $1\n[ $DMLC_ROLE = worker ] || sleep 60\n")
+    script = fronts.write("train", "#!/bin/sh\necho $DMLC_ROLE $1\n[ $DMLC_ROLE = worker ] || sleep 600\n")
     script.chmod(0o755)
     done = fronts.run("ydl-mx", "local", "-n", "1", "--native", "no", "train", "x", check=0)
     assert "worker x" in done.stdout
@@ -100,7 +100,7 @@ def test_detached_a_job_here_is_left_to_itself(fronts):
 
 
 def test_ctrl_c_ends_everything(fronts):
-    fronts.write("job.py", "import time; print('UP', flush=True); time.sleep(60)")
+    fronts.write("job.py", "import time; print('UP', flush=True); time.sleep(600)")
     running = subprocess.Popen([BIN / "ydl-mx", "local", "-n", "2", "--native", "no", "job.py"], env=fronts.env,
                                cwd=fronts.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert "UP" in running.stdout.readline()

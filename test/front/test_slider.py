@@ -10,6 +10,7 @@ import pytest
 from front_support import call, roles
 from slider_front import (MINUTE, SHELL_LINE, TEXTS_LINE, _here, shell_files, texts_files,  # noqa: F401
                           write_package, write_shell)
+from ydl_cluster.patience import stretched
 
 # The text's own files as it prints them: some braces are missing.
 TEXTS_METAINFO = """  "schemaVersion": "2.1",
@@ -98,7 +99,7 @@ def test_the_exit_code_of_a_script_is_the_applications(here):
 
 def test_an_application_lives_until_it_is_destroyed(here):
     write_shell(here.work / "sh", "echo PORT {$conf:@//site/global/listen} {rank}; sleep 300")
-    job = here.slider("create", "a1", *SHELL_LINE, "--wait", 30, check=0).stdout.strip()
+    job = here.slider("create", "a1", *SHELL_LINE, "--wait", 300, check=0).stdout.strip()
     entries = json.loads(here.slider("exports", "a1", check=0).stdout)["exports"]["server"]["entries"]["url"]
     urls = [entry["value"] for entry in entries]
     assert len(urls) == 2 and all(re.fullmatch(r"http://[0-9.]+:\d+/", url) for url in urls)
@@ -111,7 +112,7 @@ def test_an_application_lives_until_it_is_destroyed(here):
     here.slider("create", "a1", *SHELL_LINE, check=75)
     here.slider("destroy", "a1", "--force", check=73)
     here.slider("flex", "a1", "--component", "server", "+1", check=0)
-    end = time.monotonic() + MINUTE
+    end = time.monotonic() + stretched(MINUTE)
     while len(json.loads(here.slider("exports", "a1", "Server").stdout or "{}").get(
             "entries", {}).get("url", [])) != 3:
         assert time.monotonic() < end, here.slider("status", "a1").stdout
@@ -123,7 +124,7 @@ def test_an_application_lives_until_it_is_destroyed(here):
     here.slider("exists", "a1", "--live", check=255)
     here.slider("flex", "a1", "--component", "server", "1", check=255)
     shutil.rmtree(here.work / "sh")  # a definition needs nothing else
-    again = here.slider("start", "a1", "--wait", 30, "-q", check=0).stdout.strip()
+    again = here.slider("start", "a1", "--wait", 300, "-q", check=0).stdout.strip()
     assert again != job
     assert len(json.loads(here.slider("status", "a1", check=0).stdout)["instances"]["server"]) == 1
     here.slider("stop", "a1", "--force", check=0)
@@ -239,7 +240,7 @@ def on_yarn(jobs, *words, check=None, env=None, timeout=2 * MINUTE):
 
 def test_an_application_lives_on_a_cluster(jobs, tmp_path):
     write_shell(jobs.work / "sh", "echo HERE; sleep 300", instances=1)
-    done = on_yarn(jobs, "create", "y1", *SHELL_LINE, "--wait", 60, check=0)
+    done = on_yarn(jobs, "create", "y1", *SHELL_LINE, "--wait", 300, check=0)
     job = done.stdout.strip()
     assert job == jobs.apps()[0] and jobs.cluster.app(job)["name"] == "y1"
     url = json.loads(on_yarn(jobs, "exports", "y1", "server", check=0).stdout)["entries"]["url"][0]
@@ -254,7 +255,7 @@ def test_an_application_lives_on_a_cluster(jobs, tmp_path):
     away.mkdir()
     shutil.rmtree(jobs.work / "sh")
     elsewhere = {"HOME": str(away), "XDG_STATE_HOME": str(away / "state")}
-    again = on_yarn(jobs, "start", "y1", "--wait", 60, check=0, env=elsewhere).stdout.strip()
+    again = on_yarn(jobs, "start", "y1", "--wait", 300, check=0, env=elsewhere).stdout.strip()
     assert again == jobs.apps()[1]
     on_yarn(jobs, "stop", "y1", "--force", check=0, env=elsewhere)
     on_yarn(jobs, "destroy", "y1", "--force", check=0)
@@ -284,7 +285,7 @@ def test_a_definition_is_changed_and_scaled_on_a_cluster(jobs):
     write_shell(jobs.work / "sh", "sleep 300", instances=1)
     on_yarn(jobs, "build", "y2", *SHELL_LINE, check=0)
     on_yarn(jobs, "update", "y2", "--rescompopt", "server", "yarn.memory", "200", check=0)
-    job = on_yarn(jobs, "start", "y2", "--wait", 60, "-q", check=0).stdout.strip()
+    job = on_yarn(jobs, "start", "y2", "--wait", 300, "-q", check=0).stdout.strip()
     on_yarn(jobs, "flex", "y2", "--component", "server", "2", check=0)
 
     def two():

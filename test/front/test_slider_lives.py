@@ -63,7 +63,7 @@ def test_a_command_that_was_killed_is_not_in_the_way_for_ever(here):
 
 def test_options_besides_have_their_effect(here):
     write_shell(here.work / "sh", "sleep 300", instances=1)
-    here.slider("create", "e1", *SHELL_LINE, "--wait", 30, "-q", check=0)
+    here.slider("create", "e1", *SHELL_LINE, "--wait", 300, "-q", check=0)
     assert "server:0" in here.slider("list", "--containers", "--version", "1", check=0).stdout
     assert "server:0" not in here.slider("list", "--containers", "--version", "2", check=0).stdout
     assert here.slider("registry", "--list", check=0).stdout == "e1\n"
@@ -117,7 +117,7 @@ class Lived:
 
     def wait(self, **counts: int):
         """Until each has lived so often."""
-        end = time.monotonic() + MINUTE
+        end = time.monotonic() + stretched(MINUTE)
         while any(len(self.of(name.replace("_", "-"))) < n for name, n in counts.items()):
             assert time.monotonic() < end, self.here.run("ydl", "logs", self.job).stdout
             time.sleep(0.02)

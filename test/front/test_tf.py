@@ -74,7 +74,7 @@ def test_servers_stay_until_they_are_killed(tf):
 
 
 @pytest.mark.parametrize("words", [["ydl-tf", "launch", "--on", "local", "--num_worker", "1", "--num_ps", "0"],
-                                   ["ydl", "submit", "--spec", "clusterspec", "-n", "1", "--", "sleep", "60"]],
+                                   ["ydl", "submit", "--spec", "clusterspec", "-n", "1", "--", "sleep", "600"]],
                          ids=["launch", "submit"])
 def test_what_ends_before_it_can_say_where_it_is_tells_why(fronts, words):
     """Files that cannot be put in place end a job before it runs."""

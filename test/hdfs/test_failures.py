@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from driver import Fed, Running, daemon_at, drive, java, noise
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.patience import stretched
 
 MIB = 1 << 20
 LARGE = 512 * MIB
@@ -207,7 +208,7 @@ def test_a_frozen_datanode_is_left_behind(cluster, tmp_path):
 
 def gone(cluster, daemon: str) -> None:
     """Waits until a daemon that was asked to leave has left: only then can it be started."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + stretched(60)
     while cluster.status()["daemons"][daemon]["state"] != "dead":
         assert time.monotonic() < deadline, f"{daemon} does not end"
         time.sleep(0.05)

@@ -36,7 +36,7 @@ def test_options_end_at_the_command(jobs):
     ("exit 3", 3, "exit code 3"), ("kill -9 $$", 137, "SIGKILL"), ("kill -SEGV $$", 139, "SIGSEGV"),
 ])
 def test_a_failed_job_gives_its_tasks_code_and_story(jobs, end, code, words):
-    script = jobs.script("fail", f'[ $YDL_RANK = 1 ] || exec sleep 60\necho last words\n{end}\n')
+    script = jobs.script("fail", f'[ $YDL_RANK = 1 ] || exec sleep 600\necho last words\n{end}\n')
     done = jobs("run", "-n", "2", "--", script)
     assert done.returncode == code
     first = re.search(rf"^ydl: job 'fail' \(({ID})\) failed: worker:1.*{words}.*$", done.stderr,

@@ -13,7 +13,7 @@ import termios
 import time
 from pathlib import Path
 
-from ydl_cluster.patience import Limit
+from ydl_cluster.patience import Limit, stretched
 
 ROOT = Path(__file__).resolve().parents[2]
 YDL = str(Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin") / "ydl")
@@ -132,7 +132,7 @@ class Terminal:
 
     def read(self, until: str | None = None, times: int = 1) -> str:
         """What it shows, until this text has come so often or it has ended."""
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + stretched(DEADLINE)
         while until is None or self.text.count(until) < times:
             assert time.monotonic() < end, (until, self.text)
             if not self.more():

@@ -18,14 +18,14 @@ WAIT = "while [ ! -e go ]; do sleep 0.1; done"
 def recorded_hello(local, join: dict) -> bytes:
     """The greeting of a real agent that has another key than the job."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(20)
+        server.settimeout(120)
         path = local.tmp / "wrong.json"
         path.write_text(json.dumps({**join, "key": "A" * 43 + "=",
                                     "address": f"tcp:127.0.0.1:{server.getsockname()[1]}"}))
         path.chmod(0o600)
         agent = local.start_command(local.bin / "ydl-node", "agent", "--join", path, "--number", "1")
         with server.accept()[0] as s:
-            s.settimeout(20)
+            s.settimeout(120)
             hello = s.recv(4096)
         agent.kill()  # it would try again for a while
         agent.wait(20)

@@ -31,11 +31,11 @@ def ask(line):
         return k.makefile().readline().strip()
 
 def barrier(name, count):
-    assert ask(f"barrier {name} {count} 20000") == "ok"
+    assert ask(f"barrier {name} {count} 200000") == "ok"
 
 def reach(address):
     host, port = address.rsplit(":", 1)
-    socket.create_connection((host, int(port)), 10).close()
+    socket.create_connection((host, int(port)), 60).close()
 """
 
 
@@ -90,7 +90,7 @@ if E["RANK"] == "1":
                {"py_callstack": "…", "timestamp": str(int(time.time()))}}},
               open(E["TORCHELASTIC_ERROR_FILE"], "w"))
     sys.exit(1)
-time.sleep(60)
+time.sleep(600)
 """, "-n", "2", "--framework", "pytorch", check=1)
     story = json.loads(local.run("status", "--json", "last", check=0).stdout)["story"]
     assert story["task"] == "worker:1" and "bad gradient" in story["text"]
@@ -116,7 +116,7 @@ if kind != "evaluator":
 print(kind, index, len(all_of_them))
 if kind in ("ps", "evaluator"):
     import time
-    time.sleep(60)          # never ends by itself
+    time.sleep(600)          # never ends by itself
 """)
     done = local.run("run", "-f", "job.yaml", check=0)
     assert {"chief 0 4", "worker 0 4", "worker 1 4"} <= set(_lines(done))
@@ -129,7 +129,7 @@ assert len(words["worker_hosts"].split(",")) == 2 and len(words["ps_hosts"].spli
 print(words["job_name"], words["task_index"])
 if words["job_name"] == "ps":
     import time
-    time.sleep(60)
+    time.sleep(600)
 """, "-n", "2", "-s", "1", "--framework", "tensorflow-flags")
     assert {"worker 0", "worker 1"} <= set(_lines(done))
 
@@ -175,7 +175,7 @@ def test_horovod_store_serves_all_ranks(local):
 import http.client, time
 def call(method, path, body=None):
     c = http.client.HTTPConnection(E["HOROVOD_GLOO_RENDEZVOUS_ADDR"],
-                                   int(E["HOROVOD_GLOO_RENDEZVOUS_PORT"]), timeout=10)
+                                   int(E["HOROVOD_GLOO_RENDEZVOUS_PORT"]), timeout=120)
     c.request(method, path, body)
     r = c.getresponse()
     return r.status, r.read()
@@ -249,7 +249,7 @@ if head and port:
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.bind(("0.0.0.0", int(port.group(1))))
     s.listen()
-time.sleep(60)
+time.sleep(600)
 """)
     stand_in.chmod(0o755)
     done = _run(local, f"""

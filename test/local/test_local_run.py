@@ -14,13 +14,13 @@ def test_every_task_prints_behind_its_name(local):
 
 def test_the_first_failing_task_gives_the_exit_code(local):
     done = local.run("run", "-n", "3", "--", "sh", "-c",
-                     "[ $YDL_RANK = 1 ] && { echo broken >&2; exit 42; }; sleep 60", check=42)
+                     "[ $YDL_RANK = 1 ] && { echo broken >&2; exit 42; }; sleep 600", check=42)
     text = done.stderr.decode()
     assert "worker:1" in text and "42" in text and "broken" in text
 
 
 def test_a_signal_is_told_as_a_shell_does(local):
-    done = local.run("run", "-n", "2", "--", "sh", "-c", "[ $YDL_RANK = 0 ] && kill -SEGV $$; sleep 60",
+    done = local.run("run", "-n", "2", "--", "sh", "-c", "[ $YDL_RANK = 0 ] && kill -SEGV $$; sleep 600",
                      check=139)
     assert "worker:0" in done.stderr.decode()
 

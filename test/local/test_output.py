@@ -137,7 +137,7 @@ def test_python_is_not_kept_back(local):
 def test_a_job_that_waits_says_for_what_where_there_is_no_terminal(local):
     (local.work / "job.yaml").write_text("""
 roles:
-  first: {command: 'sh -c "while [ ! -e go ]; do sleep 0.05; done; sleep 60"', ready: {file: go}, side: true}
+  first: {command: 'sh -c "while [ ! -e go ]; do sleep 0.05; done; sleep 600"', ready: {file: go}, side: true}
   second: {command: echo done, after: {first: ready}}
 """)
     told, quiet, document = (local.start("run", *words, "-f", "job.yaml", bufsize=0)

@@ -6,6 +6,8 @@ import signal
 import socket
 import time
 
+from ydl_cluster.patience import stretched
+
 LINES = 40000  # of 32 bytes: about 20 pieces of 64 KiB
 WRITER = """
 import sys, time
@@ -89,12 +91,12 @@ def test_pieces_of_a_killed_agent_are_read_on(local, cuts):
 
 def _get(local, target):
     sock = socket.socket(socket.AF_UNIX)
-    sock.settimeout(10)
+    sock.settimeout(120)
     sock.connect(str(next(local.run_dir.rglob("api.sock"))))
-    connection = http.client.HTTPConnection("localhost", timeout=10)
+    connection = http.client.HTTPConnection("localhost", timeout=120)
     connection.sock = sock
     connection.request("GET", target)
-    answer, got, end = connection.getresponse(), b"", time.monotonic() + 10
+    answer, got, end = connection.getresponse(), b"", time.monotonic() + stretched(10)
     while piece := answer.read1(65536):
         got += piece
         assert time.monotonic() < end, "it does not end"

@@ -36,13 +36,13 @@ def _frame(message: bytes) -> bytes:
 @pytest.fixture
 def job(local):
     """A running job: its id, its key, where agents dial, and its master's own notes."""
-    p = local.start("run", "-n", "1", "--", "sleep", "60")
-    local.wait_for(lambda: local.tasks("sleep 60"), "the task runs")
+    p = local.start("run", "-n", "1", "--", "sleep", "600")
+    local.wait_for(lambda: local.tasks("sleep 600"), "the task runs")
     run = next(local.run_dir.glob("ydl-*"))
     join = json.loads((run / "join.json").read_text())
     yield {"id": join["job"], "key": base64.b64decode(join["key"]), "address": join["address"],
            "log": local.jobs()[-1] / "master.log", "run": run}
-    assert local.tasks("sleep 60"), "the job was disturbed"
+    assert local.tasks("sleep 600"), "the job was disturbed"
     p.terminate()
     p.wait(20)
 
@@ -50,7 +50,7 @@ def job(local):
 def _say(job, data: bytes) -> bytes:
     """Sends bytes as an agent would; returns all that comes back until the end of the stream."""
     with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(20)
+        s.settimeout(120)
         s.connect(job["address"].removeprefix("unix:"))
         s.sendall(data)
         answer = b""
@@ -100,13 +100,13 @@ def test_the_key_is_readable_by_its_owner_alone(local, job):
 
 
 def test_with_tls_a_plain_connection_gets_nothing(local):
-    p = local.start("run", "--nodes", "2", "-n", "2", "--", "sleep", "60")
-    local.wait_for(lambda: len(local.tasks("sleep 60")) == 2, "the tasks run")
+    p = local.start("run", "--nodes", "2", "-n", "2", "--", "sleep", "600")
+    local.wait_for(lambda: len(local.tasks("sleep 600")) == 2, "the tasks run")
     run = next(local.run_dir.glob("ydl-*"))
     join = json.loads((run / "join.json").read_text())
     host, port = join["address"].removeprefix("tcp:").rsplit(":", 1)
     answer = b""
-    with socket.create_connection((host, int(port)), 10) as s:
+    with socket.create_connection((host, int(port)), 60) as s:
         s.sendall(_frame(_hello(join["job"], base64.b64decode(join["key"]), agent=1)))
         try:
             while piece := s.recv(1000):

@@ -141,7 +141,7 @@ def test_two_ranks_that_die_together_use_one_restart_of_the_gang(local):
 
 def test_a_budget_that_is_used_up_ends_the_job(local):
     done = local.run("run", "-n", "2", "--restart", "task", "--max-restarts", "2", "--", "sh", "-c",
-                     "echo x >> tries.$YDL_RANK; [ $YDL_RANK = 1 ] && exit 7; sleep 60", check=7)
+                     "echo x >> tries.$YDL_RANK; [ $YDL_RANK = 1 ] && exit 7; sleep 600", check=7)
     assert (local.work / "tries.1").read_text() == "x\n" * 3
     assert (local.work / "tries.0").read_text() == "x\n"
     assert "worker:1" in done.stderr.decode()

@@ -111,7 +111,7 @@ def test_a_failure_of_the_job_counts_more_than_one_to_save(local):
 
 def test_ctrl_c_saves_what_there_is(local):
     run = local.start("run", "-n", 2, "--output", "made=kept", "--", "sh", "-c",
-                      "mkdir -p made; echo 1 > made/$YDL_RANK; echo here; sleep 60")
+                      "mkdir -p made; echo 1 > made/$YDL_RANK; echo here; sleep 600")
     assert all(b"here" in run.stdout.readline() for _ in range(2))
     run.send_signal(2)
     run.communicate(timeout=50)

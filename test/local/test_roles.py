@@ -13,7 +13,7 @@ def said():
     path = pathlib.Path("order")
     return path.read_text().split() if path.exists() else []
 
-def wait(word, seconds=30):
+def wait(word, seconds=300):
     end = time.monotonic() + seconds
     while word not in said() and time.monotonic() < end:
         time.sleep(0.02)
@@ -49,7 +49,7 @@ def first(kind):
         say("too-early")
     say("ready")
     kept = kinds[kind]()
-    time.sleep(60)  # it is on the side: it is ended
+    time.sleep(600)  # it is on the side: it is ended
 
 def stopped(*_):
     say("stopped")
@@ -58,7 +58,7 @@ def stopped(*_):
 def pool():
     signal.signal(signal.SIGTERM, stopped)
     say("pool")
-    time.sleep(60)
+    time.sleep(600)
 
 def born(name):
     with open("/proc/self/stat") as f:
@@ -102,7 +102,7 @@ roles:
 def test_who_is_never_ready_fails_the_job(play):
     order, text = play("""
 roles:
-  first: {command: "sh -c 'echo first >> order; sleep 60'", ready: {file: up, timeout: 1s}}
+  first: {command: "sh -c 'echo first >> order; sleep 600'", ready: {file: up, timeout: 1s}}
   second: {command: PLAY say second, after: {first: ready}}
 """, check=124)
     assert order == ["first"]

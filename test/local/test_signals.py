@@ -12,7 +12,7 @@ def note(number, _):
 signal.signal(signal.SIGUSR1, note)
 signal.signal(signal.SIGUSR2, note)
 # A child would be ended by a signal that it does not expect.
-child = subprocess.Popen(["sleep", "60"], preexec_fn=lambda: [
+child = subprocess.Popen(["sleep", "600"], preexec_fn=lambda: [
     signal.signal(s, signal.SIG_DFL) for s in (signal.SIGUSR1, signal.SIGUSR2)])
 open(f"up.{os.environ['YDL_RANK']}", "w").close()
 while not os.path.exists("finish"):
@@ -47,8 +47,8 @@ def test_signals_of_the_users_own_reach_every_task(local, words):
 
 
 def test_a_task_that_expects_none_is_ended_as_by_a_shell(local):
-    p = local.start("run", "-n", "1", "--", "sleep", "60")
-    local.wait_for(lambda: local.tasks("sleep 60"), "the task runs")
+    p = local.start("run", "-n", "1", "--", "sleep", "600")
+    local.wait_for(lambda: local.tasks("sleep 600"), "the task runs")
     p.send_signal(signal.SIGUSR1)
     _, said = p.communicate(timeout=50)
     assert p.returncode == 128 + signal.SIGUSR1, said.decode()
@@ -56,14 +56,14 @@ def test_a_task_that_expects_none_is_ended_as_by_a_shell(local):
 
 
 def test_no_other_signal_is_taken(local):
-    p = local.start("run", "-n", "1", "--", "sleep", "60")
-    local.wait_for(lambda: local.tasks("sleep 60"), "the task runs")
+    p = local.start("run", "-n", "1", "--", "sleep", "600")
+    local.wait_for(lambda: local.tasks("sleep 600"), "the task runs")
     api = next(local.run_dir.glob("ydl-*/api.sock"))
     for name, code in (("KILL", "400"), ("", "400"), ("USR1x", "400")):
         done = local.command("curl", "-s", "-o", "answer", "-w", "%{http_code}", "-X", "PUT",
                              "--unix-socket", api, f"http://x/v1/signal?name={name}")
         assert done.stdout.decode() == code
         assert "USR1 or USR2" in (local.work / "answer").read_text()
-    assert local.tasks("sleep 60")
+    assert local.tasks("sleep 600")
     p.terminate()
     p.wait(20)

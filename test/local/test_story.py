@@ -15,7 +15,7 @@ OWN = [
     *[(f"exit-{code}", code % RANKS, f"echo last words {code} >&2; exit {code}", "exit", code,
        f"last words {code}")
       for code in (*range(1, 51), 64, 77, 99, 100, 125, 128, 129, 150, 200, 254, 255)],
-    *[(f"{name}-{rank}", rank, f"echo hit by {name}; kill -{name} $$; sleep 60", "signal",
+    *[(f"{name}-{rank}", rank, f"echo hit by {name}; kill -{name} $$; sleep 600", "signal",
        128 + getattr(signal, "SIG" + name), f"hit by {name}")
       for name in ("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1",
                    "SEGV", "USR2", "PIPE", "ALRM", "TERM")
@@ -42,7 +42,7 @@ def _either(local):
 @pytest.mark.parametrize("name, rank, text, cls, code, words", OWN, ids=[f[0] for f in OWN])
 def test_the_failing_rank_is_told(local, name, rank, text, cls, code, words):
     done = local.run("run", "-n", str(RANKS), "--", "sh", "-c",
-                     f"if [ $YDL_RANK = {rank} ]; then {text}; fi; sleep 60", check=code)
+                     f"if [ $YDL_RANK = {rank} ]; then {text}; fi; sleep 600", check=code)
     _check(local, f"worker:{rank}", cls, code, words)
     assert f"worker:{rank}" in done.stderr.decode() and words in done.stderr.decode()
 
@@ -112,13 +112,13 @@ def test_files_stand_beside_the_task(local):
 
 @pytest.mark.parametrize("where", ["itself", "child"])
 def test_out_of_memory(local, where):
-    grab = "x = b'x' * (200 << 20); time.sleep(60)"
+    grab = "x = b'x' * (200 << 20); time.sleep(600)"
     text = ("import os, subprocess, sys, time\n"
             "if os.environ['YDL_RANK'] == '1':\n"
             f"    {grab}\n" if where == "itself" else
             "import os, subprocess, sys, time\n"
             "if os.environ['YDL_RANK'] == '1':\n"
-            f"    subprocess.run([sys.executable, '-c', \"import time; {grab}\"])\n") + "time.sleep(60)\n"
+            f"    subprocess.run([sys.executable, '-c', \"import time; {grab}\"])\n") + "time.sleep(600)\n"
     (local.work / "grab.py").write_text(text)
     done = local.run("run", "-n", "2", "--mem", "64m", "--", "python3", "grab.py", check=137)
     _check(local, "worker:1", "memory", 137)
@@ -129,7 +129,7 @@ def test_a_port_that_somebody_else_has(local):
     with socket.create_server(("0.0.0.0", 0)) as other:
         port = other.getsockname()[1]
         (local.work / "job.yaml").write_text(
-            f"command: sleep 60\nport-range: {port}-{port}\nroles: {{worker: {{count: 1, ports: 1}}}}\n")
+            f"command: sleep 600\nport-range: {port}-{port}\nroles: {{worker: {{count: 1, ports: 1}}}}\n")
         local.run("run", "-f", "job.yaml", check=75)
     _check(local, "worker:0", "port", 75, str(port))
 
@@ -139,7 +139,7 @@ def test_a_full_disk(local):
     small.mkdir()
     script = (f"mount -t tmpfs -o size=400k none {small} && cd {local.work} && "
               f"exec {local.bin}/ydl run -n 2 -- sh -c "
-              "'[ $YDL_RANK = 1 ] && exec head -c 2000000 /dev/zero; sleep 60'")
+              "'[ $YDL_RANK = 1 ] && exec head -c 2000000 /dev/zero; sleep 600'")
     done = local.command("unshare", "-rm", "sh", "-c", script,
                          env={"XDG_STATE_HOME": str(small)})
     text = done.stderr.decode()
@@ -152,7 +152,7 @@ def test_a_full_disk(local):
 @pytest.mark.parametrize("ready", ["port: true", "http: /health", "file: flag", "log: listening"])
 def test_not_ready_in_time(local, ready):
     (local.work / "job.yaml").write_text(
-        "command: sleep 60\n"
+        "command: sleep 600\n"
         f"roles: {{worker: {{count: 2, ports: 1, ready: {{{ready}, timeout: 300ms}}}}}}\n")
     done = local.run("run", "-f", "job.yaml", check=124)
     _check(local, _either(local), "not-ready", 124)
@@ -162,8 +162,8 @@ def test_not_ready_in_time(local, ready):
 # ---- agents ----
 
 def _running(local):
-    p = local.start("run", "-n", "2", "--", "sleep", "60")
-    local.wait_for(lambda: len(local.tasks("sleep 60")) == 2, "tasks run")
+    p = local.start("run", "-n", "2", "--", "sleep", "600")
+    local.wait_for(lambda: len(local.tasks("sleep 600")) == 2, "tasks run")
     return p
 
 

@@ -161,10 +161,10 @@ def test_a_master_without_a_number_is_of_version_1(local, peer):
 @pytest.fixture
 def running(local):
     """A job of ours, which goes on whatever it is asked."""
-    process = local.start("run", "-n", "1", "--", "sleep", "60")
-    local.wait_for(lambda: local.tasks("sleep 60"), "the task runs")
+    process = local.start("run", "-n", "1", "--", "sleep", "600")
+    local.wait_for(lambda: local.tasks("sleep 600"), "the task runs")
     yield next(local.run_dir.glob("ydl-*"))
-    assert local.tasks("sleep 60"), "the job was disturbed"
+    assert local.tasks("sleep 600"), "the job was disturbed"
     process.terminate()
     process.wait(20)
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from served import HOST, PATIENCE, Server, together
+from ydl_cluster.patience import stretched
 
 
 def ask(server, method, path, body=None):
@@ -20,7 +21,7 @@ def ask(server, method, path, body=None):
 
 
 def wait_for(server, path):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + stretched(PATIENCE)
     while time.monotonic() < end:
         status, value = ask(server, "GET", path)
         if status == 200:

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import time
 
+from ydl_cluster.patience import stretched
+
 REALM = "SASL.TEST"
 DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"]  # whatever happens to the tests
 
@@ -65,7 +67,7 @@ def shifted(shift: str) -> dict:
 
 def answers(process: subprocess.Popen, port: int) -> bool:
     """Whether the process comes to listen on the port."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + stretched(60)
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", port), 1).close()

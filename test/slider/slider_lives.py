@@ -9,7 +9,7 @@ import signal
 START = """
 import urllib.request
 def ask(path):
-    with urllib.request.urlopen(os.environ['SLIDER_REST'] + '/' + path, timeout=10) as answer:
+    with urllib.request.urlopen(os.environ['SLIDER_REST'] + '/' + path, timeout=120) as answer:
         return json.load(answer)
 def addresses(name):
     entries = ask('publisher/exports/' + name)['entries'].get('host_port', [])
@@ -33,7 +33,7 @@ while not os.path.exists(lives + '/finish'):
         sys.exit(int(open(name + '.leave').read()))
     time.sleep(0.05)
 if os.environ['YDL_ROLE'] == 'ps':
-    time.sleep(60)
+    time.sleep(600)
 """
 STOP = "open('%s/stopped' % os.environ['LIVES'], 'a').write(os.environ['YDL_ROLE'] + '\\n')"
 METHODS = {"start": START, "stop": STOP}

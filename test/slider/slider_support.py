@@ -52,7 +52,7 @@ def command(component="worker", config=None, **more) -> str:
 def ask(address: str):
     """The JSON at an address; None for what is not there."""
     try:
-        with _DIRECT.open(address, timeout=10) as answer:
+        with _DIRECT.open(address, timeout=120) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as err:
         assert err.code == 404, err

@@ -84,7 +84,7 @@ def test_where_nothing_is_ours_status_is_asked(task):
     assert agent.returncode == 1 and "nobody can say how it ended" in out
 
 
-LIVES_ON = "Execute('(exec sleep 60) & echo $! > ' + c['pid_file'])"
+LIVES_ON = "Execute('(exec sleep 600) & echo $! > ' + c['pid_file'])"
 
 
 def test_status_is_asked_of_what_runs_and_its_no_ends_it(task):
@@ -114,7 +114,7 @@ def test_a_status_that_cannot_tell_changes_nothing(task, status):
 
 
 def test_a_term_is_answered_by_stop(task):
-    task.script(start="File(c['pid_file'], content=str(os.getpid()))\nExecute('exec sleep 60')",
+    task.script(start="File(c['pid_file'], content=str(os.getpid()))\nExecute('exec sleep 600')",
                 stop="print('STOP', flush=True)\nExecute(['kill', open(c['pid_file']).read()])")
     agent = task.start()
     task.wait_for("app/run/component.pid")
@@ -127,8 +127,8 @@ def test_a_term_is_answered_by_stop(task):
 
 def test_a_stop_that_hangs_does_not_outlive_the_grace(task):
     task.script(start="signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-                      "File(c['pid_file'], content='x')\ntime.sleep(60)",
-                stop="time.sleep(60)")
+                      "File(c['pid_file'], content='x')\ntime.sleep(600)",
+                stop="time.sleep(600)")
     agent = task.start()
     task.wait_for("app/run/component.pid")
     task.file("stop").write_text(str(int((time.time() + 3) * 1000)))

@@ -99,7 +99,7 @@ def test_both_scenarios_train_on_a_cluster(jobs_on, cluster, kind):
     for row in small["components"].values():  # the cluster's nodes are small
         row.update({"yarn.memory": "700"} if row else {})
     resources.write_text(json.dumps(small))
-    slider(jobs, env, *create(kind), "--env", path, "--wait", "120")
+    slider(jobs, env, *create(kind), "--env", path, "--wait", "600")
     assert jobs.ended(timeout=MINUTES)["finalStatus"] == "SUCCEEDED", jobs.tell()
     out = jobs.run("logs", jobs.apps()[0], check=0).stdout
     assert sorted(learned(out)) == {"sample": ["worker:0", "worker:1"],

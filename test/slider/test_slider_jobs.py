@@ -120,7 +120,7 @@ def test_nothing_can_be_changed_there(start):
     host, _, port = app.lives.wait({"worker-0": 1})["worker-0"][0]["rest"][7:].partition(
         "/")[0].partition(":")
     for method in ("POST", "PUT", "DELETE"):
-        connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        connection = http.client.HTTPConnection(host, int(port), timeout=120)
         connection.request(method, "/ws/v1/slider/application/action/stop")
         assert connection.getresponse().status == 405
     app.finish()
@@ -183,7 +183,7 @@ def test_when_the_workers_are_done_the_rest_is_stopped(start):
 
 
 def test_exports_may_have_any_ports_and_groups(local):
-    body = "print('REST', os.environ['SLIDER_REST'], flush=True)\ntime.sleep(60)"
+    body = "print('REST', os.environ['SLIDER_REST'], flush=True)\ntime.sleep(600)"
     exports = {"Web/url": "http://{host}:{port:1}/{rank}", "web/all": "{addresses:worker}",
                "other/job": "{job}"}
     write_job(local.work, {"start": body},

@@ -9,6 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from ydl_cluster.patience import stretched
 
 WRITE = """
 import sys, time
@@ -28,13 +29,13 @@ SOON_S = 90
 
 def fetch(url: str, data: bytes | None = None) -> str:
     """A page; by POST when there is something to send."""
-    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=20) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=120) as answer:
         return answer.read().decode()
 
 
 def wait_for(condition, what: str):
     """The first true value."""
-    end, last = time.monotonic() + SOON_S, None
+    end, last = time.monotonic() + stretched(SOON_S), None
     while time.monotonic() < end:
         try:
             value = condition()

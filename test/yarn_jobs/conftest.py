@@ -100,7 +100,7 @@ def _listening(pid: int) -> list[int]:
 
 
 def _speaks_http(host: str, port: int) -> bool:
-    with socket.create_connection((host, port), timeout=10) as connection:
+    with socket.create_connection((host, port), timeout=120) as connection:
         connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
         try:
             return connection.recv(5) == b"HTTP/"

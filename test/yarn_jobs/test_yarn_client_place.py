@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from ydl_cluster.patience import stretched
 
 # The scheduler takes a word of each worker and answers over the worker's own port.
 SCHEDULER = """
@@ -21,7 +22,7 @@ print("AT", os.getcwd(), os.environ["HOME"], os.environ["YDL_HOST"], os.environ[
 for _ in range(2):
     peer, _ = listen.accept()
     rank, host, port = peer.makefile().readline().split()
-    back = socket.create_connection((host, int(port)), timeout=20)
+    back = socket.create_connection((host, int(port)), timeout=120)
     back.sendall(f"welcome {rank}\\n".encode())
 print("ALL", open("beside.txt").read(), flush=True)
 """
@@ -33,7 +34,7 @@ listen = socket.create_server(("0.0.0.0", int(own)))
 def dial():
     for _ in range(100):
         try:
-            return socket.create_connection((host, int(port)), timeout=20)
+            return socket.create_connection((host, int(port)), timeout=120)
         except OSError:
             time.sleep(0.1)
 dial().sendall(f"{rank} {here} {own}\\n".encode())
@@ -109,7 +110,7 @@ def here(jobs):
     run = Path(tempfile.mkdtemp(prefix="ydl-run-", dir="/tmp"))
     made = Here(jobs, run)
     yield made
-    end = time.monotonic() + 10
+    end = time.monotonic() + stretched(10)
     while (left := made.left()) and time.monotonic() < end:
         time.sleep(0.1)
     shutil.rmtree(run, ignore_errors=True)
@@ -200,7 +201,7 @@ def test_ctrl_c_stops_both_sides_with_grace(here):
 def test_a_task_here_that_fails_tells_its_story(here):
     done = here.run("run", "--on", "yarn", "--role",
                     "script=1,place=client,command=sh -c 'sleep 1; echo no such port >&2; exit 9'",
-                    "--role", "worker=1,memory=128m,command=sleep 60", check=9)
+                    "--role", "worker=1,memory=128m,command=sleep 600", check=9)
     assert "script:0" in done.stderr and "no such port" in done.stderr
     assert "script:0" in here.jobs.ended()["diagnostics"]
 
@@ -208,7 +209,7 @@ def test_a_task_here_that_fails_tells_its_story(here):
 def test_a_program_that_is_not_here_is_told(here):
     done = here.run("run", "--on", "yarn", "--role",
                     "script=1,place=client,command=./no-such-program", "--role",
-                    "worker=1,memory=128m,command=sleep 60", check=127)
+                    "worker=1,memory=128m,command=sleep 600", check=127)
     assert "script:0" in done.stderr and "no-such-program" in done.stderr
 
 
@@ -240,7 +241,7 @@ def test_a_scheduler_of_mxnet_here_is_known_to_all(here, words, address):
     spoke = here.jobs.work / "spoke"  # the job ends with its worker, so that one waits for the others
     done = here.run("run", "--on", "yarn", "--framework", "mxnet", "-n", 1, "-s", 1, "--mem",
                     "128m", "--role", "server=1,memory=128m", "--role",
-                    f"scheduler=1,place=client,command=sh -c 'env; touch {spoke}.scheduler; sleep 60'",
+                    f"scheduler=1,place=client,command=sh -c 'env; touch {spoke}.scheduler; sleep 600'",
                     *words, "--", "sh", "-c", f"env; touch {spoke}.$DMLC_ROLE; "
                     f"until [ -e {spoke}.scheduler -a -e {spoke}.server ]; do sleep 0.1; done",
                     check=0)

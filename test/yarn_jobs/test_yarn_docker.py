@@ -9,6 +9,7 @@ import textwrap
 import time
 
 import pytest
+from ydl_cluster.patience import stretched
 
 pytestmark = pytest.mark.full  # needs a daemon of its own
 
@@ -63,7 +64,7 @@ def dockers(image, lce_cluster):
     mode = socket.stat().st_mode
     socket.chmod(0o666)
     yield image
-    end = time.monotonic() + GONE_S
+    end = time.monotonic() + stretched(GONE_S)
     while (left := lce_cluster.docker("ps", "--all", "--format", "{{.Names}}").stdout) and \
             time.monotonic() < end:
         time.sleep(0.1)

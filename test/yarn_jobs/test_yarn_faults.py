@@ -53,7 +53,7 @@ class Run:
         self.process = jobs.start("run", "--on", "yarn", *self.SIZE, *options, "--", "python3", "-u",
                                   "steps.py", steps)
         self.lines = []
-        late = threading.Timer(LATE_S, self.process.kill)  # nobody waits for ever for a line
+        late = threading.Timer(stretched(LATE_S), self.process.kill)  # nobody waits for ever for a line
         late.daemon = True
         late.start()
         self.until(lambda line: "worker:0│ step 2" in line)
@@ -319,11 +319,15 @@ def test_a_job_is_ended_from_anywhere(jobs, verb):
 
 
 def test_a_job_is_scaled_from_anywhere(jobs):
-    run = Run(jobs, 60)
+    run = Run(jobs, 6000)
     app = jobs.apps()[0]
     jobs.run("scale", app, "worker=3", check=0)
     run.until(lambda line: line.startswith("worker:2│ step 0"))
+    last = agent_of(run.steps("worker:2")[0][1])
     jobs.run("scale", app, "worker=2", check=0)
-    run.end()
-    assert [n for n, _, _ in run.steps("worker:0")] == list(range(60))
-    assert len(run.steps("worker:2")) < 60
+    jobs.wait_for(lambda: last not in run.agents(), "the third to be given up")
+    assert len(run.agents()) == 2
+    run.process.send_signal(signal.SIGINT)
+    run.end(130)
+    steps = [n for n, _, _ in run.steps("worker:0")]
+    assert steps == list(range(len(steps)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from test_yarn_faults import Run
+from ydl_cluster.patience import stretched
 
 TASKS = ("worker:0", "worker:1")
 
@@ -113,7 +114,7 @@ def test_a_job_that_is_stopped_while_files_are_unpacked_gives_all_back_at_once(j
     run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--archives", "many.tar.gz",
                      "--", "true")
     found = []
-    until = time.monotonic() + 120
+    until = time.monotonic() + stretched(120)
     while not found or not found[-1]:  # without a pause: it does not take long
         assert time.monotonic() < until and run.poll() is None, jobs.tell()
         found.append(unpacking(jobs))

@@ -89,7 +89,7 @@ def test_a_job_runs_and_its_output_comes_back(each):
 
 def test_a_failed_task_gives_its_exit_code_and_the_story(each):
     done = each.run("run", *SMALL, "-n", 2, "--", "sh", "-c",
-                    '[ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; sleep 60',
+                    '[ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; sleep 600',
                     user="alice", check=7)
     assert "worker:1" in done.stderr and "no such layer" in done.stderr
     app = each.ended()

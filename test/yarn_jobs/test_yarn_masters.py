@@ -8,6 +8,7 @@ import threading
 import pytest
 from test_yarn_takeover import kill_master, read_all, read_until
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.patience import stretched
 
 pytestmark = pytest.mark.full  # a cluster of its own
 MASTERS = 8
@@ -65,7 +66,7 @@ def test_no_barrier_hangs_and_nothing_counts_twice_when_masters_die(jobs_on, une
     (jobs.work / "rounds.py").write_text(ROUNDS)
     run = jobs.start(*RUN, "-n", 3, "--mem", "128m", "--", "python3", "rounds.py", go)
     seen = []
-    late = threading.Timer(180, run.kill)
+    late = threading.Timer(stretched(180), run.kill)
     late.start()
     for _ in range(3):
         rounds = len(seen) + random.randrange(1, 6)

@@ -20,7 +20,7 @@ TAIL = 256 * 1024
 def fetch(url: str):
     """Status, headers and text of a page, also of one that is an error."""
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=120) as answer:
             return answer.status, answer.headers, answer.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.headers, e.read().decode()

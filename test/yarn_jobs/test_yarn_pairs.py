@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from ydl_cluster import places
+from ydl_cluster.patience import stretched
 
 pytestmark = pytest.mark.full
 
@@ -75,7 +76,7 @@ class Pair:
         return self.ydl(self.client, *args, code=code)
 
     def until(self, job: str, what: str, condition):
-        end = time.monotonic() + 120
+        end = time.monotonic() + stretched(120)
         while time.monotonic() < end:
             status = json.loads(self.look("status", job, "--json"))
             if condition(status):

@@ -111,7 +111,7 @@ def test_a_master_goes_by_the_scheduler_of_its_node(jobs_on, old_cluster):
 
 def test_a_job_is_in_the_registry_for_as_long_as_it_runs(jobs_on, ha_cluster):
     jobs, dns = jobs_on(ha_cluster), dns_of(ha_cluster)
-    process = jobs.start(*RUN, "-n", 2, "--name", "My Job", "--", "sleep", 60)
+    process = jobs.start(*RUN, "-n", 2, "--name", "My Job", "--", "sleep", 600)
     job = wait_running(jobs, 2)
     assert job["registry"] == f"{PATH}/my-job"
     record = json.loads(jobs.run("cluster", "registry", "--json", f"{PATH}/my-job", check=0).stdout)
@@ -137,9 +137,9 @@ def test_a_job_is_in_the_registry_for_as_long_as_it_runs(jobs_on, ha_cluster):
 
 def test_two_jobs_of_one_name_are_told_apart(jobs_on, ha_cluster):
     jobs = jobs_on(ha_cluster)
-    first = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 60)
+    first = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 600)
     wait_running(jobs, 1)
-    second = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 60)
+    second = jobs.start(*RUN, "-n", 1, "--name", "twin", "--", "sleep", 600)
     jobs.wait_for(lambda: len(jobs.apps()) == 2, "the second one")
     number = int(jobs.apps()[1].rsplit("_", 1)[1])
 

@@ -35,7 +35,7 @@ def test_a_job_runs_and_its_output_comes_back(jobs):
 def test_a_failed_task_gives_its_exit_code_and_the_story_everywhere(jobs):
     done = jobs.run("run", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "sh", "-c",
                     'echo before; [ $YDL_RANK = 0 ] || { echo "no such layer" >&2; exit 7; }; '
-                    "sleep 60", check=7)
+                    "sleep 600", check=7)
     assert "worker:1" in done.stderr and "no such layer" in done.stderr
     app = jobs.ended()
     assert app["finalStatus"] == "FAILED"

@@ -13,7 +13,7 @@ JOBS = {
     "one after the other": {"roles": {
         "first": {"count": 1, "memory": "128m", "ports": 1, "side": True,
                   "ready": {"log": "listening"},
-                  "command": ["sh", "-c", "echo listening; exec sleep 60"]},
+                  "command": ["sh", "-c", "echo listening; exec sleep 600"]},
         "second": {"count": 2, "memory": "128m", "after": [{"first": "ready"}],
                    "command": ["sh", "-c", "echo done"]}}},
     "a task that needs a second try": {
@@ -23,9 +23,9 @@ JOBS = {
     "a gang that needs a second try": {
         "restart": {"policy": "gang", "max": 2},
         "roles": {"worker": {"count": 2, "memory": "128m", "command": [
-            "sh", "-c", '[ $YDL_GENERATION = 0 ] || exit 0; [ $YDL_RANK = 0 ] || { sleep 1; exit 3; }; sleep 60']}}},
+            "sh", "-c", '[ $YDL_GENERATION = 0 ] || exit 0; [ $YDL_RANK = 0 ] || { sleep 1; exit 3; }; sleep 600']}}},
     "a failure": {"roles": {"worker": {"count": 2, "memory": "128m", "command": [
-        "sh", "-c", '[ $YDL_RANK = 0 ] || { sleep 1; echo no >&2; exit 5; }; sleep 60']}}},
+        "sh", "-c", '[ $YDL_RANK = 0 ] || { sleep 1; echo no >&2; exit 5; }; sleep 600']}}},
     "two processes in a container": {"framework": "pytorch", "roles": {"worker": {
         "count": 2, "procs": 2, "memory": "128m",
         "command": ["sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $YDL_LOCAL_RANK"]}}},

@@ -8,6 +8,8 @@ import signal
 import threading
 import time
 
+from ydl_cluster.patience import stretched
+
 LATE_S = 180
 STORE = r"""
 import os, socket, sys, time
@@ -47,7 +49,7 @@ def read_until(process, seen, wanted):
 
 def read_all(process, seen):
     """The rest of it; communicate() would leave out what is in the buffer."""
-    late = threading.Timer(LATE_S, process.kill)
+    late = threading.Timer(stretched(LATE_S), process.kill)
     late.daemon = True
     late.start()
     seen += [line.rstrip("\n") for line in process.stdout]

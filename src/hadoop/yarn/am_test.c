@@ -135,7 +135,7 @@ static enum amrm_event_type next(struct world *w)
 {
     const struct amrm_event *e = NULL;
 
-    assert_int_equal(am_next(w->am, &e, loop_in(fake_rpc.loop, 5000), NULL), 0);
+    assert_int_equal(am_next(w->am, &e, loop_in(fake_rpc.loop, 30000), NULL), 0);
     return e->type;
 }
 
@@ -243,7 +243,7 @@ static int through_restart(void *arg)
     w->restarted = true;
     w->asked = 0;
     w->grant_after = 0;
-    assert_int_equal(am_next(w->am, &e, loop_in(fake_rpc.loop, 5000), NULL), 0);
+    assert_int_equal(am_next(w->am, &e, loop_in(fake_rpc.loop, 30000), NULL), 0);
     assert_int_equal(e->type, AMRM_REGISTERED);
     assert_true(e->again);
     assert_int_equal(w->registers, 2);
@@ -270,7 +270,7 @@ static int give_up(void *arg)
     w->refuse = 1000000;
     assert_int_equal(am_next(w->am, &e, loop_in(fake_rpc.loop, 20000), NULL), -ENODATA);
     assert_int_equal(am_error(w->am)->code, -ECONNREFUSED);
-    assert_int_equal(am_finish(w->am, 1, "", "", loop_in(fake_rpc.loop, 1000), NULL),
+    assert_int_equal(am_finish(w->am, 1, "", "", loop_in(fake_rpc.loop, 30000), NULL),
                      -ECONNREFUSED);
     return stop(w);
 }
@@ -312,7 +312,7 @@ static void a_killed_attempt_falls_silent(void **state)
 static int to_the_end(void *arg)
 {
     struct world *w = arg;
-    int64_t deadline = loop_in(fake_rpc.loop, 5000), began;
+    int64_t deadline = loop_in(fake_rpc.loop, 30000), began;
 
     start(w);
     assert_int_equal(next(w), AMRM_REGISTERED);
@@ -341,7 +341,7 @@ static int early_end(void *arg)
     w->session = fake_session(fake_rpc.loop, TESTDATA "one-rm", TESTDATA "am.tokens");
     assert_int_equal(am_new(w->session, &w->conf, &w->am, NULL), 0);
     assert_int_equal(am_finish(w->am, YARN__FINAL_STATUS__FINAL_FAILED, "no", "",
-                               loop_in(fake_rpc.loop, 5000), NULL),
+                               loop_in(fake_rpc.loop, 30000), NULL),
                      0);
     assert_int_equal(w->registers, 1);
     assert_int_equal(w->finishes, 1);

@@ -148,7 +148,7 @@ static int submit_one(void *arg)
     w->states = c->states;
     w->diagnostics = c->diagnostics;
     context.application_id = yarn_app_id_message(&id, (struct yarn_app_id){ 7, 1 });
-    assert_int_equal(yarn_submit(w->client, &context, loop_in(fake_rpc.loop, 5000), &report, &err),
+    assert_int_equal(yarn_submit(w->client, &context, loop_in(fake_rpc.loop, 30000), &report, &err),
                      c->result);
     assert_string_equal(err.text, c->text);
     assert_int_equal(w->submits, c->submits);

@@ -7,6 +7,7 @@ import time
 
 from . import control, daemons, info, java, leftovers, places, tool_server, watch, web
 from .layout import Layout, split
+from .patience import stretched
 
 PATIENCE = 120
 _FILLER = "filler"  # the file that makes a small disk full
@@ -74,7 +75,7 @@ def state(lay: Layout, daemon: str) -> str:
 
 
 def _gone(lay: Layout, daemon: str, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + stretched(seconds)
     while time.monotonic() < deadline:
         if state(lay, daemon) == "dead":
             return True
@@ -170,7 +171,7 @@ def _other(pair: list[str], one: str) -> str:
 
 def ha_admin(lay: Layout, *arguments: str) -> None:
     """Changes the role of a NameNode, which may listen before it is ready to be told."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + stretched(PATIENCE)
     while True:
         try:
             return _admin(lay, _HA_ADMIN, *arguments)

@@ -6,12 +6,13 @@ import socket
 from pathlib import Path
 
 from . import keeper, places
+from .patience import stretched
 
 
 def ask(run: Path, do: str, timeout: float = 60, **arguments) -> dict:
     """Sends one request and returns the answer."""
     with _connect(run) as connection:
-        connection.settimeout(timeout)
+        connection.settimeout(stretched(timeout))
         connection.sendall((json.dumps({"do": do, **arguments}) + "\n").encode())
         line = connection.makefile("r").readline()
     if not line:

@@ -90,7 +90,7 @@ class Keeper:
 
     def on_request(self) -> None:
         connection, _ = self.server.accept()
-        connection.settimeout(5)
+        connection.settimeout(60)
         try:
             request = json.loads(connection.makefile("r").readline())
             answer = getattr(self, "do_" + request.pop("do"))(**request)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import control, places
 from .layout import Layout
+from .patience import stretched
 
 
 def keeper(lay: Layout, owner: int | None, held: list[int], keep_logs: bool = False) -> None:
@@ -28,7 +29,7 @@ def keeper(lay: Layout, owner: int | None, held: list[int], keep_logs: bool = Fa
 
 
 def _wait_for_socket(lay: Layout) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + stretched(10)
     while not control.is_up(lay.run):
         if time.monotonic() > deadline:
             log = (lay.logs / "keeper.log").read_text(errors="replace")

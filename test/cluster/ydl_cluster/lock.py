@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from .patience import stretched
+
 
 @contextlib.contextmanager
 def held(path: Path):
@@ -22,7 +24,7 @@ def held(path: Path):
 @contextlib.contextmanager
 def held_within(path: Path, seconds: float):
     """Holds the lock for the block if it gets free in time; the block is told whether it did."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + stretched(seconds)
     while (fd := try_hold(path)) is None and time.monotonic() < deadline:
         time.sleep(0.02)
     try:

@@ -1,6 +1,8 @@
 """How long a test waits: for what was promised within some time, and for what might hang."""
 
+import functools
 import os
+import subprocess
 import time
 
 _MOST = 12
@@ -19,5 +21,35 @@ class Limit:
     def __init__(self, seconds: float):
         self.seconds, self.begun = seconds, time.monotonic()
 
+    def left(self) -> float:
+        """Seconds from now, as things are now."""
+        return max(0.0, self.begun + stretched(self.seconds) - time.monotonic())
+
     def over(self) -> bool:
-        return time.monotonic() - self.begun > stretched(self.seconds)
+        return self.left() == 0
+
+
+def with_processes() -> None:
+    """From now on whoever waits for a process (`wait`, `communicate`, `subprocess.run`) waits as
+    `Limit` does: the time that is given only ends what hangs. Less than a second is no such limit but
+    a pause, and stays what it is."""
+    for name in ("wait", "communicate"):
+        setattr(subprocess.Popen, name, _patient(getattr(subprocess.Popen, name)))
+
+
+def _patient(wait):
+    @functools.wraps(wait)
+    def waits(process, *args, timeout: float | None = None, **options):
+        if wait.__name__ == "wait" and args:
+            timeout, args = args[0], ()
+        if timeout is None or timeout < 1:
+            return wait(process, *args, timeout=timeout, **options)
+        limit = Limit(timeout)
+        while True:
+            try:
+                return wait(process, *args, timeout=limit.left(), **options)
+            except subprocess.TimeoutExpired:
+                if limit.over():
+                    raise
+            args, options = (), {}  # what goes to the process was taken the first time
+    return waits

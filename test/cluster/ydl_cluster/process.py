@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from .patience import stretched
+
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -108,7 +110,7 @@ def reap() -> list[tuple[int, int]]:
 def kill_descendants(timeout: float = 20.0) -> bool:
     """Kills everything below this process. It looks again until nothing is left, since what is
     being killed may be forking."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + stretched(timeout)
     while time.monotonic() < deadline:
         below = descendants(os.getpid())
         reap()

@@ -103,7 +103,7 @@ def running(cluster: Cluster, quorum: str):
 
 
 def _wait_open(process: subprocess.Popen, port: int, log) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + patience.stretched(60)
     while True:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return

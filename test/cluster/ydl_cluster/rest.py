@@ -23,7 +23,7 @@ def call(rm_http: str, path: str, user: str, body: dict | None = None) -> dict:
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"})
     try:
-        with _OPENER.open(request, timeout=20) as response:
+        with _OPENER.open(request, timeout=120) as response:
             text = response.read()
     except urllib.error.HTTPError as e:
         raise Refused(f"{e.code}: {e.read().decode(errors='replace')}") from None

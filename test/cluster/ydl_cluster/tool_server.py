@@ -16,6 +16,7 @@ from typing import Callable
 
 from . import compiled, java, places
 from .layout import Layout
+from .patience import stretched
 
 _SOURCE = Path(__file__).resolve().parents[1] / "tools" / "ToolServer.java"
 _CLASSES = {"org.apache.hadoop.fs.FsShell", "org.apache.hadoop.hdfs.tools.DFSAdmin",
@@ -42,7 +43,7 @@ class _Server:
 
     def call(self, request: bytes, seconds: float) -> tuple[int, bytes, bytes]:
         """Exit code, standard output, standard error."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + stretched(seconds)
         self.process.stdin.write(request)
         code = struct.unpack(">i", self._read(4, end))[0]
         out, err = (self._read(struct.unpack(">i", self._read(4, end))[0], end) for _ in range(2))

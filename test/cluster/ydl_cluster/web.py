@@ -94,4 +94,4 @@ def webhdfs(lay: Layout, path: str, **query: str) -> None:
     from urllib import parse, request
     query["user.name"] = specs.me()
     url = lay.url(lay.namenodes[0], f"/webhdfs/v1{path}?{parse.urlencode(query)}")
-    _opener().open(request.Request(url, method="PUT"), timeout=20).close()
+    _opener().open(request.Request(url, method="PUT"), timeout=120).close()

@@ -18,7 +18,7 @@ def slope(w, x, y):
 
 
 with Client() as client:
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
     workers = client.scheduler_info()["workers"]
     names = sorted(workers)
     parts = [client.scatter((x[train[i::2]], y[train[i::2]]), workers=[name])
