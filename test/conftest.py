@@ -16,9 +16,11 @@ Tests marked `full` belong to the long suite and run with --full only.
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,22 @@ def needs_root():
     """For tests that need another user or mount something; those without root are told which."""
     if private.missing():
         pytest.skip(private.missing())
+
+
+@pytest.fixture
+def gpus_alone():
+    """For tests that pretend to have GPUs ($YDL_GPUS): a device's number is locked for the whole
+    machine, so one test at a time has them."""
+    limit = patience.Limit(300)
+    with socket.socket(socket.AF_UNIX) as turn:
+        while True:
+            try:
+                turn.bind("\0ydl-test-gpus")
+                break
+            except OSError:
+                assert not limit.over(), "another test keeps the GPUs"
+                time.sleep(0.05)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,19 +11,26 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+/* Devices that no machine has, and of this process alone: a number is locked for the whole machine,
+ * and other tests run at the same time. */
+static struct gpus gpus_of_nobody(unsigned n)
+{
+    struct gpus made = { .n = n };
+
+    for (unsigned i = 0; i < n; i++)
+        made.v[i] = 1000000000 + (uint32_t)getpid() * 4 + i;
+    return made;
+}
+
 static void a_gpu_is_never_given_twice(void **state)
 {
     int a[PLATFORM_GPUS_MAX], b[PLATFORM_GPUS_MAX];
     uint32_t gpus_a[PLATFORM_GPUS_MAX], gpus_b[PLATFORM_GPUS_MAX];
-    struct gpus all;
+    const struct gpus all = gpus_of_nobody(3);
     struct err err = ERR_INIT;
 
     (void)state;
-    setenv("YDL_GPUS", "3", 1);
-    local_gpus_find(&all);
-    /* The numbers are the machine's: another run of this test may have them for a moment. */
-    for (int i = 0; i < 500 && local_gpus_take(&all, 2, a, gpus_a, &err) < 0; i++)
-        assert_int_equal(usleep(20000), 0);
+    assert_int_equal(local_gpus_take(&all, 2, a, gpus_a, &err), 0);
     assert_int_equal(local_gpus_take(&all, 2, b, gpus_b, &err), -EAGAIN);
     assert_int_equal(local_gpus_take(&all, 1, b, gpus_b, &err), 0);
     assert_true(gpus_b[0] != gpus_a[0] && gpus_b[0] != gpus_a[1]);
@@ -36,7 +43,7 @@ static void a_gpu_is_never_given_twice(void **state)
 /* Needs root, to be somebody else for a moment. */
 static void a_gpu_that_another_user_holds_is_said_to_be_theirs(void **state)
 {
-    const struct gpus all = { .v = { 4000000000 }, .n = 1 }; /* no device has that number */
+    const struct gpus all = gpus_of_nobody(1);
     int locks[PLATFORM_GPUS_MAX], ready[2], done[2];
     uint32_t gpus[PLATFORM_GPUS_MAX];
     struct err err = ERR_INIT;
@@ -100,10 +107,10 @@ static void devices_are_found_where_numbers_are_missing(void **state)
     local_gpus_in(dir, &all);
     assert_int_equal(all.n, 3);
     assert_true(all.v[0] == 2 && all.v[1] == 10 && all.v[2] == 63);
-    all = (struct gpus){ .v = { 4000002, 4000010 }, .n = 2 }; /* of nobody */
+    all = gpus_of_nobody(2);
     assert_int_equal(local_gpus_take(&all, 2, locks, as_counted, &err), 0);
     assert_true(as_counted[0] == 0 && as_counted[1] == 1);
-    all = (struct gpus){ .v = { 4000010 }, .n = 1 }; /* the same device, seen from elsewhere */
+    all = (struct gpus){ .v = { all.v[1] }, .n = 1 }; /* the same device, seen from elsewhere */
     assert_int_equal(local_gpus_take(&all, 1, more, as_counted, &err), -EAGAIN);
     local_gpus_release(locks, 2);
     assert_int_equal(path_remove(dir, NULL), 0);

@@ -18,7 +18,7 @@ def test_without_gpus_a_task_sees_none(local):
     assert done.stdout.decode() == "worker:0│ <>\n"
 
 
-def test_two_jobs_never_share_a_gpu(local):
+def test_two_jobs_never_share_a_gpu(local, gpus_alone):
     gpus = {"YDL_GPUS": "64"}
     hold = ("run", "-n", "2", "--gpus", "16", "--", "sh", "-c",
             "echo $CUDA_VISIBLE_DEVICES > seen.$YDL_JOB.$YDL_RANK; while [ ! -e finish ]; do sleep 0.05; done")
@@ -53,13 +53,13 @@ def test_memory_that_was_asked_for_holds_a_job_back(local):
     local.run("wait", "second", check=0)
 
 
-def test_what_a_lost_agent_held_can_be_had_again(local):
+def test_what_a_lost_agent_held_can_be_had_again(local, gpus_alone):
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     p = local.start("run", "-n", "1", "--mem", f"{total * 6 // 10}m", "--gpus", "40", "--restart",
-                    "task", "--", "sleep", "60", env={"YDL_GPUS": "64"})
-    first = local.wait_for(lambda: local.tasks("sleep 60"), "it runs")
+                    "task", "--", "sleep", "600", env={"YDL_GPUS": "64"})
+    first = local.wait_for(lambda: local.tasks("sleep 600"), "it runs")
     os.kill(local.find("ydl-node agent")[0], signal.SIGKILL)
-    local.wait_for(lambda: set(local.tasks("sleep 60")) - set(first), "it runs again")
+    local.wait_for(lambda: set(local.tasks("sleep 600")) - set(first), "it runs again")
     p.terminate()
     p.wait(20)
 
@@ -70,7 +70,7 @@ def test_tasks_that_asked_for_nothing_are_not_held_back(local):
 
 
 def test_a_time_limit_ends_the_job(local):
-    done = local.run("run", "-n", "2", "--timeout", "1s", "--grace", "1s", "--", "sleep", "60",
+    done = local.run("run", "-n", "2", "--timeout", "1s", "--grace", "1s", "--", "sleep", "600",
                      check=124, timeout=50)
     assert "time" in done.stderr.decode()
 
@@ -83,7 +83,7 @@ def test_grace_is_known_before_the_signal(local):
             "    sys.exit(0)\n"
             "signal.signal(signal.SIGTERM, stop)\n"
             "open('up', 'w').close()\n"
-            "time.sleep(60)\n")
+            "time.sleep(600)\n")
     (local.work / "task.py").write_text(text)
     p = local.start("run", "-n", "1", "--grace", "20s", "--", "python3", "task.py")
     local.wait_for((local.work / "up").exists, "it runs")
@@ -126,12 +126,12 @@ def test_progress_shows_in_the_status(local):
 
 
 def test_scale_adds_and_takes_away(local):
-    p = local.start("run", "-n", "2", "--name", "elastic", "--", "sleep", "60")
-    local.wait_for(lambda: len(local.tasks("sleep 60")) == 2, "two run")
+    p = local.start("run", "-n", "2", "--name", "elastic", "--", "sleep", "600")
+    local.wait_for(lambda: len(local.tasks("sleep 600")) == 2, "two run")
     local.run("scale", "elastic", "worker=4", check=0)
-    local.wait_for(lambda: len(local.tasks("sleep 60")) == 4, "four run")
+    local.wait_for(lambda: len(local.tasks("sleep 600")) == 4, "four run")
     local.run("scale", "elastic", "worker=1", check=0)
-    local.wait_for(lambda: len(local.tasks("sleep 60")) == 1, "one runs")
+    local.wait_for(lambda: len(local.tasks("sleep 600")) == 1, "one runs")
     local.run("stop", "elastic", check=0)
     p.wait(20)
 

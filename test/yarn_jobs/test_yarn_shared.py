@@ -280,7 +280,7 @@ def test_any_resource_that_the_cluster_counts_can_be_asked_for(jobs_on, rich_clu
     assert "example.com/licence" in run(2, check=2).stderr
 
 
-def test_two_jobs_on_a_node_do_not_get_the_same_device(jobs_on, own_cluster):
+def test_two_jobs_on_a_node_do_not_get_the_same_device(jobs_on, own_cluster, gpus_alone):
     """YARN counts devices and hides none: the agents settle among themselves who has which."""
     cluster = own_cluster(nodes=1, gpus=True,
                           settings=["yarn:yarn.nodemanager.admin-env=YDL_GPUS=2"])
@@ -299,7 +299,7 @@ EATER = """
 import time
 print("eats", flush=True)
 eaten = [bytearray(8 << 20) for _ in range(50) if not time.sleep(0.02)]
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -321,7 +321,7 @@ eaten = bytearray(80 << 20)
 for _ in range(3):
     if os.fork() == 0:
         break
-time.sleep(60)
+time.sleep(600)
 """
 
 
