@@ -164,7 +164,7 @@ static int put_log(void *arg, struct err *err)
 
     if (r == 0)
         r = keep_earlier(l, to, err);
-    return r == 0 ? fs_rename(l->fs, tmp, to, true, err) : r;
+    return r < 0 ? r : export_rename(l->x, &(struct export_move){ l->fs, tmp, to, true }, err);
 }
 
 static int save_log(void *arg, struct err *err)

@@ -45,12 +45,22 @@ struct export
     struct cond changed;
 };
 
+struct export_move { /* both on `fs`; borrowed */
+    struct fs *fs;
+    const char *from, *to;
+    bool overwrite;
+};
+
 /* Something went on. -ECANCELED when it is too late. */
 int export_moved(struct export *x, struct err *err);
 void export_failed(const struct export *x, struct saved *s, const struct err *err); /* the first */
 
 /* Calls fn(arg) until it succeeds, another try is of no use, or it is too late. */
 int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *arg, struct err *err);
+
+/* fs_rename() in the same way. One whose answer was lost may have been done: when it is repeated,
+ * `from` is gone and `to` is there, which is what was wanted. */
+int export_rename(struct export *x, const struct export_move *m, struct err *err);
 
 /* The labels of tasks that an earlier agent of this container had, and we do not; -ENOMEM. */
 int export_found(const struct agent *a, struct strs *ret);

@@ -224,7 +224,7 @@ static int place_beside(struct copy *c, const char *label, const char *name, str
     AUTO_FREE char *dir = to ? path_dir(to) : NULL;
     int r = from && dir ? fs_mkdirs(c->fs, dir, FS_MODE_DEFAULT, true, err) : err_oom(err);
 
-    return r < 0 ? r : fs_rename(c->fs, from, to, true, err);
+    return r < 0 ? r : export_rename(c->x, &(struct export_move){ c->fs, from, to, true }, err);
 }
 
 /* One file. What an earlier job left under that name is replaced. */
@@ -233,7 +233,8 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
 {
     AUTO_FREE char *from = path_join(c->tmp, name), *to = path_join(c->to, name);
     AUTO_FS_ENTRY there = { 0 };
-    int r = from && to ? fs_rename(c->fs, from, to, false, err) : err_oom(err);
+    struct export_move move = { c->fs, from, to, false };
+    int r = from && to ? export_rename(c->x, &move, err) : err_oom(err);
 
     if (r == -EEXIST) {
         err_clear(err);
@@ -242,7 +243,8 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
             return r;
         if (label && (r == 0 || there.type != FS_FILE || there.mtime >= began || placed(c, to)))
             return place_beside(c, label, name, err);
-        r = fs_rename(c->fs, from, to, true, err);
+        move.overwrite = true;
+        r = export_rename(c->x, &move, err);
     }
     return r < 0 ? r : remember(c, to, err);
 }
@@ -265,18 +267,11 @@ static int merge(struct copy *c, const char *label, struct err *err)
     return r < 0 ? r : fs_delete(c->fs, c->tmp, true, err);
 }
 
-static int rename_all(void *arg, struct err *err)
-{
-    const struct copy *c = arg;
-
-    return fs_rename(c->fs, c->tmp, c->to, false, err);
-}
-
 static int place(struct copy *c, const char *label, struct err *err)
 {
     AUTO_FS_ENTRY there = { 0 };
     struct err first = ERR_INIT;
-    int r = export_try(c->x, rename_all, c, &first);
+    int r = export_rename(c->x, &(struct export_move){ c->fs, c->tmp, c->to, false }, &first);
 
     if (r == 0)
         return remember_all(c, err);

@@ -35,3 +35,36 @@ int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *ar
     }
     return r;
 }
+
+struct renaming {
+    const struct export_move *m;
+    bool asked; /* before: it may have been done */
+};
+
+static bool is_moved(const struct export_move *m)
+{
+    AUTO_FS_ENTRY from = { 0 }, to = { 0 };
+
+    return fs_exists(m->fs, m->from, &from, NULL) == 0 && fs_exists(m->fs, m->to, &to, NULL) > 0;
+}
+
+static int rename_once(void *arg, struct err *err)
+{
+    struct renaming *x = arg;
+    const struct export_move *m = x->m;
+    int r = fs_rename(m->fs, m->from, m->to, m->overwrite, err);
+
+    if (r == -ENOENT && x->asked && is_moved(m)) {
+        err_clear(err);
+        r = 0;
+    }
+    x->asked = true;
+    return r;
+}
+
+int export_rename(struct export *x, const struct export_move *m, struct err *err)
+{
+    struct renaming one = { .m = m };
+
+    return export_try(x, rename_once, &one, err);
+}
