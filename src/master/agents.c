@@ -124,6 +124,8 @@ static void note_coming(struct agent_conn *a, const Agent__Hello *h)
 
     a->knows_owners = h->knows_owners;
     a->comes = !known ? AGENT_NEW : h->again ? AGENT_BACK : AGENT_RESTARTED;
+    if (a->comes == AGENT_RESTARTED)
+        a->output_saved = false; /* that was another one's */
     if (a->comes == AGENT_BACK && !a->adopted)
         agents_away(a);
     a->adopted = false;

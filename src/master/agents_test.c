@@ -394,7 +394,6 @@ static void leaving_one(struct desk *d)
     assert_true(agents_saved(&d->m));
     d->m.ended = true;
     assert_int_equal(fiber_sleep(d->loop, 600), 0); /* for the watch to see it */
-    free(d->m.unsaved);
 }
 
 static void one_that_leaves_and_falls_silent_does_not_hold_up_the_end(void **state)

@@ -1,9 +1,9 @@
-/* agents_testing.h - for agents_test.c: a master's desk to which agents come, over its own socket;
- * the agents are the test's, and the platform does nothing. */
+/* agents_testing.h - a master's desk to which agents come, over its own socket; the agents are the
+ * test's, and the platform does nothing. */
 #pragma once
 #include "base/listen.h"
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/outputs.h"
 #include "test.h"
 
 #include <netinet/in.h>
@@ -21,6 +21,7 @@ struct desk {
     struct spec_role role;
     struct master m;
     void (*body)(struct desk *d);
+    void *arg; /* the body's own */
 };
 
 /* A platform that remembers who is gone, and has forgotten the container of agent 2. */
@@ -44,23 +45,68 @@ TESTING bool is_second(struct platform *p, uint32_t agent)
     return agent == 2;
 }
 
-static const struct platform_ops nobody = {
-    .name = "test", .apart = true, .agent_gone = keep_agent_gone, .forgotten = is_second
-};
+TESTING int no_ask(struct platform *p, uint32_t slot, const struct spec_role *role, struct err *err)
+{
+    (void)p;
+    (void)slot;
+    (void)role;
+    (void)err;
+    return 0;
+}
+
+TESTING void no_release(struct platform *p, uint32_t slot)
+{
+    (void)p;
+    (void)slot;
+}
+
+static const struct platform_ops nobody = { .name = "test",
+                                            .apart = true,
+                                            .ask = no_ask,
+                                            .release = no_release,
+                                            .agent_gone = keep_agent_gone,
+                                            .forgotten = is_second };
+
+TESTING void no_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
+{
+    (void)user;
+    (void)task;
+    (void)id;
+    (void)words;
+    (void)n;
+}
+
+TESTING void free_desk(struct master *m)
+{
+    agents_hang_up(m);
+    agents_done(m);
+    journal_done(&m->journal);
+    m->engine = engine_free(m->engine);
+    m->kv = kv_free(m->kv);
+    m->avoid = avoid_free(m->avoid);
+    hub_done(m);
+    outputs_done(m);
+    free(m->unsaved);
+    free(m->slots);
+    free(m->busy.v);
+}
 
 TESTING int on_desk(void *arg)
 {
     struct desk *d = arg;
     struct master *m = &d->m;
+    struct kv_events on = { .user = m, .on_reply = no_reply };
     const struct engine_options opt = { 0 };
     struct test_platform platform = { .base = { .ops = &nobody } };
     AUTO_FREE char *journal = path_join(d->dir, "events.jsonl");
     AUTO_FREE char *sock = path_join(d->dir, "agents.sock");
     AUTO_FREE char *join = path_join(d->dir, "join.json");
 
-    d->role = (struct spec_role){
-        .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
-    };
+    if (!d->role.count)
+        d->role = (struct spec_role){ .count = 1, .procs = 1 };
+    d->role.name = (char *)"w";
+    d->role.side = d->role.decides = -1;
+    d->role.restart.max = -1;
     *m = (struct master){
         .loop = d->loop, .opt = &d->opt, .wall = 1000, .platform = &platform.base
     };
@@ -71,14 +117,24 @@ TESTING int on_desk(void *arg)
     m->log_dir = m->work_dir = d->dir;
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
+    assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
+    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &m->avoid, NULL), 0);
+    assert_int_equal(framework_find("none", &m->framework, NULL), 0);
     assert_int_equal(agents_listen(m, NULL), 0);
     d->body(d);
-    agents_hang_up(m);
-    agents_done(m);
-    journal_done(&m->journal);
-    m->engine = engine_free(m->engine);
-    free(m->busy.v);
+    free_desk(m);
     return 0;
+}
+
+TESTING void run_desk(struct desk *d)
+{
+    d->job.id = (char *)"job-1";
+    d->opt.dir = &d->job;
+    assert_non_null(test_dir(d->dir, "agents"));
+    assert_int_equal(loop_new(&d->loop, NULL), 0);
+    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
+    loop_free(d->loop);
+    assert_int_equal(path_remove(d->dir, NULL), 0);
 }
 
 TESTING void with_desk(void (*body)(struct desk *d))
@@ -87,13 +143,7 @@ TESTING void with_desk(void (*body)(struct desk *d))
 
     assert_non_null(d);
     d->body = body;
-    d->job.id = (char *)"job-1";
-    d->opt.dir = &d->job;
-    assert_non_null(test_dir(d->dir, "agents"));
-    assert_int_equal(loop_new(&d->loop, NULL), 0);
-    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
-    loop_free(d->loop);
-    assert_int_equal(path_remove(d->dir, NULL), 0);
+    run_desk(d);
     free(d);
 }
 
@@ -125,27 +175,35 @@ TESTING Agent__ToAgent__BodyCase next_kind(struct desk *d, struct channel *c)
     return kind;
 }
 
-/* Returns when it is here, and nobody reads what it says: it has said nothing. */
-TESTING struct channel *come(struct desk *d, uint32_t number, bool again)
+/* Says hello, and returns when it is here and nobody reads what it says: it has said nothing. */
+TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
 {
     struct channel *c = dial(d);
-    Agent__Hello hello = AGENT__HELLO__INIT;
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
+    char node[16];
 
-    hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
-    hello.job = d->job.id;
-    hello.key = (ProtobufCBinaryData){ sizeof(d->m.key.key), d->m.key.key };
-    hello.agent = number;
-    hello.node = (char *)"node";
-    hello.again = again;
-    hello.knows_owners = true;
-    msg.hello = &hello;
+    (void)snprintf(node, sizeof(node), "n%u", hello->agent);
+    hello->version = (uint32_t)protocol_number(PROTOCOL_AGENT);
+    hello->job = d->job.id;
+    hello->key = (ProtobufCBinaryData){ sizeof(d->m.key.key), d->m.key.key };
+    hello->node = node;
+    hello->knows_owners = true;
+    msg.hello = hello;
     msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
     assert_int_equal(channel_send(c, &msg.base, NULL), 0);
     assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
     while (admission_serving(d->m.listener) > 0)
         assert_int_equal(fiber_yield(d->loop), 0);
     return c;
+}
+
+TESTING struct channel *come(struct desk *d, uint32_t number, bool again)
+{
+    Agent__Hello hello = AGENT__HELLO__INIT;
+
+    hello.agent = number;
+    hello.again = again;
+    return come_with(d, &hello);
 }
 
 TESTING void expect_end(struct desk *d, struct channel *c)

@@ -62,6 +62,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     bool leaving;      /* was told to */
     bool asked;        /* was told that the job has ended, and to save what its tasks left */
     bool saved;        /* … and has done so */
+    bool output_saved; /* what its tasks wrote is: no task starts there any more */
     bool adopted;      /* of an earlier master's, and not here yet */
     bool described;    /* the cluster's description borrows its host and node */
     bool used;         /* agents_forget() */

@@ -85,6 +85,8 @@ void outputs_started(struct master *m, const struct agent_conn *a, uint32_t task
     struct outputs *o = outputs_of(m);
     struct output *x = o ? find_output(o, a->number, task) : NULL;
 
+    if (a->output_saved)
+        return; /* told late, or twice */
     if (x && attempt > x->last)
         x->last = attempt;
     else if (o && !x)
@@ -108,6 +110,10 @@ static void drop_outputs(struct outputs *o, uint32_t agent, bool all)
 
 void outputs_saved(struct master *m, uint32_t agent)
 {
+    struct agent_conn *a = agents_get(m, agent);
+
+    if (a)
+        a->output_saved = true;
     drop_outputs(m->outputs, agent, true);
 }
 

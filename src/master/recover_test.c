@@ -165,6 +165,7 @@ static void assert_agents_once(struct desk *d, struct agent_conn *a, unsigned ot
 {
     unsigned n = 0;
 
+    a->output_saved = false; /* another one, in the same container */
     outputs_started(&d->m, a, 0, 5);
     outputs_started(&d->m, a, 1, 5);
     outputs_each(&d->m, count_agent, &n);
