@@ -79,7 +79,7 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     pong.tasks = (uint32_t)a->living;
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
-    report_send(a, &m);
+    (void)report_send(a, &m);
     look_for_newer(a, ping->alone_ms);
     if (pong.rss > RESIDENT_MAX && !a->join.path)
         meet_forget_code();

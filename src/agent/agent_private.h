@@ -149,7 +149,8 @@ struct agent {
     int64_t look_after;                      /* … and not before; loop's clock */
     bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
     int64_t save_ms; /* … which may leave so much time for saving; 0: it does not say */
-    bool untold;     /* something could not be saved, and there was no master to hear it */
+    bool unsaved;    /* something could not be saved, … */
+    bool untold;     /* … and no master that is there to the end has heard it */
     bool cleaning;   /* nothing is needed any more */
     int64_t grace;   /* … that leaves tasks so many ms */
 
@@ -383,7 +384,7 @@ void report_ready(struct task *t);
 void report_exited(struct task *t, const Agent__ExitedTask *end); /* strings copied */
 void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n);
 void report_note(struct agent *a, const char *text);
-void report_send(struct agent *a, const Agent__ToMaster *m); /* at once */
+int report_send(struct agent *a, const Agent__ToMaster *m); /* at once; < 0: it cannot be */
 void report_exited_again(struct agent *a,
                          Agent__ExitedTask *m); /* takes `m` over; NULL: no memory */
 /* From a Hello, which says what was, to the Welcome nothing is sent and nothing is lost. */

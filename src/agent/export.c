@@ -64,9 +64,9 @@ static void tell(struct export *x, struct saved *s, bool last)
     body.last = last;
     m.saved = &body;
     m.body_case = AGENT__TO_MASTER__BODY_SAVED;
-    if (*s->fail && !x->agent->channel)
+    x->agent->unsaved = x->agent->unsaved || *s->fail;
+    if (report_send(x->agent, &m) < 0 && *s->fail)
         x->agent->untold = true;
-    report_send(x->agent, &m);
 }
 
 /* ---- one file ---- */

@@ -54,7 +54,7 @@ static void send_pieces(struct follow *f)
     m.output = &body;
     m.body_case = AGENT__TO_MASTER__BODY_OUTPUT;
     report_flush(f->agent); /* that it was started is said before what it wrote */
-    report_send(f->agent, &m);
+    (void)report_send(f->agent, &m);
     f->n_pieces = 0;
     f->used = 0;
 }

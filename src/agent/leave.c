@@ -64,8 +64,8 @@ void leave_clean(struct agent *a, bool master_gone)
 {
     a->cleaning = true;
     report_flush(a);
-    if (a->channel)
-        (void)channel_flush(a->channel, loop_in(a->loop, END_MS), NULL);
+    if (!a->channel || channel_flush(a->channel, loop_in(a->loop, END_MS), NULL) < 0)
+        a->untold = a->unsaved; /* one that is gone may have told nobody */
     for (size_t i = 0; i < a->n_tasks; i++) {
         a->tasks[i]->phase = PHASE_IDLE;
         prepare_drop(a->tasks[i]);

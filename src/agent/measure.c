@@ -69,7 +69,7 @@ static void send_all(struct agent *a, Agent__TaskUsage **list, size_t n)
     m.usage = &body;
     m.body_case = AGENT__TO_MASTER__BODY_USAGE;
     if (n > 0)
-        report_send(a, &m);
+        (void)report_send(a, &m);
 }
 
 static void tell(struct agent *a)

@@ -229,12 +229,14 @@ void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, siz
 
 /* ---- sending ---- */
 
-void report_send(struct agent *a, const Agent__ToMaster *m)
+int report_send(struct agent *a, const Agent__ToMaster *m)
 {
     struct err err = ERR_INIT;
+    int r = a->channel && !a->report->hold ? channel_send(a->channel, &m->base, &err) : -ENOTCONN;
 
-    if (a->channel && !a->report->hold && channel_send(a->channel, &m->base, &err) < 0)
+    if (r < 0 && r != -ENOTCONN)
         trace(LOG_AGENT, "not sent: %s", err.text);
+    return r;
 }
 
 /* Sends a list in messages of about BATCH_BYTES. `set` puts a part of it into one. */
@@ -262,7 +264,7 @@ static void send_prepared(struct agent *a, void **v, size_t n)
     body.n_tasks = n;
     m.prepared = &body;
     m.body_case = AGENT__TO_MASTER__BODY_PREPARED;
-    report_send(a, &m);
+    (void)report_send(a, &m);
 }
 
 static void send_started(struct agent *a, void **v, size_t n)
@@ -274,7 +276,7 @@ static void send_started(struct agent *a, void **v, size_t n)
     body.n_tasks = n;
     m.started = &body;
     m.body_case = AGENT__TO_MASTER__BODY_STARTED;
-    report_send(a, &m);
+    (void)report_send(a, &m);
 }
 
 static void send_exited(struct agent *a, void **v, size_t n)
@@ -286,7 +288,7 @@ static void send_exited(struct agent *a, void **v, size_t n)
     body.n_tasks = n;
     m.exited = &body;
     m.body_case = AGENT__TO_MASTER__BODY_EXITED;
-    report_send(a, &m);
+    (void)report_send(a, &m);
 }
 
 static void send_kv(struct agent *a, void **v, size_t n)
@@ -298,7 +300,7 @@ static void send_kv(struct agent *a, void **v, size_t n)
     body.n_requests = n;
     m.kv = &body;
     m.body_case = AGENT__TO_MASTER__BODY_KV;
-    report_send(a, &m);
+    (void)report_send(a, &m);
 }
 
 static void send_ready(struct agent *a)
@@ -313,7 +315,7 @@ static void send_ready(struct agent *a)
     body.n_tasks = r->n_ready;
     m.ready = &body;
     m.body_case = AGENT__TO_MASTER__BODY_READY;
-    report_send(a, &m);
+    (void)report_send(a, &m);
     r->n_ready = 0;
 }
 
@@ -327,7 +329,7 @@ void report_note(struct agent *a, const char *text)
     body.text = (char *)text;
     m.note = &body;
     m.body_case = AGENT__TO_MASTER__BODY_NOTE;
-    report_send(a, &m);
+    (void)report_send(a, &m);
 }
 
 /* In the order in which a task lives. */

@@ -40,5 +40,5 @@ void whose_answer(struct agent *a, const Agent__Whose *m)
     owner.ours = r;
     msg.body_case = AGENT__TO_MASTER__BODY_OWNER;
     msg.owner = &owner;
-    report_send(a, &msg);
+    (void)report_send(a, &msg);
 }

@@ -109,6 +109,20 @@ def test_what_no_master_hears_of_is_told_by_the_exit_code(container, tmp_path):
     assert len(tree(tmp_path / "out")) == 3000
 
 
+def test_what_a_master_heard_that_is_gone_is_told_by_the_exit_code_too(container, tmp_path):
+    """It may have died before the failure was in its log."""
+    (tmp_path / "file").touch()
+    b = container(results=[{"from": "", "to": f"file://{tmp_path}/file"},
+                           {"from": "", "to": f"file://{tmp_path}/out"}])
+    b.launch(0, "cd $YDL_OUT; for i in $(seq 3000); do echo $i > $i; done")
+    b.exited(0)
+    b.tell(shutdown={"grace_ms": 0})
+    assert b.take(lambda e: "saved" in e.get("from", {}))["from"]["saved"]["fail"]
+    b.driver.stdin.close()
+    assert b.agents[0].wait(60) == 73
+    assert len(tree(tmp_path / "out")) == 3000
+
+
 def test_on_one_machine_results_can_be_taken_too(bench, tmp_path):
     b = bench(results=[{"from": "", "to": f"file://{tmp_path}/out"}])
     b.launch(0, "echo x > $YDL_OUT/x")
