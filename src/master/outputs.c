@@ -15,17 +15,28 @@
 #define OWED_MAX 65536 /* beyond it they are counted only */
 #define IN_ONE_NOTE 20 /* tasks that one sentence names */
 #define NODE_TEXT_MAX 128
+#define WHY_TEXT_MAX 240
+#define TEXTS_MAX 3000 /* different names of nodes and reasons; with all records below 4 MiB */
+#define OTHER_WHY "for one of more reasons than are kept"
+
+/* A node's name or a reason: most are said of many, and kept once. */
+struct text {
+    struct text *next;
+    uint32_t refs;
+    char s[];
+};
 
 /* Attempts of a task on one agent: their output is in one file. */
 struct output {
     struct output *next;
     uint32_t agent, task, first, last;
-    char *node, *why;
+    struct text *node, *why;
 };
 
 struct outputs {
     struct output *heads[BUCKETS]; /* by agent */
-    size_t n;
+    struct text *texts[BUCKETS];   /* by what they say */
+    size_t n, n_texts;
     uint64_t uncounted; /* that there was no room for */
     char *told;         /* the first sentence that was said of them */
 };
@@ -42,15 +53,72 @@ static struct outputs *outputs_of(struct master *m)
     return m->outputs;
 }
 
-static struct output *output_free(struct output *x)
+/* ---- texts ---- */
+
+static struct text **text_bucket(struct outputs *o, const char *s, size_t n)
 {
-    if (x) {
-        free(x->node);
-        free(x->why);
-    }
-    free(x);
-    return NULL;
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 16777619u;
+    return &o->texts[h % BUCKETS];
 }
+
+static struct text *text_add(struct outputs *o, const char *s, size_t n)
+{
+    struct text **head = text_bucket(o, s, n), *t = malloc(sizeof(*t) + n + 1);
+
+    if (!t)
+        return NULL;
+    *t = (struct text){ .next = *head };
+    memcpy(t->s, s, n);
+    t->s[n] = '\0';
+    *head = t;
+    o->n_texts++;
+    return t;
+}
+
+/* `s`, or as much of it as is kept; NULL when there is no room for more. */
+static struct text *text_ref(struct outputs *o, const char *s, size_t most)
+{
+    size_t n = strnlen(s, most);
+    struct text *t = *text_bucket(o, s, n);
+
+    while (t && (strlen(t->s) != n || memcmp(t->s, s, n) != 0))
+        t = t->next;
+    if (!t && (o->n_texts < TEXTS_MAX || str_eq(s, OTHER_WHY)))
+        t = text_add(o, s, n);
+    if (t)
+        t->refs++;
+    return t;
+}
+
+static void text_unref(struct outputs *o, struct text *t)
+{
+    struct text **at = t ? text_bucket(o, t->s, strlen(t->s)) : NULL;
+
+    if (!t || --t->refs > 0)
+        return;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    o->n_texts--;
+    free(t);
+}
+
+static const char *node_of(const struct output *x)
+{
+    return x->node ? x->node->s : "";
+}
+
+static void output_free(struct outputs *o, struct output *x)
+{
+    text_unref(o, x->node);
+    text_unref(o, x->why);
+    free(x);
+}
+
+/* ---- records ---- */
 
 static struct output *find_output(struct outputs *o, uint32_t agent, uint32_t task)
 {
@@ -69,7 +137,7 @@ static struct output *add_output(struct outputs *o, const struct output *like, c
         return NULL;
     }
     *x = *like;
-    x->node = strdup(node);
+    x->node = text_ref(o, node, NODE_TEXT_MAX);
     x->why = NULL;
     x->next = *bucket(o, x->agent);
     *bucket(o, x->agent) = x;
@@ -103,7 +171,7 @@ static void drop_outputs(struct outputs *o, uint32_t agent, bool all)
             continue;
         }
         *at = x->next;
-        (void)output_free(x);
+        output_free(o, x);
         o->n--;
     }
 }
@@ -134,9 +202,13 @@ void outputs_unsaved(struct master *m, uint32_t agent, const char *why)
 {
     struct outputs *o = m->outputs;
 
-    for (struct output *x = o ? *bucket(o, agent) : NULL; x; x = x->next)
-        if (x->agent == agent && !x->why)
-            x->why = strdup(why);
+    for (struct output *x = o ? *bucket(o, agent) : NULL; x; x = x->next) {
+        if (x->agent != agent || x->why)
+            continue;
+        x->why = text_ref(o, why, WHY_TEXT_MAX);
+        if (!x->why)
+            x->why = text_ref(o, OTHER_WHY, WHY_TEXT_MAX);
+    }
 }
 
 /* ---- the log ---- */
@@ -153,7 +225,7 @@ void outputs_put(struct master *m, uint32_t agent, struct event *e)
         if (x->agent != agent)
             continue;
         (void)engine_task_name(m->engine, x->task, name);
-        why = x->why ? x->why : why;
+        why = x->why ? x->why->s : why;
         if (json_array_append_new(list,
                                   json_pack("{s:s, s:I, s:I}", "task", name, "first",
                                             (json_int_t)x->first, "last", (json_int_t)x->last)) < 0)
@@ -181,7 +253,7 @@ void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, 
     for (size_t i = 0; m->outputs && i < BUCKETS; i++)
         for (const struct output *x = m->outputs->heads[i]; x; x = x->next)
             if (is_first(m->outputs, x))
-                fn(arg, x->agent, x->node ? x->node : "");
+                fn(arg, x->agent, node_of(x));
 }
 
 int outputs_restore(struct master *m, const json_t *record, const char *node)
@@ -217,7 +289,7 @@ int outputs_restore(struct master *m, const json_t *record, const char *node)
 
 static const char *why_of(const struct output *x)
 {
-    return x->why ? x->why : "its agent did not say so";
+    return x->why ? x->why->s : "its agent did not say so";
 }
 
 /* Those with the same reason stand together, and in the order of their tasks. */
@@ -242,7 +314,7 @@ static int put_output(const struct master *m, const struct output *x, struct buf
                    x->first == x->last ? "" : "s", x->first);
     if (r == 0 && x->first != x->last)
         r = buf_printf(out, " to %u", x->last);
-    return r < 0 ? r : buf_printf(out, " on '%.*s')", NODE_TEXT_MAX, x->node ? x->node : "");
+    return r < 0 ? r : buf_printf(out, " on '%s')", node_of(x));
 }
 
 static void note_outputs(struct master *m, struct output *const *v, size_t n)
@@ -299,7 +371,7 @@ void outputs_done(struct master *m)
             struct output *x = m->outputs->heads[i];
 
             m->outputs->heads[i] = x->next;
-            (void)output_free(x);
+            output_free(m->outputs, x);
         }
     if (m->outputs)
         free(m->outputs->told);
