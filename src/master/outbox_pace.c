@@ -7,7 +7,8 @@
 #include "master/master_private.h"
 
 #define AT_ONCE 32      /* agents whose Start is on the way */
-#define PATIENCE_MS 500 /* one that reads slowly does not hold up the others for longer */
+#define PATIENCE_MS 500 /* one that reads slowly has a place among them for so long */
+#define LOOK_MS 20      /* … while all of them are slow, another one is looked at so often */
 
 static void send_start(struct agent_conn *a)
 {
@@ -26,33 +27,65 @@ void outbox_start_forget(struct agent_conn *a)
     a->start_waits = false;
 }
 
+/* A Start that is on its way. */
+struct on_way {
+    struct channel *c; /* NULL: none is */
+    int64_t until;     /* when nobody waits for it any more; loop's clock */
+};
+
+/* A place for the next: where a Start has been written, or has had its time. NULL: nowhere. */
+static struct on_way *free_place(const struct master *m, struct on_way v[AT_ONCE])
+{
+    for (size_t i = 0; i < AT_ONCE; i++)
+        if (!v[i].c || channel_queued(v[i].c) == 0 || v[i].until <= loop_now(m->loop)) {
+            v[i].c = channel_unref(v[i].c);
+            return &v[i];
+        }
+    return NULL;
+}
+
+/* Looks at all of them in turn, so that one that reads nothing does not keep the others' places.
+ * -ECANCELED, or 0. */
+static int await_place(struct master *m, struct on_way v[AT_ONCE], struct on_way **ret)
+{
+    size_t next = 0;
+    int r = 0;
+
+    while (r != -ECANCELED && !(*ret = free_place(m, v))) {
+        struct on_way *one = &v[next++ % AT_ONCE];
+
+        r = channel_flush(one->c, loop_in(m->loop, LOOK_MS), NULL);
+        if (r < 0 && r != -ETIMEDOUT)
+            one->until = 0; /* it is broken */
+    }
+    return r == -ECANCELED ? r : 0;
+}
+
 /* Sends to those that wait, each when one of AT_ONCE before it has been written. */
 static int send_waiting(void *arg, struct err *err)
 {
     struct master *m = arg;
-    struct channel *sent[AT_ONCE] = { 0 };
+    struct on_way v[AT_ONCE] = { 0 };
     int r = 0;
 
     (void)err;
-    for (size_t i = 0; i < m->starting.n && r != -ECANCELED; i++) {
-        struct channel **slot = &sent[i % AT_ONCE];
+    for (size_t i = 0; i < m->starting.n && r == 0; i++) {
+        struct on_way *place = NULL;
         struct agent_conn *a;
 
-        if (*slot)
-            r = channel_flush(*slot, loop_in(m->loop, PATIENCE_MS), NULL);
-        *slot = channel_unref(*slot);
+        r = await_place(m, v, &place);
         a = agents_get(m, m->starting.v[i]);
-        if (r == -ECANCELED || !a || !a->start_waits)
+        if (r < 0 || !a || !a->start_waits)
             continue;
         if (a->lost || !a->channel)
             outbox_start_forget(a);
         else
             send_start(a);
         if (a->channel)
-            *slot = channel_ref(a->channel);
+            *place = (struct on_way){ channel_ref(a->channel), loop_in(m->loop, PATIENCE_MS) };
     }
     for (size_t i = 0; i < AT_ONCE; i++)
-        channel_unref(sent[i]);
+        channel_unref(v[i].c);
     m->starting.n = 0;
     m->starter = false;
     return 0;
