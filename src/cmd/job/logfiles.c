@@ -35,9 +35,23 @@ static bool set_role(struct logfile *f)
     return true;
 }
 
+/* The number between rank and stream of what an earlier agent of the task saved: "3.out". */
+static bool parse_part(const char *text, uint32_t *ret)
+{
+    AUTO_FREE char *number = strndup(text, strcspn(text, "."));
+    int64_t n = 0;
+
+    if (!number || *number == '0' || strchr(text, '.') != strrchr(text, '.') ||
+        str_to_i64(number, 1, UINT32_MAX - 1, &n) < 0)
+        return false;
+    *ret = (uint32_t)n;
+    return true;
+}
+
 bool logfiles_parse(const char *name, struct logfile *ret)
 {
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.');
+    const char *part = dash ? strchr(dash, '.') : NULL;
 
     bool out = dot && (str_eq(dot, ".out") || str_eq(dot, ".stdout"));
     bool err = dot && (str_eq(dot, ".err") || str_eq(dot, ".stderr"));
@@ -45,8 +59,11 @@ bool logfiles_parse(const char *name, struct logfile *ret)
     if (!dash || !dot || dot < dash || (!out && !err) || strlen(name) >= sizeof(ret->task))
         return false;
     ret->stream = err ? PIECE_ERR : PIECE_OUT;
+    ret->part = 0;
+    if (part != dot && !parse_part(part + 1, &ret->part))
+        return false;
     snprintf(ret->task, sizeof(ret->task), "%.*s:%.*s", (int)(dash - name), name,
-             (int)(dot - dash - 1), dash + 1);
+             (int)(part - dash - 1), dash + 1);
     return set_role(ret);
 }
 
@@ -57,7 +74,9 @@ static int in_order(const void *a, const void *b)
 
     if (r == 0)
         r = (x->rank > y->rank) - (x->rank < y->rank);
-    return r ? r : (int)x->stream - (int)y->stream;
+    if (r == 0)
+        r = (int)x->stream - (int)y->stream;
+    return r ? r : (x->part - 1 > y->part - 1) - (x->part - 1 < y->part - 1); /* 0 is the last */
 }
 
 static int add(struct logfiles *l, const struct logfile *f)
@@ -241,12 +260,14 @@ static ssize_t read_block(struct logreader *r, uint64_t offset, char *p, size_t 
     return got < 0 ? got : (ssize_t)have;
 }
 
-int logreader_tail(struct logreader *r, uint64_t lines, uint64_t *ret, struct err *err)
+int logreader_tail(struct logreader *r, uint64_t *lines, uint64_t *ret, struct err *err)
 {
     AUTO_FREE char *p = malloc(BLOCK);
-    uint64_t size = logreader_size(r), end = size > 0 ? size - 1 : 0, seen = 0;
+    uint64_t size = logreader_size(r), end = size > 0 ? size - 1 : 0;
 
-    *ret = 0;
+    *ret = *lines > 0 ? 0 : size;
+    if (size == 0 || *lines == 0)
+        return 0;
     if (!p)
         return err_oom(err);
     while (end > 0) { /* the newline at the very end ends the last line and begins none */
@@ -258,11 +279,12 @@ int logreader_tail(struct logreader *r, uint64_t lines, uint64_t *ret, struct er
         if ((size_t)n < some)
             return 0; /* became shorter: show all of it */
         for (size_t i = some; i > 0; i--)
-            if (p[i - 1] == '\n' && ++seen == lines) {
+            if (p[i - 1] == '\n' && --*lines == 0) {
                 *ret = end - some + i;
                 return 0;
             }
         end -= some;
     }
+    --*lines; /* the first line, which no newline is before */
     return 0;
 }

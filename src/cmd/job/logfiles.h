@@ -1,6 +1,6 @@
 /* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory of
- * this machine, where long ones are in pieces (base/rotate.h), or of HDFS, or what was fetched into
- * a spool. Fibers only; blocks on the local disk. */
+ * this machine, where long ones are in pieces (base/rotate.h), or of HDFS, where a task that was on
+ * several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers only; blocks on the local disk. */
 #pragma once
 #include "base/str.h"
 #include "cmd/job/spool.h"
@@ -11,6 +11,7 @@ struct logfile {
     char role[PIECE_TASK_MAX];
     uint32_t rank;
     enum piece_stream stream;
+    uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */
@@ -18,15 +19,15 @@ struct logfile {
 };
 
 struct logfiles {
-    struct logfile *v; /* by role, then rank, then out before err */
+    struct logfile *v; /* by role, then rank, then out before err, then part */
     size_t n;
 };
 
 /* Is the task one of `wanted` ("worker", "worker:1")? An empty list wants all. */
 bool logfiles_wanted(const struct strs *wanted, const char *task);
 
-/* "worker-12.err", or "worker-12.stderr" as in YARN's own logs, as a task and its stream; false for
- * what is no such name. */
+/* "worker-12.err", "worker-12.3.err" (the part 3), or "worker-12.stderr" as in YARN's own logs;
+ * false for what is no such name. */
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
@@ -58,6 +59,6 @@ uint64_t logreader_size(const struct logreader *r);
 /* At least one byte and at most `n` from *offset on, which is moved over bytes that nobody has; 0
  * at the end. */
 ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err);
-/* Where the last `lines` lines begin; 0 when there are fewer. A last line without an end counts as
- * one. */
-int logreader_tail(struct logreader *r, uint64_t lines, uint64_t *ret, struct err *err);
+/* Where the last *lines lines begin; 0 when there are fewer, and *lines is then how many are
+ * missing. A last line without an end counts as one. */
+int logreader_tail(struct logreader *r, uint64_t *lines, uint64_t *ret, struct err *err);

@@ -29,6 +29,29 @@ static void files_come_by_role_and_rank(void **state)
     assert_int_equal(files.v[3].stream, PIECE_ERR);
 }
 
+/* A task that was on three machines: the newest output has the name without a number. */
+static void what_earlier_agents_saved_comes_first(void **state)
+{
+    static const char *const names[] = { "worker-2.out",    "worker-2.10.out", "worker-2.2.out",
+                                         "worker-2.1.err",  "worker-2.err",    "worker-2.0.out",
+                                         "worker-2.01.out", "worker-2..out",   "worker-2.1.2.out",
+                                         "worker-2.x.out",  "worker-10.out" };
+    static const uint32_t parts[] = { 2, 10, 0, 1, 0, 0 };
+    AUTO_FS_SET *set = NULL;
+    struct fs *fs = local_files(&set);
+    AUTO_LOGFILES files = { 0 };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        put(*state, names[i], "");
+    assert_int_equal(logfiles_list(fs, *state, NULL, &files, NULL), 0);
+    assert_int_equal(files.n, COUNT_OF(parts));
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        assert_string_equal(files.v[i].task, i < 5 ? "worker:2" : "worker:10");
+        assert_int_equal(files.v[i].part, parts[i]);
+        assert_int_equal(files.v[i].stream, i == 3 || i == 4 ? PIECE_ERR : PIECE_OUT);
+    }
+}
+
 /* YARN's own logs have the names that tasks' files have in containers. */
 static void names_of_containers_are_known_too(void **state)
 {
@@ -116,11 +139,12 @@ static void the_last_lines_are_found(void **state)
 {
     static const struct {
         const char *text;
-        uint64_t lines, at;
+        uint64_t lines, at, left;
     } rows[] = {
-        { "", 3, 0 },          { "a\nb\nc\n", 1, 4 }, { "a\nb\nc\n", 2, 2 },
-        { "a\nb\nc\n", 3, 0 }, { "a\nb\nc\n", 9, 0 }, { "a\nb\nc", 1, 4 },
-        { "a\nb\nc", 2, 2 },   { "\n\n\n", 2, 1 },    { "abc", 1, 0 },
+        { "", 3, 0, 3 },          { "a\nb\nc\n", 1, 4, 0 }, { "a\nb\nc\n", 2, 2, 0 },
+        { "a\nb\nc\n", 3, 0, 0 }, { "a\nb\nc\n", 9, 0, 6 }, { "a\nb\nc", 1, 4, 0 },
+        { "a\nb\nc", 2, 2, 0 },   { "\n\n\n", 2, 1, 0 },    { "abc", 1, 0, 0 },
+        { "a\nb", 0, 3, 0 },      { "\n", 2, 0, 1 },
     };
     AUTO_FREE char *path = path_join(*state, "x");
     AUTO_FS_SET *set = NULL;
@@ -130,12 +154,13 @@ static void the_last_lines_are_found(void **state)
     assert_non_null(path);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_LOGREADER *r = NULL;
-        uint64_t at = 77;
+        uint64_t at = 77, left = rows[i].lines;
 
         put(*state, "x", rows[i].text);
         assert_int_equal(logreader_open(&f, &r, &err), 0);
-        assert_int_equal(logreader_tail(r, rows[i].lines, &at, &err), 0);
+        assert_int_equal(logreader_tail(r, &left, &at, &err), 0);
         assert_int_equal(at, rows[i].at);
+        assert_int_equal(left, rows[i].left);
         assert_int_equal(logreader_size(r), strlen(rows[i].text));
     }
 }
@@ -158,7 +183,9 @@ static void the_last_lines_of_a_large_file_are_found(void **state)
     put(*state, "x", text);
     assert_int_equal(logreader_open(&f, &r, &err), 0);
     for (uint64_t lines = 1; lines < 3000; lines += 371) {
-        assert_int_equal(logreader_tail(r, lines, &at, &err), 0);
+        uint64_t left = lines;
+
+        assert_int_equal(logreader_tail(r, &left, &at, &err), 0);
         assert_int_equal(at, 300000 - lines * 100);
     }
 }
@@ -167,6 +194,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_come_by_role_and_rank, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_earlier_agents_saved_comes_first, make_dir,
+                                        remove_dir),
         cmocka_unit_test(names_of_containers_are_known_too),
         cmocka_unit_test_setup_teardown(pieces_are_read_as_one, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(only_those_that_are_wanted_come, make_dir, remove_dir),

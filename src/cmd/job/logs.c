@@ -90,32 +90,42 @@ static int make_reading(struct job_call *x, struct reading *ret, struct err *err
     return r < 0 ? err_oom(err) : check_wanted(x, &ret->wanted, err);
 }
 
-/* Where to begin in a file. */
-static int begin_of(const struct reading *d, const struct logfile *f, uint64_t *ret,
+/* Where to begin in a file of whose lines *left are wanted, and how many those before it are to
+ * have. */
+static int begin_of(const struct reading *d, const struct logfile *f, uint64_t *left, uint64_t *ret,
                     struct err *err)
 {
     AUTO_LOGREADER *file = NULL;
     int r = d->tail < 0 ? 0 : logreader_open(f, &file, err);
 
     *ret = 0;
-    if (r < 0 || d->tail < 0)
-        return r;
-    if (d->tail > 0)
-        return logreader_tail(file, (uint64_t)d->tail, ret, err);
-    *ret = logreader_size(file);
-    return 0;
+    return r < 0 || d->tail < 0 ? r : logreader_tail(file, left, ret, err);
+}
+
+/* Is it the last part of its stream? */
+static bool is_last(const struct logfiles *files, size_t i)
+{
+    return i + 1 == files->n || files->v[i].stream != files->v[i + 1].stream ||
+           !str_eq(files->v[i].task, files->v[i + 1].task);
+}
+
+/* For each of them, from the last part of a stream to its first. */
+static int find_begins(const struct reading *d, const struct logfiles *files, uint64_t *begins,
+                       struct err *err)
+{
+    uint64_t left = 0;
+    int r = 0;
+
+    for (size_t i = files->n; i > 0 && r == 0; i--) {
+        if (is_last(files, i - 1))
+            left = (uint64_t)d->tail;
+        if (d->streams[files->v[i - 1].stream])
+            r = begin_of(d, &files->v[i - 1], &left, &begins[i - 1], err);
+    }
+    return r;
 }
 
 /* ---- what is there ---- */
-
-static int show_file(struct reading *d, const struct logfile *f, struct show *show,
-                     struct screen *screen, struct err *err)
-{
-    uint64_t from = 0;
-    int r = begin_of(d, f, &from, err);
-
-    return r < 0 ? r : replay_file(f, from, show, screen, err);
-}
 
 static int show_files(struct reading *d, const struct logfiles *files, struct err *err)
 {
@@ -126,15 +136,18 @@ static int show_files(struct reading *d, const struct logfiles *files, struct er
                               .json = d->x->globals->json };
     AUTO(screen) struct screen *screen = NULL;
     AUTO(show) struct show *show = NULL;
-    int r = screen_new(&so, &screen, err);
+    AUTO_FREE uint64_t *begins = calloc(files->n + 1, sizeof(*begins));
+    int r = begins ? find_begins(d, files, begins, err) : err_oom(err);
 
+    if (r == 0)
+        r = screen_new(&so, &screen, err);
     if (r == 0)
         r = screen_show(screen, &o, &show, err);
     for (size_t i = 0; r == 0 && i < files->n; i++)
         r = show_task(show, files->v[i].task) < 0 ? err_oom(err) : 0;
     for (size_t i = 0; r == 0 && i < files->n; i++)
         if (d->streams[files->v[i].stream])
-            r = show_file(d, &files->v[i], show, screen, err);
+            r = replay_file(&files->v[i], begins[i], show, screen, err);
     if (r == 0)
         r = show_end(show, 0);
     return r < 0 ? r : screen_end(screen, LOOP_NEVER, err);
@@ -160,9 +173,9 @@ static int find_skips(struct reading *d, struct err *err)
 
     for (size_t i = 0; r == 0 && i < files.n; i++) {
         char key[PIECE_TASK_MAX + 4];
-        uint64_t at = 0;
+        uint64_t at = 0, left = (uint64_t)d->tail;
 
-        if (begin_of(d, &files.v[i], &at, NULL) < 0)
+        if (begin_of(d, &files.v[i], &left, &at, NULL) < 0)
             continue; /* all of it, then */
         snprintf(key, sizeof(key), "%s/%d", files.v[i].task, files.v[i].stream);
         if (json_object_set_new(d->skips, key, json_integer((json_int_t)at)) < 0)
@@ -276,9 +289,11 @@ static const struct cli_example examples[] = {
 };
 
 static const struct cli_section sections[] = {
-    { "FILES", "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
-               "ROLE-RANK.out and ROLE-RANK.err. Of an ended job on YARN they are in HDFS, in\n"
-               ".ydl/logs/JOB in the user's home." },
+    { "FILES",
+      "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
+      "ROLE-RANK.out and ROLE-RANK.err. Of an ended job on YARN they are in HDFS, in\n"
+      ".ydl/logs/JOB in the user's home; what a task wrote on nodes that it had to leave is\n"
+      "there as ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first." },
     { "JSON OUTPUT",
       "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
       "which is false for a line without an end." },

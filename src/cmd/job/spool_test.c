@@ -80,7 +80,7 @@ static void a_spool_is_read_like_files(void **state)
     AUTO_LOGFILES files = { 0 };
     struct err err = ERR_INIT;
     AUTO_LOGREADER *r = NULL;
-    uint64_t at = 7;
+    uint64_t at = 7, few = 2, many = 9;
 
     (void)state;
     assert_int_equal(spool_new(&s, &err), 0);
@@ -96,9 +96,9 @@ static void a_spool_is_read_like_files(void **state)
         assert_string_equal(files.v[i].task, wanted[i]);
     assert_int_equal(logreader_open(&files.v[3], &r, &err), 0);
     assert_int_equal(logreader_size(r), 7);
-    assert_int_equal(logreader_tail(r, 2, &at, &err), 0);
+    assert_int_equal(logreader_tail(r, &few, &at, &err), 0);
     assert_int_equal(at, 4);
-    assert_int_equal(logreader_tail(r, 9, &at, &err), 0);
+    assert_int_equal(logreader_tail(r, &many, &at, &err), 0);
     assert_int_equal(at, 0);
 }
 
