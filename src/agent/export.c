@@ -1,7 +1,6 @@
 /* export.c - output and results go where the job says when the agent leaves.
  *
- *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
- *                                       there becomes worker-3.1.out, …
+ *     EXPORT_DIR/worker-3.out, .err     the task's output, see export_output.c
  *     TO                                results, see export_tree.c
  *
  * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
@@ -22,7 +21,6 @@
 #define STUCK_MS 120000
 #define HURRY_MS 20000 /* when our container is gone already */
 #define LOOK_MS 500
-#define EARLIER_MAX 1000 /* agents that had the task before */
 
 int export_moved(struct export *x, struct err *err)
 {
@@ -47,7 +45,7 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
 
 /* ---- what the master is told ---- */
 
-static void tell(struct export *x, struct saved *s, bool last)
+void export_tell(struct export *x, struct saved *s, bool last)
 {
     size_t n = strlen(s->fail);
     Agent__Saved body = AGENT__SAVED__INIT;
@@ -62,6 +60,11 @@ static void tell(struct export *x, struct saved *s, bool last)
     body.bytes = s->bytes;
     body.fail = (char *)s->fail;
     body.last = last;
+    if (s->labels) {
+        body.has_labels = true;
+        body.labels = s->labels->v;
+        body.n_labels = s->labels->n;
+    }
     m.saved = &body;
     m.body_case = AGENT__TO_MASTER__BODY_SAVED;
     x->agent->unsaved = x->agent->unsaved || *s->fail;
@@ -77,15 +80,26 @@ static int on_progress(void *arg, uint64_t done)
     return export_moved(arg, NULL);
 }
 
-static int copy_in(struct export *x, const char *from, struct fs_writer *w, struct err *err)
+int export_open(const char *path, int kept)
 {
-    AUTO_CLOSE int fd = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char again[32];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0 || errno != ENOENT || kept < 0)
+        return fd;
+    snprintf(again, sizeof(again), "/proc/self/fd/%d", kept);
+    return open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+int export_copy_in(struct export *x, const char *from, int kept, struct fs_writer *w,
+                   struct err *err)
+{
+    AUTO_CLOSE int fd = export_open(from, kept);
 
     return fd < 0 ? err_sys(err, "open '%s'", from) : fs_copy_in(w, fd, on_progress, x, err);
 }
 
-/* Takes `w` over. */
-static int close_copy(struct export *x, struct fs_writer *w, uint64_t *ret_bytes, struct err *err)
+int export_close_copy(struct export *x, struct fs_writer *w, uint64_t *ret_bytes, struct err *err)
 {
     uint64_t bytes = fs_written(w);
     int r = fs_close(w, err);
@@ -105,169 +119,8 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
     int r = fs_create(fs, to, &how, &w, err);
 
     if (r == 0)
-        r = copy_in(x, from, w, err);
-    return r < 0 ? r : close_copy(x, take(w), ret_bytes, err);
-}
-
-/* ---- output ---- */
-
-struct log {
-    struct export *x;
-    struct saved *saved;
-    struct fs *fs;
-    const char *dir, *end; /* end: "out" or "err" */
-    const char *label;
-    const struct rotate *from;
-    uint64_t bytes; /* that were saved */
-};
-
-/* All pieces of it as one file. */
-static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, struct err *err)
-{
-    const struct rotate *from = l->from;
-    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
-    AUTO_FS_WRITER *w = NULL;
-    int r = fs_create(l->fs, to, &how, &w, err);
-
-    for (uint32_t i = from->first; r == 0 && i > 0 && i <= from->last; i++) {
-        AUTO_FREE char *piece = str_printf("%s.%u", from->path, i);
-
-        r = piece ? copy_in(l->x, piece, w, err) : err_oom(err);
-    }
-    if (r == 0)
-        r = copy_in(l->x, from->path, w, err);
-    return r < 0 ? r : close_copy(l->x, take(w), ret_bytes, err);
-}
-
-/* A task that was elsewhere before has left its output there: it stays, beside ours. */
-static int keep_earlier(const struct log *l, const char *to, struct err *err)
-{
-    AUTO_FS_ENTRY old = { 0 };
-    int r = fs_exists(l->fs, to, &old, err);
-
-    for (int i = 1; r > 0 && i < EARLIER_MAX; i++) {
-        AUTO_FREE char *other = str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
-
-        r = other ? fs_rename(l->fs, to, other, false, err) : err_oom(err);
-        r = r == -EEXIST ? 1 : r;
-    }
-    return r < 0 ? r : 0;
-}
-
-/* Under another name first: a reader sees all of it or nothing. */
-static int put_log(void *arg, struct err *err)
-{
-    struct log *l = arg;
-    AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
-    AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
-    int r = to && tmp ? copy_log(l, tmp, &l->bytes, err) : err_oom(err);
-
-    if (r == 0)
-        r = keep_earlier(l, to, err);
-    return r < 0 ? r : export_rename(l->x, &(struct export_move){ l->fs, tmp, to, true }, err);
-}
-
-static int save_log(void *arg, struct err *err)
-{
-    struct log *l = arg;
-    struct err own = ERR_INIT;
-
-    (void)err; /* a failure of one must not end the others */
-    if (export_try(l->x, put_log, l, &own) < 0) {
-        export_failed(l->x, l->saved, &own);
-    } else {
-        l->saved->files++;
-        l->saved->bytes += l->bytes;
-    }
-    return 0;
-}
-
-/* All that there is to save. What is an earlier agent's is ours to name. */
-struct logs {
-    struct log *v;
-    size_t n;
-    struct strs paths, labels;
-    struct rotate *cuts;
-};
-
-static void logs_done(struct logs *l)
-{
-    free(l->v);
-    free(l->cuts);
-    strs_done(&l->paths);
-    strs_done(&l->labels);
-}
-
-static const char *const ends[] = { "out", "err" };
-
-static void add_log(struct logs *all, const struct log *like, const char *label, int stream,
-                    const struct rotate *from)
-{
-    struct stat st;
-
-    if (stat(from->path, &st) < 0 || (st.st_size == 0 && from->last == 0))
-        return;
-    all->v[all->n] = *like;
-    all->v[all->n].from = from;
-    all->v[all->n].end = ends[stream];
-    all->v[all->n++].label = label;
-}
-
-static int add_found(struct export *x, struct logs *all, const struct log *like)
-{
-    for (size_t i = 0; i < 2 * all->labels.n; i++) {
-        const char *label = all->labels.v[i / 2];
-        struct rotate *cut = &all->cuts[i];
-
-        if (strs_take(&all->paths,
-                      str_printf("%s/%s.std%s", x->agent->log_dir, label, ends[i % 2])) < 0)
-            return -ENOMEM;
-        cut->path = all->paths.v[all->paths.n - 1];
-        if (rotate_look(cut, cut->path) == 0)
-            (void)rotate_mend(cut);
-        add_log(all, like, label, (int)(i % 2), cut);
-    }
-    return 0;
-}
-
-static int list_logs(struct export *x, struct logs *all, const struct log *like, struct err *err)
-{
-    const struct agent *a = x->agent;
-
-    if (export_found(a, &all->labels) < 0)
-        return err_oom(err);
-    all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
-    all->cuts = calloc(2 * all->labels.n + 1, sizeof(*all->cuts));
-    if (!all->v || !all->cuts)
-        return err_oom(err);
-    for (size_t i = 0; i < 2 * a->n_tasks; i++) {
-        const struct task *t = a->tasks[i / 2];
-
-        add_log(all, like, t->label, (int)(i % 2), &t->streams[i % 2].cut);
-    }
-    return add_found(x, all, like) < 0 ? err_oom(err) : 0;
-}
-
-static void save_logs(struct export *x)
-{
-    struct saved s = { .to = x->agent->facts->export_dir };
-    struct logs all = { 0 };
-    AUTO_FREE char *dir = NULL;
-    struct log like = { .x = x, .saved = &s };
-    struct err err = ERR_INIT;
-    struct group g;
-    int r = remote_find(&x->remote, s.to, &like.fs, &dir, &err);
-
-    group_init(&g, x->agent->loop, EXPORT_AT_ONCE);
-    like.dir = dir;
-    if (r == 0)
-        r = list_logs(x, &all, &like, &err);
-    for (size_t i = 0; i < all.n && r == 0; i++)
-        r = group_go(&g, save_log, &all.v[i], &err);
-    if (group_wait(&g, &err) < 0 || r < 0)
-        export_failed(x, &s, &err);
-    tell(x, &s, false);
-    logs_done(&all);
+        r = export_copy_in(x, from, -1, w, err);
+    return r < 0 ? r : export_close_copy(x, take(w), ret_bytes, err);
 }
 
 /* ---- results ---- */
@@ -321,7 +174,7 @@ static void save_result(struct export *x, const Agent__Result *m)
     if (*m->from != '/')
         save_found(x, m, &s);
     if (s.files || *s.fail)
-        tell(x, &s, false);
+        export_tell(x, &s, false);
     json_decref(s.placed);
 }
 
@@ -358,13 +211,13 @@ static void run(void *arg)
         export_failed(x, &all, &err);
     } else {
         if (*f->export_dir)
-            save_logs(x);
+            export_output(x);
         if (!x->output_only)
             save_results(x);
     }
     remote_done(&x->remote);
     export_own_done(x);
-    tell(x, &all, true);
+    export_tell(x, &all, true);
     x->done = true;
     cond_wake_all(&x->changed);
 }

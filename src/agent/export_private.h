@@ -1,4 +1,4 @@
-/* export_private.h - what export.c, export_own.c and export_tree.c share: one saving of everything.
+/* export_private.h - what export.c and the files export_*.c share: one saving of everything.
  */
 #pragma once
 #include "agent/agent_private.h"
@@ -13,9 +13,10 @@
 struct saved {
     const char *to;
     uint64_t files, bytes;
-    char fail[512]; /* the first failure, or "" */
-    unsigned fails; /* … and how many there were */
-    json_t *placed; /* files of ours that are there, as keys */
+    char fail[512];            /* the first failure, or "" */
+    unsigned fails;            /* … and how many there were */
+    json_t *placed;            /* files of ours that are there, as keys */
+    const struct strs *labels; /* of output: tasks whose output is there; NULL: not output */
 };
 
 /* Files and directories that are never results; sorted. */
@@ -64,6 +65,19 @@ int export_rename(struct export *x, const struct export_move *m, struct err *err
 
 /* The labels of tasks that an earlier agent of this container had, and we do not; -ENOMEM. */
 int export_found(const struct agent *a, struct strs *ret);
+
+/* ---- export.c: one file ---- */
+
+/* `kept` is a descriptor of the file, in case it has been removed; or -1. */
+int export_open(const char *path, int kept);
+int export_copy_in(struct export *x, const char *from, int kept, struct fs_writer *w,
+                   struct err *err);
+int export_close_copy(struct export *x, struct fs_writer *w, uint64_t *ret_bytes,
+                      struct err *err);                         /* takes `w` over */
+void export_tell(struct export *x, struct saved *s, bool last); /* the master */
+
+/* What all tasks here wrote. */
+void export_output(struct export *x);
 
 /* Copies one file to `to`; another one of that name is replaced. */
 int export_copy(struct export *x, const char *from, struct fs *fs, const char *to,

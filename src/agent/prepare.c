@@ -98,8 +98,11 @@ static void task_free(struct task *t)
     free(t->out);
     free(t->end);
     free(t->why_text);
-    free(t->streams[0].path);
-    free(t->streams[1].path);
+    for (int i = 0; i < 2; i++) {
+        free(t->streams[i].path);
+        if (t->streams[i].kept >= 0)
+            close(t->streams[i].kept);
+    }
     free(t->cgroup.path);
     docker_done(t);
     free(t);
@@ -150,6 +153,7 @@ static int task_get(struct agent *a, const Agent__PrepareTask *m, struct task **
         return err_oom(err);
     *t = (struct task){ .agent = a, .id = m->task, .kill_at = LOOP_NEVER };
     t->streams[0].wd = t->streams[1].wd = -1;
+    t->streams[0].kept = t->streams[1].kept = -1;
     t->name = strdup(m->name);
     r = t->name ? name_paths(t, err) : err_oom(err);
     if (r < 0) {

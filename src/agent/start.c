@@ -117,6 +117,15 @@ static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *e
     return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
 }
 
+/* A NodeManager that starts anew may remove the directory with a container's logs while we are
+ * there: what is in a file that is open can still be saved. */
+static void keep_output(struct stream_out *s)
+{
+    if (s->kept >= 0)
+        close(s->kept);
+    s->kept = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 static int open_output(struct task *t, int i, struct err *err)
 {
     const char *path = t->streams[i].path;
@@ -125,6 +134,8 @@ static int open_output(struct task *t, int i, struct err *err)
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
     t->log_start[i] = rotate_size(&t->streams[i].cut);
+    if (t->agent->container)
+        keep_output(&t->streams[i]);
     if (t->agent->umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
     return take_fd(fd);

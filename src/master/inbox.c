@@ -303,10 +303,14 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
     bool output = c && !s->last && str_eq(s->to, c->logs_uri);
     AUTO_FREE char *text = NULL;
 
-    if (*s->fail && (output || s->last))
+    if (output && s->has_labels) {
+        outputs_saved_labels(m, a->number, s->labels, s->n_labels);
+        outputs_unsaved(m, a->number, *s->fail ? s->fail : "it was not there any more");
+    } else if (*s->fail && (output || s->last)) {
         outputs_unsaved(m, a->number, s->fail);
-    else if (output)
+    } else if (output) {
         outputs_saved(m, a->number);
+    }
     if (s->last)
         agents_tell_saved(a);
     if (!*s->fail || output)

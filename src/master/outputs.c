@@ -185,6 +185,39 @@ void outputs_saved(struct master *m, uint32_t agent)
     drop_outputs(m->outputs, agent, true);
 }
 
+/* "worker-3" is worker:3; -ENOENT for what is no task. */
+static int task_of_label(const struct master *m, const char *label, uint32_t *ret)
+{
+    AUTO_FREE char *name = strdup(label);
+    char *dash = name ? strrchr(name, '-') : NULL;
+
+    if (!dash)
+        return -ENOENT;
+    *dash = ':';
+    return engine_find_task(m->engine, name, ret, NULL);
+}
+
+void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n)
+{
+    struct output **at;
+    uint32_t task;
+
+    for (size_t i = 0; m->outputs && i < n; i++) {
+        if (task_of_label(m, labels[i], &task) < 0)
+            continue;
+        at = bucket(m->outputs, agent);
+        while (*at && ((*at)->agent != agent || (*at)->task != task))
+            at = &(*at)->next;
+        if (*at) {
+            struct output *x = *at;
+
+            *at = x->next;
+            output_free(m->outputs, x);
+            m->outputs->n--;
+        }
+    }
+}
+
 void outputs_left(struct master *m, uint32_t agent)
 {
     drop_outputs(m->outputs, agent, false);

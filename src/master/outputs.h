@@ -7,6 +7,8 @@
 void outputs_started(struct master *m, const struct agent_conn *a, uint32_t task, uint32_t attempt);
 /* The agent says that all of it is in HDFS. */
 void outputs_saved(struct master *m, uint32_t agent);
+/* That of these tasks ("worker-3") is. */
+void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n);
 /* It has left in order: so it is, but for what it said before that it could not save. */
 void outputs_left(struct master *m, uint32_t agent);
 /* It is not, or nobody will ever hear of it; the first reason stays. */

@@ -173,6 +173,20 @@ static void assert_agents_once(struct desk *d, struct agent_conn *a, unsigned ot
     outputs_saved(&d->m, a->number);
 }
 
+/* An agent that names whose output is there: what it does not name is missing. */
+static void saved_in_part(struct desk *d)
+{
+    char labels[][16] = { "w-2", "nobody-7", "w-0" };
+    char *all[] = { labels[0], labels[1], labels[2] };
+    struct agent_conn *a = agent_with(d, 17, "w:0", 4);
+
+    outputs_started(&d->m, a, 1, 4);
+    outputs_started(&d->m, a, 2, 4);
+    outputs_saved_labels(&d->m, 17, all, COUNT_OF(all));
+    outputs_unsaved(&d->m, 17, "its file was removed");
+    agents_tell(a, "saved");
+}
+
 static void lost_with_output(struct desk *d)
 {
     static const struct platform_ops nobody = { .name = "test" };
@@ -183,6 +197,8 @@ static void lost_with_output(struct desk *d)
         ",\"missing\":1",
         "output of w:1 (attempt 0 on 'n14'), w:2 (attempt 0 on 'n15') is not known to be saved: "
         "no room\",\"missing\":2",
+        "output of w:1 (attempt 4 on 'n17') is not known to be saved: its file was removed\""
+        ",\"missing\":1",
         NULL
     };
     struct platform platform = { .ops = &nobody };
@@ -210,7 +226,8 @@ static void lost_with_output(struct desk *d)
     agents_tell(a, "lost");
     outputs_saved(&d->m, 16);
     agents_tell(a, "saved");
-    assert_agents_once(d, a, 4);
+    saved_in_part(d);
+    assert_agents_once(d, a, 5);
     keep_events(d);
     for (int i = 0; i < 3; i++) {
         kill_master(d);

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from agent_support import alive, wait_until
+from agent_support import PATIENCE, alive, wait_until
 
 
 def tree(path: Path) -> dict[str, str]:
@@ -25,6 +25,7 @@ def test_output_is_saved_under_the_tasks_names(container, tmp_path):
     assert tree(tmp_path / "logs") == {"worker-0.out": "out\n", "worker-0.err": "err\n",
                                        "worker-1.out": "only out\n"}
     assert (saved[0]["files"], saved[0]["bytes"], saved[0]["fail"]) == (3, 17, "")
+    assert saved[0]["has_labels"] and saved[0]["labels"] == ["worker-0", "worker-1", "worker-2"]
     assert saved[0]["to"] == f"file://{tmp_path}/logs" and [s["last"] for s in saved] == [False, True]
     # The task comes back elsewhere: what it wrote here is kept.
     b.new_agent()
@@ -182,6 +183,24 @@ def test_output_that_was_cut_to_its_end_is_saved(container, tmp_path):
     b.new_agent()
     b.leave()
     assert (tmp_path / "logs" / "worker-0.out").read_bytes() == b"p" * 65536
+
+
+def test_files_that_were_removed_under_us_are_saved_or_missed(container, tmp_path):
+    """A NodeManager that starts anew may clean up where we still are."""
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    b.launch(0, "echo before")
+    b.exited(0)
+    os.kill(b.pid, signal.SIGKILL)  # the next agent knows this task by the names of its files alone
+    assert b.agents[0].wait(PATIENCE)
+    b.new_master()
+    b.new_agent()
+    b.launch(1, "echo open; echo err >&2")
+    b.exited(1)
+    for path in b.logs.glob("worker-*"):
+        path.unlink()
+    saved = b.leave()
+    assert tree(tmp_path / "logs") == {"worker-1.out": "open\n", "worker-1.err": "err\n"}
+    assert saved[0]["labels"] == ["worker-1"] and saved[0]["fail"] == ""
 
 
 @pytest.mark.parametrize("how", ["keeper", "container", "lease"])

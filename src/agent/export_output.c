@@ -1,0 +1,232 @@
+/* export_output.c - what tasks wrote to their two streams goes to HDFS when the agent leaves.
+ *
+ *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
+ *                                       there becomes worker-3.1.out, …
+ *
+ * The master is told whose is there. It knows who ran here: a task that it misses in the list had
+ * files that were removed under us, and its output is lost. */
+#include "agent/export_private.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define EARLIER_MAX 1000 /* agents that had the task before */
+
+struct log {
+    struct export *x;
+    struct saved *saved;
+    struct fs *fs;
+    const char *dir, *end; /* end: "out" or "err" */
+    const char *label;
+    const struct rotate *from;
+    int kept;       /* a descriptor of the file; -1: none */
+    size_t task;    /* in logs.there; SIZE_MAX: not there, one of its files is missing */
+    uint64_t bytes; /* that were saved */
+    bool failed;
+};
+
+/* All pieces of it as one file. */
+static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, struct err *err)
+{
+    const struct rotate *from = l->from;
+    const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
+    AUTO_FS_WRITER *w = NULL;
+    int r = fs_create(l->fs, to, &how, &w, err);
+
+    for (uint32_t i = from->first; r == 0 && i > 0 && i <= from->last; i++) {
+        AUTO_FREE char *piece = str_printf("%s.%u", from->path, i);
+
+        r = piece ? export_copy_in(l->x, piece, -1, w, err) : err_oom(err);
+    }
+    if (r == 0)
+        r = export_copy_in(l->x, from->path, l->kept, w, err);
+    return r < 0 ? r : export_close_copy(l->x, take(w), ret_bytes, err);
+}
+
+/* A task that was elsewhere before has left its output there: it stays, beside ours. */
+static int keep_earlier(const struct log *l, const char *to, struct err *err)
+{
+    AUTO_FS_ENTRY old = { 0 };
+    int r = fs_exists(l->fs, to, &old, err);
+
+    for (int i = 1; r > 0 && i < EARLIER_MAX; i++) {
+        AUTO_FREE char *other = str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
+
+        r = other ? fs_rename(l->fs, to, other, false, err) : err_oom(err);
+        r = r == -EEXIST ? 1 : r;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Under another name first: a reader sees all of it or nothing. */
+static int put_log(void *arg, struct err *err)
+{
+    struct log *l = arg;
+    AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
+    AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
+    int r = to && tmp ? copy_log(l, tmp, &l->bytes, err) : err_oom(err);
+
+    if (r == 0)
+        r = keep_earlier(l, to, err);
+    return r < 0 ? r : export_rename(l->x, &(struct export_move){ l->fs, tmp, to, true }, err);
+}
+
+static int save_log(void *arg, struct err *err)
+{
+    struct log *l = arg;
+    struct err own = ERR_INIT;
+
+    (void)err; /* a failure of one must not end the others */
+    if (export_try(l->x, put_log, l, &own) < 0) {
+        l->failed = true;
+        export_failed(l->x, l->saved, &own);
+    } else {
+        l->saved->files++;
+        l->saved->bytes += l->bytes;
+    }
+    return 0;
+}
+
+/* All that there is to save. What is an earlier agent's is ours to name. */
+struct logs {
+    struct log *v;
+    size_t n;
+    struct strs paths, labels; /* of earlier agents' */
+    struct strs there;         /* labels of tasks both of whose files are there */
+    struct rotate *cuts;
+};
+
+static void logs_done(struct logs *l)
+{
+    free(l->v);
+    free(l->cuts);
+    strs_done(&l->paths);
+    strs_done(&l->labels);
+    strs_done(&l->there);
+}
+
+static const char *const ends[] = { "out", "err" };
+
+/* One of a task's two files; an empty one needs no copy. False when it is not there. */
+static bool add_log(struct logs *all, const struct log *one, int stream)
+{
+    AUTO_CLOSE int fd = export_open(one->from->path, one->kept);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return false;
+    if (st.st_size > 0 || one->from->last > 0) {
+        all->v[all->n] = *one;
+        all->v[all->n++].end = ends[stream];
+    }
+    return true;
+}
+
+/* Both files of a task. */
+static int add_logs(struct logs *all, struct log one, const struct rotate *from[2],
+                    const int kept[2])
+{
+    size_t before = all->n;
+    int have = 0;
+
+    one.task = all->there.n;
+    for (int i = 0; i < 2; i++) {
+        one.from = from[i];
+        one.kept = kept[i];
+        have += add_log(all, &one, i);
+    }
+    if (have == 2)
+        return strs_add(&all->there, one.label);
+    for (size_t i = before; i < all->n; i++)
+        all->v[i].task = SIZE_MAX;
+    return 0;
+}
+
+/* The labels of those of whose output nothing is missing. */
+static int name_saved(const struct logs *all, struct strs *ret)
+{
+    AUTO_FREE bool *failed = calloc(all->there.n + 1, sizeof(*failed));
+    int r = failed ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < all->n && r == 0; i++)
+        if (all->v[i].failed && all->v[i].task != SIZE_MAX)
+            failed[all->v[i].task] = true;
+    for (size_t i = 0; i < all->there.n && r == 0; i++)
+        if (!failed[i])
+            r = strs_add(ret, all->there.v[i]);
+    return r;
+}
+
+static int add_found(struct export *x, struct logs *all, const struct log *like)
+{
+    static const int kept[2] = { -1, -1 };
+    int r = 0;
+
+    for (size_t i = 0; i < all->labels.n && r == 0; i++) {
+        const struct rotate *from[2] = { &all->cuts[2 * i], &all->cuts[2 * i + 1] };
+        struct log one = *like;
+
+        one.label = all->labels.v[i];
+        for (size_t k = 0; k < 2; k++) {
+            struct rotate *cut = &all->cuts[2 * i + k];
+
+            if (strs_take(&all->paths,
+                          str_printf("%s/%s.std%s", x->agent->log_dir, one.label, ends[k])) < 0)
+                return -ENOMEM;
+            cut->path = all->paths.v[all->paths.n - 1];
+            if (rotate_look(cut, cut->path) == 0)
+                (void)rotate_mend(cut);
+        }
+        r = add_logs(all, one, from, kept);
+    }
+    return r;
+}
+
+static int list_logs(struct export *x, struct logs *all, const struct log *like, struct err *err)
+{
+    const struct agent *a = x->agent;
+
+    if (export_found(a, &all->labels) < 0)
+        return err_oom(err);
+    all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
+    all->cuts = calloc(2 * all->labels.n + 1, sizeof(*all->cuts));
+    if (!all->v || !all->cuts)
+        return err_oom(err);
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        const struct task *t = a->tasks[i];
+        const struct rotate *from[2] = { &t->streams[0].cut, &t->streams[1].cut };
+        const int kept[2] = { t->streams[0].kept, t->streams[1].kept };
+        struct log one = *like;
+
+        one.label = t->label;
+        if (add_logs(all, one, from, kept) < 0)
+            return err_oom(err);
+    }
+    return add_found(x, all, like) < 0 ? err_oom(err) : 0;
+}
+
+void export_output(struct export *x)
+{
+    struct saved s = { .to = x->agent->facts->export_dir };
+    struct logs all = { 0 };
+    AUTO_FREE char *dir = NULL;
+    struct log like = { .x = x, .saved = &s };
+    AUTO_STRS labels = { 0 };
+    struct err err = ERR_INIT;
+    struct group g;
+    int r = remote_find(&x->remote, s.to, &like.fs, &dir, &err);
+
+    group_init(&g, x->agent->loop, EXPORT_AT_ONCE);
+    like.dir = dir;
+    if (r == 0)
+        r = list_logs(x, &all, &like, &err);
+    for (size_t i = 0; i < all.n && r == 0; i++)
+        r = group_go(&g, save_log, &all.v[i], &err);
+    if (group_wait(&g, &err) < 0 || r < 0)
+        export_failed(x, &s, &err);
+    if (!*s.fail && name_saved(&all, &labels) < 0)
+        snprintf(s.fail, sizeof(s.fail), "out of memory");
+    s.labels = &labels;
+    export_tell(x, &s, false);
+    logs_done(&all);
+}
