@@ -45,6 +45,43 @@ def test_output_that_went_with_its_container_is_named(jobs):
     assert run.events()[-1]["event"] == "end"
 
 
+def test_output_of_a_task_that_moved_is_shown_in_its_order(jobs):
+    """Its container ends, its agent has the time to save: the log has what it wrote here and there."""
+    run = Run(jobs, 40, "--restart", "task")
+    victim = run.steps("worker:0")[-1][1]
+    os.kill(keepers(agent_of(victim))[-1], signal.SIGKILL)
+    run.until(lambda line: line.startswith("worker:0│ step 3") and line.split()[-1] == "1")
+    run.end()
+    run.succeeded()
+    assert run.status()["missing"] is None
+    app = jobs.apps()[0]
+    lines = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
+    attempts = [line.split()[-1] for line in lines if line.startswith("step ")]
+    assert attempts == sorted(attempts) and set(attempts) == {"0", "1"}, lines
+    few = attempts.count("1") + 2
+    tail = jobs.run("logs", "--no-prefix", "--stdout", "--tail", few, app, "worker:0", check=0).stdout
+    assert tail.splitlines() == lines[-few:]
+
+
+def staged(jobs):
+    return [name for name in jobs.leftovers(0) if name.startswith("hdfs ")]
+
+
+def test_a_job_that_is_stopped_before_it_has_a_master_leaves_nothing(jobs):
+    nodes = [name for name in jobs.cluster.lay.daemons if name.startswith("nm")]
+    for name in nodes:
+        jobs.cluster.pause(name)
+    try:
+        app = jobs.run("submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "true",
+                       check=0).stdout.strip()
+        assert any(app in name for name in staged(jobs))
+        jobs.run("stop", app, check=0)
+        assert staged(jobs) == []
+    finally:
+        for name in nodes:
+            jobs.cluster.resume(name)
+
+
 def test_a_job_ends_although_hdfs_is_away(jobs):
     """One deadline holds for output, results and log; what they lack is told through YARN."""
     began, go = jobs.work / "began", jobs.work / "go"

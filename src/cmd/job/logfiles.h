@@ -1,6 +1,7 @@
 /* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory of
  * this machine, where long ones are in pieces (base/rotate.h), or of HDFS, where a task that was on
- * several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers only; blocks on the local disk. */
+ * several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers
+ * only; blocks on the local disk. */
 #pragma once
 #include "base/str.h"
 #include "cmd/job/spool.h"

@@ -69,7 +69,9 @@ int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
     if (r < 0)
         return r;
     client_settle(x->client); /* when that is over, nothing of the job is left */
-    return client_status(x->client, true, ret, err);
+    r = client_status(x->client, true, ret, err);
+    client_tidy(x->client); /* … but what only a master would have put away */
+    return r;
 }
 
 int wait_for_end(struct job_call *x, int64_t timeout, struct err *err)
