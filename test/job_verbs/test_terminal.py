@@ -84,13 +84,14 @@ def test_what_tasks_write_cannot_harm_the_terminal(jobs):
 
 def test_ctrl_c_stops_and_twice_kills(jobs):
     script = jobs.script("deaf", 'trap "echo no" TERM\ntrap "" INT\necho up\nwhile :; do sleep 0.05; done\n')
-    with Terminal(jobs, "run", "--grace", "1h", "--", script) as terminal:
+    # The last line says who stopped it, and a person's name may be long.
+    with Terminal(jobs, "run", "--grace", "1h", "--", script, columns=200) as terminal:
         terminal.read("up")
         terminal.type("\003")
         terminal.read("no")
         terminal.type("\003")
         assert terminal.end() == 130
-    lines = screen_of(plain(terminal.text))
+    lines = screen_of(plain(terminal.text), 200)
     assert "ydl: stopping the job; once more to kill it" in "\n".join(lines)
     assert any(line.startswith("ydl: job 'deaf'") and "killed" in line for line in lines)
 

@@ -4,6 +4,7 @@ Real packages have tests of their own; here it is what the launcher promises to 
 """
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,10 +40,10 @@ def reach(address):
 """
 
 
-def _run(local, text, *args, check=0, **kw):
+def _run(local, text, *args, check=0, python="python3", **kw):
     (local.work / "common.py").write_text(COMMON)
     (local.work / "task.py").write_text("from common import *\n" + text)
-    return local.run("run", *args, "--", "python3", "task.py", check=check, **kw)
+    return local.run("run", *args, "--", python, "task.py", check=check, **kw)
 
 
 def _lines(done):
@@ -166,7 +167,7 @@ w = Worker(Tracker(), E["DMLC_TASK_ID"]).join()
 print(w.rank, w.world)
 barrier("met", 3)
 w.shutdown() if hasattr(w, "shutdown") else w.say(cmd=2)
-""", "-n", "3", "--framework", framework)
+""", "-n", "3", "--framework", framework, python=sys.executable)  # its modules need what tests need
     assert _lines(done) == ["0 3", "1 3", "2 3"]
 
 
