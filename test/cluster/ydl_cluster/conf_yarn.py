@@ -93,6 +93,8 @@ def _scheduling(lay: Layout) -> dict[str, object]:
         "yarn.resourcemanager.resource-tracker.client.thread-count": 6,
         "yarn.acl.enable": True,
         "yarn.admin.acl": specs.me(),
+        # Of itself in /tmp, where every ResourceManager of a user writes it anew when it starts.
+        "yarn.node-attribute.fs-store.root-dir": f"file://{lay.run}/attributes",
         "yarn.timeline-service.enabled": False,
     }
 
