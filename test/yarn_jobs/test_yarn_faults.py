@@ -47,11 +47,11 @@ class Run:
 
     SIZE = ("-n", 2, "--mem", "128m")
 
-    def __init__(self, jobs, steps=60, *options):
+    def __init__(self, jobs, steps=60, *options, program=()):
         (jobs.work / "steps.py").write_text(STEPS)
         self.jobs = jobs
         self.process = jobs.start("run", "--on", "yarn", *self.SIZE, *options, "--", "python3", "-u",
-                                  "steps.py", steps)
+                                  *(program or ("steps.py", steps)))
         self.lines = []
         late = threading.Timer(stretched(LATE_S), self.process.kill)  # nobody waits for ever for a line
         late.daemon = True

@@ -18,8 +18,8 @@ class Spread(Run):
 
     SIZE = ("--role", "worker=2,spread=node,memory=128m")
 
-    def __init__(self, jobs, steps, *options):
-        super().__init__(jobs, steps, *options)
+    def __init__(self, jobs, steps, *options, **more):
+        super().__init__(jobs, steps, *options, **more)
         self.until_all(2)
         self.at = {task: jobs.node_of(self.steps(task)[-1][1]) for task in TASKS}
         self.home = jobs.node_of(self.pid("ydl-node master"))
@@ -74,6 +74,41 @@ def test_a_master_on_a_node_that_yarn_gives_up_is_replaced(jobs):
         else:
             last = run.steps(task)[-1][2]
             assert [n for n, _, a in run.steps(task) if a == last] == list(range(150)), err
+    assert jobs.ended()["finalStatus"] == "SUCCEEDED"
+
+
+CLOCKED = """
+import os, sys, time
+for i in range(int(sys.argv[1])):
+    print("step", i, os.getpid(), os.environ["YDL_ATTEMPT"], flush=True)
+    with open(sys.argv[2] + "-" + os.environ["YDL_RANK"], "a") as f:
+        print(time.monotonic(), os.getpid(), file=f)
+    time.sleep(0.05)
+"""
+
+
+@pytest.mark.full
+def test_a_nodemanager_without_recovery_that_begins_anew_makes_no_two_of_one_rank(own_cluster, jobs_on,
+                                                                                  tmp_path):
+    """It knows nothing of the containers that it had, and YARN takes them for lost at once, while
+    their processes live: the new task waits until the old one is gone."""
+    jobs = jobs_on(own_cluster(nodes=3, datanodes=1,
+                               settings=["yarn:yarn.nodemanager.recovery.enabled=false"]))
+    (jobs.work / "clocked.py").write_text(CLOCKED)
+    run = Spread(jobs, 400, "--restart", "task", program=("clocked.py", 400, tmp_path / "lived"))
+    task = next(task for task in TASKS if run.at[task] != run.home)
+    old = run.steps(task)[-1][1]
+    jobs.cluster.kill(run.at[task])
+    jobs.cluster.start(run.at[task])
+    run.until(lambda line: line.startswith(f"{task}│ step 0") and line.split()[-1] == "1")
+    assert old not in jobs.processes("clocked.py")
+    run.end()
+    rows = [line.split() for line in (tmp_path / f"lived-{task[-1]}").read_text().splitlines()]
+    assert [int(pid) for _, pid in rows].count(old) > 0
+    last = max(float(at) for at, pid in rows if int(pid) == old)
+    first = min(float(at) for at, pid in rows if int(pid) != old)
+    assert last < first, f"two of {task} for {last - first} s"
+    assert [n for n, _, a in run.steps(task) if a == 1] == list(range(400))
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
 
 
