@@ -223,6 +223,10 @@ void held_tell(struct agent *a);                            /* reports all ends 
 int held_hello(const struct agent *a, Agent__Hello *hello); /* -ENOMEM; else … */
 void held_hello_done(Agent__Hello *hello);
 
+/* ---- output_place.c: a task's files here among all that it wrote; in a container only ---- */
+void output_place_find(struct task *t); /* as an earlier agent kept it; the master knows none */
+void output_place_keep(const struct task *t);
+
 /* ---- settle.c: where things are ---- */
 int settle(struct agent *a, struct err *err); /* after a welcome */
 void settle_done(struct agent *a);

@@ -277,6 +277,7 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     t->log_base[0] = m->out_base;
     t->log_base[1] = m->err_base;
     t->log_began = m->log_began;
+    output_place_find(t);
     if (set_gpus(t, m, err) < 0)
         return FAIL_START;
     r = docker_prepare(t, m, err);

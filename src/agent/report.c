@@ -132,6 +132,9 @@ void report_started(struct task *t)
     m->when = loop_wall();
     m->attempt = t->attempt;
     m->generation = t->generation;
+    m->log_began = t->log_began;
+    m->out_base = t->log_base[0];
+    m->err_base = t->log_base[1];
     gather(t->agent, &t->agent->report->started, &m->base);
 }
 

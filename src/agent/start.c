@@ -147,8 +147,10 @@ static void reset(struct task *t, const Agent__StartTask *m)
 {
     t->generation = m->generation;
     t->attempt = m->attempt;
-    if (t->log_began == 0)
+    if (t->log_began == 0) {
         t->log_began = m->attempt + 1;
+        output_place_keep(t);
+    }
     t->rank = m->rank;
     t->world = m->world;
     t->wants_error_file = m->error_file;

@@ -223,6 +223,19 @@ void hub_task_started(struct master *m, uint32_t task)
     request_anew(m, task);
 }
 
+/* An agent that follows one that was killed goes on in its files: a new master hears of them here.
+ */
+void hub_task_place(struct master *m, const Agent__StartedTask *s)
+{
+    struct feed *d = hub_grow_feeds(m) < 0 ? NULL : &m->feeds[s->task];
+
+    if (!d || d->started || s->log_began == 0)
+        return;
+    d->began = s->log_began;
+    d->base[OUT] = s->out_base;
+    d->base[ERR] = s->err_base;
+}
+
 /* One that we have heard of before is known better here. */
 void hub_task_held(struct master *m, const Agent__HeldTask *h)
 {

@@ -142,6 +142,7 @@ static int on_started(struct agent_conn *a, const Agent__ToMaster *msg, struct e
             continue;
         r = engine_on_started(m->engine, s->task, s->pid, master_now(m), err);
         r = engine_said(a, r, err);
+        hub_task_place(m, s);
         hub_task_started(m, s->task);
     }
     return r;

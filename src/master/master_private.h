@@ -422,6 +422,8 @@ void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece);
 void hub_task_started(struct master *m, uint32_t task);
 /* The same for one that its agent has. */
 void hub_task_held(struct master *m, const Agent__HeldTask *h);
+/* Before hub_task_started(): what the agent says of the task's files there. */
+void hub_task_place(struct master *m, const Agent__StartedTask *s);
 /* What a task that is being prepared has written in other places. */
 void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err);
 /* The start, counted from 1, that its file there begins with; 0: the one that comes. */

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import time
 
@@ -229,4 +230,23 @@ def test_a_new_container_finds_a_master_that_has_moved(container):
     assert not b.new_agent("tcp:127.0.0.1:9")["again"]
     b.launch(0, "exit 3")
     assert b.exited(0)["fail"] == EXIT
+    b.leave()
+
+
+def test_the_next_agent_goes_on_in_the_files_of_one_that_was_killed(container):
+    """Under a master that is new as well: who follows the task must not be shown them again."""
+    b = container()
+    b.prepare({"task": 0, "name": "worker:0", "out_base": 100, "err_base": 20})
+    b.start(command(0, "echo hello; sleep 600", attempt=3))
+    first = b.take_task("started", 0)
+    assert (first["log_began"], first["out_base"], first["err_base"]) == (4, 100, 20)
+    os.kill(b.pid, signal.SIGKILL)
+    b.agents[0].wait()
+    b.new_master()
+    b.new_agent()
+    b.prepare({"task": 0, "name": "worker:0"}, {"task": 1, "name": "worker:1"})
+    b.start(command(0, "sleep 600", attempt=5), command(1, "sleep 600", attempt=5))
+    again, other = b.take_task("started", 0), b.take_task("started", 1)
+    assert (again["log_began"], again["out_base"], again["err_base"]) == (4, 100, 20)
+    assert (other["log_began"], other["out_base"], other["err_base"]) == (6, 0, 0)
     b.leave()

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+from test_yarn_faults import agent_of
 from ydl_cluster.patience import stretched
 
 LATE_S = 180
@@ -97,6 +98,26 @@ def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
     steps = [tuple(map(int, m.groups())) for line in seen
              if (m := re.search(r"step (\d+) (\d+)$", line))]
     assert [n for n, attempt in steps if attempt == 1] == list(range(120))
+
+
+def test_who_follows_sees_no_line_twice_when_agent_and_master_die(jobs):
+    """Two who are new, in a container with files that go on."""
+    (jobs.work / "steps.py").write_text(
+        "import os, time\nfor i in range(40):\n"
+        "    print('step', i, os.environ['YDL_ATTEMPT'], flush=True)\n    time.sleep(0.2)\n")
+    run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--restart", "task", "--",
+                     "python3", "-u", "steps.py")
+    seen = []
+    read_until(run, seen, lambda line: "step 5 0" in line)
+    agent, master = agent_of(max(jobs.processes("steps.py"))), sorted(jobs.processes("ydl-node master"))[-1]
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        os.kill(agent, number)
+        os.kill(master, number)
+    read_all(run, seen)
+    steps = [tuple(map(int, m.groups())) for line in seen
+             if (m := re.search(r"step (\d+) (\d+)$", line))]
+    assert len(steps) == len(set(steps)), steps
+    assert [n for n, attempt in steps if attempt == steps[-1][1]] == list(range(40))
 
 
 def test_a_master_that_finds_no_job_ends_the_application(jobs):

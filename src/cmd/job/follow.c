@@ -386,6 +386,18 @@ static int start(struct follow *f, struct err *err)
     return r < 0 ? r : fiber_start(f->loop, run_ticker, f, &f->ticker, err);
 }
 
+/* Where to go on in a stream: behind what was shown, or left out on purpose. */
+static uint64_t place_in(void *user, const struct logfile *l)
+{
+    const struct follow *f = user;
+    uint64_t from = show_offset(f->show, l->task, l->stream);
+    uint64_t skip = f->o->skip ? f->o->skip(f->o->user, l->task, l->stream) : 0;
+
+    if (!f->o->streams[l->stream])
+        return UINT64_MAX;
+    return from > skip ? from : skip;
+}
+
 /* What the stream did not bring any more stands in the files. */
 static int show_rest(struct follow *f, struct err *err)
 {
@@ -393,15 +405,9 @@ static int show_rest(struct follow *f, struct err *err)
     AUTO_LOGFILES files = { 0 };
     int r = client_output(f->client, f->o->tasks, &files, &spool, err);
 
-    for (size_t i = 0; r == 0 && i < files.n; i++) {
-        const struct logfile *l = &files.v[i];
-        uint64_t from = show_offset(f->show, l->task, l->stream);
-        uint64_t skip = f->o->skip ? f->o->skip(f->o->user, l->task, l->stream) : 0;
-
-        if (f->o->streams[l->stream])
-            r = replay_file(l, from > skip ? from : skip, f->show, f->screen, err);
-    }
-    return r;
+    return r < 0
+               ? r
+               : replay_rest(&files, &(struct replay_from){ place_in, f }, f->show, f->screen, err);
 }
 
 /* How it ended. When the stream did not say it, what the master left behind does. */

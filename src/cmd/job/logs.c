@@ -147,7 +147,7 @@ static int show_files(struct reading *d, const struct logfiles *files, struct er
         r = show_task(show, files->v[i].task) < 0 ? err_oom(err) : 0;
     for (size_t i = 0; r == 0 && i < files->n; i++)
         if (d->streams[files->v[i].stream])
-            r = replay_file(&files->v[i], begins[i], show, screen, err);
+            r = replay_file(&files->v[i], begins[i], 0, show, screen, err);
     if (r == 0)
         r = show_end(show, 0);
     return r < 0 ? r : screen_end(screen, LOOP_NEVER, err);

@@ -4,7 +4,16 @@
 #include "cmd/job/screen.h"
 #include "cmd/job/show.h"
 
-/* Shows a file from the byte `from` on. No time passes meanwhile for `show`, so that the same lines
- * of several tasks find each other. */
-int replay_file(const struct logfile *f, uint64_t from, struct show *show, struct screen *screen,
-                struct err *err);
+/* Shows a file from the byte `from` on; `before` bytes of the stream are in other files. No time
+ * passes meanwhile for `show`, so that the same lines of several tasks find each other. */
+int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct show *show,
+                struct screen *screen, struct err *err);
+
+/* Where each stream is to begin, asked of its first file: so many bytes are left out of all that
+ * its files hold together; UINT64_MAX: all. */
+struct replay_from {
+    uint64_t (*place)(void *user, const struct logfile *first);
+    void *user;
+};
+int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
+                struct screen *screen, struct err *err);

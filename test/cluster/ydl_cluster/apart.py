@@ -111,7 +111,7 @@ def _make(node: str, host: str) -> int:
     try:
         os.read(told[0], 1)
         fd = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        _ip("link", "add", node, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+        _link(node, pid)
         _ip("link", "set", node, "master", _BRIDGE, "up")
         os.write(ready[1], b".")
         if os.waitpid(pid, 0)[1] != 0:
@@ -153,6 +153,13 @@ def _nodes(lay: Layout) -> list[str]:
 
 def _clock(lay: Layout, node: str) -> Path:
     return lay.run / f"{node}.clock"
+
+
+def _link(node: str, pid: int) -> None:
+    """A cable from the bridge to a process's network. That of an ended cluster may still be there:
+    it goes with its network, which the kernel takes back in its own time."""
+    subprocess.run(["ip", "link", "delete", node], check=False, capture_output=True)
+    _ip("link", "add", node, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
 
 
 def _ip(*words: str) -> None:
