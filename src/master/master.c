@@ -297,6 +297,7 @@ static void run_announcer(void *arg)
     if (container_announce(m->opt->container, &err) < 0)
         log_warn(LOG_MASTER, "%s", err.text);
     page_find_proxies(m);
+    rival_watch(m);
     m->announcer = NULL;
 }
 

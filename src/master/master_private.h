@@ -349,6 +349,10 @@ void outbox_start_later(struct agent_conn *a);  /* its Start goes out, now or wh
 void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before something else */
 void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
 
+/* ---- rival.c ---- */
+/* Until the job ends, or another master has it: m->over. Fibers only. */
+void rival_watch(struct master *m);
+
 /* ---- own_peer.c ---- */
 /* Is the connection of this job's? The second asks the agents of its machine. */
 bool own_peer(void *user, int fd);       /* `user` is the master */

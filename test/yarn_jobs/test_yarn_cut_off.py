@@ -153,7 +153,10 @@ def steps_of(seen, task):
     return [tuple(map(int, line.split()[-3:])) for line in seen if line.startswith(f"{task}│ step")]
 
 
-def test_a_master_that_the_resourcemanager_cannot_hear_is_followed_by_another(proxied, jobs_on, tmp_path):
+@pytest.mark.parametrize("killed", ["soon", "late"])
+def test_a_master_that_the_resourcemanager_cannot_hear_is_followed_by_another(proxied, jobs_on, tmp_path,
+                                                                              killed):
+    """Its NodeManager ends it soon, or late: then it has to find out itself that it is not wanted."""
     cluster, proxy = proxied
     jobs = jobs_on(cluster)
     (jobs.work / "steps.py").write_text(STEPS)
@@ -173,6 +176,9 @@ def test_a_master_that_the_resourcemanager_cannot_hear_is_followed_by_another(pr
         new = jobs.wait_for(lambda: [pid for pid in masters(jobs) if pid != old], "a second master", 180)
         jobs.wait_for(lambda: attempts(jobs, app) == [1, 2], "the second master's first word", 120)
         assert old in jobs.processes("ydl-node master"), "both are to be there"
+        if killed == "late":
+            jobs.wait_for(lambda: all_with(jobs, new[0]), "every agent at the second master", 120)
+            jobs.wait_for(lambda: masters(jobs) == new, "the first master leaves", 60)
     finally:
         cluster.resume(node)
     jobs.wait_for(lambda: masters(jobs) == new, "the end of the first master", 60)
