@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+#define MASTERS_ASKED 20 /* client_again() makes pauses between them */
+
 int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err)
 {
     AUTO_JSON *more = extra;
@@ -75,17 +77,26 @@ int act_change(struct job_call *x, const char *target, struct err *err)
     return r < 0 ? r : 1;
 }
 
-/* With patience for a master that is being replaced; a kill needs no master. */
+/* With patience for masters that are being replaced one after the other; a kill needs none. That a
+ * master answers again is no success of what was asked of the one before: nobody waits for the end
+ * of a job that nobody was told to end. */
 static int ask_end(struct job_call *x, const char *target, bool force, struct err *err)
 {
-    int r = client_end(x->client, target, force, err);
+    for (int i = 0;; i++) {
+        struct err why = ERR_INIT;
+        int r = client_end(x->client, target, force, &why), now;
 
-    if (r == -EAGAIN) /* it leaves: the next one is asked */
-        r = -ENOTCONN;
-    if (r == 0 || force || !client_broken(r))
-        return r;
-    r = client_again(x->client, r, err);
-    return r == 1 ? client_end(x->client, target, force, err) : r;
+        if (r == 0)
+            return 0;
+        *err = why;
+        now = client_again(x->client, r == -EAGAIN ? -ENOTCONN : r, err); /* -EAGAIN: it leaves */
+        if (now <= 0)
+            return now; /* 0: it ended by itself meanwhile */
+        if (force || i == MASTERS_ASKED) {
+            *err = why;
+            return r;
+        }
+    }
 }
 
 /* A job whose master and log are of another version of ydl: YARN has killed it, and knows that. */
@@ -112,8 +123,6 @@ int act_end(struct job_call *x, const char *what, const char *target, struct err
     if (r <= 0)
         return r;
     r = ask_end(x, target, force, err);
-    if (r < 0)
-        r = client_again(x->client, r, err); /* 0: it ended by itself meanwhile */
     if (r < 0)
         return r;
     r = wait_end(x, 0, &status, err);

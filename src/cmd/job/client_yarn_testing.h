@@ -27,14 +27,16 @@ struct world {
     int attempt, port;
     int unknown, down; /* for so many calls */
     int reports, kills;
+    int kill_fails; /* with this errno */
     void (*on_report)(struct world *w);
     /* the master */
     struct http_server *server;
-    const char *asked;  /* the last path */
-    int first, last;    /* records it has, from 0 */
-    bool cut, dead;     /* it dies at the end of them; it has */
-    bool leaves;        /* it hands over, and takes no more requests */
-    const char *speaks; /* the header of its answers; NULL: none */
+    const char *asked;     /* the last path */
+    int first, last;       /* records it has, from 0 */
+    bool cut, dead;        /* it dies at the end of them; it has */
+    bool leaves;           /* it hands over, and takes no more requests */
+    http_handler *instead; /* what answers for it, all but /v1/job; NULL: nobody */
+    const char *speaks;    /* the header of its answers; NULL: none */
     int notes;
     char noted[512]; /* the last one */
 };
@@ -84,6 +86,8 @@ static inline int resource_manager(void *arg, struct rpc_service *s, const char 
         return report(w, ret, err);
     assert_string_equal(method, "forceKillApplication");
     w->kills++;
+    if (w->kill_fails)
+        return err_set(err, w->kill_fails, "the ResourceManager is busy");
     w->state = STATE(KILLED);
     w->final = FINAL(KILLED);
     m.has_completed = m.completed = true;
@@ -133,6 +137,8 @@ static inline int handle(void *user, struct http_call *c, struct err *err)
 
     if (w->leaves)
         return err_set(err, -EAGAIN, "it is leaving");
+    if (w->instead && !str_eq(http_path(c), "/v1/job"))
+        return w->instead(w, c, err);
     if (str_eq(http_path(c), "/v1/events"))
         return send_events(w, c, err);
     if (str_eq(http_path(c), "/v1/logs"))
