@@ -297,6 +297,8 @@ int client_end(struct client *c, const char *target, bool force, struct err *err
             *err = why;
         return r;
     }
+    if (!unborn && client_alive(c, NULL) == 0)
+        return 0; /* it has ended just now */
     if (!unborn)
         client_say(c, "%s: killing it through YARN", why.text);
     return c->ops->kill(c, err);

@@ -93,6 +93,30 @@ static void a_kill_needs_no_master(void **state)
     run(state, kill_without_master, &w);
 }
 
+/* Between a look at it and the request it has ended. */
+static void kill_ended(struct world *w, struct client *c)
+{
+    struct err err = ERR_INIT;
+
+    start_master(w);
+    put_key(w);
+    assert_int_equal(client_alive(c, &err), 1);
+    w->dead = true;
+    w->state = STATE(FINISHED);
+    w->final = FINAL(SUCCEEDED);
+    assert_int_equal(client_end(c, "/v1/kill", true, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(w->kills, 0);
+    assert_int_equal(w->notes, 0);
+}
+
+static void a_job_that_has_just_ended_is_not_killed(void **state)
+{
+    struct world w = { 0 };
+
+    run(state, kill_ended, &w);
+}
+
 /* A stop is the master's to carry out; a kill is not. */
 static void kill_deaf_master(struct world *w, struct client *c)
 {
@@ -319,6 +343,7 @@ int main(void)
         CLAIM(what_is_not_ours_is_refused_in_words),
         CLAIM(a_job_without_a_master_says_what_it_waits_for),
         CLAIM(a_kill_needs_no_master),
+        CLAIM(a_job_that_has_just_ended_is_not_killed),
         CLAIM(a_kill_needs_no_master_that_understands_us),
         CLAIM(an_ended_job_is_read_from_its_files),
         CLAIM(a_job_that_nobody_knows_is_said_so),
