@@ -37,6 +37,19 @@ def end_both(*ends):
             pass
 
 
+def open_files(pid: int):
+    """What a process has open. It opens and closes files meanwhile, and may end."""
+    try:
+        fds = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return
+    for fd in fds:
+        try:
+            yield os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:  # closed: the others are still there
+            pass
+
+
 class Proxy:
     """Passes connections on, except those of a process that is cut off: they are taken and ended."""
 
@@ -52,11 +65,7 @@ class Proxy:
         ours = self.listener.getsockname()[1]
         nodes = {f"socket:[{row[9]}]" for row in rows if int(row[1].split(":")[1], 16) == port
                  and int(row[2].split(":")[1], 16) == ours}
-        try:
-            return pid is not None and any(os.readlink(fd) in nodes
-                                           for fd in Path(f"/proc/{pid}/fd").iterdir())
-        except FileNotFoundError:
-            return False
+        return pid is not None and bool(nodes & set(open_files(pid)))
 
     def _accept(self):
         while True:
@@ -92,6 +101,25 @@ class Proxy:
         self.listener.close()
 
 
+def test_a_connection_is_known_while_its_process_closes_files(monkeypatch):
+    read, closed = os.readlink, []
+
+    def read_but_the_first(path):
+        if not closed:
+            closed.append(path)
+            raise FileNotFoundError(path)
+        return read(path)
+
+    proxy = Proxy("127.0.0.1", 9)  # nobody is asked there
+    proxy.cut_pid = os.getpid()
+    monkeypatch.setattr(os, "readlink", read_but_the_first)
+    with socket.create_connection(proxy.listener.getsockname()) as client:
+        client.settimeout(20)
+        assert client.recv(1) == b"", "it was passed on"
+    assert closed
+    proxy.close()
+
+
 @pytest.fixture
 def proxied(own_cluster):
     """A cluster whose masters reach the ResourceManager through a proxy; its daemons have read their
@@ -124,10 +152,7 @@ def masters(jobs):
 
 def sockets(pid):
     """Of a process: {(own port, the other end's port)}; 0: it listens."""
-    try:
-        held = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
-    except FileNotFoundError:  # it, or one of them, has just gone
-        return set()
+    held = set(open_files(pid))
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {tuple(int(end.split(":")[1], 16) for end in row[1:3]) for row in rows
             if f"socket:[{row[9]}]" in held}
