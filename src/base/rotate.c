@@ -4,7 +4,9 @@
  *     NAME.cut    one that is complete, just before and just after the file itself is cut
  *
  * A reader that finds neither NAME.cut nor the next piece after it has read knows that the file was
- * not cut before. */
+ * not cut before. NAME.cut may stay for long: who cuts may be stopped, or killed, with the piece
+ * taken off and not named yet. Then the file no longer begins with it, and it is read in
+ * NAME.cut. */
 #include "base/rotate.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -17,7 +19,7 @@
 #include <time.h>
 
 #define CHUNK (64 * KIB)
-#define TRIES 100 /* of a millisecond each: so long cutting never takes */
+#define TRIES 100 /* of a millisecond each: longer than a cut takes, mostly */
 
 static char *other(const struct rotate *r, const char *end)
 {
@@ -96,6 +98,17 @@ uint64_t rotate_begin(const struct rotate *r)
 
 /* ---- reading ---- */
 
+static ssize_t read_file(const char *path, uint64_t at, void *p, size_t n)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    ssize_t got;
+
+    if (fd < 0)
+        return -errno;
+    got = pread(fd, p, n, (off_t)at);
+    return got < 0 ? -errno : got;
+}
+
 /* Pieces go in their order: where the last that we know is gone, the next may be too. */
 static bool is_lost(const struct rotate *r)
 {
@@ -104,16 +117,59 @@ static bool is_lost(const struct rotate *r)
     return path && !is_there(path);
 }
 
-/* 1 when there are other pieces than before. */
+/* 1 when there are more pieces than before. Fewer there are only when somebody removed them, maybe
+ * with the directory: what they held was written all the same. */
 static int look_again(struct rotate *r)
 {
     struct rotate now;
     int e = rotate_look(&now, r->path);
 
-    if (e < 0 || now.last == r->last)
+    if (e < 0 || now.last <= r->last)
         return e;
+    now.never = r->never;
     *r = now;
     return 1;
+}
+
+/* Does the file begin with what is in the other one? -ENOMEM. */
+static int begins_with(const char *path, int copy, uint64_t size)
+{
+    AUTO_FREE char *a = malloc(CHUNK);
+    AUTO_FREE char *b = malloc(CHUNK);
+
+    if (!a || !b)
+        return -ENOMEM;
+    for (uint64_t at = 0; at < size;) {
+        ssize_t n = pread(copy, a, CHUNK, (off_t)at);
+
+        if (n <= 0 || read_file(path, at, b, (size_t)n) != n || memcmp(a, b, (size_t)n) != 0)
+            return 0;
+        at += (uint64_t)n;
+    }
+    return 1;
+}
+
+/* How many bytes NAME.cut holds that are no longer in the file; 0: none; -ENOMEM. */
+static int64_t taken_off(const struct rotate *r, const char *cut)
+{
+    AUTO_CLOSE int fd = open(cut, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    int same;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+        return 0;
+    if (size_of(r->path) <= (uint64_t)st.st_size) /* so small none is cut */
+        return st.st_size;
+    same = begins_with(r->path, fd, (uint64_t)st.st_size);
+    return same < 0 ? same : same ? 0 : st.st_size;
+}
+
+static void count_piece(struct rotate *r, uint64_t size, bool unnamed)
+{
+    r->piece = size;
+    r->last++;
+    r->first = r->first ? r->first : r->last;
+    r->unnamed = unnamed;
 }
 
 /* Has it been cut since `r` was last right? Then `r` is now. 1: yes, 0: no. */
@@ -122,19 +178,28 @@ static int catch_up(struct rotate *r)
     AUTO_FREE char *cut = other(r, "cut");
     AUTO_FREE char *next = piece_path(r, r->last + 1);
     const struct timespec moment = { .tv_nsec = 1000000 };
+    bool unnamed = false;
     uint64_t size;
 
     if (!cut || !next)
         return -ENOMEM;
-    for (int i = 0; i < TRIES && is_there(cut); i++)
+    for (int i = 0; i < TRIES && is_there(cut) && !is_lost(r); i++)
         (void)nanosleep(&moment, NULL);
     size = size_of(next);
-    if (size == 0)
-        return is_lost(r) ? look_again(r) : 0;
-    r->piece = size;
-    r->first = r->first ? r->first : r->last + 1;
-    r->last++;
-    return 1;
+    if (size == 0 && is_lost(r))
+        return look_again(r);
+    if (size == 0) {
+        int64_t off = taken_off(r, cut);
+
+        if (off < 0)
+            return (int)off;
+        size = size_of(next); /* it may have got its name meanwhile */
+        unnamed = size == 0 && off > 0;
+        size = unnamed ? (uint64_t)off : size;
+    }
+    if (size > 0)
+        count_piece(r, size, unnamed);
+    return size > 0;
 }
 
 uint64_t rotate_size(struct rotate *r)
@@ -147,25 +212,21 @@ uint64_t rotate_size(struct rotate *r)
     return size;
 }
 
-static ssize_t read_file(const char *path, uint64_t at, void *p, size_t n)
-{
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t got;
-
-    if (fd < 0)
-        return -errno;
-    got = pread(fd, p, n, (off_t)at);
-    return got < 0 ? -errno : got;
-}
-
 static ssize_t read_piece(const struct rotate *r, uint64_t at, void *p, size_t n)
 {
-    AUTO_FREE char *path = piece_path(r, (uint32_t)(at / r->piece) + 1);
+    uint32_t number = (uint32_t)(at / r->piece) + 1;
+    AUTO_FREE char *path = piece_path(r, number);
+    AUTO_FREE char *cut = other(r, "cut");
     ssize_t got;
 
-    if (!path)
+    if (!path || !cut)
         return -ENOMEM;
     got = read_file(path, at % r->piece, p, n);
+    if (got == -ENOENT && number == r->last && r->unnamed) {
+        got = read_file(cut, at % r->piece, p, n);
+        if (is_there(path)) /* then that was the next one, maybe */
+            got = read_file(path, at % r->piece, p, n);
+    }
     return got == -ENOENT ? -ESTALE : got;
 }
 
@@ -277,15 +338,16 @@ static int collapse(const struct rotate *r, uint64_t piece)
 /* The copy in NAME.cut becomes the next piece. */
 static int settle(struct rotate *r, const char *cut, uint64_t piece)
 {
-    AUTO_FREE char *next = piece_path(r, r->last + 1);
+    bool counted = r->unnamed && is_lost(r);
+    AUTO_FREE char *next = piece_path(r, counted ? r->last : r->last + 1);
 
     if (!next)
         return -ENOMEM;
     if (rename(cut, next) < 0)
         return -errno;
-    r->piece = piece;
-    r->last++;
-    r->first = r->first ? r->first : r->last;
+    r->unnamed = false;
+    if (!counted)
+        count_piece(r, piece, false);
     return 0;
 }
 
@@ -300,6 +362,30 @@ static void remove_old(struct rotate *r, uint32_t keep)
     }
 }
 
+int rotate_mend(struct rotate *r)
+{
+    AUTO_FREE char *cut = other(r, "cut");
+    uint64_t size;
+    int64_t off;
+    int done = 1;
+
+    if (!cut)
+        return -ENOMEM;
+    rotate_drop(r);
+    if (!is_there(cut))
+        return 0;
+    size = size_of(cut);
+    off = taken_off(r, cut);
+    if (off < 0)
+        return (int)off;
+    if (off == 0 && size > 0)
+        done = collapse(r, size);
+    if (done > 0 && size > 0)
+        return settle(r, cut, size);
+    (void)unlink(cut);
+    return done < 0 ? done : 0;
+}
+
 int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
 {
     AUTO_FREE char *part = other(r, "part");
@@ -309,6 +395,8 @@ int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
     piece = size_of_pieces(r, piece);
     if (!part || !cut)
         return -ENOMEM;
+    if (is_there(cut))
+        return rotate_mend(r); /* the one before has no name yet, and there is no other copy */
     if (size_of(part) != piece)
         return -EIO;
     if (rename(part, cut) < 0)
@@ -323,40 +411,4 @@ int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
     if (done == 0)
         remove_old(r, keep);
     return done;
-}
-
-/* Does the file still begin with what is in the other one? */
-static bool begins_with(const char *path, const char *copy, uint64_t size)
-{
-    AUTO_FREE char *a = malloc(CHUNK);
-    AUTO_FREE char *b = malloc(CHUNK);
-
-    for (uint64_t at = 0; a && b && at < size;) {
-        ssize_t n = read_file(copy, at, a, CHUNK);
-
-        if (n <= 0 || read_file(path, at, b, (size_t)n) != n || memcmp(a, b, (size_t)n) != 0)
-            return false;
-        at += (uint64_t)n;
-    }
-    return a && b && size > 0;
-}
-
-int rotate_mend(struct rotate *r)
-{
-    AUTO_FREE char *cut = other(r, "cut");
-    uint64_t size;
-    int done = 1;
-
-    if (!cut)
-        return -ENOMEM;
-    rotate_drop(r);
-    if (!is_there(cut))
-        return 0;
-    size = size_of(cut);
-    if (size_of(r->path) > size && begins_with(r->path, cut, size))
-        done = collapse(r, size);
-    if (done > 0 && size > 0)
-        return settle(r, cut, size);
-    (void)unlink(cut);
-    return done < 0 ? done : 0;
 }

@@ -24,6 +24,7 @@ struct rotate {
     const char *path;     /* borrowed */
     uint64_t piece;       /* bytes of each; 0: there is none yet */
     uint32_t first, last; /* numbers of those that are there; 0: none */
+    bool unnamed;         /* `last` had no name yet when it was counted */
     bool never;           /* this file system cannot do it */
 };
 
@@ -49,6 +50,7 @@ bool rotate_due(const struct rotate *r, uint64_t piece);
  * to the disk, 0 when it is to be called again. May be another thread's: it changes nothing that
  * the others look at. */
 int rotate_copy(const struct rotate *r, uint64_t piece, uint64_t most);
-/* Cuts off what was copied. Of the pieces the `keep` newest stay, with 0 all. */
+/* Cuts off what was copied, or ends a cut that failed halfway. Of the pieces the `keep` newest
+ * stay, with 0 all. */
 int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep);
 void rotate_drop(const struct rotate *r); /* forgets a copy that was begun */

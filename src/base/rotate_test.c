@@ -212,6 +212,94 @@ static void who_reads_in_the_middle_of_a_cut_waits_for_its_end(void **state)
     assert_int_equal(pthread_join(other, NULL), 0);
 }
 
+/* Who cuts was stopped, or killed, before the piece had its name. */
+static void a_piece_without_a_name_is_read(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *cut_path = str_printf("%s.cut", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+    struct rotate reader, other;
+
+    assert_true(cut_path && one);
+    grow(b, 3 * PIECE);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    assert_int_equal(rotate_look(&other, b->path), 0);
+    needs_cut(b, 0);
+    assert_int_equal(rename(one, cut_path), 0);
+    assert_line(&reader, 0);
+    assert_whole(&reader, b->lines);
+    assert_whole(&other, b->lines);
+    grow(b, PIECE);
+    assert_whole(&reader, b->lines);
+    assert_int_equal(rename(cut_path, one), 0); /* it goes on */
+    assert_whole(&reader, b->lines);
+    needs_cut(b, 0);
+    assert_whole(&reader, b->lines);
+    needs_cut(b, 1);
+    assert_int_equal(rotate_size(&other), (uint64_t)b->lines * LINE);
+    assert_whole(&other, b->lines);
+}
+
+static void a_copy_that_was_not_taken_off_changes_nothing(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *cut_path = str_printf("%s.cut", b->path);
+    AUTO_FREE char *part = str_printf("%s.part", b->path);
+
+    assert_true(cut_path && part);
+    grow(b, 2 * PIECE);
+    assert_int_equal(rotate_copy(&b->r, PIECE, PIECE), 1);
+    assert_int_equal(rename(part, cut_path), 0);
+    assert_whole(&b->r, b->lines);
+    assert_int_equal(b->r.last, 0);
+}
+
+/* A disk that is full does not take another name. */
+static void a_piece_that_got_no_name_gets_it_with_the_next(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *cut_path = str_printf("%s.cut", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+
+    assert_true(cut_path && one);
+    for (int seen = 0; seen < 2; seen++) {
+        struct rotate before = b->r;
+
+        grow(b, 4 * PIECE);
+        needs_cut(b, 0);
+        free(one);
+        one = str_printf("%s.%u", b->path, b->r.last);
+        assert_true(one && rename(one, cut_path) == 0);
+        b->r = before;
+        if (seen)
+            assert_whole(&b->r, b->lines);
+        needs_cut(b, 0);
+        assert_int_equal(access(cut_path, F_OK), -1);
+        assert_int_equal(b->r.last, before.last + 1);
+        needs_cut(b, 0);
+        assert_int_equal(b->r.last, before.last + 2);
+        assert_whole(&b->r, b->lines);
+    }
+}
+
+/* A NodeManager that starts anew removes the directory: what was written is not less. */
+static void pieces_that_were_removed_still_count(void **state)
+{
+    struct bench *b = *state;
+    struct rotate reader;
+    char byte;
+
+    grow(b, 3 * PIECE);
+    needs_cut(b, 0);
+    needs_cut(b, 0);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    assert_int_equal(path_remove(b->dir, NULL), 0);
+    assert_int_equal(rotate_size(&reader), 2 * PIECE);
+    assert_int_equal(reader.last, 2);
+    assert_int_equal(rotate_read(&reader, 0, &byte, 1), -ESTALE);
+    assert_int_equal(rotate_read(&reader, 2 * PIECE, &byte, 1), 0);
+}
+
 /* So long that the pieces between are gone. */
 static void a_reader_that_slept_learns_of_cuts_too(void **state)
 {
@@ -295,6 +383,10 @@ int main(void)
         T(a_reader_learns_of_cuts),
         T(reading_alone_learns_of_cuts),
         T(who_reads_in_the_middle_of_a_cut_waits_for_its_end),
+        T(a_piece_without_a_name_is_read),
+        T(a_copy_that_was_not_taken_off_changes_nothing),
+        T(a_piece_that_got_no_name_gets_it_with_the_next),
+        T(pieces_that_were_removed_still_count),
         T(a_reader_that_slept_learns_of_cuts_too),
         T(what_was_begun_is_ended),
         T(a_file_that_is_not_there_is_empty),
