@@ -8,6 +8,7 @@
 #include "agent/export_private.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define EARLIER_MAX 1000 /* agents that had the task before */
@@ -22,7 +23,7 @@ struct log {
     int kept;       /* a descriptor of the file; -1: none */
     size_t task;    /* in logs.there; SIZE_MAX: not there, one of its files is missing */
     uint64_t bytes; /* that were saved */
-    bool failed;
+    bool failed;    /* until it is there */
 };
 
 /* All pieces of it as one file. */
@@ -58,17 +59,35 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
     return r < 0 ? r : 0;
 }
 
+/* A name of our own: an agent of the same task that was cut off may be saving just now, too. */
+static char *name_part(const struct log *l)
+{
+    const struct agent *a = l->x->agent;
+    AUTO_FREE char *own =
+        a->container ? strdup(a->container->id) : str_printf("%u", a->opt->number);
+
+    return own ? str_printf("%s/.%s.%s.%s.part", l->dir, l->label, l->end, own) : NULL;
+}
+
 /* Under another name first: a reader sees all of it or nothing. */
 static int put_log(void *arg, struct err *err)
 {
     struct log *l = arg;
     AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
-    AUTO_FREE char *tmp = str_printf("%s/.%s.%s.part", l->dir, l->label, l->end);
-    int r = to && tmp ? copy_log(l, tmp, &l->bytes, err) : err_oom(err);
+    AUTO_FREE char *part = name_part(l);
+    int r = to && part ? copy_log(l, part, &l->bytes, err) : err_oom(err);
 
-    if (r == 0)
+    if (r < 0)
+        return r;
+    for (int i = 0; i < EARLIER_MAX; i++) {
         r = keep_earlier(l, to, err);
-    return r < 0 ? r : export_rename(l->x, &(struct export_move){ l->fs, tmp, to, true }, err);
+        if (r == 0)
+            r = export_rename(l->x, &(struct export_move){ l->fs, part, to, false }, err);
+        if (r != -EEXIST) /* another agent's has come between */
+            return r;
+        err_clear(err);
+    }
+    return err_set(err, -EEXIST, "'%s' is taken", to);
 }
 
 static int save_log(void *arg, struct err *err)
@@ -78,9 +97,13 @@ static int save_log(void *arg, struct err *err)
 
     (void)err; /* a failure of one must not end the others */
     if (export_try(l->x, put_log, l, &own) < 0) {
-        l->failed = true;
+        AUTO_FREE char *part = name_part(l);
+
         export_failed(l->x, l->saved, &own);
+        if (part && !l->x->stop)
+            (void)fs_delete(l->fs, part, false, NULL);
     } else {
+        l->failed = false;
         l->saved->files++;
         l->saved->bytes += l->bytes;
     }
@@ -210,7 +233,7 @@ void export_output(struct export *x)
     struct saved s = { .to = x->agent->facts->export_dir };
     struct logs all = { 0 };
     AUTO_FREE char *dir = NULL;
-    struct log like = { .x = x, .saved = &s };
+    struct log like = { .x = x, .saved = &s, .failed = true };
     AUTO_STRS labels = { 0 };
     struct err err = ERR_INIT;
     struct group g;
@@ -224,7 +247,7 @@ void export_output(struct export *x)
         r = group_go(&g, save_log, &all.v[i], &err);
     if (group_wait(&g, &err) < 0 || r < 0)
         export_failed(x, &s, &err);
-    if (!*s.fail && name_saved(&all, &labels) < 0)
+    if (name_saved(&all, &labels) < 0 && !*s.fail)
         snprintf(s.fail, sizeof(s.fail), "out of memory");
     s.labels = &labels;
     export_tell(x, &s, false);

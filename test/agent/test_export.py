@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from agent_support import PATIENCE, alive, wait_until
+from container_support import CONTAINER
 
 
 def tree(path: Path) -> dict[str, str]:
@@ -85,6 +86,32 @@ def test_what_cannot_be_saved_is_told(container, tmp_path):
     for to, s in saved.items():
         assert (s["fail"] == "") == (to == f"file://{tmp_path}/fine"), s
     assert tree(tmp_path / "fine") == {"x": "x\n"} and (tmp_path / "file").is_file()
+
+
+def test_a_file_that_cannot_be_saved_is_one_tasks_alone(container, tmp_path):
+    part = tmp_path / "logs" / f".worker-0.out.{CONTAINER}.part"
+    (part / "full").mkdir(parents=True)
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    for i in range(2):
+        b.launch(i, "echo out; echo err >&2")
+        b.exited(i)
+    saved = b.leave()[0]
+    assert saved["fail"] and saved["labels"] == ["worker-1"] and saved["files"] == 3
+    assert tree(tmp_path / "logs") == {"worker-0.err": "err\n", "worker-1.out": "out\n",
+                                       "worker-1.err": "err\n"}
+
+
+def test_another_agent_of_the_task_that_saves_too_is_not_disturbed(container, tmp_path):
+    """One that was cut off, at its lease's end."""
+    theirs = [".worker-0.out.part", ".worker-0.out.container_other.part"]
+    (tmp_path / "logs").mkdir()
+    for name in theirs:
+        (tmp_path / "logs" / name).write_text("theirs")
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    b.launch(0, "echo ours")
+    b.exited(0)
+    assert not any(s["fail"] for s in b.leave())
+    assert tree(tmp_path / "logs") == {"worker-0.out": "ours\n"} | dict.fromkeys(theirs, "theirs")
 
 
 def test_a_master_that_leaves_meanwhile_changes_nothing(container, tmp_path):
@@ -201,6 +228,24 @@ def test_files_that_were_removed_under_us_are_saved_or_missed(container, tmp_pat
     saved = b.leave()
     assert tree(tmp_path / "logs") == {"worker-1.out": "open\n", "worker-1.err": "err\n"}
     assert saved[0]["labels"] == ["worker-1"] and saved[0]["fail"] == ""
+
+
+def test_pieces_that_were_removed_under_us_are_missed(container, tmp_path):
+    """What is open is only the end then."""
+    def leave_pieces(b):
+        (b.logs / "worker-0.stdout.1").write_bytes(b"p" * 65536)
+        (b.logs / "worker-0.stdout").touch()
+    b = container(export_dir=f"file://{tmp_path}/logs", prepare=leave_pieces)
+    for i in range(2):
+        b.launch(i, f"echo end; until [ -e {tmp_path}/go ]; do sleep 0.05; done")
+    for path in b.logs.glob("worker-*"):
+        path.unlink()
+    (tmp_path / "go").touch()
+    for i in range(2):
+        b.exited(i)
+    saved = b.leave()[0]
+    assert "worker-0.stdout.1" in saved["fail"] and saved["labels"] == ["worker-1"], saved
+    assert tree(tmp_path / "logs") == {"worker-1.out": "end\n"}
 
 
 @pytest.mark.parametrize("how", ["keeper", "container", "lease"])
