@@ -308,7 +308,7 @@ void agents_watch(struct master *m)
                 continue;
             if (now - last > LOOK_MS + LATE_MS)
                 a->heard = now;
-            if (now - a->heard > patience(a))
+            if (now - a->heard > patience(a) && !m->over) /* then it is another master's */
                 give_up(a);
             else if (looks % PING_LOOKS == 0)
                 ping(a);

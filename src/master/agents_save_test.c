@@ -98,12 +98,39 @@ static void mark_failed(struct world_agent *g)
         g->tasks[k].failed = true;
 }
 
+/* The tasks whose output is there, by their names: what is not named is not. */
+static void name_saved(struct world *w, uint32_t i, Agent__Saved *body,
+                       char labels[][ENGINE_NAME_MAX])
+{
+    struct world_agent *g = &w->agents[i];
+
+    body->has_labels = true;
+    for (uint32_t k = 0; k < w->procs; k++) {
+        char *label = labels[body->n_labels];
+
+        if (draw(w, 3) == 0) {
+            g->tasks[k].failed = true;
+            continue;
+        }
+        (void)engine_task_name(w->d->m.engine, i * w->procs + k, label);
+        *strrchr(label, ':') = '-';
+        body->labels[body->n_labels++] = label;
+        g->tasks[k] = (struct world_task){ 0 };
+    }
+    g->output_saved = true;
+}
+
 static void say_saved(struct world *w, uint32_t i, const char *to, const char *fail, bool last)
 {
     struct world_agent *g = &w->agents[i];
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
     Agent__Saved body = AGENT__SAVED__INIT;
-    bool output = str_eq(to, LOGS) && !last;
+    char labels[PROCS_MAX][ENGINE_NAME_MAX], *list[PROCS_MAX];
+    bool output = str_eq(to, LOGS) && !last, named = output && draw(w, 2);
+
+    body.labels = list;
+    if (named)
+        name_saved(w, i, &body, labels);
 
     body.to = (char *)to;
     body.fail = (char *)fail;
@@ -111,9 +138,9 @@ static void say_saved(struct world *w, uint32_t i, const char *to, const char *f
     msg.saved = &body;
     msg.body_case = AGENT__TO_MASTER__BODY_SAVED;
     say(w, i, &msg);
-    if (*fail && (output || last))
+    if (*fail && (output || last) && !named)
         mark_failed(g);
-    if (output && !*fail) {
+    if (output && !*fail && !named) {
         memset(g->tasks, 0, sizeof(g->tasks));
         g->output_saved = true;
     }

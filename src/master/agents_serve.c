@@ -57,7 +57,7 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
         lost_hung_up(a);
     if (!replaced)
         master_wake(m);
-    if (!replaced && code != -ECANCELED && !m->hung_up)
+    if (!replaced && code != -ECANCELED && !m->hung_up && !m->left)
         say_gone(a, code, why);
     channel_unref(x->channel);
     a->readers--;

@@ -161,7 +161,8 @@ static int await_log(struct master *m, struct err *err)
     while (r == 0 && m->told == before && !m->left && !m->ended)
         r = cond_wait(m->loop, &m->logged, deadline);
     if (r == -ETIMEDOUT)
-        return err_set(err, -EAGAIN, "the master is busy and has not seen the request yet");
+        return err_set(err, -EAGAIN,
+                       "the master is busy: the request was taken, but is not in the log yet");
     behind = m->journal.size;
     deadline = loop_in(m->loop, LOGGED_MS);
     while (r == 0 && !m->left && !mirror_holds(m->mirror, m->journal.round, behind))

@@ -234,6 +234,9 @@ void hub_task_place(struct master *m, const Agent__StartedTask *s)
     d->began = s->log_began;
     d->base[OUT] = s->out_base;
     d->base[ERR] = s->err_base;
+    for (int i = OUT; i < STREAMS; i++)
+        if (d->seen[i] < d->base[i])
+            d->seen[i] = d->base[i];
 }
 
 /* One that we have heard of before is known better here. */

@@ -1,4 +1,5 @@
 /* hub_read.c - the readers of output and events, each on the fiber of its connection; see hub.c. */
+#include "base/log.h"
 #include "base/path.h"
 #include "base/rotate.h"
 #include "master/hub_private.h"
@@ -85,8 +86,16 @@ static int add_events(struct follower *f, struct err *err)
     if (!f->opt->events || f->queue.len > HUB_QUEUE_MAX / 4)
         return 0;
     n = journal_lines(&m->journal, &f->journal_at, &lines); /* what stands in the log comes first */
-    if (n < 0)
-        return err_code(err, (int)n, "read the events log");
+    if (n == -ENOMEM)
+        return err_oom(err);
+    if (n < 0) { /* the job goes on, and so does who follows its output */
+        (void)err_code(err, (int)n, "read the events log");
+        log_warn(LOG_MASTER, "%s, ignoring", err->text);
+        err_clear(err);
+        f->journal_at = m->journal.size;
+        buf_reset(&lines);
+        n = 0;
+    }
     if (n == 0 && live_read(&m->live, &f->live_at, &lines) < 0)
         return err_oom(err);
     at = (char *)lines.data;

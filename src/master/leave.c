@@ -59,9 +59,12 @@ static char *with_missing(const struct master *m, char *text, int r)
     return r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : take(words);
 }
 
+/* What belongs to another master by now is not ours to remove. */
 static int clean(void *arg, struct err *err)
 {
-    return container_clean(((struct master *)arg)->opt->container, err);
+    struct master *m = arg;
+
+    return rival_has_job(m) ? 0 : container_clean(m->opt->container, err);
 }
 
 static int cancel_tokens(void *arg, struct err *err)

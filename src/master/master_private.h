@@ -350,8 +350,10 @@ void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before
 void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
 
 /* ---- rival.c ---- */
-/* Until the job ends, or another master has it: m->over. Fibers only. */
-void rival_watch(struct master *m);
+/* Does the ResourceManager not answer, and has another master the job? Looks into HDFS. Fibers
+ * only, as the next. */
+bool rival_has_job(struct master *m);
+void rival_watch(struct master *m); /* until the job ends, or another master has it: m->over */
 
 /* ---- own_peer.c ---- */
 /* Is the connection of this job's? The second asks the agents of its machine. */

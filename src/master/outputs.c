@@ -185,36 +185,40 @@ void outputs_saved(struct master *m, uint32_t agent)
     drop_outputs(m->outputs, agent, true);
 }
 
-/* "worker-3" is worker:3; -ENOENT for what is no task. */
-static int task_of_label(const struct master *m, const char *label, uint32_t *ret)
+/* Is the task's output one of those that are called "worker-3"? Of a task that was scaled away,
+ * too: what it wrote is saved when it goes. */
+static bool is_named(const struct master *m, const struct output *x, char *const *labels, size_t n)
 {
-    AUTO_FREE char *name = strdup(label);
-    char *dash = name ? strrchr(name, '-') : NULL;
+    char name[ENGINE_NAME_MAX] = "";
+    char *colon;
 
-    if (!dash)
-        return -ENOENT;
-    *dash = ':';
-    return engine_find_task(m->engine, name, ret, NULL);
+    (void)engine_task_name(m->engine, x->task, name);
+    colon = strrchr(name, ':');
+    if (colon)
+        *colon = '-';
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(labels[i], name))
+            return true;
+    return false;
 }
 
 void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n)
 {
-    struct output **at;
-    uint32_t task;
+    struct output **at = m->outputs ? bucket(m->outputs, agent) : NULL;
+    struct agent_conn *a = agents_get(m, agent);
 
-    for (size_t i = 0; m->outputs && i < n; i++) {
-        if (task_of_label(m, labels[i], &task) < 0)
+    if (a)
+        a->output_saved = true;
+    while (at && *at) {
+        struct output *x = *at;
+
+        if (x->agent != agent || !is_named(m, x, labels, n)) {
+            at = &x->next;
             continue;
-        at = bucket(m->outputs, agent);
-        while (*at && ((*at)->agent != agent || (*at)->task != task))
-            at = &(*at)->next;
-        if (*at) {
-            struct output *x = *at;
-
-            *at = x->next;
-            output_free(m->outputs, x);
-            m->outputs->n--;
         }
+        *at = x->next;
+        output_free(m->outputs, x);
+        m->outputs->n--;
     }
 }
 

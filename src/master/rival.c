@@ -25,19 +25,20 @@ static int newest(struct master *m)
     return json_unpack(v, "{s:i}", "attempt", &attempt) == 0 ? attempt : 0;
 }
 
+bool rival_has_job(struct master *m)
+{
+    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
+
+    return ops && ops->silence && ops->silence(m->platform) >= ALONE_MS &&
+           newest(m) > m->opt->container->attempt;
+}
+
 void rival_watch(struct master *m)
 {
     while (fiber_sleep(m->loop, LOOK_MS) == 0 && !m->ended && !m->over) {
-        const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-        int attempt;
-
-        if (!ops || !ops->silence || ops->silence(m->platform) < ALONE_MS)
+        if (!rival_has_job(m) || m->ended) /* it may have ended while we looked */
             continue;
-        attempt = newest(m);
-        if (attempt <= m->opt->container->attempt)
-            continue;
-        log_warn(LOG_MASTER, "the ResourceManager does not answer, and attempt %d has the job",
-                 attempt);
+        log_warn(LOG_MASTER, "the ResourceManager does not answer, and another master has the job");
         m->over = true;
         master_wake(m);
     }

@@ -68,6 +68,8 @@ BROKEN = {
     "one_of_each_rank": _double,
     "every_line_is_kept": _set(lines=["worker:0 g0 a0 p7 n1"]),
     "results_are_saved": _without_results,
+    "nothing_is_said_to_be_missing": _set(status={"state": "SUCCEEDED", "exit": 0,
+                                                  "missing": {"tasks": 1}}),
     "followers_see_every_line": _set(followed=["worker:0 g0 a0 p7 n0"]),
 }
 

@@ -331,3 +331,4 @@ def test_a_job_is_scaled_from_anywhere(jobs):
     run.end(130)
     steps = [n for n, _, _ in run.steps("worker:0")]
     assert steps == list(range(len(steps)))
+    assert run.status()["missing"] is None  # what the third wrote was saved when it went

@@ -152,9 +152,17 @@ def results_are_saved(world: World) -> Iterator[str]:
         yield f"results of {sorted(missing)} are missing; there: {o.results}"
 
 
+def nothing_is_said_to_be_missing(world: World) -> Iterator[str]:
+    """… where nothing happened that could lose any output: commands of persons, clocks."""
+    o = world.outcome
+    harms = {FAULTS[kind].harm for kind in o.happened}
+    if world.job and harms <= {"none", "counted"} and o.status.get("missing"):
+        yield f"status says that output is missing: {o.status['missing']}"
+
+
 RULES = (begins, ends_in_time, everybody_agrees, the_end_is_last, succeeds_within_budget,
          nothing_is_left, one_of_each_rank, every_line_is_kept, followers_see_every_line,
-         results_are_saved)
+         results_are_saved, nothing_is_said_to_be_missing)
 
 
 def broken(world: World) -> list[str]:
