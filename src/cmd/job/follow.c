@@ -386,16 +386,18 @@ static int start(struct follow *f, struct err *err)
     return r < 0 ? r : fiber_start(f->loop, run_ticker, f, &f->ticker, err);
 }
 
-/* Where to go on in a stream: behind what was shown, or left out on purpose. */
-static uint64_t place_in(void *user, const struct logfile *l)
+/* Where to go on in a stream: behind what was shown, or left out on purpose. The beginning of a
+ * file that was left out was not seen. */
+static struct replay_place place_in(void *user, const struct logfile *l)
 {
     const struct follow *f = user;
     uint64_t from = show_offset(f->show, l->task, l->stream);
+    uint64_t file = show_file(f->show, l->task, l->stream);
     uint64_t skip = f->o->skip ? f->o->skip(f->o->user, l->task, l->stream) : 0;
 
     if (!f->o->streams[l->stream])
-        return UINT64_MAX;
-    return from > skip ? from : skip;
+        return (struct replay_place){ .at = UINT64_MAX };
+    return (struct replay_place){ .at = from > skip ? from : skip, .file = file > skip ? file : 0 };
 }
 
 /* What the stream did not bring any more stands in the files. */

@@ -36,23 +36,51 @@ static int size_of(const struct logfile *f, uint64_t *ret, struct err *err)
     return r;
 }
 
+static bool same_stream(const struct logfile *a, const struct logfile *b)
+{
+    return a->stream == b->stream && str_eq(a->task, b->task);
+}
+
+/* How many bytes of the stream that begins with the file `first` are in none of its files: those of
+ * an agent that was killed and had saved nothing. */
+static int find_unsaved(const struct logfiles *files, size_t first, const struct replay_place *p,
+                        uint64_t *ret, struct err *err)
+{
+    uint64_t saved = 0, size = 0;
+    int r = 0;
+
+    *ret = 0;
+    if (p->at == UINT64_MAX || p->file == 0 || p->file > p->at)
+        return 0;
+    for (size_t i = first; r == 0 && i < files->n && files->v[i].part > 0; i++) {
+        if (!same_stream(&files->v[i], &files->v[first]))
+            break;
+        r = size_of(&files->v[i], &size, err);
+        saved += size;
+    }
+    if (r == 0 && saved < p->file)
+        *ret = p->file - saved;
+    return r;
+}
+
 int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
                 struct screen *screen, struct err *err)
 {
-    uint64_t at = 0, before = 0, size = 0;
+    struct replay_place p = { 0 };
+    uint64_t before = 0, size = 0;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < files->n; i++) {
         const struct logfile *f = &files->v[i];
 
-        if (i == 0 || f->stream != f[-1].stream || !str_eq(f->task, f[-1].task)) {
-            at = from->place(from->user, f);
-            before = 0;
+        if (i == 0 || !same_stream(f, f - 1)) {
+            p = from->place(from->user, f);
+            r = find_unsaved(files, i, &p, &before, err);
         }
-        if (f->part > 0)
+        if (r == 0 && f->part > 0)
             r = size_of(f, &size, err);
-        if (r == 0 && at != UINT64_MAX && (f->part == 0 || at < before + size))
-            r = replay_file(f, at > before ? at - before : 0, before, show, screen, err);
+        if (r == 0 && p.at != UINT64_MAX && (f->part == 0 || p.at < before + size))
+            r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;
     }
     return r;

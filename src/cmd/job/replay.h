@@ -9,10 +9,15 @@
 int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct show *show,
                 struct screen *screen, struct err *err);
 
-/* Where each stream is to begin, asked of its first file: so many bytes are left out of all that
- * its files hold together; UINT64_MAX: all. */
+/* Where each stream is to begin, asked of its first file. */
+struct replay_place {
+    uint64_t
+        at; /* so many bytes are left out of all that its files hold together; UINT64_MAX: all */
+    uint64_t file; /* the last file began behind so many of them, as was seen; 0: nobody knows.
+                    * Where the files before it hold less, one of them was never saved. */
+};
 struct replay_from {
-    uint64_t (*place)(void *user, const struct logfile *first);
+    struct replay_place (*place)(void *user, const struct logfile *first);
     void *user;
 };
 int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,

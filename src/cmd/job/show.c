@@ -175,6 +175,7 @@ static void note_file(struct source *f, const struct piece *p)
     f->skip = 0;
     if (p->offset < f->offset)
         f->before += f->offset - p->offset;
+    f->file_at = f->before + p->offset;
 }
 
 /* How many bytes of a piece were shown before; all of them perhaps. */
@@ -220,6 +221,13 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
     const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
 
     return l ? l->from[stream].before + l->from[stream].offset : 0;
+}
+
+uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream)
+{
+    const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
+
+    return l ? l->from[stream].file_at : 0;
 }
 
 void show_resume(struct show *s)

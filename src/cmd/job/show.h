@@ -51,6 +51,8 @@ int show_task(struct show *s, const char *task);
 int show_piece(struct show *s, const struct piece *p, int64_t now); /* PIECE_OUTPUT, PIECE_END */
 /* Where the next byte of a stream would stand: behind the last piece. */
 uint64_t show_offset(const struct show *s, const char *task, enum piece_stream stream);
+/* Where the file begins that the last piece was of (its `began`): so many bytes were in others. */
+uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
 /* The pieces that come now begin again where their sender likes: what was shown already is left out
  * of them, and each stream goes on at its offset. */
 void show_resume(struct show *s);

@@ -17,6 +17,7 @@ struct source {
     uint64_t skip;      /* bytes before this one were shown already, see show_resume() */
     uint32_t began;     /* which file of the task's they are of, see struct piece */
     uint64_t before;    /* bytes of earlier files that `offset` does not count */
+    uint64_t file_at;   /* where that file begins, with those: see show_file() */
     uint64_t collapsed; /* collapse.h's memory */
 };
 

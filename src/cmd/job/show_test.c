@@ -421,6 +421,7 @@ static void a_file_that_begins_later_is_shown_from_its_beginning(void **state)
     assert_int_equal(show_piece(s, &p, 0), 0);
     assert_seen(&seen.all, "w:0│ one\nw:0│ one\nw:0│ two\n");
     assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 12);
+    assert_int_equal(show_file(s, "w:0", PIECE_OUT), 4);
     buf_reset(&seen.all);
     show_resume(s); /* the same file from a third */
     p.data = "one\ntwo\nfour\n";
@@ -428,6 +429,13 @@ static void a_file_that_begins_later_is_shown_from_its_beginning(void **state)
     assert_int_equal(show_piece(s, &p, 0), 0);
     assert_seen(&seen.all, "w:0│ four\n");
     assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 17);
+    assert_int_equal(show_file(s, "w:0", PIECE_OUT), 4);
+    p.began = 3; /* the same master counts on, and knows of more than it has sent */
+    p.offset = 20;
+    assert_int_equal(show_piece(s, &p, 0), 0);
+    assert_int_equal(show_offset(s, "w:0", PIECE_OUT), 37);
+    assert_int_equal(show_file(s, "w:0", PIECE_OUT), 24);
+    assert_int_equal(show_file(s, "w:1", PIECE_OUT), 0);
 }
 
 int main(void)

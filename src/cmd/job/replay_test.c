@@ -1,0 +1,182 @@
+/* replay_test.c - see replay.h: where a stream goes on whose files are all that is left. */
+#include "cmd/job/files_testing.h"
+#include "cmd/job/replay.h"
+
+#include <stdio.h>
+
+struct stage {
+    const char *dir;
+    struct loop *loop;
+    struct replay_place out, err; /* of worker:0 */
+    struct show *followed;        /* shows it, and knows the place itself; NULL: one of its own */
+    struct buf seen;
+};
+
+static int see(void *user, enum piece_stream stream, const void *p, size_t n)
+{
+    struct stage *s = user;
+
+    (void)stream;
+    return buf_add(&s->seen, p, n);
+}
+
+static struct replay_place place_of(void *user, const struct logfile *first)
+{
+    const struct stage *s = user;
+
+    if (!str_eq(first->task, "worker:0"))
+        return (struct replay_place){ .at = UINT64_MAX };
+    if (s->followed)
+        return (struct replay_place){ show_offset(s->followed, "worker:0", first->stream),
+                                      show_file(s->followed, "worker:0", first->stream) };
+    return first->stream == PIECE_ERR ? s->err : s->out;
+}
+
+static int play(void *arg)
+{
+    struct stage *s = arg;
+    const struct replay_from from = { place_of, s };
+    const struct show_options o = { .sink = see, .user = s };
+    AUTO(screen) struct screen *screen = NULL;
+    AUTO(show) struct show *show = NULL;
+    AUTO_FS_SET *set = NULL;
+    AUTO_LOGFILES files = { 0 };
+    struct err err = ERR_INIT;
+
+    assert_int_equal(logfiles_list(local_files(&set), s->dir, NULL, &files, &err), 0);
+    assert_int_equal(screen_new(&(struct screen_options){ .loop = s->loop }, &screen, &err), 0);
+    assert_int_equal(show_new(&o, &show), 0);
+    if (s->followed)
+        show_resume(s->followed);
+    assert_int_equal(replay_rest(&files, &from, s->followed ? s->followed : show, screen, &err), 0);
+    assert_int_equal(show_end(s->followed ? s->followed : show, 0), 0);
+    return screen_end(screen, LOOP_NEVER, &err);
+}
+
+static void assert_played(struct stage *s, const char *wanted)
+{
+    struct err err = ERR_INIT;
+
+    buf_init(&s->seen, MIB);
+    assert_int_equal(loop_new(&s->loop, &err), 0);
+    assert_int_equal(loop_run(s->loop, play, s, false), 0);
+    s->loop = loop_free(s->loop);
+    assert_int_equal(s->seen.len, strlen(wanted));
+    assert_memory_equal(s->seen.data ? s->seen.data : (uint8_t *)"", wanted, strlen(wanted));
+    buf_done(&s->seen);
+}
+
+/* A task that was on three machines: "one two" and "three" were saved by those before. */
+static void put_parts(const char *dir)
+{
+    put(dir, "worker-0.1.out", "one\ntwo\n");
+    put(dir, "worker-0.2.out", "three\n");
+    put(dir, "worker-0.out", "four\nfive\n");
+    put(dir, "worker-0.err", "bad\nworse\n");
+    put(dir, "worker-1.out", "somebody else's\n");
+}
+
+static void parts_go_on_where_they_stopped(void **state)
+{
+    static const struct {
+        uint64_t at;
+        const char *wanted;
+    } rows[] = {
+        { 0, "one\ntwo\nthree\nfour\nfive\n" },
+        { 4, "two\nthree\nfour\nfive\n" }, /* in the middle of one */
+        { 8, "three\nfour\nfive\n" },      /* between two */
+        { 14, "four\nfive\n" },
+        { 19, "five\n" },
+        { 24, "" },
+        { 1000, "" }, /* beyond */
+        { UINT64_MAX, "" },
+    };
+
+    put_parts(*state);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stage s = { .dir = *state, .out = { .at = rows[i].at }, .err = { UINT64_MAX, 0 } };
+
+        assert_played(&s, rows[i].wanted);
+        if (rows[i].at < 19)
+            continue;
+        s.out.file = 14; /* as it is: that changes nothing */
+        assert_played(&s, rows[i].wanted);
+    }
+}
+
+static void each_stream_has_a_place_of_its_own(void **state)
+{
+    struct stage s = { .dir = *state, .out = { .at = 19 }, .err = { .at = 4 } };
+
+    put_parts(*state);
+    assert_played(&s, "five\nworse\n");
+}
+
+/* The file that was followed became an earlier one, and nobody saw the last. */
+static void a_file_that_nobody_followed_is_shown_whole(void **state)
+{
+    struct stage s = { .dir = *state, .out = { .at = 12, .file = 8 }, .err = { UINT64_MAX, 0 } };
+
+    put_parts(*state);
+    assert_played(&s, "e\nfour\nfive\n");
+}
+
+static void what_was_never_saved_takes_nothing_from_the_rest(void **state)
+{
+    struct stage s = { .dir = *state, .err = { UINT64_MAX, 0 } };
+
+    put(*state, "worker-0.out", "four\nfive\n");
+    s.out = (struct replay_place){ .at = 1005, .file = 1000 }; /* more than there is */
+    assert_played(&s, "five\n");
+    s.out = (struct replay_place){ .at = 8, .file = 3 }; /* less */
+    assert_played(&s, "five\n");
+    s.out = (struct replay_place){ .at = 1000, .file = 1000 };
+    assert_played(&s, "four\nfive\n");
+    s.out = (struct replay_place){ .at = 1010, .file = 1000 };
+    assert_played(&s, "");
+    put(*state, "worker-0.1.out", "one\ntwo\n"); /* one of two earlier ones was saved */
+    s.out = (struct replay_place){ .at = 1005, .file = 1000 };
+    assert_played(&s, "five\n");
+}
+
+static int see_nothing(void *user, enum piece_stream stream, const void *p, size_t n)
+{
+    struct stage *s = user;
+
+    return s->seen.max ? see(user, stream, p, n) : 0;
+}
+
+/* As who follows a job sees it: all of a file that is lost, and some of the next. */
+static void who_followed_sees_every_line_once(void **state)
+{
+    struct stage s = { .dir = *state };
+    const struct show_options o = { .sink = see_nothing, .user = &s };
+    AUTO(show) struct show *show = NULL;
+    struct piece p = { .kind = PIECE_OUTPUT, .task = "worker:0", .data = "gone\ngone\n", .n = 10 };
+
+    put(*state, "worker-0.out", "four\nfive\n");
+    assert_int_equal(show_new(&o, &show), 0);
+    assert_int_equal(show_piece(show, &p, 0), 0);
+    p = (struct piece){ .kind = PIECE_OUTPUT, .task = "worker:0", .data = "four\n", .n = 5 };
+    p.offset = 10;
+    p.began = 2;
+    assert_int_equal(show_piece(show, &p, 0), 0);
+    s.followed = show;
+    assert_played(&s, "five\n");
+    assert_int_equal(show_offset(show, "worker:0", PIECE_OUT), 20);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIM(parts_go_on_where_they_stopped),
+        CLAIM(each_stream_has_a_place_of_its_own),
+        CLAIM(a_file_that_nobody_followed_is_shown_whole),
+        CLAIM(what_was_never_saved_takes_nothing_from_the_rest),
+        CLAIM(who_followed_sees_every_line_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
