@@ -3,6 +3,7 @@
 #include "cmd/job/job.h"
 #include "cmd/job/logfiles.h"
 #include "cmd/job/replay.h"
+#include "cmd/job/tail.h"
 #include "cmd/job/verbs.h"
 #include "cmd/job/wanted.h"
 #include "cmd/job/words.h"
@@ -41,7 +42,7 @@ struct reading {
     struct strs wanted;
     bool streams[2];
     int64_t tail;  /* lines; -1: all */
-    json_t *skips; /* "worker:0/0": where to begin */
+    json_t *skips; /* where to begin: tail_skips() */
 };
 
 /* ---- which tasks ---- */
@@ -90,41 +91,6 @@ static int make_reading(struct job_call *x, struct reading *ret, struct err *err
     return r < 0 ? err_oom(err) : check_wanted(x, &ret->wanted, err);
 }
 
-/* Where to begin in a file of whose lines *left are wanted, and how many those before it are to
- * have. */
-static int begin_of(const struct reading *d, const struct logfile *f, uint64_t *left, uint64_t *ret,
-                    struct err *err)
-{
-    AUTO_LOGREADER *file = NULL;
-    int r = d->tail < 0 ? 0 : logreader_open(f, &file, err);
-
-    *ret = 0;
-    return r < 0 || d->tail < 0 ? r : logreader_tail(file, left, ret, err);
-}
-
-/* Is it the last part of its stream? */
-static bool is_last(const struct logfiles *files, size_t i)
-{
-    return i + 1 == files->n || files->v[i].stream != files->v[i + 1].stream ||
-           !str_eq(files->v[i].task, files->v[i + 1].task);
-}
-
-/* For each of them, from the last part of a stream to its first. */
-static int find_begins(const struct reading *d, const struct logfiles *files, uint64_t *begins,
-                       struct err *err)
-{
-    uint64_t left = 0;
-    int r = 0;
-
-    for (size_t i = files->n; i > 0 && r == 0; i--) {
-        if (is_last(files, i - 1))
-            left = (uint64_t)d->tail;
-        if (d->streams[files->v[i - 1].stream])
-            r = begin_of(d, &files->v[i - 1], &left, &begins[i - 1], err);
-    }
-    return r;
-}
-
 /* ---- what is there ---- */
 
 static int show_files(struct reading *d, const struct logfiles *files, struct err *err)
@@ -137,7 +103,7 @@ static int show_files(struct reading *d, const struct logfiles *files, struct er
     AUTO(screen) struct screen *screen = NULL;
     AUTO(show) struct show *show = NULL;
     AUTO_FREE uint64_t *begins = calloc(files->n + 1, sizeof(*begins));
-    int r = begins ? find_begins(d, files, begins, err) : err_oom(err);
+    int r = begins ? tail_begins(files, d->streams, d->tail, begins, err) : err_oom(err);
 
     if (r == 0)
         r = screen_new(&so, &screen, err);
@@ -158,30 +124,18 @@ static int show_files(struct reading *d, const struct logfiles *files, struct er
 static uint64_t skip_of(void *user, const char *task, enum piece_stream stream)
 {
     const struct reading *d = user;
-    char key[PIECE_TASK_MAX + 4];
 
-    snprintf(key, sizeof(key), "%s/%d", task, stream);
-    return (uint64_t)words_int(d->skips, key, 0);
+    return tail_skip(d->skips, task, stream);
 }
 
-/* Remembers for each file where its last lines begin. */
+/* Remembers for each stream where its last lines begin. */
 static int find_skips(struct reading *d, struct err *err)
 {
     AUTO(spool) struct spool *spool = NULL;
     AUTO_LOGFILES files = { 0 };
     int r = client_output(d->x->client, &d->wanted, &files, &spool, err);
 
-    for (size_t i = 0; r == 0 && i < files.n; i++) {
-        char key[PIECE_TASK_MAX + 4];
-        uint64_t at = 0, left = (uint64_t)d->tail;
-
-        if (begin_of(d, &files.v[i], &left, &at, NULL) < 0)
-            continue; /* all of it, then */
-        snprintf(key, sizeof(key), "%s/%d", files.v[i].task, files.v[i].stream);
-        if (json_object_set_new(d->skips, key, json_integer((json_int_t)at)) < 0)
-            return err_oom(err);
-    }
-    return r;
+    return r < 0 ? r : tail_skips(&files, d->streams, d->tail, d->skips, err);
 }
 
 static int follow(struct reading *d, struct err *err)
