@@ -41,6 +41,7 @@ struct stream_out { /* one of a task's output files */
     int wd;            /* inotify's number; -1: not watched */
     bool dirty, told;  /* may have grown; its end was sent */
     int kept;          /* in a container: open for reading, see start.c; -1: not */
+    bool gone;         /* what was written before was removed, or its pieces are not known */
     uint64_t mark;     /* to be sent back with the file's length; 0: none */
 };
 

@@ -19,8 +19,7 @@ struct log {
     struct fs *fs;
     const char *dir, *end; /* end: "out" or "err" */
     const char *label;
-    const struct rotate *from;
-    int kept;       /* a descriptor of the file; -1: none */
+    const struct stream_out *from;
     size_t task;    /* in logs.there; SIZE_MAX: not there, one of its files is missing */
     uint64_t bytes; /* that were saved */
     bool failed;    /* until it is there */
@@ -29,7 +28,7 @@ struct log {
 /* All pieces of it as one file. */
 static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, struct err *err)
 {
-    const struct rotate *from = l->from;
+    const struct rotate *from = &l->from->cut;
     const struct fs_create how = { .overwrite = true, .parents = true, .mode = FS_MODE_DEFAULT };
     AUTO_FS_WRITER *w = NULL;
     int r = fs_create(l->fs, to, &how, &w, err);
@@ -40,7 +39,7 @@ static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, st
         r = piece ? export_copy_in(l->x, piece, -1, w, err) : err_oom(err);
     }
     if (r == 0)
-        r = export_copy_in(l->x, from->path, l->kept, w, err);
+        r = export_copy_in(l->x, from->path, l->from->kept, w, err);
     return r < 0 ? r : export_close_copy(l->x, take(w), ret_bytes, err);
 }
 
@@ -116,13 +115,13 @@ struct logs {
     size_t n;
     struct strs paths, labels; /* of earlier agents' */
     struct strs there;         /* labels of tasks both of whose files are there */
-    struct rotate *cuts;
+    struct stream_out *found;  /* … two for each */
 };
 
 static void logs_done(struct logs *l)
 {
     free(l->v);
-    free(l->cuts);
+    free(l->found);
     strs_done(&l->paths);
     strs_done(&l->labels);
     strs_done(&l->there);
@@ -130,32 +129,33 @@ static void logs_done(struct logs *l)
 
 static const char *const ends[] = { "out", "err" };
 
-/* One of a task's two files; an empty one needs no copy. False when it is not there. */
+/* One of a task's two files; an empty one needs no copy. False when not all of it is there. */
 static bool add_log(struct logs *all, const struct log *one, int stream)
 {
-    AUTO_CLOSE int fd = export_open(one->from->path, one->kept);
+    const struct stream_out *from = one->from;
+    AUTO_CLOSE int fd = export_open(from->cut.path, from->kept);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return false;
-    if (st.st_size > 0 || one->from->last > 0) {
+    if (st.st_size > 0 || from->cut.last > 0) {
         all->v[all->n] = *one;
         all->v[all->n++].end = ends[stream];
     }
-    return true;
+    return !from->gone;
 }
 
-/* Both files of a task. */
-static int add_logs(struct logs *all, struct log one, const struct rotate *from[2],
-                    const int kept[2])
+/* Both files of a task. A piece that has no name yet gets it now: nobody cuts any more. */
+static int add_logs(struct logs *all, struct log one, struct stream_out from[2])
 {
     size_t before = all->n;
     int have = 0;
 
     one.task = all->there.n;
     for (int i = 0; i < 2; i++) {
-        one.from = from[i];
-        one.kept = kept[i];
+        if (from[i].cut.path && !from[i].gone)
+            (void)rotate_mend(&from[i].cut);
+        one.from = &from[i];
         have += add_log(all, &one, i);
     }
     if (have == 2)
@@ -182,25 +182,21 @@ static int name_saved(const struct logs *all, struct strs *ret)
 
 static int add_found(struct export *x, struct logs *all, const struct log *like)
 {
-    static const int kept[2] = { -1, -1 };
     int r = 0;
 
     for (size_t i = 0; i < all->labels.n && r == 0; i++) {
-        const struct rotate *from[2] = { &all->cuts[2 * i], &all->cuts[2 * i + 1] };
+        struct stream_out *from = &all->found[2 * i];
         struct log one = *like;
 
         one.label = all->labels.v[i];
         for (size_t k = 0; k < 2; k++) {
-            struct rotate *cut = &all->cuts[2 * i + k];
-
             if (strs_take(&all->paths,
                           str_printf("%s/%s.std%s", x->agent->log_dir, one.label, ends[k])) < 0)
                 return -ENOMEM;
-            cut->path = all->paths.v[all->paths.n - 1];
-            if (rotate_look(cut, cut->path) == 0)
-                (void)rotate_mend(cut);
+            from[k].kept = -1;
+            from[k].gone = rotate_look(&from[k].cut, all->paths.v[all->paths.n - 1]) < 0;
         }
-        r = add_logs(all, one, from, kept);
+        r = add_logs(all, one, from);
     }
     return r;
 }
@@ -212,17 +208,14 @@ static int list_logs(struct export *x, struct logs *all, const struct log *like,
     if (export_found(a, &all->labels) < 0)
         return err_oom(err);
     all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
-    all->cuts = calloc(2 * all->labels.n + 1, sizeof(*all->cuts));
-    if (!all->v || !all->cuts)
+    all->found = calloc(2 * all->labels.n + 1, sizeof(*all->found));
+    if (!all->v || !all->found)
         return err_oom(err);
     for (size_t i = 0; i < a->n_tasks; i++) {
-        const struct task *t = a->tasks[i];
-        const struct rotate *from[2] = { &t->streams[0].cut, &t->streams[1].cut };
-        const int kept[2] = { t->streams[0].kept, t->streams[1].kept };
         struct log one = *like;
 
-        one.label = t->label;
-        if (add_logs(all, one, from, kept) < 0)
+        one.label = a->tasks[i]->label;
+        if (add_logs(all, one, a->tasks[i]->streams) < 0)
             return err_oom(err);
     }
     return add_found(x, all, like) < 0 ? err_oom(err) : 0;

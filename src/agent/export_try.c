@@ -41,11 +41,13 @@ struct renaming {
     bool asked; /* before: it may have been done */
 };
 
-static bool is_moved(const struct export_move *m)
+/* 1: yes, 0: no, or why that is not known. */
+static int is_moved(const struct export_move *m, struct err *err)
 {
     AUTO_FS_ENTRY from = { 0 }, to = { 0 };
+    int r = fs_exists(m->fs, m->from, &from, err);
 
-    return fs_exists(m->fs, m->from, &from, NULL) == 0 && fs_exists(m->fs, m->to, &to, NULL) > 0;
+    return r == 0 ? fs_exists(m->fs, m->to, &to, err) : r > 0 ? 0 : r;
 }
 
 static int rename_once(void *arg, struct err *err)
@@ -54,9 +56,17 @@ static int rename_once(void *arg, struct err *err)
     const struct export_move *m = x->m;
     int r = fs_rename(m->fs, m->from, m->to, m->overwrite, err);
 
-    if (r == -ENOENT && x->asked && is_moved(m)) {
-        err_clear(err);
-        r = 0;
+    if (r == -ENOENT && x->asked) {
+        struct err why = ERR_INIT;
+        int moved = is_moved(m, &why);
+
+        if (moved > 0) {
+            err_clear(err);
+            r = 0;
+        } else if (moved < 0 && !is_final(moved)) { /* away again: all of it once more */
+            *err = why;
+            r = moved;
+        }
     }
     x->asked = true;
     return r;

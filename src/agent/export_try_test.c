@@ -10,17 +10,21 @@ struct names {
     bool from, to; /* which of them are there */
     int lost;      /* so many renames are done and not answered */
     int away;      /* so many are not even done */
+    int blind;     /* so many questions for what is there are not answered */
     int renames;
     bool overwrite;
     int result;
 };
 
-static int answer_info(const struct names *n, const Hdfs__GetFileInfoRequest *q, void **ret)
+static int answer_info(struct names *n, const Hdfs__GetFileInfoRequest *q, void **ret,
+                       struct err *err)
 {
     Hdfs__GetFileInfoResponse answer = HDFS__GET_FILE_INFO_RESPONSE__INIT;
     Hdfs__FileStatus status = HDFS__FILE_STATUS__INIT;
     Hdfs__Permission mode = HDFS__PERMISSION__INIT;
 
+    if (n->blind > 0 && n->blind--)
+        return err_set(err, -ETIMEDOUT, "the NameNode does not answer");
     status.type = HDFS__FILE_TYPE__FILE_REGULAR;
     status.path.data = (uint8_t *)"";
     status.permission = &mode;
@@ -52,7 +56,7 @@ static int name_node(void *arg, struct rpc_service *s, const char *method, const
 {
     (void)s;
     if (str_eq(method, "getFileInfo"))
-        return answer_info(arg, request, ret);
+        return answer_info(arg, request, ret, err);
     assert_string_equal(method, "rename2");
     return answer_rename(arg, ret, err);
 }
@@ -86,12 +90,15 @@ static void a_rename_is_done_once(void **state)
         { { .from = true },                                            0,       1 },
         { { .from = true, .lost = 1 },                                 0,       2 },
         { { .from = true, .lost = 1, .away = 2 },                      0,       4 },
+        { { .from = true, .lost = 1, .blind = 1 },                     0,       3 },
+        { { .from = true, .lost = 1, .blind = 2 },                     0,       4 },
         { { .from = true, .to = true, .overwrite = true, .lost = 1 },  0,       2 },
         { { .from = true, .to = true },                                -EEXIST, 1 },
         { { .from = true, .to = true, .away = 1 },                     -EEXIST, 2 },
         { { .from = false },                                           -ENOENT, 1 },
         { { .from = false, .to = true },                               -ENOENT, 1 }, /* not by us */
         { { .from = false, .away = 1 },                                -ENOENT, 2 },
+        { { .from = false, .away = 1, .blind = 1 },                    -ENOENT, 3 },
     };
     /* clang-format on */
 

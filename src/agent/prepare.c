@@ -51,8 +51,10 @@ static bool good_name(const char *s)
 static void find_pieces(struct stream_out *s)
 {
     s->cut.path = s->path;
-    if (access(s->path, F_OK) == 0 &&
-        (rotate_look(&s->cut, s->path) < 0 || rotate_mend(&s->cut) < 0))
+    if (access(s->path, F_OK) < 0)
+        return;
+    s->gone = rotate_look(&s->cut, s->path) < 0;
+    if (s->gone || rotate_mend(&s->cut) < 0)
         s->cut.never = true;
 }
 

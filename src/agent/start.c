@@ -121,9 +121,15 @@ static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *e
  * there: what is in a file that is open can still be saved. */
 static void keep_output(struct stream_out *s)
 {
-    if (s->kept >= 0)
-        close(s->kept);
+    AUTO_CLOSE int before = s->kept;
+    struct stat old, now;
+
     s->kept = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (before < 0 || fstat(before, &old) < 0 || old.st_size == 0)
+        return;
+    if (s->kept < 0 || fstat(s->kept, &now) < 0 || now.st_dev != old.st_dev ||
+        now.st_ino != old.st_ino)
+        s->gone = true; /* one is kept, not more: the master is to know */
 }
 
 static int open_output(struct task *t, int i, struct err *err)

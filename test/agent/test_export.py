@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from agent_support import PATIENCE, alive, wait_until
+from agent_support import PATIENCE, alive, command, wait_until
 from container_support import CONTAINER
 
 
@@ -246,6 +246,34 @@ def test_pieces_that_were_removed_under_us_are_missed(container, tmp_path):
     saved = b.leave()[0]
     assert "worker-0.stdout.1" in saved["fail"] and saved["labels"] == ["worker-1"], saved
     assert tree(tmp_path / "logs") == {"worker-1.out": "end\n"}
+
+
+def test_a_piece_without_a_name_is_saved(container, tmp_path):
+    """It was cut off, and the disk was too full for another name."""
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    b.launch(0, f"until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo end")
+    (b.logs / "worker-0.stdout.cut").write_bytes(b"p" * 65536)
+    (tmp_path / "go").touch()
+    b.exited(0)
+    saved = b.leave()[0]
+    assert saved["labels"] == ["worker-0"] and saved["fail"] == ""
+    assert tree(tmp_path / "logs") == {"worker-0.out": "p" * 65536 + "end\n"}
+
+
+def test_output_of_an_earlier_attempt_that_was_removed_is_missed(container, tmp_path):
+    b = container(export_dir=f"file://{tmp_path}/logs")
+    for i in range(3):
+        b.launch(i, "true" if i == 2 else "echo first")
+        b.exited(i)
+    for i in (1, 2):
+        (b.logs / f"worker-{i}.stdout").unlink()
+    for i in range(3):
+        b.start(command(i, "echo second", attempt=1))
+        b.exited(i)
+    saved = b.leave()[0]
+    assert saved["labels"] == ["worker-0", "worker-2"] and saved["fail"] == "", saved
+    assert tree(tmp_path / "logs") == {"worker-0.out": "first\nsecond\n",
+                                       "worker-1.out": "second\n", "worker-2.out": "second\n"}
 
 
 @pytest.mark.parametrize("how", ["keeper", "container", "lease"])
