@@ -6,7 +6,8 @@
  * A reader that finds neither NAME.cut nor the next piece after it has read knows that the file was
  * not cut before. NAME.cut may stay for long: who cuts may be stopped, or killed, with the piece
  * taken off and not named yet. Then the file no longer begins with it, and it is read in
- * NAME.cut. */
+ * NAME.cut. Output may repeat itself, so NAME.cut has with it (as an attribute, where the file
+ * system takes it) how long the file was: a shorter one is cut. */
 #include "base/rotate.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -16,10 +17,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 #define CHUNK (64 * KIB)
 #define TRIES 100 /* of a millisecond each: longer than a cut takes, mostly */
+#define SIZE_ATTRIBUTE "user.ydl.size"
 
 static char *other(const struct rotate *r, const char *end)
 {
@@ -149,6 +152,22 @@ static int begins_with(const char *path, int copy, uint64_t size)
     return 1;
 }
 
+/* The file's size before it is cut, for taken_off(). Without it contents alone decide. */
+static void note_size(const struct rotate *r, const char *part)
+{
+    uint64_t size = size_of(r->path);
+
+    (void)setxattr(part, SIZE_ATTRIBUTE, &size, sizeof(size), 0);
+}
+
+static bool is_shorter(const struct rotate *r, int cut)
+{
+    uint64_t size = 0;
+
+    return fgetxattr(cut, SIZE_ATTRIBUTE, &size, sizeof(size)) == sizeof(size) &&
+           size_of(r->path) < size;
+}
+
 /* How many bytes NAME.cut holds that are no longer in the file; 0: none; -ENOMEM. */
 static int64_t taken_off(const struct rotate *r, const char *cut)
 {
@@ -158,7 +177,7 @@ static int64_t taken_off(const struct rotate *r, const char *cut)
 
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
         return 0;
-    if (size_of(r->path) <= (uint64_t)st.st_size) /* so small none is cut */
+    if (size_of(r->path) <= (uint64_t)st.st_size || is_shorter(r, fd)) /* so small none is cut */
         return st.st_size;
     same = begins_with(r->path, fd, (uint64_t)st.st_size);
     return same < 0 ? same : same ? 0 : st.st_size;
@@ -399,6 +418,7 @@ int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
         return rotate_mend(r); /* the one before has no name yet, and there is no other copy */
     if (size_of(part) != piece)
         return -EIO;
+    note_size(r, part);
     if (rename(part, cut) < 0)
         return -errno;
     done = collapse(r, piece);

@@ -343,6 +343,51 @@ static void what_was_begun_is_ended(void **state)
     assert_int_equal(access(part, F_OK), -1);
 }
 
+/* The rest begins with the same bytes as the piece. */
+static void output_that_repeats_itself_is_cut_once(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *left = str_printf("%s.cut", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+    struct rotate next;
+
+    assert_true(left && one);
+    for (uint64_t n = 0; n < 3 * PIECE; n += LINE)
+        assert_int_equal(write(b->fd, "0123456789abcde\n", LINE), LINE);
+    needs_cut(b, 0);
+    assert_int_equal(rename(one, left), 0);
+    assert_int_equal(rotate_look(&next, b->path), 0);
+    assert_int_equal(rotate_size(&next), 3 * PIECE);
+    assert_int_equal(rotate_look(&next, b->path), 0);
+    assert_int_equal(rotate_mend(&next), 0);
+    assert_int_equal(next.last, 1);
+    assert_int_equal(rotate_size(&next), 3 * PIECE);
+}
+
+/* … and one who was killed before the cut has noted the size, too. */
+static void what_was_noted_and_not_cut_is_cut(void **state)
+{
+    struct bench *b = *state;
+    AUTO_FREE char *left = str_printf("%s.cut", b->path);
+    AUTO_FREE char *one = str_printf("%s.1", b->path);
+    AUTO_FREE char *whole = malloc(3 * PIECE);
+    struct rotate next;
+
+    assert_true(left && one && whole);
+    grow(b, 3 * PIECE);
+    assert_int_equal(rotate_read(&b->r, 0, whole, 3 * PIECE), 3 * PIECE);
+    needs_cut(b, 0);
+    assert_int_equal(rename(one, left), 0);
+    assert_int_equal(ftruncate(b->fd, 0), 0);
+    assert_int_equal(write(b->fd, whole, 3 * PIECE), 3 * PIECE);
+    assert_int_equal(rotate_look(&next, b->path), 0);
+    assert_whole(&next, b->lines);
+    assert_int_equal(next.last, 0);
+    assert_int_equal(rotate_mend(&next), 0);
+    assert_int_equal(next.last, 1);
+    assert_whole(&next, b->lines);
+}
+
 static void a_file_that_is_not_there_is_empty(void **state)
 {
     struct bench *b = *state;
@@ -389,6 +434,8 @@ int main(void)
         T(pieces_that_were_removed_still_count),
         T(a_reader_that_slept_learns_of_cuts_too),
         T(what_was_begun_is_ended),
+        T(output_that_repeats_itself_is_cut_once),
+        T(what_was_noted_and_not_cut_is_cut),
         T(a_file_that_is_not_there_is_empty),
         T(only_numbers_are_pieces),
     };
