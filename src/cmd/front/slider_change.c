@@ -1,5 +1,6 @@
 /* slider_change.c - `slider stop`, `destroy` and `flex`; see slider.h. */
 #include "cmd/front/slider.h"
+#include "cmd/job/act.h"
 #include "cmd/job/wait.h"
 #include "cmd/job/words.h"
 #include "wire/http.h"
@@ -32,12 +33,8 @@ static int stop_job(struct slider *s, struct err *err)
     int64_t seconds = old_number(&s->ask->syntax, s->ask->args, "--wait", 0);
     AUTO_JSON *status = NULL;
     char text[64], state[16];
-    int r = client_end(s->x->client, force ? "/v1/kill" : "/v1/stop", force, err);
+    int r = act_ask_end(s->x->client, force ? "/v1/kill" : "/v1/stop", force, err);
 
-    if (r < 0)
-        r = client_again(s->x->client, r, err); /* 0: it ended by itself meanwhile */
-    if (r == 1)                                 /* its master came back, and was not told */
-        r = client_end(s->x->client, force ? "/v1/kill" : "/v1/stop", force, err);
     if (r == 0)
         r = wait_end(s->x, seconds * 1000, &status, err);
     if (r == -ETIME)

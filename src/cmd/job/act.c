@@ -77,19 +77,18 @@ int act_change(struct job_call *x, const char *target, struct err *err)
     return r < 0 ? r : 1;
 }
 
-/* With patience for masters that are being replaced one after the other; a kill needs none. That a
- * master answers again is no success of what was asked of the one before: nobody waits for the end
- * of a job that nobody was told to end. */
-static int ask_end(struct job_call *x, const char *target, bool force, struct err *err)
+/* That a master answers again is no success of what was asked of the one before: nobody waits for
+ * the end of a job that nobody was told to end. */
+int act_ask_end(struct client *c, const char *target, bool force, struct err *err)
 {
     for (int i = 0;; i++) {
         struct err why = ERR_INIT;
-        int r = client_end(x->client, target, force, &why), now;
+        int r = client_end(c, target, force, &why), now;
 
         if (r == 0)
             return 0;
         *err = why;
-        now = client_again(x->client, r == -EAGAIN ? -ENOTCONN : r, err); /* -EAGAIN: it leaves */
+        now = client_again(c, r == -EAGAIN ? -ENOTCONN : r, err); /* -EAGAIN: it leaves */
         if (now <= 0)
             return now; /* 0: it ended by itself meanwhile */
         if (force || i == MASTERS_ASKED) {
@@ -122,7 +121,7 @@ int act_end(struct job_call *x, const char *what, const char *target, struct err
 
     if (r <= 0)
         return r;
-    r = ask_end(x, target, force, err);
+    r = act_ask_end(x->client, target, force, err);
     if (r < 0)
         return r;
     r = wait_end(x, 0, &status, err);

@@ -14,6 +14,10 @@ int act_say(struct job_call *x, const char *what, const char *text, json_t *extr
  * been said then; or a negative errno, -EALREADY for a job that is about to end. */
 int act_change(struct job_call *x, const char *target, struct err *err);
 
+/* Asks for `target`, which ends the job (client_end()), with patience for masters that are replaced
+ * one after the other; a kill (`force`) needs none. 0: it ends, or has ended by itself. */
+int act_ask_end(struct client *c, const char *target, bool force, struct err *err);
+
 /* Ends the job by asking for `target`, waits until it has ended, and says so. */
 int act_end(struct job_call *x, const char *what, const char *target, struct err *err);
 
