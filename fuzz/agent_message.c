@@ -126,6 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     hub_done(&b->m);
     usage_done(&b->m);
+    free(b->m.unsaved);
     b->m.engine = engine_free(b->m.engine);
     b->m.kv = kv_free(b->m.kv);
     b->m.loop = loop_free(b->m.loop);

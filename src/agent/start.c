@@ -346,18 +346,25 @@ static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct er
 }
 
 /* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
- * a full disk did not take is written with the next start: the master does not say it again. */
+ * a full disk did not take is written with the next start: the master does not say it again. So is
+ * one that somebody removed, with its directory or without. */
 static int write_spec(struct agent *a, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     int r;
 
-    if (!a->spec || a->spec_path)
+    if (!a->spec || (a->spec_path && access(a->spec_path, F_OK) == 0))
         return 0;
+    free(a->spec_path);
+    a->spec_path = NULL;
     path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
     if (!path)
         return err_oom(err);
     r = path_write_new(path, a->spec, a->spec_len, 0600, err);
+    if (r == -ENOENT && path_mkdirs(a->tasks_dir, 0700, NULL) == 0) {
+        err_clear(err);
+        r = path_write_new(path, a->spec, a->spec_len, 0600, err);
+    }
     if (r < 0)
         return r;
     a->n_specs++;

@@ -131,12 +131,13 @@ static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo 
 static nfds_t sockets_of(ares_channel channel, struct pollfd out[ARES_GETSOCK_MAXNUM])
 {
     ares_socket_t socks[ARES_GETSOCK_MAXNUM];
-    int bits = ares_getsock(channel, socks, ARES_GETSOCK_MAXNUM);
+    unsigned bits = (unsigned)ares_getsock(channel, socks, ARES_GETSOCK_MAXNUM);
     nfds_t n = 0;
 
-    for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        short events = (short)((ARES_GETSOCK_READABLE(bits, i) ? POLLIN : 0) |
-                               (ARES_GETSOCK_WRITABLE(bits, i) ? POLLOUT : 0));
+    for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM;
+         i++) { /* c-ares' own macros shift into the sign */
+        short events = (short)((bits & (1U << i) ? POLLIN : 0) |
+                               (bits & (1U << (i + ARES_GETSOCK_MAXNUM)) ? POLLOUT : 0));
 
         if (events)
             out[n++] = (struct pollfd){ .fd = socks[i], .events = events };

@@ -65,8 +65,6 @@ static int get_attach(struct master *m, struct http_call *c, struct err *err)
         .stop_when_gone = flag(c, "stop"),
     };
 
-    if (o.stop_when_gone)
-        m->client_came = true;
     return hub_stream(m, c, &o, err);
 }
 

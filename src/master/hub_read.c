@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/rotate.h"
+#include "master/client_watch.h"
 #include "master/hub_private.h"
 
 #include <string.h>
@@ -188,16 +189,18 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
             c, 200, o->plain ? "text/plain; charset=utf-8" : "application/x-ydl-pieces", err);
     join(&f);
     m->watchers += o->events;
+    m->clients += o->stop_when_gone;
     while (r == 0 || r == 1) {
         r = turn(&f, c, err);
         if (r == 0)
             break;
     }
     m->watchers -= o->events;
+    m->clients -= o->stop_when_gone;
     leave(&f);
     if (r < 0) {
-        if (o->stop_when_gone && !m->ended && r != -ECANCELED)
-            api_client_gone(m);
+        if (o->stop_when_gone)
+            client_watch_broken(m, r);
         return r;
     }
     return http_reply_end(c, err);

@@ -1,6 +1,7 @@
 /* leave.c - the last word of a master in a container: what YARN's pages show, and nothing left. */
 #include "base/log.h"
 #include "master/outputs.h"
+#include "master/rival.h"
 #include "master/tokens.h"
 
 #include <string.h>

@@ -3,8 +3,10 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/path.h"
+#include "master/client_watch.h"
 #include "master/enrolled.h"
 #include "master/outputs.h"
+#include "master/rival.h"
 #include "platform/local.h"
 #include "platform/yarn_image.h"
 
@@ -21,7 +23,6 @@
 #define CLOSE_MS 15000        /* for agents to leave */
 #define CLOSE_APART_MS 120000 /* … that bring results home first */
 #define LEFT_MS 10000         /* for the log, when another master goes on */
-#define CLIENT_COMES_MS 30000 /* an attached client that never came */
 
 /* ---- what the job is ---- */
 
@@ -278,16 +279,6 @@ static void run_watch(void *arg)
     m->watcher = NULL;
 }
 
-/* A client that asked to be attached and died before it could connect. */
-static void run_client_watch(void *arg)
-{
-    struct master *m = arg;
-
-    if (fiber_sleep(m->loop, CLIENT_COMES_MS) == 0 && !m->client_came && !m->ended)
-        api_client_gone(m);
-    m->client_watcher = NULL;
-}
-
 /* What others find us by. Nothing of the start waits for it. */
 static void run_announcer(void *arg)
 {
@@ -320,7 +311,7 @@ static int start_fibers(struct master *m, struct err *err)
     int r = fiber_start(m->loop, run_watch, m, &m->watcher, err);
 
     if (r == 0 && m->attached)
-        r = fiber_start(m->loop, run_client_watch, m, &m->client_watcher, err);
+        r = client_watch(m, err);
     if (r == 0 && m->opt->container)
         r = fiber_start(m->loop, run_announcer, m, &m->announcer, err);
     if (r == 0 && m->opt->container)

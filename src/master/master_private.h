@@ -190,7 +190,8 @@ struct master {
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
     bool attached;           /* the job is stopped when its client goes */
     bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
-    bool interrupted, client_came, client_gone;
+    bool interrupted, client_gone;
+    unsigned clients; /* connections of the client that the job is attached to */
     bool kv_unlogged; /* what changes in the store cannot be written down */
     bool ended;
     bool starter; /* somebody sends to them */
@@ -348,12 +349,6 @@ void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *
 void outbox_start_later(struct agent_conn *a);  /* its Start goes out, now or when there is room */
 void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before something else */
 void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
-
-/* ---- rival.c ---- */
-/* Does the ResourceManager not answer, and has another master the job? Looks into HDFS. Fibers
- * only, as the next. */
-bool rival_has_job(struct master *m);
-void rival_watch(struct master *m); /* until the job ends, or another master has it: m->over */
 
 /* ---- own_peer.c ---- */
 /* Is the connection of this job's? The second asks the agents of its machine. */

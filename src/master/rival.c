@@ -2,9 +2,9 @@
  * one started, while its agents still hear it. master.json names the newest: who finds another
  * there decides nothing more, and leaves. Otherwise it would take the agents that have gone to the
  * other one for lost, and end those that have not. */
+#include "master/rival.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "master/master_private.h"
 
 #define LOOK_MS 2000  /* between two looks; an agent that is gone counts as lost much later */
 #define ALONE_MS 8000 /* without an answer; no ResourceManager gives us up sooner */

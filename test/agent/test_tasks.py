@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -76,6 +77,23 @@ def test_a_start_without_a_specification_means_the_last_one(bench):
     b.exited(1)
     assert b.output(0) == b.output(1) == b'{"roles": {}}'
     b.shutdown()
+
+
+def test_a_specification_that_somebody_removed_is_written_again(bench):
+    b = bench(1)
+    tasks = b.run / "tasks"
+    b.prepare({"task": 0, "name": "worker:0"}, {"task": 1, "name": "worker:1"})
+    b.start(command(0, "cat $YDL_SPEC"), spec='{"roles": {"a": 1}}')
+    b.exited(0)
+    for path in tasks.glob("spec-*"):
+        path.unlink()
+    b.start(command(1, "cat $YDL_SPEC"), spec="")
+    assert b.exited(1)["code"] == 0 and b.output(1) == b'{"roles": {"a": 1}}'
+    b.prepare({"task": 0, "name": "worker:0"})
+    shutil.rmtree(tasks)
+    b.start(command(0, "true"), spec='{"roles": {"b": 2}}')
+    assert "spec-" not in b.exited(0)["text"]  # the rest of it was prepared there, too
+
 
 
 def test_without_gpus_none_are_seen(bench):

@@ -1,0 +1,7 @@
+/* client_watch.h - the client that the job is attached to. See client_watch.c. Loop thread only. */
+#pragma once
+#include "master/master_private.h"
+
+int client_watch(struct master *m, struct err *err); /* it has to come, from now on */
+/* A connection of its has ended with this code. */
+void client_watch_broken(struct master *m, int code);
