@@ -99,6 +99,22 @@ def test_output_that_the_job_says_is_missing_is_not_lost(world):
     assert rules.broken(world) == []
 
 
+def test_what_can_only_be_undone_after_something_else_is_tried_again(world):
+    back, done = [], []
+
+    def lift():
+        if back:
+            done.append(True)
+        else:
+            world.later(0, lift)
+    world.later(0, lift)
+    world.later(60, lambda: back.append(True))
+    world.undo_due()
+    assert not done
+    world.undo_due(everything=True)
+    assert done == [True] and world.undo == []
+
+
 def test_a_seed_is_the_same_scenario_every_time():
     for place in scenario.PLACES:
         table = faults.weights(place)

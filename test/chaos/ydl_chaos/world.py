@@ -16,6 +16,7 @@ from .scenario import Scenario
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 _POLL_S = 0.005
+_UNDO_S = 90
 VERB_S = 90  # longer than any verb waits for a cluster
 
 
@@ -187,11 +188,17 @@ class World:
         self.undo.append((time.monotonic() + seconds, action))
 
     def undo_due(self, everything: bool = False) -> None:
-        now = time.monotonic()
-        due = [row for row in self.undo if everything or row[0] <= now]
-        self.undo = [row for row in self.undo if row not in due]
-        for _, action in due:
-            action()
+        """What cannot be undone before something else is puts itself into the list again."""
+        end = time.monotonic() + _UNDO_S
+        while True:
+            now = time.monotonic()
+            due = [row for row in self.undo if everything or row[0] <= now]
+            self.undo = [row for row in self.undo if row not in due]
+            for _, action in due:
+                action()
+            if not everything or not self.undo or now > end:
+                return
+            time.sleep(0.1)
 
     # The end.
 

@@ -2,7 +2,6 @@
 
 import os
 import random
-import time
 import uuid
 from pathlib import Path
 from urllib import request
@@ -165,14 +164,10 @@ class YarnWorld(World):
             pass
 
     def _lift_quota(self) -> None:
-        end = time.monotonic() + 60
-        while True:
-            try:
-                return self._set_quota(_NO_QUOTA)
-            except OSError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.2)
+        try:
+            self._set_quota(_NO_QUOTA)
+        except OSError:  # the NameNode is away, and comes back by another of these
+            self.later(0.5, self._lift_quota)
 
     def yarn_kill(self) -> bool:
         if not self.job:
