@@ -115,8 +115,8 @@ def test_yarns_link_leads_to_it_and_a_directory_in_hdfs_is_shown(jobs, venv):
         assert wait_for(shown, "values through YARN's proxy") == [1.0, 0.5, 0.33]
         grows(jobs, venv)
         assert wait_for(lambda: len(shown()) > 4 and shown(), "more values") == [1.0, 0.5, 0.33, 0.25, 0.2]
-        assert "tensorboard/?tensorboardColab=true" in fetch(link)
-        assert "<td>worker:0" in fetch(f"{link}job")
+        wait_for(lambda: "tensorboard/?tensorboardColab=true" in fetch(link), "the link in the page")
+        wait_for(lambda: "<td>worker:0" in fetch(f"{link}job"), "the task in the page")
         # YARN's proxy passes GET and PUT and nothing else: who can, asks the master itself.
         path = "tensorboard/data/plugin/timeseries/timeSeries"
         with pytest.raises(urllib.error.HTTPError) as refused:

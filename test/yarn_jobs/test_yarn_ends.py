@@ -104,7 +104,8 @@ def test_a_job_ends_although_hdfs_is_away(jobs):
     assert (status["state"], status["exit"]) == ("SUCCEEDED", 73), status
     assert status["unsaved"].startswith("not everything could be saved to '"), status
     jobs.run("wait", app, check=73)
-    jobs.run("list", "--on", "yarn", check=0)  # removes from HDFS what the master could not
+    jobs.wait_for(lambda: jobs.run("list", "--on", "yarn", check=0) and staged(jobs) == [],
+                  "list to remove what the master could not, once the NameNode takes it", 120)
 
 
 def spoil_disks(cluster, node):

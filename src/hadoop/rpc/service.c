@@ -193,6 +193,7 @@ struct attempt {
     struct conn_call call;
     size_t place; /* index of the address it went to */
     int64_t deadline;
+    struct err not_now;    /* the last time that a server said so; code 0: none did */
     int64_t failing_since; /* 0 while nothing failed */
     int64_t backoff;
     size_t failures;
@@ -338,11 +339,23 @@ static int give_up(struct rpc_service *s, enum rpc_action action, int r, struct 
     return r;
 }
 
+/* The time ended during another try: what was said before says more than that. */
+static bool said_before(struct rpc_service *s, const struct attempt *a, int r)
+{
+    return r == -ETIMEDOUT && a->not_now.code && loop_now(s->loop) >= a->deadline;
+}
+
 static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct err *err)
 {
     enum rpc_action action = what_now(s, a, r, err);
     int64_t patience = patience_of(s, action);
 
+    if (said_before(s, a, r)) {
+        *err = a->not_now;
+        return a->not_now.code;
+    }
+    if (action == RPC_TRY_AGAIN)
+        a->not_now = *err;
     if (action == RPC_FAIL)
         return r;
     s->places[a->place].last = *err;
