@@ -3,8 +3,8 @@
  *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
  *                                       there becomes worker-3.1.out, …
  *
- * The master is told whose is there. It knows who ran here: a task that it misses in the list had
- * files that were removed under us, and its output is lost. */
+ * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
+ * one that is not in the list the files were removed while we ran, and its output is lost. */
 #include "agent/export_private.h"
 
 #include <stdio.h>

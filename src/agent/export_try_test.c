@@ -8,7 +8,7 @@
 
 struct names {
     bool from, to; /* which of them are there */
-    int lost;      /* so many renames are done and not answered */
+    int lost;      /* how many renames succeed without an answer */
     int away;      /* so many are not even done */
     int blind;     /* so many questions for what is there are not answered */
     int renames;
