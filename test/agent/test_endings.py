@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from agent_support import (BIN, EXIT, NONE, PERSON, SIGNAL, Bench, alive, all_pids, command, environ,
+from agent_support import (BIN, EXIT, NONE, PATIENCE, PERSON, SIGNAL, Bench, alive, all_pids, command, environ,
                            wait_until)
 
 # Known by its argument, where there is no environment; another run's is not ours.
@@ -131,15 +131,18 @@ def test_a_neighbours_processes_are_left_alone(bench):
 
 
 def test_grace_is_a_file_a_signal_and_a_kill(bench):
-    b = bench()
-    b.launch(0, "trap 'cat $YDL_STOP; date +%s%3N' TERM; touch up; while :; do sleep 0.02; done")
-    wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
-    now = time.time() * 1000
-    b.stop(0, grace=3000)
-    end = b.exited(0)
-    assert (end["fail"], end["signal"]) == (PERSON, signal.SIGKILL)
-    deadline, heard = map(int, b.output(0).split())
-    assert now + 2990 < deadline < heard + 3000 and heard < deadline <= end["when"] + 20
+    for grace in (3000, 60000):  # a busy machine may not let a task run for so long
+        b = bench()
+        b.launch(0, "trap 'cat $YDL_STOP; date +%s%3N' TERM; touch up; while :; do sleep 0.02; done")
+        wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
+        now = time.time() * 1000
+        b.stop(0, grace=grace)
+        end = b.exited(0, timeout=grace / 1000 + PATIENCE)
+        assert (end["fail"], end["signal"]) == (PERSON, signal.SIGKILL)
+        if len(said := b.output(0).split()) == 2:
+            break
+    deadline, heard = map(int, said)
+    assert now + grace - 10 < deadline < heard + grace and heard < deadline <= end["when"] + 20
 
 
 def test_being_asked_again_gives_no_more_time(bench):
@@ -158,22 +161,22 @@ def test_a_task_that_was_suspended_hears_the_signal(bench):
     pid = b.launch(0, "trap 'echo heard; exit 5' TERM; touch up; while :; do sleep 0.02; done")
     wait_until((b.run / "tasks" / "worker-0.work" / "up").exists)
     os.kill(pid, signal.SIGSTOP)
-    b.stop(0, grace=5000)
+    b.stop(0, grace=600_000)
     end = b.exited(0)
     assert (end["fail"], end["code"]) == (EXIT, 5) and b.output(0) == b"heard\n"
 
 
 def test_the_lease_is_kept_and_ends(bench):
-    b = bench(lease=1500)
+    b = bench(lease=6000)  # from the last word that it heard
     b.launch(0, "sleep 600")
     began = time.monotonic()
     b.driver.kill()
     assert b.gone()
-    assert time.monotonic() - began > 1.2  # it ran on without a master
+    assert time.monotonic() - began > 2  # it ran on without a master
 
 
 def test_a_silent_master_is_no_master(bench):
-    b = bench(lease=1000)
+    b = bench(lease=6000)
     b.launch(0, "sleep 600")
     b.driver.send_signal(signal.SIGSTOP)
     assert b.gone()

@@ -278,7 +278,7 @@ def test_output_of_an_earlier_attempt_that_was_removed_is_missed(container, tmp_
 
 @pytest.mark.parametrize("how", ["keeper", "container", "lease"])
 def test_output_is_saved_also_when_nobody_told_us_to_leave(container, tmp_path, how):
-    b = container(export_dir=f"file://{tmp_path}/logs", lease=2000 if how == "lease" else 20000,
+    b = container(export_dir=f"file://{tmp_path}/logs", lease=6000 if how == "lease" else 20000,
                   results=[{"from": "", "to": f"file://{tmp_path}/out"}])
     b.launch(0, "echo out; echo err >&2; echo x > $YDL_OUT/x; trap '' TERM; "
                 "while :; do sleep 0.05; done")

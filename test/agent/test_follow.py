@@ -117,7 +117,7 @@ def test_what_tasks_use_is_told_while_somebody_asks(bench):
         """A machine may be so busy that one that never rests gets little: asked for until seen."""
         b.tell(measure={"ms": 1500})
         look = usage()
-        return look[0]["cpu"] > 20 + max(look[1]["cpu"], 0)
+        return look[0]["cpu"] > 5 + max(look[1]["cpu"], 0)
 
     full = b.run / "full"
     b.launch(0, ["python3", "-c",

