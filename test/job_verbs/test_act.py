@@ -7,10 +7,11 @@ import pytest
 @pytest.fixture
 def alive(jobs):
     """A job of two workers that runs until it is stopped; its id."""
-    script = jobs.script("live", 'echo "start $YDL_RANK of $YDL_WORLD"\n'
-                                 'trap "echo bye; exit 0" TERM\nwhile :; do sleep 0.05; done\n')
+    script = jobs.script("live", 'trap "echo bye; exit 0" TERM\n'
+                                 'echo "start $YDL_RANK of $YDL_WORLD"\nwhile :; do sleep 0.05; done\n')
     jobs.job = jobs.submit("-n", "2", "--name", "alive", "--", script)
     jobs.running(jobs.job, 2)
+    jobs.until(lambda: jobs.ok("logs", jobs.job).count("start") == 2, "they do not listen")
     return jobs
 
 

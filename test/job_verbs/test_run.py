@@ -72,9 +72,12 @@ def test_timestamps_begin_the_lines(jobs):
 
 
 def test_the_same_line_from_many_tasks_comes_once(jobs):
-    script = jobs.script("same", 'echo same\nsleep 0.5\n[ $YDL_RANK != 2 ] || echo own\n')
-    done = jobs.ok("run", "-q", "-n", "4", "--collapse", "--", script)
-    assert done.splitlines() == ["worker:0-3│ same", "worker:2│ own"]
+    script = jobs.script("same", 'touch $YDL_JOB.$YDL_RANK\n'
+                                 'until [ $(ls $YDL_JOB.? | wc -l) = 4 ]; do sleep 0.01; done\n'
+                                 'echo same\nsleep 0.5\n[ $YDL_RANK != 2 ] || echo own\n')
+    # A line waits a fifth of a second for the others, in which a busy machine may not let them run.
+    jobs.until(lambda: jobs.ok("run", "-q", "-n", "4", "--collapse", "--", script).splitlines() ==
+               ["worker:0-3│ same", "worker:2│ own"])
 
 
 def test_a_line_without_an_end_is_shown(jobs):

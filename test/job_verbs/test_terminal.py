@@ -6,6 +6,7 @@ import pytest
 from verbs_support import Terminal, screen_of
 
 STEPS = 'for i in 1 2 3 4; do echo "line $i"; sleep 0.3; done\n'
+SEEN = 'until [ -e seen ]; do sleep 0.05; done\n'  # when the test has seen what it waits for
 
 
 def plain(text: str) -> str:
@@ -14,8 +15,10 @@ def plain(text: str) -> str:
 
 
 def test_a_block_shows_the_job_while_it_runs_and_is_gone_at_the_end(jobs):
-    script = jobs.script("steps", STEPS)
+    script = jobs.script("steps", STEPS + SEEN)
     with Terminal(jobs, "run", "-n", "2", "--", script) as terminal:
+        terminal.read("2 running")
+        (jobs.work / "seen").touch()
         assert terminal.end() == 0
     text = plain(terminal.text)
     assert re.search(r"steps  running  [\d.]+ m?s\r\n  worker  2 running", text), text
@@ -38,10 +41,11 @@ def test_lines_and_block_never_mix(jobs):
 
 
 def test_a_terminal_that_becomes_narrow(jobs):
-    script = jobs.script("steps", STEPS)
+    script = jobs.script("steps", SEEN + STEPS)
     with Terminal(jobs, "run", "--", script, columns=100) as terminal:
         terminal.read("1 running")
         terminal.resize(20)
+        (jobs.work / "seen").touch()
         assert terminal.end() == 0
     late = plain(terminal.text).split("line 3")[1]
     blocks = re.findall(r"[\nJ](steps[^\r\n\033]*)", late)
@@ -111,10 +115,12 @@ def test_progress_is_shown(jobs):
                       "    s.connect(os.environ['YDL_SOCKET'])\n"
                       "    s.sendall(f'progress {i} 10 loss=0.5\\n'.encode())\n"
                       "    s.recv(100)\n"
-                      "    time.sleep(0.4)\n")
+                      "while not os.path.exists('seen'): time.sleep(0.05)\n")
     with Terminal(jobs, "run", "--", "python3", "report.py") as terminal:
+        while not re.search(r"worker  1 running  \d/10 \d0 %  loss 0.5", plain(terminal.text)):
+            assert terminal.more(), terminal.text
+        (jobs.work / "seen").touch()
         assert terminal.end() == 0
-    assert re.search(r"worker  1 running  \d/10 \d0 %  loss 0.5", plain(terminal.text)), terminal.text
 
 
 def test_top_goes_on_until_ctrl_c(jobs):

@@ -44,6 +44,7 @@ def test_looking_at_a_job_that_runs_and_acting_on_it(yarn):
     assert f"({job}) is running" in yarn.ok("status", "last")
     assert yarn.json("top", job)["jobs"][0]["job"] == job
     assert len(yarn.json("spec", job)["roles"]["worker"]) == 2
+    yarn.until(lambda: yarn.ok("logs", job, "worker:1").count("tick") >= 3, "no output")
     lines = yarn.ok("logs", job, "worker:1", "--tail", "3", "--no-prefix").splitlines()
     assert [re.fullmatch(r"tick 1 \d+", line) is not None for line in lines] == [True] * 3
     with yarn.start("logs", "-f", job, "worker:0", "--tail", "1") as follower:

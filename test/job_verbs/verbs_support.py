@@ -99,7 +99,7 @@ class Jobs:
         """Nothing may be left of any job."""
         for job in self.json("list", "--running")["jobs"]:
             self("kill", job["job"])
-        self.until(lambda: not self.processes(), f"left behind: {self.processes()}")
+        self.until(lambda: not self.processes(), "something was left behind")
 
 
 class Terminal:
@@ -109,10 +109,11 @@ class Terminal:
         self.text, self.decoder = "", codecs.getincrementaldecoder("utf-8")(errors="replace")
         pid, self.fd = pty.fork()
         if pid == 0:
+            self.fd = 0
+            self.resize(columns, rows)  # before anybody asks
             os.chdir(jobs.work)
             os.execve(YDL, [YDL, *words], jobs.env | (env or {}))
         self.pid = pid
-        self.resize(columns, rows)
 
     def resize(self, columns: int, rows: int = 24) -> None:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -122,7 +123,7 @@ class Terminal:
 
     def more(self) -> bool:
         """Waits for the next bytes; false when it has ended."""
-        assert select.select([self.fd], [], [], DEADLINE)[0], self.text
+        assert select.select([self.fd], [], [], stretched(DEADLINE))[0], self.text
         try:
             got = os.read(self.fd, 65536)
         except OSError:  # the other end is closed
@@ -132,9 +133,9 @@ class Terminal:
 
     def read(self, until: str | None = None, times: int = 1) -> str:
         """What it shows, until this text has come so often or it has ended."""
-        end = time.monotonic() + stretched(DEADLINE)
+        limit = Limit(DEADLINE)
         while until is None or self.text.count(until) < times:
-            assert time.monotonic() < end, (until, self.text)
+            assert not limit.over(), (until, self.text)
             if not self.more():
                 assert until is None, (until, self.text)
                 break

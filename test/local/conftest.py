@@ -4,6 +4,7 @@
 fails the test when one of them, or a file of the run directory, is left at the end.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ydl_cluster.patience import Limit, stretched
+from ydl_cluster.patience import Limit
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN", ROOT / "build" / "bin"))
@@ -110,8 +111,8 @@ class Local:
 
     def assert_nothing_left(self, timeout=GONE_S):
         """No process, and nothing in the run directory."""
-        end = time.monotonic() + stretched(timeout)
-        while time.monotonic() < end and (self.processes() or list(self.run_dir.iterdir())):
+        limit = Limit(timeout)
+        while not limit.over() and (self.processes() or list(self.run_dir.iterdir())):
             time.sleep(0.05)
         assert not self.processes()
         assert not list(self.run_dir.iterdir())
@@ -126,5 +127,6 @@ def local(tmp_path):
         machine.assert_nothing_left()
     finally:
         for pid in machine.processes():
-            os.kill(pid, 9)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
         shutil.rmtree(machine.run_dir, ignore_errors=True)

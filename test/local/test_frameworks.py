@@ -14,7 +14,7 @@ CLUSTER = RENDEZVOUS.with_name("cluster")
 
 # What several programs need: a server on an address, a barrier of the whole job, a connection.
 COMMON = r"""
-import json, os, socket, sys
+import json, os, socket, sys, time
 E = os.environ
 
 def serve(host, port, reuse=True):
@@ -36,7 +36,14 @@ def barrier(name, count):
 
 def reach(address):
     host, port = address.rsplit(":", 1)
-    socket.create_connection((host, int(port)), 60).close()
+    socket.create_connection((host, int(port)), 300).close()
+
+def reach_when_up(address):
+    while True:
+        try:
+            return reach(address)
+        except ConnectionRefusedError:
+            time.sleep(0.05)
 """
 
 
@@ -58,13 +65,7 @@ if rank == 0:
     for _ in range(world - 1):
         s.accept()
 else:
-    import time
-    for _ in range(200):
-        try:
-            reach(E["MASTER_ADDR"] + ":" + E["MASTER_PORT"])
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.05)
+    reach_when_up(E["MASTER_ADDR"] + ":" + E["MASTER_PORT"])
 print(rank, world, E["LOCAL_RANK"], E["LOCAL_WORLD_SIZE"], E["GROUP_RANK"], E["GROUP_WORLD_SIZE"],
       E["TORCHELASTIC_RESTART_COUNT"])
 """, "-n", "2", "--procs", "2", "--framework", "pytorch")
@@ -183,7 +184,7 @@ def call(method, path, body=None):
 rank, size = int(E["HOROVOD_RANK"]), int(E["HOROVOD_SIZE"])
 assert call("PUT", f"/global/{rank}", f"address of {rank}")[0] == 200
 for other in range(size):
-    for _ in range(500):
+    while True:
         status, value = call("GET", f"/global/{other}")
         if status == 200:
             break
@@ -254,14 +255,7 @@ time.sleep(600)
 """)
     stand_in.chmod(0o755)
     done = _run(local, f"""
-import time
-address = E["{variable}"].removeprefix("tcp://")
-for _ in range(200):
-    try:
-        reach(address)
-        break
-    except ConnectionRefusedError:
-        time.sleep(0.05)
+reach_when_up(E["{variable}"].removeprefix("tcp://"))
 print("met")
 """, "-n", "2", "--framework", framework,
                 env={"PATH": f"{stand_in.parent}:{local.env['PATH']}"})

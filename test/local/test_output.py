@@ -3,10 +3,12 @@
 import hashlib
 import json
 import os
+import re
 import select
 import signal
 import socket
-import time
+
+from ydl_cluster.patience import stretched
 
 WRITER = r"""
 import os, sys
@@ -101,29 +103,41 @@ def _ask_and_stand(local, target):
     return sock
 
 
-def test_a_reader_that_has_all_it_wants_holds_up_nobody(local):
-    """It wants what was there when it asked, and does not take it: who follows gets all the same
-    what it has missed meanwhile."""
+def _given_up(sock):
+    """Has the other end been closed? What was sent before can still be read."""
+    poll = select.poll()
+    poll.register(sock, select.POLLRDHUP)
+    return bool(poll.poll(0))
+
+
+def _goes_on_beside_one_who_stands(local, name):
+    """Whether a follower gets what it has missed while another reader, who wants what was there when it
+    asked, does not take it."""
     few, many = 7000, 100000
-    local.run("submit", "--name", "chatty", "--", "sh", "-c",
+    local.run("submit", "--name", name, "--", "sh", "-c",
               f"text() {{ seq -f '%06.0f {'0123456789' * 8}' $1; }}; text {few}; "
-              f"until test -e go; do sleep 0.02; done; text {many}; touch done", check=0)
-    follower = local.start("logs", "-f", "chatty")
+              f"until test -e go.{name}; do sleep 0.02; done; text {many}; touch done.{name}", check=0)
+    follower = local.start("logs", "-f", name)
     for _ in range(few):
         assert follower.stdout.readline()
     with _ask_and_stand(local, "/v1/logs?task=worker:0") as standing:
         assert standing.recv(12) == b"HTTP/1.1 200"
         os.kill(follower.pid, signal.SIGSTOP)
-        (local.work / "go").touch()
-        local.wait_for((local.work / "done").exists, "everything is written")
+        (local.work / f"go.{name}").touch()
+        local.wait_for((local.work / f"done.{name}").exists, "everything is written")
         os.kill(follower.pid, signal.SIGCONT)
-        begin = time.monotonic()
         seen = 1 if follower.stdout.readline() else 0
-        took = time.monotonic() - begin
+        waited = _given_up(standing)
         seen += sum(1 for _ in follower.stdout)
     follower.communicate(timeout=50)
     assert seen == many
-    assert took < 7, "it waited for the other to be given up"  # which takes ten seconds
+    local.wait_for(lambda: not list(local.run_dir.iterdir()), "the master is gone")
+    return not waited
+
+
+def test_a_reader_that_has_all_it_wants_holds_up_nobody(local):
+    """It is given up after ten seconds, in which a busy machine may do nothing: seen once is enough."""
+    assert any(_goes_on_beside_one_who_stands(local, f"chatty{i}") for i in range(3))
 
 
 def test_python_is_not_kept_back(local):
@@ -142,10 +156,12 @@ roles:
 """)
     told, quiet, document = (local.start("run", *words, "-f", "job.yaml", bufsize=0)
                              for words in ([], ["-q"], ["--json"]))
-    ready, _, _ = select.select([told.stderr], [], [], 60)
-    assert ready and told.stderr.readline().startswith(b"ydl: local-")
-    ready, _, _ = select.select([told.stderr], [], [], 60)
-    assert ready and b"starting tasks: first 1 running; second 1 ready (1" in told.stderr.readline()
+    lines = [b""]
+    while not re.search(rb"starting tasks: first 1 running; second 1 ready \(\d+ s\)", lines[-1]):
+        ready, _, _ = select.select([told.stderr], [], [], stretched(60))
+        lines.append(told.stderr.readline() if ready else b"")
+        assert lines[-1], lines
+    assert lines[1].startswith(b"ydl: local-")
     (local.work / "go").touch()
     for run in (told, quiet, document):
         out, err = run.communicate(timeout=60)

@@ -96,7 +96,7 @@ def _get(local, target):
     connection = http.client.HTTPConnection("localhost", timeout=120)
     connection.sock = sock
     connection.request("GET", target)
-    answer, got, end = connection.getresponse(), b"", time.monotonic() + stretched(10)
+    answer, got, end = connection.getresponse(), b"", time.monotonic() + stretched(60)
     while piece := answer.read1(65536):
         got += piece
         assert time.monotonic() < end, "it does not end"
@@ -110,5 +110,5 @@ def test_who_does_not_follow_gets_what_there_was_and_an_end(local):
     local.wait_for(lambda: local.run("logs", "busy", check=0).stdout.count(b"\n") > 100, "output")
     got = _get(local, "/v1/logs?task=worker:0")
     assert got.count(b"x" * 50) > 30
-    assert got.count(b"x" * 50) < 20000
+    assert got.count(b"x" * 50) < 100000
     local.run("kill", "busy", check=0)

@@ -106,7 +106,7 @@ def test_with_tls_a_plain_connection_gets_nothing(local):
     join = json.loads((run / "join.json").read_text())
     host, port = join["address"].removeprefix("tcp:").rsplit(":", 1)
     answer = b""
-    with socket.create_connection((host, int(port)), 60) as s:
+    with socket.create_connection((host, int(port)), 300) as s:
         s.sendall(_frame(_hello(join["job"], base64.b64decode(join["key"]), agent=1)))
         try:
             while piece := s.recv(1000):
@@ -129,7 +129,7 @@ def test_with_tls_a_plain_connection_gets_nothing(local):
 def test_the_key_of_one_job_opens_no_other(local, nodes, refusals):
     """A real agent of ours with the key of job A and the address of job B."""
     jobs = []
-    for seconds in ("61", "62"):
+    for seconds in ("6001", "6002"):
         p = local.start("run", *nodes, "-n", "2", "--", "sleep", seconds)
         local.wait_for(lambda: len(local.tasks(f"sleep {seconds}")) == 2, "the tasks run")
         run = next(d for d in local.run_dir.glob("ydl-*") if d not in [j[1] for j in jobs])
@@ -149,7 +149,7 @@ def test_the_key_of_one_job_opens_no_other(local, nodes, refusals):
         path.unlink(missing_ok=True)
         said = log.read_text().removeprefix(before)
         assert said == f"ydl-node: warn: {refusal}\n"
-    for seconds in ("61", "62"):
+    for seconds in ("6001", "6002"):
         assert len(local.tasks(f"sleep {seconds}")) == 2, "a job was disturbed"
     for p in (a, b):
         p.terminate()

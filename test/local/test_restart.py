@@ -36,7 +36,7 @@ class Campaign:
         self.ranks = ranks
         self.process = local.start(
             "run", "--role", f"worker={ranks},ports=1", "--restart", policy, "--max-restarts",
-            str(restarts), "--grace", "5s", "--", "python3", "-S", "-E", "worker.py",
+            str(restarts), "--grace", "10m", "--", "python3", "-S", "-E", "worker.py",
             env={"LIVES": str(self.lives_dir)})
         self.wait_lives(ranks)
 
@@ -141,7 +141,8 @@ def test_two_ranks_that_die_together_use_one_restart_of_the_gang(local):
 
 def test_a_budget_that_is_used_up_ends_the_job(local):
     done = local.run("run", "-n", "2", "--restart", "task", "--max-restarts", "2", "--", "sh", "-c",
-                     "echo x >> tries.$YDL_RANK; [ $YDL_RANK = 1 ] && exit 7; sleep 600", check=7)
+                     "echo x >> tries.$YDL_RANK; [ $YDL_RANK = 0 ] && exec sleep 600; "
+                     "until [ -s tries.0 ]; do sleep 0.02; done; exit 7", check=7)
     assert (local.work / "tries.1").read_text() == "x\n" * 3
     assert (local.work / "tries.0").read_text() == "x\n"
     assert "worker:1" in done.stderr.decode()

@@ -187,10 +187,18 @@ _BARRIER = """
 import os, socket, sys
 if os.environ["YDL_RANK"] == "1":
     sys.exit(0)
-s = socket.socket(socket.AF_UNIX)
-s.connect(os.environ["YDL_SOCKET"])
-s.sendall(b"barrier meeting 3 1000\\n")
-sys.exit(4 if s.makefile().readline() == "timeout\\n" else 0)
+def ask(line):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["YDL_SOCKET"])
+    s.sendall(line + b"\\n")
+    return s.makefile()
+if os.environ["YDL_RANK"] == "2":
+    meeting = ask(b"barrier meeting 3 600000")
+    ask(b"put there 1").readline()
+else:
+    ask(b"wait there").readline()  # then the other is at the barrier
+    meeting = ask(b"barrier meeting 3 1000")
+sys.exit(4 if meeting.readline() == "timeout\\n" else 0)
 """
 
 

@@ -177,7 +177,7 @@ def running(local):
     ("Ydl-Protocol: new\r\n", "426 Upgrade Required", "or a newer one")])
 def test_clients_of_other_versions_are_answered(running, header, status, words):
     with socket.socket(socket.AF_UNIX) as s:
-        s.settimeout(60)
+        s.settimeout(300)
         s.connect(str(running / "api.sock"))
         s.sendall(f"GET /v1/job HTTP/1.1\r\nHost: x\r\n{header}Connection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: s.recv(65536), b"")).decode()
@@ -200,7 +200,7 @@ def test_an_agent_leaves_a_master_of_another_version(local):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        listener.settimeout(60)
+        listener.settimeout(300)
         agent = local.start_command("sh", "-c", f"exec ydl-node agent --join {join} --number 1 2> said")
         connection, _ = listener.accept()
         with connection:
