@@ -176,6 +176,7 @@ static void fill_options(struct engine *e, const struct engine_options *opt)
         e->at[i] = NEVER;
     failure_done(&e->story);
     buf_init(&e->events, EVENTS_MAX);
+    buf_init(&e->too_late, EVENTS_MAX);
     buf_init(&e->live, EVENTS_MAX);
 }
 
@@ -234,6 +235,7 @@ struct engine *engine_free(struct engine *e)
     budget_done(&e->files);
     failure_done(&e->story);
     buf_done(&e->events);
+    buf_done(&e->too_late);
     buf_done(&e->live);
     free(e);
     return NULL;

@@ -199,6 +199,7 @@ static void on_end(struct engine *e, const json_t *v, int64_t t)
     e->exit = (int)restore_u32(v, "exit", (uint32_t)e->exit);
     restore_end_text(e, text);
     e->n_heap = 0;
+    e->closed = true;
 }
 
 /* ---- what a person wanted ---- */

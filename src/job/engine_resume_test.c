@@ -137,6 +137,36 @@ static void a_job_that_has_ended_is_only_closed(void **state)
     assert_int_equal(engine_last_agent(b->e), 101);
 }
 
+/* Lines of the log that have the text. */
+static unsigned told(struct bench *b, const char *text)
+{
+    unsigned n = 0;
+
+    assert_int_equal(engine_events(b->e, &b->log), 0);
+    for (const char *p = buf_text(&b->log); (p = strstr(p, text)) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* The ResourceManager may not have heard of the end, and start another master. */
+static void nothing_is_told_behind_the_end(void **state)
+{
+    struct bench *b = *state;
+    struct event ev;
+
+    two_workers(b, SPEC_RESTART_NEVER, -1);
+    ended_as(b, "worker:1", (struct engine_end){ .cls = FAIL_EXIT, .code = 7 });
+    engine_close(b->e, b->now);
+    assert_int_equal(told(b, "\"event\":\"end\""), 1);
+    reborn(b);
+    assert_ended(b, JOB_FAILED, 7);
+    engine_event(b->e, EVENT_MASTER, b->now, &ev);
+    assert_int_equal(event_end(&ev), 0);
+    engine_close(b->e, b->now);
+    assert_int_equal(told(b, "\"event\":\"end\""), 1);
+    assert_int_equal(told(b, "\"event\":\"master\""), 0);
+}
+
 static void a_job_that_had_not_begun_begins(void **state)
 {
     static const struct engine_facts facts = { .job = "application_1_1" };
@@ -400,6 +430,7 @@ int main(void)
         TEST(what_runs_goes_on_as_if_nothing_had_happened),
         TEST(half_a_line_and_half_a_decision_are_none),
         TEST(a_job_that_has_ended_is_only_closed),
+        TEST(nothing_is_told_behind_the_end),
         TEST(a_job_that_had_not_begun_begins),
         TEST(a_stop_that_was_asked_for_is_carried_out),
         TEST(budgets_are_not_given_a_second_time),

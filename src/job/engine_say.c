@@ -11,9 +11,15 @@
 #define RECORD_MIN_MS ((int64_t)60 * 1000)
 #define RECORD_MAX_MS ((int64_t)60 * 60 * 1000)
 
+/* Behind the last record comes nothing: a master that follows one whose end the ResourceManager has
+ * not heard begins its part of the log in vain. */
 void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event *ret)
 {
-    event_begin(ret, &e->events, e->seq++, now, k);
+    buf_reset(&e->too_late);
+    if (e->closed)
+        event_begin(ret, &e->too_late, e->seq, now, k);
+    else
+        event_begin(ret, &e->events, e->seq++, now, k);
 }
 
 static void end(struct engine *e, struct event *ev)
