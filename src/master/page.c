@@ -291,6 +291,9 @@ int page_start(struct master *m, struct err *err)
         .check = is_proxy,
         .handler = handle,
         .user = m,
+        /* YARN's proxy connects anew for every request and lets go when its JVM tidies up: what it
+         * has left open would fill all our places. */
+        .once = true,
         .limits = { .connections_max = CONNECTIONS_MAX },
     };
     int port = 0, r;

@@ -48,6 +48,8 @@ struct http_server_options {
     /* Anybody may ask: they all stay strangers, so that few are served at the same time, others
      * wait, and one that is slow makes room for them. */
     bool strangers;
+    /* One answer for each connection, for clients that never ask twice and never hang up. */
+    bool once;
     const char *headers; /* of every answer, "NAME: VALUE\r\n" each; borrowed; NULL: none */
     http_handler *handler;
     void *user;

@@ -40,7 +40,7 @@ int http_call_open(struct http_call *c, struct err *err)
 
     c->head_only = strcmp(http_parse_method(in), "HEAD") == 0;
     c->chunks = http_parse_is_11(in);
-    c->last = !in->keep_alive || !http_parse_is_11(in);
+    c->last = c->conn->once || !in->keep_alive || !http_parse_is_11(in);
     r = http_target_parse(http_parse_target(in), &c->target, err);
     return r < 0 ? r : expectation(c, err);
 }

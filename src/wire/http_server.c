@@ -178,6 +178,7 @@ static void serve(struct http_server *s, struct stream *stream)
 
     http_conn_init(&conn, s->loop, stream, false, &s->limits);
     conn.headers = s->o.headers;
+    conn.once = s->o.once;
     while (request_comes(&conn, patience) && serve_request(s, &conn))
         patience = s->limits.idle_ms;
     http_conn_done(&conn);

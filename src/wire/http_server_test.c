@@ -266,6 +266,40 @@ static void a_connection_too_many_is_answered_503(void **state)
     http_world_run(&w, one_too_many);
 }
 
+/* Asks as one who wants to go on, and leaves the connection open after the answer. */
+static int ask_and_stay(void *arg)
+{
+    static const char ask[] = "GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
+    struct http_world *w = arg;
+    struct sock *s[20];
+
+    for (size_t i = 0; i < COUNT_OF(s); i++) {
+        char answer[256] = "";
+        size_t n = 0;
+        ssize_t r;
+
+        s[i] = http_world_connect(w);
+        assert_int_equal(sock_write(s[i], ask, strlen(ask), loop_in(w->loop, TEST_MS)), 0);
+        while ((r = sock_read(s[i], answer + n, sizeof(answer) - 1 - n,
+                              loop_in(w->loop, TEST_MS))) > 0)
+            n += (size_t)r;
+        assert_int_equal(r, 0); /* the server hung up */
+        assert_int_equal(strncmp(answer, "HTTP/1.1 200 ", 13), 0);
+        assert_non_null(strstr(answer, "\r\nConnection: close\r\n"));
+    }
+    for (size_t i = 0; i < COUNT_OF(s); i++)
+        sock_close(s[i]);
+    return 0;
+}
+
+static void clients_that_never_hang_up_take_no_room_where_one_answer_is_all(void **state)
+{
+    struct http_world w = { .limits = { .connections_max = 2 }, .once = true };
+
+    (void)state;
+    http_world_run(&w, ask_and_stay);
+}
+
 static int stop_while_busy(void *arg)
 {
     struct http_world *w = arg;
@@ -325,6 +359,7 @@ int main(void)
         cmocka_unit_test(who_may_not_ask_is_turned_away),
         cmocka_unit_test(connections_that_ask_nothing_do_not_count),
         cmocka_unit_test(a_connection_too_many_is_answered_503),
+        cmocka_unit_test(clients_that_never_hang_up_take_no_room_where_one_answer_is_all),
         cmocka_unit_test(stopping_cancels_handlers_and_waits_for_them),
         cmocka_unit_test(a_handler_sees_that_its_client_has_gone),
     };

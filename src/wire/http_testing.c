@@ -185,6 +185,7 @@ static int beside_a_server(void *arg)
         .fd = -1,
         .key = w->key,
         .limits = w->limits,
+        .once = w->once,
         .check = w->check,
         .handler = handle,
         .user = w,

@@ -15,6 +15,7 @@ struct http_world {
     struct loop *loop;
     struct http_server *server;
     struct http_limits limits;
+    bool once;
     const struct stream_key *key;
     bool (*check)(void *user, int fd);
     int port;

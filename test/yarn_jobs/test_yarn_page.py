@@ -112,6 +112,18 @@ def test_the_output_of_a_task_that_has_ended_is_there_still(jobs):
         page.stop()
 
 
+def test_it_answers_however_often_it_is_asked(jobs):
+    """YARN's proxy connects anew for every request, and keeps what it has no use for any more."""
+    page = Page(jobs, "echo here", "-n", 1)
+    try:
+        links = page.rows(1)["worker:0"][1]
+        page.output(links["out"], "here\n")
+        answers = [fetch(page.base + path) for path in ("", links["out"]) * 100]
+        assert {status for status, _, _ in answers} == {200}, answers[-1]
+    finally:
+        page.stop()
+
+
 # ---- who may look ----
 
 PATHS = ("", "job", "v1/job", "logs?task=worker:0&stream=out", "tensorboard/", "nothing")
@@ -126,7 +138,7 @@ def krb(jobs_on, krb_cluster):
 def curl(jobs, user: str | None, url: str, *options: str) -> tuple[int, str]:
     """Status and text; with the ticket of a user, or without one."""
     ticket = ("--negotiate", "--user", ":") if user else ()
-    done = subprocess.run(["curl", "-s", "--noproxy", "*", "-m", "20", "-w", "\n%{http_code}",
+    done = subprocess.run(["curl", "-s", "--noproxy", "*", "-m", "120", "-w", "\n%{http_code}",
                            *ticket, *options, url], env=jobs.env(user), capture_output=True,
                           text=True, check=False)
     text, _, status = done.stdout.rpartition("\n")
