@@ -224,7 +224,7 @@ static void a_variable_is_read_from_outside(void **state)
         execve("/bin/sleep", argv, envp);
         _exit(1);
     }
-    for (int i = 0; i < 1000 && !seen; i++, usleep(1000)) /* until it has been executed */
+    for (int i = 0; i < 60000 && !seen; i++, usleep(1000)) /* until it has been executed */
         seen = tree_env(child, "A", text, sizeof(text));
     kill(child, SIGKILL);
     assert_true(seen);

@@ -63,7 +63,7 @@ static void send_big(void *arg)
     char *data = malloc(BIG);
 
     memset(data, 'x', BIG);
-    w->result = sock_write(w->a, data, BIG, loop_in(w->loop, 10000));
+    w->result = sock_write(w->a, data, BIG, loop_in(w->loop, 60000));
     free(data);
     w->a = sock_close(w->a);
 }
@@ -77,7 +77,7 @@ static int move_a_lot(void *arg)
     connect_pair(w);
     assert_string_equal(sock_peer_ip(w->a), "127.0.0.1");
     fiber_start(w->loop, send_big, w, NULL, NULL);
-    r = sock_read_full(w->b, got, BIG, loop_in(w->loop, 10000));
+    r = sock_read_full(w->b, got, BIG, loop_in(w->loop, 60000));
     assert_int_equal(r, 0);
     assert_int_equal(got[BIG - 1], 'x');
     assert_int_equal(sock_read(w->b, got, 1, loop_in(w->loop, 30000)), 0);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#define PATIENCE 2000 /* naps; reached only when something is wrong */
+#define PATIENCE 12000 /* naps; reached only when something is wrong */
 
 struct world {
     struct loop *loop;

@@ -189,7 +189,7 @@ static int stop_under_guests(void *arg)
     fiber_sleep(w->loop, 2);
     t = loop_now(w->loop);
     w->server = rendezvous_free(w->server);
-    assert_true(loop_now(w->loop) - t < 1000);
+    assert_true(loop_now(w->loop) - t < 2500);
     for (int i = 0; i < 3; i++) {
         assert_true(sock_read(s[i], &c, 1, loop_in(w->loop, 30000)) <= 0);
         s[i] = sock_close(s[i]);

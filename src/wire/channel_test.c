@@ -305,7 +305,7 @@ static int the_peer_dies(void *arg)
 
     start_raw(w);
     w->raw = stream_close(w->raw);
-    for (int i = 0; i < 100 && r == 0; i++) {
+    for (int i = 0; i < 10000 && r == 0; i++) {
         r = send_note(w->b, "hello?", 1, &err);
         assert_int_equal(fiber_sleep(w->loop, 1), 0);
     }

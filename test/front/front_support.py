@@ -1,5 +1,6 @@
 """Running front ends: on this machine with a home of their own, and on a cluster."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -9,7 +10,7 @@ import time
 import uuid
 from pathlib import Path
 
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
@@ -96,12 +97,13 @@ class Fronts:
 
     def close(self):
         """Nothing may be left."""
-        end = time.monotonic() + stretched(GONE_S)
-        while time.monotonic() < end and (self.processes() or list(self.run_dir.iterdir())):
+        limit = Limit(GONE_S)
+        while not limit.over() and (self.processes() or list(self.run_dir.iterdir())):
             time.sleep(0.05)
         left = self.processes()
         for pid in left:
-            os.kill(pid, 9)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
         files = list(self.run_dir.iterdir())
         shutil.rmtree(self.run_dir, ignore_errors=True)
         assert not left and not files, f"{left} {files}"

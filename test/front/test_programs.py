@@ -108,7 +108,7 @@ def _met(out: str, count: int) -> list[str]:
 
 def _ends_with_grace(start, count: int):
     """Ctrl-C when all of them are there: each has the time to say that it ends."""
-    run = start("--grace", "20s", "--", "./worker", "stay", "x")
+    run = start("--grace", "10m", "--", "./worker", "stay", "x")
     lines = []
     while sum("STAYS" in line for line in lines) < count:
         lines.append(run.stdout.readline())

@@ -10,7 +10,7 @@ import pytest
 from front_support import call, roles
 from slider_front import (MINUTE, SHELL_LINE, TEXTS_LINE, _here, shell_files, texts_files,  # noqa: F401
                           write_package, write_shell)
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit
 
 # The text's own files as it prints them: some braces are missing.
 TEXTS_METAINFO = """  "schemaVersion": "2.1",
@@ -103,8 +103,10 @@ def test_an_application_lives_until_it_is_destroyed(here):
     entries = json.loads(here.slider("exports", "a1", check=0).stdout)["exports"]["server"]["entries"]["url"]
     urls = [entry["value"] for entry in entries]
     assert len(urls) == 2 and all(re.fullmatch(r"http://[0-9.]+:\d+/", url) for url in urls)
-    logs = here.run("ydl", "logs", job, check=0).stdout
-    assert all(f"PORT {url.rpartition(':')[2][:-1]} {{rank}}" in logs for url in urls)
+    limit = Limit(MINUTE)
+    while not all(f"PORT {url.rpartition(':')[2][:-1]} {{rank}}" in (
+            logs := here.run("ydl", "logs", job, check=0).stdout) for url in urls):
+        assert not limit.over(), logs
     status = json.loads(here.slider("status", "a1", check=0).stdout)
     assert status["state"] == 3 and len(status["instances"]["server"]) == 2
     assert status["liveness"]["allRequestsSatisfied"]
@@ -112,10 +114,10 @@ def test_an_application_lives_until_it_is_destroyed(here):
     here.slider("create", "a1", *SHELL_LINE, check=75)
     here.slider("destroy", "a1", "--force", check=73)
     here.slider("flex", "a1", "--component", "server", "+1", check=0)
-    end = time.monotonic() + stretched(MINUTE)
+    limit = Limit(MINUTE)
     while len(json.loads(here.slider("exports", "a1", "Server").stdout or "{}").get(
             "entries", {}).get("url", [])) != 3:
-        assert time.monotonic() < end, here.slider("status", "a1").stdout
+        assert not limit.over(), here.slider("status", "a1").stdout
         time.sleep(0.05)
     assert here.slider("list", "--containers", check=0).stdout.count("server:") == 3
     here.slider("stop", "a1", check=0)

@@ -6,9 +6,10 @@ import signal
 import subprocess
 import time
 
-from front_support import BIN, stretched
+from front_support import BIN
 from slider_front import (MINUTE, SCRIPT, SHELL_LINE, TEXTS_LINE, _here, texts_files,  # noqa: F401
                           write_package, write_shell)
+from ydl_cluster.patience import Limit
 
 
 def run_at_once(here, *lines):
@@ -41,9 +42,9 @@ def test_one_that_is_killed_as_it_starts_can_be_started_again(here):
     for _ in range(8):
         here.slider("start", "s1", "-q", check=0)
         here.slider("stop", "s1", "--force", check=0)
-        begun = time.monotonic()
+        limit = Limit(5)
         while here.processes():
-            assert time.monotonic() - begun < stretched(5), here.processes()
+            assert not limit.over(), here.processes()
             time.sleep(0.01)
 
 
@@ -117,9 +118,9 @@ class Lived:
 
     def wait(self, **counts: int):
         """Until each has lived so often."""
-        end = time.monotonic() + stretched(MINUTE)
+        limit = Limit(MINUTE)
         while any(len(self.of(name.replace("_", "-"))) < n for name, n in counts.items()):
-            assert time.monotonic() < end, self.here.run("ydl", "logs", self.job).stdout
+            assert not limit.over(), self.here.run("ydl", "logs", self.job).stdout
             time.sleep(0.02)
 
     def exports(self, group: str) -> list[str]:

@@ -15,7 +15,7 @@ from ydl_cluster.patience import Limit
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 HOST = "127.0.0.1"
-PATIENCE = 60  # seconds that anything may take
+PATIENCE = 300  # seconds that anything may take
 
 
 class Server:

@@ -1,5 +1,6 @@
 """Packages, tasks and jobs of Slider applications for tests."""
 
+import contextlib
 import json
 import os
 import signal
@@ -125,10 +126,14 @@ class Task:
         return found
 
     def close(self):
-        """What is left would have been killed with a real task, but should not have been needed."""
-        left = self.processes()
+        """What is left would have been killed with a real task, but should not have been needed; the dead
+        take a moment to go."""
+        limit = Limit(5)
+        while (left := self.processes()) and not limit.over():
+            time.sleep(0.01)
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         assert not left, left
 
 
@@ -165,7 +170,7 @@ def archives_and_job(work: Path, definition: Path, roles: dict, **keys) -> Path:
     pack(work / "agent.tar", LIBRARY)
     job = {"name": "app1", "framework": "slider", "tags": ["slider"],
            "archives": [{"definition.tar": "app/definition"}, {"agent.tar": "slider"}],
-           "restart": {"policy": "gang", "max": 5, "window": "6h"}, "grace": "10s",
+           "restart": {"policy": "gang", "max": 5, "window": "6h"}, "grace": "2m",
            "roles": roles} | keys
     path = work / "job.json"
     path.write_text(json.dumps(job))

@@ -192,7 +192,8 @@ def test_exports_may_have_any_ports_and_groups(local):
     rest = local.wait_for(lambda: next((m.group(1) for p in local.jobs() for f in p.glob("logs/*.out")
                                         for m in [re.search("REST (.*)", f.read_text())] if m), None),
                           "a task runs")
-    web = local.wait_for(lambda: (d := ask(f"{rest}/publisher/exports/web"))["entries"] and d, "entries")
+    web = local.wait_for(lambda: (d := ask(f"{rest}/publisher/exports/web")) and len(values(d, "url")) == 2 and d,
+                         "entries of both")
     urls = values(web, "url")
     assert [u.rpartition("/")[2] for u in urls] == ["0", "1"] and len(set(urls)) == 2
     assert values(web, "all") == ["127.0.0.1,127.0.0.1"] * 2

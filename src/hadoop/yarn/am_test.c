@@ -175,26 +175,30 @@ static void a_program_that_yarn_did_not_start_is_told_so(void **state)
 static int quick_then_slow(void *arg)
 {
     struct world *w = arg;
-    size_t busy, idle;
+    int64_t began, took;
+    size_t idle;
 
     start(w);
     assert_int_equal(next(w), AMRM_REGISTERED);
+    began = loop_now(fake_rpc.loop);
     ask_for_one(w);
-    fiber_sleep(fake_rpc.loop, 300);
-    busy = w->allocates;
-    w->grant_after = busy + 1;
+    do {
+        fiber_sleep(fake_rpc.loop, 1);
+        took = loop_now(fake_rpc.loop) - began;
+    } while (w->allocates < 20 && took < w->conf.idle_ms);
+    assert_true(w->allocates >= 20); /* every 10 ms, on a machine that has nothing else to do … */
+    assert_true(took > 90);          /* … and not much more often */
+    w->grant_after = w->allocates + 1;
     assert_int_equal(next(w), AMRM_GRANTED);
     idle = w->allocates;
     fiber_sleep(fake_rpc.loop, 300);
-    assert_true(busy >= 8); /* every 10 ms, on a machine that has other things to do */
-    assert_true(busy <= 40);
-    assert_true(w->allocates - idle <= 3); /* every 200 ms, and what the grant left to say */
+    assert_true(w->allocates - idle <= 3); /* what the grant left to say */
     return stop(w);
 }
 
 static void heartbeats_are_quick_only_while_something_is_awaited(void **state)
 {
-    struct world w = { .conf = { .idle_ms = 200 } };
+    struct world w = { .conf = { .idle_ms = 60000 } };
 
     (void)state;
     run(quick_then_slow, &w);
@@ -214,7 +218,7 @@ static int told_at_once(void *arg)
     while (w->allocates == 0)
         fiber_sleep(fake_rpc.loop, 1);
     assert_int_equal(w->asked, 1);
-    assert_true(w->allocate_at - asked_at < 1000); /* not the 20 s of the idle heartbeat */
+    assert_true(w->allocate_at - asked_at < 10000); /* not the 20 s of the idle heartbeat */
     assert_int_equal(amrm_cancel(am_rm(w->am), 0, 0, -1), 1);
     while (w->asked == 1)
         fiber_sleep(fake_rpc.loop, 1);
@@ -320,7 +324,7 @@ static int to_the_end(void *arg)
     assert_int_equal(
         am_finish(w->am, YARN__FINAL_STATUS__FINAL_SUCCEEDED, "ok", "", deadline, NULL), 0);
     assert_int_equal(w->finishes, 4);
-    assert_true(loop_now(fake_rpc.loop) - began < 2000); /* 2 + 4 + 8 ms, not 3 heartbeats */
+    assert_true(loop_now(fake_rpc.loop) - began < 10000); /* 2 + 4 + 8 ms, not 3 heartbeats */
     assert_int_equal(amrm_state(am_rm(w->am)), AMRM_DONE);
     assert_int_equal(am_finish(w->am, 1, "", "", deadline, NULL), -EALREADY);
     return stop(w);
@@ -408,7 +412,7 @@ static int take_token(void *arg)
     w->new_token = true;
     assert_int_equal(next(w), AMRM_TOKEN);
     before = w->allocates;
-    for (int i = 0; i < 400 && w->allocates == before; i++)
+    for (int i = 0; i < 12000 && w->allocates == before; i++)
         assert_int_equal(fiber_sleep(fake_rpc.loop, 5), 0);
     assert_string_equal(w->token, "rolled");
     return stop(w);
