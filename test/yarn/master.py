@@ -82,7 +82,8 @@ class Master:
         (self.dir / name).touch()
 
     def wait_for_tasks(self) -> None:
-        wait_for(lambda: len(list(self.dir.glob("task-[0-5]"))) == 6,
+        wait_for(lambda: len([path for path in self.dir.glob("task-[0-5]")
+                              if path.read_text().endswith("\n")]) == 6,
                  f"six tasks running; {self.log}")
 
     def wait_for_resync(self) -> None:

@@ -41,14 +41,15 @@ def processes(app: str) -> dict[int, str]:
 
 
 def directories(lay: Layout, app: str, logs: bool = False) -> list[Path]:
-    """Directories of an application in those of the NodeManagers; with `logs` its logs too."""
+    """Directories of an application in those of the NodeManagers; with `logs` its logs too. The file
+    nmPrivate/CONTAINER….tokens is none: a NodeManager writes it while it fetches a container's files,
+    and forgets it when the application is killed just then (its LocalizerRunner throws)."""
     found: list[Path] = []
     nodes = [lay.node_dirs(node) for node in lay.nodemanagers + lay.spares]
     for dirs in nodes + lay.many_dirs():
         local, log = (seen(lay, path) for path in dirs)
         found += local.glob(f"usercache/*/appcache/{app}")
         found += local.glob(f"nmPrivate/{app}")
-        found += local.glob(f"nmPrivate/container_*{numbers(app)}_*")
         found += log.glob(app) if logs else []
     return found
 

@@ -32,9 +32,20 @@ class Limit:
 def with_processes() -> None:
     """From now on whoever waits for a process (`wait`, `communicate`, `subprocess.run`) waits as
     `Limit` does: the time that is given only ends what hangs. Less than a second is no such limit but
-    a pause, and stays what it is."""
+    a pause, and stays what it is. And `with Popen(…)` does not wait for a process whose test has
+    failed, which may never end."""
     for name in ("wait", "communicate"):
         setattr(subprocess.Popen, name, _patient(getattr(subprocess.Popen, name)))
+    subprocess.Popen.__exit__ = _ending(subprocess.Popen.__exit__)
+
+
+def _ending(leave):
+    @functools.wraps(leave)
+    def leaves(process, kind, *rest):
+        if kind is not None:
+            process.kill()
+        return leave(process, kind, *rest)
+    return leaves
 
 
 def _patient(wait):
