@@ -188,7 +188,9 @@ static int obey_all(struct agent *a, struct err *err)
         r = meet_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
-                           a->superseded ? "another has its place" : "the master is gone");
+                           a->superseded ? "another has its place"
+                           : a->cut_off  ? "this node is cut off"
+                                         : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)
@@ -203,7 +205,7 @@ static int obey_all(struct agent *a, struct err *err)
 static bool may_wait(const struct agent *a, int r)
 {
     return r < 0 && a->lease > 0 && loop_now(a->loop) < a->last_ping + a->lease && !a->signal &&
-           !a->broken && r != -EPROTO && r != -ENOMEM;
+           !a->broken && !a->cut_off && r != -EPROTO && r != -ENOMEM;
 }
 
 static int serve(struct agent *a, struct err *err)

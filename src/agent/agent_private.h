@@ -149,7 +149,9 @@ struct agent {
     bool hopeless;                           /* the master will not have us: no use to dial again */
     bool looking, superseded;                /* for a newer master (look.c), which there is … */
     int64_t look_after;                      /* … and not before; loop's clock */
-    bool told_to_leave, job_failed, spared;  /* by a Shutdown, … */
+    int64_t cut_ms, known; /* as in Welcome; when we last knew that we are not cut off */
+    bool cut_off;          /* we are: the end */
+    bool told_to_leave, job_failed, spared; /* by a Shutdown, … */
     int64_t save_ms; /* … which may leave so much time for saving; 0: it does not say */
     bool unsaved;    /* something could not be saved, … */
     bool untold;     /* … and no master that is there to the end has heard it */

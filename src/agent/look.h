@@ -10,6 +10,7 @@ struct look_found {
     char *address;    /* that the newest master has left; NULL: none, or it cannot be seen */
     unsigned attempt; /* its number, from 1; 0: it does not say */
     bool over;        /* the directory is not there any more: neither is the job */
+    bool reached;     /* HDFS was, or the machine where it should be */
 };
 
 /* Until `end` at most. `ret` needs look_done() in any case. */
@@ -22,6 +23,13 @@ static inline void auto_look_(struct look_found *f)
 }
 #define AUTO_LOOK AUTO(look) struct look_found
 
+/* Have we known nothing of the world for so long that a look in vain means that our node is cut
+ * off? Who was late before a look and is so after it may decide; who was not may have stood still.
+ */
+bool look_is_late(const struct agent *a);
+/* How much of `ms` there is for one try at a master. */
+int64_t look_try_ms(const struct agent *a, int64_t ms);
+
 /* Our master has been without the ResourceManager for `alone` ms: looks from time to time whether
- * there is a newer one, and ends the connection then. Returns at once. */
+ * there is a newer one, or our node is cut off, and ends the connection then. Returns at once. */
 void look_for_newer(struct agent *a, int64_t alone);

@@ -197,8 +197,12 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     a->facts = m->welcome->job;
     a->lease = m->welcome->lease_ms;
     a->heartbeat = m->welcome->heartbeat_ms;
+    /* YARN knows nothing of an agent at the client. */
+    a->cut_ms = a->container && !a->container->client ? m->welcome->cut_ms : 0;
     a->last_ping = loop_now(a->loop);
     a->superseded = false;
+    if (first)
+        a->known = a->last_ping; /* later ones may come from a master that is cut off with us */
     if (first)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)

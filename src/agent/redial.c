@@ -34,7 +34,7 @@ static int64_t about(int64_t ms)
 
 static int try_at(struct agent *a, const char *address, int64_t end, struct err *err)
 {
-    int64_t deadline = loop_in(a->loop, TRY_MS);
+    int64_t deadline = loop_in(a->loop, look_try_ms(a, TRY_MS));
     int r = join_set_address(&a->join, address, err);
 
     if (r == 0)
@@ -66,7 +66,8 @@ static int try_both(struct agent *a, const char *known, int64_t end, struct err 
 
 static bool over(const struct agent *a, int r, int64_t end)
 {
-    return r == 0 || a->hopeless || a->signal || a->broken || loop_now(a->loop) >= end;
+    return r == 0 || a->hopeless || a->signal || a->broken || a->cut_off ||
+           loop_now(a->loop) >= end;
 }
 
 static int rounds(struct agent *a, int64_t end, struct err *err)
@@ -78,10 +79,16 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
         int64_t left = end - loop_now(a->loop);
         int64_t pause = about(n == 0 ? SOON_MS : n < ROUNDS_EAGER ? ROUND_MS : ROUND_LAST);
 
+        if (a->cut_ms > 0 && pause > a->cut_ms / 8)
+            pause = a->cut_ms / 8;
         if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
             break;
-        if (loop_now(a->loop) < end)
+        if (loop_now(a->loop) < end) {
+            bool late = look_is_late(a);
+
             r = try_both(a, known, end, err);
+            a->cut_off = r < 0 && late && look_is_late(a);
+        }
     }
     return r;
 }
@@ -127,6 +134,10 @@ int redial_again(struct agent *a, struct err *err)
     r = rounds(a, end, err);
     if (r == 0)
         log_warn(LOG_AGENT, "the master is back, at '%s'", a->join.address);
+    else if (a->cut_off)
+        r = err_set(err, -ETIMEDOUT,
+                    "this node is cut off: no master, HDFS or ResourceManager for %lld s",
+                    (long long)(loop_now(a->loop) - a->known) / 1000);
     else if (!a->hopeless && !a->signal)
         r = err_set(err, -ETIMEDOUT, "the master has been lost for %lld s",
                     (long long)a->lease / 1000);

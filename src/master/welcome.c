@@ -8,6 +8,7 @@
 
 #define HEARTBEAT_MS 2000
 #define LAST_LINES 20
+#define CUT_LEAST 10000           /* ms, whatever YARN is told */
 #define LEASE_MS (15 * 60 * 1000) /* what YARN may need to bring a new master */
 
 /* Ours, and none of a task's business. */
@@ -28,6 +29,19 @@ static int collect_env(struct strs *env)
     for (char **e = environ; *e && r == 0; e++)
         r = is_private(*e) ? 0 : strs_add(env, *e);
     return r;
+}
+
+/* Somewhat sooner than YARN gives up a node that it does not hear, and starts what ran there
+ * elsewhere. */
+static uint32_t cut_ms(const struct container *c)
+{
+    int64_t ms = 0;
+
+    if (!c->session || conf_ms(session_conf(c->session),
+                               "yarn.nm.liveness-monitor.expiry-interval-ms", &ms, NULL) < 0)
+        return 0;
+    return ms / 5 * 4 > CUT_LEAST ? (uint32_t)(ms / 5 * 4 < UINT32_MAX ? ms / 5 * 4 : 0)
+                                  : CUT_LEAST;
 }
 
 /* With files of its own a task has a directory of its own, as on a cluster. */
@@ -176,6 +190,7 @@ static int send_welcome(struct agent_conn *a, const struct strs *env, const stru
         facts.staging = m->opt->container->jobs_uri;
         facts.export_dir = m->opt->container->logs_uri;
         body.lease_ms = LEASE_MS;
+        body.cut_ms = cut_ms(m->opt->container);
         body.attempt = (uint32_t)m->opt->container->attempt;
     } else {
         facts.log_dir = m->log_dir;

@@ -7,7 +7,8 @@ import signal
 import socket
 import time
 
-from agent_support import EXIT, NONE, alive, command, wait_until
+import pytest
+from agent_support import EXIT, NONE, PATIENCE, alive, command, wait_until
 from container_support import JOB
 
 
@@ -250,4 +251,101 @@ def test_the_next_agent_goes_on_in_the_files_of_one_that_was_killed(container):
     again, other = b.take_task("started", 0), b.take_task("started", 1)
     assert (again["log_began"], again["out_base"], again["err_base"]) == (4, 100, 20)
     assert (other["log_began"], other["out_base"], other["err_base"]) == (6, 0, 0)
+    b.leave()
+
+
+# ---- a node that is cut off ----
+
+@pytest.fixture
+def silence():
+    """An HDFS to which no connection comes about, as from a node that is cut off: its queue is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        filled = [socket.socket() for _ in range(4)]
+        for s in filled:
+            s.setblocking(False)
+            s.connect_ex(server.getsockname())
+        yield f"hdfs://127.0.0.1:{server.getsockname()[1]}/user/nobody"
+        for s in filled:
+            s.close()
+
+
+def test_tasks_on_a_node_that_is_cut_off_end_before_others_take_their_place(container, silence):
+    """Neither the master nor HDFS: YARN will give the node up, long before the lease is over."""
+    b = container(lease=600000, base=silence, cut=4000)
+    pid = b.launch(0, "sleep 600")
+    b.driver.kill()
+    wait_until(lambda: not alive(pid))
+    assert b.gone()
+    assert "this node is cut off" in (b.logs / "agent.log").read_text()
+
+
+def test_a_master_that_is_cut_off_with_its_agent_keeps_no_task(container, silence):
+    """It is on the same node, and says that the ResourceManager does not answer it. That it answers
+    an agent which comes again says nothing."""
+    b = container(lease=600000, base=silence, cut=4000, heartbeat=0)
+    pid = b.launch(0, "sleep 600")
+    began = time.monotonic()
+    b.hang_up()
+    b.next_hello()
+
+    def is_ended():
+        b.tell(ping={"seq": 1, "alone_ms": 100 + int(1000 * (time.monotonic() - began))})
+        return not alive(pid)
+
+    wait_until(is_ended)
+    assert b.gone()
+    assert "tasks end before they are started elsewhere" in (b.logs / "agent.log").read_text()
+
+
+def test_a_node_that_its_master_can_reach_is_not_cut_off(container, silence, monkeypatch):
+    monkeypatch.setenv("DRIVER_PONGS", "1")
+    b = container(lease=600000, base=silence, cut=4000)
+    pid = b.launch(0, "sleep 600")
+    for _ in range(30):  # in 6 s
+        b.take(lambda e: "pong" in e.get("from", {}))
+    assert alive(pid)
+    b.signal(signal.SIGTERM)
+
+
+def test_a_node_that_reaches_hdfs_is_not_cut_off(container):
+    """A machine that refuses connections is there. The master is being restarted as well."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # nobody listens
+        b = container(lease=600000, base=f"hdfs://127.0.0.1:{held.getsockname()[1]}/user/nobody",
+                      cut=8000)
+        pid = b.launch(0, "sleep 600")
+        os.kill(b.driver.pid, signal.SIGSTOP)
+        time.sleep(12)  # longer than the limit, and the look at its end
+        os.kill(b.driver.pid, signal.SIGCONT)
+        assert b.next_hello()["tasks"][0]["pid"] == pid and alive(pid)
+        b.signal(signal.SIGTERM)
+
+
+def test_a_node_that_reaches_the_resource_manager_is_not_cut_off(container, silence):
+    """HDFS and the master are away for everybody: YARN has no reason to give the node up."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        conf = "<configuration><property><name>yarn.resourcemanager.address</name><value>" \
+               f"127.0.0.1:{server.getsockname()[1]}</value></property></configuration>"
+        b = container(lease=600000, base=silence, cut=8000, conf=conf)
+        server.settimeout(PATIENCE)
+        pid = b.launch(0, "sleep 600")
+        os.kill(b.driver.pid, signal.SIGSTOP)
+        for _ in range(2):  # each is a look that would have been the last
+            server.accept()[0].close()
+        os.kill(b.driver.pid, signal.SIGCONT)
+        assert b.next_hello()["tasks"][0]["pid"] == pid and alive(pid)
+        b.signal(signal.SIGTERM)
+
+
+def test_an_agent_that_stood_still_looks_before_it_ends_its_tasks(container):
+    b = container(lease=600000, cut=4000)
+    pid = b.launch(0, "sleep 600")
+    os.kill(b.pid, signal.SIGSTOP)
+    b.driver.kill()
+    b.driver.wait()
+    b.new_master()
+    b.announce()
+    time.sleep(5)  # longer than the limit
+    os.kill(b.pid, signal.SIGCONT)
+    assert b.next_hello()["tasks"][0]["pid"] == pid and alive(pid)
     b.leave()
