@@ -97,7 +97,8 @@ def pytest_runtest_makereport(item, call):
 
 
 def _kinds_of(item) -> set[str]:
-    kinds = set(KINDS) & set(getattr(item, "fixturenames", ()))
+    names = set(getattr(item, "fixturenames", ()))
+    kinds = set(KINDS) & names | ({"docker_host"} if "host" in names else set())
     callspec = getattr(item, "callspec", None)
     if callspec and "each_cluster" in callspec.params:
         kinds.add(callspec.params["each_cluster"])
@@ -134,7 +135,7 @@ def needs_root():
 def gpus_alone():
     """For tests that pretend to have GPUs ($YDL_GPUS): a device's number is locked for the whole
     machine, so one test at a time has them."""
-    limit = patience.Limit(300)
+    limit = patience.Limit(1200)  # several may be waiting
     with socket.socket(socket.AF_UNIX) as turn:
         while True:
             try:

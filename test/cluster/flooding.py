@@ -14,6 +14,8 @@ import threading
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import stretched
+
 CONNECTIONS = 5000
 RABIT_MAGIC = 0xFF99
 NOBODY = 65534
@@ -84,11 +86,11 @@ class Flood:
 
     def __exit__(self, *_):
         self._stopped.set()
-        self._thread.join(60)
+        self._thread.join(stretched(60))
 
     def wait(self):
         """Until all of it has been done."""
-        self._thread.join(self._seconds + 120)
+        self._thread.join(stretched(self._seconds + 120))
         assert not self._thread.is_alive()
 
     def _dial(self, i: int) -> socket.socket:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ydl_cluster import dockerd, places, private, rest, spec as specs, startup, web
 from ydl_cluster.cluster import Cluster
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit
 from ydl_cluster.places import ClusterError
 
 HADOOP = str(Path(__file__).with_name("hadoop"))
@@ -20,9 +20,9 @@ HADOOP = str(Path(__file__).with_name("hadoop"))
 
 def within(seconds, come_true, what):
     """Waits until `come_true()`, or fails saying what did not."""
-    deadline = time.monotonic() + stretched(seconds)
+    limit = Limit(seconds)
     while not come_true():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        assert not limit.over(), f"not within {seconds} s: {what}"
         time.sleep(0.1)
 
 
@@ -69,9 +69,10 @@ def test_files_travel(cluster, tmp_path):
 
 def test_every_node_has_an_address_of_its_own(cluster):
     assert set(rest.nodes(cluster.rm_http, specs.me())) == {f"127.0.0.{i}" for i in (11, 12, 13)}
-    live = web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=NameNodeInfo")["LiveNodes"]
-    hosts = {row["xferaddr"].split(":")[0] for row in json.loads(live).values()}
-    assert hosts == {"127.0.0.41", "127.0.0.42"}
+    def hosts():
+        live = web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=NameNodeInfo").get("LiveNodes", "{}")
+        return {row["xferaddr"].split(":")[0] for row in json.loads(live).values()}
+    within(60, lambda: hosts() == {"127.0.0.41", "127.0.0.42"}, "the DataNodes")
 
 
 def test_a_home_directory_is_closed_to_others(cluster):
@@ -110,24 +111,24 @@ def test_a_killed_nodemanager_is_lost_and_comes_back(cluster):
         return rest.nodes(cluster.rm_http, specs.me())["127.0.0.12"]["state"]
 
     cluster.kill("nm2")
-    within(60, lambda: state() == "LOST", "nm2 is lost")
+    within(180, lambda: state() == "LOST", "nm2 is lost")
     cluster.restart("nm2")
-    within(10, lambda: state() == "RUNNING", "nm2 is back")
+    within(60, lambda: state() == "RUNNING", "nm2 is back")
 
 
 def test_a_killed_datanode_is_noticed(cluster):
     def live():
-        return web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=FSNamesystemState")[
-            "NumLiveDataNodes"]
+        return web.bean(cluster.lay, "nn", "Hadoop:service=NameNode,name=FSNamesystemState").get(
+            "NumLiveDataNodes")
 
     cluster.kill("dn2")
-    within(25, lambda: live() == 1, "dn2 is dead")
+    within(120, lambda: live() == 1, "dn2 is dead")
 
 
 def test_nodes_find_a_restarted_resourcemanager(cluster):
     cluster.kill("rm")
     cluster.start("rm")
-    within(5, lambda: len(rest.nodes(cluster.rm_http, specs.me())) == 3, "three nodes are back")
+    within(60, lambda: len(rest.nodes(cluster.rm_http, specs.me())) == 3, "three nodes are back")
 
 
 def test_a_paused_daemon_is_still_there(cluster):
@@ -161,7 +162,7 @@ def test_no_ticket_no_entry(krb_cluster):
 def test_the_other_resourcemanager_takes_over(ha_cluster):
     before = ha_cluster.active("rm")
     ha_cluster.kill(before)
-    within(20, lambda: ha_cluster.active("rm") not in (None, before), "the other one is active")
+    within(120, lambda: ha_cluster.active("rm") not in (None, before), "the other one is active")
 
 
 def test_the_other_namenode_takes_over(ha_cluster, tmp_path):

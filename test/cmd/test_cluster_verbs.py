@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 from cmd_support import Shell
 
-from ydl_cluster.patience import Limit, stretched
+from ydl_cluster.patience import Limit
 
 ME = getpass.getuser()
 
@@ -41,7 +41,7 @@ def submit(rm, command: str = "sleep 600", **more) -> str:
 
 
 def wait_for(rm, app: str, *states: str) -> dict:
-    limit = Limit(30)
+    limit = Limit(120)
     while True:
         known = rm.json("cluster", "app", app)["application"]
         if known["state"] in states:
@@ -94,9 +94,9 @@ def test_nodes(rm):
 
 def test_a_lost_node_is_shown(rm):
     rm.cluster.kill("nm1")
-    deadline = time.monotonic() + stretched(30)
+    limit = Limit(180)
     while rm.json("cluster", "info")["nodes"]["lost"] == 0:
-        assert time.monotonic() < deadline
+        assert not limit.over()
         time.sleep(0.2)
     lost = rm.json("cluster", "nodes", "-s", "lost")["nodes"]
     assert [n["host"] for n in lost] == [rm.cluster.lay.host_of("nm1")]

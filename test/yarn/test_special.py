@@ -53,7 +53,8 @@ def test_a_master_outlives_the_keys_of_its_token(tmp_path):
     """After two changes of the key the first token is worth nothing; a master that had not taken
     the new ones could not sign in to the restarted ResourceManager."""
     rolling = "yarn:yarn.resourcemanager.am-rm-tokens.master-key-rolling-interval-secs=32"
-    with _own_cluster(settings=[rolling]) as cluster, Master(cluster, tmp_path) as master:
+    missed = "yarn:yarn.am.liveness-monitor.expiry-interval-ms=10000"  # at most a third of that
+    with _own_cluster(settings=[rolling, missed]) as cluster, Master(cluster, tmp_path) as master:
         master.wait_for_tasks()
         wait_for(lambda: len(master.lines("token")) >= 2, f"two new tokens; {master.log}", 180)
         cluster.kill("rm")

@@ -17,6 +17,7 @@ Clusters, each shared by all tests that name it and started when the first one n
 the test when an application of it leaves anything behind; `jobs` is that for `cluster`.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -29,13 +30,13 @@ import pytest
 
 from ydl_cluster import dockerd, spec as specs, story
 from ydl_cluster.cluster import Cluster
-from ydl_cluster.patience import Limit, stretched
+from ydl_cluster.patience import Limit
 from ydl_cluster.pool import POOL, Handle, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
-GONE_S = 15  # YARN's own cleaning included
-LAST_WORD_S = 15  # the client may be gone before YARN has heard the end
+GONE_S = 60  # YARN's own cleaning included
+LAST_WORD_S = 60  # the client may be gone before YARN has heard the end
 _OVER = ("FINISHED", "FAILED", "KILLED")
 
 
@@ -93,7 +94,10 @@ def open_dir():
 
 def _listening(pid: int) -> list[int]:
     """Ports of a process."""
-    held = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    held = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            held.add(os.readlink(fd))
     rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
     return [int(row[1].split(":")[1], 16) for row in rows
             if row[3] == "0A" and f"socket:[{row[9]}]" in held]
@@ -215,10 +219,13 @@ class Jobs:
 
     def leftovers(self, timeout: float = GONE_S) -> list[str]:
         """Everything that ended applications left: on the nodes, and their staging in HDFS."""
-        end = time.monotonic() + stretched(timeout)
-        left = []
-        for app in self.apps():
-            left += self.cluster.leftovers(app, max(0.0, end - time.monotonic()))
+        limit = Limit(timeout)
+        while (left := self._left()) and not limit.over():
+            time.sleep(0.1)
+        return left
+
+    def _left(self) -> list[str]:
+        left = [line for app in self.apps() for line in self.cluster.leftovers(app, 0)]
         staging = [(user, app) for user in specs.users()
                    for app in self.cluster.hdfs_names(f"/user/{user}/.ydl/jobs")]
         return left + [f"hdfs /user/{user}/.ydl/jobs/{app}" for user, app in staging
@@ -228,8 +235,8 @@ class Jobs:
         """Kills what still runs; its ids."""
         def still():
             return [app for app in self.apps() if self.cluster.app(app).get("state") not in _OVER]
-        end = time.monotonic() + stretched(LAST_WORD_S)
-        while (running := still()) and time.monotonic() < end:
+        limit = Limit(LAST_WORD_S)
+        while (running := still()) and not limit.over():
             time.sleep(0.1)
         for app in running:
             self.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application",

@@ -8,6 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 from . import faults, records, rules, scenario
 from .local_world import LocalWorld
 from .world import ROOT, World
@@ -18,10 +20,10 @@ _START_S = 0.6  # faults of the start happen within this time
 _KEPT = 20  # directories of broken runs
 
 
-def _wait_until(world: World, event: scenario.Event, rng: random.Random, end: float) -> bool:
+def _wait_until(world: World, event: scenario.Event, rng: random.Random, limit: Limit) -> bool:
     """True when it is time for the event, false when the job has ended before."""
     early = time.monotonic() + rng.random() * _START_S
-    while time.monotonic() < end:
+    while not limit.over():
         world.undo_due()
         world.job = world.job or world.find_job()
         if event.when < 0:
@@ -37,9 +39,8 @@ def _wait_until(world: World, event: scenario.Event, rng: random.Random, end: fl
 
 def _wait_for_end(world: World) -> bool:
     """The job is over, and so is its client."""
-    end = time.monotonic() + world.ended_in_s + \
-        2 * world.scenario.job.steps * world.scenario.job.pace_ms / 1000
-    while time.monotonic() < end:
+    limit = Limit(world.ended_in_s + 2 * world.scenario.job.steps * world.scenario.job.pace_ms / 1000)
+    while not limit.over():
         world.undo_due()
         world.job = world.job or world.find_job()
         if world.over() and world.client.poll() is not None:
@@ -51,7 +52,7 @@ def _wait_for_end(world: World) -> bool:
 def play(world: World) -> list[str]:
     """One run, from the command to the verdict: sentences on what was broken."""
     rng = random.Random(world.scenario.seed)
-    limit = time.monotonic() + world.ended_in_s
+    limit = Limit(world.ended_in_s)
     try:
         world.start()
         for event in world.scenario.events:
@@ -60,7 +61,7 @@ def play(world: World) -> list[str]:
                 continue
             if faults.FAULTS[event.kind].act(world, rng, event.hold_s):
                 world.outcome.happened.append(event.kind)
-            limit = time.monotonic() + world.ended_in_s
+            limit = Limit(world.ended_in_s)
         world.outcome.ended = _wait_for_end(world)
         world.undo_due(everything=True)
         world.job = world.job or world.find_job()

@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from ydl_cluster.patience import Limit
+
 from . import task
 from .scenario import Scenario
 
@@ -42,7 +44,7 @@ class World:
     """What both places share. A world is made for one run and thrown away."""
 
     ended_in_s = 60.0
-    gone_in_s = 8.0
+    gone_in_s = 20.0
 
     def __init__(self, scenario: Scenario, directory: Path):
         self.scenario, self.dir = scenario, directory
@@ -118,8 +120,8 @@ class World:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen([str(BIN / "ydl"), *words], env=self.env(), cwd=self.work,
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-            end = time.monotonic() + timeout
-            while process.poll() is None and time.monotonic() < end:
+            limit = Limit(timeout)
+            while process.poll() is None and not limit.over():
                 self.undo_due()
                 time.sleep(_POLL_S)
             if process.poll() is None:
@@ -227,8 +229,8 @@ class World:
             f"events:\n{events.stdout.decode(errors='replace')}\n")
 
     def wait_gone(self) -> list[str]:
-        end = time.monotonic() + self.gone_in_s + self.scenario.job.grace_s
-        while (left := self.leftovers()) and time.monotonic() < end:
+        limit = Limit(self.gone_in_s + self.scenario.job.grace_s)
+        while (left := self.leftovers()) and not limit.over():
             time.sleep(0.1)
         return left
 

@@ -18,6 +18,8 @@ SEEDS_PER_CLUSTER = 25
 _NO_RECOVERY = "yarn:yarn.nodemanager.recovery.enabled=false"
 _UNCHANGED, _NO_QUOTA = 2**63 - 1, -1  # what HDFS calls so
 _DISKS = ["nm2:256"]
+# YARN gives up what is silent for so long: the longest cut takes longer.
+_SOON = [f"yarn:yarn.{who}.liveness-monitor.expiry-interval-ms=20000" for who in ("nm", "am")]
 _ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
@@ -29,7 +31,7 @@ def keeps_containers(seed: int) -> bool:
 
 def cluster_for(seed: int) -> Cluster:
     keeps = keeps_containers(seed)
-    settings = [f"yarn:yarn.resourcemanager.am.max-attempts={_ATTEMPTS}"]
+    settings = [f"yarn:yarn.resourcemanager.am.max-attempts={_ATTEMPTS}", *_SOON]
     return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if keeps else 'lose'}",
                       apart=apart.has_own_network(),
                       disks=_DISKS if private.missing() == "" else [],

@@ -7,7 +7,7 @@ import time
 
 from . import control, daemons, info, java, leftovers, places, tool_server, watch, web
 from .layout import Layout, split
-from .patience import stretched
+from .patience import Limit
 
 PATIENCE = 120
 _FILLER = "filler"  # the file that makes a small disk full
@@ -38,13 +38,13 @@ def _has_master(lay: Layout, daemon: str) -> bool:
 def kill(lay: Layout, daemon: str) -> None:
     """SIGKILL: what a crash looks like."""
     control.ask(lay.run, "signal", daemon=daemon, name="kill")
-    _gone(lay, daemon, 10)
+    _gone(lay, daemon, 60)
 
 
 def stop(lay: Layout, daemon: str) -> None:
     """SIGTERM, and SIGKILL for what does not listen to it."""
     control.ask(lay.run, "signal", daemon=daemon, name="term")
-    if not _gone(lay, daemon, 15):
+    if not _gone(lay, daemon, 30):
         kill(lay, daemon)
 
 
@@ -75,8 +75,8 @@ def state(lay: Layout, daemon: str) -> str:
 
 
 def _gone(lay: Layout, daemon: str, seconds: float) -> bool:
-    deadline = time.monotonic() + stretched(seconds)
-    while time.monotonic() < deadline:
+    limit = Limit(seconds)
+    while not limit.over():
         if state(lay, daemon) == "dead":
             return True
         time.sleep(0.02)
@@ -138,7 +138,7 @@ def failover(lay: Layout, what: str) -> str:
 
 def _failover_nn(lay: Layout) -> str:
     """An orderly transition when the active one answers, a forced one when it does not."""
-    before = watch.active_namenode(lay)
+    before = _active_namenode(lay)
     if before:
         after = _other(lay.namenodes, before)
         ha_admin(lay, "-transitionToStandby", before)
@@ -150,6 +150,16 @@ def _failover_nn(lay: Layout) -> str:
     # ones are impossible: the journal knows one writer.
     ha_admin(lay, "-transitionToActive", "--forceactive", after)
     return after
+
+
+def _active_namenode(lay: Layout) -> str | None:
+    """Those that run are asked until all of them have answered."""
+    running, limit = [nn for nn in lay.namenodes if state(lay, nn) == "running"], Limit(30)
+    while (states := watch.namenode_states(lay, running)) and not all(states.values()):
+        if limit.over():
+            break
+        time.sleep(0.1)
+    return next((nn for nn, said in states.items() if said == "active"), None)
 
 
 def _failover_rm(lay: Layout) -> str:
@@ -171,12 +181,12 @@ def _other(pair: list[str], one: str) -> str:
 
 def ha_admin(lay: Layout, *arguments: str) -> None:
     """Changes the role of a NameNode, which may listen before it is ready to be told."""
-    deadline = time.monotonic() + stretched(PATIENCE)
+    limit = Limit(PATIENCE)
     while True:
         try:
             return _admin(lay, _HA_ADMIN, *arguments)
         except places.ClusterError as error:
-            if "still not started" not in str(error) or time.monotonic() > deadline:
+            if "still not started" not in str(error) or limit.over():
                 raise
             time.sleep(0.2)
 

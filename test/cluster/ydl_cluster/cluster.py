@@ -8,6 +8,7 @@ from pathlib import Path
 from . import actions, apart, dockerd, info, install, java, kdc, leftovers, many, places
 from . import spec as specs, startup, tool_server, watch, web
 from .layout import Layout
+from .patience import Limit
 
 _REPOSITORY = Path(__file__).resolve().parents[3]
 _FS_SHELL = "org.apache.hadoop.fs.FsShell"
@@ -169,11 +170,11 @@ class Cluster:
         """Living processes of an application, with their command lines."""
         return leftovers.processes(app)
 
-    def leftovers(self, app: str, timeout: float = 10, logs: bool = False) -> list[str]:
+    def leftovers(self, app: str, timeout: float = 60, logs: bool = False) -> list[str]:
         """What an application has left on the nodes after `timeout` seconds; [] as soon as that
         is nothing. With `logs` its log directories count too (they go when they are aggregated)."""
-        deadline = time.monotonic() + timeout
-        while (left := leftovers.every(self.lay, app, logs)) and time.monotonic() < deadline:
+        limit = Limit(timeout)
+        while (left := leftovers.every(self.lay, app, logs)) and not limit.over():
             time.sleep(0.1)
         return left
 

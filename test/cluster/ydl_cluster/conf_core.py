@@ -29,7 +29,7 @@ def values(lay: Layout) -> dict[str, object]:
         "ipc.server.listen.queue.size": 128,
     }
     if lay.spec.ha:
-        conf |= {"hadoop.zk.address": lay.address("zk"), "hadoop.zk.timeout-ms": 5000,
+        conf |= {"hadoop.zk.address": lay.address("zk"), "hadoop.zk.timeout-ms": 10000,
                  "hadoop.zk.retry-interval-ms": 200, "hadoop.zk.num-retries": 100}
     if lay.spec.registry:
         conf |= _registry(lay)

@@ -27,10 +27,11 @@ def _plain(lay: Layout) -> dict[str, object]:
         "dfs.namenode.fs-limits.min-block-size": 1024,  # tests make files of many small blocks
         "dfs.namenode.datanode.registration.ip-hostname-check": False,
         "dfs.namenode.safemode.extension": 0,
-        # A DataNode is dead after 2 * recheck + 10 * heartbeat: 14 s here.
+        # A DataNode is dead after 2 * recheck + 10 * heartbeat: 30 s here, which is longer than a
+        # busy machine stands still.
         "dfs.heartbeat.interval": 1,
-        "dfs.namenode.heartbeat.recheck-interval": 2000,
-        "dfs.namenode.stale.datanode.interval": 5000,
+        "dfs.namenode.heartbeat.recheck-interval": 10000,
+        "dfs.namenode.stale.datanode.interval": 10000,
         "dfs.namenode.redundancy.interval.seconds": 1,
         "dfs.namenode.handler.count": 6,
         "dfs.datanode.handler.count": 3,

@@ -100,10 +100,11 @@ def _scheduling(lay: Layout) -> dict[str, object]:
 
 
 def _expiry(lay: Layout) -> dict[str, object]:
-    """Losses are noticed within seconds, but later than a node that is restarted on a busy machine
-    comes back. (Key rolling must stay above three times the expiry.)"""
+    """Losses are noticed within a minute: later than a node that is restarted on a busy machine comes
+    back, and than such a machine stands still. (Key rolling must stay above three times the
+    expiry.)"""
     return {
-        "yarn.nm.liveness-monitor.expiry-interval-ms": 20000,
+        "yarn.nm.liveness-monitor.expiry-interval-ms": 40000,
         "yarn.am.liveness-monitor.expiry-interval-ms": _master_ms(lay),
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": lay.spec.heartbeat_ms,
         "yarn.resourcemanager.connect.retry-interval.ms": 200,
@@ -115,9 +116,9 @@ def _expiry(lay: Layout) -> dict[str, object]:
 
 def _master_ms(lay: Layout) -> int:
     """A master's first interval begins when its node is told of it. Fetching its files comes off
-    that, encrypted or by a JVM of their own: on a busy machine 10 s were over before it began. A
+    that, by a JVM of their own or not: on a busy machine 10 s were over before it began. A
     master that dies, or whose node does, is missed at once all the same."""
-    return 120000 if lay.spec.lce else 60000 if lay.spec.kerberos else 20000
+    return 120000 if lay.spec.lce else 60000
 
 
 def _recovery(lay: Layout) -> dict[str, object]:

@@ -9,7 +9,7 @@ from . import keeper, places
 from .patience import stretched
 
 
-def ask(run: Path, do: str, timeout: float = 60, **arguments) -> dict:
+def ask(run: Path, do: str, timeout: float = 240, **arguments) -> dict:
     """Sends one request and returns the answer."""
     with _connect(run) as connection:
         connection.settimeout(stretched(timeout))

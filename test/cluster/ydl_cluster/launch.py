@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import control, places
 from .layout import Layout
-from .patience import stretched
+from .patience import Limit
 
 
 def keeper(lay: Layout, owner: int | None, held: list[int], keep_logs: bool = False) -> None:
@@ -29,9 +29,9 @@ def keeper(lay: Layout, owner: int | None, held: list[int], keep_logs: bool = Fa
 
 
 def _wait_for_socket(lay: Layout) -> None:
-    deadline = time.monotonic() + stretched(10)
+    limit = Limit(60)
     while not control.is_up(lay.run):
-        if time.monotonic() > deadline:
+        if limit.over():
             log = (lay.logs / "keeper.log").read_text(errors="replace")
             raise places.ClusterError("the keeper did not start:\n" + log)
         time.sleep(0.01)

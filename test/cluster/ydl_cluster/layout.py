@@ -26,6 +26,7 @@ OFFSETS = {
     "zk": {"client": 65},
     "kdc": {"kdc": 68},
     "dns": {"dns": 70},
+    "own-dns": {"dns": 71},  # of a test
     "many": {"rpc": 80, "localizer": 81, "http": 82, "collector": 84},
 }
 # The port whose being open means that a daemon answers.

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from .patience import stretched
+from .patience import Limit
 
 
 @contextlib.contextmanager
@@ -24,8 +24,8 @@ def held(path: Path):
 @contextlib.contextmanager
 def held_within(path: Path, seconds: float):
     """Holds the lock for the block if it gets free in time; the block is told whether it did."""
-    deadline = time.monotonic() + stretched(seconds)
-    while (fd := try_hold(path)) is None and time.monotonic() < deadline:
+    limit = Limit(seconds)
+    while (fd := try_hold(path)) is None and not limit.over():
         time.sleep(0.02)
     try:
         yield fd is not None

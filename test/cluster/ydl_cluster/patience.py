@@ -3,6 +3,7 @@
 import functools
 import os
 import subprocess
+import threading
 import time
 
 _MOST = 12
@@ -27,6 +28,18 @@ class Limit:
 
     def over(self) -> bool:
         return self.left() == 0
+
+
+def end_if_late(process: subprocess.Popen, seconds: float) -> None:
+    """Kills a process that has not ended by then, so that nobody reads for ever what it does not write."""
+    limit = Limit(seconds)
+
+    def watch() -> None:
+        while process.poll() is None:
+            if limit.over():
+                process.kill()
+            time.sleep(0.5)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def with_processes() -> None:

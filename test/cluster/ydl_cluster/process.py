@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from .patience import stretched
+from .patience import Limit
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -107,11 +107,11 @@ def reap() -> list[tuple[int, int]]:
         ended.append((pid, os.waitstatus_to_exitcode(status)))
 
 
-def kill_descendants(timeout: float = 20.0) -> bool:
+def kill_descendants(timeout: float = 60.0) -> bool:
     """Kills everything below this process. It looks again until nothing is left, since what is
     being killed may be forking."""
-    deadline = time.monotonic() + stretched(timeout)
-    while time.monotonic() < deadline:
+    limit = Limit(timeout)
+    while not limit.over():
         below = descendants(os.getpid())
         reap()
         if not below:

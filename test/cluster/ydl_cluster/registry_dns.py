@@ -23,7 +23,14 @@ class RegistryDNS:
         self.port, self.process, self.log, self.host = port, process, log, host
 
     def ask(self, name: str, kind: int = A) -> list[str]:
-        """The answers: addresses, or "host:port" for SRV."""
+        """The answers: addresses, or "host:port" for SRV. What is lost or late is asked again."""
+        limit = patience.Limit(60)
+        while True:
+            with contextlib.suppress(TimeoutError):
+                return self._ask_once(name, kind)
+            assert not limit.over(), f"no answer for {name}; see {self.log}"
+
+    def _ask_once(self, name: str, kind: int) -> list[str]:
         number = random.randrange(1 << 16)
         labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
         question = struct.pack(">6H", number, 0x100, 1, 0, 0, 0) + labels + struct.pack(
@@ -37,7 +44,7 @@ class RegistryDNS:
         assert flags & 15 in (0, 3), f"DNS error {flags & 15} for {name}"
         return list(_records(answer, len(question), count, kind))
 
-    def wait_for(self, name: str, expected: list[str], kind: int = A, seconds: float = 30) -> None:
+    def wait_for(self, name: str, expected: list[str], kind: int = A, seconds: float = 60) -> None:
         limit = patience.Limit(seconds)
         while (got := self.ask(name, kind)) != expected:
             assert not limit.over(), f"{name} is {got}, not {expected}; see {self.log}"
@@ -79,9 +86,7 @@ def _records(message: bytes, at: int, count: int, wanted: int):
 @contextlib.contextmanager
 def running(cluster: Cluster, quorum: str):
     """A RegistryDNS for the registry in the ZooKeeper at `quorum`; it ends with the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = cluster.lay.port("own-dns", "dns")
     values = {"hadoop.registry.zk.quorum": quorum, "hadoop.registry.dns.enabled": "true",
               "hadoop.registry.dns.domain-name": DOMAIN,
               "hadoop.registry.dns.bind-address": "127.0.0.1",
@@ -103,9 +108,9 @@ def running(cluster: Cluster, quorum: str):
 
 
 def _wait_open(process: subprocess.Popen, port: int, log) -> None:
-    end = time.monotonic() + patience.stretched(60)
+    limit = patience.Limit(120)
     while True:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
-        assert process.poll() is None and time.monotonic() < end, log.read_text()
+        assert process.poll() is None and not limit.over(), log.read_text()
         time.sleep(0.2)

@@ -139,7 +139,7 @@ def down(run: Path, keep_logs: bool) -> None:
     if control.is_up(run):
         control.ask(run, "down", keep_logs=keep_logs)
         keep_logs = True  # the keeper has removed what was to be removed
-    with lock.held_within(places.run_lock(run), 10) as free:  # the guard's last look takes a moment
+    with lock.held_within(places.run_lock(run), 120) as free:  # the guard's last look takes a moment
         if not free:
             raise places.ClusterError(f"cluster '{run.name}' is just being started or stopped")
         if not keep_logs:

@@ -77,9 +77,15 @@ def active_nodemanagers(lay: Layout, rm: str) -> int:
     return sum(node["State"] == "RUNNING" for node in nodes)
 
 
+def namenode_states(lay: Layout, namenodes: list[str]) -> dict[str, str]:
+    """active or standby; "" of one that does not answer."""
+    return {namenode: web.bean(lay, namenode, _NN + "NameNodeStatus").get("State", "")
+            for namenode in namenodes}
+
+
 def active_namenode(lay: Layout) -> str | None:
     for namenode in lay.namenodes:
-        if web.bean(lay, namenode, _NN + "NameNodeStatus").get("State") == "active":
+        if namenode_states(lay, [namenode])[namenode] == "active":
             return namenode
     return None
 

@@ -13,8 +13,8 @@ from . import daemons, kdc, places, spec as specs
 from .layout import Layout
 from .patience import Limit, stretched
 
-_TIMEOUT = 5
-_PATIENCE = 30
+_TIMEOUT = 5  # for one of many looks
+_PATIENCE = 30  # for the only one
 
 
 @functools.cache
@@ -38,7 +38,7 @@ def bean(lay: Layout, daemon: str, query: str) -> dict:
 def get_json(lay: Layout, url: str) -> dict:
     """A page that is JSON, as the administrator; {} when the daemon does not answer."""
     try:
-        return json.loads(_get(lay, _as_administrator(lay, url)))
+        return json.loads(_get(lay, _as_administrator(lay, url), _PATIENCE))
     except (OSError, ValueError):
         return {}
 
@@ -46,7 +46,7 @@ def get_json(lay: Layout, url: str) -> dict:
 def names(lay: Layout, url: str) -> list[str]:
     """What a LISTSTATUS of WebHDFS lists; [] when there is no such directory. An OSError when the
     NameNode has not answered after a while: who looks for leftovers must not take that for none."""
-    limit = Limit(_PATIENCE)
+    limit = Limit(4 * _PATIENCE)
     while True:
         try:
             found = json.loads(_get(lay, _as_administrator(lay, url)))
@@ -64,11 +64,11 @@ def _as_administrator(lay: Layout, url: str) -> str:
     return url if lay.spec.kerberos else f"{url}{mark}user.name={specs.me()}"
 
 
-def _get(lay: Layout, url: str) -> bytes:
+def _get(lay: Layout, url: str, seconds: float = _TIMEOUT) -> bytes:
     if lay.spec.kerberos:
-        return _curl(lay, url)
+        return _curl(lay, url, seconds)
     try:
-        with _opener().open(url, timeout=stretched(_TIMEOUT)) as response:
+        with _opener().open(url, timeout=stretched(seconds)) as response:
             return response.read()
     except OSError as error:
         if getattr(error, "code", 0) == 404:
@@ -76,10 +76,10 @@ def _get(lay: Layout, url: str) -> bytes:
         raise
 
 
-def _curl(lay: Layout, url: str) -> bytes:
+def _curl(lay: Layout, url: str, seconds: float) -> bytes:
     env = daemons.environment(lay) | {"KRB5CCNAME": f"FILE:{kdc.cache(lay, specs.me())}"}
     command = [places.tool("curl"), "--silent", "--show-error", "--fail", "--insecure", "--noproxy", "*",
-               "--max-time", f"{stretched(_TIMEOUT):.0f}", "--negotiate", "--user", ":", url]
+               "--max-time", f"{stretched(seconds):.0f}", "--negotiate", "--user", ":", url]
     done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)
     if b"error: 404" in done.stderr:
