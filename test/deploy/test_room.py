@@ -103,7 +103,7 @@ def test_what_is_not_free_now_is_told(cluster, tmp_path):
     job = (f"roles: {{worker: {{count: {2 * nodes - 1}, memory: 4g}}, "
            "rest: {count: 1, memory: 4032m}}\n")
     client = program("ydl-test-client")
-    done = subprocess.run([client, "submit", "default", "exec sleep 100"], env=cluster.env(),
+    done = subprocess.run([client, "submit", "default", "exec sleep 600"], env=cluster.env(),
                           capture_output=True, text=True, timeout=60, check=True)
     app = done.stdout.split('"')[3]
     try:

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from asking import ask
+from ydl_cluster.patience import Limit
 
 
 def _tokens(cluster, path, *places, **options) -> list[dict]:
@@ -116,7 +117,11 @@ def test_a_quota_is_found_by_a_probe(cluster):
 def test_a_client_with_the_exported_configuration_sees_the_same_cluster(each_cluster, tmp_path):
     (tmp_path / "core-site.xml").write_text(ask(each_cluster, "export")["xml"])
     other = {"HADOOP_CONF_DIR": str(tmp_path), "YARN_CONF_DIR": str(tmp_path)}
-    here, there = ask(each_cluster, "facts"), ask(each_cluster, "facts", env=other)
-    here.pop("counts_cores"), there.pop("counts_cores")  # that was in another file
+    limit = Limit(60)
+    while True:  # an application of before may still be on its way out
+        here, there = ask(each_cluster, "facts"), ask(each_cluster, "facts", env=other)
+        here.pop("counts_cores"), there.pop("counts_cores")  # that was in another file
+        if json.dumps(here) == json.dumps(there) or limit.over():
+            break
     assert json.dumps(here) == json.dumps(there)
     assert ask(each_cluster, "stat", "/", env=other) == ask(each_cluster, "stat", "/")

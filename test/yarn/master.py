@@ -35,7 +35,7 @@ def wait_for(what, describe: str, seconds: float = 90):
 def rest(cluster, path: str) -> dict:
     """One page of the active ResourceManager's REST interface."""
     command = ["curl", "--silent", "--show-error", "--fail", "--location", "--insecure",
-               "--noproxy", "*", "--max-time", "10", "--negotiate", "--user", ":",
+               "--noproxy", "*", "--max-time", "120", "--negotiate", "--user", ":",
                f"{cluster.rm_http}/ws/v1/cluster/{path}"]
     done = subprocess.run(command, env=cluster.env(), capture_output=True, text=True, check=False,
                           stdin=subprocess.DEVNULL)

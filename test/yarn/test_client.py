@@ -38,7 +38,7 @@ def test_the_cluster_is_seen_as_it_is(each_cluster):
 
 
 def test_an_application_is_moved_and_killed(cluster):
-    app = _ask(cluster, "submit", "default", "exec sleep 100")["id"]
+    app = _ask(cluster, "submit", "default", "exec sleep 600")["id"]
     seen = wait_for(lambda: (_ask(cluster, "app", app)["attempts"] == ["LAUNCHED"]
                              and _ask(cluster, "app", app)), "the attempt launched")
     assert seen["app"]["queue"].endswith("default")
@@ -56,7 +56,7 @@ def test_an_application_is_moved_and_killed(cluster):
 
 
 def test_an_attempt_is_failed(cluster):
-    app = _ask(cluster, "submit", "default", "exec sleep 100")["id"]
+    app = _ask(cluster, "submit", "default", "exec sleep 600")["id"]
     wait_for(lambda: _ask(cluster, "app", app)["attempts"] == ["LAUNCHED"], "the attempt launched")
     _ask(cluster, "fail", app.replace("application", "appattempt") + "_000001")
     wait_for(lambda: rest(cluster, f"apps/{app}")["app"]["state"] == "FAILED", "it failed")

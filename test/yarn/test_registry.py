@@ -52,7 +52,7 @@ def _conf(cluster, directory, **settings: str):
     shutil.copytree(cluster.conf_dir, directory / "conf")
     site = directory / "conf" / "core-site.xml"
     settings = {"zk.quorum": _quorum(cluster, "localhost"),
-                "zk.session.timeout.ms": "4000"} | settings
+                "zk.session.timeout.ms": "10000"} | settings
     rows = "".join(f"<property><name>hadoop.registry.{key}</name><value>{value}</value></property>"
                    for key, value in settings.items())
     site.write_text(site.read_text().replace("</configuration>", rows + "</configuration>"))
@@ -139,7 +139,7 @@ def test_what_lives_as_long_as_the_program_goes_with_it(ha_cluster, tmp_path):
                 if end == "closed":
                     one.close()
                     assert watcher.do(f"list {SERVICE}/components") == []
-        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [], "the session is over", 20)
+        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [], "the session is over")
         watcher.do("delete-all /users/alice/services/ydl")
 
 
@@ -149,9 +149,9 @@ def test_a_lost_session_is_replaced_with_all_its_records(registry, ha_cluster, t
     (tmp_path / "other").mkdir()
     with Registry(_conf(ha_cluster, tmp_path / "other")) as watcher:
         os.kill(registry.process.pid, signal.SIGSTOP)
-        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [], "it is forgotten", 30)
+        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [], "it is forgotten")
         os.kill(registry.process.pid, signal.SIGCONT)
-        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [LABEL], "it is back", 30)
+        wait_for(lambda: watcher.do(f"list {SERVICE}/components") == [LABEL], "it is back")
     assert registry.do(f"get {SERVICE}/components/{LABEL}")["yarn:ip"] == "10.1.2.3"
 
 

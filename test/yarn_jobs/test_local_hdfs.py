@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import signal
 import tarfile
 import uuid
@@ -144,10 +145,13 @@ def test_without_a_cluster_the_job_is_refused(jobs, home):
 @pytest.mark.parametrize("place", ["local", "yarn"])
 def test_results_that_cannot_be_saved_give_73_and_stay(jobs, home, place):
     """While the job runs, a file comes to stand where its results are to go."""
+    go = jobs.work / "go"
     run = jobs.start("run", "--on", place, "-n", 1, "--mem", "128m", "--output", f"{home}/r/deep",
-                     "--", "sh", "-c", "echo 1 > $YDL_OUT/x; echo here; sleep 6")
+                     "--", "sh", "-c",
+                     f"echo 1 > $YDL_OUT/x; echo here; until [ -e {go} ]; do sleep 0.1; done")
     assert "here" in run.stdout.readline()
     put(jobs, "in the way", f"{home}/r")
+    go.touch()
     out, err = run.communicate(timeout=90)
     assert run.returncode == 73, f"{out}\n{err}"
     assert "not everything could be saved" in err
@@ -160,13 +164,29 @@ def test_results_that_cannot_be_saved_give_73_and_stay(jobs, home, place):
         assert str(job_dirs(jobs)[0]) in err
 
 
+def stopped_while_fetching(jobs, uri, size):
+    """A job that is stopped (SIGSTOP) in the middle of fetching a file; None: it was quicker than we."""
+    def copies():
+        return list((jobs.home / "state").glob("ydl/jobs/*/fetched/0/*"))
+    run = jobs.start("run", "-n", 1, "--files", uri, "--", "touch", "started")
+    jobs.wait_for(lambda: copies() or run.poll() is not None, "the copy")
+    run.send_signal(signal.SIGSTOP)
+    if run.poll() is None and any(copy.stat().st_size < size for copy in copies()):
+        return run
+    run.send_signal(signal.SIGCONT)
+    run.communicate()
+    (jobs.work / "started").unlink()
+    shutil.rmtree(jobs.home / "state")
+    return None
+
+
 def test_ctrl_c_while_files_come_leaves_nothing(jobs, home):
     with open(jobs.work / "big", "wb") as big:
         big.truncate(512 << 20)
     jobs.run("fs", "put", "big", f"{home}/big", check=0)
-    run = jobs.start("run", "-n", 1, "--files", f"{home}/big", "--", "touch", "started")
-    jobs.wait_for(lambda: list((jobs.home / "state").glob("ydl/jobs/*/fetched/0/big")), "the copy")
+    run = next(run for _ in range(6) if (run := stopped_while_fetching(jobs, f"{home}/big", 512 << 20)))
     run.send_signal(signal.SIGINT)
+    run.send_signal(signal.SIGCONT)
     _, err = run.communicate(timeout=50)
     assert run.returncode == 130, err
     assert not job_dirs(jobs)

@@ -1,6 +1,7 @@
 """Roles with `place: client`: their tasks run here, under an agent beside `ydl run`, and speak with
 those in the cluster."""
 
+import contextlib
 import json
 import os
 import re
@@ -12,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit
 
 # The scheduler takes a word of each worker and answers over the worker's own port.
 SCHEDULER = """
@@ -32,7 +33,7 @@ import os, socket, sys, time
 rank, host, port, here, own = sys.argv[1:]
 listen = socket.create_server(("0.0.0.0", int(own)))
 def dial():
-    for _ in range(100):
+    while True:
         try:
             return socket.create_connection((host, int(port)), timeout=120)
         except OSError:
@@ -51,6 +52,8 @@ TALK = {"roles": {
 STEPS = """
 import os, sys, time
 for i in range(int(sys.argv[1])):
+    while i == int(sys.argv[1]) - 1 and not os.path.exists(sys.argv[2]):
+        time.sleep(0.05)  # the last step is for when the test has done its part, however slow it is
     print("step", i, os.getpid(), os.environ["YDL_ATTEMPT"], flush=True)
     time.sleep(0.2)
 """
@@ -65,6 +68,7 @@ class Here:
                            ("steps.py", STEPS), ("job.yaml", json.dumps(TALK))):
             (jobs.work / name).write_text(textwrap.dedent(text))
         (jobs.work / "beside.txt").write_text("is here")
+        self.go = jobs.work / "go"
         self.env = {"TMPDIR": str(run), "MINE": "my own", "YDL_TEST_RUN": str(run)}
 
     def run(self, *args, **options):
@@ -89,7 +93,10 @@ class Here:
     def agent(self) -> int:
         """The agent itself, not the processes above it."""
         found = {pid for pid, line in self.processes().items() if "ydl-node agent" in line}
-        above = {parent(pid) for pid in found}
+        above = set()
+        for pid in found:
+            with contextlib.suppress(FileNotFoundError):  # it has just gone
+                above.add(parent(pid))
         return next(pid for pid in sorted(found) if pid not in above)
 
     def left(self) -> list[str]:
@@ -110,8 +117,8 @@ def here(jobs):
     run = Path(tempfile.mkdtemp(prefix="ydl-run-", dir="/tmp"))
     made = Here(jobs, run)
     yield made
-    end = time.monotonic() + stretched(10)
-    while (left := made.left()) and time.monotonic() < end:
+    limit = Limit(60)
+    while (left := made.left()) and not limit.over():
         time.sleep(0.1)
     shutil.rmtree(run, ignore_errors=True)
     assert not left, "\n".join(left)
@@ -166,17 +173,17 @@ def test_who_does_not_stay_cannot_have_tasks_here(here, words):
 
 
 def test_a_killed_client_ends_the_job_and_leaves_nothing(here):
-    run = here.start(*steps_job(), 600)
+    run = here.start(*steps_job(), 6000, here.go)
     until = reader(run)
     until("script:0│ step 1")
     run.kill()
-    assert here.jobs.ended()["finalStatus"] == "KILLED"  # long before its 600 steps
+    assert here.jobs.ended()["finalStatus"] == "KILLED"  # long before its 6000 steps
     run.communicate()
     assert "client" in json.dumps(here.events()[-1])
 
 
 def test_an_application_killed_through_yarn_ends_its_tasks_here(here):
-    run = here.start(*steps_job(), 600)
+    run = here.start(*steps_job(), 6000, here.go)
     until = reader(run)
     until("script:0│ step 1")
     here.jobs.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application",
@@ -189,7 +196,7 @@ def test_an_application_killed_through_yarn_ends_its_tasks_here(here):
 
 def test_ctrl_c_stops_both_sides_with_grace(here):
     run = here.start("run", "--on", "yarn", "--role", "script=1,place=client,decides=true",
-                     "--role", "worker=1,memory=128m", "--grace", "20s", "--", "sh", "-c",
+                     "--role", "worker=1,memory=128m", "--grace", "2m", "--", "sh", "-c",
                      'trap "echo saved; exit 0" TERM; echo here; while :; do sleep 0.1; done')
     until = reader(run)
     until("here"), until("here")
@@ -214,21 +221,23 @@ def test_a_program_that_is_not_here_is_told(here):
 
 
 def test_a_killed_agent_is_started_again_and_its_task_with_it(here):
-    run = here.start(*steps_job("--restart", "task"), 30)
+    run = here.start(*steps_job("--restart", "task"), 30, here.go)
     until = reader(run)
     until("script:0│ step 2")
     os.kill(here.agent(), signal.SIGKILL)
     assert until("script:0│ step 0").split()[-1] == "1"
+    here.go.touch()
     out, err = run.communicate(timeout=120)
     assert run.returncode == 0, err
     assert re.search(r"script:0│ step 29 \d+ 1", out)
 
 
 def test_a_new_master_takes_the_task_here_back(here):
-    run = here.start(*steps_job(), 60)
+    run = here.start(*steps_job(), 60, here.go)
     until = reader(run)
     first = until("script:0│ step 2").split()
     os.kill(max(here.jobs.processes("ydl-node master")), signal.SIGKILL)
+    here.go.touch()
     out, err = run.communicate(timeout=120)
     assert run.returncode == 0, err
     last = next(line for line in out.splitlines() if "script:0│ step 59" in line).split()

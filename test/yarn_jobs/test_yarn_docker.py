@@ -9,7 +9,7 @@ import textwrap
 import time
 
 import pytest
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import Limit
 
 pytestmark = pytest.mark.full  # needs a daemon of its own
 
@@ -24,7 +24,7 @@ print("JSON" + json.dumps({
     "dir": oct(os.stat(".").st_mode & 0o7777), "brought": os.path.exists("helper.py")}), flush=True)
 open("made", "w").write("here")
 """
-GONE_S = 15  # YARN removes its containers in its own time
+GONE_S = 60  # YARN removes its containers in its own time
 FOREVER = 'trap "" TERM; echo here; while :; do sleep 0.1; done'
 
 
@@ -64,9 +64,9 @@ def dockers(image, lce_cluster):
     mode = socket.stat().st_mode
     socket.chmod(0o666)
     yield image
-    end = time.monotonic() + stretched(GONE_S)
+    limit = Limit(GONE_S)
     while (left := lce_cluster.docker("ps", "--all", "--format", "{{.Names}}").stdout) and \
-            time.monotonic() < end:
+            not limit.over():
         time.sleep(0.1)
     socket.chmod(mode & 0o777)
     assert left == ""
@@ -188,7 +188,7 @@ def test_an_image_that_is_not_there_is_nobody_elses_fault(alice, dockers):
 
 @pytest.mark.parametrize("by", ["agent", "yarn"])
 def test_ctrl_c_reaches_into_the_container(alice, dockers, by):
-    run = alice.jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--grace", "20s",
+    run = alice.jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--grace", "2m",
                            "--image", dockers, "--image-by", by, "--", "sh", "-c",
                            'trap "echo saved; exit 0" TERM; echo here; while :; do sleep 0.1; done',
                            user="alice")
@@ -223,4 +223,4 @@ def test_yarns_own_kill_leaves_no_container(alice, dockers, lce_cluster):
                      alice.jobs.apps()[0])
     run.communicate(timeout=60)
     alice.jobs.wait_for(lambda: lce_cluster.docker("ps", "--all", "--quiet").stdout == "",
-                        "the end of the container", 10)
+                        "the end of the container")

@@ -72,7 +72,7 @@ def test_output_is_in_hdfs_when_the_job_has_ended(jobs, tmp_path):
 
 def wait_aggregated(jobs, app):
     def done():
-        return jobs.cluster.app(app)["logAggregationStatus"] in ("SUCCEEDED", "FAILED", "TIME_OUT")
+        return jobs.cluster.app(app).get("logAggregationStatus") in ("SUCCEEDED", "FAILED", "TIME_OUT")
     jobs.wait_for(done, f"{app} has its logs aggregated", AGGREGATED_S)
     assert jobs.cluster.app(app)["logAggregationStatus"] == "SUCCEEDED"
 
@@ -128,7 +128,8 @@ def elsewhere(jobs, tmp_path):
 @pytest.mark.parametrize("by", ["id", "name"])
 def test_a_job_is_found_from_another_machine(jobs, elsewhere, by):
     name = f"far-{time.time_ns()}"
-    app = jobs.run("submit", "--on", "yarn", "-q", "-n", 2, "--mem", "128m", "--name", name, "--",
+    app = jobs.run("submit", "--on", "yarn", "-q", "-n", 2, "--mem", "128m", "--name", name, "--grace",
+                   "2m", "--",
                    "sh", "-c", 'trap "echo over; exit 0" TERM; echo here $YDL_RANK; '
                    "while :; do sleep 0.1; done", check=0).stdout.strip()
     job = app if by == "id" else name
@@ -136,7 +137,7 @@ def test_a_job_is_found_from_another_machine(jobs, elsewhere, by):
     def running():
         status = json.loads(elsewhere("status", "--json", job))
         return [task["state"] for task in status["tasks"]] == ["RUNNING"] * 2
-    jobs.wait_for(running, "the tasks run", 60)
+    jobs.wait_for(running, "the tasks run")
     jobs.wait_for(lambda: elsewhere("logs", job, "worker:1") == "worker:1│ here 1\n", "its output")
     assert json.loads(elsewhere("top", "--json", job))["jobs"][0]["job"] == app
     assert len(json.loads(elsewhere("spec", "--json", job))["roles"]["worker"]) == 2

@@ -3,12 +3,11 @@
 import json
 import os
 import random
-import threading
 
 import pytest
 from test_yarn_takeover import kill_master, read_all, read_until
 from ydl_cluster.cluster import Cluster
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import end_if_late
 
 pytestmark = pytest.mark.full  # a cluster of its own
 MASTERS = 8
@@ -66,8 +65,7 @@ def test_no_barrier_hangs_and_nothing_counts_twice_when_masters_die(jobs_on, une
     (jobs.work / "rounds.py").write_text(ROUNDS)
     run = jobs.start(*RUN, "-n", 3, "--mem", "128m", "--", "python3", "rounds.py", go)
     seen = []
-    late = threading.Timer(stretched(180), run.kill)
-    late.start()
+    end_if_late(run, 300)
     for _ in range(3):
         rounds = len(seen) + random.randrange(1, 6)
         read_until(run, seen, lambda line, rounds=rounds: len(seen) >= rounds)
@@ -75,7 +73,6 @@ def test_no_barrier_hangs_and_nothing_counts_twice_when_masters_die(jobs_on, une
     read_until(run, seen, lambda line: "round" in line)
     go.touch()
     read_all(run, seen)
-    late.cancel()
     said = [line.split("│ ")[1].split()[1:] for line in seen if "│ round" in line]
     ends = [words for words in said if len(words) == 2]
     assert len(ends) == 3 and len({n for n, _ in ends}) == 1, seen[-20:]

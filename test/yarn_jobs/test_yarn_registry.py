@@ -85,7 +85,7 @@ def wait_running(jobs, n):
         job = status(jobs) if jobs.apps() else {}
         tasks = [t for t in job.get("tasks", []) if t["state"] == "RUNNING"]
         return job if len(tasks) == n else None
-    return jobs.wait_for(all_run, f"{n} tasks run", 60)
+    return jobs.wait_for(all_run, f"{n} tasks run")
 
 
 def finish(process, code=0):
@@ -103,8 +103,8 @@ def test_a_master_goes_by_the_scheduler_of_its_node(jobs_on, old_cluster):
     assert sorted(done.stdout.splitlines()) == ["worker:0│ out 0", "worker:1│ out 1"]
     assert jobs.ended()["finalStatus"] == "SUCCEEDED"
     app = jobs.apps()[0].removeprefix("application_")
-    log = (old_cluster.lay.logs / "nm1.log").read_text()
-    assert [line for line in log.splitlines() if "FinishAM finished" in line and app in line]
+    jobs.wait_for(lambda: [line for line in old_cluster.log("nm1").splitlines()
+                           if "FinishAM finished" in line and app in line], "nm1's word on it")
 
 
 # ---- the job's own record ----
@@ -150,6 +150,13 @@ def test_two_jobs_of_one_name_are_told_apart(jobs_on, ha_cluster):
     jobs.wait_for(lambda: not {"twin", f"twin-{number}"} & in_registry(jobs), "both are gone")
 
 
+def waited_for_it(jobs):
+    """Was the last job's task ready only when the registry had been given up?"""
+    told = [e["event"] == "task" and e["state"] for e in events(jobs)
+            if e.get("state") == "READY" or "YARN's registry" in e.get("text", "")]
+    return told[0] != "READY"
+
+
 def test_a_registry_that_is_away_holds_nothing_up(jobs_on, cluster, tmp_path):
     jobs = jobs_on(cluster)
     conf = tmp_path / "conf"
@@ -159,14 +166,16 @@ def test_a_registry_that_is_away_holds_nothing_up(jobs_on, cluster, tmp_path):
                    for key, value in {"zk.quorum": "127.0.0.1:9", "dns.enabled": "true",
                                       "dns.domain-name": "ydl.test"}.items())
     site.write_text(site.read_text().replace("</configuration>", rows + "</configuration>"))
-    begun = time.monotonic()
-    # One that would like names waits for some seconds, others not at all.
-    jobs.run(*RUN, "-n", 1, "--", "true", check=0, env={"HADOOP_CONF_DIR": str(conf)})
-    plain = time.monotonic() - begun
-    begun = time.monotonic()
+    # One that would like names waits for some seconds, others not at all. (A busy machine may need as
+    # long for a container.)
+    for _ in range(6):
+        jobs.run(*RUN, "-n", 1, "--", "true", check=0, env={"HADOOP_CONF_DIR": str(conf)})
+        if not waited_for_it(jobs):
+            break
+    assert not waited_for_it(jobs)
     jobs.run(*RUN, "-n", 1, "--restart", "task", "--", "sleep", 3, check=0,
              env={"HADOOP_CONF_DIR": str(conf)})
-    assert plain < stretched(5) and time.monotonic() - begun < stretched(15)
+    assert waited_for_it(jobs)
     said = [text for text in warnings(jobs) if "YARN's registry" in text]
     assert said == ["the job cannot be found in YARN's registry: ZooKeeper at '127.0.0.1:9' does "
                     "not answer"]

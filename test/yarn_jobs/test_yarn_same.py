@@ -6,7 +6,21 @@ from pathlib import Path
 
 import pytest
 
-# Tasks that fail let the others start first: which of two machines is faster is no part of a story.
+# Tasks that fail let the others start first: which of two machines is faster is no part of a story. Who
+# leaves a barrier knows that the master has heard of all that came to it.
+MEET = """
+import os, socket, sys, time
+if sys.argv[2:] == [os.environ["YDL_GENERATION"]]:
+    sys.exit(0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["YDL_SOCKET"])
+s.sendall(b"barrier all 2\\n")
+assert s.makefile().readline().split() == ["ok"]
+if os.environ["YDL_RANK"] == "1":
+    print("no", file=sys.stderr, flush=True)
+    sys.exit(int(sys.argv[1]))
+time.sleep(600)
+"""
 JOBS = {
     "two workers": {"roles": {"worker": {"count": 2, "memory": "128m",
                                          "command": ["sh", "-c", "echo $YDL_RANK of $YDL_WORLD"]}}},
@@ -23,9 +37,9 @@ JOBS = {
     "a gang that needs a second try": {
         "restart": {"policy": "gang", "max": 2},
         "roles": {"worker": {"count": 2, "memory": "128m", "command": [
-            "sh", "-c", '[ $YDL_GENERATION = 0 ] || exit 0; [ $YDL_RANK = 0 ] || { sleep 1; exit 3; }; sleep 600']}}},
+            "python3", "-c", MEET, "3", "1"]}}},
     "a failure": {"roles": {"worker": {"count": 2, "memory": "128m", "command": [
-        "sh", "-c", '[ $YDL_RANK = 0 ] || { sleep 1; echo no >&2; exit 5; }; sleep 600']}}},
+        "python3", "-c", MEET, "5"]}}},
     "two processes in a container": {"framework": "pytorch", "roles": {"worker": {
         "count": 2, "procs": 2, "memory": "128m",
         "command": ["sh", "-c", "echo $RANK $LOCAL_RANK $WORLD_SIZE $YDL_LOCAL_RANK"]}}},

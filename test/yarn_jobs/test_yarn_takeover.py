@@ -5,13 +5,12 @@ import json
 import os
 import re
 import signal
-import threading
-import time
+from pathlib import Path
 
 from test_yarn_faults import agent_of
-from ydl_cluster.patience import stretched
+from ydl_cluster.patience import end_if_late
 
-LATE_S = 180
+LATE_S = 300
 STORE = r"""
 import os, socket, sys, time
 def ask(line):
@@ -32,11 +31,22 @@ print("got", *ask("get greeting")[1:], *ask("get count")[1:], *ask("get old"),
       *ask("add count 1")[1:], flush=True)
 """
 COUNT = """
-import sys, time
+import os, sys, time
 for i in range(int(sys.argv[1])):
+    while i == 30000 and not os.path.exists(sys.argv[2]):
+        time.sleep(0.05)
     print(f"{i:031d}", flush=i % 50 == 49)
     if i % 2000 == 1999:
         time.sleep(0.25)
+"""
+# The last step is for when the test has done its part, however slow it is.
+STEPS = """
+import os, sys, time
+for i in range(int(sys.argv[1])):
+    while i == int(sys.argv[1]) - 1 and not os.path.exists(sys.argv[2]):
+        time.sleep(0.05)
+    print("step", i, os.environ["YDL_ATTEMPT"], flush=True)
+    time.sleep(0.2)
 """
 
 
@@ -50,11 +60,8 @@ def read_until(process, seen, wanted):
 
 def read_all(process, seen):
     """The rest of it; communicate() would leave out what is in the buffer."""
-    late = threading.Timer(stretched(LATE_S), process.kill)
-    late.daemon = True
-    late.start()
+    end_if_late(process, LATE_S)
     seen += [line.rstrip("\n") for line in process.stdout]
-    late.cancel()
     err = process.stderr.read()
     assert process.wait() == 0, err
 
@@ -63,7 +70,7 @@ def kill_master(jobs):
     pids = sorted(jobs.processes("ydl-node master"))
     os.kill(pids[-1], signal.SIGKILL)
     jobs.wait_for(lambda: (new := sorted(jobs.processes("ydl-node master"))) and new[-1] not in pids,
-                  "a new master", 60)
+                  "a new master")
 
 
 def test_the_store_is_what_it_was(jobs, tmp_path):
@@ -83,17 +90,17 @@ def test_the_store_is_what_it_was(jobs, tmp_path):
 
 def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
     """Its offsets begin where the other container's ended, for the next master too."""
-    (jobs.work / "steps.py").write_text(
-        "import os, time\nfor i in range(120):\n"
-        "    print('step', i, os.environ['YDL_ATTEMPT'], flush=True)\n    time.sleep(0.2)\n")
+    (jobs.work / "steps.py").write_text(STEPS)
+    go = jobs.work / "go"
     run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--restart", "task", "--",
-                     "python3", "-u", "steps.py")
+                     "python3", "-u", "steps.py", 120, go)
     seen = []
     read_until(run, seen, lambda line: "step 5 0" in line)
     for pid in jobs.processes("ydl-node agent"):
         os.kill(pid, signal.SIGSTOP)
     read_until(run, seen, lambda line: "step 5 1" in line)
     kill_master(jobs)
+    go.touch()
     read_all(run, seen)
     steps = [tuple(map(int, m.groups())) for line in seen
              if (m := re.search(r"step (\d+) (\d+)$", line))]
@@ -102,17 +109,17 @@ def test_who_follows_a_task_that_moved_misses_nothing_after_a_takeover(jobs):
 
 def test_who_follows_sees_no_line_twice_when_agent_and_master_die(jobs):
     """Two who are new, in a container with files that go on."""
-    (jobs.work / "steps.py").write_text(
-        "import os, time\nfor i in range(40):\n"
-        "    print('step', i, os.environ['YDL_ATTEMPT'], flush=True)\n    time.sleep(0.2)\n")
+    (jobs.work / "steps.py").write_text(STEPS)
+    go = jobs.work / "go"
     run = jobs.start("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--restart", "task", "--",
-                     "python3", "-u", "steps.py")
+                     "python3", "-u", "steps.py", 40, go)
     seen = []
     read_until(run, seen, lambda line: "step 5 0" in line)
     agent, master = agent_of(max(jobs.processes("steps.py"))), sorted(jobs.processes("ydl-node master"))[-1]
     for number in (signal.SIGSTOP, signal.SIGKILL):
         os.kill(agent, number)
         os.kill(master, number)
+    go.touch()
     read_all(run, seen)
     steps = [tuple(map(int, m.groups())) for line in seen
              if (m := re.search(r"step (\d+) (\d+)$", line))]
@@ -169,10 +176,12 @@ def test_top_shows_what_tasks_on_other_machines_use(jobs):
     def used():
         rows = json.loads(jobs.run("top", "--json", app, check=0).stdout)["jobs"][0]["tasks"]
         return [row for row in rows if row.get("cpu", 0) > 0.02 and row.get("memory", 0) > 40 << 20]
-    jobs.wait_for(used, "what it uses", 60)
-    row = next(line for line in jobs.run("top", "--on", "yarn", check=0).stdout.splitlines()
-               if app in line)
-    assert re.search(r" [1-9]\d* % +\d\S*", row), row
+    jobs.wait_for(used, "what it uses")
+
+    def shown():
+        rows = jobs.run("top", "--on", "yarn", check=0).stdout.splitlines()
+        return [row for row in rows if app in row and re.search(r" [1-9]\d* % +\d\S*", row)]
+    jobs.wait_for(shown, "the same in the table")
     jobs.run("kill", app, check=0)
 
 
@@ -180,7 +189,7 @@ def test_long_output_is_in_pieces_and_whole_everywhere(jobs, cuts):
     (jobs.work / "count.py").write_text(COUNT)
     (jobs.work / "job.yaml").write_text(
         "name: long\nlog-rotate: 64k\nroles:\n  worker:\n    count: 1\n    memory: 128m\n"
-        "command: [python3, count.py, '40000']\n")
+        f"command: [python3, count.py, '40000', {jobs.work / 'go'}]\n")
     run = jobs.start("run", "--on", "yarn", "-f", "job.yaml")
     seen = []
     read_until(run, seen, lambda line: f"{20000:031d}" in line)
@@ -191,6 +200,7 @@ def test_long_output_is_in_pieces_and_whole_everywhere(jobs, cuts):
     now = jobs.run("logs", "--no-prefix", app, check=0).stdout.splitlines()
     assert [int(line) for line in now] == list(range(len(now))) and len(now) >= 20000
     kill_master(jobs)
+    (jobs.work / "go").touch()
     read_all(run, seen)
     numbers = [int(line.split("│ ")[1]) for line in seen if "│" in line]
     assert numbers == list(range(40000))
@@ -206,16 +216,36 @@ for i in range(int(sys.argv[1])):
 """
 
 
-def test_results_that_are_being_saved_are_saved_under_the_next_master(jobs):
-    """Its agents do not look for it, and it does not take their containers away."""
-    files = 800
-    (jobs.work / "many.py").write_text(MANY)
+def killed_while_saving(jobs, files):
+    """The id of a job whose master was killed while its results were being saved; None: they were saved
+    before."""
     app = jobs.run("submit", "--on", "yarn", "-n", 2, "--mem", "128m", "--", "python3", "many.py",
                    files, check=0).stdout.strip()
-    logs = [f".ydl/logs/{app}/events-{attempt}.jsonl" for attempt in (1, 2)]
-    jobs.wait_for(lambda: any('"state":"SUCCEEDED"' in jobs.run("fs", "cat", log).stdout
-                              for log in logs), "its end", LATE_S)
-    kill_master(jobs)
+    log = f".ydl/logs/{app}/events-1.jsonl"
+    jobs.wait_for(lambda: '"state":"SUCCEEDED"' in jobs.run("fs", "cat", log).stdout, "its end", LATE_S)
+    for pid in sorted(jobs.cluster.processes(app), reverse=True):
+        if b"ydl-node\0master" in cmdline(pid):
+            os.kill(pid, signal.SIGSTOP)
+            if jobs.cluster.app(app)["state"] == "RUNNING":  # it had not said good-bye
+                os.kill(pid, signal.SIGKILL)
+                return app
+            os.kill(pid, signal.SIGCONT)
+    jobs.run("wait", app, check=0)
+    return None
+
+
+def cmdline(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
+
+
+def test_results_that_are_being_saved_are_saved_under_the_next_master(jobs):
+    """Its agents do not look for it, and it does not take their containers away."""
+    (jobs.work / "many.py").write_text(MANY)
+    app, files = next((app, files) for files in (800, 1600, 3200, 6400)
+                      if (app := killed_while_saving(jobs, files)))
     jobs.run("wait", app, check=0, timeout=LATE_S)
     found = jobs.run("fs", "ls", "-R", f".ydl/out/{app}", check=0).stdout.split()
     assert sum(bool(re.search(r"/[01]-\d+$", name)) for name in found) == 2 * files
