@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from ydl_cluster.patience import Limit
+from ydl_cluster.patience import Limit, stretched
 
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
@@ -85,7 +85,7 @@ class Running:
             self.process.wait(seconds)
         finally:
             self.process.kill()
-            self._reader.join(10)
+            self._reader.join(stretched(60))
         return self.process.returncode
 
 
@@ -123,7 +123,7 @@ class Fed(Running):
         except BrokenPipeError:
             pass  # it gave up: its exit code and its last line say why
         code = self.end()
-        self._flushes.join(10)
+        self._flushes.join(stretched(60))
         return code
 
 
