@@ -61,13 +61,15 @@ def write_line(line: bytes, pace: float) -> None:
 
 
 def leave_result() -> None:
-    """A disk that is full for a moment is waited for."""
+    """A disk that is full for a moment is waited for; a directory that is gone is not."""
     while True:
         try:
             with open(f"{os.environ['YDL_OUT']}/{os.environ['YDL_INDEX']}", "w",
                       encoding="ascii") as file:
                 file.write("done\n")
             return
+        except FileNotFoundError:
+            raise
         except OSError:
             time.sleep(0.1)
 
