@@ -45,10 +45,11 @@ def credentials(secrets: dict, tokens: dict | None = None) -> bytes:
 
 
 class ContainerBench(Bench):
-    """`depth` makes the path of the work directory as long as YARN's are."""
+    """`depth` makes the path of the work directory as long as YARN's are. An agent leaves a master that
+    has been silent for four heartbeats, or half a lease: a test that stands still for a while is none."""
 
     def __init__(self, lease: int = 20000, depth: int = 100, conf: str = "<configuration/>",
-                 base: str | None = None, user: str | None = None, heartbeat: int = 200,
+                 base: str | None = None, user: str | None = None, heartbeat: int = 2000,
                  tokens: dict | None = None, prepare=None, cut: int = 0, **facts):
         # pylint: disable=super-init-not-called
         self.top = Path(tempfile.mkdtemp(prefix="ydlc-", dir="/tmp"))

@@ -130,7 +130,7 @@ def test_the_lease_ends_and_everything_with_it(container):
 
 
 def test_a_silent_master_is_left_for_one_that_speaks(container):
-    b = container(lease=600_000)
+    b = container(lease=600_000, heartbeat=200)
     b.launch(0, "sleep 600")
     silent = b.driver
     os.kill(silent.pid, 19)
@@ -271,7 +271,7 @@ def silence():
 
 def test_tasks_on_a_node_that_is_cut_off_end_before_others_take_their_place(container, silence):
     """Neither the master nor HDFS: YARN will give the node up, long before the lease is over."""
-    b = container(lease=600000, base=silence, cut=4000)
+    b = container(lease=600000, base=silence, cut=4000, heartbeat=200)
     pid = b.launch(0, "sleep 600")
     b.driver.kill()
     wait_until(lambda: not alive(pid))
@@ -299,9 +299,9 @@ def test_a_master_that_is_cut_off_with_its_agent_keeps_no_task(container, silenc
 
 def test_a_node_that_its_master_can_reach_is_not_cut_off(container, silence, monkeypatch):
     monkeypatch.setenv("DRIVER_PONGS", "1")
-    b = container(lease=600000, base=silence, cut=4000)
+    b = container(lease=600000, base=silence, cut=8000, heartbeat=200)
     pid = b.launch(0, "sleep 600")
-    for _ in range(30):  # in 6 s
+    for _ in range(60):  # in 12 s
         b.take(lambda e: "pong" in e.get("from", {}))
     assert alive(pid)
     b.signal(signal.SIGTERM)
@@ -312,7 +312,7 @@ def test_a_node_that_reaches_hdfs_is_not_cut_off(container):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # nobody listens
         b = container(lease=600000, base=f"hdfs://127.0.0.1:{held.getsockname()[1]}/user/nobody",
-                      cut=8000)
+                      cut=8000, heartbeat=200)
         pid = b.launch(0, "sleep 600")
         os.kill(b.driver.pid, signal.SIGSTOP)
         time.sleep(12)  # longer than the limit, and the look at its end
@@ -326,8 +326,8 @@ def test_a_node_that_reaches_the_resource_manager_is_not_cut_off(container, sile
     with socket.create_server(("127.0.0.1", 0)) as server:
         conf = "<configuration><property><name>yarn.resourcemanager.address</name><value>" \
                f"127.0.0.1:{server.getsockname()[1]}</value></property></configuration>"
-        b = container(lease=600000, base=silence, cut=8000, conf=conf)
-        server.settimeout(PATIENCE)
+        b = container(lease=600000, base=silence, cut=8000, conf=conf, heartbeat=200)
+        server.settimeout(10 * PATIENCE)
         pid = b.launch(0, "sleep 600")
         os.kill(b.driver.pid, signal.SIGSTOP)
         for _ in range(2):  # each is a look that would have been the last
@@ -338,7 +338,7 @@ def test_a_node_that_reaches_the_resource_manager_is_not_cut_off(container, sile
 
 
 def test_an_agent_that_stood_still_looks_before_it_ends_its_tasks(container):
-    b = container(lease=600000, cut=4000)
+    b = container(lease=600000, cut=4000, heartbeat=200)
     pid = b.launch(0, "sleep 600")
     os.kill(b.pid, signal.SIGSTOP)
     b.driver.kill()

@@ -22,7 +22,7 @@ import json, os, sys, time
 print("JSON" + json.dumps({"argv": sys.argv, "env": dict(os.environ), "cwd": os.getcwd(),
                            "files": sorted(os.listdir("."))}), flush=True)
 if os.environ.get("DMLC_ROLE", "worker") != "worker":
-    time.sleep(120)
+    time.sleep(1200)
 """
 
 

@@ -13,7 +13,7 @@ import json, os, sys, time
 print("JSON" + json.dumps({"argv": sys.argv[1:], "env": dict(os.environ),
                            "one": open("/proc/1/cmdline").read().split(chr(0))[:2]}), flush=True)
 if os.environ.get("DMLC_ROLE", "worker") != "worker" or "ps" in sys.argv:
-    time.sleep(120)
+    time.sleep(1200)
 """
 TRAINER = """
 import sys, time

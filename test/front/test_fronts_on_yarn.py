@@ -28,7 +28,7 @@ while role == "worker":
         sys.exit(0)
     except OSError:
         time.sleep(0.05)
-time.sleep(120)
+time.sleep(1200)
 """
 
 

@@ -98,7 +98,7 @@ def test_the_exit_code_of_a_script_is_the_applications(here):
 # ---- the life of an application ----
 
 def test_an_application_lives_until_it_is_destroyed(here):
-    write_shell(here.work / "sh", "echo PORT {$conf:@//site/global/listen} {rank}; sleep 300")
+    write_shell(here.work / "sh", "echo PORT {$conf:@//site/global/listen} {rank}; sleep 3000")
     job = here.slider("create", "a1", *SHELL_LINE, "--wait", 300, check=0).stdout.strip()
     entries = json.loads(here.slider("exports", "a1", check=0).stdout)["exports"]["server"]["entries"]["url"]
     urls = [entry["value"] for entry in entries]
@@ -138,9 +138,9 @@ def test_an_application_lives_until_it_is_destroyed(here):
 
 
 def test_definitions_are_private_and_as_they_were_written(here):
-    files = shell_files("sleep 300")
+    files = shell_files("sleep 3000")
     files["resources.json"]["components"]["server"]["a.key.of.mine"] = "kept"
-    write_shell(here.work / "sh", "sleep 300")
+    write_shell(here.work / "sh", "sleep 3000")
     (here.work / "sh" / "resources.json").write_text(json.dumps(files["resources.json"]))
     done = here.slider("build", "b1", *SHELL_LINE, "--env", "SECRET=1", "-O", "site.global.x", "7", "--compopt",
                        "server", "site.global.y", "8", "--component", "server", 3, check=0)
@@ -193,7 +193,7 @@ def test_a_create_that_fails_leaves_nothing(here, tmp_path):
 
 def test_definitions_of_slider_itself_are_left_alone(here):
     """They are in the same place, but lack what a start needs."""
-    write_shell(here.work / "sh", "sleep 300")
+    write_shell(here.work / "sh", "sleep 3000")
     here.slider("build", "mine", *SHELL_LINE, check=0)
     theirs = here.state / "ydl" / "slider" / "theirs"
     theirs.mkdir()
@@ -241,7 +241,7 @@ def on_yarn(jobs, *words, check=None, env=None, timeout=2 * MINUTE):
 
 
 def test_an_application_lives_on_a_cluster(jobs, tmp_path):
-    write_shell(jobs.work / "sh", "echo HERE; sleep 300", instances=1)
+    write_shell(jobs.work / "sh", "echo HERE; sleep 3000", instances=1)
     done = on_yarn(jobs, "create", "y1", *SHELL_LINE, "--wait", 300, check=0)
     job = done.stdout.strip()
     assert job == jobs.apps()[0] and jobs.cluster.app(job)["name"] == "y1"
@@ -284,7 +284,7 @@ def test_the_texts_command_trains_on_a_cluster(jobs):
 
 @pytest.mark.full
 def test_a_definition_is_changed_and_scaled_on_a_cluster(jobs):
-    write_shell(jobs.work / "sh", "sleep 300", instances=1)
+    write_shell(jobs.work / "sh", "sleep 3000", instances=1)
     on_yarn(jobs, "build", "y2", *SHELL_LINE, check=0)
     on_yarn(jobs, "update", "y2", "--rescompopt", "server", "yarn.memory", "200", check=0)
     job = on_yarn(jobs, "start", "y2", "--wait", 300, "-q", check=0).stdout.strip()

@@ -22,7 +22,7 @@ def run_at_once(here, *lines):
 
 def test_of_several_at_once_one_creates_and_one_starts(here):
     """Otherwise a job would run that nobody finds again."""
-    write_shell(here.work / "sh", "sleep 300")
+    write_shell(here.work / "sh", "sleep 3000")
     done = run_at_once(here, *[("create", "o1", *SHELL_LINE, "-q")] * 4)
     assert sorted(code for _, code in done) == [0, 75, 75, 75], done
     job = next(out.strip() for (out, _), code in done if code == 0)
@@ -37,7 +37,7 @@ def test_of_several_at_once_one_creates_and_one_starts(here):
 
 def test_one_that_is_killed_as_it_starts_can_be_started_again(here):
     """Even when its agent comes after the end."""
-    write_shell(here.work / "sh", "sleep 300")
+    write_shell(here.work / "sh", "sleep 3000")
     here.slider("build", "s1", *SHELL_LINE, check=0)
     for _ in range(8):
         here.slider("start", "s1", "-q", check=0)
@@ -49,7 +49,7 @@ def test_one_that_is_killed_as_it_starts_can_be_started_again(here):
 
 
 def test_a_command_that_was_killed_is_not_in_the_way_for_ever(here):
-    write_shell(here.work / "sh", "sleep 300")
+    write_shell(here.work / "sh", "sleep 3000")
     here.slider("build", "k1", *SHELL_LINE, check=0)
     busy = here.state / "ydl" / "slider" / "k1" / "busy"
     busy.touch()
@@ -63,7 +63,7 @@ def test_a_command_that_was_killed_is_not_in_the_way_for_ever(here):
 
 
 def test_options_besides_have_their_effect(here):
-    write_shell(here.work / "sh", "sleep 300", instances=1)
+    write_shell(here.work / "sh", "sleep 3000", instances=1)
     here.slider("create", "e1", *SHELL_LINE, "--wait", 300, "-q", check=0)
     assert "server:0" in here.slider("list", "--containers", "--version", "1", check=0).stdout
     assert "server:0" not in here.slider("list", "--containers", "--version", "2", check=0).stdout

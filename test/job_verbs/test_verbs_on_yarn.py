@@ -84,7 +84,7 @@ def test_nothing_is_lost_or_repeated_when_the_master_is_replaced(yarn):
 
 
 def test_a_job_that_was_killed_through_yarn(yarn):
-    job = _submit(yarn, "killed", "sh", "-c", "echo out; exec sleep 100", count=1)
+    job = _submit(yarn, "killed", "sh", "-c", "echo out; exec sleep 1000", count=1)
     with yarn.start("logs", "-f", job) as follower:
         assert follower.stdout.readline() == "worker:0│ out\n"
         yarn.ok("cluster", "kill", job)
@@ -96,7 +96,7 @@ def test_a_job_that_was_killed_through_yarn(yarn):
 
 
 def test_a_master_that_stands_still_is_no_protection(yarn):
-    job = _submit(yarn, "still", "sleep", "100", count=1)
+    job = _submit(yarn, "still", "sleep", "1000", count=1)
     master = _master(yarn, job)
     os.kill(master, signal.SIGSTOP)
     assert json.loads(yarn.ok("kill", job, "--json"))["state"] == "KILLED"

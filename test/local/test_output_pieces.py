@@ -107,7 +107,7 @@ def test_who_does_not_follow_gets_what_there_was_and_an_end(local):
     busy = "import sys, time\nwhile True: print('x' * 50, flush=True); time.sleep(0.002)\n"
     (local.work / "busy.py").write_text(busy)
     local.run("submit", "--name", "busy", "-n", "2", "--", "python3", "busy.py", check=0)
-    local.wait_for(lambda: local.run("logs", "busy", check=0).stdout.count(b"\n") > 100, "output")
+    local.wait_for(lambda: local.run("logs", "busy", "worker:0", check=0).stdout.count(b"\n") > 100, "output")
     got = _get(local, "/v1/logs?task=worker:0")
     assert got.count(b"x" * 50) > 30
     assert got.count(b"x" * 50) < 100000
