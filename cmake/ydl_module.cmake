@@ -24,7 +24,7 @@ function(ydl_unit_test NAME SRC)
         target_link_libraries(${NAME} PRIVATE ydl_torture)
     endif()
     add_test(NAME ${NAME} COMMAND ${NAME} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-    set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 60)
+    set_tests_properties(${NAME} PROPERTIES LABELS unit TIMEOUT 600)
     set_property(GLOBAL APPEND PROPERTY YDL_UNIT_TESTS ${NAME})
 endfunction()
 
