@@ -5,7 +5,6 @@
 #include "base/log.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <uv.h>
 
 #define RETRY_MS 50 /* until descriptors or memory may be there again */
@@ -66,15 +65,13 @@ static int start_connection(struct listener *ln, int fd, struct err *err)
 {
     AUTO_FREE struct connection *c = calloc(1, sizeof(*c));
     AUTO_SOCK *s = NULL;
-    int one = 1, r;
+    int r;
 
     if (!c) {
         close(fd);
         return err_oom(err);
     }
-    /* No harm on a Unix socket, which knows neither. */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    sock_set_tcp(fd);
     r = sock_from_fd(ln->loop, fd, &s, err);
     if (r < 0)
         return r;

@@ -8,6 +8,12 @@
 #include <netinet/tcp.h>
 #include <uv.h>
 
+/* A machine that has lost its power or its network says nothing more, and who only listens would
+ * wait for it for ever: after 20 s of silence it is asked, four times, until 40 s. */
+#define IDLE_S 20
+#define PROBE_S 5
+#define PROBES 4
+
 struct sock {
     struct loop *loop;
     int fd;
@@ -157,17 +163,32 @@ static int finish_connect(struct sock *s, int64_t deadline)
     return -code;
 }
 
+/* Options that a Unix socket does not know are refused, and do no harm. */
+void sock_set_tcp(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } options[] = {
+        { IPPROTO_TCP, TCP_NODELAY, 1 },       { SOL_SOCKET, SO_KEEPALIVE, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S }, { IPPROTO_TCP, TCP_KEEPINTVL, PROBE_S },
+        { IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                         sizeof(options[i].value));
+}
+
 static int connect_one(struct loop *l, const union resolve_addr *a, int64_t deadline,
                        struct sock **ret)
 {
     AUTO_SOCK *s = NULL;
-    int one = 1, fd, r;
+    int fd, r;
 
     fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    sock_set_tcp(fd);
     r = sock_from_fd(l, fd, &s, NULL);
     if (r < 0)
         return r;

@@ -16,6 +16,9 @@ int sock_connect(struct loop *l, const char *host, int port, int64_t deadline, s
                  struct err *err);
 /* Takes over a connected, non-blocking descriptor (closed on failure as well). */
 int sock_from_fd(struct loop *l, int fd, struct sock **ret, struct err *err);
+/* What every TCP connection has, also one that was accepted elsewhere: small writes go at once, and
+ * a peer that is gone without a word is noticed in less than a minute (-ETIMEDOUT). */
+void sock_set_tcp(int fd);
 /* NULL is fine. A fiber that waits on the socket gets -ECONNABORTED. Always NULL. */
 struct sock *sock_close(struct sock *s);
 

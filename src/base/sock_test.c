@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,6 +180,31 @@ static void localhost_is_found_without_dns(void **state)
     assert_int_equal(run(connect_by_name), 0);
 }
 
+static int look_at_options(void *arg)
+{
+    struct world *w = arg;
+    int idle = 0, every = 0, probes = 0, on = 0;
+    socklen_t n = sizeof(int);
+
+    connect_pair(w);
+    assert_int_equal(getsockopt(sock_fd(w->a), SOL_SOCKET, SO_KEEPALIVE, &on, &n), 0);
+    assert_int_equal(getsockopt(sock_fd(w->a), IPPROTO_TCP, TCP_KEEPIDLE, &idle, &n), 0);
+    assert_int_equal(getsockopt(sock_fd(w->a), IPPROTO_TCP, TCP_KEEPINTVL, &every, &n), 0);
+    assert_int_equal(getsockopt(sock_fd(w->a), IPPROTO_TCP, TCP_KEEPCNT, &probes, &n), 0);
+    assert_int_equal(on, 1);
+    assert_in_range(idle + every * probes, 10, 59);
+    w->a = sock_close(w->a);
+    w->b = sock_close(w->b);
+    return 0;
+}
+
+/* Nothing but the system finds out; unless told otherwise it takes two hours. */
+static void a_peer_that_lost_its_power_is_noticed_in_a_minute(void **state)
+{
+    (void)state;
+    assert_int_equal(run(look_at_options), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +213,7 @@ int main(void)
         cmocka_unit_test(closing_ends_the_read_of_another_fiber),
         cmocka_unit_test(a_closed_port_is_named_in_the_error),
         cmocka_unit_test(localhost_is_found_without_dns),
+        cmocka_unit_test(a_peer_that_lost_its_power_is_noticed_in_a_minute),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,10 +6,10 @@
 #include "base/fiber.h"
 #include "base/log.h"
 #include "base/resolve.h"
+#include "base/sock.h"
 #include "wire/admission_private.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 
 #define LEAVE_MS 1000 /* for a refused peer to read why */
@@ -327,7 +327,6 @@ static unsigned bucket_of(int fd)
 static void meet(struct admission *a, int fd)
 {
     struct stranger *s;
-    int one = 1;
 
     if (a->is_unix) {
         if (!a->o.check || a->o.check(a->o.user, fd))
@@ -336,8 +335,7 @@ static void meet(struct admission *a, int fd)
             close(fd);
         return;
     }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    sock_set_tcp(fd);
     s = calloc(1, sizeof(*s));
     if (!s) {
         close(fd);
