@@ -25,7 +25,7 @@
 #define CALL_MS 4000   /* for one call of it */
 #define ALONE_MS 15000 /* a ResourceManager that restarts needs less, more often than not */
 #define AGAIN_MS 30000 /* between two looks at whether there is another, more or less */
-#define REACH_MS 2000  /* for a connection to the ResourceManager */
+#define REACH_MS 4000  /* for connections to the servers of one kind */
 #define TRY_LEAST 2000 /* for a handshake on a busy machine */
 #define LATE_MS 40000  /* before the limit: a whole round of redial.c, and the pause before it */
 #define FILE_MAX (8 * KIB)
@@ -156,7 +156,7 @@ bool look_is_late(const struct agent *a)
  * for the ResourceManager, and a call to HDFS is tried again until its time is over. */
 static bool reach_one(struct agent *a, const struct hosts *hosts)
 {
-    int64_t ms = part_of_limit(a, REACH_MS, 16) / (int64_t)(hosts->n + 1) + 1;
+    int64_t ms = part_of_limit(a, REACH_MS, 12) / (int64_t)(hosts->n ? hosts->n : 1);
 
     for (size_t i = 0; i < hosts->n; i++) {
         AUTO_SOCK *s = NULL;
@@ -252,14 +252,14 @@ static void run_newer(void *arg)
     struct agent *a = arg;
     AUTO_LOOK found = { 0 };
     const struct channel *c = a->channel;
-    bool late = look_is_late(a);
+    int64_t before = look_is_late(a) ? a->known : -1;
 
     look_for_master(a, LOOP_NEVER, &found);
     a->looking = false;
     if (a->channel == c && c && !a->leaving) {
         if (found.address && found.attempt > a->welcome->welcome->attempt)
             leave_master(a, found.address);
-        else if (late && look_is_late(a))
+        else if (a->known == before)
             leave_all(a);
     }
     meet_forget_code();

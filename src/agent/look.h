@@ -24,8 +24,7 @@ static inline void auto_look_(struct look_found *f)
 #define AUTO_LOOK AUTO(look) struct look_found
 
 /* Have we known nothing of the world for so long that a look in vain means that our node is cut
- * off? Who was late before a look and is so after it may decide; who was not may have stood still.
- */
+ * off? Who was late before the look may decide after it; who was not may have stood still. */
 bool look_is_late(const struct agent *a);
 /* How much of `ms` there is for one try at a master. */
 int64_t look_try_ms(const struct agent *a, int64_t ms);

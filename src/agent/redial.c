@@ -84,10 +84,10 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
         if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
             break;
         if (loop_now(a->loop) < end) {
-            bool late = look_is_late(a);
+            int64_t before = look_is_late(a) ? a->known : -1;
 
             r = try_both(a, known, end, err);
-            a->cut_off = r < 0 && late && look_is_late(a);
+            a->cut_off = r < 0 && a->known == before; /* the look was in vain */
         }
     }
     return r;

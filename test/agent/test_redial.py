@@ -312,7 +312,7 @@ def test_a_node_that_reaches_hdfs_is_not_cut_off(container):
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))  # nobody listens
         b = container(lease=600000, base=f"hdfs://127.0.0.1:{held.getsockname()[1]}/user/nobody",
-                      cut=8000, heartbeat=200)
+                      cut=6000, heartbeat=200)
         pid = b.launch(0, "sleep 600")
         os.kill(b.driver.pid, signal.SIGSTOP)
         time.sleep(12)  # longer than the limit, and the look at its end
@@ -326,7 +326,7 @@ def test_a_node_that_reaches_the_resource_manager_is_not_cut_off(container, sile
     with socket.create_server(("127.0.0.1", 0)) as server:
         conf = "<configuration><property><name>yarn.resourcemanager.address</name><value>" \
                f"127.0.0.1:{server.getsockname()[1]}</value></property></configuration>"
-        b = container(lease=600000, base=silence, cut=8000, conf=conf, heartbeat=200)
+        b = container(lease=600000, base=silence, cut=6000, conf=conf, heartbeat=200)
         server.settimeout(10 * PATIENCE)
         pid = b.launch(0, "sleep 600")
         os.kill(b.driver.pid, signal.SIGSTOP)
