@@ -20,6 +20,8 @@ _UNCHANGED, _NO_QUOTA = 2**63 - 1, -1  # what HDFS calls so
 _DISKS = ["nm2:256"]
 # YARN gives up what is silent for so long: the longest cut takes longer.
 _SOON = [f"yarn:yarn.{who}.liveness-monitor.expiry-interval-ms=20000" for who in ("nm", "am")]
+_FORGETS = ("nm.kill", "nm.restart", "rm.kill", "rm.restart")
+_MASTER_MISSED_S = 80.0  # yarn.am.liveness-monitor.expiry-interval-ms, looked at every third of it
 _ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
@@ -95,6 +97,16 @@ class YarnWorld(World):
             return self.cluster.app(self.job).get("state") in _OVER
         except (ClusterError, OSError, ValueError):
             return False
+
+    def wait_gone(self) -> list[str]:
+        """A NodeManager without recovery that is started again does not know its containers, nor does
+        a ResourceManager that was started again since. When the master ran there, nobody reports its
+        end: the application is FINISHED for clients, but the ResourceManager waits for the master's
+        container as long as for a lost master before it tells the other nodes to clean up."""
+        lost = {kind.split(".")[0] for kind in self.outcome.happened if kind in _FORGETS}
+        if lost == {"nm", "rm"} and not keeps_containers(self.scenario.seed):
+            self.gone_in_s = YarnWorld.gone_in_s + _MASTER_MISSED_S
+        return super().wait_gone()
 
     def leftovers(self) -> list[str]:
         if not self.job:
