@@ -20,10 +20,14 @@ def ends_in_time(world: World) -> Iterator[str]:
 
 
 def begins(world: World) -> Iterator[str]:
-    """There is a job, unless its client was ended before there could be one."""
+    """There is a job, unless its client was ended before there could be one, or says at once that a
+    server that it has never reached does not answer."""
     harms = [FAULTS[kind].harm for kind in world.outcome.happened]
     if not world.job and "ends" not in harms:
         said = (world.dir / "client.err").read_text(errors="replace").strip()
+        away = {kind.split(".")[0] for kind in world.outcome.happened}
+        if ("nn" in away and "NameNode (" in said) or ("rm" in away and "ResourceManager (" in said):
+            return
         yield f"no job: run ended with {world.client.poll()}, {said}"
 
 

@@ -52,6 +52,7 @@ class YarnWorld(World):
         self.mark = uuid.uuid4().hex
         self.before = set(self._apps())
         self.broken: set[str] = set()
+        self.cut_off: set[str] = set()  # nodes without a network
 
     def _apps(self) -> list[str]:
         rows = (self.cluster.rm_page("apps").get("apps") or {}).get("app") or []
@@ -121,7 +122,7 @@ class YarnWorld(World):
         names = {"nm": lay.nodemanagers, "rm": lay.resourcemanagers, "nn": lay.namenodes,
                  "dn": [name for name in lay.daemons if name.startswith("dn")]}[kind]
         name = rng.choice(sorted(names))
-        if name in self.broken:
+        if name in self.broken or (action == "restart" and self._alone(name)):
             return False
         self.broken.add(name)
         if action == "restart":
@@ -132,17 +133,32 @@ class YarnWorld(World):
         back = self.cluster.start if action == "kill" else self.cluster.resume
 
         def mend() -> None:
+            if action == "kill" and self._alone(name):
+                self.later(0.5, mend)
+                return
             back(name)
             self.broken.discard(name)
         self.later(hold, mend)
         return True
+
+    def _alone(self, name: str) -> bool:
+        """Would it, started now, wait for others that are away?"""
+        lay = self.cluster.lay
+        needs = lay.resourcemanagers if name in lay.nodemanagers else \
+            lay.namenodes if name.startswith("dn") else []
+        return name in self.cut_off or not self.broken.isdisjoint(needs)
 
     def cut(self, rng: random.Random, seconds: float) -> bool:
         if not apart.has_own_network():
             return False
         node = rng.choice(sorted(self.cluster.lay.nodemanagers))
         self.cluster.cut(node)
-        self.later(seconds, lambda: self.cluster.join(node))
+        self.cut_off.add(node)
+
+        def join() -> None:
+            self.cluster.join(node)
+            self.cut_off.discard(node)
+        self.later(seconds, join)
         return True
 
     def set_clock(self, rng: random.Random, ahead_s: int) -> bool:
