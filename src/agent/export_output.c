@@ -3,9 +3,14 @@
  *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
  *                                       there becomes worker-3.1.out, …
  *
+ * An agent that follows another one in its container has the same files, and more in them. So the
+ * numbers of the files in HDFS are kept (.ydl/saved-worker-3.out), and those files replaced.
+ *
  * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
  * one that is not in the list the files were removed while we ran, and its output is lost. */
 #include "agent/export_private.h"
+#include "base/log.h"
+#include "base/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +48,66 @@ static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, st
     return r < 0 ? r : export_close_copy(l->x, take(w), ret_bytes, err);
 }
 
+/* ---- what this container has saved before ---- */
+
+static char *name_mark(const struct log *l)
+{
+    const struct container *c = l->x->agent->container;
+
+    return c ? str_printf("%s/saved-%s.%s", c->own, l->label, l->end) : NULL;
+}
+
+/* The number of the file, which stays the same when others rename it; 0: there is none. */
+static uint64_t read_mark(const struct log *l)
+{
+    AUTO_FREE char *path = name_mark(l);
+    AUTO_BUF text = { .max = 64 };
+    const char *number = path && path_read(path, &text, NULL) == 0 ? buf_text(&text) : NULL;
+    int64_t id = 0;
+
+    return number && str_to_i64(number, 1, INT64_MAX, &id) == 0 ? (uint64_t)id : 0;
+}
+
+/* Before the file gets its name: a kill in between leaves a mark of a file that nobody reads. */
+static void write_mark(const struct log *l, const char *part)
+{
+    AUTO_FREE char *path = name_mark(l);
+    AUTO_FS_ENTRY e = { 0 };
+    struct err why = ERR_INIT;
+    char text[32];
+    int n;
+
+    if (!path || fs_exists(l->fs, part, &e, NULL) <= 0)
+        return;
+    n = snprintf(text, sizeof(text), "%llu", (unsigned long long)e.file_id);
+    if (path_write(path, text, (size_t)n, 0600, &why) < 0)
+        log_warn(LOG_AGENT, "%s, ignoring", why.text);
+}
+
+/* ---- one file ---- */
+
+static char *name_earlier(const struct log *l, int i)
+{
+    return i == 0 ? str_printf("%s/%s.%s", l->dir, l->label, l->end)
+                  : str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
+}
+
+/* What we saved before is part of what we save now. */
+static int remove_ours(const struct log *l, uint64_t id, struct err *err)
+{
+    int r = id ? 1 : 0;
+
+    for (int i = 0; r > 0 && i < EARLIER_MAX; i++) {
+        AUTO_FREE char *name = name_earlier(l, i);
+        AUTO_FS_ENTRY old = { 0 };
+
+        r = name ? fs_exists(l->fs, name, &old, err) : err_oom(err);
+        if (r > 0 && old.file_id == id)
+            return fs_delete(l->fs, name, false, err);
+    }
+    return r < 0 ? r : 0;
+}
+
 /* A task that was elsewhere before has left its output there: it stays, beside ours. */
 static int keep_earlier(const struct log *l, const char *to, struct err *err)
 {
@@ -50,7 +115,7 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
     int r = fs_exists(l->fs, to, &old, err);
 
     for (int i = 1; r > 0 && i < EARLIER_MAX; i++) {
-        AUTO_FREE char *other = str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
+        AUTO_FREE char *other = name_earlier(l, i);
 
         r = other ? fs_rename(l->fs, to, other, false, err) : err_oom(err);
         r = r == -EEXIST ? 1 : r;
@@ -72,12 +137,16 @@ static char *name_part(const struct log *l)
 static int put_log(void *arg, struct err *err)
 {
     struct log *l = arg;
-    AUTO_FREE char *to = str_printf("%s/%s.%s", l->dir, l->label, l->end);
+    AUTO_FREE char *to = name_earlier(l, 0);
     AUTO_FREE char *part = name_part(l);
+    uint64_t before = read_mark(l);
     int r = to && part ? copy_log(l, part, &l->bytes, err) : err_oom(err);
 
+    if (r == 0)
+        r = remove_ours(l, before, err);
     if (r < 0)
         return r;
+    write_mark(l, part);
     for (int i = 0; i < EARLIER_MAX; i++) {
         r = keep_earlier(l, to, err);
         if (r == 0)

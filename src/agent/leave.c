@@ -43,8 +43,9 @@ static void remove_run(struct agent *a)
         log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
 }
 
-/* In a container everything of ours is in one directory; beside the client that one is there before
- * we are, and only ours to remove when the client is gone. Elsewhere others have theirs there. */
+/* In a container everything of ours is in one directory, which stays for an agent that may follow
+ * us there unless the job is over; beside the client that one is there before we are, and only ours
+ * to remove when the client is gone. Elsewhere others have theirs there. */
 static void remove_own(struct agent *a, bool master_gone)
 {
     if (a->tmp_dir)
@@ -54,7 +55,7 @@ static void remove_own(struct agent *a, bool master_gone)
             (void)path_remove(a->tasks[i]->out, NULL);
     if (a->out_dir)
         (void)rmdir(a->out_dir);
-    if (a->container && (a->work_dir || a->container->client))
+    if (a->container && (a->container->client || (a->work_dir && a->told_to_leave)))
         (void)path_remove(a->container->own, NULL);
     else if (!a->container && master_gone && a->facts)
         remove_run(a);

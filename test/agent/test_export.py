@@ -114,6 +114,24 @@ def test_another_agent_of_the_task_that_saves_too_is_not_disturbed(container, tm
     assert tree(tmp_path / "logs") == {"worker-0.out": "ours\n"} | dict.fromkeys(theirs, "theirs")
 
 
+def test_the_next_agent_in_a_container_replaces_what_the_first_one_saved(container, tmp_path):
+    """One whose guard was killed has saved, and the NodeManager starts another beside its files."""
+    logs = tmp_path / "logs"
+    b = container(export_dir=f"file://{logs}")
+    b.launch(0, "echo first; sleep 600")
+    wait_until(lambda: b.output(0) == b"first\n")
+    b.agents[0].kill()
+    assert b.gone()
+    wait_until(lambda: not alive(b.pid))
+    assert tree(logs) == {"worker-0.out": "first\n"}
+    b.new_agent()
+    b.prepare({"task": 0, "name": "worker:0"})
+    b.start(command(0, "echo second", attempt=1))
+    b.exited(0)
+    b.leave()
+    assert tree(logs) == {"worker-0.out": "first\nsecond\n"}
+
+
 def test_a_master_that_leaves_meanwhile_changes_nothing(container, tmp_path):
     b = container(results=[{"from": "", "to": f"file://{tmp_path}/out"}])
     b.launch(0, "for i in $(seq 200); do echo $i > $YDL_OUT/$i; done")
