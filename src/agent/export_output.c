@@ -92,20 +92,22 @@ static char *name_earlier(const struct log *l, int i)
                   : str_printf("%s/%s.%d.%s", l->dir, l->label, i, l->end);
 }
 
-/* What we saved before is part of what we save now. */
-static int remove_ours(const struct log *l, uint64_t id, struct err *err)
+/* What we saved before is part of what is there now. */
+static void remove_ours(const struct log *l, uint64_t id)
 {
+    struct err err = ERR_INIT;
     int r = id ? 1 : 0;
 
     for (int i = 0; r > 0 && i < EARLIER_MAX; i++) {
         AUTO_FREE char *name = name_earlier(l, i);
         AUTO_FS_ENTRY old = { 0 };
 
-        r = name ? fs_exists(l->fs, name, &old, err) : err_oom(err);
+        r = name ? fs_exists(l->fs, name, &old, &err) : err_oom(&err);
         if (r > 0 && old.file_id == id)
-            return fs_delete(l->fs, name, false, err);
+            r = fs_delete(l->fs, name, false, &err);
     }
-    return r < 0 ? r : 0;
+    if (r < 0)
+        log_warn(LOG_AGENT, "%s; its lines are saved twice", err.text);
 }
 
 /* A task that was elsewhere before has left its output there: it stays, beside ours. */
@@ -142,8 +144,6 @@ static int put_log(void *arg, struct err *err)
     uint64_t before = read_mark(l);
     int r = to && part ? copy_log(l, part, &l->bytes, err) : err_oom(err);
 
-    if (r == 0)
-        r = remove_ours(l, before, err);
     if (r < 0)
         return r;
     write_mark(l, part);
@@ -151,6 +151,8 @@ static int put_log(void *arg, struct err *err)
         r = keep_earlier(l, to, err);
         if (r == 0)
             r = export_rename(l->x, &(struct export_move){ l->fs, part, to, false }, err);
+        if (r == 0)
+            remove_ours(l, before);
         if (r != -EEXIST) /* another agent's has come between */
             return r;
         err_clear(err);
