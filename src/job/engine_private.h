@@ -154,9 +154,9 @@ struct engine {
     uint32_t n_heap, cap_heap;
     struct action *queue; /* a ring */
     uint32_t n_queue, cap_queue, first_queue;
-    struct buf events, too_late; /* … those behind the last record, which nobody reads */
+    struct buf events, too_late; /* too_late: records after "end", which are dropped */
     struct buf live;             /* lines that stand in no log, … */
-    bool watched;                /* … for who looks */
+    bool watched;                /* … while somebody follows the job */
     uint64_t seq;
     uint32_t restarts;    /* records of them so far */
     int64_t created, ran; /* when the job was made, and first ran; 0: not yet */

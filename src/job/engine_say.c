@@ -11,8 +11,8 @@
 #define RECORD_MIN_MS ((int64_t)60 * 1000)
 #define RECORD_MAX_MS ((int64_t)60 * 60 * 1000)
 
-/* Behind the last record comes nothing: a master that follows one whose end the ResourceManager has
- * not heard begins its part of the log in vain. */
+/* The record "end" is the last one. If the ResourceManager did not hear that the job ended, it
+ * starts another master, whose records are dropped here. */
 void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event *ret)
 {
     buf_reset(&e->too_late);

@@ -291,8 +291,8 @@ int page_start(struct master *m, struct err *err)
         .check = is_proxy,
         .handler = handle,
         .user = m,
-        /* YARN's proxy connects anew for every request and lets go when its JVM tidies up: what it
-         * has left open would fill all our places. */
+        /* YARN's proxy opens a connection for every request, and closes it only when its JVM
+         * collects garbage. Connections that it keeps open would use up the limit. */
         .once = true,
         .limits = { .connections_max = CONNECTIONS_MAX },
     };

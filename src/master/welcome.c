@@ -8,7 +8,7 @@
 
 #define HEARTBEAT_MS 2000
 #define LAST_LINES 20
-#define CUT_LEAST 10000           /* ms, whatever YARN is told */
+#define CUT_LEAST 10000           /* ms, also where YARN waits less */
 #define LEASE_MS (15 * 60 * 1000) /* what YARN may need to bring a new master */
 
 /* Ours, and none of a task's business. */
