@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ydl_cluster import dockerd, places, private, rest, spec as specs, startup, web
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.layout import Layout
 from ydl_cluster.patience import Limit
 from ydl_cluster.places import ClusterError
 
@@ -136,6 +137,18 @@ def test_a_paused_daemon_is_still_there(cluster):
     assert cluster.status()["daemons"]["nm1"]["state"] == "paused"
     cluster.resume("nm1")
     assert cluster.status()["daemons"]["nm1"]["state"] == "running"
+
+
+@pytest.mark.parametrize("nodes, is_ready", [
+    ([(9, 0), (9, 0)], True), ([(9, 0)], False), ([(9, 0), (0, 0)], False), ([(9, 0), (9, 25)], False)])
+def test_hdfs_is_ready_when_every_datanode_can_take_a_block(monkeypatch, nodes, is_ready):
+    """A NameNode that was just started counts DataNodes of whose disks it knows nothing."""
+    told = {f"dn{i}": {"capacity": size, "lastContact": ago} for i, (size, ago) in enumerate(nodes)}
+    monkeypatch.setattr(web, "bean", lambda *_: {"State": "active", "Safemode": "",
+                                                 "NumLiveDataNodes": len(nodes),
+                                                 "LiveNodes": json.dumps(told)})
+    spec = specs.Spec(name="imagined", datanodes=2)
+    assert startup.hdfs_ready(Layout(spec, 61000, Path("/"))) == is_ready
 
 
 def test_an_unknown_daemon_is_refused(cluster):

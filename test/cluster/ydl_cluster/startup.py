@@ -173,7 +173,7 @@ def heal(lay: Layout) -> None:
 def hdfs_ready(lay: Layout) -> bool:
     active = watch.active_namenode(lay)
     return (active is not None and not watch.safe_mode(lay, active) and
-            watch.live_datanodes(lay, active) >= lay.spec.datanodes)
+            watch.usable_datanodes(lay, active) >= lay.spec.datanodes)
 
 
 def yarn_ready(lay: Layout) -> bool:

@@ -14,6 +14,7 @@ from .layout import MAIN, RM_ALWAYS, Layout, split
 
 _NN = "Hadoop:service=NameNode,name="
 _RM = "Hadoop:service=ResourceManager,name="
+_SILENT_S = 5  # a DataNode that was not heard for longer may be dead; they report every second
 
 
 class Watch:
@@ -63,8 +64,11 @@ def _docker_answers(lay: Layout) -> bool:
         return False
 
 
-def live_datanodes(lay: Layout, namenode: str) -> int:
-    return web.bean(lay, namenode, _NN + "FSNamesystemState").get("NumLiveDataNodes", 0)
+def usable_datanodes(lay: Layout, namenode: str) -> int:
+    """Those that can take a block. A NameNode that was just started counts a DataNode as living when
+    it has registered, but knows of its disks from the heartbeat after that."""
+    nodes = json.loads(web.bean(lay, namenode, _NN + "NameNodeInfo").get("LiveNodes") or "{}")
+    return sum(node["capacity"] > 0 and node["lastContact"] <= _SILENT_S for node in nodes.values())
 
 
 def safe_mode(lay: Layout, namenode: str) -> bool:
