@@ -2,11 +2,14 @@
 somebody has time for by `test/chaos/campaign`. And each rule notices when it is broken."""
 
 import dataclasses
+import random
 import subprocess
+import types
 
 import pytest
-from ydl_chaos import campaign, faults, rules, scenario, task
+from ydl_chaos import campaign, faults, rules, scenario, task, world as worlds
 from ydl_chaos.world import Outcome, World
+from ydl_cluster.places import ClusterError
 
 _MINUTES = 5  # of each place, in the long suite
 
@@ -112,7 +115,77 @@ def test_what_can_only_be_undone_after_something_else_is_tried_again(world):
     world.undo_due()
     assert not done
     world.undo_due(everything=True)
-    assert done == [True] and world.undo == []
+    assert done == [True] and world.undo == [] and world.trouble == []
+
+
+def test_what_cannot_be_undone_is_told(world, monkeypatch):
+    monkeypatch.setattr(worlds, "UNDO_S", 0)
+
+    def lift():
+        world.later(0, lift)
+    world.later(0, lift)
+    world.undo_due(everything=True)
+    assert [text.split(":")[0] for text in world.trouble] == ["undo"]
+
+
+def _fail_to(what):
+    def act(*_):
+        raise ClusterError(f"{what} fails\nthe log of a daemon")
+    return act
+
+
+@pytest.mark.parametrize("stage", ["run", "undo", "clear"])
+def test_a_campaign_goes_on_with_a_new_cluster_when_it_fails_itself(world, tmp_path, monkeypatch, stage):
+    ended = []
+    (tmp_path / "logs").mkdir()
+    one = campaign.Campaign("yarn", tmp_path / "state")
+    one.cluster = types.SimpleNamespace(lay=types.SimpleNamespace(logs=tmp_path / "logs"),
+                                        down=lambda: ended.append(True))
+    one.cluster_kind = True
+    monkeypatch.setattr(one, "_world", lambda seed, directory: world)
+    monkeypatch.setattr(campaign, "_play", _fail_to("run") if stage == "run" else lambda _: [])
+    monkeypatch.setattr(world, "clear", _fail_to("clear") if stage == "clear" else lambda: None)
+    if stage == "undo":
+        world.later(60, _fail_to("undo"))
+    row = one.run(7)
+    assert row["broken"] == [f"campaign: {stage}: ClusterError: {stage} fails"]
+    assert ended == [True] and one.cluster is None and one.cluster_kind is None
+    assert (one.state / "kept" / "yarn-7" / "logs").is_dir()
+
+
+_REFUSED = "ydl: look at '/user/me': NameNode: connect to 10.77.0.1:61000: Connection refused"
+_SILENT = "ydl: ResourceManager (10.77.0.1:61020): the server accepts connections but says nothing"
+_TITLE_ONLY = "ydl: the ResourceManager says that the NameNode does not like this"
+
+
+@pytest.mark.parametrize("code, said, away, excused", [
+    (69, _REFUSED, {"nn"}, True), (69, _SILENT, {"rm"}, True), (69, _REFUSED, {"rm"}, False),
+    (69, _SILENT, {"nn"}, False), (69, _SILENT, set(), False), (1, _REFUSED, {"nn"}, False),
+    (69, _TITLE_ONLY, {"nn", "rm"}, False)])
+def test_a_server_that_is_away_excuses(world, monkeypatch, code, said, away, excused):
+    """… a question that is not answered, and a job that does not begin."""
+    for who in ("masters", "tasks"):
+        monkeypatch.setattr(world, who, lambda: [7])
+    monkeypatch.setattr(world, "away", lambda: away)
+    monkeypatch.setattr(world, "verb", lambda *words: subprocess.CompletedProcess(
+        words, code, b"", said.encode()))
+    assert faults.FAULTS["person.look"].act(world, random.Random(1), 0)
+    assert (world.outcome.notes == []) == excused
+    world.job, world.outcome.happened = "", [f"{kind}.kill" for kind in away]
+    world.client = types.SimpleNamespace(poll=lambda: code)
+    (world.dir / "client.err").write_text(said)
+    assert (list(rules.begins(world)) == []) == excused
+
+
+@pytest.mark.parametrize("state", ["SUCCEEDED", "FAILED", "KILLED"])
+def test_nothing_excuses_a_wrong_state_of_a_living_job(world, monkeypatch, state):
+    for who in ("masters", "tasks"):
+        monkeypatch.setattr(world, who, lambda: [7])
+    monkeypatch.setattr(world, "away", lambda: {"nn", "rm"})
+    monkeypatch.setattr(world, "verb", lambda *words: subprocess.CompletedProcess(
+        words, 69, f'{{"state": "{state}"}}'.encode(), _REFUSED.encode()))
+    faults.FAULTS["person.look"].act(world, random.Random(1), 0)
+    assert world.outcome.notes != []
 
 
 def test_a_seed_is_the_same_scenario_every_time():

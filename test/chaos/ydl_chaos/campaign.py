@@ -50,27 +50,34 @@ def _wait_for_end(world: World) -> bool:
 
 
 def play(world: World) -> list[str]:
-    """One run, from the command to the verdict: sentences on what was broken."""
-    rng = random.Random(world.scenario.seed)
-    limit = Limit(world.ended_in_s)
+    """One run, from the command to the verdict: sentences on what was broken. What the campaign itself
+    could not do is among them: then nothing is known of the job, or of what the next one would meet."""
+    broken: list[str] = []
     try:
-        world.start()
-        for event in world.scenario.events:
-            rng.seed(f"{world.scenario.seed} {event.target}")
-            if not _wait_until(world, event, rng, limit):
-                continue
-            if faults.FAULTS[event.kind].act(world, rng, event.hold_s):
-                world.outcome.happened.append(event.kind)
-            limit = Limit(world.ended_in_s)
-        world.outcome.ended = _wait_for_end(world)
-        world.undo_due(everything=True)
-        world.job = world.job or world.find_job()
-        world.look()
-        world.outcome.left = world.wait_gone()
-        return rules.broken(world)
+        world.attempt("run", lambda: broken.extend(_play(world)))
     finally:
         world.undo_due(everything=True)
-        world.clear()
+        world.attempt("clear", world.clear)
+    return broken + [f"campaign: {text}" for text in world.trouble]
+
+
+def _play(world: World) -> list[str]:
+    rng = random.Random(world.scenario.seed)
+    limit = Limit(world.ended_in_s)
+    world.start()
+    for event in world.scenario.events:
+        rng.seed(f"{world.scenario.seed} {event.target}")
+        if not _wait_until(world, event, rng, limit):
+            continue
+        if faults.FAULTS[event.kind].act(world, rng, event.hold_s):
+            world.outcome.happened.append(event.kind)
+        limit = Limit(world.ended_in_s)
+    world.outcome.ended = _wait_for_end(world)
+    world.undo_due(everything=True)
+    world.job = world.job or world.find_job()
+    world.look()
+    world.outcome.left = world.wait_gone()
+    return rules.broken(world)
 
 
 class Campaign:
@@ -78,7 +85,7 @@ class Campaign:
 
     def __init__(self, place: str, state: Path):
         self.place, self.state = place, state
-        self.cluster, self.cluster_kind = None, None
+        self.cluster, self.cluster_kind, self.clusters = None, None, 0
 
     def _world(self, seed: int, directory: Path) -> World:
         plan = scenario.make(self.place, seed, faults.weights(self.place))
@@ -88,13 +95,15 @@ class Campaign:
         kind = yarn_world.keeps_containers(seed)
         if self.cluster_kind != kind:
             self.close()
-            self.cluster, self.cluster_kind = yarn_world.cluster_for(seed), kind
+            self.clusters += 1
+            self.cluster = yarn_world.cluster_for(seed, self.clusters)
+            self.cluster_kind = kind
         return yarn_world.YarnWorld(plan, directory, self.cluster)
 
     def close(self) -> None:
-        if self.cluster:
-            self.cluster.down()
-            self.cluster = self.cluster_kind = None
+        cluster, self.cluster, self.cluster_kind = self.cluster, None, None
+        if cluster:
+            cluster.down()
 
     def run(self, seed: int) -> dict:
         directory = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
@@ -102,6 +111,10 @@ class Campaign:
         begin = time.monotonic()
         world = self._world(seed, directory)
         broken = play(world)
+        if broken and self.cluster:
+            shutil.copytree(self.cluster.lay.logs, directory / "logs")
+        if world.trouble:  # the next one gets a cluster that is whole
+            world.attempt("down", self.close)
         row = {"place": self.place, "seed": seed, "code": records.code(),
                "seconds": round(time.monotonic() - begin, 1), "scenario": world.scenario.tell(),
                "job": world.job, "happened": world.outcome.happened,

@@ -15,6 +15,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+from .servers import UNAVAILABLE, cannot_be_reached
 from .world import World, _signal
 
 HARMS = ("none", "loss", "counted", "ends")
@@ -79,17 +80,19 @@ def _scale(world: World, rng: random.Random, _hold: float) -> bool:
 
 
 def _look(world: World, _rng: random.Random, _hold: float) -> bool:
-    """A job whose master lives before and after the question has not ended."""
-    before = world.masters()
+    """A job whose master lives before and after the question has not ended. Who is told that a server
+    that was away when he asked cannot be reached has been told the truth."""
+    before, away = world.masters(), world.away()
     if not world.job or not before:
         return False
     done = world.verb("status", "--json", world.job)
     if world.masters() == before and world.tasks():
-        state = _state_of(done.stdout)
+        state, said = _state_of(done.stdout), done.stderr.decode(errors="replace")
+        if state is None and done.returncode == UNAVAILABLE and cannot_be_reached(said, away):
+            return True
         if done.returncode != 0 or state in ("SUCCEEDED", "FAILED", "KILLED"):
             world.outcome.notes.append(
-                f"status of a living job: {state}, exit {done.returncode}, "
-                f"{done.stderr.decode(errors='replace')}")
+                f"status of a living job: {state}, exit {done.returncode}, {said}")
     return True
 
 

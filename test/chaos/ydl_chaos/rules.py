@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from . import task
 from .faults import FAULTS
+from .servers import UNAVAILABLE, cannot_be_reached
 from .world import World
 
 _INTERRUPTED, _UNSAVED = 130, 73
@@ -26,9 +27,10 @@ def begins(world: World) -> Iterator[str]:
     if not world.job and "ends" not in harms:
         said = (world.dir / "client.err").read_text(errors="replace").strip()
         away = {kind.split(".")[0] for kind in world.outcome.happened}
-        if ("nn" in away and "NameNode (" in said) or ("rm" in away and "ResourceManager (" in said):
+        code = world.client.poll()
+        if code == UNAVAILABLE and cannot_be_reached(said, away):
             return
-        yield f"no job: run ended with {world.client.poll()}, {said}"
+        yield f"no job: run ended with {code}, {said}"
 
 
 def everybody_agrees(world: World) -> Iterator[str]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 from ydl_cluster.patience import Limit
@@ -18,7 +19,7 @@ from .scenario import Scenario
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 _POLL_S = 0.005
-_UNDO_S = 90
+UNDO_S = 90
 VERB_S = 90  # longer than any verb waits for a cluster
 
 
@@ -58,6 +59,7 @@ class World:
         self.interrupted = False
         self.outcome = Outcome()
         self.undo: list[tuple[float, object]] = []  # (when, what is called then)
+        self.trouble: list[str] = []  # what went wrong with the campaign itself
 
     # What a place says of itself.
 
@@ -86,6 +88,10 @@ class World:
             if client:
                 found.pop(client.pid, None)
         return found
+
+    def away(self) -> set[str]:
+        """Kinds of servers (nn, rm) of which one cannot answer now."""
+        return set()
 
     def leftovers(self) -> list[str]:
         raise NotImplementedError
@@ -191,16 +197,31 @@ class World:
 
     def undo_due(self, everything: bool = False) -> None:
         """What cannot be undone before something else is puts itself into the list again."""
-        end = time.monotonic() + _UNDO_S
+        end = time.monotonic() + UNDO_S
         while True:
             now = time.monotonic()
             due = [row for row in self.undo if everything or row[0] <= now]
             self.undo = [row for row in self.undo if row not in due]
             for _, action in due:
-                action()
-            if not everything or not self.undo or now > end:
+                self.attempt("undo", action)
+            if not everything or not self.undo:
+                return
+            if now > end:
+                self.trouble.append(f"undo: {len(self.undo)} faults are not undone after {UNDO_S} s")
+                self.undo = []
                 return
             time.sleep(0.1)
+
+    def attempt(self, what: str, action) -> None:
+        """Something of the campaign's own: when it fails, the run is no proof of anything, and the
+        next one must not be done with what this one leaves."""
+        try:
+            action()
+        except Exception as error:
+            first = (str(error).splitlines() or [""])[0]
+            self.trouble.append(f"{what}: {type(error).__name__}: {first}")
+            with open(self.dir / "campaign.txt", "a", encoding="utf-8") as file:
+                file.write(traceback.format_exc())
 
     # The end.
 

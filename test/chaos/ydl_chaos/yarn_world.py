@@ -1,13 +1,16 @@
 """Runs on a real cluster, which several runs share; what one breaks is healed before the next."""
 
+import json
 import os
 import random
+import time
 import uuid
 from pathlib import Path
-from urllib import request
+from urllib import error as errors, request
 
 from ydl_cluster import apart, private
 from ydl_cluster.cluster import Cluster
+from ydl_cluster.patience import Limit
 from ydl_cluster.places import ClusterError
 
 from .scenario import Scenario
@@ -17,6 +20,7 @@ _OVER = ("FINISHED", "FAILED", "KILLED")
 SEEDS_PER_CLUSTER = 25
 _NO_RECOVERY = "yarn:yarn.nodemanager.recovery.enabled=false"
 _UNCHANGED, _NO_QUOTA = 2**63 - 1, -1  # what HDFS calls so
+_EMPTY_S = 60  # until a cluster has nothing to do
 _DISKS = ["nm2:256"]
 # YARN gives up what is silent for so long: the longest cut takes longer.
 _SOON = [f"yarn:yarn.{who}.liveness-monitor.expiry-interval-ms=20000" for who in ("nm", "am")]
@@ -31,13 +35,18 @@ def keeps_containers(seed: int) -> bool:
     return seed // SEEDS_PER_CLUSTER % 2 == 0
 
 
-def cluster_for(seed: int) -> Cluster:
+def cluster_for(seed: int, number: int) -> Cluster:
+    """`number` makes its name its own, also where an earlier one could not be ended."""
     keeps = keeps_containers(seed)
     settings = [f"yarn:yarn.resourcemanager.am.max-attempts={_ATTEMPTS}", *_SOON]
-    return Cluster.up(name=f"chaos-{os.getpid()}-{'keep' if keeps else 'lose'}",
+    return Cluster.up(name=f"chaos-{os.getpid()}-{number}-{'keep' if keeps else 'lose'}",
                       apart=apart.has_own_network(),
                       disks=_DISKS if private.missing() == "" else [],
                       settings=settings if keeps else [*settings, _NO_RECOVERY])
+
+
+def _me() -> str:
+    return os.environ.get("USER", "root")
 
 
 class YarnWorld(World):
@@ -54,9 +63,12 @@ class YarnWorld(World):
         self.broken: set[str] = set()
         self.cut_off: set[str] = set()  # nodes without a network
 
-    def _apps(self) -> list[str]:
-        rows = (self.cluster.rm_page("apps").get("apps") or {}).get("app") or []
-        return sorted(row["id"] for row in rows)
+    def _apps(self) -> dict[str, str]:
+        """Every application's state."""
+        page = self.cluster.rm_page("apps")
+        if "apps" not in page:
+            raise ClusterError("the ResourceManager does not say which applications there are")
+        return {row["id"]: row["state"] for row in (page["apps"] or {}).get("app") or []}
 
     def env(self) -> dict[str, str]:
         keep = {key: value for key, value in self.cluster.env().items()
@@ -70,7 +82,7 @@ class YarnWorld(World):
 
     def find_job(self) -> str:
         try:
-            found = [app for app in self._apps() if app not in self.before]
+            found = [app for app in sorted(self._apps()) if app not in self.before]
         except (ClusterError, OSError, ValueError):
             return ""  # the ResourceManager is being killed
         return found[0] if found else ""
@@ -113,7 +125,7 @@ class YarnWorld(World):
         if not self.job:
             return []
         left = self.cluster.leftovers(self.job, 0)
-        names = self.cluster.hdfs_names(f"/user/{os.environ.get('USER', 'root')}/.ydl/jobs")
+        names = self.cluster.hdfs_names(f"/user/{_me()}/.ydl/jobs")
         return left + [f"hdfs .ydl/jobs/{name}" for name in names if name == self.job]
 
     def daemon(self, action: str, kind: str, rng: random.Random, hold: float) -> bool:
@@ -140,6 +152,11 @@ class YarnWorld(World):
             self.broken.discard(name)
         self.later(hold, mend)
         return True
+
+    def away(self) -> set[str]:
+        lay = self.cluster.lay
+        servers = {"nn": lay.namenodes, "rm": lay.resourcemanagers}
+        return {kind for kind, names in servers.items() if not self.broken.isdisjoint(names)}
 
     def _alone(self, name: str) -> bool:
         """Would it, started now, wait for others that are away?"""
@@ -177,21 +194,26 @@ class YarnWorld(World):
         return True
 
     def quota(self, seconds: float) -> bool:
-        """On the user's home, where all files of ydl are."""
+        """On the user's home, where all files of ydl are. A paused NameNode would read of it when it goes
+        on, long after we have given up waiting for its answer."""
+        if "nn" in self.away():
+            return False
+        self.later(seconds, self._lift_quota)
         try:
             self._set_quota(1)
         except OSError:
-            return False  # the NameNode is away
-        self.later(seconds, self._lift_quota)
+            pass  # it may have come into effect nevertheless
         return True
 
-    def _set_quota(self, most: int) -> None:
-        user = os.environ.get("USER", "root")
-        url = (f"{self.cluster.nn_http}/webhdfs/v1/user/{user}?op=SETQUOTA&user.name={user}"
-               f"&namespacequota={_UNCHANGED}&storagespacequota={most}")
+    def _webhdfs(self, method: str, path: str, query: str) -> dict:
+        url = f"{self.cluster.nn_http}/webhdfs/v1{path}?user.name={_me()}&{query}"
         opener = request.build_opener(request.ProxyHandler({}))
-        with opener.open(request.Request(url, method="PUT"), timeout=5):
-            pass
+        with opener.open(request.Request(url, method=method), timeout=5) as answer:
+            return json.loads(answer.read() or "{}")
+
+    def _set_quota(self, most: int) -> None:
+        self._webhdfs("PUT", f"/user/{_me()}", f"op=SETQUOTA&namespacequota={_UNCHANGED}"
+                      f"&storagespacequota={most}")
 
     def _lift_quota(self) -> None:
         try:
@@ -199,12 +221,19 @@ class YarnWorld(World):
         except OSError:  # the NameNode is away, and comes back by another of these
             self.later(0.5, self._lift_quota)
 
+    def _has_quota(self) -> bool:
+        told = self._webhdfs("GET", f"/user/{_me()}", "op=GETCONTENTSUMMARY")
+        return told["ContentSummary"]["spaceQuota"] != _NO_QUOTA
+
     def yarn_kill(self) -> bool:
         if not self.job:
             return False
-        self.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application",
-                          "-kill", self.job, check=False, timeout=120)
+        self._kill_app(self.job)
         return True
+
+    def _kill_app(self, app: str) -> None:
+        self.cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application",
+                          "-kill", app, check=False, timeout=120)
 
     def look(self) -> None:
         self.cluster.heal()
@@ -213,7 +242,52 @@ class YarnWorld(World):
             self.outcome.yarn = self.cluster.app(self.job)
 
     def clear(self) -> None:
-        if self.job and self.cluster.app(self.job).get("state") not in _OVER:
-            self.yarn_kill()
-        super().clear()
-        self.cluster.heal()
+        try:
+            self.cluster.heal()
+        finally:
+            super().clear()
+        self.hand_back()
+
+    def hand_back(self) -> None:
+        """The cluster becomes what it was before this run. A ClusterError when it does not."""
+        self._until("a quota is not lifted", self._without_quota)
+        self._until("applications are not ended", self._without_work)
+        self._until("files of earlier jobs are not removed", self._without_files)
+
+    def _until(self, otherwise: str, come_true) -> None:
+        """A server that is just back may refuse for a moment."""
+        limit, why = Limit(_EMPTY_S), ""
+        while True:
+            try:
+                if come_true():
+                    return
+            except (ClusterError, OSError) as error:
+                why = f": {error}"
+            if limit.over():
+                raise ClusterError(f"{otherwise}{why}")
+            time.sleep(0.1)
+
+    def _without_quota(self) -> bool:
+        try:
+            if self._has_quota():
+                self._set_quota(_NO_QUOTA)
+            return not self._has_quota()
+        except errors.HTTPError as error:
+            if error.code == 404:
+                return True  # no home yet
+            raise
+
+    def _without_work(self) -> bool:
+        """Nothing runs, and no memory is taken."""
+        for app, state in self._apps().items():
+            if state not in _OVER:
+                self._kill_app(app)
+        metrics = self.cluster.rm_page("metrics").get("clusterMetrics", {})
+        return all(state in _OVER for state in self._apps().values()) and \
+            metrics.get("allocatedMB") == 0
+
+    def _without_files(self) -> bool:
+        """What is kept of jobs that nobody asks about any more; programs that were sent stay."""
+        for path in (f"/user/{_me()}/.ydl/jobs", f"/user/{_me()}/.ydl/logs", f"/chaos-{self.mark}"):
+            self._webhdfs("DELETE", path, "op=DELETE&recursive=true")
+        return True

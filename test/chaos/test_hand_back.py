@@ -1,0 +1,140 @@
+"""A run on YARN hands its cluster back as it was, or says that it cannot."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from urllib import parse
+
+import pytest
+from ydl_chaos import scenario, yarn_world
+from ydl_cluster.places import ClusterError
+
+
+class NameNode(BaseHTTPRequestHandler):
+    """What WebHDFS says of one directory's quota."""
+
+    def log_message(self, *_):
+        pass
+
+    def _answer(self, told, code=200):
+        self.send_response(code)
+        self.end_headers()
+        self.wfile.write(json.dumps(told).encode())
+
+    def do_GET(self):
+        if not self.server.has_home:
+            return self._answer({"RemoteException": {}}, 404)
+        return self._answer({"ContentSummary": {"spaceQuota": self.server.quota}})
+
+    def do_PUT(self):
+        wanted = int(parse.parse_qs(parse.urlsplit(self.path).query)["storagespacequota"][0])
+        if self.server.obeys:
+            self.server.quota = wanted
+        if self.server.refuses:
+            return self._answer({}, 503)
+        return self._answer({})
+
+    def do_DELETE(self):
+        self.server.removed.append(parse.urlsplit(self.path).path.removeprefix("/webhdfs/v1"))
+        return self._answer({"boolean": True})
+
+
+@pytest.fixture
+def namenode():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), NameNode)
+    server.quota, server.obeys, server.refuses, server.has_home, server.removed = -1, True, False, True, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+class Imagined:
+    """A cluster that has applications, and a NameNode's page."""
+
+    def __init__(self, namenode):
+        self.nn_http = f"http://127.0.0.1:{namenode.server_address[1]}"
+        self.apps, self.killed, self.memory = {}, [], 0
+        self.lay = SimpleNamespace(namenodes=["nn"], resourcemanagers=["rm"], nodemanagers=["nm1"])
+
+    def rm_page(self, path):
+        if path == "metrics":
+            return {"clusterMetrics": {"allocatedMB": self.memory}}
+        if self.apps is None:
+            return {}  # the ResourceManager does not answer
+        return {"apps": {"app": [{"id": app, "state": state} for app, state in self.apps.items()]}}
+
+    def java(self, *words, **_):
+        self.killed.append(words[-1])
+        self.apps[words[-1]] = "KILLED"
+
+
+@pytest.fixture
+def world(namenode, tmp_path, monkeypatch):
+    monkeypatch.setattr(yarn_world, "_EMPTY_S", 0.2)
+    job = scenario.Job(workers=1, nodes=0, policy="task", budget=1, attached=True, steps=2,
+                       pace_ms=1, grace_s=1, stubborn=False, strays=False, failure=None)
+    return yarn_world.YarnWorld(scenario.Scenario("yarn", 1, job, ()), tmp_path, Imagined(namenode))
+
+
+def test_a_quota_is_lifted(world, namenode):
+    namenode.quota = 1
+    world.hand_back()
+    assert namenode.quota == -1
+
+
+def test_a_quota_that_stays_is_told(world, namenode):
+    namenode.quota, namenode.obeys = 1, False
+    with pytest.raises(ClusterError, match="quota"):
+        world.hand_back()
+
+
+def test_who_has_no_home_has_no_quota(world, namenode):
+    namenode.has_home = False
+    world.hand_back()
+
+
+def test_a_quota_whose_answer_was_lost_is_undone(world, namenode):
+    namenode.refuses = True
+    assert world.quota(60)
+    assert namenode.quota == 1 and len(world.undo) == 1
+    namenode.refuses = False
+    world.undo_due(everything=True)
+    assert namenode.quota == -1 and world.undo == []
+
+
+def test_a_paused_namenode_is_given_no_quota(world, namenode):
+    world.broken.add("nn")
+    assert not world.quota(60)
+    assert namenode.quota == -1 and world.undo == []
+
+
+def test_what_still_runs_is_ended(world):
+    world.cluster.apps = {"application_1_1": "FINISHED", "application_1_2": "ACCEPTED"}
+    world.hand_back()
+    assert world.cluster.killed == ["application_1_2"]
+
+
+def test_memory_that_is_still_taken_is_told(world):
+    world.cluster.memory = 256
+    with pytest.raises(ClusterError, match="applications"):
+        world.hand_back()
+
+
+def test_files_of_jobs_are_removed(world, namenode):
+    world.hand_back()
+    assert [path.rpartition("/")[2] for path in namenode.removed[:2]] == ["jobs", "logs"]
+
+
+def test_an_answer_that_does_not_come_is_not_taken_for_no_applications(world, tmp_path):
+    world.cluster.apps = None
+    assert world.find_job() == ""
+    with pytest.raises(ClusterError):
+        yarn_world.YarnWorld(world.scenario, tmp_path / "next", world.cluster)
+
+
+def test_servers_that_are_away(world):
+    assert world.away() == set()
+    world.broken |= {"rm", "nm1"}
+    assert world.away() == {"rm"}
