@@ -1,5 +1,6 @@
 """A run on YARN hands its cluster back as it was, or says that it cannot."""
 
+import dataclasses
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -56,14 +57,26 @@ class Imagined:
     def __init__(self, namenode):
         self.nn_http = f"http://127.0.0.1:{namenode.server_address[1]}"
         self.apps, self.killed, self.memory = {}, [], 0
+        self.left, self.attempt, self.looks = [], "FINISHING", 0  # after so many looks nothing is left
         self.lay = SimpleNamespace(namenodes=["nn"], resourcemanagers=["rm"], nodemanagers=["nm1"])
 
     def rm_page(self, path):
         if path == "metrics":
             return {"clusterMetrics": {"allocatedMB": self.memory}}
+        if path.endswith("/appattempts"):
+            self.looks -= 1
+            if self.looks == 0:
+                self.left = []
+            return {"appAttempts": {"appAttempt": [{"appAttemptState": self.attempt}]}}
         if self.apps is None:
             return {}  # the ResourceManager does not answer
         return {"apps": {"app": [{"id": app, "state": state} for app, state in self.apps.items()]}}
+
+    def leftovers(self, _app, _seconds):
+        return self.left
+
+    def hdfs_names(self, _path):
+        return []
 
     def java(self, *words, **_):
         self.killed.append(words[-1])
@@ -74,7 +87,7 @@ class Imagined:
 def world(namenode, tmp_path, monkeypatch):
     monkeypatch.setattr(yarn_world, "_EMPTY_S", 0.2)
     job = scenario.Job(workers=1, nodes=0, policy="task", budget=1, attached=True, steps=2,
-                       pace_ms=1, grace_s=1, stubborn=False, strays=False, failure=None)
+                       pace_ms=1, grace_s=0, stubborn=False, strays=False, failure=None)
     return yarn_world.YarnWorld(scenario.Scenario("yarn", 1, job, ()), tmp_path, Imagined(namenode))
 
 
@@ -132,6 +145,43 @@ def test_an_answer_that_does_not_come_is_not_taken_for_no_applications(world, tm
     assert world.find_job() == ""
     with pytest.raises(ClusterError):
         yarn_world.YarnWorld(world.scenario, tmp_path / "next", world.cluster)
+
+
+_LOSES, _KEEPS = yarn_world.SEEDS_PER_CLUSTER, 0  # seeds
+
+
+def test_directories_stay_while_the_resourcemanager_misses_a_master(world, monkeypatch):
+    assert _wait_gone(world, monkeypatch, _LOSES, ["nm.kill", "rm.restart"], "directory a") == []
+
+
+@pytest.mark.parametrize("seed, happened, left, attempt", [
+    (_LOSES, ["nm.kill", "rm.restart"], "directory a", "FINISHED"),
+    (_LOSES, ["nm.kill", "rm.restart"], "process 7", "FINISHING"),
+    (_LOSES, ["nm.kill", "rm.restart"], "hdfs .ydl/jobs/a", "FINISHING"),
+    (_LOSES, ["nm.kill", "nm.restart"], "directory a", "FINISHING"),
+    (_LOSES, ["rm.kill", "nm.pause"], "directory a", "FINISHING"),
+    (_KEEPS, ["nm.kill", "rm.restart"], "directory a", "FINISHING")])
+def test_nothing_else_stays(world, monkeypatch, seed, happened, left, attempt):
+    world.cluster.attempt = attempt
+    assert _wait_gone(world, monkeypatch, seed, happened, left) == [left]
+
+
+def _wait_gone(world, monkeypatch, seed, happened, left):
+    monkeypatch.setattr(world, "gone_in_s", 0.1)
+    monkeypatch.setattr(yarn_world, "_MASTER_MISSED_S", 60)
+    world.job, world.outcome.happened = "application_1_1", happened
+    world.scenario = dataclasses.replace(world.scenario, seed=seed)
+    world.cluster.left, world.cluster.looks = [left], 25  # which take longer than 0.1 s
+    return world.wait_gone()
+
+
+def test_a_master_is_missed_only_for_so_long(world, monkeypatch):
+    monkeypatch.setattr(world, "gone_in_s", 0.1)
+    monkeypatch.setattr(yarn_world, "_MASTER_MISSED_S", 0.1)
+    world.job, world.outcome.happened = "application_1_1", ["nm.kill", "rm.kill"]
+    world.scenario = dataclasses.replace(world.scenario, seed=_LOSES)
+    world.cluster.left = ["directory a"]
+    assert world.wait_gone() == ["directory a"]
 
 
 def test_servers_that_are_away(world):

@@ -25,7 +25,7 @@ _DISKS = ["nm2:256"]
 # YARN gives up what is silent for so long: the longest cut takes longer.
 _SOON = [f"yarn:yarn.{who}.liveness-monitor.expiry-interval-ms=20000" for who in ("nm", "am")]
 _FORGETS = ("nm.kill", "nm.restart", "rm.kill", "rm.restart")
-_MASTER_MISSED_S = 80.0  # yarn.am.liveness-monitor.expiry-interval-ms, looked at every third of it
+_MASTER_MISSED_S = 30.0  # _SOON, which the ResourceManager looks at every third of that time
 _ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
@@ -112,14 +112,28 @@ class YarnWorld(World):
             return False
 
     def wait_gone(self) -> list[str]:
+        """What YARN itself keeps for a while is waited for as long as it does."""
+        most = self.gone_in_s + self.scenario.job.grace_s
+        longest, limit = Limit(most + _MASTER_MISSED_S), Limit(most)
+        while (left := self.leftovers()) and not limit.over():
+            if self._misses_master(left) and not longest.over():
+                limit = Limit(most)
+            time.sleep(0.1)
+        return left
+
+    def _misses_master(self, left: list[str]) -> bool:
         """A NodeManager without recovery that is started again does not know its containers, nor does
-        a ResourceManager that was started again since. When the master ran there, nobody reports its
-        end: the application is FINISHED for clients, but the ResourceManager waits for the master's
-        container as long as for a lost master before it tells the other nodes to clean up."""
+        a ResourceManager that was started again before that node was back. When the master ran there,
+        nobody reports its end: the application is FINISHED for clients, but the ResourceManager waits
+        for the master's container (the attempt is FINISHING) as long as for a lost master, and tells
+        the other nodes only then to clean up. One that knows the containers of the lost node starts
+        another master at once. No process is left meanwhile, nor anything in HDFS."""
         lost = {kind.split(".")[0] for kind in self.outcome.happened if kind in _FORGETS}
-        if lost == {"nm", "rm"} and not keeps_containers(self.scenario.seed):
-            self.gone_in_s = YarnWorld.gone_in_s + _MASTER_MISSED_S
-        return super().wait_gone()
+        if lost != {"nm", "rm"} or keeps_containers(self.scenario.seed) or \
+                not all(line.startswith("directory ") for line in left):
+            return False
+        page = self.cluster.rm_page(f"apps/{self.job}/appattempts").get("appAttempts") or {}
+        return any(row.get("appAttemptState") == "FINISHING" for row in page.get("appAttempt", []))
 
     def leftovers(self) -> list[str]:
         if not self.job:
