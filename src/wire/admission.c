@@ -11,6 +11,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define LEAVE_MS 1000 /* for a refused peer to read why */
 #define SLOW_MS 500   /* an entering peer may be so slow while others wait */
@@ -386,12 +387,24 @@ void admission_on_listen(uv_poll_t *h, int status, int events)
 
 /* ---- deadlines ---- */
 
+static bool has_said_more(const struct stranger *s)
+{
+    int n = 0;
+
+    return ioctl(s->fd, FIONREAD, &n) == 0 && n > 0 && (size_t)n > s->seen;
+}
+
 static void expire(struct admission *a)
 {
     int64_t now = loop_now(a->o.loop);
     struct stranger *s;
 
     while ((s = a->waiting.first) && s->until <= now) {
+        /* It may have spoken in time, when it was us who stood still. */
+        if (has_said_more(s))
+            look(s);
+        if (a->waiting.first != s)
+            continue;
         admission_note(a, s->fd,
                        s->seen ? "it said too little in time" : "it said nothing in time");
         leave_with(s, s->seen ? a->o.late : NULL, on_last_words);

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SOON 3000 /* ms: a stranger's time in these tests */
@@ -176,6 +178,33 @@ static void a_message_is_waited_for_as_a_whole(void **state)
 
     (void)state;
     run_world(&w, say_half);
+}
+
+static int stand_still(void *arg)
+{
+    struct world *w = arg;
+    struct sock *whole = dial(w), *half = dial(w);
+    const struct timespec longer = { .tv_nsec = 600000000 };
+
+    wait_until(w, 2);
+    assert_int_equal(send(sock_fd(whole), "a line\n", 7, 0), 7);
+    assert_int_equal(send(sock_fd(half), "half", 4, 0), 4);
+    (void)nanosleep(&longer, NULL); /* nobody else has a turn */
+    expect_ok(w, whole);
+    expect_end(w, half, "too late\n");
+    sock_close(whole);
+    assert_int_equal(w->refused, 1);
+    w->admission = admission_close(w->admission);
+    return 0;
+}
+
+/* A server that was stopped, or waited for memory, does not blame others for it. */
+static void who_spoke_while_the_server_stood_still_is_heard(void **state)
+{
+    struct world w = { .pass = true, .o = { .late = "too late\n", .wait_ms = 50 } };
+
+    (void)state;
+    run_world(&w, stand_still);
 }
 
 static int flood(void *arg)
@@ -408,6 +437,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_peers_get_no_fiber_and_go_in_time),
         cmocka_unit_test(a_message_is_waited_for_as_a_whole),
+        cmocka_unit_test(who_spoke_while_the_server_stood_still_is_heard),
         cmocka_unit_test(the_oldest_silent_peer_makes_room),
         cmocka_unit_test(whoever_is_slow_to_show_itself_makes_room_for_others),
         cmocka_unit_test(a_peer_that_may_not_connect_is_told_and_gets_no_fiber),
