@@ -179,7 +179,7 @@ static void act(struct engine *e, struct unit *u, enum policy_action action,
         return;
     }
     if (action == POLICY_PORTS)
-        u->t.n_ports = 0; /* and the others have to be told of the new ones */
+        run_set_ports(u, NULL, 0); /* and the others have to be told of the new ones */
     if (action == POLICY_GANG || (action == POLICY_PORTS && whole)) {
         if (e->state == JOB_RUNNING) {
             again_gang(e, t->here ? "an agent ended" : "a task failed",

@@ -208,7 +208,7 @@ static void restore_act(struct engine *e, struct unit *u, const struct judgement
     if (e->state != JOB_RUNNING)
         gang_spoil(e);
     if (j->then == POLICY_PORTS)
-        u->t.n_ports = 0;
+        run_set_ports(u, NULL, 0);
     if (j->then == POLICY_MOVE && !j->gone && !alone)
         e->slots[u->t.slot].leave = true;
 }

@@ -34,9 +34,9 @@ static void ended(struct sim *w, const struct sim_message *m)
 
 static void prepared(struct sim *w, uint32_t id)
 {
-    static const enum fail_class bad[] = { FAIL_FILES, FAIL_PORT, FAIL_DISK };
+    static const enum fail_class bad[] = { FAIL_FILES, FAIL_PORT, FAIL_DISK, FAIL_NODE };
     struct sim_task *k = &w->tasks[id];
-    struct engine_end end = { .cls = bad[draw(w, 3)], .when = w->now };
+    struct engine_end end = { .cls = bad[draw(w, COUNT_OF(bad))], .when = w->now };
 
     if (chance(w, w->trouble / 4)) {
         k->place = SIM_NOTHING;
@@ -66,12 +66,13 @@ static void tell_end(struct sim *w, uint32_t id, const struct engine_end *end)
 /* The process comes to life, and its end is already written; or it cannot be started. */
 static void exec(struct sim *w, uint32_t id)
 {
-    static const enum fail_class bad[] = { FAIL_START, FAIL_FILES, FAIL_DISK, FAIL_PORT };
+    static const enum fail_class bad[] = { FAIL_START, FAIL_FILES, FAIL_DISK, FAIL_PORT,
+                                           FAIL_NODE };
     struct sim_task *k = &w->tasks[id];
     struct engine_end end = sim_fate(w);
 
     if (!w->calm && chance(w, w->trouble / 6)) {
-        tell_end(w, id, &(struct engine_end){ .cls = bad[draw(w, 4)], .code = 126 });
+        tell_end(w, id, &(struct engine_end){ .cls = bad[draw(w, COUNT_OF(bad))], .code = 126 });
         return;
     }
     k->place = SIM_ALIVE;

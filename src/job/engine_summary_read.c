@@ -129,8 +129,10 @@ static void read_task(struct engine *e, const json_t *v)
     u = restore_unit(e, v);
     if (!u || !state || task_state_from(state, &u->t.state) < 0)
         return;
+    (void)restore_ports(u, v); /* first: one of the fields says where they are from */
     for (size_t i = 0; i < COUNT_OF(summary_task); i++)
         read_field(&summary_task[i], v, u);
+    u->brought = u->brought && u->t.n_ports > 0;
     u->shown = u->reported = u->told;
     u->starting = u->starting && u->t.state == TASK_READY;
     u->t.ready = u->t.ready && u->t.state == TASK_RUNNING;
@@ -139,7 +141,6 @@ static void read_task(struct engine *e, const json_t *v)
     u->t.fail = FAIL_NONE;
     if (cls)
         (void)fail_from_key(cls, &u->t.fail);
-    (void)restore_ports(u, v);
     read_timers(e, u, v);
     read_metrics(u, v);
     if (restore_text(v, "slot"))
