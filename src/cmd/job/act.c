@@ -1,5 +1,6 @@
 /* act.c - see act.h */
 #include "cmd/job/act.h"
+#include "base/fiber.h"
 #include "cmd/job/past.h"
 #include "cmd/job/piece.h"
 #include "cmd/job/wait.h"
@@ -9,6 +10,8 @@
 #include <stdio.h>
 
 #define MASTERS_ASKED 20 /* client_again() makes pauses between them */
+#define BESIDE_MS 60000
+#define BESIDE_PAUSE_MS 250
 
 int act_say(struct job_call *x, const char *what, const char *text, json_t *extra, struct err *err)
 {
@@ -95,6 +98,27 @@ int act_ask_end(struct client *c, const char *target, bool force, struct err *er
             *err = why;
             return r;
         }
+    }
+}
+
+int act_ask_stop_beside(struct client *c, bool (*enough)(const void *user), const void *user,
+                        struct err *err)
+{
+    int64_t deadline = loop_in(client_loop(c), BESIDE_MS);
+
+    for (;;) {
+        struct err why = ERR_INIT;
+        int r = client_end(c, "/v1/stop", false, &why);
+        bool again = r < 0 && (r == -EAGAIN || client_broken(r)) && !(enough && enough(user));
+
+        if (again && loop_now(client_loop(c)) < deadline) {
+            if (fiber_sleep(client_loop(c), BESIDE_PAUSE_MS) == 0)
+                continue;
+            return err_set(err, -ECANCELED, "interrupted");
+        }
+        if (r < 0)
+            *err = why;
+        return r;
     }
 }
 

@@ -18,6 +18,12 @@ int act_change(struct job_call *x, const char *target, struct err *err);
  * one after the other; a kill (`force`) needs none. 0: it ends, or has ended by itself. */
 int act_ask_end(struct client *c, const char *target, bool force, struct err *err);
 
+/* The same in a fiber beside the one that follows the job and looks for its masters (which only one
+ * may do): asks again every now and then while no master takes it, until `enough` says so (may be
+ * NULL: never) or the time is over. */
+int act_ask_stop_beside(struct client *c, bool (*enough)(const void *user), const void *user,
+                        struct err *err);
+
 /* Ends the job by asking for `target`, waits until it has ended, and says so. */
 int act_end(struct job_call *x, const char *what, const char *target, struct err *err);
 

@@ -100,6 +100,41 @@ static void a_stop_that_no_master_takes_is_an_error(void **state)
     assert_int_equal(s.w.kills, 0);
 }
 
+/* By whoever follows the job meanwhile; `given_up` after so many. */
+static bool given_up(const void *user)
+{
+    const struct story *s = user;
+
+    return s->asked == 3;
+}
+
+static void stop_beside(struct world *w, struct client *c)
+{
+    struct story *s = (struct story *)w;
+
+    start_master(w);
+    put_key(w);
+    s->r = act_ask_stop_beside(c, given_up, s, &s->err);
+}
+
+static void who_follows_a_job_stops_it_although_masters_are_replaced(void **state)
+{
+    static const enum fate fates[][5] = { { LEAVES, TAKEN },
+                                          { DIES, LEAVES, TAKEN },
+                                          { DIES, LEAVES, DIES, TAKEN } };
+
+    for (size_t i = 0; i < COUNT_OF(fates); i++) {
+        struct story s = { .target = "/v1/stop", .fates = fates[i] };
+
+        s.w.instead = end_of_request;
+        s.err = (struct err)ERR_INIT;
+        run(state, stop_beside, &s.w);
+        assert_int_equal(s.told, i < 2);
+        assert_int_equal(s.r == 0, i < 2);
+        assert_int_equal(s.w.kills, 0);
+    }
+}
+
 static void a_kill_that_fails_is_an_error(void **state)
 {
     static const enum fate fates[] = { LEAVES, LEAVES };
@@ -120,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLAIM(every_master_that_comes_is_asked_to_stop),
         CLAIM(a_stop_that_no_master_takes_is_an_error),
+        CLAIM(who_follows_a_job_stops_it_although_masters_are_replaced),
         CLAIM(a_kill_that_fails_is_an_error),
     };
 

@@ -5,6 +5,7 @@
 #include "base/fiber.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "cmd/job/act.h"
 #include "cmd/job/client_private.h"
 #include "cmd/job/launch.h"
 #include "platform/jobs.h"
@@ -181,7 +182,7 @@ static void end_job(struct beside *b, const struct err *why)
     struct err err = ERR_INIT;
 
     client_say(b->x->client, "%s", why->text);
-    if (client_end(b->x->client, "/v1/stop", false, &err) < 0 && err.code != -ECANCELED)
+    if (act_ask_stop_beside(b->x->client, NULL, NULL, &err) < 0 && err.code != -ECANCELED)
         client_say(b->x->client, "%s", err.text);
 }
 

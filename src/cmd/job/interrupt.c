@@ -1,6 +1,7 @@
 /* interrupt.c - see interrupt.h. The signals only count; a fiber acts, since asking takes time. */
 #include "cmd/job/interrupt.h"
 #include "base/fiber.h"
+#include "cmd/job/act.h"
 
 #include <signal.h>
 #include <uv.h>
@@ -27,13 +28,31 @@ static const struct {
     { SIGUSR2, "/v1/signal?name=USR2" },
 };
 
+static bool another_came(const void *user)
+{
+    const struct interrupt *i = user;
+
+    return i->done < i->count;
+}
+
+/* Whoever wants more than a stop need not wait until a master has heard of that one. */
+static int stop_job(struct interrupt *i, struct err *err)
+{
+    return act_ask_stop_beside(i->o.client, another_came, i, err);
+}
+
+static int kill_job(struct interrupt *i, struct err *err)
+{
+    return client_end(i->o.client, "/v1/kill", true, err);
+}
+
 /* What each of them asks for, in turn. */
 static const struct {
-    const char *target, *note;
-    bool force;
+    int (*ask)(struct interrupt *i, struct err *err);
+    const char *note;
 } steps[] = {
-    { "/v1/stop", "stopping the job; once more to kill it", false },
-    { "/v1/kill", "killing the job; once more to leave at once", true },
+    { stop_job, "stopping the job; once more to kill it" },
+    { kill_job, "killing the job; once more to leave at once" },
 };
 
 static void on_signal(uv_signal_t *h, int signum)
@@ -87,8 +106,7 @@ static void act(struct interrupt *i)
     if (!i->o.quiet)
         (void)screen_note(i->o.screen, "%s", steps[step].note);
     /* A job that has just ended refuses; the stream's end follows. */
-    if (client_end(i->o.client, steps[step].target, steps[step].force, &err) < 0 &&
-        err.code != -ECANCELED && !i->o.quiet)
+    if (steps[step].ask(i, &err) < 0 && err.code != -ECANCELED && !i->o.quiet)
         (void)screen_note(i->o.screen, "%s", err.text);
 }
 
