@@ -262,6 +262,7 @@ void prepare_drop(struct task *t); /* ports and files; not while it lives */
 char *prepare_path(const struct task *t, const char *what);
 /* What an earlier attempt left would be taken for the next one's. */
 int prepare_clear(struct task *t, struct err *err);
+enum fail_class prepare_file_class(int r); /* of files that could not be made; r: negative errno */
 
 /* ---- activate.c: over the job's own variables; what is missing fails the start ---- */
 #define AGENT_ENV "ydl-env" /* how a container's environment is called: deploy/ship.h */
@@ -335,6 +336,11 @@ void finish_task(struct task *t); /* nothing of it is left */
 /* A task that never had a process. */
 void finish_unstarted(struct task *t, enum fail_class why, const struct err *err);
 uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory */
+/* Nothing is made there then: nobody would remove it. */
+bool finish_directory_gone(const struct agent *a);
+/* Something of a task could not be made: the class of that. The task is not to blame when the
+ * directory of its container is gone, which `err` then says. */
+enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err);
 
 /* ---- watch.c: memory and log limits ---- */
 void watch_begin(struct agent *a); /* at every start: runs while there is something to watch */

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ID_MAX 120 /* container_e17_1700000000000_0001_01_000002 */
 
@@ -59,8 +60,25 @@ static int pick_log_dir(struct container *c, struct err *err)
 
 static int find_dir(struct container *c, struct err *err)
 {
+    struct stat st;
+
     c->dir = getcwd(NULL, 0);
-    return c->dir ? 0 : err_sys(err, "ask for the work directory");
+    if (!c->dir || stat(c->dir, &st) < 0)
+        return err_sys(err, "ask for the work directory");
+    c->dir_dev = st.st_dev;
+    c->dir_ino = st.st_ino;
+    return 0;
+}
+
+bool container_is_gone(const struct container *c)
+{
+    struct stat st;
+
+    if (c->client)
+        return false;
+    if (stat(c->dir, &st) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return st.st_dev != c->dir_dev || st.st_ino != c->dir_ino;
 }
 
 static int read_place(struct container *c, struct err *err)

@@ -21,7 +21,9 @@
 struct container {
     char *id;      /* CONTAINER_ID */
     char *node;    /* NM_HOST: how the cluster calls this machine */
-    char *dir;     /* its work directory, absolute: ours when we are started */
+    char *dir;     /* its work directory, absolute: ours when we are started … */
+    dev_t dir_dev; /* … and which one that was */
+    ino_t dir_ino;
     char *own;     /* the directory for our things */
     char *log_dir; /* the first of LOG_DIRS that can be written to */
     char *staging; /* the job's directory in HDFS */
@@ -38,6 +40,9 @@ int container_read(struct container *ret, struct err *err);
  * nobody else's. */
 int container_read_client(const char *dir, struct container *ret, struct err *err);
 void container_done(struct container *c); /* wipes; zero is a valid start */
+/* Has its work directory been removed, or moved away? A NodeManager does so to containers that it
+ * does not know, some time before anybody hears that they are lost. Never beside the client. */
+bool container_is_gone(const struct container *c);
 
 static inline void auto_container_(struct container *c)
 {

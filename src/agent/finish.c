@@ -78,6 +78,21 @@ static bool out_of_memory(const struct task *t, struct verdict *v)
     return true;
 }
 
+#define DIRECTORY_GONE "the directory of its container has been removed"
+
+bool finish_directory_gone(const struct agent *a)
+{
+    return a->container && container_is_gone(a->container);
+}
+
+enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err)
+{
+    if (fail == FAIL_NONE || fail == FAIL_PERSON || !finish_directory_gone(a))
+        return fail;
+    err_set(err, -ENOENT, DIRECTORY_GONE);
+    return FAIL_NODE;
+}
+
 static struct verdict judge(const struct task *t, const struct buf *lines)
 {
     struct verdict v = { .fail = FAIL_NONE };
@@ -95,6 +110,9 @@ static struct verdict judge(const struct task *t, const struct buf *lines)
         snprintf(v.text, sizeof(v.text),
                  signum == SIGTERM ? "ended when it was asked to"
                                    : "killed when its grace was over");
+    } else if (!t->stopping && finish_directory_gone(t->agent)) {
+        v.fail = FAIL_NODE;
+        snprintf(v.text, sizeof(v.text), DIRECTORY_GONE);
     } else if (!t->stopping && disk_full(t, lines, &v)) {
         v.fail = FAIL_DISK;
     } else if (signum) {

@@ -258,7 +258,7 @@ static int set_gpus(struct task *t, const Agent__PrepareTask *m, struct err *err
     return 0;
 }
 
-static enum fail_class file_class(int r)
+enum fail_class prepare_file_class(int r)
 {
     return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
 }
@@ -288,14 +288,14 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
     if (r == 0)
         r = make_out(t, err);
     if (r < 0)
-        return file_class(r);
+        return prepare_file_class(r);
     if (hold_ports(t, m, err) < 0)
         return FAIL_PORT;
     r = kvsock_open(t, err);
     if (r == 0)
         r = files_place(t, m, err);
     if (r < 0)
-        return file_class(r);
+        return prepare_file_class(r);
     t->prepared = true;
     return FAIL_NONE;
 }
@@ -314,7 +314,8 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
         agent_break(a, r, err.text);
         return r;
     }
-    fail = prepare_task(t, m, &err);
+    fail = finish_directory_gone(a) ? FAIL_NODE : prepare_task(t, m, &err);
+    fail = finish_blame(a, fail, &err); /* it may go at any moment */
     if (!a->leaving)
         report_prepared(t, fail, err.text);
     return 0;
@@ -327,7 +328,8 @@ static void run_prepare(void *arg)
     const Agent__Prepare *m = p->m->prepare;
 
     conda_place(a);
-    if (access(a->tmp_dir, F_OK) < 0) /* a cleaner of temporary files was here */
+    if (access(a->tmp_dir, F_OK) < 0 && /* a cleaner of temporary files was here */
+        !finish_directory_gone(a))
         (void)path_mkdirs(a->tmp_dir, 0700, NULL);
     for (size_t i = 0; i < m->n_tasks && !a->leaving; i++) {
         if (prepare_one(a, m->tasks[i]) < 0)

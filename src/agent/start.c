@@ -270,7 +270,7 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
     if (r >= 0)
         r = errors = open_output(t, 1, err);
     if (r < 0)
-        return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
+        return prepare_file_class(r);
     r = make_argv(&argv, m, err);
     if (r == 0)
         r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
@@ -309,7 +309,7 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
     t->tried = true;
     if (fail != FAIL_NONE) {
         pmi_end(t);
-        finish_unstarted(t, fail, &err);
+        finish_unstarted(t, finish_blame(t->agent, fail, &err), &err);
         return;
     }
     trace(LOG_AGENT, "%s: process %d, attempt %u", t->name, (int)t->pid, t->attempt);
@@ -412,7 +412,7 @@ static void run_start(void *arg)
     int64_t turn = loop_in(a->loop, TURN_MS);
     struct err err = ERR_INIT;
     AUTO_FREE char *spec = NULL;
-    bool no_spec = settle_spec(a, &m->spec, &spec, &err) < 0;
+    bool no_spec = finish_directory_gone(a) || settle_spec(a, &m->spec, &spec, &err) < 0;
 
     for (size_t i = 0; i < m->n_tasks; i++) {
         struct task *t = agent_task(a, m->tasks[i]->task);
@@ -423,7 +423,7 @@ static void run_start(void *arg)
         if (a->leaving)
             t->phase = PHASE_IDLE;
         else if (no_spec)
-            finish_unstarted(t, FAIL_DISK, &err);
+            finish_unstarted(t, finish_blame(a, FAIL_DISK, &err), &err);
         else
             start_task(t, m->tasks[i], spec);
         if (loop_now(a->loop) >= turn) {

@@ -1,12 +1,13 @@
 """The agent in a container of YARN: what it is told, what its tasks get, and who was there before."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
-from agent_support import BIN, NONE, PATIENCE, PERSON, alive, b64, command, resident, wait_until
+from agent_support import BIN, NODE, NONE, PATIENCE, PERSON, alive, b64, command, resident, wait_until
 from container_support import CONTAINER, JOB, credentials
 
 
@@ -219,3 +220,37 @@ def test_a_stopped_task_is_told_as_before(container):
     end = b.exited(0)
     assert (end["fail"], end["signal"]) == (PERSON, signal.SIGTERM)
     b.leave()
+
+
+# A NodeManager that does not know a container any more moves its directory away and removes it; that
+# the container is lost is heard later. What the agent makes anew there meanwhile is not what it was.
+@pytest.mark.parametrize("how", ["moved", "removed", "made again", "below a file"])
+@pytest.mark.parametrize("when", ["before it is prepared", "before it is started", "while it runs"])
+def test_a_task_whose_container_lost_its_directory_is_not_to_blame(container, when, how):
+    b = container(prepare=lambda b: shutil.copy("/bin/true", b.run / "program"))
+    b.launch(1, "exit 0")  # by then it has made what is its own
+    assert b.exited(1)["fail"] == NONE
+    gone, aside, go = b.run, b.top / "usercache_DEL_1", b.top / "go"
+    if when == "while it runs":
+        b.launch(0, f"until [ -e {go} ]; do sleep 0.05; done; exit 3")
+    elif when == "before it is started":
+        assert b.prepare({"task": 0, "name": "worker:0"})[0].get("fail", 0) == NONE
+    if how == "below a file":
+        gone = b.run.parent
+    gone.rename(aside)
+    if how == "removed":
+        shutil.rmtree(aside)
+    elif how == "made again":
+        gone.mkdir()
+    elif how == "below a file":
+        gone.touch()
+    go.touch()
+    end = None
+    if when == "before it is prepared":
+        end = b.prepare({"task": 0, "name": "worker:0"})[0]
+    if when != "while it runs" and (not end or end.get("fail", 0) == NONE):
+        b.start(command(0, ["./program"]))
+        end = None
+    end = end or b.exited(0)
+    assert (end["fail"], end["text"]) == (NODE, "the directory of its container has been removed")
+    assert not b.run.exists() or how == "made again" and not list(b.run.iterdir())
