@@ -50,7 +50,8 @@ static const char *job_differs(const struct engine *a, const struct engine *b)
     if (!same_budget(&a->gang, &b->gang) || !same_budget(&a->losses, &b->losses) ||
         !same_budget(&a->files, &b->files))
         return "budgets";
-    if (!str_eq(a->names, b->names))
+    /* Said with RUNNING: a gang that was formed and does not stand any more has not said it. */
+    if (a->state == JOB_RUNNING && !str_eq(a->names, b->names))
         return "names";
     return str_eq(a->end_text, b->end_text) ? NULL : "end_text";
 }

@@ -120,6 +120,12 @@ static void read_metrics(struct unit *u, const json_t *v)
         free(take(u->metrics));
 }
 
+/* A side task whose last container was lost before it could begin. */
+static bool is_given_up(const struct engine *e, const struct unit *u)
+{
+    return u->t.state == TASK_WAITING && role_of(e, u)->side;
+}
+
 static void read_task(struct engine *e, const json_t *v)
 {
     const char *state = restore_text(v, "state"), *cls = restore_text(v, "class");
@@ -136,7 +142,7 @@ static void read_task(struct engine *e, const json_t *v)
     u->shown = u->reported = u->told;
     u->starting = u->starting && u->t.state == TASK_READY;
     u->t.ready = u->t.ready && u->t.state == TASK_RUNNING;
-    u->over = u->over && task_has_ended(u->t.state);
+    u->over = u->over && (task_has_ended(u->t.state) || is_given_up(e, u));
     u->kept = u->kept && u->over;
     u->t.fail = FAIL_NONE;
     if (cls)
