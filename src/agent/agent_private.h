@@ -40,7 +40,7 @@ struct stream_out { /* one of a task's output files */
     uint64_t sent;     /* bytes that the master has, or does not want */
     int wd;            /* inotify's number; -1: not watched */
     bool dirty, told;  /* may have grown; its end was sent */
-    int kept;          /* in a container: open for reading, see start.c; -1: not */
+    int kept;          /* in a container: open for reading, see output_kept.c; -1: not */
     bool gone;         /* what was written before was removed, or its pieces are not known */
     uint64_t mark;     /* to be sent back with the file's length; 0: none */
 };
@@ -229,6 +229,12 @@ void held_hello_done(Agent__Hello *hello);
 /* ---- output_place.c: a task's files here among all that it wrote; in a container only ---- */
 void output_place_find(struct task *t); /* as an earlier agent kept it; the master knows none */
 void output_place_keep(const struct task *t);
+
+/* ---- output_kept.c: a task's files here, which others may remove; in a container only ---- */
+#define OUTPUT_NAME 32
+void output_keep(struct stream_out *s); /* when its task is started */
+/* A name that the file can be opened by; perhaps in `room`. */
+const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME]);
 
 /* ---- settle.c: where things are ---- */
 int settle(struct agent *a, struct err *err); /* after a welcome */

@@ -133,13 +133,14 @@ static struct verdict judge(const struct task *t, const struct buf *lines)
 static void read_lines(const struct task *t, const Agent__ExitedTask *end, struct buf *out)
 {
     unsigned most = t->agent->facts->lines ? t->agent->facts->lines : AGENT_LINES, n = 0;
+    char name[OUTPUT_NAME];
 
-    if (end->err_bytes && lines_last(t->streams[1].path, most, out) < 0)
+    if (end->err_bytes && lines_last(output_name(&t->streams[1], name), most, out) < 0)
         return;
     for (size_t i = 0; i < out->len; i++)
         n += out->data[i] == '\n';
     if (n < most && end->out_bytes)
-        (void)lines_last(t->streams[0].path, most - n, out);
+        (void)lines_last(output_name(&t->streams[0], name), most - n, out);
 }
 
 static void read_error_file(const struct task *t, struct buf *out)

@@ -86,17 +86,29 @@ static size_t may_send(const struct follow *f, const struct stream_out *s, uint6
     return (size_t)(*ret_new < room ? *ret_new : room);
 }
 
-/* Of what was removed because there was too much nobody waits for more. */
-static void skip_gap(struct follow *f, struct task *t, int i)
+static void skip_to(struct follow *f, struct task *t, int i, uint64_t to)
 {
-    struct stream_out *s = &t->streams[i];
-
-    if (s->sent >= rotate_begin(&s->cut))
-        return;
-    s->sent = rotate_begin(&s->cut);
+    t->streams[i].sent = to;
     add_piece(f, t, i)->gap = true;
     if (f->n_pieces == PIECES)
         send_pieces(f);
+}
+
+/* Of what was removed because there was too much nobody waits for more. */
+static void skip_gap(struct follow *f, struct task *t, int i)
+{
+    const struct stream_out *s = &t->streams[i];
+
+    if (s->sent < rotate_begin(&s->cut))
+        skip_to(f, t, i, rotate_begin(&s->cut));
+}
+
+/* A piece that others have removed, maybe with the directory: what comes after it may be there. */
+static void skip_piece(struct follow *f, struct task *t, int i)
+{
+    const struct stream_out *s = &t->streams[i];
+
+    skip_to(f, t, i, (s->sent / s->cut.piece + 1) * s->cut.piece);
 }
 
 /* Who wants to know how long the file is hears it first. */
@@ -138,6 +150,10 @@ static bool send_some(struct follow *f, struct task *t, int i)
         f->used += (size_t)n;
         f->credit -= (uint64_t)n;
         s->sent += (uint64_t)n;
+        return true;
+    }
+    if (n == -ESTALE && s->cut.piece > 0) {
+        skip_piece(f, t, i);
         return true;
     }
     if (fresh > 0)
@@ -273,10 +289,11 @@ static void watch_files(struct follow *f, struct task *t)
 {
     for (int i = 0; i < 2 && f->fd >= 0; i++) {
         struct stream_out *s = &t->streams[i];
+        char name[OUTPUT_NAME];
 
         if (s->wd >= 0)
             continue;
-        s->wd = inotify_add_watch(f->fd, s->path, IN_MODIFY);
+        s->wd = inotify_add_watch(f->fd, output_name(s, name), IN_MODIFY);
         if (s->wd >= 0 && remember(f, s->wd, t, i) == 0)
             continue;
         if (s->wd >= 0 || errno != ENOENT) { /* too many watches: do without */

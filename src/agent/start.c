@@ -117,21 +117,6 @@ static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *e
     return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
 }
 
-/* A NodeManager that starts anew may remove the directory with a container's logs while we are
- * there: what is in a file that is open can still be saved. */
-static void keep_output(struct stream_out *s)
-{
-    AUTO_CLOSE int before = s->kept;
-    struct stat old, now;
-
-    s->kept = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (before < 0 || fstat(before, &old) < 0 || old.st_size == 0)
-        return;
-    if (s->kept < 0 || fstat(s->kept, &now) < 0 || now.st_dev != old.st_dev ||
-        now.st_ino != old.st_ino)
-        s->gone = true; /* one is kept, not more: the master is to know */
-}
-
 static int open_output(struct task *t, int i, struct err *err)
 {
     const char *path = t->streams[i].path;
@@ -141,7 +126,7 @@ static int open_output(struct task *t, int i, struct err *err)
         return err_sys(err, "open '%s'", path);
     t->log_start[i] = rotate_size(&t->streams[i].cut);
     if (t->agent->container)
-        keep_output(&t->streams[i]);
+        output_keep(&t->streams[i]);
     if (t->agent->umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
     return take_fd(fd);

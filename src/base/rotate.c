@@ -41,6 +41,16 @@ static uint64_t size_of(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
+/* Of the file itself, whatever its name is by now. */
+static uint64_t size_of_rest(const struct rotate *r)
+{
+    struct stat st;
+
+    if (r->kept <= 0)
+        return size_of(r->path);
+    return fstat(r->kept, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+}
+
 static bool is_there(const char *path)
 {
     return access(path, F_OK) == 0;
@@ -112,6 +122,16 @@ static ssize_t read_file(const char *path, uint64_t at, void *p, size_t n)
     return got < 0 ? -errno : got;
 }
 
+static ssize_t read_rest(const struct rotate *r, uint64_t at, void *p, size_t n)
+{
+    ssize_t got;
+
+    if (r->kept <= 0)
+        return read_file(r->path, at, p, n);
+    got = pread(r->kept, p, n, (off_t)at);
+    return got < 0 ? -errno : got;
+}
+
 /* Pieces go in their order: where the last that we know is gone, the next may be too. */
 static bool is_lost(const struct rotate *r)
 {
@@ -130,6 +150,7 @@ static int look_again(struct rotate *r)
     if (e < 0 || now.last <= r->last)
         return e;
     now.never = r->never;
+    now.kept = r->kept;
     *r = now;
     return 1;
 }
@@ -226,7 +247,7 @@ uint64_t rotate_size(struct rotate *r)
     uint64_t size;
 
     do
-        size = r->last * r->piece + size_of(r->path);
+        size = r->last * r->piece + size_of_rest(r);
     while (catch_up(r) > 0);
     return size;
 }
@@ -260,7 +281,7 @@ ssize_t rotate_read(struct rotate *r, uint64_t at, void *p, size_t n)
             return -ESTALE;
         if (at < base)
             return read_piece(r, at, p, n);
-        got = read_file(r->path, at - base, p, n);
+        got = read_rest(r, at - base, p, n);
         cut = catch_up(r);
         if (cut < 0)
             return cut;

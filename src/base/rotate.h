@@ -9,8 +9,9 @@
  * twice, whenever anybody is killed. On file systems that cannot do that the file stays whole. It
  * works for writers that append (O_APPEND), and for those only.
  *
- * Offsets are those of the whole. One process cuts; any may read meanwhile. Blocks on the local
- * disk. One thread at a time per value. */
+ * Offsets are those of the whole. One process cuts; any may read meanwhile. Who has the file open
+ * (`kept`) reads on when somebody has removed it, or the directory, under who writes. Blocks on the
+ * local disk. One thread at a time per value. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
@@ -26,6 +27,7 @@ struct rotate {
     uint32_t first, last; /* numbers of those that are there; 0: none */
     bool unnamed;         /* `last` had no name yet when it was counted */
     bool never;           /* this file system cannot do it */
+    int kept; /* the file itself, open for reading, for when its name is gone; 0: not; borrowed */
 };
 
 /* What there is by now; a file that is not there is none yet. -ENOMEM, or why the directory cannot

@@ -402,6 +402,29 @@ static void a_file_that_is_not_there_is_empty(void **state)
     assert_false(rotate_due(&r, PIECE));
 }
 
+static void a_file_that_is_open_is_read_when_it_was_removed(void **state)
+{
+    struct bench *b = *state;
+    struct rotate reader;
+    char bytes[PIECE];
+
+    grow(b, 3 * PIECE);
+    needs_cut(b, 0);
+    needs_cut(b, 0);
+    assert_int_equal(rotate_look(&reader, b->path), 0);
+    reader.kept = open(b->path, O_RDONLY | O_CLOEXEC);
+    assert_true(reader.kept > 0);
+    assert_int_equal(path_remove(b->dir, NULL), 0);
+    grow(b, LINE);
+    assert_int_equal(rotate_size(&reader), 3 * PIECE + LINE);
+    assert_int_equal(rotate_read(&reader, 0, bytes, 1), -ESTALE);
+    assert_int_equal(rotate_read(&reader, 2 * PIECE, bytes, PIECE), PIECE);
+    assert_int_equal(rotate_read(&reader, 3 * PIECE, bytes, PIECE), LINE);
+    assert_int_equal(rotate_read(&reader, 3 * PIECE + LINE, bytes, PIECE), 0);
+    assert_false(rotate_due(&reader, PIECE));
+    close(reader.kept);
+}
+
 /* Files of other names, and of other tasks, are none of its pieces. */
 static void only_numbers_are_pieces(void **state)
 {
@@ -437,6 +460,7 @@ int main(void)
         T(output_that_repeats_itself_is_cut_once),
         T(what_was_noted_and_not_cut_is_cut),
         T(a_file_that_is_not_there_is_empty),
+        T(a_file_that_is_open_is_read_when_it_was_removed),
         T(only_numbers_are_pieces),
     };
 

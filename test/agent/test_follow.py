@@ -1,9 +1,10 @@
 """Output to the master: how much there is, and what is left of long output."""
 
+import shutil
 import time
 
 import pytest
-from agent_support import PERSON, command, unb64, wait_until
+from agent_support import LOG_LIMIT, PERSON, READY_LOG, command, unb64, wait_until
 
 LINE = "%031d\\n"
 PIECE = 65536
@@ -90,6 +91,62 @@ def test_pieces_count_in_what_a_new_master_is_told(container, cuts):
     b.hang_up()
     assert b.next_hello()["tasks"][0]["out_size"] == 9000 * 32
     b.leave()
+
+
+def test_what_is_written_after_its_directory_was_removed_comes_too(container, tmp_path):
+    """A NodeManager that starts anew cleans up where tasks still write."""
+    b = container()
+    b.launch(0, f"echo one; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo two; exit 3")
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 20})
+    assert text_until(b, 4) == (b"one\n", 0)
+    shutil.rmtree(b.logs)
+    (tmp_path / "go").touch()
+    end = b.exited(0)
+    assert end["out_bytes"] == 8 and end["lines"] == "one\ntwo\n"
+    rest = collect(b, lambda all: any(p["end"] for p in all if not p["err"]))
+    assert [(p["offset"], unb64(p["data"])) for p in rest if p["data"]] == [(4, b"two\n")]
+
+
+def test_who_comes_after_the_directory_was_removed_is_sent_what_comes(container, tmp_path):
+    b = container()
+    b.launch(0, f"echo one; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo two; sleep 600")
+    wait_until(lambda: b.output(0) == b"one\n")
+    shutil.rmtree(b.logs)
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 20})
+    assert text_until(b, 4) == (b"one\n", 0)
+    (tmp_path / "go").touch()
+    more = collect(b, lambda all: any(not p["err"] and p["data"] for p in all))
+    assert [(p["offset"], unb64(p["data"])) for p in more if p["data"]] == [(4, b"two\n")]
+
+
+def test_limit_and_readiness_see_output_whose_directory_was_removed(container, tmp_path):
+    b = container(log_limit=100_000)
+    b.launch(0, f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo is up; "
+                f"until [ -e {tmp_path}/more ]; do sleep 0.02; done; "
+                "while :; do printf '%01000d' 0; done",
+             ready={"kind": READY_LOG, "what": "is up", "timeout_ms": 600_000})
+    shutil.rmtree(b.logs)
+    (tmp_path / "go").touch()
+    b.ready(0)
+    (tmp_path / "more").touch()
+    assert b.exited(0)["fail"] == LOG_LIMIT
+
+
+def test_pieces_that_were_removed_are_a_gap(container):
+    """Nobody waits for what is not there any more."""
+    def leave_pieces(b):
+        for i in (1, 2):
+            (b.logs / f"worker-0.stdout.{i}").write_bytes(b"p" * PIECE)
+        (b.logs / "worker-0.stdout").touch()
+    b = container(prepare=leave_pieces)
+    b.launch(0, "echo end")
+    assert b.exited(0)["out_bytes"] == 2 * PIECE + 4
+    shutil.rmtree(b.logs)
+    b.tell(follow={"tasks": [{"task": 0}], "credit": 1 << 20})
+    pieces = collect(b, lambda all: any(p["end"] for p in all if not p["err"]))
+    assert [(p["offset"], p["gap"], unb64(p["data"])) for p in pieces
+            if not p["err"] and not p["end"]] == [(PIECE, True, b""), (2 * PIECE, True, b""),
+                                                  (2 * PIECE, False, b"end\n")]
 
 
 def test_what_ends_because_it_was_told_to_says_so(bench):
