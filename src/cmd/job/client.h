@@ -119,3 +119,6 @@ int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char
  * now. *ret_spool (the caller's, perhaps NULL) outlives `ret`. */
 int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                   struct spool **ret_spool, struct err *err);
+/* The same of a job whose last record was written, whether its master is still there or not. */
+int client_saved_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                        struct spool **ret_spool, struct err *err);

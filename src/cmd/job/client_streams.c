@@ -147,12 +147,13 @@ static int fetch_output(struct client *c, const struct strs *wanted, struct spoo
     return r < 0 ? r : (int)n;
 }
 
-static int output_in_files(struct client *c, const struct strs *wanted, struct logfiles *ret,
-                           struct spool **ret_spool, struct err *err)
+int client_saved_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                        struct spool **ret_spool, struct err *err)
 {
     struct past p = { .id = c->id };
     int r = c->ops->past(c, &p, err);
 
+    *ret_spool = NULL;
     if (r == 0)
         r = logfiles_list(p.fs, p.logs, wanted, ret, err);
     if (r == 0 && c->ops->more_output)
@@ -177,5 +178,5 @@ int client_output(struct client *c, const struct strs *wanted, struct logfiles *
         }
         r = client_again(c, r, err);
     }
-    return r < 0 ? r : output_in_files(c, wanted, ret, ret_spool, err);
+    return r < 0 ? r : client_saved_output(c, wanted, ret, ret_spool, err);
 }

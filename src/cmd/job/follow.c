@@ -400,12 +400,14 @@ static struct replay_place place_in(void *user, const struct logfile *l)
     return (struct replay_place){ .at = from > skip ? from : skip, .file = file > skip ? file : 0 };
 }
 
-/* What the stream did not bring any more stands in the files. */
+/* What the stream did not bring any more stands in the files: with the last record all of it. A
+ * master that is still there then has no agents to ask. */
 static int show_rest(struct follow *f, struct err *err)
 {
     AUTO(spool) struct spool *spool = NULL;
     AUTO_LOGFILES files = { 0 };
-    int r = client_output(f->client, f->o->tasks, &files, &spool, err);
+    int r = (f->ended ? client_saved_output : client_output)(f->client, f->o->tasks, &files, &spool,
+                                                             err);
 
     return r < 0
                ? r
@@ -422,6 +424,9 @@ static int after_the_end(struct follow *f, int r, struct follow_result *ret, str
     r = whole ? 0 : show_rest(f, err);
     if (r < 0 && !f->ended)
         return r;
+    if (r < 0 && !final(r))
+        (void)screen_note(f->screen, "not all output could be shown: %s; see 'ydl logs %s'",
+                          err->text, client_id(f->client));
     err_clear(err);
     return f->ended ? make_status(f, true, &ret->status, err)
                     : client_status(f->client, true, &ret->status, err);
