@@ -80,6 +80,25 @@ int exit_code(int result)
     return i < COUNT_OF(rows) ? (int)rows[i].code : EXIT_OTHER;
 }
 
+bool exit_users_fault(int result)
+{
+    static const int codes[] = { CLI_USAGE, -ENOENT, -ENOTDIR,      -EISDIR, -EEXIST,     -EACCES,
+                                 -EPERM,    -EINVAL, -ENAMETOOLONG, -ELOOP,  -EOPNOTSUPP, -E2BIG };
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (result == codes[i])
+            return true;
+    return false;
+}
+
+int exit_named_file(int result, struct err *err)
+{
+    /* -ENXIO: a socket, or a device that is not there */
+    if (result < 0 && (exit_users_fault(result) || result == -ENXIO))
+        result = err->code = CLI_USAGE;
+    return result;
+}
+
 json_t *exit_json(int result, const struct err *err)
 {
     json_t *v = NULL;

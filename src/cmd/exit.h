@@ -30,6 +30,14 @@ enum exit_code {
 /* The exit code of what a verb returned: itself when not negative, else by a table. */
 int exit_code(int result);
 
+/* Is what the user named wrong: not there, there already, of another kind, not permitted? Not when
+ * a disk, a server or the network failed or has no room, which keeps a code of its own. */
+bool exit_users_fault(int result);
+
+/* CLI_USAGE, also in `err`, for a file of this machine that the user named wrongly; else `result`.
+ */
+int exit_named_file(int result, struct err *err);
+
 /* Prints a failure, "program: text" and its hint on standard error, with `json` also as an object
  * {"error": {…}} on standard output; returns the exit code. */
 int exit_report(const char *program, int result, const struct err *err, bool json);

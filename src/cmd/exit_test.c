@@ -102,12 +102,37 @@ static void a_reader_that_has_gone_is_not_told(void **state)
     assert_non_null(strstr(text[0], "\"hint\":null"));
 }
 
+static void only_what_was_named_wrongly_is_the_users_fault(void **state)
+{
+    static const int theirs[] = { CLI_USAGE, -ENOENT, -ENOTDIR, -EISDIR,
+                                  -EEXIST,   -EACCES, -EPERM,   -EINVAL };
+    static const int others[] = { 0,        -ECONNREFUSED, -ETIMEDOUT, -EHOSTDOWN,   -EHOSTUNREACH,
+                                  -ENODATA, -EROFS,        -EDQUOT,    -ENOSPC,      -EIO,
+                                  -EAGAIN,  -EBUSY,        -ENOMEM,    -EKEYEXPIRED, -ECANCELED,
+                                  -EPROTO,  -EMFILE };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(theirs); i++) {
+        assert_true(exit_users_fault(theirs[i]));
+        (void)err_set(&err, theirs[i], "x");
+        assert_int_equal(exit_named_file(theirs[i], &err), CLI_USAGE);
+        assert_int_equal(err.code, CLI_USAGE);
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_false(exit_users_fault(others[i]));
+        assert_int_equal(exit_named_file(others[i], &err), others[i]);
+    }
+    assert_int_equal(exit_named_file(-ENXIO, &err), CLI_USAGE); /* of a socket */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_have_the_exit_codes_that_scripts_rely_on),
         cmocka_unit_test(an_error_is_a_line_and_a_hint_and_an_object),
         cmocka_unit_test(a_reader_that_has_gone_is_not_told),
+        cmocka_unit_test(only_what_was_named_wrongly_is_the_users_fault),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,12 +44,12 @@ struct deploy_keytab {
  * somebody else (--as), who could read it. Contacts nobody. */
 struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec);
 
-/* Signs in with it: 0, or -EINVAL with what is wrong added to `f` (no such file, no key of the
- * principal, not the user who submits), or -ENOMEM. `*ret_note` is the caller's when it is set: a
- * sentence for people about a file that others can read, or that is not sent. After
+/* Signs in with it: 0, or what is wrong: no such file, no key of the principal, not the user who
+ * submits, -EHOSTUNREACH for a KDC that does not answer. `*ret_note` is the caller's when it is
+ * set: a sentence for people about a file that others can read, or that is not sent. After
  * session_find_user(). */
-int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct spec_faults *f,
-                        char **ret_note);
+int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char **ret_note,
+                        struct err *err);
 /* What is unsafe about sending it, or NULL: a file that others can read, a network that others can
  * listen to. `qops` are the protections of RPC that are accepted. *ret is the caller's. */
 int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **ret, struct err *err);

@@ -105,25 +105,20 @@ static int look(struct session *s, const struct deploy_keytab *k, char **ret_not
     return deploy_keytab_warn(k->file, st.st_mode, session_identity(s)->qops, ret_note, err);
 }
 
-int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, struct spec_faults *f,
-                        char **ret_note)
+int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char **ret_note,
+                        struct err *err)
 {
     AUTO_FREE char *principal = NULL;
-    struct err err = ERR_INIT;
     int r;
 
     if (k->withheld) {
         *ret_note = str_printf("the keytab does not go with the job: '%s', whose it is to be, "
                                "could read it",
                                session_user(s));
-        return *ret_note ? 0 : -ENOMEM;
+        return *ret_note ? 0 : err_oom(err);
     }
     if (!k->file)
         return 0;
-    r = look(s, k, ret_note, &err);
-    if (r == 0)
-        r = deploy_keytab_sign_in(s, k, &principal, &err);
-    if (r == 0 || r == -ENOMEM || r == -ECANCELED)
-        return r;
-    return spec_fault(f, 0, "keytab", "%s", err.text) == -ENOMEM ? -ENOMEM : -EINVAL;
+    r = look(s, k, ret_note, err);
+    return r < 0 ? r : deploy_keytab_sign_in(s, k, &principal, err);
 }

@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 
+_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 JOB = """
 roles: {{worker: 2}}
 command:
@@ -133,6 +134,28 @@ def test_a_target_of_somebody_else_is_refused(jobs, home):
     done = jobs.run("run", "-n", 1, "--output", f"{home}/mine", "--", "touch", "started",
                     user="alice", check=2)
     assert "results cannot go to" in done.stderr and not (jobs.work / "started").exists()
+
+
+@pytest.mark.parametrize("words", ["run --on local", "run --on yarn", "submit --on yarn",
+                                   "plan --on yarn"])
+def test_a_target_that_cannot_be_reached_is_no_mistake_in_the_job(jobs, words):
+    done = jobs.run(*words.split(), "-n", 1, "--mem", "128m", "--output",
+                    "hdfs://127.0.0.1:1/r", "--", "touch", "started", check=69)
+    assert "127.0.0.1:1" in done.stderr, done.stderr
+    assert not (jobs.work / "started").exists() and not job_dirs(jobs) and not jobs.apps()
+
+
+@pytest.mark.full  # a minute passes before the client gives up
+@pytest.mark.parametrize("place", ["local", "yarn"])
+def test_safe_mode_is_no_mistake_in_the_job(jobs, home, place):
+    jobs.cluster.java(_ADMIN, "-safemode", "enter")
+    try:
+        done = jobs.run("run", "--on", place, "-n", 1, "--mem", "128m",
+                        "--output", f"{home}/r", "--", "touch", "started", check=73)
+    finally:
+        jobs.cluster.java(_ADMIN, "-safemode", "leave")
+    assert "results cannot go to" in done.stderr and "safe mode" in done.stderr, done.stderr
+    assert not (jobs.work / "started").exists() and not job_dirs(jobs) and not jobs.apps()
 
 
 def test_without_a_cluster_the_job_is_refused(jobs, home):

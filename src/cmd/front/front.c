@@ -247,10 +247,8 @@ static int run_words(const struct request *q, struct front_call *c, struct err *
     if (c->log_file) {
         int r = tee_start(c->log_file, &tee, err);
 
-        if (r < 0 && r != -ENOMEM)
-            err->code = r = CLI_USAGE; /* a file given to us is wrong */
         if (r < 0)
-            return r;
+            return exit_named_file(r, err);
     }
     say(q, c);
     program.name = q->ask.name;

@@ -113,7 +113,7 @@ int slider_put_text(struct slider *s, const char *text, struct err *err)
         return 0;
     }
     r = path_write(out, text, strlen(text), 0600, err); /* settings can be secret */
-    return r < 0 && r != -ENOMEM ? (err->code = CLI_USAGE) : r;
+    return exit_named_file(r, err);
 }
 
 int slider_put(struct slider *s, const json_t *doc, struct err *err)

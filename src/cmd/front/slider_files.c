@@ -1,5 +1,6 @@
 /* slider_files.c - JSON files as people write them, and packages; see slider.h. */
 #include "base/path.h"
+#include "cmd/exit.h"
 #include "cmd/front/slider.h"
 #include "deploy/unzip.h"
 
@@ -145,6 +146,8 @@ int slider_package_open(struct slider_package *p, const char *path, struct err *
     int r = 0;
 
     if (stat(path, &st) < 0) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return exit_named_file(err_sys(err, "find '%s'", path), err);
         cli_bad(err, "there is no application definition '%s'", path);
         err_hint(err, "--appdef names a directory or a zip archive with a metainfo.json in it");
         return CLI_USAGE;
@@ -201,9 +204,5 @@ int slider_file(const char *path, struct slider_package *p, struct buf *excerpt,
             err_hint(err, "it is neither here nor in '%s'", p->path);
         return CLI_USAGE;
     }
-    if (r == -ENOMEM)
-        return err_oom(err);
-    if (r < 0)
-        return err->code = CLI_USAGE; /* a file given to us is wrong */
-    return slider_parse(path, &text, excerpt, ret, err);
+    return r < 0 ? exit_named_file(r, err) : slider_parse(path, &text, excerpt, ret, err);
 }

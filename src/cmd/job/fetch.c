@@ -2,7 +2,7 @@
 #include "cmd/job/fetch.h"
 #include "base/fiber.h"
 #include "base/progress.h"
-#include "cmd/exit.h"
+#include "cmd/job/options.h"
 #include "deploy/conf_export.h"
 #include "deploy/tokens.h"
 #include "hadoop/fs/fs.h"
@@ -103,20 +103,6 @@ struct looking {
     struct spec_faults *faults;
 };
 
-/* What the job can do something about is its fault; the rest is the cluster's. */
-static int blame(struct looking *l, const char *key, int r, struct err *why, struct err *err)
-{
-    if (r >= 0)
-        return 0;
-    if (r == -ENOMEM || r == -ECANCELED || exit_code(r) == EXIT_UNREACHABLE) {
-        if (err)
-            *err = *why;
-        return r;
-    }
-    r = spec_fault(l->faults, 0, key, "%s", why->text);
-    return r == -ENOMEM ? err_oom(err) : 0;
-}
-
 static int look_at_file(struct looking *l, const char *from, bool archive, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -134,6 +120,7 @@ static int look_at_file(struct looking *l, const char *from, bool archive, struc
 static int look_at_list(void *arg, const char *key, struct spec_files *files, bool archives,
                         struct err *err)
 {
+    struct looking *l = arg;
     int r = 0;
 
     for (size_t i = 0; i < files->n && r == 0; i++) {
@@ -141,8 +128,8 @@ static int look_at_list(void *arg, const char *key, struct spec_files *files, bo
 
         if (!spec_is_remote(files->v[i].from))
             continue;
-        r = look_at_file(arg, files->v[i].from, archives, &why);
-        r = blame(arg, key, r, &why, err);
+        r = look_at_file(l, files->v[i].from, archives, &why);
+        r = options_blame(l->faults, key, r, &why, err);
     }
     return r;
 }
@@ -157,7 +144,7 @@ static int look_at_targets(struct looking *l, const struct spec_files *out, stru
         if (!spec_is_remote(out->v[i].to))
             continue;
         r = deploy_check_target(l->fetch->session, l->fetch->set, out->v[i].to, DEPLOY_PROBE, &why);
-        r = blame(l, "output", r, &why, err);
+        r = options_blame(l->faults, "output", r, &why, err);
     }
     return r;
 }

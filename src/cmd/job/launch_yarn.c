@@ -207,10 +207,9 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
         struct err why = ERR_INIT;
         int r = deploy_check_target(l->o->session, l->set, out->v[i].to, look, &why);
 
-        if (r == -ENOMEM)
-            return err_oom(err);
-        if (r < 0 && spec_fault(f, 0, "output", "%s", why.text) == -ENOMEM)
-            return err_oom(err);
+        r = options_blame(f, "output", r, &why, err);
+        if (r < 0)
+            return r;
     }
     return 0;
 }
@@ -220,11 +219,14 @@ static int check_keytab(struct launching *l, struct spec_faults *f, struct err *
 {
     const struct deploy_keytab k = deploy_keytab(l->o->session, l->spec);
     AUTO_FREE char *note = NULL;
-    int r = deploy_keytab_check(l->o->session, &k, f, &note);
+    struct err why = ERR_INIT;
+    int r = deploy_keytab_check(l->o->session, &k, &note, &why);
 
     if (note)
         say(l, note);
-    return r == -EINVAL ? 0 : r == -ENOMEM ? err_oom(err) : r;
+    if (r < 0 && r != -ENOMEM && r != -ECANCELED && exit_code(r) != EXIT_UNREACHABLE)
+        r = -EINVAL; /* its file, its key or its principal, and not a KDC that is away */
+    return options_blame(f, "keytab", r, &why, err);
 }
 
 /* Tasks on this machine live for as long as who starts them. */
@@ -284,9 +286,7 @@ static int find_address(struct launching *l, struct spec_faults *f, struct err *
         return note_not_ours(l, err);
     if (r == 0)
         (void)resolve_text(&found.v[0], l->address);
-    else if (r == -ENOMEM || spec_fault(f, 0, "client-address", "%s", why.text) == -ENOMEM)
-        return err_oom(err);
-    return 0;
+    return options_blame(f, "client-address", r == -ENXIO ? -EINVAL : r, &why, err);
 }
 
 static int check(struct launching *l, enum deploy_look look, struct err *err)

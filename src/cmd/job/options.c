@@ -180,12 +180,8 @@ static int read_file(const char *path, struct spec *s, struct spec_faults *f, st
         err_clear(err);
         return cli_bad(err, "job file '%s' is larger than %zu MB", path, SPEC_FILE_MAX / MIB);
     }
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0) {
-        err->code = CLI_USAGE; /* a file given to us is wrong */
-        return CLI_USAGE;
-    }
+    if (r < 0)
+        return exit_named_file(r, err);
     f->file = strdup(path);
     if (!f->file)
         return err_oom(err);
@@ -331,6 +327,18 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     if (r == 0)
         r = json_print(stdout, doc, err);
     return r < 0 ? r : EXIT_USAGE;
+}
+
+int options_blame(struct spec_faults *f, const char *key, int r, const struct err *why,
+                  struct err *err)
+{
+    if (r >= 0)
+        return 0;
+    if (exit_users_fault(r))
+        return spec_fault(f, 0, key, "%s", why->text) == -ENOMEM ? err_oom(err) : 0;
+    if (err)
+        *err = *why;
+    return r;
 }
 
 /* What is to be shown has to be there. */

@@ -44,5 +44,11 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
 /* Prints what is wrong with a job; the exit code for that, or a negative errno. */
 int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err);
 
+/* What failed with `r` (negative; 0 is fine) when a thing was looked at that the job names as
+ * `key`: a fault of the job, added to `f`, when who wrote the job can mend it (exit_users_fault()).
+ * Else, as for a server that is away, `r` again, with `why` in `err`. */
+int options_blame(struct spec_faults *f, const char *key, int r, const struct err *why,
+                  struct err *err);
+
 /* Shall the plan be printed instead of carried out? YDL_PLAN=1 in the environment. */
 bool options_only_plan(void);

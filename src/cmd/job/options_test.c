@@ -104,6 +104,25 @@ static void where_a_job_runs_is_said_by_option_then_variable(void **state)
     unsetenv("YDL_ON");
 }
 
+static void a_server_that_is_away_is_no_fault_of_the_job(void **state)
+{
+    AUTO_SPEC_FAULTS f = { 0 };
+    struct err why = ERR_INIT, err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(options_blame(&f, "output", 0, &why, &err), 0);
+    (void)err_set(&why, -ECONNREFUSED, "nobody is there");
+    err_hint(&why, "wait");
+    assert_int_equal(options_blame(&f, "output", -ECONNREFUSED, &why, &err), -ECONNREFUSED);
+    assert_string_equal(err.text, "nobody is there");
+    assert_string_equal(err.hint, "wait");
+    assert_int_equal(f.lines.n, 0);
+    (void)err_set(&why, -EACCES, "not yours");
+    assert_int_equal(options_blame(&f, "output", -EACCES, &why, &err), 0);
+    assert_int_equal(f.lines.n, 1);
+    assert_non_null(strstr(f.lines.v[0], "not yours"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +130,7 @@ int main(void)
         cmocka_unit_test(an_option_is_ours_or_the_specifications),
         cmocka_unit_test(the_help_lists_every_framework),
         cmocka_unit_test(where_a_job_runs_is_said_by_option_then_variable),
+        cmocka_unit_test(a_server_that_is_away_is_no_fault_of_the_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
