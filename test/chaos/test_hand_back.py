@@ -1,4 +1,4 @@
-"""A run on YARN hands its cluster back as it was, or says that it cannot."""
+"""A run on YARN hands its cluster back as it was, or says that it cannot; and asks nobody who is away."""
 
 import dataclasses
 import json
@@ -57,10 +57,16 @@ class Imagined:
     def __init__(self, namenode):
         self.nn_http = f"http://127.0.0.1:{namenode.server_address[1]}"
         self.apps, self.killed, self.memory = {}, [], 0
+        self.asked = 0
         self.left, self.attempt, self.looks = [], "FINISHING", 0  # after so many looks nothing is left
         self.lay = SimpleNamespace(namenodes=["nn"], resourcemanagers=["rm"], nodemanagers=["nm1"])
 
+    def app(self, app):
+        self.asked += 1
+        return {"state": self.apps[app]}
+
     def rm_page(self, path):
+        self.asked += 1
         if path == "metrics":
             return {"clusterMetrics": {"allocatedMB": self.memory}}
         if path.endswith("/appattempts"):
@@ -188,3 +194,19 @@ def test_servers_that_are_away(world):
     assert world.away() == set()
     world.broken |= {"rm", "nm1"}
     assert world.away() == {"rm"}
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_resourcemanager_that_is_away_is_not_asked(world, away):
+    """Who asks a paused one waits for half a minute, and what is due meanwhile is not undone."""
+    job = dataclasses.replace(world.scenario.job, attached=False)
+    world.scenario = dataclasses.replace(world.scenario, job=job)
+    world.client = SimpleNamespace(poll=lambda: 0)
+    world.cluster.apps = {"application_1_1": "FINISHED"}
+    if away:
+        world.broken.add("rm")
+    asked = world.cluster.asked
+    assert world.find_job() == ("" if away else "application_1_1")
+    world.job = "application_1_1"
+    assert world.over() == (not away)
+    assert (world.cluster.asked == asked) == away
