@@ -15,6 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (strlen(d.lines) > size + 1 || strlen(d.reason) > size || strchr(d.reason, '\n'))
         abort();
+    if (diagnostics_not_submitted(text, &d) > 0 &&
+        (strlen(d.reason) > size || strchr(d.reason, '\n')))
+        abort();
     diagnostics_done(&d);
     free(text);
     return 0;

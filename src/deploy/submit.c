@@ -339,8 +339,24 @@ static int hand_over(struct submission *x, struct err *err)
     return run_together(x, fns, COUNT_OF(fns), err);
 }
 
+/* YARN calls it killed, whatever the reason: that stands in the words, so that others who look at
+ * it learn the same as who has submitted it. */
+static void take_back(const struct submission *x, int r, const struct err *why)
+{
+    char text[sizeof(SUBMIT_FAILED) + 16 + 4 * sizeof(why->text)] =
+        "interrupted while it was submitted";
+    int n;
+
+    if (r != -ECANCELED) {
+        n = snprintf(text, sizeof(text), SUBMIT_FAILED "%d): ", x->o->exit_code(r));
+        (void)str_clean(text + n, sizeof(text) - (size_t)n, why ? why->text : "");
+    }
+    (void)yarn_kill(x->o->client, x->ret->app, text, loop_in(session_loop(x->o->session), KILL_MS),
+                    NULL);
+}
+
 /* What was made for a job that is not to be. */
-static void undo(struct submission *x)
+static void undo(struct submission *x, int r, const struct err *why)
 {
     struct loop *l = session_loop(x->o->session);
 
@@ -348,8 +364,7 @@ static void undo(struct submission *x)
         return;
     fiber_shield(l, true);
     if (x->handed)
-        (void)yarn_kill(x->o->client, x->ret->app, "it could not be submitted completely",
-                        loop_in(l, KILL_MS), NULL);
+        take_back(x, r, why);
     if (x->jobs)
         (void)fs_delete(x->fs, x->jobs, true, NULL);
     if (x->logs)
@@ -376,7 +391,7 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
     for (size_t i = 0; i < COUNT_OF(steps) && r == 0; i++)
         r = steps[i](&x, err);
     if (r < 0)
-        undo(&x);
+        undo(&x, r, err);
     else if (o->keep)
         ret->credentials = take_buf(&x.tokens);
     if (ret->tokens_ms > 0) { /* an upload may have taken long */

@@ -13,6 +13,10 @@
 #include "hadoop/yarn/client.h"
 #include "wire/stream.h"
 
+/* What YARN is told of an application that is taken back because not all of it could be submitted:
+ * "the submission failed (exit code 73): make 'x': no space". `ydl status` reads it there. */
+#define SUBMIT_FAILED "the submission failed (exit code "
+
 struct submit_options {
     struct session *session;
     struct fs_set *set;
@@ -26,7 +30,8 @@ struct submit_options {
     char *const *command;             /* what the user typed, for the record; NULL: nothing */
     int64_t began;                    /* when the command was started, ms since 1970 */
     bool attached, quiet;
-    bool keep; /* the credentials, for an agent beside the client */
+    bool keep;                    /* the credentials, for an agent beside the client */
+    int (*exit_code)(int result); /* with what the command ends after such an error */
 };
 
 struct submitted {

@@ -95,6 +95,17 @@ def test_what_excuses_a_failure(world, kind, excused):
     assert bool(list(rules.succeeds_within_budget(world))) != excused
 
 
+@pytest.mark.parametrize("reason, events, agrees", [
+    ("the submission failed: no space", [], True), ("worker:0 failed", [], False),
+    ("the submission failed: no space", [{"seq": 0, "event": "job"}], False)])
+def test_what_was_taken_back_is_killed_for_yarn_alone(world, reason, events, agrees):
+    world.outcome.status = {"state": "FAILED", "exit": 73, "reason": reason}
+    world.outcome.client = world.outcome.waited = 73
+    world.outcome.yarn = {"state": "KILLED", "finalStatus": "KILLED"}
+    world.outcome.events = events
+    assert (list(rules.everybody_agrees(world)) == []) == agrees
+
+
 def test_output_that_the_job_says_is_missing_is_not_lost(world):
     world.outcome.lines = world.outcome.followed = []
     (world.dir / "client.out").write_text("")

@@ -1,6 +1,7 @@
-"""DataNodes that die while a job's files go up."""
+"""DataNodes that die while a job's files go up, and quotas that are reached then."""
 
 import hashlib
+import json
 import os
 import re
 import signal
@@ -9,7 +10,9 @@ import pytest
 from ydl_cluster import spec as specs
 
 BYTES = 400 << 20
-CACHE = f"/user/{specs.me()}/.ydl/cache"
+HOME = f"/user/{specs.me()}/.ydl"
+CACHE = f"{HOME}/cache"
+_ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
 
 
 def halfway(jobs, *datanodes):
@@ -51,3 +54,27 @@ def test_an_upload_without_any_datanode_is_told(jobs):
     assert run.returncode not in (0, 2) and "big" in err and not out, err
     assert jobs.apps() == []
     assert [name for name in jobs.cluster.hdfs_names(CACHE) if len(name) != 64] == []
+
+
+def test_everybody_learns_why_a_submission_failed(jobs):
+    """The application is submitted while its small files are written. When these cannot be, it is taken
+    back, which YARN calls killed; nobody has killed it."""
+    words = ("--on", "yarn", "-n", 1, "--mem", "128m", "--no-ship", "--", "true")
+    jobs.run("run", *words, check=0)  # ydl-node is in the cache, and the directories are there
+    first = set(jobs.apps())
+    jobs.cluster.java(_ADMIN, "-setSpaceQuota", "1", f"{HOME}/logs")
+    try:
+        run = jobs.run("run", *words, check=73)
+    finally:
+        jobs.cluster.java(_ADMIN, "-clrSpaceQuota", f"{HOME}/logs")
+    (app,) = set(jobs.apps()) - first
+    assert "quota" in run.stderr, run.stderr
+    assert jobs.ended(app)["finalStatus"] == "KILLED"
+    status = json.loads(jobs.run("status", "--json", app).stdout)
+    assert (status["state"], status["exit"]) == ("FAILED", 73), status
+    why = status["reason"].removeprefix("the submission failed: ")
+    assert why != status["reason"] and why in run.stderr, (status["reason"], run.stderr)
+    jobs.run("wait", app, check=73)
+    listed = json.loads(jobs.run("list", "--all", "--json", check=0).stdout)
+    assert [row["state"] for row in listed["jobs"] if row["job"] == app] == ["FAILED"], listed
+    assert app not in jobs.cluster.hdfs_names(f"{HOME}/logs")

@@ -56,10 +56,13 @@ static int set_end(struct yarn *y)
                   a->final_status == YARN__FINAL_STATUS__FINAL_KILLED;
     bool fine = !killed && a->final_status == YARN__FINAL_STATUS__FINAL_SUCCEEDED;
     const char *why;
+    int not_submitted;
 
     diagnostics_done(&y->said);
     if (diagnostics_read(yarn_why(y), &y->said) < 0)
         return -ENOMEM;
+    not_submitted = killed ? diagnostics_not_submitted(yarn_why(y), &y->said) : 0;
+    killed = killed && !not_submitted;
     why = y->said.reason;
     free(y->unsaved);
     y->unsaved = unsaved_in(yarn_why(y));
@@ -72,9 +75,10 @@ static int set_end(struct yarn *y)
                                : "YARN does not say why",
         .lines = y->said.lines,
         .hint = y->said.hint,
-        .exit = killed ? PAST_EXIT_KILLED
-                : fine ? (y->unsaved ? HISTORY_UNSAVED_EXIT : 0)
-                       : PAST_EXIT_LOST,
+        .exit = killed          ? PAST_EXIT_KILLED
+                : fine          ? (y->unsaved ? HISTORY_UNSAVED_EXIT : 0)
+                : not_submitted ? not_submitted
+                                : PAST_EXIT_LOST,
         .unsaved = y->unsaved,
         .ended = a->finish_time,
     };

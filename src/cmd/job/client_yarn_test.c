@@ -177,6 +177,28 @@ static void an_ended_job_is_read_from_its_files(void **state)
     run(state, read_the_past, &forgotten);
 }
 
+static void look_at_what_was_taken_back(struct world *w, struct client *c)
+{
+    AUTO_JSON *v = NULL;
+    struct err err = ERR_INIT;
+
+    (void)w;
+    assert_int_equal(client_status(c, true, &v, &err), 0);
+    assert_string_equal(words_text(v, "state"), "FAILED");
+    assert_string_equal(words_text(v, "reason"), "the submission failed: no space");
+    assert_int_equal(words_int(v, "exit", -1), 73);
+}
+
+static void a_job_that_could_not_be_submitted_was_not_killed_by_a_person(void **state)
+{
+    struct world w = { .state = STATE(KILLED),
+                       .final = FINAL(KILLED),
+                       .diagnostics = "Application " APP " was killed by user a with diagnostic "
+                                      "message: the submission failed (exit code 73): no space" };
+
+    run(state, look_at_what_was_taken_back, &w);
+}
+
 static void look_for_nothing(struct world *w, struct client *c)
 {
     struct err err = ERR_INIT;
@@ -346,6 +368,7 @@ int main(void)
         CLAIM(a_job_that_has_just_ended_is_not_killed),
         CLAIM(a_kill_needs_no_master_that_understands_us),
         CLAIM(an_ended_job_is_read_from_its_files),
+        CLAIM(a_job_that_could_not_be_submitted_was_not_killed_by_a_person),
         CLAIM(a_job_that_nobody_knows_is_said_so),
         CLAIM(events_go_on_with_the_next_master),
         CLAIM(the_rest_of_the_events_is_in_the_files),

@@ -3,6 +3,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "deploy/submit.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -197,6 +198,24 @@ int diagnostics_read(const char *text, struct diagnostics *ret)
     ret->hint = known ? known->hint : "";
     ret->lines = strdup(n > 1 && buf_text(&lines) ? buf_text(&lines) : "");
     return ret->lines ? 0 : -ENOMEM;
+}
+
+int diagnostics_not_submitted(const char *text, struct diagnostics *ret)
+{
+    const char *at = text ? strstr(text, SUBMIT_FAILED) : NULL;
+    int code = 0;
+
+    if (!at)
+        return 0;
+    for (at += strlen(SUBMIT_FAILED); isdigit((unsigned char)*at) && code <= 255; at++)
+        code = 10 * code + (*at - '0');
+    if (code < 1 || code > 255 || !str_starts(at, "): "))
+        return 0;
+    at += strlen("): ");
+    snprintf(ret->reason, sizeof(ret->reason), "the submission failed: %.*s",
+             (int)strcspn(at, "\n"), at);
+    ret->hint = ""; /* what is known of nodes does not fit */
+    return code;
 }
 
 void diagnostics_done(struct diagnostics *d)

@@ -24,4 +24,7 @@ struct diagnostics {
 
 /* `text` NULL is "". 0 or -ENOMEM; diagnostics_done() after both. */
 int diagnostics_read(const char *text, struct diagnostics *ret);
+/* Of an application that was killed: was it taken back because its submission failed (SUBMIT_FAILED
+ * in deploy/submit.h)? Then the exit code of that, and `ret->reason` is why; else 0. */
+int diagnostics_not_submitted(const char *text, struct diagnostics *ret);
 void diagnostics_done(struct diagnostics *d); /* zero is fine */

@@ -71,11 +71,41 @@ static void what_is_of_no_use_is_left_out(void **state)
     }
 }
 
+static void a_submission_that_failed_has_its_own_code_and_words(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        const char *reason;
+    } said[] = {
+        { "Application application_1_0001 was killed by user a at 10.0.0.1 with diagnostic "
+          "message: "
+          "the submission failed (exit code 73): make 'x': no space\nmore",
+          73, "the submission failed: make 'x': no space" },
+        { "the submission failed (exit code 69): ", 69, "the submission failed: " },
+        { "the submission failed (exit code 0): x", 0, "as it was" },
+        { "the submission failed (exit code 256): x", 0, "as it was" },
+        { "the submission failed (exit code 73)", 0, "as it was" },
+        { "the submission failed (exit code x): x", 0, "as it was" },
+        { "Application application_1_0001 was killed by user a", 0, "as it was" },
+        { NULL, 0, "as it was" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        struct diagnostics d = { .reason = "as it was" };
+
+        assert_int_equal(diagnostics_not_submitted(said[i].text, &d), said[i].code);
+        assert_string_equal(d.reason, said[i].reason);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_that_matters_comes_first),
         cmocka_unit_test(what_is_of_no_use_is_left_out),
+        cmocka_unit_test(a_submission_that_failed_has_its_own_code_and_words),
     };
 
     return cmocka_run_group_tests_name("diagnostics", tests, NULL, NULL);

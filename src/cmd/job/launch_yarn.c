@@ -356,6 +356,7 @@ static int submit(struct launching *l, int64_t began, struct err *err)
         .attached = l->o->attached,
         .quiet = l->x->globals->quiet,
         .keep = beside_wanted(l->spec),
+        .exit_code = exit_code,
     };
     int r = launch_node_program(&program, err);
 
