@@ -76,6 +76,25 @@ static bool owes_any(struct follower *f)
     return more;
 }
 
+/* Is an agent on another machine gone, with output that this reader was not sent? That is among
+ * what was saved, if anywhere. */
+static bool lacks_any(const struct follower *f)
+{
+    const struct master *m = f->master;
+    bool lacks = false;
+
+    if (!m->platform || !m->platform->ops->apart)
+        return false; /* the files are here, and were read */
+    for (uint32_t i = 0; i < f->n_places && i < m->n_feeds; i++) {
+        const struct feed *d = &m->feeds[i];
+        const struct place *at = &f->places[i];
+
+        for (int s = OUT; s < STREAMS && at->wanted && d->started && d->lost; s++)
+            lacks |= hub_wants(f, s) && (!d->ended || at->at[s] < d->size[s]);
+    }
+    return lacks;
+}
+
 /* Event lines from the journal, each as a piece of its own. There is room for the longest. */
 static int add_events(struct follower *f, struct err *err)
 {
@@ -136,6 +155,8 @@ static int turn(struct follower *f, struct http_call *c, struct err *err)
     if (f->queue.len > 0 ||
         (f->opt->events && (f->journal_at < m->journal.size || f->live_at < live_end(&m->live))))
         return 1;
+    if (m->ended && f->opt->follow && !more && lacks_any(f)) /* no end: the reader looks there */
+        return err_set(err, -ENODATA, "output of an agent that is gone was not sent");
     if ((m->ended || !f->opt->follow) && !more)
         return 0;
     if (!f->opt->follow && loop_now(m->loop) - f->moved > SILENT_MS)

@@ -57,7 +57,8 @@ static void append_all(struct desk *d)
         append_record(d, sizes[i], sizes[i] <= EVENT_LINE_MAX);
 }
 
-static void read_all(struct desk *d)
+/* Returns how it ended: 0, or a negative errno. */
+static ssize_t read_stream(struct desk *d)
 {
     const struct http_request q = { .method = "GET", .target = "/" };
     struct http_client *c = NULL;
@@ -76,10 +77,15 @@ static void read_all(struct desk *d)
 
         assert_int_equal(buf_room(&d->got, 64 * KIB, &room), 0);
         n = http_read(c, room, 64 * KIB, loop_in(d->loop, ENOUGH), NULL);
-        assert_true(n >= 0);
-        d->got.len += (size_t)n;
+        d->got.len += n > 0 ? (size_t)n : 0;
     }
     (void)http_client_free(c);
+    return n;
+}
+
+static void read_all(struct desk *d)
+{
+    assert_int_equal(read_stream(d), 0);
 }
 
 static void expect_all(struct desk *d)
@@ -91,9 +97,8 @@ static void expect_all(struct desk *d)
     buf_reset(&d->got);
 }
 
-static int on_desk(void *arg)
+static void open_master(struct desk *d)
 {
-    struct desk *d = arg;
     struct master *m = &d->m;
     const struct engine_options opt = { 0 };
     AUTO_FREE char *journal = path_join(d->dir, "events.jsonl");
@@ -108,26 +113,83 @@ static int on_desk(void *arg)
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(listen_unix(d->sock, &o.fd, NULL), 0);
     assert_int_equal(http_server_start(&o, &m->api, NULL), 0);
-    append_all(d);
-    read_all(d);
-    expect_all(d);
-    d->follow.follow = true; /* it is told of the end by `ended` */
-    m->ended = true;
-    read_all(d);
-    expect_all(d);
+}
+
+static void close_master(struct desk *d)
+{
+    struct master *m = &d->m;
+
     m->api = http_server_stop(m->api);
     hub_done(m);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
     m->engine = engine_free(m->engine);
+}
+
+static int read_records(void *arg)
+{
+    struct desk *d = arg;
+
+    open_master(d);
+    append_all(d);
+    read_all(d);
+    expect_all(d);
+    d->follow.follow = true; /* it is told of the end by `ended` */
+    d->m.ended = true;
+    read_all(d);
+    expect_all(d);
+    close_master(d);
     return 0;
 }
 
-static void a_reader_gets_records_of_every_length(void **state)
+/* What its agent had not sent before it was gone. */
+static int follow_lost(void *arg)
+{
+    static const struct {
+        bool apart, lost, ended, follow, wanted;
+        uint64_t size;
+        bool whole;
+    } rows[] = {
+        { .apart = true, .lost = true, .ended = true, .follow = true, .wanted = true, .size = 9 },
+        { .apart = true, .lost = true, .follow = true, .wanted = true }, /* nobody knows */
+        { .apart = true,
+          .lost = true,
+          .ended = true,
+          .follow = true,
+          .wanted = true,
+          .whole = true },
+        { .apart = true, .lost = true, .ended = true, .wanted = true, .size = 9, .whole = true },
+        { .apart = true, .lost = true, .ended = true, .follow = true, .size = 9, .whole = true },
+        { .lost = true, .ended = true, .follow = true, .wanted = true, .size = 9, .whole = true },
+    };
+    struct desk *d = arg;
+    struct platform_ops ops = { 0 };
+    struct platform platform = { .ops = &ops };
+
+    open_master(d);
+    d->m.platform = &platform;
+    d->m.log_dir = d->dir;
+    d->m.ended = true;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        assert_int_equal(hub_grow_feeds(&d->m), 0);
+        ops.apart = rows[i].apart;
+        d->m.feeds[0] = (struct feed){ .started = true, .lost = rows[i].lost };
+        d->m.feeds[0].ended = rows[i].ended;
+        d->m.feeds[0].size[OUT] = rows[i].size;
+        d->follow = (struct follow_options){
+            .follow = rows[i].follow, .logs = true, .out = rows[i].wanted, .err = !rows[i].wanted
+        };
+        if ((read_stream(d) == 0) != rows[i].whole)
+            fail_msg("row %zu", i);
+    }
+    close_master(d);
+    return 0;
+}
+
+static void on_desk(int (*claim)(void *desk))
 {
     struct desk *d = calloc(1, sizeof(*d));
 
-    (void)state;
     assert_non_null(d);
     d->follow = (struct follow_options){ .events = true };
     buf_init(&d->got, 64 * MIB);
@@ -136,7 +198,7 @@ static void a_reader_gets_records_of_every_length(void **state)
     d->sock = path_join(d->dir, "api.sock");
     assert_non_null(d->sock);
     assert_int_equal(loop_new(&d->loop, NULL), 0);
-    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
+    assert_int_equal(loop_run(d->loop, claim, d, false), 0);
     loop_free(d->loop);
     assert_int_equal(path_remove(d->dir, NULL), 0);
     buf_done(&d->got);
@@ -145,10 +207,23 @@ static void a_reader_gets_records_of_every_length(void **state)
     free(d);
 }
 
+static void a_reader_gets_records_of_every_length(void **state)
+{
+    (void)state;
+    on_desk(read_records);
+}
+
+static void a_stream_that_lacks_output_of_a_lost_agent_has_no_end(void **state)
+{
+    (void)state;
+    on_desk(follow_lost);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reader_gets_records_of_every_length),
+        cmocka_unit_test(a_stream_that_lacks_output_of_a_lost_agent_has_no_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
