@@ -1,6 +1,7 @@
 """Files and trees against a real HDFS, with Hadoop's own client as the judge."""
 
 import os
+import pwd
 import subprocess
 import time
 
@@ -149,7 +150,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(cluster):
         assert refused(cluster, *arguments).startswith(sentence)
     denied = refused(cluster, "put", "/dev/null", "/user/x", user="bob")
     assert denied.startswith("create '/user/x': permission denied for user 'bob', who needs WRITE "
-                             "on '/user' (drwxr-xr-x root:")
+                             f"on '/user' (drwxr-xr-x {pwd.getpwuid(os.geteuid()).pw_name}:")
 
 
 def test_a_full_quota_is_said(cluster):

@@ -3,6 +3,7 @@ ResourceManager's own pages say of it."""
 
 import json
 import os
+import pwd
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from ydl_cluster.patience import Limit
 _BIN = Path(os.environ.get("YDL_TEST_BIN")
             or Path(__file__).resolve().parents[2] / "build" / "unit")
 FINAL_URL = "http://127.0.0.1:9/test-am"
+ME = pwd.getpwuid(os.geteuid()).pw_name
 CODES = " 0 1 2 3 4 5, extra -105"
 
 

@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from master import CODES, FINAL_URL, Master, program, rest, wait_for
+from master import CODES, FINAL_URL, ME, Master, program, rest, wait_for
 
 
 def _hosts(cluster) -> list[str]:
@@ -40,7 +40,7 @@ def _check_blacklist(master: Master, hosts: list[str]) -> None:
     assert extra["host"] != avoided
 
 
-def _check_end(master: Master, user: str = "root", restarted: bool = False) -> None:
+def _check_end(master: Master, user: str = ME, restarted: bool = False) -> None:
     said = master.end().splitlines()[-1]
     diagnostics = ("Attempt recovered after RM restart" if restarted else "") + CODES
     assert said == f"FINISHED SUCCEEDED user={user} url={FINAL_URL} diagnostics={diagnostics}"

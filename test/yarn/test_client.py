@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from master import program, rest, wait_for
+from master import ME, program, rest, wait_for
 
 
 def _ask(cluster, *arguments: str, user: str | None = None, code: int = 0) -> dict:
@@ -81,8 +81,8 @@ def test_words_and_values_arrive_as_they_are(each_cluster, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, text", [
-    (("submit", "nosuch", "true"), "submitted by user root to unknown queue: nosuch"),
-    (("submit", "closed", "true"), "User root does not have permission to submit"),
+    (("submit", "nosuch", "true"), f"submitted by user {ME} to unknown queue: nosuch"),
+    (("submit", "closed", "true"), f"User {ME} does not have permission to submit"),
     (("queue", "nosuch"), "there is no queue 'nosuch'"),
     (("app", "application_1_0001"), "ApplicationNotFoundException: Application with id "
      "'application_1_0001' doesn't exist in RM"),
@@ -107,7 +107,7 @@ def test_a_resourcemanager_that_is_away_is_waited_for(cluster):
 
 @pytest.mark.parametrize("each_cluster", ["cluster", "krb_cluster", "ha_cluster"], indirect=True)
 def test_a_delegation_token_is_got_renewed_and_cancelled(each_cluster):
-    said = _ask(each_cluster, "token")
+    said = _ask(each_cluster, "token", ME)
     assert len(said["service"].split(",")) == (2 if each_cluster.active("rm") != "rm" else 1)
     assert said["expiry"] / 1000 > time.time() + 3600
 

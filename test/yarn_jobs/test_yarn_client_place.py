@@ -153,7 +153,7 @@ def test_a_scheduler_here_and_workers_there_exchange_bytes(here):
         assert any(re.sub(r"\s*│", "│", line) == expected for line in lines), lines
     assert "1 scheduler here" in done.stderr
     app = here.jobs.apps()[0]
-    agents = {e["container"] for e in here.events() if e["event"] == "agent"}
+    agents = {e["container"] for e in here.events() if e["event"] == "agent" and e["state"] == "up"}
     assert f"client_{app}" in agents and len(agents) == 3
     assert "ALL is here" in here.jobs.run("logs", app, "scheduler", check=0).stdout
 
