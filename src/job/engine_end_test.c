@@ -28,6 +28,27 @@ static void servers_are_stopped_when_the_workers_are_done(void **state)
     assert_true(logged(b, "\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0", NULL));
 }
 
+/* Whoever reads the log alone hears what `wait` ends with. */
+static void what_could_not_be_saved_is_in_the_last_record(void **state)
+{
+    struct bench *b = *state;
+
+    for (int code = 0; code <= 9; code += 9) {
+        ps_and_workers(b, SPEC_RESTART_NEVER);
+        run_all(b);
+        engine_set_unsaved(b->e);
+        ended(b, "worker:0", code);
+        if (code == 0)
+            ended(b, "worker:1", 0);
+        assert_true(logged(b,
+                           code ? "\"event\":\"end\",\"state\":\"FAILED\",\"exit\":9"
+                                : "\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":73",
+                           "\"unsaved\":true"));
+        b->e = engine_free(b->e);
+        buf_done(&b->log);
+    }
+}
+
 static void a_server_may_end_well_but_not_badly(void **state)
 {
     struct bench *b = *state;
@@ -407,71 +428,11 @@ static void a_fault_of_ours_ends_the_job_with_its_code(void **state)
     assert_string_equal(outcome_of(b).text, "the tracker could not be started");
 }
 
-static unsigned count_progress(const struct buf *lines)
-{
-    const char *at = (const char *)lines->data, *end = at + lines->len;
-    unsigned n = 0;
-
-    while (lines->len &&
-           (at = memmem(at, (size_t)(end - at), "\"event\":\"progress\"", 18)) != NULL) {
-        at++;
-        n++;
-    }
-    return n;
-}
-
-static void progress_is_shown_each_second_and_written_seldom(void **state)
-{
-    struct bench *b = *state;
-    AUTO_BUF shown = { .max = MIB };
-
-    bench_init(b, SPEC_RESTART_NEVER, -1);
-    role(b, "worker", 1);
-    run_all(b);
-    engine_watch(b->e, true);
-    for (int i = 1; i <= 50; i++) {
-        engine_on_progress(b->e, 0, i, 100, "{\"loss\": 0.5}", b->now);
-        pass(b, 10);
-    }
-    assert_true(logged(b, "\"step\":1,", "\"metrics\":{\"loss\":0.5}"));
-    pass(b, 600);
-    assert_int_equal(engine_live(b->e, &shown), 0);
-    assert_int_equal(count_progress(&shown), 1);
-    assert_true(buf_text(&shown) && strstr(buf_text(&shown), "\"step\":50,"));
-    assert_null(strstr(buf_text(&shown), "seq"));
-    assert_false(logged(b, "\"step\":50,", NULL));
-    engine_on_progress(b->e, 0, 99, 100, "no JSON, and \"hostile", b->now);
-    ended(b, "worker:0", 0); /* the last word stands in the log */
-    assert_true(logged(b, "\"step\":99,\"total\":100}", NULL));
-}
-
-/* A week of one task that reports each second. */
-static void the_log_of_a_week_is_small(void **state)
-{
-    struct bench *b = *state;
-    AUTO_BUF untold = { .max = MIB };
-    unsigned n;
-
-    bench_init(b, SPEC_RESTART_NEVER, -1);
-    role(b, "worker", 1);
-    run_all(b);
-    for (int i = 0; i < 7 * 24 * 3600; i++) {
-        engine_on_progress(b->e, 0, i, 0, NULL, b->now);
-        pass(b, 1000);
-    }
-    work(b);
-    n = count_progress(&b->log);
-    assert_in_range(n, 7 * 24, 7 * 24 + 10);
-    assert_true(b->log.len < 32 * KIB);
-    assert_int_equal(b->e->live.len, 0); /* nobody looks */
-    assert_int_equal(engine_untold(b->e, &untold), 0);
-    assert_true(buf_text(&untold) && strstr(buf_text(&untold), "\"step\":604799,"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(servers_are_stopped_when_the_workers_are_done),
+        TEST(what_could_not_be_saved_is_in_the_last_record),
         TEST(a_server_may_end_well_but_not_badly),
         TEST(what_ends_because_it_was_told_to_is_done_whatever_the_clocks_say),
         TEST(one_failure_stops_everybody),
@@ -489,8 +450,6 @@ int main(void)
         TEST(a_submission_in_the_future_is_now),
         TEST(finishing_always_ends),
         TEST(a_fault_of_ours_ends_the_job_with_its_code),
-        TEST(progress_is_shown_each_second_and_written_seldom),
-        TEST(the_log_of_a_week_is_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* engine_say.c - the engine's decisions as event lines. */
 #include "job/engine_private.h"
+#include "job/history.h"
 #include "job/protocol.h"
 
 #include <string.h>
@@ -175,7 +176,7 @@ void say_end(struct engine *e, int64_t now)
 
     engine_event(e, EVENT_END, now, &ev);
     event_str(&ev, "state", job_state_name(e->state));
-    event_int(&ev, "exit", e->exit);
+    event_int(&ev, "exit", e->unsaved && e->exit == 0 ? HISTORY_UNSAVED_EXIT : e->exit);
     if (e->by_task)
         event_str(&ev, "whose", engine_task_name(e, e->story.task, name));
     event_str(&ev, "text", e->end_text);
