@@ -1,146 +1,9 @@
 /* drive_test.c - how the driver ends a job, and what it makes of a container that is lost; see
- * drive.c and lost.c. The platform does nothing, and the test is the agent. */
-#include "base/path.h"
+ * drive.c and lost.c. */
 #include "job/engine_private.h"
-#include "master/master_private.h"
-#include "wire/wire_testing.h"
+#include "master/drive_testing.h"
 
-#include <stdio.h>
-#include <string.h>
-
-struct desk {
-    char dir[TEST_PATH];
-    struct loop *loop;
-    struct job_dir job;
-    struct master_options opt;
-    struct spec_role role;
-    struct master m;
-    void (*body)(struct desk *d);
-    void (*later)(struct desk *d); /* while the driver waits */
-    struct fiber *driver;
-    bool done; /* with what came later */
-};
-
-static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
-{
-    (void)user;
-    (void)task;
-    (void)id;
-    (void)words;
-    (void)n;
-}
-
-static int no_ask(struct platform *p, uint32_t slot, const struct spec_role *role, struct err *err)
-{
-    (void)p;
-    (void)slot;
-    (void)role;
-    (void)err;
-    return 0;
-}
-
-static void no_release(struct platform *p, uint32_t slot)
-{
-    (void)p;
-    (void)slot;
-}
-
-static const struct platform_ops nobody = { .name = "test", .ask = no_ask, .release = no_release };
-
-static void run_later(void *arg)
-{
-    struct desk *d = arg;
-
-    d->later(d);
-    d->done = true;
-}
-
-static void drive(struct desk *d)
-{
-    struct platform platform = { .ops = &nobody };
-    struct err err = ERR_INIT;
-
-    d->m.platform = &platform;
-    d->driver = fiber_self(d->loop);
-    if (d->later)
-        assert_int_equal(fiber_start(d->loop, run_later, d, NULL, NULL), 0);
-    assert_int_equal(drive_job(&d->m, false, &err), 0);
-    assert_true(d->m.ended);
-    while (d->later && !d->done)
-        (void)fiber_yield(d->loop);
-    d->m.platform = NULL;
-}
-
-static int on_desk(void *arg)
-{
-    struct desk *d = arg;
-    struct master *m = &d->m;
-    struct kv_events on = { .user = m, .on_reply = on_reply };
-    const struct engine_options opt = { 0 };
-    AUTO_FREE char *path = path_join(d->dir, "events.jsonl");
-
-    d->role = (struct spec_role){ .name = (char *)"w",
-                                  .count = 1,
-                                  .procs = 1,
-                                  .side = -1,
-                                  .decides = -1,
-                                  .restart = { .max = -1 } };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000 };
-    m->mono = loop_now(d->loop);
-    m->spec = (struct spec){
-        .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER, .save_time = 60000
-    };
-    assert_non_null(path);
-    assert_int_equal(journal_open(&m->journal, path, NULL), 0);
-    assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
-    assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
-    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &m->avoid, NULL), 0);
-    d->body(d);
-    journal_done(&m->journal);
-    m->engine = engine_free(m->engine);
-    m->kv = kv_free(m->kv);
-    m->avoid = avoid_free(m->avoid);
-    agents_done(m);
-    hub_done(m);
-    free(m->unsaved);
-    free(m->slots);
-    free(m->busy.v);
-    return 0;
-}
-
-static void with_desk(void (*body)(struct desk *d), void (*later)(struct desk *d))
-{
-    struct desk *d = calloc(1, sizeof(*d));
-
-    assert_non_null(d);
-    d->body = body;
-    d->later = later;
-    d->opt.dir = &d->job;
-    assert_non_null(test_dir(d->dir, "drive"));
-    assert_int_equal(loop_new(&d->loop, NULL), 0);
-    assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
-    loop_free(d->loop);
-    assert_int_equal(path_remove(d->dir, NULL), 0);
-    free(d);
-}
-
-/* The last line of the log. */
-static void assert_last(struct desk *d, const char *one, const char *two)
-{
-    AUTO_FREE char *path = path_join(d->dir, "events.jsonl");
-    AUTO_BUF text = { .max = MIB };
-    char *last;
-
-    assert_non_null(path);
-    assert_int_equal(path_read(path, &text, NULL), 0);
-    assert_true(text.len > 1);
-    assert_int_equal(buf_add(&text, "", 1), 0);
-    text.data[text.len - 2] = '\0';
-    last = strrchr((char *)text.data, '\n');
-    last = last ? last + 1 : (char *)text.data;
-    if (!strstr(last, one) || !strstr(last, two))
-        fail_msg("the last line is %s", last);
-}
+#include <sys/resource.h>
 
 static void kill_it(struct desk *d)
 {
@@ -236,8 +99,9 @@ static void save_it(struct desk *d)
     master_wake(&d->m);
     assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
     assert_non_null(path);
-    assert_int_equal(path_read(path, &text, NULL), 0);
-    assert_non_null(memmem(text.data, text.len, "\"state\":\"KILLED\"", 16));
+    assert_int_equal(path_read(path, &text, NULL), d->hdfs_away ? -ENOENT : 0);
+    if (!d->hdfs_away)
+        assert_non_null(memmem(text.data, text.len, "\"state\":\"KILLED\"", 16));
     agents_tell_saved(a);
     master_wake(&d->m);
     a->channel = channel_close(a->channel);
@@ -249,10 +113,10 @@ static void ends_in_hdfs(struct desk *d)
     struct container container = { .attempt = 1 };
     struct fs_set *set = NULL;
     AUTO_FREE char *path = NULL;
-    AUTO_FREE char *logs = path_join(d->dir, "logs");
+    AUTO_FREE char *logs = path_join(d->dir, d->hdfs_away ? "events.jsonl/logs" : "logs");
 
     assert_non_null(logs);
-    assert_int_equal(path_mkdirs(logs, 0700, NULL), 0);
+    assert_int_equal(path_mkdirs(logs, 0700, NULL), d->hdfs_away ? -ENOTDIR : 0);
     assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
     assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &container.fs, &path, NULL), 0);
     container.logs = logs;
@@ -260,15 +124,83 @@ static void ends_in_hdfs(struct desk *d)
     assert_int_equal(mirror_start(&d->m, NULL), 0);
     drive(d);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
-    assert_int_equal(mirror_stop(&d->m, loop_in(d->loop, TEST_MS)), 0);
+    assert_int_equal(mirror_stop(&d->m, loop_in(d->loop, d->hdfs_away ? 0 : TEST_MS)) < 0,
+                     d->hdfs_away);
     d->opt.container = NULL;
     fs_set_free(set);
+}
+
+static void ends_without_hdfs(struct desk *d)
+{
+    d->hdfs_away = true;
+    d->m.spec.save_time = 400; /* a quarter of it for HDFS */
+    ends_in_hdfs(d);
 }
 
 static void agents_leave_when_the_end_is_in_hdfs(void **state)
 {
     (void)state;
     with_desk(ends_in_hdfs, save_it);
+    with_desk(ends_without_hdfs, save_it);
+}
+
+/* ---- how long the end may take ---- */
+
+static void looks_at_deadlines(struct desk *d)
+{
+    struct master *m = &d->m;
+    int64_t now = loop_now(d->loop);
+
+    assert_int_equal(leave_by(m, 60000), now + 60000);
+    m->save_until = now + 20000; /* the job's own limit, … */
+    assert_int_equal(leave_by(m, 60000), now + 20000);
+    m->save_until = now - 1; /* … which others may have used up */
+    assert_int_equal(leave_by(m, 60000), now + 10000);
+    assert_int_equal(leave_by(m, 3000), now + 3000);
+}
+
+static void the_end_has_one_deadline(void **state)
+{
+    (void)state;
+    with_desk(looks_at_deadlines, NULL);
+}
+
+/* ---- a disk that is full for a while ---- */
+
+static void limit_files(rlim_t most)
+{
+    struct rlimit r;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+    r.rlim_cur = most < r.rlim_max ? most : r.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
+}
+
+static void make_room(struct desk *d)
+{
+    int64_t until = loop_in(d->loop, TEST_MS);
+
+    while (d->m.journal.held.len == 0)
+        assert_int_equal(fiber_yield(d->loop), 0);
+    limit_files(RLIM_INFINITY);
+    while (d->m.journal.held.len > 0 && loop_now(d->loop) < until)
+        assert_int_equal(fiber_sleep(d->loop, 5), 0);
+    assert_int_equal(d->m.journal.held.len, 0);
+    assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
+    master_wake(&d->m);
+}
+
+static void begins_on_a_full_disk(struct desk *d)
+{
+    limit_files(64 * KIB); /* less than what is reserved for the end */
+    drive(d);
+    assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
+}
+
+static void what_is_held_is_written_although_nothing_else_happens(void **state)
+{
+    (void)state;
+    with_desk(begins_on_a_full_disk, make_room);
 }
 
 /* ---- a signal while results are saved ---- */
@@ -474,6 +406,8 @@ int main(void)
         cmocka_unit_test(the_end_is_the_last_record),
         cmocka_unit_test(an_engine_without_memory_ends_the_job),
         cmocka_unit_test(agents_leave_when_the_end_is_in_hdfs),
+        cmocka_unit_test(what_is_held_is_written_although_nothing_else_happens),
+        cmocka_unit_test(the_end_has_one_deadline),
         cmocka_unit_test(a_signal_does_not_keep_the_end_from_the_log),
         cmocka_unit_test(a_wait_for_a_key_ends_in_time_while_results_are_saved),
         cmocka_unit_test(a_loss_counts_when_the_task_is_gone),
