@@ -4,13 +4,14 @@
 #include "test.h"
 #include "wire/admission_private.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SOON 3000 /* ms: a stranger's time in these tests */
 #define ENOUGH 60000
 #define MANY 64
 
@@ -73,8 +74,6 @@ static void run_world(struct world *w, int (*fn)(void *arg))
     w->o.serve = answer_lines;
     w->o.on_refused = w->logs ? NULL : count_refused;
     w->o.user = w;
-    if (!w->o.wait_ms)
-        w->o.wait_ms = SOON;
     assert_int_equal(admission_start(&w->o, &w->admission, &err), 0);
     assert_int_equal(loop_run(w->loop, fn, w, false), 0);
     loop_free(w->loop);
@@ -87,6 +86,23 @@ static struct sock *dial(struct world *w)
 
     assert_int_equal(
         sock_connect(w->loop, "127.0.0.1", w->port, loop_in(w->loop, ENOUGH), &s, &err), 0);
+    return s;
+}
+
+/* Of another address of this machine. */
+static struct sock *dial_from(struct world *w, const char *address)
+{
+    struct sockaddr_in own = { .sin_family = AF_INET };
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)w->port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sock *s = NULL;
+
+    assert_int_equal(inet_pton(AF_INET, address, &own.sin_addr), 1);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(sock_from_fd(w->loop, fd, &s, NULL), 0);
     return s;
 }
 
@@ -134,6 +150,8 @@ static int be_silent(void *arg)
         s[i] = dial(w);
     wait_until(w, MANY);
     assert_int_equal(admission_serving(w->admission), 0);
+    assert_true(w->admission->o.waiting_max <= 512);
+    assert_int_equal(w->admission->o.entering_max, 64);
     for (int i = 0; i < MANY; i++)
         expect_end(w, s[i], "");
     assert_int_equal(w->refused, MANY);
@@ -210,9 +228,11 @@ static void who_spoke_while_the_server_stood_still_is_heard(void **state)
 static int flood(void *arg)
 {
     struct world *w = arg;
-    struct sock *old = dial(w), *s[MANY], *talks;
+    struct sock *lone = dial_from(w, "127.0.0.2"), *old, *s[MANY], *talks;
 
     wait_until(w, 1);
+    old = dial(w);
+    wait_until(w, 2);
     for (int i = 0; i < MANY; i++)
         s[i] = dial(w);
     expect_end(w, old, ""); /* long before its time */
@@ -225,6 +245,9 @@ static int flood(void *arg)
         sock_close(s[i]);
     say(w, talks, "still there\n");
     expect_ok(w, talks);
+    say(w, lone, "older than all, but not of where they come from\n");
+    expect_ok(w, lone);
+    sock_close(lone);
     sock_close(talks);
     w->admission = admission_close(w->admission);
     return 0;
@@ -373,6 +396,7 @@ static int be_refused_among_others(void *arg)
 {
     struct world *w = arg;
     struct sock *waits = dial(w), *s;
+    int64_t first;
 
     wait_until(w, 1);
     for (int i = 0; i < 2; i++) {
@@ -380,9 +404,12 @@ static int be_refused_among_others(void *arg)
         say(w, s, "!\n");
         expect_end(w, s, "");
     }
-    assert_int_equal(w->admission->untold, 1); /* the first was told at once */
+    assert_int_equal(w->admission->untold, 1); /* the first was told at once … */
+    first = w->admission->told;
     while (w->admission->untold)
         assert_int_equal(fiber_sleep(w->loop, 5), 0);
+    assert_true(w->admission->told - first >= 1000); /* … the next a second later, … */
+    assert_int_equal(w->admission->pause, 2000);     /* … and then less and less often */
     assert_int_equal(admission_waiting(w->admission), 1);
     sock_close(waits);
     w->admission = admission_close(w->admission);
@@ -412,6 +439,7 @@ static void a_greeting_is_complete_or_not_or_none(void **state)
         { admission_first_tls, "\x16\x03", 2, 0 },
         { admission_first_tls, "\x16", 1, 0 },
         { admission_first_tls, "\x16\x02", 2, -EPROTO },
+        { admission_first_tls, "\x17\x03\x01\x00\x02\x01z", 7, -EPROTO },
         { admission_first_tls, "GET / HTTP/1.1\r\n", 16, -EPROTO },
         { admission_first_tls, "\x16\x03\x01\xff\xff\x01", 6, -EPROTO },
         { admission_first_tls, "\x16\x03\x01\x00\x00", 5, -EPROTO },
