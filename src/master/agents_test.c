@@ -288,6 +288,30 @@ static void an_agent_that_hung_up_is_asked_again(void **state)
     with_desk(ask_one_that_hangs_up);
 }
 
+/* One that says nothing leaves the others time to answer. */
+static void ask_beside_a_silent_one(struct desk *d)
+{
+    static struct container elsewhere;
+    struct channel *silent, *other;
+    struct caller c;
+
+    d->opt.container = &elsewhere;
+    silent = come_from(d, 1, "127.0.0.1", false);
+    other = come_from(d, 2, "127.0.0.1", false);
+    call_tracker(d, &c);
+    say_whose(d, other, true);
+    assert_true(is_mine(&c));
+    (void)channel_close(silent);
+    (void)channel_close(other);
+    d->opt.container = NULL;
+}
+
+static void the_next_agent_is_asked_when_one_is_silent(void **state)
+{
+    (void)state;
+    with_desk(ask_beside_a_silent_one);
+}
+
 /* Who waits at a tracker waits for all of them together, not for each of hundreds. */
 static void ask_many_that_are_silent(struct desk *d)
 {
@@ -313,6 +337,20 @@ static void silent_agents_share_one_time_limit(void **state)
     with_desk(ask_many_that_are_silent);
 }
 
+/* It is told to save, within the time that the master waits for it. */
+static void expect_save(struct desk *d, struct channel *c)
+{
+    ProtobufCMessage *raw = NULL;
+    const Agent__ToAgent *msg;
+
+    assert_int_equal(
+        channel_read(c, &agent__to_agent__descriptor, loop_in(d->loop, ENOUGH), &raw, NULL), 1);
+    msg = (const Agent__ToAgent *)raw;
+    assert_int_equal(msg->body_case, AGENT__TO_AGENT__BODY_SHUTDOWN);
+    assert_true(msg->shutdown->save_ms > 0 && msg->shutdown->save_ms < ENOUGH);
+    protobuf_c_message_free_unpacked(raw, NULL);
+}
+
 /* One that is away when the job ends is told to save and leave as soon as it is back; until
  * then it is waited for. */
 static void back_at_the_end(struct desk *d)
@@ -328,11 +366,11 @@ static void back_at_the_end(struct desk *d)
         assert_int_equal(fiber_yield(d->loop), 0);
     d->m.save_until = loop_in(d->loop, ENOUGH);
     agents_shutdown(&d->m, 0);
-    assert_int_equal(next_kind(d, here), AGENT__TO_AGENT__BODY_SHUTDOWN);
+    expect_save(d, here);
     agents_tell_saved(agents_get(&d->m, 1));
     assert_false(agents_saved(&d->m));
     away = come(d, 2, true);
-    assert_int_equal(next_kind(d, away), AGENT__TO_AGENT__BODY_SHUTDOWN);
+    expect_save(d, away);
     agents_tell_saved(agents_get(&d->m, 2));
     assert_true(agents_saved(&d->m));
     (void)channel_close(here);
@@ -411,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_start_that_waits_is_not_for_a_later_connection),
         cmocka_unit_test(whose_a_connection_is_the_agents_of_its_machine_are_asked),
         cmocka_unit_test(an_agent_that_hung_up_is_asked_again),
+        cmocka_unit_test(the_next_agent_is_asked_when_one_is_silent),
         cmocka_unit_test(silent_agents_share_one_time_limit),
         cmocka_unit_test(a_start_that_waits_goes_before_a_stop),
         cmocka_unit_test(who_comes_back_at_the_end_is_told_to_leave),

@@ -1,5 +1,6 @@
 /* recover_test.c - one master after the other reads the log of those before it; see recover.c. */
 #include "master/recover_testing.h"
+#include "platform/yarn_private.h"
 
 /* ---- each record once ---- */
 
@@ -110,6 +111,32 @@ static void a_log_that_repeats_itself_counts_once(void **state)
 {
     (void)state;
     with_desk(SPEC_RESTART_TASK, 2, older_masters);
+}
+
+/* The first master dies right after its first container, and may have had others that it did not
+ * write down. */
+static void count_agents_on(struct desk *d)
+{
+    static const struct platform_ops ops = { .name = "test" };
+    struct yarn_platform p = { .base = { .ops = &ops } };
+
+    open_master(d);
+    assert_int_equal(engine_start(d->b.e, d->b.now, NULL), 0);
+    assert_int_equal(engine_on_granted(d->b.e, 0, 70000, d->b.now, NULL), 0);
+    assert_int_equal(mirror_start(&d->m, NULL), 0);
+    keep_events(d);
+    kill_master(d);
+    open_master(d);
+    d->m.platform = &p.base;
+    assert_int_equal(recover_job(&d->m, NULL), 1);
+    assert_int_equal(p.next_agent, 70000 + 4096);
+    kill_master(d);
+}
+
+static void numbers_of_agents_are_not_given_twice(void **state)
+{
+    (void)state;
+    with_desk(SPEC_RESTART_TASK, 2, count_agents_on);
 }
 
 /* Behind a summary, if there is one. */
@@ -337,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_event_is_read_once_by_every_master),
         cmocka_unit_test(a_log_that_repeats_itself_counts_once),
+        cmocka_unit_test(numbers_of_agents_are_not_given_twice),
         cmocka_unit_test(every_master_knows_whose_output_is_missing),
         cmocka_unit_test(a_new_master_begins_with_the_last_summary),
         cmocka_unit_test(a_summary_that_is_cut_short_is_none),

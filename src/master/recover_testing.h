@@ -53,8 +53,8 @@ TESTING void say_master(struct desk *d)
     assert_int_equal(event_end(&e), 0);
 }
 
-/* The master of the next attempt, on a machine of its own. */
-TESTING void next_master(struct desk *d)
+/* The master of the next attempt, on a machine of its own, has read the log. */
+TESTING void open_master(struct desk *d)
 {
     struct kv_events on = { .user = &d->m, .on_reply = on_reply };
     AUTO_FREE char *path = NULL;
@@ -76,6 +76,12 @@ TESTING void next_master(struct desk *d)
     d->m.engine = d->b.e;
     assert_int_equal(recover_read(&d->m, NULL), 0);
     say_master(d);
+}
+
+/* … and goes on with the job. */
+TESTING void next_master(struct desk *d)
+{
+    open_master(d);
     if (d->container.attempt == 1)
         assert_int_equal(engine_start(d->b.e, d->b.now, NULL), 0);
     else

@@ -7,6 +7,7 @@
 #include "hadoop/yarn/rpc_testing.h"
 #include "master/master_private.h"
 #include "master/tokens.h"
+#include "platform/yarn_private.h"
 
 #define RM "rm" /* renews the tokens of the submit */
 #define HOUR_MS 3600000
@@ -149,6 +150,33 @@ static void what_others_need_is_not_cancelled(void **state)
     assert_int_equal(nn.cancelled[1], 5);
 }
 
+static int start_containers(void *arg)
+{
+    Yarn__ContainerLaunchContext *none = NULL;
+    struct yarn_platform p = { .launch = &none };
+    struct ending x;
+
+    (void)arg;
+    begin(&x, 1);
+    bring(&x, NULL, 2, x.c.began);
+    x.m.platform = &p.base;
+    tokens_cancel(&x.m);
+    assert_int_equal(x.c.got.n, 0);
+    x.m.platform = NULL;
+    end(&x);
+    return 0;
+}
+
+/* Any of its containers may have got the last one with its launch. */
+static void what_a_node_may_have_is_not_cancelled(void **state)
+{
+    struct namenode nn = { 0 };
+
+    (void)state;
+    fake_run(start_containers, NULL, answer, &nn);
+    assert_int_equal(nn.n, 0);
+}
+
 static int take_over(void *arg)
 {
     struct ending x;
@@ -222,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_others_need_is_not_cancelled),
+        cmocka_unit_test(what_a_node_may_have_is_not_cancelled),
         cmocka_unit_test(what_an_earlier_master_had_is_not_cancelled),
         cmocka_unit_test(the_oldest_of_many_are_forgotten),
         cmocka_unit_test(cancelling_does_not_hold_up_the_end),
