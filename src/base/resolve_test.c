@@ -3,8 +3,10 @@
 #include "base/resolve.h"
 #include "test.h"
 
+#include <ares.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -47,6 +49,7 @@ static int look_up_nobody(void *arg)
 
     assert_int_equal(resolve_host(arg, "nobody.invalid", 80, loop_in(arg, 60000), &found, &err),
                      -ENXIO);
+    assert_null(strstr(err.text, ares_strerror(ARES_EDESTRUCTION))); /* it was not given up */
     return 0;
 }
 

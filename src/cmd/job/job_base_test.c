@@ -69,7 +69,8 @@ static void what_a_job_file_names_lies_beside_it(void **state)
     static const char job[] = "command: python train.py\n"
                               "files: [both, old.py, none, /etc/passwd, 'hdfs:///x']\n"
                               "pip: [numpy, needs.txt, '-r needs.txt']\n"
-                              "output: results\n"
+                              "output: old.py\n" /* a new place, whatever is here */
+                              "keytab: me.keytab\n"
                               "roles: {w: {files: [train.py]}}\n";
     static const char *const files[] = { "base/both",   "here/old.py", "base/none",
                                          "/etc/passwd", "hdfs:///x",   "here/both" };
@@ -90,7 +91,8 @@ static void what_a_job_file_names_lies_beside_it(void **state)
     assert_string_equal(p.spec.pip.v[0], "numpy");
     assert_string_equal(below(&p, p.spec.pip.v[1]), "base/needs.txt");
     assert_string_equal(below(&p, p.spec.pip.v[2] + 3), "base/needs.txt");
-    assert_string_equal(below(&p, p.spec.output.v[0].to), "base/results");
+    assert_string_equal(below(&p, p.spec.output.v[0].to), "base/old.py");
+    assert_string_equal(below(&p, p.spec.keytab), "base/me.keytab");
     assert_string_equal(below(&p, p.spec.venv), "here/env");
     leave_place(&p);
 }

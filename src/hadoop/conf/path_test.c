@@ -178,8 +178,8 @@ static void directories_of_a_mount_table_have_its_mount_points(void **state)
     static const struct {
         const char *text, *names, *path; /* path NULL: it is none */
     } rows[] = {
-        { "viewfs://t/", "data user deep ", "/" },
-        { "/", "data user deep ", "/" },
+        { "viewfs://t/", "data user deep deeper ", "/" },
+        { "/", "data user deep deeper ", "/" },
         { "/deep/", "er x ", "/deep" },
         { "/deep/er", "est ", "/deep/er" },
         { "/deep/x", "", NULL },
@@ -192,7 +192,8 @@ static void directories_of_a_mount_table_have_its_mount_points(void **state)
     AUTO_CONF *c = conf_of(
         "<configuration>" P("fs.defaultFS", "viewfs://t/") MOUNT("t", "link./data", "hdfs://n/data")
             MOUNT("t", "link./data/more", "hdfs://n/more") MOUNT("t", "link./user", "hdfs://n/user")
-                MOUNT("t", "link./deep/er/est", "hdfs://n/e")
+                MOUNT("t", "link./deep/er/est", "hdfs://n/e") MOUNT("t", "link./deeper/y",
+                                                                    "hdfs://n/y")
                     MOUNT("t", "link./deep/x", "hdfs://n/x") MOUNT("t", "linkFallback", "hdfs://n/")
                         MOUNT("t", "homedir", "/user") "</configuration>");
 

@@ -444,12 +444,34 @@ static void progress_and_url_are_told(void **state)
     assert_false(amrm_has_news(a));
 }
 
+/* Before 2.10 none has said what resources it knows; before 2.8 none knew request ids. */
+static void an_rm_that_sends_no_types_gets_no_ids(void **state)
+{
+    Yarn__RegisterApplicationMasterResponse r = YARN__REGISTER_APPLICATION_MASTER_RESPONSE__INIT;
+    const struct ask ask = { .priority = 1, .id = 5, .count = 1, .resource = { 64, 1, NULL, 0 } };
+    Yarn__Resource most = YARN__RESOURCE__INIT;
+    AUTO_AMRM_EVENTS e = { 0 };
+    AUTO_AMRM *a = master();
+    const void *m = NULL;
+
+    (void)state;
+    most.memory = 2048;
+    most.virtual_cores = 2;
+    most.has_memory = most.has_virtual_cores = true;
+    r.maximum_capability = &most;
+    assert_int_equal(next(a, &m), AMRM_CALL_REGISTER);
+    answer(a, &r, &e);
+    assert_int_equal(amrm_ask(a, &ask, NULL), 0);
+    assert_int_equal(next_allocate(a)->ask[0]->priority->priority, 1 << 20 | 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_captured_exchange_is_spoken_byte_for_byte),
         cmocka_unit_test(an_unanswered_request_is_repeated_byte_for_byte),
         cmocka_unit_test(response_ids_count_up_and_wrap),
+        cmocka_unit_test(an_rm_that_sends_no_types_gets_no_ids),
         cmocka_unit_test(a_wrong_response_id_is_adopted_but_not_for_ever),
         cmocka_unit_test(completions_are_told_once),
         cmocka_unit_test(what_nobody_waits_for_is_given_back),
