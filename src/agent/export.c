@@ -152,6 +152,21 @@ static void save_found(struct export *x, const Agent__Result *m, struct saved *s
     }
 }
 
+/* Of one task. Where nothing is left of the container's directory, nothing says that a task that
+ * ended well had no results. */
+static void save_result_of(struct export *x, const struct task *t, const char *from,
+                           struct saved *s)
+{
+    struct err err = ERR_INIT;
+    uint64_t files = s->files;
+
+    export_tree(x, from, t->label, s);
+    if (s->files > files || t->when_ended == 0 || t->status != 0 || t->why != FAIL_NONE)
+        return;
+    if (finish_blame(x->agent, FAIL_FILES, &err) == FAIL_NODE)
+        export_failed(x, s, &err);
+}
+
 static void save_result(struct export *x, const Agent__Result *m)
 {
     const struct agent *a = x->agent;
@@ -167,7 +182,7 @@ static void save_result(struct export *x, const Agent__Result *m)
             continue;
         from = *m->from ? path_join(t->work, m->from) : strdup(t->out);
         if (from)
-            export_tree(x, from, t->label, &s);
+            save_result_of(x, t, from, &s);
         else
             snprintf(s.fail, sizeof(s.fail), "out of memory");
     }

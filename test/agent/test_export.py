@@ -1,6 +1,7 @@
 """Output and results go where the job says when the agent leaves; the targets here are local."""
 
 import os
+import shutil
 import signal
 import socket
 import time
@@ -130,6 +131,19 @@ def test_the_next_agent_in_a_container_replaces_what_the_first_one_saved(contain
     b.exited(0)
     b.leave()
     assert tree(logs) == {"worker-0.out": "first\nsecond\n"}
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_results_that_were_removed_with_the_container_are_missed(container, tmp_path, code):
+    """A NodeManager that starts anew removes what it does not know. Nobody waits for the results of a
+    task that failed: it runs again elsewhere."""
+    b = container(results=[{"from": "", "to": f"file://{tmp_path}/out"}])
+    b.launch(0, f"echo yes > $YDL_OUT/mine; exit {code}")
+    b.exited(0)
+    shutil.rmtree(b.run)
+    fails = [s["fail"] for s in b.leave() if s["fail"]]
+    assert fails == ([] if code else ["the directory of its container has been removed"])
+    assert not (tmp_path / "out").exists() and not b.run.exists()
 
 
 def test_a_master_that_leaves_meanwhile_changes_nothing(container, tmp_path):
