@@ -106,6 +106,33 @@ def test_what_was_taken_back_is_killed_for_yarn_alone(world, reason, events, agr
     assert (list(rules.everybody_agrees(world)) == []) == agrees
 
 
+@pytest.mark.parametrize("happened, unsaved, agrees", [
+    (["yarn.kill"], "the rest: the application was killed", True),
+    (["yarn.kill"], "the disk is full", False), ([], "the application was killed", False)])
+def test_a_job_that_is_killed_while_it_saves_has_succeeded(world, happened, unsaved, agrees):
+    world.outcome.status = {"state": "SUCCEEDED", "exit": 73, "unsaved": unsaved}
+    world.outcome.client = world.outcome.waited = world.outcome.events[-1]["exit"] = 73
+    world.outcome.yarn = {"state": "KILLED", "finalStatus": "KILLED"}
+    world.outcome.happened = happened
+    assert (list(rules.everybody_agrees(world)) == []) == agrees
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_who_follows_a_job_without_an_end_may_be_told_where_to_look(world, ended):
+    world.outcome.followed = []
+    (world.dir / "follow.err").write_text(
+        "ydl: the master is gone: output may be missing; see 'ydl logs local-1'\n")
+    if not ended:
+        world.outcome.events.pop()
+    assert bool(list(rules.followers_see_every_line(world))) == ended
+
+
+def test_output_that_logs_says_is_missing_is_not_lost(world):
+    world.outcome.lines = []
+    world.outcome.said = ["ydl: output of worker:0 was not saved: the job ended without its master"]
+    assert list(rules.every_line_is_kept(world)) == []
+
+
 def test_output_that_the_job_says_is_missing_is_not_lost(world):
     world.outcome.lines = world.outcome.followed = []
     (world.dir / "client.out").write_text("")

@@ -277,6 +277,14 @@ def test_tasks_that_take_their_leave_have_not_succeeded(jobs):
     jobs.run("wait", app, check=143)
 
 
+def test_who_follows_a_job_that_yarn_kills_is_told_where_its_output_is(jobs):
+    """Its agents save what they have when they are ended, which may be after the client's own end."""
+    run = Run(jobs, 6000)
+    app = jobs.apps()[0]
+    jobs.run("cluster", "kill", app, check=0)
+    assert f"output may be missing; see 'ydl logs {app}'" in run.end(143, go=False)
+
+
 def test_ctrl_c_may_leave_the_job_alone(jobs):
     run = Run(jobs, 30, "--detach-on-interrupt")
     run.process.send_signal(signal.SIGINT)

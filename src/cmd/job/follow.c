@@ -424,6 +424,9 @@ static int after_the_end(struct follow *f, int r, struct follow_result *ret, str
     r = whole ? 0 : show_rest(f, err);
     if (r < 0 && !f->ended)
         return r;
+    if (r == 0 && !f->ended && f->tasks > 0 && str_eq(client_where(f->client), "yarn"))
+        (void)screen_note(f->screen, "the master is gone: output may be missing; see 'ydl logs %s'",
+                          client_id(f->client));
     if (r < 0 && !final(r))
         (void)screen_note(f->screen, "not all output could be shown: %s; see 'ydl logs %s'",
                           err->text, client_id(f->client));

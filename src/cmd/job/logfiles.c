@@ -2,6 +2,7 @@
 #include "cmd/job/logfiles.h"
 #include "base/path.h"
 #include "base/rotate.h"
+#include "cmd/job/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,29 @@ bool logfiles_has(const struct logfiles *l, const struct logfile *f)
         if (l->v[i].stream == f->stream && str_eq(l->v[i].task, f->task))
             return true;
     return false;
+}
+
+static bool has_task(const struct logfiles *l, const char *task)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (str_eq(l->v[i].task, task))
+            return true;
+    return false;
+}
+
+int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret)
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t;
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        const char *name = words_text(t, "task");
+
+        if (words_int(t, "pid", 0) > 0 && !has_task(l, name) && strs_add(ret, name) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfiles *ret,

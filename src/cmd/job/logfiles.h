@@ -3,6 +3,7 @@
  * several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers
  * only; blocks on the local disk. */
 #pragma once
+#include "base/json.h"
 #include "base/str.h"
 #include "cmd/job/spool.h"
 #include "hadoop/fs/fs.h"
@@ -32,6 +33,9 @@ bool logfiles_wanted(const struct strs *wanted, const char *task);
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
+/* Adds the names of tasks that were started, as a job's document says, and have no file. -ENOMEM.
+ */
+int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret);
 
 /* Adds those in `dir`; names that are none of ours are left out, and no directory is no file.
  * logfiles_done() in any case. */

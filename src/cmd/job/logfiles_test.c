@@ -190,6 +190,26 @@ static void the_last_lines_of_a_large_file_are_found(void **state)
     }
 }
 
+/* Of a job whose master could not say it. */
+static void a_task_that_ran_and_has_no_file_is_named(void **state)
+{
+    AUTO_JSON *status =
+        json_loads("{\"tasks\": [{\"task\": \"worker:0\", \"pid\": 5}, {\"task\": \"worker:1\", "
+                   "\"pid\": 6}, {\"task\": \"worker:2\", \"pid\": null}, {\"task\": \"ps:0\", "
+                   "\"pid\": 7}]}",
+                   0, NULL);
+    struct logfile v[] = { { .task = "worker:0", .stream = PIECE_OUT },
+                           { .task = "ps:0", .stream = PIECE_ERR } };
+    struct logfiles files = { .v = v, .n = COUNT_OF(v) };
+    AUTO_STRS lacking = { 0 };
+
+    (void)state;
+    assert_non_null(status);
+    assert_int_equal(logfiles_lacking(&files, status, &lacking), 0);
+    assert_int_equal(lacking.n, 1);
+    assert_string_equal(lacking.v[0], "worker:1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +219,7 @@ int main(void)
         cmocka_unit_test(names_of_containers_are_known_too),
         cmocka_unit_test_setup_teardown(pieces_are_read_as_one, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(only_those_that_are_wanted_come, make_dir, remove_dir),
+        cmocka_unit_test(a_task_that_ran_and_has_no_file_is_named),
         cmocka_unit_test_setup_teardown(no_directory_is_no_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_last_lines_are_found, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_last_lines_of_a_large_file_are_found, make_dir,

@@ -204,6 +204,26 @@ static int warn_of_missing(struct reading *d, struct err *err)
     return 0;
 }
 
+/* A job on YARN that ended without its master tells of nothing that is missing: its agents may have
+ * saved what they had, or not. */
+static int warn_of_lost(struct reading *d, const struct logfiles *files, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    AUTO_STRS tasks = { 0 };
+
+    if (d->x->globals->quiet || !str_eq(client_where(d->x->client), "yarn") ||
+        client_status(d->x->client, true, &v, NULL) < 0 ||
+        !json_is_true(json_object_get(v, "lost")))
+        return 0;
+    if (logfiles_lacking(files, v, &tasks) < 0)
+        return err_oom(err);
+    for (size_t i = 0; i < tasks.n; i++)
+        if (logfiles_wanted(&d->wanted, tasks.v[i]))
+            fprintf(stderr, "ydl: output of %s was not saved: the job ended without its master\n",
+                    tasks.v[i]);
+    return 0;
+}
+
 /* All of it that is there, task after task. */
 static int show_all(struct reading *d, struct err *err)
 {
@@ -213,7 +233,9 @@ static int show_all(struct reading *d, struct err *err)
 
     if (r == 0)
         r = show_files(d, &files, err);
-    return r < 0 ? r : warn_of_missing(d, err);
+    if (r == 0)
+        r = warn_of_missing(d, err);
+    return r < 0 ? r : warn_of_lost(d, &files, err);
 }
 
 static int work(struct job_call *x, struct err *err)

@@ -10,6 +10,7 @@ from .servers import UNAVAILABLE, cannot_be_reached
 from .world import World
 
 _INTERRUPTED, _UNSAVED = 130, 73
+_LOOK_THERE = "output may be missing; see 'ydl logs "
 _OVER = {"SUCCEEDED": "SUCCEEDED", "FAILED": "FAILED", "KILLED": "KILLED"}
 
 
@@ -41,6 +42,15 @@ def _not_submitted(world: World) -> bool:
         not o.events and str(o.status.get("reason")).startswith("the submission failed: ")
 
 
+def _killed_while_saving(world: World) -> bool:
+    """All tasks had ended well when somebody killed the application through YARN: the job says so, and
+    YARN says what it always says after a kill."""
+    o = world.outcome
+    return "yarn.kill" in o.happened and o.status.get("state") == "SUCCEEDED" and \
+        o.yarn.get("finalStatus") == "KILLED" and \
+        "the application was killed" in str(o.status.get("unsaved"))
+
+
 def everybody_agrees(world: World) -> Iterator[str]:
     """Exit code, status, the events' last record and YARN's final state."""
     o = world.outcome
@@ -62,7 +72,8 @@ def everybody_agrees(world: World) -> Iterator[str]:
     last = o.events[-1] if o.events else {}
     if last.get("event") == "end" and (last.get("state"), last.get("exit")) != (state, code):
         yield f"events end with {last.get('state')} {last.get('exit')}, status says {state} {code}"
-    if o.yarn and o.yarn.get("finalStatus") != state and not _not_submitted(world):
+    if o.yarn and o.yarn.get("finalStatus") != state and not (
+            _not_submitted(world) or _killed_while_saving(world)):
         yield f"YARN says {o.yarn.get('state')}/{o.yarn.get('finalStatus')}, status says {state}"
 
 
@@ -112,9 +123,9 @@ def one_of_each_rank(world: World) -> Iterator[str]:
 
 
 def _told_missing(world: World, name: str) -> bool:
-    """Does the job itself say that output of this task is not there?"""
+    """Does the job itself, or who shows its output, say that output of this task is not there?"""
     status = world.outcome.status
-    texts = [str(status.get("unsaved")), str(status.get("story"))]
+    texts = [str(status.get("unsaved")), str(status.get("story")), *world.outcome.said]
     texts += [str(event.get("text")) for event in world.outcome.events
               if event.get("event") in ("note", "story")]
     return any(name in text and "output" in text for text in texts)
@@ -128,12 +139,20 @@ def _ledgers(world: World) -> Iterator[tuple[str, list[str]]]:
         yield path.name.removeprefix("lines-"), [line.rstrip() for line in text.splitlines()]
 
 
-def _compare(world: World, shown_lines: list[str], by: str) -> Iterator[str]:
+def _told_where(world: World, name: str) -> bool:
+    """Who follows a job whose master is killed cannot know what its agents save after that."""
+    path = world.dir / name
+    ended = any(event.get("event") == "end" for event in world.outcome.events)
+    return not ended and path.exists() and _LOOK_THERE in path.read_text(errors="replace")
+
+
+def _compare(world: World, shown_lines: list[str], by: str, errors: str = "") -> Iterator[str]:
+    told_where = bool(errors) and _told_where(world, errors)
     shown = Counter(line.rstrip() for line in shown_lines)
     for name, wanted in _ledgers(world):
         missing = [line for line in wanted if not shown[line]]
         twice = [line for line in wanted if shown[line] > 1]
-        if missing and not _told_missing(world, name.split("-")[0]):
+        if missing and not told_where and not _told_missing(world, name.split("-")[0]):
             yield (f"{len(missing)} of {len(wanted)} lines of {name} are not shown by {by}, "
                    f"first '{missing[0]}'")
         if twice:
@@ -148,10 +167,11 @@ def every_line_is_kept(world: World) -> Iterator[str]:
 def followers_see_every_line(world: World) -> Iterator[str]:
     """Those who stay to the end: `logs -f`, and `run` where it was not ended itself."""
     if world.outcome.followed is not None:
-        yield from _compare(world, world.outcome.followed, "logs -f")
+        yield from _compare(world, world.outcome.followed, "logs -f", "follow.err")
     if world.job and world.outcome.client is not None and not world.interrupted:
         text = (world.dir / "client.out").read_text(errors="replace")
-        yield from _compare(world, [line.partition("│ ")[2] for line in text.splitlines()], "run")
+        yield from _compare(world, [line.partition("│ ")[2] for line in text.splitlines()], "run",
+                            "client.err")
 
 
 def results_are_saved(world: World) -> Iterator[str]:

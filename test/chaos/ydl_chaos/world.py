@@ -33,6 +33,7 @@ class Outcome:
     status: dict = dataclasses.field(default_factory=dict)
     events: list[dict] = dataclasses.field(default_factory=list)
     lines: list[str] = dataclasses.field(default_factory=list)  # of `ydl logs`
+    said: list[str] = dataclasses.field(default_factory=list)  # what it warned of
     followed: list[str] | None = None  # of `ydl logs -f`; None: nobody followed
     left: list[str] = dataclasses.field(default_factory=list)
     results: list[str] = dataclasses.field(default_factory=list)  # files where they were to be saved
@@ -240,6 +241,7 @@ class World:
         o.events = [_json(line) for line in events.stdout.splitlines() if line.strip()]
         logs = self.verb("logs", "--stdout", "--no-prefix", self.job)
         o.lines = logs.stdout.decode(errors="replace").splitlines()
+        o.said = logs.stderr.decode(errors="replace").splitlines()
         o.followed = self.followed()
         o.results = self.results() if self.scenario.job.results else []
         (self.dir / "outcome.txt").write_text(
