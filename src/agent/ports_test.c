@@ -195,6 +195,7 @@ static void a_released_port_is_the_programs_but_no_other_agents(void **state)
     assert_int_equal(ports_hold_again(&p, &err), -EADDRINUSE); /* it still listens */
     close(fd);
     assert_int_equal(ports_hold_again(&p, &err), 0);
+    assert_int_equal(listen_on(p.number, AF_INET, SO_REUSEADDR), -EADDRINUSE);
     assert_int_equal(ports_hold_again(&p, &err), 0);
     assert_int_equal(listen_on(p.number, AF_INET, 0), -EADDRINUSE);
     ports_drop(&p);

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 
 static struct {
-    const char *from, *to, *link; /* once, when entries of a second directory are read */
+    const char *from, *to, *link; /* once, when entries of a second directory are read, … */
+    const char *entry;            /* … or else when this one has been */
     unsigned opened;
     DIR *last;
 } swap;
@@ -16,13 +17,18 @@ static struct {
 /* Stands before the C library's: whoever reads a directory can be disturbed at an exact moment. */
 struct dirent *readdir(DIR *d)
 {
+    struct dirent *e;
+    bool now = false;
+
     if (d != swap.last) {
         swap.last = d;
-        if (++swap.opened == 2 && swap.from &&
-            (rename(swap.from, swap.to) < 0 || symlink(swap.link, swap.from) < 0))
-            return NULL;
+        now = ++swap.opened == 2 && !swap.entry;
     }
-    return (struct dirent *)readdir64(d);
+    e = now ? NULL : (struct dirent *)readdir64(d);
+    now = now || (e && swap.entry && strcmp(e->d_name, swap.entry) == 0);
+    if (now && swap.from && (rename(swap.from, swap.to) < 0 || symlink(swap.link, swap.from) < 0))
+        return NULL;
+    return e ? e : (struct dirent *)readdir64(d);
 }
 
 static char *make_file(const char *dir, const char *name)
@@ -60,6 +66,30 @@ static void a_link_that_is_put_in_the_way_is_not_followed(void **state)
     assert_int_equal(access(theirs, F_OK), 0);
     assert_int_equal(access(ours, F_OK), 0); /* through the link: that of the other directory */
     assert_int_equal(rmdir(aside), 0);       /* what was in the tree is gone */
+    assert_int_equal(path_remove(dir, NULL), 0);
+}
+
+/* In the moment between its name and its opening. */
+static void a_link_in_the_place_of_a_directory_is_not_followed(void **state)
+{
+    char dir[TEST_PATH];
+    AUTO_FREE char *tree = test_dir(dir, "path_remove") ? path_join(dir, "tree") : NULL;
+    AUTO_FREE char *inner = tree ? path_join(tree, "a") : NULL;
+    AUTO_FREE char *aside = path_join(dir, "aside");
+    AUTO_FREE char *victim = path_join(dir, "victim");
+    AUTO_FREE char *theirs = NULL;
+
+    (void)state;
+    assert_true(inner && aside && victim);
+    assert_int_equal(path_mkdirs(inner, 0700, NULL), 0);
+    theirs = make_file(victim, "f");
+    swap.from = inner;
+    swap.to = aside;
+    swap.link = victim;
+    swap.entry = "a";
+    assert_true(path_remove(tree, NULL) < 0);
+    swap.from = swap.entry = NULL;
+    assert_int_equal(access(theirs, F_OK), 0);
     assert_int_equal(path_remove(dir, NULL), 0);
 }
 
@@ -119,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_link_that_is_put_in_the_way_is_not_followed),
+        cmocka_unit_test(a_link_in_the_place_of_a_directory_is_not_followed),
         cmocka_unit_test(a_link_with_a_slash_behind_it_is_a_link),
         cmocka_unit_test(a_deep_tree_goes_too),
         cmocka_unit_test(what_cannot_be_removed_is_named),
