@@ -277,10 +277,11 @@ def test_tasks_that_take_their_leave_have_not_succeeded(jobs):
     jobs.run("wait", app, check=143)
 
 
-def test_who_follows_a_job_that_yarn_kills_is_told_where_its_output_is(jobs):
+def test_who_follows_a_job_that_is_killed_with_its_master_is_told_where_its_output_is(jobs):
     """Its agents save what they have when they are ended, which may be after the client's own end."""
     run = Run(jobs, 6000)
     app = jobs.apps()[0]
+    os.kill(run.pid("ydl-node master"), signal.SIGSTOP)  # a master that hears of it says the end itself
     jobs.run("cluster", "kill", app, check=0)
     assert f"output may be missing; see 'ydl logs {app}'" in run.end(143, go=False)
 
