@@ -1,8 +1,8 @@
 /* output_kept.c - the output files of a task, also when they are not where they were.
  *
- * A NodeManager that starts anew may remove the directory with a container's logs while we are
- * there, and tasks write on. What is in a file that is open can still be read: by who follows the
- * task, for its last lines, and to be saved. */
+ * When a NodeManager restarts it may remove the log directory of a running container. The tasks go
+ * on writing to their open files. We read these through descriptors of our own: to send output to
+ * readers, to quote the last lines of a failure, and to save it. */
 #include "agent/agent_private.h"
 
 #include <fcntl.h>

@@ -13,8 +13,8 @@
 #include "hadoop/yarn/client.h"
 #include "wire/stream.h"
 
-/* What YARN is told of an application that is taken back because not all of it could be submitted:
- * "the submission failed (exit code 73): make 'x': no space". `ydl status` reads it there. */
+/* The start of the diagnostics with which we kill an application whose submission failed halfway:
+ * "the submission failed (exit code 73): make 'x': no space". `ydl status` reads it from YARN. */
 #define SUBMIT_FAILED "the submission failed (exit code "
 
 struct submit_options {

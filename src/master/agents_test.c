@@ -337,7 +337,7 @@ static void silent_agents_share_one_time_limit(void **state)
     with_desk(ask_many_that_are_silent);
 }
 
-/* It is told to save, within the time that the master waits for it. */
+/* Its Shutdown says how long the master waits for it to save. */
 static void expect_save(struct desk *d, struct channel *c)
 {
     ProtobufCMessage *raw = NULL;

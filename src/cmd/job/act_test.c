@@ -100,7 +100,7 @@ static void a_stop_that_no_master_takes_is_an_error(void **state)
     assert_int_equal(s.w.kills, 0);
 }
 
-/* By whoever follows the job meanwhile; `given_up` after so many. */
+/* Gives up after three requests. */
 static bool given_up(const void *user)
 {
     const struct story *s = user;
