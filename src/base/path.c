@@ -208,18 +208,31 @@ int path_write_fd(int fd, const void *p, size_t n)
     return 0;
 }
 
+static int begin_with(struct path_out *o, const char *path, const void *p, size_t n, mode_t mode,
+                      struct err *err)
+{
+    int r = path_out_begin(o, path, mode, err);
+
+    if (r < 0)
+        return r;
+    r = path_write_fd(o->fd, p, n);
+    return r < 0 ? err_code(err, r, "write '%s'", path) : 0;
+}
+
 int path_write(const char *path, const void *p, size_t n, mode_t mode, struct err *err)
 {
     AUTO_PATH_OUT o = PATH_OUT_INIT;
-    int r;
+    int r = begin_with(&o, path, p, n, mode, err);
 
-    r = path_out_begin(&o, path, mode, err);
-    if (r < 0)
-        return r;
-    r = path_write_fd(o.fd, p, n);
-    if (r < 0)
-        return err_code(err, r, "write '%s'", path);
-    return path_out_commit(&o, err);
+    return r < 0 ? r : path_out_commit(&o, err);
+}
+
+int path_write_unflushed(const char *path, const void *p, size_t n, mode_t mode, struct err *err)
+{
+    AUTO_PATH_OUT o = PATH_OUT_INIT;
+    int r = begin_with(&o, path, p, n, mode, err);
+
+    return r < 0 ? r : path_out_rename(&o, err);
 }
 
 int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err)

@@ -61,6 +61,10 @@ static inline void auto_path_out_(struct path_out *o)
 /* The same in one call. */
 int path_write(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
 
+/* The same without a flush to the disk, which can take seconds where others write much: for what is
+ * worth nothing after a power failure, and in a loop that must not stand still. */
+int path_write_unflushed(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
+
 /* Writes a file that must not be there yet, without a flush to the disk: for what is worth nothing
  * after a power failure. */
 int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err);

@@ -1,14 +1,10 @@
 /* save.c - writing a credentials file, version 0; see credentials.h and parse.c for the layout */
-#include "base/str.h"
+#include "base/path.h"
 #include "hadoop/token/credentials.h"
 #include "hadoop/token/set.h"
 #include "hadoop/token/writable.h"
 
-#include <fcntl.h>
-#include <libgen.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define LENGTHS_MAX ((size_t)25) /* bytes of the lengths in one token, five each */
 
@@ -73,65 +69,20 @@ int credentials_write(const struct credentials *c, struct buf *out, struct err *
     return r < 0 ? err_oom(err) : 0;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t w = write(fd, p, n);
-
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w < 0)
-            return -1;
-        p += w;
-        n -= (size_t)w;
-    }
-    return fsync(fd);
-}
-
-/* So that the new name, too, is on disk. A file system that cannot do it does not need it. */
-static void sync_dir(const char *path)
-{
-    AUTO_FREE char *copy = strdup(path);
-    AUTO_CLOSE int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    if (fd >= 0)
-        (void)fsync(fd);
-}
-
-/* Writes beside the file and moves it there. `temp` ends in XXXXXX and is changed. */
-static int replace(const char *path, char *temp, const struct buf *b, struct err *err)
-{
-    AUTO_CLOSE int fd = mkostemp(temp, O_CLOEXEC); /* mode 0600, and never somebody else's */
-    int r;
-
-    if (fd < 0)
-        return err_sys(err, "cannot create credentials file '%s'", path);
-    if (write_all(fd, b->data, b->len) < 0) {
-        r = err_sys(err, "cannot write credentials file '%s'", path);
-        (void)unlink(temp);
-        return r;
-    }
-    if (rename(temp, path) < 0) {
-        r = err_sys(err, "cannot create credentials file '%s'", path);
-        (void)unlink(temp);
-        return r;
-    }
-    sync_dir(path);
-    return 0;
-}
-
+/* Without a flush: tokens are worth nothing after a power failure, and an agent may not stand
+ * still. */
 int credentials_save(const struct credentials *c, const char *path, struct err *err)
 {
-    AUTO_FREE char *temp = str_printf("%s.XXXXXX", path);
     struct buf b;
     int r;
 
-    if (!temp)
-        return err_oom(err);
     buf_init(&b, CREDENTIALS_MAX);
     r = credentials_write(c, &b, err);
-    if (r == 0)
-        r = replace(path, temp, &b, err);
+    if (r == 0) {
+        r = path_write_unflushed(path, b.data, b.len, 0600, err);
+        if (r < 0)
+            err_wrap(err, r, "cannot create credentials file '%s'", path);
+    }
     wipe_buf(&b);
     return r;
 }
