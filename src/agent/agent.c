@@ -241,11 +241,13 @@ static int live(void *arg)
     if (r == 0)
         r = serve(a, a->err);
     fiber_shield(a->loop, true);
+    attend_begin(a);
     leave_tasks(a, grace_of(a));
     if (a->told_to_leave && !a->signal && !a->broken)
         export_all(a, false);
     else if (a->container && !a->container->client && a->work_dir && !a->broken)
         export_all(a, true); /* what tasks wrote is here, and nowhere else */
+    attend_end(a);
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;

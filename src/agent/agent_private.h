@@ -184,10 +184,11 @@ struct agent {
     uv_timer_t sweep_timer, stop_timer, watch_timer;
     int64_t sweep_after; /* not before: looking at all processes costs */
     bool sweep_wanted, watching;
-    struct fiber *cutter;   /* cuts output that grows long; NULL: it need not be */
-    struct fiber *measurer; /* NULL: nobody wants to know what tasks use … */
-    int64_t measure_until;  /* … from then on; loop's clock */
-    struct cond measured, cut_ended;
+    struct fiber *cutter;    /* cuts output that grows long; NULL: it need not be */
+    struct fiber *measurer;  /* NULL: nobody wants to know what tasks use … */
+    int64_t measure_until;   /* … from then on; loop's clock */
+    struct fiber *attending; /* answers the master while we leave; NULL: nobody does */
+    struct cond measured, cut_ended, attended;
     uint64_t oom_kills; /* of the kernel, when it was last looked */
     char *spec_path;    /* the file with the newest cluster specification, and what is in it */
     uint8_t *spec;
@@ -250,6 +251,10 @@ void tokens_replace(struct agent *a, const Agent__Tokens *m);
 /* ---- export.c: output and results, when the agent leaves ---- */
 /* Tells the master of each; fibers only. `output_only`: nobody waits for us any more. */
 void export_all(struct agent *a, bool output_only);
+
+/* ---- attend.c: the master is answered while the agent leaves ---- */
+void attend_begin(struct agent *a);
+void attend_end(struct agent *a); /* fibers only */
 
 /* ---- leave.c ---- */
 void leave_tasks(struct agent *a, int64_t grace); /* ends all of them; fibers only */

@@ -5,9 +5,8 @@
  *
  * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
  *
- * A fiber does it, while we go on answering the master, which waits for us, and look at the clock:
- * two minutes without anything moving, or when the time that the master gave us is over, what is
- * not saved is told as a failure. When our
+ * A fiber does it, while we look at the clock: after two minutes without anything moving, or when
+ * the time that the master gave us is over, what is not saved is told as a failure. When our
  * container is being ended, or there is no master any more, output alone is saved, in a hurry. */
 #include "agent/export_private.h"
 #include "base/log.h"
@@ -37,7 +36,7 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
         snprintf(s->fail, sizeof(s->fail), "the container was ended before");
     else if (x->stop && x->late)
         snprintf(s->fail, sizeof(s->fail), "there was no more time (save-time)");
-    else if (x->stop)
+    else if (x->stop && err->code == -ECANCELED)
         snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
     else
         snprintf(s->fail, sizeof(s->fail), "%s", err->text);
@@ -237,24 +236,6 @@ static void run(void *arg)
     cond_wake_all(&x->changed);
 }
 
-/* The master must hear that we are there, and may still read what tasks wrote; whatever else it
- * says is too late. */
-static void answer_master(struct agent *a)
-{
-    Agent__ToAgent *m = NULL;
-    int r = meet_next(a, loop_in(a->loop, LOOK_MS), &m, NULL);
-
-    if (r == 0 || (r < 0 && r != -ETIMEDOUT))
-        a->channel = channel_close(a->channel); /* it is gone: we save all the same */
-    if (r <= 0)
-        return;
-    if (m->body_case == AGENT__TO_AGENT__BODY_PING)
-        agent_pong(a, m->ping);
-    else if (m->body_case == AGENT__TO_AGENT__BODY_FOLLOW)
-        (void)follow_begin(a, m->follow);
-    agent__to_agent__free_unpacked(m, NULL);
-}
-
 static void wait_for(struct export *x)
 {
     struct agent *a = x->agent;
@@ -264,10 +245,7 @@ static void wait_for(struct export *x)
             x->hurry = true;
             x->until = loop_in(a->loop, HURRY_MS);
         }
-        if (a->channel)
-            answer_master(a);
-        else
-            (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
+        (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
         if (!x->stop && (loop_now(a->loop) > x->until || loop_now(a->loop) > x->moved + STUCK_MS)) {
             x->stop = true;
             x->late = loop_now(a->loop) > x->until;

@@ -80,7 +80,7 @@ static void write_mark(const struct log *l, const char *part)
     if (!path || fs_exists(l->fs, part, &e, NULL) <= 0)
         return;
     n = snprintf(text, sizeof(text), "%llu", (unsigned long long)e.file_id);
-    if (path_write(path, text, (size_t)n, 0600, &why) < 0)
+    if (path_write_unflushed(path, text, (size_t)n, 0600, &why) < 0)
         log_warn(LOG_AGENT, "%s, ignoring", why.text);
 }
 
@@ -166,7 +166,7 @@ static int save_log(void *arg, struct err *err)
     struct err own = ERR_INIT;
 
     (void)err; /* a failure of one must not end the others */
-    if (export_try(l->x, put_log, l, &own) < 0) {
+    if (export_try(l->x, l->fs, put_log, l, &own) < 0) {
         AUTO_FREE char *part = name_part(l);
 
         export_failed(l->x, l->saved, &own);

@@ -56,8 +56,10 @@ struct export_move { /* both on `fs`; borrowed */
 int export_moved(struct export *x, struct err *err);
 void export_failed(const struct export *x, struct saved *s, const struct err *err); /* the first */
 
-/* Calls fn(arg) until it succeeds, another try is of no use, or it is too late. */
-int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *arg, struct err *err);
+/* Calls fn(arg), which writes to `fs`, until it succeeds, another try is of no use, or it is too
+ * late. */
+int export_try(struct export *x, const struct fs *fs, int (*fn)(void *arg, struct err *err),
+               void *arg, struct err *err);
 
 /* fs_rename() in the same way. One whose answer was lost may have been done: when it is repeated,
  * `from` is gone and `to` is there, which is what was wanted. */

@@ -112,7 +112,7 @@ static int copy_one(void *arg, struct err *err)
 {
     struct one *o = arg;
 
-    return export_try(o->copy->x, copy_one_now, o, err);
+    return export_try(o->copy->x, o->copy->fs, copy_one_now, o, err);
 }
 
 static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
@@ -157,7 +157,7 @@ static int make_dirs(void *arg, struct err *err)
 
 static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
 {
-    int r = export_try(c->x, make_dirs, c, err);
+    int r = export_try(c->x, c->fs, make_dirs, c, err);
 
     return r == 0 ? copy_files(c, ret_bytes, err) : r;
 }

@@ -6,25 +6,27 @@
 #define PAUSE_FIRST 250
 #define PAUSE_MOST 4000
 
-/* What another try would not change. */
-static bool is_final(int r)
+/* What another try would not change. A NameNode has the same answer for DataNodes that are full as
+ * for those that are still starting or too busy, so there -ENOSPC is not final. */
+static bool is_final(const struct fs *fs, int r)
 {
-    static const int all[] = { EACCES,    EPERM,        ENOTDIR,   EISDIR, EDQUOT, ENOSPC,
-                               EINVAL,    EOPNOTSUPP,   ENOMEM,    E2BIG,  ENOENT, EEXIST,
-                               ECANCELED, ENAMETOOLONG, ENOTEMPTY, ELOOP,  EBADMSG };
+    static const int all[] = { EACCES,       EPERM,     ENOTDIR, EISDIR, EDQUOT, EINVAL,
+                               EOPNOTSUPP,   ENOMEM,    E2BIG,   ENOENT, EEXIST, ECANCELED,
+                               ENAMETOOLONG, ENOTEMPTY, ELOOP,   EBADMSG };
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (r == -all[i])
             return true;
-    return false;
+    return r == -ENOSPC && fs_is_local(fs);
 }
 
-int export_try(struct export *x, int (*fn)(void *arg, struct err *err), void *arg, struct err *err)
+int export_try(struct export *x, const struct fs *fs, int (*fn)(void *arg, struct err *err),
+               void *arg, struct err *err)
 {
     int64_t pause = PAUSE_FIRST;
     int r = fn(arg, err);
 
-    for (int i = 0; i < TRIES_MAX && r < 0 && !is_final(r) && !x->stop; i++) {
+    for (int i = 0; i < TRIES_MAX && r < 0 && !is_final(fs, r) && !x->stop; i++) {
         if (i == 0)
             log_warn(LOG_AGENT, "%s; trying again", err->text);
         if (fiber_sleep(x->agent->loop, pause) < 0)
@@ -63,7 +65,7 @@ static int rename_once(void *arg, struct err *err)
         if (moved > 0) {
             err_clear(err);
             r = 0;
-        } else if (moved < 0 && !is_final(moved)) { /* away again: all of it once more */
+        } else if (moved < 0 && !is_final(m->fs, moved)) { /* away again: all of it once more */
             *err = why;
             r = moved;
         }
@@ -76,5 +78,5 @@ int export_rename(struct export *x, const struct export_move *m, struct err *err
 {
     struct renaming one = { .m = m };
 
-    return export_try(x, rename_once, &one, err);
+    return export_try(x, m->fs, rename_once, &one, err);
 }

@@ -10,6 +10,7 @@ struct names {
     bool from, to; /* which of them are there */
     int lost;      /* how many renames succeed without an answer */
     int away;      /* so many are not even done */
+    int starting;  /* so many come when no DataNode can take a block yet */
     int blind;     /* so many questions for what is there are not answered */
     int renames;
     bool overwrite;
@@ -40,6 +41,12 @@ static int answer_rename(struct names *n, void **ret, struct err *err)
     n->renames++;
     if (n->away > 0 && n->away--)
         return err_set(err, -ETIMEDOUT, "the NameNode does not answer");
+    if (n->starting > 0 && n->starting--)
+        return fake_throw(
+            "IOException",
+            "File /to could only be written to 0 of the 1 minReplication nodes. There "
+            "are 0 datanode(s) running and 0 node(s) are excluded in this operation.",
+            err);
     if (!n->from)
         return fake_throw("FileNotFoundException", "rename source is not found.", err);
     if (n->to && !n->overwrite)
@@ -93,6 +100,7 @@ static void a_rename_is_done_once(void **state)
         { { .from = true, .lost = 1, .blind = 1 },                     0,       3 },
         { { .from = true, .lost = 1, .blind = 2 },                     0,       4 },
         { { .from = true, .to = true, .overwrite = true, .lost = 1 },  0,       2 },
+        { { .from = true, .starting = 3 },                             0,       4 },
         { { .from = true, .to = true },                                -EEXIST, 1 },
         { { .from = true, .to = true, .away = 1 },                     -EEXIST, 2 },
         { { .from = false },                                           -ENOENT, 1 },

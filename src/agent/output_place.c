@@ -47,6 +47,6 @@ void output_place_keep(const struct task *t)
         return;
     n = snprintf(text, sizeof(text), "[%u,%llu,%llu]\n", t->log_began,
                  (unsigned long long)t->log_base[0], (unsigned long long)t->log_base[1]);
-    if (path_write(path, text, (size_t)n, 0600, &why) < 0)
+    if (path_write_unflushed(path, text, (size_t)n, 0600, &why) < 0)
         log_warn(LOG_AGENT, "%s, ignoring", why.text);
 }

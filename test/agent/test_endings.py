@@ -156,6 +156,22 @@ def test_being_asked_again_gives_no_more_time(bench):
         assert b.exited(0, timeout=50)["signal"] == signal.SIGKILL  # before the minute is over
 
 
+def test_the_master_is_answered_while_the_last_task_takes_its_time(bench, monkeypatch):
+    """Else it takes the agent for lost, and nobody waits for what it saves."""
+    monkeypatch.setenv("DRIVER_PONGS", "1")
+    b = bench()
+    work = b.run / "tasks" / "worker-0.work"
+    b.launch(0, "trap 'touch told' TERM; touch up; until test -e go; do sleep 0.02; done")
+    wait_until((work / "up").exists)
+    b.tell(shutdown={"grace_ms": 600_000})
+    wait_until((work / "told").exists)
+    b.tell(ping={"seq": 4711})
+    b.take(lambda e: e.get("from", {}).get("pong", {}).get("seq") == 4711)
+    (work / "go").touch()
+    assert b.exited(0)["code"] == 0
+    assert b.agents[0].wait(PATIENCE) == 0
+
+
 def test_a_task_that_was_suspended_hears_the_signal(bench):
     b = bench()
     pid = b.launch(0, "trap 'echo heard; exit 5' TERM; touch up; while :; do sleep 0.02; done")
