@@ -61,7 +61,8 @@ class Running:
         """The first line of the trace that fits."""
         limit = Limit(seconds)
         while not limit.over():
-            ended = self.process.poll() is not None
+            if ended := self.process.poll() is not None:
+                self._reader.join(stretched(60))  # what it wrote last may not be read yet
             for line in list(self.lines):
                 if found := re.search(pattern, line):
                     return found
