@@ -222,6 +222,21 @@ def test_a_flood_of_its_own_socket_harms_nobody_else(bench, word):
     wait_until(own)
 
 
+def test_a_task_has_64_connections_at_most_and_gets_others_when_it_closes_some(connect):
+    _, make = connect
+    held = [make() for _ in range(64)]
+    assert all(ask(f, "get a") == "none" for f in held)
+    one_more = make()
+    with contextlib.suppress(OSError):  # it may be closed before the line is written
+        assert ask(one_more, "get a") == ""
+    held.pop().close()
+
+    def served():
+        with contextlib.suppress(OSError):
+            return ask(make(), "get a") == "none"
+    wait_until(served)
+
+
 def cpu_ticks(pid: int) -> int:
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:
         fields = f.read().rpartition(")")[2].split()
