@@ -56,7 +56,7 @@ class Imagined:
 
     def __init__(self, namenode):
         self.nn_http = f"http://127.0.0.1:{namenode.server_address[1]}"
-        self.apps, self.killed, self.memory = {}, [], 0
+        self.apps, self.killed, self.memory, self.nodes = {}, [], 0, 1
         self.asked = 0
         self.left, self.attempt, self.looks = [], "FINISHING", 0  # after so many looks nothing is left
         self.lay = SimpleNamespace(namenodes=["nn"], resourcemanagers=["rm"], nodemanagers=["nm1"])
@@ -68,15 +68,19 @@ class Imagined:
     def rm_page(self, path):
         self.asked += 1
         if path == "metrics":
-            return {"clusterMetrics": {"allocatedMB": self.memory}}
+            self._look()
+            return {"clusterMetrics": {"allocatedMB": self.memory, "activeNodes": self.nodes}}
         if path.endswith("/appattempts"):
-            self.looks -= 1
-            if self.looks == 0:
-                self.left = []
+            self._look()
             return {"appAttempts": {"appAttempt": [{"appAttemptState": self.attempt}]}}
         if self.apps is None:
             return {}  # the ResourceManager does not answer
         return {"apps": {"app": [{"id": app, "state": state} for app, state in self.apps.items()]}}
+
+    def _look(self):
+        self.looks -= 1
+        if self.looks == 0:
+            self.left = []
 
     def leftovers(self, _app, _seconds):
         return self.left
@@ -137,8 +141,24 @@ def test_what_still_runs_is_ended(world):
 
 def test_memory_that_is_still_taken_is_told(world):
     world.cluster.memory = 256
-    with pytest.raises(ClusterError, match="applications"):
+    with pytest.raises(ClusterError, match="memory"):
         world.hand_back()
+
+
+@pytest.mark.parametrize(("happened", "left"), [(["nm.kill"], []), (["rm.restart"], ["a process"])])
+def test_memory_of_what_is_left_is_told(world, happened, left):
+    world.cluster.apps = {"application_1_1": "KILLED"}
+    world.cluster.memory, world.cluster.left, world.outcome.happened = 256, left, happened
+    with pytest.raises(ClusterError, match="memory"):
+        world.hand_back()
+    assert not world.spoiled
+
+
+def test_memory_that_a_new_resourcemanager_counts_by_mistake_spoils_the_cluster_alone(world):
+    world.cluster.apps = {"application_1_1": "KILLED"}
+    world.cluster.memory, world.outcome.happened = 256, ["rm.restart", "person.kill"]
+    world.hand_back()
+    assert world.spoiled
 
 
 def test_files_of_jobs_are_removed(world, namenode):
@@ -172,6 +192,20 @@ def test_nothing_else_stays(world, monkeypatch, seed, happened, left, attempt):
     assert _wait_gone(world, monkeypatch, seed, happened, left) == [left]
 
 
+def test_directories_stay_while_a_node_that_was_cut_off_is_away(world, monkeypatch):
+    world.cluster.nodes = 0
+    assert _wait_gone(world, monkeypatch, _KEEPS, ["network.cut"], "directory a") == []
+
+
+@pytest.mark.parametrize("happened, left, nodes", [
+    (["network.cut"], "directory a", 1),
+    (["network.cut"], "process 7", 0),
+    (["nm.pause"], "directory a", 0)])
+def test_nothing_else_stays_on_nodes(world, monkeypatch, happened, left, nodes):
+    world.cluster.nodes = nodes
+    assert _wait_gone(world, monkeypatch, _KEEPS, happened, left) == [left]
+
+
 def _wait_gone(world, monkeypatch, seed, happened, left):
     monkeypatch.setattr(world, "gone_in_s", 0.1)
     monkeypatch.setattr(yarn_world, "_MASTER_MISSED_S", 60)
@@ -188,6 +222,14 @@ def test_a_master_is_missed_only_for_so_long(world, monkeypatch):
     world.scenario = dataclasses.replace(world.scenario, seed=_LOSES)
     world.cluster.left = ["directory a"]
     assert world.wait_gone() == ["directory a"]
+
+
+def test_yarn_is_asked_to_kill_only_while_it_is_there(world):
+    world.job, world.cluster.apps = "application_1_1", {"application_1_1": "RUNNING"}
+    world.broken.add("rm")
+    assert not world.yarn_kill() and world.cluster.killed == []
+    world.broken.clear()
+    assert world.yarn_kill() and world.cluster.killed == ["application_1_1"]
 
 
 def test_servers_that_are_away(world):

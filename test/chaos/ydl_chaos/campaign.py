@@ -113,7 +113,7 @@ class Campaign:
         broken = play(world)
         if broken and self.cluster:
             shutil.copytree(self.cluster.lay.logs, directory / "logs")
-        if world.trouble:  # the next one gets a cluster that is whole
+        if world.trouble or world.spoiled:  # the next one gets a cluster that is whole
             world.attempt("down", self.close)
         row = {"place": self.place, "seed": seed, "code": records.code(),
                "seconds": round(time.monotonic() - begin, 1), "scenario": world.scenario.tell(),

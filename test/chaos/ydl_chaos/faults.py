@@ -112,8 +112,7 @@ def _follow(world: World, _rng: random.Random, _hold: float) -> bool:
 
 
 def _run_directory(world: World, _rng: random.Random, _hold: float) -> bool:
-    world.remove_run_directory()
-    return True
+    return world.remove_run_directory()
 
 
 def _work_directory(world: World, rng: random.Random, _hold: float) -> bool:

@@ -64,9 +64,13 @@ class LocalWorld(World):
             pass
         self.later(1.0, lambda: filler.unlink(missing_ok=True))
 
-    def remove_run_directory(self) -> None:
-        for path in self.run_dir.iterdir():
+    def remove_run_directory(self) -> bool:
+        """Of a job that has begun: one whose directory goes before its master listens does not begin, is
+        taken back, and nobody knows it any more."""
+        found = [path.parent for path in self.run_dir.glob("*/join.json")]
+        for path in found:
             shutil.rmtree(path, ignore_errors=True)
+        return bool(found)
 
     def clear(self) -> None:
         super().clear()

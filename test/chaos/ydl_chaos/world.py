@@ -61,6 +61,7 @@ class World:
         self.outcome = Outcome()
         self.undo: list[tuple[float, object]] = []  # (when, what is called then)
         self.trouble: list[str] = []  # what went wrong with the campaign itself
+        self.spoiled = False  # its cluster is not for the next run, through no fault of this one
 
     # What a place says of itself.
 
