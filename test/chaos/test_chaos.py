@@ -117,6 +117,16 @@ def test_a_job_that_is_killed_while_it_saves_has_succeeded(world, happened, unsa
     assert (list(rules.everybody_agrees(world)) == []) == agrees
 
 
+@pytest.mark.parametrize("happened, finished, agrees", [
+    (["rm.restart", "person.kill"], 7000, True), (["rm.restart", "person.kill"], 4999, False),
+    (["person.kill"], 7000, False), (["rm.restart"], 7000, False)])
+def test_a_job_that_is_killed_after_its_end_has_succeeded(world, happened, finished, agrees):
+    world.outcome.events[-1]["t"] = 5000
+    world.outcome.yarn = {"state": "KILLED", "finalStatus": "KILLED", "finishedTime": finished}
+    world.outcome.happened = happened
+    assert (list(rules.everybody_agrees(world)) == []) == agrees
+
+
 @pytest.mark.parametrize("ended", [False, True])
 def test_who_follows_a_job_without_an_end_may_be_told_where_to_look(world, ended):
     world.outcome.followed = []
