@@ -230,6 +230,10 @@ void held_hello_done(Agent__Hello *hello);
 /* ---- output_place.c: a task's files here among all that it wrote; in a container only ---- */
 void output_place_find(struct task *t); /* as an earlier agent kept it; the master knows none */
 void output_place_keep(const struct task *t);
+/* A file beside output that tells the next agent `what` about `of`; the caller's. NULL: no
+ * container, or out of memory. */
+char *output_mark(const struct agent *a, const char *what, const char *of);
+void output_marks_remove(const struct agent *a);
 
 /* ---- output_kept.c: a task's files here, which others may remove; in a container only ---- */
 #define OUTPUT_NAME 32

@@ -4,7 +4,8 @@
  *                                       there becomes worker-3.1.out, …
  *
  * An agent that follows another one in its container has the same files, and more in them. So the
- * numbers of the files in HDFS are kept (.ydl/saved-worker-3.out), and those files replaced.
+ * numbers of the files in HDFS are kept (LOGS/.ydl-saved-worker-3.stdout), and those files
+ * replaced.
  *
  * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
  * one that is not in the list the files were removed while we ran, and its output is lost. */
@@ -52,9 +53,9 @@ static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, st
 
 static char *name_mark(const struct log *l)
 {
-    const struct container *c = l->x->agent->container;
+    AUTO_FREE char *of = str_printf("%s.std%s", l->label, l->end);
 
-    return c ? str_printf("%s/saved-%s.%s", c->own, l->label, l->end) : NULL;
+    return of ? output_mark(l->x->agent, "saved", of) : NULL;
 }
 
 /* The number of the file, which stays the same when others rename it; 0: there is none. */

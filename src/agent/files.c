@@ -3,6 +3,7 @@
 #include "agent/agent_private.h"
 #include "agent/lines.h"
 #include "base/path.h"
+#include "base/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -142,12 +143,19 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     return NULL;
 }
 
-/* Unpacks it, from nothing: an earlier try may have left a part. */
+static int remove_part(void *arg)
+{
+    struct unpacked *u = arg;
+
+    return path_remove(u->dir, &u->err);
+}
+
+/* Unpacks it, from nothing: an earlier try may have left a part, which can be large. */
 static void unpack_now(struct agent *a, struct unpacked *u)
 {
     u->done = false;
     err_clear(&u->err);
-    u->result = path_remove(u->dir, &u->err);
+    u->result = work_run(a->loop, remove_part, u);
     if (u->result == 0)
         u->result = unpack(a, u, &u->err);
     u->done = true;

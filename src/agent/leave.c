@@ -55,6 +55,8 @@ static void remove_own(struct agent *a, bool master_gone)
             (void)path_remove(a->tasks[i]->out, NULL);
     if (a->out_dir)
         (void)rmdir(a->out_dir);
+    if (a->told_to_leave)
+        output_marks_remove(a);
     if (a->container && (a->container->client || (a->work_dir && a->told_to_leave)))
         (void)path_remove(a->container->own, NULL);
     else if (!a->container && master_gone && a->facts)

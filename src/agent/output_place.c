@@ -1,26 +1,46 @@
-/* output_place.c - where a task's output files here belong in all that the task has written.
+/* output_place.c - what an agent writes down of its tasks' output for an agent that follows it in
+ * the same container and goes on in the same files.
  *
- *     .ydl/output-worker-3    "1 0 0": the start, counted from 1, that the files begin with, and
- * how many bytes of each stream were written elsewhere before
+ *     LOGS/.ydl-place-worker-3           "[1,0,0]": the start, counted from 1, that the files begin
+ *                                        with, and how many bytes of each stream were written
+ *                                        elsewhere before
+ *     LOGS/.ydl-saved-worker-3.stdout    see export_output.c
  *
- * The master says both when the task first comes here. An agent that follows one that was killed
- * goes on in the same files, under a master that may be as new as itself: without this, whoever
- * follows the task would be shown the files a second time, as those of another machine. */
+ * The master says the first when the task comes here. The next agent may have a master that is as
+ * new as itself: without it, whoever follows the task would be shown the files a second time, as
+ * those of another machine.
+ *
+ * They lie beside the files of which they tell: whoever removes the directory of the container
+ * leaves those, and whoever removes those takes these with them. */
 #include "agent/agent_private.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <unistd.h>
 
-static char *place_path(const struct task *t)
+#define MARK ".ydl-"
+
+char *output_mark(const struct agent *a, const char *what, const char *of)
 {
-    return str_printf("%s/output-%s", t->agent->container->own, t->label);
+    return a->container ? str_printf("%s/" MARK "%s-%s", a->log_dir, what, of) : NULL;
+}
+
+void output_marks_remove(const struct agent *a)
+{
+    AUTO_DIR DIR *d = a->container && a->log_dir ? opendir(a->log_dir) : NULL;
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (str_starts(e->d_name, MARK))
+            (void)unlinkat(dirfd(d), e->d_name, 0);
 }
 
 void output_place_find(struct task *t)
 {
-    AUTO_FREE char *path = t->agent->container && t->log_began == 0 ? place_path(t) : NULL;
+    AUTO_FREE char *path = t->log_began == 0 ? output_mark(t->agent, "place", t->label) : NULL;
     AUTO_BUF text = { .max = KIB };
     AUTO_JSON *v = NULL;
     json_int_t began = 0, out = 0, err = 0;
@@ -38,7 +58,7 @@ void output_place_find(struct task *t)
 
 void output_place_keep(const struct task *t)
 {
-    AUTO_FREE char *path = t->agent->container ? place_path(t) : NULL;
+    AUTO_FREE char *path = output_mark(t->agent, "place", t->label);
     struct err why = ERR_INIT;
     char text[80];
     int n;

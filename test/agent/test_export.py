@@ -115,8 +115,10 @@ def test_another_agent_of_the_task_that_saves_too_is_not_disturbed(container, tm
     assert tree(tmp_path / "logs") == {"worker-0.out": "ours\n"} | dict.fromkeys(theirs, "theirs")
 
 
-def test_the_next_agent_in_a_container_replaces_what_the_first_one_saved(container, tmp_path):
-    """One whose guard was killed has saved, and the NodeManager starts another beside its files."""
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_next_agent_in_a_container_replaces_what_the_first_one_saved(container, tmp_path, removed):
+    """One whose guard was killed has saved, and the NodeManager starts another beside its files, also
+    where the container's directory was removed."""
     logs = tmp_path / "logs"
     b = container(export_dir=f"file://{logs}")
     b.launch(0, "echo first; sleep 600")
@@ -125,12 +127,15 @@ def test_the_next_agent_in_a_container_replaces_what_the_first_one_saved(contain
     assert b.gone()
     wait_until(lambda: not alive(b.pid))
     assert tree(logs) == {"worker-0.out": "first\n"}
+    if removed:
+        shutil.rmtree(b.run / ".ydl")
     b.new_agent()
     b.prepare({"task": 0, "name": "worker:0"})
     b.start(command(0, "echo second", attempt=1))
     b.exited(0)
     b.leave()
     assert tree(logs) == {"worker-0.out": "first\nsecond\n"}
+    assert not list(b.logs.glob(".*"))
 
 
 @pytest.mark.parametrize("code", [0, 3])

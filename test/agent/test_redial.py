@@ -235,7 +235,8 @@ def test_a_new_container_finds_a_master_that_has_moved(container):
     b.leave()
 
 
-def test_the_next_agent_goes_on_in_the_files_of_one_that_was_killed(container):
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_next_agent_goes_on_in_the_files_of_one_that_was_killed(container, removed):
     """Under a master that is new as well: who follows the task must not be shown them again."""
     b = container()
     b.prepare({"task": 0, "name": "worker:0", "out_base": 100, "err_base": 20})
@@ -244,6 +245,8 @@ def test_the_next_agent_goes_on_in_the_files_of_one_that_was_killed(container):
     assert (first["log_began"], first["out_base"], first["err_base"]) == (4, 100, 20)
     os.kill(b.pid, signal.SIGKILL)
     b.agents[0].wait()
+    if removed:  # as the directory of a container is, when somebody cleans up
+        shutil.rmtree(b.run / ".ydl")
     b.new_master()
     b.new_agent()
     b.prepare({"task": 0, "name": "worker:0"}, {"task": 1, "name": "worker:1"})
