@@ -200,20 +200,23 @@ static void forget(struct container *c, const char *name)
         (void)unlink(path);
 }
 
-/* A client that is killed while it submits leaves an application without a job. Another attempt
- * would find no more than this one, so the application ends here. */
-static int end_without_job(struct loop *l, struct container *c, struct err *err)
+/* A client that is killed while it submits leaves an application without a job, and one of another
+ * version may leave one that we do not understand. Another attempt would find no more than this
+ * one, so the application ends here. */
+static int end_without_job(struct loop *l, struct container *c, int why, struct err *err)
 {
     const struct amrm_conf shown = { .host = c->host, .tracking_url = "" };
     int r = c->early ? 0 : yarn_register(c->session, c->node_conf, &shown, &c->early, NULL);
 
-    err_set(err, -ENOENT, "the job's description is not in '%s'", c->logs_uri);
-    err_hint(err, "ydl was ended while it submitted the job, or somebody removed the file");
+    if (why == -ENOENT) {
+        err_set(err, why, "the job's description is not in '%s'", c->logs_uri);
+        err_hint(err, "ydl was ended while it submitted the job, or somebody removed the file");
+    }
     if (r == 0)
         (void)yarn_early_finish(c->early, YARN__FINAL_STATUS__FINAL_FAILED, err->text,
                                 loop_in(l, FINISH_MS), NULL);
     (void)container_clean(c, NULL);
-    return -ENOENT;
+    return why;
 }
 
 /* YARN starts a master with the tokens of the submit, also when those have ended. */
@@ -229,7 +232,7 @@ static int fetch_with_tokens(struct loop *l, struct container *c, struct err *er
         if (r == 0)
             r = fetch_job(l, c, err);
     }
-    return r == -ENOENT ? end_without_job(l, c, err) : r;
+    return r == -ENOENT || r == -EPROTONOSUPPORT ? end_without_job(l, c, r, err) : r;
 }
 
 int container_open(struct loop *l, struct container *ret, struct err *err)

@@ -138,6 +138,20 @@ def test_a_master_that_finds_no_job_ends_the_application(jobs):
     assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "FAILED"), ended
     assert "the job's description is not in" in ended["diagnostics"]
     assert "the job's description is not in" in jobs.run("status", app).stdout
+
+
+def test_a_master_that_finds_a_job_of_a_newer_ydl_ends_the_application(jobs):
+    jobs.run("submit", "--on", "yarn", "-n", 1, "--mem", "128m", "--", "sleep", "600", check=0)
+    app = jobs.apps()[0]
+    jobs.wait_for(lambda: jobs.processes("sleep 600"), "the task")
+    kept = f".ydl/logs/{app}/job.json"
+    newer = json.loads(jobs.run("fs", "cat", kept, check=0).stdout) | {"format": 99}
+    (jobs.work / "job.json").write_text(json.dumps(newer))
+    jobs.run("fs", "put", "-f", jobs.work / "job.json", kept, check=0)
+    os.kill(max(jobs.processes("ydl-node master")), signal.SIGKILL)
+    ended = jobs.ended()
+    assert (ended["state"], ended["finalStatus"]) == ("FINISHED", "FAILED"), ended
+    assert "version 99 is newer than this ydl understands" in ended["diagnostics"]
     assert jobs.leftovers() == []
 
 
