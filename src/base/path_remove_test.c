@@ -41,56 +41,68 @@ static char *make_file(const char *dir, const char *name)
     return path;
 }
 
+/* A tree to remove, and a directory that it must not touch, in a directory of their own. */
+struct trap {
+    char dir[TEST_PATH];
+    char *tree, *inner; /* inner: a directory in the tree */
+    char *aside;        /* where `inner` is moved */
+    char *victim;       /* what a link in its place leads to */
+    char *theirs;       /* a file in it */
+};
+
+static void trap_make(struct trap *t)
+{
+    assert_true(test_dir(t->dir, "path_remove"));
+    t->tree = path_join(t->dir, "tree");
+    t->inner = t->tree ? path_join(t->tree, "a") : NULL;
+    t->aside = path_join(t->dir, "aside");
+    t->victim = path_join(t->dir, "victim");
+    assert_true(t->inner && t->aside && t->victim);
+    t->theirs = make_file(t->victim, "f");
+    swap.from = t->inner;
+    swap.to = t->aside;
+    swap.link = t->victim;
+}
+
+static void trap_done(struct trap *t)
+{
+    assert_int_equal(access(t->theirs, F_OK), 0);
+    assert_int_equal(path_remove(t->dir, NULL), 0);
+    free(t->tree);
+    free(t->inner);
+    free(t->aside);
+    free(t->victim);
+    free(t->theirs);
+}
+
 static void a_link_that_is_put_in_the_way_is_not_followed(void **state)
 {
-    char dir[TEST_PATH];
-    AUTO_FREE char *tree = test_dir(dir, "path_remove") ? path_join(dir, "tree") : NULL;
-    AUTO_FREE char *inner = tree ? path_join(tree, "a") : NULL;
-    AUTO_FREE char *aside = path_join(dir, "aside");
-    AUTO_FREE char *victim = path_join(dir, "victim");
+    struct trap t;
     AUTO_FREE char *ours = NULL;
-    AUTO_FREE char *theirs = NULL;
 
     (void)state;
-    assert_non_null(inner);
-    assert_non_null(aside);
-    assert_non_null(victim);
-    ours = make_file(inner, "f");
-    theirs = make_file(victim, "f");
+    trap_make(&t);
+    ours = make_file(t.inner, "f");
     swap.opened = 0;
-    swap.from = inner;
-    swap.to = aside;
-    swap.link = victim;
-    assert_true(path_remove(tree, NULL) < 0);
+    assert_true(path_remove(t.tree, NULL) < 0);
     swap.from = NULL;
-    assert_int_equal(access(theirs, F_OK), 0);
     assert_int_equal(access(ours, F_OK), 0); /* through the link: that of the other directory */
-    assert_int_equal(rmdir(aside), 0);       /* what was in the tree is gone */
-    assert_int_equal(path_remove(dir, NULL), 0);
+    assert_int_equal(rmdir(t.aside), 0);     /* what was in the tree is gone */
+    trap_done(&t);
 }
 
 /* In the moment between its name and its opening. */
 static void a_link_in_the_place_of_a_directory_is_not_followed(void **state)
 {
-    char dir[TEST_PATH];
-    AUTO_FREE char *tree = test_dir(dir, "path_remove") ? path_join(dir, "tree") : NULL;
-    AUTO_FREE char *inner = tree ? path_join(tree, "a") : NULL;
-    AUTO_FREE char *aside = path_join(dir, "aside");
-    AUTO_FREE char *victim = path_join(dir, "victim");
-    AUTO_FREE char *theirs = NULL;
+    struct trap t;
 
     (void)state;
-    assert_true(inner && aside && victim);
-    assert_int_equal(path_mkdirs(inner, 0700, NULL), 0);
-    theirs = make_file(victim, "f");
-    swap.from = inner;
-    swap.to = aside;
-    swap.link = victim;
+    trap_make(&t);
+    assert_int_equal(path_mkdirs(t.inner, 0700, NULL), 0);
     swap.entry = "a";
-    assert_true(path_remove(tree, NULL) < 0);
+    assert_true(path_remove(t.tree, NULL) < 0);
     swap.from = swap.entry = NULL;
-    assert_int_equal(access(theirs, F_OK), 0);
-    assert_int_equal(path_remove(dir, NULL), 0);
+    trap_done(&t);
 }
 
 static void a_link_with_a_slash_behind_it_is_a_link(void **state)
