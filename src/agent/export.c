@@ -5,9 +5,9 @@
  *
  * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
  *
- * A fiber does it, while we look at the clock: after two minutes without anything moving, or when
- * the time that the master gave us is over, what is not saved is told as a failure. When our
- * container is being ended, or there is no master any more, output alone is saved, in a hurry. */
+ * A fiber saves while the main one watches the time. Whatever is not saved after two minutes
+ * without progress, or at the deadline that the master set, is reported as failed. If the container
+ * is being killed, or the master is gone, only output is saved, with a short deadline. */
 #include "agent/export_private.h"
 #include "base/log.h"
 #include "base/path.h"

@@ -10,7 +10,7 @@ struct names {
     bool from, to; /* which of them are there */
     int lost;      /* how many renames succeed without an answer */
     int away;      /* so many are not even done */
-    int starting;  /* so many come when no DataNode can take a block yet */
+    int starting;  /* how many fail because no DataNode is ready */
     int blind;     /* so many questions for what is there are not answered */
     int renames;
     bool overwrite;

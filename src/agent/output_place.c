@@ -6,12 +6,12 @@
  *                                        elsewhere before
  *     LOGS/.ydl-saved-worker-3.stdout    see export_output.c
  *
- * The master says the first when the task comes here. The next agent may have a master that is as
- * new as itself: without it, whoever follows the task would be shown the files a second time, as
- * those of another machine.
+ * The master sends the numbers of the first when it moves a task here. A new agent may have a new
+ * master, which does not know them. Without the file, followers of the task would see the same
+ * output twice.
  *
- * They lie beside the files of which they tell: whoever removes the directory of the container
- * leaves those, and whoever removes those takes these with them. */
+ * Both are kept in the log directory, not in the container's: if the container's directory is
+ * removed, the output stays, and so must they. */
 #include "agent/agent_private.h"
 #include "base/json.h"
 #include "base/log.h"
