@@ -3,13 +3,13 @@
  * Everything that happens in one turn of the loop is told to the engine first; then one pass here
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
+#include "master/drive_stop.h"
 #include "master/enrolled.h"
 #include "master/outputs.h"
 
 #include <string.h>
 
 #define RETRY_MS 2000    /* a journal that could not be written */
-#define SIGNAL_MS 3000   /* from the end of an application to its containers' */
 #define WRITTEN_MS 10000 /* for how the job ended to be in HDFS */
 
 int64_t master_now(const struct master *m)
@@ -178,16 +178,6 @@ static void on_over(void *user, const char *text)
 }
 
 /* YARN takes everything away: what is left is to say so. */
-static void say_killed(struct master *m)
-{
-    struct err err = ERR_INIT;
-
-    (void)engine_kill(m->engine, "YARN", master_now(m), &err);
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].agent)
-            on_lost(m, i, FAIL_PERSON, "the application was killed");
-}
-
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
     .on_refused = on_refused,
@@ -412,54 +402,13 @@ static void on_time(struct master *m)
         master_fault(m, &err);
 }
 
-/* Here as if a person had asked; where tasks have ended already, what is not saved yet is not
- * waited for any more. On YARN the NodeManager wants our container to end, and gives us next to no
- * time: either the application was killed, and we say so; or only we are meant, and a new master
- * will take over what we leave as it is. */
-static int on_signal(struct master *m, struct err *err)
-{
-    m->interrupted = true;
-    fiber_shield(m->loop, true);
-    if (!m->opt->container) {
-        if (m->save_until)
-            m->save_until = loop_now(m->loop);
-        else if (engine_stop(m->engine, "a signal", master_now(m), err) < 0)
-            err_clear(err); /* the driver sees why, and writes the last record */
-        return 0;
-    }
-    if (yarn_is_killed(m->platform)) {
-        say_killed(m);
-        return 0;
-    }
-    m->left = true;
-    return err_set(err, -ECANCELED, "our container is being ended");
-}
-
-/* YARN has ended us. With the application our container ends too: a signal follows, perhaps too
- * soon for what is to be said. Without one only our node was given up, because its NodeManager is
- * dead; then another master has the job, and whatever we did would be against it. */
-static int await_signal(struct master *m, struct err *err)
-{
-    int64_t until = loop_in(m->loop, SIGNAL_MS);
-    int r = 0;
-
-    if (yarn_is_killed(m->platform))
-        return on_signal(m, err);
-    while (r == 0)
-        r = cond_wait(m->loop, &m->work, until);
-    if (r == -ECANCELED)
-        return on_signal(m, err);
-    m->left = true;
-    return err_set(err, -ECANCELED, "YARN has given us up, and starts another master");
-}
-
 int drive_job(struct master *m, bool begun, struct err *err)
 {
     int r = begun ? 0 : engine_start(m->engine, master_now(m), err);
 
     while (r == 0) {
         if (m->over && !m->interrupted)
-            r = await_signal(m, err);
+            r = drive_given_up(m, err);
         if (r < 0)
             break;
         on_time(m);
@@ -472,8 +421,10 @@ int drive_job(struct master *m, bool begun, struct err *err)
         if (r == -ETIMEDOUT)
             r = 0;
         if (r == -ECANCELED && !m->interrupted)
-            r = on_signal(m, err);
+            r = drive_on_signal(m, err);
     }
+    if (r == 0 && m->opt->container)
+        r = drive_right_to_end(m, err);
     if (r == 0) {
         m->ended = true;
         if (!m->over && engine_fault(m->engine, NULL) == 0)

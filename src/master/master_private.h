@@ -185,6 +185,7 @@ struct master {
     int64_t ask_by;          /* … and are asked to when HDFS has the record of it, or then … */
     uint64_t ask_behind;     /* … which ends here in the journal */
     char *unsaved;           /* why not all that tasks left could be saved, first of all; or NULL */
+    int64_t no_rival_at;     /* HDFS named no later master, in a look that began then */
     int api_port;            /* on YARN */
 
     bool images_by_platform; /* containers are made of images; otherwise agents run those */

@@ -71,6 +71,9 @@ struct platform_ops {
     bool (*at_client)(struct platform *p, uint32_t agent);
     /* For how many ms nobody has answered of those who give containers. NULL: that is us. */
     int64_t (*silence)(struct platform *p);
+    /* Has somebody killed the job where containers come from? Asks there, and waits a moment for
+     * the answer. Fibers only. NULL: that is not possible. */
+    bool (*is_killed)(struct platform *p);
     /* Is it of an earlier master, and has nobody who gives containers named its one since we came?
      * NULL: that cannot be. */
     bool (*forgotten)(struct platform *p, uint32_t agent);

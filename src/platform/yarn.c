@@ -347,7 +347,7 @@ int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *tex
 }
 
 /* After a kill one more heartbeat may still be answered as if nothing had happened. */
-bool yarn_is_killed(struct platform *base)
+static bool is_killed(struct platform *base)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     int64_t deadline = loop_in(p->loop, OVER_MS);
@@ -420,6 +420,7 @@ static const struct platform_ops yarn_ops = {
     .trouble = yarn_trouble,
     .at_client = at_client,
     .silence = silence,
+    .is_killed = is_killed,
     .forgotten = yarn_is_forgotten,
     .close = close_platform,
     .free = free_platform,

@@ -54,10 +54,6 @@ int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *rol
 int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *text, int64_t deadline,
                 struct err *err);
 
-/* Has somebody killed the application? Asks the ResourceManager, and waits a moment for its word.
- * Fibers only. */
-bool yarn_is_killed(struct platform *p);
-
 /* Newer tokens for containers that are started from now on. */
 int yarn_set_tokens(struct platform *base, struct err *err);
 /* Was one started since then, or since the start? */

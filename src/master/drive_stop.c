@@ -1,0 +1,75 @@
+/* drive_stop.c - when the driver stops: a signal, a ResourceManager that has given this master up,
+ * and the end of the job, which only the master that has the job may tell. */
+#include "master/drive_stop.h"
+#include "master/rival.h"
+
+#define SIGNAL_MS 3000 /* from the end of an application to its containers' */
+
+static void say_killed(struct master *m)
+{
+    struct err err = ERR_INIT;
+
+    (void)engine_kill(m->engine, "YARN", master_now(m), &err);
+    for (uint32_t i = 0; i < m->n_slots; i++)
+        if (m->slots[i].agent)
+            drive_platform_events.on_lost(m, i, FAIL_PERSON, "the application was killed");
+}
+
+static bool is_killed(struct master *m)
+{
+    return m->platform->ops->is_killed && m->platform->ops->is_killed(m->platform);
+}
+
+/* Here as if a person had asked; where tasks have ended already, what is not saved yet is not
+ * waited for any more. On YARN the NodeManager wants our container to end, and gives us next to no
+ * time: either the application was killed, and we say so; or only we are meant, and a new master
+ * will take over what we leave as it is. */
+int drive_on_signal(struct master *m, struct err *err)
+{
+    m->interrupted = true;
+    fiber_shield(m->loop, true);
+    if (!m->opt->container) {
+        if (m->save_until)
+            m->save_until = loop_now(m->loop);
+        else if (engine_stop(m->engine, "a signal", master_now(m), err) < 0)
+            err_clear(err); /* the driver sees why, and writes the last record */
+        return 0;
+    }
+    if (is_killed(m)) {
+        say_killed(m);
+        return 0;
+    }
+    m->left = true;
+    return err_set(err, -ECANCELED, "our container is being ended");
+}
+
+/* YARN has ended us. With the application our container ends too: a signal follows, perhaps too
+ * soon for what is to be said. Without one only our node was given up, because its NodeManager is
+ * dead; then another master has the job, and whatever we did would be against it. */
+int drive_given_up(struct master *m, struct err *err)
+{
+    int64_t until = loop_in(m->loop, SIGNAL_MS);
+    int r = 0;
+
+    if (is_killed(m))
+        return drive_on_signal(m, err);
+    while (r == 0)
+        r = cond_wait(m->loop, &m->work, until);
+    if (r == -ECANCELED)
+        return drive_on_signal(m, err);
+    m->left = true;
+    return err_set(err, -ECANCELED, "YARN has given us up, and starts another master");
+}
+
+/* The end is told by the master that has the job. One that the ResourceManager does not answer may
+ * have been cut off and replaced, and whoever followed it would hear two ends. */
+int drive_right_to_end(struct master *m, struct err *err)
+{
+    int r;
+
+    m->ended = false; /* whoever follows waits with us */
+    r = rival_wait(m);
+    if (r == -ECANCELED && !m->interrupted)
+        return drive_on_signal(m, err);
+    return r == 0 && m->over && !m->interrupted ? drive_given_up(m, err) : r;
+}
