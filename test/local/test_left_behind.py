@@ -115,6 +115,28 @@ def test_last_lines_are_seen_after_the_masters_death(local):
     local.assert_nothing_left()
 
 
+def test_last_lines_are_seen_by_who_comes_after_the_masters_death(local):
+    """The job has failed by then, and its tasks have still something to say."""
+    (local.work / "farewell.sh").write_text(
+        "trap 'until test -e say; do sleep 0.05; done; echo last words; exit 0' TERM\n"
+        "echo up\nwhile :; do sleep 0.05; done\n")
+    run = local.start("run", "-n", "2", "--grace", "20s", "--", "sh", "farewell.sh")
+    assert run.stdout.readline() and run.stdout.readline()
+    master = _master(local)
+    os.kill(master, signal.SIGKILL)
+    local.wait_for(lambda: master not in local.find("ydl-node master"), "the master is gone")
+    later = [local.start("logs", "-f", "last"), local.start("wait", "last")]
+    for p in later:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            p.wait(0.5)
+        assert p.poll() is None, p.communicate()
+    (local.work / "say").touch()
+    assert later[0].communicate(timeout=30)[0].count(b"last words") == 2
+    assert later[1].wait(30) == 70 and not local.find("farewell.sh")
+    assert run.communicate(timeout=30)[0].count(b"last words") == 2
+    local.assert_nothing_left()
+
+
 def _connected(pid: int) -> bool:
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile

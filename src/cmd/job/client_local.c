@@ -93,13 +93,20 @@ static void await_agents(struct local *l)
     }
 }
 
+static bool settle_here(struct local *l)
+{
+    bool settled = gone(l);
+
+    if (settled)
+        await_agents(l);
+    return settled;
+}
+
 /* Nobody takes the place of a master here. */
 static int again_local(struct client *c, int r, struct err *err)
 {
-    if (gone(local_of(c))) {
-        await_agents(local_of(c));
+    if (settle_here(local_of(c)))
         return 0;
-    }
     return r < 0 ? r
                  : err_set(err, -ECONNRESET,
                            "the connection to the master of %s has ended, but not the job", c->id);
@@ -107,7 +114,7 @@ static int again_local(struct client *c, int r, struct err *err)
 
 static void settle_local(struct client *c)
 {
-    (void)gone(local_of(c));
+    (void)settle_here(local_of(c));
 }
 
 static int past_local(struct client *c, struct past *ret, struct err *err)

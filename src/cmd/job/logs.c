@@ -246,6 +246,8 @@ static int work(struct job_call *x, struct err *err)
 
     if (r == 0 && a->follow)
         r = client_alive(x->client, err);
+    if (r == 0 && a->follow)
+        client_settle(x->client); /* tasks may outlive a master that was killed by a moment */
     if (r >= 0)
         r = r == 1 ? follow(&d, err) : show_all(&d, err);
     strs_done(&d.wanted);
