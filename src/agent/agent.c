@@ -247,7 +247,6 @@ static int live(void *arg)
         export_all(a, false);
     else if (a->container && !a->container->client && a->work_dir && !a->broken)
         export_all(a, true); /* what tasks wrote is here, and nowhere else */
-    attend_end(a);
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;

@@ -106,6 +106,7 @@ struct task {
     bool marked, dirty;      /* for reap.c's own use */
     bool cleaning;           /* its container is being removed */
     bool has_stop, has_work; /* files of its own that are there */
+    bool removing;           /* its directory, see remove.c */
 
     bool followed;
     struct stream_out streams[2]; /* output and error */
@@ -188,15 +189,17 @@ struct agent {
     struct fiber *measurer;  /* NULL: nobody wants to know what tasks use … */
     int64_t measure_until;   /* … from then on; loop's clock */
     struct fiber *attending; /* answers the master while we leave; NULL: nobody does */
-    struct cond measured, cut_ended, attended;
+    struct fiber *remover;   /* removes directories of dropped tasks; NULL: there are none */
+    struct cond measured, cut_ended, attended, removed;
     uint64_t oom_kills; /* of the kernel, when it was last looked */
     char *spec_path;    /* the file with the newest cluster specification, and what is in it */
     uint8_t *spec;
     size_t spec_len;
     unsigned n_specs; /* such files so far */
     mode_t umask;
-    bool placing, placed; /* conda.c tells the environment its place, or has done so */
-    struct cond placed_now;
+    bool placing, placed;   /* conda.c tells the environment its place, or has done so */
+    bool spreading, spread; /* settle.c puts the job's files in place, or has done so */
+    struct cond placed_now, spread_now;
 };
 
 /* ---- agent.c ---- */
@@ -242,7 +245,8 @@ void output_keep(struct stream_out *s); /* when its task is started */
 const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME]);
 
 /* ---- settle.c: where things are ---- */
-int settle(struct agent *a, struct err *err); /* after a welcome */
+int settle(struct agent *a, struct err *err);      /* after a welcome */
+int settle_ship(struct agent *a, struct err *err); /* what the job brought along; fibers only */
 void settle_done(struct agent *a);
 
 /* ---- predecessor.c: what an earlier agent of this container left ---- */
@@ -261,8 +265,14 @@ void attend_begin(struct agent *a);
 void attend_end(struct agent *a); /* fibers only */
 
 /* ---- leave.c ---- */
-void leave_tasks(struct agent *a, int64_t grace); /* ends all of them; fibers only */
-void leave_clean(struct agent *a, bool master_gone);
+void leave_tasks(struct agent *a, int64_t grace);    /* ends all of them; fibers only */
+void leave_clean(struct agent *a, bool master_gone); /* fibers only */
+
+/* ---- remove.c: trees, by another thread ---- */
+int remove_tree(struct agent *a, const char *path, struct err *err); /* fibers only */
+void remove_begin(struct task *t);                                   /* its own directory, soon */
+int remove_wait(const struct task *t); /* … until it is gone; fibers only */
+void remove_end(struct agent *a);      /* waits for all of them; fibers only */
 
 /* ---- gpus.c: devices of a container ---- */
 /* The list for CUDA_VISIBLE_DEVICES, made once; NULL with n 0; borrowed. Fibers only: waits until
@@ -272,7 +282,7 @@ void gpus_done(struct agent *a);
 
 /* ---- prepare.c: Prepare and Drop ---- */
 int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
-void prepare_drop(struct task *t); /* ports and files; not while it lives */
+void prepare_drop(struct task *t); /* ports and files, its directory soon; not while it lives */
 /* A file of the task's own, "…/tasks/worker-3.WHAT"; NULL when out of memory. */
 char *prepare_path(const struct task *t, const char *what);
 /* What an earlier attempt left would be taken for the next one's. */
@@ -295,7 +305,7 @@ void prepare_free(struct agent *a);
 
 /* ---- files.c: what a task finds in its directory ---- */
 int files_place(struct task *t, const Agent__PrepareTask *m, struct err *err); /* fibers only */
-void files_done(struct agent *a); /* removes what was unpacked */
+void files_done(struct agent *a); /* removes what was unpacked; fibers only */
 
 /* ---- start.c: Start ---- */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */

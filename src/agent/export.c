@@ -11,6 +11,7 @@
 #include "agent/export_private.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -214,14 +215,28 @@ static const char *some_uri(const Agent__JobFacts *f)
     return "";
 }
 
+struct finding {
+    struct export *x;
+    struct err *err;
+};
+
+static int find_own(void *arg)
+{
+    struct finding *f = arg;
+
+    return export_own_find(f->x, f->err);
+}
+
 static void run(void *arg)
 {
     struct export *x = arg;
     const Agent__JobFacts *f = x->agent->facts;
     struct saved all = { .to = some_uri(f) };
     struct err err = ERR_INIT;
+    struct finding own = { x, &err };
 
-    if (export_own_find(x, &err) < 0 || remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
+    if (work_run(x->agent->loop, find_own, &own) < 0 ||
+        remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
         export_failed(x, &all, &err);
     } else {
         if (*f->export_dir)
@@ -246,6 +261,9 @@ static void wait_for(struct export *x)
             x->until = loop_in(a->loop, HURRY_MS);
         }
         (void)cond_wait(a->loop, &x->changed, loop_in(a->loop, LOOK_MS));
+        if (x->seen != x->looked_at)
+            x->moved = loop_now(a->loop);
+        x->seen = x->looked_at;
         if (!x->stop && (loop_now(a->loop) > x->until || loop_now(a->loop) > x->moved + STUCK_MS)) {
             x->stop = true;
             x->late = loop_now(a->loop) > x->until;

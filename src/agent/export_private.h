@@ -5,6 +5,7 @@
 #include "agent/remote.h"
 #include "base/json.h"
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 
 #define EXPORT_AT_ONCE 4 /* files under way at a time */
@@ -38,7 +39,9 @@ struct export
     struct own_file yarns_tmp; /* a directory of YARN's that tasks may write to */
     int64_t moved;             /* when something last went on; loop's clock */
     int64_t until;             /* loop's clock; LOOP_NEVER: as long as something does */
-    bool stop;                 /* nothing did for too long, or it is later than that */
+    atomic_bool stop;          /* nothing did for too long, or it is later than that */
+    atomic_size_t looked_at;   /* files of a tree that another thread lists: that goes on, too */
+    size_t seen;               /* … so many when it was last looked */
     bool hurry;                /* our container is being ended, or there is no master */
     bool late;                 /* it was later than that */
     bool output_only;

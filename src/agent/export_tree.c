@@ -7,6 +7,7 @@
  * everything by a directory that is all tasks' together. */
 #include "agent/export_private.h"
 #include "base/path.h"
+#include "base/work.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void copy_done(struct copy *c)
     strs_done(&c->dirs);
 }
 
-/* ---- what there is ---- */
+/* ---- what there is: by another thread, since there may be a million files ---- */
 
 static int list(struct copy *c, const char *dir, int depth, struct err *err);
 
@@ -52,6 +53,9 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
 
     if (!path)
         return err_oom(err);
+    if (c->x->stop)
+        return err_set(err, -ECANCELED, "it is too late");
+    c->x->looked_at++;
     if (lstat(path, &link) < 0 || stat(path, &st) < 0)
         return 0; /* it has gone, or leads nowhere */
     if (export_is_own(c->x, &st))
@@ -89,6 +93,22 @@ static int list(struct copy *c, const char *dir, int depth, struct err *err)
         r = name ? list_one(c, name, depth, err) : err_oom(err);
     }
     return r;
+}
+
+struct listing {
+    struct copy *copy;
+    struct err *err;
+};
+
+static int list_all(void *arg)
+{
+    struct listing *l = arg;
+    struct copy *c = l->copy;
+    struct stat st;
+
+    if (stat(c->from, &st) == 0 && export_is_own(c->x, &st))
+        return err_set(l->err, -EPERM, "'%s' belongs to ydl and is not saved", c->from);
+    return list(c, "", 0, l->err);
 }
 
 /* ---- copying ---- */
@@ -307,12 +327,9 @@ static void give_up(struct copy *c)
 
 static int copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes, struct err *err)
 {
-    struct stat st;
-    int r = 0;
+    struct listing l = { c, err };
+    int r = work_run(c->x->agent->loop, list_all, &l);
 
-    if (stat(c->from, &st) == 0 && export_is_own(c->x, &st))
-        return err_set(err, -EPERM, "'%s' belongs to ydl and is not saved", c->from);
-    r = list(c, "", 0, err);
     if (r == -ENOENT || (r == 0 && c->files.n == 0))
         return 0; /* the task has left nothing */
     if (r == 0)

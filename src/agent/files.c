@@ -3,7 +3,6 @@
 #include "agent/agent_private.h"
 #include "agent/lines.h"
 #include "base/path.h"
-#include "base/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,19 +142,12 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     return NULL;
 }
 
-static int remove_part(void *arg)
-{
-    struct unpacked *u = arg;
-
-    return path_remove(u->dir, &u->err);
-}
-
 /* Unpacks it, from nothing: an earlier try may have left a part, which can be large. */
 static void unpack_now(struct agent *a, struct unpacked *u)
 {
     u->done = false;
     err_clear(&u->err);
-    u->result = work_run(a->loop, remove_part, u);
+    u->result = remove_tree(a, u->dir, &u->err);
     if (u->result == 0)
         u->result = unpack(a, u, &u->err);
     u->done = true;
@@ -256,7 +248,7 @@ void files_done(struct agent *a)
     if (!a->files)
         return;
     if (a->files->dir)
-        (void)path_remove(a->files->dir, NULL);
+        (void)remove_tree(a, a->files->dir, NULL);
     while (a->files->first) {
         struct unpacked *u = a->files->first;
 

@@ -39,7 +39,7 @@ static void remove_run(struct agent *a)
         return;
     if (rmdir(a->tasks_dir) < 0 && errno != ENOENT)
         return;
-    if (path_remove(run, NULL) < 0)
+    if (remove_tree(a, run, NULL) < 0)
         log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
 }
 
@@ -49,16 +49,16 @@ static void remove_run(struct agent *a)
 static void remove_own(struct agent *a, bool master_gone)
 {
     if (a->tmp_dir)
-        (void)path_remove(a->tmp_dir, NULL);
+        (void)remove_tree(a, a->tmp_dir, NULL);
     for (size_t i = 0; i < a->n_tasks; i++)
         if (a->tasks[i]->out)
-            (void)path_remove(a->tasks[i]->out, NULL);
+            (void)remove_tree(a, a->tasks[i]->out, NULL);
     if (a->out_dir)
         (void)rmdir(a->out_dir);
     if (a->told_to_leave)
         output_marks_remove(a);
     if (a->container && (a->container->client || (a->work_dir && a->told_to_leave)))
-        (void)path_remove(a->container->own, NULL);
+        (void)remove_tree(a, a->container->own, NULL);
     else if (!a->container && master_gone && a->facts)
         remove_run(a);
 }
@@ -73,9 +73,11 @@ void leave_clean(struct agent *a, bool master_gone)
         a->tasks[i]->phase = PHASE_IDLE;
         prepare_drop(a->tasks[i]);
     }
+    remove_end(a);
     files_done(a);
     start_done(a);
     remove_own(a, master_gone);
+    attend_end(a);
     follow_stop(a);
     a->channel = channel_close(a->channel);
 }

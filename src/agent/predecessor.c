@@ -60,5 +60,5 @@ int predecessor_end(struct agent *a, struct err *err)
             return err_set(err, -ECANCELED, "stopped");
     if (left)
         log_warn(LOG_AGENT, "%zu processes of it do not go away, ignoring", left);
-    return path_remove(tasks, err);
+    return remove_tree(a, tasks, err);
 }

@@ -12,7 +12,6 @@
  * No directory for each task: to make and remove one costs more than to start a process.
  * Each Prepare is a fiber, because unpacking an archive may take long. */
 #include "agent/agent_private.h"
-#include "base/log.h"
 #include "base/path.h"
 
 #include <ctype.h>
@@ -314,6 +313,8 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
         agent_break(a, r, err.text);
         return r;
     }
+    if (remove_wait(t) < 0 || a->leaving)
+        return 0;
     fail = finish_directory_gone(a) ? FAIL_NODE : prepare_task(t, m, &err);
     fail = finish_blame(a, fail, &err); /* it may go at any moment */
     if (!a->leaving)
@@ -326,14 +327,18 @@ static void run_prepare(void *arg)
     struct preparing *p = arg;
     struct agent *a = p->agent;
     const Agent__Prepare *m = p->m->prepare;
+    struct err err = ERR_INIT;
+    int r = settle_ship(a, &err);
 
-    conda_place(a);
+    if (r < 0)
+        agent_break(a, r, err.text);
+    else
+        conda_place(a);
     if (access(a->tmp_dir, F_OK) < 0 && /* a cleaner of temporary files was here */
         !finish_directory_gone(a))
         (void)path_mkdirs(a->tmp_dir, 0700, NULL);
-    for (size_t i = 0; i < m->n_tasks && !a->leaving; i++) {
-        if (prepare_one(a, m->tasks[i]) < 0)
-            break;
+    for (size_t i = 0; i < m->n_tasks && r == 0 && !a->leaving; i++) {
+        r = prepare_one(a, m->tasks[i]);
         if (i % TURN == TURN - 1)
             (void)fiber_yield(a->loop);
     }
@@ -396,11 +401,8 @@ void prepare_drop(struct task *t)
     (void)prepare_clear(t, &err);
     docker_clear(t);
     if (t->has_work && (t->agent->cleaning || !t->agent->facts->n_results)) {
-        AUTO_FREE char *work = prepare_path(t, "work");
-
-        if (work && path_remove(work, &err) < 0)
-            log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
         t->has_work = false;
+        remove_begin(t);
     }
     held_forget(t);
     t->prepared = false;

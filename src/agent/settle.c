@@ -13,6 +13,7 @@
 #include "agent/spread.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/work.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -59,20 +60,44 @@ static int name_places(struct agent *a, struct err *err)
     return a->tmp_dir && a->out_dir && a->socket_dir ? 0 : err_oom(err);
 }
 
-static int spread_ship(struct agent *a, struct err *err)
+struct shipped {
+    const char *dir; /* the container's */
+    struct err *err;
+};
+
+static int spread_ship(void *arg)
 {
-    const struct container *c = a->container;
-    AUTO_FREE char *ship = c ? path_join(c->dir, SHIP) : NULL;
+    const struct shipped *s = arg;
+    AUTO_FREE char *ship = path_join(s->dir, SHIP);
     int r;
 
-    if (!c || c->client)
-        return 0; /* everything is where it was */
     if (!ship)
-        return err_oom(err);
+        return err_oom(s->err);
     if (access(ship, F_OK) < 0)
         return 0; /* the job brought nothing along */
-    r = spread_tree(ship, c->dir, err);
-    return r < 0 ? err_wrap(err, r, "put the job's files in place") : 0;
+    r = spread_tree(ship, s->dir, s->err);
+    return r < 0 ? err_wrap(s->err, r, "put the job's files in place") : 0;
+}
+
+/* Not before the first Prepare, in a fiber of its own and by another thread: there may be very many
+ * files, and the master that has welcomed us wants to be answered. */
+int settle_ship(struct agent *a, struct err *err)
+{
+    struct shipped s = { a->container ? a->container->dir : NULL, err };
+    int r;
+
+    if (!s.dir || a->container->client)
+        return 0; /* everything is where it was */
+    while (a->spreading)
+        (void)cond_wait(a->loop, &a->spread_now, LOOP_NEVER);
+    if (a->spread)
+        return 0;
+    a->spreading = true;
+    r = work_run(a->loop, spread_ship, &s);
+    a->spreading = false;
+    a->spread = r == 0;
+    cond_wake_all(&a->spread_now);
+    return r;
 }
 
 /* Whoever waits for the end of a job on this machine whose master was killed sees by this lock, in
@@ -100,7 +125,7 @@ int settle(struct agent *a, struct err *err)
         r = path_mkdirs(a->tmp_dir, 0700, err);
     if (r == 0)
         r = tokens_begin(a, err);
-    return r == 0 ? spread_ship(a, err) : r;
+    return r;
 }
 
 void settle_done(struct agent *a)

@@ -1,6 +1,7 @@
 /* fs.c - see fs.h: finding the file system of a path, and handing calls on to it. */
 #include "hadoop/fs/fs.h"
 #include "base/str.h"
+#include "base/work.h"
 #include "hadoop/conf/path.h"
 #include "hadoop/fs/private.h"
 
@@ -285,10 +286,27 @@ int fs_mkdirs(struct fs *fs, const char *path, uint32_t mode, bool parents, stru
                     : local_mkdirs(path, mode, parents, err);
 }
 
+struct deletion {
+    const char *path;
+    struct err *err;
+};
+
+static int delete_local_tree(void *arg)
+{
+    const struct deletion *d = arg;
+
+    return local_delete(d->path, true, d->err);
+}
+
+/* A tree may be large: another thread deletes it. */
 int fs_delete(struct fs *fs, const char *path, bool recursive, struct err *err)
 {
-    return fs->hdfs ? hdfs_delete(fs->hdfs, path, recursive, err)
-                    : local_delete(path, recursive, err);
+    struct deletion d = { path, err };
+
+    if (fs->hdfs)
+        return hdfs_delete(fs->hdfs, path, recursive, err);
+    return recursive ? work_run(fs->set->loop, delete_local_tree, &d)
+                     : local_delete(path, false, err);
 }
 
 int fs_rename(struct fs *fs, const char *from, const char *to, bool overwrite, struct err *err)

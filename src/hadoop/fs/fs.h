@@ -6,8 +6,8 @@
  * there; all other calls take those two.
  *
  * Fibers only, unless said otherwise: calls to HDFS wait, calls for local files block for as long
- * as the disk takes. Any number of fibers may use one fs, a writer or a reader belongs to one
- * fiber at a time.
+ * as the disk takes (deleting a tree waits). Any number of fibers may use one fs, a writer or a
+ * reader belongs to one fiber at a time.
  *
  * Errors are errnos with a sentence that names the path: -ENOENT, -EEXIST, -EISDIR, -ENOTDIR,
  * -ENOTEMPTY, -EACCES, -EDQUOT (quota), -ENOSPC (no DataNode can take a block), -EROFS (safe mode),

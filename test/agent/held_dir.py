@@ -1,0 +1,38 @@
+"""A directory whose opening is held up: what a slow file system does, at a moment that a test can see."""
+
+import ctypes
+import os
+import select
+import struct
+from pathlib import Path
+
+from agent_support import PATIENCE
+
+CLASS_CONTENT, CLOEXEC, ADD = 0x4, 0x1, 0x1
+OPEN_PERM, ONDIR, ALLOW = 0x10000, 0x40000000, 1
+EVENT = struct.Struct("=IBBHQii")  # struct fanotify_event_metadata
+
+
+class HeldDir:
+    """Whoever opens the directory waits until the end of the block; needs root (fanotify)."""
+
+    def __init__(self, path: Path):
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.path = path
+        self.fd = -1
+
+    def __enter__(self) -> "HeldDir":
+        self.fd = self.libc.fanotify_init(CLASS_CONTENT | CLOEXEC, os.O_RDONLY)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "fanotify_init")
+        if self.libc.fanotify_mark(self.fd, ADD, ctypes.c_uint64(OPEN_PERM | ONDIR), -1,
+                                   os.fsencode(self.path)) < 0:
+            raise OSError(ctypes.get_errno(), f"fanotify_mark '{self.path}'")
+        return self
+
+    def wait(self):
+        """Until somebody wants to open it, who is held from then on."""
+        assert select.select([self.fd], [], [], PATIENCE)[0], f"nobody opens '{self.path}'"
+
+    def __exit__(self, *_):
+        os.close(self.fd)  # lets all of them through
