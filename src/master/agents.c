@@ -168,8 +168,7 @@ void agents_tell(struct agent_conn *a, const char *state)
     event_str(&e, "node", a->node);
     event_str(&e, "host", a->host);
     if (a->master->platform->ops->container)
-        event_str(&e, "container",
-                  a->master->platform->ops->container(a->master->platform, a->number));
+        event_str(&e, "container", agents_container(a));
     if (!str_eq(state, "up"))
         outputs_put(a->master, a->number, &e);
     if (event_end(&e) < 0)

@@ -36,6 +36,8 @@ void agents_away(struct agent_conn *a); /* its connection is broken: the engine 
 /* NULL: unknown, or gone for good. What it returns is there until the caller waits. */
 struct agent_conn *agents_get(const struct master *m, uint32_t number);
 int agents_expect(struct master *m, uint32_t number, struct err *err);
+/* What its container is called, also when that is gone; "": it has none. */
+const char *agents_container(struct agent_conn *a);
 void agents_forget(struct master *m); /* those that nothing speaks of any more */
 void agents_done(struct master *m);
 

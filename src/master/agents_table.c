@@ -65,8 +65,23 @@ int agents_expect(struct master *m, uint32_t number, struct err *err)
     return 0;
 }
 
+/* The platform forgets it when the container is gone, and records of the agent come later. */
+const char *agents_container(struct agent_conn *a)
+{
+    struct platform *p = a->master->platform;
+    const char *now = p && p->ops->container ? p->ops->container(p, a->number) : "";
+    char *copy = *now && !str_eq(now, a->container) ? strdup(now) : NULL;
+
+    if (copy) {
+        free(a->container);
+        a->container = copy;
+    }
+    return a->container ? a->container : "";
+}
+
 static void free_agent(struct agent_conn *a)
 {
+    free(a->container);
     free(a->prepare.v);
     free(a->start.v);
     free(a->stop.v);

@@ -81,7 +81,9 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
     if (r == 0)
         r = engine_on_granted(m->engine, slot, agent, master_now(m), &err);
     a = agents_get(m, agent);
-    if (r == 0 && a->channel) /* it serves other slots already */
+    if (r == 0)
+        (void)agents_container(a); /* it may be gone before its agent says a word */
+    if (r == 0 && a->channel)      /* it serves other slots already */
         r = engine_on_agent_up(m->engine, slot, master_now(m), &err);
     if (r < 0)
         master_fault(m, &err);

@@ -50,6 +50,7 @@ struct agent_conn { /* an agent, from its grant to its loss */
     uint32_t number;
     struct channel *channel; /* NULL while it is not connected */
     char host[64], node[128];
+    char *container; /* its name; also when that is gone. NULL: it has none, or none yet */
     char ip[64]; /* where its connection comes from; empty before the first, and on a Unix socket */
     int64_t heard; /* loop time of its last message */
     uint64_t ping;

@@ -185,6 +185,7 @@ static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct l
     a = agents_get(m, agent);
     (void)snprintf(a->node, sizeof(a->node), "%s", k->node);
     (void)snprintf(a->host, sizeof(a->host), "%s", k->host);
+    (void)agents_container(a);
     a->adopted = true;
     for (uint32_t i = first; i < first + n; i++)
         expect_output(m, a, engine_task(m->engine, i));

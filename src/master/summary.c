@@ -33,7 +33,7 @@ static void end_own(struct own_lines *x, struct event *e)
 }
 
 /* As agents_tell() says it. */
-static void put_agent(struct own_lines *x, const struct agent_conn *a)
+static void put_agent(struct own_lines *x, struct agent_conn *a)
 {
     const struct platform_ops *ops = x->m->platform ? x->m->platform->ops : NULL;
     bool up = !a->saved && !a->leaving;
@@ -45,7 +45,7 @@ static void put_agent(struct own_lines *x, const struct agent_conn *a)
     event_str(&e, "node", a->node);
     event_str(&e, "host", a->host);
     if (ops && ops->container)
-        event_str(&e, "container", ops->container(x->m->platform, a->number));
+        event_str(&e, "container", agents_container(a));
     if (!up)
         outputs_put(x->m, a->number, &e);
     end_own(x, &e);
