@@ -10,8 +10,6 @@
 #include <string.h>
 
 #define KV_WAIT_MAX_MS 40000
-#define TURN_MS 20000   /* for the driver to see what was asked for … */
-#define LOGGED_MS 3000  /* … and for HDFS to have it: it does not hold people up */
 #define ANSWERED_MS 200 /* for who waits to be told that this master leaves */
 
 /* ---- status ---- */
@@ -139,37 +137,6 @@ void api_client_gone(struct master *m)
     master_wake(m);
 }
 
-static int is_leaving(struct err *err)
-{
-    err_set(err, -EAGAIN,
-            "the master is handing the job over to another one and takes no more "
-            "requests");
-    err_hint(err, "ask again in a moment");
-    return -EAGAIN;
-}
-
-/* Who is answered counts on it: what was asked for is in the log, so that a master after us knows
- * it too. */
-static int await_log(struct master *m, struct err *err)
-{
-    uint64_t before = m->told, behind;
-    int64_t deadline = loop_in(m->loop, TURN_MS);
-    int r = 0;
-
-    while (r == 0 && m->told == before && !m->left && !m->ended)
-        r = cond_wait(m->loop, &m->logged, deadline);
-    if (r == -ETIMEDOUT)
-        return err_set(err, -EAGAIN,
-                       "the master is busy: the request was taken, but is not in the log yet");
-    behind = m->journal.size;
-    deadline = loop_in(m->loop, LOGGED_MS);
-    while (r == 0 && !m->left && !mirror_holds(m->mirror, m->journal.round, behind))
-        r = cond_wait(m->loop, &m->logged, deadline);
-    if (r == -ECANCELED)
-        return r;
-    return m->left ? is_leaving(err) : 0;
-}
-
 static int done(struct master *m, struct http_call *c, int r, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -177,7 +144,7 @@ static int done(struct master *m, struct http_call *c, int r, struct err *err)
     master_wake(m);
     m->n_asking++;
     if (r == 0)
-        r = await_log(m, err);
+        r = api_await_log(m, err);
     m->n_asking--;
     if (r == 0)
         r = json_make(&v, err, "{s:s}", "state", job_state_name(engine_state(m->engine)));
@@ -322,7 +289,7 @@ static int ask_store(struct master *m, const struct kv_word *words, size_t n, st
     m->n_asking--;
     forget_wait(m, w);
     if (r == 0 && !w->answered)
-        return is_leaving(err);
+        return api_is_leaving(err);
     return r == -ETIMEDOUT ? 0 : r; /* dropped by a new generation: there is no such key */
 }
 
@@ -402,7 +369,7 @@ static int handle(void *user, struct http_call *c, struct err *err)
         return r;
     trace(LOG_MASTER, "%s %s", http_method(c), http_path(c));
     if (m->left && !str_eq(http_method(c), "GET"))
-        return is_leaving(err);
+        return api_is_leaving(err);
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (!path_fits(routes[i].path, http_path(c)))
             continue;
@@ -467,15 +434,29 @@ int api_start(struct master *m, struct err *err)
     return http_server_start(&o, &m->api, err);
 }
 
-/* Nothing that is asked from here on would be in the log. Streams go on at the next master. */
-void api_hand_over(struct master *m)
+/* Those who ask are answered, but for those who wait for the end of the log. */
+static void answer_all(struct master *m)
 {
     int64_t until = loop_in(m->loop, ANSWERED_MS);
 
     cond_wake_all(&m->logged);
     for (struct kv_wait *w = m->kv_waits; w; w = w->next)
         cond_wake_all(&w->done);
-    while (m->n_asking > 0 && loop_now(m->loop) < until)
+    while (m->n_asking > (m->log_ended ? 0 : m->n_logging) && loop_now(m->loop) < until)
         (void)fiber_yield(m->loop);
-    m->api = m->api ? http_server_stop(m->api) : NULL;
+    if (m->n_logging == 0)
+        m->api = m->api ? http_server_stop(m->api) : NULL;
+}
+
+/* Nothing that is asked from here on would be in the log. Streams go on at the next master. */
+void api_hand_over(struct master *m)
+{
+    answer_all(m);
+}
+
+void api_handed_over(struct master *m, bool log_kept)
+{
+    m->log_kept = log_kept;
+    m->log_ended = true;
+    answer_all(m);
 }

@@ -176,6 +176,52 @@ static void who_waits_is_told_that_another_master_comes(void **state)
     with_desk(wait_and_be_left);
 }
 
+/* What the driver has written down goes to HDFS with the end of the log: who were told to ask again
+ * would have it twice. `kept`: HDFS takes it. */
+static void be_left_with_it_in_the_log(struct desk *d, bool kept)
+{
+    AUTO_FREE char *logs = path_join(d->dir, kept ? "logs" : "events.jsonl/logs");
+    AUTO_FREE char *copy = path_join(d->dir, "logs/events-1.jsonl");
+    AUTO_BUF text = { .max = MIB };
+
+    assert_true(logs && copy);
+    d->container.logs = logs;
+    if (kept)
+        assert_int_equal(path_mkdirs(logs, 0700, NULL), 0);
+    start_asking(d, "/v1/kill");
+    tell_events(&d->m);
+    assert_int_equal(mirror_start(&d->m, NULL), 0);
+    d->m.left = true;
+    api_hand_over(&d->m);
+    assert_false(d->over);
+    api_handed_over(&d->m, mirror_stop(&d->m, loop_in(d->loop, kept ? ENOUGH : 0)) == 0);
+    await_answer(d);
+    assert_int_equal(d->status, kept ? 200 : 503);
+    if (kept) {
+        assert_int_equal(path_read(copy, &text, NULL), 0);
+        assert_non_null(memmem(text.data, text.len, "\"kill\"", 6));
+    }
+    assert_null(d->m.api); /* nobody is heard any more */
+    d->container.logs = d->dir;
+}
+
+static void be_left_and_kept(struct desk *d)
+{
+    be_left_with_it_in_the_log(d, true);
+}
+
+static void be_left_and_not_kept(struct desk *d)
+{
+    be_left_with_it_in_the_log(d, false);
+}
+
+static void what_the_next_master_knows_is_not_to_be_asked_again(void **state)
+{
+    (void)state;
+    with_desk(be_left_and_kept);
+    with_desk(be_left_and_not_kept);
+}
+
 /* From the moment on in which a master is to leave, whatever it has to do before it is gone. */
 static void come_too_late(struct desk *d)
 {
@@ -208,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_answered_finds_it_in_the_log),
         cmocka_unit_test(who_waits_is_told_that_another_master_comes),
+        cmocka_unit_test(what_the_next_master_knows_is_not_to_be_asked_again),
         cmocka_unit_test(a_master_that_leaves_takes_no_requests),
     };
 

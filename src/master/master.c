@@ -363,7 +363,8 @@ static void take_down(struct master *m)
     if (m->left) {
         api_hand_over(m);
         agents_hang_up(m); /* what they say or ask from here on is for the next one */
-        (void)mirror_stop(m, loop_in(m->loop, LEFT_MS));
+        /* One that YARN had given up before may have a successor that has read the log already. */
+        api_handed_over(m, mirror_stop(m, loop_in(m->loop, LEFT_MS)) == 0 && !m->over);
     } else if (m->platform && !m->over) {
         hub_drain(m);
         if (!m->save_until || m->ask_by)

@@ -163,12 +163,13 @@ struct master {
     struct run_dir *run_dir;   /* on this machine: keeps RUN as it is */
     struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
     struct fiber *announcer;
-    struct outputs *outputs;   /* on YARN: whose output is not in HDFS yet; NULL: nobody's */
-    struct recovery *recovery; /* what earlier masters left, until it is taken over */
-    struct kv_wait *kv_waits;  /* requests to the store over HTTP */
-    unsigned n_asking;         /* requests over HTTP that wait until they are in the log */
-    uint64_t told;             /* how often the journal got what the engine had said */
-    struct cond logged;        /* … and HDFS */
+    struct outputs *outputs;      /* on YARN: whose output is not in HDFS yet; NULL: nobody's */
+    struct recovery *recovery;    /* what earlier masters left, until it is taken over */
+    struct kv_wait *kv_waits;     /* requests to the store over HTTP */
+    unsigned n_asking, n_logging; /* requests over HTTP that wait for the log; … for its end */
+    bool log_ended, log_kept;     /* it has ended; all of it is in HDFS */
+    uint64_t told;                /* how often the journal got what the engine had said */
+    struct cond logged;           /* … and HDFS */
     uint64_t kv_last_id;
     struct feed *feeds; /* by task: what is known of its output */
     struct follower *followers;
@@ -442,11 +443,14 @@ void hub_wake(struct master *m); /* there are new events */
 void hub_drain(struct master *m);
 void hub_done(struct master *m);
 
-/* ---- api.c ---- */
+/* ---- api.c, api_log.c ---- */
 int api_start(struct master *m, struct err *err);
-/* Another master goes on (m->left): whoever waits for an answer is told so, and nobody is heard any
- * more. Comes before mirror_stop(): nothing is answered that the log will not have. Fibers only. */
+/* Another master goes on (m->left): nobody is heard any more, and who waits for an answer is told
+ * so, unless our log has what was asked for. Comes before mirror_stop(). Fibers only. */
 void api_hand_over(struct master *m);
+void api_handed_over(struct master *m, bool log_kept); /* … and then this; kept: HDFS has it all */
+int api_await_log(struct master *m, struct err *err); /* of what the engine was told; fibers only */
+int api_is_leaving(struct err *err);                  /* sets it; -EAGAIN */
 /* The client that the job is attached to has gone: the job is stopped. */
 void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */
