@@ -9,6 +9,7 @@
 #include "deploy/tokens.h"
 #include "hadoop/token/ident.h"
 #include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/records.h"
 #include "hadoop/yarn/submission.h"
 #include "job/protocol.h"
 
@@ -341,7 +342,7 @@ static int hand_over(struct submission *x, struct err *err)
 
 /* YARN calls it killed, whatever the reason: that stands in the words, so that others who look at
  * it learn the same as who has submitted it. */
-static void take_back(const struct submission *x, int r, const struct err *why)
+static int take_back(const struct submission *x, int r, const struct err *why)
 {
     char text[sizeof(SUBMIT_FAILED) + 16 + 4 * sizeof(why->text)] =
         "interrupted while it was submitted";
@@ -351,25 +352,41 @@ static void take_back(const struct submission *x, int r, const struct err *why)
         n = snprintf(text, sizeof(text), SUBMIT_FAILED "%d): ", x->o->exit_code(r));
         (void)str_clean(text + n, sizeof(text) - (size_t)n, why ? why->text : "");
     }
-    (void)yarn_kill(x->o->client, x->ret->app, text, loop_in(session_loop(x->o->session), KILL_MS),
-                    NULL);
+    return yarn_kill(x->o->client, x->ret->app, text, loop_in(session_loop(x->o->session), KILL_MS),
+                     NULL);
 }
 
-/* What was made for a job that is not to be. */
-static void undo(struct submission *x, int r, const struct err *why)
+/* Another step may have failed before we heard that YARN had refused it. What YARN says of it is
+ * what everybody else learns, so it is what we say. */
+static int ask_whether_refused(const struct submission *x, int r, struct err *err)
+{
+    AUTO_RPC Yarn__GetApplicationReportResponse *answer = NULL;
+    struct err refused = ERR_INIT;
+
+    if (r == -ECANCELED || yarn_report(x->o->client, x->ret->app, &answer, NULL) < 0 ||
+        yarn_app_refused(answer->report, &refused) == 0)
+        return r;
+    if (err)
+        *err = refused;
+    return refused.code;
+}
+
+/* Removes what was made for a job that is not to be; returns why, perhaps better than `r`. */
+static int undo(struct submission *x, int r, struct err *err)
 {
     struct loop *l = session_loop(x->o->session);
 
     if (!x->made)
-        return;
+        return r;
     fiber_shield(l, true);
-    if (x->handed)
-        take_back(x, r, why);
+    if (x->handed && take_back(x, r, err) == 0)
+        r = ask_whether_refused(x, r, err);
     if (x->jobs)
         (void)fs_delete(x->fs, x->jobs, true, NULL);
     if (x->logs)
         (void)fs_delete(x->fs, x->logs, true, NULL);
     fiber_shield(l, false);
+    return r;
 }
 
 static struct buf take_buf(struct buf *b)
@@ -391,7 +408,7 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
     for (size_t i = 0; i < COUNT_OF(steps) && r == 0; i++)
         r = steps[i](&x, err);
     if (r < 0)
-        undo(&x, r, err);
+        r = undo(&x, r, err);
     else if (o->keep)
         ret->credentials = take_buf(&x.tokens);
     if (ret->tokens_ms > 0) { /* an upload may have taken long */

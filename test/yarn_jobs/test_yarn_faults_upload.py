@@ -78,3 +78,22 @@ def test_everybody_learns_why_a_submission_failed(jobs):
     listed = json.loads(jobs.run("list", "--all", "--json", check=0).stdout)
     assert [row["state"] for row in listed["jobs"] if row["job"] == app] == ["FAILED"], listed
     assert app not in jobs.cluster.hdfs_names(f"{HOME}/logs")
+
+
+def test_who_looks_at_a_refused_job_learns_what_its_submitter_did(jobs):
+    """YARN takes the application and then refuses it: its queue has no place."""
+    words = ("--on", "yarn", "-n", 1, "--mem", "128m", "--queue", "closed", "--no-ship", "--", "true")
+    run = jobs.run("run", *words, user="carol", check=1)
+    (app,) = jobs.apps()
+    page = jobs.ended(app)
+    assert (page["state"], page["finalStatus"]) == ("FAILED", "FAILED"), page
+    status = json.loads(jobs.run("status", "--json", app, user="carol").stdout)
+    assert (status["state"], status["exit"]) == ("FAILED", 1), status
+    assert status["reason"] in run.stderr and page["diagnostics"] in status["reason"], run.stderr
+    jobs.run("wait", app, user="carol", check=1)
+    listed = json.loads(jobs.run("list", "--all", "--json", user="carol", check=0).stdout)
+    assert [(row["state"], row["exit"]) for row in listed["jobs"] if row["job"] == app] == [
+        ("FAILED", 1)], listed
+    assert jobs.run("events", app, user="carol", check=0).stdout == ""
+    for home in ("jobs", "logs"):
+        assert app not in jobs.cluster.hdfs_names(f"/user/carol/.ydl/{home}")

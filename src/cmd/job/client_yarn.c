@@ -2,6 +2,7 @@
  * is (client_yarn_master.c), and its files are in HDFS. */
 #include "base/fiber.h"
 #include "base/str.h"
+#include "cmd/exit.h"
 #include "cmd/job/client_yarn_private.h"
 #include "cmd/job/words.h"
 #include "cmd/job/yarn_output.h"
@@ -9,6 +10,7 @@
 #include "hadoop/yarn/records.h"
 #include "job/history.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SETTLE_MS 10000
@@ -48,6 +50,20 @@ static char *unsaved_in(const char *text)
     return begin ? strndup(begin, strcspn(begin, "\n")) : NULL;
 }
 
+/* Of a job that never was: the exit code of who submitted it, and its words in y->said; else 0. It
+ * is YARN that refused it, or we who took it back. */
+static int read_not_submitted(struct yarn *y, bool killed)
+{
+    struct err refused = ERR_INIT;
+    int r = yarn_app_refused(report_of(y), &refused);
+
+    if (r == 0)
+        return killed ? diagnostics_not_submitted(yarn_why(y), &y->said) : 0;
+    (void)snprintf(y->said.reason, sizeof(y->said.reason), "%.*s", DIAGNOSTICS_REASON - 1,
+                   refused.text);
+    return exit_code(r);
+}
+
 /* How YARN says that it ended, for a log that does not. */
 static int set_end(struct yarn *y)
 {
@@ -61,7 +77,7 @@ static int set_end(struct yarn *y)
     diagnostics_done(&y->said);
     if (diagnostics_read(yarn_why(y), &y->said) < 0)
         return -ENOMEM;
-    not_submitted = killed ? diagnostics_not_submitted(yarn_why(y), &y->said) : 0;
+    not_submitted = read_not_submitted(y, killed);
     killed = killed && !not_submitted;
     why = y->said.reason;
     free(y->unsaved);

@@ -199,6 +199,49 @@ static void a_job_that_could_not_be_submitted_was_not_killed_by_a_person(void **
     run(state, look_at_what_was_taken_back, &w);
 }
 
+static void look_at_what_failed(struct client *c, int exit, const char *reason)
+{
+    AUTO_JSON *v = NULL;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(client_status(c, true, &v, &err), 0);
+    assert_string_equal(words_text(v, "state"), "FAILED");
+    assert_string_equal(words_text(v, "reason"), reason);
+    assert_int_equal(words_int(v, "exit", -1), exit);
+}
+
+static void look_at_what_was_refused(struct world *w, struct client *c)
+{
+    w->attempt = -1; /* what Hadoop says where there was none */
+    /* -EREMOTEIO of yarn_submit() */
+    look_at_what_failed(c, 1, "the ResourceManager refused '" APP "': unknown queue: x");
+}
+
+static void look_without_permission(struct world *w, struct client *c)
+{
+    w->attempt = -1;
+    look_at_what_failed(c, 70, "YARN does not say why");
+}
+
+static void look_at_what_ran(struct world *w, struct client *c)
+{
+    w->attempt = 2;
+    look_at_what_failed(c, 70, "unknown queue: x");
+}
+
+static void who_looks_at_a_refused_job_learns_what_its_submitter_did(void **state)
+{
+    struct world refused = { .state = STATE(FAILED),
+                             .final = FINAL(FAILED),
+                             .diagnostics = "unknown queue: x" };
+    struct world ran = refused, hidden = refused;
+
+    run(state, look_at_what_was_refused, &refused);
+    run(state, look_at_what_ran, &ran);
+    hidden.diagnostics = "N/A";
+    run(state, look_without_permission, &hidden);
+}
+
 static void look_for_nothing(struct world *w, struct client *c)
 {
     struct err err = ERR_INIT;
@@ -369,6 +412,7 @@ int main(void)
         CLAIM(a_kill_needs_no_master_that_understands_us),
         CLAIM(an_ended_job_is_read_from_its_files),
         CLAIM(a_job_that_could_not_be_submitted_was_not_killed_by_a_person),
+        CLAIM(who_looks_at_a_refused_job_learns_what_its_submitter_did),
         CLAIM(a_job_that_nobody_knows_is_said_so),
         CLAIM(events_go_on_with_the_next_master),
         CLAIM(the_rest_of_the_events_is_in_the_files),

@@ -131,16 +131,6 @@ static bool is_undecided(Yarn__ApplicationState s)
            s == YARN__APPLICATION_STATE__APP_SUBMITTED;
 }
 
-/* What the RM says of an application that it took and then refused. */
-static int refused(const Yarn__ApplicationReport *report, struct err *err)
-{
-    char text[YARN_APP_ID_TEXT], why[320];
-
-    str_clean(why, sizeof(why), report->diagnostics);
-    return err_set(err, -EREMOTEIO, "the ResourceManager refused '%s': %s",
-                   yarn_app_id_text(yarn_app_id_of(report->application_id), text), why);
-}
-
 /* One look: 1 when it is decided, 0 when not yet, also when the RM has lost it and got it again. */
 static int look(struct yarn_client *c, const Yarn__ApplicationSubmissionContext *context,
                 int64_t deadline, Yarn__GetApplicationReportResponse **ret, struct err *err)
@@ -196,9 +186,9 @@ int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext 
     }
     if (!report)
         return r;
-    if (report->report->state == YARN__APPLICATION_STATE__APP_FAILED ||
-        report->report->state == YARN__APPLICATION_STATE__APP_KILLED)
-        return refused(report->report, err);
+    r = yarn_app_refused(report->report, err);
+    if (r < 0)
+        return r;
     if (ret)
         *ret = take(report);
     return 0;

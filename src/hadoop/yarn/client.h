@@ -31,7 +31,8 @@ const struct rpc_service *yarn_client_service(const struct yarn_client *c);
 int yarn_new_application(struct yarn_client *c, Yarn__GetNewApplicationResponse **ret,
                          struct err *err);
 /* Submits and waits until the RM has accepted or refused it, whatever happens to the RM meanwhile.
- * Refused (-EREMOTEIO with the RM's reason): an unknown queue, a token that cannot be renewed.
+ * Refused (-EREMOTEIO with the RM's reason): see yarn_app_refused(). One that was accepted may have
+ * ended by now, killed by somebody for example: the report says so.
  * `deadline` as in rpc_call(). *ret is the report; `ret` may be NULL. */
 int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext *context,
                 int64_t deadline, Yarn__GetApplicationReportResponse **ret, struct err *err);

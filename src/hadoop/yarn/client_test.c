@@ -13,6 +13,7 @@ struct world {
     /* what to do */
     const Yarn__ApplicationState *states; /* of one report after the other; 0: not known */
     const char *diagnostics;
+    int32_t attempt; /* 0: it has none */
     size_t kill_done_at;
     Yarn__QueueInfo *queue;
     void (*check)(const void *request);
@@ -23,7 +24,7 @@ static int on_report(struct world *w, void **ret, struct err *err)
     Yarn__GetApplicationReportResponse m = YARN__GET_APPLICATION_REPORT_RESPONSE__INIT;
     Yarn__ApplicationReport r = YARN__APPLICATION_REPORT__INIT;
     Yarn__ApplicationState state = w->states[w->reports++];
-    struct yarn_id_message id;
+    struct yarn_id_message id, attempt;
 
     if (state == 0)
         return fake_throw("ApplicationNotFoundException", "Application doesn't exist in RM.", err);
@@ -31,6 +32,8 @@ static int on_report(struct world *w, void **ret, struct err *err)
     r.has_state = true;
     r.state = state;
     r.diagnostics = w->diagnostics;
+    r.current_attempt_id = yarn_attempt_id_message(
+        &attempt, (struct yarn_attempt_id){ { 7, 1 }, w->attempt > 0 ? w->attempt : -1 });
     m.report = &r;
     return fake_copy(&m, ret);
 }
@@ -133,6 +136,7 @@ struct submission_case {
     int result;
     size_t submits;
     const char *text;
+    int32_t attempt;
 };
 
 static int submit_one(void *arg)
@@ -147,6 +151,7 @@ static int submit_one(void *arg)
     start(w);
     w->states = c->states;
     w->diagnostics = c->diagnostics;
+    w->attempt = c->attempt;
     context.application_id = yarn_app_id_message(&id, (struct yarn_app_id){ 7, 1 });
     assert_int_equal(yarn_submit(w->client, &context, loop_in(fake_rpc.loop, 30000), &report, &err),
                      c->result);
@@ -170,11 +175,14 @@ static void submitting_goes_on_until_it_is_decided(void **state)
           1,
           "the ResourceManager refused 'application_7_0001': Application application_7_0001 "
           "submitted by user bob to unknown queue: x" },
-        { { STATE(SUBMITTED), STATE(KILLED) },
+        { { STATE(SUBMITTED), STATE(FAILED) },
           "why\n",
           -EREMOTEIO,
           1,
           "the ResourceManager refused 'application_7_0001': why\\n" },
+        /* It was accepted, and what came of it is not ours to say. */
+        { { STATE(SUBMITTED), STATE(KILLED) }, "killed by bob", 0, 1, "" },
+        { { STATE(SUBMITTED), STATE(FAILED) }, "its master failed twice", 0, 1, "", 2 },
     };
 
     (void)state;

@@ -282,11 +282,25 @@ int yarn_resource_check(const struct yarn_resource *r, const Yarn__Resource *max
     return ret;
 }
 
-/* ---- nodes, exceptions ---- */
+/* ---- nodes, applications, exceptions ---- */
 
 const Yarn__NodeId *yarn_node_id(const Yarn__NodeId *m)
 {
     return m && m->host[0] && m->port > 0 && m->port <= 65535 ? m : NULL;
+}
+
+int yarn_app_refused(const Yarn__ApplicationReport *a, struct err *err)
+{
+    char text[YARN_APP_ID_TEXT], why[320];
+
+    /* Who may not look at it is shown neither attempts nor reasons: "N/A". */
+    if (a->state != YARN__APPLICATION_STATE__APP_FAILED ||
+        yarn_attempt_id_of(a->current_attempt_id).attempt > 0 || !a->diagnostics[0] ||
+        str_eq(a->diagnostics, "N/A"))
+        return 0;
+    str_clean(why, sizeof(why), a->diagnostics);
+    return err_set(err, -EREMOTEIO, "the ResourceManager refused '%s': %s",
+                   yarn_app_id_text(yarn_app_id_of(a->application_id), text), why);
 }
 
 int yarn_exception_err(const Yarn__SerializedException *e, struct err *err)

@@ -61,6 +61,13 @@ int yarn_resource_check(const struct yarn_resource *r, const Yarn__Resource *max
 /* Host and port of a node; NULL when the record has none that could be dialled. */
 const Yarn__NodeId *yarn_node_id(const Yarn__NodeId *m);
 
+/* ---- applications ---- */
+
+/* Was it taken and then refused, by a queue that is not there or full, or for a token that cannot
+ * be renewed? It has failed without an attempt then. -EREMOTEIO with the RM's reason, the same for
+ * who submits it and for who looks at it later; else 0. */
+int yarn_app_refused(const Yarn__ApplicationReport *a, struct err *err);
+
 /* ---- exceptions inside answers ---- */
 
 /* Turns it into `err` as rpc.h does for a whole call; returns err's code. NULL gives -EREMOTEIO. */

@@ -185,7 +185,8 @@ def resource_types(lay: Layout) -> dict[str, object]:
 
 
 def capacity(lay: Layout) -> dict[str, object]:
-    """Four queues: two equal ones, one that cannot grow, and one that is carol's alone."""
+    """Four queues: two equal ones, one that cannot grow, and one that is carol's alone and has no place
+    for any application, so that it refuses hers after they were submitted."""
     prefix = "yarn.scheduler.capacity"
     conf: dict[str, object] = {
         f"{prefix}.root.queues": "default,prod,small,closed",
@@ -201,6 +202,7 @@ def capacity(lay: Layout) -> dict[str, object]:
         conf |= {f"{prefix}.root.{queue}.{key}": value for key, value in (
             ("capacity", share), ("maximum-capacity", most), ("user-limit-factor", 20),
             ("acl_submit_applications", who))}
+    conf |= {f"{prefix}.root.closed.maximum-applications": 0}
     return conf | (_label_capacity(prefix) if lay.spec.labels else {})
 
 
