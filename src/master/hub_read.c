@@ -5,6 +5,7 @@
 #include "master/client_watch.h"
 #include "master/hub_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PIECE_MAX (64 * KIB)
@@ -41,6 +42,19 @@ static int read_file(struct follower *f, uint32_t task, int stream)
     return 1;
 }
 
+/* Of a task whose agent is there: is there more to come of this stream? */
+static bool owes_stream(const struct follower *f, uint32_t task, int stream)
+{
+    const struct feed *d = &f->master->feeds[task];
+    const struct place *at = &f->places[task];
+    uint64_t end = at->until[stream];
+
+    if (d->ended && d->size[stream] < end)
+        end = d->size[stream];
+    return at->wanted && d->started && !d->lost && hub_wants(f, stream) &&
+           (at->at[stream] < end || at->at[stream] == HUB_FAR);
+}
+
 /* Is there more to come of this task? Asks for what was missed. */
 static bool owes(struct follower *f, uint32_t task)
 {
@@ -59,11 +73,8 @@ static bool owes(struct follower *f, uint32_t task)
         hub_request(f, task);
     if (!d->ended && f->opt->follow)
         return true;
-    for (int s = OUT; s < STREAMS; s++) {
-        uint64_t end = d->ended && d->size[s] < at->until[s] ? d->size[s] : at->until[s];
-
-        more |= hub_wants(f, s) && (at->at[s] < end || at->at[s] == HUB_FAR);
-    }
+    for (int s = OUT; s < STREAMS; s++)
+        more |= owes_stream(f, task, s);
     return more;
 }
 
@@ -76,22 +87,26 @@ static bool owes_any(struct follower *f)
     return more;
 }
 
-/* Is an agent on another machine gone, with output that this reader was not sent? That is among
- * what was saved, if anywhere. */
-static bool lacks_any(const struct follower *f)
+/* Is an agent on another machine gone, with output of this stream that the reader was not sent?
+ * That is among what was saved, if anywhere. */
+static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
 {
     const struct master *m = f->master;
-    bool lacks = false;
+    const struct feed *d = &m->feeds[task];
 
     if (!m->platform || !m->platform->ops->apart)
         return false; /* the files are here, and were read */
-    for (uint32_t i = 0; i < f->n_places && i < m->n_feeds; i++) {
-        const struct feed *d = &m->feeds[i];
-        const struct place *at = &f->places[i];
+    return f->places[task].wanted && d->started && d->lost && hub_wants(f, stream) &&
+           (!d->ended || f->places[task].at[stream] < d->size[stream]);
+}
 
-        for (int s = OUT; s < STREAMS && at->wanted && d->started && d->lost; s++)
-            lacks |= hub_wants(f, s) && (!d->ended || at->at[s] < d->size[s]);
-    }
+static bool lacks_any(const struct follower *f)
+{
+    bool lacks = false;
+
+    for (uint32_t i = 0; i < f->n_places && i < f->master->n_feeds; i++)
+        for (int s = OUT; s < STREAMS; s++)
+            lacks |= lacks_stream(f, i, s);
     return lacks;
 }
 
@@ -140,7 +155,45 @@ static int write_queue(struct follower *f, struct http_call *c, struct err *err)
     return r;
 }
 
-/* 1 while there is more, 0 when the reader has everything. */
+static int64_t patience_of(const struct follower *f)
+{
+    return f->opt->silent_ms > 0 ? f->opt->silent_ms : SILENT_MS;
+}
+
+/* The end of a stream that is not all of it: clients that do not know "missing" take it for an end.
+ */
+static int put_missing(struct follower *f, uint32_t task, int stream)
+{
+    char name[ENGINE_NAME_MAX], why[96] = "its agent is gone";
+
+    if (!f->master->feeds[task].lost)
+        (void)snprintf(why, sizeof(why), "its agent has sent nothing for %g s",
+                       (double)patience_of(f) / 1000);
+    if (f->opt->plain)
+        return buf_printf(&f->queue, "[the rest is missing: %s]\n", why);
+    return buf_printf(
+        &f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"end\":true,\"missing\":\"%s\"}\n",
+        engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out", why);
+}
+
+/* The end for who does not follow: names each stream that is not whole, of which nothing more
+ * comes.
+ */
+static int tell_missing(struct follower *f, struct http_call *c, struct err *err)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->n_feeds; i++) {
+        for (int s = OUT; r == 0 && s < STREAMS; s++)
+            if (owes_stream(f, i, s) || lacks_stream(f, i, s))
+                r = put_missing(f, i, s) < 0 ? err_oom(err) : 0;
+        if (r == 0 && f->queue.len > HUB_QUEUE_MAX / 4)
+            r = write_queue(f, c, err);
+    }
+    return r < 0 ? r : write_queue(f, c, err);
+}
+
+/* 1 while there is more, 0 when the reader has everything that is to be had. */
 static int turn(struct follower *f, struct http_call *c, struct err *err)
 {
     struct master *m = f->master;
@@ -157,11 +210,11 @@ static int turn(struct follower *f, struct http_call *c, struct err *err)
         return 1;
     if (m->ended && f->opt->follow && !more && lacks_any(f)) /* no end: the reader looks there */
         return err_set(err, -ENODATA, "output of an agent that is gone was not sent");
-    if ((m->ended || !f->opt->follow) && !more)
+    if (m->ended && f->opt->follow && !more)
         return 0;
-    if (!f->opt->follow && loop_now(m->loop) - f->moved > SILENT_MS)
-        return 0;
-    r = cond_wait(m->loop, &f->wake, loop_in(m->loop, f->opt->follow ? 1000 : SILENT_MS / 3));
+    if (!f->opt->follow && (!more || loop_now(m->loop) - f->moved > patience_of(f)))
+        return tell_missing(f, c, err);
+    r = cond_wait(m->loop, &f->wake, loop_in(m->loop, f->opt->follow ? 1000 : patience_of(f) / 3));
     if (r == -ETIMEDOUT && http_gone(c))
         return err_set(err, -EPIPE, "the reader has gone");
     return r < 0 && r != -ETIMEDOUT ? r : 1;

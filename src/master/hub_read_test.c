@@ -179,9 +179,42 @@ static int follow_lost(void *arg)
         d->follow = (struct follow_options){
             .follow = rows[i].follow, .logs = true, .out = rows[i].wanted, .err = !rows[i].wanted
         };
+        buf_reset(&d->got);
         if ((read_stream(d) == 0) != rows[i].whole)
             fail_msg("row %zu", i);
+        if ((d->got.len > 0) != (rows[i].whole && !rows[i].follow)) /* it is told instead */
+            fail_msg("row %zu: %s", i, d->got.len ? buf_text(&d->got) : "nothing");
     }
+    close_master(d);
+    return 0;
+}
+
+/* Nobody is there to be asked. */
+static int read_silent(void *arg)
+{
+    struct desk *d = arg;
+    static const char missing[] = "its agent has sent nothing for 0.03 s";
+
+    open_master(d);
+    assert_int_equal(hub_grow_feeds(&d->m), 0);
+    d->follow = (struct follow_options){ .logs = true, .out = true, .err = true, .silent_ms = 30 };
+    d->m.feeds[0] = (struct feed){ .started = true, .ended = true }; /* it wrote nothing */
+    read_all(d);
+    assert_int_equal(d->got.len, 0);
+    d->m.feeds[0].size[ERR] = 9;
+    assert_int_equal(buf_printf(&d->want,
+                                "{\"task\":\"w:0\",\"stream\":\"err\",\"end\":true,"
+                                "\"missing\":\"%s\"}\n",
+                                missing),
+                     0);
+    read_all(d);
+    assert_string_equal(buf_text(&d->got), buf_text(&d->want));
+    buf_reset(&d->got);
+    buf_reset(&d->want);
+    d->follow.plain = true;
+    assert_int_equal(buf_printf(&d->want, "[the rest is missing: %s]\n", missing), 0);
+    read_all(d);
+    assert_string_equal(buf_text(&d->got), buf_text(&d->want));
     close_master(d);
     return 0;
 }
@@ -219,11 +252,18 @@ static void a_stream_that_lacks_output_of_a_lost_agent_has_no_end(void **state)
     on_desk(follow_lost);
 }
 
+static void who_asks_for_output_of_a_silent_agent_is_told_what_is_missing(void **state)
+{
+    (void)state;
+    on_desk(read_silent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reader_gets_records_of_every_length),
         cmocka_unit_test(a_stream_that_lacks_output_of_a_lost_agent_has_no_end),
+        cmocka_unit_test(who_asks_for_output_of_a_silent_agent_is_told_what_is_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,8 +416,9 @@ struct follower; /* one reader of output and events */
 struct follow_options {
     const char *tasks; /* "worker:1,ps" ; NULL: all */
     bool out, err, events, logs, follow, stop_when_gone;
-    bool plain;    /* what was written and nothing else: for one stream of one task */
-    uint64_t tail; /* only so many bytes of its end, for who does not follow; 0: all */
+    bool plain;        /* what was written and nothing else: for one stream of one task */
+    uint64_t tail;     /* only so many bytes of its end, for who does not follow; 0: all */
+    int64_t silent_ms; /* for an agent that sends nothing to who does not follow; 0: 3 s */
 };
 /* Streams to `c` until the job has ended and everything was sent, or the client goes. */
 int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,

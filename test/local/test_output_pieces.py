@@ -1,6 +1,7 @@
 """Output of long tasks is cut into files while it is written: no line is lost, and none comes twice."""
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -112,3 +113,20 @@ def test_who_does_not_follow_gets_what_there_was_and_an_end(local):
     assert got.count(b"x" * 50) > 30
     assert got.count(b"x" * 50) < 100000
     local.run("kill", "busy", check=0)
+
+
+def test_who_does_not_follow_is_told_what_a_silent_agent_did_not_send(local):
+    said = "import sys, time; print('said', flush=True); time.sleep(600)"
+    local.run("submit", "--name", "mute", "-n", "1", "--", "python3", "-c", said, check=0)
+    local.wait_for(lambda: local.run("logs", "mute", check=0).stdout, "output")
+    assert b"missing" not in _get(local, "/v1/logs")
+    agent = local.find("ydl-node agent")[0]
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        got = _get(local, "/v1/logs")
+    finally:
+        os.kill(agent, signal.SIGCONT)
+    assert [json.loads(line) for line in got.splitlines()] == [
+        {"task": "worker:0", "stream": stream, "end": True,
+         "missing": "its agent has sent nothing for 3 s"} for stream in ("out", "err")]
+    local.run("kill", "mute", check=0)

@@ -390,6 +390,8 @@ static void fetch_output(struct world *w, struct client *c)
     assert_string_equal(files.v[1].task, "worker:1");
     assert_int_equal(logreader_open(&files.v[1], &r, &err), 0);
     assert_int_equal(logreader_size(r), 8);
+    assert_int_equal(spool_missing(spool)->n, 1);
+    assert_string_equal(spool_missing(spool)->v[0], "worker:0: late");
 }
 
 static void output_of_a_running_job_comes_from_its_master(void **state)

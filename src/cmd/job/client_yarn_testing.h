@@ -125,7 +125,8 @@ static inline int send_logs(struct http_call *c, struct err *err)
     static const char pieces[] =
         "{\"task\":\"worker:1\",\"stream\":\"out\",\"offset\":0,\"len\":4}\none\n"
         "{\"task\":\"worker:0\",\"stream\":\"err\",\"offset\":0,\"len\":4}\nbad\n"
-        "{\"task\":\"worker:1\",\"stream\":\"out\",\"offset\":4,\"len\":4}\ntwo\n";
+        "{\"task\":\"worker:1\",\"stream\":\"out\",\"offset\":4,\"len\":4}\ntwo\n"
+        "{\"task\":\"worker:0\",\"stream\":\"err\",\"end\":true,\"missing\":\"late\"}\n";
 
     return http_reply(c, 200, "application/x-ydl-pieces", pieces, sizeof(pieces) - 1, err);
 }

@@ -224,6 +224,21 @@ static int warn_of_lost(struct reading *d, const struct logfiles *files, struct 
     return 0;
 }
 
+/* Of a job that runs: an agent did not send what its tasks wrote. */
+static int warn_of_silent(const struct reading *d, const struct spool *spool, struct err *err)
+{
+    const struct strs *missing = spool ? spool_missing(spool) : NULL;
+
+    for (size_t i = 0; missing && i < missing->n && !d->x->globals->quiet; i++) {
+        AUTO_BUF line = { .max = 4 * KIB };
+
+        if (words_clean(&line, missing->v[i]) < 0 || !buf_text(&line))
+            return err_oom(err);
+        fprintf(stderr, "ydl: not all output could be had of %s\n", buf_text(&line));
+    }
+    return 0;
+}
+
 /* All of it that is there, task after task. */
 static int show_all(struct reading *d, struct err *err)
 {
@@ -233,6 +248,8 @@ static int show_all(struct reading *d, struct err *err)
 
     if (r == 0)
         r = show_files(d, &files, err);
+    if (r == 0)
+        r = warn_of_silent(d, spool, err);
     if (r == 0)
         r = warn_of_missing(d, err);
     return r < 0 ? r : warn_of_lost(d, &files, err);
@@ -285,7 +302,9 @@ const struct cli_verb verb_logs = {
         "Shows the output of a job's tasks, running or ended: of all, of the tasks of a role, or\n"
         "of single ones. What was written to standard error goes to standard error. Without\n"
         "--follow one task comes after the other; with it, lines come as they are written,\n"
-        "until the job has ended.",
+        "until the job has ended.\n\n"
+        "Output that is known to be missing, because it was not saved or an agent does not\n"
+        "answer, is named on standard error. The exit status is 0 then, too.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB [ROLE[:RANK]…]",

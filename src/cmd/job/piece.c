@@ -98,6 +98,7 @@ static int take_output(struct pieces *s, struct err *err)
     s->p.task = s->task;
     s->p.stream = str_eq(stream, "err") ? PIECE_ERR : PIECE_OUT;
     s->p.kind = PIECE_END;
+    s->p.missing = len ? NULL : json_string_value(json_object_get(s->line, "missing"));
     if (!len)
         return json_is_true(json_object_get(s->line, "end")) ? 0 : bad(err, "a piece of no kind");
     s->p.kind = PIECE_OUTPUT;

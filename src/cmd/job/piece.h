@@ -17,7 +17,7 @@ enum piece_stream { PIECE_OUT, PIECE_ERR };
 enum piece_kind {
     PIECE_EVENT,  /* `record`: one line of the events log */
     PIECE_OUTPUT, /* `data`: bytes of a stream */
-    PIECE_END,    /* a stream has ended */
+    PIECE_END,    /* a stream has ended, or nothing more of it is to be had */
 };
 
 /* What came. Everything is borrowed until the next call. */
@@ -31,6 +31,7 @@ struct piece {
     size_t n;
     const char *record; /* its text, record_n bytes: for history_apply(), which checks it */
     size_t record_n;
+    const char *missing; /* why this end is not that of the stream; NULL: it is */
 };
 
 struct pieces {

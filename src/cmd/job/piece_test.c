@@ -10,7 +10,8 @@ static const char stream[] =
     "hello,\nworld!\n"
     "{ \"event\" : {\"seq\":4} }\n"
     "{\"task\":\"ps:0\",\"stream\":\"err\",\"offset\":0,\"len\":0}\n"
-    "{\"task\":\"worker:1\",\"stream\":\"out\",\"end\":true}\n";
+    "{\"task\":\"worker:1\",\"stream\":\"out\",\"end\":true}\n"
+    "{\"task\":\"ps:0\",\"stream\":\"err\",\"end\":true,\"missing\":\"too late\"}\n";
 
 /* What comes out when the stream comes in pieces of `step` bytes, as a text. */
 static void read_all(size_t step, struct buf *out)
@@ -29,7 +30,9 @@ static void read_all(size_t step, struct buf *out)
             if (p.kind == PIECE_EVENT)
                 assert_int_equal(buf_printf(out, "<%.*s>", (int)p.record_n, p.record), 0);
             else if (p.kind == PIECE_END)
-                assert_int_equal(buf_printf(out, "[end of %s %d]", p.task, p.stream), 0);
+                assert_int_equal(buf_printf(out, "[end of %s %d%s%s]", p.task, p.stream,
+                                            p.missing ? ": " : "", p.missing ? p.missing : ""),
+                                 0);
             else
                 assert_int_equal(buf_add(out, p.data, p.n), 0);
         }
@@ -48,7 +51,8 @@ static void pieces_come_out_however_they_were_cut(void **state)
         assert_non_null(buf_text(&out));
         assert_string_equal(buf_text(&out),
                             "<{\"seq\":3,\"t\":5,\"event\":\"task\",\"task\":\"worker:1\"}>"
-                            "hello,\nworld!\n<{\"seq\":4}>[end of worker:1 0]");
+                            "hello,\nworld!\n<{\"seq\":4}>[end of worker:1 0]"
+                            "[end of ps:0 1: too late]");
     }
 }
 

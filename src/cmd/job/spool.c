@@ -24,6 +24,7 @@ struct spool {
     uint64_t size;
     struct lane *lanes;
     size_t n;
+    struct strs missing;
 };
 
 /* ---- life ---- */
@@ -65,6 +66,7 @@ struct spool *spool_free(struct spool *s)
     for (size_t i = 0; i < s->n; i++)
         free(s->lanes[i].runs);
     free(s->lanes);
+    strs_done(&s->missing);
     if (s->fd >= 0)
         close(s->fd);
     free(s);
@@ -109,6 +111,23 @@ static uint64_t end_of(const struct lane *l)
     return l->n ? l->runs[l->n - 1].offset + l->runs[l->n - 1].n : 0;
 }
 
+/* The two streams of a task end one after the other: it is named once. */
+static int add_missing(struct spool *s, const struct piece *p, struct err *err)
+{
+    AUTO_FREE char *text = str_printf("%s: %.200s", p->task, p->missing);
+
+    if (!text)
+        return err_oom(err);
+    if (s->missing.n > 0 && str_eq(s->missing.v[s->missing.n - 1], text))
+        return 0;
+    return strs_take(&s->missing, take(text)) < 0 ? err_oom(err) : 0;
+}
+
+const struct strs *spool_missing(const struct spool *s)
+{
+    return &s->missing;
+}
+
 int spool_add(struct spool *s, const struct piece *p, struct err *err)
 {
     struct lane *l;
@@ -116,6 +135,8 @@ int spool_add(struct spool *s, const struct piece *p, struct err *err)
     uint64_t have;
     int r;
 
+    if (p->kind == PIECE_END && p->missing)
+        return add_missing(s, p, err);
     if (p->kind != PIECE_OUTPUT || p->n == 0)
         return 0;
     l = lane_of(s, p);

@@ -4,6 +4,7 @@
  * Pieces of one stream come in order; what came twice is kept once. Blocks on the local disk. */
 #pragma once
 #include "base/auto.h"
+#include "base/str.h"
 #include "cmd/job/piece.h"
 
 struct spool; /* opaque */
@@ -13,8 +14,11 @@ int spool_new(struct spool **ret, struct err *err);
 struct spool *spool_free(struct spool *s); /* NULL is fine; always NULL */
 AUTO_DEFINE(spool, struct spool *, spool_free);
 
-/* Keeps the bytes of a PIECE_OUTPUT; other pieces are nothing. */
+/* Keeps the bytes of a PIECE_OUTPUT, and of a PIECE_END what it says is missing; other pieces are
+ * nothing. */
 int spool_add(struct spool *s, const struct piece *p, struct err *err);
+/* What could not be had, a sentence for each task: "worker:1: its agent has …". Borrowed. */
+const struct strs *spool_missing(const struct spool *s);
 
 /* The streams that came: task and stream of the i-th; false behind the last. */
 bool spool_stream(const struct spool *s, size_t i, const char **ret_task,

@@ -36,6 +36,27 @@ static void is(const struct spool *s, size_t i, const char *text)
     assert_int_equal(spool_size(s, i), at);
 }
 
+static void what_is_missing_is_named_once_for_each_task(void **state)
+{
+    AUTO(spool) struct spool *s = NULL;
+    struct piece p = { .kind = PIECE_END, .task = "w:1" };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(spool_new(&s, &err), 0);
+    assert_int_equal(spool_add(s, &p, &err), 0);
+    assert_int_equal(spool_missing(s)->n, 0);
+    p.missing = "too late";
+    assert_int_equal(spool_add(s, &p, &err), 0);
+    p.stream = PIECE_ERR;
+    assert_int_equal(spool_add(s, &p, &err), 0);
+    p.task = "w:2";
+    assert_int_equal(spool_add(s, &p, &err), 0);
+    assert_int_equal(spool_missing(s)->n, 2);
+    assert_string_equal(spool_missing(s)->v[0], "w:1: too late");
+    assert_string_equal(spool_missing(s)->v[1], "w:2: too late");
+}
+
 static void streams_that_came_mixed_are_read_apart(void **state)
 {
     AUTO(spool) struct spool *s = NULL;
@@ -105,6 +126,7 @@ static void a_spool_is_read_like_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_missing_is_named_once_for_each_task),
         cmocka_unit_test(streams_that_came_mixed_are_read_apart),
         cmocka_unit_test(bytes_that_never_came_are_passed_over),
         cmocka_unit_test(a_spool_is_read_like_files),
