@@ -6,6 +6,9 @@ import signal
 from pathlib import Path
 
 from test_yarn_faults import Run, agent_of, parent
+from ydl_cluster import spec as specs
+
+LOGS = f"/user/{specs.me()}/.ydl/logs"
 
 
 def keepers(agent):
@@ -51,13 +54,25 @@ def test_output_of_a_task_that_moved_is_shown_in_its_order(jobs):
     victim = run.steps("worker:0")[-1][1]
     os.kill(keepers(agent_of(victim))[-1], signal.SIGKILL)
     run.until(lambda line: line.startswith("worker:0│ step 3") and line.split()[-1] == "1")
+    app = jobs.apps()[0]
+    jobs.wait_for(lambda: "worker-0.out" in jobs.cluster.hdfs_names(f"{LOGS}/{app}"), "what it saved")
+    now = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
+    few = [line.split()[-1] for line in now].count("1") + 2
+    followers = [jobs.start("logs", "-f", "--no-prefix", "--stdout", *tail, app, "worker:0")
+                 for tail in ((), ("--tail", few))]
+    begun = [process.stdout.readline() for process in followers]
     run.end()
     run.succeeded()
     assert run.status()["missing"] is None
-    app = jobs.apps()[0]
     lines = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
     attempts = [line.split()[-1] for line in lines if line.startswith("step ")]
     assert attempts == sorted(attempts) and set(attempts) == {"0", "1"}, lines
+    assert now == lines[:len(now)] and now[-1].endswith(" 1"), now
+    whole, last = ([line.rstrip("\n") for line in (first, *process.stdout)]
+                   for first, process in zip(begun, followers))
+    assert [process.wait(timeout=120) for process in followers] == [0, 0]
+    assert whole == lines
+    assert last == lines[-len(last):] and few <= len(last) < len(lines), last
     few = attempts.count("1") + 2
     tail = jobs.run("logs", "--no-prefix", "--stdout", "--tail", few, app, "worker:0", check=0).stdout
     assert tail.splitlines() == lines[-few:]

@@ -119,6 +119,11 @@ int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char
  * now. *ret_spool (the caller's, perhaps NULL) outlives `ret`. */
 int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                   struct spool **ret_spool, struct err *err);
-/* The same of a job whose last record was written, whether its master is still there or not. */
+/* Of a job that runs, what its tasks wrote where they were before: all of `ret` is `earlier`. What
+ * is not to be had is said, and is no error. */
+int client_earlier_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                          struct err *err);
+/* As client_output(), of a job whose last record was written, whether its master is still there or
+ * not. */
 int client_saved_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                         struct spool **ret_spool, struct err *err);

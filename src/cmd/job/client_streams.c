@@ -2,6 +2,7 @@
  * files. */
 #include "base/str.h"
 #include "cmd/job/client_private.h"
+#include "cmd/job/earlier.h"
 #include "cmd/job/seen.h"
 #include "wire/http.h"
 
@@ -161,20 +162,80 @@ int client_saved_output(struct client *c, const struct strs *wanted, struct logf
     return r;
 }
 
+static int read_earlier(struct client *c, const struct strs *wanted, json_t **ret_status,
+                        struct logfiles *ret, struct err *err)
+{
+    struct past p = { .id = c->id };
+    AUTO_JSON *before = NULL;
+    int r = client_status(c, true, &before, err);
+
+    if (r < 0 || !earlier_any(before, wanted))
+        return r;
+    r = c->ops->past(c, &p, err);
+    if (r == 0)
+        r = logfiles_list(p.fs, p.logs, wanted, ret, err);
+    return r < 0 ? r : client_status(c, true, ret_status, err);
+}
+
+/* What is saved, and a document that is newer. Whoever asks wants to see what there is, also while
+ * HDFS is away. */
+static int find_earlier(struct client *c, const struct strs *wanted, json_t **ret_status,
+                        struct logfiles *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int r = c->ops->here ? 0 : read_earlier(c, wanted, ret_status, ret, &why);
+
+    if (r == -ENOMEM || r == -ECANCELED) {
+        *err = why;
+        return r;
+    }
+    if (r < 0) {
+        logfiles_done(ret);
+        client_say(c, "what tasks wrote where they were before cannot be shown: %s", why.text);
+    }
+    return 0;
+}
+
+int client_earlier_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                          struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r = find_earlier(c, wanted, &status, ret, err);
+
+    return r < 0 ? r : earlier_keep(status, NULL, ret, err);
+}
+
+static int add_sent(const struct spool *s, const struct strs *wanted, const json_t *status,
+                    struct logfiles *saved, struct logfiles *ret, struct err *err)
+{
+    int r = logfiles_add(s, wanted, ret, err);
+
+    if (r == 0)
+        r = earlier_keep(status, ret, saved, err);
+    return r < 0 ? r : logfiles_move(saved, ret) < 0 ? err_oom(err) : 0;
+}
+
 int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                   struct spool **ret_spool, struct err *err)
 {
     AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES saved = { 0 };
+    AUTO_JSON *status = NULL;
     int r = c->ops->here ? 0 : client_alive(c, err);
 
     *ret_spool = NULL;
     if (r == 1)
         r = spool_new(&spool, err) < 0 ? err->code : 1;
+    if (r == 1) {
+        int found = find_earlier(c, wanted, &status, &saved, err);
+
+        r = found < 0 ? found : 1;
+    }
     while (r == 1) {
         r = fetch_output(c, wanted, spool, err);
         if (r == 0) {
             *ret_spool = take(spool);
-            return logfiles_add(*ret_spool, wanted, ret, err);
+            return add_sent(*ret_spool, wanted, status, &saved, ret, err);
         }
         r = client_again(c, r, err);
     }

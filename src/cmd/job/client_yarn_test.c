@@ -394,6 +394,35 @@ static void fetch_output(struct world *w, struct client *c)
     assert_string_equal(spool_missing(spool)->v[0], "worker:0: late");
 }
 
+/* worker:1 was somewhere else before, and its agent there has saved what it wrote. */
+static void fetch_output_of_moved(struct world *w, struct client *c)
+{
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES files = { 0 }, earlier = { 0 };
+    struct err err = ERR_INIT;
+
+    start_master(w);
+    put_log(w, "worker-1.out", "zero\n");
+    assert_int_equal(client_output(c, NULL, &files, &spool, &err), 0);
+    assert_int_equal(files.n, 3);
+    assert_string_equal(files.v[1].task, "worker:1");
+    assert_true(files.v[1].earlier && files.v[1].path);
+    assert_true(!files.v[2].earlier && files.v[2].spool);
+    assert_int_equal(client_earlier_output(c, NULL, &earlier, &err), 0);
+    assert_int_equal(earlier.n, 1);
+    assert_true(earlier.v[0].earlier);
+    assert_int_equal(w->notes, 0);
+}
+
+static void output_of_a_task_that_moved_comes_from_its_files_too(void **state)
+{
+    struct world w = { .take_key = true,
+                       .document = "{\"state\":\"RUNNING\",\"tasks\":[{\"task\":\"worker:1\","
+                                   "\"state\":\"RUNNING\",\"attempt\":1}]}" };
+
+    run(state, fetch_output_of_moved, &w);
+}
+
 static void output_of_a_running_job_comes_from_its_master(void **state)
 {
     struct world w = { .take_key = true };
@@ -420,6 +449,7 @@ int main(void)
         CLAIM(the_rest_of_the_events_is_in_the_files),
         CLAIM(patience_has_an_end),
         CLAIM(output_of_a_running_job_comes_from_its_master),
+        CLAIM(output_of_a_task_that_moved_comes_from_its_files_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

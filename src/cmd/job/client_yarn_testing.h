@@ -37,6 +37,7 @@ struct world {
     bool leaves;           /* it hands over, and takes no more requests */
     http_handler *instead; /* what answers for it, all but /v1/job; NULL: nobody */
     const char *speaks;    /* the header of its answers; NULL: none */
+    const char *document;  /* of the job; NULL: one that runs */
     int notes;
     char noted[512]; /* the last one */
 };
@@ -135,6 +136,7 @@ static inline int handle(void *user, struct http_call *c, struct err *err)
 {
     static const char status[] = "{\"job\":\"" APP "\",\"state\":\"RUNNING\",\"exit\":null}";
     struct world *w = user;
+    const char *document = w->document ? w->document : status;
 
     if (w->leaves)
         return err_set(err, -EAGAIN, "it is leaving");
@@ -146,7 +148,7 @@ static inline int handle(void *user, struct http_call *c, struct err *err)
         return send_logs(c, err);
     if (str_eq(http_path(c), "/v1/stop"))
         return err_set(err, -EBUSY, "it is stopping already");
-    return http_reply(c, 200, "application/json", status, sizeof(status) - 1, err);
+    return http_reply(c, 200, "application/json", document, strlen(document), err);
 }
 
 static inline bool lives(void *user, int fd)

@@ -485,6 +485,8 @@ int follow_job(struct client *c, const struct follow_options *o, struct follow_r
     r = start(f, err);
     client_set_note(c, on_client_note, f);
     client_set_patience(c, CLIENT_LONG_MS);
+    if (r == 0 && o->earlier)
+        r = replay_earlier(o->earlier, o->earlier_from, f->show, f->screen, err);
     if (r == 0)
         r = read_all(f, err);
     stop_ticker(f);

@@ -9,6 +9,8 @@
 #include "cmd/job/client.h"
 #include "cmd/job/piece.h"
 
+struct replay_from;
+
 struct follow_options {
     const struct strs *tasks; /* "worker", "worker:1"; NULL or none: all */
     bool streams[2];          /* which are shown, by enum piece_stream */
@@ -22,6 +24,9 @@ struct follow_options {
     /* Output before this offset is not shown; NULL: all is. */
     uint64_t (*skip)(void *user, const char *task, enum piece_stream stream);
     void *user;
+    /* Shown before anything else: those that are `earlier`; NULL: nothing is. */
+    const struct logfiles *earlier;
+    const struct replay_from *earlier_from;
 };
 
 struct follow_result {

@@ -182,6 +182,18 @@ int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfil
     return 0;
 }
 
+int logfiles_move(struct logfiles *from, struct logfiles *ret)
+{
+    int r = 0;
+
+    while (r == 0 && from->n > 0) {
+        r = add(ret, &from->v[from->n - 1]);
+        from->n -= r == 0;
+    }
+    sort(ret);
+    return r;
+}
+
 void logfiles_done(struct logfiles *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -233,6 +245,11 @@ uint64_t logreader_size(const struct logreader *r)
     if (r->local.path)
         return rotate_size(&now);
     return r->fs ? fs_length(r->fs) : spool_size(r->file->spool, r->file->lane);
+}
+
+uint64_t logreader_begin(const struct logreader *r)
+{
+    return r->file->spool ? spool_begin(r->file->spool, r->file->lane) : 0;
 }
 
 /* A job that runs may cut it and remove the oldest pieces at any time. */
@@ -287,15 +304,16 @@ static ssize_t read_block(struct logreader *r, uint64_t offset, char *p, size_t 
 int logreader_tail(struct logreader *r, uint64_t *lines, uint64_t *ret, struct err *err)
 {
     AUTO_FREE char *p = malloc(BLOCK);
-    uint64_t size = logreader_size(r), end = size > 0 ? size - 1 : 0;
+    uint64_t size = logreader_size(r), begin = logreader_begin(r);
+    uint64_t end = size > begin ? size - 1 : begin;
 
     *ret = *lines > 0 ? 0 : size;
-    if (size == 0 || *lines == 0)
+    if (size == begin || *lines == 0)
         return 0;
     if (!p)
         return err_oom(err);
-    while (end > 0) { /* the newline at the very end ends the last line and begins none */
-        size_t some = end < BLOCK ? (size_t)end : BLOCK;
+    while (end > begin) { /* the newline at the very end ends the last line and begins none */
+        size_t some = end - begin < BLOCK ? (size_t)(end - begin) : BLOCK;
         ssize_t n = read_block(r, end - some, p, some, err);
 
         if (n < 0)

@@ -14,6 +14,7 @@ struct logfile {
     uint32_t rank;
     enum piece_stream stream;
     uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
+    bool earlier;  /* of a job that runs, and its master does not send it: earlier.h */
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */
@@ -44,6 +45,8 @@ int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, str
 /* Adds the streams of a spool, which outlives `ret`, that are not in the list yet. */
 int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfiles *ret,
                  struct err *err);
+/* Adds all that are in `from`, which is empty then. -ENOMEM. */
+int logfiles_move(struct logfiles *from, struct logfiles *ret);
 void logfiles_done(struct logfiles *l);
 
 static inline void auto_logfiles_(struct logfiles *l)
@@ -60,7 +63,8 @@ struct logreader *logreader_close(struct logreader *r); /* NULL is fine; always 
 AUTO_DEFINE(logreader, struct logreader *, logreader_close);
 #define AUTO_LOGREADER AUTO(logreader) struct logreader
 
-uint64_t logreader_size(const struct logreader *r);
+uint64_t logreader_size(const struct logreader *r);  /* where it ends */
+uint64_t logreader_begin(const struct logreader *r); /* the first byte that a spool has; else 0 */
 /* At least one byte and at most `n` from *offset on, which is moved over bytes that nobody has; 0
  * at the end. */
 ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n, struct err *err);

@@ -128,14 +128,24 @@ static uint64_t skip_of(void *user, const char *task, enum piece_stream stream)
     return tail_skip(d->skips, task, stream);
 }
 
-/* Remembers for each stream where its last lines begin. */
-static int find_skips(struct reading *d, struct err *err)
+static struct replay_place place_in_earlier(void *user, const struct logfile *first)
 {
-    AUTO(spool) struct spool *spool = NULL;
-    AUTO_LOGFILES files = { 0 };
-    int r = client_output(d->x->client, &d->wanted, &files, &spool, err);
+    const struct reading *d = user;
+    uint64_t at = tail_skip_earlier(d->skips, first->task, first->stream);
 
-    return r < 0 ? r : tail_skips(&files, d->streams, d->tail, d->skips, err);
+    return (struct replay_place){ .at = d->streams[first->stream] ? at : UINT64_MAX };
+}
+
+/* What comes first, and where the last lines of each stream begin. */
+static int find_begin(struct reading *d, struct logfiles *ret, struct spool **ret_spool,
+                      struct err *err)
+{
+    int r;
+
+    if (d->tail < 0)
+        return client_earlier_output(d->x->client, &d->wanted, ret, err);
+    r = client_output(d->x->client, &d->wanted, ret, ret_spool, err);
+    return r < 0 ? r : tail_skips(ret, d->streams, d->tail, d->skips, err);
 }
 
 static int follow(struct reading *d, struct err *err)
@@ -153,13 +163,18 @@ static int follow(struct reading *d, struct err *err)
         .skip = d->tail >= 0 ? skip_of : NULL,
         .user = d,
     };
+    const struct replay_from from = { place_in_earlier, d };
     struct follow_result end = { 0 };
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES files = { 0 };
     AUTO_JSON *skips = json_object();
     int r = skips ? 0 : err_oom(err);
 
     d->skips = skips;
-    if (r == 0 && d->tail >= 0)
-        r = find_skips(d, err);
+    if (r == 0)
+        r = find_begin(d, &files, &spool, err);
+    o.earlier = &files;
+    o.earlier_from = &from;
     if (r == 0)
         r = follow_job(d->x->client, &o, &end, err);
     json_decref(end.status);
@@ -288,7 +303,8 @@ static const struct cli_section sections[] = {
       "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
       "ROLE-RANK.out and ROLE-RANK.err. Of an ended job on YARN they are in HDFS, in\n"
       ".ydl/logs/JOB in the user's home; what a task wrote on nodes that it had to leave is\n"
-      "there as ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first." },
+      "there as ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first. While the job\n"
+      "runs, what has been saved from such nodes is shown first, too." },
     { "JSON OUTPUT",
       "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
       "which is false for a line without an end." },

@@ -75,6 +75,7 @@ int replay_rest(const struct logfiles *files, const struct replay_from *from, st
 
         if (i == 0 || !same_stream(f, f - 1)) {
             p = from->place(from->user, f);
+            show_resume_none(show, f->task, f->stream); /* offsets here count saved bytes alone */
             r = find_unsaved(files, i, &p, &before, err);
         }
         if (r == 0 && f->part > 0)
@@ -82,6 +83,32 @@ int replay_rest(const struct logfiles *files, const struct replay_from *from, st
         if (r == 0 && p.at != UINT64_MAX && (f->part == 0 || p.at < before + size))
             r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;
+    }
+    return r;
+}
+
+int replay_earlier(const struct logfiles *files, const struct replay_from *from, struct show *show,
+                   struct screen *screen, struct err *err)
+{
+    struct replay_place p = { 0 };
+    uint64_t before = 0, size = 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < files->n; i++) {
+        const struct logfile *f = &files->v[i];
+
+        if (i == 0 || !same_stream(f, f - 1)) {
+            p = from->place(from->user, f);
+            before = 0;
+        }
+        if (!f->earlier || p.at == UINT64_MAX)
+            continue;
+        r = size_of(f, &size, err);
+        if (r == 0 && p.at < before + size)
+            r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
+        before += size;
+        if (r == 0 && show_earlier(show, f->task, f->stream, before) < 0)
+            r = err_oom(err);
     }
     return r;
 }

@@ -20,5 +20,10 @@ struct replay_from {
     struct replay_place (*place)(void *user, const struct logfile *first);
     void *user;
 };
+/* Of a job that goes on: shows the files that are `earlier`, and has each stream go on behind them.
+ */
+int replay_earlier(const struct logfiles *files, const struct replay_from *from, struct show *show,
+                   struct screen *screen, struct err *err);
+/* Of one that has ended: shows what `show` has not yet. */
 int replay_rest(const struct logfiles *files, const struct replay_from *from, struct show *show,
                 struct screen *screen, struct err *err);

@@ -1,4 +1,5 @@
 /* replay_test.c - see replay.h: where a stream goes on whose files are all that is left. */
+#include "cmd/job/earlier.h"
 #include "cmd/job/files_testing.h"
 #include "cmd/job/replay.h"
 
@@ -9,6 +10,7 @@ struct stage {
     struct loop *loop;
     struct replay_place out, err; /* of worker:0 */
     struct show *followed;        /* shows it, and knows the place itself; NULL: one of its own */
+    bool runs;                    /* what is saved is of earlier agents */
     struct buf seen;
 };
 
@@ -26,7 +28,7 @@ static struct replay_place place_of(void *user, const struct logfile *first)
 
     if (!str_eq(first->task, "worker:0"))
         return (struct replay_place){ .at = UINT64_MAX };
-    if (s->followed)
+    if (s->followed && !s->runs)
         return (struct replay_place){ show_offset(s->followed, "worker:0", first->stream),
                                       show_file(s->followed, "worker:0", first->stream) };
     return first->stream == PIECE_ERR ? s->err : s->out;
@@ -46,6 +48,11 @@ static int play(void *arg)
     assert_int_equal(logfiles_list(local_files(&set), s->dir, NULL, &files, &err), 0);
     assert_int_equal(screen_new(&(struct screen_options){ .loop = s->loop }, &screen, &err), 0);
     assert_int_equal(show_new(&o, &show), 0);
+    if (s->runs) {
+        assert_int_equal(earlier_keep(NULL, NULL, &files, &err), 0);
+        assert_int_equal(replay_earlier(&files, &from, s->followed, screen, &err), 0);
+        return screen_end(screen, LOOP_NEVER, &err);
+    }
     if (s->followed)
         show_resume(s->followed);
     assert_int_equal(replay_rest(&files, &from, s->followed ? s->followed : show, screen, &err), 0);
@@ -166,6 +173,60 @@ static void who_followed_sees_every_line_once(void **state)
     assert_int_equal(show_offset(show, "worker:0", PIECE_OUT), 20);
 }
 
+static void rename_file(const char *dir, const char *from, const char *to)
+{
+    AUTO_FREE char *a = path_join(dir, from), *b = path_join(dir, to);
+
+    assert_true(a && b);
+    assert_int_equal(rename(a, b), 0);
+}
+
+static void remove_file(const char *dir, const char *name)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+
+    assert_non_null(path);
+    assert_int_equal(remove(path), 0);
+}
+
+/* Its master saw 5 of the 14 bytes that were saved, or more than these, and says so; then no more
+ * comes. */
+static void who_begins_after_a_move_sees_every_line_once(void **state)
+{
+    static const struct {
+        uint64_t skip, offset; /* offset: of the piece; 0: none comes */
+        const char *earlier, *rest;
+    } rows[] = {
+        { 0, 5, "one\ntwo\nthree\n", "five\n" },
+        { 8, 99, "three\n", "five\n" },
+        { 14, 14, "", "five\n" },
+        { 0, 0, "one\ntwo\nthree\n", "four\nfive\n" },
+    };
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stage s = { .dir = *state, .runs = true, .out = { .at = rows[i].skip } };
+        const struct show_options o = { .sink = see_nothing, .user = &s };
+        AUTO(show) struct show *show = NULL;
+        struct piece p = { .kind = PIECE_OUTPUT, .task = "worker:0", .data = "four\n", .n = 5 };
+
+        put_parts(*state);
+        rename_file(*state, "worker-0.2.out", "worker-0.out");
+        assert_int_equal(show_new(&o, &show), 0);
+        s.followed = show;
+        s.err.at = UINT64_MAX;
+        assert_played(&s, rows[i].earlier);
+        s.seen.max = 0;
+        p.offset = rows[i].offset;
+        p.began = 3;
+        if (p.offset > 0)
+            assert_int_equal(show_piece(show, &p, 0), 0);
+        put_parts(*state);
+        remove_file(*state, "worker-0.err");
+        s.runs = false;
+        assert_played(&s, rows[i].rest);
+    }
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
@@ -176,6 +237,7 @@ int main(void)
         CLAIM(a_file_that_nobody_followed_is_shown_whole),
         CLAIM(what_was_never_saved_takes_nothing_from_the_rest),
         CLAIM(who_followed_sees_every_line_once),
+        CLAIM(who_begins_after_a_move_sees_every_line_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

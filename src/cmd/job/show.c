@@ -169,6 +169,12 @@ static int add_line(struct show *s, struct source *f, const char *p, size_t n, i
  * master, who does not know how long that was, counts from 0. */
 static void note_file(struct source *f, const struct piece *p)
 {
+    if (f->begins) {
+        f->begins = false;
+        f->began = p->began;
+        f->before -= p->offset; /* may wrap; the sum does not */
+        return;
+    }
     if (p->began <= f->began)
         return;
     f->began = p->began;
@@ -230,11 +236,32 @@ uint64_t show_file(const struct show *s, const char *task, enum piece_stream str
     return l ? l->from[stream].file_at : 0;
 }
 
+int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes)
+{
+    struct lane *l;
+    int r = lane_of(s, task, &l);
+
+    if (r < 0)
+        return r;
+    l->from[stream].before = l->from[stream].file_at = bytes;
+    l->from[stream].offset = l->from[stream].skip = 0;
+    l->from[stream].begins = true;
+    return 0;
+}
+
 void show_resume(struct show *s)
 {
     for (struct lane *l = s->lanes; l; l = l->next)
         for (size_t i = 0; i < COUNT_OF(l->from); i++)
             l->from[i].skip = l->from[i].offset;
+}
+
+void show_resume_none(struct show *s, const char *task, enum piece_stream stream)
+{
+    struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
+
+    if (l)
+        l->from[stream].skip = 0;
 }
 
 int show_tick(struct show *s, int64_t now)

@@ -53,9 +53,14 @@ int show_piece(struct show *s, const struct piece *p, int64_t now); /* PIECE_OUT
 uint64_t show_offset(const struct show *s, const char *task, enum piece_stream stream);
 /* Where the file begins that the last piece was of (its `began`): so many bytes were in others. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
+/* So many bytes of the stream were in files that no piece comes of: they were shown, or left out.
+ * The next piece is of a file that begins behind them, wherever its sender says that it does. */
+int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes);
 /* The pieces that come now begin again where their sender likes: what was shown already is left out
  * of them, and each stream goes on at its offset. */
 void show_resume(struct show *s);
+/* Not this stream: whoever sends it knows what was shown, and begins behind that. */
+void show_resume_none(struct show *s, const char *task, enum piece_stream stream);
 int show_tick(struct show *s, int64_t now);
 int show_end(struct show *s, int64_t now);   /* everything that is left, finished or not */
 int64_t show_deadline(const struct show *s); /* when show_tick() wants to be called, or INT64_MAX */

@@ -18,6 +18,7 @@ struct source {
     uint32_t began;     /* which file of the task's they are of, see struct piece */
     uint64_t before;    /* bytes of earlier files that `offset` does not count */
     uint64_t file_at;   /* where that file begins, with those: see show_file() */
+    bool begins;        /* the next piece is the first of its file: see show_earlier() */
     uint64_t collapsed; /* collapse.h's memory */
 };
 

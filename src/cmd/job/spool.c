@@ -177,6 +177,11 @@ uint64_t spool_size(const struct spool *s, size_t i)
     return end_of(&s->lanes[i]);
 }
 
+uint64_t spool_begin(const struct spool *s, size_t i)
+{
+    return s->lanes[i].n ? s->lanes[i].runs[0].offset : 0;
+}
+
 ssize_t spool_read(const struct spool *s, size_t i, uint64_t *offset, void *p, size_t n)
 {
     const struct lane *l = &s->lanes[i];

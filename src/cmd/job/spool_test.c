@@ -123,12 +123,37 @@ static void a_spool_is_read_like_files(void **state)
     assert_int_equal(at, 0);
 }
 
+/* Of a task that has moved, the first bytes are elsewhere. */
+static void the_last_lines_of_what_came_are_found(void **state)
+{
+    static const struct {
+        uint64_t lines, at, left;
+    } rows[] = { { 0, 1006, 0 }, { 1, 1004, 0 }, { 2, 1002, 0 }, { 3, 0, 0 }, { 5, 0, 2 } };
+    AUTO(spool) struct spool *s = NULL;
+    AUTO_LOGFILES files = { 0 };
+    AUTO_LOGREADER *r = NULL;
+
+    (void)state;
+    assert_int_equal(spool_new(&s, NULL), 0);
+    add(s, "w:0", PIECE_OUT, 1000, "1\n2\n3\n");
+    assert_int_equal(logfiles_add(s, NULL, &files, NULL), 0);
+    assert_int_equal(logreader_open(&files.v[0], &r, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint64_t at = 7, left = rows[i].lines;
+
+        assert_int_equal(logreader_tail(r, &left, &at, NULL), 0);
+        assert_int_equal(at, rows[i].at);
+        assert_int_equal(left, rows[i].left);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_missing_is_named_once_for_each_task),
         cmocka_unit_test(streams_that_came_mixed_are_read_apart),
         cmocka_unit_test(bytes_that_never_came_are_passed_over),
+        cmocka_unit_test(the_last_lines_of_what_came_are_found),
         cmocka_unit_test(a_spool_is_read_like_files),
     };
 

@@ -54,11 +54,12 @@ int tail_begins(const struct logfiles *files, const bool streams[2], int64_t lin
     return r;
 }
 
-#define KEY_MAX (PIECE_TASK_MAX + 4)
+#define KEY_MAX (PIECE_TASK_MAX + 16)
 
-static const char *key_of(const char *task, enum piece_stream stream, char key[KEY_MAX])
+static const char *key_of(const char *task, enum piece_stream stream, bool earlier,
+                          char key[KEY_MAX])
 {
-    snprintf(key, KEY_MAX, "%s/%d", task, stream);
+    snprintf(key, KEY_MAX, "%s/%d%s", task, stream, earlier ? "/earlier" : "");
     return key;
 }
 
@@ -73,7 +74,7 @@ int tail_skips(const struct logfiles *files, const bool streams[2], int64_t line
     for (size_t end = files->n; end > 0; end = first) {
         const struct logfile *f = &files->v[end - 1];
         char key[KEY_MAX];
-        uint64_t skip = 0;
+        uint64_t skip[2] = { 0, 0 }; /* [1]: earlier */
         int r;
 
         first = first_of(files, end);
@@ -83,10 +84,11 @@ int tail_skips(const struct logfiles *files, const bool streams[2], int64_t line
         if (r == -ENOMEM || r == -ECANCELED)
             return err_code(err, r, "read the last lines of %s", f->task);
         for (size_t i = first; r == 0 && i < end; i++)
-            skip += begins[i];
-        if (json_object_set_new(ret, key_of(f->task, f->stream, key),
-                                json_integer((json_int_t)skip)) < 0)
-            return err_oom(err);
+            skip[files->v[i].earlier] += begins[i];
+        for (int k = 0; k < 2; k++)
+            if (json_object_set_new(ret, key_of(f->task, f->stream, k, key),
+                                    json_integer((json_int_t)skip[k])) < 0)
+                return err_oom(err);
     }
     return 0;
 }
@@ -95,5 +97,12 @@ uint64_t tail_skip(const json_t *skips, const char *task, enum piece_stream stre
 {
     char key[KEY_MAX];
 
-    return (uint64_t)words_int(skips, key_of(task, stream, key), 0);
+    return (uint64_t)words_int(skips, key_of(task, stream, false, key), 0);
+}
+
+uint64_t tail_skip_earlier(const json_t *skips, const char *task, enum piece_stream stream)
+{
+    char key[KEY_MAX];
+
+    return (uint64_t)words_int(skips, key_of(task, stream, true, key), 0);
 }

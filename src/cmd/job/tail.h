@@ -15,3 +15,5 @@ int tail_begins(const struct logfiles *files, const bool streams[2], int64_t lin
 int tail_skips(const struct logfiles *files, const bool streams[2], int64_t lines, json_t *ret,
                struct err *err);
 uint64_t tail_skip(const json_t *skips, const char *task, enum piece_stream stream);
+/* The same in files that are `earlier`, which tail_skip() does not count. */
+uint64_t tail_skip_earlier(const json_t *skips, const char *task, enum piece_stream stream);

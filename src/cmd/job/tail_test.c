@@ -60,6 +60,26 @@ static void bytes_before_the_last_lines_count_in_all_parts(void **state)
     }
 }
 
+/* Those that no stream brings are counted by themselves. */
+static void bytes_of_earlier_files_count_apart(void **state)
+{
+    AUTO_FS_SET *set = NULL;
+    AUTO_LOGFILES files = { 0 };
+    struct err err = ERR_INIT;
+
+    list_parts(*state, local_files(&set), &files);
+    files.v[0].earlier = files.v[1].earlier = true;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const uint64_t *b = rows[i].begins;
+        AUTO_JSON *skips = json_object();
+
+        assert_int_equal(tail_skips(&files, both, rows[i].lines, skips, &err), 0);
+        assert_int_equal(tail_skip(skips, "worker:0", PIECE_OUT), b[2]);
+        assert_int_equal(tail_skip_earlier(skips, "worker:0", PIECE_OUT), b[0] + b[1]);
+        assert_int_equal(tail_skip_earlier(skips, "worker:0", PIECE_ERR), 0);
+    }
+}
+
 static void what_cannot_be_read_takes_nothing_from_others(void **state)
 {
     static const bool out[2] = { true, false };
@@ -85,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLAIM(the_last_lines_may_be_in_several_parts),
         CLAIM(bytes_before_the_last_lines_count_in_all_parts),
+        CLAIM(bytes_of_earlier_files_count_apart),
         CLAIM(what_cannot_be_read_takes_nothing_from_others),
     };
 
