@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "job/protocol.h"
 #include "job/segment.h"
+#include "master/api_log.h"
 #include "master/enrolled.h"
 #include "master/master_private.h"
 

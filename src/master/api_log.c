@@ -1,11 +1,11 @@
 /* api_log.c - a request that changes the job is answered when the log has it.
  *
  *     request ──► engine ──► journal ──► HDFS ──► 200
- *                   │           └─ the master leaves: the rest of the log goes to HDFS ──► 200, or
- * 503 └─ the master leaves ──► 503
+ *                   │           └─ the master leaves: all of it to HDFS ──► 200, or 503
+ *                   └─ the master leaves ──► 503
  *
  * So who is told to ask again does not restart a job twice. */
-#include "master/master_private.h"
+#include "master/api_log.h"
 
 #define TURN_MS 20000  /* for the driver to see what was asked for … */
 #define LOGGED_MS 3000 /* … and for HDFS to have it: it does not hold people up */
@@ -21,8 +21,7 @@ int api_is_leaving(struct err *err)
 
 /* What was asked for is in our log, and goes to HDFS with the rest of it: only its end tells
  * whether the next master knows it. Who hears that it does not asks again, and what was done is
- * done twice.
- */
+ * done twice. */
 static int await_log_end(struct master *m, struct err *err)
 {
     int r = 0;

@@ -444,14 +444,12 @@ void hub_wake(struct master *m); /* there are new events */
 void hub_drain(struct master *m);
 void hub_done(struct master *m);
 
-/* ---- api.c, api_log.c ---- */
+/* ---- api.c ---- */
 int api_start(struct master *m, struct err *err);
 /* Another master goes on (m->left): nobody is heard any more, and who waits for an answer is told
  * so, unless our log has what was asked for. Comes before mirror_stop(). Fibers only. */
 void api_hand_over(struct master *m);
 void api_handed_over(struct master *m, bool log_kept); /* … and then this; kept: HDFS has it all */
-int api_await_log(struct master *m, struct err *err); /* of what the engine was told; fibers only */
-int api_is_leaving(struct err *err);                  /* sets it; -EAGAIN */
 /* The client that the job is attached to has gone: the job is stopped. */
 void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */

@@ -152,13 +152,17 @@ static bool has_task(const struct logfiles *l, const char *task)
 int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
+    bool lost = json_is_true(json_object_get(status, "lost"));
     size_t i;
 
     json_array_foreach(tasks, i, t)
     {
         const char *name = words_text(t, "task");
+        bool killed =
+            str_eq(words_text(t, "state"), "LOST") && str_eq(words_text(t, "class"), "person");
 
-        if (words_int(t, "pid", 0) > 0 && !has_task(l, name) && strs_add(ret, name) < 0)
+        if ((lost || killed) && words_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+            strs_add(ret, name) < 0)
             return -ENOMEM;
     }
     return 0;

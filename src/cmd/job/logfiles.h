@@ -34,8 +34,9 @@ bool logfiles_wanted(const struct strs *wanted, const char *task);
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
-/* Adds the names of tasks that were started, as a job's document says, and have no file. -ENOMEM.
- */
+/* Adds the names of tasks that were started, as a job's document says, and have no file: of a job
+ * whose master was lost, or whose application was killed. Others say themselves what is missing.
+ * -ENOMEM. */
 int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret);
 
 /* Adds those in `dir`; names that are none of ours are left out, and no directory is no file.

@@ -196,7 +196,8 @@ static void a_task_that_ran_and_has_no_file_is_named(void **state)
     AUTO_JSON *status =
         json_loads("{\"tasks\": [{\"task\": \"worker:0\", \"pid\": 5}, {\"task\": \"worker:1\", "
                    "\"pid\": 6}, {\"task\": \"worker:2\", \"pid\": null}, {\"task\": \"ps:0\", "
-                   "\"pid\": 7}]}",
+                   "\"pid\": 7}, {\"task\": \"worker:3\", \"pid\": 8, \"state\": \"LOST\", "
+                   "\"class\": \"person\"}]}",
                    0, NULL);
     struct logfile v[] = { { .task = "worker:0", .stream = PIECE_OUT },
                            { .task = "ps:0", .stream = PIECE_ERR } };
@@ -207,6 +208,12 @@ static void a_task_that_ran_and_has_no_file_is_named(void **state)
     assert_non_null(status);
     assert_int_equal(logfiles_lacking(&files, status, &lacking), 0);
     assert_int_equal(lacking.n, 1);
+    assert_string_equal(lacking.v[0], "worker:3"); /* it went with its application */
+    assert_int_equal(json_object_set_new(status, "lost", json_true()), 0);
+    strs_done(&lacking);
+    lacking = (struct strs){ 0 };
+    assert_int_equal(logfiles_lacking(&files, status, &lacking), 0);
+    assert_int_equal(lacking.n, 2);
     assert_string_equal(lacking.v[0], "worker:1");
 }
 

@@ -219,23 +219,23 @@ static int warn_of_missing(struct reading *d, struct err *err)
     return 0;
 }
 
-/* A job on YARN that ended without its master tells of nothing that is missing: its agents may have
- * saved what they had, or not. */
+/* A job on YARN that ended without its master, or whose application was killed, tells of nothing
+ * that is missing: its agents may have saved what they had, or not. */
 static int warn_of_lost(struct reading *d, const struct logfiles *files, struct err *err)
 {
     AUTO_JSON *v = NULL;
     AUTO_STRS tasks = { 0 };
 
     if (d->x->globals->quiet || !str_eq(client_where(d->x->client), "yarn") ||
-        client_status(d->x->client, true, &v, NULL) < 0 ||
-        !json_is_true(json_object_get(v, "lost")))
+        client_status(d->x->client, true, &v, NULL) < 0)
         return 0;
     if (logfiles_lacking(files, v, &tasks) < 0)
         return err_oom(err);
     for (size_t i = 0; i < tasks.n; i++)
         if (logfiles_wanted(&d->wanted, tasks.v[i]))
-            fprintf(stderr, "ydl: output of %s was not saved: the job ended without its master\n",
-                    tasks.v[i]);
+            fprintf(stderr, "ydl: output of %s was not saved: the %s\n", tasks.v[i],
+                    json_is_true(json_object_get(v, "lost")) ? "job ended without its master"
+                                                             : "application was killed");
     return 0;
 }
 
