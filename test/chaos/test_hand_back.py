@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from urllib import parse
 
 import pytest
-from ydl_chaos import scenario, yarn_world
+from ydl_chaos import rules, scenario, yarn_world
 from ydl_cluster.places import ClusterError
 
 
@@ -58,12 +58,17 @@ class Imagined:
         self.nn_http = f"http://127.0.0.1:{namenode.server_address[1]}"
         self.apps, self.killed, self.memory, self.nodes = {}, [], 0, 1
         self.asked = 0
+        # Before this run, of an earlier one.
+        self.said = "INFO rmnode.RMNodeImpl: nm1:61140 Node Transitioned from RUNNING to LOST\n"
         self.left, self.attempt, self.looks = [], "FINISHING", 0  # after so many looks nothing is left
         self.lay = SimpleNamespace(namenodes=["nn"], resourcemanagers=["rm"], nodemanagers=["nm1"])
 
     def app(self, app):
         self.asked += 1
         return {"state": self.apps[app]}
+
+    def log(self, _daemon):
+        return self.said
 
     def rm_page(self, path):
         self.asked += 1
@@ -99,6 +104,15 @@ def world(namenode, tmp_path, monkeypatch):
     job = scenario.Job(workers=1, nodes=0, policy="task", budget=1, attached=True, steps=2,
                        pace_ms=1, grace_s=0, stubborn=False, strays=False, failure=None)
     return yarn_world.YarnWorld(scenario.Scenario("yarn", 1, job, ()), tmp_path, Imagined(namenode))
+
+
+@pytest.mark.parametrize("then, dropped", [
+    ("from RUNNING to REBOOTED", True), ("from RUNNING to LOST", True), ("from NEW to RUNNING", False)])
+def test_a_node_that_yarn_drops_by_itself_is_no_fault_of_the_job(world, then, dropped):
+    world.job, world.outcome.happened = "application_1_1", ["task.kill"]
+    world.outcome.status = {"missing": {"tasks": 1}}
+    world.cluster.said += f"INFO rmnode.RMNodeImpl: nm1:61140 Node Transitioned {then}\n"
+    assert (list(rules.nothing_is_said_to_be_missing(world)) == []) == dropped
 
 
 def test_a_quota_is_lifted(world, namenode):

@@ -199,7 +199,8 @@ def nothing_is_said_to_be_missing(world: World) -> Iterator[str]:
     """… where nothing happened that could lose any output: commands of persons, clocks."""
     o = world.outcome
     harms = {FAULTS[kind].harm for kind in o.happened}
-    if world.job and harms <= {"none", "counted"} and o.status.get("missing"):
+    if world.job and harms <= {"none", "counted"} and o.status.get("missing") and \
+            not world.nodes_dropped():
         yield f"status says that output is missing: {o.status['missing']}"
 
 

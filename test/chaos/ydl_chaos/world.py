@@ -95,6 +95,10 @@ class World:
         """Kinds of servers (nn, rm) of which one cannot answer now."""
         return set()
 
+    def nodes_dropped(self) -> bool:
+        """Were containers lost for a reason that no fault of this run gave?"""
+        return False
+
     def leftovers(self) -> list[str]:
         raise NotImplementedError
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import time
 import uuid
 from pathlib import Path
@@ -27,6 +28,7 @@ _SOON = [f"yarn:yarn.{who}.liveness-monitor.expiry-interval-ms=20000" for who in
 _FORGETS = ("nm.kill", "nm.restart", "rm.kill", "rm.restart")
 _MASTER_MISSED_S = 30.0  # _SOON, which the ResourceManager looks at every third of that time
 _NODE_AWAY_S = 180.0  # a NodeManager waits so long for an answer that a cut has swallowed
+_DROPPED = re.compile(r"RMNodeImpl: .* Transitioned from RUNNING to (?:REBOOTED|LOST)$", re.MULTILINE)
 _ATTEMPTS = 20  # of masters: they are killed more often than Hadoop's default of two allows
 
 
@@ -63,6 +65,7 @@ class YarnWorld(World):
         self.before = set(self._apps())
         self.broken: set[str] = set()
         self.cut_off: set[str] = set()  # nodes without a network
+        self.dropped = len(_DROPPED.findall(cluster.log("rm")))
 
     def _apps(self) -> dict[str, str]:
         """Every application's state."""
@@ -89,6 +92,11 @@ class YarnWorld(World):
         except (ClusterError, OSError, ValueError):
             return ""  # the ResourceManager is being killed
         return found[0] if found else ""
+
+    def nodes_dropped(self) -> bool:
+        """A ResourceManager that hears a late heartbeat of a NodeManager that an earlier run started
+        again takes the node for restarted once more, and gives its containers up."""
+        return len(_DROPPED.findall(self.cluster.log("rm"))) > self.dropped
 
     def target(self) -> str:
         return f"hdfs:///chaos-{self.mark}"
