@@ -256,7 +256,7 @@ static void a_silent_server_costs_the_deadline_and_no_more(void **state)
     run(&w);
     assert_int_equal(w.result, -ETIMEDOUT);
     assert_true(w.took >= 2995 && w.took < 60000);
-    assert_non_null(strstr(w.err.text, "did not answer 'read' within 3"));
+    assert_non_null(strstr(w.err.text, "did not answer 'read' within "));
     run(&mute);
     assert_int_equal(mute.result, -ETIMEDOUT);
     assert_non_null(strstr(mute.err.text, "the server accepts connections but says nothing"));
