@@ -27,7 +27,6 @@
 #define READ_BYTES (64 * KIB)
 #define LIVE_TASKS 64 /* of a larger job the block shows no single task's numbers */
 #define LEAVE_MS 500
-#define KNOWN_TASKS 1000 /* of a role, made known before they say anything */
 
 struct follow {
     struct client *client;
@@ -57,24 +56,8 @@ struct follow {
 
 static int on_created(struct follow *f, const json_t *record)
 {
-    const json_t *roles = json_object_get(record, "roles"), *role;
-    size_t i;
-    int r = 0;
+    int r = show_roles(f->show, json_object_get(record, "roles"), &f->tasks);
 
-    json_array_foreach(roles, i, role)
-    {
-        int64_t n = words_int(role, "count", 0) * words_int(role, "procs", 1);
-
-        for (int64_t rank = 0; r == 0 && rank < n; rank++) {
-            char name[PIECE_TASK_MAX];
-
-            if (rank == KNOWN_TASKS)
-                rank = n - 1; /* the widest name */
-            snprintf(name, sizeof(name), "%s:%lld", words_text(role, "name"), (long long)rank);
-            r = show_task(f->show, name);
-        }
-        f->tasks += (size_t)(n > 0 ? n : 0);
-    }
     return r == -EINVAL ? 0 : r;
 }
 
@@ -414,25 +397,37 @@ static int show_rest(struct follow *f, struct err *err)
                : replay_rest(&files, &(struct replay_from){ place_in, f }, f->show, f->screen, err);
 }
 
+/* Agents on YARN may save output after the end, when no master waits for them any more. */
+static void warn_of_late_output(struct follow *f, const json_t *status)
+{
+    bool killed = f->ended && logfiles_killed(status);
+
+    if (f->tasks > 0 && (killed || !f->ended) && str_eq(client_where(f->client), "yarn"))
+        (void)screen_note(f->screen, "the %s: output may be missing; see 'ydl logs %s'",
+                          killed ? "application was killed" : "master is gone",
+                          client_id(f->client));
+}
+
 /* How it ended. When the stream did not say it, what the master left behind does. */
 static int after_the_end(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
     bool whole = f->ended && r == 0;
+    int shown;
 
     err_clear(err);
     show_resume(f->show);
-    r = whole ? 0 : show_rest(f, err);
-    if (r < 0 && !f->ended)
-        return r;
-    if (r == 0 && !f->ended && f->tasks > 0 && str_eq(client_where(f->client), "yarn"))
-        (void)screen_note(f->screen, "the master is gone: output may be missing; see 'ydl logs %s'",
-                          client_id(f->client));
-    if (r < 0 && !final(r))
+    shown = whole ? 0 : show_rest(f, err);
+    if (shown < 0 && !f->ended)
+        return shown;
+    if (shown < 0 && !final(shown))
         (void)screen_note(f->screen, "not all output could be shown: %s; see 'ydl logs %s'",
                           err->text, client_id(f->client));
     err_clear(err);
-    return f->ended ? make_status(f, true, &ret->status, err)
-                    : client_status(f->client, true, &ret->status, err);
+    r = f->ended ? make_status(f, true, &ret->status, err)
+                 : client_status(f->client, true, &ret->status, err);
+    if (r == 0 && shown == 0 && !whole)
+        warn_of_late_output(f, ret->status);
+    return r;
 }
 
 static int finish(struct follow *f, int r, struct follow_result *ret, struct err *err)

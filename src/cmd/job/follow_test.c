@@ -8,6 +8,16 @@
 #define THE_END                                                                                    \
     "{\"event\":{\"seq\":0,\"t\":1,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0}}\n"
 
+#define THE_KILL                                                                                   \
+    "{\"event\":{\"seq\":0,\"t\":1,\"event\":\"job\",\"state\":\"NEW\",\"roles\":[{\"name\":"      \
+    "\"worker\","                                                                                  \
+    "\"count\":2,\"procs\":1}]}}\n"                                                                \
+    "{\"event\":{\"seq\":1,\"t\":1,\"event\":\"task\",\"task\":\"worker:1\",\"state\":\"LOST\","   \
+    "\"code\":143,\"class\":\"person\"}}\n"                                                        \
+    "{\"event\":{\"seq\":2,\"t\":1,\"event\":\"end\",\"state\":\"KILLED\",\"exit\":143}}\n"
+
+static const char *told; /* by the master, until it breaks off */
+
 /* The last record comes, and not all that was written before. The agents are gone by then: who asks
  * for output once more gets as little. */
 static int break_off(void *user, struct http_call *c, struct err *err)
@@ -21,7 +31,7 @@ static int break_off(void *user, struct http_call *c, struct err *err)
     assert_string_equal(http_path(c), "/v1/attach");
     r = http_reply_begin(c, 200, "application/x-ydl-pieces", err);
     if (r == 0)
-        r = http_reply_write(c, PIECE_ONE THE_END, sizeof(PIECE_ONE THE_END) - 1, err);
+        r = http_reply_write(c, told, strlen(told), err);
     return r < 0 ? r : err_set(err, -EIO, "killed");
 }
 
@@ -73,6 +83,7 @@ static void see_the_rest(struct world *w, struct client *c)
     AUTO_BUF said = { .max = KIB };
 
     put_log(w, "worker-1.out", "one\ntwo\n");
+    told = PIECE_ONE THE_END;
     follow_it(w, c, &out, &said);
     assert_string_equal(buf_text(&out), "one\ntwo\n");
     assert_string_equal(buf_text(&said), "");
@@ -91,6 +102,7 @@ static void hear_of_the_rest(struct world *w, struct client *c)
     AUTO_BUF said = { .max = KIB };
 
     put(w->dir, "logs", "no directory"); /* so that nothing in it can be read */
+    told = PIECE_ONE THE_END;
     follow_it(w, c, &out, &said);
     assert_string_equal(buf_text(&out), "one\n");
     assert_non_null(strstr(buf_text(&said), "ydl: not all output could be shown: "));
@@ -104,6 +116,26 @@ static void what_cannot_be_shown_is_said(void **state)
     run(state, hear_of_the_rest, &w);
 }
 
+static void hear_of_late_output(struct world *w, struct client *c)
+{
+    AUTO_BUF out = { .max = KIB };
+    AUTO_BUF said = { .max = KIB };
+
+    told = PIECE_ONE THE_KILL;
+    follow_it(w, c, &out, &said);
+    assert_string_equal(buf_text(&out), "one\n");
+    assert_string_equal(buf_text(&said), "ydl: the application was killed: output may be missing; "
+                                         "see 'ydl logs " APP "'\n");
+}
+
+/* Its agents may save after the end, and nobody waits for them. */
+static void who_followed_a_killed_application_is_told_where_output_is(void **state)
+{
+    struct world w = { .take_key = true };
+
+    run(state, hear_of_late_output, &w);
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)
 
 int main(void)
@@ -111,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CLAIM(what_the_stream_lacks_is_in_the_files),
         CLAIM(what_cannot_be_shown_is_said),
+        CLAIM(who_followed_a_killed_application_is_told_where_output_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,24 @@ static bool has_task(const struct logfiles *l, const char *task)
     return false;
 }
 
+static bool is_killed(const json_t *task)
+{
+    return str_eq(words_text(task, "state"), "LOST") && str_eq(words_text(task, "class"), "person");
+}
+
+bool logfiles_killed(const json_t *status)
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t;
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        if (is_killed(t))
+            return true;
+    }
+    return false;
+}
+
 int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
@@ -158,10 +176,8 @@ int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs
     json_array_foreach(tasks, i, t)
     {
         const char *name = words_text(t, "task");
-        bool killed =
-            str_eq(words_text(t, "state"), "LOST") && str_eq(words_text(t, "class"), "person");
 
-        if ((lost || killed) && words_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+        if ((lost || is_killed(t)) && words_int(t, "pid", 0) > 0 && !has_task(l, name) &&
             strs_add(ret, name) < 0)
             return -ENOMEM;
     }

@@ -34,6 +34,9 @@ bool logfiles_wanted(const struct strs *wanted, const char *task);
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
+/* Did tasks go with their application, as a job's document says? Their agents may have saved what
+ * they had, or do so after the end. */
+bool logfiles_killed(const json_t *status);
 /* Adds the names of tasks that were started, as a job's document says, and have no file: of a job
  * whose master was lost, or whose application was killed. Others say themselves what is missing.
  * -ENOMEM. */

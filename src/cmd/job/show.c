@@ -2,8 +2,12 @@
 #include "cmd/job/show.h"
 #include "cmd/job/safe.h"
 #include "cmd/job/show_private.h"
+#include "cmd/job/words.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define KNOWN_TASKS 1000 /* of a role, made known before they say anything */
 
 #define LABEL_MAX 256
 
@@ -81,6 +85,29 @@ int show_task(struct show *s, const char *task)
     struct lane *l;
 
     return lane_of(s, task, &l);
+}
+
+int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks)
+{
+    const json_t *role;
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(roles, i, role)
+    {
+        int64_t n = words_int(role, "count", 0) * words_int(role, "procs", 1);
+
+        for (int64_t rank = 0; r == 0 && rank < n; rank++) {
+            char name[PIECE_TASK_MAX];
+
+            if (rank == KNOWN_TASKS)
+                rank = n - 1; /* the widest name */
+            snprintf(name, sizeof(name), "%s:%lld", words_text(role, "name"), (long long)rank);
+            r = show_task(s, name);
+        }
+        *ret_tasks += (size_t)(n > 0 ? n : 0);
+    }
+    return r;
 }
 
 /* ---- lines that are not finished ---- */

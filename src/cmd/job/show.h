@@ -11,6 +11,7 @@
  * the caller's, and what is made goes to a function of the caller's. One fiber. */
 #pragma once
 #include "base/auto.h"
+#include "base/json.h"
 #include "cmd/job/piece.h"
 #include <stdbool.h>
 
@@ -47,6 +48,8 @@ AUTO_DEFINE(show, struct show *, show_free);
 /* Makes a task known: the prefixes are as wide as the longest name, colours follow this order. A
  * task that was not made known is, with its first output. -EINVAL for what is no task's name. */
 int show_task(struct show *s, const char *task);
+/* The same for the first tasks of each role of a job's first record; counts all of them. */
+int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks);
 
 int show_piece(struct show *s, const struct piece *p, int64_t now); /* PIECE_OUTPUT, PIECE_END */
 /* Where the next byte of a stream would stand: behind the last piece. */

@@ -149,9 +149,11 @@ def _ledgers(world: World) -> Iterator[tuple[str, list[str]]]:
 
 
 def _told_where(world: World, name: str) -> bool:
-    """Who follows a job whose master is killed cannot know what its agents save after that."""
+    """Who follows a job whose master or application is killed cannot know what its agents save after
+    that."""
     path = world.dir / name
-    ended = any(event.get("event") == "end" for event in world.outcome.events)
+    ended = any(event.get("event") == "end" and event.get("text") != "killed by YARN"
+                for event in world.outcome.events)
     return not ended and path.exists() and _LOOK_THERE in path.read_text(errors="replace")
 
 
