@@ -61,16 +61,9 @@ static int take_grant(struct yarn_platform *p, const struct amrm_event *e, struc
     p->granted_at = loop_now(p->loop);
     s->agent = ++p->next_agent;
     g->slots[g->n++] = (uint32_t)e->request;
+    /* At once: the same answer may say that it is lost already. */
+    p->base.on.on_granted(p->base.on.user, (uint32_t)e->request, s->agent, NULL, 0);
     return 0;
-}
-
-static void tell_grants(struct yarn_platform *p, const struct yarn_grants *g)
-{
-    for (size_t i = 0; i < g->n; i++) {
-        struct yarn_seat *s = p->seats[g->slots[i]];
-
-        p->base.on.on_granted(p->base.on.user, g->slots[i], s->agent, NULL, 0);
-    }
 }
 
 /* NULL: its containers are made of none. */
@@ -212,7 +205,7 @@ static void on_registered(struct yarn_platform *p, bool again)
     cond_wake_all(&p->changed);
 }
 
-static int digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g)
+int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g)
 {
     switch (e->type) {
     case AMRM_REGISTERED:
@@ -255,7 +248,7 @@ static int take_events(struct yarn_platform *p, struct yarn_grants *g, struct er
     if (!g->slots || !g->tokens)
         return err_oom(err);
     while (r == 0) {
-        if (digest(p, e, g) < 0)
+        if (yarn_digest(p, e, g) < 0)
             return err_oom(err);
         r = am_next(p->am, &e, 0, err);
     }
@@ -263,7 +256,6 @@ static int take_events(struct yarn_platform *p, struct yarn_grants *g, struct er
         err_clear(err);
         r = 0;
     }
-    tell_grants(p, g);
     yarn_start_grants(p, g);
     return r;
 }

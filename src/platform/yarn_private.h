@@ -101,13 +101,17 @@ int yarn_launch_context(struct yarn_platform *p, const struct spec_role *role,
 void yarn_launch_forget(struct yarn_platform *p);
 int yarn_launch_make_tokens(struct yarn_platform *p, struct err *err);
 
-/* ---- yarn_start.c: containers by their NodeManagers ---- */
-/* Starts what is SEAT_STARTING and was granted in one answer, each node in a fiber of its own. */
-struct yarn_grants {
+/* ---- yarn_events.c ---- */
+struct yarn_grants { /* of one answer */
     uint32_t *slots;
     Hadoop__Token **tokens; /* of the containers; owned */
     size_t n;
 };
+/* One thing that the ResourceManager says; what it grants is added to `g`. -ENOMEM. */
+int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g);
+
+/* ---- yarn_start.c: containers by their NodeManagers ---- */
+/* Starts what is SEAT_STARTING of what was granted, each node in a fiber of its own. */
 void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g);
 /* A NodeManager has said, or will not say any more, whether a container was started: why->code 0.
  */

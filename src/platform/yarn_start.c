@@ -117,6 +117,9 @@ void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g)
 {
     struct err err = ERR_INIT;
 
+    for (size_t i = 0; i < g->n; i++)
+        if (p->seats[g->slots[i]]->state != SEAT_STARTING) /* lost with the answer that gave it */
+            g->tokens[i] = message_free(g->tokens[i]);
     for (size_t i = 0; i < g->n; i++) {
         struct start_call *c;
 
