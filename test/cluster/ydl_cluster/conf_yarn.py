@@ -116,9 +116,9 @@ def _expiry(lay: Layout) -> dict[str, object]:
 
 def _master_ms(lay: Layout) -> int:
     """A master's first interval begins when its node is told of it. Fetching its files comes off
-    that, by a JVM of their own or not: on a busy machine 10 s were over before it began. A
-    master that dies, or whose node does, is missed at once all the same."""
-    return 120000 if lay.spec.lce else 60000
+    that, by a JVM of their own or not, and encrypted where Kerberos is: on a busy machine 60 s were
+    over before it began. A master that dies, or whose node does, is missed at once all the same."""
+    return 120000 if lay.spec.lce or lay.spec.kerberos else 60000
 
 
 def _recovery(lay: Layout) -> dict[str, object]:
