@@ -31,8 +31,12 @@ int submit_base(struct fs_set *set, const char *staging, char **ret, struct err 
     AUTO_FREE char *path = NULL;
     int r = fs_find(set, staging && *staging ? staging : ".ydl", FS_ON_CLUSTER, &fs, &path, err);
 
-    if (r == 0 && fs_is_local(fs))
-        r = err_set(err, -EINVAL, "'%s' is on this machine, not on the cluster", staging);
+    if (r == 0 && fs_is_local(fs) && staging && *staging)
+        return err_set(err, -EINVAL, "'%s' is on this machine, not on the cluster", staging);
+    if (r == 0 && fs_is_local(fs)) {
+        r = err_set(err, -EINVAL, "the cluster's configuration does not name an HDFS");
+        err_hint(err, "set fs.defaultFS in core-site.xml, or YDL_STAGING=hdfs://HOST/DIRECTORY");
+    }
     return r < 0 ? r : fs_uri(fs, path, ret, err);
 }
 

@@ -121,6 +121,15 @@ def test_a_mistake_gets_a_sentence_and_exit_2(words, text, hint):
         assert error["text"].split("'")[0] == text.split("'")[0]
 
 
+def test_a_configuration_without_hdfs_is_said(tmp_path):
+    for name in ("core-site.xml", "yarn-site.xml"):
+        (tmp_path / name).write_text("<configuration/>")
+    done = run("run", "--on", "yarn", "--conf", tmp_path, "-n", "1", "--", "true")
+    assert done.returncode == 1
+    assert "the cluster's configuration does not name an HDFS" in done.stderr
+    assert "hint: set fs.defaultFS in core-site.xml" in done.stderr
+
+
 def test_output_that_cannot_be_written_is_an_error():
     with open("/dev/full", "w", encoding="ascii") as full:
         done = run("help", stdout=full)
