@@ -13,6 +13,15 @@ OPEN_PERM, ONDIR, ALLOW = 0x10000, 0x40000000, 1
 EVENT = struct.Struct("=IBBHQii")  # struct fanotify_event_metadata
 
 
+def missing(where: Path) -> str:
+    """Why this machine cannot hold anybody up, "" when it can: some kernels have no such events."""
+    try:
+        with HeldDir(where):
+            return ""
+    except OSError as error:
+        return f"no permission events of fanotify here: {error}"
+
+
 class HeldDir:
     """Whoever opens the directory waits until the end of the block; needs root (fanotify)."""
 

@@ -5,13 +5,15 @@ import json
 import pytest
 from agent_support import PATIENCE, command
 from container_support import JOB
-from held_dir import HeldDir
+from held_dir import HeldDir, missing
 
 pytestmark = pytest.mark.usefixtures("needs_root", "pongs")
 
 
 @pytest.fixture
-def pongs(monkeypatch):
+def pongs(monkeypatch, tmp_path):
+    if missing(tmp_path):
+        pytest.skip(missing(tmp_path))
     monkeypatch.setenv("DRIVER_PONGS", "1")
 
 
