@@ -41,7 +41,7 @@ struct export
     int64_t until;             /* loop's clock; LOOP_NEVER: as long as something does */
     atomic_bool stop;          /* nothing did for too long, or it is later than that */
     atomic_size_t looked_at;   /* files of a tree that another thread lists: that goes on, too */
-    size_t seen;               /* … so many when it was last looked */
+    size_t seen;               /* value of looked_at at the last check */
     bool hurry;                /* our container is being ended, or there is no master */
     bool late;                 /* it was later than that */
     bool output_only;

@@ -4,7 +4,7 @@
  *                   │           └─ the master leaves: all of it to HDFS ──► 200, or 503
  *                   └─ the master leaves ──► 503
  *
- * So who is told to ask again does not restart a job twice. */
+ * A client that gets 503 can retry: a job is not restarted twice. */
 #include "master/api_log.h"
 
 #define TURN_MS 20000  /* for the driver to see what was asked for … */
@@ -19,9 +19,8 @@ int api_is_leaving(struct err *err)
     return -EAGAIN;
 }
 
-/* What was asked for is in our log, and goes to HDFS with the rest of it: only its end tells
- * whether the next master knows it. Who hears that it does not asks again, and what was done is
- * done twice. */
+/* The request is in our log, and is copied to HDFS with the rest. Only the end of that copy tells
+ * whether the next master will see it; answering 503 before could make the client repeat it. */
 static int await_log_end(struct master *m, struct err *err)
 {
     int r = 0;

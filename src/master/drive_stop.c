@@ -61,8 +61,9 @@ int drive_given_up(struct master *m, struct err *err)
     return err_set(err, -ECANCELED, "YARN has given us up, and starts another master");
 }
 
-/* The end is told by the master that has the job. One that the ResourceManager does not answer may
- * have been cut off and replaced, and whoever followed it would hear two ends. */
+/* Only the current master may report the end. A master that the ResourceManager does not answer may
+ * have been cut off and replaced; its clients would get a different result from the recorded one.
+ */
 int drive_right_to_end(struct master *m, struct err *err)
 {
     int r;

@@ -62,7 +62,7 @@ int show_earlier(struct show *s, const char *task, enum piece_stream stream, uin
 /* The pieces that come now begin again where their sender likes: what was shown already is left out
  * of them, and each stream goes on at its offset. */
 void show_resume(struct show *s);
-/* Not this stream: whoever sends it knows what was shown, and begins behind that. */
+/* Skips nothing in this stream: its sender already starts after the bytes that were shown. */
 void show_resume_none(struct show *s, const char *task, enum piece_stream stream);
 int show_tick(struct show *s, int64_t now);
 int show_end(struct show *s, int64_t now);   /* everything that is left, finished or not */

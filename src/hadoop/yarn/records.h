@@ -63,9 +63,10 @@ const Yarn__NodeId *yarn_node_id(const Yarn__NodeId *m);
 
 /* ---- applications ---- */
 
-/* Was it taken and then refused, by a queue that is not there or full, or for a token that cannot
- * be renewed? It has failed without an attempt then. -EREMOTEIO with the RM's reason, the same for
- * who submits it and for who looks at it later; else 0. */
+/* Was the application rejected after the submit: unknown or full queue, token that cannot be
+ * renewed? Such an application failed without an attempt. Returns -EREMOTEIO with the
+ * ResourceManager's reason, both while submitting and when asked later; 0 if it was not rejected.
+ */
 int yarn_app_refused(const Yarn__ApplicationReport *a, struct err *err);
 
 /* ---- exceptions inside answers ---- */
