@@ -11,6 +11,7 @@
 #include "hadoop/yarn/launch.h"
 #include "hadoop/yarn/records.h"
 #include "hadoop/yarn/submission.h"
+#include "job/outcome.h"
 #include "job/protocol.h"
 
 #include <stdio.h>

@@ -13,10 +13,6 @@
 #include "hadoop/yarn/client.h"
 #include "wire/stream.h"
 
-/* The start of the diagnostics with which we kill an application whose submission failed halfway:
- * "the submission failed (exit code 73): make 'x': no space". `ydl status` reads it from YARN. */
-#define SUBMIT_FAILED "the submission failed (exit code "
-
 struct submit_options {
     struct session *session;
     struct fs_set *set;

@@ -2,6 +2,10 @@
 #pragma once
 #include "job/engine.h"
 
+/* The start of the diagnostics with which we kill an application whose submission failed halfway:
+ * "the submission failed (exit code 73): make 'x': no space". `ydl status` reads it from YARN. */
+#define SUBMIT_FAILED "the submission failed (exit code "
+
 /* One failure, kept: the strings are its own. */
 struct failure {
     bool set;

@@ -1,7 +1,7 @@
 /* slider_change.c - `slider stop`, `destroy` and `flex`; see slider.h. */
 #include "cmd/front/slider.h"
 #include "cmd/job/act.h"
-#include "cmd/job/wait.h"
+#include "cmd/job/job_wait.h"
 #include "cmd/job/words.h"
 #include "wire/http.h"
 

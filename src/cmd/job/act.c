@@ -1,9 +1,9 @@
 /* act.c - see act.h */
 #include "cmd/job/act.h"
 #include "base/fiber.h"
+#include "cmd/job/job_wait.h"
 #include "cmd/job/past.h"
 #include "cmd/job/piece.h"
-#include "cmd/job/wait.h"
 #include "cmd/job/words.h"
 #include "job/state.h"
 

@@ -3,7 +3,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "deploy/submit.h"
+#include "job/outcome.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* submit.c - `ydl submit`: starts a job and prints its id. */
 #include "base/fiber.h"
 #include "cmd/job/job.h"
+#include "cmd/job/job_wait.h"
 #include "cmd/job/options.h"
 #include "cmd/job/start.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/wait.h"
 #include "cmd/job/words.h"
 #include "wire/http.h"
 

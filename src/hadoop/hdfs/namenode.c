@@ -1,6 +1,8 @@
 /* namenode.c - see namenode.h */
 #include "hadoop/hdfs/namenode.h"
 #include "hadoop/datatransfer.pb-c.h"
+#include "hadoop/hdfs/private.h"
+#include "hadoop/user_mappings.pb-c.h"
 
 const struct rpc_protocol nn_protocol = {
     .name = "org.apache.hadoop.hdfs.protocol.ClientProtocol",
@@ -67,4 +69,37 @@ int nn_call(struct rpc_service *nn, enum nn_method m, const void *request, void 
             struct err *err)
 {
     return rpc_call(nn, &rows[m], request, ret, 0, err);
+}
+
+/* Which groups a user is in is another protocol of the NameNode. It is asked also by programs on a
+ * node: its word counts, a node may know other users than the cluster does, and a static program
+ * has no way to ask the node. */
+#define GROUPS_MS 10000
+
+static const struct rpc_protocol groups_protocol = {
+    .name = "org.apache.hadoop.tools.GetUserMappingsProtocol",
+    .title = "NameNode",
+};
+static const struct rpc_method get_groups = {
+    .name = "getGroupsForUser",
+    .request = &groups__get_groups_for_user_request__descriptor,
+    .response = &groups__get_groups_for_user_response__descriptor,
+};
+
+int hdfs_groups(struct hdfs *fs, const char *user, struct strs *ret, struct err *err)
+{
+    Groups__GetGroupsForUserRequest request = GROUPS__GET_GROUPS_FOR_USER_REQUEST__INIT;
+    AUTO_RPC Groups__GetGroupsForUserResponse *answer = NULL;
+    AUTO_RPC_SERVICE *s = NULL;
+    const struct token *token = NULL;
+    int r = hdfs_find_token(fs, &token, err);
+
+    request.user = user;
+    if (r == 0)
+        r = session_service(fs->session, &groups_protocol, &fs->hosts, token, &s, err);
+    if (r == 0)
+        r = rpc_call(s, &get_groups, &request, &answer, loop_in(fs->loop, GROUPS_MS), err);
+    for (size_t i = 0; r == 0 && i < answer->n_groups; i++)
+        r = strs_add(ret, answer->groups[i]) < 0 ? err_oom(err) : 0;
+    return r < 0 ? err_wrap(err, r, "the groups of '%.100s'", user) : 0;
 }

@@ -1,4 +1,4 @@
-/* wait.h - waiting for a job's end, for `wait`, `stop` and `submit --wait`. */
+/* job_wait.h - waiting for a job's end, for `wait`, `stop` and `submit --wait`. */
 #pragma once
 #include "cmd/job/job.h"
 
