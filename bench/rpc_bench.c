@@ -5,11 +5,11 @@
  *
  * Finds the cluster by HADOOP_CONF_DIR. Prints one line of JSON: calls, milliseconds, processor
  * milliseconds. The connection and a tenth of the calls before are not counted. */
-#include "base/fiber.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/client.h"
+#include "hadoop/yarn/rm_client.h"
+#include "loop/fiber.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,13 +8,13 @@
  *                      or "COUNT hosts" (strict rows that spread over the nodes), and on the lines
  *                      after that the shell text
  *     YDL_TEST_HOSTS   the names of the nodes, with spaces */
-#include "base/fiber.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/am.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
+#include "loop/fiber.h"
 
 #include <stdio.h>
 #include <string.h>

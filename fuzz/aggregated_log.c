@@ -1,7 +1,7 @@
 /* aggregated_log.c - a hostile file of aggregated logs, in either format. */
 #include "base/auto.h"
 #include "fuzz.h"
-#include "hadoop/logs/format.h"
+#include "hadoop/logs/app_log_format.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* datatransfer.c - what a DataNode sends, as the HDFS layer reads it. The first byte says what the
  * rest is: packets of a block, acks of a pipeline, answers to operations, or a whole sign-in over
  * a connection. */
-#include "base/fiber.h"
 #include "fuzz.h"
 #include "hadoop/hdfs/crc.h"
-#include "hadoop/hdfs/handshake.h"
+#include "hadoop/hdfs/dn_handshake.h"
 #include "hadoop/hdfs/op.h"
 #include "hadoop/hdfs/packet.h"
+#include "loop/fiber.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 /* diagnostics.c - what YARN says about an application that failed, as text. What is read has to be
  * of the text: never longer than it. */
-#include "cmd/job/diagnostics.h"
+#include "client/yarn_diagnostics.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * The first byte chooses the job's policy; the rest is the log. */
 #include "fuzz.h"
-#include "job/engine.h"
+#include "job/engine/engine.h"
 
 #include <stdlib.h>
 #include <string.h>

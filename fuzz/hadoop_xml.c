@@ -1,9 +1,9 @@
 /* hadoop_xml.c - a hostile configuration file: the XML, and everything that is read out of it. */
 #include "fuzz.h"
-#include "hadoop/conf/cluster.h"
 #include "hadoop/conf/conf.h"
+#include "hadoop/conf/conf_path.h"
+#include "hadoop/conf/conf_services.h"
 #include "hadoop/conf/keys.h"
-#include "hadoop/conf/path.h"
 #include "hadoop/conf/xml.h"
 
 static int on_property(void *arg, const struct xml_property *p, struct err *err)

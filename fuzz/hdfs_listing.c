@@ -1,6 +1,6 @@
 /* hdfs_listing.c - a directory as a hostile NameNode lists it: every name stays in it. */
 #include "fuzz.h"
-#include "hadoop/hdfs/status.h"
+#include "hadoop/hdfs/file_status.h"
 
 #include <string.h>
 

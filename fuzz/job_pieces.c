@@ -1,8 +1,8 @@
 /* job_pieces.c - a master's stream of events and output, and what becomes of the output on a
  * terminal: nothing in it may move the cursor. Elsewhere one stream comes out as it came in. */
-#include "cmd/job/piece.h"
-#include "cmd/job/show.h"
 #include "fuzz.h"
+#include "terminal/output_lines.h"
+#include "terminal/stream_piece.h"
 
 #include <stdlib.h>
 #include <string.h>

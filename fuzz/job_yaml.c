@@ -2,8 +2,8 @@
  *
  * What parses and passes the check must come back from its own JSON as the same specification. */
 #include "fuzz.h"
-#include "job/spec.h"
-#include "job/spec_keys.h"
+#include "job/spec/spec.h"
+#include "job/spec/spec_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* registry_record.c - a hostile record, and hostile names, of the registry. */
 #include "base/auto.h"
 #include "fuzz.h"
-#include "hadoop/registry/names.h"
 #include "hadoop/registry/record.h"
+#include "hadoop/registry/registry_names.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* task_lines.c - what tasks may say to their agent: lines of the key-value store and of PMI-1. */
-#include "agent/kvline.h"
-#include "agent/pmi_line.h"
+#include "agent/socket/kvline.h"
+#include "agent/socket/pmi_line.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

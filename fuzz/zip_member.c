@@ -1,7 +1,7 @@
 /* zip_member.c - hostile bytes where a package should be: every member of it is read. */
 #include "base/path.h"
-#include "deploy/unzip.h"
 #include "fuzz.h"
+#include "pyenv/unzip.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
 #include "agent/agent_private.h"
-#include "agent/look.h"
+#include "agent/link/master_lookup.h"
 #include "base/log.h"
 
 #include <signal.h>

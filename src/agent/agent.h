@@ -15,11 +15,11 @@
 /* All borrowed, until agent_run() returns. */
 struct agent_options {
     const char *join_file; /* see join.h; or NULL with … */
-    bool container;        /* … YARN's container telling everything: container.h; or with … */
-    const char *client;    /* … a directory of the client's: the same. Standard input is our life
-                              then: who holds the other end is the client */
-    uint32_t number;       /* the one that the master gave it */
-    const char *node;      /* name of the machine; NULL: what the system says */
+    bool container; /* … YARN's container telling everything: agent_container.h; or with … */
+    const char *client; /* … a directory of the client's: the same. Standard input is our life
+                           then: who holds the other end is the client */
+    uint32_t number;    /* the one that the master gave it */
+    const char *node;   /* name of the machine; NULL: what the system says */
     const char *host; /* numeric address of its tasks for others; NULL: as it reached the master */
 };
 

@@ -5,18 +5,18 @@
 #pragma once
 #include "agent.pb-c.h"
 #include "agent/agent.h"
-#include "agent/cgroup.h"
-#include "agent/container.h"
-#include "agent/env.h"
-#include "agent/join.h"
-#include "agent/kvline.h"
-#include "agent/ports.h"
-#include "agent/spawn.h"
-#include "agent/tree.h"
-#include "base/fiber.h"
+#include "agent/agent_container.h"
+#include "agent/environ.h"
+#include "agent/link/join.h"
+#include "agent/socket/kvline.h"
+#include "agent/tasks/cgroup.h"
+#include "agent/tasks/ports.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tasks/spawn.h"
 #include "base/rotate.h"
 #include "base/str.h"
 #include "job/event.h"
+#include "loop/fiber.h"
 #include "platform/platform.h"
 #include "wire/channel.h"
 #include <uv.h>
@@ -89,7 +89,7 @@ struct task {
     struct task_use use;
     struct cgroup cgroup;
     struct fiber *probe, *pmi;
-    uint8_t *end; /* the Exited of its last end, packed, as held.c says; or NULL */
+    uint8_t *end; /* the Exited of its last end, packed, as resync.c says; or NULL */
     size_t end_len;
     struct kvconn *conns; /* open connections to its socket */
     size_t n_conns;
@@ -106,7 +106,7 @@ struct task {
     bool marked, dirty;      /* for reap.c's own use */
     bool cleaning;           /* its container is being removed */
     bool has_stop, has_work; /* files of its own that are there */
-    bool removing;           /* its directory, see remove.c */
+    bool removing;           /* its directory, see tree_remove.c */
 
     bool followed;
     struct stream_out streams[2]; /* output and error */
@@ -121,7 +121,7 @@ struct helper {
     struct helper *next;
 };
 
-struct agent_gpus { /* of a container; see gpus.c */
+struct agent_gpus { /* of a container; see container_gpus.c */
     int locks[PLATFORM_GPUS_MAX];
     size_t n;
     char *list; /* "0,2"; NULL: not chosen yet */
@@ -145,13 +145,13 @@ struct agent {
     const Agent__JobFacts *facts;
     char *work_dir, *log_dir, *tasks_dir, *tmp_dir;
     int log_lock;                            /* on log_dir; 0: none */
-    char *socket_dir, *out_dir, *token_file; /* as settle.c says; token_file: NULL outside YARN */
+    char *socket_dir, *out_dir, *token_file; /* as dirs.c says; token_file: NULL outside YARN */
     int64_t lease, last_ping, heartbeat;     /* ms; loop's clock; ms */
     bool hopeless;                           /* the master will not have us: no use to dial again */
-    bool looking, superseded;                /* for a newer master (look.c), which there is … */
-    int64_t look_after;                      /* … and not before; loop's clock */
-    int64_t cut_ms, known; /* as in Welcome; when we last knew that we are not cut off */
-    bool cut_off;          /* we are: the end */
+    bool looking, superseded; /* for a newer master (master_lookup.c), which there is … */
+    int64_t look_after;       /* … and not before; loop's clock */
+    int64_t cut_ms, known;    /* as in Welcome; when we last knew that we are not cut off */
+    bool cut_off;             /* we are: the end */
     bool told_to_leave, job_failed, spared; /* by a Shutdown, … */
     int64_t save_ms; /* … which may leave so much time for saving; 0: it does not say */
     bool unsaved;    /* something could not be saved, … */
@@ -197,8 +197,8 @@ struct agent {
     size_t spec_len;
     unsigned n_specs; /* such files so far */
     mode_t umask;
-    bool placing, placed;   /* conda.c tells the environment its place, or has done so */
-    bool spreading, spread; /* settle.c puts the job's files in place, or has done so */
+    bool placing, placed;   /* conda_activate.c tells the environment its place, or has done so */
+    bool spreading, spread; /* dirs.c puts the job's files in place, or has done so */
     struct cond placed_now, spread_now;
 };
 
@@ -208,22 +208,22 @@ void agent_pong(struct agent *a, const Agent__Ping *ping);
 /* Memory or the channel is gone: everything ends. */
 void agent_break(struct agent *a, int code, const char *what);
 
-/* ---- meet.c: Hello and Welcome ---- */
+/* ---- handshake.c: Hello and Welcome ---- */
 /* One try at a->join: dials, says what we have, and is welcomed. Fibers only. */
 int meet_master(struct agent *a, int64_t deadline, struct err *err);
 int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err);
 void meet_part(struct agent *a); /* the connection is of no use any more */
 void meet_forget_code(void);     /* gives memory back */
 
-/* ---- lifeline.c: whose life ours hangs on ---- */
+/* ---- client_lifeline.c: whose life ours hangs on ---- */
 int lifeline_begin(struct agent *a, struct err *err); /* beside the client only */
 
-/* ---- redial.c: looking for the master ---- */
+/* ---- reconnect.c: looking for the master ---- */
 int redial_first(struct agent *a, struct err *err);
 /* After it was lost, for as long as the lease allows; `err` says why it was, and then why not. */
 int redial_again(struct agent *a, struct err *err);
 
-/* ---- held.c: what a master that takes us back is told ---- */
+/* ---- resync.c: what a master that takes us back is told ---- */
 void held_keep(struct task *t, const Agent__ExitedTask *end);
 void held_forget(struct task *t);                           /* it is started anew, or never again */
 void held_tell(struct agent *a);                            /* reports all ends that are kept */
@@ -244,7 +244,7 @@ void output_keep(struct stream_out *s); /* when its task is started */
 /* A name that the file can be opened by; perhaps in `room`. */
 const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME]);
 
-/* ---- settle.c: where things are ---- */
+/* ---- dirs.c: where things are ---- */
 int settle(struct agent *a, struct err *err);      /* after a welcome */
 int settle_ship(struct agent *a, struct err *err); /* what the job brought along; fibers only */
 void settle_done(struct agent *a);
@@ -252,7 +252,7 @@ void settle_done(struct agent *a);
 /* ---- predecessor.c: what an earlier agent of this container left ---- */
 int predecessor_end(struct agent *a, struct err *err); /* fibers only */
 
-/* ---- tokens.c: what tasks sign in with ---- */
+/* ---- task_tokens.c: what tasks sign in with ---- */
 int tokens_begin(struct agent *a, struct err *err);
 void tokens_replace(struct agent *a, const Agent__Tokens *m);
 
@@ -260,21 +260,21 @@ void tokens_replace(struct agent *a, const Agent__Tokens *m);
 /* Tells the master of each; fibers only. `output_only`: nobody waits for us any more. */
 void export_all(struct agent *a, bool output_only);
 
-/* ---- attend.c: the master is answered while the agent leaves ---- */
+/* ---- leave_pings.c: the master is answered while the agent leaves ---- */
 void attend_begin(struct agent *a);
 void attend_end(struct agent *a); /* fibers only */
 
-/* ---- leave.c ---- */
+/* ---- agent_leave.c ---- */
 void leave_tasks(struct agent *a, int64_t grace);    /* ends all of them; fibers only */
 void leave_clean(struct agent *a, bool master_gone); /* fibers only */
 
-/* ---- remove.c: trees, by another thread ---- */
+/* ---- tree_remove.c: trees, by another thread ---- */
 int remove_tree(struct agent *a, const char *path, struct err *err); /* fibers only */
 void remove_begin(struct task *t);                                   /* its own directory, soon */
 int remove_wait(const struct task *t); /* … until it is gone; fibers only */
 void remove_end(struct agent *a);      /* waits for all of them; fibers only */
 
-/* ---- gpus.c: devices of a container ---- */
+/* ---- container_gpus.c: devices of a container ---- */
 /* The list for CUDA_VISIBLE_DEVICES, made once; NULL with n 0; borrowed. Fibers only: waits until
  * `n` are free. */
 int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err *err);
@@ -290,24 +290,24 @@ int prepare_clear(struct task *t, struct err *err);
 enum fail_class prepare_file_class(int r); /* of files that could not be made; r: negative errno */
 
 /* ---- activate.c: over the job's own variables; what is missing fails the start ---- */
-#define AGENT_ENV "ydl-env" /* how a container's environment is called: deploy/ship.h */
+#define AGENT_ENV "ydl-env" /* how a container's environment is called: uploads/uploads.h */
 int activate_venv(struct env *e, const struct task *t, struct err *err);
 int activate_mxnet(const struct env *e, const struct task *t, const char *program, struct err *err);
 int activate_hadoop(struct env *e, const struct task *t, const Agent__StartTask *m,
                     struct err *err);
 
-/* ---- conda.c: an environment of conda's ---- */
+/* ---- conda_activate.c: an environment of conda's ---- */
 int conda_variables(struct env *e, const char *dir); /* 0, -ENOMEM */
 /* Runs what packages want to be run when it is activated before the command. */
 int conda_command(struct strs *argv, const struct env *e, const struct task *t, struct err *err);
 void conda_place(struct agent *a); /* once for all; fibers only */
 void prepare_free(struct agent *a);
 
-/* ---- files.c: what a task finds in its directory ---- */
+/* ---- task_files.c: what a task finds in its directory ---- */
 int files_place(struct task *t, const Agent__PrepareTask *m, struct err *err); /* fibers only */
 void files_done(struct agent *a); /* removes what was unpacked; fibers only */
 
-/* ---- start.c: Start ---- */
+/* ---- task_start.c: Start ---- */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
 void start_done(struct agent *a);
 
@@ -350,7 +350,7 @@ bool reap_all(struct agent *a, int64_t deadline);
 int helper_wait(struct agent *a, struct helper *h,
                 int64_t deadline); /* kills it when that is over */
 
-/* ---- stop.c: ending tasks ---- */
+/* ---- task_stop.c: ending tasks ---- */
 void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, int64_t deadline);
 void stop_all(struct agent *a, int64_t grace);
 /* Ends it at once, for a reason of ours; `text` is copied. */
@@ -367,15 +367,15 @@ bool finish_directory_gone(const struct agent *a);
  * directory of its container is gone, which `err` then says. */
 enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err);
 
-/* ---- watch.c: memory and log limits ---- */
+/* ---- limits.c: memory and log limits ---- */
 void watch_begin(struct agent *a); /* at every start: runs while there is something to watch */
 
-/* ---- board.c: a directory of HDFS beside a task ---- */
+/* ---- tensorboard_mirror.c: a directory of HDFS beside a task ---- */
 /* Keeps a copy of the directory at the URI `from` in `to`, in the task's work directory. */
 int board_begin(struct task *t, const char *from, const char *to, struct err *err);
 void board_end(struct agent *a); /* soon; counts as busy until then */
 
-/* ---- cut.c: output of long tasks in pieces ---- */
+/* ---- logrotate.c: output of long tasks in pieces ---- */
 void cut_begin(struct agent *a); /* at every start */
 void cut_end(struct agent *a);   /* fibers only */
 
@@ -385,20 +385,20 @@ void pass_signal(struct agent *a, const Agent__Signal *m);
 void measure_begin(struct agent *a, const Agent__Measure *m);
 void measure_end(struct agent *a); /* fibers only */
 
-/* ---- whose.c: who connects to the master's trackers from here ---- */
+/* ---- peer_owner.c: who connects to the master's trackers from here ---- */
 void whose_answer(struct agent *a, const Agent__Whose *m);
 
-/* ---- probe.c: readiness ---- */
+/* ---- readiness.c: readiness ---- */
 int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);
 void probe_end(struct task *t);
 
-/* ---- follow.c: output to the master ---- */
+/* ---- output_follow.c: output to the master ---- */
 int follow_begin(struct agent *a, const Agent__Follow *m);
 void follow_task_changed(struct task *t); /* started or ended */
 void follow_forget(struct agent *a);      /* nobody reads any more; the next master will say */
 void follow_stop(struct agent *a);
 
-/* ---- relay.c, kvsock.c, kvhttp.c, pmi.c: the job's key-value store ---- */
+/* ---- kv_relay.c, kvsock.c, kvhttp.c, pmi.c: the job's key-value store ---- */
 /* One request and its answer's words in `ret` (each with its length before it: relay_next()).
  * -ECONNABORTED when nobody can answer any more. Fibers only. */
 int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret);
@@ -415,7 +415,7 @@ void kvhttp_serve(struct task *t, struct sock *s, const struct buf *in);
 int pmi_begin(struct task *t, int *ret_fd, struct err *err);
 void pmi_end(struct task *t);
 
-/* ---- report.c: to the master, in batches, one turn of the loop each ---- */
+/* ---- agent_report.c: to the master, in batches, one turn of the loop each ---- */
 int report_init(struct agent *a, struct err *err);
 void report_prepared(struct task *t, enum fail_class fail, const char *text);
 void report_started(struct task *t);

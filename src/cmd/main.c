@@ -1,6 +1,6 @@
 /* main.c - ydl: what people type, under its own name or under that of a front end. */
+#include "cli/globals.h"
 #include "cmd/front/front.h"
-#include "cmd/globals.h"
 #include "cmd/verbs.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* native_main.c - ydl-native: servers of frameworks without Python. */
-#include "cmd/globals.h"
-#include "cmd/native.h"
+#include "cli/globals.h"
+#include "cmd/native/native_verbs.h"
 
 int main(int argc, char **argv)
 {

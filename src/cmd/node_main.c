@@ -1,5 +1,5 @@
 /* node_main.c - ydl-node: what runs on the nodes of a cluster. */
-#include "cmd/globals.h"
+#include "cli/globals.h"
 #include "cmd/verbs.h"
 
 int main(int argc, char **argv)

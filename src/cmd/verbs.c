@@ -1,7 +1,7 @@
 /* verbs.c - the program `ydl`: its verbs and what its manual page says. */
 #include "cmd/verbs.h"
-#include "cmd/front/print.h"
-#include "cmd/globals.h"
+#include "cli/globals.h"
+#include "cmd/front/front_print.h"
 #include "cmd/job/verbs.h"
 
 static const struct cli_verb *const verbs[] = {

@@ -2,7 +2,7 @@
  * here, a line in verbs.c, and where it has a module of its own, that module in the DEPS of
  * cmd_verbs. */
 #pragma once
-#include "base/cli.h"
+#include "cli/cli.h"
 
 extern const struct cli_verb verb_cache, verb_cluster, verb_completion, verb_doctor, verb_fs,
     verb_help, verb_pack, verb_version;

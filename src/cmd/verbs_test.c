@@ -1,7 +1,7 @@
 /* verbs_test.c - the tables of the real programs: without mistakes, and every option in everything
  * that is made from them. */
-#include "cmd/globals.h"
-#include "cmd/native.h"
+#include "cli/globals.h"
+#include "cmd/native/native_verbs.h"
 #include "cmd/verbs.h"
 #include "test.h"
 

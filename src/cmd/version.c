@@ -1,6 +1,6 @@
 /* version.c - `ydl version`: ours, and that of every library that is linked in. */
 #include "base/json.h"
-#include "cmd/globals.h"
+#include "cli/globals.h"
 #include "cmd/verbs.h"
 
 #include <ares.h>

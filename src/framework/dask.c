@@ -1,6 +1,6 @@
 /* dask.c - a Dask cluster for the time of one job: scheduler, workers, and the user's program as
  * their client. The client decides; scheduler and workers never end by themselves. */
-#include "framework/complete.h"
+#include "framework/framework_roles.h"
 #include "framework/frameworks.h"
 #include "framework/task.h"
 

@@ -5,8 +5,8 @@
  * launcher to run (trackers, key-value servers) are named here and run by rendezvous/. */
 #pragma once
 #include "base/err.h"
-#include "job/cluster.h"
-#include "job/spec.h"
+#include "job/cluster_spec.h"
+#include "job/spec/spec.h"
 
 /* Which servers the master runs for the job, as bits. */
 enum framework_server {

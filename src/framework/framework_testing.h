@@ -1,6 +1,6 @@
 /* framework_testing.h - a job for tests: from the text of a job file to its plan. */
 #pragma once
-#include "framework/plan.h"
+#include "framework/plan/plan.h"
 
 struct job {
     struct spec spec;

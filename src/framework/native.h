@@ -3,7 +3,7 @@
  * A framework that has such roles sets `native` in its row and calls native_role() in its
  * `complete`, before the table's commands are filled in. What comes out is an ordinary command that
  * begins with the word NATIVE_PROGRAM; whoever starts the job puts the program's place there
- * (cmd/job/place.h), for only it knows what is installed where.
+ * (launch/native_programs.h), for only it knows what is installed where.
  *
  *     ydl-native VERB [--fallback] [WORD…] [-- COMMAND…]
  *

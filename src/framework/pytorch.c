@@ -5,7 +5,7 @@
  * MASTER_PORT, so no task may believe that an agent holds one for it. */
 #include "framework/frameworks.h"
 #include "framework/task.h"
-#include "job/policy.h"
+#include "job/engine/policy.h"
 
 #include <string.h>
 

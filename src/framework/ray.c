@@ -2,7 +2,7 @@
  *
  * The driver is a role of its own. Who wants it in the head's container writes a command for the
  * role 'head' and lets it decide. */
-#include "framework/complete.h"
+#include "framework/framework_roles.h"
 #include "framework/frameworks.h"
 #include "framework/task.h"
 

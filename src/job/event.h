@@ -35,7 +35,7 @@ enum event_kind {
     EVENT_REQUEST,   /* a person's wish: what (stop, kill, restart, scale), task, role, count, who;
                       * grace of a stop */
     EVENT_PROGRESS,  /* task, step, total, metrics. In the log the first of each start, the last,
-                      * and some between (engine_say.c); to who follows the job one a second per
+                      * and some between (engine_events.c); to who follows the job one a second per
                       * task, without a number */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE,   /* how far the start has come: name, who (was waited for); made by the master */

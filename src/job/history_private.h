@@ -1,7 +1,7 @@
 /* history_private.h - what history.c fills and history_json.c shows. */
 #pragma once
 #include "job/agent_log.h"
-#include "job/engine.h"
+#include "job/engine/engine.h"
 #include "job/history.h"
 
 struct history_task {

@@ -23,7 +23,7 @@ char *segment_name(const char *head, const char *tail, const struct segment *s);
 /* As for qsort(): the order in which they were written. */
 int segment_compare(const struct segment *a, const struct segment *b);
 
-/* Is it a line of a summary (job/engine_summary.c)? */
+/* Is it a line of a summary (job/engine/engine_summary.c)? */
 bool segment_is_summary(const char *line, size_t n);
 /* Whether a segment begins with a whole summary: shown its lines from the first on, until it
  * returns other than 0. */

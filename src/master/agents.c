@@ -1,9 +1,9 @@
 /* agents.c - connections of agents: who may join, what they are told first, and are they alive. */
-#include "base/listen.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "job/protocol.h"
-#include "master/outputs.h"
+#include "loop/listen.h"
+#include "master/yarn/missing_output.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>

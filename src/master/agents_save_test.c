@@ -1,6 +1,6 @@
 /* agents_save_test.c - the end of a job, at random: agents say late, twice, in any order or not at
  * all what they saved, hang up, come back, and their containers end. A model beside the master
- * knows what is to be said of it. See agents_save.c and outputs.c. */
+ * knows what is to be said of it. See agents_save.c and missing_output.c. */
 #include "master/agents_testing.h"
 
 #define AGENTS_MAX 4

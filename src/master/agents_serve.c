@@ -1,8 +1,8 @@
 /* agents_serve.c - the connections of agents. One that is quiet has no fiber: a job may have
  * thousands, and a stack for each would be most of the master's memory. When there is something to
  * read, a fiber reads all that is there and ends. */
-#include "base/listen.h"
 #include "base/log.h"
+#include "loop/listen.h"
 #include "master/master_private.h"
 
 #include <stdio.h>

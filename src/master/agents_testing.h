@@ -1,9 +1,9 @@
 /* agents_testing.h - a master's desk to which agents come, over its own socket; the agents are the
  * test's, and the platform does nothing. */
 #pragma once
-#include "base/listen.h"
 #include "base/path.h"
-#include "master/outputs.h"
+#include "loop/listen.h"
+#include "master/yarn/missing_output.h"
 #include "test.h"
 
 #include <netinet/in.h>

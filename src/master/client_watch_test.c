@@ -1,6 +1,6 @@
 /* client_watch_test.c - which ends of its connection mean that the client is gone. */
-#include "base/fiber.h"
-#include "job/engine_testing.h"
+#include "job/engine/engine_testing.h"
+#include "loop/fiber.h"
 #include "master/client_watch.h"
 
 struct desk {

@@ -6,7 +6,7 @@
  * master reads of it does not: a smaller gang shows that within two hours. With YDL_DAY_HOURS=N
  * both are jobs of 1,000 tasks that live for N hours. */
 #include "base/path.h"
-#include "job/engine_testing.h"
+#include "job/engine/engine_testing.h"
 #include "master/master_private.h"
 
 #include <malloc.h>

@@ -4,8 +4,8 @@
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
 #include "master/drive_stop.h"
-#include "master/enrolled.h"
-#include "master/outputs.h"
+#include "master/yarn/missing_output.h"
+#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 

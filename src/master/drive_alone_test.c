@@ -1,7 +1,7 @@
 /* drive_alone_test.c - who tells the end of a job, when the ResourceManager does not answer: this
  * master, attempt 2, or one that has taken its place. HDFS is a directory here. */
 #include "master/drive_testing.h"
-#include "master/rival.h"
+#include "master/yarn/rival.h"
 
 static int64_t silence; /* of the ResourceManager, ms */
 

@@ -1,6 +1,6 @@
 /* drive_test.c - how the driver ends a job, and what it makes of a container that is lost; see
  * drive.c and lost.c. */
-#include "job/engine_private.h"
+#include "job/engine/engine_private.h"
 #include "master/drive_testing.h"
 
 #include <sys/resource.h>

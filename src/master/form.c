@@ -1,6 +1,6 @@
 /* form.c - a generation's cluster specification and rendezvous servers. */
-#include "master/enrolled.h"
 #include "master/master_private.h"
+#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 

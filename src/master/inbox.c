@@ -3,8 +3,8 @@
  * An agent may speak only of tasks that are its own; one that does not is broken or hostile and is
  * let go. Reports about an earlier life of a task (they crossed with a restart) are dropped. */
 #include "base/log.h"
-#include "master/enrolled.h"
-#include "master/outputs.h"
+#include "master/yarn/missing_output.h"
+#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * allowed for that: what its masters keep of them. YDL_LOSSES=N makes it another number. HDFS is a
  * directory here. */
 #include "base/path.h"
-#include "job/engine_testing.h"
+#include "job/engine/engine_testing.h"
 #include "job/history_private.h"
-#include "master/outputs.h"
+#include "master/yarn/missing_output.h"
 
 #include <malloc.h>
 

@@ -1,14 +1,14 @@
 /* master.c - see master.h: puts the parts together, runs the job, takes them apart. */
-#include "base/listen.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/path.h"
+#include "loop/listen.h"
+#include "loop/loop.h"
 #include "master/client_watch.h"
-#include "master/enrolled.h"
-#include "master/outputs.h"
-#include "master/rival.h"
-#include "platform/local.h"
-#include "platform/yarn_image.h"
+#include "master/yarn/missing_output.h"
+#include "master/yarn/registry_entry.h"
+#include "master/yarn/rival.h"
+#include "platform/local/local_platform.h"
+#include "platform/yarn/yarn_image.h"
 
 #include <malloc.h>
 #include <openssl/crypto.h>

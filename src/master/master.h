@@ -1,9 +1,9 @@
 /* master.h - one job's master: drives the engine with real agents, keeps the events log, serves the
  * API. One loop, no threads but the work pool. */
 #pragma once
-#include "base/loop.h"
-#include "job/spec.h"
-#include "platform/jobs.h"
+#include "job/spec/spec.h"
+#include "loop/loop.h"
+#include "platform/local/local_jobs.h"
 
 struct container;
 

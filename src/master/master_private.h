@@ -7,21 +7,21 @@
  */
 #pragma once
 #include "agent.pb-c.h"
-#include "base/fiber.h"
 #include "framework/framework.h"
-#include "framework/plan.h"
+#include "framework/plan/plan.h"
 #include "job/agent_log.h"
-#include "job/avoid.h"
-#include "job/engine.h"
+#include "job/blacklist.h"
+#include "job/engine/engine.h"
 #include "job/history.h"
 #include "job/protocol.h"
+#include "loop/fiber.h"
 #include "master/agents.h"
-#include "master/container.h"
-#include "master/kvlog.h"
 #include "master/master.h"
-#include "master/summary.h"
-#include "platform/local.h"
-#include "platform/yarn.h"
+#include "master/yarn/kvlog.h"
+#include "master/yarn/log_summary.h"
+#include "master/yarn/master_container.h"
+#include "platform/local/local_platform.h"
+#include "platform/yarn/yarn_platform.h"
 #include "rendezvous/kv.h"
 #include "rendezvous/rendezvous.h"
 #include "wire/admission.h"
@@ -242,14 +242,14 @@ ssize_t journal_read(const struct journal *j, uint64_t at, void *p, size_t n);
 ssize_t journal_lines(struct journal *j, uint64_t *at, struct buf *p);
 void journal_restart(struct journal *j); /* it begins anew, empty */
 
-/* ---- live.c ---- */
+/* ---- live_lines.c ---- */
 void live_take(struct master *m); /* what the engine has of them */
 uint64_t live_end(const struct live *l);
 /* Whole lines from *at on into `p`, which is empty when there are none; *at goes on behind them.
  * Who is too late for some misses them. */
 int live_read(const struct live *l, uint64_t *at, struct buf *p);
 
-/* ---- parts.c ---- */
+/* ---- log_segments.c ---- */
 struct parts { /* files of one log in a directory of HDFS; borrowed */
     const char *dir, *head, *tail;
 };
@@ -263,7 +263,7 @@ int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg,
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg,
                 struct err *err);
 
-/* ---- mirror.c ---- */
+/* ---- log_mirror.c ---- */
 int mirror_start(struct master *m, struct err *err);
 /* Copies what is left and ends, at `deadline` at the latest: negative when the end of the events
  * log is not there. Fibers only. */
@@ -287,18 +287,18 @@ int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror
  * waiting: without a copy, at its end, and while HDFS takes nothing. */
 bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes);
 
-/* ---- leave.c ---- */
+/* ---- master_leave.c ---- */
 /* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */
 void leave_yarn(struct master *m);
 /* In so many ms, but not after the end's one deadline (spec.save_time), which leaves a few s. */
 int64_t leave_by(const struct master *m, int64_t ms);
 
-/* ---- page.c ---- */
+/* ---- job_page_http.c ---- */
 int page_start(struct master *m, struct err *err); /* sets m->page_url */
 void page_find_proxies(struct master *m);          /* until then nobody may look. Fibers only */
 void page_stop(struct master *m);
 
-/* ---- tensorboard.c ---- */
+/* ---- tensorboard_proxy.c ---- */
 /* Where it is, or NULL when none runs; *ret is the caller's. */
 int tensorboard_url(struct master *m, char **ret, struct err *err);
 /* Hands a request for /tensorboard/… on to it, and its answer back. Fibers only. */
@@ -401,7 +401,7 @@ void lost_hung_up(struct agent_conn *a);
 int64_t lost_deadline(const struct master *m); /* INT64_MAX: none */
 void lost_on_time(struct master *m);
 
-/* ---- blame.c ---- */
+/* ---- node_faults.c ---- */
 /* Something failed on this node; when that happens too often, it is avoided. */
 void blame_node(struct master *m, const char *node, enum fail_class cls);
 /* When a node may have to be let off, as asks are not served; INT64_MAX: not at all. */
@@ -464,7 +464,7 @@ char *exports_container(struct master *m, const struct task *t);
 #define EXPORTS_TIME 32
 const char *exports_time(int64_t when, char out[EXPORTS_TIME]); /* as Java prints a date */
 
-/* ---- documents.c ---- */
+/* ---- slider_documents.c ---- */
 /* What Slider's master would say at a path below /ws/v1/slider; `user` is the master. */
 int documents_get(void *user, const char *path, json_t **ret, struct err *err);
 
@@ -478,7 +478,7 @@ int usage_wait(struct master *m, struct err *err);
 int usage_add(struct master *m, json_t *status, struct err *err);
 void usage_done(struct master *m);
 
-/* ---- tokens.c ---- */
+/* ---- master_tokens.c ---- */
 /* Newer tokens from who has the job's key, for us, our agents and containers to come. */
 int tokens_put(struct master *m, struct http_call *c, struct err *err);
 /* The same with those that are here already. */
@@ -494,6 +494,6 @@ void keytab_watch_stop(struct master *m);
 int run_dir_start(struct master *m, struct err *err); /* once its sockets and files are there */
 void run_dir_stop(struct master *m);
 
-/* ---- specs.c ---- */
+/* ---- spec_formats.c ---- */
 /* The specification in a format of `ydl spec`: hosts, env, tf. */
 int specs_render(const struct cluster *c, const char *format, struct buf *out, struct err *err);

@@ -6,7 +6,7 @@
  * job has agents, and from no other; and an agent of that machine, which has the job's key, is
  * asked whose process it is there. What remains: where YARN runs the containers of all users as one
  * user, whoever has a container on such a machine is taken for one of us. */
-#include "base/peer.h"
+#include "loop/peer.h"
 #include "master/master_private.h"
 
 #define ASK_MS 20000   /* in all: an agent may just be looking for us */

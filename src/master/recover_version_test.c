@@ -1,5 +1,5 @@
 /* recover_version_test.c - a master reads the log of one of another version; see recover.c. */
-#include "master/recover_testing.h"
+#include "master/yarn/recover_testing.h"
 
 /* ---- of another version ---- */
 

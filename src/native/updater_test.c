@@ -1,5 +1,5 @@
 /* updater_test.c - see updater.h */
-#include "native/mxnet_testing.h"
+#include "native/mxnet_server_testing.h"
 #include "native/updater.h"
 
 /* One update of weight 1 by gradient 2 under a key; what it returns. */

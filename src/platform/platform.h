@@ -7,9 +7,9 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/loop.h"
 #include "job/event.h"
-#include "job/spec.h"
+#include "job/spec/spec.h"
+#include "loop/loop.h"
 #include <stdint.h>
 
 struct platform;

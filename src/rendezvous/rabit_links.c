@@ -4,7 +4,7 @@
  * served at the same time; others may. A seat is a rank; whoever is being served sits in it, and
  * sits down only when the seats of all its links are empty. */
 #include "base/log.h"
-#include "rendezvous/rabit_private.h"
+#include "rendezvous/rabit_tracker_private.h"
 
 #include <stdio.h>
 

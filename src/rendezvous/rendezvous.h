@@ -7,7 +7,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
-#include "base/loop.h"
+#include "loop/loop.h"
 #include <stdbool.h>
 #include <stdint.h>
 

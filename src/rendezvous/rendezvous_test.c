@@ -1,7 +1,7 @@
 /* rendezvous_test.c - claims about rendezvous.h: servers start, stop, and survive their clients.
  * What workers say to each server is in test/rendezvous. */
-#include "base/fiber.h"
-#include "base/sock.h"
+#include "loop/fiber.h"
+#include "loop/sock.h"
 #include "rendezvous/rendezvous.h"
 #include "test.h"
 

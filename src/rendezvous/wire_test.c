@@ -1,8 +1,8 @@
 /* wire_test.c - claims about rabit_wire.h and xgboost_wire.h: messages cut short, too long,
  * strange. */
 #include "base/str.h"
-#include "rendezvous/guests.h"
 #include "rendezvous/rabit_wire.h"
+#include "rendezvous/tracker_server.h"
 #include "rendezvous/xgboost_wire.h"
 #include "test.h"
 

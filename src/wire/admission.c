@@ -3,10 +3,10 @@
  * SO_RCVLOWAT makes the kernel tell of a waiting peer only when it has said more than what was
  * looked at last, so that one that says little does not cost a turn of the loop again and again. */
 #include "wire/admission.h"
-#include "base/fiber.h"
 #include "base/log.h"
-#include "base/resolve.h"
-#include "base/sock.h"
+#include "loop/fiber.h"
+#include "loop/resolve.h"
+#include "loop/sock.h"
 #include "wire/admission_private.h"
 
 #include <netinet/in.h>

@@ -15,7 +15,7 @@
  * Loop thread only. */
 #pragma once
 #include "base/auto.h"
-#include "base/sock.h"
+#include "loop/sock.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

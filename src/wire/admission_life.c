@@ -1,5 +1,5 @@
 /* admission_life.c - see admission.h: the beginning and the end of one. */
-#include "base/listen.h"
+#include "loop/listen.h"
 #include "wire/admission_private.h"
 
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* admission_note.c - what the log says of peers that were refused: the first at once, then at most
  * a line a second with a count, and fewer when it goes on. A stranger fills no log. */
 #include "base/log.h"
-#include "base/resolve.h"
+#include "loop/resolve.h"
 #include "wire/admission_private.h"
 
 #include <stdio.h>

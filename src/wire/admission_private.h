@@ -1,6 +1,6 @@
 /* admission_private.h - the insides of an admission; for wire/admission*.c. */
 #pragma once
-#include "base/fiber.h"
+#include "loop/fiber.h"
 #include "wire/admission.h"
 
 #include <uv.h>

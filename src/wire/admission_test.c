@@ -1,6 +1,6 @@
 /* admission_test.c - claims about who gets in, against real sockets on loopback. */
-#include "base/fiber.h"
-#include "base/listen.h"
+#include "loop/fiber.h"
+#include "loop/listen.h"
 #include "test.h"
 #include "wire/admission_private.h"
 

@@ -6,8 +6,8 @@
  * reader, whoever calls channel_read(), reads as much as comes and takes messages from the front of
  * it. */
 #include "wire/channel.h"
-#include "base/fiber.h"
 #include "base/log.h"
+#include "loop/fiber.h"
 #include "wire/channel_frame.h"
 
 #define READ_SIZE (16 * KIB)

@@ -33,7 +33,7 @@ struct http_call; /* one request and its answer; valid inside the handler */
 typedef int http_handler(void *user, struct http_call *c, struct err *err);
 
 struct http_server; /* opaque */
-/* Serves connections that listen_… (base/listen.h) accepts on `fd`, a listening descriptor that is
+/* Serves connections that listen_… (loop/listen.h) accepts on `fd`, a listening descriptor that is
  * taken over, also when this fails. `check` (may be NULL) sees each new connection first and may
  * refuse it: it is answered 403, or just closed where TLS is spoken. With `key` (copied)
  * connections are TLS. *ret is the caller's: http_server_stop(). */

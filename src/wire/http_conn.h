@@ -1,7 +1,7 @@
 /* http_conn.h - one HTTP connection as the server and the client both need it: a stream, what was
  * read from it and not parsed yet, and the message being parsed. Fibers only; for wire/http_*.c. */
 #pragma once
-#include "base/fiber.h"
+#include "loop/fiber.h"
 #include "wire/http_parse.h"
 #include "wire/stream.h"
 

@@ -1,5 +1,5 @@
 /* http_curl_test.c - claims about the server that another program's HTTP has to confirm: curl. */
-#include "base/proc.h"
+#include "loop/proc.h"
 #include "wire/http_testing.h"
 
 #include <fcntl.h>

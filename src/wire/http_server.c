@@ -1,6 +1,6 @@
 /* http_server.c - see http.h: connections, one request after the other. */
-#include "base/listen.h"
 #include "base/log.h"
+#include "loop/listen.h"
 #include "wire/admission.h"
 #include "wire/http_call.h"
 #include "wire/http_status.h"

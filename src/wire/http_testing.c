@@ -1,6 +1,6 @@
 /* http_testing.c - see http_testing.h */
 #include "wire/http_testing.h"
-#include "base/listen.h"
+#include "loop/listen.h"
 
 #include <string.h>
 

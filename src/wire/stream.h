@@ -6,7 +6,7 @@
  * one reads and one writes at a time. */
 #pragma once
 #include "base/auto.h"
-#include "base/sock.h"
+#include "loop/sock.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* wire_testing.h - what the tests of wire share: a loop, two connected sockets, and work in fibers.
  */
 #pragma once
-#include "base/fiber.h"
+#include "loop/fiber.h"
 #include "test.h"
 #include "wire/stream.h"
 

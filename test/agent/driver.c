@@ -9,10 +9,10 @@
  * heartbeat_ms of 0. With DRIVER_REFUSES in the environment every agent is refused in its words. */
 #include "agent.pb-c.h"
 #include "base/buf.h"
-#include "base/fiber.h"
-#include "base/listen.h"
 #include "base/str.h"
 #include "driver_json.h"
+#include "loop/fiber.h"
+#include "loop/listen.h"
 #include "wire/channel.h"
 
 #include <fcntl.h>

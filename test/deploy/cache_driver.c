@@ -6,15 +6,15 @@
  *                                               what arrived is listed in the local file OUT
  *
  * Prints one JSON object: files, ms, rss_kb and bytes read of the put; or error. */
-#include "base/fiber.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "deploy/cache.h"
 #include "hadoop/session/kerberos.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/client.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
+#include "hadoop/yarn/rm_client.h"
 #include "hadoop/yarn/submission.h"
+#include "loop/fiber.h"
+#include "uploads/cache.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,14 +11,14 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "deploy/conf_export.h"
-#include "deploy/facts.h"
-#include "deploy/room.h"
-#include "deploy/tokens.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/session/kerberos.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/client.h"
+#include "hadoop/yarn/rm_client.h"
+#include "launch/capacity.h"
+#include "launch/cluster_facts.h"
+#include "launch/conf_export.h"
+#include "launch/submit_tokens.h"
 
 #include <stdio.h>
 #include <string.h>

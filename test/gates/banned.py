@@ -8,7 +8,7 @@ UNBOUNDED = "no bound on what it writes: use snprintf, str_printf or struct buf"
 NO_ERRORS = "cannot report bad input: use str_to_i64"
 STATIC = "keeps its result in static memory"
 SHELL = "runs a shell: start the program itself"
-NAMES = "needs NSS, which the static program has not: use base/resolve.h"
+NAMES = "needs NSS, which the static program has not: use loop/resolve.h"
 
 BANNED = {
     "strcpy": UNBOUNDED, "strcat": UNBOUNDED, "stpcpy": UNBOUNDED, "sprintf": UNBOUNDED,
@@ -29,7 +29,7 @@ BANNED = {
     "alloca": "the stack has no room to check for: use the heap",
     "mktemp": "a race: use mkstemp", "tmpnam": "a race: use mkstemp", "tempnam": "a race",
     "gethostbyname": NAMES, "getaddrinfo": NAMES, "getnameinfo": NAMES,
-    "vfork": "use base/proc.h or posix_spawn",
+    "vfork": "use loop/proc.h or posix_spawn",
 }
 # Good enough for bytes that a test wrote itself.
 IN_TESTS = {"sscanf"}
@@ -57,5 +57,5 @@ SAMPLES = (
     ({"fuzz/a.c": "system(x);\n"}, "runs a shell"),
     ({"src/a.c": "if (x)return strerror(e);\n"}, "use %m"),
     ({"src/a.h": "static inline void f(void) { alloca(9); }\n"}, "use the heap"),
-    ({"src/a.c": '"\\"" ; getaddrinfo(h)\n'}, "base/resolve.h"),
+    ({"src/a.c": '"\\"" ; getaddrinfo(h)\n'}, "loop/resolve.h"),
 )

@@ -1,9 +1,9 @@
 /* hdfs_driver_verbs.c - what hdfs_driver can do. */
-#include "base/fiber.h"
 #include "base/str.h"
 #include "hadoop/fs/fdwait.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hdfs_driver.h"
+#include "loop/fiber.h"
 
 #include <fcntl.h>
 #include <stdio.h>

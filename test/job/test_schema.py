@@ -49,7 +49,7 @@ def test_yes_and_no_are_taken_as_words_and_as_truth(validator, tmp_path, word, s
     assert said[0] == said[1] and "is not one of" not in said[0][2]
 
 
-# What a schema can say of the mistakes in src/job/spec_bad_test.c: where it is, by its path.
+# What a schema can say of the mistakes in src/job/spec/spec_bad_test.c: where it is, by its path.
 BAD = [
     ("roles: {worker: {count: 1, memroy: 1g}}", ["roles", "worker"]),
     ("nmae: x", []),

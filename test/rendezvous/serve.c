@@ -1,10 +1,10 @@
 /* serve.c - one rendezvous server for tests and by hand: ydl-test-rendezvous NAME WORLD [HOST]
  *
  * Prints "port N", then a line "note TEXT" for each note, and ends when its standard input does. */
-#include "base/fiber.h"
 #include "base/log.h"
-#include "base/sock.h"
 #include "base/str.h"
+#include "loop/fiber.h"
+#include "loop/sock.h"
 #include "rendezvous/rendezvous.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "hadoop/logs/logs.h"
+#include "hadoop/logs/app_logs.h"
 #include "hadoop/session/session.h"
 
 #include <openssl/evp.h>

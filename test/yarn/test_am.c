@@ -12,9 +12,9 @@
  *     YDL_TEST_DIR     where the files are; what happens is told in its am.log, line by line
  *     YDL_TEST_HOSTS   the names of three nodes, with spaces */
 #include "test_am.h"
-#include "base/fiber.h"
 #include "base/log.h"
 #include "hadoop/session/session.h"
+#include "loop/fiber.h"
 
 #include <inttypes.h>
 #include <string.h>

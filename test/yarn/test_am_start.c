@@ -1,7 +1,7 @@
 /* test_am_start.c - the test application master asks for containers and starts them; see
  * test_am.c. */
 #include "hadoop/rpc/exception.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
 #include "test_am.h"
 
 #include <string.h>

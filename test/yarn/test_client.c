@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "hadoop/session/kerberos.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/client.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
+#include "hadoop/yarn/rm_client.h"
 #include "hadoop/yarn/submission.h"
 
 #include <inttypes.h>

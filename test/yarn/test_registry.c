@@ -7,10 +7,10 @@
  *     get PATH    list PATH    delete PATH    delete-all PATH
  *
  * At the end of the input it closes the registry. */
-#include "base/fiber.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "hadoop/registry/registry.h"
+#include "loop/fiber.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -6,16 +6,16 @@
  * Kerberos gives it a token for that. Prints the application's id, then, unless told not to wait,
  * its final state in one line, and removes what it uploaded. With --keep a second attempt of the
  * master keeps the containers of the first. */
-#include "base/fiber.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hadoop/session/kerberos.h"
 #include "hadoop/session/session.h"
-#include "hadoop/yarn/client.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
+#include "hadoop/yarn/rm_client.h"
 #include "hadoop/yarn/submission.h"
+#include "loop/fiber.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

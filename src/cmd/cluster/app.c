@@ -1,8 +1,8 @@
 /* app.c - `ydl cluster app ID`: everything about one application. */
-#include "base/loop.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/facts.h"
+#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
+#include "loop/loop.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* apps.c - `ydl cluster apps`: applications, newest first. */
-#include "base/loop.h"
+#include "cli/table.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/facts.h"
+#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
-#include "cmd/table.h"
+#include "loop/loop.h"
 
 #include <ctype.h>
 

@@ -1,9 +1,9 @@
 /* cluster.h - what the verbs of `ydl cluster` share: a client of the ResourceManager. Fibers only.
  */
 #pragma once
-#include "cmd/connect.h"
-#include "hadoop/yarn/client.h"
+#include "client/connect.h"
 #include "hadoop/yarn/records.h"
+#include "hadoop/yarn/rm_client.h"
 
 struct cluster {
     struct connection *x;

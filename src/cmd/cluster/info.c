@@ -1,9 +1,9 @@
 /* info.c - `ydl cluster info`: the cluster on one page. */
-#include "base/fiber.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/facts.h"
+#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/totals.h"
 #include "cmd/cluster/verbs.h"
+#include "loop/fiber.h"
 
 /* Three questions that are asked at the same time on one connection. */
 struct answers {

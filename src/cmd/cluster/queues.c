@@ -1,8 +1,8 @@
 /* queues.c - `ydl cluster queues`: the tree of queues. */
+#include "cli/table.h"
 #include "cmd/cluster/cluster.h"
-#include "cmd/cluster/facts.h"
+#include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
-#include "cmd/table.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* totals.c - see totals.h */
 #include "cmd/cluster/totals.h"
 #include "base/str.h"
-#include "cmd/cluster/facts.h"
+#include "cmd/cluster/cluster_report.h"
 
 #include <string.h>
 

@@ -26,5 +26,5 @@ static inline void auto_totals_(struct totals *t)
 
 /* A line for each type on standard output. */
 void totals_print(const struct totals *t);
-/* One half as a resource, see facts.h; the caller's, NULL when out of memory. */
+/* One half as a resource, see cluster_report.h; the caller's, NULL when out of memory. */
 json_t *totals_json(const struct totals *t, bool used);

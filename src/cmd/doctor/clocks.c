@@ -1,8 +1,8 @@
 /* clocks.c - whether the servers' clocks and ours agree. */
-#include "base/loop.h"
 #include "cmd/doctor/doctor.h"
 #include "hadoop/token/ident.h"
-#include "hadoop/yarn/client.h"
+#include "hadoop/yarn/rm_client.h"
+#include "loop/loop.h"
 
 #include <stdlib.h>
 #include <time.h>

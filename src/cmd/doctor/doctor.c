@@ -1,8 +1,8 @@
 /* doctor.c - `ydl doctor`: what is wrong with this machine or this cluster, in words. */
 #include "cmd/doctor/doctor.h"
-#include "base/fiber.h"
-#include "cmd/exit.h"
+#include "cli/exit.h"
 #include "cmd/verbs.h"
+#include "loop/fiber.h"
 
 struct args {
     const char *queue;

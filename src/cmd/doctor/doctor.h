@@ -3,7 +3,7 @@
  * A check that cannot say anything because an earlier one failed is left out; which it needs stands
  * in its row. Fibers only. */
 #pragma once
-#include "cmd/connect.h"
+#include "client/connect.h"
 #include "hadoop/fs/fs.h"
 
 enum level { LEVEL_OK, LEVEL_WARNING, LEVEL_FAILED };

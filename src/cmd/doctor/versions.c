@@ -3,9 +3,9 @@
  * The ResourceManager's web server knows its version, but may be closed to us. No call that is open
  * to everybody tells one; but each release has added fields that its servers always send. */
 #include "base/json.h"
-#include "base/sock.h"
-#include "cmd/doctor/nn.h"
-#include "hadoop/yarn/client.h"
+#include "cmd/doctor/doctor_nn.h"
+#include "hadoop/yarn/rm_client.h"
+#include "loop/sock.h"
 #include "wire/http.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* dmlc.c - dmlc-yarn: the launcher of dmlc-core up to 2016, dmlc_yarn.py. */
-#include "cmd/front/family.h"
+#include "cmd/front/dmlc_common.h"
 #include "cmd/front/fronts.h"
 
 #include <string.h>

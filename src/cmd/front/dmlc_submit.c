@@ -1,6 +1,6 @@
 /* dmlc_submit.c - dmlc-submit: dmlc-core's launcher since 2016. */
 #include "base/path.h"
-#include "cmd/front/family.h"
+#include "cmd/front/dmlc_common.h"
 #include "cmd/front/fronts.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* dmlc_test.c - see dmlc.c, dmlc_submit.c and launch.c */
+/* dmlc_test.c - see dmlc.c, dmlc_submit.c and mxnet_launch.c */
 #include "cmd/front/front_testing.h"
 #include "cmd/front/fronts.h"
 

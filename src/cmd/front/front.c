@@ -1,9 +1,9 @@
 /* front.c - which front end it is, and from its words to those of ydl; see front.h. */
-#include "cmd/exit.h"
+#include "cli/exit.h"
+#include "cli/globals.h"
+#include "cmd/front/front_print.h"
 #include "cmd/front/fronts.h"
-#include "cmd/front/print.h"
 #include "cmd/front/tee.h"
-#include "cmd/globals.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* front.h - the commands of older systems, each a translation.
  *
  * `ydl` under another name (a link: ydl-mx, dmlc-yarn, …) is a front end. It takes its own command
- * line apart (old.h) and makes a command line of ydl from it, perhaps with a job file for what
- * options cannot say; the ordinary verb then runs with that, so that plans, output, Ctrl-C and exit
- * codes are the same for all. With -v, or YDL_SAY=1, the words are shown.
+ * line apart (legacy_opts.h) and makes a command line of ydl from it, perhaps with a job file for
+ * what options cannot say; the ordinary verb then runs with that, so that plans, output, Ctrl-C and
+ * exit codes are the same for all. With -v, or YDL_SAY=1, the words are shown.
  *
  * A new front end is a file with its tables and its translation, a line in fronts.h and one in
  * front.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk. */
 #pragma once
-#include "cmd/front/old.h"
+#include "cmd/front/legacy_opts.h"
 #include <stdarg.h>
 
 struct front;

@@ -1,6 +1,6 @@
 /* front_test.c - the tables of all front ends, and what is made from them. */
 #include "cmd/front/front.h"
-#include "cmd/front/print.h"
+#include "cmd/front/front_print.h"
 #include "test.h"
 
 #include <string.h>

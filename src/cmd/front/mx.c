@@ -3,7 +3,7 @@
  * Its texts and scripts have four forms of it, and three of them can be told apart by their first
  * word: a place (`ydl-mx yarn -n 2 job.py`), a number of workers (`ydl-mx 2 job.py`), or neither
  * (`ydl-mx --n 2 job.py`). The fourth is the first one without options. */
-#include "cmd/front/family.h"
+#include "cmd/front/dmlc_common.h"
 #include "cmd/front/fronts.h"
 
 #include <string.h>

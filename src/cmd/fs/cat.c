@@ -1,6 +1,6 @@
 /* cat.c - `ydl fs cat`: the content of files, one after the other. */
-#include "cmd/exit.h"
-#include "cmd/fs/files.h"
+#include "cli/exit.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/stdio.h"
 #include "cmd/fs/verbs.h"
 

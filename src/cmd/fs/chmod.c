@@ -1,5 +1,5 @@
 /* chmod.c - `ydl fs chmod`: permissions. */
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/mode.h"
 #include "cmd/fs/verbs.h"
 

@@ -1,9 +1,9 @@
 /* du.c - `ydl fs du`: how much room things take. */
-#include "base/fiber.h"
-#include "cmd/fs/files.h"
-#include "cmd/fs/show.h"
+#include "cli/table.h"
+#include "cmd/fs/fs_files.h"
+#include "cmd/fs/fs_show.h"
 #include "cmd/fs/verbs.h"
-#include "cmd/table.h"
+#include "loop/fiber.h"
 
 #include <string.h>
 

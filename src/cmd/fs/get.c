@@ -1,6 +1,6 @@
 /* get.c - `ydl fs get`: from the cluster to this machine. */
-#include "cmd/fs/copy.h"
 #include "cmd/fs/stdio.h"
+#include "cmd/fs/transfer.h"
 #include "cmd/fs/verbs.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
-/* leftover.c - what copies leave behind, and who takes it away; see copy_private.h.
+/* leftover.c - what copies leave behind, and who takes it away; see transfer_private.h.
  *
  * A copy that ends, in whatever way, cleans up after itself. One that is killed cannot: its
  * temporary file or directory stays, ".NAME.ydl-3f9c02d41b77a8e5.tmp". The next copy into that
  * directory removes it when nobody can be at work on it any more. */
-#include "base/fiber.h"
 #include "base/log.h"
-#include "base/loop.h"
 #include "base/path.h"
-#include "cmd/fs/copy_private.h"
+#include "cmd/fs/transfer_private.h"
+#include "loop/fiber.h"
+#include "loop/loop.h"
 
 #include <string.h>
 #include <time.h>

@@ -1,10 +1,10 @@
 /* ls.c - `ydl fs ls`: what is in directories. */
-#include "cmd/fs/files.h"
+#include "cli/table.h"
+#include "cmd/fs/fs_files.h"
+#include "cmd/fs/fs_show.h"
 #include "cmd/fs/mode.h"
 #include "cmd/fs/mounts.h"
-#include "cmd/fs/show.h"
 #include "cmd/fs/verbs.h"
-#include "cmd/table.h"
 
 struct args {
     bool recursive, directory, human;

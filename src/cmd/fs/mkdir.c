@@ -1,5 +1,5 @@
 /* mkdir.c - `ydl fs mkdir`: new directories. */
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/mode.h"
 #include "cmd/fs/verbs.h"
 

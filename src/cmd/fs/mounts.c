@@ -1,7 +1,7 @@
 /* mounts.c - see mounts.h */
 #include "cmd/fs/mounts.h"
-#include "base/loop.h"
-#include "hadoop/conf/path.h"
+#include "hadoop/conf/conf_path.h"
+#include "loop/loop.h"
 
 #include <string.h>
 

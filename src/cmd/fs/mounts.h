@@ -1,7 +1,7 @@
 /* mounts.h - directories that only a mount table of viewfs has: "/" there, and all above a mount
  * point. */
 #pragma once
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 
 /* What is in such a directory: mount points as the directories they lead to, others as directories
  * that nobody can write to; and below a fallback what else it has there. Returns 1, or 0 when

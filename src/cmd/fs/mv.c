@@ -1,5 +1,5 @@
 /* mv.c - `ydl fs mv`: other names for files and directories. */
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/guard.h"
 #include "cmd/fs/target.h"
 #include "cmd/fs/verbs.h"

@@ -1,6 +1,6 @@
 /* put.c - `ydl fs put`: from this machine to the cluster. */
 #include "base/path.h"
-#include "cmd/fs/copy.h"
+#include "cmd/fs/transfer.h"
 #include "cmd/fs/verbs.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* rm.c - `ydl fs rm`: deleting, for good. */
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/guard.h"
 #include "cmd/fs/verbs.h"
 

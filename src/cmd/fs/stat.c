@@ -1,7 +1,7 @@
 /* stat.c - `ydl fs stat`: everything that is known of a file. */
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
+#include "cmd/fs/fs_show.h"
 #include "cmd/fs/mode.h"
-#include "cmd/fs/show.h"
 #include "cmd/fs/verbs.h"
 
 /* One line, "label  text". */

@@ -1,6 +1,6 @@
 /* stdio.c - see stdio.h */
 #include "cmd/fs/stdio.h"
-#include "cmd/exit.h"
+#include "cli/exit.h"
 
 #include <poll.h>
 #include <stdio.h>

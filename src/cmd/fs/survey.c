@@ -1,7 +1,7 @@
-/* survey.c - a look at what is to be copied, and the frame around one copy; see copy.h. */
+/* survey.c - a look at what is to be copied, and the frame around one copy; see transfer.h. */
 #include "base/path.h"
-#include "cmd/fs/copy_private.h"
-#include "cmd/fs/show.h"
+#include "cmd/fs/fs_show.h"
+#include "cmd/fs/transfer_private.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* target.h - where a copied or moved file ends up, by the rules of cp and mv. Fibers only, but for
  * the names, which are pure. */
 #pragma once
-#include "cmd/fs/files.h"
+#include "cmd/fs/fs_files.h"
 
 /* The last operand of put, get and mv. */
 struct target {

@@ -1,11 +1,11 @@
 /* events.c - `ydl events`: what happened to a job. */
-#include "cmd/exit.h"
-#include "cmd/job/event_words.h"
-#include "cmd/job/job.h"
-#include "cmd/job/timeline.h"
+#include "cli/exit.h"
+#include "cli/table.h"
+#include "client/job_call.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
-#include "cmd/table.h"
+#include "terminal/event_text.h"
+#include "terminal/format.h"
+#include "terminal/timeline.h"
 
 #include <stdio.h>
 

@@ -8,18 +8,18 @@
  * records and bytes that were seen are left out, so that nothing is lost and nothing comes twice.
  */
 #include "cmd/job/follow.h"
-#include "base/fiber.h"
-#include "cmd/exit.h"
-#include "cmd/job/beside.h"
+#include "cli/exit.h"
+#include "client/event_dedup.h"
 #include "cmd/job/interrupt.h"
-#include "cmd/job/renew.h"
 #include "cmd/job/replay.h"
-#include "cmd/job/screen.h"
-#include "cmd/job/seen.h"
-#include "cmd/job/show.h"
-#include "cmd/job/waiting.h"
-#include "cmd/job/words.h"
 #include "job/history.h"
+#include "launch/client_agent.h"
+#include "launch/token_renewal.h"
+#include "loop/fiber.h"
+#include "terminal/format.h"
+#include "terminal/output_lines.h"
+#include "terminal/screen.h"
+#include "terminal/wait_reason.h"
 #include "wire/http.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 #pragma once
 #include "base/json.h"
 #include "base/str.h"
-#include "cmd/job/client.h"
-#include "cmd/job/piece.h"
+#include "client/client.h"
+#include "terminal/stream_piece.h"
 
 struct replay_from;
 

@@ -1,5 +1,5 @@
 /* follow_test.c - who stays to the end of a job whose master is cut off in the middle of a word. */
-#include "cmd/job/client_yarn_testing.h"
+#include "client/client_yarn_testing.h"
 #include "cmd/job/follow.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* interrupt.c - see interrupt.h. The signals only count; a fiber acts, since asking takes time. */
 #include "cmd/job/interrupt.h"
-#include "base/fiber.h"
-#include "cmd/job/act.h"
+#include "client/job_actions.h"
+#include "loop/fiber.h"
 
 #include <signal.h>
 #include <uv.h>

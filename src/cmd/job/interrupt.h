@@ -3,8 +3,8 @@
  * SIGINT and SIGTERM are counted from start to stop; each asks the job's master for more. SIGUSR1
  * and SIGUSR2 are passed on to its tasks. Loop thread only. */
 #pragma once
-#include "cmd/job/client.h"
-#include "cmd/job/screen.h"
+#include "client/client.h"
+#include "terminal/screen.h"
 
 struct interrupt; /* opaque */
 

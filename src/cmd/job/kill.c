@@ -1,5 +1,5 @@
 /* kill.c - `ydl kill`: ends a job at once. */
-#include "cmd/job/act.h"
+#include "client/job_actions.h"
 #include "cmd/job/verbs.h"
 
 static int work(struct job_call *x, struct err *err)

@@ -1,10 +1,10 @@
 /* list.c - `ydl list`: jobs of this machine and of the cluster, newest first. */
-#include "base/loop.h"
-#include "cmd/job/client_private.h"
-#include "cmd/job/job.h"
+#include "cli/table.h"
+#include "client/client_private.h"
+#include "client/job_call.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
-#include "cmd/table.h"
+#include "loop/loop.h"
+#include "terminal/format.h"
 
 #include <stdio.h>
 #include <string.h>

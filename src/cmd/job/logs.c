@@ -1,12 +1,12 @@
 /* logs.c - `ydl logs`: what the tasks of a job wrote, and write. */
+#include "client/job_call.h"
+#include "client/output_tail.h"
+#include "client/saved_output.h"
+#include "client/task_filter.h"
 #include "cmd/job/follow.h"
-#include "cmd/job/job.h"
-#include "cmd/job/logfiles.h"
 #include "cmd/job/replay.h"
-#include "cmd/job/tail.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/wanted.h"
-#include "cmd/job/words.h"
+#include "terminal/format.h"
 
 #include <stdio.h>
 #include <string.h>

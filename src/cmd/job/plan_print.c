@@ -1,10 +1,10 @@
 /* plan_print.c - see plan_print.h */
 #include "cmd/job/plan_print.h"
 #include "base/str.h"
-#include "cmd/job/launch.h"
-#include "cmd/job/launch_yarn.h"
-#include "cmd/job/options.h"
-#include "framework/plan.h"
+#include "framework/plan/plan.h"
+#include "launch/launch_local.h"
+#include "launch/launch_options.h"
+#include "launch/launch_yarn.h"
 
 #include <stdio.h>
 #include <string.h>

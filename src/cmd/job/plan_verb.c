@@ -1,7 +1,7 @@
 /* plan_verb.c - `ydl plan`: what `ydl run` would do. */
-#include "cmd/job/options.h"
 #include "cmd/job/plan_print.h"
 #include "cmd/job/verbs.h"
+#include "launch/launch_options.h"
 
 static int work(struct job_call *x, struct err *err)
 {

@@ -1,8 +1,8 @@
 /* replay.h - output that tasks left in their files, shown. Fibers only. */
 #pragma once
-#include "cmd/job/logfiles.h"
-#include "cmd/job/screen.h"
-#include "cmd/job/show.h"
+#include "client/saved_output.h"
+#include "terminal/output_lines.h"
+#include "terminal/screen.h"
 
 /* Shows a file from the byte `from` on; `before` bytes of the stream are in other files. No time
  * passes meanwhile for `show`, so that the same lines of several tasks find each other. */

@@ -1,6 +1,6 @@
 /* replay_test.c - see replay.h: where a stream goes on whose files are all that is left. */
-#include "cmd/job/earlier.h"
-#include "cmd/job/files_testing.h"
+#include "client/client_files_testing.h"
+#include "client/earlier_output.h"
 #include "cmd/job/replay.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* restart.c - `ydl restart`: starts one task of a job again, or all. */
-#include "cmd/job/act.h"
+#include "client/job_actions.h"
 #include "cmd/job/verbs.h"
 
 static int work(struct job_call *x, struct err *err)

@@ -1,15 +1,15 @@
 /* run.c - `ydl run`: starts a job and stays with it. */
-#include "base/fiber.h"
-#include "cmd/exit.h"
-#include "cmd/job/beside.h"
+#include "cli/exit.h"
+#include "client/job_call.h"
 #include "cmd/job/follow.h"
-#include "cmd/job/job.h"
-#include "cmd/job/launch.h"
-#include "cmd/job/options.h"
-#include "cmd/job/renew.h"
-#include "cmd/job/start.h"
+#include "cmd/job/start_job.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
+#include "launch/client_agent.h"
+#include "launch/launch_local.h"
+#include "launch/launch_options.h"
+#include "launch/token_renewal.h"
+#include "loop/fiber.h"
+#include "terminal/format.h"
 
 #include <stdio.h>
 

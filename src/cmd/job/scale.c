@@ -1,7 +1,7 @@
 /* scale.c - `ydl scale`: changes how many containers a role has. */
-#include "cmd/job/act.h"
+#include "client/job_actions.h"
 #include "cmd/job/verbs.h"
-#include "job/spec.h"
+#include "job/spec/spec.h"
 #include "wire/http.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* spec_verb.c - `ydl spec`: where every task of a job listens. */
-#include "cmd/job/job.h"
+#include "client/job_call.h"
 #include "cmd/job/verbs.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* status.c - `ydl status`: how a job is doing. */
-#include "base/loop.h"
-#include "cmd/job/job.h"
-#include "cmd/job/safe.h"
-#include "cmd/job/story.h"
-#include "cmd/job/tasks.h"
+#include "cli/table.h"
+#include "client/job_call.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
-#include "cmd/table.h"
+#include "loop/loop.h"
+#include "terminal/format.h"
+#include "terminal/sanitize.h"
+#include "terminal/story.h"
+#include "terminal/task_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* stop.c - `ydl stop`: ends a job, with its grace. */
-#include "cmd/job/act.h"
+#include "client/job_actions.h"
 #include "cmd/job/verbs.h"
 
 struct args {

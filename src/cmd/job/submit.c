@@ -1,11 +1,11 @@
 /* submit.c - `ydl submit`: starts a job and prints its id. */
-#include "base/fiber.h"
-#include "cmd/job/job.h"
-#include "cmd/job/job_wait.h"
-#include "cmd/job/options.h"
-#include "cmd/job/start.h"
+#include "client/job_call.h"
+#include "client/job_wait.h"
+#include "cmd/job/start_job.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
+#include "launch/launch_options.h"
+#include "loop/fiber.h"
+#include "terminal/format.h"
 #include "wire/http.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* top.c - `ydl top`: running jobs, or the tasks of one, refreshed while one looks. */
-#include "base/fiber.h"
-#include "base/loop.h"
-#include "cmd/job/client_private.h"
-#include "cmd/job/job.h"
-#include "cmd/job/tasks.h"
+#include "cli/table.h"
+#include "client/client_private.h"
+#include "client/job_call.h"
 #include "cmd/job/verbs.h"
-#include "cmd/job/words.h"
-#include "cmd/table.h"
+#include "loop/fiber.h"
+#include "loop/loop.h"
+#include "terminal/format.h"
+#include "terminal/task_table.h"
 
 #include <stdio.h>
 

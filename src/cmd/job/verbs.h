@@ -1,7 +1,7 @@
 /* verbs.h - the verbs that start jobs, look at them and act on them; each is a row in a file of its
  * own. */
 #pragma once
-#include "base/cli.h"
+#include "cli/cli.h"
 
 extern const struct cli_page job_pages[]; /* ydl-job(5): the job file */
 

@@ -1,5 +1,5 @@
 /* wait.c - `ydl wait`: waits for a job's end. */
-#include "cmd/job/job_wait.h"
+#include "client/job_wait.h"
 #include "cmd/job/verbs.h"
 
 struct args {

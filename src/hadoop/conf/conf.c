@@ -1,8 +1,8 @@
-/* conf.c - finding and reading the files of a conf; see conf.h. Values are read in get.c. */
+/* conf.c - finding and reading the files of a conf; see conf.h. Values are read in conf_get.c. */
 #include "hadoop/conf/conf.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "hadoop/conf/store.h"
+#include "hadoop/conf/conf_store.h"
 #include "hadoop/conf/xml.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* security.c - how servers are to be trusted; see cluster.h */
-#include "hadoop/conf/cluster.h"
+/* security.c - how servers are to be trusted; see conf_services.h */
+#include "hadoop/conf/conf_services.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,7 +5,7 @@
  *     fs.viewfs.mounttable.TABLE.linkMergeSlash hdfs://ns1/        instead of links: all of it */
 #include "hadoop/conf/viewfs.h"
 #include "base/buf.h"
-#include "hadoop/conf/path.h"
+#include "hadoop/conf/conf_path.h"
 
 #include <string.h>
 

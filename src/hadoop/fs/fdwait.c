@@ -1,7 +1,7 @@
 /* fdwait.c - see fdwait.h */
 #include "hadoop/fs/fdwait.h"
 #include "base/auto.h"
-#include "base/fiber.h"
+#include "loop/fiber.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -4,7 +4,7 @@
  * Standard input may be shared with other programs, so it must not be made non-blocking. It is
  * watched through an epoll descriptor of our own instead. */
 #pragma once
-#include "base/loop.h"
+#include "loop/loop.h"
 #include <sys/types.h>
 
 struct fdwait; /* opaque */

@@ -1,6 +1,6 @@
 /* file.c - open files: hands the calls of fs.h on to HDFS or to the local disk. */
-#include "base/fiber.h"
 #include "hadoop/fs/private.h"
+#include "loop/fiber.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* fs.c - see fs.h: finding the file system of a path, and handing calls on to it. */
 #include "hadoop/fs/fs.h"
 #include "base/str.h"
-#include "base/work.h"
-#include "hadoop/conf/path.h"
+#include "hadoop/conf/conf_path.h"
 #include "hadoop/fs/private.h"
+#include "loop/work.h"
 
 #include <limits.h>
 #include <string.h>

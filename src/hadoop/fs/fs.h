@@ -15,9 +15,9 @@
  * fs), -ECANCELED, -EIO (all replicas failed), and those of rpc.h when the server is not reached.
  */
 #pragma once
-#include "base/loop.h"
 #include "base/str.h"
 #include "hadoop/hdfs/entry.h"
+#include "loop/loop.h"
 #include <sys/types.h>
 
 struct session;

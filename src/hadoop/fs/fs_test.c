@@ -1,7 +1,7 @@
 /* fs_test.c - local files through the interface that HDFS has too. */
-#include "base/fiber.h"
 #include "base/str.h"
 #include "hadoop/fs/fs.h"
+#include "loop/fiber.h"
 #include "test.h"
 
 #include <fcntl.h>

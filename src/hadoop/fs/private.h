@@ -1,7 +1,7 @@
 /* private.h - what the files of this directory share: a set, a file system, open files. */
 #pragma once
 #include "hadoop/fs/fs.h"
-#include "hadoop/fs/local.h"
+#include "hadoop/fs/fs_local.h"
 #include "hadoop/hdfs/hdfs.h"
 
 struct fs {

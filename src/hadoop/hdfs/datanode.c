@@ -1,10 +1,10 @@
 /* datanode.c - reaching a DataNode: connect, sign in, ask. See private.h. */
 #include "base/log.h"
-#include "base/resolve.h"
 #include "base/str.h"
-#include "hadoop/hdfs/handshake.h"
+#include "hadoop/hdfs/dn_handshake.h"
 #include "hadoop/hdfs/op.h"
 #include "hadoop/hdfs/private.h"
+#include "loop/resolve.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

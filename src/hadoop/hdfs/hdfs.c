@@ -1,10 +1,10 @@
 /* hdfs.c - opening a name service, and what the NameNode says of itself. See hdfs.h. */
 #include "hadoop/hdfs/hdfs.h"
-#include "base/resolve.h"
 #include "base/str.h"
 #include "hadoop/hdfs/private.h"
 #include "hadoop/token/ident.h"
-#include "hadoop/token/service.h"
+#include "hadoop/token/token_service.h"
+#include "loop/resolve.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* meta.c - names and attributes: the NameNode's calls that move no data. See hdfs.h. */
 #include "base/str.h"
 #include "hadoop/hdfs/explain.h"
+#include "hadoop/hdfs/file_status.h"
 #include "hadoop/hdfs/private.h"
-#include "hadoop/hdfs/status.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "hadoop/datatransfer.pb-c.h"
-#include "hadoop/hdfs/node.h"
+#include "hadoop/hdfs/pipeline_nodes.h"
 
 /* Everything that an operation says of the block and of us. */
 struct op_block {

@@ -1,11 +1,11 @@
 /* private.h - what the files of this directory share about one open name service. */
 #pragma once
-#include "base/fiber.h"
 #include "hadoop/datatransfer.pb-c.h"
+#include "hadoop/hdfs/dn_stream.h"
 #include "hadoop/hdfs/hdfs.h"
 #include "hadoop/hdfs/namenode.h"
 #include "hadoop/hdfs/settings.h"
-#include "hadoop/hdfs/stream.h"
+#include "loop/fiber.h"
 
 #define IDLE_STREAMS 8 /* kept for the next read */
 

@@ -1,7 +1,7 @@
 /* settings.c - see settings.h */
 #include "hadoop/hdfs/settings.h"
 #include "base/str.h"
-#include "hadoop/conf/cluster.h"
+#include "hadoop/conf/conf_services.h"
 #include "hadoop/sasl/sasl.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* settings_test.c - the configuration, and the decisions that follow from it. */
 #include "base/auto.h"
-#include "hadoop/hdfs/handshake.h"
+#include "hadoop/hdfs/dn_handshake.h"
 #include "hadoop/hdfs/settings.h"
 #include "test.h"
 

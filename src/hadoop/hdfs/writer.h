@@ -12,8 +12,8 @@
  * than the pipeline waits. Everything runs on the loop's thread. */
 #pragma once
 #include "hadoop/hdfs/crc.h"
-#include "hadoop/hdfs/node.h"
 #include "hadoop/hdfs/packet.h"
+#include "hadoop/hdfs/pipeline_nodes.h"
 #include "hadoop/hdfs/private.h"
 #include "hadoop/hdfs/recovery.h"
 

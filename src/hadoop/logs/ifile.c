@@ -6,7 +6,7 @@
  * everything so far: a Java object. The last one counts, unless another file says that the node
  * was just adding when it stopped; then it is the last one before that place (log_about.end). */
 #include "base/buf.h"
-#include "hadoop/logs/format.h"
+#include "hadoop/logs/app_log_format.h"
 #include "hadoop/logs/java.h"
 
 #include <openssl/evp.h>

@@ -1,4 +1,4 @@
-/* java_test.c - Java's serialized objects, good and bad. Real ones are in logs_test.c. */
+/* java_test.c - Java's serialized objects, good and bad. Real ones are in app_logs_test.c. */
 #include "hadoop/logs/java.h"
 #include "test.h"
 

@@ -7,7 +7,7 @@
  * name, length and bytes. */
 #include "base/buf.h"
 #include "base/str.h"
-#include "hadoop/logs/format.h"
+#include "hadoop/logs/app_log_format.h"
 #include "hadoop/logs/vlong.h"
 
 #include <string.h>

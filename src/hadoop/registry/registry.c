@@ -1,8 +1,8 @@
 /* registry.c - see registry.h */
 #include "hadoop/registry/registry.h"
-#include "base/fiber.h"
 #include "base/log.h"
 #include "hadoop/registry/zk.h"
+#include "loop/fiber.h"
 
 #include <string.h>
 

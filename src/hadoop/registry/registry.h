@@ -3,7 +3,7 @@
  *
  * Which ZooKeeper and where in it say hadoop.registry.zk.* of the configuration. Anybody may read
  * and write, as on every cluster without Kerberos; a registry with Kerberos
- * (hadoop.registry.secure) is refused. Paths (names.h) are below the registry's root.
+ * (hadoop.registry.secure) is refused. Paths (registry_names.h) are below the registry's root.
  *
  * What is put with `while_alive` is there for as long as this program: it goes when the registry is
  * closed, when it is deleted, or some time after the program died (the session's time-out). It
@@ -12,13 +12,13 @@
  *
  * Fibers only; any number of them may use one registry. A connection that was lost is made anew;
  * calls wait for that until their deadline. Errors: -ENOENT, -EACCES, -ENOTEMPTY, -ETIMEDOUT,
- * -ECANCELED, -EIO, and those of names.h and record.h. */
+ * -ECANCELED, -EIO, and those of registry_names.h and record.h. */
 #pragma once
-#include "base/loop.h"
 #include "base/str.h"
 #include "hadoop/conf/conf.h"
-#include "hadoop/registry/names.h"
 #include "hadoop/registry/record.h"
+#include "hadoop/registry/registry_names.h"
+#include "loop/loop.h"
 
 struct registry; /* opaque */
 

@@ -1,10 +1,10 @@
 /* zk.c - the session: see zk.h */
 #include "hadoop/registry/zk.h"
-#include "base/fiber.h"
 #include "base/log.h"
-#include "base/resolve.h"
-#include "base/work.h"
 #include "hadoop/registry/zk_private.h"
+#include "loop/fiber.h"
+#include "loop/resolve.h"
+#include "loop/work.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
  * The client looks up names by getaddrinfo(), which a static program must not: it gets numbers. */
 #pragma once
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/str.h"
+#include "loop/loop.h"
 
 struct zk; /* opaque */
 

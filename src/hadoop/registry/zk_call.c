@@ -1,8 +1,8 @@
 /* zk_call.c - one question to ZooKeeper and its answer: see zk.h */
-#include "base/fiber.h"
 #include "base/path.h"
 #include "hadoop/registry/zk.h"
 #include "hadoop/registry/zk_private.h"
+#include "loop/fiber.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* zk_private.h - what zk.c (the session) and zk_call.c (the calls) share. */
 #pragma once
-#include "base/fiber.h"
 #include "hadoop/registry/zk.h"
+#include "loop/fiber.h"
 #include <uv.h>
 #include <zookeeper/zookeeper.h>
 

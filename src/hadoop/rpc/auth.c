@@ -2,9 +2,9 @@
 #include "hadoop/rpc/auth.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/work.h"
 #include "hadoop/sasl/digest.h"
 #include "hadoop/sasl/hint.h"
+#include "loop/work.h"
 
 #include <arpa/inet.h>
 #include <fnmatch.h>

@@ -9,8 +9,8 @@
  *
  * What follows is wrapped when the exchange agreed on integrity or privacy. */
 #pragma once
-#include "base/sock.h"
 #include "hadoop/rpc/conn.h"
+#include "loop/sock.h"
 
 struct auth_result {
     struct sasl *layer; /* wraps and unwraps everything from now on; NULL for none. The caller's */

@@ -1,8 +1,8 @@
 /* conn.c - see conn.h: opening, calling, closing. */
 #include "base/log.h"
-#include "base/sock.h"
 #include "hadoop/rpc/auth.h"
 #include "hadoop/rpc/conn_private.h"
+#include "loop/sock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* conn_io.c - see conn.h: the fiber that reads answers and the one that sends what was queued. */
 #include "base/log.h"
-#include "base/sock.h"
 #include "hadoop/rpc/conn_private.h"
+#include "loop/sock.h"
 
 /* ---- reading ---- */
 

@@ -1,8 +1,8 @@
 /* conn_private.h - the insides of a connection, shared by conn.c (opening, calling, closing) and
  * conn_io.c (the two fibers that read and write). */
 #pragma once
-#include "base/fiber.h"
 #include "hadoop/rpc/conn.h"
+#include "loop/fiber.h"
 
 #define CONN_BUCKETS 64
 #define CONN_READ_SIZE (64 * KIB)

@@ -14,10 +14,10 @@
  *   - any other exception: the error, at once. err->code is an errno that fits, err->detail the
  *     enum rpc_exception, err->text has the class (short) and the first line of its message. */
 #pragma once
-#include "base/loop.h"
 #include "hadoop/rpc/exception.h"
 #include "hadoop/rpc/identity.h"
 #include "hadoop/token/token.h"
+#include "loop/loop.h"
 #include <protobuf-c/protobuf-c.h>
 
 enum rpc_retry {

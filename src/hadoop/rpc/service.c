@@ -1,9 +1,9 @@
 /* service.c - see rpc.h: which address, how often, and what to say when it was all in vain. */
-#include "base/fiber.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/rpc/conn.h"
 #include "hadoop/rpc/rpc.h"
+#include "loop/fiber.h"
 
 #include <stdio.h>
 #include <string.h>

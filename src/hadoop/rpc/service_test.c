@@ -1,8 +1,8 @@
 /* service_test.c - claims about calls: failover, repetition, deadlines, and what is said. */
-#include "base/fiber.h"
 #include "hadoop/rpc/fake_server.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/yarn_client.pb-c.h"
+#include "loop/fiber.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "hadoop/session/session.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/work.h"
 #include "hadoop/conf/principal.h"
+#include "loop/work.h"
 
 #include <stdio.h>
 #include <string.h>

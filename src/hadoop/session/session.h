@@ -3,8 +3,8 @@
  * Everything that talks to Hadoop is made from a session: it knows how to reach a service of the
  * configuration and how to sign in to it. Loop thread only. */
 #pragma once
-#include "hadoop/conf/cluster.h"
 #include "hadoop/conf/conf.h"
+#include "hadoop/conf/conf_services.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/token/credentials.h"
 

@@ -1,11 +1,11 @@
 /* am.c - see am.h. */
 #include "hadoop/yarn/am.h"
-#include "base/fiber.h"
 #include "base/log.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
 #include "hadoop/token/pb.h"
 #include "hadoop/yarn/method.h"
+#include "loop/fiber.h"
 
 #define BUSY_MS 10
 #define IDLE_MS 1000

@@ -13,9 +13,9 @@
  * that whoever takes the events does can hold it up. Fibers of one loop only. */
 #pragma once
 #include "base/auto.h"
-#include "base/loop.h"
 #include "hadoop/yarn/amrm.h"
 #include "hadoop/yarn/nm.h"
+#include "loop/loop.h"
 
 struct session;
 struct am; /* opaque */

@@ -1,8 +1,8 @@
 /* amrm_private.h - the insides of the AM-RM protocol, shared by amrm.c (what the master wants),
  * amrm_request.c (what is sent) and amrm_answer.c (what comes back). */
 #pragma once
+#include "hadoop/yarn/am_blacklist.h"
 #include "hadoop/yarn/amrm.h"
-#include "hadoop/yarn/blacklist.h"
 #include "hadoop/yarn/containers.h"
 
 enum amrm_step {

@@ -1,8 +1,8 @@
-/* asks_test.c - claims about asks.h, blacklist.h and containers.h. */
+/* asks_test.c - claims about asks.h, am_blacklist.h and containers.h. */
 #include "base/auto.h"
 #include "base/str.h"
+#include "hadoop/yarn/am_blacklist.h"
 #include "hadoop/yarn/asks.h"
-#include "hadoop/yarn/blacklist.h"
 #include "hadoop/yarn/containers.h"
 #include "hadoop/yarn/message.h"
 #include "test.h"

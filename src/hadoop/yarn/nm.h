@@ -63,7 +63,7 @@ int nm_reinitialize(struct nm_pool *p, const struct nm_at *at, struct yarn_conta
 enum nm_action { NM_RESTART, NM_ROLLBACK, NM_COMMIT, NM_ACTIONS_ };
 int nm_act(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
            enum nm_action action, struct err *err);
-/* Brings a file (launch.h) to a running container. */
+/* Brings a file (launch_context.h) to a running container. */
 int nm_localize(struct nm_pool *p, const struct nm_at *at, struct yarn_container_id id,
                 Yarn__StringLocalResourceMap *file, struct err *err);
 

@@ -1,5 +1,5 @@
 /* nm_test.c - claims about nm.h, with the test as the NodeManagers. */
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
 #include "hadoop/yarn/nm.h"
 #include "hadoop/yarn/rpc_testing.h"
 

@@ -3,11 +3,11 @@
  * Linked instead of hadoop/rpc's service: what the library sends arrives as a message, and what
  * the test gives comes back as the answer. The real wire is tested with the real daemons. */
 #pragma once
-#include "base/fiber.h"
 #include "base/str.h"
 #include "hadoop/rpc/rpc.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/message.h"
+#include "loop/fiber.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* submission_test.c - claims about submission.h and records.h. */
 #include "base/auto.h"
 #include "base/str.h"
-#include "hadoop/yarn/launch.h"
+#include "hadoop/yarn/launch_context.h"
 #include "hadoop/yarn/submission.h"
 #include "test.h"
 

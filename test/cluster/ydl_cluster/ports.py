@@ -5,7 +5,7 @@ scope as the ports themselves (the network namespace) and is free again when its
 however it went; a lock file would be missed by everybody who has another cache directory.
 
 A daemon binds its ports long after the block was claimed, and again whenever it is restarted. So no
-block lies among the ports that jobs take by themselves (10000 to 32767; src/agent/ports.h), nor, if
+block lies among the ports that jobs take by themselves (10000 to 32767; src/agent/tasks/ports.h), nor, if
 there is any other, among those that the kernel hands out.
 """
 

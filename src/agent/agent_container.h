@@ -1,0 +1,56 @@
+/* agent_container.h - what the agent learns from the YARN container that it runs in.
+ *
+ * The NodeManager says where things are by environment variables; the master says whose the agent
+ * is by the container's credentials (platform/yarn/yarn_boot.h).
+ *
+ * Tasks that run beside the client have no container, but `ydl run` makes what comes near to one:
+ * a directory with credentials, for our own things, while tasks run where the user is, in the
+ * user's own environment. Reading blocks on the local disk. */
+#pragma once
+#include "agent/environ.h"
+#include "base/auto.h"
+#include "platform/yarn/yarn_boot.h"
+
+/* The mark in a task's environment by which a later agent of the same container knows what an
+ * earlier one left. A container's id is never given out twice. */
+#define CONTAINER_MARK "YDL_CONTAINER"
+
+#define CONTAINER_OWN ".ydl"                /* what is ours in a container's work directory */
+#define CONTAINER_CREDENTIALS "credentials" /* in the directory that the client makes */
+
+struct container {
+    char *id;      /* CONTAINER_ID */
+    char *node;    /* NM_HOST: how the cluster calls this machine */
+    char *dir;     /* its work directory, absolute: ours when we are started … */
+    dev_t dir_dev; /* … and which one that was */
+    ino_t dir_ino;
+    char *own;     /* the directory for our things */
+    char *log_dir; /* the first of LOG_DIRS that can be written to */
+    char *staging; /* the job's directory in HDFS */
+    struct credentials *credentials;
+    struct yarn_boot boot;
+    bool client; /* none of YARN's: we are beside the client */
+};
+
+/* Reads all of it. The file of credentials is removed then: it holds the job's key, and tasks run
+ * in the same directory. (A NodeManager that starts us anew makes it anew.) `ret` needs
+ * container_done() in any case. */
+int container_read(struct container *ret, struct err *err);
+/* The same for an agent beside the client, with the directory that was made for it: absolute, and
+ * nobody else's. */
+int container_read_client(const char *dir, struct container *ret, struct err *err);
+void container_done(struct container *c); /* wipes; zero is a valid start */
+/* Has its work directory been removed, or moved away? A NodeManager does so to containers that it
+ * does not know, some time before anybody hears that they are lost. Never beside the client. */
+bool container_is_gone(const struct container *c);
+
+static inline void auto_container_(struct container *c)
+{
+    container_done(c);
+}
+#define AUTO_CONTAINER AUTO(container) struct container
+
+/* Lends what of `from`, an environment that YARN made, is for tasks: without what describes the
+ * container and without what a Java virtual machine would want. Of the user's own, beside the
+ * client, all but what was meant for us. -ENOMEM. */
+int container_env(const struct container *c, char *const *from, struct env *e);

@@ -1,0 +1,383 @@
+/* agent_report.c - to the master, in batches.
+ *
+ * Parts say what happened; it gathers until the loop is about to wait, and then goes as one message
+ * of each kind. A thousand tasks that end together are a few dozen messages and one write. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "loop/loop.h"
+
+#include <string.h>
+
+#define BATCH_BYTES (256 * KIB) /* of one message, more or less */
+
+/* A list of messages of one kind, owned with all they point to. */
+struct list {
+    void **v;
+    size_t n, cap;
+};
+
+struct report {
+    uv_prepare_t before_wait;
+    struct list prepared, started, exited, kv;
+    uint32_t *ready;
+    size_t n_ready, cap_ready;
+    bool hold; /* nothing goes out */
+};
+
+/* ---- gathering ---- */
+
+static void on_before_wait(uv_prepare_t *h)
+{
+    uv_prepare_stop(h);
+    report_flush(h->data);
+}
+
+int report_init(struct agent *a, struct err *err)
+{
+    struct report *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return err_oom(err);
+    uv_prepare_init(loop_uv(a->loop), &r->before_wait);
+    r->before_wait.data = a;
+    a->report = r;
+    return 0;
+}
+
+static void out_of_memory(struct agent *a)
+{
+    agent_break(a, -ENOMEM, "report to the master");
+}
+
+/* Takes `m` over, also when it fails. */
+static void gather(struct agent *a, struct list *l, ProtobufCMessage *m)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 16;
+        void **v = reallocarray(l->v, cap, sizeof(*v));
+
+        if (!v) {
+            protobuf_c_message_free_unpacked(m, NULL);
+            out_of_memory(a);
+            return;
+        }
+        l->v = v;
+        l->cap = cap;
+    }
+    l->v[l->n++] = m;
+    uv_prepare_start(&a->report->before_wait, on_before_wait);
+}
+
+static void forget(struct list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        protobuf_c_message_free_unpacked(l->v[i], NULL);
+    free(l->v);
+    *l = (struct list){ 0 };
+}
+
+/* protobuf-c's empty string is a constant that is never freed. */
+static char *text_copy(const char *s)
+{
+    return s && *s ? strdup(s) : (char *)protobuf_c_empty_string;
+}
+
+static int bytes_copy(ProtobufCBinaryData *to, const void *p, size_t n)
+{
+    to->data = n ? malloc(n) : NULL;
+    to->len = to->data ? n : 0;
+    if (!n)
+        return 0;
+    if (!to->data)
+        return -ENOMEM;
+    memcpy(to->data, p, n);
+    return 0;
+}
+
+void report_prepared(struct task *t, enum fail_class fail, const char *text)
+{
+    Agent__PreparedTask *m = calloc(1, sizeof(*m));
+
+    if (!m) {
+        out_of_memory(t->agent);
+        return;
+    }
+    agent__prepared_task__init(m);
+    m->task = t->id;
+    m->fail = fail;
+    m->text = text_copy(text);
+    m->ports = fail == FAIL_NONE && t->n_ports ? calloc(t->n_ports, sizeof(*m->ports)) : NULL;
+    m->n_ports = m->ports ? t->n_ports : 0;
+    for (size_t i = 0; i < m->n_ports; i++)
+        m->ports[i] = t->ports[i].number;
+    if (!m->text || (fail == FAIL_NONE && m->n_ports != t->n_ports)) {
+        agent__prepared_task__free_unpacked(m, NULL);
+        out_of_memory(t->agent);
+        return;
+    }
+    gather(t->agent, &t->agent->report->prepared, &m->base);
+}
+
+void report_started(struct task *t)
+{
+    Agent__StartedTask *m = calloc(1, sizeof(*m));
+
+    if (!m) {
+        out_of_memory(t->agent);
+        return;
+    }
+    agent__started_task__init(m);
+    m->task = t->id;
+    m->pid = t->pid;
+    m->when = loop_wall();
+    m->attempt = t->attempt;
+    m->generation = t->generation;
+    m->log_began = t->log_began;
+    m->out_base = t->log_base[0];
+    m->err_base = t->log_base[1];
+    gather(t->agent, &t->agent->report->started, &m->base);
+}
+
+/* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
+ * master: whatever we could say would only be earlier, not right. */
+static bool is_taken_along(const struct task *t)
+{
+    return t->agent->container && t->agent->signal;
+}
+
+void report_exited(struct task *t, const Agent__ExitedTask *end)
+{
+    Agent__ExitedTask *m;
+
+    if (is_taken_along(t))
+        return;
+    m = malloc(sizeof(*m));
+    if (!m) {
+        out_of_memory(t->agent);
+        return;
+    }
+    *m = *end;
+    held_keep(t, end);
+    m->text = text_copy(end->text);
+    if (bytes_copy(&m->lines, end->lines.data, end->lines.len) < 0 || !m->text ||
+        bytes_copy(&m->error_file, end->error_file.data, end->error_file.len) < 0) {
+        agent__exited_task__free_unpacked(m, NULL);
+        out_of_memory(t->agent);
+        return;
+    }
+    gather(t->agent, &t->agent->report->exited, &m->base);
+}
+
+void report_exited_again(struct agent *a, Agent__ExitedTask *m)
+{
+    if (m)
+        gather(a, &a->report->exited, &m->base);
+    else
+        out_of_memory(a);
+}
+
+void report_ready(struct task *t)
+{
+    struct report *r = t->agent->report;
+
+    t->ready = true;
+    if (r->n_ready == r->cap_ready) {
+        size_t cap = r->cap_ready ? 2 * r->cap_ready : 16;
+        uint32_t *v = reallocarray(r->ready, cap, sizeof(*v));
+
+        if (!v) {
+            out_of_memory(t->agent);
+            return;
+        }
+        r->ready = v;
+        r->cap_ready = cap;
+    }
+    r->ready[r->n_ready++] = t->id;
+    uv_prepare_start(&r->before_wait, on_before_wait);
+}
+
+static Agent__KvRequest *kv_message(const struct kvline_word *words, size_t n)
+{
+    Agent__KvRequest *m = calloc(1, sizeof(*m));
+
+    if (!m)
+        return NULL;
+    agent__kv_request__init(m);
+    m->words = calloc(n, sizeof(*m->words));
+    while (m->words && m->n_words < n) {
+        const struct kvline_word *w = &words[m->n_words];
+
+        if (bytes_copy(&m->words[m->n_words], w->p, w->n) < 0)
+            break;
+        m->n_words++;
+    }
+    if (m->n_words == n)
+        return m;
+    agent__kv_request__free_unpacked(m, NULL);
+    return NULL;
+}
+
+void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n)
+{
+    Agent__KvRequest *m = kv_message(words, n);
+
+    if (!m) {
+        out_of_memory(t->agent);
+        return;
+    }
+    m->task = t->id;
+    m->id = id;
+    gather(t->agent, &t->agent->report->kv, &m->base);
+}
+
+/* ---- sending ---- */
+
+int report_send(struct agent *a, const Agent__ToMaster *m)
+{
+    struct err err = ERR_INIT;
+    int r = a->channel && !a->report->hold ? channel_send(a->channel, &m->base, &err) : -ENOTCONN;
+
+    if (r < 0 && r != -ENOTCONN)
+        trace(LOG_AGENT, "not sent: %s", err.text);
+    return r;
+}
+
+/* Sends a list in messages of about BATCH_BYTES. `set` puts a part of it into one. */
+static void send_list(struct agent *a, struct list *l, void (*set)(struct agent *, void **, size_t))
+{
+    size_t first = 0, bytes = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        bytes += protobuf_c_message_get_packed_size(l->v[i]);
+        if (bytes < BATCH_BYTES && i + 1 < l->n)
+            continue;
+        set(a, l->v + first, i + 1 - first);
+        first = i + 1;
+        bytes = 0;
+    }
+    forget(l);
+}
+
+static void send_prepared(struct agent *a, void **v, size_t n)
+{
+    Agent__Prepared body = AGENT__PREPARED__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    body.tasks = (Agent__PreparedTask **)v;
+    body.n_tasks = n;
+    m.prepared = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_PREPARED;
+    (void)report_send(a, &m);
+}
+
+static void send_started(struct agent *a, void **v, size_t n)
+{
+    Agent__Started body = AGENT__STARTED__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    body.tasks = (Agent__StartedTask **)v;
+    body.n_tasks = n;
+    m.started = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_STARTED;
+    (void)report_send(a, &m);
+}
+
+static void send_exited(struct agent *a, void **v, size_t n)
+{
+    Agent__Exited body = AGENT__EXITED__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    body.tasks = (Agent__ExitedTask **)v;
+    body.n_tasks = n;
+    m.exited = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_EXITED;
+    (void)report_send(a, &m);
+}
+
+static void send_kv(struct agent *a, void **v, size_t n)
+{
+    Agent__KvRequests body = AGENT__KV_REQUESTS__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    body.requests = (Agent__KvRequest **)v;
+    body.n_requests = n;
+    m.kv = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_KV;
+    (void)report_send(a, &m);
+}
+
+static void send_ready(struct agent *a)
+{
+    struct report *r = a->report;
+    Agent__ReadyNow body = AGENT__READY_NOW__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    if (r->n_ready == 0)
+        return;
+    body.tasks = r->ready;
+    body.n_tasks = r->n_ready;
+    m.ready = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_READY;
+    (void)report_send(a, &m);
+    r->n_ready = 0;
+}
+
+void report_note(struct agent *a, const char *text)
+{
+    Agent__Note body = AGENT__NOTE__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+
+    log_warn(LOG_AGENT, "%s", text);
+    body.level = LOG_LEVEL_WARN;
+    body.text = (char *)text;
+    m.note = &body;
+    m.body_case = AGENT__TO_MASTER__BODY_NOTE;
+    (void)report_send(a, &m);
+}
+
+/* In the order in which a task lives. */
+void report_flush(struct agent *a)
+{
+    struct report *r = a->report;
+
+    if (r->hold)
+        return;
+    send_list(a, &r->prepared, send_prepared);
+    send_list(a, &r->started, send_started);
+    send_ready(a);
+    send_list(a, &r->kv, send_kv);
+    send_list(a, &r->exited, send_exited);
+}
+
+static void forget_all(struct report *r)
+{
+    forget(&r->prepared);
+    forget(&r->started);
+    forget(&r->exited);
+    forget(&r->kv);
+    r->n_ready = 0;
+}
+
+void report_hold(struct agent *a)
+{
+    forget_all(a->report);
+    a->report->hold = true;
+}
+
+void report_go_on(struct agent *a)
+{
+    a->report->hold = false;
+    report_flush(a);
+}
+
+void report_free(struct agent *a)
+{
+    struct report *r = a->report;
+
+    if (!r)
+        return;
+    forget_all(r);
+    free(r->ready);
+    free(r);
+    a->report = NULL;
+}

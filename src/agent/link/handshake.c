@@ -1,0 +1,253 @@
+/* handshake.c - dialling the master: Hello, and its Welcome.
+ *
+ *     Hello (what we have) ──►
+ *                              ◄── Welcome (where things go, how long to wait for a lost master)
+ *     what happened meanwhile ──►
+ *
+ * What happens between the two is held back: before the Welcome the master knows nobody here. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "job/protocol.h"
+#include "loop/listen.h"
+#include "loop/resolve.h"
+
+#include <arpa/inet.h>
+#include <link.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RESOLVE_MS 5000
+#define FRAME_MAX (64 * MIB)
+#define QUEUE_MAX (64 * MIB)
+
+/* Gives memory back before and after: what led here and the handshake itself, both in memory at
+ * the same time, would be the most that an agent ever takes. */
+static int shake_hands(struct agent *a, struct sock *s, int64_t deadline, struct stream **ret,
+                       struct err *err)
+{
+    int r;
+
+    meet_forget_code();
+    r = stream_tls_client(s, &a->join.key, deadline, ret, err);
+    meet_forget_code();
+    return r;
+}
+
+static int dial(struct agent *a, int64_t deadline, struct err *err)
+{
+    const struct channel_limits limits = { .frame_max = FRAME_MAX, .queue_max = QUEUE_MAX };
+    struct stream *stream = NULL;
+    struct sock *s = NULL;
+    int r;
+
+    if (a->join.path)
+        r = sock_connect_unix(a->loop, a->join.path, deadline, &s, err);
+    else
+        r = sock_connect(a->loop, a->join.host, a->join.port, deadline, &s, err);
+    if (r < 0)
+        return r;
+    if (a->join.path)
+        r = stream_plain(s, &stream, err);
+    else
+        r = shake_hands(a, s, deadline, &stream, err);
+    if (r < 0)
+        return r;
+    return channel_new(a->loop, stream, &limits, &a->channel, err);
+}
+
+/* ---- what others reach our tasks by ---- */
+
+static bool is_loopback(const char *ip)
+{
+    return str_starts(ip, "127.") || str_eq(ip, "::1");
+}
+
+/* The number behind the name that the cluster has for this machine. Some machines know themselves
+ * by a number that nobody else can use. */
+static bool by_name(struct agent *a, const char *local, char out[INET6_ADDRSTRLEN])
+{
+    struct resolve_addrs found;
+    struct err err = ERR_INIT;
+
+    if (resolve_host(a->loop, a->container->node, 0, loop_in(a->loop, RESOLVE_MS), &found, &err) <
+        0) {
+        log_warn(LOG_AGENT, "%s, ignoring", err.text);
+        return false;
+    }
+    for (int i = 0; i < found.n; i++) {
+        resolve_text(&found.v[i], out);
+        if (!is_loopback(out) || is_loopback(local))
+            return true;
+    }
+    return false;
+}
+
+static void find_own_address(struct agent *a)
+{
+    char name[INET6_ADDRSTRLEN];
+    const char *ip = a->opt->host;
+
+    if (*a->host)
+        return;
+    if (!ip)
+        ip = a->join.path ? "127.0.0.1" : sock_local_ip(stream_sock(channel_stream(a->channel)));
+    if (!a->opt->host && a->container && !a->container->client && by_name(a, ip, name))
+        ip = name;
+    snprintf(a->host, sizeof(a->host), "%s", ip);
+}
+
+/* ---- hello ---- */
+
+static int say_hello(struct agent *a, struct err *err)
+{
+    Agent__Hello hello = AGENT__HELLO__INIT;
+    Agent__ToMaster m = AGENT__TO_MASTER__INIT;
+    char name[256] = "localhost";
+    int r;
+
+    (void)gethostname(name, sizeof(name) - 1);
+    hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
+    hello.build = (char *)YDL_VERSION;
+    hello.job = a->join.key.identity;
+    if (a->join.path) /* with TLS the key has spoken already */
+        hello.key = (ProtobufCBinaryData){ .data = a->join.key.key, .len = STREAM_KEY };
+    hello.agent = a->opt->number;
+    hello.host = a->host;
+    hello.node = a->container ? a->container->node : name;
+    if (a->opt->node)
+        hello.node = (char *)a->opt->node;
+    hello.pid = (uint32_t)getpid();
+    if (a->container)
+        hello.container = a->container->id;
+    hello.again = a->welcome != NULL;
+    hello.knows_owners = true;
+    if (held_hello(a, &hello) < 0)
+        return err_oom(err);
+    m.hello = &hello;
+    m.body_case = AGENT__TO_MASTER__BODY_HELLO;
+    r = channel_send(a->channel, &m.base, err);
+    held_hello_done(&hello);
+    return r;
+}
+
+/* ---- welcome ---- */
+
+int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err)
+{
+    ProtobufCMessage *m = NULL;
+    int r = channel_read(a->channel, &agent__to_agent__descriptor, deadline, &m, err);
+
+    *ret = (Agent__ToAgent *)m;
+    return r;
+}
+
+/* A handshake, or a look into HDFS, runs through megabytes of code that are not needed again. Its
+ * pages are the program file's own, unchanged: the kernel drops them, and brings back what is run
+ * after all. */
+static int forget_segment(struct dl_phdr_info *program, size_t size, void *arg)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+
+    (void)size;
+    (void)arg;
+    for (unsigned i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &program->dlpi_phdr[i];
+        uintptr_t at = (uintptr_t)(program->dlpi_addr + h->p_vaddr);
+        uintptr_t from = (at + page) & ~page, to = (at + h->p_memsz) & ~page;
+
+        if (h->p_type == PT_LOAD && !(h->p_flags & PF_W) && to > from)
+            (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void meet_forget_code(void)
+{
+    (void)dl_iterate_phdr(forget_segment, NULL);
+    (void)malloc_trim(0);
+}
+
+/* Takes `m` over: it stays for its facts, in the place of an earlier one. */
+static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
+{
+    bool first = !a->welcome;
+    int r = 0;
+
+    if (m->body_case != AGENT__TO_AGENT__BODY_WELCOME || !m->welcome->job) {
+        if (m->body_case == AGENT__TO_AGENT__BODY_REFUSED) {
+            a->hopeless = true;
+            r = err_set(err, -EACCES, "the master refuses us: %.200s", m->refused->text);
+        } else {
+            r = err_set(err, -EPROTO, "the master's first message is no welcome");
+        }
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    r = protocol_check(PROTOCOL_AGENT, m->welcome->version ? m->welcome->version : 1, err);
+    if (r < 0) {
+        a->hopeless = true;
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    if (a->welcome)
+        agent__to_agent__free_unpacked(a->welcome, NULL);
+    a->welcome = m;
+    a->facts = m->welcome->job;
+    a->lease = m->welcome->lease_ms;
+    a->heartbeat = m->welcome->heartbeat_ms;
+    /* YARN knows nothing of an agent at the client. */
+    a->cut_ms = a->container && !a->container->client ? m->welcome->cut_ms : 0;
+    a->last_ping = loop_now(a->loop);
+    a->superseded = false;
+    if (first)
+        a->known = a->last_ping; /* later ones may come from a master that is cut off with us */
+    if (first)
+        r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
+    if (r == 0)
+        r = settle(a, err);
+    a->hopeless = r < 0; /* another try would end in the same way */
+    return r;
+}
+
+static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
+{
+    Agent__ToAgent *m = NULL;
+    int r = meet_next(a, deadline, &m, err);
+
+    if (r == 0)
+        return err_set(err, -ECONNRESET, "the master hung up at once");
+    if (r < 0)
+        return err_wrap(err, r, "wait for the master's welcome");
+    return take_welcome(a, m, err);
+}
+
+int meet_master(struct agent *a, int64_t deadline, struct err *err)
+{
+    int r = dial(a, deadline, err);
+
+    if (r == 0)
+        find_own_address(a);
+    if (r == 0) {
+        report_hold(a);
+        r = say_hello(a, err);
+    }
+    if (r == 0) {
+        held_tell(a);
+        relay_again(a);
+        r = be_welcomed(a, deadline, err);
+    }
+    if (r < 0)
+        a->channel = channel_close(a->channel);
+    report_go_on(a);
+    if (r == 0 && !a->join.path)
+        meet_forget_code();
+    return r;
+}
+
+void meet_part(struct agent *a)
+{
+    a->channel = channel_close(a->channel);
+    follow_forget(a);
+}

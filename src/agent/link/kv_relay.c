@@ -1,0 +1,124 @@
+/* kv_relay.c - requests to the job's key-value store, which lives in the master: asked by fibers
+ * that serve a task's sockets, answered whenever the master does. */
+#include "agent/agent_private.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+struct waiting {
+    struct task *task;
+    const struct kvline_word *words; /* of the fiber that waits */
+    size_t n_words;
+    uint64_t id;
+    struct buf *answer;
+    struct cond changed;
+    int result;
+    bool done;
+    struct waiting *next;
+};
+
+struct relay {
+    uint64_t last_id;
+    struct waiting *first;
+    bool stopped;
+};
+
+static struct relay *relay_of(struct agent *a)
+{
+    uint32_t salt = 0;
+
+    if (a->relay)
+        return a->relay;
+    a->relay = calloc(1, sizeof(*a->relay));
+    /* The master knows requests by their numbers: those of another agent in this container, or of
+     * one elsewhere that had the task before, are others. */
+    (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
+    if (a->relay)
+        a->relay->last_id = (uint64_t)salt << 31;
+    return a->relay;
+}
+
+int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret)
+{
+    struct agent *a = t->agent;
+    struct relay *rl = relay_of(a);
+    struct waiting w = { .task = t, .words = words, .n_words = n, .answer = ret }, **at;
+    int r = 0;
+
+    if (!rl)
+        return -ENOMEM;
+    if (rl->stopped)
+        return -ECONNABORTED;
+    w.id = ++rl->last_id;
+    w.next = rl->first;
+    rl->first = &w;
+    report_kv(t, w.id, words, n);
+    while (!w.done && r == 0) /* the master answers, the task ends, or we leave */
+        r = cond_wait(a->loop, &w.changed, LOOP_NEVER);
+    for (at = &rl->first; *at != &w; at = &(*at)->next)
+        ;
+    *at = w.next;
+    return w.done ? w.result : r;
+}
+
+static int copy_words(struct buf *to, const Agent__KvReply *m)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < m->n_words && r == 0; i++) {
+        r = buf_add_be32(to, (uint32_t)m->words[i].len);
+        if (r == 0 && m->words[i].len)
+            r = buf_add(to, m->words[i].data, m->words[i].len);
+    }
+    return r;
+}
+
+bool relay_next(struct view *answer, struct kvline_word *ret)
+{
+    uint32_t n = view_be32(answer);
+
+    ret->p = view_bytes(answer, n);
+    ret->n = n;
+    return ret->p && !answer->bad;
+}
+
+void relay_answer(struct agent *a, const Agent__KvReplies *m)
+{
+    for (size_t i = 0; i < m->n_replies && a->relay; i++) {
+        const Agent__KvReply *reply = m->replies[i];
+        struct waiting *w = a->relay->first;
+
+        while (w && (w->id != reply->id || w->task->id != reply->task))
+            w = w->next;
+        if (!w || w->done)
+            continue; /* it does not want to know any more */
+        w->result = copy_words(w->answer, reply);
+        w->done = true;
+        cond_wake_all(&w->changed);
+    }
+}
+
+/* A master that only lost the connection knows the numbers, and does nothing twice. Nor does the
+ * successor of one that died: what was answered, and how, is in the store's log. */
+void relay_again(struct agent *a)
+{
+    for (struct waiting *w = a->relay ? a->relay->first : NULL; w; w = w->next)
+        if (!w->done)
+            report_kv(w->task, w->id, w->words, w->n_words);
+}
+
+void relay_stop(struct agent *a)
+{
+    struct relay *rl = relay_of(a);
+
+    if (!rl)
+        return;
+    rl->stopped = true;
+    for (struct waiting *w = rl->first; w; w = w->next) {
+        if (w->done)
+            continue;
+        w->result = -ECONNABORTED;
+        w->done = true;
+        cond_wake_all(&w->changed);
+    }
+}

@@ -1,0 +1,283 @@
+/* master_lookup.c - the job's directory in HDFS: which master is the newest one, and is there still
+ * a job?
+ *
+ *     JOBS/APP/master.json    {"format": 1, "attempt": 2, "address": "tcp:…"}
+ *     no JOBS/APP at all      the job is over, and what it needed while it ran was removed
+ *
+ * Also, while connected: a master whom the ResourceManager does not answer may have been replaced
+ * without knowing it, and then we are the only ones who can find out. It says so in its pings.
+ *
+ * Who reaches neither a master that the ResourceManager answers, nor the machines of HDFS and of
+ * the ResourceManager, is on a node that is cut off. Its tasks must end before YARN gives the node
+ * up, or two of each would run. */
+#include "agent/link/master_lookup.h"
+#include "agent/agent_private.h"
+#include "agent/link/job_files.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "job/protocol.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#define LOOK_MS 10000  /* for all of one look */
+#define CALL_MS 4000   /* for one call of it */
+#define ALONE_MS 15000 /* a ResourceManager that restarts needs less, more often than not */
+#define AGAIN_MS 30000 /* between two looks at whether there is another, more or less */
+#define REACH_MS 4000  /* for connections to the servers of one kind */
+#define TRY_LEAST 2000 /* for a handshake on a busy machine */
+#define LATE_MS 40000  /* before the limit: a whole round of reconnect.c, and the pause before it  \
+                        */
+#define FILE_MAX (8 * KIB)
+
+struct look {
+    struct agent *agent;
+    const char *dir;
+    struct look_found *found;
+    bool done;
+    struct cond changed;
+};
+
+static int read_all(struct fs_reader *in, struct buf *out, struct err *err)
+{
+    for (;;) {
+        const void *p;
+        ssize_t n = fs_read_next(in, &p, 0, err);
+
+        if (n <= 0)
+            return (int)n;
+        if (buf_add(out, p, (size_t)n) < 0)
+            return err_set(err, -E2BIG, "it is too large");
+    }
+}
+
+static int parse_file(const char *uri, const struct buf *text, struct look_found *ret,
+                      struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    const char *address = NULL;
+    int attempt = 0, r = json_parse(uri, text->data, text->len, &v, err);
+
+    if (r == 0)
+        r = protocol_check_json(PROTOCOL_MASTER, v, err);
+    if (r < 0)
+        return r;
+    if (json_unpack(v, "{s:s, s?:i}", "address", &address, "attempt", &attempt) < 0)
+        return err_set(err, -EBADMSG, "'%s' names no address", uri);
+    ret->address = strdup(address);
+    ret->attempt = attempt > 0 ? (unsigned)attempt : 0;
+    return ret->address ? 0 : err_oom(err);
+}
+
+/* The file is not there: is its directory? */
+static int look_for_directory(struct fs *fs, const char *path, struct look_found *ret,
+                              struct err *err)
+{
+    AUTO_FREE char *dir = path_dir(path);
+    AUTO_FS_ENTRY entry = { 0 };
+    int r = dir ? fs_exists(fs, dir, &entry, err) : err_oom(err);
+
+    ret->over = r == 0;
+    return r < 0 ? r : -ENOENT;
+}
+
+static int read_place(const struct look *l, struct err *err)
+{
+    AUTO_REMOTE remote = { 0 };
+    AUTO_FREE char *uri = path_join(l->dir, "master.json"), *path = NULL;
+    AUTO_FS_READER *in = NULL;
+    AUTO_BUF text = { .max = FILE_MAX };
+    struct fs *fs = NULL;
+    int r = uri ? remote_open(l->agent, uri, CALL_MS, &remote, err) : err_oom(err);
+
+    if (r == 0)
+        r = remote_find(&remote, uri, &fs, &path, err);
+    if (r == 0)
+        r = fs_open(fs, path, &in, err);
+    if (r == 0)
+        r = read_all(in, &text, err);
+    in = fs_reader_close(in); /* before what it reads from goes */
+    if (r == 0)
+        r = parse_file(uri, &text, l->found, err);
+    else if (r == -ENOENT && path)
+        r = look_for_directory(fs, path, l->found, err);
+    return r;
+}
+
+/* Says that nobody answers, or nothing at all. Other errors come from somebody. */
+static bool is_silence(int r)
+{
+    static const int codes[] = { -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH,   -ENETDOWN,
+                                 -EHOSTDOWN, -ENXIO,        -EADDRNOTAVAIL, -ECANCELED,
+                                 -EMFILE,    -ENFILE,       -ENOMEM };
+
+    for (size_t i = 0; i < COUNT_OF(codes); i++)
+        if (codes[i] == r)
+            return true;
+    return false;
+}
+
+static void run_look(void *arg)
+{
+    struct look *l = arg;
+    struct err err = ERR_INIT;
+    int r = read_place(l, &err);
+
+    l->found->reached = !is_silence(r);
+    if (r < 0)
+        trace(LOG_AGENT, "no word of the master: %s", err.text);
+    l->done = true;
+    cond_wake_all(&l->changed);
+}
+
+/* ---- are we cut off? ---- */
+
+/* On a cluster whose patience is short there is less time for everything. */
+static int64_t part_of_limit(const struct agent *a, int64_t ms, int part)
+{
+    return a->cut_ms > 0 && a->cut_ms / part < ms ? a->cut_ms / part : ms;
+}
+
+int64_t look_try_ms(const struct agent *a, int64_t ms)
+{
+    int64_t part = part_of_limit(a, ms, 8);
+
+    return !look_is_late(a) ? ms : part > TRY_LEAST ? part : TRY_LEAST;
+}
+
+bool look_is_late(const struct agent *a)
+{
+    int64_t before = a->cut_ms / 2 < LATE_MS ? a->cut_ms / 2 : LATE_MS;
+
+    return a->cut_ms > 0 && loop_now(a->loop) > a->known + a->cut_ms - before;
+}
+
+/* Is one of these machines there? A connection is enough, or that it is refused: we have no token
+ * for the ResourceManager, and a call to HDFS is tried again until its time is over. */
+static bool reach_one(struct agent *a, const struct hosts *hosts)
+{
+    int64_t ms = part_of_limit(a, REACH_MS, 12) / (int64_t)(hosts->n ? hosts->n : 1);
+
+    for (size_t i = 0; i < hosts->n; i++) {
+        AUTO_SOCK *s = NULL;
+        int r;
+
+        if (str_eq(hosts->v[i].host, "0.0.0.0")) /* it is not configured */
+            continue;
+        r = sock_connect(a->loop, hosts->v[i].host, hosts->v[i].port, loop_in(a->loop, ms), &s,
+                         NULL);
+        if (r == 0 || r == -ECONNREFUSED || r == -ECONNRESET)
+            return true;
+    }
+    return false;
+}
+
+/* From a node that reaches the ResourceManager's machine the NodeManager's heartbeats arrive, and
+ * YARN does not give it up. */
+static bool reach_cluster(struct agent *a, const char *dir)
+{
+    static const char scheme[] = "hdfs://";
+    AUTO_FREE char *authority = NULL;
+    AUTO_REMOTE remote = { 0 };
+    AUTO_HOSTS rms = { 0 }, nns = { 0 };
+    const struct conf *conf;
+
+    if (!a->container || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
+        return false;
+    conf = session_conf(remote.session);
+    if (conf_resourcemanagers(conf, RM_CLIENT, &rms, NULL) == 0 && reach_one(a, &rms))
+        return true;
+    if (!str_starts(dir, scheme))
+        return false;
+    dir += strlen(scheme);
+    authority = strndup(dir, strcspn(dir, "/"));
+    return authority && conf_namenodes(conf, authority, &nns, NULL) == 0 && reach_one(a, &nns);
+}
+
+void look_for_master(struct agent *a, int64_t end, struct look_found *ret)
+{
+    struct look l = { .agent = a, .found = ret };
+    struct fiber *f = NULL;
+    int64_t deadline = loop_in(a->loop, part_of_limit(a, LOOK_MS, 4));
+    int r = 0;
+
+    *ret = (struct look_found){ 0 };
+    l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
+    if (!l.dir && a->container)
+        l.dir = a->container->staging;
+    if (!l.dir || fiber_start(a->loop, run_look, &l, &f, NULL) < 0)
+        return;
+    while (!l.done && r == 0)
+        r = cond_wait(a->loop, &l.changed, deadline < end ? deadline : end);
+    if (!l.done) { /* too slow, or we are to leave: it uses our stack */
+        fiber_cancel(f);
+        fiber_shield(a->loop, true);
+        while (!l.done)
+            (void)cond_wait(a->loop, &l.changed, LOOP_NEVER);
+        fiber_shield(a->loop, false);
+    }
+    if (ret->reached || (look_is_late(a) && reach_cluster(a, l.dir)))
+        a->known = loop_now(a->loop);
+}
+
+void look_done(struct look_found *f)
+{
+    free(f->address);
+    *f = (struct look_found){ 0 };
+}
+
+/* ---- while connected ---- */
+
+/* The connection ends, and reconnect.c finds the other one. */
+static void leave_master(struct agent *a, const char *address)
+{
+    log_warn(LOG_AGENT, "there is a newer master, at '%s'", address);
+    a->superseded = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+}
+
+/* So does this one, and nobody looks for another. */
+static void leave_all(struct agent *a)
+{
+    log_warn(LOG_AGENT,
+             "neither the ResourceManager nor HDFS has been reached for %lld s: tasks end before "
+             "they are started elsewhere",
+             (long long)(loop_now(a->loop) - a->known) / 1000);
+    a->cut_off = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+}
+
+static void run_newer(void *arg)
+{
+    struct agent *a = arg;
+    AUTO_LOOK found = { 0 };
+    const struct channel *c = a->channel;
+    int64_t before = look_is_late(a) ? a->known : -1;
+
+    look_for_master(a, LOOP_NEVER, &found);
+    a->looking = false;
+    if (a->channel == c && c && !a->leaving) {
+        if (found.address && found.attempt > a->welcome->welcome->attempt)
+            leave_master(a, found.address);
+        else if (a->known == before)
+            leave_all(a);
+    }
+    meet_forget_code();
+}
+
+void look_for_newer(struct agent *a, int64_t alone)
+{
+    int64_t now = loop_now(a->loop);
+    uint32_t salt = 0;
+    bool due = alone >= ALONE_MS && now >= a->look_after;
+
+    if (now - alone > a->known)
+        a->known = now - alone;
+    if (!a->container || !a->welcome->welcome->attempt || a->looking || !(due || look_is_late(a)))
+        return;
+    (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
+    a->look_after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */
+    a->looking = fiber_start(a->loop, run_newer, a, NULL, NULL) == 0;
+}

@@ -1,0 +1,145 @@
+/* reconnect.c - looking for the master: a new one of a container, or one that was lost.
+ *
+ * A master that only lost the connection is found where it was. One that died comes back somewhere
+ * else, as another attempt of the application, and says where in STAGING/master.json. Until then,
+ * and for no longer than the lease, tasks go on. Every agent of the job looks at the same file, so
+ * each waits for a time of its own. */
+#include "agent/agent_private.h"
+#include "agent/link/master_lookup.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define DIAL_MS 30000    /* for one try, when there is no other */
+#define ARRIVE_MS 10000  /* for the first of many: a whole job may be dialling */
+#define TRY_MS 5000      /* for one of many */
+#define FIRST_MS 60000   /* for a new container to find the master */
+#define SOON_MS 300      /* before the first try, more or less */
+#define ROUND_MS 2000    /* between two rounds, from half to one and a half of it */
+#define ROUND_LAST 10000 /* the same when it takes long */
+#define ROUNDS_EAGER 15  /* how many rounds are not "long" */
+
+/* From half of it to one and a half. */
+static int64_t about(int64_t ms)
+{
+    uint32_t salt = 0;
+
+    (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
+    return ms / 2 + (int64_t)(salt % (uint32_t)(ms + 1));
+}
+
+/* ---- rounds ---- */
+
+static int try_at(struct agent *a, const char *address, int64_t end, struct err *err)
+{
+    int64_t deadline = loop_in(a->loop, look_try_ms(a, TRY_MS));
+    int r = join_set_address(&a->join, address, err);
+
+    if (r == 0)
+        r = meet_master(a, deadline < end ? deadline : end, err);
+    if (r < 0)
+        trace(LOG_AGENT, "'%s': %s", address, err->text);
+    return r;
+}
+
+/* Where the newest one says that it is, then where we last knew one. When neither is there, nor the
+ * job's directory, the job has ended without us: a NodeManager that forgot our container has nobody
+ * to end it. */
+static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
+{
+    AUTO_LOOK found = { 0 };
+    int r = -ENOENT;
+
+    look_for_master(a, end, &found);
+    if (found.address && !str_eq(found.address, known))
+        r = try_at(a, found.address, end, err);
+    if (r < 0 && !a->hopeless)
+        r = try_at(a, known, end, err);
+    if (r < 0 && found.over && !a->hopeless) {
+        a->hopeless = true;
+        r = err_set(err, -ENOENT, "the job is over: its directory in HDFS is gone");
+    }
+    return r;
+}
+
+static bool over(const struct agent *a, int r, int64_t end)
+{
+    return r == 0 || a->hopeless || a->signal || a->broken || a->cut_off ||
+           loop_now(a->loop) >= end;
+}
+
+static int rounds(struct agent *a, int64_t end, struct err *err)
+{
+    AUTO_FREE char *known = strdup(a->join.address);
+    int r = known ? -EAGAIN : err_oom(err);
+
+    for (unsigned n = 0; known && !over(a, r, end); n++) {
+        int64_t left = end - loop_now(a->loop);
+        int64_t pause = about(n == 0 ? SOON_MS : n < ROUNDS_EAGER ? ROUND_MS : ROUND_LAST);
+
+        if (a->cut_ms > 0 && pause > a->cut_ms / 8)
+            pause = a->cut_ms / 8;
+        if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
+            break;
+        if (loop_now(a->loop) < end) {
+            int64_t before = look_is_late(a) ? a->known : -1;
+
+            r = try_both(a, known, end, err);
+            a->cut_off = r < 0 && a->known == before; /* the look was in vain */
+        }
+    }
+    return r;
+}
+
+/* On this machine. A master that a thousand dial at the same time sends one away that is slow to
+ * greet it, as a stranger would be: that one comes again. */
+static int dial_until(struct agent *a, int64_t end, struct err *err)
+{
+    int r;
+
+    do {
+        int64_t deadline = loop_in(a->loop, DIAL_MS);
+
+        err_clear(err);
+        r = meet_master(a, deadline < end ? deadline : end, err);
+    } while ((r == -ECONNRESET || r == -ENODATA || r == -EPIPE || r == -ETIMEDOUT) &&
+             !over(a, r, end) && fiber_sleep(a->loop, about(SOON_MS)) == 0);
+    return r;
+}
+
+int redial_first(struct agent *a, struct err *err)
+{
+    int r;
+
+    if (!a->container)
+        return dial_until(a, loop_in(a->loop, FIRST_MS), err);
+    r = meet_master(a, loop_in(a->loop, ARRIVE_MS), err);
+    if (r < 0 && !over(a, r, LOOP_NEVER)) {
+        trace(LOG_AGENT, "'%s': %s", a->join.address, err->text);
+        r = rounds(a, loop_in(a->loop, FIRST_MS), err);
+    }
+    return r;
+}
+
+int redial_again(struct agent *a, struct err *err)
+{
+    int64_t end = a->last_ping + a->lease;
+    int r;
+
+    meet_part(a);
+    log_warn(LOG_AGENT, "the master is lost (%s): tasks go on for %lld s", err->text,
+             (long long)(end > loop_now(a->loop) ? end - loop_now(a->loop) : 0) / 1000);
+    r = rounds(a, end, err);
+    if (r == 0)
+        log_warn(LOG_AGENT, "the master is back, at '%s'", a->join.address);
+    else if (a->cut_off)
+        r = err_set(err, -ETIMEDOUT,
+                    "this node is cut off: no master, HDFS or ResourceManager for %lld s",
+                    (long long)(loop_now(a->loop) - a->known) / 1000);
+    else if (!a->hopeless && !a->signal)
+        r = err_set(err, -ETIMEDOUT, "the master has been lost for %lld s",
+                    (long long)a->lease / 1000);
+    return r;
+}

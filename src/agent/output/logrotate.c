@@ -1,0 +1,89 @@
+/* logrotate.c - output of long tasks in pieces (base/rotate.h), one file after the other.
+ *
+ * The copying is another thread's; the cut itself, which takes no time, is done here, between two
+ * looks of whoever sends the same file to the master. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "loop/work.h"
+
+#define LOOK_MS 2000   /* between looks at everything */
+#define AGAIN_MS 60000 /* after a failure: most likely the disk is full */
+
+struct copying {
+    const struct rotate *of;
+    uint64_t piece;
+};
+
+static uint64_t piece_of(const struct agent *a)
+{
+    uint64_t n = a->facts->log_piece;
+
+    return n > UINT64_MAX - ROTATE_STEP ? 0 : (n + ROTATE_STEP - 1) / ROTATE_STEP * ROTATE_STEP;
+}
+
+static int copy(void *arg)
+{
+    const struct copying *c = arg;
+
+    return rotate_copy(c->of, c->piece, UINT64_MAX);
+}
+
+static bool is_due(const struct task *t, int i)
+{
+    const struct stream_out *s = &t->streams[i];
+
+    return t->phase == PHASE_RUNNING && loop_now(t->agent->loop) >= s->cut_after &&
+           rotate_due(&s->cut, piece_of(t->agent));
+}
+
+/* Cuts off one piece; false when no other is to be tried now. */
+static bool cut(struct task *t, int i)
+{
+    struct agent *a = t->agent;
+    struct stream_out *s = &t->streams[i];
+    struct copying c = { &s->cut, piece_of(a) };
+    int r = work_run(a->loop, copy, &c);
+
+    /* One that has ended meanwhile stays as it is: others may be reading it to its end. */
+    if (r == 1 && is_due(t, i))
+        r = rotate_cut(&s->cut, c.piece, a->facts->log_keep);
+    else
+        rotate_drop(&s->cut);
+    if (s->cut.never)
+        trace(LOG_AGENT, "'%s' stays whole: its file system cannot cut files", s->path);
+    if (r >= 0)
+        return true;
+    trace(LOG_AGENT, "'%s' was not cut (code %d)", s->path, r);
+    s->cut_after = loop_in(a->loop, AGAIN_MS);
+    return false;
+}
+
+static void run(void *arg)
+{
+    struct agent *a = arg;
+    int r = 0;
+
+    while (r == 0 && !a->leaving && a->living > 0) {
+        for (size_t i = 0; i < a->n_tasks && !a->leaving; i++)
+            for (int k = 0; k < 2; k++)
+                while (!a->leaving && is_due(a->tasks[i], k) && cut(a->tasks[i], k))
+                    ;
+        r = fiber_sleep(a->loop, LOOK_MS);
+    }
+    a->cutter = NULL;
+    cond_wake_all(&a->cut_ended);
+}
+
+void cut_begin(struct agent *a)
+{
+    if (!a->cutter && !a->leaving && piece_of(a) > 0)
+        (void)fiber_start(a->loop, run, a, &a->cutter, NULL);
+}
+
+void cut_end(struct agent *a)
+{
+    if (a->cutter)
+        fiber_cancel(a->cutter);
+    while (a->cutter)
+        (void)cond_wait(a->loop, &a->cut_ended, LOOP_NEVER);
+}

@@ -1,0 +1,215 @@
+/* supervisor.c - see supervisor.h */
+#include "agent/supervisor.h"
+#include "agent/tasks/process_tree.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "loop/proc.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINKS_DEPTH 16
+#define MINDED_MS 5000
+#define MINDED_PAUSE_MS 10
+#define LOOK_MS 20
+#define PATIENCE_MS 30000 /* for an agent that was told to end; it has a clock of its own */
+#define ALONE_MS 1000     /* for an agent whose guard was killed */
+
+/* ---- links ---- */
+
+static bool is_real_dir(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_link_to_dir(const char *path)
+{
+    struct stat link, to;
+
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && stat(path, &to) == 0 &&
+           S_ISDIR(to.st_mode);
+}
+
+/* Before anybody else has written here: all of them are the launch script's. */
+static void find_links(const char *dir, int depth, struct strs *ret)
+{
+    AUTO_DIR DIR *d = opendir(dir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL) {
+        AUTO_FREE char *path = path_join(dir, e->d_name);
+
+        if (str_eq(e->d_name, ".") || str_eq(e->d_name, "..") || !path)
+            continue;
+        if (is_link_to_dir(path))
+            (void)strs_add(ret, path);
+        else if (depth > 0 && is_real_dir(path))
+            find_links(path, depth - 1, ret);
+    }
+}
+
+static void remove_links(const struct strs *links)
+{
+    for (size_t i = 0; i < links->n; i++)
+        if (is_link_to_dir(links->v[i]))
+            (void)unlink(links->v[i]);
+}
+
+/* ---- life ---- */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void sleep_ms(long ms)
+{
+    const struct timespec pause = { .tv_nsec = ms * 1000000L };
+
+    (void)nanosleep(&pause, NULL);
+}
+
+/* What the agent left behind. Those who end by themselves get a moment to do so; a zombie of them
+ * has no environment any more. */
+static void end_rest(void)
+{
+    proc_kill_strays(proc_is_minded, NULL);
+    for (int i = 0; i < MINDED_MS / MINDED_PAUSE_MS && proc_minded_left(); i++)
+        sleep_ms(MINDED_PAUSE_MS);
+    proc_kill_strays(NULL, NULL);
+}
+
+static bool is_frozen(pid_t pid)
+{
+    struct tree_proc p;
+
+    return tree_look(pid, &p) && (p.state == 'T' || p.state == 't');
+}
+
+/* Takes the statuses that are there; true when `child` was among them. */
+static bool reap(pid_t child, int *status)
+{
+    int one = 0;
+    pid_t pid;
+    bool ended = false;
+
+    while ((pid = waitpid(-1, &one, WNOHANG)) > 0)
+        if (pid == child) {
+            *status = one;
+            ended = true;
+        }
+    return ended;
+}
+
+/* Waits for the child's end and returns its status. Signals, which are blocked, are handed on; from
+ * the first on it has so much time, and none when it stands still: then it is killed. */
+static int mind(pid_t child, const sigset_t *signals)
+{
+    const struct timespec step = { .tv_nsec = LOOK_MS * 1000000L };
+    int64_t until = 0;
+    int status = 0;
+
+    while (!reap(child, &status)) {
+        int got = sigtimedwait(signals, NULL, until ? &step : NULL);
+
+        if (got > 0 && got != SIGCHLD) {
+            (void)kill(child, got);
+            until = until ? until : now_ms() + PATIENCE_MS;
+        } else if (got < 0 && until && (is_frozen(child) || now_ms() >= until)) {
+            (void)kill(child, SIGKILL);
+        }
+    }
+    return status;
+}
+
+/* The guard is dead, and its agent has been told so: it ends its tasks by itself if it can. */
+static void await_agent(void)
+{
+    int64_t until = now_ms() + ALONE_MS;
+    siginfo_t info = { 0 };
+    int status;
+
+    while (now_ms() < until && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+        (void)reap(-1, &status);
+        sleep_ms(LOOK_MS);
+    }
+}
+
+/* A child whose parent's end is a SIGTERM to it; 0 in the child. */
+static pid_t fork_minded(struct err *err)
+{
+    pid_t parent = getpid(), child = fork();
+
+    if (child < 0)
+        return err_sys(err, "start the agent");
+    if (child > 0)
+        return child;
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return getppid() == parent ? 0 : err_set(err, -ECHILD, "the keeper is gone");
+}
+
+/* Returns in the guard with the exit code, and in the agent with fn's result. */
+static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, struct err *err)
+{
+    pid_t agent;
+    int status;
+
+    /* Not a session: of a group whose last tie to its session is cut the kernel wakes up who was
+     * stopped, so that the end of a frozen keeper reaches a frozen guard. */
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    agent = fork_minded(err);
+    if (agent < 0)
+        return agent;
+    if (agent == 0) {
+        sigset_t none;
+
+        sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        return fn(arg);
+    }
+    status = mind(agent, signals);
+    end_rest();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : KEEPER_AGAIN;
+}
+
+int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
+{
+    static const int minded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD };
+    AUTO_STRS found = { 0 };
+    sigset_t signals;
+    pid_t guard;
+    int status, code;
+
+    if (links)
+        find_links(links, LINKS_DEPTH, &found);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, as by who started us, no child would be heard of */
+    sigemptyset(&signals);
+    for (size_t i = 0; i < COUNT_OF(minded); i++)
+        (void)sigaddset(&signals, minded[i]);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    guard = fork_minded(err);
+    if (guard < 0)
+        return guard;
+    if (guard == 0)
+        return run_guard(fn, arg, &signals, err);
+    status = mind(guard, &signals);
+    if (!WIFEXITED(status))
+        await_agent();
+    end_rest();
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : KEEPER_AGAIN;
+    if (code == KEEPER_AGAIN)
+        remove_links(&found);
+    return code;
+}

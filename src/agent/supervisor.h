@@ -1,0 +1,28 @@
+/* supervisor.h - the processes above an agent in a container, or beside the client.
+ *
+ *     NodeManager ──► keeper ──► guard ──► agent ──► tasks, and whatever they start
+ *                     └ its group ┘└──── a group of their own
+ *
+ * A NodeManager starts a container again, in its place, when it failed; but one that ended by
+ * SIGKILL it takes for killed on purpose, and gives up. So two processes of next to nothing stand
+ * above the agent: when the agent is killed, whoever did it, they end what the agent left behind
+ * and exit with a code of their own, which the NodeManager is told to restart.
+ *
+ * What ends a container ends the keeper and its group. The guard is in another one, and inherits
+ * whatever becomes an orphan below it: when the keeper is killed, or the agent stands still
+ * (SIGSTOP) while its container is ended, it sees to it that nothing is left. Each of the three can
+ * be killed: those below hear of it by SIGTERM, those above by waiting for them.
+ *
+ * The launch script then makes its links to files once more, by `ln -sf`: where one to a directory
+ * (an archive that was unpacked) is there already, the new one would land inside that directory,
+ * in the NodeManager's cache, and spoil it for everybody. So those are removed before. */
+#pragma once
+#include "base/err.h"
+
+#define KEEPER_AGAIN 98 /* exit code: the agent was killed, start it again */
+
+/* Runs fn(arg) in a child, and in this process waits for its end: returns its exit code, or
+ * KEEPER_AGAIN when a signal ended it; in the child, fn's result. To be called before anything is
+ * open or running. `links`: the directory with the launch script's links; NULL where there is no
+ * such script, and no link is to be touched. */
+int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err);

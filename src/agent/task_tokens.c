@@ -1,0 +1,49 @@
+/* task_tokens.c - the tokens that tasks use, in a file of theirs: everything that the container was
+ * given but the job's key, and newer ones when the master sends them. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+
+static int write_file(struct agent *a, struct err *err)
+{
+    AUTO_CREDENTIALS *theirs = NULL;
+    int r = yarn_boot_strip(a->container->credentials, &theirs, err);
+
+    return r == 0 ? credentials_save(theirs, a->token_file, err) : r;
+}
+
+int tokens_begin(struct agent *a, struct err *err)
+{
+    int r;
+
+    if (!a->container)
+        return 0;
+    a->token_file = str_printf("%s/tokens", a->work_dir);
+    if (!a->token_file)
+        return err_oom(err);
+    r = write_file(a, err);
+    return r < 0 ? err_wrap(err, r, "tokens for tasks") : 0;
+}
+
+/* Tasks that live read the file anew when their tokens run out; those that hold on to the old ones
+ * can be helped by nobody. */
+void tokens_replace(struct agent *a, const Agent__Tokens *m)
+{
+    AUTO_CREDENTIALS *newer = NULL;
+    struct err err = ERR_INIT;
+    int r = a->container ? credentials_parse(m->credentials.data, m->credentials.len, &newer, &err)
+                         : -EOPNOTSUPP;
+
+    if (r == 0) {
+        credentials_free(a->container->credentials);
+        a->container->credentials = take(newer);
+        r = a->token_file ? write_file(a, &err) : 0;
+    }
+    if (r == -EOPNOTSUPP)
+        return; /* no container, no tokens */
+    if (r < 0) {
+        err_wrap(&err, r, "newer tokens");
+        report_note(a, err.text);
+    } else {
+        log_info(LOG_AGENT, "newer tokens have come");
+    }
+}

@@ -1,0 +1,397 @@
+/* docker.c - a task in a container image: the agent runs it by the docker client.
+ *
+ *     docker run ... ydl-node init ... COMMAND
+ *
+ * The client is the task's process as the rest of the agent knows it: signals go to it, and it ends
+ * when the container has ended and is removed. Process 1 of the container (container_init.h) opens
+ * the output files itself and leaves word of how the task ended. When that word is missing no task
+ * ran, or nobody could tell: then whatever there is of the container is removed by force.
+ *
+ * Killing the client would not end the container. So a task is killed by closing the connection
+ * that its process 1 holds, and a client is left alone when its agent dies: it sees the container
+ * to its end, which comes at once, for the same reason. */
+#include "agent/agent_private.h"
+#include "agent/container_init.h"
+#include "agent/output/last_lines.h"
+#include "agent/tasks/docker_args.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "loop/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define HANG_UP_MS 1000 /* for process 1 to end everything, before the client is killed */
+#define REMOVE_MS 10000
+#define GROUPS_MAX_ 256
+#define PROGRAM_MAX 4096
+
+/* ---- what Prepare said ---- */
+
+void docker_done(struct task *t)
+{
+    free(t->image);
+    t->image = NULL;
+    strs_done(&t->mounts);
+    strs_done(&t->docker_vars);
+}
+
+int docker_prepare(struct task *t, const Agent__PrepareTask *m, struct err *err)
+{
+    int r = 0;
+
+    docker_done(t);
+    if (!*m->image)
+        return 0;
+    t->image = strdup(m->image);
+    t->cpus = m->cpus;
+    for (size_t i = 0; i < m->n_mounts && r == 0; i++)
+        r = strs_add(&t->mounts, m->mounts[i]);
+    for (size_t i = 0; i < m->n_files && r == 0; i++)
+        r = strs_add(&t->mounts, m->files[i]->from); /* beside the task are links to them */
+    return r < 0 || !t->image ? err_oom(err) : 0;
+}
+
+/* ---- what the container sees ---- */
+
+/* Directories of a variable of YARN's, with `below` behind each, that are there. */
+static int add_yarns(struct strs *to, const char *variable, const char *below, const char *how)
+{
+    const char *list = getenv(variable);
+    AUTO_STRS dirs = { 0 };
+    int r = list ? strs_split(&dirs, list, ",") : 0;
+
+    for (size_t i = 0; i < dirs.n && r == 0; i++) {
+        AUTO_FREE char *path = path_join(dirs.v[i], below);
+
+        if (!path)
+            return -ENOMEM;
+        if (*path == '/' && access(path, F_OK) == 0)
+            r = *how ? strs_take(to, str_printf("%s:%s:%s", path, path, how)) : strs_add(to, path);
+    }
+    return r;
+}
+
+static bool short_sockets(const struct agent *a)
+{
+    return str_eq(a->socket_dir, a->tasks_dir);
+}
+
+static int add_places(const struct task *t, struct strs *to)
+{
+    const struct agent *a = t->agent;
+    const char *venv = !a->container && *a->facts->venv ? a->facts->venv : NULL;
+    const char *const places[] = { t->work, a->work_dir, a->log_dir, t->out, venv };
+    int r = 0;
+
+    for (size_t i = 0; i < t->mounts.n && r == 0; i++)
+        r = strs_add(to, t->mounts.v[i]);
+    for (size_t i = 0; i < COUNT_OF(places) && r == 0; i++)
+        r = places[i] ? strs_add(to, places[i]) : 0;
+    if (r == 0 && !short_sockets(a))
+        r = strs_take(to, str_printf("%s:%s", a->tasks_dir, DOCKER_TASKS));
+    if (r < 0 || !a->container)
+        return r;
+    /* Links in the work directory lead to the NodeManager's caches. */
+    r = add_yarns(to, "LOCAL_DIRS", "", "");
+    return r == 0 ? add_yarns(to, "LOCAL_USER_DIRS", "filecache", "ro") : r;
+}
+
+static char *socket_inside(const struct task *t)
+{
+    if (short_sockets(t->agent))
+        return strdup(t->socket);
+    return str_printf("%s/%s.sock", DOCKER_TASKS, t->label);
+}
+
+/* ---- the environment ---- */
+
+/* What describes this machine or its user's shell means nothing in an image. */
+static bool is_machines(const char *entry)
+{
+    static const char *const names[] = { "CONDA_",  "DOCKER_", "HOME=",        "LD_",    "OLDPWD=",
+                                         "PATH=",   "PYTHON",  "SHELL=",       "SHLVL=", "SSH_",
+                                         "TMPDIR=", "XDG_",    "VIRTUAL_ENV=", "_=" };
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (str_starts(entry, names[i]))
+            return true;
+    return false;
+}
+
+static int write_env(const struct task *t, const struct env *weak, struct env *strong,
+                     const char *path, struct err *err)
+{
+    AUTO_ENV lent = { 0 };
+    AUTO_FREE char *gpus = NULL, *socket = socket_inside(t);
+    int r = socket ? docker_gpus(t->gpus, &gpus) : -ENOMEM;
+
+    if (r == 0)
+        r = env_set(strong, "CUDA_VISIBLE_DEVICES", gpus);
+    if (r == 0)
+        r = env_set(strong, "YDL_SOCKET", socket);
+    for (size_t i = 0; i < weak->n && r == 0; i++)
+        r = is_machines(weak->v[i]) ? 0 : env_lend(&lent, weak->v[i]);
+    return r < 0 ? err_oom(err) : init_env_write(path, &lent, strong, err);
+}
+
+/* Which docker the job wants, and how. */
+static int keep_docker_vars(struct task *t, const struct env *job)
+{
+    int r = 0;
+
+    strs_done(&t->docker_vars);
+    for (size_t i = 0; i < job->n && r == 0; i++)
+        if (str_starts(job->v[i], "DOCKER_"))
+            r = strs_add(&t->docker_vars, job->v[i]);
+    return r;
+}
+
+/* The client's own. */
+static int client_env(const struct task *t, struct env *e)
+{
+    int r = 0;
+
+    for (char **p = environ; *p && r == 0; p++) {
+        r = env_lend(e, *p);
+        r = r == -EINVAL ? 0 : r;
+    }
+    for (size_t i = 0; i < t->docker_vars.n && r == 0; i++)
+        r = env_lend(e, t->docker_vars.v[i]);
+    return r == 0 ? env_lend(e, (char *)PROC_MINDED) : r;
+}
+
+/* ---- the words ---- */
+
+static char *container_name(const struct task *t)
+{
+    const struct agent *a = t->agent;
+
+    return str_printf("ydl-%s-%s-%u-%d", a->container ? a->container->id : a->facts->job, t->label,
+                      t->attempt, (int)getpid());
+}
+
+static int init_words(const struct task *t, const char *env_file, const struct strs *command,
+                      struct strs *ret)
+{
+    AUTO_FREE char *socket = socket_inside(t), *end = prepare_path(t, "end");
+    const char *const words[] = {
+        "--socket", socket,
+        "--env",    env_file,
+        "--out",    t->streams[0].path,
+        "--err",    t->streams[1].path,
+        "--cwd",    t->work,
+        "--end",    end,
+        "--",
+    };
+    int r = socket && end ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < COUNT_OF(words) && r == 0; i++)
+        r = strs_add(ret, words[i]);
+    for (size_t i = 0; i < command->n && r == 0; i++)
+        r = strs_add(ret, command->v[i]);
+    return r;
+}
+
+static int make_words(const struct task *t, const char *env_file, const struct strs *command,
+                      struct strs *ret, struct err *err)
+{
+    AUTO_STRS init = { 0 }, places = { 0 };
+    AUTO_FREE char *name = container_name(t), *mark = NULL;
+    AUTO_FREE char *program = calloc(1, PROGRAM_MAX);
+    AUTO_FREE gid_t *groups = calloc(GROUPS_MAX_, sizeof(*groups));
+    struct docker_args d = { .image = t->image, .task = t->name, .gpus = t->gpus };
+    const struct container *c = t->agent->container;
+    int n, r;
+
+    if (c)
+        mark = str_printf("%s=%s", CONTAINER_MARK, c->id);
+    if (!name || !program || !groups || (c && !mark) ||
+        init_words(t, env_file, command, &init) < 0 || add_places(t, &places) < 0)
+        return err_oom(err);
+    if (readlink("/proc/self/exe", program, PROGRAM_MAX - 1) < 0)
+        return err_sys(err, "find our own program");
+    n = getgroups(GROUPS_MAX_, groups);
+    d.name = name;
+    d.job = t->agent->facts->job;
+    d.mark = mark;
+    d.program = program;
+    d.user = geteuid();
+    d.group = getegid();
+    d.groups = groups;
+    d.n_groups = n > 0 ? (size_t)n : 0;
+    d.memory = t->memory;
+    d.cpus = t->cpus;
+    d.mounts = &places;
+    d.init = &init;
+    r = docker_args(&d, ret);
+    return r < 0 ? err_oom(err) : 0;
+}
+
+/* ---- the start ---- */
+
+static int open_said(const struct task *t, struct err *err)
+{
+    AUTO_FREE char *path = prepare_path(t, "docker");
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+
+    if (!path)
+        return err_oom(err);
+    return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
+}
+
+static void remove_file(const struct task *t, const char *what)
+{
+    AUTO_FREE char *path = prepare_path(t, what);
+
+    if (path)
+        (void)unlink(path);
+}
+
+int docker_launch(struct task *t, const struct strs *command, const struct docker_envs *envs,
+                  struct docker_launch *ret, struct err *err)
+{
+    AUTO_FREE char *env_file = prepare_path(t, "env");
+    int r;
+
+    t->hung_up = 0;
+    remove_file(t, "end");
+    if (!env_file)
+        return err_oom(err);
+    r = make_words(t, env_file, command, &ret->words, err);
+    if (r == 0)
+        r = write_env(t, envs->weak, envs->strong, env_file, err);
+    if (r == 0 && (keep_docker_vars(t, envs->strong) < 0 || client_env(t, &ret->env) < 0))
+        r = err_oom(err);
+    if (r == 0)
+        r = ret->said = open_said(t, err);
+    return r < 0 ? r : 0;
+}
+
+void docker_launch_done(struct docker_launch *l)
+{
+    strs_done(&l->words);
+    env_done(&l->env);
+    if (l->said >= 0)
+        close(l->said);
+}
+
+/* ---- the end ---- */
+
+bool docker_hang_up(struct task *t)
+{
+    int64_t now = loop_now(t->agent->loop);
+
+    if (!t->image || (t->hung_up && now >= t->hung_up + HANG_UP_MS))
+        return false;
+    if (!t->hung_up)
+        t->hung_up = now;
+    kvsock_hang_up(t);
+    return true;
+}
+
+static int start_remover(struct task *t, struct helper *h, struct err *err)
+{
+    AUTO_FREE char *name = container_name(t);
+    AUTO_ENV env = { 0 };
+    AUTO_CLOSE int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    char *argv[] = { (char *)"docker", (char *)"rm", (char *)"--force", name, NULL };
+    struct spawn_spec spec = {
+        .argv = argv, .cwd = "/", .out = null, .err = null, .extra = -1, .cgroup = -1
+    };
+
+    if (!name || null < 0 || client_env(t, &env) < 0)
+        return err_oom(err);
+    spec.envp = env.v;
+    return spawn_start(t->agent->spawner, &spec, &h->pid, err);
+}
+
+static void run_remover(void *arg)
+{
+    struct task *t = arg;
+    struct agent *a = t->agent;
+    struct helper h = { 0 };
+    struct err err = ERR_INIT;
+
+    if (start_remover(t, &h, &err) == 0)
+        (void)helper_wait(a, &h, loop_in(a->loop, REMOVE_MS));
+    else
+        log_warn(LOG_AGENT, "%s: remove its container: %s, ignoring", t->name, err.text);
+    t->cleaning = false;
+    a->busy--;
+    cond_wake_all(&a->quiet);
+    reap_sweep_soon(a);
+}
+
+static void remove_container(struct task *t)
+{
+    t->cleaning = true;
+    t->agent->busy++;
+    if (fiber_start(t->agent->loop, run_remover, t, NULL, NULL) == 0)
+        return;
+    t->cleaning = false;
+    t->agent->busy--;
+}
+
+static void set_why(struct task *t, enum fail_class why, const char *text)
+{
+    if (t->why != FAIL_NONE)
+        return; /* we ended it, for a reason of our own */
+    t->why = why;
+    free(t->why_text);
+    t->why_text = strdup(text); /* without it the class says enough */
+}
+
+/* No word from process 1: docker says why. */
+static void no_word(struct task *t)
+{
+    AUTO_FREE char *path = prepare_path(t, "docker");
+    AUTO_BUF said = { .max = 8 * KIB };
+    char reason[400], text[480];
+
+    remove_container(t);
+    if (WIFSIGNALED(t->status) || t->stopping)
+        return;
+    (void)(path && lines_last(path, 20, &said));
+    docker_reason(said.len && buf_text(&said) ? (const char *)said.data : "", reason,
+                  sizeof(reason));
+    (void)snprintf(text, sizeof(text), "image '%s': %s", t->image, reason);
+    if (t->status == 0)
+        t->status = SPAWN_NOT_RUN << 8;
+    set_why(t, FAIL_START, text);
+}
+
+void docker_ended(struct task *t)
+{
+    AUTO_FREE char *path = prepare_path(t, "end");
+    char text[64], limit[STR_SIZE_MAX];
+    struct init_end end = { 0 };
+    struct err err = ERR_INIT;
+
+    t->peak = 0; /* was the client's */
+    if (!path || init_end_read(path, &end, &err) < 0) {
+        no_word(t);
+        return;
+    }
+    t->peak = end.peak;
+    t->status = end.signal ? end.signal : end.code << 8;
+    if (end.not_started) {
+        set_why(t, FAIL_START, end.not_started);
+    } else if (end.oom && t->memory && t->status != 0 && !t->killed) {
+        (void)snprintf(text, sizeof(text), "killed by the kernel for using more than %s",
+                       str_size(t->memory, limit));
+        set_why(t, FAIL_MEMORY, text);
+    }
+    free(end.not_started);
+}
+
+void docker_clear(struct task *t)
+{
+    static const char *const files[] = { "end", "env", "docker" };
+
+    for (size_t i = 0; t->image && i < COUNT_OF(files); i++)
+        remove_file(t, files[i]);
+}

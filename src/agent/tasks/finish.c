@@ -1,0 +1,225 @@
+/* finish.c - what is told of an end: its class, a sentence, and the last lines.
+ *
+ * What we did ourselves is known. A SIGKILL that nobody of us sent is the kernel's when its count
+ * of memory kills has gone up. A failure on a full disk is the disk's. */
+#include "agent/agent_private.h"
+#include "agent/output/last_lines.h"
+#include "base/path.h"
+#include "loop/loop.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+
+#define ERROR_FILE_MAX (64 * KIB)
+
+uint64_t finish_oom_kills(void)
+{
+    AUTO_BUF text = { .max = 64 * KIB };
+    const char *at;
+
+    if (path_read("/proc/vmstat", &text, NULL) < 0 || !buf_text(&text))
+        return 0;
+    at = strstr((const char *)text.data, "\noom_kill ");
+    return at ? strtoull(at + 10, NULL, 10) : 0;
+}
+
+/* ---- why ---- */
+
+struct verdict {
+    enum fail_class fail;
+    char text[256];
+};
+
+static bool full(const char *path)
+{
+    struct statvfs fs;
+
+    return statvfs(path, &fs) == 0 && fs.f_blocks > 0 &&
+           (fs.f_bavail == 0 || (fs.f_files > 0 && fs.f_favail == 0));
+}
+
+static bool disk_full(const struct task *t, const struct buf *lines, struct verdict *v)
+{
+    static const char *const says[] = { "No space left on device", "Disk quota exceeded" };
+    const char *places[] = { t->agent->log_dir, t->agent->tasks_dir, t->work };
+
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        if (!full(places[i]))
+            continue;
+        snprintf(v->text, sizeof(v->text), "the disk with '%s' is full", places[i]);
+        return true;
+    }
+    for (size_t i = 0; lines->len && i < COUNT_OF(says); i++) {
+        if (!memmem(lines->data, lines->len, says[i], strlen(says[i])))
+            continue;
+        snprintf(v->text, sizeof(v->text), "it says: %s", says[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool out_of_memory(const struct task *t, struct verdict *v)
+{
+    char limit[STR_SIZE_MAX];
+
+    if (cgroup_oom_kills(&t->cgroup) > 0) {
+        snprintf(v->text, sizeof(v->text), "killed by the kernel for using more than %s",
+                 str_size(t->memory, limit));
+        return true;
+    }
+    if (t->killed || !WIFSIGNALED(t->status) || WTERMSIG(t->status) != SIGKILL ||
+        finish_oom_kills() <= t->agent->oom_kills)
+        return false;
+    snprintf(v->text, sizeof(v->text), "killed by the kernel, because memory ran out");
+    return true;
+}
+
+#define DIRECTORY_GONE "the directory of its container has been removed"
+
+bool finish_directory_gone(const struct agent *a)
+{
+    return a->container && container_is_gone(a->container);
+}
+
+enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err)
+{
+    if (fail == FAIL_NONE || fail == FAIL_PERSON || !finish_directory_gone(a))
+        return fail;
+    err_set(err, -ENOENT, DIRECTORY_GONE);
+    return FAIL_NODE;
+}
+
+static struct verdict judge(const struct task *t, const struct buf *lines)
+{
+    struct verdict v = { .fail = FAIL_NONE };
+    int signum = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
+
+    if (t->why != FAIL_NONE) {
+        v.fail = t->why;
+        snprintf(v.text, sizeof(v.text), "%s", t->why_text ? t->why_text : "");
+    } else if (t->status == 0) {
+        v.fail = FAIL_NONE;
+    } else if (out_of_memory(t, &v)) {
+        v.fail = FAIL_MEMORY;
+    } else if (signum && t->stopping && (signum == SIGTERM || signum == SIGKILL)) {
+        v.fail = FAIL_PERSON;
+        snprintf(v.text, sizeof(v.text),
+                 signum == SIGTERM ? "ended when it was asked to"
+                                   : "killed when its grace was over");
+    } else if (!t->stopping && finish_directory_gone(t->agent)) {
+        v.fail = FAIL_NODE;
+        snprintf(v.text, sizeof(v.text), DIRECTORY_GONE);
+    } else if (!t->stopping && disk_full(t, lines, &v)) {
+        v.fail = FAIL_DISK;
+    } else if (signum) {
+        const char *name = sigabbrev_np(signum);
+
+        v.fail = FAIL_SIGNAL;
+        snprintf(v.text, sizeof(v.text), "ended by signal %d (SIG%s)%s", signum, name ? name : "?",
+                 WCOREDUMP(t->status) ? ", core dumped" : "");
+    } else {
+        v.fail = FAIL_EXIT;
+    }
+    return v;
+}
+
+/* ---- what is told ---- */
+
+/* Errors first: what explains a failure is there. */
+static void read_lines(const struct task *t, const Agent__ExitedTask *end, struct buf *out)
+{
+    unsigned most = t->agent->facts->lines ? t->agent->facts->lines : AGENT_LINES, n = 0;
+    char name[OUTPUT_NAME];
+
+    if (end->err_bytes && lines_last(output_name(&t->streams[1], name), most, out) < 0)
+        return;
+    for (size_t i = 0; i < out->len; i++)
+        n += out->data[i] == '\n';
+    if (n < most && end->out_bytes)
+        (void)lines_last(output_name(&t->streams[0], name), most - n, out);
+}
+
+static void read_error_file(const struct task *t, struct buf *out)
+{
+    AUTO_FREE char *path = t->wants_error_file ? prepare_path(t, "error") : NULL;
+
+    if (path && path_read(path, out, NULL) < 0)
+        buf_reset(out);
+}
+
+static void tell(struct task *t, Agent__ExitedTask end)
+{
+    AUTO_BUF lines = { .max = AGENT_LINES_BYTES };
+    AUTO_BUF error_file = { .max = ERROR_FILE_MAX };
+    uint64_t peak = cgroup_peak(&t->cgroup);
+    struct verdict v;
+
+    if (t->status != 0)
+        read_lines(t, &end, &lines);
+    read_error_file(t, &error_file);
+    v = judge(t, &lines);
+    end.fail = v.fail;
+    end.text = v.text;
+    end.signal = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
+    end.code = end.signal ? 128 + end.signal : WEXITSTATUS(t->status);
+    if (t->abort_code) {
+        end.signal = 0;
+        end.code = t->abort_code;
+    }
+    end.lines = (ProtobufCBinaryData){ .data = lines.data, .len = lines.len };
+    end.error_file = (ProtobufCBinaryData){ .data = error_file.data, .len = error_file.len };
+    end.memory_peak = peak > t->peak ? peak : t->peak;
+    report_exited(t, &end);
+}
+
+static void fill(struct task *t, Agent__ExitedTask *end)
+{
+    end->task = t->id;
+    end->attempt = t->attempt;
+    end->generation = t->generation;
+    end->when = t->when_ended;
+    end->asked = t->asked;
+    end->out_bytes = rotate_size(&t->streams[0].cut);
+    end->err_bytes = rotate_size(&t->streams[1].cut);
+}
+
+void finish_task(struct task *t)
+{
+    Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;
+    struct agent *a = t->agent;
+
+    fill(t, &end);
+    end.lived_ms = t->ended > t->started ? t->ended - t->started : 1;
+    tell(t, end);
+    cgroup_remove(&t->cgroup);
+    /* Nobody may get between this attempt and the next; what is in the way now is told then. */
+    for (size_t i = 0; i < t->n_ports; i++)
+        (void)ports_hold_again(&t->ports[i], NULL);
+    t->phase = PHASE_IDLE;
+    follow_task_changed(t);
+    if (--a->living == 0)
+        cond_wake_all(&a->quiet);
+}
+
+void finish_unstarted(struct task *t, enum fail_class why, const struct err *err)
+{
+    Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;
+    char text[sizeof(err->text) + sizeof(err->hint) + 2];
+
+    t->phase = PHASE_IDLE;
+    t->when_ended = loop_wall();
+    t->asked = t->stopping;
+    snprintf(text, sizeof(text), "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
+    fill(t, &end);
+    end.fail = why;
+    end.code = err->detail ? err->detail : SPAWN_NOT_RUN;
+    end.text = text;
+    report_exited(t, &end);
+    for (size_t i = 0; i < t->n_ports; i++)
+        (void)ports_hold_again(&t->ports[i], NULL);
+    follow_task_changed(t);
+}

@@ -1,0 +1,467 @@
+/* task_start.c - Start: a task's process, with its output in files.
+ *
+ * The files are the process's own standard output and error, opened to append: every byte is there
+ * whatever happens to anybody, and nobody has to read for the task to go on. Each Start is a fiber
+ * that gives way now and then, so that a thousand starts do not hold up an answer to a Ping. */
+#include "agent/agent_private.h"
+#include "agent/environ.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define TURN_MS 5
+#define TOKEN_FILE "HADOOP_TOKEN_FILE_LOCATION"
+
+struct starting {
+    struct agent *agent;
+    Agent__ToAgent *m;
+};
+
+/* ---- what the process gets ---- */
+
+static int set_path(struct env *e, const struct task *t, const char *name, const char *file)
+{
+    AUTO_FREE char *path = prepare_path(t, file);
+
+    return path ? env_set(e, name, path) : -ENOMEM;
+}
+
+static int set_number(struct env *e, const char *name, uint32_t n)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", n);
+    return env_set(e, name, text);
+}
+
+static int set_ours(struct env *e, const struct task *t, const char *spec, bool pmi)
+{
+    int r = env_set(e, "YDL_SOCKET", t->socket);
+
+    if (r == 0)
+        r = set_path(e, t, "YDL_STOP", "stop");
+    if (r == 0)
+        r = env_set(e, "TMPDIR", t->agent->tmp_dir);
+    if (r == 0)
+        r = env_set(e, "PWD", t->work);
+    if (r == 0 && t->out)
+        r = env_set(e, "YDL_OUT", t->out);
+    if (r == 0 && !t->gpus_unknown)
+        r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
+    if (r == 0 && spec)
+        r = env_set(e, "YDL_SPEC", spec);
+    if (r == 0 && t->wants_error_file)
+        r = set_path(e, t, "TORCHELASTIC_ERROR_FILE", "error");
+    if (r < 0 || !pmi)
+        return r;
+    r = env_set(e, "PMI_FD", "3");
+    if (r == 0)
+        r = set_number(e, "PMI_RANK", t->rank);
+    return r == 0 ? set_number(e, "PMI_SIZE", t->world) : r;
+}
+
+/* A container's own variables, or the user's, for the job's to be put over. */
+static int set_yarns(struct env *weak, struct env *e, const struct task *t)
+{
+    const struct agent *a = t->agent;
+    const struct container *c = a->container;
+    bool here = !c || c->client;
+    int r = c ? container_env(c, environ, weak) : 0;
+
+    if (r == 0 && !here)
+        r = env_set(e, "HOME", c->dir);
+    else if (r == 0 && t->image) /* the user's own home means nothing in an image */
+        r = env_set(e, "HOME", a->tmp_dir);
+    if (r < 0 || !c)
+        return r;
+    r = env_set(e, CONTAINER_MARK, c->id);
+    if (r < 0 || (here && getenv(TOKEN_FILE))) /* the user has tokens already, and knows why */
+        return r;
+    return env_set(e, TOKEN_FILE, a->token_file);
+}
+
+/* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
+ * image has variables of its own. */
+static int make_env(struct env *weak, struct env *e, const struct task *t,
+                    const Agent__StartTask *m, const char *spec, struct err *err)
+{
+    const Agent__JobFacts *f = t->agent->facts;
+    int r = set_yarns(weak, e, t);
+
+    for (size_t i = 0; i < f->n_env && r == 0; i++)
+        r = env_lend(weak, f->env[i]);
+    for (size_t i = 0; i < m->n_env && r == 0; i++)
+        r = env_copy(e, m->env[i].data, m->env[i].len);
+    if (r == 0)
+        r = set_ours(e, t, spec, m->pmi);
+    if (r == -EINVAL)
+        return err_set(err, r, "a variable of its environment is not NAME=value");
+    if (r < 0)
+        return err_oom(err);
+    r = activate_venv(e, t, err);
+    return r < 0 ? r : activate_hadoop(e, t, m, err);
+}
+
+static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *err)
+{
+    for (size_t i = 0; i < m->n_argv; i++) {
+        if (m->argv[i].len && memchr(m->argv[i].data, '\0', m->argv[i].len))
+            return err_set(err, -EINVAL, "argument %zu has a NUL byte inside", i);
+        if (strs_addn(argv, (const char *)m->argv[i].data, m->argv[i].len) < 0)
+            return err_oom(err);
+    }
+    return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
+}
+
+static int open_output(struct task *t, int i, struct err *err)
+{
+    const char *path = t->streams[i].path;
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    t->log_start[i] = rotate_size(&t->streams[i].cut);
+    if (t->agent->container)
+        output_keep(&t->streams[i]);
+    if (t->agent->umask & 0640) /* who collects logs is in our group */
+        (void)fchmod(fd, 0640);
+    return take_fd(fd);
+}
+
+/* ---- one task ---- */
+
+static void reset(struct task *t, const Agent__StartTask *m)
+{
+    t->generation = m->generation;
+    t->attempt = m->attempt;
+    if (t->log_began == 0) {
+        t->log_began = m->attempt + 1;
+        output_place_keep(t);
+    }
+    t->rank = m->rank;
+    t->world = m->world;
+    t->wants_error_file = m->error_file;
+    t->why = FAIL_NONE;
+    t->abort_code = 0;
+    free(t->why_text);
+    t->why_text = NULL;
+    t->killed = t->ready = false;
+    held_forget(t);
+    t->peak = 0;
+    t->kill_at = LOOP_NEVER;
+    t->when_ended = 0;
+}
+
+static enum fail_class place_ports(struct task *t, struct err *err)
+{
+    for (size_t i = 0; i < t->n_ports; i++) {
+        /* Is it still ours to give? Somebody may have taken it since its last owner ended. */
+        if (ports_hold_again(&t->ports[i], err) < 0)
+            return FAIL_PORT;
+        if (!t->share_ports)
+            ports_let_go(&t->ports[i]);
+        else if (ports_share(&t->ports[i], true, err) < 0)
+            return FAIL_PORT;
+    }
+    return FAIL_NONE;
+}
+
+static void join_cgroup(struct task *t, struct spawn_spec *spec)
+{
+    struct agent *a = t->agent;
+    AUTO_FREE char *name = NULL, *self = NULL;
+
+    if (!t->memory || t->memory_shared || t->cgroup.path || t->image)
+        return;
+    self = a->cgroups.looked ? NULL : cgroup_self();
+    name = str_printf("ydl-%s-%s", a->facts->job, t->label);
+    if (name && cgroup_make(&a->cgroups, "/sys/fs/cgroup", self, name, t->memory, &t->cgroup))
+        spec->cgroup = cgroup_procs(&t->cgroup);
+}
+
+/* Everything is there: starts it. */
+static enum fail_class run(struct task *t, struct spawn_spec *spec, struct err *err)
+{
+    enum fail_class fail = place_ports(t, err);
+    int r;
+
+    if (fail != FAIL_NONE)
+        return fail;
+    join_cgroup(t, spec);
+    t->began = tree_now();
+    t->started = t->ended = loop_now(t->agent->loop);
+    r = spawn_start(t->agent->spawner, spec, &t->pid, err);
+    if (spec->cgroup >= 0)
+        close(spec->cgroup);
+    if (r < 0) {
+        cgroup_remove(&t->cgroup);
+        return FAIL_START;
+    }
+    t->phase = PHASE_RUNNING;
+    if (reap_watch(t) < 0)
+        agent_break(t->agent, -ENOMEM, "watch a process"); /* it ends with everything else */
+    return FAIL_NONE;
+}
+
+/* Its descriptor cannot be handed to a container. */
+static int no_pmi(struct err *err)
+{
+    return err_set(err, -EOPNOTSUPP,
+                   "MPI's process manager does not reach into an image that the "
+                   "agent runs");
+}
+
+/* The same by the docker client. */
+static enum fail_class run_image(struct task *t, const struct strs *argv,
+                                 const struct docker_envs *envs, struct err *err)
+{
+    struct docker_launch l = { .said = -1 };
+    int r = docker_launch(t, argv, envs, &l, err);
+    enum fail_class fail = FAIL_START;
+
+    if (r == 0) {
+        struct spawn_spec spec = { .argv = l.words.v,
+                                   .envp = l.env.v,
+                                   .cwd = "/",
+                                   .out = l.said,
+                                   .err = l.said,
+                                   .extra = -1,
+                                   .cgroup = -1,
+                                   .minded = true };
+
+        fail = run(t, &spec, err);
+    }
+    if (fail == FAIL_START)
+        err_wrap(err, err->code, "image '%s'", t->image);
+    docker_launch_done(&l);
+    return fail;
+}
+
+static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m, const char *file,
+                                       struct err *err)
+{
+    AUTO_ENV env = { 0 }, weak = { 0 };
+    AUTO_STRS argv = { 0 };
+    AUTO_CLOSE int out = -1, errors = -1, pmi = -1;
+    struct spawn_spec spec = { .cwd = t->work, .cgroup = -1 };
+    int r = t->tried ? prepare_clear(t, err) : 0;
+
+    if (r == 0)
+        r = out = open_output(t, 0, err);
+    if (r >= 0)
+        r = errors = open_output(t, 1, err);
+    if (r < 0)
+        return prepare_file_class(r);
+    r = make_argv(&argv, m, err);
+    if (r == 0)
+        r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
+    if (r == 0)
+        r = activate_mxnet(&env, t, argv.v[0], err);
+    if (r == 0)
+        r = conda_command(&argv, &env, t, err);
+    if (r == 0 && m->pmi)
+        r = t->image ? no_pmi(err) : pmi_begin(t, &pmi, err);
+    if (r < 0) {
+        err->detail = err->detail ? err->detail : SPAWN_NOT_RUN;
+        return FAIL_START;
+    }
+    if (t->image)
+        return run_image(t, &argv, &(struct docker_envs){ &weak, &env }, err);
+    spec.argv = argv.v;
+    spec.envp = env.v;
+    spec.out = out;
+    spec.err = errors;
+    spec.extra = pmi;
+    return run(t, &spec, err);
+}
+
+static void start_task(struct task *t, const Agent__StartTask *m, const char *file)
+{
+    struct err err = ERR_INIT;
+    enum fail_class fail;
+
+    if (t->stopping) {
+        err_set(&err, -ECANCELED, "it was to end before it was started");
+        err.detail = 143;
+        finish_unstarted(t, FAIL_PERSON, &err);
+        return;
+    }
+    fail = prepare_and_run(t, m, file, &err);
+    t->tried = true;
+    if (fail != FAIL_NONE) {
+        pmi_end(t);
+        finish_unstarted(t, finish_blame(t->agent, fail, &err), &err);
+        return;
+    }
+    trace(LOG_AGENT, "%s: process %d, attempt %u", t->name, (int)t->pid, t->attempt);
+    report_started(t);
+    follow_task_changed(t);
+    watch_begin(t->agent);
+    cut_begin(t->agent);
+    if (*m->mirror_from && board_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
+        agent_break(t->agent, err.code, err.text);
+    if (m->ready && m->ready->kind && probe_begin(t, m->ready, &err) < 0)
+        agent_break(t->agent, err.code, err.text);
+}
+
+/* ---- a message ---- */
+
+/* Without one the agent is told nothing new. */
+static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
+{
+    uint8_t *copy;
+
+    if (!spec->len ||
+        (a->spec && spec->len == a->spec_len && memcmp(spec->data, a->spec, spec->len) == 0))
+        return 0;
+    copy = malloc(spec->len);
+    if (!copy)
+        return err_oom(err);
+    memcpy(copy, spec->data, spec->len);
+    free(a->spec);
+    free(a->spec_path);
+    a->spec = copy;
+    a->spec_len = spec->len;
+    a->spec_path = NULL;
+    return 0;
+}
+
+/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
+ * a full disk did not take is written with the next start: the master does not say it again. So is
+ * one that somebody removed, with its directory or without. */
+static int write_spec(struct agent *a, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    int r;
+
+    if (!a->spec || (a->spec_path && access(a->spec_path, F_OK) == 0))
+        return 0;
+    free(a->spec_path);
+    a->spec_path = NULL;
+    path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
+    if (!path)
+        return err_oom(err);
+    r = path_write_new(path, a->spec, a->spec_len, 0600, err);
+    if (r == -ENOENT && path_mkdirs(a->tasks_dir, 0700, NULL) == 0) {
+        err_clear(err);
+        r = path_write_new(path, a->spec, a->spec_len, 0600, err);
+    }
+    if (r < 0)
+        return r;
+    a->n_specs++;
+    a->spec_path = take(path);
+    return 0;
+}
+
+/* *ret is the file that those who start now are told of; NULL where there is none. */
+static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **ret,
+                       struct err *err)
+{
+    int r = keep_spec(a, spec, err);
+
+    if (r == 0)
+        r = write_spec(a, err);
+    if (r < 0 || !a->spec_path)
+        return r;
+    *ret = strdup(a->spec_path); /* a later message may bring another while these start */
+    return *ret ? 0 : err_oom(err);
+}
+
+void start_done(struct agent *a)
+{
+    for (uint32_t i = 0; i < a->n_specs; i++) {
+        AUTO_FREE char *path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, i);
+
+        if (path)
+            (void)unlink(path);
+    }
+    free(a->spec_path);
+    free(a->spec);
+}
+
+static void starting_free(struct starting *s)
+{
+    agent__to_agent__free_unpacked(s->m, NULL);
+    free(s);
+}
+
+static void run_start(void *arg)
+{
+    struct starting *s = arg;
+    struct agent *a = s->agent;
+    const Agent__Start *m = s->m->start;
+    int64_t turn = loop_in(a->loop, TURN_MS);
+    struct err err = ERR_INIT;
+    AUTO_FREE char *spec = NULL;
+    bool no_spec = finish_directory_gone(a) || settle_spec(a, &m->spec, &spec, &err) < 0;
+
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        struct task *t = agent_task(a, m->tasks[i]->task);
+
+        if (t->phase != PHASE_STARTING)
+            continue;          /* named twice */
+        reset(t, m->tasks[i]); /* whatever is said of it from now on is of this attempt */
+        if (a->leaving)
+            t->phase = PHASE_IDLE;
+        else if (no_spec)
+            finish_unstarted(t, finish_blame(a, FAIL_DISK, &err), &err);
+        else
+            start_task(t, m->tasks[i], spec);
+        if (loop_now(a->loop) >= turn) {
+            (void)fiber_yield(a->loop);
+            turn = loop_in(a->loop, TURN_MS);
+        }
+    }
+    starting_free(s);
+    a->busy--;
+    cond_wake_all(&a->quiet);
+    if (!a->join.path)
+        meet_forget_code();
+}
+
+/* All of them must be there and not started: anything else is a fault of the master. */
+static int check(const struct agent *a, const Agent__Start *m, struct err *err)
+{
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const struct task *t = agent_task(a, m->tasks[i]->task);
+
+        if (!t || !t->prepared || t->phase != PHASE_IDLE)
+            return err_set(err, -EPROTO, "start of task %u, which is not prepared",
+                           m->tasks[i]->task);
+    }
+    return 0;
+}
+
+int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
+{
+    struct starting *s = NULL;
+    int r = check(a, m->start, err);
+
+    if (r < 0) {
+        agent__to_agent__free_unpacked(m, NULL);
+        return r;
+    }
+    s = calloc(1, sizeof(*s));
+    if (!s) {
+        agent__to_agent__free_unpacked(m, NULL);
+        return err_oom(err);
+    }
+    *s = (struct starting){ .agent = a, .m = m };
+    r = fiber_start(a->loop, run_start, s, NULL, err);
+    if (r < 0) {
+        starting_free(s);
+        return r;
+    }
+    for (size_t i = 0; i < m->start->n_tasks; i++) {
+        struct task *t = agent_task(a, m->start->tasks[i]->task);
+
+        t->phase = PHASE_STARTING;
+        t->stopping = false;
+    }
+    a->busy++;
+    return 0;
+}

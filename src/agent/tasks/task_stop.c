@@ -1,0 +1,134 @@
+/* task_stop.c - ending tasks: told by a file, asked by a signal, then killed.
+ *
+ * The file that YDL_STOP names appears before the signal comes, with the time of the kill in
+ * milliseconds since 1970: a program that looks at it between two steps needs no signal handler,
+ * and knows how long it has to save its state. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "loop/loop.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Under a name of its own first: nobody reads half a number. */
+static void write_deadline(struct task *t, int64_t deadline)
+{
+    AUTO_FREE char *path = prepare_path(t, "stop"), *tmp = prepare_path(t, "stop-new");
+    AUTO_CLOSE int fd =
+        path && tmp ? open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    char text[32];
+    int n = snprintf(text, sizeof(text), "%lld\n", (long long)deadline);
+
+    t->has_stop = true;
+    if (fd < 0 || path_write_fd(fd, text, (size_t)n) < 0 || rename(tmp, path) < 0)
+        log_warn(LOG_AGENT, "%s: cannot write its deadline, ignoring", t->name);
+}
+
+static void unmark(struct agent *a)
+{
+    for (size_t i = 0; i < a->n_tasks; i++)
+        a->tasks[i]->marked = false;
+}
+
+/* ---- the kill after the grace ---- */
+
+static void plan_kill(struct agent *a);
+
+static void on_time(uv_timer_t *h)
+{
+    struct agent *a = h->data;
+    int64_t now = loop_now(a->loop);
+
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        struct task *t = a->tasks[i];
+
+        if (t->phase != PHASE_RUNNING || t->kill_at > now)
+            continue;
+        t->marked = t->killed = true;
+        t->kill_at = now + 1000; /* again, should it be there still */
+    }
+    reap_signal(a, SIGKILL);
+    unmark(a);
+    plan_kill(a);
+}
+
+static void plan_kill(struct agent *a)
+{
+    int64_t first = LOOP_NEVER, now = loop_now(a->loop);
+
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        const struct task *t = a->tasks[i];
+
+        if (t->phase == PHASE_RUNNING && t->kill_at < first)
+            first = t->kill_at;
+    }
+    if (first == LOOP_NEVER)
+        return;
+    uv_update_time(loop_uv(a->loop));
+    uv_timer_start(&a->stop_timer, on_time, (uint64_t)(first > now ? first - now : 0), 0);
+}
+
+/* ---- the ways to end a task ---- */
+
+static void ask(struct agent *a, int64_t grace, int64_t deadline)
+{
+    for (size_t i = 0; i < a->n_tasks; i++) {
+        struct task *t = a->tasks[i];
+
+        if (!t->marked)
+            continue;
+        t->stopping = true;
+        t->kill_at = loop_in(a->loop, grace);
+        if (grace > 0)
+            write_deadline(t, deadline);
+        else
+            t->killed = true;
+    }
+    reap_signal(a, grace > 0 ? SIGTERM : SIGKILL);
+    if (grace > 0)
+        reap_signal(a, SIGCONT); /* one that was stopped could not hear it */
+    unmark(a);
+    plan_kill(a);
+}
+
+void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, int64_t deadline)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++) {
+        struct task *t = tasks[i];
+
+        if (t->phase != PHASE_RUNNING && t->phase != PHASE_STARTING)
+            continue;
+        if (t->phase == PHASE_STARTING)
+            t->stopping = true; /* task_start.c sees it when its turn comes */
+        /* Being asked again must not give it more time, only less. */
+        t->marked =
+            t->phase == PHASE_RUNNING && (!t->stopping || loop_in(a->loop, grace) < t->kill_at);
+        any = any || t->marked;
+    }
+    if (any)
+        ask(a, grace, deadline ? deadline : loop_wall() + grace);
+}
+
+void stop_all(struct agent *a, int64_t grace)
+{
+    stop_tasks(a, a->tasks, a->n_tasks, grace, 0);
+}
+
+void stop_for(struct task *t, enum fail_class why, const char *text)
+{
+    if (t->phase != PHASE_RUNNING || t->why != FAIL_NONE)
+        return;
+    t->why = why;
+    free(t->why_text);
+    t->why_text = strdup(text); /* without it the class says enough */
+    t->killed = t->marked = true;
+    t->kill_at = loop_in(t->agent->loop, 1000);
+    reap_signal(t->agent, SIGKILL);
+    t->marked = false;
+    plan_kill(t->agent);
+}

@@ -1,0 +1,84 @@
+/* tree_remove.c - trees are removed by another thread: on a slow file system a large one takes
+ * longer than a master waits for an answer. */
+#include "agent/agent_private.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "loop/work.h"
+
+struct removing {
+    const char *path;
+    struct err *err;
+};
+
+static int remove_now(void *arg)
+{
+    const struct removing *x = arg;
+
+    return path_remove(x->path, x->err);
+}
+
+int remove_tree(struct agent *a, const char *path, struct err *err)
+{
+    struct removing x = { path, err };
+
+    return work_run(a->loop, remove_now, &x);
+}
+
+/* ---- directories of dropped tasks ---- */
+
+static void remove_work(struct task *t)
+{
+    AUTO_FREE char *work = prepare_path(t, "work");
+    struct err err = ERR_INIT;
+
+    if (work && remove_tree(t->agent, work, &err) < 0)
+        log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
+    t->removing = false;
+    cond_wake_all(&t->agent->removed);
+}
+
+/* One after the other; others may be dropped meanwhile. */
+static void remove_dropped(void *arg)
+{
+    struct agent *a = arg;
+    bool found = true;
+
+    while (found) {
+        found = false;
+        for (size_t i = 0; i < a->n_tasks; i++) {
+            if (!a->tasks[i]->removing)
+                continue;
+            remove_work(a->tasks[i]);
+            found = true;
+        }
+    }
+    a->remover = NULL;
+    cond_wake_all(&a->removed);
+}
+
+void remove_begin(struct task *t)
+{
+    struct agent *a = t->agent;
+    struct err err = ERR_INIT;
+
+    t->removing = true;
+    if (a->remover || fiber_start(a->loop, remove_dropped, a, &a->remover, &err) == 0)
+        return;
+    t->removing = false;
+    log_warn(LOG_AGENT, "%s: its directory stays: %s", t->name, err.text);
+}
+
+int remove_wait(const struct task *t)
+{
+    int r = 0;
+
+    while (r == 0 && t->removing)
+        r = cond_wait(t->agent->loop, &t->agent->removed, LOOP_NEVER); /* a thread's end */
+    return r;
+}
+
+void remove_end(struct agent *a)
+{
+    while (a->remover)
+        (void)cond_wait(a->loop, &a->removed, LOOP_NEVER);
+}

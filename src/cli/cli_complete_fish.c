@@ -1,0 +1,195 @@
+/* cli_complete_fish.c - the completion script for fish, see cli.h.
+ *
+ * A function finds the verbs typed so far; every other line is one `complete` that holds only
+ * there. */
+#include "cli/cli_private.h"
+
+#define SPECIAL "\\"
+#define QUOTE "\\'"
+
+/* @ stands for the program's name as a function. */
+static const char path_function[] =
+    "    set -l path\n"
+    "    set -l skip 0\n"
+    "    for word in (commandline -opc)[2..-1]\n"
+    "        if test $skip = 1\n"
+    "            set skip 0\n"
+    "            continue\n"
+    "        end\n"
+    "        switch $word\n"
+    "            case '--'\n"
+    "                break\n"
+    "            case '-*'\n"
+    "                if contains -- \"$path $word\" $valued; or contains -- $word $valued\n"
+    "                    set skip 1\n"
+    "                end\n"
+    "            case '*'\n"
+    "                if contains -- \"$path $word\" $known\n"
+    "                    set path \"$path $word\"\n"
+    "                end\n"
+    "        end\n"
+    "    end\n"
+    "    echo \"$path\"\n"
+    "end\n"
+    "\n"
+    "function __@_at\n"
+    "    set -l path (__@_path)\n"
+    "    test \"$path\" = \"$argv[1]\"\n"
+    "end\n"
+    "\n";
+
+static void put(FILE *out, const struct cli_program *p, const char *script)
+{
+    for (; *script; script++) {
+        if (*script == '@')
+            cli_print_name(out, p->name);
+        else
+            fputc(*script, out);
+    }
+}
+
+static void known(FILE *out, const struct cli *c)
+{
+    if (!c->verb)
+        return;
+    fputs(" '", out);
+    cli_print_words(out, c, ' ');
+    fputc('\'', out);
+}
+
+static void valued_of(FILE *out, const struct cli *c, const struct cli_opt *table, bool global)
+{
+    for (const struct cli_opt *o = table; o->name; o++) {
+        if (!cli_takes_value(o))
+            continue;
+        fputs(" '", out);
+        cli_print_words(out, c, ' ');
+        fprintf(out, "%s--%s'", global ? "" : " ", o->name);
+        if (!o->letter)
+            continue;
+        fputs(" '", out);
+        cli_print_words(out, c, ' ');
+        fprintf(out, "%s-%c'", global ? "" : " ", o->letter);
+    }
+}
+
+static void valued(FILE *out, const struct cli *c)
+{
+    if (c->verb)
+        valued_of(out, c, cli_opts(c->verb), false);
+    else
+        valued_of(out, c, cli_globals(c->program), true);
+}
+
+/* "complete -c ydl -n '__ydl_at " fs ls"'" */
+static void begin(FILE *out, const struct cli *c, bool everywhere)
+{
+    fprintf(out, "complete -c %s", c->program->name);
+    if (everywhere)
+        return;
+    fputs(" -n '__", out);
+    cli_print_name(out, c->program->name);
+    fputs("_at \"", out);
+    cli_print_words(out, c, ' ');
+    fputs("\"'", out);
+}
+
+static void described(FILE *out, const char *text)
+{
+    fputs(" -d '", out);
+    cli_print_quoted(out, text, SPECIAL, QUOTE);
+    fputs("'\n", out);
+}
+
+static void word_list(FILE *out, const char *const *w)
+{
+    fputs(" -a '", out);
+    for (; *w; w++)
+        fprintf(out, "%s%s", *w, w[1] ? " " : "");
+    fputc('\'', out);
+}
+
+static void option(FILE *out, const struct cli *c, const struct cli_opt *o, bool everywhere)
+{
+    begin(out, c, everywhere);
+    fprintf(out, " -l %s", o->name);
+    if (o->letter)
+        fprintf(out, " -s %c", o->letter);
+    if (o->choices) {
+        fputs(" -x", out);
+        word_list(out, o->choices);
+    } else if (cli_takes_value(o)) {
+        enum cli_complete kind = cli_value_kind(o);
+
+        fputs(kind == CLI_FILES  ? " -r -F"
+              : kind == CLI_DIRS ? " -x -a '(__fish_complete_directories)'"
+                                 : " -x",
+              out);
+    }
+    described(out, o->help);
+    if (!cli_on_flag(o))
+        return;
+    begin(out, c, everywhere);
+    fprintf(out, " -l no-%s", o->name);
+    described(out, o->help);
+}
+
+static void verb_words(FILE *out, const struct cli *c, const struct cli_verb *const *table)
+{
+    for (const struct cli_verb *const *v = table; *v; v++) {
+        if ((*v)->hidden)
+            continue;
+        begin(out, c, false);
+        fprintf(out, " -a %s", (*v)->name);
+        described(out, (*v)->summary);
+    }
+}
+
+static void operands(FILE *out, const struct cli *c)
+{
+    const struct cli_verb *v = c->verb;
+
+    if (v->words) {
+        begin(out, c, false);
+        word_list(out, v->words);
+        fputc('\n', out);
+    } else if (v->complete == CLI_VERBS) {
+        verb_words(out, c, c->program->verbs);
+    } else if (v->complete != CLI_NOTHING) {
+        begin(out, c, false);
+        fputs(v->complete == CLI_FILES  ? " -F\n"
+              : v->complete == CLI_DIRS ? " -a '(__fish_complete_directories)'\n"
+                                        : " -a '(__fish_complete_subcommand)'\n",
+              out);
+    }
+}
+
+static void verb(FILE *out, const struct cli *c)
+{
+    verb_words(out, c, cli_next(c));
+    if (!c->verb)
+        return;
+    for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
+        option(out, c, o, false);
+    operands(out, c);
+}
+
+void cli_fish(FILE *out, const struct cli_program *p)
+{
+    static const struct cli_opt help = { "help", 'h', .help = "show help" };
+    struct cli root = { .program = p };
+
+    fprintf(out, "# fish completion of %s; load it with: %s completion fish | source\n", p->name,
+            p->name);
+    put(out, p, "function __@_path\n    set -l known");
+    cli_walk(p, known, out);
+    fputs("\n    set -l valued", out);
+    cli_walk(p, valued, out);
+    fputc('\n', out);
+    put(out, p, path_function);
+    fprintf(out, "complete -c %s -f\n", p->name);
+    for (const struct cli_opt *o = cli_globals(p); o->name; o++)
+        option(out, &root, o, true);
+    option(out, &root, &help, true);
+    cli_walk(p, verb, out);
+}

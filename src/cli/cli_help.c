@@ -1,0 +1,263 @@
+/* cli_help.c - help for people at a terminal; see cli.h. */
+#include "cli/cli_private.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define LABEL_MOST 28 /* a longer label gets a line of its own */
+
+unsigned cli_width(FILE *out)
+{
+    struct winsize w = { 0 };
+
+    if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) < 0 || w.ws_col == 0)
+        return 80;
+    return w.ws_col < 60 ? 60 : w.ws_col > 100 ? 100 : w.ws_col;
+}
+
+/* Columns of `n` bytes of UTF-8: every character but a continuation byte takes one. */
+static unsigned columns(const char *s, size_t n)
+{
+    unsigned c = 0;
+
+    for (size_t i = 0; i < n; i++)
+        c += (s[i] & 0xc0) != 0x80;
+    return c;
+}
+
+/* Where text is being put. */
+struct page {
+    FILE *out;
+    unsigned width, indent, column;
+};
+
+/* Fills lines with the words of `s`. The line is at p->column now. */
+static void flow(struct page *p, const char *s, size_t n)
+{
+    const char *end = s + n;
+
+    while (s < end) {
+        size_t len;
+
+        s += strspn(s, " \n");
+        if (s >= end)
+            break;
+        len = strcspn(s, " \n");
+        if (len > (size_t)(end - s))
+            len = (size_t)(end - s);
+        if (p->column > p->indent && p->column + 1 + columns(s, len) > p->width) {
+            fputc('\n', p->out);
+            p->column = 0;
+        } else if (p->column > p->indent) {
+            fputc(' ', p->out);
+            p->column++;
+        }
+        if (p->column < p->indent) {
+            fprintf(p->out, "%*s", (int)(p->indent - p->column), "");
+            p->column = p->indent;
+        }
+        fprintf(p->out, "%.*s", (int)len, s);
+        p->column += columns(s, len);
+        s += len;
+    }
+}
+
+static void end_line(struct page *p)
+{
+    fputc('\n', p->out);
+    p->column = 0;
+}
+
+static void prose(struct page *p, const char *text, unsigned indent)
+{
+    struct cli_block b;
+    int last = -1; /* kind of the piece before */
+
+    while (cli_block(&text, &b)) {
+        if (last >= 0 && !(last == (int)b.kind && b.kind != CLI_PARAGRAPH))
+            end_line(p);
+        last = (int)b.kind;
+        p->indent = indent;
+        if (b.kind == CLI_LITERAL) {
+            fprintf(p->out, "%*s%.*s", (int)indent + 4, "", (int)b.len, b.text);
+        } else if (b.kind == CLI_ENTRY) {
+            unsigned used = indent + columns(b.term, b.term_len);
+
+            fprintf(p->out, "%*s%.*s", (int)indent, "", (int)b.term_len, b.term);
+            p->column = used;
+            p->indent = indent + 20;
+            if (used + 2 > p->indent)
+                end_line(p);
+            flow(p, b.text, b.len);
+        } else {
+            flow(p, b.text, b.len);
+        }
+        end_line(p);
+    }
+    p->indent = 0;
+}
+
+/* "  -n, --workers N", and how many columns it takes. */
+static unsigned print_label(FILE *out, const struct cli_opt *o, char letter)
+{
+    AUTO_FREE char *label = NULL;
+    char before[8] = "    ";
+
+    if (letter)
+        snprintf(before, sizeof(before), "-%c, ", letter);
+    label = str_printf("  %s--%s%s%s%s", before, cli_on_flag(o) ? "[no-]" : "", o->name,
+                       o->meta ? " " : "", o->meta ? o->meta : "");
+    if (!label)
+        return 0;
+    if (out)
+        fputs(label, out);
+    return columns(label, strlen(label));
+}
+
+static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsigned indent)
+{
+    p->indent = indent;
+    p->column = print_label(p->out, o, letter);
+    if (p->column + 2 > indent)
+        end_line(p);
+    flow(p, o->help, strlen(o->help));
+    for (const char *const *c = o->choices; c && *c; c++) {
+        AUTO_FREE char *word = str_printf("%s%s", c == o->choices ? "(" : "", *c);
+        AUTO_FREE char *more = word ? str_printf("%s%s", word, c[1] ? "," : ")") : NULL;
+
+        if (more)
+            flow(p, more, strlen(more));
+    }
+    if (o->type == CLI_LIST)
+        flow(p, "(may be repeated)", 17);
+    if (o->preset && o->type != CLI_FLAG) {
+        flow(p, "(default", 8);
+        fprintf(p->out, " %s)", o->preset);
+    }
+    end_line(p);
+    p->indent = 0;
+}
+
+static void print_opts(struct page *p, const struct cli *c, bool globals)
+{
+    const struct cli_opt *table = globals ? cli_globals(c->program) : cli_opts(c->verb);
+    static const struct cli_opt help = { "help", 'h', .help = "show this text" };
+    unsigned indent = 0;
+
+    for (const struct cli_opt *o = table; o->name; o++) {
+        unsigned w = print_label(NULL, o, o->letter);
+
+        if (w <= LABEL_MOST && w > indent)
+            indent = w;
+    }
+    indent = (indent ? indent : 14) + 2;
+    fputs(globals ? "\nOptions of every verb:\n" : "\nOptions:\n", p->out);
+    for (const struct cli_opt *o = table; o->name; o++)
+        if (!globals || !cli_shadowed(c->verb, o))
+            print_opt(p, o, globals ? cli_letter(c->verb, o) : o->letter, indent);
+    if (globals)
+        print_opt(p, &help, cli_letter(c->verb, &help), indent);
+}
+
+static void print_verbs(struct page *p, const struct cli *c)
+{
+    unsigned most = 0;
+
+    for (const struct cli_verb *const *v = cli_next(c); *v; v++)
+        if (!(*v)->hidden && strlen((*v)->name) > most)
+            most = (unsigned)strlen((*v)->name);
+    fputs("\nVerbs:\n", p->out);
+    for (const struct cli_verb *const *v = cli_next(c); *v; v++) {
+        if ((*v)->hidden)
+            continue;
+        p->column = (unsigned)fprintf(p->out, "  %s", (*v)->name);
+        p->indent = most + 4;
+        flow(p, (*v)->summary, strlen((*v)->summary));
+        end_line(p);
+    }
+    p->indent = 0;
+}
+
+static void print_examples(struct page *p, const struct cli_example *e)
+{
+    if (!e)
+        return;
+    fputs("\nExamples:\n", p->out);
+    for (; e->command; e++) {
+        p->indent = 6;
+        fprintf(p->out, "  %s\n", e->command);
+        flow(p, e->what, strlen(e->what));
+        end_line(p);
+    }
+    p->indent = 0;
+}
+
+static void print_usage(struct page *p, const struct cli *c)
+{
+    const struct cli_verb *v = c->verb;
+
+    fputs("usage: ", p->out);
+    cli_print_path(p->out, c);
+    fputs(*cli_next(c) ? " VERB [OPTION…] [OPERAND…]" : " [OPTION…]", p->out);
+    if (v && v->operands)
+        fprintf(p->out, " %s", v->operands);
+    fputs("\n\n", p->out);
+}
+
+static void print_more(FILE *out, const struct cli *c, bool full)
+{
+    const struct cli_verb *v = c->verb;
+
+    fputs("\nMore: ", out);
+    if (*cli_next(c) || !full) {
+        fprintf(out, "'%s help", c->program->name);
+        cli_print_words(out, c, ' ');
+        fprintf(out, "%s', ", *cli_next(c) ? " VERB" : "");
+    }
+    fprintf(out, "'man %s%s%s'\n", c->program->name, v ? "-" : "", v ? c->path[0]->name : "");
+}
+
+void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
+{
+    const struct cli_verb *v = c->verb;
+    const struct cli_section *s = v ? v->sections : c->program->sections;
+    const char *summary = v ? v->summary : c->program->summary;
+    const char *text = v ? v->text : c->program->text;
+    struct page p = { .out = out, .width = width };
+
+    print_usage(&p, c);
+    prose(&p, text ? text : summary, 0);
+    if (*cli_next(c))
+        print_verbs(&p, c);
+    if (cli_opts(v)->name)
+        print_opts(&p, c, false);
+    if (v || full)
+        print_opts(&p, c, true);
+    print_examples(&p, v ? v->examples : c->program->examples);
+    for (; full && s && s->title; s++) {
+        fprintf(out, "\n%s\n", s->title);
+        prose(&p, s->body, 2);
+    }
+    print_more(out, c, full);
+}
+
+void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
+{
+    struct page p = { .out = out, .width = width };
+    const char *line = page->usage;
+
+    while (line && *line) {
+        size_t n = strcspn(line, "\n");
+
+        fprintf(out, "%s%.*s\n", line == page->usage ? "usage: " : "       ", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    fputs(page->usage ? "\n" : "", out);
+    prose(&p, page->text, 0);
+    for (const struct cli_section *s = page->sections; s && s->title; s++) {
+        fprintf(out, "\n%s\n", s->title);
+        prose(&p, s->body, 2);
+    }
+    print_examples(&p, page->examples);
+    fprintf(out, "\nMore: 'man %s'\n", page->name);
+}

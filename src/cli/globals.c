@@ -1,0 +1,106 @@
+/* globals.c - see globals.h */
+#include "cli/globals.h"
+#include "base/log.h"
+#include "cli/exit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct globals, field)
+
+/* clang-format off */
+const struct cli_opt globals_opts[] = {
+    { "conf",      0,   CLI_TEXT, AT(conf),      NULL,  "DIR",
+      "read the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR" },
+    { "as",        0,   CLI_TEXT, AT(as),        NULL,  "USER",
+      "act for USER; the cluster must allow us to" },
+    { "principal", 0,   CLI_TEXT, AT(principal), NULL,  "NAME",
+      "be the Kerberos principal NAME" },
+    { "keytab",    0,   CLI_TEXT, AT(keytab),    NULL,  "FILE",
+      "get the principal's ticket with the keys in FILE; a job on YARN takes them along" },
+    { "timeout",   0,   CLI_MS,   AT(timeout),   "60s", "DURATION",
+      "give up when the cluster has not answered for DURATION" },
+    { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,
+      "print facts and errors as JSON on standard output" },
+    { "verbose",   'v', CLI_FLAG, AT(verbose),   NULL,  NULL,
+      "say more about what is being done" },
+    { "quiet",     'q', CLI_FLAG, AT(quiet),     NULL,  NULL,
+      "print no progress, notes or warnings" },
+    { 0 },
+};
+
+const struct cli_opt globals_node_opts[] = {
+    { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,
+      "print facts and errors as JSON on standard output" },
+    { "verbose",   'v', CLI_FLAG, AT(verbose),   NULL,  NULL,
+      "say more about what is being done" },
+    { "quiet",     'q', CLI_FLAG, AT(quiet),     NULL,  NULL,
+      "print no progress, notes or warnings" },
+    { 0 },
+};
+/* clang-format on */
+
+/* When the words could not be taken apart, --json may stand behind the mistake. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
+static int finish_output(struct err *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE)
+        return EXIT_OUTPUT_GONE;
+    return err_sys(err, "write to standard output");
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    const struct globals *g = globals_of(c);
+    int r;
+
+    if (g->quiet)
+        log_set_level(LOG_LEVEL_ERROR);
+    else if (g->verbose)
+        log_set_level(LOG_LEVEL_INFO);
+    if (c->help || !c->verb) {
+        cli_help(stdout, c, cli_width(stdout), c->help && !c->verb);
+        return finish_output(err);
+    }
+    r = c->verb->run(c, err);
+    if (r >= 0) {
+        int flushed = finish_output(err);
+
+        r = flushed < 0 ? flushed : r;
+    }
+    return r;
+}
+
+int globals_main(const struct cli_program *p, int argc, char **argv)
+{
+    return globals_main_job(p, argc, argv, NULL);
+}
+
+int globals_main_job(const struct cli_program *p, int argc, char **argv, const char *job)
+{
+    AUTO_CLI c = { 0 };
+    struct globals *g;
+    struct err err = ERR_INIT;
+    int r;
+
+    log_init(p->name);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        argv[1] = (char *)"version"; /* what people try first */
+    r = cli_parse(p, argc, argv, &c, &err);
+    if (r < 0)
+        return exit_report(p->name, r, &err, wants_json(argc, argv));
+    g = c.globals;
+    g->job = job;
+    g->job_by = p->name;
+    r = run(&c, &err);
+    return r < 0 ? exit_report(p->name, r, &err, globals_of(&c)->json) : r;
+}

@@ -1,0 +1,243 @@
+/* client_streams.c - see client.h: events and output, from whichever master has them, else from the
+ * files. */
+#include "base/str.h"
+#include "client/client_private.h"
+#include "client/earlier_output.h"
+#include "client/event_dedup.h"
+#include "wire/http.h"
+
+#include <string.h>
+
+#define READ_BYTES (64 * KIB)
+
+/* ---- events ---- */
+
+struct events {
+    int (*fn)(void *arg, const char *line, size_t n);
+    void *arg;
+    struct seen seen;
+    bool ended; /* the last record was there */
+    bool ours;  /* `fn` wants no more */
+};
+
+static int on_line(void *arg, const char *line, size_t n)
+{
+    struct events *e = arg;
+    int r;
+
+    if (seen_before(&e->seen, line, n))
+        return 0;
+    e->ended = memmem(line, n < 96 ? n : 96, "\"event\":\"end\"", 13) != NULL;
+    r = e->fn(e->arg, line, n);
+    e->ours = r != 0;
+    return r;
+}
+
+static int read_events(struct client_stream *s, struct events *e, struct err *err)
+{
+    AUTO_BUF b = { .max = MIB + READ_BYTES };
+    int r = 0;
+
+    while (r == 0) {
+        const char *at, *end, *nl;
+        uint8_t *room;
+        ssize_t n;
+
+        if (buf_room(&b, READ_BYTES, &room) < 0)
+            return err_set(err, -EPROTO, "the master's events have a line without an end");
+        n = client_read(s, room, READ_BYTES, err);
+        if (n <= 0)
+            return (int)n;
+        b.len += (size_t)n;
+        at = (char *)b.data;
+        end = at + b.len;
+        for (; r == 0 && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL; at = nl + 1)
+            r = on_line(e, at, (size_t)(nl - at));
+        buf_eat(&b, (size_t)(at - (char *)b.data));
+    }
+    return r;
+}
+
+/* What the present master has, from where we are; with `follow` until it or the job ends. */
+static int ask_events(struct client *c, bool follow, struct events *e, struct err *err)
+{
+    AUTO_FREE char *target =
+        str_printf("/v1/events?from=%llu%s", (unsigned long long)seen_from(&e->seen),
+                   follow ? "&follow=1" : "");
+    AUTO_CLIENT_STREAM *s = NULL;
+    int r = target ? client_open(c, target, &s, err) : err_oom(err);
+
+    return r < 0 ? r : read_events(s, e, err);
+}
+
+static int events_in_files(struct client *c, struct events *e, struct err *err)
+{
+    struct past p = { .id = c->id };
+    int r = c->ops->past(c, &p, err);
+
+    return r < 0 ? r : past_events(&p, on_line, e, err);
+}
+
+int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char *line, size_t n),
+                  void *arg, struct err *err)
+{
+    AUTO_FREE struct events *e = calloc(1, sizeof(*e));
+    int r = e ? client_alive(c, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
+    e->fn = fn;
+    e->arg = arg;
+    while (r == 1 && (follow || !c->ops->here)) { /* here the log is a file of ours either way */
+        r = ask_events(c, follow, e, err);
+        if (e->ended || e->ours || (r == 0 && !follow))
+            return r;
+        r = client_again(c, r, err);
+    }
+    return r < 0 ? r : events_in_files(c, e, err);
+}
+
+/* ---- output ---- */
+
+static int take_pieces(struct pieces *s, struct spool *spool, struct err *err)
+{
+    struct piece p;
+    int r;
+
+    while ((r = pieces_next(s, &p, err)) == 1) {
+        r = spool_add(spool, &p, err);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+static int make_target(const struct strs *wanted, struct buf *out, struct err *err)
+{
+    int r = buf_add_str(out, "/v1/logs");
+
+    for (size_t i = 0; r == 0 && wanted && i < wanted->n; i++) {
+        r = buf_add_str(out, i ? "," : "?task=");
+        if (r == 0)
+            r = http_quote(out, wanted->v[i]);
+    }
+    return r < 0 || !buf_text(out) ? err_oom(err) : 0;
+}
+
+/* All that there was when the master was asked. */
+static int fetch_output(struct client *c, const struct strs *wanted, struct spool *spool,
+                        struct err *err)
+{
+    AUTO_BUF target = { .max = MIB };
+    AUTO_FREE char *bytes = malloc(READ_BYTES);
+    AUTO_CLIENT_STREAM *s = NULL;
+    AUTO_PIECES pieces = { 0 };
+    ssize_t n = 1;
+    int r = bytes ? make_target(wanted, &target, err) : err_oom(err);
+
+    pieces_init(&pieces);
+    if (r == 0)
+        r = client_open(c, buf_text(&target), &s, err);
+    while (r == 0 && n > 0) {
+        n = client_read(s, bytes, READ_BYTES, err);
+        if (n > 0)
+            r = pieces_feed(&pieces, bytes, (size_t)n, err);
+        if (r == 0)
+            r = take_pieces(&pieces, spool, err);
+    }
+    return r < 0 ? r : (int)n;
+}
+
+int client_saved_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                        struct spool **ret_spool, struct err *err)
+{
+    struct past p = { .id = c->id };
+    int r = c->ops->past(c, &p, err);
+
+    *ret_spool = NULL;
+    if (r == 0)
+        r = logfiles_list(p.fs, p.logs, wanted, ret, err);
+    if (r == 0 && c->ops->more_output)
+        r = c->ops->more_output(c, wanted, ret, ret_spool, err);
+    return r;
+}
+
+static int read_earlier(struct client *c, const struct strs *wanted, json_t **ret_status,
+                        struct logfiles *ret, struct err *err)
+{
+    struct past p = { .id = c->id };
+    AUTO_JSON *before = NULL;
+    int r = client_status(c, true, &before, err);
+
+    if (r < 0 || !earlier_any(before, wanted))
+        return r;
+    r = c->ops->past(c, &p, err);
+    if (r == 0)
+        r = logfiles_list(p.fs, p.logs, wanted, ret, err);
+    return r < 0 ? r : client_status(c, true, ret_status, err);
+}
+
+/* What is saved, and a document that is newer. Whoever asks wants to see what there is, also while
+ * HDFS is away. */
+static int find_earlier(struct client *c, const struct strs *wanted, json_t **ret_status,
+                        struct logfiles *ret, struct err *err)
+{
+    struct err why = ERR_INIT;
+    int r = c->ops->here ? 0 : read_earlier(c, wanted, ret_status, ret, &why);
+
+    if (r == -ENOMEM || r == -ECANCELED) {
+        *err = why;
+        return r;
+    }
+    if (r < 0) {
+        logfiles_done(ret);
+        client_say(c, "what tasks wrote where they were before cannot be shown: %s", why.text);
+    }
+    return 0;
+}
+
+int client_earlier_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                          struct err *err)
+{
+    AUTO_JSON *status = NULL;
+    int r = find_earlier(c, wanted, &status, ret, err);
+
+    return r < 0 ? r : earlier_keep(status, NULL, ret, err);
+}
+
+static int add_sent(const struct spool *s, const struct strs *wanted, const json_t *status,
+                    struct logfiles *saved, struct logfiles *ret, struct err *err)
+{
+    int r = logfiles_add(s, wanted, ret, err);
+
+    if (r == 0)
+        r = earlier_keep(status, ret, saved, err);
+    return r < 0 ? r : logfiles_move(saved, ret) < 0 ? err_oom(err) : 0;
+}
+
+int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
+                  struct spool **ret_spool, struct err *err)
+{
+    AUTO(spool) struct spool *spool = NULL;
+    AUTO_LOGFILES saved = { 0 };
+    AUTO_JSON *status = NULL;
+    int r = c->ops->here ? 0 : client_alive(c, err);
+
+    *ret_spool = NULL;
+    if (r == 1)
+        r = spool_new(&spool, err) < 0 ? err->code : 1;
+    if (r == 1) {
+        int found = find_earlier(c, wanted, &status, &saved, err);
+
+        r = found < 0 ? found : 1;
+    }
+    while (r == 1) {
+        r = fetch_output(c, wanted, spool, err);
+        if (r == 0) {
+            *ret_spool = take(spool);
+            return add_sent(*ret_spool, wanted, status, &saved, ret, err);
+        }
+        r = client_again(c, r, err);
+    }
+    return r < 0 ? r : client_saved_output(c, wanted, ret, ret_spool, err);
+}

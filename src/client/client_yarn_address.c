@@ -1,0 +1,282 @@
+/* client_yarn_address.c - the way to the master of a job on YARN.
+ *
+ *     ydl ──report──► RM          host and port that the master registered
+ *      │ ───key────► HDFS         BASE/jobs/APP/key: readable by its owner only
+ *      └ ─────────TLS, HTTP─────► master */
+#include "base/str.h"
+#include "client/client_yarn_private.h"
+#include "hadoop/session/session.h"
+#include "hadoop/yarn/records.h"
+#include "loop/fiber.h"
+#include "terminal/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define POLL_FIRST_MS 20
+#define POLL_MOST_MS 500
+#define CALM_MS 2000
+#define TELL_MS 3000 /* a start takes so long at least before people are told why */
+#define TELL_AGAIN_MS 10000
+
+/* ---- what the ResourceManager says ---- */
+
+static int check_owner(struct yarn *y, const Yarn__ApplicationReport *a, struct err *err)
+{
+    struct session *s = yarn_jobs_session(y->jobs);
+
+    if (y->ours)
+        return 0;
+    if (!str_eq(a->application_type, YARN_JOBS_TYPE)) {
+        err_set(err, -ENOENT, "%s is no job of ydl: its type is '%s'", y->c.id,
+                a->application_type);
+        err_hint(err, "'ydl cluster app %s' shows what YARN knows of it", y->c.id);
+        return -ENOENT;
+    }
+    if (session_find_user(s, NULL) == 0 && !str_eq(a->user, session_user(s))) {
+        err_set(err, -EACCES, "%s is a job of '%s', and you are '%s'", y->c.id, a->user,
+                session_user(s));
+        err_hint(err, "only its owner can look into a job and act on it");
+        return -EACCES;
+    }
+    y->ours = true;
+    return 0;
+}
+
+/* The RM keeps so many applications only; the files of one stay. */
+static int look_for_files(struct yarn *y, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    struct fs *fs = NULL;
+    int r = yarn_jobs_path(y->jobs, YARN_HOME_LOGS, y->c.id, &fs, &path, err);
+
+    if (r == 0)
+        r = fs_exists(fs, path, &e, err);
+    if (r < 0)
+        return r;
+    if (r == 0) {
+        err_set(err, -ENOENT, "there is no job '%s'", y->c.id);
+        err_hint(err, "see `ydl list --all`; a job of another --staging directory needs that one");
+        return -ENOENT;
+    }
+    y->forgotten = true;
+    return 0;
+}
+
+/* Asks for a new report. */
+int yarn_look(struct yarn *y, struct err *err)
+{
+    Yarn__GetApplicationReportResponse *answer = NULL;
+    struct yarn_client *rm = NULL;
+    int r = yarn_jobs_rm(y->jobs, &rm, err);
+
+    if (r == 0)
+        r = yarn_report(rm, y->app, &answer, err);
+    if (r == -ENOENT) {
+        err_clear(err);
+        return look_for_files(y, err);
+    }
+    if (r == 0)
+        r = check_owner(y, answer->report, err);
+    if (r < 0) {
+        rpc_free(answer);
+        return r;
+    }
+    rpc_free(y->answer);
+    y->answer = answer;
+    return 0;
+}
+
+bool yarn_ended(const struct yarn *y)
+{
+    return y->forgotten || (report_of(y) && yarn_app_ended(report_of(y)));
+}
+
+/* It has not had a master yet: YARN is looking for a container. */
+bool yarn_before_first(const struct yarn *y)
+{
+    const Yarn__ApplicationReport *a = report_of(y);
+
+    return a && a->state < YARN__APPLICATION_STATE__APP_RUNNING &&
+           (!a->current_attempt_id || yarn_attempt_id_of(a->current_attempt_id).attempt <= 1);
+}
+
+#define HOST_MAX_ 256
+
+/* Where its master listens; false when it does not, as far as the RM knows. */
+static bool address_of(const struct yarn *y, char host[HOST_MAX_], int *ret_port)
+{
+    const Yarn__ApplicationReport *a = report_of(y);
+
+    if (!a || yarn_ended(y) || a->rpc_port <= 0 || a->rpc_port > 65535 || !*a->host ||
+        strlen(a->host) >= HOST_MAX_ || str_eq(a->host, "N/A"))
+        return false;
+    memcpy(host, a->host, strlen(a->host) + 1);
+    *ret_port = a->rpc_port;
+    return true;
+}
+
+/* The RM's own words on why there is no container yet, without its time stamp. */
+const char *yarn_why(const struct yarn *y)
+{
+    const Yarn__ApplicationReport *a = report_of(y);
+    const char *text = a ? a->diagnostics : "", *stamp = *text == '[' ? strstr(text, "] ") : NULL;
+
+    if (stamp)
+        text = stamp + 2;
+    return str_eq(text, "N/A") ? "" : text;
+}
+
+/* ---- connecting ---- */
+
+static int no_master(struct yarn *y, struct err *err)
+{
+    err_clear(err);
+    if (yarn_ended(y))
+        return err_set(err, -ENOTCONN, "%s has ended", y->c.id);
+    if (yarn_before_first(y))
+        return err_set(err, -ENOTCONN, "the master of %s does not run yet", y->c.id);
+    return err_set(err, -ENOTCONN, "the master of %s does not answer", y->c.id);
+}
+
+static int get_key(struct yarn *y, struct err *err)
+{
+    int r = y->has_key ? 0 : yarn_jobs_key(y->jobs, y->c.id, &y->key, err);
+
+    if (r == -ENOENT) /* removed at the job's end; the RM will say so in a moment */
+        return no_master(y, err);
+    if (r < 0)
+        return err_wrap(err, r, "get the key of %s", y->c.id);
+    y->has_key = true;
+    return 0;
+}
+
+static int dial(struct yarn *y, const char *host, int port, struct stream **ret, struct err *err)
+{
+    int64_t deadline = loop_in(y->c.loop, y->c.connect_ms);
+    struct sock *sock = NULL;
+    int r = get_key(y, err);
+
+    if (r < 0)
+        return r;
+    r = sock_connect(y->c.loop, host, port, deadline, &sock, err);
+    if (r == 0)
+        r = stream_tls_client(sock, &y->key, deadline, ret, err);
+    if (r == 0 || r == -ENOMEM || r == -ECANCELED)
+        return r;
+    /* Whoever listens there now may be another job's master. */
+    err_clear(err);
+    return no_master(y, err);
+}
+
+int yarn_connect(struct client *c, struct stream **ret, struct err *err)
+{
+    struct yarn *y = yarn_of(c);
+    char host[HOST_MAX_]; /* a copy: another fiber may get a new report while we wait */
+    int port = 0, r = -ENOTCONN;
+
+    if (y->ready) {
+        *ret = take(y->ready);
+        return 0;
+    }
+    if (address_of(y, host, &port))
+        r = dial(y, host, port, ret, err);
+    if (r != -ENOTCONN)
+        return r;
+    err_clear(err);
+    r = yarn_look(y, err); /* it may have moved */
+    if (r < 0)
+        return r;
+    if (!address_of(y, host, &port))
+        return no_master(y, err);
+    return dial(y, host, port, ret, err);
+}
+
+/* ---- waiting for a master ---- */
+
+/* Not what was told last, and not too often: the RM has new words for each step. */
+static void tell(struct yarn *y, const char *text, const char *why)
+{
+    int64_t now = loop_now(y->c.loop);
+    char all[sizeof(y->told)];
+
+    (void)snprintf(all, sizeof(all), "%s%s%s", text, *why ? ": " : "", why);
+    if (str_eq(all, y->told) || (y->told[0] && now - y->told_at < TELL_AGAIN_MS))
+        return;
+    memcpy(y->told, all, sizeof(all));
+    y->told_at = now;
+    client_say(&y->c, "%s", all);
+}
+
+static void tell_waiting(struct yarn *y, int r)
+{
+    if (r != -ENOTCONN)
+        tell(y, "the ResourceManager does not answer; trying again", "");
+    else if (yarn_before_first(y))
+        tell(y, "waiting for a container for the job's master", yarn_why(y));
+    else
+        tell(y, "the master is being restarted; waiting for it", "");
+}
+
+static int gave_up(struct yarn *y, struct err *err)
+{
+    char span[WORDS_SPAN];
+    int r = no_master(y, err);
+
+    if (y->c.patience <= 0)
+        return r;
+    err_clear(err);
+    err_set(err, -ENOTCONN, "the master of %s has not answered for %s; the application lives on",
+            y->c.id, words_span(y->c.patience, span));
+    err_hint(err, "'ydl cluster app %s' shows what YARN knows; 'ydl kill %s' ends it", y->c.id,
+             y->c.id);
+    return -ENOTCONN;
+}
+
+/* One that takes every connection and ends it must not be asked without a pause. */
+static int calm_down(struct yarn *y)
+{
+    struct loop *l = y->c.loop;
+    int64_t rest = y->rest;
+
+    y->rest = loop_now(l) - y->found > CALM_MS ? 0
+              : rest < POLL_FIRST_MS           ? POLL_FIRST_MS
+                                               : rest * 2;
+    if (y->rest > POLL_MOST_MS)
+        y->rest = POLL_MOST_MS;
+    return y->rest > 0 ? fiber_sleep(l, y->rest) : 0;
+}
+
+int yarn_again(struct client *c, int r, struct err *err)
+{
+    struct yarn *y = yarn_of(c);
+    int64_t deadline = loop_in(c->loop, c->patience), pause = POLL_FIRST_MS;
+    int64_t soon = loop_in(c->loop, TELL_MS);
+
+    if (calm_down(y) < 0)
+        return err_set(err, -ECANCELED, "interrupted");
+    for (;;) {
+        err_clear(err);
+        r = y->ready ? 0 : yarn_connect(c, &y->ready, err);
+        if (r == 0) {
+            y->told[0] = '\0';
+            y->found = loop_now(c->loop);
+            return 1;
+        }
+        if (!client_broken(r))
+            return r;
+        if (r == -ENOTCONN && yarn_ended(y))
+            return 0;
+        if (yarn_before_first(y)) /* a queue may be full for days */
+            deadline = loop_in(c->loop, c->patience);
+        if (loop_now(c->loop) >= deadline)
+            return gave_up(y, err);
+        if (loop_now(c->loop) >= soon || (report_of(y) && !yarn_before_first(y)))
+            tell_waiting(y, r);
+        r = fiber_sleep(c->loop, pause);
+        if (r < 0)
+            return err_code(err, r, "wait for the master of %s", c->id);
+        pause = pause * 2 < POLL_MOST_MS ? pause * 2 : POLL_MOST_MS;
+    }
+}

@@ -1,0 +1,79 @@
+/* event_dedup_test.c - see event_dedup.h */
+#include "client/event_dedup.h"
+#include "test.h"
+
+#include <string.h>
+
+static bool is_new(struct seen *s, const char *line)
+{
+    return !seen_before(s, line, strlen(line));
+}
+
+static void a_record_is_new_once(void **state)
+{
+    struct seen s = { 0 };
+
+    (void)state;
+    assert_true(is_new(&s, "{\"seq\":0,\"a\":1}"));
+    assert_true(is_new(&s, "{\"seq\":1,\"a\":1}"));
+    assert_false(is_new(&s, "{\"seq\":0,\"a\":1}"));
+    assert_false(is_new(&s, "{\"seq\":1,\"a\":1}"));
+    assert_int_equal(s.next, 2);
+    assert_int_equal(seen_from(&s), 0);
+}
+
+/* A master showed what it had not kept; the next one uses the number for something else. */
+static void another_record_of_the_same_number_is_new(void **state)
+{
+    struct seen s = { 0 };
+
+    (void)state;
+    assert_true(is_new(&s, "{\"seq\":7,\"event\":\"note\"}"));
+    assert_true(is_new(&s, "{\"seq\":7,\"event\":\"master\"}"));
+    assert_false(is_new(&s, "{\"seq\":7,\"event\":\"master\"}"));
+    assert_int_equal(s.next, 8);
+}
+
+static void what_is_far_back_was_seen(void **state)
+{
+    struct seen s = { 0 };
+    char line[64];
+
+    (void)state;
+    for (int i = 0; i < 3 * SEEN_BACK; i++) {
+        snprintf(line, sizeof(line), "{\"seq\":%d,\"t\":%d}", i, i * 3);
+        assert_true(is_new(&s, line));
+    }
+    assert_int_equal(seen_from(&s), 2 * SEEN_BACK);
+    assert_false(is_new(&s, "{\"seq\":5,\"other\":1}"));
+    for (int i = 0; i < 3 * SEEN_BACK; i++) {
+        snprintf(line, sizeof(line), "{\"seq\":%d,\"t\":%d}", i, i * 3);
+        assert_false(is_new(&s, line));
+    }
+}
+
+static void a_line_without_a_number_is_new(void **state)
+{
+    static const char *const lines[] = { "", "{", "{\"seq\":", "{\"seq\":x}", "{\"t\":1}", "x" };
+    struct seen s = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        assert_true(is_new(&s, lines[i]));
+        assert_true(is_new(&s, lines[i]));
+    }
+    assert_true(is_new(&s, "{\"seq\":99999999999999999999999999}"));
+    assert_int_equal(seen_from(&(struct seen){ .next = 3 }), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_is_new_once),
+        cmocka_unit_test(another_record_of_the_same_number_is_new),
+        cmocka_unit_test(what_is_far_back_was_seen),
+        cmocka_unit_test(a_line_without_a_number_is_new),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

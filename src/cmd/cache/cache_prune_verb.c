@@ -1,0 +1,108 @@
+/* cache_prune_verb.c - `ydl cache prune`: what nobody needs any more. */
+#include "cmd/cache/cache_stores.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+struct args {
+    const char *staging;
+    int64_t older;
+    bool all, dry_run;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "older",   0,   CLI_MS,   AT(older),   "30d",         "TIME",
+      "remove what was not used for so long" },
+    { "all",     'a', CLI_FLAG, AT(all),     NULL,          NULL,
+      "remove everything that no living application needs" },
+    { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL,          NULL,
+      "only say what would be removed" },
+    { "staging", 0,   CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
+    { 0 },
+};
+/* clang-format on */
+
+static int64_t limit(const struct args *a)
+{
+    return a->all ? INT64_MAX : (int64_t)time(NULL) * 1000 - a->older;
+}
+
+static int print_json(const struct cache_entries *gone, uint64_t bytes, size_t jobs, bool dry,
+                      struct err *err)
+{
+    AUTO_JSON *list = json_array();
+    AUTO_JSON *v = NULL;
+    int r;
+
+    for (size_t i = 0; list && i < gone->n; i++)
+        if (json_array_append_new(list, store_entry(&gone->v[i])) < 0)
+            return err_oom(err);
+    r = json_make(&v, err, "{s:o, s:I, s:I, s:b}", "removed", take(list), "bytes",
+                  (json_int_t)bytes, "jobs", (json_int_t)jobs, "dry_run", dry);
+    return r < 0 ? r : json_print(stdout, v, err);
+}
+
+static int print_text(const struct cache_entries *gone, uint64_t bytes, size_t jobs, bool dry,
+                      struct err *err)
+{
+    char size[STR_SIZE_MAX], name[256];
+
+    for (size_t i = 0; i < gone->n; i++) {
+        str_clean(name, sizeof(name), gone->v[i].name);
+        printf("%s %s (%s)\n", dry ? "would remove" : "removed", name,
+               str_size(gone->v[i].size, size));
+    }
+    printf("%zu file%s, %s%s\n", gone->n, gone->n == 1 ? "" : "s", str_size(bytes, size),
+           dry ? " could go" : "");
+    if (jobs)
+        printf("%zu director%s of jobs that have ended\n", jobs, jobs == 1 ? "y" : "ies");
+    return fflush(stdout) < 0 || ferror(stdout) ? err_sys(err, "write the output") : 0;
+}
+
+static int work(struct store *s, struct err *err)
+{
+    const struct args *a = store_args(s);
+    AUTO_CACHE_ENTRIES gone = { 0 };
+    uint64_t bytes = 0;
+    size_t jobs = 0;
+    int r = a->dry_run ? 0 : home_sweep(s->fs, s->base, &s->alive, &jobs, err);
+
+    if (r == 0)
+        r = cache_prune(s->cache, &s->alive, limit(a), a->dry_run, &gone, err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < gone.n; i++)
+        bytes += gone.v[i].size;
+    return s->x->globals->json ? print_json(&gone, bytes, jobs, a->dry_run, err)
+                               : print_text(&gone, bytes, jobs, a->dry_run, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    const struct args *a = c->args;
+
+    return store_run(c, a->staging, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl cache prune", "what was not used for 30 days" },
+    { "ydl cache prune --older 7d --dry-run", "what a week would make of it" },
+    { "ydl cache prune --all", "everything; the next job sends its files anew" },
+    { 0 },
+};
+
+const struct cli_verb verb_cache_prune = {
+    .name = "prune",
+    .summary = "remove what is not needed on the cluster any more",
+    .text = "Removes files and archives that were sent for jobs and have not been used for a\n"
+            "while. What a living application needs stays, also with --all, and so does what a\n"
+            "submit that is under way may count on. Directories that ended applications left in\n"
+            "the staging directory are removed too.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,35 @@
+/* cache_stores.h - what the verbs of `ydl cache` share: the cache, and who knows which applications
+ * live. Fibers only. */
+#pragma once
+#include "base/json.h"
+#include "cli/cli.h"
+#include "client/connect.h"
+#include "uploads/cache.h"
+#include "uploads/job_dirs.h"
+
+extern const struct cli_verb verb_cache_list, verb_cache_prune;
+
+struct store {
+    struct connection *x;
+    struct fs *fs;
+    char *base; /* BASE as a path there */
+    struct cache *cache;
+    struct home_alive alive;
+};
+
+typedef int store_fn(struct store *s, struct err *err);
+
+/* Runs fn() with the cache below `staging`; returns its result. */
+int store_run(const struct cli *c, const char *staging, store_fn *fn, struct err *err);
+
+/* The arguments of the running verb. */
+static inline const void *store_args(const struct store *s)
+{
+    return s->x->cli->args;
+}
+
+/* {hash, name, size, used_ms, users: [application…]}. The caller's; NULL when out of memory. */
+json_t *store_entry(const struct cache_entry *e);
+
+#define STORE_STAGING ".ydl" /* in the home directory */
+#define STORE_STAGING_HELP "where jobs keep their things on the cluster"

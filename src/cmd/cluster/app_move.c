@@ -1,0 +1,47 @@
+/* app_move.c - `ydl cluster move ID QUEUE`: an application into another queue. */
+#include "cmd/cluster/cluster.h"
+#include "cmd/cluster/cluster_report.h"
+#include "cmd/cluster/verbs.h"
+
+static int work(struct cluster *k, struct err *err)
+{
+    const char *queue = k->x->cli->operands[1];
+    struct yarn_app_id id;
+    char text[YARN_APP_ID_TEXT];
+    AUTO_JSON *v = NULL;
+    int r = cluster_app_id(k->x->cli->operands[0], &id, err);
+
+    if (r == 0)
+        r = cluster_check_queue(k, queue, true, err);
+    if (r == 0)
+        r = yarn_move(k->yarn, id, queue, err);
+    if (r < 0)
+        return r;
+    yarn_app_id_text(id, text);
+    if (!k->json) {
+        printf("%s is in queue '%s' now\n", text, queue);
+        return 0;
+    }
+    r = json_make(&v, err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
+    return r < 0 ? r : json_print(stdout, v, err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return cluster_run(c, work, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl cluster move application_1794718682665_0075 prod", "let it use another share" },
+    { 0 },
+};
+
+const struct cli_verb verb_cluster_move = {
+    .name = "move",
+    .summary = "move an application to another queue",
+    .operands = "ID QUEUE",
+    .least = 2,
+    .most = 2,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,154 @@
+/* cluster_registry.c - `ydl cluster registry [PATH]`: what stands in YARN's registry. */
+#include "cmd/cluster/cluster.h"
+#include "cmd/cluster/verbs.h"
+#include "hadoop/registry/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_MS 15000
+#define CLEAN 1024
+
+struct look {
+    char *path;
+    json_t *record; /* NULL: only other paths are below */
+    struct strs below;
+};
+
+/* Ours, unless somebody says where. */
+static int find_path(struct connection *x, char **ret, struct err *err)
+{
+    char user[REGISTRY_LABEL];
+    int r;
+
+    if (x->cli->n_operands > 0) {
+        *ret = strdup(x->cli->operands[0]);
+        return *ret ? 0 : err_oom(err);
+    }
+    r = connect_user(x, err);
+    if (r < 0)
+        return r;
+    *ret = str_printf("/users/%s/services/ydl", registry_user(session_user(x->session), user));
+    return *ret ? 0 : err_oom(err);
+}
+
+static int check_configured(struct connection *x, struct err *err)
+{
+    AUTO_STRS keys = { 0 };
+    int r = conf_keys(session_conf(x->session), "hadoop.registry.zk.quorum", &keys, err);
+
+    if (r < 0 || keys.n > 0)
+        return r;
+    err_set(err, -ENODATA, "this cluster has no registry");
+    err_hint(err, "'hadoop.registry.zk.quorum' would say in which ZooKeeper it is");
+    return -ENODATA;
+}
+
+static int look(struct connection *x, struct look *k, struct err *err)
+{
+    AUTO_REGISTRY *r = NULL;
+    int64_t deadline = loop_in(x->loop, CALL_MS);
+    int rc = registry_open(x->loop, session_conf(x->session), deadline, &r, err);
+
+    if (rc == 0)
+        rc = registry_get(r, k->path, &k->record, deadline, err);
+    if (rc == -ENODATA) {
+        err_clear(err);
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = registry_list(r, k->path, &k->below, deadline, err);
+    if (rc == -ENOENT && x->cli->n_operands == 0) { /* no job of ours has ever been there */
+        err_clear(err);
+        rc = 0;
+    }
+    return rc;
+}
+
+/* Records are others' text. */
+static void print_address(const json_t *endpoint)
+{
+    const char *protocol = NULL, *uri = NULL, *host = NULL, *port = NULL;
+    char text[CLEAN], name[64];
+
+    (void)json_unpack((json_t *)endpoint, "{s?s, s:[{s?s, s?s, s?s}]}", "protocolType", &protocol,
+                      "addresses", "uri", &uri, "host", &host, "port", &port);
+    str_clean(name, sizeof(name), protocol ? protocol : "?");
+    str_clean(text, sizeof(text), uri ? uri : host ? host : "?");
+    printf("%s: %s", name, text);
+    str_clean(text, sizeof(text), port ? port : "");
+    printf("%s%s\n", !uri && port ? ":" : "", !uri && port ? text : "");
+}
+
+static void print_text(const struct look *k)
+{
+    const json_t *external = json_object_get(k->record, "external");
+    const char *id = k->record ? registry_record_text(k->record, "yarn:id") : NULL;
+    char text[CLEAN];
+
+    if (id) {
+        str_clean(text, sizeof(text), id);
+        printf("%s\n", text);
+    }
+    for (size_t i = 0; i < json_array_size(external); i++)
+        print_address(json_array_get(external, i));
+    for (size_t i = 0; i < k->below.n; i++) {
+        str_clean(text, sizeof(text), k->below.v[i]);
+        printf("%s\n", text);
+    }
+}
+
+static int print_json(const struct look *k, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    json_t *below = json_array();
+    int r = json_make(&v, err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
+                      "below", below);
+
+    for (size_t i = 0; i < k->below.n && r == 0; i++)
+        if (json_array_append_new(below, json_text(k->below.v[i])) < 0)
+            r = err_oom(err);
+    return r < 0 ? r : json_print(stdout, v, err);
+}
+
+static int work(struct connection *x, void *arg, struct err *err)
+{
+    struct look k = { 0 };
+    int r = check_configured(x, err);
+
+    (void)arg;
+    if (r == 0)
+        r = find_path(x, &k.path, err);
+    if (r == 0)
+        r = look(x, &k, err);
+    if (r == 0 && x->globals->json)
+        r = print_json(&k, err);
+    else if (r == 0)
+        print_text(&k);
+    json_decref(k.record);
+    strs_done(&k.below);
+    free(k.path);
+    return r;
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    return connect_run(c, CONNECT_CONFIGURED, work, NULL, err);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl cluster registry", "jobs of mine that are in it" },
+    { "ydl cluster registry /users/alice/services/ydl/mnist", "where a job's API and page are" },
+    { 0 },
+};
+
+const struct cli_verb verb_cluster_registry = {
+    .name = "registry",
+    .summary = "what stands in YARN's registry",
+    .operands = "[PATH]",
+    .most = 1,
+    .text = "Shows the record at a path of YARN's registry, and the names of what is below it.\n"
+            "Without a path, the jobs of this user.",
+    .examples = examples,
+    .run = run,
+};

@@ -1,8 +1,0 @@
-/* common.h - the options that every front end takes besides those of its older program. */
-#pragma once
-#include "cmd/front/old.h"
-
-/* For commands that start jobs: --docker-image, --node-label, --queue, --detach … */
-extern const struct old_option common_job[];
-/* For the others: --conf, --json, -q, -v. */
-extern const struct old_option common_plain[];

@@ -1,0 +1,348 @@
+/* dmlc_job.c - what tasks get to run and to see: environment, command, files; see dmlc_common.h. */
+#include "base/json.h"
+#include "base/path.h"
+#include "cmd/front/dmlc_common.h"
+#include "launch/auto_name.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- the environment ---- */
+
+/* What a launcher says itself: an old value would be wrong. */
+static const char *const launchers[] = {
+    "DMLC_ROLE",
+    "DMLC_NUM_WORKER",
+    "DMLC_NUM_SERVER",
+    "DMLC_PS_ROOT_URI",
+    "DMLC_PS_ROOT_PORT",
+    "DMLC_TRACKER_URI",
+    "DMLC_TRACKER_PORT",
+    "DMLC_TASK_ID",
+    "DMLC_NUM_ATTEMPT",
+    "DMLC_NODE_HOST",
+    "DMLC_WORKER_ID",
+    "DMLC_SERVER_ID",
+    "DMLC_JOB_CLUSTER",
+    "DMLC_RANK",
+    "DMLC_JOB_ARCHIVES",
+    "DMLC_WORKER_CORES",
+    "DMLC_SERVER_CORES",
+    "DMLC_CPU_VCORES",
+    "DMLC_MEMORY_MB",
+    "DMLC_WORKER_MEMORY_MB",
+    "DMLC_SERVER_MEMORY_MB",
+};
+
+static bool passes(const char *var)
+{
+    size_t n = strcspn(var, "=");
+
+    for (size_t i = 0; i < COUNT_OF(launchers); i++)
+        if (strlen(launchers[i]) == n && strncmp(launchers[i], var, n) == 0)
+            return false;
+    return str_starts(var, "DMLC_") || str_starts(var, "AWS_") || str_starts(var, "rabit_");
+}
+
+/* Has the user said it, by an option that counts more than what we know? */
+static bool said(const struct front_ask *a, const char *name, size_t n)
+{
+    for (size_t i = 0; i < a->args->n; i++) {
+        const struct old_hit *h = &a->args->hits[i];
+
+        if (old_is(h->option, "--env") && strncmp(h->value, name, n) == 0 && h->value[n] == '=')
+            return true;
+    }
+    return false;
+}
+
+int family_pass(const struct front_ask *a, struct front_call *c)
+{
+    int r = 0;
+
+    for (char *const *e = a->env; r == 0 && e && *e; e++)
+        if (passes(*e) && !said(a, *e, strcspn(*e, "=")))
+            r = front_option(c, "--env", "%s", *e);
+    return r;
+}
+
+int family_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+               ...)
+{
+    char *value = NULL;
+    va_list ap;
+    int n, r;
+
+    if (said(a, name, strlen(name)))
+        return 0;
+    va_start(ap, fmt);
+    n = vasprintf(&value, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return -ENOMEM;
+    r = front_option(c, "--env", "%s=%s", name, value);
+    free(value);
+    return r;
+}
+
+/* ---- the command ---- */
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Out of this directory, so that it cannot have the same path on another machine. */
+static bool is_outside(const char *word)
+{
+    return word[0] == '/' || str_starts(word, "../") || strstr(word, "/../");
+}
+
+/* A program of the system is on the other machines too, or must be. */
+static bool is_installed(const struct front_ask *a, const char *word)
+{
+    static const char *const places[] = { "/usr/", "/bin/", "/sbin/", "/opt/" };
+    const char *path = front_env(a, "PATH"), *slash = strrchr(word, '/');
+    size_t n = slash ? (size_t)(slash - word) : 0;
+
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        if (str_starts(word, places[i]))
+            return true;
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+
+        if (len == n && strncmp(path, word, n) == 0)
+            return true;
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+int family_needs(const struct front_ask *a, const char *count, struct err *err)
+{
+    if (!front_given(a, count)) {
+        cli_bad(err, "the number of workers is missing (%s)", count);
+        err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+        return CLI_USAGE;
+    }
+    if (a->args->command.n > 0)
+        return 0;
+    cli_bad(err, "a command is missing");
+    err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+    return CLI_USAGE;
+}
+
+/* The script of "python3 -u train.py"; NULL when there is none, or when an option may hide it. */
+static const char *python_script(const struct strs *command)
+{
+    const char *program = command->n ? command->v[0] : "", *slash = strrchr(program, '/');
+
+    if (!str_starts(slash ? slash + 1 : program, "python"))
+        return NULL;
+    for (size_t i = 1; i < command->n; i++) {
+        const char *word = command->v[i];
+
+        if (str_eq(word, "-m") || str_eq(word, "-c"))
+            return NULL;
+        if (word[0] != '-')
+            return str_ends(word, ".py") ? word : NULL;
+    }
+    return NULL;
+}
+
+int family_script(const struct front_ask *a, const char *on, struct err *err)
+{
+    static const char *const bring[] = { "--files", "--archives", "--docker-image" };
+    const char *script = python_script(&a->args->command);
+
+    if (!script || script[0] == '/' || front_exists(script) || !str_eq(on, "yarn"))
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(bring); i++)
+        if (front_given(a, bring[i]))
+            return 0;
+    return cli_bad(err, "there is no script '%s'", script);
+}
+
+int family_program(const char *word, struct strs *to)
+{
+    bool here = !strchr(word, '/') && is_file(word);
+
+    return here ? strs_take(to, str_printf("./%s", word)) : strs_add(to, word);
+}
+
+/* A scheduler on this machine runs in the user's directory, where files have the paths that they
+ * always had. */
+static int own_paths(const struct strs *command, struct front_call *c)
+{
+    AUTO_JSON *job = c->job ? json_loads(c->job, 0, NULL) : json_object();
+    AUTO_JSON *own = NULL;
+    json_t *words = json_array();
+    bool here = false;
+
+    for (size_t i = 0; i < c->words.n; i++)
+        here = here || str_eq(c->words.v[i], "scheduler=1,place=client");
+    for (size_t i = 0; words && i < command->n; i++)
+        if (json_array_append_new(words, json_text(command->v[i])) < 0)
+            words = (json_decref(words), NULL);
+    if (json_make(&own, NULL, "{s:{s:{s:o}}}", "roles", "scheduler", "command", words) < 0 || !job)
+        return -ENOMEM;
+    if (!here)
+        return 0;
+    if (json_object_update_recursive(job, own) < 0)
+        return -ENOMEM;
+    free(c->job);
+    c->job = json_dumps(job, JSON_COMPACT);
+    return c->job ? 0 : -ENOMEM;
+}
+
+int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
+                   struct front_call *c)
+{
+    bool moved = false;
+    bool as_is = files != FAMILY_SEND;
+    AUTO_STRS words = { 0 };
+    int r = 0;
+
+    if (command->n > 0 && files != FAMILY_AS_IS && !strchr(command->v[0], '/'))
+        r = family_program(command->v[0], &words);
+    for (size_t i = words.n; r == 0 && i < command->n; i++) {
+        const char *word = command->v[i];
+        AUTO_FREE char *base = path_base(word);
+
+        if (!base)
+            return -ENOMEM;
+        if (as_is || !is_outside(word) || !is_file(word) || (i == 0 && is_installed(a, word))) {
+            r = strs_add(&words, word);
+            continue;
+        }
+        r = front_option(c, "--files", "%s", word);
+        if (r == 0)
+            r = strs_take(&words, str_printf("./%s", base));
+        moved = true;
+    }
+    if (r == 0 && moved)
+        r = own_paths(command, c);
+    return r < 0 ? r : front_command(c, &words);
+}
+
+/* ---- files and names ---- */
+
+static int add_file(struct front_call *c, const char *file, struct err *err)
+{
+    if (!strstr(file, "://") && !front_exists(file))
+        return cli_bad(err, "there is no file '%s'", file);
+    return front_option(c, "--files", "%s", file);
+}
+
+int family_files(const struct front_ask *a, const char *option, const char *seps,
+                 struct front_call *c, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+        AUTO_STRS files = { 0 };
+
+        if (!old_is(a->args->hits[i].option, option))
+            continue;
+        r = strs_split(&files, a->args->hits[i].value, seps);
+        for (size_t k = 0; r == 0 && k < files.n; k++)
+            r = add_file(c, files.v[k], err);
+    }
+    return r;
+}
+
+int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    const char *dir = front_value(a, "--ship-libcxx"), *path = front_env(a, "LD_LIBRARY_PATH");
+    AUTO_FREE char *file = dir ? path_join(dir, "libstdc++.so.6") : NULL;
+    int r;
+
+    if (!dir)
+        return 0;
+    r = file ? add_file(c, file, err) : -ENOMEM;
+    return r < 0 ? r
+                 : family_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
+}
+
+/* Their misspelling: scripts look for it. */
+int family_name(const struct front_ask *a, const struct family *f, struct front_call *c)
+{
+    const char *said_name = front_value(a, "--jobname");
+    AUTO_FREE char *base = path_base(a->args->command.n ? a->args->command.v[0] : "");
+    char program[21]; /* they show as much of it */
+
+    if (!base)
+        return -ENOMEM;
+    auto_name_clean(base, strlen(base), program, sizeof(program));
+    if (front_given(a, "--name"))
+        return 0;
+    if (said_name && !str_eq(said_name, "auto"))
+        return front_option(c, "--name", "%s", said_name);
+    if (f->servers > 0)
+        return front_option(c, "--name", "DMLC[nworker=%lld,nsever=%lld]:%s", (long long)f->workers,
+                            (long long)f->servers, program);
+    return front_option(c, "--name", "DMLC[nworker=%lld]:%s", (long long)f->workers, program);
+}
+
+/* ---- the cluster's configuration ---- */
+
+static int try_conf(struct front_call *c, const char *home, const char *below, bool *found)
+{
+    AUTO_FREE char *dir = str_printf("%s/%s", home, below);
+    AUTO_FREE char *file = dir ? str_printf("%s/core-site.xml", dir) : NULL;
+
+    if (!file)
+        return -ENOMEM;
+    *found = is_file(file);
+    return *found ? front_option(c, "--conf", "%s", dir) : 0;
+}
+
+int family_conf(const struct front_ask *a, const char *binary, struct front_call *c)
+{
+    AUTO_FREE char *bin = binary ? path_dir(binary) : NULL;
+    AUTO_FREE char *above = bin ? path_dir(bin) : NULL;
+    const char *homes[] = { above, front_env(a, "HADOOP_HOME"), front_env(a, "HADOOP_PREFIX") };
+    bool found = false;
+    int r = 0;
+
+    if (front_given(a, "--conf") || front_env(a, "HADOOP_CONF_DIR"))
+        return 0;
+    for (size_t i = 0; r == 0 && !found && i < COUNT_OF(homes); i++) {
+        if (homes[i])
+            r = try_conf(c, homes[i], "etc/hadoop", &found);
+        if (r == 0 && homes[i] && !found)
+            r = try_conf(c, homes[i], "conf", &found);
+    }
+    return r;
+}
+
+/* ---- what cannot be meant ---- */
+
+int family_kvstore(const struct strs *command, struct front_call *c)
+{
+    static const char *const options[] = { "--kv-store", "--kvstore", "--kv_store" };
+
+    for (size_t i = 0; i < command->n; i++)
+        for (size_t k = 0; k < COUNT_OF(options); k++) {
+            size_t n = strlen(options[k]);
+            const char *word = command->v[i], *value = NULL;
+
+            if (str_starts(word, options[k]) && word[n] == '=')
+                value = word + n + 1;
+            else if (str_eq(word, options[k]) && i + 1 < command->n)
+                value = command->v[i + 1];
+            if (!value || strstr(value, "dist") || str_starts(value, "horovod"))
+                continue;
+            return front_note(
+                c,
+                "'%s %s' is a store within one process: each worker would train alone "
+                "while servers and scheduler wait for them in vain; what trains "
+                "together is %s",
+                options[k], value, strstr(value, "async") ? "dist_async" : "dist_sync");
+        }
+    return 0;
+}

@@ -1,0 +1,467 @@
+/* legacy_opts.c - see legacy_opts.h */
+#include "cmd/front/legacy_opts.h"
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define NEAR_NAMES 256
+#define LEAVE_IT "when it is the job's own, write -- before the command"
+
+static const struct old_option help_rows[] = {
+    { .names = { "-h", "--help" }, .help = "show this text" },
+    { .names = { NULL } },
+};
+static const struct old_option nothing_rows[1];
+
+/* ---- rows ---- */
+
+static bool takes_value(const struct old_option *o)
+{
+    return o->meta != NULL;
+}
+
+static bool named(const struct old_option *o, const char *name, size_t n)
+{
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
+        if (strlen(o->names[i]) == n && memcmp(o->names[i], name, n) == 0)
+            return true;
+    return false;
+}
+
+bool old_is(const struct old_option *o, const char *name)
+{
+    return named(o, name, strlen(name));
+}
+
+const char *old_name(const struct old_option *o)
+{
+    const char *best = "";
+
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
+        if (strlen(o->names[i]) > strlen(best))
+            best = o->names[i];
+    return best;
+}
+
+static const struct old_option *find(const struct old_option *table, const char *name, size_t n)
+{
+    for (const struct old_option *o = table ? table : nothing_rows; o->names[0]; o++)
+        if (named(o, name, n))
+            return o;
+    return NULL;
+}
+
+bool old_shadowed(const struct old_syntax *s, const struct old_option *extra)
+{
+    for (size_t i = 0; i < COUNT_OF(extra->names) && extra->names[i]; i++)
+        if (str_starts(extra->names[i], "--") &&
+            find(s->own, extra->names[i], strlen(extra->names[i])))
+            return true;
+    return false;
+}
+
+/* ---- what a word is ---- */
+
+enum kind { OPERAND, OPTION, UNKNOWN, AMBIGUOUS };
+
+struct parser {
+    const struct old_syntax *s;
+    struct old_args *a;
+    char *const *words;
+    size_t n, at;
+    bool begun;       /* the first operand was there */
+    bool closed;      /* an option followed it: what comes now belongs behind the command */
+    bool ended;       /* after "--" */
+    struct strs rest; /* unknown options, and operands behind the first run of them */
+    struct err *err;
+};
+
+struct word {
+    enum kind kind;
+    const struct old_option *option;
+    const char *value; /* that came with it, or NULL */
+    const char *name;  /* old_hit.name */
+};
+
+/* The row whose spelling this is to the letter. Ours count before the command only: a job's words
+ * may look the same, and those the older program let pass. */
+static const struct old_option *exact(const struct parser *p, const char *name, size_t n)
+{
+    const struct old_option *o = find(p->s->own, name, n);
+
+    if (!o)
+        o = find(help_rows, name, n);
+    if (!o && (!p->begun || (p->s->habits & OLD_NAMES)))
+        o = find(p->s->extra, name, n);
+    return o;
+}
+
+/* Adds the rows of a table that a word may be short for, or have a value joined to. */
+static size_t count_short(const struct parser *p, const struct old_option *table, const char *word,
+                          struct word *ret)
+{
+    bool two = str_starts(word, "--");
+    size_t len = two ? strcspn(word, "=") : strlen(word), n = 0;
+
+    for (const struct old_option *o = table ? table : nothing_rows; o->names[0]; o++)
+        for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
+            const char *name = o->names[i];
+            bool joined = !two && strlen(name) == 2 && name[1] == word[1];
+            bool begins = strncmp(name, word, len) == 0 && str_starts(name, "--") == two;
+
+            if (joined && (p->s->habits & OLD_JOINED))
+                *ret = (struct word){ OPTION, o, word + 2 };
+            else if (begins && (p->s->habits & OLD_ABBREVIATED))
+                *ret = (struct word){ OPTION, o, word[len] ? word + len + 1 : NULL };
+            else
+                continue;
+            n++;
+        }
+    return n;
+}
+
+static bool like_number(const char *s)
+{
+    size_t n = strspn(s + 1, "0123456789");
+
+    if (s[1 + n] == '.')
+        n += 1 + strspn(s + 2 + n, "0123456789");
+    return s[1 + n] == '\0' && isdigit((unsigned char)s[n]);
+}
+
+static struct word classify(const struct parser *p, const char *word)
+{
+    struct word ret = { .kind = OPERAND };
+    const char *equals = strchr(word, '=');
+    size_t n;
+
+    if (p->ended || word[0] != '-' || !word[1] ||
+        (p->begun && !(p->s->habits & (OLD_AMONG | OLD_NAMES))))
+        return ret;
+    ret.option = exact(p, word, strlen(word));
+    if (!ret.option && equals) {
+        ret.option = exact(p, word, (size_t)(equals - word));
+        ret.value = equals + 1;
+    }
+    if (ret.option) {
+        ret.kind = OPTION;
+        return ret;
+    }
+    n = count_short(p, p->s->own, word, &ret) + count_short(p, help_rows, word, &ret);
+    if (n == 1)
+        return ret;
+    /* Python's parser takes numbers, and words with a blank in them, for values. */
+    if (n == 0 && (p->s->habits & OLD_UNKNOWN) && (like_number(word) || strchr(word, ' ')))
+        return (struct word){ .kind = OPERAND };
+    return (struct word){ .kind = n ? AMBIGUOUS : UNKNOWN };
+}
+
+/* ---- mistakes ---- */
+
+static const char *nearest(const struct parser *p, const char *word)
+{
+    const struct old_option *tables[] = { p->s->own, p->s->extra, help_rows };
+    const char *names[NEAR_NAMES];
+    size_t n = 0;
+
+    for (size_t t = 0; t < COUNT_OF(tables); t++)
+        for (const struct old_option *o = tables[t]; o && o->names[0]; o++)
+            for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i] && n < NEAR_NAMES; i++)
+                if (strlen(o->names[i]) > 2)
+                    names[n++] = o->names[i];
+    return str_nearest(word, names, n);
+}
+
+static int unknown(struct parser *p, const char *word)
+{
+    AUTO_FREE char *name = strndup(word, strcspn(word, "="));
+    const char *near = name ? nearest(p, name) : NULL;
+
+    if (!name)
+        return err_oom(p->err);
+    return cli_bad(p->err, "unknown option '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+}
+
+static int ambiguous(struct parser *p, const char *word)
+{
+    AUTO_BUF all = { .max = sizeof(p->err->text) };
+    size_t len = strcspn(word, "=");
+
+    for (const struct old_option *o = p->s->own; o && o->names[0]; o++)
+        for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
+            if (strncmp(o->names[i], word, len) == 0)
+                (void)buf_printf(&all, "%s%s", all.len ? ", " : "", o->names[i]);
+    cli_bad(p->err, "option '%.*s' may be one of %s", (int)len, word,
+            buf_text(&all) ? buf_text(&all) : "several");
+    err_hint(p->err, LEAVE_IT);
+    return CLI_USAGE;
+}
+
+static int no_value(struct parser *p, const struct old_option *o)
+{
+    cli_bad(p->err, "option '%s' takes no value", old_name(o));
+    if (p->begun)
+        err_hint(p->err, LEAVE_IT);
+    return CLI_USAGE;
+}
+
+static int refuse(struct parser *p, const struct old_option *o, const char *name)
+{
+    cli_bad(p->err, "%s: %s", name, o->refused);
+    if (p->begun && !(p->s->habits & OLD_NAMES))
+        err_hint(p->err, LEAVE_IT);
+    return CLI_USAGE;
+}
+
+static int check_choice(const struct old_option *o, const char *v, struct err *err)
+{
+    AUTO_BUF all = { .max = sizeof(err->text) };
+
+    for (const char *const *c = o->choices; *c; c++) {
+        if (str_eq(*c, v))
+            return 0;
+        (void)buf_printf(&all, "%s%s", all.len ? ", " : "", *c); /* a cut list will do */
+    }
+    return cli_bad(err, "option '%s': '%s' is not one of %s", old_name(o), v,
+                   buf_text(&all) ? buf_text(&all) : "…");
+}
+
+static int check_value(const struct old_option *o, const char *v, struct err *err)
+{
+    int64_t n;
+    int r;
+
+    if (o->choices)
+        return check_choice(o, v, err);
+    if (!o->number)
+        return 0;
+    r = str_to_i64(v, INT32_MIN, INT32_MAX, &n);
+    if (r < 0)
+        return cli_bad(err, "option '%s': '%s' is %s", old_name(o), v,
+                       r == -ERANGE ? "out of range" : "not a whole number");
+    if (n < o->least)
+        return cli_bad(err, "option '%s': %s is too few, %lld is the least", old_name(o), v,
+                       (long long)o->least);
+    return 0;
+}
+
+/* ---- parsing ---- */
+
+/* The spelling that a word has of an option; when it is a short form of one, the longest. */
+static const char *spelling(const struct old_option *o, const char *word)
+{
+    size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
+        if (strlen(o->names[i]) == n && memcmp(o->names[i], word, n) == 0)
+            return o->names[i];
+    return old_name(o);
+}
+
+static int add_hit(struct parser *p, const struct word *w, const char *value)
+{
+    struct old_hit *v = realloc(p->a->hits, (p->a->n + 1) * sizeof(*v));
+
+    if (!v)
+        return err_oom(p->err);
+    p->a->hits = v;
+    v[p->a->n] = (struct old_hit){ .option = w->option,
+                                   .name = w->name,
+                                   .late = p->begun && !(p->s->habits & OLD_NAMES) };
+    if (value) {
+        v[p->a->n].value = strdup(value);
+        if (!v[p->a->n].value)
+            return err_oom(p->err);
+    }
+    p->a->n++;
+    return 0;
+}
+
+/* The further words of a value that has several; what is there is in `value`. */
+static int take_more(struct parser *p, const struct old_option *o, const char *value, char **ret)
+{
+    AUTO_BUF all = { .max = MIB };
+    int r = buf_add_str(&all, value);
+
+    for (unsigned i = 0; r == 0 && i < o->more; i++) {
+        if (p->at + 1 >= p->n)
+            return cli_bad(p->err, "option '%s' needs %u values (%s)", old_name(o), o->more + 1,
+                           o->meta);
+        r = buf_printf(&all, "%c%s", OLD_BETWEEN, p->words[++p->at]);
+    }
+    *ret = r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : NULL;
+    return *ret ? 0 : err_oom(p->err);
+}
+
+static int take_value(struct parser *p, const struct word *w, const char *value)
+{
+    AUTO_FREE char *all = NULL;
+    int r = check_value(w->option, value, p->err);
+
+    if (r == 0 && w->option->more)
+        r = take_more(p, w->option, value, &all);
+    return r < 0 ? r : add_hit(p, w, all ? all : value);
+}
+
+static int take_option(struct parser *p, const struct word *w)
+{
+    const struct old_option *o = w->option;
+    const char *value = w->value;
+
+    if (o->refused)
+        return refuse(p, o, w->name);
+    if (!takes_value(o) && value)
+        return no_value(p, o);
+    if (o == help_rows) {
+        p->a->help = true;
+        return 0;
+    }
+    if (!takes_value(o)) {
+        p->a->version |= old_is(o, "--version");
+        return add_hit(p, w, NULL);
+    }
+    if (!value && p->at + 1 < p->n) {
+        value = p->words[p->at + 1];
+        /* Python's parser never takes an option for a value. */
+        if ((p->s->habits & OLD_UNKNOWN) && classify(p, value).kind != OPERAND)
+            value = NULL;
+        else
+            p->at++;
+    }
+    if (!value)
+        return cli_bad(p->err, "option '%s' needs a value (%s)", old_name(o), o->meta);
+    return take_value(p, w, value);
+}
+
+static int take_operand(struct parser *p, const char *word)
+{
+    if (!p->begun && !p->ended && !p->a->head && p->s->head && p->s->head(word)) {
+        p->a->head = strdup(word);
+        return p->a->head ? 0 : err_oom(p->err);
+    }
+    p->begun = true;
+    return strs_add(p->closed ? &p->rest : &p->a->command, word) < 0 ? err_oom(p->err) : 0;
+}
+
+static int take_word(struct parser *p, const char *word)
+{
+    struct word w;
+
+    if (str_eq(word, "--") && !p->ended &&
+        (!p->begun || (p->s->habits & (OLD_AMONG | OLD_NAMES)))) {
+        p->ended = true;
+        return p->closed && strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
+    }
+    w = classify(p, word);
+    if (w.kind == OPERAND)
+        return take_operand(p, word);
+    p->closed |= p->begun && !(p->s->habits & OLD_NAMES);
+    if (w.kind == OPTION) {
+        w.name = spelling(w.option, word);
+        return take_option(p, &w);
+    }
+    if (w.kind == AMBIGUOUS)
+        return ambiguous(p, word);
+    if (!(p->s->habits & OLD_UNKNOWN))
+        return unknown(p, word);
+    return strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
+}
+
+int old_parse(const struct old_syntax *s, char *const *words, size_t n, struct old_args *ret,
+              struct err *err)
+{
+    struct parser p = { .s = s, .a = ret, .words = words, .n = n, .err = err };
+    int r = 0;
+
+    *ret = (struct old_args){ 0 };
+    for (; r == 0 && p.at < n && !ret->help; p.at++)
+        r = take_word(&p, words[p.at]);
+    if (r == 0 && p.rest.n > 0 && !p.begun && !ret->help)
+        r = unknown(&p, p.rest.v[0]); /* there is no command that it could belong to */
+    for (size_t i = 0; r == 0 && i < p.rest.n; i++)
+        r = strs_add(&ret->command, p.rest.v[i]) < 0 ? err_oom(err) : 0;
+    strs_done(&p.rest);
+    return r;
+}
+
+void old_done(struct old_args *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        free(a->hits[i].value);
+    free(a->hits);
+    free(a->head);
+    strs_done(&a->command);
+    *a = (struct old_args){ 0 };
+}
+
+/* ---- what was said ---- */
+
+const char *old_value(const struct old_syntax *s, const struct old_args *a, const char *name)
+{
+    const struct old_option *o;
+
+    for (size_t i = a->n; i-- > 0;)
+        if (old_is(a->hits[i].option, name))
+            return a->hits[i].value ? a->hits[i].value : "";
+    o = find(s->own, name, strlen(name));
+    if (!o)
+        o = find(s->extra, name, strlen(name));
+    return o ? o->preset : NULL;
+}
+
+int64_t old_number(const struct old_syntax *s, const struct old_args *a, const char *name,
+                   int64_t otherwise)
+{
+    const char *v = old_value(s, a, name);
+    int64_t n;
+
+    return v && str_to_i64(v, INT32_MIN, INT32_MAX, &n) == 0 ? n : otherwise;
+}
+
+bool old_given(const struct old_args *a, const char *name)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (old_is(a->hits[i].option, name))
+            return true;
+    return false;
+}
+
+static int check_names(const struct old_option *table, const struct old_option *o, struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
+        const char *name = o->names[i];
+
+        if (name[0] != '-' || !name[1] || find(table, name, strlen(name)) != o)
+            return err_set(err, -EINVAL, "'%s' is there twice, or no name", name);
+    }
+    return 0;
+}
+
+static int check_row(const struct old_option *o, struct err *err)
+{
+    const char *name = old_name(o);
+
+    if (!o->help || isupper((unsigned char)o->help[0]) || str_ends(o->help, "."))
+        return err_set(err, -EINVAL, "'%s': its help is missing or not in lower case", name);
+    if (!!o->word + !!o->nothing + !!o->refused > 1)
+        return err_set(err, -EINVAL, "'%s' has an effect and none", name);
+    if (!takes_value(o) && (o->choices || o->number || o->list || o->preset))
+        return err_set(err, -EINVAL, "'%s' takes no value but has rules for it", name);
+    return o->preset ? check_value(o, o->preset, err) : 0;
+}
+
+int old_check(const struct old_syntax *s, struct err *err)
+{
+    const struct old_option *tables[] = { s->own, s->extra };
+    int r = 0;
+
+    for (size_t t = 0; t < COUNT_OF(tables); t++)
+        for (const struct old_option *o = tables[t]; r == 0 && o && o->names[0]; o++) {
+            r = check_names(tables[t], o, err);
+            if (r == 0)
+                r = check_row(o, err);
+        }
+    return r;
+}

@@ -1,0 +1,99 @@
+/* legacy_opts.h - command lines in the manner of older programs, from tables.
+ *
+ * A row is an option: its spellings, its help, and what it comes to: an option of ydl with the same
+ * value, nothing at all (and why), a refusal, or something that the front end looks at itself. The
+ * same rows feed the parser here, `--help`, the manual page and the completions (front_print.h).
+ * What the parsers of the older programs did differently are habits, bits of the table:
+ *
+ *     dmlc-yarn -n2 --host_ip=10.0.0.1 python job.py --lr 0.1 -s 1     argparse
+ *     ydl-tf -job job.py -numberworkers=4                              single dashes
+ *     ydl-mx yarn -n 2 job.py -n 5                                     the job's words are its own
+ *
+ * `--name value`, `--name=value` and `-x=value` are understood by all, `--` ends the options, a
+ * lone
+ * `-` is no option. Pure; any thread. */
+#pragma once
+#include "cli/cli.h"
+
+enum old_habit {
+    OLD_ABBREVIATED = 1, /* a beginning that fits one option only will do */
+    OLD_JOINED = 2,      /* "-n2": a value may follow its letter at once */
+    OLD_AMONG = 4,       /* options count among the operands and after them too */
+    OLD_UNKNOWN = 8,     /* what is not known belongs to the command */
+    OLD_ARGPARSE = 15,   /* parse_known_args() of Python, its rest added to the command */
+    OLD_NAMES = 16,      /* the operands are names, no command: options behind them, ours too */
+};
+
+/* What stands between the words of a value that has several. */
+#define OLD_BETWEEN '\x1f'
+
+struct old_option {
+    const char *names[4];       /* "-hip", "--host_ip"; names[0] NULL ends the table */
+    const char *meta;           /* what its value is called; NULL: it takes none */
+    const char *help;           /* one sentence, lower case, no full stop */
+    const char *preset;         /* its value when it is not given; NULL: none */
+    const char *const *choices; /* NULL-terminated, or NULL: anything */
+    int64_t least;              /* of a number */
+    unsigned more;              /* so many words follow its value and belong to it: OLD_BETWEEN */
+    bool number;                /* a whole number */
+    bool list;                  /* may be repeated: all values count, not the last */
+    /* What it comes to; none of them: the front end looks at it. */
+    const char *word;    /* the option of ydl that it is, as "--queue" */
+    const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */
+    const char *refused; /* it is wrong use, because, and what instead: "… by --node-label" */
+};
+
+/* A command line's grammar. */
+struct old_syntax {
+    const struct old_option *own;   /* of the older program */
+    const struct old_option *extra; /* ours: spelt out, before the first operand; own ones win */
+    unsigned habits;                /* bits of enum old_habit */
+    /* The first operand may be a word that only leads in, as "yarn" of `ydl-mx yarn -n 2 job.py`:
+     * it is put aside and the options go on. NULL: there is none. */
+    bool (*head)(const char *word);
+};
+
+/* An option that was given. */
+struct old_hit {
+    const struct old_option *option;
+    const char *name; /* as it was spelt, if that was one of its spellings; borrowed */
+    char *value;      /* NULL when it takes none; owned */
+    bool late;        /* it stood behind the first operand */
+};
+
+/* A command line taken apart. */
+struct old_args {
+    struct old_hit *hits; /* in the order given */
+    size_t n;
+    struct strs command; /* the operands */
+    char *head;          /* NULL: none */
+    bool help, version;  /* asked for: nothing else was checked */
+};
+
+/* Takes `n` words apart. 0, CLI_USAGE or -ENOMEM; `ret` needs old_done() in any case. */
+int old_parse(const struct old_syntax *s, char *const *words, size_t n, struct old_args *ret,
+              struct err *err);
+void old_done(struct old_args *a);
+
+static inline void auto_old_(struct old_args *a)
+{
+    old_done(a);
+}
+#define AUTO_OLD AUTO(old) struct old_args /* = { 0 } */
+
+/* ---- what was said; `name` is any spelling of a row ---- */
+
+/* The last value given, or the row's preset; for flags "" or NULL. Borrowed. */
+const char *old_value(const struct old_syntax *s, const struct old_args *a, const char *name);
+/* The value of a row with `number`; `otherwise` when it is not given and has no preset. */
+int64_t old_number(const struct old_syntax *s, const struct old_args *a, const char *name,
+                   int64_t otherwise);
+bool old_given(const struct old_args *a, const char *name);
+bool old_is(const struct old_option *o, const char *name);
+
+/* How an error text calls it: its longest spelling. */
+const char *old_name(const struct old_option *o);
+/* An own option of that spelling shadows the extra one. */
+bool old_shadowed(const struct old_syntax *s, const struct old_option *extra);
+/* Looks for mistakes in a table; for tests. */
+int old_check(const struct old_syntax *s, struct err *err);

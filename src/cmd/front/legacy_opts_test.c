@@ -1,0 +1,255 @@
+/* legacy_opts_test.c - see legacy_opts.h */
+#include "base/buf.h"
+#include "cmd/front/legacy_opts.h"
+#include "test.h"
+
+#include <string.h>
+
+static const char *const places[] = { "local", "yarn", NULL };
+
+/* clang-format off */
+static const struct old_option own[] = {
+    { { "-n", "--nworker" }, "N", "workers", .number = true, .least = 1 },
+    { { "-s", "--server-nodes" }, "N", "servers", .preset = "0", .number = true },
+    { { "-hip", "--host_ip" }, "IP", "address", .preset = "auto" },
+    { { "--log-level" }, "L", "level" },
+    { { "--log-file" }, "FILE", "file" },
+    { { "-f", "--files" }, "FILE", "files", .list = true },
+    { { "-mem", "--memory_mb" }, "MB", "memory", .number = true },
+    { { "--place" }, "WHERE", "place", .choices = places },
+    { { "--p3" }, NULL, "a flag" },
+    { { "--set" }, "COMPONENT KEY VALUE", "three words", .list = true, .more = 2 },
+    { .names = { NULL } },
+};
+static const struct old_option extra[] = {
+    { { "--gpus" }, "N", "number of GPUs", .word = "--gpus" },
+    { { "-q", "--quiet" }, NULL, "be quiet" },
+    { { "--files" }, "FILE", "shadowed" },
+    { { "--version" }, NULL, "print the version" },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static bool leads_in(const char *word)
+{
+    return str_eq(word, "yarn");
+}
+
+/* Parses a line whose words have blanks between ('_' stands for a blank within one); the result as
+ * "[head] name=value … | command". */
+static int parse(unsigned habits, const char *line, char **ret, struct err *err)
+{
+    const struct old_syntax s = { own, extra, habits, leads_in };
+    AUTO_BUF out = { .max = 4096 };
+    AUTO_OLD a = { 0 };
+    AUTO_STRS words = { 0 };
+    int r = strs_split(&words, line, " ");
+
+    for (size_t i = 0; i < words.n; i++)
+        for (char *p = words.v[i]; *p; p++)
+            *p = *p == '~' ? ' ' : *p;
+    *ret = NULL;
+    if (r == 0)
+        r = old_parse(&s, words.v, words.n, &a, err);
+    if (r < 0)
+        return r;
+    if (a.help || a.version)
+        r = buf_add_str(&out, a.help ? "help " : "version ");
+    if (r == 0 && a.head)
+        r = buf_printf(&out, "[%s] ", a.head);
+    for (size_t i = 0; r == 0 && i < a.n; i++)
+        r = buf_printf(&out, "%s=%s%s ", old_name(a.hits[i].option),
+                       a.hits[i].value ? a.hits[i].value : "", a.hits[i].late ? "!" : "");
+    for (size_t i = 0; r == 0 && i < a.command.n; i++)
+        r = buf_printf(&out, "%s%s", i ? " " : "| ", a.command.v[i]);
+    if (r == 0 && buf_text(&out))
+        *ret = strdup(buf_text(&out));
+    return *ret ? 0 : -ENOMEM;
+}
+
+static void check(unsigned habits, const char *line, const char *wanted)
+{
+    AUTO_FREE char *got = NULL;
+    struct err err = ERR_INIT;
+    int r = parse(habits, line, &got, &err);
+
+    if (r == -ENOMEM)
+        return;
+    if (r < 0)
+        fail_msg("%s: %s", line, err.text);
+    assert_string_equal(got, wanted);
+}
+
+/* What Python's argparse makes of these was tried with the real one. */
+static void argparse_is_copied_with_all_its_habits(void **state)
+{
+    static const char *const rows[][2] = {
+        { "-n 2 python job.py", "--nworker=2 | python job.py" },
+        { "-n2 python job.py", "--nworker=2 | python job.py" },
+        { "-n=2 python job.py", "--nworker=2 | python job.py" },
+        { "--nworker=2 x", "--nworker=2 | x" },
+        { "--nw 2 x", "--nworker=2 | x" },
+        { "--nw=2 x", "--nworker=2 | x" },
+        { "-me 5 x", "--memory_mb=5 | x" },
+        { "-hip 10.0.0.1 --host_ip=b x", "--host_ip=10.0.0.1 --host_ip=b | x" },
+        { "python -n 2 job.py -s 1", "--nworker=2! --server-nodes=1! | python job.py" },
+        { "-n 2 python job.py -n 5", "--nworker=2 --nworker=5! | python job.py" },
+        { "-n 2 -- python job.py -n 5", "--nworker=2 | python job.py -n 5" },
+        { "-n 2 python -- job.py -n 5", "--nworker=2 | python job.py -n 5" },
+        { "python job.py --lr 0.1 -d x", "| python job.py --lr 0.1 -d x" },
+        { "--foo python job.py", "| python job.py --foo" },
+        { "--foo 3 python -n 1 job.py", "--nworker=1! | 3 python --foo job.py" },
+        { "python --foo -- -n 5", "| python --foo -- -n 5" },
+        { "python job.py -1 -0.5", "| python job.py -1 -0.5" },
+        { "python -x~y -n 1 -", "--nworker=1! | python -x y -" },
+        { "-f a --files b x", "--files=a --files=b | x" },
+        { "--p3 x", "--p3= | x" },
+        { "--gpus 1 python job.py --gpus 0,1", "--gpus=1 | python job.py --gpus 0,1" },
+        { "python job.py -q --version", "| python job.py -q --version" },
+        { "-h", "help " },
+        { "-n 1 x --help", "help --nworker=1 | x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check(OLD_ARGPARSE, rows[i][0], rows[i][1]);
+}
+
+static void without_the_habits_the_first_operand_ends_the_options(void **state)
+{
+    static const char *const rows[][2] = {
+        { "yarn -n 2 job.py -n 5 --help", "[yarn] --nworker=2 | job.py -n 5 --help" },
+        { "-n 2 yarn job.py", "[yarn] --nworker=2 | job.py" },
+        { "yarn yarn", "[yarn] | yarn" },
+        { "-- yarn -n 2", "| yarn -n 2" },
+        { "-hip=a -n3 x -- y", "--host_ip=a --nworker=3 | x -- y" },
+        { "-q x", "--quiet= | x" },
+        { "--version", "version --version= " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check(OLD_JOINED, rows[i][0], rows[i][1]);
+}
+
+/* Names, and options before and behind them, ours too. */
+static void names_end_no_options(void **state)
+{
+    static const char *const rows[][2] = {
+        { "tf1 --place local -q", "--place=local --quiet= | tf1" },
+        { "--gpus 1 tf1 ps --gpus 2", "--gpus=1 --gpus=2 | tf1 ps" },
+        { "tf1 --set ps a.b -1 x", "--set=ps\x1f"
+                                   "a.b\x1f-1 | tf1 x" },
+        { "--set=a b c --set d e f", "--set=a\x1f"
+                                     "b\x1f"
+                                     "c --set=d\x1f"
+                                     "e\x1f"
+                                     "f " },
+        { "tf1 -- --place", "| tf1 --place" },
+        { "tf1 --version", "version --version= | tf1" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        check(OLD_NAMES, rows[i][0], rows[i][1]);
+}
+
+static void a_mistake_is_named(void **state)
+{
+    static const struct {
+        unsigned habits;
+        const char *line, *text;
+    } rows[] = {
+        { OLD_NAMES, "tf1 --set a b", "option '--set' needs 3 values (COMPONENT KEY VALUE)" },
+        { OLD_NAMES, "tf1 --plcae x", "unknown option '--plcae'; did you mean '--place'?" },
+        { OLD_ARGPARSE, "-n 0 x", "option '--nworker': 0 is too few, 1 is the least" },
+        { OLD_ARGPARSE, "-n -5 x", "option '--nworker': -5 is too few, 1 is the least" },
+        { OLD_ARGPARSE, "-n two x", "option '--nworker': 'two' is not a whole number" },
+        { OLD_ARGPARSE, "-n 99999999999 x", "option '--nworker': '99999999999' is out of range" },
+        { OLD_ARGPARSE, "-num x", "option '--nworker': 'um' is not a whole number" },
+        { OLD_ARGPARSE, "x -n", "option '--nworker' needs a value (N)" },
+        { OLD_ARGPARSE, "-n -s 1 x", "option '--nworker' needs a value (N)" },
+        { OLD_ARGPARSE, "x --log y", "option '--log' may be one of --log-level, --log-file" },
+        { OLD_ARGPARSE, "--p3=1 x", "option '--p3' takes no value" },
+        { OLD_ARGPARSE, "-n 1 --lr", "unknown option '--lr'" },
+        { OLD_ARGPARSE, "-h2 x", "option '--help' takes no value" },
+        { OLD_ARGPARSE, "--place moon x", "option '--place': 'moon' is not one of local, yarn" },
+        { OLD_JOINED, "--nworkr 2 x", "unknown option '--nworkr'; did you mean '--nworker'?" },
+        { OLD_JOINED, "--nw 2 x", "unknown option '--nw'; did you mean '--nworker'?" },
+        { OLD_JOINED, "--zzz=1 x", "unknown option '--zzz'" },
+        { 0, "-n2 x", "unknown option '-n2'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_FREE char *got = NULL;
+        struct err err = ERR_INIT;
+        int r = parse(rows[i].habits, rows[i].line, &got, &err);
+
+        if (r == -ENOMEM)
+            continue;
+        assert_int_equal(r, CLI_USAGE);
+        assert_string_equal(err.text, rows[i].text);
+    }
+}
+
+static void values_are_the_last_ones_or_the_presets(void **state)
+{
+    const struct old_syntax s = { own, extra, OLD_ARGPARSE, NULL };
+    char *words[] = { (char *)"-n", (char *)"2", (char *)"-n", (char *)"3", (char *)"--p3" };
+    struct err err = ERR_INIT;
+    AUTO_OLD a = { 0 };
+
+    (void)state;
+    if (old_parse(&s, words, COUNT_OF(words), &a, &err) == -ENOMEM)
+        return;
+    assert_string_equal(old_value(&s, &a, "--nworker"), "3");
+    assert_int_equal(old_number(&s, &a, "-n", 7), 3);
+    assert_int_equal(old_number(&s, &a, "-s", 7), 0);
+    assert_int_equal(old_number(&s, &a, "-mem", 7), 7);
+    assert_string_equal(old_value(&s, &a, "-hip"), "auto");
+    assert_string_equal(old_value(&s, &a, "--p3"), "");
+    assert_null(old_value(&s, &a, "--quiet"));
+    assert_true(old_given(&a, "--p3"));
+    assert_false(old_given(&a, "--host_ip"));
+    assert_true(old_shadowed(&s, &extra[2]));
+    assert_false(old_shadowed(&s, &extra[1]));
+}
+
+static void tables_with_mistakes_are_found_out(void **state)
+{
+    static const struct old_option rows[][3] = {
+        { { { "-a" }, NULL, "Capital" } },
+        { { { "-a" }, NULL, "full stop." } },
+        { { { "-a" }, NULL, NULL } },
+        { { { "a" }, NULL, "no dash" } },
+        { { { "-a", "--b" }, NULL, "twice" }, { { "--b" }, NULL, "twice" } },
+        { { { "-a" }, "N", "bad preset", .preset = "x", .number = true } },
+        { { { "-a" }, NULL, "a flag that counts", .number = true } },
+        { { { "-a" }, NULL, "both", .word = "--x", .nothing = "because" } },
+        { { { "-a" }, NULL, "both", .refused = "no", .nothing = "because" } },
+    };
+    struct old_syntax s = { .own = own, .extra = extra };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(old_check(&s, &err), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        s.own = rows[i];
+        assert_true(old_check(&s, &err) < 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(argparse_is_copied_with_all_its_habits),
+        cmocka_unit_test(without_the_habits_the_first_operand_ends_the_options),
+        cmocka_unit_test(names_end_no_options),
+        cmocka_unit_test(a_mistake_is_named),
+        cmocka_unit_test(values_are_the_last_ones_or_the_presets),
+        cmocka_unit_test(tables_with_mistakes_are_found_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* mxnet_launch.c - ydl-launch: tools/launch.py of MXNet. */
+#include "base/json.h"
+#include "cmd/front/dmlc_common.h"
+#include "cmd/front/fronts.h"
+
+#include <string.h>
+
+static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", NULL };
+static const char *const schedulers[] = { "client", "cluster", NULL };
+
+/* clang-format off */
+static const struct old_option options[] = {
+    { { "-n", "--num-workers" }, "N", "how many workers; must be given", .number = true,
+      .least = 1 },
+    { { "-s", "--num-servers" }, "N", "how many servers; without it as many as workers",
+      .number = true },
+    { { "--launcher" }, "KIND", "where to run: local or yarn; without it $YDL_ON, then local",
+      .choices = launchers },
+    { { "--env-server" }, "NAME:VALUE", "environment variables of the servers", .list = true },
+    { { "--env-worker" }, "NAME:VALUE", "environment variables of the workers", .list = true },
+    { { "--env" }, "NAME", "a variable of ours that every task gets too", .list = true },
+    { { "--p3" }, NULL, "send parameters in slices, by priority" },
+    { { "--scheduler" }, "WHERE",
+      "where the scheduler runs on YARN: here, as long as this command stays, or in a container; "
+      "without it here, and in a container with --detach", .choices = schedulers },
+    { { "--native" }, "WHEN",
+      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
+      "is what the job is written in, and changes nothing",
+      .choices = family_natives },
+    { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi",
+      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
+      .refused = "ydl does not copy by ssh; --files sends files along" },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static int find_place(const struct front_ask *a, const char **ret, struct err *err)
+{
+    const char *said = front_value(a, "--launcher");
+
+    *ret = said ? said : front_on(a, "local");
+    if (!said || str_eq(said, "yarn") || str_eq(said, "local"))
+        return 0;
+    return cli_bad(err, "ydl runs on yarn and on local machines, not by '%s'", said);
+}
+
+/* ---- variables ---- */
+
+/* Those of one role, as in a job file. */
+static int role_env(const struct front_ask *a, const char *option, json_t *roles, const char *role,
+                    struct err *err)
+{
+    AUTO_JSON *env = json_object();
+    AUTO_JSON *own = NULL;
+    int r = env ? 0 : err_oom(err);
+
+    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+        const struct old_hit *h = &a->args->hits[i];
+        const char *colon = old_is(h->option, option) ? strchr(h->value, ':') : NULL;
+        AUTO_FREE char *name = colon ? strndup(h->value, (size_t)(colon - h->value)) : NULL;
+
+        if (!old_is(h->option, option))
+            continue;
+        if (!colon || colon == h->value)
+            return cli_bad(err, "option '%s': '%s' is not NAME:VALUE", option, h->value);
+        if (!name || json_object_set_new(env, name, json_text(colon + 1)) < 0)
+            r = err_oom(err);
+    }
+    if (r < 0 || json_object_size(env) == 0)
+        return r;
+    r = json_make(&own, err, "{s:O}", "env", env);
+    if (r == 0 && json_object_set(roles, role, own) < 0)
+        r = err_oom(err);
+    return r;
+}
+
+/* What options of ydl cannot say goes into a job file. */
+static int role_envs(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    AUTO_JSON *roles = json_object();
+    AUTO_JSON *job = NULL;
+    int r = roles ? role_env(a, "--env-worker", roles, "worker", err) : err_oom(err);
+
+    if (r == 0)
+        r = role_env(a, "--env-server", roles, "server", err);
+    if (r < 0 || json_object_size(roles) == 0)
+        return r;
+    r = json_make(&job, err, "{s:O}", "roles", roles);
+    if (r < 0)
+        return r;
+    c->job = json_dumps(job, JSON_COMPACT);
+    return c->job ? 0 : err_oom(err);
+}
+
+/* NAME hands a variable of ours on; NAME=VALUE, which others of the family take, works too. */
+static int named_env(const struct front_ask *a, struct front_call *c)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+        const struct old_hit *h = &a->args->hits[i];
+        const char *value = old_is(h->option, "--env") ? front_env(a, h->value) : NULL;
+
+        if (!old_is(h->option, "--env"))
+            continue;
+        if (strchr(h->value, '='))
+            r = front_option(c, "--env", "%s", h->value);
+        else if (value)
+            r = front_option(c, "--env", "%s=%s", h->value, value);
+        else
+            r = front_note(c, "--env %s: the variable is not set here", h->value);
+    }
+    return r;
+}
+
+static int add_env(const struct front_ask *a, const struct family *f, struct front_call *c)
+{
+    int r = family_pass(a, c);
+
+    if (r == 0 && front_given(a, "--p3"))
+        r = family_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
+    if (r == 0 && front_given(a, "--p3"))
+        r = family_env(a, c, "DMLC_PS_WATER_MARK", "10");
+    if (r == 0 && str_eq(f->on, "yarn"))
+        r = family_env(a, c, "PYTHONPATH", ".");
+    return r < 0 ? r : named_env(a, c);
+}
+
+static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    struct family f = { .worker_cpus = 1, .server_cpus = 1 };
+    int r = family_needs(a, "-n", err);
+
+    if (r == 0)
+        r = find_place(a, &f.on, err);
+    if (r == 0)
+        r = family_script(a, f.on, err);
+    if (r < 0)
+        return r;
+    f.workers = old_number(&a->syntax, a->args, "-n", 0);
+    f.servers = old_number(&a->syntax, a->args, "-s", f.workers);
+    f.scheduler = front_value(a, "--scheduler");
+    f.worker_memory = f.server_memory = "1g";
+    f.attempts = family_attempts(a, f.on, NULL);
+    r = family_words(a, &f, c, err);
+    if (r == 0)
+        r = family_native(a, c);
+    if (r == 0)
+        r = role_envs(a, c, err);
+    if (r == 0)
+        r = add_env(a, &f, c);
+    if (r == 0)
+        r = family_conf(a, NULL, c);
+    if (r == 0 && f.servers > 0)
+        r = family_kvstore(&a->args->command, c);
+    return r < 0 ? r : family_command(a, &a->args->command, family_files_of(&f, true), c);
+}
+
+static const struct cli_example examples[] = {
+    { "ydl-launch -n 2 --launcher local python train.py --kv-store dist_sync",
+      "two workers and two servers on this machine" },
+    { "ydl-launch -n 2 --launcher yarn --env-server OMP_NUM_THREADS:1 python train.py",
+      "on YARN, with a variable for the server" },
+    { 0 },
+};
+
+static const struct front_verb only = {
+    .operands = "COMMAND…",
+    .options = options,
+    .habits = OLD_ARGPARSE,
+    .extra = FRONT_JOB,
+    .verb = "run",
+    .translate = translate,
+};
+static const struct front_verb *const verbs[] = { &only, NULL };
+
+const struct front front_launch = {
+    .name = "ydl-launch",
+    .summary = "run a distributed MXNet program, as MXNet's tools/launch.py",
+    .text =
+        "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
+        "key-value store. On YARN the scheduler runs on this machine.\n\n"
+        "Options are found anywhere on the line, also behind the command; what is not known\n"
+        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
+        "exit status is the job's.",
+    .verbs = verbs,
+    .examples = examples,
+};

@@ -1,0 +1,64 @@
+/* tokens_verb.c - `ydl tokens`: newer delegation tokens for a job, got with the keytab that came
+ * with it. A job's master runs this in its own container (master/yarn/keytab.c), where it has the
+ * keytab as standard input, and reads what it says:
+ *
+ *     MILLISECONDS\n      for which they are good from now on
+ *     HDTS…               a credentials file
+ */
+#include "base/path.h"
+#include "client/connect.h"
+#include "cmd/job/verbs.h"
+#include "launch/submit_tokens.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define TOKENS_MAX MIB
+
+static int print(const struct credentials *c, int64_t ms, struct err *err)
+{
+    AUTO_BUF out = { .max = TOKENS_MAX };
+    int r = buf_printf(&out, "%lld\n", (long long)ms);
+
+    r = r < 0 ? err_oom(err) : credentials_write(c, &out, err);
+    if (r == 0 && path_write_fd(STDOUT_FILENO, out.data, out.len) < 0)
+        r = err_sys(err, "write the tokens");
+    if (out.data)
+        explicit_bzero(out.data, out.len);
+    return r;
+}
+
+static int work(struct connection *x, void *arg, struct err *err)
+{
+    AUTO_CREDENTIALS *c = NULL;
+    AUTO_STRS places = { 0 };
+    int64_t ms = 0;
+    int r = credentials_new(&c, err);
+
+    (void)arg;
+    for (size_t i = 0; r == 0 && i < x->cli->n_operands; i++)
+        r = strs_add(&places, x->cli->operands[i]) < 0 ? err_oom(err) : 0;
+    if (r == 0)
+        r = deploy_tokens_again(x->session, &places, c, &ms, err);
+    if (r == 0 && ms <= 0)
+        r = err_set(err, -ENODATA, "the NameNode gave none");
+    return r < 0 ? r : print(c, ms, err);
+}
+
+/* Whoever holds a terminal here would get secrets on it. */
+static int run(struct cli *c, struct err *err)
+{
+    if (isatty(STDOUT_FILENO))
+        return cli_bad(err, "this is for masters of jobs: it writes tokens");
+    return connect_run(c, CONNECT_CONFIGURED, work, NULL, err);
+}
+
+const struct cli_verb verb_tokens = {
+    .name = "tokens",
+    .summary = "newer tokens for a job: started by its master, not by people",
+    .hidden = true,
+    .operands = "PLACE…",
+    .least = 1,
+    .most = CLI_ANY,
+    .run = run,
+};

@@ -1,0 +1,290 @@
+/* pack_verb.c - `ydl pack`: an environment or a directory as one archive. */
+#include "base/json.h"
+#include "base/path.h"
+#include "cli/globals.h"
+#include "cli/progress.h"
+#include "cmd/verbs.h"
+#include "loop/fiber.h"
+#include "loop/work.h"
+#include "pyenv/pack_file.h"
+#include "pyenv/pyenv.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HASH_SHOWN 12 /* digits in a name */
+
+struct args {
+    const char *output, *name;
+    int format;
+    unsigned level;
+};
+
+#define AT(field) offsetof(struct args, field)
+
+enum format { FORMAT_TGZ, FORMAT_TAR };
+static const char *const formats[] = { "tar.gz", "tar", NULL };
+
+/* clang-format off */
+static const struct cli_opt opts[] = {
+    { "output", 'o', CLI_TEXT,   AT(output), NULL,     "PATH",
+      "the file to make, or the directory to put it in; without it, this directory" },
+    { "name",   0,   CLI_TEXT,   AT(name),   NULL,     "NAME",
+      "the beginning of the file's name; without it, that of DIR" },
+    { "format", 0,   CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
+      "how it is packed: YARN unpacks both", formats },
+    { "level",  0,   CLI_COUNT,  AT(level),  "6",      "N",
+      "how hard to compress: 1 (fast) to 9 (small)" },
+    { 0 },
+};
+/* clang-format on */
+
+/* What is being packed. */
+struct packing {
+    const struct cli *cli;
+    const struct args *args;
+    struct loop *loop;
+    struct pyenv env;
+    struct pack_list list;
+    struct strs notes;
+    struct pack_file *file;
+    char *path;
+    char hash[PACK_HASH_TEXT];
+    struct err *err;
+};
+
+/* ---- looking ---- */
+
+static int look_work(void *arg)
+{
+    struct packing *p = arg;
+    int r = pyenv_look(p->cli->operands[0], &p->env, p->err);
+
+    if (r == 0)
+        r = pyenv_list(&p->env, &p->list, p->err);
+    if (r == 0 && pack_size(&p->list) == 0)
+        r = err_oom(p->err);
+    if (r == 0 && pyenv_notes(&p->env, &p->list, &p->notes) < 0)
+        r = err_oom(p->err);
+    return r;
+}
+
+/* ---- its name ---- */
+
+/* Without a link and without "." at its end; "/" itself has none. */
+static const char *real_name(const struct packing *p)
+{
+    return p->env.prefixes.n ? p->env.prefixes.v[0] : "root";
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return str_ends(path, "/") || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* "DIR/env-0123456789ab.tar.gz", or what --output says. */
+static char *file_name(const struct packing *p)
+{
+    const char *output = p->args->output ? p->args->output : "";
+    AUTO_FREE char *base = p->args->name ? strdup(p->args->name) : path_base(real_name(p));
+    AUTO_FREE char *name = NULL;
+
+    if (*output && !is_directory(output))
+        return strdup(output);
+    name =
+        base ? str_printf("%s-%.*s.%s", base, HASH_SHOWN, p->hash, formats[p->args->format]) : NULL;
+    return name ? path_join(output, name) : NULL;
+}
+
+/* Where it is written before its hash is known: beside where it will be. */
+static char *first_name(const struct packing *p)
+{
+    const char *output = p->args->output ? p->args->output : "";
+
+    return *output && !is_directory(output) ? strdup(output) : path_join(output, "ydl-pack");
+}
+
+/* ---- writing ---- */
+
+static int some_work(void *arg)
+{
+    struct packing *p = arg;
+
+    return pack_file_some(p->file, p->err);
+}
+
+static int write_all(struct packing *p, struct err *err)
+{
+    AUTO_PROGRESS *line = NULL;
+    int r =
+        progress_begin(real_name(p), pack_size(&p->list), globals_of(p->cli)->quiet, &line, err);
+
+    if (r < 0)
+        return r;
+    do {
+        if (fiber_cancelled(p->loop))
+            return err_set(err, -ECANCELED, "interrupted");
+        r = work_run(p->loop, some_work, p);
+        progress_set(line, pack_file_done(p->file));
+    } while (r > 0);
+    return r < 0 ? r : pack_file_hash(p->file, p->hash, err);
+}
+
+static int make(struct packing *p, struct err *err)
+{
+    AUTO_FREE char *first = first_name(p);
+    AUTO_PATH_OUT out = PATH_OUT_INIT;
+    int level = p->args->format == FORMAT_TAR ? 0 : (int)p->args->level;
+    int r = first ? path_out_begin(&out, first, 0644, err) : err_oom(err);
+
+    if (r == 0)
+        r = pack_file_new(&p->list, out.fd, level, &p->file, err);
+    if (r == 0)
+        r = write_all(p, err);
+    if (r < 0)
+        return r;
+    p->path = file_name(p);
+    free(out.path);
+    out.path = p->path ? strdup(p->path) : NULL;
+    return out.path ? path_out_commit(&out, err) : err_oom(err);
+}
+
+/* ---- saying ---- */
+
+static json_t *notes_json(const struct strs *notes)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < notes->n; i++)
+        if (json_array_append_new(list, json_text(notes->v[i])) < 0)
+            return json_decref(list), NULL;
+    return list;
+}
+
+static int print_json(const struct packing *p, struct err *err)
+{
+    AUTO_JSON *v = NULL;
+    int r = json_make(&v, err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path",
+                      json_text(p->path), "kind", pyenv_kind_name(p->env.kind), "hash", p->hash,
+                      "size", (json_int_t)pack_file_written(p->file), "files",
+                      (json_int_t)p->list.n_files, "bytes", (json_int_t)p->list.bytes, "python",
+                      json_text(p->env.python), "notes", notes_json(&p->notes));
+
+    return r < 0 ? r : json_print(stdout, v, err);
+}
+
+static int print(const struct packing *p, struct err *err)
+{
+    const struct globals *g = globals_of(p->cli);
+    char text[1024], bytes[STR_SIZE_MAX], size[STR_SIZE_MAX];
+
+    for (size_t i = 0; i < p->notes.n && !g->quiet; i++) {
+        str_clean(text, sizeof(text), p->notes.v[i]);
+        fprintf(stderr, "ydl: note: %s\n", text);
+    }
+    if (g->json)
+        return print_json(p, err);
+    if (!g->quiet)
+        fprintf(stderr, "ydl: %s: %llu files, %s, packed %s\n", pyenv_kind_name(p->env.kind),
+                (unsigned long long)p->list.n_files, str_size(p->list.bytes, bytes),
+                str_size(pack_file_written(p->file), size));
+    str_clean(text, sizeof(text), p->path);
+    printf("%s\n", text);
+    return fflush(stdout) < 0 || ferror(stdout) ? err_sys(err, "write the output") : 0;
+}
+
+/* ---- all of it ---- */
+
+static int work(void *arg)
+{
+    struct packing *p = arg;
+    int r = work_run(p->loop, look_work, p);
+
+    if (r == 0)
+        r = make(p, p->err);
+    return r < 0 ? r : print(p, p->err);
+}
+
+static int run(struct cli *c, struct err *err)
+{
+    struct packing p = { .cli = c, .args = c->args, .err = err };
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    int r;
+
+    if (p.args->level < 1 || p.args->level > 9)
+        return cli_bad(err, "--level is %u, and can be 1 to 9", p.args->level);
+    /* What OpenSSL sets up when it is first used stays with the thread that does so. */
+    (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
+    r = loop_new(&p.loop, err);
+    if (r == 0)
+        r = loop_run(p.loop, work, &p, true);
+    if (r < 0 && p.loop && loop_signal(p.loop))
+        r = err_set(err, -ECANCELED, "interrupted");
+    pack_file_free(p.file);
+    pack_list_done(&p.list);
+    pyenv_done(&p.env);
+    strs_done(&p.notes);
+    free(p.path);
+    loop_free(p.loop);
+    return r;
+}
+
+static const struct cli_example examples[] = {
+    { "ydl pack env", "env-HASH.tar.gz of the environment env" },
+    { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
+      "a directory beside every task" },
+    { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
+      "for others, who say --venv hdfs:///envs/env.tar.gz" },
+    { 0 },
+};
+
+static const struct cli_section sections[] = {
+    { "ENVIRONMENTS",
+      "A venv is known by its pyvenv.cfg, a conda environment by its conda-meta. In the archive\n"
+      "their scripts find the interpreter beside themselves, and bin/activate finds out where it\n"
+      "is; so it can be unpacked anywhere. Caches of compiled code are left out, and in conda's "
+      "own\n"
+      "environment pkgs, envs and conda-bld.\n\n"
+      "The python of a venv stays a link to the interpreter it was made with: machines that use "
+      "it\n"
+      "need that one, at the same path. A conda environment brings its own. Some of its files\n"
+      "(configurations, a few programs and libraries) say where it is: in the archive they have\n"
+      "the placeholders of their packages. In jobs they are told their place by themselves; after\n"
+      "unpacking by hand run bin/conda-unpack.\n\n"
+      "Packages that were installed with pip install -e are not in the environment, and a note "
+      "says\n"
+      "so." },
+    { "FILES",
+      "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before it is\n"
+      "compressed. The same content has the same bytes and so the same name: entries are\n"
+      "sorted and have no owner and one time." },
+    { "JSON OUTPUT", "path\tThe file.\n"
+                     "kind\tvenv, conda or directory.\n"
+                     "hash\tThe whole hash.\n"
+                     "size\tBytes of the file.\n"
+                     "files\tHow many are in it; bytes: of all of them.\n"
+                     "python\tThe interpreter outside that it needs, or null.\n"
+                     "notes\tWhat whoever unpacks it should know." },
+    { 0 },
+};
+
+const struct cli_verb verb_pack = {
+    .name = "pack",
+    .summary = "make an archive of a Python environment or a directory",
+    .text =
+        "Makes an archive that can be unpacked anywhere, of a venv, a conda environment or any\n"
+        "other directory, and prints its name. A job needs it only as --archives; with --venv\n"
+        "an environment is packed and sent by itself.",
+    .opts = opts,
+    .args_size = sizeof(struct args),
+    .operands = "DIR",
+    .least = 1,
+    .most = 1,
+    .complete = CLI_DIRS,
+    .examples = examples,
+    .sections = sections,
+    .run = run,
+};

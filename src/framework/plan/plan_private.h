@@ -1,0 +1,7 @@
+/* plan_private.h - what the files of the plan share. */
+#pragma once
+#include "framework/plan/plan.h"
+#include "framework/task.h"
+
+/* Adds what p->agent says to the task's environment, over what is there. */
+int plan_add_agents(const struct plan *p, const struct framework_task *t, struct err *err);

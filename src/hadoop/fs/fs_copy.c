@@ -1,0 +1,74 @@
+/* fs_copy.c - whole files to and from descriptors. See fs.h. */
+#include "hadoop/fs/fdwait.h"
+#include "hadoop/fs/private.h"
+#include "loop/fiber.h"
+
+AUTO_DEFINE(fdwait, struct fdwait *, fdwait_free);
+
+static int tell(fs_progress_fn *on_progress, void *arg, uint64_t done, struct err *err)
+{
+    int r = on_progress ? on_progress(arg, done) : 0;
+
+    return r < 0 ? err_set(err, r, "stopped") : 0;
+}
+
+int fs_copy_in(struct fs_writer *w, int fd, fs_progress_fn *on_progress, void *arg, struct err *err)
+{
+    AUTO(fdwait) struct fdwait *wait = NULL;
+    uint64_t done = 0;
+    int r = fdwait_new(w->loop, fd, false, &wait, err);
+
+    while (r == 0) {
+        size_t room;
+        ssize_t n;
+        void *to;
+
+        r = fs_write_room(w, &to, &room, err);
+        if (r < 0)
+            return r;
+        n = fdwait_read(wait, fd, to, room);
+        if (n < 0)
+            return err_code(err, (int)n, "read the source");
+        if (n == 0)
+            return 0;
+        r = fs_write_commit(w, (size_t)n, err);
+        done += (uint64_t)n;
+        if (r == 0)
+            r = tell(on_progress, arg, done, err);
+    }
+    return r;
+}
+
+static int write_all(struct fdwait *wait, int fd, const uint8_t *p, size_t n, struct err *err)
+{
+    while (n > 0) {
+        ssize_t done = fdwait_write(wait, fd, p, n);
+
+        if (done < 0)
+            return err_code(err, (int)done, "write the copy");
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+int fs_copy_out(struct fs_reader *r, int fd, fs_progress_fn *on_progress, void *arg,
+                struct err *err)
+{
+    AUTO(fdwait) struct fdwait *wait = NULL;
+    uint64_t done = 0;
+    int code = fdwait_new(r->loop, fd, true, &wait, err);
+
+    while (code == 0) {
+        const void *bytes;
+        ssize_t n = fs_read_next(r, &bytes, 0, err);
+
+        if (n <= 0)
+            return (int)n;
+        code = write_all(wait, fd, bytes, (size_t)n, err);
+        done += (uint64_t)n;
+        if (code == 0)
+            code = tell(on_progress, arg, done, err);
+    }
+    return code;
+}

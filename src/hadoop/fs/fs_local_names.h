@@ -1,0 +1,10 @@
+/* fs_local_names.h - names of users and groups of this machine, from its files. Private to this
+ * directory. Blocks on the local disk. */
+#pragma once
+#include "hadoop/fs/fs_local.h"
+
+/* Fills in both names; a number where there is no name. */
+void local_names_of(struct local_names *n, uid_t uid, gid_t gid);
+/* By name or number; -ENOENT. */
+int local_user_id(const char *name, uid_t *ret);
+int local_group_id(const char *name, gid_t *ret);

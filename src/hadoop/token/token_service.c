@@ -1,0 +1,86 @@
+/* token_service.c - see token_service.h */
+#include "hadoop/token/token_service.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+int token_service_ip(const char *ip, int port, char **ret)
+{
+    struct in6_addr a6;
+    struct in_addr a4;
+    char text[INET6_ADDRSTRLEN] = "";
+    size_t n = 0;
+
+    if (inet_pton(AF_INET, ip, &a4) == 1) {
+        inet_ntop(AF_INET, &a4, text, sizeof(text));
+    } else if (inet_pton(AF_INET6, ip, &a6) == 1) {
+        /* Eight groups with no zeroes left out but leading ones: "0:0:0:0:0:0:0:1". */
+        for (int i = 0; i < 16; i += 2)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%x", i ? ":" : "",
+                                  a6.s6_addr[i] << 8 | a6.s6_addr[i + 1]);
+    } else {
+        return -EINVAL;
+    }
+    *ret = str_printf("%s:%d", text, port);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int token_service_name(const char *host, int port, char **ret)
+{
+    *ret = str_printf("%s:%d", host, port);
+    if (!*ret)
+        return -ENOMEM;
+    for (char *s = *ret; *s; s++)
+        *s = (char)tolower((unsigned char)*s);
+    return 0;
+}
+
+int token_service_ha(const char *name_service, char **ret)
+{
+    *ret = str_printf("ha-hdfs:%s", name_service);
+    return *ret ? 0 : -ENOMEM;
+}
+
+int token_service_list(const char *const *services, size_t n, char **ret)
+{
+    AUTO_BUF b = { .max = 64 * KIB };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = buf_printf(&b, "%s%s", i ? "," : "", services[i]);
+    if (r < 0)
+        return r;
+    *ret = buf_text(&b) ? strdup(buf_text(&b)) : NULL;
+    return *ret ? 0 : -ENOMEM;
+}
+
+bool token_service_has(const char *list, const char *service)
+{
+    size_t n = strlen(service);
+
+    while (n > 0 && *list) {
+        size_t m = strcspn(list, ",");
+
+        if (m == n && memcmp(list, service, n) == 0)
+            return true;
+        list += m + (list[m] == ',');
+    }
+    return false;
+}
+
+const struct token *token_select(const struct credentials *c, const char *kind,
+                                 const char *const *services, size_t n)
+{
+    for (size_t s = 0; s < n; s++)
+        for (size_t i = 0; i < credentials_count(c); i++) {
+            const struct token *t = credentials_at(c, i, NULL);
+
+            if (str_eq(t->kind, kind) && token_service_has(t->service, services[s]))
+                return t;
+        }
+    return NULL;
+}

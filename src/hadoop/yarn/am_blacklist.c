@@ -1,0 +1,160 @@
+/* am_blacklist.c - see am_blacklist.h. */
+#include "hadoop/yarn/am_blacklist.h"
+#include "base/auto.h"
+#include "base/str.h"
+#include "hadoop/yarn/message.h"
+
+#include <string.h>
+
+struct blacklist_name {
+    char *name;
+    bool on;        /* what we want */
+    bool told;      /* what the RM has */
+    bool flying;    /* what the request under way says… */
+    bool in_flight; /* …if it says anything of this one */
+    bool stale;     /* the RM may have it or not: tell it again */
+};
+
+void blacklist_done(struct blacklist *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        free(b->v[i].name);
+    free(b->v);
+    *b = (struct blacklist){ 0 };
+}
+
+static struct blacklist_name *find(const struct blacklist *b, const char *name)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (str_eq(b->v[i].name, name))
+            return &b->v[i];
+    return NULL;
+}
+
+int blacklist_set(struct blacklist *b, const char *name, bool on)
+{
+    struct blacklist_name *known = find(b, name), *more;
+    char *copy;
+
+    if (!*name || str_eq(name, "*"))
+        return -EINVAL;
+    if (known) {
+        known->on = on;
+        return 0;
+    }
+    if (!on)
+        return 0;
+    more = reallocarray(b->v, b->n + 1, sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    b->v = more;
+    copy = strdup(name);
+    if (!copy)
+        return -ENOMEM;
+    b->v[b->n++] = (struct blacklist_name){ .name = copy, .on = true };
+    return 0;
+}
+
+bool blacklist_has(const struct blacklist *b, const char *name)
+{
+    const struct blacklist_name *known = find(b, name);
+
+    return known && known->on;
+}
+
+static bool differs(const struct blacklist_name *n)
+{
+    return n->stale || n->on != n->told;
+}
+
+bool blacklist_changed(const struct blacklist *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (differs(&b->v[i]))
+            return true;
+    return false;
+}
+
+size_t blacklist_count(const struct blacklist *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->n; i++)
+        n += b->v[i].on;
+    return n;
+}
+
+const char *blacklist_name(const struct blacklist *b, size_t i)
+{
+    for (size_t k = 0; k < b->n; k++)
+        if (b->v[k].on && i-- == 0)
+            return b->v[k].name;
+    return NULL;
+}
+
+int blacklist_build(struct blacklist *b, Yarn__AllocateRequest *request)
+{
+    AUTO_MESSAGE Yarn__ResourceBlacklistRequest *m = NULL;
+
+    if (!blacklist_changed(b))
+        return 0;
+    m = MESSAGE_NEW(yarn__resource_blacklist_request);
+    if (!m)
+        return -ENOMEM;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct blacklist_name *n = &b->v[i];
+        int r = 0;
+
+        if (differs(n))
+            r = n->on ? MESSAGE_ADD_TEXT(m, additions, n->name)
+                      : MESSAGE_ADD_TEXT(m, removals, n->name);
+        if (r < 0)
+            return r;
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        b->v[i].in_flight = differs(&b->v[i]);
+        b->v[i].flying = b->v[i].on;
+        b->v[i].stale = false;
+    }
+    request->blacklist_request = take(m);
+    return 0;
+}
+
+/* Forgets the names that are off and that the RM knows to be off. */
+static void drop(struct blacklist *b)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->v[i].on && !differs(&b->v[i]))
+            free(b->v[i].name);
+        else
+            b->v[kept++] = b->v[i];
+    }
+    b->n = kept;
+}
+
+void blacklist_sent(struct blacklist *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->v[i].in_flight)
+            b->v[i].told = b->v[i].flying;
+        b->v[i].in_flight = false;
+    }
+    drop(b);
+}
+
+void blacklist_failed(struct blacklist *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        b->v[i].stale |= b->v[i].in_flight;
+        b->v[i].in_flight = false;
+    }
+}
+
+void blacklist_forgotten(struct blacklist *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        b->v[i].told = b->v[i].in_flight = b->v[i].stale = false;
+    drop(b);
+}

@@ -1,0 +1,217 @@
+/* blacklist.c - see blacklist.h */
+#include "job/blacklist.h"
+#include "base/str.h"
+
+#include <string.h>
+
+#define FAULTS_OF_NODES 2
+#define FAULTS_OF_ANY 1
+
+struct node {
+    char *name;
+    unsigned faults;
+    uint64_t since; /* when it was put on the list, as a count of such; 0: it is not */
+};
+
+struct avoid {
+    enum avoid_mode mode;
+    unsigned max;
+    struct node *nodes;
+    size_t n, cap;
+    size_t n_avoided;
+    uint64_t clock;
+    unsigned lifts;
+    int64_t last_lift; /* 0: none yet */
+};
+
+/* clang-format off */
+static const bool counts[AVOID_CAUSES_][AVOID_ANY_FAULT + 1] = {
+    [AVOID_START]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
+    [AVOID_FILES]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
+    [AVOID_DISK]      = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
+    [AVOID_AGENT]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
+    [AVOID_TASK]      = { [AVOID_ANY_FAULT]   = true },
+    /* AVOID_LOST, AVOID_PREEMPTED: never */
+};
+
+static const enum avoid_cause causes[FAIL_CLASSES_] = {
+    [FAIL_NONE]      = AVOID_PREEMPTED, /* nothing is wrong */
+    [FAIL_EXIT]      = AVOID_TASK,
+    [FAIL_SIGNAL]    = AVOID_TASK,
+    [FAIL_MEMORY]    = AVOID_TASK,
+    [FAIL_START]     = AVOID_START,
+    [FAIL_FILES]     = AVOID_FILES,
+    [FAIL_PORT]      = AVOID_TASK,
+    [FAIL_DISK]      = AVOID_DISK,
+    [FAIL_NOT_READY] = AVOID_TASK,
+    [FAIL_LOG_LIMIT] = AVOID_TASK,
+    [FAIL_IMAGE]     = AVOID_TASK, /* the job named it */
+    [FAIL_NODE]      = AVOID_LOST,
+    [FAIL_PREEMPTED] = AVOID_PREEMPTED,
+    [FAIL_PERSON]    = AVOID_PREEMPTED,
+};
+/* clang-format on */
+
+enum avoid_cause avoid_cause_of(enum fail_class cls)
+{
+    return causes[cls];
+}
+
+int avoid_new(enum avoid_mode mode, unsigned max, struct avoid **ret, struct err *err)
+{
+    struct avoid *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        return err_oom(err);
+    a->mode = mode;
+    a->max = max ? max : mode == AVOID_ANY_FAULT ? FAULTS_OF_ANY : FAULTS_OF_NODES;
+    *ret = a;
+    return 0;
+}
+
+struct avoid *avoid_free(struct avoid *a)
+{
+    if (!a)
+        return NULL;
+    for (size_t i = 0; i < a->n; i++)
+        free(a->nodes[i].name);
+    free(a->nodes);
+    free(a);
+    return NULL;
+}
+
+static struct node *find(const struct avoid *a, const char *name)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (str_eq(a->nodes[i].name, name))
+            return &a->nodes[i];
+    return NULL;
+}
+
+static struct node *add(struct avoid *a, const char *name)
+{
+    size_t cap = a->cap ? a->cap * 2 : 8;
+    struct node *nodes = a->nodes;
+    char *copy;
+
+    if (a->n == a->cap) {
+        nodes = reallocarray(a->nodes, cap, sizeof(*nodes));
+        if (!nodes)
+            return NULL;
+        a->nodes = nodes;
+        a->cap = cap;
+    }
+    copy = strdup(name);
+    if (!copy)
+        return NULL;
+    nodes[a->n] = (struct node){ .name = copy };
+    return &nodes[a->n++];
+}
+
+static void put(struct avoid *a, struct node *n)
+{
+    n->since = ++a->clock;
+    a->n_avoided++;
+}
+
+static void let_off(struct avoid *a, struct node *n)
+{
+    n->since = 0;
+    n->faults = a->max - 1; /* one more, and it is avoided again */
+    a->n_avoided--;
+}
+
+int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsigned n_fit)
+{
+    struct node *n;
+
+    if (!counts[cause][a->mode])
+        return 0;
+    n = find(a, node);
+    if (!n)
+        n = add(a, node);
+    if (!n)
+        return -ENOMEM;
+    if (n->faults < UINT32_MAX)
+        n->faults++;
+    if (n->since || n->faults < a->max)
+        return 0;
+    if (n_fit > 0 && a->n_avoided + 1 >= n_fit)
+        return 0; /* somewhere it has to run */
+    put(a, n);
+    return 1;
+}
+
+bool avoid_any(const struct avoid *a)
+{
+    return a->n_avoided > 0;
+}
+
+int avoid_restore(struct avoid *a, const char *node, bool on)
+{
+    struct node *n = find(a, node);
+
+    if (!n)
+        n = add(a, node);
+    if (!n)
+        return -ENOMEM;
+    if (on && !n->since)
+        put(a, n);
+    else if (!on && n->since)
+        let_off(a, n);
+    return 0;
+}
+
+bool avoid_has(const struct avoid *a, const char *node)
+{
+    const struct node *n = find(a, node);
+
+    return n && n->since;
+}
+
+/* The next one after `since` in the order of the list; NULL: none. */
+static struct node *next(const struct avoid *a, uint64_t since)
+{
+    struct node *found = NULL;
+
+    for (size_t i = 0; i < a->n && a->n_avoided > 0; i++) {
+        struct node *n = &a->nodes[i];
+
+        if (n->since > since && (!found || n->since < found->since))
+            found = n;
+    }
+    return found;
+}
+
+int64_t avoid_lift_at(const struct avoid *a, int64_t since, unsigned n_fit)
+{
+    int64_t wait = AVOID_FIRST_MS;
+
+    if (a->n_avoided == 0)
+        return INT64_MAX;
+    if (n_fit > 0 && a->n_avoided >= n_fit)
+        return since; /* others have gone meanwhile */
+    for (unsigned i = 0; i < a->lifts && wait < AVOID_MOST_MS; i++)
+        wait *= 2;
+    if (wait > AVOID_MOST_MS)
+        wait = AVOID_MOST_MS;
+    return (since > a->last_lift ? since : a->last_lift) + wait;
+}
+
+const char *avoid_lift(struct avoid *a, int64_t now)
+{
+    struct node *n = next(a, 0);
+
+    if (!n)
+        return NULL;
+    let_off(a, n);
+    a->lifts++;
+    a->last_lift = now;
+    return n->name;
+}
+
+void avoid_each(const struct avoid *a, void (*fn)(void *arg, const char *node), void *arg)
+{
+    for (const struct node *n = next(a, 0); n; n = next(a, n->since))
+        fn(arg, n->name);
+}

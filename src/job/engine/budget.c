@@ -1,0 +1,93 @@
+/* budget.c - see budget.h */
+#include "job/engine/budget.h"
+
+#include <string.h>
+
+#define FIRST_CAP 4
+#define FIRST_DELAY_MS 1000
+
+void budget_done(struct budget *b)
+{
+    free(b->at);
+    *b = (struct budget){ 0 };
+}
+
+static void forget(struct budget *b, int64_t before)
+{
+    uint32_t old = 0;
+
+    while (old < b->n && b->at[old] <= before)
+        old++;
+    if (old == 0)
+        return;
+    b->n -= old;
+    memmove(b->at, b->at + old, b->n * sizeof(*b->at));
+}
+
+int budget_add(struct budget *b, int64_t at)
+{
+    uint32_t cap = b->cap ? b->cap * 2 : FIRST_CAP;
+    int64_t *bigger;
+
+    if (b->n == b->cap) {
+        bigger = reallocarray(b->at, cap, sizeof(*b->at));
+        if (!bigger)
+            return -ENOMEM;
+        b->at = bigger;
+        b->cap = cap;
+    }
+    b->at[b->n++] = at;
+    return 0;
+}
+
+int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)
+{
+    int r;
+
+    forget(b, now - window);
+    if (b->n >= max)
+        return 0;
+    r = budget_add(b, now);
+    return r < 0 ? r : 1;
+}
+
+int64_t budget_delay(uint8_t *young, int64_t lived)
+{
+    int64_t delay = FIRST_DELAY_MS;
+
+    if (lived >= BUDGET_LONG_MS)
+        *young = 0;
+    if (*young == 0) {
+        *young = 1;
+        return 0;
+    }
+    for (uint8_t i = 1; i < *young && delay < BUDGET_DELAY_MAX_MS; i++)
+        delay *= 2;
+    if (delay >= BUDGET_DELAY_MAX_MS)
+        return BUDGET_DELAY_MAX_MS;
+    ++*young;
+    return delay;
+}
+
+uint32_t budget_draw(uint32_t *seed)
+{
+    uint32_t x;
+
+    /* A counter and a mixing function: every seed, 0 too, gives a full cycle. */
+    *seed += 0x9e3779b9;
+    x = *seed;
+    x = (x ^ (x >> 16)) * 0x85ebca6b;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35;
+    return x ^ (x >> 16);
+}
+
+int64_t budget_backoff(uint32_t n, int64_t min, int64_t max, uint32_t *seed)
+{
+    int64_t whole = min;
+
+    while (n-- > 0 && whole < max)
+        whole *= 2;
+    if (whole > max)
+        whole = max;
+    return whole - (int64_t)(budget_draw(seed) % (uint64_t)(whole / 2 + 1));
+}

@@ -1,0 +1,445 @@
+/* hdfs_fetch.c - see hdfs_fetch.h */
+#include "launch/hdfs_fetch.h"
+#include "cli/progress.h"
+#include "hadoop/fs/fs.h"
+#include "launch/conf_export.h"
+#include "launch/launch_options.h"
+#include "launch/submit_tokens.h"
+#include "loop/fiber.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uv.h>
+
+#define DEPTH_MAX 100
+#define FILE_MODE 0700 /* as a NodeManager leaves them: a program can be run */
+
+struct fetch {
+    struct session *session;
+    struct fs_set *set;
+    struct progress *progress;
+    const char *dir; /* where the copies go */
+    unsigned n;      /* copies so far; each has a directory of its own, and keeps its name */
+    uint64_t done;   /* bytes of those that are whole */
+};
+
+static int open_set(struct fetch *f, struct session *session, struct err *err)
+{
+    f->session = session;
+    return fs_set_new(session_loop(session), session, &f->set, err);
+}
+
+/* ---- what there is ---- */
+
+/* Calls `fn` for each list of files of the job and of its roles. */
+typedef int list_fn(void *arg, const char *key, struct spec_files *files, bool archives,
+                    struct err *err);
+
+static int each_list(const struct spec *s, list_fn *fn, void *arg, struct err *err)
+{
+    int r = fn(arg, "files", (struct spec_files *)&s->files, false, err);
+
+    if (r == 0)
+        r = fn(arg, "archives", (struct spec_files *)&s->archives, true, err);
+    for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
+        r = fn(arg, "files", &s->roles[i].files, false, err);
+        if (r == 0)
+            r = fn(arg, "archives", &s->roles[i].archives, true, err);
+    }
+    return r;
+}
+
+static int find_remote(void *arg, const char *key, struct spec_files *files, bool archives,
+                       struct err *err)
+{
+    const char **found = arg;
+
+    (void)key;
+    (void)archives;
+    (void)err;
+    for (size_t i = 0; i < files->n && !*found; i++)
+        if (spec_is_remote(files->v[i].from))
+            *found = files->v[i].from;
+    return 0;
+}
+
+static const char *remote_file(const struct spec *s)
+{
+    const char *found = NULL;
+
+    (void)each_list(s, find_remote, &found, NULL);
+    return found;
+}
+
+static const char *remote_target(const struct spec *s)
+{
+    for (size_t i = 0; i < s->output.n; i++)
+        if (spec_is_remote(s->output.v[i].to))
+            return s->output.v[i].to;
+    return NULL;
+}
+
+/* What agents read or write there while the job runs. */
+static const char *remote_use(const struct spec *s)
+{
+    const char *found = remote_target(s);
+
+    return found || !s->tensorboard || !spec_is_remote(s->tensorboard) ? found : s->tensorboard;
+}
+
+const char *fetch_needed(const struct spec *s)
+{
+    const char *found = remote_file(s);
+
+    return found ? found : remote_use(s);
+}
+
+/* ---- looking ---- */
+
+struct looking {
+    struct fetch *fetch;
+    struct spec_faults *faults;
+};
+
+static int look_at_file(struct looking *l, const char *from, bool archive, struct err *err)
+{
+    AUTO_FREE char *path = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    struct fs *fs = NULL;
+    int r = fs_find(l->fetch->set, from, FS_ON_CLUSTER, &fs, &path, err);
+
+    if (r == 0)
+        r = fs_stat(fs, path, &e, err);
+    if (r == 0 && archive && e.type == FS_DIRECTORY)
+        r = err_set(err, -EISDIR, "'%s' is a directory, not an archive: it belongs to files", from);
+    return r;
+}
+
+static int look_at_list(void *arg, const char *key, struct spec_files *files, bool archives,
+                        struct err *err)
+{
+    struct looking *l = arg;
+    int r = 0;
+
+    for (size_t i = 0; i < files->n && r == 0; i++) {
+        struct err why = ERR_INIT;
+
+        if (!spec_is_remote(files->v[i].from))
+            continue;
+        r = look_at_file(l, files->v[i].from, archives, &why);
+        r = options_blame(l->faults, key, r, &why, err);
+    }
+    return r;
+}
+
+static int look_at_targets(struct looking *l, const struct spec_files *out, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < out->n && r == 0; i++) {
+        struct err why = ERR_INIT;
+
+        if (!spec_is_remote(out->v[i].to))
+            continue;
+        r = deploy_check_target(l->fetch->session, l->fetch->set, out->v[i].to, DEPLOY_PROBE, &why);
+        r = options_blame(l->faults, "output", r, &why, err);
+    }
+    return r;
+}
+
+int fetch_check(struct session *session, const struct spec *s, struct spec_faults *f,
+                struct err *err)
+{
+    struct fetch fetch = { 0 };
+    struct looking l = { .fetch = &fetch, .faults = f };
+    int r = open_set(&fetch, session, err);
+
+    if (r == 0)
+        r = each_list(s, look_at_list, &l, err);
+    if (r == 0)
+        r = look_at_targets(&l, &s->output, err);
+    fs_set_free(fetch.set);
+    return r;
+}
+
+/* ---- copying ---- */
+
+static int on_progress(void *arg, uint64_t done)
+{
+    const struct fetch *f = arg;
+
+    progress_set(f->progress, f->done + done);
+    return 0;
+}
+
+static int copy_file(struct fetch *f, struct fs *fs, const char *from, const char *to,
+                     struct err *err)
+{
+    AUTO_CLOSE int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    AUTO_FS_READER *reader = NULL;
+    int r;
+
+    if (fd < 0)
+        return err_sys(err, "make '%s'", to);
+    r = fs_open(fs, from, &reader, err);
+    if (r == 0)
+        r = fs_copy_out(reader, fd, on_progress, f, err);
+    if (r == 0)
+        f->done += fs_length(reader);
+    if (r == 0 && close(take_fd(fd)) < 0)
+        r = err_sys(err, "write '%s'", to);
+    return r;
+}
+
+static int copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
+                int depth, struct err *err);
+
+static int copy_directory(struct fetch *f, struct fs *fs, const char *from, const char *to,
+                          int depth, struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e = NULL;
+    int r;
+
+    if (mkdir(to, 0700) < 0)
+        return err_sys(err, "make directory '%s'", to);
+    if (depth > DEPTH_MAX)
+        return err_set(err, -ELOOP, "'%s': more than %d directories deep", from, DEPTH_MAX);
+    r = fs_list_open(fs, from, &list, err);
+    while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
+        AUTO_FREE char *below = path_join(to, e->name);
+
+        r = below ? copy(f, fs, e, below, depth + 1, err) : err_oom(err);
+    }
+    return r;
+}
+
+static int copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
+                int depth, struct err *err)
+{
+    switch (from->type) {
+    case FS_FILE:
+        return copy_file(f, fs, from->path, to, err);
+    case FS_DIRECTORY:
+        return copy_directory(f, fs, from->path, to, depth, err);
+    default:
+        return 0;
+    }
+}
+
+/* Copies one, and puts the copy's name in its place. */
+static int bring(struct fetch *f, struct spec_file *file, struct err *err)
+{
+    AUTO_FREE char *dir = str_printf("%s/%u", f->dir, f->n++);
+    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *to = NULL;
+    AUTO_FS_ENTRY e = { 0 };
+    struct fs *fs = NULL;
+    int r = dir ? fs_find(f->set, file->from, FS_ON_CLUSTER, &fs, &path, err) : err_oom(err);
+
+    if (r == 0)
+        r = fs_stat(fs, path, &e, err);
+    if (r != 0)
+        return r;
+    to = path_join(dir, *e.name ? e.name : "root");
+    if (!to)
+        return err_oom(err);
+    if (mkdir(dir, 0700) < 0)
+        return err_sys(err, "make directory '%s'", dir);
+    progress_label(f->progress, e.name);
+    r = copy(f, fs, &e, to, 0, err);
+    if (r < 0)
+        return err_wrap(err, r, "copy '%s'", file->from);
+    free(file->from);
+    file->from = take(to);
+    return 0;
+}
+
+static int bring_list(void *arg, const char *key, struct spec_files *files, bool archives,
+                      struct err *err)
+{
+    int r = 0;
+
+    (void)key;
+    (void)archives;
+    for (size_t i = 0; i < files->n && r == 0; i++)
+        if (spec_is_remote(files->v[i].from))
+            r = bring(arg, &files->v[i], err);
+    return r;
+}
+
+/* How much there is to come, for the progress line; one that cannot be counted does without. */
+static int count_list(void *arg, const char *key, struct spec_files *files, bool archives,
+                      struct err *err)
+{
+    struct fetch *f = arg;
+
+    (void)key;
+    (void)archives;
+    (void)err;
+    for (size_t i = 0; i < files->n; i++) {
+        AUTO_FREE char *path = NULL;
+        struct fs_summary sum = { 0 };
+        struct fs *fs = NULL;
+
+        if (spec_is_remote(files->v[i].from) &&
+            fs_find(f->set, files->v[i].from, FS_ON_CLUSTER, &fs, &path, NULL) == 0 &&
+            fs_summary(fs, path, &sum, NULL) == 0)
+            f->done += sum.length;
+    }
+    return 0;
+}
+
+/* ---- Ctrl-C ---- */
+
+/* `run` leaves signals alone until there is a job; half a copy must not stay behind. */
+struct watch {
+    uv_signal_t signals[2];
+    struct fiber *fiber;
+    unsigned open;
+};
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+    struct watch *w = h->data;
+
+    (void)signum;
+    fiber_cancel(w->fiber);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct watch *w = h->data;
+
+    if (--w->open == 0)
+        free(w);
+}
+
+static struct watch *watch_stop(struct watch *w)
+{
+    unsigned n = w ? w->open : 0;
+
+    if (w && n == 0)
+        free(w);
+    for (unsigned i = 0; i < n; i++)
+        uv_close((uv_handle_t *)&w->signals[i], on_closed);
+    return NULL;
+}
+
+static int watch_start(struct loop *l, struct watch **ret, struct err *err)
+{
+    static const int wanted[] = { SIGINT, SIGTERM };
+    struct watch *w = calloc(1, sizeof(*w));
+    int r = 0;
+
+    if (!w)
+        return err_oom(err);
+    w->fiber = fiber_self(l);
+    *ret = w;
+    for (size_t i = 0; r == 0 && i < COUNT_OF(wanted); i++) {
+        r = uv_signal_init(loop_uv(l), &w->signals[i]);
+        if (r < 0)
+            break;
+        w->open++;
+        w->signals[i].data = w;
+        uv_unref((uv_handle_t *)&w->signals[i]);
+        r = uv_signal_start(&w->signals[i], on_signal, wanted[i]);
+    }
+    return r < 0 ? err_code(err, r, "watch for signals") : 0;
+}
+
+/* ---- all files ---- */
+
+static int bring_all(struct fetch *f, struct spec *s, bool quiet, struct err *err)
+{
+    uint64_t total;
+    int r = 0;
+
+    (void)each_list(s, count_list, f, NULL);
+    total = f->done;
+    f->done = 0;
+    if (mkdir(f->dir, 0700) < 0)
+        return err_sys(err, "make directory '%s'", f->dir);
+    r = progress_begin("files", total, quiet, &f->progress, err);
+    if (r == 0)
+        r = each_list(s, bring_list, f, err);
+    f->progress = progress_end(f->progress);
+    return r;
+}
+
+int fetch_files(struct session *session, struct spec *s, const struct job_dir *d, bool quiet,
+                struct err *err)
+{
+    AUTO_FREE char *dir = path_join(d->path, JOBS_FETCHED);
+    struct fetch f = { .dir = dir };
+    struct watch *w = NULL;
+    int r;
+
+    if (!remote_file(s))
+        return 0;
+    if (!dir)
+        return err_oom(err);
+    r = watch_start(session_loop(session), &w, err);
+    if (r == 0)
+        r = open_set(&f, session, err);
+    if (r == 0)
+        r = bring_all(&f, s, quiet, err);
+    fiber_shield(session_loop(session), true);
+    fs_set_free(f.set);
+    fiber_shield(session_loop(session), false);
+    watch_stop(w);
+    return r == -ECANCELED ? err_set(err, r, "interrupted") : r;
+}
+
+/* ---- for the agents ---- */
+
+static int write_access(struct session *session, const struct job_dir *d, struct err *err)
+{
+    AUTO_FREE char *path = path_join(d->run, JOBS_CLUSTER);
+    AUTO_FREE char *text = NULL;
+    AUTO_JSON *v = NULL;
+    AUTO_BUF conf = { .max = CONF_EXPORT_MAX + 1 };
+    int r = path ? conf_export(session_conf(session), &conf, err) : err_oom(err);
+
+    if (r < 0)
+        return r;
+    if (!buf_text(&conf))
+        return err_oom(err);
+    r = json_make(&v, err, "{s:s, s:s}", "conf", buf_text(&conf), "user", session_user(session));
+    if (r < 0)
+        return r;
+    text = json_dumps(v, JSON_COMPACT);
+    return text ? path_write_new(path, text, strlen(text), 0600, err) : err_oom(err);
+}
+
+static int write_tokens(struct session *session, const struct spec *s, const struct job_dir *d,
+                        struct err *err)
+{
+    AUTO_FREE char *path = path_join(d->run, JOBS_TOKENS);
+    AUTO_CREDENTIALS *tokens = NULL;
+    AUTO_STRS places = { 0 };
+    int r = path ? credentials_new(&tokens, err) : err_oom(err);
+
+    for (size_t i = 0; r == 0 && i < s->output.n; i++)
+        if (spec_is_remote(s->output.v[i].to) && strs_add(&places, s->output.v[i].to) < 0)
+            r = err_oom(err);
+    if (r == 0 && s->tensorboard && spec_is_remote(s->tensorboard) &&
+        strs_add(&places, s->tensorboard) < 0)
+        r = err_oom(err);
+    if (r == 0)
+        r = deploy_tokens(session, &places, tokens, err);
+    return r < 0 || credentials_count(tokens) == 0 ? r : credentials_save(tokens, path, err);
+}
+
+int fetch_access(struct session *session, const struct spec *s, const struct job_dir *d,
+                 struct err *err)
+{
+    int r;
+
+    if (!remote_use(s))
+        return 0;
+    r = write_access(session, d, err);
+    return r < 0 ? r : write_tokens(session, s, d, err);
+}

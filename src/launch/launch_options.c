@@ -1,0 +1,380 @@
+/* launch_options.c - see launch_options.h */
+#include "launch/launch_options.h"
+#include "base/path.h"
+#include "cli/exit.h"
+#include "cli/globals.h"
+#include "client/task_filter.h"
+#include "framework/plan/plan.h"
+#include "launch/auto_name.h"
+#include "launch/environment_check.h"
+#include "launch/job_paths.h"
+#include "launch/launch_local.h"
+#include "launch/machine_check.h"
+#include "launch/native_programs.h"
+#include "platform/local/local_platform.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AT(field) offsetof(struct options, field)
+#define OURS 10 /* rows of the table that are no option of the specification */
+
+static const char *const places[] = { "local", "yarn", NULL };
+
+/* clang-format off */
+const struct cli_opt options_table[] = {
+    { "file", 'f', CLI_TEXT, AT(file), NULL, "FILE",
+      "read the job from FILE, a job file (ydl-job(5)); options win over it" },
+    { "on", 0, CLI_CHOICE, AT(on), NULL, "PLACE",
+      "run on this machine or on the cluster; without it $YDL_ON, then local", places },
+    { "wait", 0, CLI_FLAG, AT(wait), NULL, NULL,
+      "stay until the job has ended and give its exit code, as run always does" },
+    { "detach-on-interrupt", 0, CLI_FLAG, AT(detach), NULL, NULL,
+      "leave the job running at Ctrl-C instead of stopping it" },
+    { "show", 0, CLI_LIST, AT(show), NULL, "ROLE[:INDEX]",
+      "show the output of these tasks alone, as 'ydl logs JOB ROLE[:INDEX]' does" },
+    { "timestamps", 0, CLI_FLAG, AT(timestamps), NULL, NULL,
+      "begin lines of output with the time they came" },
+    { "prefix", 0, CLI_FLAG, AT(prefix), "yes", NULL,
+      "begin lines with the task they come from" },
+    { "collapse", 0, CLI_FLAG, AT(collapse), NULL, NULL,
+      "show the same line from many tasks once" },
+    { "no-ship", 0, CLI_FLAG, AT(no_ship), NULL, NULL,
+      "on a cluster: send nothing that is not named by --files or --archives" },
+    { "spec", 0, CLI_TEXT, AT(spec), NULL, "FORMAT",
+      "submit only: stay until all tasks run and print where they listen, as 'ydl spec' does" },
+
+    { "workers", 'n', CLI_TEXT, AT(workers), NULL, "N", "how many workers" },
+    { "servers", 's', CLI_TEXT, AT(servers), NULL, "N", "how many parameter servers" },
+    { "role", 0, CLI_LIST, AT(roles), NULL, "NAME=COUNT[,KEY=VALUE…]",
+      "so many containers of this role, with keys as in a job file" },
+    { "mem", 0, CLI_TEXT, AT(mem), NULL, "SIZE", "memory of a worker's container" },
+    { "cpus", 0, CLI_TEXT, AT(cpus), NULL, "N", "processor cores of a worker's container" },
+    { "gpus", 0, CLI_TEXT, AT(gpus), NULL, "N", "number of GPUs of a worker's container" },
+    { "procs", 0, CLI_TEXT, AT(procs), NULL, "N", "processes in each worker's container" },
+    { "name", 0, CLI_TEXT, AT(name), NULL, "NAME",
+      "what the job is called; without it, after its command" },
+    { "framework", 0, CLI_TEXT, AT(framework), NULL, "NAME",
+      "set up tasks for NAME: mxnet, tensorflow, pytorch, … (default: none); 'ydl help run' lists "
+      "them" },
+    { "native", 0, CLI_TEXT, AT(native), NULL, "WHEN",
+      "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where its "
+      "library is there, and servers that have no command)" },
+    { "files", 0, CLI_LIST, AT(files), NULL, "FILE[#NAME]",
+      "files and directories to put beside each task, perhaps under another name" },
+    { "archives", 0, CLI_LIST, AT(archives), NULL, "FILE[#NAME]",
+      "archives to unpack beside each task" },
+    { "env", 0, CLI_LIST, AT(env), NULL, "NAME=VALUE", "environment variables of every task" },
+    { "venv", 0, CLI_TEXT, AT(venv), NULL, "DIR",
+      "a Python environment whose programs come first in PATH, or for YARN an archive of one; it is "
+      "packed and sent to the cluster when it changed" },
+    { "pip", 0, CLI_LIST, AT(pip), NULL, "PACKAGE",
+      "packages of Python, or files of requirements, to make an environment of; it is made once for "
+      "the same packages" },
+    { "hadoop", 0, CLI_TEXT, AT(hadoop), NULL, "WHEN",
+      "variables by which libhdfs finds Java and Hadoop on a task's machine: yes (a task does not "
+      "start without), no, or auto (what is there, when its command names a file on HDFS)" },
+    { "image", 0, CLI_TEXT, AT(image), NULL, "IMAGE",
+      "the container image that tasks run in" },
+    { "restart", 0, CLI_TEXT, AT(restart), NULL, "POLICY",
+      "what is done about a failed task: never (the job fails), task (it is started again in "
+      "place), gang (all are); default: what suits the framework" },
+    { "max-restarts", 0, CLI_TEXT, AT(max_restarts), NULL, "N",
+      "how many restarts are allowed within the window, of each task or of the gang" },
+    { "restart-delay", 0, CLI_TEXT, AT(restart_delay), NULL, "TIME",
+      "the least time between a failure and the restart; it grows by itself when a task fails again "
+      "soon" },
+    { "restart-codes", 0, CLI_LIST, AT(restart_codes), NULL, "CODE,…",
+      "a task that ends by itself is started again only after these exit codes (128 and the "
+      "signal's number, when one ended it); without it after any" },
+    { "avoid", 0, CLI_TEXT, AT(avoid), NULL, "WHAT",
+      "what makes a node one to be avoided: node-faults (what can be its fault, twice), or "
+      "all (any failure but preemption and lost nodes, once; the task then moves)" },
+    { "gang-hold", 0, CLI_TEXT, AT(gang_hold), NULL, "TIME",
+      "how long an incomplete gang keeps what it was granted before it gives everything back and "
+      "asks again" },
+    { "gang-retry", 0, CLI_TEXT, AT(gang_retry), NULL, "N", "how often it asks again, or forever" },
+    { "grace", 0, CLI_TEXT, AT(grace), NULL, "TIME",
+      "time between the request to end and the kill" },
+    { "save-time", 0, CLI_TEXT, AT(save_time), NULL, "TIME",
+      "time for output and results to be saved when all tasks have ended; what is not saved by then "
+      "is told, and the job ends" },
+    { "timeout", 0, CLI_TEXT, AT(timeout), NULL, "TIME",
+      "the job fails when it takes longer, its wait for a place included; 0: no limit" },
+    { "output", 0, CLI_LIST, AT(output), NULL, "[DIR=]TARGET",
+      "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
+    { "tensorboard", 0, CLI_TEXT, AT(tensorboard), NULL, "DIR",
+      "run TensorBoard beside the job on this directory" },
+    { "queue", 0, CLI_TEXT, AT(queue), NULL, "QUEUE", "the queue to submit to" },
+    { "priority", 0, CLI_TEXT, AT(priority), NULL, "N", "the job's priority in its queue" },
+    { "tag", 0, CLI_LIST, AT(tags), NULL, "WORD",
+      "words by which the job can be found again" },
+    { "label", 0, CLI_TEXT, AT(label), NULL, "LABEL", "run on nodes that have this label" },
+    { "image-by", 0, CLI_TEXT, AT(image_by), NULL, "WHO",
+      "who runs the image: yarn (its own container runtime), agent (docker run), or auto" },
+    { "mount", 0, CLI_LIST, AT(mounts), NULL, "FROM:TO[:ro]",
+      "directories of the node to show in the image" },
+    { "attempts", 0, CLI_TEXT, AT(attempts), NULL, "N",
+      "how often YARN may start the job's master; the tasks live on meanwhile" },
+    { "staging", 0, CLI_TEXT, AT(staging), NULL, "DIR",
+      "the directory in HDFS for what is uploaded, logs and results; without it .ydl at home" },
+    { "client-address", 0, CLI_TEXT, AT(client_address), NULL, "HOST",
+      "this machine's name or number for tasks on the cluster, when some run here; without it, the "
+      "one that we reach the master from" },
+    { "nodes", 0, CLI_TEXT, AT(nodes), NULL, "N",
+      "local only: pretend to be so many machines" },
+    { 0 },
+};
+/* clang-format on */
+
+/* clang-format off */
+const char options_frameworks[] =
+    "dask\tA Dask cluster, and the job's command as its client.\n"
+    "deepspeed\tDeepSpeed scripts, without the deepspeed launcher (experimental).\n"
+    "horovod\tHorovod over gloo, without horovodrun, ssh or MPI.\n"
+    "jax\tJAX on several processes (jax.distributed).\n"
+    "lightgbm\tLightGBM over sockets: the lightgbm program, or a script.\n"
+    "mpi\tMPI programs (MPICH, MVAPICH, Intel MPI) by PMI-1, without mpirun.\n"
+    "mxnet\tMXNet with a distributed key-value store (ps-lite).\n"
+    "none\tAny program, in any roles.\n"
+    "pytorch\tPyTorch (torch.distributed) with torchrun's environment.\n"
+    "rabit\tRabit programs, and XGBoost up to 2.0.\n"
+    "ray\tA Ray cluster, and the job's command as its driver (experimental).\n"
+    "slider\tApplications made for Apache Slider (see 'slider').\n"
+    "tensorflow\tTensorFlow 2 and estimators, by TF_CONFIG.\n"
+    "tensorflow-flags\tTensorFlow 1 scripts with --ps_hosts, --worker_hosts, --job_name, --task_index.\n"
+    "xgboost\tXGBoost from 2.1, with its tracker in the master.";
+/* clang-format on */
+
+int options_where(const struct options *o, enum options_on *ret, struct err *err)
+{
+    const char *env = getenv("YDL_ON");
+
+    *ret = o->on >= 0 ? (enum options_on)o->on : OPTIONS_LOCAL;
+    if (o->on >= 0 || !env || !*env)
+        return 0;
+    for (size_t i = 0; places[i]; i++)
+        if (str_eq(places[i], env)) {
+            *ret = (enum options_on)i;
+            return 0;
+        }
+    return cli_bad(err, "YDL_ON is '%s', which is neither local nor yarn", env);
+}
+
+bool options_only_plan(void)
+{
+    const char *env = getenv("YDL_PLAN");
+
+    return env && *env && !str_eq(env, "0");
+}
+
+/* ---- reading ---- */
+
+static int read_file(const char *path, struct spec *s, struct spec_faults *f, struct err *err)
+{
+    AUTO_BUF text = { .max = SPEC_FILE_MAX };
+    int r = path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, err);
+
+    if (r == -E2BIG) {
+        err_clear(err);
+        return cli_bad(err, "job file '%s' is larger than %zu MB", path, SPEC_FILE_MAX / MIB);
+    }
+    if (r < 0)
+        return exit_named_file(r, err);
+    f->file = strdup(path);
+    if (!f->file)
+        return err_oom(err);
+    r = spec_parse(path, text.data ? text.data : (uint8_t *)"", text.len, s, f);
+    return r == -ENOMEM ? err_oom(err) : 0;
+}
+
+/* The job that a front end made. */
+static int read_job(const struct globals *g, struct spec *s, struct spec_faults *f, struct err *err)
+{
+    f->file = strdup(g->job_by);
+    if (!f->file)
+        return err_oom(err);
+    return spec_parse(g->job_by, g->job, strlen(g->job), s, f) == -ENOMEM ? err_oom(err) : 0;
+}
+
+static int read_flags(const struct options *o, struct spec *s, struct spec_faults *f)
+{
+    int r = 0;
+
+    for (const struct cli_opt *opt = options_table + OURS; r != -ENOMEM && opt->name; opt++) {
+        const void *at = (const char *)o + opt->offset;
+        const struct strs *list = opt->type == CLI_LIST ? at : NULL;
+        const char *one = opt->type == CLI_TEXT ? *(const char *const *)at : NULL;
+
+        if (one)
+            r = spec_flag(s, opt->name, one, f);
+        for (size_t i = 0; list && r != -ENOMEM && i < list->n; i++)
+            r = spec_flag(s, opt->name, list->v[i], f);
+    }
+    return r == -ENOMEM ? r : 0;
+}
+
+static int read_command(const struct cli *c, struct spec *s)
+{
+    int r = 0;
+
+    if (c->n_operands == 0)
+        return 0;
+    strs_done(&s->command);
+    for (size_t i = 0; r == 0 && i < c->n_operands; i++)
+        r = strs_add(&s->command, c->operands[i]);
+    return r;
+}
+
+/* ---- completing ---- */
+
+static int give_name(struct spec *s)
+{
+    const struct strs *command = &s->command;
+
+    for (size_t i = 0; command->n == 0 && i < s->n_roles; i++)
+        command = &s->roles[i].command;
+    if (!s->name)
+        s->name = auto_name(command);
+    return s->name ? 0 : -ENOMEM;
+}
+
+static int check_here(const struct spec *s, struct spec_faults *f)
+{
+    AUTO_FREE char *cwd = s->directory ? strdup(s->directory) : getcwd(NULL, 0);
+    struct local_machine has;
+    struct check_machine m = { .cwd = cwd ? cwd : "/", .path = getenv("PATH") };
+
+    local_machine(&has);
+    m.memory = has.memory;
+    m.gpus = has.gpus;
+    return check_local(s, &m, f);
+}
+
+/* ydl's own programs lie in one directory. */
+static int place_programs(struct spec *s, enum options_on on, struct spec_faults *f)
+{
+    AUTO_FREE char *node = NULL;
+    AUTO_FREE char *dir = NULL;
+
+    if (launch_node_program(&node, NULL) < 0)
+        return 0; /* who starts something will say so */
+    dir = path_dir(node);
+    return dir ? place_native(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
+}
+
+static int complete(struct spec *s, enum options_on on, const struct framework **ret,
+                    struct spec_faults *f)
+{
+    struct err err = ERR_INIT;
+    int r;
+
+    if (framework_find(s->framework, ret, &err) < 0) {
+        r = spec_fault(f, 0, "framework", "%s (%s)", err.text, err.hint);
+        return r == -ENOMEM ? r : 0;
+    }
+    r = framework_complete(*ret, s, f);
+    if (r != -ENOMEM)
+        r = place_programs(s, on, f);
+    if (r != -ENOMEM)
+        r = give_name(s);
+    if (r != -ENOMEM)
+        r = spec_check(s, f);
+    if (r != -ENOMEM && on == OPTIONS_LOCAL)
+        r = check_here(s, f);
+    if (r != -ENOMEM)
+        r = check_env(s, on == OPTIONS_YARN, f);
+    return r == -ENOMEM ? r : 0;
+}
+
+/* ---- what is wrong ---- */
+
+static bool said_before(const struct spec_faults *f, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(f->lines.v[i], f->lines.v[at]))
+            return true;
+    return false;
+}
+
+int options_faults(const struct cli *c, const struct spec_faults *f, struct err *err)
+{
+    AUTO_JSON *list = json_array();
+    AUTO_JSON *doc = NULL;
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    int r;
+
+    for (size_t i = 0; i < f->lines.n; i++) {
+        char clean[2048];
+
+        if (said_before(f, i))
+            continue;
+        str_clean(clean, sizeof(clean), f->lines.v[i]);
+        fprintf(stderr, "%s: %s\n", c->program->name, clean);
+        if (list && json_array_append_new(list, json_text(f->lines.v[i])) < 0)
+            return err_oom(err);
+        n++;
+    }
+    if (!globals_of(c)->json)
+        return EXIT_USAGE;
+    text = str_printf("%zu mistake%s in the job", n, n == 1 ? "" : "s");
+    if (!text)
+        return err_oom(err);
+    r = json_make(&doc, err, "{s:{s:s, s:i, s:s, s:n, s:i, s:o}}", "error", "code", "USAGE",
+                  "errno", EINVAL, "text", text, "hint", "exit", EXIT_USAGE, "faults", take(list));
+    if (r == 0)
+        r = json_print(stdout, doc, err);
+    return r < 0 ? r : EXIT_USAGE;
+}
+
+int options_blame(struct spec_faults *f, const char *key, int r, const struct err *why,
+                  struct err *err)
+{
+    if (r >= 0)
+        return 0;
+    if (exit_users_fault(r))
+        return spec_fault(f, 0, key, "%s", why->text) == -ENOMEM ? err_oom(err) : 0;
+    if (err)
+        *err = *why;
+    return r;
+}
+
+/* What is to be shown has to be there. */
+static int check_show(const struct options *o, const struct spec *s, struct err *err)
+{
+    AUTO_STRS roles = { 0 };
+
+    for (size_t i = 0; i < s->n_roles; i++)
+        if (strs_add(&roles, s->roles[i].name) < 0)
+            return err_oom(err);
+    return wanted_check(&o->show, &roles, "option '--show': the job", err);
+}
+
+int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,
+                 struct err *err)
+{
+    const struct options *o = c->args;
+    struct spec_faults f = { 0 };
+    enum options_on on;
+    int r = options_where(o, &on, err);
+
+    spec_init(ret);
+    if (r == 0 && o->file)
+        r = read_file(o->file, ret, &f, err);
+    if (r == 0 && o->file && job_base(ret, o->file, c->n_operands > 0, on == OPTIONS_LOCAL) < 0)
+        r = err_oom(err);
+    if (r == 0 && !o->file && globals_of(c)->job)
+        r = read_job(globals_of(c), ret, &f, err);
+    if (r == 0 && (read_flags(o, ret, &f) < 0 || read_command(c, ret) < 0 ||
+                   job_base_options(ret, on == OPTIONS_LOCAL) < 0 ||
+                   complete(ret, on, ret_framework, &f) < 0))
+        r = err_oom(err);
+    if (r == 0 && f.lines.n > 0)
+        r = options_faults(c, &f, err);
+    if (r == 0)
+        r = check_show(o, ret, err);
+    spec_faults_done(&f);
+    return r;
+}

@@ -1,0 +1,22 @@
+/* token_renewal.h - newer delegation tokens for a job that lives longer than those it was submitted
+ * with, from the client that stays with it.
+ *
+ *     submit ──3/4 of the tokens' life──► get others ──► PUT /v1/tokens ──► master ──► agents
+ *                                             ▲ half the time they are good   │
+ *                                             └───────────────────────────────┘
+ *
+ * The first ones are renewed by the ResourceManager, up to their last day; it knows nothing of
+ * later ones. Agents that lose their master look for the next one with what they have, so that
+ * has to be good for a while. What goes wrong is told to people and tried again. Fibers only. */
+#pragma once
+#include "client/job_call.h"
+#include "job/spec/spec.h"
+
+struct renew; /* opaque */
+
+/* For the job of `x`, which was just submitted. Both are borrowed. NULL when there is nothing to
+ * do: no Kerberos, no YARN. Contacts nobody. */
+struct renew *renew_start(struct job_call *x, const struct spec *s);
+/* There is another master, which knows only the first tokens. NULL is fine. */
+void renew_again(struct renew *r);
+struct renew *renew_stop(struct renew *r); /* NULL is fine; always NULL */

@@ -1,0 +1,403 @@
+/* hub.c - output of tasks and events, to whoever reads them.
+ *
+ * A reader (follower) has a position in every task's output and a queue with a ceiling. Agents send
+ * pieces as long as they have credit, which comes back to them as pieces find a reader with room. A
+ * reader whose queue is full misses pieces; when it has caught up the agent is told to go back to
+ * its position. So nobody waits for a slow reader, nothing is kept for one, and nothing is lost. */
+#include "master/api/hub_private.h"
+
+#include <string.h>
+
+#define CREDIT (4 * MIB)        /* that an agent begins with */
+#define CREDIT_STEP (256 * KIB) /* given back in steps of at least so much */
+
+/* ---- telling agents ---- */
+
+static void follow_task(struct agent_conn *a, uint32_t task, const struct place *from)
+{
+    Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
+    Agent__Follow body = AGENT__FOLLOW__INIT;
+    Agent__Follow__One one = AGENT__FOLLOW__ONE__INIT, *list[] = { &one };
+
+    if (from) {
+        const struct feed *d = &a->master->feeds[task];
+
+        one.task = task;
+        one.out_offset = from->at[OUT] > d->base[OUT] ? from->at[OUT] - d->base[OUT] : 0;
+        one.err_offset = from->at[ERR] > d->base[ERR] ? from->at[ERR] - d->base[ERR] : 0;
+        one.mark = from->mark;
+        body.tasks = list;
+        body.n_tasks = 1;
+    }
+    body.credit = a->credited ? a->credit_due : CREDIT;
+    a->credited = true;
+    a->credit_due = 0;
+    msg.body_case = AGENT__TO_AGENT__BODY_FOLLOW;
+    msg.follow = &body;
+    outbox_send(a, &msg);
+}
+
+/* What was written on a machine that the task has left is not to be had any more. */
+static void skip_left(struct follower *f, uint32_t task)
+{
+    for (int s = OUT; s < STREAMS; s++)
+        if (f->places[task].at[s] < f->master->feeds[task].base[s])
+            f->places[task].at[s] = f->master->feeds[task].base[s];
+}
+
+bool hub_wants(const struct follower *f, int stream)
+{
+    return stream == ERR ? f->opt->err : f->opt->out;
+}
+
+/* Is this stream on its way to the reader, from where it stands? One that has all it wants stands
+ * still, wherever the agent is. */
+static bool is_served(const struct follower *f, uint32_t task, int stream)
+{
+    const struct place *at = task < f->n_places ? &f->places[task] : NULL;
+
+    return at && at->wanted && !at->missed &&
+           (!hub_wants(f, stream) || at->at[stream] < at->until[stream]);
+}
+
+/* The agent has one position in a file for all readers: the first one that any of them waits for.
+ * Were it sent ahead to this reader's, the others would miss what lies between. False when it is on
+ * its way there already. */
+static bool first_wanted(const struct follower *f, uint32_t task, struct place *ret)
+{
+    bool comes[STREAMS] = { false };
+
+    *ret = f->places[task];
+    for (const struct follower *o = f->master->followers; o; o = o->next) {
+        for (int s = OUT; s < STREAMS; s++) {
+            if (o == f || !is_served(o, task, s))
+                continue;
+            comes[s] |= o->places[task].at[s] <= f->places[task].at[s];
+            if (o->places[task].at[s] < ret->at[s])
+                ret->at[s] = o->places[task].at[s];
+        }
+    }
+    return !comes[OUT] || !comes[ERR];
+}
+
+void hub_request(struct follower *f, uint32_t task)
+{
+    struct master *m = f->master;
+    const struct task *t = engine_task(m->engine, task);
+    struct agent_conn *a = agents_get(m, t->agent);
+    struct place from;
+    bool go;
+
+    f->places[task].missed = false;
+    skip_left(f, task);
+    if (!f->opt->follow && f->places[task].mark == 0)
+        f->places[task].mark = ++m->last_mark;
+    go = first_wanted(f, task, &from) || from.mark > 0;
+    if (m->feeds[task].started && a && a->channel && (go || a->credit_due > 0))
+        follow_task(a, task, go ? &from : NULL);
+}
+
+/* Nothing is on its way to anybody: each has to ask, and none may count on another. */
+static void request_anew(struct master *m, uint32_t task)
+{
+    for (struct follower *f = m->followers; f; f = f->next)
+        if (task < f->n_places)
+            f->places[task].missed = true;
+    for (struct follower *f = m->followers; f; f = f->next)
+        if (task < f->n_places && f->places[task].wanted)
+            hub_request(f, task);
+}
+
+/* ---- who wants what ---- */
+
+static bool names_task(const char *list, const char *task, const char *role)
+{
+    size_t n, t = strlen(task), r = strlen(role);
+
+    for (; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        if ((n == t && memcmp(list, task, n) == 0) || (n == r && memcmp(list, role, n) == 0))
+            return true;
+    }
+    return false;
+}
+
+int hub_grow_places(struct follower *f, struct err *err)
+{
+    struct master *m = f->master;
+    uint32_t n = engine_n_tasks(m->engine);
+    struct place *v;
+
+    if (n <= f->n_places)
+        return 0;
+    v = realloc(f->places, n * sizeof(*v));
+    if (!v)
+        return err_oom(err);
+    f->places = v;
+    for (uint32_t i = f->n_places; i < n; i++) {
+        char name[ENGINE_NAME_MAX];
+        const char *role = m->spec.roles[engine_task(m->engine, i)->role].name;
+
+        v[i] = (struct place){ .until = { UINT64_MAX, UINT64_MAX } };
+        if (f->opt->tail > 0)
+            v[i].at[OUT] = v[i].at[ERR] = HUB_FAR;
+        v[i].wanted =
+            f->opt->logs && (!f->opt->tasks ||
+                             names_task(f->opt->tasks, engine_task_name(m->engine, i, name), role));
+    }
+    f->n_places = n;
+    return 0;
+}
+
+int hub_grow_feeds(struct master *m)
+{
+    uint32_t n = engine_n_tasks(m->engine);
+    struct feed *v;
+
+    if (n <= m->n_feeds)
+        return 0;
+    v = realloc(m->feeds, n * sizeof(*v));
+    if (!v)
+        return -ENOMEM;
+    memset(v + m->n_feeds, 0, (n - m->n_feeds) * sizeof(*v));
+    m->feeds = v;
+    m->n_feeds = n;
+    return 0;
+}
+
+/* A file of its own on each machine; on one machine all agents write to the same. */
+static bool has_moved(const struct master *m, uint32_t task)
+{
+    const struct feed *d = &m->feeds[task];
+
+    return d->started && d->agent != engine_task(m->engine, task)->agent && m->platform->ops->apart;
+}
+
+static void note_move(struct master *m, uint32_t task)
+{
+    struct feed *d = &m->feeds[task];
+
+    d->began = hub_began(m, task);
+    if (d->began == 0)
+        d->began = engine_task(m->engine, task)->attempt + 1;
+    hub_base(m, task, &d->base[OUT], &d->base[ERR]);
+    d->agent = engine_task(m->engine, task)->agent;
+}
+
+void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err)
+{
+    const struct feed *d = task < m->n_feeds ? &m->feeds[task] : NULL;
+    const uint64_t *base = NULL;
+
+    if (d)
+        base = has_moved(m, task) ? d->seen : d->base;
+    *ret_out = base ? base[OUT] : 0;
+    *ret_err = base ? base[ERR] : 0;
+}
+
+uint32_t hub_began(const struct master *m, uint32_t task)
+{
+    return task < m->n_feeds && !has_moved(m, task) ? m->feeds[task].began : 0;
+}
+
+void hub_follow_again(struct agent_conn *a)
+{
+    struct master *m = a->master;
+
+    a->credited = false;
+    a->credit_due = 0;
+    for (uint32_t i = 0; i < m->n_feeds; i++)
+        if (m->feeds[i].agent == a->number)
+            request_anew(m, i);
+}
+
+void hub_task_started(struct master *m, uint32_t task)
+{
+    if (hub_grow_feeds(m) < 0)
+        return;
+    note_move(m, task);
+    m->feeds[task].started = true;
+    m->feeds[task].ended = m->feeds[task].lost = false;
+    for (struct follower *f = m->followers; f; f = f->next)
+        (void)hub_grow_places(f, NULL); /* one that cannot grow sees less */
+    request_anew(m, task);
+}
+
+/* An agent that follows one that was killed goes on in its files: a new master hears of them here.
+ */
+void hub_task_place(struct master *m, const Agent__StartedTask *s)
+{
+    struct feed *d = hub_grow_feeds(m) < 0 ? NULL : &m->feeds[s->task];
+
+    if (!d || d->started || s->log_began == 0)
+        return;
+    d->began = s->log_began;
+    d->base[OUT] = s->out_base;
+    d->base[ERR] = s->err_base;
+    for (int i = OUT; i < STREAMS; i++)
+        if (d->seen[i] < d->base[i])
+            d->seen[i] = d->base[i];
+}
+
+/* One that we have heard of before is known better here. */
+void hub_task_held(struct master *m, const Agent__HeldTask *h)
+{
+    const uint64_t base[] = { h->out_base, h->err_base }, size[] = { h->out_size, h->err_size };
+    struct feed *d;
+
+    if (hub_grow_feeds(m) < 0)
+        return;
+    d = &m->feeds[h->task];
+    for (int s = OUT; s < STREAMS; s++) {
+        if (!d->started) {
+            d->base[s] = base[s];
+            d->began = h->log_began;
+        }
+        if (d->base[s] + size[s] > d->seen[s])
+            d->seen[s] = d->base[s] + size[s];
+    }
+    hub_task_started(m, h->task);
+}
+
+void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes)
+{
+    struct feed *d;
+
+    if (hub_grow_feeds(m) < 0)
+        return;
+    d = &m->feeds[task];
+    d->ended = true;
+    for (int s = OUT; s < STREAMS; s++) {
+        d->size[s] = d->base[s] + (s == OUT ? out_bytes : err_bytes);
+        d->seen[s] = d->size[s] > d->seen[s] ? d->size[s] : d->seen[s];
+    }
+    for (struct follower *f = m->followers; f; f = f->next)
+        cond_wake_all(&f->wake);
+}
+
+void hub_task_lost(struct master *m, uint32_t task)
+{
+    if (hub_grow_feeds(m) == 0)
+        m->feeds[task].lost = m->feeds[task].started;
+}
+
+/* ---- pieces ---- */
+
+/* The line before a piece. */
+static int put_head(struct follower *f, uint32_t task, int stream, size_t n)
+{
+    char name[ENGINE_NAME_MAX];
+    uint32_t began = f->master->feeds[task].began;
+    int r =
+        buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
+                   engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
+                   (unsigned long long)f->places[task].at[stream], n);
+
+    if (r >= 0 && began > 1)
+        r = buf_printf(&f->queue, ",\"began\":%u", began);
+    return r < 0 ? r : buf_add(&f->queue, "}\n", 2);
+}
+
+int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, size_t n)
+{
+    if (f->queue.len + n + 180 > HUB_QUEUE_MAX)
+        return -E2BIG;
+    if ((!f->opt->plain && put_head(f, task, stream, n) < 0) || buf_add(&f->queue, p, n) < 0)
+        return -ENOMEM;
+    f->places[task].at[stream] += n;
+    cond_wake_all(&f->wake);
+    return 0;
+}
+
+/* The agent is told where that is when the reader is seen to miss what comes. */
+void hub_place_tail(struct follower *f, uint32_t task, int stream, uint64_t size)
+{
+    struct place *at = &f->places[task];
+    uint64_t begin = size > f->opt->tail ? size - f->opt->tail : 0;
+
+    if (f->opt->tail == 0 || at->at[stream] != HUB_FAR || !hub_wants(f, stream))
+        return;
+    at->at[stream] = begin;
+    if (f->opt->plain && begin > 0) /* without memory for it just the output comes */
+        (void)buf_printf(&f->queue, "[%llu bytes before this are left out]\n",
+                         (unsigned long long)begin);
+}
+
+/* Marks count up: a later one answers all that were before it. */
+static void note_size(struct follower *f, const Agent__OutputPiece *piece, uint64_t base)
+{
+    struct place *at = &f->places[piece->task];
+    int stream = piece->err ? ERR : OUT;
+
+    if (f->opt->follow || piece->mark == 0 || piece->mark < at->mark ||
+        at->until[stream] != UINT64_MAX)
+        return;
+    at->until[stream] = base + piece->size;
+    hub_place_tail(f, piece->task, stream, at->until[stream]);
+    cond_wake_all(&f->wake);
+}
+
+/* One reader's share of a piece: what lies beyond its position, if the piece reaches back to it. */
+static bool offer(struct follower *f, const Agent__OutputPiece *piece)
+{
+    int stream = piece->err ? ERR : OUT;
+    struct place *at = piece->task < f->n_places ? &f->places[piece->task] : NULL;
+    uint64_t base = f->master->feeds[piece->task].base[stream];
+    uint64_t begin = base + piece->offset, end = begin + piece->data.len, skip;
+
+    if (!at || !at->wanted || at->missed)
+        return false;
+    note_size(f, piece, base);
+    if (!hub_wants(f, stream)) {
+        at->at[stream] = end > at->at[stream] ? end : at->at[stream];
+        return true;
+    }
+    if (piece->gap && begin > at->at[stream])
+        at->at[stream] = begin;
+    if (end > at->until[stream])
+        end = at->until[stream];
+    if (end <= at->at[stream])
+        return true; /* another reader went back, or this one has all that it wants */
+    if (begin > at->at[stream]) {
+        at->missed = true;
+        cond_wake_all(&f->wake); /* it may have nothing else to do than ask */
+        return false;
+    }
+    skip = at->at[stream] - begin;
+    if (hub_put(f, piece->task, stream, piece->data.data + skip, end - begin - skip) < 0) {
+        at->missed = true;
+        return false;
+    }
+    return true;
+}
+
+void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
+{
+    struct master *m = a->master;
+    struct feed *d = piece->task < m->n_feeds ? &m->feeds[piece->task] : NULL;
+    int stream = piece->err ? ERR : OUT;
+    bool taken = false;
+
+    if (!d || d->agent != a->number)
+        return; /* of a file that is not the task's any more */
+    if (d->base[stream] + piece->offset + piece->data.len > d->seen[stream])
+        d->seen[stream] = d->base[stream] + piece->offset + piece->data.len;
+
+    for (struct follower *f = m->followers; f; f = f->next)
+        taken |= offer(f, piece);
+    /* What nobody took comes again when a reader asks for it: its credit comes back then. */
+    a->credit_due += piece->data.len;
+    if (taken && a->credit_due >= CREDIT_STEP)
+        follow_task(a, 0, NULL);
+}
+
+void hub_wake(struct master *m)
+{
+    for (struct follower *f = m->followers; f; f = f->next)
+        cond_wake_all(&f->wake);
+}
+
+void hub_done(struct master *m)
+{
+    free(m->feeds);
+}

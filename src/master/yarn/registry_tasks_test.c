@@ -1,0 +1,86 @@
+/* registry_tasks_test.c - tasks that wait for their names before they are ready; see
+ * registry_tasks.c. The registry is none: nothing is put there. */
+#include "master/agents_testing.h"
+#include "master/yarn/registry_entry_private.h"
+
+/* A task on agent 1, being prepared; `x` holds back what its agent says, for its name. */
+static struct agent_conn *begin_preparing(struct desk *d, struct enrolled *x)
+{
+    struct engine *e = d->m.engine;
+    struct action a;
+
+    x->fiber = fiber_self(d->loop);
+    d->m.enrolled = x;
+    assert_int_equal(engine_start(e, 1000, NULL), 0);
+    assert_int_equal(engine_on_granted(e, 0, 1, 1000, NULL), 0);
+    assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
+    assert_int_equal(engine_on_agent_up(e, 0, 1000, NULL), 0);
+    while (engine_next_action(e, &a))
+        ;
+    assert_int_equal(engine_task(e, 0)->state, TASK_PREPARING);
+    return agents_get(&d->m, 1);
+}
+
+/* As the driver does what the engine wants. */
+static void prepare_as_wanted(struct desk *d)
+{
+    struct action a;
+
+    while (engine_next_action(d->m.engine, &a))
+        if (a.kind == ACTION_PREPARE)
+            names_prepare_again(&d->m, a.id);
+}
+
+/* The agent of the container dies when the task is prepared, and the next one prepares it on
+ * another port. `served`: the first report is already being given a name. */
+static void prepare_twice(struct desk *d, bool served)
+{
+    struct enrolled x = { .m = &d->m, .domain = strdup("a.b.test"), .wanted = true };
+    struct agent_conn *a = begin_preparing(d, &x);
+    const uint16_t before[] = { 4711 }, now[] = { 4712 };
+
+    assert_non_null(x.domain);
+    assert_true(names_before_ready(a, 0, before, 1));
+    if (served) {
+        x.batch = take(x.wishes);
+        x.n_batch = x.n_wishes;
+        x.n_wishes = x.cap_wishes = 0;
+    }
+    assert_int_equal(engine_on_agent_again(d->m.engine, 0, 1000, NULL), 0);
+    prepare_as_wanted(d);
+    assert_true(names_before_ready(a, 0, now, 1));
+    if (served)
+        assert_false(x.batch[0].held);
+    names_give_up(&x); /* what waits is told */
+    assert_int_equal(engine_task(d->m.engine, 0)->state, TASK_READY);
+    assert_int_equal(engine_task(d->m.engine, 0)->port[0], 4712);
+    free(x.batch);
+    names_free(&x);
+    d->m.enrolled = NULL;
+}
+
+static void twice_while_it_waits(struct desk *d)
+{
+    prepare_twice(d, false);
+}
+
+static void twice_while_it_is_named(struct desk *d)
+{
+    prepare_twice(d, true);
+}
+
+static void a_report_of_an_earlier_prepare_is_dropped(void **state)
+{
+    (void)state;
+    with_desk(twice_while_it_waits);
+    with_desk(twice_while_it_is_named);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_of_an_earlier_prepare_is_dropped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

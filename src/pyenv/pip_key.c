@@ -1,0 +1,127 @@
+/* pip_key.c - what makes one environment different from another. See pip.h. */
+#include "base/auto.h"
+#include "base/buf.h"
+#include "base/path.h"
+#include "pyenv/pip_private.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX_ (64 * MIB)
+#define DEPTH 8 /* files of requirements that name each other */
+
+AUTO_DEFINE(md, EVP_MD_CTX *, EVP_MD_CTX_free);
+
+const char *pip_requirements(const char *word)
+{
+    struct stat st;
+
+    if (str_starts(word, "-r"))
+        word += 2 + strspn(word + 2, " \t=");
+    else if (str_starts(word, "--requirement"))
+        word += 13 + strspn(word + 13, " \t=");
+    else if (!str_ends(word, ".txt") && !str_ends(word, ".in"))
+        return NULL;
+    return stat(word, &st) == 0 && S_ISREG(st.st_mode) ? word : NULL;
+}
+
+static int add(EVP_MD_CTX *md, const void *p, size_t n, struct err *err)
+{
+    uint64_t length = n; /* so that no two lists look alike */
+
+    if (EVP_DigestUpdate(md, &length, sizeof(length)) != 1 || EVP_DigestUpdate(md, p, n) != 1)
+        return err_oom(err);
+    return 0;
+}
+
+static int add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err);
+
+/* "-r other.txt" and "-c limits.txt" are relative to the file they stand in. */
+static int add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, struct err *err)
+{
+    static const char *const options[] = { "-r", "--requirement", "-c", "--constraint" };
+
+    line += strspn(line, " \t");
+    line[strcspn(line, "\r")] = '\0';
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        const char *name = line + strlen(options[i]);
+        AUTO_FREE char *path = NULL;
+
+        if (!str_starts(line, options[i]))
+            continue;
+        name += strspn(name, " \t=");
+        path = path_join(dir, name);
+        return path ? add_file(md, path, depth + 1, err) : err_oom(err);
+    }
+    return 0;
+}
+
+static int add_lines(EVP_MD_CTX *md, const char *path, char *text, int depth, struct err *err)
+{
+    AUTO_FREE char *dir = path_dir(path);
+    int r = dir ? 0 : err_oom(err);
+
+    for (char *line = text, *next; line && r == 0; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        r = add_line(md, dir, line, depth, err);
+    }
+    return r;
+}
+
+static int add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err)
+{
+    AUTO_BUF text = { .max = FILE_MAX_ };
+    int r;
+
+    if (depth > DEPTH)
+        return err_set(err, -ELOOP, "'%s': files of requirements name each other", path);
+    r = path_read(path, &text, err);
+    if (r == 0)
+        r = add(md, text.data ? text.data : (uint8_t *)"", text.len, err);
+    if (r < 0 || str_ends(path, ".whl"))
+        return r;
+    return buf_text(&text) ? add_lines(md, path, (char *)text.data, depth, err) : err_oom(err);
+}
+
+static int add_word(EVP_MD_CTX *md, const char *word, struct err *err)
+{
+    const char *file = pip_requirements(word);
+    struct stat st;
+    int r;
+
+    if (file)
+        return add_file(md, file, 0, err);
+    if (strchr(word, '/') && stat(word, &st) == 0 && S_ISDIR(st.st_mode)) {
+        err_set(err, -EINVAL,
+                "'%s' is a directory: pip would install what is in it now, and nobody "
+                "would know when it changes",
+                word);
+        err_hint(err, "make a wheel of it with 'pip wheel %s' and name that", word);
+        return -EINVAL;
+    }
+    r = add(md, word, strlen(word), err);
+    return r < 0 || !str_ends(word, ".whl") ? r : add_file(md, word, 0, err);
+}
+
+int pip_key(const struct strs *words, const char *python, char ret[PIP_KEY_TEXT], struct err *err)
+{
+    AUTO(md) EVP_MD_CTX *md = EVP_MD_CTX_new();
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    int r = md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+
+    if (r == 0)
+        r = add(md, "ydl pip 1", 9, err);
+    if (r == 0)
+        r = add(md, python, strlen(python), err);
+    for (size_t i = 0; i < words->n && r == 0; i++)
+        r = add_word(md, words->v[i], err);
+    if (r == 0 && EVP_DigestFinal_ex(md, sum, NULL) != 1)
+        r = err_oom(err);
+    for (size_t i = 0; r == 0 && i < (PIP_KEY_TEXT - 1) / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+    return r;
+}

@@ -1,0 +1,339 @@
+/* tracker_server.c - see tracker_server.h. */
+#include "rendezvous/tracker_server.h"
+#include "base/str.h"
+#include "loop/fiber.h"
+#include "loop/listen.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WRITE_MS 10000
+#define READ_SIZE 4096
+#define SETTLE_MS 5000
+#define WAITING_MAX 512 /* who has said nothing yet: the workers, or so many */
+#define WAITING_MIN 64
+#define NOTES_MAX 64   /* complaints of one server */
+#define LINE_MAX_ 1000 /* bytes of one printed line */
+#define LINE_COST 100  /* of the events log for each, beyond its text */
+#define PRINT_BURST ((size_t)1 * MIB)
+#define PRINT_PER_MS 64 /* bytes that workers may print in the long run */
+#define PRINT_MS ((int64_t)(PRINT_BURST / PRINT_PER_MS)) /* until the burst is there again */
+
+struct guests {
+    struct guests_options o;
+    struct admission *admission;
+    struct guest *first, *last; /* the oldest first */
+    struct cond heard;          /* somebody was, or left */
+    unsigned notes;
+    size_t print_left;  /* bytes that may be printed now … */
+    int64_t print_at;   /* … by what was then */
+    uint64_t unprinted; /* lines */
+};
+
+/* ---- notes ---- */
+
+static void tell(struct guests *gs, const char *text)
+{
+    const struct rendezvous_options *opt = gs->o.opt;
+
+    if (opt->on_note)
+        opt->on_note(opt->user, text);
+}
+
+void guests_note(struct guests *gs, const char *fmt, ...)
+{
+    char text[600], clean[700];
+    int n = snprintf(text, sizeof(text), "%s: ", gs->o.name);
+    va_list ap;
+
+    if (gs->notes > NOTES_MAX)
+        return;
+    va_start(ap, fmt);
+    (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+    va_end(ap);
+    if (gs->notes++ == NOTES_MAX)
+        (void)snprintf(text + n, sizeof(text) - (size_t)n, "no further notes of this kind");
+    (void)str_clean(clean, sizeof(clean), text); /* a parser's complaint may quote what it read */
+    tell(gs, clean);
+}
+
+/* Is there still something of what workers may print? It comes back with time. */
+static bool may_print(struct guests *gs, size_t n)
+{
+    int64_t now = loop_now(gs->o.opt->loop), ms = now - gs->print_at;
+    size_t more = ms > PRINT_MS ? PRINT_BURST : (size_t)ms * PRINT_PER_MS;
+
+    gs->print_at = now;
+    gs->print_left = more >= PRINT_BURST - gs->print_left ? PRINT_BURST : gs->print_left + more;
+    n += LINE_COST;
+    if (n > gs->print_left) {
+        gs->unprinted++;
+        return false;
+    }
+    gs->print_left -= n;
+    return true;
+}
+
+/* Of lines that were left out people are told, when there is room for that again. */
+static void tell_unprinted(struct guests *gs)
+{
+    char text[120];
+
+    if (gs->unprinted == 0)
+        return;
+    (void)snprintf(text, sizeof(text), "%s: %llu lines were left out: workers print too much",
+                   gs->o.name, (unsigned long long)gs->unprinted);
+    gs->unprinted = 0;
+    tell(gs, text);
+}
+
+static void print_line(struct guests *gs, const char *p, size_t n)
+{
+    char raw[LINE_MAX_ + 1], clean[4 * LINE_MAX_ + 1];
+
+    n = n < LINE_MAX_ ? n : LINE_MAX_;
+    if (!may_print(gs, n))
+        return;
+    tell_unprinted(gs);
+    memcpy(raw, p, n);
+    raw[n] = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (raw[i] == '\t' || raw[i] == 0)
+            raw[i] = ' ';
+    }
+    (void)str_clean(clean, sizeof(clean), raw);
+    tell(gs, clean);
+}
+
+void guests_print(struct guests *gs, const char *text, size_t n)
+{
+    while (n > 0) {
+        const char *end = memchr(text, '\n', n);
+        size_t line = end ? (size_t)(end - text) : n;
+        size_t shown = line && text[line - 1] == '\r' ? line - 1 : line;
+
+        if (shown)
+            print_line(gs, text, shown);
+        line += end != NULL;
+        text += line;
+        n -= line;
+    }
+}
+
+/* ---- coming and going ---- */
+
+static void on_refused(void *user, const char *host, const char *why)
+{
+    guests_note(user, "%s: %s", host, why);
+}
+
+static void enter(struct guests *gs, struct guest *g)
+{
+    g->prev = gs->last;
+    *(gs->last ? &gs->last->next : &gs->first) = g;
+    gs->last = g;
+}
+
+static void leave(struct guests *gs, struct guest *g)
+{
+    *(g->prev ? &g->prev->next : &gs->first) = g->next;
+    *(g->next ? &g->next->prev : &gs->last) = g->prev;
+    cond_wake_all(&gs->heard);
+    buf_done(&g->in);
+    g->sock = sock_close(g->sock);
+}
+
+static void serve_guest(void *user, struct visitor *v, struct sock *s)
+{
+    struct guests *gs = user;
+    struct guest g = { .of = gs, .sock = s, .visitor = v, .fiber = fiber_self(gs->o.opt->loop) };
+    struct err err = ERR_INIT;
+    int r;
+
+    buf_init(&g.in, gs->o.in_max);
+    enter(gs, &g);
+    r = gs->o.talk(gs->o.user, &g, &err);
+    if (r < 0 && r != -ECANCELED && (r != -ENODATA || err.code))
+        guests_note(gs, "%s: %s", guest_host(&g), err.code ? err.text : "it hung up");
+    leave(gs, &g);
+}
+
+static bool check_guest(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+
+    return !opt->check || opt->check(opt->user, fd);
+}
+
+static bool vouch_for_guest(void *user, int fd)
+{
+    const struct rendezvous_options *opt = ((struct guests *)user)->o.opt;
+
+    return !opt->vouch || opt->vouch(opt->user, fd);
+}
+
+int guests_open(const struct guests_options *o, struct guests **ret, int *ret_port, struct err *err)
+{
+    AUTO_FREE struct guests *gs = calloc(1, sizeof(*gs));
+    const struct rendezvous_options *opt = o->opt;
+    struct admission_options door = { .loop = opt->loop,
+                                      .name = o->name,
+                                      .first = o->first,
+                                      .check = check_guest,
+                                      .vouch = vouch_for_guest,
+                                      .serve = serve_guest,
+                                      .on_refused = on_refused };
+    int r;
+
+    if (!gs)
+        return err_oom(err);
+    gs->o = *o;
+    r = listen_tcp(opt->host, opt->port_low, opt->port_high, &door.fd, ret_port, err);
+    if (r < 0)
+        return r;
+    door.user = gs;
+    gs->print_left = PRINT_BURST;
+    gs->print_at = loop_now(opt->loop);
+    door.waiting_max = opt->world < WAITING_MAX ? opt->world + WAITING_MIN : WAITING_MAX;
+    /* All workers may come at once, and one that is sent away because it is slow does not come
+     * again: its job fails. */
+    door.entering_max = (size_t)opt->world + WAITING_MIN;
+    r = admission_start(&door, &gs->admission, err);
+    if (r < 0)
+        return r;
+    *ret = take(gs);
+    return 0;
+}
+
+struct guests *guests_close(struct guests *gs)
+{
+    if (!gs)
+        return NULL;
+    gs->admission = admission_close(gs->admission);
+    tell_unprinted(gs);
+    free(gs);
+    return NULL;
+}
+
+/* ---- talking ---- */
+
+ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
+                   struct err *err)
+{
+    for (;;) {
+        ssize_t used = parse(g->in.data, g->in.len, ret, err), n;
+        uint8_t *room = NULL;
+        int r;
+
+        if (used != 0)
+            return used;
+        r = buf_room(&g->in, READ_SIZE, &room);
+        if (r < 0)
+            return err_code(err, r, "a message that is too long");
+        n = sock_read(g->sock, room, READ_SIZE, deadline);
+        if (n == 0 && g->in.len)
+            return err_set(err, -ENODATA, "it hung up in the middle of a message");
+        if (n == 0)
+            return -ENODATA;
+        if (n == -ETIMEDOUT)
+            return err_set(err, -ETIMEDOUT, "it said too little in the time it has");
+        if (n < 0)
+            return err_code(err, (int)n, "read");
+        g->in.len += (size_t)n;
+    }
+}
+
+void guest_used(struct guest *g, size_t n)
+{
+    buf_eat(&g->in, n);
+}
+
+void guest_proven(struct guest *g)
+{
+    admission_pass(g->visitor);
+}
+
+int guest_write(struct guest *g, const void *p, size_t n, struct err *err)
+{
+    int r = sock_write(g->sock, p, n, loop_in(g->of->o.opt->loop, WRITE_MS));
+
+    return r < 0 ? err_code(err, r, "write") : 0;
+}
+
+int guest_linger(struct guest *g, struct err *err)
+{
+    char c;
+    /* It ends when the guest does, by the kernel's keep-alive at the latest, or with the server. */
+    ssize_t n = g->in.len ? 1 : sock_read(g->sock, &c, 1, LOOP_NEVER);
+
+    if (n > 0)
+        return err_set(err, -EPROTO, "more than it may say");
+    return n == 0 || n == -ECANCELED ? (int)n : err_code(err, (int)n, "read");
+}
+
+static bool is_settled(const struct guest *g)
+{
+    for (const struct guest *e = g->of->first; e && e != g; e = e->next) {
+        if (e->greeted && !e->heard && strcmp(guest_host(e), guest_host(g)) == 0)
+            return false;
+    }
+    return true;
+}
+
+int guest_settle(struct guest *g)
+{
+    struct loop *l = g->of->o.opt->loop;
+    int64_t deadline = loop_in(l, SETTLE_MS);
+    int r = 0;
+
+    while (r == 0 && !is_settled(g))
+        r = cond_wait(l, &g->of->heard, deadline);
+    return r == -ETIMEDOUT ? 0 : r;
+}
+
+void guest_heard(struct guest *g)
+{
+    g->heard = true;
+    cond_wake_all(&g->of->heard);
+}
+
+const char *guest_host(const struct guest *g)
+{
+    return sock_peer_ip(g->sock);
+}
+
+/* ---- ids ---- */
+
+static bool is_number(const char *s)
+{
+    size_t n = strlen(s);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isdigit((unsigned char)s[i]))
+            return false;
+    }
+    return n > 0;
+}
+
+/* Of any length: leading zeroes aside, the longer one is larger. */
+static int compare_numbers(const char *a, const char *b)
+{
+    size_t n, m;
+
+    a += strspn(a, "0");
+    b += strspn(b, "0");
+    n = strlen(a);
+    m = strlen(b);
+    return n != m ? (n > m) - (n < m) : strcmp(a, b);
+}
+
+int guests_compare_ids(const char *a, const char *b)
+{
+    bool x = is_number(a), y = is_number(b);
+
+    if (x != y)
+        return x ? -1 : 1;
+    return x ? compare_numbers(a, b) : strcmp(a, b);
+}

@@ -1,0 +1,90 @@
+/* wait_reason.c - see wait_reason.h. */
+#include "terminal/wait_reason.h"
+#include "base/str.h"
+#include "terminal/format.h"
+
+/* What the job does, by its state; NULL: nothing is to be said. */
+static const struct {
+    const char *state, *text;
+    bool when_all_run; /* a line also when no task is on its way */
+} states[] = {
+    { "", "waiting for the job's master to start", true },
+    { "NEW", "waiting for the job's master to start", true },
+    { "ASKING", "waiting for containers", true },
+    { "FORMING", "preparing containers", true },
+    { "RUNNING", "starting tasks", false },
+    { "FINISHING", "ending", true },
+};
+
+/* Is a task of the role on its way, neither running nor done? */
+static bool on_its_way(const json_t *role)
+{
+    static const char *const settled[] = { "RUNNING", "DONE", "FAILED" };
+    const json_t *counts = json_object_get(role, "states");
+    int64_t n = 0, all = 0;
+    const char *key;
+    const json_t *value;
+
+    json_object_foreach((json_t *)counts, key, value) all += json_integer_value(value);
+    for (size_t i = 0; i < COUNT_OF(settled); i++)
+        n += words_int(counts, settled[i], 0);
+    return n < all;
+}
+
+static bool any_on_its_way(const json_t *roles)
+{
+    const json_t *role;
+    size_t i;
+
+    json_array_foreach(roles, i, role) if (on_its_way(role)) return true;
+    return false;
+}
+
+static int add_roles(const json_t *roles, struct buf *out)
+{
+    const json_t *role;
+    size_t i;
+    int r = 0;
+
+    json_array_foreach(roles, i, role)
+    {
+        if (r == 0)
+            r = buf_add_str(out, i ? "; " : ": ");
+        if (r == 0)
+            r = words_clean(out, words_text(role, "name"));
+        if (r == 0)
+            r = buf_add_u8(out, ' ');
+        if (r == 0)
+            r = words_states(json_object_get(role, "states"), out);
+    }
+    return r;
+}
+
+int waiting_line(const json_t *status, int64_t waited, struct buf *out)
+{
+    const json_t *roles = json_object_get(status, "roles");
+    const char *state = words_text(status, "state"), *why = words_text(status, "waiting");
+    char span[WORDS_SPAN];
+    size_t i = 0;
+    int r;
+
+    while (i < COUNT_OF(states) && !str_eq(states[i].state, state))
+        i++;
+    if (i == COUNT_OF(states) || (!states[i].when_all_run && !any_on_its_way(roles)))
+        return 0;
+    r = buf_add_str(out, states[i].text);
+    if (r == 0)
+        r = add_roles(roles, out);
+    if (r == 0 && *why)
+        r = buf_add_str(out, "; ");
+    if (r == 0 && *why)
+        r = words_clean(out, why);
+    return r < 0 ? r : buf_printf(out, " (%s)", words_span(waited, span));
+}
+
+int64_t waiting_due(int64_t since, int64_t last)
+{
+    if (last == 0)
+        return since + WAITING_MS;
+    return last + (last - since < WAITING_PATIENT_MS ? WAITING_MS : WAITING_LONG_MS);
+}

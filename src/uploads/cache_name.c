@@ -1,0 +1,139 @@
+/* cache_name.c - see cache_name.h */
+#include "uploads/cache_name.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#define PUT ".put-"
+#define GONE ".gone-"
+#define NAME_MOST 100
+#define MACHINE_TEXT 17
+
+/* ---- of files ---- */
+
+const char *cache_ending(const char *name)
+{
+    static const char *const ends[] = { ".tar.gz", ".tgz", ".tar", ".zip", ".jar" };
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (n > strlen(ends[i]) && strcasecmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return ends[i];
+    return "";
+}
+
+char *cache_name(const char *path, bool packed)
+{
+    AUTO_FREE char *base = path_base(path);
+    const char *end = base && !packed ? cache_ending(base) : "";
+    size_t n = base ? strlen(base) - strlen(end) : 0;
+
+    if (!base)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-", base[i]))
+            base[i] = '_';
+    if (*base == '.' || *base == '-')
+        *base = '_';
+    return str_printf("%.*s%s", (int)(n < NAME_MOST ? n : NAME_MOST), base, packed ? ".tar" : end);
+}
+
+/* ---- of what is on its way ---- */
+
+/* A process id means something only to who sees the same processes: one boot of one kernel, and
+ * one space of process ids in it. False when that cannot be told. */
+static bool this_machine(char ret[MACHINE_TEXT])
+{
+    AUTO_BUF boot = { .max = 4 * KIB };
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    char space[64] = "";
+
+    if (path_read("/proc/sys/kernel/random/boot_id", &boot, NULL) < 0 ||
+        readlink("/proc/self/ns/pid", space, sizeof(space) - 1) < 0 ||
+        buf_add_str(&boot, space) < 0 ||
+        EVP_Digest(boot.data, boot.len, sum, NULL, EVP_sha256(), NULL) != 1)
+        return false;
+    for (size_t i = 0; i < (MACHINE_TEXT - 1) / 2; i++)
+        snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+    return true;
+}
+
+/* When a process was started, in the kernel's ticks; 0 when there is none. */
+static uint64_t started(uint64_t pid)
+{
+    AUTO_BUF text = { .max = 4 * KIB };
+    char path[64];
+    const char *p;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", pid);
+    if (path_read(path, &text, NULL) < 0 || !buf_text(&text))
+        return 0;
+    p = strrchr((const char *)text.data, ')'); /* its name may hold anything */
+    for (int field = 2; p && field < 22; field++) {
+        p = strchr(p, ' ');
+        p = p ? p + 1 : NULL;
+    }
+    return p ? strtoull(p, NULL, 10) : 0;
+}
+
+static int noise(uint64_t *ret, struct err *err)
+{
+    return getrandom(ret, sizeof(*ret), 0) == sizeof(*ret) ? 0 : err_sys(err, "random bytes");
+}
+
+int cache_temp(char **ret, struct err *err)
+{
+    char machine[MACHINE_TEXT] = "0";
+    uint64_t pid = (uint64_t)getpid(), random;
+    int r = noise(&random, err);
+
+    if (r < 0)
+        return r;
+    (void)this_machine(machine);
+    *ret = str_printf(PUT "%s-%" PRIu64 "-%" PRIu64 "-%016" PRIx64, machine, pid, started(pid),
+                      random);
+    return *ret ? 0 : err_oom(err);
+}
+
+static bool is_hex(const char *s)
+{
+    return strlen(s) <= MACHINE_TEXT - 1 && strspn(s, "0123456789abcdef") == strlen(s);
+}
+
+enum cache_temp_maker cache_temp_maker(const char *name)
+{
+    char here[MACHINE_TEXT];
+    int64_t pid, start;
+    AUTO_STRS parts = { 0 };
+
+    if (!str_starts(name, PUT) || strs_split(&parts, name + strlen(PUT), "-") < 0 || parts.n != 4 ||
+        !is_hex(parts.v[0]) || !is_hex(parts.v[3]) ||
+        str_to_i64(parts.v[1], 1, INT64_MAX, &pid) < 0 ||
+        str_to_i64(parts.v[2], 0, INT64_MAX, &start) < 0)
+        return CACHE_TEMP_NONE;
+    if (!this_machine(here) || !str_eq(parts.v[0], here) || start == 0)
+        return CACHE_TEMP_FAR;
+    return started((uint64_t)pid) == (uint64_t)start ? CACHE_TEMP_LIVES : CACHE_TEMP_DEAD;
+}
+
+int cache_gone(const char *hash, char **ret, struct err *err)
+{
+    uint64_t random;
+    int r = noise(&random, err);
+
+    if (r < 0)
+        return r;
+    *ret = str_printf(GONE "%s-%016" PRIx64, hash, random);
+    return *ret ? 0 : err_oom(err);
+}
+
+bool cache_is_gone(const char *name)
+{
+    return str_starts(name, GONE);
+}

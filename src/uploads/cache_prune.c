@@ -1,0 +1,266 @@
+/* cache_prune.c - what is in the cache, and what need not stay there. See cache.h. */
+#include "base/path.h"
+#include "loop/fiber.h"
+#include "uploads/cache_name.h"
+#include "uploads/cache_private.h"
+#include "uploads/job_dirs.h"
+
+#include <string.h>
+
+/* A submit under way may count on what it has touched since its directory was made; clocks of two
+ * machines differ a little. */
+#define CLOCKS_MS ((int64_t)10 * 60 * 1000)
+
+/* ---- the list ---- */
+
+static void entry_done(struct cache_entry *e)
+{
+    free(e->hash);
+    free(e->name);
+    strs_done(&e->users);
+}
+
+void cache_entries_done(struct cache_entries *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        entry_done(&l->v[i]);
+    free(l->v);
+    *l = (struct cache_entries){ 0 };
+}
+
+/* Takes what `e` has over, also when it fails. */
+static int push(struct cache_entries *l, struct cache_entry e, struct err *err)
+{
+    struct cache_entry *v = e.hash && e.name ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
+
+    if (!v) {
+        entry_done(&e);
+        return err_oom(err);
+    }
+    l->v = v;
+    v[l->n++] = e;
+    return 0;
+}
+
+/* The files below one hash; one without any has the name "". */
+static int list_hash(struct cache *c, const struct cache_entry *hash, struct cache_entries *ret,
+                     struct err *err)
+{
+    AUTO_FREE char *dir = path_join(c->dir, hash->hash);
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e;
+    size_t n = 0;
+    int r = dir ? fs_list_open(c->fs, dir, &list, err) : err_oom(err);
+
+    if (r == -ENOENT) {
+        err_clear(err); /* somebody else prunes */
+        return 0;
+    }
+    while (r == 0) {
+        r = fs_list_next(list, &e, err);
+        if (r <= 0)
+            break;
+        n++;
+        r = push(ret,
+                 (struct cache_entry){ .hash = strdup(hash->hash),
+                                       .name = strdup(e->name),
+                                       .size = e->length,
+                                       .used = hash->used },
+                 err);
+    }
+    if (r == 0 && n == 0)
+        r = push(ret,
+                 (struct cache_entry){
+                     .hash = strdup(hash->hash), .name = strdup(""), .used = hash->used },
+                 err);
+    return r;
+}
+
+static int list_hashes(struct cache *c, struct cache_entries *ret, struct err *err)
+{
+    AUTO_FS_LIST *list = NULL;
+    const struct fs_entry *e;
+    int r = fs_list_open(c->fs, c->dir, &list, err);
+
+    if (r == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    while (r == 0) {
+        r = fs_list_next(list, &e, err);
+        if (r <= 0)
+            break;
+        r = 0;
+        if (e->type == FS_DIRECTORY && hashes_is_hash(e->name, strlen(e->name)))
+            r = push(ret,
+                     (struct cache_entry){
+                         .hash = strdup(e->name), .name = strdup(""), .used = e->mtime },
+                     err);
+    }
+    return r;
+}
+
+static int last_used_first(const void *a, const void *b)
+{
+    const struct cache_entry *x = a, *y = b;
+    int d = strcmp(x->name, y->name);
+
+    if (x->used != y->used)
+        return x->used < y->used ? 1 : -1;
+    return d ? d : strcmp(x->hash, y->hash);
+}
+
+static int list_files(struct cache *c, struct cache_entries *ret, struct err *err)
+{
+    AUTO_CACHE_ENTRIES hashes = { 0 };
+    int r = list_hashes(c, &hashes, err);
+
+    for (size_t i = 0; r == 0 && i < hashes.n; i++)
+        r = list_hash(c, &hashes.v[i], ret, err);
+    if (ret->n > 1)
+        qsort(ret->v, ret->n, sizeof(*ret->v), last_used_first);
+    return r;
+}
+
+/* ---- who needs them ---- */
+
+static int add_users(struct cache_entry *e, const struct home_jobs *jobs, struct err *err)
+{
+    AUTO_FREE char *key = str_printf("%s/%s", e->hash, e->name);
+
+    if (!key)
+        return err_oom(err);
+    for (size_t i = 0; i < jobs->n; i++)
+        if (strs_has(&jobs->v[i].uses, key) && strs_add(&e->users, jobs->v[i].app) < 0)
+            return err_oom(err);
+    return 0;
+}
+
+static int list_all(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,
+                    struct home_jobs *jobs, struct err *err)
+{
+    int r = list_files(c, ret, err);
+
+    if (r == 0)
+        r = home_jobs(c->fs, c->base, alive, jobs, err);
+    for (size_t i = 0; r == 0 && i < ret->n; i++)
+        r = add_users(&ret->v[i], jobs, err);
+    return r;
+}
+
+int cache_list(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,
+               struct err *err)
+{
+    AUTO_HOME_JOBS jobs = { 0 };
+    size_t n = 0;
+    int r = list_all(c, alive, ret, &jobs, err);
+
+    for (size_t i = 0; i < ret->n; i++) { /* without hashes that hold nothing */
+        if (*ret->v[i].name)
+            ret->v[n++] = ret->v[i];
+        else
+            entry_done(&ret->v[i]);
+    }
+    ret->n = n;
+    return r;
+}
+
+/* ---- pruning ---- */
+
+static bool may_go(const struct cache_entries *all, const struct home_jobs *jobs,
+                   const struct cache_entry *e, int64_t before)
+{
+    if (e->used >= before)
+        return false;
+    for (size_t i = 0; i < all->n; i++) /* a hash goes as a whole */
+        if (all->v[i].users.n && str_eq(all->v[i].hash, e->hash))
+            return false;
+    for (size_t i = 0; i < jobs->n; i++)
+        if (!jobs->v[i].settled && e->used >= jobs->v[i].since - CLOCKS_MS)
+            return false;
+    return true;
+}
+
+/* Takes it out of sight first: whoever looks for it from now on sends it anew; whoever has found it
+ * just before has marked it, and then it is put back. */
+static int remove_hash(struct cache *c, const struct cache_entry *e, bool *ret_gone,
+                       struct err *err)
+{
+    AUTO_FREE char *name = NULL;
+    AUTO_FREE char *from = path_join(c->dir, e->hash);
+    AUTO_FREE char *to = NULL;
+    AUTO_FS_ENTRY now = { 0 };
+    int r = cache_gone(e->hash, &name, err);
+
+    *ret_gone = false;
+    if (r == 0)
+        to = path_join(c->dir, name);
+    if (r == 0 && (!from || !to))
+        r = err_oom(err);
+    if (r == 0)
+        r = fs_rename(c->fs, from, to, false, err);
+    if (r == -ENOENT) {
+        err_clear(err);
+        return 0;
+    }
+    if (r == 0)
+        r = fs_stat(c->fs, to, &now, err);
+    if (r == 0 && now.mtime != e->used && fs_rename(c->fs, to, from, false, NULL) == 0)
+        return 0;
+    if (r == 0)
+        r = fs_delete(c->fs, to, true, err);
+    *ret_gone = r == 0;
+    return r;
+}
+
+/* Removes the hash of all->v[i] and moves what was in it, which stands together, to `ret`. */
+static int prune_hash(struct cache *c, struct cache_entries *all, size_t i, bool dry,
+                      struct cache_entries *ret, struct err *err)
+{
+    bool gone = true;
+    int r = 0;
+
+    if (!dry) {
+        fiber_shield(c->loop, true);
+        r = remove_hash(c, &all->v[i], &gone, err);
+        fiber_shield(c->loop, false);
+    }
+    for (size_t j = i; r == 0 && gone && j < all->n; j++) {
+        struct cache_entry *e = &all->v[j];
+
+        if (*e->name && str_eq(e->hash, all->v[i].hash))
+            r = push(ret,
+                     (struct cache_entry){ .hash = strdup(e->hash),
+                                           .name = strdup(e->name),
+                                           .size = e->size,
+                                           .used = e->used },
+                     err);
+    }
+    return r;
+}
+
+static bool is_first(const struct cache_entries *all, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (str_eq(all->v[j].hash, all->v[i].hash))
+            return false;
+    return true;
+}
+
+int cache_prune(struct cache *c, const struct home_alive *alive, int64_t before, bool dry,
+                struct cache_entries *ret, struct err *err)
+{
+    AUTO_CACHE_ENTRIES all = { 0 };
+    AUTO_HOME_JOBS jobs = { 0 };
+    int r = list_all(c, alive, &all, &jobs, err);
+
+    for (size_t i = 0; r == 0 && i < all.n; i++) {
+        if (fiber_cancelled(c->loop))
+            return err_set(err, -ECANCELED, "interrupted");
+        if (is_first(&all, i) && may_go(&all, &jobs, &all.v[i], before))
+            r = prune_hash(c, &all, i, dry, ret, err);
+    }
+    if (r == 0 && !dry)
+        cache_remove_stale(c);
+    return r;
+}

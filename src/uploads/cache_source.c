@@ -1,0 +1,268 @@
+/* cache_source.c - see cache_source.h */
+#include "uploads/cache_source.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <time.h>
+
+#define COARSE_NS (INT64_C(2) * 1000000000)
+
+struct source {
+    char *path, *name;
+    struct pack_list own;    /* of a directory */
+    struct pack_list *files; /* of an archive of ours: `own` or the list's; NULL for a file */
+    struct pack *pack;       /* while it is read */
+    int fd;
+    struct pack_stamp stamp; /* of a file */
+    uint64_t size, left;
+    EVP_MD_CTX *md;
+    struct timespec seen; /* when it was looked at */
+};
+
+/* ---- looking ---- */
+
+static int look_at_files(struct source *s, struct err *err)
+{
+    s->size = pack_size(s->files);
+    return s->size ? 0 : err_oom(err);
+}
+
+static int look(struct source *s, struct ship_list *list, const struct ship_item *item,
+                struct err *err)
+{
+    struct stat st;
+    int r;
+
+    clock_gettime(CLOCK_REALTIME, &s->seen);
+    if (!item) {
+        s->files = &list->bundle;
+        return look_at_files(s, err);
+    }
+    if (item->tree) {
+        s->files = item->tree;
+        return look_at_files(s, err);
+    }
+    if (item->directory) {
+        s->files = &s->own;
+        r = pack_add(&s->own, item->from, "", NULL, err);
+        return r < 0 ? r : look_at_files(s, err);
+    }
+    if (stat(item->from, &st) < 0)
+        return err_sys(err, "'%s' cannot be read", item->from);
+    s->stamp = pack_stamp_of(&st);
+    s->size = s->stamp.size;
+    return 0;
+}
+
+int source_new(struct ship_list *list, const struct ship_item *item, struct source **ret,
+               struct err *err)
+{
+    AUTO_SOURCE *s = calloc(1, sizeof(*s));
+    int r;
+
+    if (!s)
+        return err_oom(err);
+    s->fd = -1;
+    s->md = EVP_MD_CTX_new();
+    s->path = strdup(item ? item->from : SHIP_BUNDLE);
+    s->name = strdup(item ? item->to : SHIP_BUNDLE);
+    if (!s->md || !s->path || !s->name)
+        return err_oom(err);
+    r = look(s, list, item, err);
+    if (r < 0)
+        return r;
+    *ret = take(s);
+    return 0;
+}
+
+struct source *source_free(struct source *s)
+{
+    if (!s)
+        return NULL;
+    pack_close(s->pack);
+    pack_list_done(&s->own);
+    if (s->fd >= 0)
+        close(s->fd);
+    EVP_MD_CTX_free(s->md);
+    free(s->path);
+    free(s->name);
+    free(s);
+    return NULL;
+}
+
+uint64_t source_size(const struct source *s)
+{
+    return s->size;
+}
+
+const char *source_name(const struct source *s)
+{
+    return s->name;
+}
+
+bool source_packed(const struct source *s)
+{
+    return s->files != NULL;
+}
+
+/* ---- what it is now ---- */
+
+static bool digest_text(EVP_MD_CTX *md, char ret[HASH_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+
+    if (EVP_DigestFinal_ex(md, sum, &n) != 1 || n != (HASH_TEXT - 1) / 2)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        ret[2 * i] = digits[sum[i] >> 4];
+        ret[2 * i + 1] = digits[sum[i] & 15];
+    }
+    ret[HASH_TEXT - 1] = '\0';
+    return true;
+}
+
+/* Texts with their NUL, so that no two lists of them look alike. */
+static bool add_text(EVP_MD_CTX *md, const char *text)
+{
+    return EVP_DigestUpdate(md, text, strlen(text) + 1) == 1;
+}
+
+static bool settled(const struct source *s, const struct pack_stamp *stamp)
+{
+    int64_t now = (int64_t)s->seen.tv_sec * 1000000000 + s->seen.tv_nsec;
+
+    return stamp->mtime < now - COARSE_NS && stamp->ctime < now - COARSE_NS;
+}
+
+static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_entry *e)
+{
+    const unsigned char kind[] = { (unsigned char)e->type, e->executable };
+
+    if (e->type == PACK_FILE && !e->data && !settled(s, &e->stamp))
+        return false;
+    if (e->data && (EVP_DigestUpdate(md, &e->n_data, sizeof(e->n_data)) != 1 ||
+                    EVP_DigestUpdate(md, e->data, e->n_data) != 1))
+        return false;
+    for (size_t i = 0; i < e->patches.n; i++) {
+        const struct place_patch *x = &e->patches.v[i];
+
+        if (EVP_DigestUpdate(md, &x->at, sizeof(x->at)) != 1 ||
+            EVP_DigestUpdate(md, x->bytes, x->n) != 1)
+            return false;
+    }
+    return add_text(md, e->path) && add_text(md, e->name) && add_text(md, e->link ? e->link : "") &&
+           EVP_DigestUpdate(md, kind, sizeof(kind)) == 1 &&
+           EVP_DigestUpdate(md, &e->stamp, sizeof(e->stamp)) == 1;
+}
+
+static bool add_all(const struct source *s, EVP_MD_CTX *md)
+{
+    if (!add_text(md, s->files ? "pack 1" : "file 1"))
+        return false;
+    if (!s->files)
+        return settled(s, &s->stamp) && add_text(md, s->path) &&
+               EVP_DigestUpdate(md, &s->stamp, sizeof(s->stamp)) == 1;
+    for (size_t i = 0; i < s->files->n; i++)
+        if (!add_entry(s, md, &s->files->v[i]))
+            return false;
+    return true;
+}
+
+bool source_key(struct source *s, char ret[HASH_TEXT])
+{
+    return EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) == 1 && add_all(s, s->md) &&
+           digest_text(s->md, ret);
+}
+
+int source_prime(struct err *err)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+
+    return EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
+}
+
+/* ---- its bytes ---- */
+
+static int changed(const struct source *s, struct err *err)
+{
+    err_set(err, -ESTALE, "'%s' changed while it was read", s->path);
+    err_hint(err, "try again when nobody writes to it");
+    return -ESTALE;
+}
+
+static int check(const struct source *s, struct err *err)
+{
+    struct pack_stamp now;
+    struct stat st;
+
+    if (fstat(s->fd, &st) < 0)
+        return err_sys(err, "look at '%s'", s->path);
+    now = pack_stamp_of(&st);
+    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &s->stamp) ? 0 : changed(s, err);
+}
+
+int source_begin(struct source *s, struct err *err)
+{
+    if (EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) != 1)
+        return err_oom(err);
+    s->pack = pack_close(s->pack);
+    if (s->fd >= 0)
+        close(take_fd(s->fd));
+    s->left = s->size;
+    if (s->files)
+        return pack_open(s->files, &s->pack, err);
+    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (s->fd < 0)
+        return errno == ENOENT ? changed(s, err) : err_sys(err, "read '%s'", s->path);
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return check(s, err);
+}
+
+static ssize_t read_file(struct source *s, uint8_t *p, size_t n, struct err *err)
+{
+    size_t done = 0;
+
+    n = n < s->left ? n : (size_t)s->left;
+    while (done < n) {
+        ssize_t got = read(s->fd, p + done, n - done);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_sys(err, "read '%s'", s->path);
+        if (got == 0)
+            return changed(s, err);
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
+{
+    ssize_t got = s->files ? pack_read(s->pack, p, n, err) : read_file(s, p, n, err);
+
+    if (got <= 0)
+        return got;
+    s->left -= (uint64_t)got < s->left ? (uint64_t)got : s->left;
+    return EVP_DigestUpdate(s->md, p, (size_t)got) == 1 ? got : err_oom(err);
+}
+
+int source_end(struct source *s, char ret[HASH_TEXT], struct err *err)
+{
+    int r = 0;
+
+    if (s->left > 0)
+        return changed(s, err);
+    if (s->fd >= 0) {
+        r = check(s, err);
+        close(take_fd(s->fd));
+    }
+    s->pack = pack_close(s->pack);
+    if (r < 0)
+        return r;
+    return digest_text(s->md, ret) ? 0 : err_oom(err);
+}
