@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 #include "hadoop/yarn/ids.h"
 #include "loop/loop.h"
 #include "platform/local/local_jobs.h"

@@ -5,7 +5,7 @@
  * of agents that it had before. Of one that has, the newest file may be that of the agent that
  * still sends it. Fibers only. */
 #pragma once
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 
 /* Was a task that is wanted started more than once, as the job's document says? */
 bool earlier_any(const json_t *status, const struct strs *wanted);

@@ -1,6 +1,6 @@
 /* output_spool_test.c - see output_spool.h */
+#include "client/logfiles.h"
 #include "client/output_spool.h"
-#include "client/saved_output.h"
 #include "test.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* output_tail.h - the last lines of what tasks wrote: where they begin. Fibers only. */
 #pragma once
 #include "base/json.h"
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 
 /* Where to begin in each file, so that of each stream that is wanted the last `lines` lines come
  * (-1: all), whichever parts they are in: begins[i] for files->v[i], its size where nothing of it

@@ -28,7 +28,7 @@ struct past {
     const char *id;
     struct fs *fs;
     const char *dir;            /* events and facts */
-    const char *logs;           /* output of tasks (saved_output.h); perhaps the same */
+    const char *logs;           /* output of tasks (logfiles.h); perhaps the same */
     bool runs;                  /* it has not ended: no end is made up */
     const struct past_end *end; /* NULL: "its master was killed" */
 };

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "hadoop/session/session.h"
 #include "hadoop/yarn/records.h"
-#include "uploads/job_dirs_sweep.h"
+#include "uploads/app_dirs_sweep.h"
 
 #include <string.h>
 

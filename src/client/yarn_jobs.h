@@ -33,7 +33,7 @@ int yarn_jobs_rm(struct yarn_jobs *y, struct yarn_client **ret, struct err *err)
 int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, struct fs **ret,
                    char **ret_path, struct err *err);
 /* Begins to remove what ended applications left in there, beside everything else; at the last
- * yarn_jobs_unref() it ends. Never fails: see uploads/job_dirs_sweep.h. */
+ * yarn_jobs_unref() it ends. Never fails: see uploads/app_dirs_sweep.h. */
 void yarn_jobs_sweep(struct yarn_jobs *y);
 /* The job's key, from HDFS. -ENOENT when it is not there (any more), -EACCES when it is not ours.
  */

@@ -1,7 +1,7 @@
 /* yarn_logs.h - output of an ended job's tasks from the logs that YARN has put together, for
  * those whose agents could not save it themselves. Fibers only. */
 #pragma once
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 #include "client/yarn_jobs.h"
 
 /* Adds what `files` does not have of the `wanted` tasks. *ret_spool (the caller's; NULL when there

@@ -82,7 +82,7 @@ static inline void auto_cache_entries_(struct cache_entries *l)
 }
 #define AUTO_CACHE_ENTRIES AUTO(cache_entries) struct cache_entries /* = { 0 } */
 
-struct home_alive; /* job_dirs.h */
+struct home_alive; /* app_dirs.h */
 
 /* All of it, last used first. An empty or missing cache is no error. */
 int cache_list(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,

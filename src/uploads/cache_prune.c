@@ -1,9 +1,9 @@
 /* cache_prune.c - what is in the cache, and what need not stay there. See cache.h. */
 #include "base/path.h"
 #include "loop/fiber.h"
+#include "uploads/app_dirs.h"
 #include "uploads/cache_name.h"
 #include "uploads/cache_private.h"
-#include "uploads/job_dirs.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #pragma once
 #include "loop/fiber.h"
 #include "pyenv/archive_files_testing.h"
+#include "uploads/app_dirs.h"
 #include "uploads/cache.h"
 #include "uploads/cache_private.h"
-#include "uploads/job_dirs.h"
 
 #define APP "application_1700000000000_0001"
 #define OTHER_APP "application_1700000000000_0002"

@@ -28,8 +28,9 @@
 #define AGAIN_MS 30000 /* between two looks at whether there is another, more or less */
 #define REACH_MS 4000  /* for connections to the servers of one kind */
 #define TRY_LEAST 2000 /* for a handshake on a busy machine */
-#define LATE_MS 40000  /* before the limit: a whole round of reconnect.c, and the pause before it  \
-                        */
+#define LATE_MS                                                                                    \
+    40000 /* before the limit: a whole round of reconnect.c, and the pause before it               \
+           */
 #define FILE_MAX (8 * KIB)
 
 struct look {

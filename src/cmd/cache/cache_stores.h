@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "client/connect.h"
+#include "uploads/app_dirs.h"
 #include "uploads/cache.h"
-#include "uploads/job_dirs.h"
 
 extern const struct cli_verb verb_cache_list, verb_cache_prune;
 

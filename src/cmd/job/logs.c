@@ -1,7 +1,7 @@
 /* logs.c - `ydl logs`: what the tasks of a job wrote, and write. */
 #include "client/job_call.h"
+#include "client/logfiles.h"
 #include "client/output_tail.h"
-#include "client/saved_output.h"
 #include "client/task_filter.h"
 #include "cmd/job/follow.h"
 #include "cmd/job/replay.h"

@@ -1,6 +1,6 @@
 /* replay.h - output that tasks left in their files, shown. Fibers only. */
 #pragma once
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 #include "terminal/output_lines.h"
 #include "terminal/screen.h"
 

@@ -1,8 +1,8 @@
-/* job_dirs_sweep.h - home_sweep() beside what a command does: nobody waits for it longer than a
+/* app_dirs_sweep.h - home_sweep() beside what a command does: nobody waits for it longer than a
  * moment, and nobody hears of its failures. Fibers only. */
 #pragma once
 #include "base/auto.h"
-#include "uploads/job_dirs.h"
+#include "uploads/app_dirs.h"
 
 #define SWEEP_MS 5000     /* then it is left to the next command */
 #define SWEEP_WAIT_MS 500 /* how long the end of a command is held up at most */

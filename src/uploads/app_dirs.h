@@ -1,4 +1,4 @@
-/* job_dirs.h - directories of applications in BASE/jobs, and those that nobody needs any more.
+/* app_dirs.h - directories of applications in BASE/jobs, and those that nobody needs any more.
  *
  * Fibers only. */
 #pragma once

@@ -1,7 +1,7 @@
-/* saved_output_test.c - see saved_output.h */
+/* logfiles_test.c - see logfiles.h */
 #include "base/path.h"
 #include "client/client_files_testing.h"
-#include "client/saved_output.h"
+#include "client/logfiles.h"
 
 #include <string.h>
 

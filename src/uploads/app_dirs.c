@@ -1,5 +1,5 @@
-/* job_dirs.c - see job_dirs.h */
-#include "uploads/job_dirs.h"
+/* app_dirs.c - see app_dirs.h */
+#include "uploads/app_dirs.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "hadoop/yarn/records.h"

@@ -1,4 +1,4 @@
-/* saved_output.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory
+/* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory
  * of this machine, where long ones are in pieces (base/rotate.h), or of HDFS, where a task that was
  * on several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers
  * only; blocks on the local disk. */

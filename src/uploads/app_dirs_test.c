@@ -1,6 +1,6 @@
-/* job_dirs_test.c - directories of applications that have ended; see job_dirs.h */
+/* app_dirs_test.c - directories of applications that have ended; see app_dirs.h */
+#include "uploads/app_dirs.h"
 #include "uploads/cache_testing.h"
-#include "uploads/job_dirs.h"
 
 /* What exists of the three: "app other foreign". */
 static void expect(const struct bench *b, bool app, bool other, bool foreign)

@@ -1,5 +1,5 @@
-/* saved_output.c - see saved_output.h */
-#include "client/saved_output.h"
+/* logfiles.c - see logfiles.h */
+#include "client/logfiles.h"
 #include "base/path.h"
 #include "base/rotate.h"
 #include "terminal/format.h"

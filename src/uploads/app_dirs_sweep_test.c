@@ -1,6 +1,6 @@
-/* job_dirs_sweep_test.c - cleaning beside a command; see job_dirs_sweep.h */
+/* app_dirs_sweep_test.c - cleaning beside a command; see app_dirs_sweep.h */
+#include "uploads/app_dirs_sweep.h"
 #include "uploads/cache_testing.h"
-#include "uploads/job_dirs_sweep.h"
 
 static bool is_there(const struct bench *b, const char *app)
 {

@@ -1,5 +1,5 @@
-/* job_dirs_sweep.c - see job_dirs_sweep.h */
-#include "uploads/job_dirs_sweep.h"
+/* app_dirs_sweep.c - see app_dirs_sweep.h */
+#include "uploads/app_dirs_sweep.h"
 #include "base/log.h"
 #include "loop/fiber.h"
 
