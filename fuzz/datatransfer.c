@@ -60,7 +60,7 @@ struct peer {
     enum guard guard;
 };
 
-static void talk(const struct peer *peer, struct stream *s)
+static void talk(const struct peer *peer, struct dn_stream *s)
 {
     Hadoop__Token token = HADOOP__TOKEN__INIT;
     Hdfs__DataEncryptionKey key = HDFS__DATA_ENCRYPTION_KEY__INIT;
@@ -72,24 +72,24 @@ static void talk(const struct peer *peer, struct stream *s)
     token.kind = token.service = key.block_pool_id = "";
     if (handshake(s, &h, NULL) < 0)
         return;
-    while (stream_message(s, 1 << 20, &v, NULL) == 0)
+    while (dn_stream_message(s, 1 << 20, &v, NULL) == 0)
         read_answer(v.p, v.n);
 }
 
 static int sign_in(void *arg)
 {
-    const struct stream_limits limits = { 1000, 1000, 1000, 4096 };
+    const struct dn_stream_limits limits = { 1000, 1000, 1000, 4096 };
     const struct peer *peer = arg;
-    struct stream *s = NULL;
+    struct dn_stream *s = NULL;
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
         return 0;
     (void)!write(fds[1], peer->bytes, peer->n);
     shutdown(fds[1], SHUT_WR);
-    if (stream_from_fd(peer->loop, fds[0], "peer", &limits, &s, NULL) == 0)
+    if (dn_stream_from_fd(peer->loop, fds[0], "peer", &limits, &s, NULL) == 0)
         talk(peer, s);
-    stream_close(s);
+    dn_stream_close(s);
     close(fds[1]);
     return 0;
 }

@@ -9,13 +9,13 @@
 
 #define REQUESTS_MAX 512
 
-struct seen {
+struct event_dedup {
     unsigned char answered[REQUESTS_MAX];
 };
 
 static void on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
 {
-    struct seen *s = user;
+    struct event_dedup *s = user;
 
     (void)task;
     if (id >= REQUESTS_MAX || s->answered[id]++ || n == 0 || words[0].n == 0)
@@ -71,7 +71,7 @@ static void ask(struct kv *k, const uint8_t *p, size_t n, uint64_t id)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct seen seen = { { 0 } };
+    struct event_dedup seen = { { 0 } };
     struct kv_events on = { &seen, on_reply, on_progress, on_role_size };
     AUTO_KV *k = NULL;
 

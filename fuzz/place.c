@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static void check(const struct place_patches *p, size_t size)
+static void check(const struct conda_prefix_patches *p, size_t size)
 {
     uint64_t end = 0;
 
@@ -28,13 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0 || size == 0 || path_write_fd(fd, data, size) < 0)
         return 0;
     for (size_t i = 0; i < 2; i++) {
-        const struct place_move m = { &from, to[i] };
-        AUTO_PLACE_PATCHES patches = { 0 };
+        const struct conda_prefix_move m = { &from, to[i] };
+        AUTO_CONDA_PATCHES patches = { 0 };
         AUTO_BUF out = { .max = MIB };
         size_t stuck = 0;
 
-        (void)place_text(&m, (const char *)data, size, &out);
-        if (place_binary(&m, fd, size, &patches, &stuck) == 0)
+        (void)conda_prefix_text(&m, (const char *)data, size, &out);
+        if (conda_prefix_binary(&m, fd, size, &patches, &stuck) == 0)
             check(&patches, size);
     }
     return 0;

@@ -17,7 +17,7 @@
 #define SILENT_MIN 3000
 #define READ_MS 50
 
-struct task *agent_task(const struct agent *a, uint32_t id)
+struct agent_task *agent_task(const struct agent *a, uint32_t id)
 {
     return id < a->n_ids ? a->by_id[id] : NULL;
 }
@@ -80,14 +80,14 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     (void)report_send(a, &m);
-    look_for_newer(a, ping->alone_ms);
+    lookup_newer(a, ping->alone_ms);
     if (pong.rss > RESIDENT_MAX && !a->join.path)
-        meet_forget_code();
+        handshake_forget_code();
 }
 
 static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
 {
-    AUTO_FREE struct task **v = calloc(m->n_tasks + 1, sizeof(struct task *));
+    AUTO_FREE struct agent_task **v = calloc(m->n_tasks + 1, sizeof(struct agent_task *));
     size_t n = 0;
 
     if (!v)
@@ -103,7 +103,7 @@ static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
 static void drop_named(struct agent *a, const Agent__Drop *m)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct task *t = agent_task(a, m->tasks[i]);
+        struct agent_task *t = agent_task(a, m->tasks[i]);
 
         if (t)
             prepare_drop(t);
@@ -139,10 +139,10 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         measure_begin(a, m->measure);
         break;
     case AGENT__TO_AGENT__BODY_SIGNAL:
-        pass_signal(a, m->signal);
+        signal_forward(a, m->signal);
         break;
     case AGENT__TO_AGENT__BODY_WHOSE:
-        whose_answer(a, m->whose);
+        peer_owner_answer(a, m->whose);
         break;
     case AGENT__TO_AGENT__BODY_TOKENS:
         tokens_replace(a, m->tokens);
@@ -185,7 +185,7 @@ static int obey_all(struct agent *a, struct err *err)
         if (a->lease > 0)
             deadline = a->last_ping + silence(a);
         /* After a pause of the whole machine there may be pings that were not read yet. */
-        r = meet_next(a, deadline < soon ? soon : deadline, &m, err);
+        r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
                            a->superseded ? "another has its place"
@@ -213,11 +213,11 @@ static int serve(struct agent *a, struct err *err)
     int r = a->container ? predecessor_end(a, err) : 0;
 
     if (r == 0)
-        r = redial_first(a, err);
+        r = reconnect_first(a, err);
     while (r == 0) {
         r = obey_all(a, err);
         if (may_wait(a, r))
-            r = redial_again(a, err);
+            r = reconnect_again(a, err);
     }
     return r;
 }
@@ -279,20 +279,21 @@ static void agent_done(struct agent *a)
     join_done(&a->join);
     if (a->welcome)
         agent__to_agent__free_unpacked(a->welcome, NULL);
-    settle_done(a);
+    dirs_done(a);
     if (a->container)
-        container_done(a->container);
+        agent_container_done(a->container);
 }
 
 /* Whose we are, by the credentials of a container or of the client, or by a file. */
-static int find_owner(struct agent *a, struct container *c, struct err *err)
+static int find_owner(struct agent *a, struct agent_container *c, struct err *err)
 {
     int r;
 
     if (!a->opt->container && !a->opt->client)
         return join_read(a->opt->join_file, &a->join, err);
     a->container = c;
-    r = a->opt->client ? container_read_client(a->opt->client, c, err) : container_read(c, err);
+    r = a->opt->client ? agent_container_read_client(a->opt->client, c, err)
+                       : agent_container_read(c, err);
     if (r == 0)
         r = join_set_address(&a->join, c->boot.address, err);
     if (r == 0)
@@ -326,7 +327,7 @@ static int set_up(struct agent *a, struct err *err)
 int agent_run(const struct agent_options *o, struct err *err)
 {
     struct agent a = { .opt = o, .err = err };
-    struct container c = { 0 };
+    struct agent_container c = { 0 };
     int r = find_owner(&a, &c, err);
 
     if (r == 0)

@@ -42,7 +42,7 @@ static int check_id(const char *id, struct err *err)
     return good ? 0 : err_set(err, -EBADMSG, "'%.120s' is no container's id", id);
 }
 
-static int pick_log_dir(struct container *c, struct err *err)
+static int pick_log_dir(struct agent_container *c, struct err *err)
 {
     AUTO_STRS dirs = { 0 };
     const char *list;
@@ -58,7 +58,7 @@ static int pick_log_dir(struct container *c, struct err *err)
     return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' can be written to", list);
 }
 
-static int find_dir(struct container *c, struct err *err)
+static int find_dir(struct agent_container *c, struct err *err)
 {
     struct stat st;
 
@@ -70,7 +70,7 @@ static int find_dir(struct container *c, struct err *err)
     return 0;
 }
 
-bool container_is_gone(const struct container *c)
+bool agent_container_is_gone(const struct agent_container *c)
 {
     struct stat st;
 
@@ -81,7 +81,7 @@ bool container_is_gone(const struct container *c)
     return st.st_dev != c->dir_dev || st.st_ino != c->dir_ino;
 }
 
-static int read_place(struct container *c, struct err *err)
+static int read_place(struct agent_container *c, struct err *err)
 {
     int r = copy("CONTAINER_ID", &c->id, err);
 
@@ -96,13 +96,13 @@ static int read_place(struct container *c, struct err *err)
     r = find_dir(c, err);
     if (r < 0)
         return r;
-    c->own = path_join(c->dir, CONTAINER_OWN);
+    c->own = path_join(c->dir, AGENT_CONTAINER_OWN);
     return c->own ? 0 : err_oom(err);
 }
 
 /* ---- the credentials ---- */
 
-static int read_boot(struct container *c, const char *path, struct err *err)
+static int read_boot(struct agent_container *c, const char *path, struct err *err)
 {
     int r = credentials_load(path, &c->credentials, err);
 
@@ -118,12 +118,12 @@ static int read_boot(struct container *c, const char *path, struct err *err)
     return c->staging ? 0 : err_oom(err);
 }
 
-int container_read(struct container *ret, struct err *err)
+int agent_container_read(struct agent_container *ret, struct err *err)
 {
     const char *path;
     int r;
 
-    *ret = (struct container){ 0 };
+    *ret = (struct agent_container){ 0 };
     r = read_place(ret, err);
     if (r == 0)
         r = need("HADOOP_TOKEN_FILE_LOCATION", &path, err);
@@ -132,13 +132,13 @@ int container_read(struct container *ret, struct err *err)
 
 /* ---- beside the client ---- */
 
-int container_read_client(const char *dir, struct container *ret, struct err *err)
+int agent_container_read_client(const char *dir, struct agent_container *ret, struct err *err)
 {
-    AUTO_FREE char *path = path_join(dir, CONTAINER_CREDENTIALS);
+    AUTO_FREE char *path = path_join(dir, AGENT_CONTAINER_CREDENTIALS);
     char name[256] = "localhost";
     int r;
 
-    *ret = (struct container){ .client = true };
+    *ret = (struct agent_container){ .client = true };
     r = path ? find_dir(ret, err) : err_oom(err);
     if (r == 0)
         r = read_boot(ret, path, err);
@@ -154,7 +154,7 @@ int container_read_client(const char *dir, struct container *ret, struct err *er
     return check_id(ret->id, err);
 }
 
-void container_done(struct container *c)
+void agent_container_done(struct agent_container *c)
 {
     free(c->id);
     free(c->node);
@@ -164,7 +164,7 @@ void container_done(struct container *c)
     free(c->staging);
     credentials_free(c->credentials);
     yarn_boot_done(&c->boot);
-    *c = (struct container){ 0 };
+    *c = (struct agent_container){ 0 };
 }
 
 /* ---- what tasks get of it ---- */
@@ -216,7 +216,7 @@ static bool is_among(const char *const *names, size_t n_names, const char *entry
     return false;
 }
 
-int container_env(const struct container *c, char *const *from, struct env *e)
+int agent_container_env(const struct agent_container *c, char *const *from, struct env *e)
 {
     const char *const *not = c->client ? for_us : leftovers;
     size_t n = c->client ? COUNT_OF(for_us) : COUNT_OF(leftovers);

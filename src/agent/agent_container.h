@@ -13,12 +13,12 @@
 
 /* The mark in a task's environment by which a later agent of the same container knows what an
  * earlier one left. A container's id is never given out twice. */
-#define CONTAINER_MARK "YDL_CONTAINER"
+#define AGENT_CONTAINER_MARK "YDL_CONTAINER"
 
-#define CONTAINER_OWN ".ydl"                /* what is ours in a container's work directory */
-#define CONTAINER_CREDENTIALS "credentials" /* in the directory that the client makes */
+#define AGENT_CONTAINER_OWN ".ydl"                /* what is ours in a container's work directory */
+#define AGENT_CONTAINER_CREDENTIALS "credentials" /* in the directory that the client makes */
 
-struct container {
+struct agent_container {
     char *id;      /* CONTAINER_ID */
     char *node;    /* NM_HOST: how the cluster calls this machine */
     char *dir;     /* its work directory, absolute: ours when we are started … */
@@ -34,23 +34,23 @@ struct container {
 
 /* Reads all of it. The file of credentials is removed then: it holds the job's key, and tasks run
  * in the same directory. (A NodeManager that starts us anew makes it anew.) `ret` needs
- * container_done() in any case. */
-int container_read(struct container *ret, struct err *err);
+ * agent_container_done() in any case. */
+int agent_container_read(struct agent_container *ret, struct err *err);
 /* The same for an agent beside the client, with the directory that was made for it: absolute, and
  * nobody else's. */
-int container_read_client(const char *dir, struct container *ret, struct err *err);
-void container_done(struct container *c); /* wipes; zero is a valid start */
+int agent_container_read_client(const char *dir, struct agent_container *ret, struct err *err);
+void agent_container_done(struct agent_container *c); /* wipes; zero is a valid start */
 /* Has its work directory been removed, or moved away? A NodeManager does so to containers that it
  * does not know, some time before anybody hears that they are lost. Never beside the client. */
-bool container_is_gone(const struct container *c);
+bool agent_container_is_gone(const struct agent_container *c);
 
-static inline void auto_container_(struct container *c)
+static inline void auto_agent_container_(struct agent_container *c)
 {
-    container_done(c);
+    agent_container_done(c);
 }
-#define AUTO_CONTAINER AUTO(container) struct container
+#define AUTO_CONTAINER AUTO(agent_container) struct agent_container
 
 /* Lends what of `from`, an environment that YARN made, is for tasks: without what describes the
  * container and without what a Java virtual machine would want. Of the user's own, beside the
  * client, all but what was meant for us. -ENOMEM. */
-int container_env(const struct container *c, char *const *from, struct env *e);
+int agent_container_env(const struct agent_container *c, char *const *from, struct env *e);

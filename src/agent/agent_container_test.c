@@ -61,7 +61,7 @@ static void everything_is_read_and_the_key_removed(void **state)
     AUTO_CONTAINER c = { 0 };
     struct err err = ERR_INIT;
 
-    assert_int_equal(container_read(&c, &err), 0);
+    assert_int_equal(agent_container_read(&c, &err), 0);
     assert_string_equal(c.id, "container_e17_1_0001_01_000002");
     assert_string_equal(c.node, "node-3.example.com");
     assert_string_equal(c.log_dir, w->dir); /* the other one cannot be written to */
@@ -83,7 +83,7 @@ static void outside_a_container_it_is_said(void **state)
 
         assert_non_null(was);
         unsetenv(names[i]);
-        assert_int_equal(container_read(&c, &err), -ENOENT);
+        assert_int_equal(agent_container_read(&c, &err), -ENOENT);
         assert_non_null(strstr(err.text, names[i]));
         setenv(names[i], was, 1);
     }
@@ -96,10 +96,10 @@ static void what_cannot_be_used_is_refused(void **state)
     struct err err = ERR_INIT;
 
     setenv("CONTAINER_ID", "container=1", 1);
-    assert_int_equal(container_read(&odd, &err), -EBADMSG);
+    assert_int_equal(agent_container_read(&odd, &err), -EBADMSG);
     setenv("CONTAINER_ID", "container_1", 1);
     assert_int_equal(write_tokens(w, NULL), 0);
-    assert_int_equal(container_read(&nobody, &err), -EBADMSG);
+    assert_int_equal(agent_container_read(&nobody, &err), -EBADMSG);
     assert_int_equal(access(w->tokens, F_OK), 0); /* for who looks into it */
 }
 
@@ -122,11 +122,11 @@ static void tasks_get_the_environment_without_yarns_leftovers(void **state)
                                         NULL };
     static const char *const kept[] = { "PATH=/bin", "NMAP=mine", "PORTS=mine", "JAVA_HOME=/java",
                                         "__=mine" };
-    const struct container c = { 0 };
+    const struct agent_container c = { 0 };
     AUTO_ENV e = { 0 };
 
     (void)state;
-    assert_int_equal(container_env(&c, (char *const *)from, &e), 0);
+    assert_int_equal(agent_container_env(&c, (char *const *)from, &e), 0);
     assert_int_equal(e.n, COUNT_OF(kept));
     for (size_t i = 0; i < COUNT_OF(kept); i++)
         assert_string_equal(e.v[i], kept[i]);
@@ -135,7 +135,7 @@ static void tasks_get_the_environment_without_yarns_leftovers(void **state)
 static void beside_the_client_a_directory_says_it(void **state)
 {
     struct world *w = *state;
-    AUTO_FREE char *given = path_join(w->dir, CONTAINER_CREDENTIALS);
+    AUTO_FREE char *given = path_join(w->dir, AGENT_CONTAINER_CREDENTIALS);
     AUTO_FREE char *logs = path_join(w->dir, "logs");
     AUTO_FREE char *here = getcwd(NULL, 0);
     AUTO_CONTAINER c = { 0 };
@@ -144,7 +144,7 @@ static void beside_the_client_a_directory_says_it(void **state)
     assert_true(given && logs && here);
     assert_int_equal(rename(w->tokens, given), 0);
     unsetenv("CONTAINER_ID");
-    assert_int_equal(container_read_client(w->dir, &c, &err), 0);
+    assert_int_equal(agent_container_read_client(w->dir, &c, &err), 0);
     assert_true(c.client);
     assert_string_equal(c.id, "client_application_1_0001");
     assert_string_equal(c.dir, here);
@@ -162,11 +162,11 @@ static void beside_the_client_tasks_have_the_users_environment(void **state)
     };
     static const char *const kept[] = { "HOME=/home/me", "PORT=8042", "PWD=/home/me",
                                         "YDL_MINE=1" };
-    const struct container c = { .client = true };
+    const struct agent_container c = { .client = true };
     AUTO_ENV e = { 0 };
 
     (void)state;
-    assert_int_equal(container_env(&c, (char *const *)from, &e), 0);
+    assert_int_equal(agent_container_env(&c, (char *const *)from, &e), 0);
     assert_int_equal(e.n, COUNT_OF(kept));
     for (size_t i = 0; i < COUNT_OF(kept); i++)
         assert_string_equal(e.v[i], kept[i]);

@@ -15,8 +15,8 @@ void leave_tasks(struct agent *a, int64_t grace)
     a->leaving = true;
     stop_all(a, grace);
     measure_end(a);
-    cut_end(a);
-    board_end(a);
+    logrotate_end(a);
+    tensorboard_mirror_end(a);
     for (struct helper *h = a->helpers; h; h = h->next)
         (void)kill(-h->pid, SIGKILL);
     while ((a->living || a->busy) && cond_wait(a->loop, &a->quiet, deadline) == 0)

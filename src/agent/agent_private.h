@@ -51,7 +51,7 @@ struct task_use { /* for measure.c's own use */
     pid_t pid;
 };
 
-struct task {
+struct agent_task {
     struct agent *agent;
     uint32_t id;
     enum phase phase;
@@ -130,7 +130,7 @@ struct agent_gpus { /* of a container; see container_gpus.c */
 struct agent {
     const struct agent_options *opt;
     struct join join;
-    struct container *container; /* NULL: not on YARN */
+    struct agent_container *container; /* NULL: not on YARN */
     struct loop *loop;
     struct fiber *main;
     struct channel *channel; /* NULL: none */
@@ -159,15 +159,15 @@ struct agent {
     bool cleaning;   /* nothing is needed any more */
     int64_t grace;   /* … that leaves tasks so many ms */
 
-    struct task **tasks; /* all of them */
+    struct agent_task **tasks; /* all of them */
     size_t n_tasks, cap_tasks;
-    struct task **by_id; /* the same by their numbers; NULL: none of that number */
+    struct agent_task **by_id; /* the same by their numbers; NULL: none of that number */
     size_t n_ids;
-    size_t living;        /* tasks that are RUNNING or SWEEPING */
-    size_t busy;          /* fibers that prepare or start */
-    struct cond quiet;    /* both have become 0 */
-    struct fiber *mirror; /* copies a directory of HDFS; NULL: none */
-    struct task **pids;   /* tasks with a process, by its number: open addressing */
+    size_t living;            /* tasks that are RUNNING or SWEEPING */
+    size_t busy;              /* fibers that prepare or start */
+    struct cond quiet;        /* both have become 0 */
+    struct fiber *mirror;     /* copies a directory of HDFS; NULL: none */
+    struct agent_task **pids; /* tasks with a process, by its number: open addressing */
     size_t pids_cap, pids_n;
     struct helper *helpers;
 
@@ -203,36 +203,37 @@ struct agent {
 };
 
 /* ---- agent.c ---- */
-struct task *agent_task(const struct agent *a, uint32_t id); /* NULL: not known */
+struct agent_task *agent_task(const struct agent *a, uint32_t id); /* NULL: not known */
 void agent_pong(struct agent *a, const Agent__Ping *ping);
 /* Memory or the channel is gone: everything ends. */
 void agent_break(struct agent *a, int code, const char *what);
 
 /* ---- handshake.c: Hello and Welcome ---- */
 /* One try at a->join: dials, says what we have, and is welcomed. Fibers only. */
-int meet_master(struct agent *a, int64_t deadline, struct err *err);
-int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err);
-void meet_part(struct agent *a); /* the connection is of no use any more */
-void meet_forget_code(void);     /* gives memory back */
+int handshake_master(struct agent *a, int64_t deadline, struct err *err);
+int handshake_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err);
+void handshake_part(struct agent *a); /* the connection is of no use any more */
+void handshake_forget_code(void);     /* gives memory back */
 
 /* ---- client_lifeline.c: whose life ours hangs on ---- */
 int lifeline_begin(struct agent *a, struct err *err); /* beside the client only */
 
 /* ---- reconnect.c: looking for the master ---- */
-int redial_first(struct agent *a, struct err *err);
+int reconnect_first(struct agent *a, struct err *err);
 /* After it was lost, for as long as the lease allows; `err` says why it was, and then why not. */
-int redial_again(struct agent *a, struct err *err);
+int reconnect_again(struct agent *a, struct err *err);
 
 /* ---- resync.c: what a master that takes us back is told ---- */
-void held_keep(struct task *t, const Agent__ExitedTask *end);
-void held_forget(struct task *t);                           /* it is started anew, or never again */
-void held_tell(struct agent *a);                            /* reports all ends that are kept */
-int held_hello(const struct agent *a, Agent__Hello *hello); /* -ENOMEM; else … */
-void held_hello_done(Agent__Hello *hello);
+void resync_keep(struct agent_task *t, const Agent__ExitedTask *end);
+void resync_forget(struct agent_task *t); /* it is started anew, or never again */
+void resync_tell(struct agent *a);        /* reports all ends that are kept */
+int resync_hello(const struct agent *a, Agent__Hello *hello); /* -ENOMEM; else … */
+void resync_hello_done(Agent__Hello *hello);
 
 /* ---- output_place.c: a task's files here among all that it wrote; in a container only ---- */
-void output_place_find(struct task *t); /* as an earlier agent kept it; the master knows none */
-void output_place_keep(const struct task *t);
+void output_place_find(
+    struct agent_task *t); /* as an earlier agent kept it; the master knows none */
+void output_place_keep(const struct agent_task *t);
 /* A file beside output that tells the next agent `what` about `of`; the caller's. NULL: no
  * container, or out of memory. */
 char *output_mark(const struct agent *a, const char *what, const char *of);
@@ -245,9 +246,10 @@ void output_keep(struct stream_out *s); /* when its task is started */
 const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME]);
 
 /* ---- dirs.c: where things are ---- */
-int settle(struct agent *a, struct err *err);      /* after a welcome */
-int settle_ship(struct agent *a, struct err *err); /* what the job brought along; fibers only */
-void settle_done(struct agent *a);
+int dirs_set_up(struct agent *a, struct err *err); /* after a welcome */
+int dirs_place_files(struct agent *a,
+                     struct err *err); /* what the job brought along; fibers only */
+void dirs_done(struct agent *a);
 
 /* ---- predecessor.c: what an earlier agent of this container left ---- */
 int predecessor_end(struct agent *a, struct err *err); /* fibers only */
@@ -270,9 +272,9 @@ void leave_clean(struct agent *a, bool master_gone); /* fibers only */
 
 /* ---- tree_remove.c: trees, by another thread ---- */
 int remove_tree(struct agent *a, const char *path, struct err *err); /* fibers only */
-void remove_begin(struct task *t);                                   /* its own directory, soon */
-int remove_wait(const struct task *t); /* … until it is gone; fibers only */
-void remove_end(struct agent *a);      /* waits for all of them; fibers only */
+void remove_begin(struct agent_task *t);                             /* its own directory, soon */
+int remove_wait(const struct agent_task *t); /* … until it is gone; fibers only */
+void remove_end(struct agent *a);            /* waits for all of them; fibers only */
 
 /* ---- container_gpus.c: devices of a container ---- */
 /* The list for CUDA_VISIBLE_DEVICES, made once; NULL with n 0; borrowed. Fibers only: waits until
@@ -282,29 +284,33 @@ void gpus_done(struct agent *a);
 
 /* ---- prepare.c: Prepare and Drop ---- */
 int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err); /* takes `m` over */
-void prepare_drop(struct task *t); /* ports and files, its directory soon; not while it lives */
+void prepare_drop(
+    struct agent_task *t); /* ports and files, its directory soon; not while it lives */
 /* A file of the task's own, "…/tasks/worker-3.WHAT"; NULL when out of memory. */
-char *prepare_path(const struct task *t, const char *what);
+char *prepare_path(const struct agent_task *t, const char *what);
 /* What an earlier attempt left would be taken for the next one's. */
-int prepare_clear(struct task *t, struct err *err);
+int prepare_clear(struct agent_task *t, struct err *err);
 enum fail_class prepare_file_class(int r); /* of files that could not be made; r: negative errno */
 
 /* ---- activate.c: over the job's own variables; what is missing fails the start ---- */
 #define AGENT_ENV "ydl-env" /* how a container's environment is called: uploads/uploads.h */
-int activate_venv(struct env *e, const struct task *t, struct err *err);
-int activate_mxnet(const struct env *e, const struct task *t, const char *program, struct err *err);
-int activate_hadoop(struct env *e, const struct task *t, const Agent__StartTask *m,
+int activate_venv(struct env *e, const struct agent_task *t, struct err *err);
+int activate_mxnet(const struct env *e, const struct agent_task *t, const char *program,
+                   struct err *err);
+int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__StartTask *m,
                     struct err *err);
 
 /* ---- conda_activate.c: an environment of conda's ---- */
 int conda_variables(struct env *e, const char *dir); /* 0, -ENOMEM */
 /* Runs what packages want to be run when it is activated before the command. */
-int conda_command(struct strs *argv, const struct env *e, const struct task *t, struct err *err);
+int conda_command(struct strs *argv, const struct env *e, const struct agent_task *t,
+                  struct err *err);
 void conda_place(struct agent *a); /* once for all; fibers only */
 void prepare_free(struct agent *a);
 
 /* ---- task_files.c: what a task finds in its directory ---- */
-int files_place(struct task *t, const Agent__PrepareTask *m, struct err *err); /* fibers only */
+int files_place(struct agent_task *t, const Agent__PrepareTask *m,
+                struct err *err); /* fibers only */
 void files_done(struct agent *a); /* removes what was unpacked; fibers only */
 
 /* ---- task_start.c: Start ---- */
@@ -321,20 +327,20 @@ struct docker_launch { /* what spawn.h needs */
     struct env env;
     int said; /* a file for what the client says */
 };
-int docker_prepare(struct task *t, const Agent__PrepareTask *m, struct err *err);
+int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err *err);
 /* `ret` needs docker_launch_done() in any case. */
-int docker_launch(struct task *t, const struct strs *command, const struct docker_envs *envs,
+int docker_launch(struct agent_task *t, const struct strs *command, const struct docker_envs *envs,
                   struct docker_launch *ret, struct err *err);
 void docker_launch_done(struct docker_launch *l);
 /* Kills what is in its container. False when it has none, or when that was of no use before. */
-bool docker_hang_up(struct task *t);
-void docker_ended(struct task *t); /* its client has: makes t->status the task's own */
-void docker_clear(struct task *t); /* removes its files */
-void docker_done(struct task *t);
+bool docker_hang_up(struct agent_task *t);
+void docker_ended(struct agent_task *t); /* its client has: makes t->status the task's own */
+void docker_clear(struct agent_task *t); /* removes its files */
+void docker_done(struct agent_task *t);
 
 /* ---- reap.c: who has ended, and what it left behind ---- */
 int reap_init(struct agent *a, struct err *err);
-int reap_watch(struct task *t);        /* its process was started; -ENOMEM */
+int reap_watch(struct agent_task *t);  /* its process was started; -ENOMEM */
 void reap_children(struct agent *a);   /* takes the statuses that are there */
 void reap_sweep_soon(struct agent *a); /* a task that was not to be finished yet now may be */
 /* Sends a signal to every process of the tasks that are `marked`; with SIGKILL also to what cannot
@@ -343,7 +349,7 @@ void reap_signal(struct agent *a, int signum);
 /* Reads the processes of the marked tasks, and what is nobody's, into a->tree; -ENOMEM. */
 int reap_look(struct agent *a);
 /* Whose `p` of a->tree is; NULL: nobody knows. */
-struct task *reap_owner(const struct agent *a, const struct tree_proc *p);
+struct agent_task *reap_owner(const struct agent *a, const struct tree_proc *p);
 /* Ends everything below us, whosever it is; false when something is still there at `deadline`.
  * Fibers only. */
 bool reap_all(struct agent *a, int64_t deadline);
@@ -351,15 +357,16 @@ int helper_wait(struct agent *a, struct helper *h,
                 int64_t deadline); /* kills it when that is over */
 
 /* ---- task_stop.c: ending tasks ---- */
-void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, int64_t deadline);
+void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t grace,
+                int64_t deadline);
 void stop_all(struct agent *a, int64_t grace);
 /* Ends it at once, for a reason of ours; `text` is copied. */
-void stop_for(struct task *t, enum fail_class why, const char *text);
+void stop_for(struct agent_task *t, enum fail_class why, const char *text);
 
 /* ---- finish.c: what is told of an end ---- */
-void finish_task(struct task *t); /* nothing of it is left */
+void finish_task(struct agent_task *t); /* nothing of it is left */
 /* A task that never had a process. */
-void finish_unstarted(struct task *t, enum fail_class why, const struct err *err);
+void finish_unstarted(struct agent_task *t, enum fail_class why, const struct err *err);
 uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory */
 /* Nothing is made there then: nobody would remove it. */
 bool finish_directory_gone(const struct agent *a);
@@ -372,56 +379,57 @@ void watch_begin(struct agent *a); /* at every start: runs while there is someth
 
 /* ---- tensorboard_mirror.c: a directory of HDFS beside a task ---- */
 /* Keeps a copy of the directory at the URI `from` in `to`, in the task's work directory. */
-int board_begin(struct task *t, const char *from, const char *to, struct err *err);
-void board_end(struct agent *a); /* soon; counts as busy until then */
+int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char *to,
+                             struct err *err);
+void tensorboard_mirror_end(struct agent *a); /* soon; counts as busy until then */
 
 /* ---- logrotate.c: output of long tasks in pieces ---- */
-void cut_begin(struct agent *a); /* at every start */
-void cut_end(struct agent *a);   /* fibers only */
+void logrotate_begin(struct agent *a); /* at every start */
+void logrotate_end(struct agent *a);   /* fibers only */
 
 /* ---- measure.c: what tasks use ---- */
-void pass_signal(struct agent *a, const Agent__Signal *m);
+void signal_forward(struct agent *a, const Agent__Signal *m);
 
 void measure_begin(struct agent *a, const Agent__Measure *m);
 void measure_end(struct agent *a); /* fibers only */
 
 /* ---- peer_owner.c: who connects to the master's trackers from here ---- */
-void whose_answer(struct agent *a, const Agent__Whose *m);
+void peer_owner_answer(struct agent *a, const Agent__Whose *m);
 
 /* ---- readiness.c: readiness ---- */
-int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err);
-void probe_end(struct task *t);
+int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err);
+void probe_end(struct agent_task *t);
 
 /* ---- output_follow.c: output to the master ---- */
 int follow_begin(struct agent *a, const Agent__Follow *m);
-void follow_task_changed(struct task *t); /* started or ended */
-void follow_forget(struct agent *a);      /* nobody reads any more; the next master will say */
+void follow_task_changed(struct agent_task *t); /* started or ended */
+void follow_forget(struct agent *a); /* nobody reads any more; the next master will say */
 void follow_stop(struct agent *a);
 
 /* ---- kv_relay.c, kvsock.c, kvhttp.c, pmi.c: the job's key-value store ---- */
 /* One request and its answer's words in `ret` (each with its length before it: relay_next()).
  * -ECONNABORTED when nobody can answer any more. Fibers only. */
-int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret);
+int relay_ask(struct agent_task *t, const struct kvline_word *words, size_t n, struct buf *ret);
 bool relay_next(struct view *answer, struct kvline_word *ret);
 void relay_answer(struct agent *a, const Agent__KvReplies *m);
 void relay_again(struct agent *a); /* asks once more what was not answered */
 void relay_stop(struct agent *a);  /* whoever waits gets -ECONNABORTED */
-int kvsock_open(struct task *t, struct err *err);
-void kvsock_close(struct task *t);
-void kvsock_hang_up(struct task *t); /* its connections, not the socket */
+int kvsock_open(struct agent_task *t, struct err *err);
+void kvsock_close(struct agent_task *t);
+void kvsock_hang_up(struct agent_task *t); /* its connections, not the socket */
 /* Serves HTTP on a connection of which `in` has been read. Takes `s` over. */
-void kvhttp_serve(struct task *t, struct sock *s, const struct buf *in);
+void kvhttp_serve(struct agent_task *t, struct sock *s, const struct buf *in);
 /* A descriptor for the task; ours is served until the task's end. */
-int pmi_begin(struct task *t, int *ret_fd, struct err *err);
-void pmi_end(struct task *t);
+int pmi_begin(struct agent_task *t, int *ret_fd, struct err *err);
+void pmi_end(struct agent_task *t);
 
 /* ---- agent_report.c: to the master, in batches, one turn of the loop each ---- */
 int report_init(struct agent *a, struct err *err);
-void report_prepared(struct task *t, enum fail_class fail, const char *text);
-void report_started(struct task *t);
-void report_ready(struct task *t);
-void report_exited(struct task *t, const Agent__ExitedTask *end); /* strings copied */
-void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n);
+void report_prepared(struct agent_task *t, enum fail_class fail, const char *text);
+void report_started(struct agent_task *t);
+void report_ready(struct agent_task *t);
+void report_exited(struct agent_task *t, const Agent__ExitedTask *end); /* strings copied */
+void report_kv(struct agent_task *t, uint64_t id, const struct kvline_word *words, size_t n);
 void report_note(struct agent *a, const char *text);
 int report_send(struct agent *a, const Agent__ToMaster *m); /* at once; < 0: it cannot be */
 void report_exited_again(struct agent *a,

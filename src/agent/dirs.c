@@ -28,7 +28,7 @@
  * whose working directory it is, there is a short one for everybody with our user id. */
 static char *socket_dir(const struct agent *a)
 {
-    const struct container *c = a->container;
+    const struct agent_container *c = a->container;
     size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
     size_t n = c ? strlen(c->dir) : 0;
 
@@ -41,7 +41,7 @@ static char *socket_dir(const struct agent *a)
 static int name_places(struct agent *a, struct err *err)
 {
     const Agent__JobFacts *f = a->facts;
-    const struct container *c = a->container;
+    const struct agent_container *c = a->container;
 
     if (*f->work_dir)
         a->work_dir = strdup(f->work_dir);
@@ -81,7 +81,7 @@ static int spread_ship(void *arg)
 
 /* Not before the first Prepare, in a fiber of its own and by another thread: there may be very many
  * files, and the master that has welcomed us wants to be answered. */
-int settle_ship(struct agent *a, struct err *err)
+int dirs_place_files(struct agent *a, struct err *err)
 {
     struct shipped s = { a->container ? a->container->dir : NULL, err };
     int r;
@@ -109,7 +109,7 @@ static void share_lock(struct agent *a)
         log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->log_dir);
 }
 
-int settle(struct agent *a, struct err *err)
+int dirs_set_up(struct agent *a, struct err *err)
 {
     int r;
 
@@ -128,7 +128,7 @@ int settle(struct agent *a, struct err *err)
     return r;
 }
 
-void settle_done(struct agent *a)
+void dirs_done(struct agent *a)
 {
     if (a->log_lock > 0)
         close(a->log_lock);

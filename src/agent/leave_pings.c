@@ -11,7 +11,7 @@
 static bool attend_once(struct agent *a)
 {
     Agent__ToAgent *m = NULL;
-    int r = meet_next(a, LOOP_NEVER, &m, NULL);
+    int r = handshake_next(a, LOOP_NEVER, &m, NULL);
 
     if (r == -ECANCELED)
         return false;

@@ -22,7 +22,8 @@ static bool is_ours(const struct agent *a, pid_t pid, struct tree_proc *ret)
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     return pid > 1 && pid != getpid() && stat(path, &st) == 0 && st.st_uid == geteuid() &&
            tree_look(pid, ret) && ret->state != 'Z' &&
-           tree_env(pid, CONTAINER_MARK, mark, sizeof(mark)) && str_eq(mark, a->container->id);
+           tree_env(pid, AGENT_CONTAINER_MARK, mark, sizeof(mark)) &&
+           str_eq(mark, a->container->id);
 }
 
 /* How many were still there. */

@@ -180,10 +180,10 @@ static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, s
     }
     status = mind(agent, signals);
     end_rest();
-    return WIFEXITED(status) ? WEXITSTATUS(status) : KEEPER_AGAIN;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
 }
 
-int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
+int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err)
 {
     static const int minded[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD };
     AUTO_STRS found = { 0 };
@@ -208,8 +208,8 @@ int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *e
     if (!WIFEXITED(status))
         await_agent();
     end_rest();
-    code = WIFEXITED(status) ? WEXITSTATUS(status) : KEEPER_AGAIN;
-    if (code == KEEPER_AGAIN)
+    code = WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
+    if (code == SUPERVISOR_AGAIN)
         remove_links(&found);
     return code;
 }

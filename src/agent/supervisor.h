@@ -19,10 +19,10 @@
 #pragma once
 #include "base/err.h"
 
-#define KEEPER_AGAIN 98 /* exit code: the agent was killed, start it again */
+#define SUPERVISOR_AGAIN 98 /* exit code: the agent was killed, start it again */
 
 /* Runs fn(arg) in a child, and in this process waits for its end: returns its exit code, or
- * KEEPER_AGAIN when a signal ended it; in the child, fn's result. To be called before anything is
- * open or running. `links`: the directory with the launch script's links; NULL where there is no
+ * SUPERVISOR_AGAIN when a signal ended it; in the child, fn's result. To be called before anything
+ * is open or running. `links`: the directory with the launch script's links; NULL where there is no
  * such script, and no link is to be touched. */
-int keeper_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err);
+int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct err *err);

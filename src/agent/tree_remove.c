@@ -26,7 +26,7 @@ int remove_tree(struct agent *a, const char *path, struct err *err)
 
 /* ---- directories of dropped tasks ---- */
 
-static void remove_work(struct task *t)
+static void remove_work(struct agent_task *t)
 {
     AUTO_FREE char *work = prepare_path(t, "work");
     struct err err = ERR_INIT;
@@ -56,7 +56,7 @@ static void remove_dropped(void *arg)
     cond_wake_all(&a->removed);
 }
 
-void remove_begin(struct task *t)
+void remove_begin(struct agent_task *t)
 {
     struct agent *a = t->agent;
     struct err err = ERR_INIT;
@@ -68,7 +68,7 @@ void remove_begin(struct task *t)
     log_warn(LOG_AGENT, "%s: its directory stays: %s", t->name, err.text);
 }
 
-int remove_wait(const struct task *t)
+int remove_wait(const struct agent_task *t)
 {
     int r = 0;
 

@@ -10,7 +10,7 @@
 
 #define OTHER 65534
 
-struct seen {
+struct event_dedup {
     unsigned n;
     char rest[32];
     uid_t owner;
@@ -18,7 +18,7 @@ struct seen {
 
 static void look(void *arg, const char *rest, uid_t owner)
 {
-    struct seen *s = arg;
+    struct event_dedup *s = arg;
 
     s->n++;
     s->owner = owner;
@@ -29,7 +29,7 @@ static void a_name_is_locked_once_and_says_whose_it_is(void **state)
 {
     AUTO_FREE char *prefix = str_printf("ydl-test-%d-", (int)getpid());
     AUTO_FREE char *name = prefix ? str_printf("%s7", prefix) : NULL;
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
     int fd;
 
     (void)state;
@@ -52,7 +52,7 @@ static void a_name_that_another_user_holds_is_known_as_theirs(void **state)
 {
     AUTO_FREE char *prefix = str_printf("ydl-test-%d-", (int)getpid());
     AUTO_FREE char *name = prefix ? str_printf("%sx", prefix) : NULL;
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
     int ready[2], done[2];
     char c;
     pid_t pid;

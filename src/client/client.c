@@ -209,12 +209,12 @@ static int refused(struct client *c, struct http_client *http, int status, struc
     if (all_of(c, http, &body, NULL) == 0 &&
         json_parse("answer", body.data ? body.data : (uint8_t *)"", body.len, &v, NULL) == 0)
         error = json_object_get(v, "error");
-    if (*words_text(error, "text"))
-        err_set(err, code, "%s", words_text(error, "text"));
+    if (*format_text(error, "text"))
+        err_set(err, code, "%s", format_text(error, "text"));
     else
         err_set(err, code, "the master of %s answered %d", c->id, status);
-    if (*words_text(error, "hint"))
-        err_hint(err, "%s", words_text(error, "hint"));
+    if (*format_text(error, "hint"))
+        err_hint(err, "%s", format_text(error, "hint"));
     return code;
 }
 

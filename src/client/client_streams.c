@@ -15,7 +15,7 @@
 struct events {
     int (*fn)(void *arg, const char *line, size_t n);
     void *arg;
-    struct seen seen;
+    struct event_dedup seen;
     bool ended; /* the last record was there */
     bool ours;  /* `fn` wants no more */
 };
@@ -25,7 +25,7 @@ static int on_line(void *arg, const char *line, size_t n)
     struct events *e = arg;
     int r;
 
-    if (seen_before(&e->seen, line, n))
+    if (event_dedup_seen(&e->seen, line, n))
         return 0;
     e->ended = memmem(line, n < 96 ? n : 96, "\"event\":\"end\"", 13) != NULL;
     r = e->fn(e->arg, line, n);
@@ -62,7 +62,7 @@ static int read_events(struct client_stream *s, struct events *e, struct err *er
 static int ask_events(struct client *c, bool follow, struct events *e, struct err *err)
 {
     AUTO_FREE char *target =
-        str_printf("/v1/events?from=%llu%s", (unsigned long long)seen_from(&e->seen),
+        str_printf("/v1/events?from=%llu%s", (unsigned long long)event_dedup_from(&e->seen),
                    follow ? "&follow=1" : "");
     AUTO_CLIENT_STREAM *s = NULL;
     int r = target ? client_open(c, target, &s, err) : err_oom(err);

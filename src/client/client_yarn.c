@@ -176,7 +176,7 @@ static bool lacks_any(const json_t *status, const struct strs *wanted, const str
         return true;
     json_array_foreach(tasks, i, t)
     {
-        const char *name = words_text(t, "task");
+        const char *name = format_text(t, "task");
         struct logfile out = { .stream = PIECE_OUT }, err = { .stream = PIECE_ERR };
 
         if (strlen(name) >= sizeof(out.task) || !logfiles_wanted(wanted, name))
@@ -226,7 +226,7 @@ static void free_yarn(struct client *c)
 {
     struct yarn *y = yarn_of(c);
 
-    stream_close(y->ready);
+    dn_stream_close(y->ready);
     rpc_free(y->answer);
     free(y->dir);
     diagnostics_done(&y->said);

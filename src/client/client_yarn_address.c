@@ -221,14 +221,14 @@ static void tell_waiting(struct yarn *y, int r)
 
 static int gave_up(struct yarn *y, struct err *err)
 {
-    char span[WORDS_SPAN];
+    char span[FORMAT_SPAN];
     int r = no_master(y, err);
 
     if (y->c.patience <= 0)
         return r;
     err_clear(err);
     err_set(err, -ENOTCONN, "the master of %s has not answered for %s; the application lives on",
-            y->c.id, words_span(y->c.patience, span));
+            y->c.id, format_span(y->c.patience, span));
     err_hint(err, "'ydl cluster app %s' shows what YARN knows; 'ydl kill %s' ends it", y->c.id,
              y->c.id);
     return -ENOTCONN;

@@ -13,7 +13,7 @@ static void ask_status(struct world *w, struct client *c)
     put_key(w);
     assert_int_equal(client_alive(c, &err), 1);
     assert_int_equal(client_status(c, true, &v, &err), 0);
-    assert_string_equal(words_text(v, "state"), "RUNNING");
+    assert_string_equal(format_text(v, "state"), "RUNNING");
     assert_string_equal(client_where(c), "yarn");
     assert_string_equal(client_id(c), APP);
     assert_true(str_ends(client_logs(c), "/logs/" APP));
@@ -54,8 +54,8 @@ static void look_before_the_master(struct world *w, struct client *c)
     struct err err = ERR_INIT;
 
     assert_int_equal(client_status(c, true, &v, &err), 0);
-    assert_string_equal(words_text(v, "name"), "mnist");
-    assert_string_equal(words_text(v, "waiting"), "a container for its master: the queue is full");
+    assert_string_equal(format_text(v, "name"), "mnist");
+    assert_string_equal(format_text(v, "waiting"), "a container for its master: the queue is full");
     assert_false(json_is_integer(json_object_get(v, "exit")));
     /* There is nobody to ask: YARN ends it. */
     assert_int_equal(client_end(c, "/v1/stop", false, &err), 0);
@@ -157,10 +157,10 @@ static void read_the_past(struct world *w, struct client *c)
     put_log(w, "worker-0.out", "hello\n");
     assert_int_equal(client_alive(c, &err), 0);
     assert_int_equal(client_status(c, true, &v, &err), 0);
-    assert_string_equal(words_text(v, "state"), w->unknown ? "FAILED" : "KILLED");
-    assert_string_equal(words_text(v, "reason"),
+    assert_string_equal(format_text(v, "state"), w->unknown ? "FAILED" : "KILLED");
+    assert_string_equal(format_text(v, "reason"),
                         w->unknown ? "its master was killed" : "killed by root");
-    assert_int_equal(words_int(v, "exit", -1), w->unknown ? 70 : 143);
+    assert_int_equal(format_int(v, "exit", -1), w->unknown ? 70 : 143);
     assert_int_equal(client_output(c, NULL, &files, &spool, &err), 0);
     assert_int_equal(files.n, 1);
     assert_string_equal(files.v[0].task, "worker:0");
@@ -184,9 +184,9 @@ static void look_at_what_was_taken_back(struct world *w, struct client *c)
 
     (void)w;
     assert_int_equal(client_status(c, true, &v, &err), 0);
-    assert_string_equal(words_text(v, "state"), "FAILED");
-    assert_string_equal(words_text(v, "reason"), "the submission failed: no space");
-    assert_int_equal(words_int(v, "exit", -1), 73);
+    assert_string_equal(format_text(v, "state"), "FAILED");
+    assert_string_equal(format_text(v, "reason"), "the submission failed: no space");
+    assert_int_equal(format_int(v, "exit", -1), 73);
 }
 
 static void a_job_that_could_not_be_submitted_was_not_killed_by_a_person(void **state)
@@ -205,9 +205,9 @@ static void look_at_what_failed(struct client *c, int exit, const char *reason)
     struct err err = ERR_INIT;
 
     assert_int_equal(client_status(c, true, &v, &err), 0);
-    assert_string_equal(words_text(v, "state"), "FAILED");
-    assert_string_equal(words_text(v, "reason"), reason);
-    assert_int_equal(words_int(v, "exit", -1), exit);
+    assert_string_equal(format_text(v, "state"), "FAILED");
+    assert_string_equal(format_text(v, "reason"), reason);
+    assert_int_equal(format_int(v, "exit", -1), exit);
 }
 
 static void look_at_what_was_refused(struct world *w, struct client *c)

@@ -13,8 +13,8 @@ bool earlier_any(const json_t *status, const struct strs *wanted)
 
     json_array_foreach(tasks, i, t)
     {
-        if ((words_int(t, "attempt", 0) > 0 || words_int(t, "generation", 0) > 0) &&
-            logfiles_wanted(wanted, words_text(t, "task")))
+        if ((format_int(t, "attempt", 0) > 0 || format_int(t, "generation", 0) > 0) &&
+            logfiles_wanted(wanted, format_text(t, "task")))
             return true;
     }
     return false;
@@ -30,10 +30,10 @@ static json_t *ended_tasks(const json_t *status)
 
     json_array_foreach(tasks, i, t)
     {
-        const char *state = words_text(t, "state");
+        const char *state = format_text(t, "state");
 
         if ((str_eq(state, "DONE") || str_eq(state, "FAILED")) &&
-            json_object_set_new(ended, words_text(t, "task"), json_true()) < 0)
+            json_object_set_new(ended, format_text(t, "task"), json_true()) < 0)
             return NULL;
     }
     return take(ended);

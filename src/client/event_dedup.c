@@ -11,24 +11,24 @@ static uint64_t hash_of(const char *p, size_t n)
     return h;
 }
 
-bool seen_before(struct seen *s, const char *line, size_t n)
+bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n)
 {
     uint64_t number, hash;
 
     if (!event_number(line, n, &number))
         return false;
-    if (number + SEEN_BACK < s->next)
+    if (number + EVENT_DEDUP_BACK < s->next)
         return true;
     hash = hash_of(line, n);
-    if (number < s->next && s->hash[number % SEEN_BACK] == hash)
+    if (number < s->next && s->hash[number % EVENT_DEDUP_BACK] == hash)
         return true;
-    s->hash[number % SEEN_BACK] = hash;
+    s->hash[number % EVENT_DEDUP_BACK] = hash;
     if (number >= s->next)
         s->next = number + 1;
     return false;
 }
 
-uint64_t seen_from(const struct seen *s)
+uint64_t event_dedup_from(const struct event_dedup *s)
 {
-    return s->next > SEEN_BACK ? s->next - SEEN_BACK : 0;
+    return s->next > EVENT_DEDUP_BACK ? s->next - EVENT_DEDUP_BACK : 0;
 }

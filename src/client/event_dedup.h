@@ -3,21 +3,21 @@
  *
  * Records are numbered. A master that dies may have shown records that it had not kept; the next
  * one gives their numbers to others. So a record is known by its number and its text, as far back
- * as SEEN_BACK; what is older was kept. Pure. */
+ * as EVENT_DEDUP_BACK; what is older was kept. Pure. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define SEEN_BACK 1024
+#define EVENT_DEDUP_BACK 1024
 
-struct seen {
+struct event_dedup {
     uint64_t next; /* behind the highest number so far */
-    uint64_t hash[SEEN_BACK];
+    uint64_t hash[EVENT_DEDUP_BACK];
 };
 
 /* Was this record (a line without its newline) seen before? Remembers it. A line without a number
  * was not. */
-bool seen_before(struct seen *s, const char *line, size_t n);
+bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n);
 /* From where the next master is to be asked. */
-uint64_t seen_from(const struct seen *s);
+uint64_t event_dedup_from(const struct event_dedup *s);

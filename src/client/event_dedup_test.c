@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-static bool is_new(struct seen *s, const char *line)
+static bool is_new(struct event_dedup *s, const char *line)
 {
-    return !seen_before(s, line, strlen(line));
+    return !event_dedup_seen(s, line, strlen(line));
 }
 
 static void a_record_is_new_once(void **state)
 {
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
 
     (void)state;
     assert_true(is_new(&s, "{\"seq\":0,\"a\":1}"));
@@ -19,13 +19,13 @@ static void a_record_is_new_once(void **state)
     assert_false(is_new(&s, "{\"seq\":0,\"a\":1}"));
     assert_false(is_new(&s, "{\"seq\":1,\"a\":1}"));
     assert_int_equal(s.next, 2);
-    assert_int_equal(seen_from(&s), 0);
+    assert_int_equal(event_dedup_from(&s), 0);
 }
 
 /* A master showed what it had not kept; the next one uses the number for something else. */
 static void another_record_of_the_same_number_is_new(void **state)
 {
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
 
     (void)state;
     assert_true(is_new(&s, "{\"seq\":7,\"event\":\"note\"}"));
@@ -36,17 +36,17 @@ static void another_record_of_the_same_number_is_new(void **state)
 
 static void what_is_far_back_was_seen(void **state)
 {
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
     char line[64];
 
     (void)state;
-    for (int i = 0; i < 3 * SEEN_BACK; i++) {
+    for (int i = 0; i < 3 * EVENT_DEDUP_BACK; i++) {
         snprintf(line, sizeof(line), "{\"seq\":%d,\"t\":%d}", i, i * 3);
         assert_true(is_new(&s, line));
     }
-    assert_int_equal(seen_from(&s), 2 * SEEN_BACK);
+    assert_int_equal(event_dedup_from(&s), 2 * EVENT_DEDUP_BACK);
     assert_false(is_new(&s, "{\"seq\":5,\"other\":1}"));
-    for (int i = 0; i < 3 * SEEN_BACK; i++) {
+    for (int i = 0; i < 3 * EVENT_DEDUP_BACK; i++) {
         snprintf(line, sizeof(line), "{\"seq\":%d,\"t\":%d}", i, i * 3);
         assert_false(is_new(&s, line));
     }
@@ -55,7 +55,7 @@ static void what_is_far_back_was_seen(void **state)
 static void a_line_without_a_number_is_new(void **state)
 {
     static const char *const lines[] = { "", "{", "{\"seq\":", "{\"seq\":x}", "{\"t\":1}", "x" };
-    struct seen s = { 0 };
+    struct event_dedup s = { 0 };
 
     (void)state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -63,7 +63,7 @@ static void a_line_without_a_number_is_new(void **state)
         assert_true(is_new(&s, lines[i]));
     }
     assert_true(is_new(&s, "{\"seq\":99999999999999999999999999}"));
-    assert_int_equal(seen_from(&(struct seen){ .next = 3 }), 0);
+    assert_int_equal(event_dedup_from(&(struct event_dedup){ .next = 3 }), 0);
 }
 
 int main(void)

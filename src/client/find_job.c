@@ -109,7 +109,8 @@ static int64_t created_here(const struct search *s)
 {
     AUTO_JSON *facts = NULL;
 
-    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? words_int(facts, "created", 0) : 0;
+    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? format_int(facts, "created", 0)
+                                                               : 0;
 }
 
 static int choose(struct search *s, struct client **ret, struct err *err)

@@ -34,18 +34,18 @@ int act_say(struct job_call *x, const char *what, const char *text, json_t *extr
 static int say_state(struct job_call *x, const char *what, const json_t *status, const char *how,
                      struct err *err)
 {
-    const char *state = words_text(status, "state");
+    const char *state = format_text(status, "state");
     AUTO_FREE char *text = NULL;
     char lower[16];
     json_t *extra = NULL;
     int r;
 
-    words_lower(state, lower, sizeof(lower));
+    format_lower(state, lower, sizeof(lower));
     text = str_printf("%s %s: %s", client_id(x->client), how, lower);
     if (!text)
         return err_oom(err);
     r = json_make(&extra, err, "{s:s, s:I}", "state", state, "exit",
-                  (json_int_t)words_int(status, "exit", 0));
+                  (json_int_t)format_int(status, "exit", 0));
     return r < 0 ? r : act_say(x, what, text, extra, err);
 }
 
@@ -69,7 +69,7 @@ int act_change(struct job_call *x, const char *target, struct err *err)
     int r = client_put(x->client, target, err);
 
     if (r != -EBUSY || client_status(x->client, false, &status, NULL) < 0 ||
-        job_state_from(words_text(status, "state"), &state) < 0)
+        job_state_from(format_text(status, "state"), &state) < 0)
         return r;
     if (state != JOB_FINISHING && !job_has_ended(state))
         return r;

@@ -29,12 +29,12 @@ struct job_call {
     const struct cli *cli;
     const struct globals *globals;
     struct loop *loop;
-    struct client *client;  /* of the job; NULL with job_run() */
-    struct connection net;  /* its session: job_session() */
-    struct yarn_jobs *yarn; /* job_yarn() */
-    bool looked;            /* for a configuration */
-    int64_t tokens_ms;      /* of a job that was just submitted: struct submitted */
-    struct beside *beside;  /* the same: its tasks here, see client_agent.h; NULL: none */
+    struct client *client;       /* of the job; NULL with job_run() */
+    struct connection net;       /* its session: job_session() */
+    struct yarn_jobs *yarn;      /* job_yarn() */
+    bool looked;                 /* for a configuration */
+    int64_t tokens_ms;           /* of a job that was just submitted: struct submitted */
+    struct client_agent *beside; /* the same: its tasks here, see client_agent.h; NULL: none */
 };
 
 /* A verb's work, on a fiber. Returns an exit code, or a negative errno with `err` set. */

@@ -58,11 +58,11 @@ int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
         r = client_events(x->client, true, look_for_end, &ended, err);
     end_alarm(&a);
     if (a.rang && !ended) {
-        char span[WORDS_SPAN];
+        char span[FORMAT_SPAN];
 
         err_clear(err);
         return err_set(err, -ETIME, "%s has not ended within %s", client_id(x->client),
-                       words_span(timeout, span));
+                       format_span(timeout, span));
     }
     if (r < 0)
         return r;
@@ -84,7 +84,7 @@ int wait_for_end(struct job_call *x, int64_t timeout, struct err *err)
         return code;
     if (x->globals->json)
         r = json_print(stdout, status, err);
-    else if (!x->globals->quiet && words_failed(status))
+    else if (!x->globals->quiet && format_failed(status))
         r = job_tell(status, client_logs(x->client), err);
     return r < 0 ? r : code;
 }

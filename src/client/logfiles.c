@@ -151,7 +151,8 @@ static bool has_task(const struct logfiles *l, const char *task)
 
 static bool is_killed(const json_t *task)
 {
-    return str_eq(words_text(task, "state"), "LOST") && str_eq(words_text(task, "class"), "person");
+    return str_eq(format_text(task, "state"), "LOST") &&
+           str_eq(format_text(task, "class"), "person");
 }
 
 bool logfiles_killed(const json_t *status)
@@ -175,9 +176,9 @@ int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs
 
     json_array_foreach(tasks, i, t)
     {
-        const char *name = words_text(t, "task");
+        const char *name = format_text(t, "task");
 
-        if ((lost || is_killed(t)) && words_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+        if ((lost || is_killed(t)) && format_int(t, "pid", 0) > 0 && !has_task(l, name) &&
             strs_add(ret, name) < 0)
             return -ENOMEM;
     }

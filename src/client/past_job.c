@@ -294,7 +294,7 @@ static json_t *last_record(struct fs_reader *f)
     ssize_t n = p && size > 0 ? fs_pread(f, from, p, TAIL_BYTES, NULL) : 0;
     json_t *v = NULL;
 
-    while (n > 0 && !str_eq(words_text(v, "event"), "end")) {
+    while (n > 0 && !str_eq(format_text(v, "event"), "end")) {
         const char *end = memrchr(p, '\n', (size_t)n), *begin;
         json_t *one = NULL;
 
@@ -304,7 +304,7 @@ static json_t *last_record(struct fs_reader *f)
         begin = begin ? begin + 1 : p;
         if (!v || memmem(begin, (size_t)(end - begin), mark, sizeof(mark) - 1))
             (void)json_parse("events", begin, (size_t)(end - begin), &one, NULL);
-        if (one && (!v || str_eq(words_text(one, "event"), "end"))) {
+        if (one && (!v || str_eq(format_text(one, "event"), "end"))) {
             json_decref(v);
             v = take(one);
         }
@@ -335,7 +335,7 @@ static int find_end(const struct past *p, json_t **ret, struct err *err)
  * own. */
 static json_int_t exit_of(const json_t *end)
 {
-    json_int_t code = words_int(end, "exit", 0);
+    json_int_t code = format_int(end, "exit", 0);
 
     return code == 0 && json_is_true(json_object_get(end, "unsaved")) ? HISTORY_UNSAVED_EXIT : code;
 }
@@ -350,10 +350,10 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
         return r;
     if (add_facts(p, v) < 0)
         return err_oom(err);
-    if (str_eq(words_text(end, "event"), "end"))
-        if (set_new(v, "state", json_string(words_text(end, "state"))) < 0 ||
+    if (str_eq(format_text(end, "event"), "end"))
+        if (set_new(v, "state", json_string(format_text(end, "state"))) < 0 ||
             set_new(v, "exit", json_integer(exit_of(end))) < 0 ||
-            set_new(v, "ended", json_integer(words_int(end, "t", 0))) < 0)
+            set_new(v, "ended", json_integer(format_int(end, "t", 0))) < 0)
             return err_oom(err);
     if (make_end(p, v) < 0)
         return err_oom(err);

@@ -24,8 +24,8 @@ static int check_one(const char *w, const struct strs *roles, const char *whose,
     return cli_bad(err, "%s has no role '%s'", whose, role);
 }
 
-int wanted_check(const struct strs *wanted, const struct strs *roles, const char *whose,
-                 struct err *err)
+int task_filter_check(const struct strs *wanted, const struct strs *roles, const char *whose,
+                      struct err *err)
 {
     int r = 0;
 

@@ -67,7 +67,7 @@ struct yarn_jobs *yarn_jobs_unref(struct yarn_jobs *y)
 {
     if (!y || --y->refs > 0)
         return NULL;
-    sweep_end(y->sweep); /* uses what comes next */
+    app_dirs_sweep_end(y->sweep); /* uses what comes next */
     yarn_client_free(y->rm);
     fs_set_free(y->files);
     free(y->base);
@@ -146,14 +146,14 @@ int yarn_jobs_path(struct yarn_jobs *y, enum yarn_home what, const char *app, st
 
 void yarn_jobs_sweep(struct yarn_jobs *y)
 {
-    struct home_alive alive = { home_ask_yarn, NULL };
+    struct app_dirs_alive alive = { app_dirs_ask_yarn, NULL };
     struct yarn_client *rm = NULL;
 
-    y->sweep = sweep_end(y->sweep); /* an earlier one did not see what has ended since */
+    y->sweep = app_dirs_sweep_end(y->sweep); /* an earlier one did not see what has ended since */
     if (yarn_jobs_rm(y, &rm, NULL) < 0 || find_files(y, NULL) < 0)
         return;
     alive.user = rm;
-    y->sweep = sweep_begin(y->loop, y->fs, y->path, &alive);
+    y->sweep = app_dirs_sweep_begin(y->loop, y->fs, y->path, &alive);
 }
 
 static int read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err *err)

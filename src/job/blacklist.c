@@ -13,8 +13,8 @@ struct node {
     uint64_t since; /* when it was put on the list, as a count of such; 0: it is not */
 };
 
-struct avoid {
-    enum avoid_mode mode;
+struct blacklist {
+    enum blacklist_mode mode;
     unsigned max;
     struct node *nodes;
     size_t n, cap;
@@ -25,51 +25,51 @@ struct avoid {
 };
 
 /* clang-format off */
-static const bool counts[AVOID_CAUSES_][AVOID_ANY_FAULT + 1] = {
-    [AVOID_START]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
-    [AVOID_FILES]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
-    [AVOID_DISK]      = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
-    [AVOID_AGENT]     = { [AVOID_NODES_FAULT] = true, [AVOID_ANY_FAULT] = true },
-    [AVOID_TASK]      = { [AVOID_ANY_FAULT]   = true },
-    /* AVOID_LOST, AVOID_PREEMPTED: never */
+static const bool counts[BLACKLIST_CAUSES_][BLACKLIST_ANY_FAULT + 1] = {
+    [BLACKLIST_START]     = { [BLACKLIST_NODES_FAULT] = true, [BLACKLIST_ANY_FAULT] = true },
+    [BLACKLIST_FILES]     = { [BLACKLIST_NODES_FAULT] = true, [BLACKLIST_ANY_FAULT] = true },
+    [BLACKLIST_DISK]      = { [BLACKLIST_NODES_FAULT] = true, [BLACKLIST_ANY_FAULT] = true },
+    [BLACKLIST_AGENT]     = { [BLACKLIST_NODES_FAULT] = true, [BLACKLIST_ANY_FAULT] = true },
+    [BLACKLIST_TASK]      = { [BLACKLIST_ANY_FAULT]   = true },
+    /* BLACKLIST_LOST, BLACKLIST_PREEMPTED: never */
 };
 
-static const enum avoid_cause causes[FAIL_CLASSES_] = {
-    [FAIL_NONE]      = AVOID_PREEMPTED, /* nothing is wrong */
-    [FAIL_EXIT]      = AVOID_TASK,
-    [FAIL_SIGNAL]    = AVOID_TASK,
-    [FAIL_MEMORY]    = AVOID_TASK,
-    [FAIL_START]     = AVOID_START,
-    [FAIL_FILES]     = AVOID_FILES,
-    [FAIL_PORT]      = AVOID_TASK,
-    [FAIL_DISK]      = AVOID_DISK,
-    [FAIL_NOT_READY] = AVOID_TASK,
-    [FAIL_LOG_LIMIT] = AVOID_TASK,
-    [FAIL_IMAGE]     = AVOID_TASK, /* the job named it */
-    [FAIL_NODE]      = AVOID_LOST,
-    [FAIL_PREEMPTED] = AVOID_PREEMPTED,
-    [FAIL_PERSON]    = AVOID_PREEMPTED,
+static const enum blacklist_cause causes[FAIL_CLASSES_] = {
+    [FAIL_NONE]      = BLACKLIST_PREEMPTED, /* nothing is wrong */
+    [FAIL_EXIT]      = BLACKLIST_TASK,
+    [FAIL_SIGNAL]    = BLACKLIST_TASK,
+    [FAIL_MEMORY]    = BLACKLIST_TASK,
+    [FAIL_START]     = BLACKLIST_START,
+    [FAIL_FILES]     = BLACKLIST_FILES,
+    [FAIL_PORT]      = BLACKLIST_TASK,
+    [FAIL_DISK]      = BLACKLIST_DISK,
+    [FAIL_NOT_READY] = BLACKLIST_TASK,
+    [FAIL_LOG_LIMIT] = BLACKLIST_TASK,
+    [FAIL_IMAGE]     = BLACKLIST_TASK, /* the job named it */
+    [FAIL_NODE]      = BLACKLIST_LOST,
+    [FAIL_PREEMPTED] = BLACKLIST_PREEMPTED,
+    [FAIL_PERSON]    = BLACKLIST_PREEMPTED,
 };
 /* clang-format on */
 
-enum avoid_cause avoid_cause_of(enum fail_class cls)
+enum blacklist_cause blacklist_cause_of(enum fail_class cls)
 {
     return causes[cls];
 }
 
-int avoid_new(enum avoid_mode mode, unsigned max, struct avoid **ret, struct err *err)
+int blacklist_new(enum blacklist_mode mode, unsigned max, struct blacklist **ret, struct err *err)
 {
-    struct avoid *a = calloc(1, sizeof(*a));
+    struct blacklist *a = calloc(1, sizeof(*a));
 
     if (!a)
         return err_oom(err);
     a->mode = mode;
-    a->max = max ? max : mode == AVOID_ANY_FAULT ? FAULTS_OF_ANY : FAULTS_OF_NODES;
+    a->max = max ? max : mode == BLACKLIST_ANY_FAULT ? FAULTS_OF_ANY : FAULTS_OF_NODES;
     *ret = a;
     return 0;
 }
 
-struct avoid *avoid_free(struct avoid *a)
+struct blacklist *blacklist_free(struct blacklist *a)
 {
     if (!a)
         return NULL;
@@ -80,7 +80,7 @@ struct avoid *avoid_free(struct avoid *a)
     return NULL;
 }
 
-static struct node *find(const struct avoid *a, const char *name)
+static struct node *find(const struct blacklist *a, const char *name)
 {
     for (size_t i = 0; i < a->n; i++)
         if (str_eq(a->nodes[i].name, name))
@@ -88,7 +88,7 @@ static struct node *find(const struct avoid *a, const char *name)
     return NULL;
 }
 
-static struct node *add(struct avoid *a, const char *name)
+static struct node *add(struct blacklist *a, const char *name)
 {
     size_t cap = a->cap ? a->cap * 2 : 8;
     struct node *nodes = a->nodes;
@@ -108,20 +108,21 @@ static struct node *add(struct avoid *a, const char *name)
     return &nodes[a->n++];
 }
 
-static void put(struct avoid *a, struct node *n)
+static void put(struct blacklist *a, struct node *n)
 {
     n->since = ++a->clock;
     a->n_avoided++;
 }
 
-static void let_off(struct avoid *a, struct node *n)
+static void let_off(struct blacklist *a, struct node *n)
 {
     n->since = 0;
     n->faults = a->max - 1; /* one more, and it is avoided again */
     a->n_avoided--;
 }
 
-int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsigned n_fit)
+int blacklist_fault(struct blacklist *a, const char *node, enum blacklist_cause cause,
+                    unsigned n_fit)
 {
     struct node *n;
 
@@ -142,12 +143,12 @@ int avoid_fault(struct avoid *a, const char *node, enum avoid_cause cause, unsig
     return 1;
 }
 
-bool avoid_any(const struct avoid *a)
+bool blacklist_any(const struct blacklist *a)
 {
     return a->n_avoided > 0;
 }
 
-int avoid_restore(struct avoid *a, const char *node, bool on)
+int blacklist_restore(struct blacklist *a, const char *node, bool on)
 {
     struct node *n = find(a, node);
 
@@ -162,7 +163,7 @@ int avoid_restore(struct avoid *a, const char *node, bool on)
     return 0;
 }
 
-bool avoid_has(const struct avoid *a, const char *node)
+bool blacklist_has(const struct blacklist *a, const char *node)
 {
     const struct node *n = find(a, node);
 
@@ -170,7 +171,7 @@ bool avoid_has(const struct avoid *a, const char *node)
 }
 
 /* The next one after `since` in the order of the list; NULL: none. */
-static struct node *next(const struct avoid *a, uint64_t since)
+static struct node *next(const struct blacklist *a, uint64_t since)
 {
     struct node *found = NULL;
 
@@ -183,22 +184,22 @@ static struct node *next(const struct avoid *a, uint64_t since)
     return found;
 }
 
-int64_t avoid_lift_at(const struct avoid *a, int64_t since, unsigned n_fit)
+int64_t blacklist_lift_at(const struct blacklist *a, int64_t since, unsigned n_fit)
 {
-    int64_t wait = AVOID_FIRST_MS;
+    int64_t wait = BLACKLIST_FIRST_MS;
 
     if (a->n_avoided == 0)
         return INT64_MAX;
     if (n_fit > 0 && a->n_avoided >= n_fit)
         return since; /* others have gone meanwhile */
-    for (unsigned i = 0; i < a->lifts && wait < AVOID_MOST_MS; i++)
+    for (unsigned i = 0; i < a->lifts && wait < BLACKLIST_MOST_MS; i++)
         wait *= 2;
-    if (wait > AVOID_MOST_MS)
-        wait = AVOID_MOST_MS;
+    if (wait > BLACKLIST_MOST_MS)
+        wait = BLACKLIST_MOST_MS;
     return (since > a->last_lift ? since : a->last_lift) + wait;
 }
 
-const char *avoid_lift(struct avoid *a, int64_t now)
+const char *blacklist_lift(struct blacklist *a, int64_t now)
 {
     struct node *n = next(a, 0);
 
@@ -210,7 +211,7 @@ const char *avoid_lift(struct avoid *a, int64_t now)
     return n->name;
 }
 
-void avoid_each(const struct avoid *a, void (*fn)(void *arg, const char *node), void *arg)
+void blacklist_each(const struct blacklist *a, void (*fn)(void *arg, const char *node), void *arg)
 {
     for (const struct node *n = next(a, 0); n; n = next(a, n->since))
         fn(arg, n->name);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int room_fault(struct room_job *j, const char *key, const char *fmt, ...)
+int capacity_fault(struct capacity_job *j, const char *key, const char *fmt, ...)
 {
     AUTO_FREE char *text = NULL;
     va_list ap;
@@ -50,7 +50,7 @@ static const char *list(const struct strs *l, char *out, size_t cap)
     return out;
 }
 
-static int check_queue(struct room_job *j)
+static int check_queue(struct capacity_job *j)
 {
     const struct deploy_queue *q = &j->f->queue;
     const char *dot = strrchr(q->name, '.');
@@ -60,18 +60,18 @@ static int check_queue(struct room_job *j)
     if (!q->found && q->may_come)
         return 0;
     if (!q->found)
-        return room_fault(
+        return capacity_fault(
             j, "queue", "there is no queue '%s'%s", name,
             hint(dot ? dot + 1 : q->name, (const char *const *)q->others.v, q->others.n, text));
     if (!q->leaf)
-        return room_fault(j, "queue",
-                          "'%s' has queues below it, and jobs go into those (there are %s)", name,
-                          list(&q->others, text, sizeof(text)));
+        return capacity_fault(j, "queue",
+                              "'%s' has queues below it, and jobs go into those (there are %s)",
+                              name, list(&q->others, text, sizeof(text)));
     if (!q->running)
-        return room_fault(j, "queue", "'%s' is stopped and takes no jobs (there are %s)", name,
-                          list(&q->others, text, sizeof(text)));
+        return capacity_fault(j, "queue", "'%s' is stopped and takes no jobs (there are %s)", name,
+                              list(&q->others, text, sizeof(text)));
     if (q->may_submit == 0)
-        return room_fault(j, "queue", "%s may not submit to '%s'", j->f->user, name);
+        return capacity_fault(j, "queue", "%s may not submit to '%s'", j->f->user, name);
     return 0;
 }
 
@@ -85,7 +85,7 @@ static bool is_label(const struct deploy_facts *f, const char *label)
     return false;
 }
 
-static int no_label(struct room_job *j, const char *key, const char *label)
+static int no_label(struct capacity_job *j, const char *key, const char *label)
 {
     const struct deploy_facts *f = j->f;
     AUTO_FREE const char **names = calloc(f->n_labels + 1, sizeof(*names));
@@ -96,12 +96,12 @@ static int no_label(struct room_job *j, const char *key, const char *label)
     for (size_t i = 0; i < f->n_labels; i++)
         names[i] = f->labels[i].name;
     if (f->n_labels == 0)
-        return room_fault(j, key, "'%s' cannot be used: the cluster has no node labels", label);
-    return room_fault(j, key, "there is no node label '%s'%s", label,
-                      hint(label, names, f->n_labels, text));
+        return capacity_fault(j, key, "'%s' cannot be used: the cluster has no node labels", label);
+    return capacity_fault(j, key, "there is no node label '%s'%s", label,
+                          hint(label, names, f->n_labels, text));
 }
 
-static int check_label(struct room_job *j, const char *key, const char *label)
+static int check_label(struct capacity_job *j, const char *key, const char *label)
 {
     const struct deploy_queue *q = &j->f->queue;
     char text[256];
@@ -112,11 +112,11 @@ static int check_label(struct room_job *j, const char *key, const char *label)
         return no_label(j, key, label);
     if (!q->found || strs_has(&q->labels, "*") || strs_has(&q->labels, label))
         return 0;
-    return room_fault(j, key, "the queue '%s' may not use the label '%s'%s%s", q->name, label,
-                      q->labels.n ? "; it may use " : "", list(&q->labels, text, sizeof(text)));
+    return capacity_fault(j, key, "the queue '%s' may not use the label '%s'%s%s", q->name, label,
+                          q->labels.n ? "; it may use " : "", list(&q->labels, text, sizeof(text)));
 }
 
-static int check_labels(struct room_job *j)
+static int check_labels(struct capacity_job *j)
 {
     int r = check_label(j, "label", j->s->label);
 
@@ -133,18 +133,18 @@ static int check_labels(struct room_job *j)
 
 /* ---- images ---- */
 
-static int check_image(struct room_job *j, const char *key, const char *image)
+static int check_image(struct capacity_job *j, const char *key, const char *image)
 {
-    const char *why = image ? room_bad_image(image) : NULL;
+    const char *why = image ? image_name_fault(image) : NULL;
     char shown[128];
 
     if (!why)
         return 0;
     str_clean(shown, sizeof(shown), image);
-    return room_fault(j, key, "'%s' is no name of an image: %s", shown, why);
+    return capacity_fault(j, key, "'%s' is no name of an image: %s", shown, why);
 }
 
-static int check_images(struct room_job *j)
+static int check_images(struct capacity_job *j)
 {
     int r = check_image(j, "image", j->s->image);
 
@@ -159,7 +159,7 @@ static int check_images(struct room_job *j)
 
 /* ---- nodes ---- */
 
-static int check_nodes(struct room_job *j)
+static int check_nodes(struct capacity_job *j)
 {
     size_t running = 0;
 
@@ -167,35 +167,36 @@ static int check_nodes(struct room_job *j)
         running += j->f->nodes[i].running;
     if (running)
         return 0;
-    return room_fault(j, NULL, "the cluster has no running node%s",
-                      j->f->n_nodes ? ": all are lost, unhealthy or taken out" : "");
+    return capacity_fault(j, NULL, "the cluster has no running node%s",
+                          j->f->n_nodes ? ": all are lost, unhealthy or taken out" : "");
 }
 
-static int add_classes(struct room_job *j, const struct room_master *m)
+static int add_classes(struct capacity_job *j, const struct capacity_master *m)
 {
-    int r = room_add_class(j, NULL, m);
+    int r = capacity_add_class(j, NULL, m);
 
     for (size_t i = 0; i < j->s->n_roles && r == 0; i++) {
         const struct spec_role *role = &j->s->roles[i];
 
         if (role->count && role->place == SPEC_PLACE_CLUSTER)
-            r = room_add_class(j, role, m);
+            r = capacity_add_class(j, role, m);
     }
     return r;
 }
 
-int room_check(const struct spec *s, const struct deploy_facts *f, const struct room_master *m,
-               struct spec_faults *faults, struct room *ret)
+int capacity_check(const struct spec *s, const struct deploy_facts *f,
+                   const struct capacity_master *m, struct spec_faults *faults,
+                   struct capacity *ret)
 {
-    AUTO_FREE struct room_job *j = calloc(1, sizeof(*j));
-    struct room_master usual = room_master(s);
+    AUTO_FREE struct capacity_job *j = calloc(1, sizeof(*j));
+    struct capacity_master usual = capacity_master(s);
     size_t before = faults->n;
     int r;
 
-    *ret = (struct room){ 0 };
+    *ret = (struct capacity){ 0 };
     if (!j)
         return -ENOMEM;
-    *j = (struct room_job){ .s = s, .f = f, .faults = faults };
+    *j = (struct capacity_job){ .s = s, .f = f, .faults = faults };
     r = check_queue(j);
     if (r == 0)
         r = check_labels(j);
@@ -207,7 +208,7 @@ int room_check(const struct spec *s, const struct deploy_facts *f, const struct 
     if (r == 0 && faults->n == before)
         r = add_classes(j, m ? m : &usual);
     if (r == 0 && faults->n == before)
-        r = room_pack(j, ret);
+        r = capacity_pack(j, ret);
     if (r < 0)
         return r;
     return faults->n > before ? -EINVAL : 0;

@@ -25,26 +25,26 @@ static int64_t master_mb(const struct spec *s)
 
     for (size_t i = 0; i < s->n_roles; i++)
         containers += s->roles[i].count;
-    if (containers <= ROOM_MASTER_CONTAINERS)
-        return ROOM_MASTER_MB;
-    return ROOM_MASTER_MB +
-           ((containers - ROOM_MASTER_CONTAINERS) * ROOM_MASTER_EACH_KB + 1023) / 1024;
+    if (containers <= CAPACITY_MASTER_CONTAINERS)
+        return CAPACITY_MASTER_MB;
+    return CAPACITY_MASTER_MB +
+           ((containers - CAPACITY_MASTER_CONTAINERS) * CAPACITY_MASTER_EACH_KB + 1023) / 1024;
 }
 
-struct room_master room_master(const struct spec *s)
+struct capacity_master capacity_master(const struct spec *s)
 {
-    return (struct room_master){
+    return (struct capacity_master){
         .memory_mb = megabytes(s->master.memory, master_mb(s)),
-        .cores = s->master.cpus ? (int32_t)s->master.cpus : ROOM_MASTER_CORES,
+        .cores = s->master.cpus ? (int32_t)s->master.cpus : CAPACITY_MASTER_CORES,
         .label = label_of(s->master.label, s->label),
     };
 }
 
-struct room_ask room_ask(const struct spec *s, const struct spec_role *r)
+struct capacity_ask capacity_ask(const struct spec *s, const struct spec_role *r)
 {
-    return (struct room_ask){
-        .memory_mb = megabytes(r->memory, ROOM_ROLE_MB),
-        .cores = r->cpus ? (int32_t)r->cpus : ROOM_ROLE_CORES,
+    return (struct capacity_ask){
+        .memory_mb = megabytes(r->memory, CAPACITY_ROLE_MB),
+        .cores = r->cpus ? (int32_t)r->cpus : CAPACITY_ROLE_CORES,
         .gpus = r->gpus,
         .more = &r->resources,
         .label = label_of(r->label, s->label),
@@ -53,37 +53,37 @@ struct room_ask room_ask(const struct spec *s, const struct spec_role *r)
 
 /* ---- in words ---- */
 
-const char *room_amount_text(const struct deploy_facts *f, size_t type, int64_t v,
-                             char out[ROOM_SIZE_TEXT])
+const char *capacity_amount_text(const struct deploy_facts *f, size_t type, int64_t v,
+                                 char out[CAPACITY_SIZE_TEXT])
 {
     char size[STR_SIZE_MAX];
 
     if (type == DEPLOY_MEMORY && v > 0 && v % 1024 == 0)
-        snprintf(out, ROOM_SIZE_TEXT, "%" PRId64 " GB", v / 1024);
+        snprintf(out, CAPACITY_SIZE_TEXT, "%" PRId64 " GB", v / 1024);
     else if (type == DEPLOY_MEMORY)
-        snprintf(out, ROOM_SIZE_TEXT, "%s", str_size((uint64_t)v * MIB, size));
+        snprintf(out, CAPACITY_SIZE_TEXT, "%s", str_size((uint64_t)v * MIB, size));
     else if (type == DEPLOY_CORES)
-        snprintf(out, ROOM_SIZE_TEXT, "%" PRId64 " core%s", v, v == 1 ? "" : "s");
+        snprintf(out, CAPACITY_SIZE_TEXT, "%" PRId64 " core%s", v, v == 1 ? "" : "s");
     else if (str_eq(f->types.v[type], DEPLOY_GPU))
-        snprintf(out, ROOM_SIZE_TEXT, "%" PRId64 " GPU%s", v, v == 1 ? "" : "s");
+        snprintf(out, CAPACITY_SIZE_TEXT, "%" PRId64 " GPU%s", v, v == 1 ? "" : "s");
     else
-        snprintf(out, ROOM_SIZE_TEXT, "%" PRId64 " %.80s", v, f->types.v[type]);
+        snprintf(out, CAPACITY_SIZE_TEXT, "%" PRId64 " %.80s", v, f->types.v[type]);
     return out;
 }
 
-const char *room_size_text(const struct deploy_facts *f, const struct deploy_size *s,
-                           char out[ROOM_SIZE_TEXT])
+const char *capacity_size_text(const struct deploy_facts *f, const struct deploy_size *s,
+                               char out[CAPACITY_SIZE_TEXT])
 {
     size_t at = 0;
 
     out[0] = '\0';
-    for (size_t t = 0; t < f->types.n && at + 1 < ROOM_SIZE_TEXT; t++) {
-        char one[ROOM_SIZE_TEXT];
+    for (size_t t = 0; t < f->types.n && at + 1 < CAPACITY_SIZE_TEXT; t++) {
+        char one[CAPACITY_SIZE_TEXT];
 
         if (s->v[t] == 0)
             continue;
-        snprintf(out + at, ROOM_SIZE_TEXT - at, "%s%s", at ? ", " : "",
-                 room_amount_text(f, t, s->v[t], one));
+        snprintf(out + at, CAPACITY_SIZE_TEXT - at, "%s%s", at ? ", " : "",
+                 capacity_amount_text(f, t, s->v[t], one));
         at = strlen(out);
     }
     return out;
@@ -99,8 +99,8 @@ static const char *key_of(const struct spec_role *role, const char *what, char o
     return out;
 }
 
-static const char *key_of_type(const struct room_job *j, const struct spec_role *role, size_t type,
-                               char out[192])
+static const char *key_of_type(const struct capacity_job *j, const struct spec_role *role,
+                               size_t type, char out[192])
 {
     const char *name = j->f->types.v[type];
     char further[140];
@@ -116,21 +116,22 @@ static const char *key_of_type(const struct room_job *j, const struct spec_role 
 
 /* ---- types ---- */
 
-static int unknown_type(struct room_job *j, const struct spec_role *role, const char *name)
+static int unknown_type(struct capacity_job *j, const struct spec_role *role, const char *name)
 {
     const char *near = str_nearest(name, (const char *const *)j->f->types.v, j->f->types.n);
     char key[192], what[140];
 
     if (str_eq(name, DEPLOY_GPU))
-        return room_fault(j, key_of(role, "gpus", key),
-                          "the cluster counts no GPUs: it has no resource type '%s'", DEPLOY_GPU);
+        return capacity_fault(j, key_of(role, "gpus", key),
+                              "the cluster counts no GPUs: it has no resource type '%s'",
+                              DEPLOY_GPU);
     snprintf(what, sizeof(what), "resources.%.100s", name);
-    return room_fault(j, key_of(role, what, key), "the cluster has no such resource type%s%s%s",
-                      near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+    return capacity_fault(j, key_of(role, what, key), "the cluster has no such resource type%s%s%s",
+                          near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
-static int add_type(struct room_job *j, const struct spec_role *role, const char *name, int64_t v,
-                    struct deploy_size *out)
+static int add_type(struct capacity_job *j, const struct spec_role *role, const char *name,
+                    int64_t v, struct deploy_size *out)
 {
     int t = deploy_type(j->f, name);
 
@@ -141,10 +142,10 @@ static int add_type(struct room_job *j, const struct spec_role *role, const char
     return 0;
 }
 
-static int size_of(struct room_job *j, const struct spec_role *role, const struct room_master *m,
-                   struct deploy_size *out)
+static int size_of(struct capacity_job *j, const struct spec_role *role,
+                   const struct capacity_master *m, struct deploy_size *out)
 {
-    struct room_ask ask;
+    struct capacity_ask ask;
     int r = 0;
 
     if (!role) {
@@ -152,7 +153,7 @@ static int size_of(struct room_job *j, const struct spec_role *role, const struc
             (struct deploy_size){ { [DEPLOY_MEMORY] = m->memory_mb, [DEPLOY_CORES] = m->cores } };
         return 0;
     }
-    ask = room_ask(j->s, role);
+    ask = capacity_ask(j->s, role);
     *out = (struct deploy_size){ { [DEPLOY_MEMORY] = ask.memory_mb, [DEPLOY_CORES] = ask.cores } };
     if (ask.gpus)
         r = add_type(j, role, DEPLOY_GPU, ask.gpus, out);
@@ -164,18 +165,18 @@ static int size_of(struct room_job *j, const struct spec_role *role, const struc
 /* ---- limits ---- */
 
 /* What the RM refuses whatever the nodes have. It looks before it rounds. */
-static int check_largest(struct room_job *j, const struct spec_role *role,
+static int check_largest(struct capacity_job *j, const struct spec_role *role,
                          const struct deploy_size *asked)
 {
-    char key[192], is[ROOM_SIZE_TEXT], most[ROOM_SIZE_TEXT];
+    char key[192], is[CAPACITY_SIZE_TEXT], most[CAPACITY_SIZE_TEXT];
     int r = 0;
 
     for (size_t t = 0; t < j->f->types.n && r == 0; t++)
         if (asked->v[t] > j->f->largest.v[t])
-            r = room_fault(j, key_of_type(j, role, t, key),
-                           "%s: a container can have at most %s on this cluster",
-                           room_amount_text(j->f, t, asked->v[t], is),
-                           room_amount_text(j->f, t, j->f->largest.v[t], most));
+            r = capacity_fault(j, key_of_type(j, role, t, key),
+                               "%s: a container can have at most %s on this cluster",
+                               capacity_amount_text(j->f, t, asked->v[t], is),
+                               capacity_amount_text(j->f, t, j->f->largest.v[t], most));
     return r;
 }
 
@@ -193,7 +194,7 @@ static void round_up(const struct deploy_facts *f, struct deploy_size *s)
         s->v[DEPLOY_CORES] = 0;
 }
 
-bool room_usable(const struct deploy_facts *f, const struct deploy_node *n, const char *label)
+bool capacity_usable(const struct deploy_facts *f, const struct deploy_node *n, const char *label)
 {
     if (!n->running)
         return false;
@@ -205,7 +206,7 @@ bool room_usable(const struct deploy_facts *f, const struct deploy_node *n, cons
     return false;
 }
 
-bool room_goes_into(const struct deploy_size *size, const struct deploy_size *into)
+bool capacity_goes_into(const struct deploy_size *size, const struct deploy_size *into)
 {
     for (size_t t = 0; t < DEPLOY_TYPES; t++)
         if (size->v[t] > into->v[t])
@@ -222,18 +223,18 @@ static const char *with_label(const char *label, char out[96])
 
 /* Somewhere there must be one node for it. Says which type is too much, or that all of them are
  * there, but on no node together. */
-static int check_node(struct room_job *j, const struct room_class *c)
+static int check_node(struct capacity_job *j, const struct capacity_class *c)
 {
     const struct deploy_facts *f = j->f;
     struct deploy_size most = { { 0 } };
-    char key[192], where[96], text[ROOM_SIZE_TEXT], has[ROOM_SIZE_TEXT];
+    char key[192], where[96], text[CAPACITY_SIZE_TEXT], has[CAPACITY_SIZE_TEXT];
     size_t nodes = 0, before = j->faults->n;
     int r = 0;
 
     for (size_t i = 0; i < f->n_nodes; i++) {
-        if (!room_usable(f, &f->nodes[i], c->label))
+        if (!capacity_usable(f, &f->nodes[i], c->label))
             continue;
-        if (room_goes_into(&c->size, &f->nodes[i].total))
+        if (capacity_goes_into(&c->size, &f->nodes[i].total))
             return 0;
         nodes++;
         for (size_t t = 0; t < f->types.n; t++)
@@ -241,18 +242,18 @@ static int check_node(struct room_job *j, const struct room_class *c)
     }
     with_label(c->label, where);
     if (nodes == 0)
-        return room_fault(j, key_of(c->role, "label", key), "no running node%s%s",
-                          *where ? where : " is without a label",
-                          *where ? "" : ", and none is asked for");
+        return capacity_fault(j, key_of(c->role, "label", key), "no running node%s%s",
+                              *where ? where : " is without a label",
+                              *where ? "" : ", and none is asked for");
     for (size_t t = 0; t < f->types.n && r == 0; t++)
         if (c->size.v[t] > most.v[t])
-            r = room_fault(j, key_of_type(j, c->role, t, key), "%s: the largest node%s has %s",
-                           room_amount_text(f, t, c->size.v[t], text), where,
-                           room_amount_text(f, t, most.v[t], has));
+            r = capacity_fault(j, key_of_type(j, c->role, t, key), "%s: the largest node%s has %s",
+                               capacity_amount_text(f, t, c->size.v[t], text), where,
+                               capacity_amount_text(f, t, most.v[t], has));
     if (r < 0 || j->faults->n > before)
         return r;
-    return room_fault(j, key_of(c->role, "", key), "no node%s has %s together", where,
-                      room_size_text(f, &c->size, text));
+    return capacity_fault(j, key_of(c->role, "", key), "no node%s has %s together", where,
+                          capacity_size_text(f, &c->size, text));
 }
 
 /* The queue puts its own label on what has none. */
@@ -261,14 +262,15 @@ static const char *effective_label(const struct deploy_facts *f, const char *lab
     return !*label && f->queue.default_label ? f->queue.default_label : label;
 }
 
-int room_add_class(struct room_job *j, const struct spec_role *role, const struct room_master *m)
+int capacity_add_class(struct capacity_job *j, const struct spec_role *role,
+                       const struct capacity_master *m)
 {
-    struct room_class *c = &j->v[j->n];
-    const char *label = role ? room_ask(j->s, role).label : m->label ? m->label : "";
+    struct capacity_class *c = &j->v[j->n];
+    const char *label = role ? capacity_ask(j->s, role).label : m->label ? m->label : "";
     size_t before = j->faults->n;
     int r;
 
-    *c = (struct room_class){
+    *c = (struct capacity_class){
         .role = role,
         .label = effective_label(j->f, label),
         .count = role ? role->count : 1,

@@ -23,7 +23,7 @@ struct bin {
 };
 
 struct packing {
-    struct room_job *j;
+    struct capacity_job *j;
     const struct deploy_facts *f;
     struct bin *bins;
     size_t n_bins;
@@ -33,7 +33,7 @@ struct packing {
 /* What is short; see short_text(). */
 struct lack {
     enum { LACK_NONE, LACK_SUM, LACK_QUEUE, LACK_COUNT } kind;
-    const struct room_class *class;
+    const struct capacity_class *class;
     size_t type;       /* of sums */
     int64_t need, has; /* amounts, or containers */
 };
@@ -112,7 +112,7 @@ static int open_bins(struct packing *p)
 }
 
 /* The largest part that it takes of any type's most. */
-static double weight(const struct packing *p, const struct room_class *c)
+static double weight(const struct packing *p, const struct capacity_class *c)
 {
     double w = 0;
 
@@ -126,7 +126,7 @@ static double weight(const struct packing *p, const struct room_class *c)
 }
 
 /* How many there are. */
-static size_t sort_classes(const struct packing *p, const struct room_class **order)
+static size_t sort_classes(const struct packing *p, const struct capacity_class **order)
 {
     size_t n = 0;
 
@@ -141,7 +141,7 @@ static size_t sort_classes(const struct packing *p, const struct room_class **or
 }
 
 /* Puts as many of a class as possible; `queue` is what the queue has left for its label. */
-static size_t put(struct packing *p, const struct room_class *c, struct deploy_size *queue)
+static size_t put(struct packing *p, const struct capacity_class *c, struct deploy_size *queue)
 {
     size_t left = c->count;
 
@@ -149,7 +149,7 @@ static size_t put(struct packing *p, const struct room_class *c, struct deploy_s
         struct bin *b = &p->bins[i];
         int64_t n, limit = times(queue, &c->size, false);
 
-        if (!room_usable(p->f, b->node, c->label))
+        if (!capacity_usable(p->f, b->node, c->label))
             continue;
         n = times(&b->left, &c->size, c->apart);
         n = n < limit ? n : limit;
@@ -179,7 +179,7 @@ static struct deploy_size queue_left(const struct packing *p, const char *label,
  * room. The master is the first to be granted one; on empty nodes it goes by its size. */
 static size_t fill(struct packing *p, bool now, bool with_master)
 {
-    const struct room_class *order[SPEC_ROLES_MAX + 1];
+    const struct capacity_class *order[SPEC_ROLES_MAX + 1];
     size_t total = 0, n;
 
     memset(p->placed, 0, sizeof(p->placed));
@@ -209,13 +209,13 @@ static struct deploy_size nodes_total(const struct packing *p, const char *label
     struct deploy_size sum = { { 0 } };
 
     for (size_t i = 0; i < p->n_bins; i++)
-        if (room_usable(p->f, p->bins[i].node, label))
+        if (capacity_usable(p->f, p->bins[i].node, label))
             take_from(&sum, &p->bins[i].node->total, -1);
     return sum;
 }
 
 /* The first type of which the classes with the label of `c` need more than `has`. */
-static bool sum_lacks(const struct packing *p, const struct room_class *c,
+static bool sum_lacks(const struct packing *p, const struct capacity_class *c,
                       const struct deploy_size *has, size_t from, struct lack *ret)
 {
     struct deploy_size need = { { 0 } };
@@ -232,20 +232,21 @@ static bool sum_lacks(const struct packing *p, const struct room_class *c,
 }
 
 /* Places for containers of the size of `c`, when the master is where it costs fewest of them. */
-static int64_t places(const struct packing *p, const struct room_class *c,
-                      const struct room_class *master)
+static int64_t places(const struct packing *p, const struct capacity_class *c,
+                      const struct capacity_class *master)
 {
     int64_t sum = 0, least = INT64_MAX;
 
     for (size_t i = 0; i < p->n_bins; i++) {
         const struct deploy_node *n = p->bins[i].node;
-        int64_t here = room_usable(p->f, n, c->label) ? times(&n->total, &c->size, c->apart) : 0;
+        int64_t here =
+            capacity_usable(p->f, n, c->label) ? times(&n->total, &c->size, c->apart) : 0;
         struct deploy_size rest = n->total;
         int64_t cost;
 
         sum += here;
-        if (!master || !room_usable(p->f, n, master->label) ||
-            !room_goes_into(&master->size, &n->total))
+        if (!master || !capacity_usable(p->f, n, master->label) ||
+            !capacity_goes_into(&master->size, &n->total))
             continue;
         take_from(&rest, &master->size, 1);
         cost = here ? here - times(&rest, &c->size, c->apart) : 0;
@@ -255,15 +256,15 @@ static int64_t places(const struct packing *p, const struct room_class *c,
 }
 
 /* Containers that could stand in no smaller place than one of `c`. */
-static int64_t at_least_as_large(const struct packing *p, const struct room_class *c)
+static int64_t at_least_as_large(const struct packing *p, const struct capacity_class *c)
 {
     int64_t n = 0;
 
     for (size_t i = 1; i < p->j->n; i++) {
-        const struct room_class *d = &p->j->v[i];
+        const struct capacity_class *d = &p->j->v[i];
 
         if (d == c ||
-            (!c->apart && str_eq(d->label, c->label) && room_goes_into(&c->size, &d->size)))
+            (!c->apart && str_eq(d->label, c->label) && capacity_goes_into(&c->size, &d->size)))
             n += (int64_t)d->count;
     }
     return n;
@@ -272,12 +273,12 @@ static int64_t at_least_as_large(const struct packing *p, const struct room_clas
 /* Looks for a proof, for the tasks alone or with the master. */
 static struct lack find_lack(const struct packing *p, bool with_master)
 {
-    const struct room_class *master = with_master ? &p->j->v[0] : NULL;
+    const struct capacity_class *master = with_master ? &p->j->v[0] : NULL;
     size_t from = with_master ? 0 : 1;
     struct lack l = { 0 };
 
     for (size_t i = 1; i < p->j->n; i++) {
-        const struct room_class *c = &p->j->v[i];
+        const struct capacity_class *c = &p->j->v[i];
         int64_t need = at_least_as_large(p, c), has = places(p, c, master);
 
         if (need > has)
@@ -324,36 +325,39 @@ static int say_one_too_many(struct packing *p, const struct lack *l, size_t task
 {
     char text[192];
 
-    return room_fault(p->j, "roles", "needs %zu containers (%zu + the master); %s can hold %s%zu",
-                      tasks + 1, tasks, where(p, l, text), all ? "" : "at most ", tasks);
+    return capacity_fault(p->j, "roles",
+                          "needs %zu containers (%zu + the master); %s can hold %s%zu", tasks + 1,
+                          tasks, where(p, l, text), all ? "" : "at most ", tasks);
 }
 
 static int say_too_many(struct packing *p, const struct lack *l, size_t tasks)
 {
-    char key[80], text[192], size[ROOM_SIZE_TEXT], need[ROOM_SIZE_TEXT], has[ROOM_SIZE_TEXT];
+    char key[80], text[192], size[CAPACITY_SIZE_TEXT], need[CAPACITY_SIZE_TEXT],
+        has[CAPACITY_SIZE_TEXT];
 
     if (l->kind == LACK_COUNT) {
         bool others = l->need > (int64_t)l->class->count;
 
         snprintf(key, sizeof(key), "roles.%.40s.count", l->class->role->name);
-        return room_fault(p->j, key,
-                          "needs %zu containers (%zu + the master), %lld of them with %s%s; %s can "
-                          "hold %lld such%s",
-                          tasks + 1, tasks, (long long)l->need,
-                          room_size_text(p->f, &l->class->size, size), others ? " or more" : "",
-                          where(p, l, text), (long long)l->has,
-                          l->class->apart ? ", one on a node" : "");
+        return capacity_fault(
+            p->j, key,
+            "needs %zu containers (%zu + the master), %lld of them with %s%s; %s can "
+            "hold %lld such%s",
+            tasks + 1, tasks, (long long)l->need, capacity_size_text(p->f, &l->class->size, size),
+            others ? " or more" : "", where(p, l, text), (long long)l->has,
+            l->class->apart ? ", one on a node" : "");
     }
-    return room_fault(
+    return capacity_fault(
         p->j, "roles",
         "needs %zu containers (%zu + the master), the tasks' with %s in all; %s %s %s", tasks + 1,
-        tasks, room_amount_text(p->f, l->type, l->need, need), where(p, l, text),
-        l->kind == LACK_QUEUE ? "can hold" : "has", room_amount_text(p->f, l->type, l->has, has));
+        tasks, capacity_amount_text(p->f, l->type, l->need, need), where(p, l, text),
+        l->kind == LACK_QUEUE ? "can hold" : "has",
+        capacity_amount_text(p->f, l->type, l->has, has));
 }
 
 /* "needs 9 containers (8 + the master); there is room for 5 now, and 4 of 'worker' (1 GB) have to
  * wait" */
-static void say_waiting(const struct packing *p, struct room *ret)
+static void say_waiting(const struct packing *p, struct capacity *ret)
 {
     size_t at = 0, shown = 0;
 
@@ -362,8 +366,8 @@ static void say_waiting(const struct packing *p, struct room *ret)
                           "must be for",
                           ret->needed, ret->needed - 1, ret->now);
     for (size_t i = 0; i < p->j->n && at < sizeof(ret->text); i++) {
-        const struct room_class *c = &p->j->v[i];
-        char size[ROOM_SIZE_TEXT], name[64];
+        const struct capacity_class *c = &p->j->v[i];
+        char size[CAPACITY_SIZE_TEXT], name[64];
 
         if (p->placed[i] == c->count)
             continue;
@@ -373,11 +377,11 @@ static void say_waiting(const struct packing *p, struct room *ret)
                            "master");
         at += (size_t)snprintf(ret->text + at, sizeof(ret->text) - at, "%s %zu more of %s (%s)",
                                shown++ ? "," : "", c->count - p->placed[i], name,
-                               room_size_text(p->f, &c->size, size));
+                               capacity_size_text(p->f, &c->size, size));
     }
 }
 
-static int judge(struct packing *p, struct room *ret)
+static int judge(struct packing *p, struct capacity *ret)
 {
     size_t tasks = ret->needed - 1;
     struct lack alone = find_lack(p, false), both;
@@ -397,7 +401,7 @@ static int judge(struct packing *p, struct room *ret)
     return 0;
 }
 
-int room_pack(struct room_job *j, struct room *ret)
+int capacity_pack(struct capacity_job *j, struct capacity *ret)
 {
     struct packing p = { .j = j, .f = j->f };
     int r = open_bins(&p);

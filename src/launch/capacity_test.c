@@ -24,7 +24,7 @@ static char *joined(const struct spec_faults *f)
 }
 
 /* -ENOMEM, or 0 with what was said. */
-static int check(const struct row *row, char **ret, struct room *room)
+static int check(const struct row *row, char **ret, struct capacity *room)
 {
     AUTO_DEPLOY_FACTS f = { 0 };
     AUTO_SPEC_FAULTS faults = { 0 };
@@ -36,7 +36,7 @@ static int check(const struct row *row, char **ret, struct room *room)
     if (r == 0)
         r = spec_parse("j", row->job, strlen(row->job), &s, &faults);
     if (r == 0)
-        r = room_check(&s, &f, NULL, &faults, room);
+        r = capacity_check(&s, &f, NULL, &faults, room);
     if (r == -ENOMEM)
         return r;
     *ret = joined(&faults);
@@ -47,7 +47,7 @@ static int check(const struct row *row, char **ret, struct room *room)
 static void expect(const struct row *row)
 {
     AUTO_FREE char *lines = NULL;
-    struct room room;
+    struct capacity room;
 
     assert_int_equal(check(row, &lines, &room), 0);
     assert_string_equal(lines, row->lines);
@@ -351,7 +351,7 @@ static void roles_at_the_client_need_no_room(void **state)
                                     " none: {count: 0, memory: 100g}}",
                                     "" };
     AUTO_FREE char *lines = NULL;
-    struct room room;
+    struct capacity room;
 
     (void)state;
     assert_int_equal(check(&row, &lines, &room), 0);
@@ -403,17 +403,17 @@ static void images_are_called_as_docker_calls_them(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if ((room_bad_image(rows[i].name) == NULL) != rows[i].good)
+        if ((image_name_fault(rows[i].name) == NULL) != rows[i].good)
             fail_msg("'%s': %s", rows[i].name,
-                     rows[i].good ? room_bad_image(rows[i].name) : "taken");
+                     rows[i].good ? image_name_fault(rows[i].name) : "taken");
 }
 
 static void a_role_that_says_nothing_gets_a_gibibyte_and_a_core(void **state)
 {
     struct spec_role role = { .name = (char[]){ "w" } };
     struct spec s = { .label = (char[]){ "gpu" } };
-    struct room_ask ask = room_ask(&s, &role);
-    struct room_master m = room_master(&s);
+    struct capacity_ask ask = capacity_ask(&s, &role);
+    struct capacity_master m = capacity_master(&s);
 
     (void)state;
     assert_int_equal(ask.memory_mb, 1024);
@@ -423,7 +423,7 @@ static void a_role_that_says_nothing_gets_a_gibibyte_and_a_core(void **state)
     assert_int_equal(m.cores, 1);
     assert_string_equal(m.label, "gpu");
     role.memory = 1;
-    assert_int_equal(room_ask(&s, &role).memory_mb, 1); /* rounded up */
+    assert_int_equal(capacity_ask(&s, &role).memory_mb, 1); /* rounded up */
 }
 
 static void the_masters_memory_follows_the_size_of_the_job(void **state)
@@ -438,9 +438,9 @@ static void the_masters_memory_follows_the_size_of_the_job(void **state)
         struct spec_role role = { .count = rows[i].count };
         struct spec s = { .roles = &role, .n_roles = 1 };
 
-        assert_int_equal(room_master(&s).memory_mb, rows[i].mb);
+        assert_int_equal(capacity_master(&s).memory_mb, rows[i].mb);
         s.master.memory = 32 * MIB; /* what was said counts */
-        assert_int_equal(room_master(&s).memory_mb, 32);
+        assert_int_equal(capacity_master(&s).memory_mb, 32);
     }
 }
 

@@ -1,4 +1,4 @@
-/* capacity_testing.h - clusters made by hand, for tests of room_check(). */
+/* capacity_testing.h - clusters made by hand, for tests of capacity_check(). */
 #pragma once
 #include "launch/capacity.h"
 

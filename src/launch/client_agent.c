@@ -22,7 +22,7 @@
 #define KILLED_MS 5000    /* for the kernel */
 #define LAST_LINE_MAX 400 /* of what the agent said */
 
-struct beside {
+struct client_agent {
     struct job_call *x;
     struct loop *loop;
     struct credentials *given;
@@ -35,7 +35,7 @@ struct beside {
     bool begun, stopping;
 };
 
-bool beside_wanted(const struct spec *s)
+bool client_agent_wanted(const struct spec *s)
 {
     for (size_t i = 0; i < s->n_roles; i++)
         if (s->roles[i].place == SPEC_PLACE_CLIENT && s->roles[i].count > 0)
@@ -45,7 +45,7 @@ bool beside_wanted(const struct spec *s)
 
 /* ---- what the agent is told ---- */
 
-static int ask_address(struct beside *b, char **ret, struct err *err)
+static int ask_address(struct client_agent *b, char **ret, struct err *err)
 {
     AUTO_BUF text = { .max = CLIENT_BODY_MAX };
     AUTO_JSON *v = NULL;
@@ -69,9 +69,9 @@ static int ask_address(struct beside *b, char **ret, struct err *err)
 }
 
 /* As a master does it for containers. */
-static int write_credentials(const struct beside *b, const char *address, struct err *err)
+static int write_credentials(const struct client_agent *b, const char *address, struct err *err)
 {
-    AUTO_FREE char *path = path_join(b->dir, CONTAINER_CREDENTIALS);
+    AUTO_FREE char *path = path_join(b->dir, AGENT_CONTAINER_CREDENTIALS);
     AUTO_YARN_BOOT boot = { 0 };
     AUTO_CREDENTIALS *c = NULL;
     int r = path ? yarn_boot_read(b->given, &boot, err) : err_oom(err);
@@ -86,7 +86,7 @@ static int write_credentials(const struct beside *b, const char *address, struct
     return r < 0 ? r : credentials_save(c, path, err);
 }
 
-static int make_dir(struct beside *b, struct err *err)
+static int make_dir(struct client_agent *b, struct err *err)
 {
     AUTO_FREE char *log = NULL;
     int r = b->dir ? 0 : jobs_make_run(&b->dir, err);
@@ -100,13 +100,13 @@ static int make_dir(struct beside *b, struct err *err)
 
 /* ---- its life ---- */
 
-static void let_go(struct beside *b)
+static void let_go(struct client_agent *b)
 {
     if (b->line >= 0)
         close(take_fd(b->line));
 }
 
-static int start_process(struct beside *b, struct err *err)
+static int start_process(struct client_agent *b, struct err *err)
 {
     char *argv[] = { (char *)"ydl-node",
                      (char *)"agent",
@@ -130,7 +130,7 @@ static int start_process(struct beside *b, struct err *err)
     return proc_start(b->loop, &spec, &b->agent, err);
 }
 
-static int start_agent(struct beside *b, struct err *err)
+static int start_agent(struct client_agent *b, struct err *err)
 {
     AUTO_FREE char *address = NULL;
     int r = ask_address(b, &address, err);
@@ -143,7 +143,7 @@ static int start_agent(struct beside *b, struct err *err)
 }
 
 /* What it said last, without the newline; "" when it said nothing. */
-static void last_line(const struct beside *b, char out[LAST_LINE_MAX])
+static void last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
 {
     off_t size = lseek(b->log, 0, SEEK_END), from = size - (LAST_LINE_MAX - 1);
     ssize_t n = pread(b->log, out, LAST_LINE_MAX - 1, from > 0 ? from : 0);
@@ -158,7 +158,7 @@ static void last_line(const struct beside *b, char out[LAST_LINE_MAX])
 }
 
 /* Runs one agent to its end: 1 when another one is to take its place. */
-static int run_agent(struct beside *b, struct err *err)
+static int run_agent(struct client_agent *b, struct err *err)
 {
     char said[LAST_LINE_MAX];
     int status = 0, code, r = start_agent(b, err);
@@ -169,7 +169,7 @@ static int run_agent(struct beside *b, struct err *err)
     if (r < 0 || b->stopping)
         return r;
     code = proc_exit_code(status);
-    if (code == 0 || (code == KEEPER_AGAIN && b->again++ < AGAIN_MAX))
+    if (code == 0 || (code == SUPERVISOR_AGAIN && b->again++ < AGAIN_MAX))
         return code != 0;
     last_line(b, said);
     return err_set(err, -ECHILD, "the agent for tasks on this machine ended with code %d%s%s", code,
@@ -177,7 +177,7 @@ static int run_agent(struct beside *b, struct err *err)
 }
 
 /* Without its tasks here the job cannot go on. */
-static void end_job(struct beside *b, const struct err *why)
+static void end_job(struct client_agent *b, const struct err *why)
 {
     struct err err = ERR_INIT;
 
@@ -188,7 +188,7 @@ static void end_job(struct beside *b, const struct err *why)
 
 static void run(void *arg)
 {
-    struct beside *b = arg;
+    struct client_agent *b = arg;
     struct err err = ERR_INIT;
     int r = 1;
 
@@ -202,7 +202,7 @@ static void run(void *arg)
 
 /* ---- ours ---- */
 
-static void beside_free(struct beside *b)
+static void beside_free(struct client_agent *b)
 {
     let_go(b);
     if (b->log >= 0)
@@ -217,16 +217,16 @@ static void beside_free(struct beside *b)
     free(b);
 }
 
-int beside_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
-               struct beside **ret, struct err *err)
+int client_agent_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
+                     struct client_agent **ret, struct err *err)
 {
-    struct beside *b = calloc(1, sizeof(*b));
+    struct client_agent *b = calloc(1, sizeof(*b));
     struct buf *text = &app->credentials;
     int r;
 
     if (!b)
         return err_oom(err);
-    *b = (struct beside){ .x = x, .loop = x->loop, .line = -1, .log = -1 };
+    *b = (struct client_agent){ .x = x, .loop = x->loop, .line = -1, .log = -1 };
     r = credentials_parse(text->data, text->len, &b->given, err);
     if (r == 0)
         r = launch_node_program(&b->program, err);
@@ -241,7 +241,7 @@ int beside_new(struct job_call *x, struct submitted *app, const char *cwd, const
     return r;
 }
 
-void beside_begin(struct beside *b)
+void client_agent_begin(struct client_agent *b)
 {
     struct err err = ERR_INIT;
 
@@ -252,7 +252,7 @@ void beside_begin(struct beside *b)
         end_job(b, &err);
 }
 
-static bool wait_until(struct beside *b, int64_t ms)
+static bool wait_until(struct client_agent *b, int64_t ms)
 {
     int64_t deadline = loop_in(b->loop, ms);
 
@@ -261,7 +261,7 @@ static bool wait_until(struct beside *b, int64_t ms)
     return !b->fiber;
 }
 
-struct beside *beside_stop(struct beside *b, bool ended)
+struct client_agent *client_agent_stop(struct client_agent *b, bool ended)
 {
     if (!b)
         return NULL;

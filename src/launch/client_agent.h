@@ -12,20 +12,20 @@
 #include "job/spec/spec.h"
 #include "launch/job_submission.h"
 
-struct beside; /* opaque */
+struct client_agent; /* opaque */
 
 /* Does the job have tasks here? */
-bool beside_wanted(const struct spec *s);
+bool client_agent_wanted(const struct spec *s);
 
 /* For the job that was submitted just now; takes the credentials that submit_job() kept. Tasks
  * run in `cwd`. `host` is the numeric address for others, NULL: as the master is reached. Both are
  * copied. `x` is borrowed, with its client. Starts nothing yet. *ret is the caller's:
- * beside_stop(). */
-int beside_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
-               struct beside **ret, struct err *err);
+ * client_agent_stop(). */
+int client_agent_new(struct job_call *x, struct submitted *app, const char *cwd, const char *host,
+                     struct client_agent **ret, struct err *err);
 /* A master answers: the agent is started, if it was not before. Later ones it finds by itself. NULL
  * is fine. */
-void beside_begin(struct beside *b);
+void client_agent_begin(struct client_agent *b);
 /* Ends the agent and all under it. When the job has `ended` the agent knows, and gets a moment to
  * leave by itself. NULL is fine; always NULL. */
-struct beside *beside_stop(struct beside *b, bool ended);
+struct client_agent *client_agent_stop(struct client_agent *b, bool ended);

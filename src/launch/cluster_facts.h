@@ -80,7 +80,7 @@ struct deploy_facts {
     struct deploy_queue queue;
 };
 
-/* `queue` NULL is "default". A queue that is not there is no error (room_check() says so).
+/* `queue` NULL is "default". A queue that is not there is no error (capacity_check() says so).
  * Fibers only. `ret` is filled anew and needs deploy_facts_done() after success. The session is
  * that of the client. */
 int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue,

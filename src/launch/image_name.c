@@ -97,7 +97,7 @@ static bool good_digest(const char *s)
     return digits >= 32 && s[kind + 1 + digits] == '\0';
 }
 
-const char *room_bad_image(const char *name)
+const char *image_name_fault(const char *name)
 {
     const char *at = strchr(name, '@'), *slash, *path = name;
     size_t n = at ? (size_t)(at - name) : strlen(name), tag;

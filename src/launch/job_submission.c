@@ -225,7 +225,7 @@ static int write_job(struct submission *x, struct err *err)
 static int upload(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
-    int r = ship_add(o->ship, o->node_program, NODE_NAME, err);
+    int r = uploads_add(o->ship, o->node_program, NODE_NAME, err);
 
     if (r == 0)
         r = submit_keytab_ship(x, err);

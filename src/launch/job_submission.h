@@ -21,7 +21,7 @@ struct submit_options {
     struct yarn_client *client;
     const struct spec *spec;          /* complete and checked */
     const struct deploy_facts *facts; /* of the cluster, with the application's id */
-    struct ship_list *ship;           /* ydl-node is added to it */
+    struct uploads_list *ship;        /* ydl-node is added to it */
     const char *base;                 /* BASE as a URI: submit_base() */
     const char *node_program;         /* ydl-node on this machine */
     const char *framework;            /* its name, for the application's tags */

@@ -112,7 +112,7 @@ int submit_context(const struct submission *x, const Yarn__ContainerLaunchContex
                    Yarn__ApplicationSubmissionContext **ret, struct err *err)
 {
     const struct spec *s = x->o->spec;
-    const struct room_master m = room_master(s);
+    const struct capacity_master m = capacity_master(s);
     const struct yarn_submission a = {
         .name = s->name,
         .type = "ydl",

@@ -26,7 +26,7 @@ int submit_keytab_ship(struct submission *x, struct err *err)
         return 0;
     dir = path_dir(x->o->node_program);
     program = dir ? path_join(dir, "ydl") : NULL;
-    return program ? ship_add(x->o->ship, program, YARN_KEYTAB_HELPER, err) : err_oom(err);
+    return program ? uploads_add(x->o->ship, program, YARN_KEYTAB_HELPER, err) : err_oom(err);
 }
 
 /* ---- the keytab ---- */

@@ -261,7 +261,7 @@ static int place_programs(struct spec *s, enum options_on on, struct spec_faults
     if (launch_node_program(&node, NULL) < 0)
         return 0; /* who starts something will say so */
     dir = path_dir(node);
-    return dir ? place_native(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
+    return dir ? native_programs_find(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
 }
 
 static int complete(struct spec *s, enum options_on on, const struct framework **ret,
@@ -349,7 +349,7 @@ static int check_show(const struct options *o, const struct spec *s, struct err 
     for (size_t i = 0; i < s->n_roles; i++)
         if (strs_add(&roles, s->roles[i].name) < 0)
             return err_oom(err);
-    return wanted_check(&o->show, &roles, "option '--show': the job", err);
+    return task_filter_check(&o->show, &roles, "option '--show': the job", err);
 }
 
 int options_spec(const struct cli *c, struct spec *ret, const struct framework **ret_framework,

@@ -31,14 +31,14 @@ struct launching {
     struct yarn_client *client;
     char *base, *cwd;
     char address[INET6_ADDRSTRLEN]; /* of this machine, as --client-address says; "": nothing */
-    struct ship_list ship;
+    struct uploads_list ship;
     struct deploy_facts facts;
-    struct room room;
+    struct capacity room;
 };
 
 static void launching_done(struct launching *l)
 {
-    ship_done(&l->ship);
+    uploads_done(&l->ship);
     deploy_facts_done(&l->facts);
     l->client = yarn_client_free(l->client);
     l->set = fs_set_free(l->set);
@@ -79,8 +79,8 @@ static int launching_open(struct launching *l, struct err *err)
 
 static int look_at_files(struct launching *l, struct spec_faults *f, struct err *err)
 {
-    const struct ship_options o = { .cwd = l->cwd, .no_ship = l->o->no_ship };
-    int r = ship_find(l->spec, &o, &l->ship, f);
+    const struct uploads_options o = { .cwd = l->cwd, .no_ship = l->o->no_ship };
+    int r = uploads_find(l->spec, &o, &l->ship, f);
 
     return r == -ENOMEM ? err_oom(err) : 0;
 }
@@ -119,7 +119,7 @@ static int look_at_cluster(struct launching *l, struct spec_faults *f, struct er
     r = group_all(l->x->loop, looks, COUNT_OF(looks), l, err);
     if (r < 0)
         return r;
-    r = room_check(l->spec, &l->facts, NULL, f, &l->room);
+    r = capacity_check(l->spec, &l->facts, NULL, f, &l->room);
     return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r; /* what is wrong is in `f` */
 }
 
@@ -277,7 +277,7 @@ static int find_address(struct launching *l, struct spec_faults *f, struct err *
     struct err why = ERR_INIT;
     int r;
 
-    if (!name || !beside_wanted(l->spec))
+    if (!name || !client_agent_wanted(l->spec))
         return 0;
     r = resolve_host(l->x->loop, name, 0, loop_in(l->x->loop, RESOLVE_MS), &found, &why);
     if (r == -ECANCELED)
@@ -322,7 +322,7 @@ static int check(struct launching *l, enum deploy_look look, struct err *err)
 /* A job that nobody stays with and that has no keytab does little once its tokens have expired. */
 static void note_expiry(const struct launching *l)
 {
-    char span[WORDS_SPAN], text[400];
+    char span[FORMAT_SPAN], text[400];
     int64_t ms = l->x->tokens_ms;
 
     if (ms <= 0 || l->o->attached || deploy_keytab(l->o->session, l->spec).file)
@@ -330,7 +330,7 @@ static void note_expiry(const struct launching *l)
     if (ms >= 2 * DAY_MS)
         (void)snprintf(span, sizeof(span), "%lld days", (long long)((ms + DAY_MS / 2) / DAY_MS));
     else
-        (void)words_span(ms, span);
+        (void)format_span(ms, span);
     (void)snprintf(text, sizeof(text),
                    "the job's tokens expire in %s, and then it can neither read from HDFS nor "
                    "write to it; it gets new ones with --principal and --keytab, or while the "
@@ -355,7 +355,7 @@ static int submit(struct launching *l, int64_t began, struct err *err)
         .began = began,
         .attached = l->o->attached,
         .quiet = l->x->globals->quiet,
-        .keep = beside_wanted(l->spec),
+        .keep = client_agent_wanted(l->spec),
         .exit_code = exit_code,
     };
     int r = launch_node_program(&program, err);
@@ -370,7 +370,8 @@ static int submit(struct launching *l, int64_t began, struct err *err)
     if (r == 0)
         client_sweep(l->x->client); /* the job itself is on its way, and not held up */
     if (r == 0 && o.keep)
-        r = beside_new(l->x, &app, l->cwd, *l->address ? l->address : NULL, &l->x->beside, err);
+        r = client_agent_new(l->x, &app, l->cwd, *l->address ? l->address : NULL, &l->x->beside,
+                             err);
     l->x->tokens_ms = app.tokens_ms;
     if (r == 0)
         note_expiry(l);
@@ -407,7 +408,7 @@ static int print_plan(struct launching *l, bool checked, json_t *doc, struct err
     int r;
 
     if (!doc) {
-        if (ship_print(&l->ship, &text) < 0)
+        if (uploads_print(&l->ship, &text) < 0)
             return err_oom(err);
         fwrite(text.data ? text.data : (uint8_t *)"", 1, text.len, stdout);
         if (!checked)
@@ -420,7 +421,7 @@ static int print_plan(struct launching *l, bool checked, json_t *doc, struct err
                        : "");
         return 0;
     }
-    r = ship_json(&l->ship, &files, err);
+    r = uploads_json(&l->ship, &files, err);
     if (r == 0 && (json_object_set(doc, "ship", files) < 0 ||
                    json_object_set_new(doc, "checked", json_boolean(checked)) < 0 ||
                    json_object_set_new(doc, "room", json_text(l->room.text)) < 0))

@@ -315,7 +315,7 @@ static int check_files(struct checking *c, const char *key, const struct spec_fi
 
 static int check_image(struct checking *c, const char *image)
 {
-    const char *why = image ? room_bad_image(image) : NULL;
+    const char *why = image ? image_name_fault(image) : NULL;
 
     if (!image)
         return 0;
@@ -386,7 +386,7 @@ static int check_things(struct checking *c)
 }
 
 /* The same command of several roles is looked at once. */
-static bool seen_before(const struct spec *s, size_t at)
+static bool event_dedup_seen(const struct spec *s, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (s->roles[i].command.n == 0 && s->roles[at].command.n == 0 && s->roles[i].count > 0)
@@ -404,7 +404,7 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
         r = check_things(&c);
-        if (r == 0 && !seen_before(s, i))
+        if (r == 0 && !event_dedup_seen(s, i))
             r = check_command(&c);
     }
     earlier_bad = c.bad;

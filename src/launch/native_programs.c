@@ -59,7 +59,7 @@ static int place(struct spec_role *r, const char *program, bool travels, struct 
     return 0;
 }
 
-int place_native(struct spec *s, const char *dir, bool on_cluster, struct spec_faults *f)
+int native_programs_find(struct spec *s, const char *dir, bool on_cluster, struct spec_faults *f)
 {
     AUTO_FREE char *program = path_join(dir, NATIVE_PROGRAM);
     bool bad = false;

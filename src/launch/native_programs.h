@@ -15,4 +15,4 @@
 /* `dir` is where ydl is. Without the program there, a role with --fallback gets back the command
  * that it stands in for, and any other is a fault in `f`. 0, -EINVAL when there was one, -ENOMEM.
  */
-int place_native(struct spec *s, const char *dir, bool on_cluster, struct spec_faults *f);
+int native_programs_find(struct spec *s, const char *dir, bool on_cluster, struct spec_faults *f);

@@ -220,7 +220,7 @@ int agents_listen(struct master *m, struct err *err)
     if (r < 0)
         return r;
     if (m->opt->container) {
-        struct container *c = m->opt->container;
+        struct master_container *c = m->opt->container;
 
         c->boot.address = str_printf("tcp:%s:%d", c->host, port);
         return c->boot.address ? 0 : err_oom(err);

@@ -344,7 +344,7 @@ static void check_log(struct world *w)
 static void drive_to_the_end(struct desk *d)
 {
     struct world *w = d->arg;
-    struct container container = { .attempt = 1, .logs_uri = (char *)LOGS };
+    struct master_container container = { .attempt = 1, .logs_uri = (char *)LOGS };
     struct err err = ERR_INIT;
 
     w->d = d;

@@ -227,7 +227,7 @@ static struct channel *come_from(struct desk *d, uint32_t number, const char *ip
 
 static void ask_agents(struct desk *d)
 {
-    static struct container elsewhere;
+    static struct master_container elsewhere;
     struct channel *far, *one, *two;
     struct caller c;
 
@@ -262,7 +262,7 @@ static void whose_a_connection_is_the_agents_of_its_machine_are_asked(void **sta
 
 static void ask_one_that_hangs_up(struct desk *d)
 {
-    static struct container elsewhere;
+    static struct master_container elsewhere;
     struct channel *one, *again;
     struct caller c;
 
@@ -291,7 +291,7 @@ static void an_agent_that_hung_up_is_asked_again(void **state)
 /* One that says nothing leaves the others time to answer. */
 static void ask_beside_a_silent_one(struct desk *d)
 {
-    static struct container elsewhere;
+    static struct master_container elsewhere;
     struct channel *silent, *other;
     struct caller c;
 
@@ -315,7 +315,7 @@ static void the_next_agent_is_asked_when_one_is_silent(void **state)
 /* Who waits at a tracker waits for all of them together, not for each of hundreds. */
 static void ask_many_that_are_silent(struct desk *d)
 {
-    static struct container elsewhere;
+    static struct master_container elsewhere;
     struct channel *silent[4];
     struct caller c;
 

@@ -26,7 +26,7 @@ struct day {
     char dir[TEST_PATH];
     struct loop *loop;
     struct fs_set *set;
-    struct container container;
+    struct master_container container;
     struct master_options opt;
     struct master m; /* the first one */
     struct bench b;
@@ -214,9 +214,9 @@ static void live_a_day(enum spec_policy policy, int usual)
     d->tasks = d->gang && !hours ? GANG_TASKS : TASKS;
     d->hours = hours ? (int)strtol(hours, NULL, 10) : usual;
     assert_non_null(test_dir(d->dir, "day"));
-    d->container = (struct container){ .attempt = 1,
-                                       .logs = path_join(d->dir, "logs"),
-                                       .jobs = path_join(d->dir, "jobs") };
+    d->container = (struct master_container){ .attempt = 1,
+                                              .logs = path_join(d->dir, "logs"),
+                                              .jobs = path_join(d->dir, "jobs") };
     assert_int_equal(path_mkdirs(d->container.logs, 0700, NULL), 0);
     assert_int_equal(path_mkdirs(d->container.jobs, 0700, NULL), 0);
     d->opt.container = &d->container;

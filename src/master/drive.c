@@ -130,8 +130,8 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
         agents_tell(a, "lost");
     }
     if (a) /* one that could not even be started has not said where it is */
-        blame_node(m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node,
-                   cls);
+        node_faults_node(
+            m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node, cls);
     if (!lost_waits(m, slot, cls, text))
         drive_lost(m, slot, cls, text);
     master_wake(m);
@@ -261,7 +261,7 @@ static int do_prepare(struct master *m, const struct action *a, struct err *err)
 {
     struct err why = ERR_INIT;
 
-    names_prepare_again(m, a->id);
+    registry_tasks_prepare_again(m, a->id);
     return outbox_prepare(m, a->id, &why) < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 
@@ -270,7 +270,7 @@ static int do_form(struct master *m, const struct action *a, struct err *err)
     int r;
 
     (void)a;
-    names_decide(m);
+    registry_tasks_decide(m);
     r = form_generation(m, err);
     if (r < 0) {
         struct err cause = *err;
@@ -373,7 +373,7 @@ static int64_t on_loop_clock(const struct master *m, int64_t at)
 
 static int64_t next_deadline(const struct master *m)
 {
-    int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = blame_deadline(m);
+    int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = node_faults_deadline(m);
     int64_t d = lost_deadline(m), e = kvanswer_deadline(m), at = b < e ? b : e;
 
     if (m->save_until) { /* the store can still be asked, over HTTP */
@@ -398,7 +398,7 @@ static void on_time(struct master *m)
     if (kv_deadline(m->kv) <= now)
         kv_on_time(m->kv, now);
     kvanswer_on_time(m);
-    blame_on_time(m);
+    node_faults_on_time(m);
     lost_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)
         master_fault(m, &err);

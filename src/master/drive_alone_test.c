@@ -58,7 +58,7 @@ static void run_rival_watch(void *arg)
 
 static void end_alone(struct desk *d, int expected)
 {
-    struct container container = { .attempt = 2, .jobs = d->dir };
+    struct master_container container = { .attempt = 2, .jobs = d->dir };
     struct platform platform = { .ops = &mute };
     struct err err = ERR_INIT;
     AUTO_FREE char *path = NULL;

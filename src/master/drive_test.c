@@ -110,7 +110,7 @@ static void save_it(struct desk *d)
 
 static void ends_in_hdfs(struct desk *d)
 {
-    struct container container = { .attempt = 1 };
+    struct master_container container = { .attempt = 1 };
     struct fs_set *set = NULL;
     AUTO_FREE char *path = NULL;
     AUTO_FREE char *logs = path_join(d->dir, d->hdfs_away ? "events.jsonl/logs" : "logs");

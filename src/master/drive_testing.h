@@ -96,12 +96,12 @@ static inline int on_desk(void *arg)
     assert_int_equal(journal_open(&m->journal, path, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
-    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &m->avoid, NULL), 0);
+    assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &m->avoid, NULL), 0);
     d->body(d);
     journal_done(&m->journal);
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
-    m->avoid = avoid_free(m->avoid);
+    m->avoid = blacklist_free(m->avoid);
     agents_done(m);
     hub_done(m);
     free(m->unsaved);

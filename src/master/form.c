@@ -13,7 +13,7 @@ static void fill_task(const struct master *m, const struct task *t, char host[NA
 
     engine_slot(m->engine, t->slot, &role, &first, &n);
     *ret = (struct cluster_task){
-        .host = names_host(m, t, a ? a->host : "", host),
+        .host = registry_tasks_host(m, t, a ? a->host : "", host),
         .node = a ? a->node : "",
         .local_rank = t->local_rank,
         .slot = t->rank / (n ? n : 1),

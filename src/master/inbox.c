@@ -76,7 +76,7 @@ int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err)
 static void blame(struct agent_conn *a, enum fail_class cls)
 {
     if (!agents_at_client(a))
-        blame_node(a->master, a->node, cls);
+        node_faults_node(a->master, a->node, cls);
 }
 
 int inbox_prepared(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n,
@@ -112,7 +112,7 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
     }
     for (size_t i = 0; i < p->n_ports; i++)
         ports[i] = (uint16_t)p->ports[i];
-    if (names_before_ready(a, p->task, ports, (unsigned)p->n_ports))
+    if (registry_tasks_before_ready(a, p->task, ports, (unsigned)p->n_ports))
         return 0; /* it comes back once others can find it */
     return inbox_prepared(a, p->task, ports, (unsigned)p->n_ports, err);
 }
@@ -299,7 +299,7 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
 {
     struct master *m = a->master;
     const Agent__Saved *s = msg->saved;
-    const struct container *c = m->opt->container;
+    const struct master_container *c = m->opt->container;
     const char *rest = results_waiting(m, s->to);
     bool output = c && !s->last && str_eq(s->to, c->logs_uri);
     AUTO_FREE char *text = NULL;

@@ -15,7 +15,7 @@ struct losses {
     char dir[TEST_PATH];
     struct loop *loop;
     struct fs_set *set;
-    struct container container;
+    struct master_container container;
     struct master_options opt;
     struct bench b;
     struct history *history;
@@ -180,9 +180,9 @@ static void agents_that_are_lost_take_no_memory(void **state)
     (void)state;
     assert_non_null(x);
     assert_non_null(test_dir(x->dir, "losses"));
-    x->container = (struct container){ .attempt = 1,
-                                       .logs = path_join(x->dir, "logs"),
-                                       .jobs = path_join(x->dir, "jobs") };
+    x->container = (struct master_container){ .attempt = 1,
+                                              .logs = path_join(x->dir, "logs"),
+                                              .jobs = path_join(x->dir, "jobs") };
     assert_int_equal(path_mkdirs(x->container.logs, 0700, NULL), 0);
     assert_int_equal(path_mkdirs(x->container.jobs, 0700, NULL), 0);
     x->opt.container = &x->container;

@@ -144,14 +144,15 @@ static int start_engine(struct master *m, struct err *err)
     if (r == 0)
         r = history_new(&m->history, err);
     if (r == 0)
-        r = avoid_new(m->spec.avoid == SPEC_AVOID_ALL ? AVOID_ANY_FAULT : AVOID_NODES_FAULT, 0,
-                      &m->avoid, err);
+        r = blacklist_new(m->spec.avoid == SPEC_AVOID_ALL ? BLACKLIST_ANY_FAULT
+                                                          : BLACKLIST_NODES_FAULT,
+                          0, &m->avoid, err);
     return r;
 }
 
 static int start_yarn(struct master *m, const struct platform_events *on, struct err *err)
 {
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     int r = yarn_image_by_yarn(&m->spec, session_conf(c->session), &m->images_by_platform, err);
 
     if (r < 0)
@@ -285,7 +286,7 @@ static void run_announcer(void *arg)
     struct master *m = arg;
     struct err err = ERR_INIT;
 
-    if (container_announce(m->opt->container, &err) < 0)
+    if (master_container_announce(m->opt->container, &err) < 0)
         log_warn(LOG_MASTER, "%s", err.text);
     page_find_proxies(m);
     rival_watch(m);
@@ -319,7 +320,7 @@ static int start_fibers(struct master *m, struct err *err)
     if (r == 0)
         r = form_begin(m, err);
     if (r == 0 && m->opt->container)
-        r = enrolled_start(m, err);
+        r = registry_entry_start(m, err);
     if (r == 0)
         r = keytab_watch_start(m, err);
     if (r == 0 && !m->opt->container)
@@ -358,7 +359,7 @@ static void take_down(struct master *m)
 
     fiber_shield(m->loop, true);
     m->ended = true;
-    enrolled_end(m);
+    registry_entry_end(m);
     stop_fibers(m);
     if (m->left) {
         api_hand_over(m);
@@ -374,7 +375,7 @@ static void take_down(struct master *m)
     }
     if (m->opt->container && !m->left)
         leave_yarn(m);
-    enrolled_stop(m);
+    registry_entry_stop(m);
     m->api = m->api ? http_server_stop(m->api) : NULL;
     page_stop(m);
     agents_hang_up(m);
@@ -395,7 +396,7 @@ static void free_parts(struct master *m)
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->history = history_free(m->history);
-    m->avoid = avoid_free(m->avoid);
+    m->avoid = blacklist_free(m->avoid);
     journal_done(&m->journal);
     summary_done(&m->summary);
     buf_done(&m->live.lines);

@@ -114,9 +114,9 @@ struct master {
     struct platform *platform;
     struct kv *kv;
     struct history *history;
-    struct avoid *avoid; /* nodes on which things fail */
-    uint64_t history_at; /* bytes of the journal that it has seen */
-    bool catching_up;    /* somebody is showing it the rest */
+    struct blacklist *avoid; /* nodes on which things fail */
+    uint64_t history_at;     /* bytes of the journal that it has seen */
+    bool catching_up;        /* somebody is showing it the rest */
     struct journal journal;
     struct live live;
     unsigned watchers; /* who read events as they come */
@@ -403,13 +403,13 @@ void lost_on_time(struct master *m);
 
 /* ---- node_faults.c ---- */
 /* Something failed on this node; when that happens too often, it is avoided. */
-void blame_node(struct master *m, const char *node, enum fail_class cls);
+void node_faults_node(struct master *m, const char *node, enum fail_class cls);
 /* When a node may have to be let off, as asks are not served; INT64_MAX: not at all. */
-int64_t blame_deadline(const struct master *m);
-void blame_on_time(struct master *m);
+int64_t node_faults_deadline(const struct master *m);
+void node_faults_on_time(struct master *m);
 /* One note of an earlier master's log, parsed; later, when there is a platform: tells it. */
-int blame_restore(struct master *m, const json_t *note);
-void blame_resume(struct master *m);
+int node_faults_restore(struct master *m, const json_t *note);
+void node_faults_resume(struct master *m);
 
 /* ---- hub.c ---- */
 struct follower; /* one reader of output and events */
@@ -469,7 +469,7 @@ const char *exports_time(int64_t when, char out[EXPORTS_TIME]); /* as Java print
 int documents_get(void *user, const char *path, json_t **ret, struct err *err);
 
 /* ---- usage.c ---- */
-int pass_put(struct master *m, struct http_call *c, struct err *err);
+int signal_request_put(struct master *m, struct http_call *c, struct err *err);
 
 int usage_set(struct master *m, const Agent__TaskUsage *u); /* -ENOMEM */
 /* Asks agents what their tasks use, and waits a moment for the first numbers. Fibers only. */

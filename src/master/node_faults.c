@@ -23,13 +23,13 @@ static void tell(struct master *m, const char *node, bool on)
     master_wake(m);
 }
 
-void blame_node(struct master *m, const char *node, enum fail_class cls)
+void node_faults_node(struct master *m, const char *node, enum fail_class cls)
 {
     const struct platform_ops *ops = m->platform->ops;
 
     if (!ops->avoid || !*node || m->ended)
         return;
-    if (avoid_fault(m->avoid, node, avoid_cause_of(cls), ops->nodes(m->platform)) > 0)
+    if (blacklist_fault(m->avoid, node, blacklist_cause_of(cls), ops->nodes(m->platform)) > 0)
         tell(m, node, true);
 }
 
@@ -44,30 +44,30 @@ static int64_t waiting_since(const struct master *m)
     return since;
 }
 
-int64_t blame_deadline(const struct master *m)
+int64_t node_faults_deadline(const struct master *m)
 {
     const struct platform_ops *ops = m->platform->ops;
-    int64_t since = ops->avoid && avoid_any(m->avoid) ? waiting_since(m) : INT64_MAX;
+    int64_t since = ops->avoid && blacklist_any(m->avoid) ? waiting_since(m) : INT64_MAX;
 
-    return since == INT64_MAX ? since : avoid_lift_at(m->avoid, since, ops->nodes(m->platform));
+    return since == INT64_MAX ? since : blacklist_lift_at(m->avoid, since, ops->nodes(m->platform));
 }
 
-void blame_on_time(struct master *m)
+void node_faults_on_time(struct master *m)
 {
     int64_t now = master_now(m);
 
-    while (blame_deadline(m) <= now)
-        tell(m, avoid_lift(m->avoid, now), false);
+    while (node_faults_deadline(m) <= now)
+        tell(m, blacklist_lift(m->avoid, now), false);
 }
 
-int blame_restore(struct master *m, const json_t *note)
+int node_faults_restore(struct master *m, const json_t *note)
 {
     const char *node = json_string_value(json_object_get(note, "avoid"));
     bool on = node != NULL;
 
     if (!on)
         node = json_string_value(json_object_get(note, "lift"));
-    return node && *node ? avoid_restore(m->avoid, node, on) : 0;
+    return node && *node ? blacklist_restore(m->avoid, node, on) : 0;
 }
 
 static void avoid_again(void *arg, const char *node)
@@ -77,8 +77,8 @@ static void avoid_again(void *arg, const char *node)
     m->platform->ops->avoid(m->platform, node, true);
 }
 
-void blame_resume(struct master *m)
+void node_faults_resume(struct master *m)
 {
     if (m->platform->ops->avoid)
-        avoid_each(m->avoid, avoid_again, m);
+        blacklist_each(m->avoid, avoid_again, m);
 }

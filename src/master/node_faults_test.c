@@ -40,7 +40,7 @@ static int teardown(void **state)
 
     if (!b)
         return 0;
-    avoid_free(b->m.avoid);
+    blacklist_free(b->m.avoid);
     engine_free(b->m.engine);
     if (b->m.loop)
         loop_free(b->m.loop);
@@ -66,7 +66,7 @@ static int setup(void **state)
     b->m.wall = T0;
     b->m.mono = loop_now(b->m.loop);
     if (loop_new(&b->m.loop, NULL) == 0 && engine_new(&b->m.spec, &o, &b->m.engine, NULL) == 0 &&
-        avoid_new(AVOID_NODES_FAULT, 0, &b->m.avoid, NULL) == 0)
+        blacklist_new(BLACKLIST_NODES_FAULT, 0, &b->m.avoid, NULL) == 0)
         return 0;
     (void)teardown(state); /* nobody else does */
     return -1;
@@ -74,8 +74,8 @@ static int setup(void **state)
 
 static void blame_twice(struct bench *b, const char *node)
 {
-    blame_node(&b->m, node, FAIL_DISK);
-    blame_node(&b->m, node, FAIL_DISK);
+    node_faults_node(&b->m, node, FAIL_DISK);
+    node_faults_node(&b->m, node, FAIL_DISK);
 }
 
 static void the_platform_hears_who_is_avoided_and_who_no_more(void **state)
@@ -83,16 +83,16 @@ static void the_platform_hears_who_is_avoided_and_who_no_more(void **state)
     struct bench *b = *state;
 
     blame_twice(b, "a");
-    assert_int_equal(blame_deadline(&b->m), INT64_MAX); /* nobody waits for anything */
+    assert_int_equal(node_faults_deadline(&b->m), INT64_MAX); /* nobody waits for anything */
     b->slots[1].asked = T0 - 10;
-    assert_int_equal(blame_deadline(&b->m), T0 - 10 + AVOID_FIRST_MS);
-    blame_on_time(&b->m);
+    assert_int_equal(node_faults_deadline(&b->m), T0 - 10 + BLACKLIST_FIRST_MS);
+    node_faults_on_time(&b->m);
     assert_string_equal(buf_text(&b->fake.told), "+a ");
-    b->slots[0].asked = T0 - AVOID_FIRST_MS; /* the oldest counts */
-    blame_on_time(&b->m);
+    b->slots[0].asked = T0 - BLACKLIST_FIRST_MS; /* the oldest counts */
+    node_faults_on_time(&b->m);
     assert_string_equal(buf_text(&b->fake.told), "+a -a ");
-    assert_int_equal(blame_deadline(&b->m), INT64_MAX);
-    blame_node(&b->m, "a", FAIL_DISK);
+    assert_int_equal(node_faults_deadline(&b->m), INT64_MAX);
+    node_faults_node(&b->m, "a", FAIL_DISK);
     assert_string_equal(buf_text(&b->fake.told), "+a -a +a ");
 }
 
@@ -103,10 +103,10 @@ static void when_the_others_have_gone_the_last_ones_are_let_off_at_once(void **s
     blame_twice(b, "a");
     blame_twice(b, "b");
     b->slots[0].asked = master_now(&b->m);
-    blame_on_time(&b->m);
+    node_faults_on_time(&b->m);
     assert_string_equal(buf_text(&b->fake.told), "+a +b ");
     b->fake.n_nodes = 1;
-    blame_on_time(&b->m);
+    node_faults_on_time(&b->m);
     assert_string_equal(buf_text(&b->fake.told), "+a +b -a -b ");
 }
 
@@ -116,9 +116,9 @@ static void where_there_is_no_choice_nobody_is_avoided(void **state)
 
     b->fake.base.ops = &alone;
     blame_twice(b, "a");
-    b->slots[0].asked = T0 - AVOID_MOST_MS;
-    blame_on_time(&b->m);
-    blame_resume(&b->m);
+    b->slots[0].asked = T0 - BLACKLIST_MOST_MS;
+    node_faults_on_time(&b->m);
+    node_faults_resume(&b->m);
     assert_int_equal(b->fake.told.len, 0);
 }
 
@@ -127,24 +127,24 @@ static void the_next_master_avoids_the_same_nodes(void **state)
 {
     struct bench *b = *state;
     AUTO_BUF lines = { .max = MIB };
-    struct avoid *old = b->m.avoid;
+    struct blacklist *old = b->m.avoid;
     const char *at, *end;
 
     blame_twice(b, "a");
     blame_twice(b, "b");
-    b->slots[0].asked = T0 - AVOID_FIRST_MS;
-    blame_on_time(&b->m);
+    b->slots[0].asked = T0 - BLACKLIST_FIRST_MS;
+    node_faults_on_time(&b->m);
     assert_int_equal(engine_events(b->m.engine, &lines), 0);
-    avoid_free(old);
-    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &b->m.avoid, NULL), 0);
+    blacklist_free(old);
+    assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &b->m.avoid, NULL), 0);
     for (at = buf_text(&lines); (end = strchr(at, '\n')); at = end + 1) {
         AUTO_JSON *v = NULL;
 
         assert_int_equal(json_parse("a line", at, (size_t)(end - at), &v, NULL), 0);
-        assert_int_equal(blame_restore(&b->m, v), 0);
+        assert_int_equal(node_faults_restore(&b->m, v), 0);
     }
     buf_reset(&b->fake.told);
-    blame_resume(&b->m);
+    node_faults_resume(&b->m);
     assert_string_equal(buf_text(&b->fake.told), "+b ");
 }
 

@@ -33,7 +33,7 @@ static int collect_env(struct strs *env)
 
 /* Somewhat sooner than YARN gives up a node that it does not hear, and starts what ran there
  * elsewhere. */
-static uint32_t cut_ms(const struct container *c)
+static uint32_t cut_ms(const struct master_container *c)
 {
     int64_t ms = 0;
 

@@ -9,12 +9,12 @@
 #define OVERLAP (128 * KIB) /* … with so much of what follows: the longest string */
 #define PATCHES_MAX 1000000
 
-void place_patches_done(struct place_patches *p)
+void conda_prefix_patches_done(struct conda_prefix_patches *p)
 {
     for (size_t i = 0; i < p->n; i++)
         free(p->v[i].bytes);
     free(p->v);
-    *p = (struct place_patches){ 0 };
+    *p = (struct conda_prefix_patches){ 0 };
 }
 
 /* ---- finding ---- */
@@ -29,7 +29,7 @@ static bool ends(const char *p, const char *end)
 struct finder {
     const struct strs *from;
     const char *end;
-    const char *next[PLACE_FROM_MAX]; /* of each of them; at `end`: no more */
+    const char *next[CONDA_PREFIX_FROM_MAX]; /* of each of them; at `end`: no more */
 };
 
 static void seek(struct finder *f, size_t i, const char *p)
@@ -45,7 +45,7 @@ static struct finder finder_of(const struct strs *from, const char *p, const cha
 {
     struct finder f = { .from = from, .end = end };
 
-    for (size_t i = 0; i < from->n && i < PLACE_FROM_MAX; i++)
+    for (size_t i = 0; i < from->n && i < CONDA_PREFIX_FROM_MAX; i++)
         seek(&f, i, p);
     return f;
 }
@@ -56,7 +56,7 @@ static const char *find(struct finder *f, const char *p, size_t *ret_n)
     const char *best = f->end;
 
     *ret_n = 0;
-    for (size_t i = 0; i < f->from->n && i < PLACE_FROM_MAX; i++) {
+    for (size_t i = 0; i < f->from->n && i < CONDA_PREFIX_FROM_MAX; i++) {
         size_t n = strlen(f->from->v[i]);
 
         if (f->next[i] < p)
@@ -69,7 +69,8 @@ static const char *find(struct finder *f, const char *p, size_t *ret_n)
     return best < f->end ? best : NULL;
 }
 
-int place_text(const struct place_move *m, const char *text, size_t n, struct buf *out)
+int conda_prefix_text(const struct conda_prefix_move *m, const char *text, size_t n,
+                      struct buf *out)
 {
     const char *end = text + n, *at;
     struct finder f = finder_of(m->from, text, end);
@@ -88,9 +89,9 @@ int place_text(const struct place_move *m, const char *text, size_t n, struct bu
 
 /* ---- programs ---- */
 
-static int add_patch(struct place_patches *p, uint64_t at, struct buf *bytes)
+static int add_patch(struct conda_prefix_patches *p, uint64_t at, struct buf *bytes)
 {
-    struct place_patch *v;
+    struct conda_prefix_patch *v;
 
     if (p->n >= PATCHES_MAX)
         return -ENOMEM;
@@ -100,7 +101,7 @@ static int add_patch(struct place_patches *p, uint64_t at, struct buf *bytes)
             return -ENOMEM;
         p->v = v;
     }
-    p->v[p->n++] = (struct place_patch){ at, (char *)take(bytes->data), bytes->len };
+    p->v[p->n++] = (struct conda_prefix_patch){ at, (char *)take(bytes->data), bytes->len };
     return 0;
 }
 
@@ -114,7 +115,7 @@ static bool all_zero(const char *p, size_t n)
 
 /* What is being looked through. */
 struct window {
-    const struct place_move *move;
+    const struct conda_prefix_move *move;
     const char *data, *end;
     uint64_t at; /* of its first byte in the file */
 };
@@ -122,11 +123,11 @@ struct window {
 /* One string, which has one of the paths at its beginning and ends at `nul`. 1 when it is changed,
  * 0 when it has no room. */
 static int change_string(const struct window *w, const char *p, const char *nul,
-                         struct place_patches *ret)
+                         struct conda_prefix_patches *ret)
 {
     AUTO_BUF text = { .max = 64 * OVERLAP };
     size_t had = (size_t)(nul - p);
-    int r = place_text(w->move, p, had, &text);
+    int r = conda_prefix_text(w->move, p, had, &text);
 
     if (r < 0)
         return -ENOMEM;
@@ -141,7 +142,7 @@ static int change_string(const struct window *w, const char *p, const char *nul,
 }
 
 /* The strings that begin before `upto`; *ret_done is where to go on, behind the last of them. */
-static int look(const struct window *w, const char *upto, struct place_patches *ret,
+static int look(const struct window *w, const char *upto, struct conda_prefix_patches *ret,
                 const char **ret_done, size_t *ret_stuck)
 {
     struct finder f = finder_of(w->move->from, w->data, w->end);
@@ -177,8 +178,8 @@ static ssize_t fill(int fd, char *to, size_t n, uint64_t at)
     return (ssize_t)done;
 }
 
-int place_binary(const struct place_move *m, int fd, uint64_t size, struct place_patches *ret,
-                 size_t *ret_stuck)
+int conda_prefix_binary(const struct conda_prefix_move *m, int fd, uint64_t size,
+                        struct conda_prefix_patches *ret, size_t *ret_stuck)
 {
     AUTO_FREE char *data = malloc(WINDOW);
     uint64_t at = 0;

@@ -20,48 +20,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLACE_LIST "conda-meta/ydl-places"
-#define PLACE_MARK "conda-meta/ydl-prefix"
-#define PLACE_FROM_MAX 4          /* paths that are looked for; more are not */
-#define PLACE_TEXT_MAX (16 * MIB) /* a longer text stays as it is */
+#define CONDA_PREFIX_LIST "conda-meta/ydl-places"
+#define CONDA_PREFIX_MARK "conda-meta/ydl-prefix"
+#define CONDA_PREFIX_FROM_MAX 4          /* paths that are looked for; more are not */
+#define CONDA_PREFIX_TEXT_MAX (16 * MIB) /* a longer text stays as it is */
 
 /* Bytes that are to stand at a position of a file. */
-struct place_patch {
+struct conda_prefix_patch {
     uint64_t at;
     char *bytes;
     size_t n;
 };
 
-struct place_patches {
-    struct place_patch *v;
+struct conda_prefix_patches {
+    struct conda_prefix_patch *v;
     size_t n;
 };
-void place_patches_done(struct place_patches *p); /* zero is a valid start */
+void conda_prefix_patches_done(struct conda_prefix_patches *p); /* zero is a valid start */
 
-static inline void auto_place_patches_(struct place_patches *p)
+static inline void auto_conda_prefix_patches_(struct conda_prefix_patches *p)
 {
-    place_patches_done(p);
+    conda_prefix_patches_done(p);
 }
-#define AUTO_PLACE_PATCHES AUTO(place_patches) struct place_patches /* = { 0 } */
+#define AUTO_CONDA_PATCHES AUTO(conda_prefix_patches) struct conda_prefix_patches /* = { 0 } */
 
 /* From one of these paths to another one. A path counts where it ends like one: "/e" is in "/e/x"
  * and "-L/e:", and not in "/etc". */
-struct place_move {
+struct conda_prefix_move {
     const struct strs *from;
     const char *to;
 };
 
 /* Adds the text with the paths changed to `out`. The number of changes, -ENOMEM, -E2BIG. */
-int place_text(const struct place_move *m, const char *text, size_t n, struct buf *out);
+int conda_prefix_text(const struct conda_prefix_move *m, const char *text, size_t n,
+                      struct buf *out);
 
 /* Finds what is to be changed in a program or a library of `size` bytes. A string that cannot
  * become longer, because no NULs are behind it, is left as it is and counted in *ret_stuck. Uses
  * 1 MiB of memory, however large the file is. 0, -ENOMEM or what read(2) says. */
-int place_binary(const struct place_move *m, int fd, uint64_t size, struct place_patches *ret,
-                 size_t *ret_stuck);
+int conda_prefix_binary(const struct conda_prefix_move *m, int fd, uint64_t size,
+                        struct conda_prefix_patches *ret, size_t *ret_stuck);
 
 /* Tells an environment that was unpacked in `dir` where it is; without a list, or when it knows,
  * nothing is done. Each file is replaced as a whole: programs that run have the old one, and
  * others may do the same at the same time. Files that cannot be told are added to `stuck`. -EROFS,
  * -EACCES and so on when nothing can be changed there. */
-int place_env(const char *dir, size_t *ret_changed, struct strs *stuck, struct err *err);
+int conda_prefix_env(const char *dir, size_t *ret_changed, struct strs *stuck, struct err *err);

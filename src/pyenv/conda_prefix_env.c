@@ -41,14 +41,14 @@ static int copy(int from, int to, struct err *err)
     return r < 0 && r != -ENOMEM ? err_code(err, r, "write a file of the environment") : r;
 }
 
-static int write_patch(int fd, const struct place_patch *p)
+static int write_patch(int fd, const struct conda_prefix_patch *p)
 {
     return lseek(fd, (off_t)p->at, SEEK_SET) < 0 ? -errno : path_write_fd(fd, p->bytes, p->n);
 }
 
 /* These two do not wait for the disk, as little as YARN or tar did that unpacked it all. */
-static int replace_binary(const struct place_patches *p, const char *path, int from, mode_t mode,
-                          struct err *err)
+static int replace_binary(const struct conda_prefix_patches *p, const char *path, int from,
+                          mode_t mode, struct err *err)
 {
     AUTO_PATH_OUT o = PATH_OUT_INIT;
     int r = path_out_begin(&o, path, mode & 07777, err);
@@ -75,31 +75,32 @@ static int replace_text(const struct buf *text, const char *path, mode_t mode, s
 
 /* These two: 1 when it was changed, 0 when there was nothing to change, -ENOSPC when it cannot be.
  */
-static int tell_text(const struct place_move *m, const char *path, mode_t mode, struct err *err)
+static int tell_text(const struct conda_prefix_move *m, const char *path, mode_t mode,
+                     struct err *err)
 {
-    AUTO_BUF text = { .max = PLACE_TEXT_MAX }, out = { .max = 4 * PLACE_TEXT_MAX };
+    AUTO_BUF text = { .max = CONDA_PREFIX_TEXT_MAX }, out = { .max = 4 * CONDA_PREFIX_TEXT_MAX };
     int r = path_read(path, &text, err), n;
 
     if (r < 0)
         return r == -E2BIG ? -ENOSPC : r;
-    n = text.len ? place_text(m, (const char *)text.data, text.len, &out) : 0;
+    n = text.len ? conda_prefix_text(m, (const char *)text.data, text.len, &out) : 0;
     if (n <= 0)
         return n == 0 ? 0 : n == -E2BIG ? -ENOSPC : err_oom(err);
     r = replace_text(&out, path, mode, err);
     return r < 0 ? r : 1;
 }
 
-static int tell_binary(const struct place_move *m, const char *path, const struct stat *st,
+static int tell_binary(const struct conda_prefix_move *m, const char *path, const struct stat *st,
                        struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    AUTO_PLACE_PATCHES patches = { 0 };
+    AUTO_CONDA_PATCHES patches = { 0 };
     size_t stuck = 0;
     int r;
 
     if (fd < 0)
         return err_sys(err, "read '%s'", path);
-    r = place_binary(m, fd, (uint64_t)st->st_size, &patches, &stuck);
+    r = conda_prefix_binary(m, fd, (uint64_t)st->st_size, &patches, &stuck);
     if (r < 0)
         return err_code(err, r, "read '%s'", path);
     if (patches.n)
@@ -113,7 +114,7 @@ static int tell(struct telling *t, const struct row *row, struct err *err)
     /* Those that could not be told before have the placeholder still. */
     char *const from[] = { row->holder, t->before };
     const struct strs both = { (char **)from, t->before ? 2 : 1 };
-    const struct place_move m = { &both, t->dir };
+    const struct conda_prefix_move m = { &both, t->dir };
     struct stat st;
     int r;
 
@@ -164,7 +165,7 @@ static int tell_all(struct telling *t, char *list, struct err *err)
         if (next)
             *next++ = '\0';
         if (!parse(line, &row))
-            return err_set(err, -EINVAL, "'%s/" PLACE_LIST "' makes no sense", t->dir);
+            return err_set(err, -EINVAL, "'%s/" CONDA_PREFIX_LIST "' makes no sense", t->dir);
         r = tell(t, &row, err);
     }
     return r;
@@ -189,7 +190,7 @@ static int load(const char *dir, const char *name, struct buf *ret, struct err *
 static int load_before(struct telling *t, struct err *err)
 {
     AUTO_BUF mark = { .max = MARK_MAX };
-    int r = load(t->dir, PLACE_MARK, &mark, err);
+    int r = load(t->dir, CONDA_PREFIX_MARK, &mark, err);
     const char *text = r > 0 ? buf_text(&mark) : NULL;
 
     if (!text)
@@ -202,7 +203,7 @@ static int load_before(struct telling *t, struct err *err)
 
 static int remember(const struct telling *t, struct err *err)
 {
-    AUTO_FREE char *path = path_join(t->dir, PLACE_MARK);
+    AUTO_FREE char *path = path_join(t->dir, CONDA_PREFIX_MARK);
     AUTO_BUF text = { .max = MARK_MAX };
 
     if (!path || buf_printf(&text, "%s\n", t->dir) < 0)
@@ -210,11 +211,11 @@ static int remember(const struct telling *t, struct err *err)
     return replace_text(&text, path, 0644, err);
 }
 
-int place_env(const char *dir, size_t *ret_changed, struct strs *stuck, struct err *err)
+int conda_prefix_env(const char *dir, size_t *ret_changed, struct strs *stuck, struct err *err)
 {
     struct telling t = { .dir = dir, .changed = ret_changed, .stuck = stuck };
     AUTO_BUF list = { .max = LIST_MAX };
-    int r = load(dir, PLACE_LIST, &list, err);
+    int r = load(dir, CONDA_PREFIX_LIST, &list, err);
 
     *ret_changed = 0;
     if (r <= 0)

@@ -26,12 +26,12 @@ static void a_path_counts_where_it_is_whole(void **state)
 {
     char one[] = "/e", two[] = "/other/e", *both[] = { one, two, NULL };
     struct strs from = { both, 2 };
-    const struct place_move m = { &from, "/new" };
+    const struct conda_prefix_move m = { &from, "/new" };
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         AUTO_BUF out = { .max = KIB };
-        int r = place_text(&m, texts[i].text, strlen(texts[i].text), &out);
+        int r = conda_prefix_text(&m, texts[i].text, strlen(texts[i].text), &out);
 
         assert_true(texts[i].to ? r > 0 : r == 0);
         assert_string_equal(buf_text(&out), texts[i].to ? texts[i].to : texts[i].text);
@@ -55,11 +55,11 @@ static int file_with(const char *dir, const void *p, size_t n)
 static int moved(int fd, char *data, size_t n, const char *from, const char *to)
 {
     struct strs one = { (char *[]){ (char *)from, NULL }, 1 };
-    const struct place_move m = { &one, to };
-    AUTO_PLACE_PATCHES p = { 0 };
+    const struct conda_prefix_move m = { &one, to };
+    AUTO_CONDA_PATCHES p = { 0 };
     size_t stuck = 0;
 
-    assert_int_equal(place_binary(&m, fd, n, &p, &stuck), 0);
+    assert_int_equal(conda_prefix_binary(&m, fd, n, &p, &stuck), 0);
     for (size_t i = 0; i < p.n; i++) {
         assert_true(p.v[i].at + p.v[i].n <= n);
         memcpy(data + p.v[i].at, p.v[i].bytes, p.v[i].n);
@@ -149,7 +149,7 @@ static char *make_env(const char *dir, const char *rows)
     assert_non_null(env);
     put(env, "lib/x.so", program, sizeof(program));
     put(env, "share/x.txt", HOLDER "/data", strlen(HOLDER "/data"));
-    put(env, PLACE_LIST, rows, strlen(rows));
+    put(env, CONDA_PREFIX_LIST, rows, strlen(rows));
     return env;
 }
 
@@ -162,14 +162,14 @@ static void an_environment_is_told_where_it_is(void **state)
     size_t n = 0;
 
     assert_true(data && share && moved_to && again);
-    assert_int_equal(place_env(env, &n, &stuck, NULL), 0);
+    assert_int_equal(conda_prefix_env(env, &n, &stuck, NULL), 0);
     assert_int_equal(n, 2);
     assert_true(says(env, "share/x.txt", data));
     assert_true(says(env, "lib/x.so", share));
-    assert_int_equal(place_env(env, &n, &stuck, NULL), 0); /* it knows */
+    assert_int_equal(conda_prefix_env(env, &n, &stuck, NULL), 0); /* it knows */
     assert_int_equal(n, 0);
     assert_int_equal(rename(env, moved_to), 0);
-    assert_int_equal(place_env(moved_to, &n, &stuck, NULL), 0);
+    assert_int_equal(conda_prefix_env(moved_to, &n, &stuck, NULL), 0);
     assert_int_equal(n, 2);
     assert_true(says(moved_to, "lib/x.so", again));
     assert_int_equal(stuck.n, 0);
@@ -182,7 +182,7 @@ static void a_place_that_is_too_long_is_told_to_texts_only(void **state)
     AUTO_STRS stuck = { 0 };
     size_t n = 0;
 
-    assert_int_equal(place_env(env, &n, &stuck, NULL), 0);
+    assert_int_equal(conda_prefix_env(env, &n, &stuck, NULL), 0);
     assert_int_equal(n, 1);
     assert_int_equal(stuck.n, 1);
     assert_string_equal(stuck.v[0], "lib/x.so");
@@ -193,7 +193,7 @@ static void a_list_that_leads_elsewhere_is_refused(void **state)
     static const char *const rows[] = { "text\t/h\t../x\n", "text\t/h\t/etc/x\n",
                                         "text\t/h\n",       "text\t/h\ta/../../b\n",
                                         "other\t/h\tx\n",   "text\t/\tx\n" };
-    AUTO_FREE char *env = make_env(*state, ""), *path = path_join(env, PLACE_LIST);
+    AUTO_FREE char *env = make_env(*state, ""), *path = path_join(env, CONDA_PREFIX_LIST);
     AUTO_STRS stuck = { 0 };
     struct err err = ERR_INIT;
     size_t n = 0;
@@ -202,7 +202,7 @@ static void a_list_that_leads_elsewhere_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(unlink(path), 0);
         assert_int_equal(path_write_new(path, rows[i], strlen(rows[i]), 0600, NULL), 0);
-        assert_int_equal(place_env(env, &n, &stuck, &err), -EINVAL);
+        assert_int_equal(conda_prefix_env(env, &n, &stuck, &err), -EINVAL);
     }
 }
 
@@ -211,7 +211,7 @@ static void what_has_no_list_is_left_alone(void **state)
     AUTO_STRS stuck = { 0 };
     size_t n = 1;
 
-    assert_int_equal(place_env(*state, &n, &stuck, NULL), 0);
+    assert_int_equal(conda_prefix_env(*state, &n, &stuck, NULL), 0);
     assert_int_equal(n, 0);
 }
 

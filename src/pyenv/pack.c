@@ -105,10 +105,10 @@ static int add_zeroes(struct pack *k, size_t n, struct err *err)
 }
 
 /* `n` bytes of a file, from `at` on, as they are to be in the archive. */
-static void apply(const struct place_patches *patches, uint64_t at, uint8_t *p, size_t n)
+static void apply(const struct conda_prefix_patches *patches, uint64_t at, uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < patches->n; i++) {
-        const struct place_patch *x = &patches->v[i];
+        const struct conda_prefix_patch *x = &patches->v[i];
         uint64_t from = x->at > at ? x->at : at, end = x->at + x->n;
 
         end = end < at + n ? end : at + n;

@@ -40,7 +40,7 @@ struct pack_entry {
     char *link; /* what a symbolic link says, else NULL */
     char *data; /* of a file: these bytes stand in the archive instead of its own; else NULL */
     size_t n_data;
-    struct place_patches patches; /* of a file without `data`: these over its own bytes */
+    struct conda_prefix_patches patches; /* of a file without `data`: these over its own bytes */
     enum pack_type type;
     bool executable;
     struct pack_stamp stamp;

@@ -44,7 +44,7 @@ static void entry_done(struct pack_entry *e)
     free(e->name);
     free(e->link);
     free(e->data);
-    place_patches_done(&e->patches);
+    conda_prefix_patches_done(&e->patches);
 }
 
 void pack_list_done(struct pack_list *l)

@@ -41,18 +41,18 @@ static int all_places(const struct pyenv *e, const struct held *h, struct strs *
     return r;
 }
 
-static int hold_text(const struct place_move *m, const struct held *h, struct pack_entry *entry,
-                     struct buf *rows, struct err *err)
+static int hold_text(const struct conda_prefix_move *m, const struct held *h,
+                     struct pack_entry *entry, struct buf *rows, struct err *err)
 {
-    AUTO_BUF text = { .max = PLACE_TEXT_MAX }, out = { .max = 64 * PLACE_TEXT_MAX };
+    AUTO_BUF text = { .max = CONDA_PREFIX_TEXT_MAX }, out = { .max = 64 * CONDA_PREFIX_TEXT_MAX };
     int r = entry->data ? 0 : path_read(entry->path, &text, err);
 
     if (r < 0)
         return r == -E2BIG ? 0 : r; /* no text that anybody wrote */
     if (!entry->data && text.len == 0)
         return 0;
-    r = entry->data ? place_text(m, entry->data, entry->n_data, &out)
-                    : place_text(m, (const char *)text.data, text.len, &out);
+    r = entry->data ? conda_prefix_text(m, entry->data, entry->n_data, &out)
+                    : conda_prefix_text(m, (const char *)text.data, text.len, &out);
     if (r == 0)
         return 0;
     if (r < 0 || !buf_text(&out) || add_row(rows, h, h->holder) < 0)
@@ -64,8 +64,8 @@ static int hold_text(const struct place_move *m, const struct held *h, struct pa
 }
 
 /* One whose strings have no room, as no package is made, can be told places that are shorter. */
-static int hold_binary(const struct place_move *m, const struct held *h, struct pack_entry *entry,
-                       struct buf *rows, struct err *err)
+static int hold_binary(const struct conda_prefix_move *m, const struct held *h,
+                       struct pack_entry *entry, struct buf *rows, struct err *err)
 {
     AUTO_CLOSE int fd = open(entry->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     size_t stuck = 0;
@@ -73,7 +73,7 @@ static int hold_binary(const struct place_move *m, const struct held *h, struct 
 
     if (fd < 0)
         return err_sys(err, "read '%s'", entry->path);
-    r = place_binary(m, fd, entry->stamp.size, &entry->patches, &stuck);
+    r = conda_prefix_binary(m, fd, entry->stamp.size, &entry->patches, &stuck);
     if (r < 0)
         return err_code(err, r, "read '%s'", entry->path);
     if (entry->patches.n)
@@ -88,7 +88,7 @@ static int hold(const struct pyenv *e, const struct held *h, struct pack_list *l
 {
     struct pack_entry *entry = bsearch(h->name, l->v, l->n, sizeof(*l->v), compare);
     AUTO_STRS from = { 0 };
-    const struct place_move m = { &from, h->holder };
+    const struct conda_prefix_move m = { &from, h->holder };
 
     if (!entry || entry->type != PACK_FILE || entry->patches.n)
         return 0;
@@ -207,7 +207,7 @@ int pyenv_conda(const struct pyenv *e, struct pack_list *l, struct err *err)
     if (r < 0 || rows.len == 0)
         return r;
     if (!buf_text(&rows) ||
-        pack_add_data(l, PLACE_LIST, (char *)take(rows.data), rows.len, false) < 0)
+        pack_add_data(l, CONDA_PREFIX_LIST, (char *)take(rows.data), rows.len, false) < 0)
         return err_oom(err);
     return 0;
 }
@@ -217,7 +217,7 @@ int pyenv_conda(const struct pyenv *e, struct pack_list *l, struct err *err)
 static const char *list_of(const struct pack_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (str_eq(l->v[i].name, PLACE_LIST))
+        if (str_eq(l->v[i].name, CONDA_PREFIX_LIST))
             return l->v[i].data;
     return NULL;
 }

@@ -17,9 +17,9 @@ static const char *const caches[] = { "__pycache__", ".git", NULL };
 /* Other ways to activate one, which say where it was and cannot be told to find out. */
 static const char *const venv_without[] = { "bin/activate.csh", "bin/activate.nu",
                                             "bin/activate.bat", "bin/deactivate.bat", NULL };
-static const char *const conda_without[] = { "pkgs",     "envs",     "conda-bld",
-                                             PLACE_LIST, PLACE_MARK, "bin/conda-unpack",
-                                             NULL };
+static const char *const conda_without[] = {
+    "pkgs", "envs", "conda-bld", CONDA_PREFIX_LIST, CONDA_PREFIX_MARK, "bin/conda-unpack", NULL
+};
 
 static const struct pack_rules rules[] = {
     [PYENV_NONE] = { .skip = caches, .into_envs = true },

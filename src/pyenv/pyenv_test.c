@@ -215,14 +215,14 @@ static void a_conda_environment_brings_what_tells_it_its_place(void **state)
     put(dir, "bin/tool", tool);
     put(dir, "pkgs/x", "1");
     put(dir, "lib/pkgs/x", "1");
-    put(dir, PLACE_LIST, "text\t/h\tx\n");
-    put(dir, PLACE_MARK, "/elsewhere\n");
+    put(dir, CONDA_PREFIX_LIST, "text\t/h\tx\n");
+    put(dir, CONDA_PREFIX_MARK, "/elsewhere\n");
     assert_int_equal(pyenv_look(dir, &e, NULL), 0);
     assert_int_equal(e.kind, PYENV_CONDA);
     assert_null(e.python);
     assert_int_equal(pyenv_list(&e, &l, NULL), 0);
-    assert_null(find(&l, PLACE_LIST));
-    assert_null(find(&l, PLACE_MARK));
+    assert_null(find(&l, CONDA_PREFIX_LIST));
+    assert_null(find(&l, CONDA_PREFIX_MARK));
     assert_string_equal(data_of(&l, "conda-meta/history"), "");
     assert_true(find(&l, "bin/conda-unpack")->executable);
     assert_non_null(data_of(&l, "bin/activate"));
@@ -285,7 +285,7 @@ static void files_of_conda_get_their_placeholders_again(void **state)
     assert_int_equal(pyenv_look(dir, &e, NULL), 0);
     assert_int_equal(pyenv_list(&e, &l, NULL), 0);
     assert_string_equal(data_of(&l, "lib/x.txt"), after);
-    assert_string_equal(data_of(&l, PLACE_LIST), rows);
+    assert_string_equal(data_of(&l, CONDA_PREFIX_LIST), rows);
     program = find(&l, "lib/x.so");
     assert_int_equal(program->patches.n, 1);
     assert_int_equal(program->patches.v[0].n, strlen(HOLDER "/lib"));

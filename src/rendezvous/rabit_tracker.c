@@ -60,10 +60,10 @@ static void empty_seat(struct rabit *t, struct seat *s)
 static int by_id(const void *a, const void *b)
 {
     const struct visit *x = *(struct visit *const *)a, *y = *(struct visit *const *)b;
-    int r = guests_compare_ids(x->hello.job, y->hello.job);
+    int r = tracker_server_compare_ids(x->hello.job, y->hello.job);
 
     if (r == 0)
-        r = strcmp(guest_host(x->guest), guest_host(y->guest));
+        r = strcmp(tracker_client_host(x->guest), tracker_client_host(y->guest));
     return r ? r : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -74,7 +74,7 @@ static int send_node(struct visit *v, struct err *err)
 
     if (rabit_add_node(&out, v->rank, t->world, &t->map[v->rank]) < 0)
         return err_oom(err);
-    return guest_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->guest, out.data, out.len, err);
 }
 
 /* The last one has come: ranks for all. Each one's fiber goes on when its worker answers. */
@@ -168,7 +168,7 @@ static int take_place(struct visit *v, struct err *err)
     int r;
 
     if (fits_badly(v, rank)) {
-        r = guest_settle(v->guest);
+        r = tracker_client_settle(v->guest);
         if (r < 0)
             return r;
         rank = known_rank(v);
@@ -188,25 +188,26 @@ static int join(struct visit *v, struct err *err)
 
     if (v->hello.command == RABIT_RECOVER && v->hello.rank < 0)
         return err_set(err, -EPROTO, "recover without a rank");
-    guest_used(v->guest, v->hello.size);
+    tracker_client_used(v->guest, v->hello.size);
     r = take_place(v, err);
     if (r < 0)
         return r;
-    guest_heard(v->guest);
+    tracker_client_heard(v->guest);
     /* While the others are waited for nothing comes, however long; the worker's end is seen. */
-    used = guest_read(v->guest, rabit_parse_good, &good,
-                      v->rank < 0 ? LOOP_NEVER : loop_in(l, RABIT_ANSWER_MS), err);
+    used = tracker_client_read(v->guest, rabit_parse_good, &good,
+                               v->rank < 0 ? LOOP_NEVER : loop_in(l, RABIT_ANSWER_MS), err);
     if (used < 0)
         return err->code || used == -ECANCELED
                    ? (int)used
                    : err_set(err, (int)used, "a worker left before it had its links");
     if (v->rank < 0)
         return err_set(err, -EPROTO, "a word out of turn");
-    guest_used(v->guest, (size_t)used);
+    tracker_client_used(v->guest, (size_t)used);
     return rabit_serve(v, &good, err);
 }
 
-static int on_join(struct rabit *t, struct guest *g, const struct rabit_hello *h, struct err *err)
+static int on_join(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
+                   struct err *err)
 {
     struct visit v = { .of = t, .guest = g, .hello = *h, .rank = -1, .order = ++t->visits };
     int r = join(&v, err);
@@ -216,7 +217,7 @@ static int on_join(struct rabit *t, struct guest *g, const struct rabit_hello *h
     return r;
 }
 
-static int on_shutdown(struct rabit *t, struct guest *g, const struct rabit_hello *h,
+static int on_shutdown(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
                        struct err *err)
 {
     struct seat *s = h->rank >= 0 ? &t->seats[h->rank] : NULL;
@@ -228,16 +229,17 @@ static int on_shutdown(struct rabit *t, struct guest *g, const struct rabit_hell
     return 0;
 }
 
-static int on_print(struct rabit *t, struct guest *g, const struct rabit_hello *h, struct err *err)
+static int on_print(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
+                    struct err *err)
 {
     (void)g;
     (void)err;
-    guests_print(t->guests, h->text, h->text_n);
+    tracker_server_print(t->guests, h->text, h->text_n);
     return 0;
 }
 
-static int (*const handlers[])(struct rabit *t, struct guest *g, const struct rabit_hello *h,
-                               struct err *err) = {
+static int (*const handlers[])(struct rabit *t, struct tracker_client *g,
+                               const struct rabit_hello *h, struct err *err) = {
     [RABIT_START] = on_join,
     [RABIT_RECOVER] = on_join,
     [RABIT_SHUTDOWN] = on_shutdown,
@@ -256,19 +258,20 @@ static int first_word(const uint8_t *p, size_t n, struct err *err)
     return 1;
 }
 
-static int check_magic(struct guest *g, int64_t deadline, struct err *err)
+static int check_magic(struct tracker_client *g, int64_t deadline, struct err *err)
 {
     int32_t magic = 0, ours = RABIT_MAGIC;
-    ssize_t used = guest_read(g, rabit_parse_number, &magic, deadline, err); /* first_word() */
+    ssize_t used =
+        tracker_client_read(g, rabit_parse_number, &magic, deadline, err); /* first_word() */
 
     if (used < 0)
         return (int)used;
-    guest_used(g, (size_t)used);
+    tracker_client_used(g, (size_t)used);
     g->greeted = true;
-    return guest_write(g, &ours, sizeof(ours), err);
+    return tracker_client_write(g, &ours, sizeof(ours), err);
 }
 
-static int talk(void *user, struct guest *g, struct err *err)
+static int talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct rabit *t = user;
     int64_t deadline = loop_in(t->opt->loop, HELLO_MS);
@@ -278,7 +281,7 @@ static int talk(void *user, struct guest *g, struct err *err)
 
     if (r < 0)
         return r;
-    used = guest_read(g, rabit_parse_hello, &h, deadline, err);
+    used = tracker_client_read(g, rabit_parse_hello, &h, deadline, err);
     if (used < 0)
         return (int)used;
     if (h.rank < -1 || h.rank >= t->world || (h.world != -1 && h.world != t->world))
@@ -286,9 +289,9 @@ static int talk(void *user, struct guest *g, struct err *err)
                        t->world);
     if (h.rank >= 0 && !t->seats[h.rank].given)
         return err_set(err, -EPROTO, "rank %d, which nobody was given", h.rank);
-    guest_proven(g);
-    trace(LOG_RENDEZVOUS, "rabit: %s: rank %d, task '%s': command %d", guest_host(g), h.rank, h.job,
-          (int)h.command);
+    tracker_client_proven(g);
+    trace(LOG_RENDEZVOUS, "rabit: %s: rank %d, task '%s': command %d", tracker_client_host(g),
+          h.rank, h.job, (int)h.command);
     return handlers[h.command](t, g, &h, err);
 }
 
@@ -296,7 +299,7 @@ static int talk(void *user, struct guest *g, struct err *err)
 
 static struct rabit *rabit_free(struct rabit *t)
 {
-    t->guests = guests_close(t->guests);
+    t->guests = tracker_server_close(t->guests);
     map_done(&t->jobs);
     free(t->map);
     free(t->seats);
@@ -310,12 +313,12 @@ static int rabit_start(const struct rendezvous_options *opt, void **ret, int *re
                        struct err *err)
 {
     AUTO(rabit) struct rabit *t = calloc(1, sizeof(*t));
-    struct guests_options o = { .opt = opt,
-                                .name = "rabit",
-                                .in_max = RABIT_MESSAGE_MAX,
-                                .first = first_word,
-                                .talk = talk,
-                                .user = t };
+    struct tracker_server_options o = { .opt = opt,
+                                        .name = "rabit",
+                                        .in_max = RABIT_MESSAGE_MAX,
+                                        .first = first_word,
+                                        .talk = talk,
+                                        .user = t };
     int r;
 
     if (!t)
@@ -328,7 +331,7 @@ static int rabit_start(const struct rendezvous_options *opt, void **ret, int *re
         return err_oom(err);
     r = rabit_map_new(opt->world, &t->map, err);
     if (r == 0)
-        r = guests_open(&o, &t->guests, ret_port, err);
+        r = tracker_server_open(&o, &t->guests, ret_port, err);
     if (r < 0)
         return r;
     *ret = take(t);

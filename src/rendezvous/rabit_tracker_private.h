@@ -35,7 +35,7 @@ struct rabit {
 /* One start or recover. */
 struct visit {
     struct rabit *of;
-    struct guest *guest;
+    struct tracker_client *guest;
     struct rabit_hello hello;
     int32_t rank;   /* -1: not yet */
     uint64_t order; /* the later, the higher */

@@ -3,7 +3,7 @@
  *
  * Numbers are 4 bytes in the machine's own order, texts a number and so many bytes. The bytes come
  * from anybody: every length has a limit. The parsers give the bytes they used, 0 when the message
- * is not whole yet, or -EPROTO; they fit guest_read(). */
+ * is not whole yet, or -EPROTO; they fit tracker_client_read(). */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

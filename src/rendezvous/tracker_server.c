@@ -22,10 +22,10 @@
 #define PRINT_MS ((int64_t)(PRINT_BURST / PRINT_PER_MS)) /* until the burst is there again */
 
 struct guests {
-    struct guests_options o;
+    struct tracker_server_options o;
     struct admission *admission;
-    struct guest *first, *last; /* the oldest first */
-    struct cond heard;          /* somebody was, or left */
+    struct tracker_client *first, *last; /* the oldest first */
+    struct cond heard;                   /* somebody was, or left */
     unsigned notes;
     size_t print_left;  /* bytes that may be printed now … */
     int64_t print_at;   /* … by what was then */
@@ -42,7 +42,7 @@ static void tell(struct guests *gs, const char *text)
         opt->on_note(opt->user, text);
 }
 
-void guests_note(struct guests *gs, const char *fmt, ...)
+void tracker_server_note(struct guests *gs, const char *fmt, ...)
 {
     char text[600], clean[700];
     int n = snprintf(text, sizeof(text), "%s: ", gs->o.name);
@@ -107,7 +107,7 @@ static void print_line(struct guests *gs, const char *p, size_t n)
     tell(gs, clean);
 }
 
-void guests_print(struct guests *gs, const char *text, size_t n)
+void tracker_server_print(struct guests *gs, const char *text, size_t n)
 {
     while (n > 0) {
         const char *end = memchr(text, '\n', n);
@@ -126,17 +126,17 @@ void guests_print(struct guests *gs, const char *text, size_t n)
 
 static void on_refused(void *user, const char *host, const char *why)
 {
-    guests_note(user, "%s: %s", host, why);
+    tracker_server_note(user, "%s: %s", host, why);
 }
 
-static void enter(struct guests *gs, struct guest *g)
+static void enter(struct guests *gs, struct tracker_client *g)
 {
     g->prev = gs->last;
     *(gs->last ? &gs->last->next : &gs->first) = g;
     gs->last = g;
 }
 
-static void leave(struct guests *gs, struct guest *g)
+static void leave(struct guests *gs, struct tracker_client *g)
 {
     *(g->prev ? &g->prev->next : &gs->first) = g->next;
     *(g->next ? &g->next->prev : &gs->last) = g->prev;
@@ -148,7 +148,9 @@ static void leave(struct guests *gs, struct guest *g)
 static void serve_guest(void *user, struct visitor *v, struct sock *s)
 {
     struct guests *gs = user;
-    struct guest g = { .of = gs, .sock = s, .visitor = v, .fiber = fiber_self(gs->o.opt->loop) };
+    struct tracker_client g = {
+        .of = gs, .sock = s, .visitor = v, .fiber = fiber_self(gs->o.opt->loop)
+    };
     struct err err = ERR_INIT;
     int r;
 
@@ -156,7 +158,8 @@ static void serve_guest(void *user, struct visitor *v, struct sock *s)
     enter(gs, &g);
     r = gs->o.talk(gs->o.user, &g, &err);
     if (r < 0 && r != -ECANCELED && (r != -ENODATA || err.code))
-        guests_note(gs, "%s: %s", guest_host(&g), err.code ? err.text : "it hung up");
+        tracker_server_note(gs, "%s: %s", tracker_client_host(&g),
+                            err.code ? err.text : "it hung up");
     leave(gs, &g);
 }
 
@@ -174,7 +177,8 @@ static bool vouch_for_guest(void *user, int fd)
     return !opt->vouch || opt->vouch(opt->user, fd);
 }
 
-int guests_open(const struct guests_options *o, struct guests **ret, int *ret_port, struct err *err)
+int tracker_server_open(const struct tracker_server_options *o, struct guests **ret, int *ret_port,
+                        struct err *err)
 {
     AUTO_FREE struct guests *gs = calloc(1, sizeof(*gs));
     const struct rendezvous_options *opt = o->opt;
@@ -207,7 +211,7 @@ int guests_open(const struct guests_options *o, struct guests **ret, int *ret_po
     return 0;
 }
 
-struct guests *guests_close(struct guests *gs)
+struct guests *tracker_server_close(struct guests *gs)
 {
     if (!gs)
         return NULL;
@@ -219,8 +223,8 @@ struct guests *guests_close(struct guests *gs)
 
 /* ---- talking ---- */
 
-ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
-                   struct err *err)
+ssize_t tracker_client_read(struct tracker_client *g, guest_parse *parse, void *ret,
+                            int64_t deadline, struct err *err)
 {
     for (;;) {
         ssize_t used = parse(g->in.data, g->in.len, ret, err), n;
@@ -245,24 +249,24 @@ ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadl
     }
 }
 
-void guest_used(struct guest *g, size_t n)
+void tracker_client_used(struct tracker_client *g, size_t n)
 {
     buf_eat(&g->in, n);
 }
 
-void guest_proven(struct guest *g)
+void tracker_client_proven(struct tracker_client *g)
 {
     admission_pass(g->visitor);
 }
 
-int guest_write(struct guest *g, const void *p, size_t n, struct err *err)
+int tracker_client_write(struct tracker_client *g, const void *p, size_t n, struct err *err)
 {
     int r = sock_write(g->sock, p, n, loop_in(g->of->o.opt->loop, WRITE_MS));
 
     return r < 0 ? err_code(err, r, "write") : 0;
 }
 
-int guest_linger(struct guest *g, struct err *err)
+int tracker_client_linger(struct tracker_client *g, struct err *err)
 {
     char c;
     /* It ends when the guest does, by the kernel's keep-alive at the latest, or with the server. */
@@ -273,16 +277,16 @@ int guest_linger(struct guest *g, struct err *err)
     return n == 0 || n == -ECANCELED ? (int)n : err_code(err, (int)n, "read");
 }
 
-static bool is_settled(const struct guest *g)
+static bool is_settled(const struct tracker_client *g)
 {
-    for (const struct guest *e = g->of->first; e && e != g; e = e->next) {
-        if (e->greeted && !e->heard && strcmp(guest_host(e), guest_host(g)) == 0)
+    for (const struct tracker_client *e = g->of->first; e && e != g; e = e->next) {
+        if (e->greeted && !e->heard && strcmp(tracker_client_host(e), tracker_client_host(g)) == 0)
             return false;
     }
     return true;
 }
 
-int guest_settle(struct guest *g)
+int tracker_client_settle(struct tracker_client *g)
 {
     struct loop *l = g->of->o.opt->loop;
     int64_t deadline = loop_in(l, SETTLE_MS);
@@ -293,13 +297,13 @@ int guest_settle(struct guest *g)
     return r == -ETIMEDOUT ? 0 : r;
 }
 
-void guest_heard(struct guest *g)
+void tracker_client_heard(struct tracker_client *g)
 {
     g->heard = true;
     cond_wake_all(&g->of->heard);
 }
 
-const char *guest_host(const struct guest *g)
+const char *tracker_client_host(const struct tracker_client *g)
 {
     return sock_peer_ip(g->sock);
 }
@@ -329,7 +333,7 @@ static int compare_numbers(const char *a, const char *b)
     return n != m ? (n > m) - (n < m) : strcmp(a, b);
 }
 
-int guests_compare_ids(const char *a, const char *b)
+int tracker_server_compare_ids(const char *a, const char *b)
 {
     bool x = is_number(a), y = is_number(b);
 

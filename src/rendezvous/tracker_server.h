@@ -13,22 +13,22 @@
 
 struct guests; /* opaque */
 
-struct guest {
+struct tracker_client {
     struct guests *of;
     struct sock *sock;
     struct visitor *visitor;
     struct fiber *fiber;
     struct buf in; /* bytes read and not used yet */
-    struct guest *prev, *next;
+    struct tracker_client *prev, *next;
     bool greeted; /* it said the protocol's first word */
     bool heard;   /* what it came to say has been acted upon */
 };
 
 /* One connection, from hello to its end. A failure becomes a note, but -ECANCELED and -ENODATA
  * without a text, which are nobody's fault. The guest goes when it returns. */
-typedef int guests_talk(void *user, struct guest *g, struct err *err);
+typedef int guests_talk(void *user, struct tracker_client *g, struct err *err);
 
-struct guests_options {
+struct tracker_server_options {
     const struct rendezvous_options *opt; /* borrowed */
     const char *name;                     /* for notes: "rabit" */
     size_t in_max;                        /* longest message */
@@ -37,38 +37,41 @@ struct guests_options {
     void *user;
 };
 
-/* Listens. *ret is the caller's: guests_close(). Waits for nothing. */
-int guests_open(const struct guests_options *o, struct guests **ret, int *ret_port,
-                struct err *err);
-struct guests *guests_close(struct guests *gs); /* ends all and waits for them; always NULL */
+/* Listens. *ret is the caller's: tracker_server_close(). Waits for nothing. */
+int tracker_server_open(const struct tracker_server_options *o, struct guests **ret, int *ret_port,
+                        struct err *err);
+struct guests *
+tracker_server_close(struct guests *gs); /* ends all and waits for them; always NULL */
 
 /* A note: "rabit: TEXT". After many of them no more are made. Does not wait. */
-void guests_note(struct guests *gs, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tracker_server_note(struct guests *gs, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* What a worker prints: a note per line, as it is but for control characters. Does not wait. */
-void guests_print(struct guests *gs, const char *text, size_t n);
+void tracker_server_print(struct guests *gs, const char *text, size_t n);
 
 /* Reads one message: calls parse(bytes so far) until it is content. It gives the bytes it used, 0
- * when it wants more, or a negative errno. The bytes stay where they are until guest_used().
- * Returns as parse does, or -ENODATA when the guest hung up (no text when it had said nothing). */
+ * when it wants more, or a negative errno. The bytes stay where they are until
+ * tracker_client_used(). Returns as parse does, or -ENODATA when the guest hung up (no text when it
+ * had said nothing). */
 typedef ssize_t guest_parse(const uint8_t *p, size_t n, void *ret, struct err *err);
-ssize_t guest_read(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
-                   struct err *err);
-void guest_used(struct guest *g, size_t n);
+ssize_t tracker_client_read(struct tracker_client *g, guest_parse *parse, void *ret,
+                            int64_t deadline, struct err *err);
+void tracker_client_used(struct tracker_client *g, size_t n);
 /* It has shown who it is: it is not made to leave for others any more. Does not wait. */
-void guest_proven(struct guest *g);
-int guest_write(struct guest *g, const void *p, size_t n, struct err *err);
+void tracker_client_proven(struct tracker_client *g);
+int tracker_client_write(struct tracker_client *g, const void *p, size_t n, struct err *err);
 /* The guest has nothing more to say; waits until it hangs up, however long. */
-int guest_linger(struct guest *g, struct err *err);
+int tracker_client_linger(struct tracker_client *g, struct err *err);
 
 /* A worker says each thing on a new connection, so that its start may be read before the shutdown
  * that it said earlier. Waits until everybody of the same host who came before `g` and was greeted
  * has been heard, but not for long; -ECANCELED. For a start that fits badly, before that is judged.
  */
-int guest_settle(struct guest *g);
-void guest_heard(struct guest *g); /* also when it leaves. Does not wait */
+int tracker_client_settle(struct tracker_client *g);
+void tracker_client_heard(struct tracker_client *g); /* also when it leaves. Does not wait */
 
-const char *guest_host(const struct guest *g); /* numeric address, borrowed */
+const char *tracker_client_host(const struct tracker_client *g); /* numeric address, borrowed */
 
 /* Orders the ids that launchers give to tasks: numbers by value, then other texts by their bytes.
  * So a task's rank is its number, where there are numbers. Pure. */
-int guests_compare_ids(const char *a, const char *b);
+int tracker_server_compare_ids(const char *a, const char *b);

@@ -211,7 +211,7 @@ static void task_ids_are_ordered_as_people_count(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(in_order); i++) {
         for (size_t j = 0; j < COUNT_OF(in_order); j++) {
-            int r = guests_compare_ids(in_order[i], in_order[j]);
+            int r = tracker_server_compare_ids(in_order[i], in_order[j]);
 
             assert_int_equal((r > 0) - (r < 0), (i > j) - (i < j));
         }

@@ -52,7 +52,7 @@ struct xgboost {
 /* One connection. */
 struct visit {
     struct xgboost *of;
-    struct guest *guest;
+    struct tracker_client *guest;
     struct xgboost_hello hello;
     struct xgboost_command command;
 };
@@ -122,10 +122,10 @@ static int tell_all(struct xgboost *t, const struct member *ring, unsigned n, co
 static int by_id(const void *a, const void *b)
 {
     const struct visit *x = *(struct visit *const *)a, *y = *(struct visit *const *)b;
-    int r = guests_compare_ids(x->hello.task, y->hello.task);
+    int r = tracker_server_compare_ids(x->hello.task, y->hello.task);
 
     if (r == 0)
-        r = strcmp(guest_host(x->guest), guest_host(y->guest));
+        r = strcmp(tracker_client_host(x->guest), tracker_client_host(y->guest));
     return r ? r : x->command.port - y->command.port;
 }
 
@@ -133,16 +133,16 @@ static int send_next(struct visit *v, unsigned rank, const struct visit *next, s
 {
     AUTO_BUF out = { .max = KIB };
 
-    if (xgboost_add_next(&out, rank, guest_host(next->guest), next->command.port) < 0)
+    if (xgboost_add_next(&out, rank, tracker_client_host(next->guest), next->command.port) < 0)
         return err_oom(err);
-    return guest_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->guest, out.data, out.len, err);
 }
 
 static void remember(struct xgboost *t, unsigned rank, const struct visit *v)
 {
     struct member *m = &t->ring[rank];
 
-    (void)snprintf(m->host, sizeof(m->host), "%s", guest_host(v->guest));
+    (void)snprintf(m->host, sizeof(m->host), "%s", tracker_client_host(v->guest));
     (void)snprintf(m->task, sizeof(m->task), "%s", v->hello.task);
     m->error_port = v->command.error_port;
 }
@@ -202,7 +202,7 @@ static void add_pending(struct xgboost *t, struct visit *v)
 {
     replace_pending(t, v);
     t->pending[t->n_pending++] = v; /* never more than `world`: then the ring is closed */
-    guest_heard(v->guest);
+    tracker_client_heard(v->guest);
     if (t->n_pending == t->world)
         close_ring(t);
 }
@@ -215,7 +215,7 @@ static int send_world(struct visit *v, struct err *err)
 
     if (xgboost_add_world(&out, v->of->world) < 0)
         return err_oom(err);
-    return guest_write(v->guest, out.data, out.len, err);
+    return tracker_client_write(v->guest, out.data, out.len, err);
 }
 
 /* One starts while the ring stands: it was restarted, and the ring is broken. */
@@ -228,7 +228,7 @@ static int start_again(struct visit *v, struct err *err)
 
     if (r < 0)
         return r;
-    guests_note(t->guests, "task '%s' starts again, so all others have to", v->hello.task);
+    tracker_server_note(t->guests, "task '%s' starts again, so all others have to", v->hello.task);
     add_pending(t, v);
     return tell_all(t, ring, n, v->hello.task, err);
 }
@@ -242,12 +242,12 @@ static int on_start(struct visit *v, struct err *err)
         return err_set(err, -EPROTO, "a start by one that has started");
     r = send_world(v, err);
     if (r == 0 && t->running)
-        r = guest_settle(v->guest); /* it may have said shutdown before */
+        r = tracker_client_settle(v->guest); /* it may have said shutdown before */
     if (r == 0 && t->running)
         r = start_again(v, err);
     else if (r == 0)
         add_pending(t, v);
-    return r < 0 ? r : guest_linger(v->guest, err);
+    return r < 0 ? r : tracker_client_linger(v->guest, err);
 }
 
 static int on_shutdown(struct visit *v, struct err *err)
@@ -275,9 +275,9 @@ static int on_error(struct visit *v, struct err *err)
 
     if (t->broken)
         return 0; /* they all fall after the first one */
-    guests_note(t->guests, "task '%s' reports an error (code %lld):", v->hello.task,
-                (long long)v->command.code);
-    guests_print(t->guests, v->command.text, strlen(v->command.text));
+    tracker_server_note(t->guests, "task '%s' reports an error (code %lld):", v->hello.task,
+                        (long long)v->command.code);
+    tracker_server_print(t->guests, v->command.text, strlen(v->command.text));
     r = take_ring(t, &ring, &n, err);
     return r < 0 ? r : tell_all(t, ring, n, v->hello.task, err);
 }
@@ -285,7 +285,7 @@ static int on_error(struct visit *v, struct err *err)
 static int on_print(struct visit *v, struct err *err)
 {
     (void)err;
-    guests_print(v->of->guests, v->command.text, strlen(v->command.text));
+    tracker_server_print(v->of->guests, v->command.text, strlen(v->command.text));
     return 0;
 }
 
@@ -318,20 +318,20 @@ static int first_word(const uint8_t *p, size_t n, struct err *err)
     return used < 0 ? (int)used : used > 0;
 }
 
-static int read_one(struct guest *g, guest_parse *parse, void *ret, int64_t deadline,
+static int read_one(struct tracker_client *g, guest_parse *parse, void *ret, int64_t deadline,
                     struct err *err)
 {
-    ssize_t used = guest_read(g, parse, ret, deadline, err);
+    ssize_t used = tracker_client_read(g, parse, ret, deadline, err);
 
     if (used < 0)
         return (int)used;
-    guest_used(g, (size_t)used);
+    tracker_client_used(g, (size_t)used);
     return 0;
 }
 
 static int greet(struct visit *v, struct err *err)
 {
-    struct guest *g = v->guest;
+    struct tracker_client *g = v->guest;
     const struct xgboost_hello *h = &v->hello;
     int64_t deadline = loop_in(v->of->opt->loop, HELLO_MS);
     int32_t magic = XGBOOST_MAGIC;
@@ -339,7 +339,7 @@ static int greet(struct visit *v, struct err *err)
 
     g->greeted = r == 0;
     if (r == 0)
-        r = guest_write(g, &magic, sizeof(magic), err);
+        r = tracker_client_write(g, &magic, sizeof(magic), err);
     if (r == 0)
         r = read_one(g, xgboost_parse_hello, &v->hello, deadline, err);
     if (r < 0)
@@ -347,11 +347,11 @@ static int greet(struct visit *v, struct err *err)
     if (h->rank >= (int64_t)v->of->world || (h->world != -1 && h->world != (int64_t)v->of->world))
         return err_set(err, -EPROTO, "rank %lld of %lld, where there are %u workers",
                        (long long)h->rank, (long long)h->world, v->of->world);
-    guest_proven(g);
+    tracker_client_proven(g);
     return 0;
 }
 
-static int talk(void *user, struct guest *g, struct err *err)
+static int talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct xgboost *t = user;
     struct visit v = { .of = t, .guest = g };
@@ -371,7 +371,7 @@ static int talk(void *user, struct guest *g, struct err *err)
 
 static struct xgboost *xgboost_free(struct xgboost *t)
 {
-    t->guests = guests_close(t->guests);
+    t->guests = tracker_server_close(t->guests);
     free(t->pending);
     free(t->ended);
     free(t->ring);
@@ -384,12 +384,12 @@ static int xgboost_start(const struct rendezvous_options *opt, void **ret, int *
                          struct err *err)
 {
     AUTO(xgboost) struct xgboost *t = calloc(1, sizeof(*t));
-    struct guests_options o = { .opt = opt,
-                                .name = "xgboost",
-                                .in_max = XGBOOST_COMMAND_MAX + 8 * KIB,
-                                .first = first_word,
-                                .talk = talk,
-                                .user = t };
+    struct tracker_server_options o = { .opt = opt,
+                                        .name = "xgboost",
+                                        .in_max = XGBOOST_COMMAND_MAX + 8 * KIB,
+                                        .first = first_word,
+                                        .talk = talk,
+                                        .user = t };
     int r;
 
     if (!t)
@@ -401,7 +401,7 @@ static int xgboost_start(const struct rendezvous_options *opt, void **ret, int *
     t->ring = calloc(opt->world, sizeof(*t->ring));
     if (!t->pending || !t->ended || !t->ring)
         return err_oom(err);
-    r = guests_open(&o, &t->guests, ret_port, err);
+    r = tracker_server_open(&o, &t->guests, ret_port, err);
     if (r < 0)
         return r;
     *ret = take(t);

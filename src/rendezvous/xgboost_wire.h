@@ -2,7 +2,7 @@
  *
  * A message is a 4-byte length in the machine's own order and so many bytes of JSON. The bytes come
  * from anybody: every length has a limit. The parsers give the bytes they used, 0 when the message
- * is not whole yet, or -EPROTO; they fit guest_read(). */
+ * is not whole yet, or -EPROTO; they fit tracker_client_read(). */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

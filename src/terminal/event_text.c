@@ -26,7 +26,7 @@ static int put_keys(const json_t *v, const char *const *keys, struct buf *out)
             return -ENOMEM;
         r = buf_printf(out, "%s%s ", any ? ", " : " (", *keys);
         if (r == 0)
-            r = words_clean(out, text);
+            r = format_clean(out, text);
         any = true;
     }
     return r == 0 && any ? buf_add_str(out, ")") : r;
@@ -36,17 +36,17 @@ static int put_lower(const char *s, struct buf *out)
 {
     char lower[32];
 
-    return words_clean(out, words_lower(s, lower, sizeof(lower)));
+    return format_clean(out, format_lower(s, lower, sizeof(lower)));
 }
 
 /* "head: text", or one of them. */
 static int put_pair(const char *head, const char *text, struct buf *out)
 {
-    int r = words_clean(out, head);
+    int r = format_clean(out, head);
 
     if (r == 0 && *head && *text)
         r = buf_add_str(out, ": ");
-    return r < 0 ? r : words_clean(out, text);
+    return r < 0 ? r : format_clean(out, text);
 }
 
 static int on_job(const json_t *v, struct buf *out)
@@ -54,22 +54,22 @@ static int on_job(const json_t *v, struct buf *out)
     int r = buf_add_str(out, "job ");
 
     if (r == 0)
-        r = put_lower(words_text(v, "state"), out);
-    if (r == 0 && *words_text(v, "reason"))
+        r = put_lower(format_text(v, "state"), out);
+    if (r == 0 && *format_text(v, "reason"))
         r = buf_add_str(out, ": ");
-    return r < 0 ? r : words_clean(out, words_text(v, "reason"));
+    return r < 0 ? r : format_clean(out, format_text(v, "reason"));
 }
 
 static int on_task(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node",    "pid",   "ports", "agent",
                                         "attempt", "class", "code",  NULL };
-    int r = words_clean(out, words_text(v, "task"));
+    int r = format_clean(out, format_text(v, "task"));
 
     if (r == 0)
         r = buf_add_str(out, " ");
     if (r == 0)
-        r = put_lower(words_text(v, "state"), out);
+        r = put_lower(format_text(v, "state"), out);
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
@@ -79,7 +79,7 @@ static int on_failure(const json_t *v, struct buf *out)
     int r = json_make(&status, NULL, "{s:O}", "story", v);
 
     if (r == 0)
-        r = buf_add_str(out, str_eq(words_text(v, "event"), "story") ? "story: " : "failure: ");
+        r = buf_add_str(out, str_eq(format_text(v, "event"), "story") ? "story: " : "failure: ");
     return r < 0 ? r : story_cause(status, out);
 }
 
@@ -87,38 +87,38 @@ static int on_restart(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "attempt", "generation", "used", "max",
                                         "delay",   "reason",     NULL };
-    const char *task = words_text(v, "task");
+    const char *task = format_text(v, "task");
     int r = buf_add_str(out, "restart of ");
 
     if (r == 0)
-        r = words_clean(out, *task ? task : "all tasks");
+        r = format_clean(out, *task ? task : "all tasks");
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
 static int on_gang(const json_t *v, struct buf *out)
 {
-    int r = buf_printf(out, "gang %lld of %lld", (long long)words_int(v, "have", 0),
-                       (long long)words_int(v, "want", 0));
+    int r = buf_printf(out, "gang %lld of %lld", (long long)format_int(v, "have", 0),
+                       (long long)format_int(v, "want", 0));
 
-    if (r == 0 && *words_text(v, "reason"))
+    if (r == 0 && *format_text(v, "reason"))
         r = buf_add_str(out, ": ");
-    return r < 0 ? r : words_clean(out, words_text(v, "reason"));
+    return r < 0 ? r : format_clean(out, format_text(v, "reason"));
 }
 
 static int on_agent(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node", "host", "container", "reason", NULL };
-    int r = buf_printf(out, "agent %lld ", (long long)words_int(v, "agent", 0));
+    int r = buf_printf(out, "agent %lld ", (long long)format_int(v, "agent", 0));
 
     if (r == 0)
-        r = put_lower(words_text(v, "state"), out);
+        r = put_lower(format_text(v, "state"), out);
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
 static int on_master(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "address", NULL };
-    int r = buf_printf(out, "master, attempt %lld", (long long)words_int(v, "attempt", 1));
+    int r = buf_printf(out, "master, attempt %lld", (long long)format_int(v, "attempt", 1));
 
     return r < 0 ? r : put_keys(v, keys, out);
 }
@@ -129,48 +129,48 @@ static int on_container(const json_t *v, struct buf *out)
     int r = buf_add_str(out, "container of ");
 
     if (r == 0)
-        r = words_clean(out, words_text(v, "task"));
+        r = format_clean(out, format_text(v, "task"));
     if (r == 0)
         r = buf_add_str(out, " ");
     if (r == 0)
-        r = put_lower(words_text(v, "state"), out);
+        r = put_lower(format_text(v, "state"), out);
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
 static int on_request(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "task", "role", "count", NULL };
-    int r = put_pair("request", words_text(v, "what"), out);
+    int r = put_pair("request", format_text(v, "what"), out);
 
     if (r == 0)
         r = put_keys(v, keys, out);
-    if (r == 0 && *words_text(v, "who"))
+    if (r == 0 && *format_text(v, "who"))
         r = buf_add_str(out, " by ");
-    return r < 0 ? r : words_clean(out, words_text(v, "who"));
+    return r < 0 ? r : format_clean(out, format_text(v, "who"));
 }
 
 static int on_progress(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "metrics", NULL };
-    int r = words_clean(out, words_text(v, "task"));
+    int r = format_clean(out, format_text(v, "task"));
 
     if (r == 0)
         r = buf_add_str(out, " ");
     if (r == 0)
-        r = words_progress(v, out);
+        r = format_progress(v, out);
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
 static int on_ready(const json_t *v, struct buf *out)
 {
-    int r = words_clean(out, words_text(v, "task"));
+    int r = format_clean(out, format_text(v, "task"));
 
     return r < 0 ? r : buf_add_str(out, " answers");
 }
 
 static int on_note(const json_t *v, struct buf *out)
 {
-    return put_pair(words_text(v, "level"), words_text(v, "text"), out);
+    return put_pair(format_text(v, "level"), format_text(v, "text"), out);
 }
 
 static int on_end(const json_t *v, struct buf *out)
@@ -179,14 +179,14 @@ static int on_end(const json_t *v, struct buf *out)
     int r = buf_add_str(out, "end: ");
 
     if (r == 0)
-        r = put_lower(words_text(v, "state"), out);
+        r = put_lower(format_text(v, "state"), out);
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
 static int on_phase(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "who", NULL };
-    int r = put_pair("phase", words_text(v, "name"), out);
+    int r = put_pair("phase", format_text(v, "name"), out);
 
     return r < 0 ? r : put_keys(v, keys, out);
 }
@@ -194,7 +194,7 @@ static int on_phase(const json_t *v, struct buf *out)
 /* Of its many lines only the first is for people. */
 static int on_summary(const json_t *v, struct buf *out)
 {
-    return str_eq(words_text(v, "what"), "job")
+    return str_eq(format_text(v, "what"), "job")
                ? buf_add_str(out, "a new master took over from a summary of the log: what happened "
                                   "before is shown when the job has ended")
                : 0;
@@ -211,12 +211,12 @@ static int (*const kinds[EVENT_KINDS_])(const json_t *v, struct buf *out) = {
 
 int event_words(const json_t *record, struct buf *out)
 {
-    const char *name = words_text(record, "event");
+    const char *name = format_text(record, "event");
     AUTO_FREE char *text = NULL;
 
     for (int i = 0; i < EVENT_KINDS_; i++)
         if (kinds[i] && str_eq(event_name((enum event_kind)i), name))
             return kinds[i](record, out);
     text = json_dumps(record, JSON_COMPACT);
-    return text ? words_clean(out, text) : -ENOMEM;
+    return text ? format_clean(out, text) : -ENOMEM;
 }

@@ -7,22 +7,22 @@
 #include <string.h>
 #include <time.h>
 
-const char *words_span(int64_t ms, char out[WORDS_SPAN])
+const char *format_span(int64_t ms, char out[FORMAT_SPAN])
 {
     int64_t s = ms / 1000;
 
     if (ms < 0)
-        snprintf(out, WORDS_SPAN, "-");
+        snprintf(out, FORMAT_SPAN, "-");
     else if (ms < 1000)
-        snprintf(out, WORDS_SPAN, "%d ms", (int)ms);
+        snprintf(out, FORMAT_SPAN, "%d ms", (int)ms);
     else if (s < 10)
-        snprintf(out, WORDS_SPAN, "%d.%d s", (int)s, (int)(ms / 100 % 10));
+        snprintf(out, FORMAT_SPAN, "%d.%d s", (int)s, (int)(ms / 100 % 10));
     else if (s < 60)
-        snprintf(out, WORDS_SPAN, "%d s", (int)s);
+        snprintf(out, FORMAT_SPAN, "%d s", (int)s);
     else if (s < 3600)
-        snprintf(out, WORDS_SPAN, "%d:%02d", (int)(s / 60), (int)(s % 60));
+        snprintf(out, FORMAT_SPAN, "%d:%02d", (int)(s / 60), (int)(s % 60));
     else
-        snprintf(out, WORDS_SPAN, "%lld:%02d:%02d", (long long)(s / 3600), (int)(s / 60 % 60),
+        snprintf(out, FORMAT_SPAN, "%lld:%02d:%02d", (long long)(s / 3600), (int)(s / 60 % 60),
                  (int)(s % 60));
     return out;
 }
@@ -34,42 +34,42 @@ static bool local_time(int64_t ms, struct tm *ret)
     return ms > 0 && localtime_r(&seconds, ret);
 }
 
-const char *words_when(int64_t ms, char out[WORDS_WHEN])
+const char *format_when(int64_t ms, char out[FORMAT_WHEN])
 {
     struct tm tm;
 
-    if (!local_time(ms, &tm) || strftime(out, WORDS_WHEN, "%Y-%m-%d %H:%M", &tm) == 0)
-        snprintf(out, WORDS_WHEN, "-");
+    if (!local_time(ms, &tm) || strftime(out, FORMAT_WHEN, "%Y-%m-%d %H:%M", &tm) == 0)
+        snprintf(out, FORMAT_WHEN, "-");
     return out;
 }
 
-const char *words_clock(int64_t ms, char out[WORDS_WHEN])
+const char *format_clock(int64_t ms, char out[FORMAT_WHEN])
 {
     struct tm tm;
-    size_t n = local_time(ms, &tm) ? strftime(out, WORDS_WHEN, "%H:%M:%S", &tm) : 0;
+    size_t n = local_time(ms, &tm) ? strftime(out, FORMAT_WHEN, "%H:%M:%S", &tm) : 0;
 
     if (n > 0)
-        snprintf(out + n, WORDS_WHEN - n, ".%03d", (int)(ms % 1000));
+        snprintf(out + n, FORMAT_WHEN - n, ".%03d", (int)(ms % 1000));
     else
-        snprintf(out, WORDS_WHEN, "-");
+        snprintf(out, FORMAT_WHEN, "-");
     return out;
 }
 
-const char *words_text(const json_t *v, const char *key)
+const char *format_text(const json_t *v, const char *key)
 {
     const char *s = json_string_value(json_object_get(v, key));
 
     return s ? s : "";
 }
 
-int64_t words_int(const json_t *v, const char *key, int64_t otherwise)
+int64_t format_int(const json_t *v, const char *key, int64_t otherwise)
 {
     const json_t *n = json_object_get(v, key);
 
     return json_is_integer(n) ? json_integer_value(n) : otherwise;
 }
 
-const char *words_lower(const char *s, char *out, size_t cap)
+const char *format_lower(const char *s, char *out, size_t cap)
 {
     size_t n = 0;
 
@@ -80,7 +80,7 @@ const char *words_lower(const char *s, char *out, size_t cap)
     return out;
 }
 
-int words_states(const json_t *states, struct buf *out)
+int format_states(const json_t *states, struct buf *out)
 {
     static const char *const order[] = { "RUNNING", "DONE",      "FAILED",  "LOST",
                                          "READY",   "PREPARING", "GRANTED", "WAITING" };
@@ -89,20 +89,20 @@ int words_states(const json_t *states, struct buf *out)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(order); i++) {
-        int64_t n = words_int(states, order[i], 0);
+        int64_t n = format_int(states, order[i], 0);
 
         if (n <= 0)
             continue;
         r = buf_printf(out, "%s%lld %s", any ? ", " : "", (long long)n,
-                       words_lower(order[i], name, sizeof(name)));
+                       format_lower(order[i], name, sizeof(name)));
         any = true;
     }
     return r == 0 && !any ? buf_add_str(out, "-") : r;
 }
 
-int words_progress(const json_t *v, struct buf *out)
+int format_progress(const json_t *v, struct buf *out)
 {
-    int64_t step = words_int(v, "step", -1), total = words_int(v, "total", 0);
+    int64_t step = format_int(v, "step", -1), total = format_int(v, "total", 0);
 
     if (total > 0 && step >= 0)
         return buf_printf(out, "%lld/%lld %d %%", (long long)step, (long long)total,
@@ -110,7 +110,7 @@ int words_progress(const json_t *v, struct buf *out)
     return step > 0 ? buf_printf(out, "step %lld", (long long)step) : 0;
 }
 
-int words_clean(struct buf *out, const char *s)
+int format_clean(struct buf *out, const char *s)
 {
     size_t n = strlen(s) * 4 + 1;
     AUTO_FREE char *clean = malloc(n);
@@ -121,7 +121,7 @@ int words_clean(struct buf *out, const char *s)
     return buf_add_str(out, clean);
 }
 
-bool words_failed(const json_t *status)
+bool format_failed(const json_t *status)
 {
-    return str_eq(words_text(status, "state"), "FAILED") || *words_text(status, "unsaved");
+    return str_eq(format_text(status, "state"), "FAILED") || *format_text(status, "unsaved");
 }

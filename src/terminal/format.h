@@ -6,27 +6,27 @@
 #include <stdint.h>
 
 /* "80 ms", "1.8 s", "42 s", "12:30", "3:05:00"; "-" when negative. */
-#define WORDS_SPAN 24
-const char *words_span(int64_t ms, char out[WORDS_SPAN]);
+#define FORMAT_SPAN 24
+const char *format_span(int64_t ms, char out[FORMAT_SPAN]);
 /* "2026-11-16 04:12" in local time; "-" for 0 or less. */
-#define WORDS_WHEN 24
-const char *words_when(int64_t ms, char out[WORDS_WHEN]);
+#define FORMAT_WHEN 24
+const char *format_when(int64_t ms, char out[FORMAT_WHEN]);
 /* "04:12:07.123" in local time. */
-const char *words_clock(int64_t ms, char out[WORDS_WHEN]);
+const char *format_clock(int64_t ms, char out[FORMAT_WHEN]);
 
 /* What members of a document hold, whatever is missing or of another type: "" or the fallback. */
-const char *words_text(const json_t *v, const char *key);
-int64_t words_int(const json_t *v, const char *key, int64_t otherwise);
+const char *format_text(const json_t *v, const char *key);
+int64_t format_int(const json_t *v, const char *key, int64_t otherwise);
 
 /* {"RUNNING": 2, "WAITING": 1} as "2 running, 1 waiting", in the order of a task's life; "-" for
  * none. */
-int words_states(const json_t *states, struct buf *out);
+int format_states(const json_t *states, struct buf *out);
 /* {"step": 120, "total": 1000} as "120/1000 12 %", or "step 120"; nothing when neither is there. */
-int words_progress(const json_t *v, struct buf *out);
+int format_progress(const json_t *v, struct buf *out);
 /* "running", into `out`, cut there. */
-const char *words_lower(const char *s, char *out, size_t cap);
+const char *format_lower(const char *s, char *out, size_t cap);
 /* Cleaned of control characters and appended (base/str.h, str_clean). */
-int words_clean(struct buf *out, const char *s);
+int format_clean(struct buf *out, const char *s);
 
 /* Has the job of this status document failed, or could its results not be saved? */
-bool words_failed(const json_t *status);
+bool format_failed(const json_t *status);

@@ -73,12 +73,12 @@ static int end_line(struct block *b, const char *style)
 
 static int put_left(struct block *b, const json_t *progress)
 {
-    int64_t eta = words_int(progress, "eta_ms", -1);
-    char span[WORDS_SPAN];
+    int64_t eta = format_int(progress, "eta_ms", -1);
+    char span[FORMAT_SPAN];
 
     if (eta < 0)
         return 0;
-    return buf_printf(&b->line, "  %s left", words_span(eta, span));
+    return buf_printf(&b->line, "  %s left", format_span(eta, span));
 }
 
 static int put_progress(struct block *b, const json_t *v)
@@ -88,7 +88,7 @@ static int put_progress(struct block *b, const json_t *v)
 
     before = b->line.len;
     if (r == 0)
-        r = words_progress(v, &b->line);
+        r = format_progress(v, &b->line);
     if (r == 0 && b->line.len == before)
         b->line.len -= 2;
     return r;
@@ -97,15 +97,15 @@ static int put_progress(struct block *b, const json_t *v)
 static int put_head(struct block *b)
 {
     const json_t *s = b->v->status, *progress = json_object_get(s, "progress");
-    const char *name = words_text(s, "name");
-    int64_t created = words_int(s, "created", b->v->now), restarts = words_int(s, "restarts", 0);
-    char state[16], span[WORDS_SPAN];
-    int r = words_clean(&b->line, *name ? name : words_text(s, "job"));
+    const char *name = format_text(s, "name");
+    int64_t created = format_int(s, "created", b->v->now), restarts = format_int(s, "restarts", 0);
+    char state[16], span[FORMAT_SPAN];
+    int r = format_clean(&b->line, *name ? name : format_text(s, "job"));
 
     if (r == 0)
         r = buf_printf(&b->line, "  %s  %s",
-                       words_lower(words_text(s, "state"), state, sizeof(state)),
-                       words_span(b->v->now > created ? b->v->now - created : 0, span));
+                       format_lower(format_text(s, "state"), state, sizeof(state)),
+                       format_span(b->v->now > created ? b->v->now - created : 0, span));
     if (r == 0)
         r = put_progress(b, progress);
     if (r == 0)
@@ -127,7 +127,7 @@ static int put_metrics(struct block *b, const char *role)
     {
         json_t *metrics = json_object_get(t, "metrics");
 
-        if (!str_eq(words_text(t, "role"), role) || !json_object_size(metrics))
+        if (!str_eq(format_text(t, "role"), role) || !json_object_size(metrics))
             continue;
         json_object_foreach(metrics, key, value)
         {
@@ -135,7 +135,7 @@ static int put_metrics(struct block *b, const char *role)
                 return r;
             r = buf_add_str(&b->line, "  ");
             if (r == 0)
-                r = words_clean(&b->line, key);
+                r = format_clean(&b->line, key);
             if (r == 0 && json_is_number(value))
                 r = buf_printf(&b->line, " %.4g", json_number_value(value));
         }
@@ -146,11 +146,11 @@ static int put_metrics(struct block *b, const char *role)
 
 static int put_role(struct block *b, const json_t *role, unsigned width)
 {
-    const char *name = words_text(role, "name");
+    const char *name = format_text(role, "name");
     int r = buf_printf(&b->line, "  %-*s  ", (int)width, name);
 
     if (r == 0)
-        r = words_states(json_object_get(role, "states"), &b->line);
+        r = format_states(json_object_get(role, "states"), &b->line);
     if (r == 0)
         r = put_progress(b, role);
     if (r == 0)
@@ -167,7 +167,7 @@ static int put_roles(struct block *b)
 
     json_array_foreach(roles, i, role)
     {
-        size_t len = strlen(words_text(role, "name"));
+        size_t len = strlen(format_text(role, "name"));
 
         if (len > width)
             width = (unsigned)(len < NAME_MAX_COLUMNS ? len : NAME_MAX_COLUMNS);
@@ -187,14 +187,14 @@ static int put_roles(struct block *b)
 
 static int put_waiting(struct block *b)
 {
-    const char *waiting = words_text(b->v->status, "waiting");
+    const char *waiting = format_text(b->v->status, "waiting");
     int r;
 
     if (!*waiting || b->live->n >= b->most)
         return 0;
     r = buf_add_str(&b->line, "  ");
     if (r == 0)
-        r = words_clean(&b->line, waiting);
+        r = format_clean(&b->line, waiting);
     return r < 0 ? r : end_line(b, "\033[2m");
 }
 

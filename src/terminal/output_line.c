@@ -90,8 +90,8 @@ static int put_body(struct show *s, const char *p, size_t n)
 {
     if (!s->o.to[s->to].terminal)
         return buf_add(&s->out, p, n);
-    p = safe_segment(p, &n);
-    return safe_line(&s->out, p, n);
+    p = sanitize_segment(p, &n);
+    return sanitize_line(&s->out, p, n);
 }
 
 /* Goes this on where an open line of the same source stopped? If not, what is in the way ends. */

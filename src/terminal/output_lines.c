@@ -96,14 +96,14 @@ int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks)
 
     json_array_foreach(roles, i, role)
     {
-        int64_t n = words_int(role, "count", 0) * words_int(role, "procs", 1);
+        int64_t n = format_int(role, "count", 0) * format_int(role, "procs", 1);
 
         for (int64_t rank = 0; r == 0 && rank < n; rank++) {
             char name[PIECE_TASK_MAX];
 
             if (rank == KNOWN_TASKS)
                 rank = n - 1; /* the widest name */
-            snprintf(name, sizeof(name), "%s:%lld", words_text(role, "name"), (long long)rank);
+            snprintf(name, sizeof(name), "%s:%lld", format_text(role, "name"), (long long)rank);
             r = show_task(s, name);
         }
         *ret_tasks += (size_t)(n > 0 ? n : 0);
@@ -136,7 +136,7 @@ static int64_t due(const struct source *f)
  */
 static int show_part(struct show *s, struct source *f, bool end, int64_t now)
 {
-    size_t tail = end ? 0 : safe_tail((char *)f->part.data, f->part.len);
+    size_t tail = end ? 0 : sanitize_tail((char *)f->part.data, f->part.len);
     size_t n = f->part.len - tail;
     int r;
 

@@ -8,7 +8,7 @@
 #define SEQUENCE_MAX 64 /* bytes of a control sequence; a longer one is no such thing */
 #define RESET "\033[0m"
 
-const char *safe_segment(const char *p, size_t *n)
+const char *sanitize_segment(const char *p, size_t *n)
 {
     const char *cr;
 
@@ -64,7 +64,7 @@ static size_t plain_len(const char *p, size_t n)
     return str_utf8_len(one);
 }
 
-int safe_line(struct buf *out, const char *p, size_t n)
+int sanitize_line(struct buf *out, const char *p, size_t n)
 {
     bool coloured = false;
     int r = 0;
@@ -93,7 +93,7 @@ int safe_line(struct buf *out, const char *p, size_t n)
     return r == 0 && coloured ? buf_add_str(out, RESET) : r;
 }
 
-size_t safe_tail(const char *p, size_t n)
+size_t sanitize_tail(const char *p, size_t n)
 {
     for (size_t back = 1; back <= 3 && back <= n; back++) {
         unsigned char c = (unsigned char)p[n - back];

@@ -7,13 +7,13 @@
 
 /* What is to be seen of a line (without its newline) that carriage returns wrote over: the part
  * behind the last one that has something behind it. *n is its length afterwards. */
-const char *safe_segment(const char *p, size_t *n);
+const char *sanitize_segment(const char *p, size_t *n);
 
 /* Appends one line. Text, tabs and colours (ESC [ … m) stay, with a reset at the end when there was
  * a colour; other control sequences of the form ESC [ … and backspaces are left out; every other
  * control character and what is not UTF-8 becomes \xNN. -ENOMEM, -E2BIG. */
-int safe_line(struct buf *out, const char *p, size_t n);
+int sanitize_line(struct buf *out, const char *p, size_t n);
 
 /* How many of the last bytes are the beginning of a UTF-8 character whose rest has not come: 0 to
  * 3. So a cut need not fall inside one. */
-size_t safe_tail(const char *p, size_t n);
+size_t sanitize_tail(const char *p, size_t n);

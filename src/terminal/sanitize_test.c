@@ -37,7 +37,7 @@ static void a_terminal_gets_nothing_that_moves_it(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_BUF b = { .max = 4096 };
 
-        assert_int_equal(safe_line(&b, rows[i].in, strlen(rows[i].in)), 0);
+        assert_int_equal(sanitize_line(&b, rows[i].in, strlen(rows[i].in)), 0);
         assert_non_null(buf_text(&b));
         assert_string_equal(buf_text(&b), rows[i].out);
     }
@@ -51,7 +51,7 @@ static void a_nul_and_the_end_of_memory_are_no_trap(void **state)
     (void)state;
     assert_non_null(exact);
     memcpy(exact, "\0\xe2\x94", 3);
-    assert_int_equal(safe_line(&b, exact, 3), 0);
+    assert_int_equal(sanitize_line(&b, exact, 3), 0);
     assert_non_null(buf_text(&b));
     assert_string_equal(buf_text(&b), "\\x00\\xe2\\x94");
 }
@@ -73,7 +73,7 @@ static void of_a_progress_bar_the_last_state_is_seen(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         size_t n = strlen(rows[i].in);
-        const char *p = safe_segment(rows[i].in, &n);
+        const char *p = sanitize_segment(rows[i].in, &n);
 
         assert_int_equal(n, strlen(rows[i].out));
         assert_memory_equal(p, rows[i].out, n);
@@ -100,7 +100,7 @@ static void a_character_that_is_not_whole_is_noticed(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        assert_int_equal(safe_tail(rows[i].in, strlen(rows[i].in)), rows[i].tail);
+        assert_int_equal(sanitize_tail(rows[i].in, strlen(rows[i].in)), rows[i].tail);
 }
 
 int main(void)

@@ -150,7 +150,7 @@ int screen_note(struct screen *s, const char *fmt, ...)
         text = NULL;
         return -ENOMEM;
     }
-    if (buf_add_str(&b, "ydl: ") < 0 || words_clean(&b, text) < 0 || buf_add_u8(&b, '\n') < 0)
+    if (buf_add_str(&b, "ydl: ") < 0 || format_clean(&b, text) < 0 || buf_add_u8(&b, '\n') < 0)
         return -ENOMEM;
     return screen_put(s, PIECE_ERR, b.data, b.len);
 }

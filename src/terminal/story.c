@@ -15,9 +15,9 @@ static const char *node_of(const json_t *status, const char *task)
 
     json_array_foreach(tasks, i, t)
     {
-        const char *node = words_text(t, "node");
+        const char *node = format_text(t, "node");
 
-        if (str_eq(words_text(t, "task"), task) && *node)
+        if (str_eq(format_text(t, "task"), task) && *node)
             return node;
     }
     return NULL;
@@ -25,7 +25,7 @@ static const char *node_of(const json_t *status, const char *task)
 
 static int put_class(const json_t *story, enum fail_class cls, struct buf *out)
 {
-    int64_t signal = words_int(story, "signal", 0);
+    int64_t signal = format_int(story, "signal", 0);
     const char *name = cls == FAIL_SIGNAL && signal > 0 ? sigabbrev_np((int)signal) : NULL;
 
     if (cls == FAIL_EXIT || cls == FAIL_NONE)
@@ -47,14 +47,14 @@ static bool says_class(const char *text, enum fail_class cls)
  * a sentence that says it all. */
 static int put_how(const json_t *story, struct buf *out)
 {
-    const char *task = words_text(story, "task"), *text = words_text(story, "text");
-    int64_t code = words_int(story, "code", 0);
+    const char *task = format_text(story, "task"), *text = format_text(story, "text");
+    int64_t code = format_int(story, "code", 0);
     bool sentence = *task && str_starts(text, task) && strchr(": ", text[strlen(task)]);
     enum fail_class cls = FAIL_NONE;
     size_t before = out->len;
     int r = 0;
 
-    (void)fail_from_key(words_text(story, "class"), &cls); /* one we do not know is not named */
+    (void)fail_from_key(format_text(story, "class"), &cls); /* one we do not know is not named */
     if (sentence)
         text += strlen(task) + strspn(text + strlen(task), ": ");
     if (!sentence && !says_class(text, cls))
@@ -62,7 +62,7 @@ static int put_how(const json_t *story, struct buf *out)
     if (r == 0 && *text && out->len > before)
         r = buf_add_str(out, ": ");
     if (r == 0)
-        r = words_clean(out, text);
+        r = format_clean(out, text);
     if (r < 0 || code == 0 || strstr(text, "exit code"))
         return r;
     return buf_printf(out, out->len > before ? " (exit code %lld)" : "exit code %lld",
@@ -72,18 +72,18 @@ static int put_how(const json_t *story, struct buf *out)
 int story_cause(const json_t *status, struct buf *out)
 {
     const json_t *story = json_object_get(status, "story");
-    const char *task = words_text(story, "task");
+    const char *task = format_text(story, "task");
     const char *node = node_of(status, task);
     int r = 0;
 
     if (!json_is_object(story))
         return 0;
     if (*task)
-        r = words_clean(out, task);
+        r = format_clean(out, task);
     if (r == 0 && node)
         r = buf_add_str(out, " on ");
     if (r == 0 && node)
-        r = words_clean(out, node);
+        r = format_clean(out, node);
     if (r == 0 && *task)
         r = buf_add_str(out, ": ");
     return r < 0 ? r : put_how(story, out);
@@ -91,15 +91,15 @@ int story_cause(const json_t *status, struct buf *out)
 
 static int put_why(const json_t *status, struct buf *out)
 {
-    const char *reason = words_text(status, "reason");
-    int64_t code = words_int(status, "exit", 0);
+    const char *reason = format_text(status, "reason");
+    int64_t code = format_int(status, "exit", 0);
     int r = buf_add_str(out, ": ");
 
     if (r < 0)
         return r;
     if (json_is_object(json_object_get(status, "story")))
         return story_cause(status, out);
-    r = *reason ? words_clean(out, reason) : 0;
+    r = *reason ? format_clean(out, reason) : 0;
     return r < 0
                ? r
                : buf_printf(out, *reason ? " (exit code %lld)" : "exit code %lld", (long long)code);
@@ -107,36 +107,36 @@ static int put_why(const json_t *status, struct buf *out)
 
 static int put_name(const json_t *status, struct buf *out)
 {
-    const char *name = words_text(status, "name"), *id = words_text(status, "job");
+    const char *name = format_text(status, "name"), *id = format_text(status, "job");
     int r = buf_add_str(out, *name ? "job '" : "job ");
 
     if (r == 0 && *name)
-        r = words_clean(out, name);
+        r = format_clean(out, name);
     if (r == 0 && *name)
         r = buf_add_str(out, "' (");
     if (r == 0)
-        r = words_clean(out, id);
+        r = format_clean(out, id);
     return r == 0 && *name ? buf_add_str(out, ")") : r;
 }
 
 /* What was not saved is said too: then the exit code is none of success. */
 static int put_success(const json_t *status, struct buf *out)
 {
-    int64_t from = words_int(status, "created", 0), to = words_int(status, "ended", 0);
-    const char *unsaved = words_text(status, "unsaved");
-    char span[WORDS_SPAN];
+    int64_t from = format_int(status, "created", 0), to = format_int(status, "ended", 0);
+    const char *unsaved = format_text(status, "unsaved");
+    char span[FORMAT_SPAN];
     int r = buf_add_str(out, " succeeded");
 
     if (r == 0 && from > 0 && to >= from)
-        r = buf_printf(out, " in %s", words_span(to - from, span));
+        r = buf_printf(out, " in %s", format_span(to - from, span));
     if (r == 0 && *unsaved)
         r = buf_add_str(out, ", but ");
-    return r < 0 ? r : words_clean(out, unsaved);
+    return r < 0 ? r : format_clean(out, unsaved);
 }
 
 int story_line(const json_t *status, struct buf *out)
 {
-    const char *state = words_text(status, "state"), *reason = words_text(status, "reason");
+    const char *state = format_text(status, "state"), *reason = format_text(status, "reason");
     int r = put_name(status, out);
 
     if (r < 0)
@@ -147,12 +147,12 @@ int story_line(const json_t *status, struct buf *out)
         r = buf_add_str(out, " was killed");
         if (r == 0 && *reason)
             r = buf_add_str(out, ": ");
-        return r < 0 ? r : words_clean(out, reason);
+        return r < 0 ? r : format_clean(out, reason);
     }
     if (!str_eq(state, "FAILED")) {
         char lower[16];
 
-        return buf_printf(out, " is %s", words_lower(state, lower, sizeof(lower)));
+        return buf_printf(out, " is %s", format_lower(state, lower, sizeof(lower)));
     }
     r = buf_add_str(out, " failed");
     return r < 0 ? r : put_why(status, out);
@@ -173,11 +173,11 @@ static int put_lines(const char *lines, struct buf *out)
     while (r == 0 && p < end) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((nl ? nl : end) - p);
-        const char *shown = safe_segment(p, &len);
+        const char *shown = sanitize_segment(p, &len);
 
         r = buf_add_str(out, "    ");
         if (r == 0)
-            r = safe_line(out, shown, len);
+            r = sanitize_line(out, shown, len);
         if (r == 0)
             r = buf_add_u8(out, '\n');
         p = nl ? nl + 1 : end;
@@ -190,13 +190,13 @@ static int put_hint(const char *hint, struct buf *out)
     int r = *hint ? buf_add_str(out, "  hint: ") : 0;
 
     if (r == 0)
-        r = words_clean(out, hint);
+        r = format_clean(out, hint);
     return r == 0 && *hint ? buf_add_u8(out, '\n') : r;
 }
 
 static int put_next(const json_t *status, const char *task, const char *logs, struct buf *out)
 {
-    const char *id = words_text(status, "job");
+    const char *id = format_text(status, "job");
     int r = buf_printf(out, "  logs: ydl logs %s%s%s%s%s%s\n", id, *task ? " " : "", task,
                        logs ? " (files in " : "", logs ? logs : "", logs ? ")" : "");
 
@@ -206,7 +206,7 @@ static int put_next(const json_t *status, const char *task, const char *logs, st
 int story_text(const json_t *status, const char *logs, struct buf *out)
 {
     const json_t *story = json_object_get(status, "story");
-    const char *state = words_text(status, "state"), *task = words_text(story, "task");
+    const char *state = format_text(status, "state"), *task = format_text(story, "task");
     int r = buf_add_str(out, "ydl: ");
 
     if (r == 0)
@@ -215,8 +215,8 @@ int story_text(const json_t *status, const char *logs, struct buf *out)
         r = buf_add_u8(out, '\n');
     if (r < 0 || !str_eq(state, "FAILED"))
         return r;
-    r = put_lines(words_text(story, "lines"), out);
+    r = put_lines(format_text(story, "lines"), out);
     if (r == 0)
-        r = put_hint(words_text(story, "hint"), out);
+        r = put_hint(format_text(story, "hint"), out);
     return r < 0 ? r : put_next(status, task, logs, out);
 }

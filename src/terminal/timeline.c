@@ -65,24 +65,24 @@ static int who_of(const char *key)
 /* A phase that was noted. The first of each name counts: later ones are of restarts. */
 static void add_noted(struct timeline *t, const json_t *record)
 {
-    const char *name = words_text(record, "name");
-    int64_t at = words_int(record, "time", words_int(record, "t", 0));
+    const char *name = format_text(record, "name");
+    int64_t at = format_int(record, "time", format_int(record, "t", 0));
 
     for (int i = 0; i < PHASES_; i++) {
         if (!str_eq(names[i].name, name) || t->phases[i].noted)
             continue;
         t->phases[i].noted = true;
         t->phases[i].at = at;
-        t->phases[i].who = who_of(words_text(record, "who"));
+        t->phases[i].who = who_of(format_text(record, "who"));
     }
 }
 
 void timeline_add(struct timeline *t, const json_t *record)
 {
-    const char *event = words_text(record, "event"), *state = words_text(record, "state");
-    int64_t at = words_int(record, "t", 0);
+    const char *event = format_text(record, "event"), *state = format_text(record, "state");
+    int64_t at = format_int(record, "t", 0);
 
-    if (str_eq(event, "phase") || str_eq(words_text(record, "kind"), "phase")) {
+    if (str_eq(event, "phase") || str_eq(format_text(record, "kind"), "phase")) {
         add_noted(t, record);
         return;
     }
@@ -97,7 +97,7 @@ void timeline_add(struct timeline *t, const json_t *record)
     }
     if (str_eq(event, "job") && str_eq(state, "RUNNING"))
         t->ran = true;
-    if (str_eq(words_text(record, "platform"), "local"))
+    if (str_eq(format_text(record, "platform"), "local"))
         t->local = true;
 }
 

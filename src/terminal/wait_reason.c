@@ -27,7 +27,7 @@ static bool on_its_way(const json_t *role)
 
     json_object_foreach((json_t *)counts, key, value) all += json_integer_value(value);
     for (size_t i = 0; i < COUNT_OF(settled); i++)
-        n += words_int(counts, settled[i], 0);
+        n += format_int(counts, settled[i], 0);
     return n < all;
 }
 
@@ -51,11 +51,11 @@ static int add_roles(const json_t *roles, struct buf *out)
         if (r == 0)
             r = buf_add_str(out, i ? "; " : ": ");
         if (r == 0)
-            r = words_clean(out, words_text(role, "name"));
+            r = format_clean(out, format_text(role, "name"));
         if (r == 0)
             r = buf_add_u8(out, ' ');
         if (r == 0)
-            r = words_states(json_object_get(role, "states"), out);
+            r = format_states(json_object_get(role, "states"), out);
     }
     return r;
 }
@@ -63,8 +63,8 @@ static int add_roles(const json_t *roles, struct buf *out)
 int waiting_line(const json_t *status, int64_t waited, struct buf *out)
 {
     const json_t *roles = json_object_get(status, "roles");
-    const char *state = words_text(status, "state"), *why = words_text(status, "waiting");
-    char span[WORDS_SPAN];
+    const char *state = format_text(status, "state"), *why = format_text(status, "waiting");
+    char span[FORMAT_SPAN];
     size_t i = 0;
     int r;
 
@@ -78,8 +78,8 @@ int waiting_line(const json_t *status, int64_t waited, struct buf *out)
     if (r == 0 && *why)
         r = buf_add_str(out, "; ");
     if (r == 0 && *why)
-        r = words_clean(out, why);
-    return r < 0 ? r : buf_printf(out, " (%s)", words_span(waited, span));
+        r = format_clean(out, why);
+    return r < 0 ? r : buf_printf(out, " (%s)", format_span(waited, span));
 }
 
 int64_t waiting_due(int64_t since, int64_t last)

@@ -28,7 +28,7 @@ int cache_use(struct cache *c, const char *app, const struct cache_files *files,
 
 /* ---- directories of applications ---- */
 
-int home_ask_yarn(void *user, const char *app, struct err *err)
+int app_dirs_ask_yarn(void *user, const char *app, struct err *err)
 {
     AUTO_RPC Yarn__GetApplicationReportResponse *answer = NULL;
     struct yarn_app_id id;
@@ -39,11 +39,11 @@ int home_ask_yarn(void *user, const char *app, struct err *err)
     r = yarn_report(user, id, &answer, err);
     if (r == -ENOENT) {
         err_clear(err);
-        return HOME_UNKNOWN;
+        return APP_DIRS_UNKNOWN;
     }
     if (r < 0)
         return r;
-    return yarn_app_state_final(answer->report->state) ? HOME_ENDED : HOME_LIVES;
+    return yarn_app_state_final(answer->report->state) ? APP_DIRS_ENDED : APP_DIRS_LIVES;
 }
 
 /* What is in BASE/jobs and is an application's; nothing when there is no such directory. */
@@ -105,14 +105,14 @@ static int list_dirs(struct fs *fs, const char *base, struct job_dirs *ret, stru
 }
 
 /* 1 when its application has ended or will never be, 0 when not, or why that is not known. */
-static int is_over(const struct home_alive *alive, const struct job_dir *d, struct err *err)
+static int is_over(const struct app_dirs_alive *alive, const struct job_dir *d, struct err *err)
 {
     int state = alive->state(alive->user, d->app, err);
 
     if (state < 0)
         return state;
-    return state == HOME_ENDED ||
-           (state == HOME_UNKNOWN && loop_wall() - d->since > HOME_UNKNOWN_MS);
+    return state == APP_DIRS_ENDED ||
+           (state == APP_DIRS_UNKNOWN && loop_wall() - d->since > APP_DIRS_UNKNOWN_MS);
 }
 
 /* Whether asking for the next one makes sense. */
@@ -122,8 +122,8 @@ static bool hopeless(int r)
            r == -ENOMEM;
 }
 
-int home_sweep(struct fs *fs, const char *base, const struct home_alive *alive, size_t *ret,
-               struct err *err)
+int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive *alive, size_t *ret,
+                   struct err *err)
 {
     AUTO(job_dirs) struct job_dirs dirs = { 0 };
     size_t swept = 0;
@@ -147,17 +147,17 @@ int home_sweep(struct fs *fs, const char *base, const struct home_alive *alive, 
 
 /* ---- those that live ---- */
 
-void home_jobs_done(struct home_jobs *l)
+void app_dirs_done(struct app_dirs *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         free(l->v[i].app);
         strs_done(&l->v[i].uses);
     }
     free(l->v);
-    *l = (struct home_jobs){ 0 };
+    *l = (struct app_dirs){ 0 };
 }
 
-static int read_uses(struct fs *fs, const char *dir, struct home_job *j, struct err *err)
+static int read_uses(struct fs *fs, const char *dir, struct app_dir *j, struct err *err)
 {
     AUTO_FREE char *path = path_join(dir, "uses");
     AUTO_FS_READER *reader = NULL;
@@ -185,19 +185,19 @@ static int read_uses(struct fs *fs, const char *dir, struct home_job *j, struct 
                : err_oom(err);
 }
 
-static int push_job(struct fs *fs, struct home_jobs *l, struct job_dir *d, struct err *err)
+static int push_job(struct fs *fs, struct app_dirs *l, struct job_dir *d, struct err *err)
 {
-    struct home_job *v = realloc(l->v, (l->n + 1) * sizeof(*v));
+    struct app_dir *v = realloc(l->v, (l->n + 1) * sizeof(*v));
 
     if (!v)
         return err_oom(err);
     l->v = v;
-    v[l->n] = (struct home_job){ .app = take(d->app), .since = d->since };
+    v[l->n] = (struct app_dir){ .app = take(d->app), .since = d->since };
     return read_uses(fs, d->path, &v[l->n++], err);
 }
 
-int home_jobs(struct fs *fs, const char *base, const struct home_alive *alive,
-              struct home_jobs *ret, struct err *err)
+int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,
+             struct app_dirs *ret, struct err *err)
 {
     AUTO(job_dirs) struct job_dirs dirs = { 0 };
     int r = list_dirs(fs, base, &dirs, err);

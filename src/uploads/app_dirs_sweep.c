@@ -9,7 +9,7 @@ struct sweep {
     struct loop *loop;
     struct fs *fs;
     char *base;
-    struct home_alive alive;
+    struct app_dirs_alive alive;
     int64_t until; /* loop's clock */
     struct fiber *fiber;
     struct cond over;
@@ -25,16 +25,16 @@ static int state(void *user, const char *app, struct err *err)
     if (loop_now(s->loop) > s->until)
         return err_set(err, -ETIMEDOUT, "there is too much");
     r = s->alive.state(s->alive.user, app, err);
-    return r == HOME_UNKNOWN ? HOME_LIVES : r;
+    return r == APP_DIRS_UNKNOWN ? APP_DIRS_LIVES : r;
 }
 
 static void run(void *arg)
 {
     struct sweep *s = arg;
-    struct home_alive alive = { state, s };
+    struct app_dirs_alive alive = { state, s };
     struct err err = ERR_INIT;
     size_t n = 0;
-    int r = home_sweep(s->fs, s->base, &alive, &n, &err);
+    int r = app_dirs_sweep(s->fs, s->base, &alive, &n, &err);
 
     trace(LOG_HDFS, "%zu directories of ended applications removed%s%s", n, r < 0 ? ", then " : "",
           r < 0 ? err.text : "");
@@ -42,8 +42,8 @@ static void run(void *arg)
     cond_wake_all(&s->over);
 }
 
-struct sweep *sweep_begin(struct loop *l, struct fs *fs, const char *base,
-                          const struct home_alive *alive)
+struct sweep *app_dirs_sweep_begin(struct loop *l, struct fs *fs, const char *base,
+                                   const struct app_dirs_alive *alive)
 {
     AUTO_FREE char *copy = strdup(base);
     AUTO_FREE struct sweep *s = calloc(1, sizeof(*s));
@@ -58,7 +58,7 @@ struct sweep *sweep_begin(struct loop *l, struct fs *fs, const char *base,
     return take(s);
 }
 
-struct sweep *sweep_end(struct sweep *s)
+struct sweep *app_dirs_sweep_end(struct sweep *s)
 {
     int64_t deadline;
 

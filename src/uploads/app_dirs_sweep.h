@@ -1,4 +1,4 @@
-/* app_dirs_sweep.h - home_sweep() beside what a command does: nobody waits for it longer than a
+/* app_dirs_sweep.h - app_dirs_sweep() beside what a command does: nobody waits for it longer than a
  * moment, and nobody hears of its failures. Fibers only. */
 #pragma once
 #include "base/auto.h"
@@ -9,12 +9,13 @@
 
 struct sweep; /* opaque */
 
-/* Begins to remove what ended applications left below BASE/jobs. Unlike home_sweep() it leaves what
- * the ResourceManager does not know, whatever its age: several clusters may share one file system,
- * and nobody has asked for a cleaning. `fs` and what `alive` points to are borrowed until
- * sweep_end(), `base` is copied. NULL when out of memory, and that is no failure either. */
-struct sweep *sweep_begin(struct loop *l, struct fs *fs, const char *base,
-                          const struct home_alive *alive);
-struct sweep *sweep_end(struct sweep *s); /* NULL is fine; always NULL */
-AUTO_DEFINE(sweep, struct sweep *, sweep_end);
+/* Begins to remove what ended applications left below BASE/jobs. Unlike app_dirs_sweep() it leaves
+ * what the ResourceManager does not know, whatever its age: several clusters may share one file
+ * system, and nobody has asked for a cleaning. `fs` and what `alive` points to are borrowed until
+ * app_dirs_sweep_end(), `base` is copied. NULL when out of memory, and that is no failure either.
+ */
+struct sweep *app_dirs_sweep_begin(struct loop *l, struct fs *fs, const char *base,
+                                   const struct app_dirs_alive *alive);
+struct sweep *app_dirs_sweep_end(struct sweep *s); /* NULL is fine; always NULL */
+AUTO_DEFINE(sweep, struct sweep *, app_dirs_sweep_end);
 #define AUTO_SWEEP AUTO(sweep) struct sweep

@@ -25,20 +25,20 @@ static void states(struct bench *b)
         int state;
         bool stays;
     } rows[] = {
-        { HOME_LIVES, true },    { HOME_UNKNOWN, true }, { -EACCES, true },
-        { -ECONNREFUSED, true }, { HOME_ENDED, false },
+        { APP_DIRS_LIVES, true }, { APP_DIRS_UNKNOWN, true }, { -EACCES, true },
+        { -ECONNREFUSED, true },  { APP_DIRS_ENDED, false },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct home_alive alive = bench_alive(b);
+        struct app_dirs_alive alive = bench_alive(b);
         AUTO_SWEEP *s = NULL;
 
         make_two(b);
         b->state = rows[i].state;
-        s = sweep_begin(b->loop, b->fs, b->base, &alive);
+        s = app_dirs_sweep_begin(b->loop, b->fs, b->base, &alive);
         assert_non_null(s);
         assert_true(is_there(b, OTHER_APP)); /* it has not even begun */
-        s = sweep_end(s);
+        s = app_dirs_sweep_end(s);
         assert_int_equal(is_there(b, OTHER_APP), rows[i].stays);
         assert_int_equal(is_there(b, APP), rows[i].stays);
     }
@@ -55,17 +55,17 @@ static int never(void *user, const char *app, struct err *err)
     int r = fiber_sleep(b->loop, 3600 * 1000);
 
     (void)app;
-    return r < 0 ? err_set(err, r, "it took too long") : HOME_ENDED;
+    return r < 0 ? err_set(err, r, "it took too long") : APP_DIRS_ENDED;
 }
 
 static void slow(struct bench *b)
 {
-    struct home_alive alive = { never, b };
+    struct app_dirs_alive alive = { never, b };
     int64_t began = loop_now(b->loop);
 
     make_two(b);
-    assert_null(sweep_end(NULL));
-    assert_null(sweep_end(sweep_begin(b->loop, b->fs, b->base, &alive)));
+    assert_null(app_dirs_sweep_end(NULL));
+    assert_null(app_dirs_sweep_end(app_dirs_sweep_begin(b->loop, b->fs, b->base, &alive)));
     (void)fiber_yield(b->loop);
     assert_true(loop_now(b->loop) - began < SWEEP_WAIT_MS + 600000);
     assert_true(is_there(b, OTHER_APP));

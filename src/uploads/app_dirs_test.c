@@ -28,11 +28,11 @@ static void make_three(const struct bench *b)
 
 static size_t sweep(struct bench *b, int want)
 {
-    struct home_alive alive = bench_alive(b);
+    struct app_dirs_alive alive = bench_alive(b);
     struct err err = ERR_INIT;
     size_t n = 0;
 
-    assert_int_equal(home_sweep(b->fs, b->base, &alive, &n, &err), want);
+    assert_int_equal(app_dirs_sweep(b->fs, b->base, &alive, &n, &err), want);
     return n;
 }
 
@@ -45,11 +45,11 @@ static void sweeping(struct bench *b)
     assert_int_equal(sweep(b, 0), 0); /* nobody knows */
     b->state = -ECONNREFUSED;
     assert_int_equal(sweep(b, -ECONNREFUSED), 0);
-    b->state = HOME_UNKNOWN; /* the one that is new may be about to be submitted */
+    b->state = APP_DIRS_UNKNOWN; /* the one that is new may be about to be submitted */
     expect(b, true, true, true);
     assert_int_equal(sweep(b, 0), 1);
     expect(b, true, false, true);
-    b->state = HOME_ENDED;
+    b->state = APP_DIRS_ENDED;
     assert_int_equal(sweep(b, 0), 1);
     expect(b, false, false, true);
 }
@@ -61,16 +61,16 @@ static void only_what_has_ended_is_swept(void **state)
 
 static void uses(struct bench *b)
 {
-    struct home_alive alive = bench_alive(b);
+    struct app_dirs_alive alive = bench_alive(b);
     AUTO_CACHE *c = bench_cache(b);
     char key[] = "aa/b", other[] = "cc/d";
     struct cache_file files[] = { { .key = key }, { .url = other }, { .key = other } };
     struct cache_files list = { files, COUNT_OF(files) };
-    AUTO_HOME_JOBS jobs = { 0 };
+    AUTO_APP_DIRS jobs = { 0 };
 
     make_three(b);
     assert_int_equal(cache_use(c, APP, &list, NULL), 0);
-    assert_int_equal(home_jobs(b->fs, b->base, &alive, &jobs, NULL), 0);
+    assert_int_equal(app_dirs(b->fs, b->base, &alive, &jobs, NULL), 0);
     assert_int_equal(jobs.n, 2);
     for (size_t i = 0; i < jobs.n; i++) {
         bool said = str_eq(jobs.v[i].app, APP);

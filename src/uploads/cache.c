@@ -143,13 +143,13 @@ static inline void auto_parts_(struct parts *l)
 static int add_part(struct parts *parts, struct cache_files *files, const struct cache_part *like,
                     struct err *err)
 {
-    const struct ship_item *item = like->item;
+    const struct uploads_item *item = like->item;
     struct cache_part *p = &parts->v[parts->n++];
     struct cache_file *f = &files->v[files->n++];
 
     *p = *like;
     p->file = f;
-    f->to = strdup(item ? item->to : SHIP_BUNDLE);
+    f->to = strdup(item ? item->to : UPLOADS_BUNDLE);
     f->role = item && item->role ? strdup(item->role) : NULL;
     f->archive = !item || item->archive || item->directory;
     if (item && item->remote)
@@ -157,7 +157,7 @@ static int add_part(struct parts *parts, struct cache_files *files, const struct
     return f->to && (!item || !item->role || f->role) ? 0 : err_oom(err);
 }
 
-static int make_parts(struct cache *c, struct ship_list *list, struct parts *parts,
+static int make_parts(struct cache *c, struct uploads_list *list, struct parts *parts,
                       struct cache_files *files, struct err *err)
 {
     struct cache_part part = { .cache = c, .list = list };
@@ -319,7 +319,7 @@ static int send_missing(struct cache *c, struct parts *parts, bool quiet, struct
     }
 }
 
-int cache_put(struct cache *c, struct ship_list *list, bool quiet, struct cache_files *ret,
+int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err)
 {
     AUTO(parts) struct parts parts = { 0 };

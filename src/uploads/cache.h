@@ -31,7 +31,7 @@ AUTO_DEFINE(cache, struct cache *, cache_close);
 
 /* Something on the cluster that a container can be given. */
 struct cache_file {
-    char *to, *role; /* as in ship_item; the bundle's `to` is SHIP_BUNDLE */
+    char *to, *role; /* as in uploads_item; the bundle's `to` is UPLOADS_BUNDLE */
     char *url;       /* "hdfs://ns/user/me/.ydl/cache/HASH/NAME" */
     char *key;       /* "HASH/NAME"; NULL for what is not in the cache */
     uint64_t size;
@@ -55,7 +55,7 @@ const struct cache_file *cache_files_find(const struct cache_files *l, const cha
 /* Everything in the list, each named thing for itself and what is found as one; several at a time,
  * with a progress line unless `quiet`. `ret` was zeroed. -ESTALE when a file changes meanwhile,
  * -ENOENT for a file on HDFS that is not there. On failure nothing of this call is half there. */
-int cache_put(struct cache *c, struct ship_list *list, bool quiet, struct cache_files *ret,
+int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err);
 
 /* Says that the application needs these: prune keeps them as long as it lives. BASE/jobs/APP must
@@ -82,14 +82,14 @@ static inline void auto_cache_entries_(struct cache_entries *l)
 }
 #define AUTO_CACHE_ENTRIES AUTO(cache_entries) struct cache_entries /* = { 0 } */
 
-struct home_alive; /* app_dirs.h */
+struct app_dirs_alive; /* app_dirs.h */
 
 /* All of it, last used first. An empty or missing cache is no error. */
-int cache_list(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,
+int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache_entries *ret,
                struct err *err);
 
 /* Removes what was not used since `before` (ms since 1970) and what killed clients left; never
  * what a living application needs, or what a submit under way may be counting on. `ret` gets what
  * was removed, or with `dry` would be. */
-int cache_prune(struct cache *c, const struct home_alive *alive, int64_t before, bool dry,
+int cache_prune(struct cache *c, const struct app_dirs_alive *alive, int64_t before, bool dry,
                 struct cache_entries *ret, struct err *err);

@@ -118,8 +118,8 @@ static void a_source_can_be_read_twice(void **state)
 {
     AUTO_FREE char *path = in(*state, "x");
     AUTO_FREE char *name = strdup("x");
-    struct ship_item item = { .from = path, .to = name };
-    AUTO_SHIP l = { 0 };
+    struct uploads_item item = { .from = path, .to = name };
+    AUTO_UPLOADS l = { 0 };
     AUTO_SOURCE *s = NULL;
     char one[HASH_TEXT], two[HASH_TEXT];
     struct err err = ERR_INIT;
@@ -140,7 +140,7 @@ static void a_file_is_known_again_until_it_changes(void **state)
 {
     AUTO_FREE char *path = in(*state, "x");
     struct pack_entry entry = { .path = path, .name = path, .stamp = { 1, 2, 3, 4, 5 } };
-    struct ship_list l = { .bundle = { .v = &entry, .n = 1, .sorted = true } };
+    struct uploads_list l = { .bundle = { .v = &entry, .n = 1, .sorted = true } };
     char first[HASH_TEXT], key[HASH_TEXT];
     AUTO_SOURCE *s = NULL;
     uint64_t *const fields[] = { &entry.stamp.dev, &entry.stamp.ino, &entry.stamp.size,

@@ -18,12 +18,12 @@ struct cache {
 struct cache_part {
     struct cache *cache;
     struct progress *progress;
-    struct ship_list *list;
-    const struct ship_item *item; /* NULL: the bundle */
-    struct source *source;        /* NULL for what is on HDFS already */
-    char hash[HASH_TEXT];         /* "" until it is known */
-    bool missing;                 /* it is not in the cache */
-    struct cache_file *file;      /* what becomes of it */
+    struct uploads_list *list;
+    const struct uploads_item *item; /* NULL: the bundle */
+    struct source *source;           /* NULL for what is on HDFS already */
+    char hash[HASH_TEXT];            /* "" until it is known */
+    bool missing;                    /* it is not in the cache */
+    struct cache_file *file;         /* what becomes of it */
 };
 
 /* The three steps, each for group_go(). `arg` is a struct cache_part. */

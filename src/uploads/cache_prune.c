@@ -124,7 +124,7 @@ static int list_files(struct cache *c, struct cache_entries *ret, struct err *er
 
 /* ---- who needs them ---- */
 
-static int add_users(struct cache_entry *e, const struct home_jobs *jobs, struct err *err)
+static int add_users(struct cache_entry *e, const struct app_dirs *jobs, struct err *err)
 {
     AUTO_FREE char *key = str_printf("%s/%s", e->hash, e->name);
 
@@ -136,22 +136,22 @@ static int add_users(struct cache_entry *e, const struct home_jobs *jobs, struct
     return 0;
 }
 
-static int list_all(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,
-                    struct home_jobs *jobs, struct err *err)
+static int list_all(struct cache *c, const struct app_dirs_alive *alive, struct cache_entries *ret,
+                    struct app_dirs *jobs, struct err *err)
 {
     int r = list_files(c, ret, err);
 
     if (r == 0)
-        r = home_jobs(c->fs, c->base, alive, jobs, err);
+        r = app_dirs(c->fs, c->base, alive, jobs, err);
     for (size_t i = 0; r == 0 && i < ret->n; i++)
         r = add_users(&ret->v[i], jobs, err);
     return r;
 }
 
-int cache_list(struct cache *c, const struct home_alive *alive, struct cache_entries *ret,
+int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache_entries *ret,
                struct err *err)
 {
-    AUTO_HOME_JOBS jobs = { 0 };
+    AUTO_APP_DIRS jobs = { 0 };
     size_t n = 0;
     int r = list_all(c, alive, ret, &jobs, err);
 
@@ -167,7 +167,7 @@ int cache_list(struct cache *c, const struct home_alive *alive, struct cache_ent
 
 /* ---- pruning ---- */
 
-static bool may_go(const struct cache_entries *all, const struct home_jobs *jobs,
+static bool may_go(const struct cache_entries *all, const struct app_dirs *jobs,
                    const struct cache_entry *e, int64_t before)
 {
     if (e->used >= before)
@@ -247,11 +247,11 @@ static bool is_first(const struct cache_entries *all, size_t i)
     return true;
 }
 
-int cache_prune(struct cache *c, const struct home_alive *alive, int64_t before, bool dry,
+int cache_prune(struct cache *c, const struct app_dirs_alive *alive, int64_t before, bool dry,
                 struct cache_entries *ret, struct err *err)
 {
     AUTO_CACHE_ENTRIES all = { 0 };
-    AUTO_HOME_JOBS jobs = { 0 };
+    AUTO_APP_DIRS jobs = { 0 };
     int r = list_all(c, alive, &all, &jobs, err);
 
     for (size_t i = 0; r == 0 && i < all.n; i++) {

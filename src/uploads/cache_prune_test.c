@@ -16,7 +16,7 @@ static size_t pruned(struct bench *b, int64_t before, bool dry)
 {
     AUTO_CACHE *c = bench_cache(b);
     AUTO_CACHE_ENTRIES gone = { 0 };
-    struct home_alive alive = bench_alive(b);
+    struct app_dirs_alive alive = bench_alive(b);
     struct err err = ERR_INIT;
 
     assert_int_equal(cache_prune(c, &alive, before, dry, &gone, &err), 0);
@@ -26,7 +26,7 @@ static size_t pruned(struct bench *b, int64_t before, bool dry)
 static size_t listed(struct bench *b, struct cache_entries *ret)
 {
     AUTO_CACHE *c = bench_cache(b);
-    struct home_alive alive = bench_alive(b);
+    struct app_dirs_alive alive = bench_alive(b);
 
     assert_int_equal(cache_list(c, &alive, ret, NULL), 0);
     return ret->n;
@@ -76,7 +76,7 @@ static void in_use(struct bench *b)
         assert_int_equal(all.v[i].users.n, str_eq(all.v[i].name, "one"));
     assert_int_equal(pruned(b, INT64_MAX, false), 1);
     assert_int_equal(pruned(b, INT64_MAX, false), 0);
-    b->state = HOME_ENDED;
+    b->state = APP_DIRS_ENDED;
     assert_int_equal(pruned(b, INT64_MAX, false), 1);
 }
 
@@ -93,7 +93,7 @@ static void submit(struct bench *b)
     put(b->work, "young", "young");
     assert_int_equal(put_one(b, "young", &young, NULL), 0);
     job_dir(b, APP); /* and does not say yet what it uses */
-    b->state = HOME_UNKNOWN;
+    b->state = APP_DIRS_UNKNOWN;
     assert_int_equal(pruned(b, INT64_MAX, false), 1);
     assert_int_equal(pruned(b, INT64_MAX, false), 0);
 }
@@ -108,7 +108,7 @@ static void unsure(struct bench *b)
     AUTO_CACHE *c = bench_cache(b);
     AUTO_CACHE_FILES old = { 0 };
     AUTO_CACHE_ENTRIES gone = { 0 };
-    struct home_alive alive = bench_alive(b);
+    struct app_dirs_alive alive = bench_alive(b);
     struct err err = ERR_INIT;
 
     put_old(b, "old", &old);

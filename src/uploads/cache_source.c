@@ -29,7 +29,7 @@ static int look_at_files(struct source *s, struct err *err)
     return s->size ? 0 : err_oom(err);
 }
 
-static int look(struct source *s, struct ship_list *list, const struct ship_item *item,
+static int look(struct source *s, struct uploads_list *list, const struct uploads_item *item,
                 struct err *err)
 {
     struct stat st;
@@ -56,7 +56,7 @@ static int look(struct source *s, struct ship_list *list, const struct ship_item
     return 0;
 }
 
-int source_new(struct ship_list *list, const struct ship_item *item, struct source **ret,
+int source_new(struct uploads_list *list, const struct uploads_item *item, struct source **ret,
                struct err *err)
 {
     AUTO_SOURCE *s = calloc(1, sizeof(*s));
@@ -66,8 +66,8 @@ int source_new(struct ship_list *list, const struct ship_item *item, struct sour
         return err_oom(err);
     s->fd = -1;
     s->md = EVP_MD_CTX_new();
-    s->path = strdup(item ? item->from : SHIP_BUNDLE);
-    s->name = strdup(item ? item->to : SHIP_BUNDLE);
+    s->path = strdup(item ? item->from : UPLOADS_BUNDLE);
+    s->name = strdup(item ? item->to : UPLOADS_BUNDLE);
     if (!s->md || !s->path || !s->name)
         return err_oom(err);
     r = look(s, list, item, err);
@@ -148,7 +148,7 @@ static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_
                     EVP_DigestUpdate(md, e->data, e->n_data) != 1))
         return false;
     for (size_t i = 0; i < e->patches.n; i++) {
-        const struct place_patch *x = &e->patches.v[i];
+        const struct conda_prefix_patch *x = &e->patches.v[i];
 
         if (EVP_DigestUpdate(md, &x->at, sizeof(x->at)) != 1 ||
             EVP_DigestUpdate(md, x->bytes, x->n) != 1)

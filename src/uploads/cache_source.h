@@ -11,7 +11,7 @@
 struct source; /* opaque */
 
 /* Looks at it. `item` NULL: the bundle of the list. Both are borrowed. *ret is the caller's. */
-int source_new(struct ship_list *list, const struct ship_item *item, struct source **ret,
+int source_new(struct uploads_list *list, const struct uploads_item *item, struct source **ret,
                struct err *err);
 struct source *source_free(struct source *s); /* NULL is fine; always NULL */
 AUTO_DEFINE(source, struct source *, source_free);

@@ -172,18 +172,19 @@ static void many(struct bench *b)
     AUTO_FREE char *two = in(b->work, "two.tar");
     AUTO_FREE char *found = in(b->work, "train.py");
     AUTO_CACHE_FILES files = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     struct err err = ERR_INIT;
 
     put(b->work, "d/x", "1");
     put(b->work, "two.tar", "hello\n");
     put(b->work, "train.py", "2");
-    assert_int_equal(ship_add(&l, two, "first", NULL), 0);
-    assert_int_equal(ship_add(&l, two, "again", NULL), 0);
+    assert_int_equal(uploads_add(&l, two, "first", NULL), 0);
+    assert_int_equal(uploads_add(&l, two, "again", NULL), 0);
     assert_int_equal(
-        ship_push(&l, (struct ship_item){ strdup(one), strdup("d"), .directory = true }), 0);
+        uploads_push(&l, (struct uploads_item){ strdup(one), strdup("d"), .directory = true }), 0);
     assert_int_equal(
-        ship_push(&l, (struct ship_item){ strdup(found), strdup("train.py"), .found = true }), 0);
+        uploads_push(&l, (struct uploads_item){ strdup(found), strdup("train.py"), .found = true }),
+        0);
     assert_int_equal(pack_add(&l.bundle, found, "train.py", NULL, NULL), 0);
     assert_int_equal(cache_put(c, &l, true, &files, &err), 0);
     assert_int_equal(files.n, 4);
@@ -191,7 +192,7 @@ static void many(struct bench *b)
     assert_string_equal(files.v[0].url, files.v[1].url);
     assert_true(!files.v[0].archive && files.v[2].archive && files.v[3].archive);
     assert_true(str_ends(files.v[2].url, "/d.tar"));
-    assert_string_equal(files.v[3].to, SHIP_BUNDLE);
+    assert_string_equal(files.v[3].to, UPLOADS_BUNDLE);
     assert_true(str_ends(files.v[3].url, "/ydl-ship.tar"));
 }
 
@@ -206,7 +207,7 @@ static void gone(struct bench *b)
     AUTO_FREE char *path = in(b->work, "x");
     AUTO_FREE char *cache = in(b->base, "cache");
     AUTO_CACHE_FILES files = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     struct err err = ERR_INIT;
 
     put(b->work, "x", "1");

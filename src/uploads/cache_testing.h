@@ -27,9 +27,9 @@ static inline int bench_state(void *user, const char *app, struct err *err)
     return b->state < 0 ? err_set(err, b->state, "nobody answers") : b->state;
 }
 
-static inline struct home_alive bench_alive(struct bench *b)
+static inline struct app_dirs_alive bench_alive(struct bench *b)
 {
-    return (struct home_alive){ bench_state, b };
+    return (struct app_dirs_alive){ bench_state, b };
 }
 
 static inline int bench_run(void *arg)
@@ -46,7 +46,7 @@ static inline int bench_run(void *arg)
 
 static inline void with_bench(void **state, void (*body)(struct bench *b))
 {
-    struct bench b = { .dir = *state, .body = body, .state = HOME_LIVES };
+    struct bench b = { .dir = *state, .body = body, .state = APP_DIRS_LIVES };
     AUTO_FREE char *work = in(*state, "work");
     AUTO_FREE char *base = in(*state, "base");
 
@@ -74,10 +74,10 @@ static inline int put_one(struct bench *b, const char *name, struct cache_files 
 {
     AUTO_CACHE *c = bench_cache(b);
     AUTO_FREE char *path = in(b->work, name);
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
 
     assert_non_null(path);
-    assert_int_equal(ship_add(&l, path, name, NULL), 0);
+    assert_int_equal(uploads_add(&l, path, name, NULL), 0);
     return cache_put(c, &l, true, ret, err);
 }
 

@@ -12,7 +12,7 @@
 
 /* ---- the list ---- */
 
-void ship_item_done(struct ship_item *item)
+void uploads_item_done(struct uploads_item *item)
 {
     free(item->from);
     free(item->to);
@@ -22,22 +22,22 @@ void ship_item_done(struct ship_item *item)
     free(item->tree);
 }
 
-void ship_done(struct ship_list *l)
+void uploads_done(struct uploads_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        ship_item_done(&l->v[i]);
+        uploads_item_done(&l->v[i]);
     free(l->v);
     pack_list_done(&l->bundle);
     strs_done(&l->notes);
-    *l = (struct ship_list){ 0 };
+    *l = (struct uploads_list){ 0 };
 }
 
-int ship_push(struct ship_list *l, struct ship_item item)
+int uploads_push(struct uploads_list *l, struct uploads_item item)
 {
-    struct ship_item *v = item.from && item.to ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
+    struct uploads_item *v = item.from && item.to ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
 
     if (!v) {
-        ship_item_done(&item);
+        uploads_item_done(&item);
         return -ENOMEM;
     }
     l->v = v;
@@ -45,9 +45,9 @@ int ship_push(struct ship_list *l, struct ship_item item)
     return 0;
 }
 
-int ship_add(struct ship_list *l, const char *from, const char *to, struct err *err)
+int uploads_add(struct uploads_list *l, const char *from, const char *to, struct err *err)
 {
-    struct ship_item item = { 0 };
+    struct uploads_item item = { 0 };
     struct stat st;
 
     if (stat(from, &st) < 0)
@@ -57,10 +57,10 @@ int ship_add(struct ship_list *l, const char *from, const char *to, struct err *
     item.from = strdup(from);
     item.to = strdup(to);
     item.size = (uint64_t)st.st_size;
-    return ship_push(l, item) < 0 ? err_oom(err) : 0;
+    return uploads_push(l, item) < 0 ? err_oom(err) : 0;
 }
 
-int ship_refuse(struct ship_search *s, const char *key, const char *fmt, ...)
+int uploads_refuse(struct uploads_search *s, const char *key, const char *fmt, ...)
 {
     char text[600];
     va_list ap;
@@ -72,7 +72,7 @@ int ship_refuse(struct ship_search *s, const char *key, const char *fmt, ...)
     return spec_fault(s->faults, 0, key, "%s", text) == -ENOMEM ? -ENOMEM : 0;
 }
 
-bool ship_travels(const struct spec_role *role)
+bool uploads_travels(const struct spec_role *role)
 {
     return role->place == SPEC_PLACE_CLUSTER;
 }
@@ -88,7 +88,7 @@ struct named {
 };
 
 /* NodeManagers look at nothing but these, in any case. */
-bool ship_can_unpack(const char *name)
+bool uploads_can_unpack(const char *name)
 {
     static const char *const ends[] = { ".zip", ".jar", ".tar", ".tgz", ".tar.gz" };
     size_t n = strlen(name);
@@ -99,7 +99,8 @@ bool ship_can_unpack(const char *name)
     return false;
 }
 
-static int check_name(struct ship_search *s, const struct named *n, const struct ship_item *item)
+static int check_name(struct uploads_search *s, const struct named *n,
+                      const struct uploads_item *item)
 {
     AUTO_FREE char *base = item->remote ? path_base(item->from) : strdup("x");
     AUTO_FREE char *url = base ? str_printf("hdfs://h/%s", base) : NULL;
@@ -112,31 +113,33 @@ static int check_name(struct ship_search *s, const struct named *n, const struct
     if (r == -ENOMEM)
         return r;
     if (r < 0)
-        return ship_refuse(s, n->key, "%s", err.text);
-    if (str_eq(item->to, SHIP_BUNDLE) || str_eq(item->to, SHIP_ENV) || str_eq(item->to, "ydl-node"))
-        return ship_refuse(s, n->key, "the name '%s' is ydl's own", item->to);
+        return uploads_refuse(s, n->key, "%s", err.text);
+    if (str_eq(item->to, UPLOADS_BUNDLE) || str_eq(item->to, UPLOADS_ENV) ||
+        str_eq(item->to, "ydl-node"))
+        return uploads_refuse(s, n->key, "the name '%s' is ydl's own", item->to);
     return 0;
 }
 
-static int look_at_directory(struct ship_search *s, const struct named *n, struct ship_item *item)
+static int look_at_directory(struct uploads_search *s, const struct named *n,
+                             struct uploads_item *item)
 {
     AUTO_PACK_LIST tree = { 0 };
     struct err err = ERR_INIT;
     int r;
 
     if (n->archive)
-        return ship_refuse(s, n->key, "'%s' is a directory, not an archive: it belongs to files",
-                           n->file->from);
+        return uploads_refuse(s, n->key, "'%s' is a directory, not an archive: it belongs to files",
+                              n->file->from);
     r = pack_add(&tree, item->from, "", NULL, &err);
     if (r < 0)
-        return r == -ENOMEM ? r : ship_refuse(s, n->key, "%s", err.text);
+        return r == -ENOMEM ? r : uploads_refuse(s, n->key, "%s", err.text);
     item->directory = true;
     item->size = tree.bytes;
     item->n_files = tree.n_files;
     return 0;
 }
 
-static int look_at_local(struct ship_search *s, const struct named *n, struct ship_item *item)
+static int look_at_local(struct uploads_search *s, const struct named *n, struct uploads_item *item)
 {
     struct stat st;
 
@@ -144,12 +147,12 @@ static int look_at_local(struct ship_search *s, const struct named *n, struct sh
         struct err err = ERR_INIT;
 
         err_sys(&err, "'%s' cannot be read", n->file->from);
-        return ship_refuse(s, n->key, "%s", err.text);
+        return uploads_refuse(s, n->key, "%s", err.text);
     }
     if (S_ISDIR(st.st_mode))
         return look_at_directory(s, n, item);
     if (!S_ISREG(st.st_mode))
-        return ship_refuse(s, n->key, "'%s' is neither file nor directory", n->file->from);
+        return uploads_refuse(s, n->key, "'%s' is neither file nor directory", n->file->from);
     item->size = (uint64_t)st.st_size;
     return 0;
 }
@@ -165,7 +168,8 @@ static size_t scheme_of(const char *text)
 }
 
 /* Where it is. */
-int ship_place(struct ship_search *s, const char *key, const char *from, struct ship_item *item)
+int uploads_place(struct uploads_search *s, const char *key, const char *from,
+                  struct uploads_item *item)
 {
     size_t scheme = scheme_of(from);
 
@@ -175,7 +179,7 @@ int ship_place(struct ship_search *s, const char *key, const char *from, struct 
     } else if (str_starts(from, "file:///")) {
         item->from = strdup(from + strlen("file://"));
     } else if (scheme) {
-        return ship_refuse(s, key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+        return uploads_refuse(s, key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
     } else {
         item->from = path_join(s->options->cwd, from);
     }
@@ -183,7 +187,7 @@ int ship_place(struct ship_search *s, const char *key, const char *from, struct 
 }
 
 /* Whether every container of the role gets it already: a file may be named twice. */
-static bool is_twin(const struct ship_list *l, const struct ship_item *item)
+static bool is_twin(const struct uploads_list *l, const struct uploads_item *item)
 {
     for (size_t i = 0; i < l->n; i++)
         if (str_eq(l->v[i].to, item->to) && (!l->v[i].role || str_eq(l->v[i].role, item->role)))
@@ -192,33 +196,33 @@ static bool is_twin(const struct ship_list *l, const struct ship_item *item)
 }
 
 /* Everything that is to be known of it. Sets s->failed when it cannot travel. */
-static int look_at(struct ship_search *s, const struct named *n, struct ship_item *item)
+static int look_at(struct uploads_search *s, const struct named *n, struct uploads_item *item)
 {
     AUTO_FREE char *base = n->file->to ? NULL : path_base(n->file->from);
     const char *name = n->file->to ? n->file->to : base;
-    int r = name ? ship_tidy(name, &item->to) : -ENOMEM;
+    int r = name ? uploads_tidy(name, &item->to) : -ENOMEM;
 
     if (r < 0)
         return r;
     if (!item->to)
-        return ship_refuse(s, n->key, "'%s' is not a name in a work directory", name);
+        return uploads_refuse(s, n->key, "'%s' is not a name in a work directory", name);
     item->role = n->role ? strdup(n->role) : NULL;
     if (n->role && !item->role)
         return -ENOMEM;
-    r = ship_place(s, n->key, n->file->from, item);
+    r = uploads_place(s, n->key, n->file->from, item);
     if (r == 0 && !s->failed)
         r = check_name(s, n, item);
-    if (r == 0 && !s->failed && n->archive && !ship_can_unpack(item->from))
-        r = ship_refuse(s, n->key, "'%s': YARN unpacks zip, jar, tar, tgz and tar.gz only",
-                        n->file->from);
+    if (r == 0 && !s->failed && n->archive && !uploads_can_unpack(item->from))
+        r = uploads_refuse(s, n->key, "'%s': YARN unpacks zip, jar, tar, tgz and tar.gz only",
+                           n->file->from);
     if (r == 0 && !s->failed && !item->remote)
         r = look_at_local(s, n, item);
     return r;
 }
 
-static int add_named(struct ship_search *s, const struct named *n)
+static int add_named(struct uploads_search *s, const struct named *n)
 {
-    struct ship_item item = { .archive = n->archive };
+    struct uploads_item item = { .archive = n->archive };
     bool before = s->failed, good;
     int r;
 
@@ -227,14 +231,14 @@ static int add_named(struct ship_search *s, const struct named *n)
     good = r == 0 && !s->failed && !is_twin(s->list, &item);
     s->failed |= before;
     if (good)
-        return ship_push(s->list, item);
-    ship_item_done(&item);
+        return uploads_push(s->list, item);
+    uploads_item_done(&item);
     return r;
 }
 
 /* A list of the job (`role` NULL) or of a role. */
-static int add_list(struct ship_search *s, const struct spec_files *l, const struct spec_role *role,
-                    bool archives)
+static int add_list(struct uploads_search *s, const struct spec_files *l,
+                    const struct spec_role *role, bool archives)
 {
     const char *what = archives ? "archives" : "files";
     int r = 0;
@@ -252,7 +256,7 @@ static int add_list(struct ship_search *s, const struct spec_files *l, const str
     return r;
 }
 
-static int find_named(struct ship_search *s)
+static int find_named(struct uploads_search *s)
 {
     int r = add_list(s, &s->spec->files, NULL, false);
 
@@ -261,7 +265,7 @@ static int find_named(struct ship_search *s)
     for (size_t i = 0; r == 0 && i < s->spec->n_roles; i++) {
         const struct spec_role *role = &s->spec->roles[i];
 
-        if (!ship_travels(role))
+        if (!uploads_travels(role))
             continue;
         r = add_list(s, &role->files, role, false);
         if (r == 0)
@@ -275,40 +279,40 @@ static int find_named(struct ship_search *s)
 /* Named ones as they stand in the job, then what was found by name. */
 static int by_place(const void *a, const void *b)
 {
-    const struct ship_item *x = a, *y = b;
+    const struct uploads_item *x = a, *y = b;
 
     return strcmp(x->to, y->to);
 }
 
-static int find_words(struct ship_search *s)
+static int find_words(struct uploads_search *s)
 {
     size_t named = s->list->n;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < s->spec->n_roles; i++)
-        if (ship_travels(&s->spec->roles[i]))
-            r = ship_find_words(s, &s->spec->roles[i]);
+        if (uploads_travels(&s->spec->roles[i]))
+            r = uploads_find_words(s, &s->spec->roles[i]);
     if (s->list->n > named)
         qsort(s->list->v + named, s->list->n - named, sizeof(*s->list->v), by_place);
     return r;
 }
 
-int ship_find(const struct spec *spec, const struct ship_options *o, struct ship_list *ret,
-              struct spec_faults *f)
+int uploads_find(const struct spec *spec, const struct uploads_options *o, struct uploads_list *ret,
+                 struct spec_faults *f)
 {
     AUTO_FREE char *cwd = realpath(o->cwd, NULL);
-    struct ship_search s = { .spec = spec, .options = o, .list = ret, .faults = f, .cwd = cwd };
+    struct uploads_search s = { .spec = spec, .options = o, .list = ret, .faults = f, .cwd = cwd };
     int r;
 
     if (!cwd)
         return errno == ENOMEM ? -ENOMEM : spec_fault(f, 0, NULL, "the directory '%s': %m", o->cwd);
     r = find_named(&s);
     if (r == 0 && spec->venv)
-        r = ship_find_env(&s);
+        r = uploads_find_env(&s);
     if (r == 0 && !o->no_ship)
         r = find_words(&s);
     if (r == 0 && !o->no_ship)
-        r = ship_note_left(&s);
+        r = uploads_note_left(&s);
     if (r < 0)
         return r;
     return s.failed ? -EINVAL : 0;

@@ -4,7 +4,7 @@
  * under its name in the container: a file as it is, a directory as an archive of ours that YARN
  * unpacks, an archive unpacked by YARN; what is on HDFS already is used where it is.
  *
- * The environment: what `venv:` names appears as SHIP_ENV. A directory is packed on its way
+ * The environment: what `venv:` names appears as UPLOADS_ENV. A directory is packed on its way
  * (pyenv.h); an archive of one, here or on HDFS, is unpacked by YARN.
  *
  * Found: for every role that runs on the cluster,
@@ -17,7 +17,7 @@
  * working directory itself are left alone; so is what a named thing brings already. .git,
  * __pycache__, ydl-out and Python environments are not gone into. What is found appears at the
  * same relative path; it travels in one archive, so that its names can be anything, and that has
- * the name SHIP_BUNDLE in the container, where the agent spreads it; what has its name there
+ * the name UPLOADS_BUNDLE in the container, where the agent spreads it; what has its name there
  * already, as something named for one role only may, stays.
  *
  * Blocks on the local disk. Any thread. */
@@ -25,11 +25,11 @@
 #include "job/spec/spec.h"
 #include "pyenv/pack.h"
 
-#define SHIP_BUNDLE "ydl-ship"
-#define SHIP_ENV "ydl-env"    /* the Python environment, which agents activate */
-#define SHIP_MOST (256 * MIB) /* of what is found */
+#define UPLOADS_BUNDLE "ydl-ship"
+#define UPLOADS_ENV "ydl-env"    /* the Python environment, which agents activate */
+#define UPLOADS_MOST (256 * MIB) /* of what is found */
 
-struct ship_item {
+struct uploads_item {
     char *from;  /* absolute path here, or the URI of something on HDFS */
     char *to;    /* relative path in the container, no slash at its end */
     char *role;  /* NULL: for all */
@@ -42,37 +42,37 @@ struct ship_item {
     struct pack_list *tree; /* of an environment: its files; else NULL */
 };
 
-struct ship_list {
-    struct ship_item *v;
+struct uploads_list {
+    struct uploads_item *v;
     size_t n;
     struct pack_list bundle; /* what is found, file by file */
     struct strs notes;       /* what the user should know: sentences */
 };
 
-struct ship_options {
+struct uploads_options {
     const char *cwd; /* absolute */
     bool no_ship;    /* look for nothing: named things only */
-    uint64_t most;   /* bytes of what is found; 0: SHIP_MOST */
+    uint64_t most;   /* bytes of what is found; 0: UPLOADS_MOST */
 };
 
-/* Fills `ret`, which was zeroed and needs ship_done() in any case, and adds to `f` what cannot go:
- * what is not there or cannot be read, a name that YARN cannot make, an archive that it cannot
+/* Fills `ret`, which was zeroed and needs uploads_done() in any case, and adds to `f` what cannot
+ * go: what is not there or cannot be read, a name that YARN cannot make, an archive that it cannot
  * unpack, too much found. 0, -EINVAL when there was a fault, -ENOMEM. `s` is complete and checked
  * (framework_complete, spec_check). */
-int ship_find(const struct spec *s, const struct ship_options *o, struct ship_list *ret,
-              struct spec_faults *f);
-void ship_done(struct ship_list *l);
+int uploads_find(const struct spec *s, const struct uploads_options *o, struct uploads_list *ret,
+                 struct spec_faults *f);
+void uploads_done(struct uploads_list *l);
 
-static inline void auto_ship_(struct ship_list *l)
+static inline void auto_uploads_(struct uploads_list *l)
 {
-    ship_done(l);
+    uploads_done(l);
 }
-#define AUTO_SHIP AUTO(ship) struct ship_list /* = { 0 } */
+#define AUTO_UPLOADS AUTO(uploads) struct uploads_list /* = { 0 } */
 
 /* Adds a file of this machine by hand, as ydl-node. All copied. */
-int ship_add(struct ship_list *l, const char *from, const char *to, struct err *err);
+int uploads_add(struct uploads_list *l, const char *from, const char *to, struct err *err);
 
 /* A few lines for `plan`; nothing when the list is empty. */
-int ship_print(const struct ship_list *l, struct buf *out);
+int uploads_print(const struct uploads_list *l, struct buf *out);
 /* [{from, to, role, remote, archive, directory, found, size, files}] *ret is the caller's. */
-int ship_json(const struct ship_list *l, json_t **ret, struct err *err);
+int uploads_json(const struct uploads_list *l, json_t **ret, struct err *err);

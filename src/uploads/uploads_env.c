@@ -8,17 +8,17 @@
 #define KEY "venv"
 
 /* A directory: all of it is looked at here, and sent as this list says. */
-static int add_tree(struct ship_search *s, struct ship_item *item)
+static int add_tree(struct uploads_search *s, struct uploads_item *item)
 {
     AUTO_PYENV e = { 0 };
     struct err err = ERR_INIT;
     int r = pyenv_look(item->from, &e, &err);
 
     if (r == 0 && e.kind == PYENV_NONE)
-        return ship_refuse(s, KEY,
-                           "'%s' is no Python environment: it has neither pyvenv.cfg nor "
-                           "conda-meta",
-                           s->spec->venv);
+        return uploads_refuse(s, KEY,
+                              "'%s' is no Python environment: it has neither pyvenv.cfg nor "
+                              "conda-meta",
+                              s->spec->venv);
     item->tree = r == 0 ? calloc(1, sizeof(*item->tree)) : NULL;
     if (r == 0 && !item->tree)
         return -ENOMEM;
@@ -27,7 +27,7 @@ static int add_tree(struct ship_search *s, struct ship_item *item)
     if (r == 0 && pack_size(item->tree) == 0)
         return -ENOMEM;
     if (r != 0)
-        return r == -ENOMEM ? r : ship_refuse(s, KEY, "%s", err.text);
+        return r == -ENOMEM ? r : uploads_refuse(s, KEY, "%s", err.text);
     item->directory = true;
     item->size = item->tree->bytes;
     item->n_files = item->tree->n_files;
@@ -35,25 +35,25 @@ static int add_tree(struct ship_search *s, struct ship_item *item)
 }
 
 /* An archive, as `ydl pack` makes one; or a directory. */
-static int look_at(struct ship_search *s, struct ship_item *item)
+static int look_at(struct uploads_search *s, struct uploads_item *item)
 {
     struct stat st;
-    int r = ship_place(s, KEY, s->spec->venv, item);
+    int r = uploads_place(s, KEY, s->spec->venv, item);
 
     if (r < 0 || s->failed)
         return r;
-    item->archive = ship_can_unpack(item->from);
+    item->archive = uploads_can_unpack(item->from);
     if (item->remote)
         return item->archive ? 0
-                             : ship_refuse(s, KEY,
-                                           "'%s': on a cluster it has to be an archive: "
-                                           "zip, tar, tgz or tar.gz",
-                                           item->from);
+                             : uploads_refuse(s, KEY,
+                                              "'%s': on a cluster it has to be an archive: "
+                                              "zip, tar, tgz or tar.gz",
+                                              item->from);
     if (stat(item->from, &st) < 0) {
         struct err err = ERR_INIT;
 
         err_sys(&err, "'%s' cannot be read", s->spec->venv);
-        return ship_refuse(s, KEY, "%s", err.text);
+        return uploads_refuse(s, KEY, "%s", err.text);
     }
     if (S_ISDIR(st.st_mode)) {
         item->archive = false;
@@ -62,13 +62,14 @@ static int look_at(struct ship_search *s, struct ship_item *item)
     item->size = (uint64_t)st.st_size;
     return item->archive
                ? 0
-               : ship_refuse(s, KEY, "'%s' is neither a Python environment nor an archive of one",
-                             s->spec->venv);
+               : uploads_refuse(s, KEY,
+                                "'%s' is neither a Python environment nor an archive of one",
+                                s->spec->venv);
 }
 
-int ship_find_env(struct ship_search *s)
+int uploads_find_env(struct uploads_search *s)
 {
-    struct ship_item item = { .to = strdup(SHIP_ENV) };
+    struct uploads_item item = { .to = strdup(UPLOADS_ENV) };
     bool before = s->failed, good;
     int r;
 
@@ -77,7 +78,7 @@ int ship_find_env(struct ship_search *s)
     good = r == 0 && !s->failed;
     s->failed |= before;
     if (good)
-        return ship_push(s->list, item);
-    ship_item_done(&item);
+        return uploads_push(s->list, item);
+    uploads_item_done(&item);
     return r;
 }

@@ -16,10 +16,10 @@ static const char *const skip[] = {
 
 /* Whether the container has it already, because `files:` or `archives:` names it or a directory
  * that it is in. */
-static bool is_named(const struct ship_search *s, const struct spec_role *role, const char *path)
+static bool is_named(const struct uploads_search *s, const struct spec_role *role, const char *path)
 {
     for (size_t i = 0; i < s->list->n; i++) {
-        const struct ship_item *item = &s->list->v[i];
+        const struct uploads_item *item = &s->list->v[i];
         size_t n = strlen(item->to);
 
         if (item->found || (item->role && !str_eq(item->role, role->name)))
@@ -30,7 +30,7 @@ static bool is_named(const struct ship_search *s, const struct spec_role *role, 
     return false;
 }
 
-static bool is_found(const struct ship_search *s, const char *path)
+static bool is_found(const struct uploads_search *s, const char *path)
 {
     for (size_t i = 0; i < s->list->n; i++)
         if (s->list->v[i].found && str_eq(s->list->v[i].to, path))
@@ -40,7 +40,7 @@ static bool is_found(const struct ship_search *s, const char *path)
 
 /* Whether it is there and below the working directory, also when symbolic links are followed: 1 and
  * what it is, 0, or -ENOMEM. */
-static int look(const struct ship_search *s, const char *path, struct stat *ret)
+static int look(const struct uploads_search *s, const char *path, struct stat *ret)
 {
     AUTO_FREE char *real = realpath(path, NULL);
     size_t n = strlen(s->cwd);
@@ -52,28 +52,29 @@ static int look(const struct ship_search *s, const char *path, struct stat *ret)
     return stat(path, ret) == 0 && (S_ISREG(ret->st_mode) || S_ISDIR(ret->st_mode));
 }
 
-static int refuse_much(struct ship_search *s, const char *path)
+static int refuse_much(struct uploads_search *s, const char *path)
 {
     char size[STR_SIZE_MAX];
-    uint64_t most = s->options->most ? s->options->most : SHIP_MOST;
+    uint64_t most = s->options->most ? s->options->most : UPLOADS_MOST;
 
     if (s->overflowing)
         return 0;
     s->overflowing = true;
-    return ship_refuse(s, NULL,
-                       "the files that the command names are more than %s together; '%s' was too "
-                       "much: name it in --files, put it on HDFS, or turn this off with --no-ship",
-                       str_size(most, size), path);
+    return uploads_refuse(
+        s, NULL,
+        "the files that the command names are more than %s together; '%s' was too "
+        "much: name it in --files, put it on HDFS, or turn this off with --no-ship",
+        str_size(most, size), path);
 }
 
 /* `path` is relative and tidy. */
-static int add(struct ship_search *s, const struct spec_role *role, const char *path)
+static int add(struct uploads_search *s, const struct spec_role *role, const char *path)
 {
     struct pack_list *bundle = &s->list->bundle;
     struct pack_rules rules = { .inside = s->cwd,
                                 .skip = skip,
-                                .most = s->options->most ? s->options->most : SHIP_MOST };
-    struct ship_item item = { .found = true, .size = bundle->bytes, .n_files = bundle->n_files };
+                                .most = s->options->most ? s->options->most : UPLOADS_MOST };
+    struct uploads_item item = { .found = true, .size = bundle->bytes, .n_files = bundle->n_files };
     AUTO_FREE char *from = path_join(s->cwd, path);
     char key[80];
     struct err err = ERR_INIT;
@@ -92,13 +93,13 @@ static int add(struct ship_search *s, const struct spec_role *role, const char *
         return refuse_much(s, path);
     snprintf(key, sizeof(key), "roles.%s.command", role->name);
     if (r < 0)
-        return ship_refuse(s, key, "%s", err.text);
+        return uploads_refuse(s, key, "%s", err.text);
     item.directory = S_ISDIR(st.st_mode);
     item.size = bundle->bytes - item.size;
     item.n_files = bundle->n_files - item.n_files;
     item.from = take(from);
     item.to = strdup(path);
-    return ship_push(s->list, item);
+    return uploads_push(s->list, item);
 }
 
 /* ---- modules ---- */
@@ -130,7 +131,7 @@ static int is_module(const char *dir, const char *name)
 
 /* `dir` is relative and tidy, or "" for the working directory. One that cannot be read has nothing
  * to show: whoever is to run the script will say so. */
-static int add_modules(struct ship_search *s, const struct spec_role *role, const char *dir)
+static int add_modules(struct uploads_search *s, const struct spec_role *role, const char *dir)
 {
     AUTO_FREE char *path = path_join(s->cwd, *dir ? dir : ".");
     AUTO_DIR DIR *d = path ? opendir(path) : NULL;
@@ -155,7 +156,7 @@ static char *dir_of(const char *path)
     return slash ? strndup(path, (size_t)(slash - path)) : strdup("");
 }
 
-static int is_file(const struct ship_search *s, const char *path)
+static int is_file(const struct uploads_search *s, const char *path)
 {
     AUTO_FREE char *full = path_join(s->cwd, path);
     struct stat st;
@@ -166,12 +167,12 @@ static int is_file(const struct ship_search *s, const char *path)
 
 /* ---- one command ---- */
 
-static int add_word(struct ship_search *s, const struct spec_role *role, const char *word,
+static int add_word(struct uploads_search *s, const struct spec_role *role, const char *word,
                     bool *script)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FREE char *dir = NULL;
-    int r = ship_tidy(word, &path);
+    int r = uploads_tidy(word, &path);
 
     if (r < 0 || !path)
         return r;
@@ -185,16 +186,16 @@ static int add_word(struct ship_search *s, const struct spec_role *role, const c
     return dir ? add_modules(s, role, dir) : -ENOMEM;
 }
 
-int ship_find_words(struct ship_search *s, const struct spec_role *role)
+int uploads_find_words(struct uploads_search *s, const struct spec_role *role)
 {
     const struct strs *command = role->command.n ? &role->command : &s->spec->command;
     AUTO_STRS words = { 0 };
     bool script = false;
-    int r = ship_words(command, &words);
+    int r = uploads_words(command, &words);
 
     for (size_t i = 0; r == 0 && i < words.n; i++)
         r = add_word(s, role, words.v[i], &script);
-    if (r == 0 && ship_runs_module(command))
+    if (r == 0 && uploads_runs_module(command))
         r = add_modules(s, role, "");
     return r;
 }

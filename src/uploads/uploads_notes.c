@@ -14,7 +14,7 @@
 #define NAMES_MAX 8     /* shown */
 #define ENTRIES_MAX 512 /* of the working directory */
 
-static bool is_sent(const struct ship_list *l, const char *name)
+static bool is_sent(const struct uploads_list *l, const char *name)
 {
     size_t n = strlen(name);
 
@@ -40,14 +40,14 @@ static bool in_quotes(const struct buf *text, const char *name)
     return false;
 }
 
-static bool is_script(const struct ship_item *item)
+static bool is_script(const struct uploads_item *item)
 {
     return item->found && !item->directory && item->size <= SCRIPT_MAX &&
            (str_ends(item->to, ".py") || str_ends(item->to, ".sh"));
 }
 
 /* The names of `left` that a script has in quotes go to `named`. */
-static int look_into(const struct ship_item *item, const struct strs *left, struct strs *named)
+static int look_into(const struct uploads_item *item, const struct strs *left, struct strs *named)
 {
     AUTO_BUF text = { .max = SCRIPT_MAX };
     int r = path_read(item->from, &text, NULL);
@@ -58,7 +58,7 @@ static int look_into(const struct ship_item *item, const struct strs *left, stru
     return r == -ENOMEM ? r : 0; /* who runs it will say that it cannot be read */
 }
 
-static int list_left(const struct ship_search *s, struct strs *ret)
+static int list_left(const struct uploads_search *s, struct strs *ret)
 {
     AUTO_DIR DIR *d = opendir(s->cwd);
     struct dirent *e;
@@ -79,7 +79,7 @@ static int add_names(struct buf *out, const struct strs *names, const char *befo
     return r;
 }
 
-static int write_note(struct ship_search *s, const struct strs *named)
+static int write_note(struct uploads_search *s, const struct strs *named)
 {
     AUTO_BUF text = { .max = 64 * KIB };
     AUTO_STRS sent = { 0 };
@@ -101,7 +101,7 @@ static int write_note(struct ship_search *s, const struct strs *named)
     return r < 0 || !buf_text(&text) ? -ENOMEM : strs_add(&s->list->notes, buf_text(&text));
 }
 
-int ship_note_left(struct ship_search *s)
+int uploads_note_left(struct uploads_search *s)
 {
     AUTO_STRS left = { 0 }, named = { 0 };
     size_t n = 0;

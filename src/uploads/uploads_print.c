@@ -5,7 +5,7 @@
 
 #define FOUND_SHOWN 20 /* a project may have hundreds of modules beside its script */
 
-static int print_item(const struct ship_item *item, struct buf *out)
+static int print_item(const struct uploads_item *item, struct buf *out)
 {
     char to[256], from[256], size[STR_SIZE_MAX];
     int r;
@@ -28,7 +28,7 @@ static int print_item(const struct ship_item *item, struct buf *out)
     return r < 0 ? r : buf_add_u8(out, '\n');
 }
 
-static int print_some(const struct ship_list *l, bool found, size_t most, struct buf *out)
+static int print_some(const struct uploads_list *l, bool found, size_t most, struct buf *out)
 {
     size_t n = 0;
     int r = 0;
@@ -44,7 +44,7 @@ static int print_some(const struct ship_list *l, bool found, size_t most, struct
     return r;
 }
 
-int ship_print(const struct ship_list *l, struct buf *out)
+int uploads_print(const struct uploads_list *l, struct buf *out)
 {
     char size[STR_SIZE_MAX];
     size_t found = 0;
@@ -62,7 +62,7 @@ int ship_print(const struct ship_list *l, struct buf *out)
     return r < 0 ? r : print_some(l, true, FOUND_SHOWN, out);
 }
 
-static json_t *item_json(const struct ship_item *item)
+static json_t *item_json(const struct uploads_item *item)
 {
     json_t *v = NULL;
 
@@ -75,7 +75,7 @@ static json_t *item_json(const struct ship_item *item)
     return v;
 }
 
-int ship_json(const struct ship_list *l, json_t **ret, struct err *err)
+int uploads_json(const struct uploads_list *l, json_t **ret, struct err *err)
 {
     AUTO_JSON *list = json_array();
 

@@ -4,7 +4,7 @@
 #include "uploads/uploads_private.h"
 
 /* Looks for what the job in `yaml` needs. */
-static int find(const char *yaml, const struct ship_options *o, struct ship_list *l,
+static int find(const char *yaml, const struct uploads_options *o, struct uploads_list *l,
                 struct strs *faults)
 {
     AUTO_SPEC_FAULTS f = { 0 };
@@ -13,14 +13,14 @@ static int find(const char *yaml, const struct ship_options *o, struct ship_list
 
     spec_init(&s);
     assert_int_equal(spec_parse("j", yaml, strlen(yaml), &s, &f), 0);
-    r = ship_find(&s, o, l, &f);
+    r = uploads_find(&s, o, l, &f);
     for (size_t i = 0; i < f.lines.n; i++)
         assert_int_equal(strs_add(faults, f.lines.v[i]), 0);
     return r;
 }
 
 /* "a b/ c": what was found or named, in the list's order. */
-static const char *names(const struct ship_list *l, struct buf *out)
+static const char *names(const struct uploads_list *l, struct buf *out)
 {
     for (size_t i = 0; i < l->n; i++)
         assert_int_equal(
@@ -71,9 +71,9 @@ static void a_command_finds_what_it_needs(void **state)
     project(*state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_FREE char *yaml = str_printf("roles: {w: {command: %s}}\n", rows[i].command);
-        struct ship_options o = { .cwd = *state };
+        struct uploads_options o = { .cwd = *state };
         AUTO_STRS faults = { 0 };
-        AUTO_SHIP l = { 0 };
+        AUTO_UPLOADS l = { 0 };
         AUTO_BUF out = { .max = 64 * KIB };
 
         assert_non_null(yaml);
@@ -107,9 +107,9 @@ static void what_a_script_names_and_is_not_sent_gets_a_note(void **state)
     project(*state);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_FREE char *yaml = str_printf("roles: {w: %s}\n", rows[i].job);
-        struct ship_options o = { .cwd = *state };
+        struct uploads_options o = { .cwd = *state };
         AUTO_STRS faults = { 0 };
-        AUTO_SHIP l = { 0 };
+        AUTO_UPLOADS l = { 0 };
 
         put(*state, "x.py", rows[i].script);
         assert_non_null(yaml);
@@ -123,9 +123,9 @@ static void what_a_script_names_and_is_not_sent_gets_a_note(void **state)
 static void what_is_found_is_in_the_bundle_file_by_file(void **state)
 {
     static const char *const want[] = { "data", "data/a.csv" };
-    struct ship_options o = { .cwd = *state };
+    struct uploads_options o = { .cwd = *state };
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
 
     project(*state);
     assert_int_equal(find("roles: {w: {command: [echo, data]}}", &o, &l, &faults), 0);
@@ -140,9 +140,9 @@ static void what_is_found_is_in_the_bundle_file_by_file(void **state)
 static void a_link_out_of_the_directory_is_left_alone(void **state)
 {
     AUTO_FREE char *cwd = in(*state, "work");
-    struct ship_options o = { .cwd = cwd };
+    struct uploads_options o = { .cwd = cwd };
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     AUTO_BUF out = { .max = 64 * KIB };
 
     put(cwd, "x", "1");
@@ -155,9 +155,9 @@ static void a_link_out_of_the_directory_is_left_alone(void **state)
 
 static void no_ship_and_roles_of_the_client_look_for_nothing(void **state)
 {
-    struct ship_options o = { .cwd = *state, .no_ship = true };
+    struct uploads_options o = { .cwd = *state, .no_ship = true };
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 }, m = { 0 };
+    AUTO_UPLOADS l = { 0 }, m = { 0 };
 
     project(*state);
     assert_int_equal(find("roles: {w: {command: [python, train.py]}}", &o, &l, &faults), 0);
@@ -171,9 +171,9 @@ static void no_ship_and_roles_of_the_client_look_for_nothing(void **state)
 
 static void named_things_travel_for_themselves(void **state)
 {
-    struct ship_options o = { .cwd = *state };
+    struct uploads_options o = { .cwd = *state };
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     AUTO_BUF out = { .max = 64 * KIB };
 
     project(*state);
@@ -188,7 +188,7 @@ static void named_things_travel_for_themselves(void **state)
     assert_true(l.v[2].remote && l.v[3].archive && !l.v[3].directory);
     assert_string_equal(l.v[4].role, "w");
     assert_int_equal(l.bundle.n, 0);
-    assert_int_equal(ship_print(&l, &out), 0);
+    assert_int_equal(uploads_print(&l, &out), 0);
     assert_non_null(strstr(buf_text(&out), "  big ← hdfs:///big  used where it is\n"));
     assert_non_null(strstr(buf_text(&out), "2 B, unpacked\n"));
     assert_non_null(strstr(buf_text(&out), "0 B, for w\n"));
@@ -214,7 +214,7 @@ static void what_cannot_travel_is_a_fault(void **state)
         { "roles: {w: {command: none, files: [fifo]}}",
           "j:1: roles.w.files[0]: 'fifo' is neither file nor directory" },
     };
-    struct ship_options o = { .cwd = *state };
+    struct uploads_options o = { .cwd = *state };
     AUTO_FREE char *fifo = in(*state, "fifo");
 
     put(*state, "x", "1");
@@ -223,7 +223,7 @@ static void what_cannot_travel_is_a_fault(void **state)
     assert_int_equal(mkfifo(fifo, 0600), 0);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_STRS faults = { 0 };
-        AUTO_SHIP l = { 0 };
+        AUTO_UPLOADS l = { 0 };
 
         assert_int_equal(find(rows[i].yaml, &o, &l, &faults), -EINVAL);
         assert_int_equal(faults.n, 1);
@@ -234,9 +234,9 @@ static void what_cannot_travel_is_a_fault(void **state)
 
 static void too_much_is_said_once_and_names_the_way_out(void **state)
 {
-    struct ship_options o = { .cwd = *state, .most = 4 };
+    struct uploads_options o = { .cwd = *state, .most = 4 };
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
 
     put(*state, "a", "123");
     put(*state, "b", "123");
@@ -250,16 +250,16 @@ static void too_much_is_said_once_and_names_the_way_out(void **state)
 
 static void the_list_is_json_too(void **state)
 {
-    struct ship_options o = { .cwd = *state };
+    struct uploads_options o = { .cwd = *state };
     struct err err = ERR_INIT;
     AUTO_STRS faults = { 0 };
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     AUTO_JSON *v = NULL;
     const json_t *first;
 
     put(*state, "a", "123");
     assert_int_equal(find("roles: {w: {command: [cat, a]}}", &o, &l, &faults), 0);
-    assert_int_equal(ship_json(&l, &v, &err), 0);
+    assert_int_equal(uploads_json(&l, &v, &err), 0);
     assert_int_equal(json_array_size(v), 1);
     first = json_array_get(v, 0);
     assert_string_equal(json_string_value(json_object_get(first, "to")), "a");
@@ -283,7 +283,7 @@ static void words_become_tidy_paths(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         AUTO_FREE char *path = NULL;
 
-        assert_int_equal(ship_tidy(rows[i].word, &path), 0);
+        assert_int_equal(uploads_tidy(rows[i].word, &path), 0);
         if (rows[i].path)
             assert_string_equal(path, rows[i].path);
         else

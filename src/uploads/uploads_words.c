@@ -48,7 +48,7 @@ static int add_text(struct strs *ret, const char *text)
     return r;
 }
 
-int ship_words(const struct strs *command, struct strs *ret)
+int uploads_words(const struct strs *command, struct strs *ret)
 {
     bool shell = command->n > 0 && is_shell(command->v[0]);
     int r = 0;
@@ -61,7 +61,7 @@ int ship_words(const struct strs *command, struct strs *ret)
     return r;
 }
 
-bool ship_runs_module(const struct strs *command)
+bool uploads_runs_module(const struct strs *command)
 {
     for (size_t i = 1; i + 1 < command->n; i++) {
         const char *word = command->v[i];
@@ -74,7 +74,7 @@ bool ship_runs_module(const struct strs *command)
     return false;
 }
 
-int ship_tidy(const char *word, char **ret)
+int uploads_tidy(const char *word, char **ret)
 {
     AUTO_BUF out = { .max = 64 * KIB };
     const char *text;

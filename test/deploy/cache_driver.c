@@ -31,10 +31,10 @@ struct test {
 
 /* ---- what is sent ---- */
 
-static int find(struct test *t, struct ship_list *l)
+static int find(struct test *t, struct uploads_list *l)
 {
     AUTO_FREE char *cwd = realpath(".", NULL);
-    struct ship_options o = { .cwd = cwd };
+    struct uploads_options o = { .cwd = cwd };
     AUTO_SPEC_FAULTS f = { 0 };
     AUTO_SPEC s = { 0 };
     AUTO_BUF text = { .max = MIB };
@@ -45,7 +45,7 @@ static int find(struct test *t, struct ship_list *l)
     spec_init(&s);
     r = spec_parse(t->argv[2], text.data, text.len, &s, &f);
     if (r == 0)
-        r = ship_find(&s, &o, l, &f);
+        r = uploads_find(&s, &o, l, &f);
     return r < 0 ? err_set(&t->err, r, "%s", f.lines.n ? f.lines.v[0] : "out of memory") : 0;
 }
 
@@ -86,7 +86,7 @@ static int show(struct test *t, int64_t ms)
 
 static int put_with(struct test *t, struct cache *c)
 {
-    AUTO_SHIP l = { 0 };
+    AUTO_UPLOADS l = { 0 };
     int64_t began = loop_now(t->loop);
     int r = find(t, &l);
 

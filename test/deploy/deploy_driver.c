@@ -115,7 +115,7 @@ static int show_room(struct test *t)
     AUTO_SPEC_FAULTS faults = { 0 };
     AUTO_SPEC s = { 0 };
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
-    struct room room = { 0 };
+    struct capacity room = { 0 };
     int r = path_read(t->argv[1], &text, &t->err);
 
     spec_init(&s);
@@ -124,7 +124,7 @@ static int show_room(struct test *t)
     if (r == 0)
         r = get_facts(t, s.queue, &f);
     if (r == 0)
-        r = room_check(&s, &f, NULL, &faults, &room);
+        r = capacity_check(&s, &f, NULL, &faults, &room);
     json_object_set_new(t->out, "faults", texts(&faults.lines));
     json_object_set_new(t->out, "room",
                         json_pack("{s:I, s:I, s:b, s:b, s:s}", "needed", (json_int_t)room.needed,

@@ -94,7 +94,7 @@ static int bytes_copy(ProtobufCBinaryData *to, const void *p, size_t n)
     return 0;
 }
 
-void report_prepared(struct task *t, enum fail_class fail, const char *text)
+void report_prepared(struct agent_task *t, enum fail_class fail, const char *text)
 {
     Agent__PreparedTask *m = calloc(1, sizeof(*m));
 
@@ -118,7 +118,7 @@ void report_prepared(struct task *t, enum fail_class fail, const char *text)
     gather(t->agent, &t->agent->report->prepared, &m->base);
 }
 
-void report_started(struct task *t)
+void report_started(struct agent_task *t)
 {
     Agent__StartedTask *m = calloc(1, sizeof(*m));
 
@@ -140,12 +140,12 @@ void report_started(struct task *t)
 
 /* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
  * master: whatever we could say would only be earlier, not right. */
-static bool is_taken_along(const struct task *t)
+static bool is_taken_along(const struct agent_task *t)
 {
     return t->agent->container && t->agent->signal;
 }
 
-void report_exited(struct task *t, const Agent__ExitedTask *end)
+void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
 {
     Agent__ExitedTask *m;
 
@@ -157,7 +157,7 @@ void report_exited(struct task *t, const Agent__ExitedTask *end)
         return;
     }
     *m = *end;
-    held_keep(t, end);
+    resync_keep(t, end);
     m->text = text_copy(end->text);
     if (bytes_copy(&m->lines, end->lines.data, end->lines.len) < 0 || !m->text ||
         bytes_copy(&m->error_file, end->error_file.data, end->error_file.len) < 0) {
@@ -176,7 +176,7 @@ void report_exited_again(struct agent *a, Agent__ExitedTask *m)
         out_of_memory(a);
 }
 
-void report_ready(struct task *t)
+void report_ready(struct agent_task *t)
 {
     struct report *r = t->agent->report;
 
@@ -217,7 +217,7 @@ static Agent__KvRequest *kv_message(const struct kvline_word *words, size_t n)
     return NULL;
 }
 
-void report_kv(struct task *t, uint64_t id, const struct kvline_word *words, size_t n)
+void report_kv(struct agent_task *t, uint64_t id, const struct kvline_word *words, size_t n)
 {
     Agent__KvRequest *m = kv_message(words, n);
 

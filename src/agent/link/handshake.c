@@ -29,9 +29,9 @@ static int shake_hands(struct agent *a, struct sock *s, int64_t deadline, struct
 {
     int r;
 
-    meet_forget_code();
+    handshake_forget_code();
     r = stream_tls_client(s, &a->join.key, deadline, ret, err);
-    meet_forget_code();
+    handshake_forget_code();
     return r;
 }
 
@@ -123,18 +123,18 @@ static int say_hello(struct agent *a, struct err *err)
         hello.container = a->container->id;
     hello.again = a->welcome != NULL;
     hello.knows_owners = true;
-    if (held_hello(a, &hello) < 0)
+    if (resync_hello(a, &hello) < 0)
         return err_oom(err);
     m.hello = &hello;
     m.body_case = AGENT__TO_MASTER__BODY_HELLO;
     r = channel_send(a->channel, &m.base, err);
-    held_hello_done(&hello);
+    resync_hello_done(&hello);
     return r;
 }
 
 /* ---- welcome ---- */
 
-int meet_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err)
+int handshake_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err)
 {
     ProtobufCMessage *m = NULL;
     int r = channel_read(a->channel, &agent__to_agent__descriptor, deadline, &m, err);
@@ -163,7 +163,7 @@ static int forget_segment(struct dl_phdr_info *program, size_t size, void *arg)
     return 0;
 }
 
-void meet_forget_code(void)
+void handshake_forget_code(void)
 {
     (void)dl_iterate_phdr(forget_segment, NULL);
     (void)malloc_trim(0);
@@ -206,7 +206,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     if (first)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)
-        r = settle(a, err);
+        r = dirs_set_up(a, err);
     a->hopeless = r < 0; /* another try would end in the same way */
     return r;
 }
@@ -214,7 +214,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
 static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
 {
     Agent__ToAgent *m = NULL;
-    int r = meet_next(a, deadline, &m, err);
+    int r = handshake_next(a, deadline, &m, err);
 
     if (r == 0)
         return err_set(err, -ECONNRESET, "the master hung up at once");
@@ -223,7 +223,7 @@ static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
     return take_welcome(a, m, err);
 }
 
-int meet_master(struct agent *a, int64_t deadline, struct err *err)
+int handshake_master(struct agent *a, int64_t deadline, struct err *err)
 {
     int r = dial(a, deadline, err);
 
@@ -234,7 +234,7 @@ int meet_master(struct agent *a, int64_t deadline, struct err *err)
         r = say_hello(a, err);
     }
     if (r == 0) {
-        held_tell(a);
+        resync_tell(a);
         relay_again(a);
         r = be_welcomed(a, deadline, err);
     }
@@ -242,11 +242,11 @@ int meet_master(struct agent *a, int64_t deadline, struct err *err)
         a->channel = channel_close(a->channel);
     report_go_on(a);
     if (r == 0 && !a->join.path)
-        meet_forget_code();
+        handshake_forget_code();
     return r;
 }
 
-void meet_part(struct agent *a)
+void handshake_part(struct agent *a)
 {
     a->channel = channel_close(a->channel);
     follow_forget(a);

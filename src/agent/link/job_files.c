@@ -60,7 +60,7 @@ static int open_from_here(const struct agent *a, struct session_options *o, stru
 int remote_open(const struct agent *a, const char *uri, int64_t call_ms, struct remote *ret,
                 struct err *err)
 {
-    const struct container *c = a->container;
+    const struct agent_container *c = a->container;
     struct session_options o = { .caller = "ydl agent", .call_ms = call_ms, .patient = !call_ms };
     int r = 0;
 

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 
 struct waiting {
-    struct task *task;
+    struct agent_task *task;
     const struct kvline_word *words; /* of the fiber that waits */
     size_t n_words;
     uint64_t id;
@@ -38,7 +38,7 @@ static struct relay *relay_of(struct agent *a)
     return a->relay;
 }
 
-int relay_ask(struct task *t, const struct kvline_word *words, size_t n, struct buf *ret)
+int relay_ask(struct agent_task *t, const struct kvline_word *words, size_t n, struct buf *ret)
 {
     struct agent *a = t->agent;
     struct relay *rl = relay_of(a);

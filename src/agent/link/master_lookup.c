@@ -36,7 +36,7 @@
 struct look {
     struct agent *agent;
     const char *dir;
-    struct look_found *found;
+    struct lookup_found *found;
     bool done;
     struct cond changed;
 };
@@ -54,7 +54,7 @@ static int read_all(struct fs_reader *in, struct buf *out, struct err *err)
     }
 }
 
-static int parse_file(const char *uri, const struct buf *text, struct look_found *ret,
+static int parse_file(const char *uri, const struct buf *text, struct lookup_found *ret,
                       struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -73,7 +73,7 @@ static int parse_file(const char *uri, const struct buf *text, struct look_found
 }
 
 /* The file is not there: is its directory? */
-static int look_for_directory(struct fs *fs, const char *path, struct look_found *ret,
+static int look_for_directory(struct fs *fs, const char *path, struct lookup_found *ret,
                               struct err *err)
 {
     AUTO_FREE char *dir = path_dir(path);
@@ -141,14 +141,14 @@ static int64_t part_of_limit(const struct agent *a, int64_t ms, int part)
     return a->cut_ms > 0 && a->cut_ms / part < ms ? a->cut_ms / part : ms;
 }
 
-int64_t look_try_ms(const struct agent *a, int64_t ms)
+int64_t lookup_try_ms(const struct agent *a, int64_t ms)
 {
     int64_t part = part_of_limit(a, ms, 8);
 
-    return !look_is_late(a) ? ms : part > TRY_LEAST ? part : TRY_LEAST;
+    return !lookup_is_late(a) ? ms : part > TRY_LEAST ? part : TRY_LEAST;
 }
 
-bool look_is_late(const struct agent *a)
+bool lookup_is_late(const struct agent *a)
 {
     int64_t before = a->cut_ms / 2 < LATE_MS ? a->cut_ms / 2 : LATE_MS;
 
@@ -197,14 +197,14 @@ static bool reach_cluster(struct agent *a, const char *dir)
     return authority && conf_namenodes(conf, authority, &nns, NULL) == 0 && reach_one(a, &nns);
 }
 
-void look_for_master(struct agent *a, int64_t end, struct look_found *ret)
+void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
 {
     struct look l = { .agent = a, .found = ret };
     struct fiber *f = NULL;
     int64_t deadline = loop_in(a->loop, part_of_limit(a, LOOK_MS, 4));
     int r = 0;
 
-    *ret = (struct look_found){ 0 };
+    *ret = (struct lookup_found){ 0 };
     l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
     if (!l.dir && a->container)
         l.dir = a->container->staging;
@@ -219,14 +219,14 @@ void look_for_master(struct agent *a, int64_t end, struct look_found *ret)
             (void)cond_wait(a->loop, &l.changed, LOOP_NEVER);
         fiber_shield(a->loop, false);
     }
-    if (ret->reached || (look_is_late(a) && reach_cluster(a, l.dir)))
+    if (ret->reached || (lookup_is_late(a) && reach_cluster(a, l.dir)))
         a->known = loop_now(a->loop);
 }
 
-void look_done(struct look_found *f)
+void lookup_done(struct lookup_found *f)
 {
     free(f->address);
-    *f = (struct look_found){ 0 };
+    *f = (struct lookup_found){ 0 };
 }
 
 /* ---- while connected ---- */
@@ -253,11 +253,11 @@ static void leave_all(struct agent *a)
 static void run_newer(void *arg)
 {
     struct agent *a = arg;
-    AUTO_LOOK found = { 0 };
+    AUTO_LOOKUP found = { 0 };
     const struct channel *c = a->channel;
-    int64_t before = look_is_late(a) ? a->known : -1;
+    int64_t before = lookup_is_late(a) ? a->known : -1;
 
-    look_for_master(a, LOOP_NEVER, &found);
+    lookup_master(a, LOOP_NEVER, &found);
     a->looking = false;
     if (a->channel == c && c && !a->leaving) {
         if (found.address && found.attempt > a->welcome->welcome->attempt)
@@ -265,10 +265,10 @@ static void run_newer(void *arg)
         else if (a->known == before)
             leave_all(a);
     }
-    meet_forget_code();
+    handshake_forget_code();
 }
 
-void look_for_newer(struct agent *a, int64_t alone)
+void lookup_newer(struct agent *a, int64_t alone)
 {
     int64_t now = loop_now(a->loop);
     uint32_t salt = 0;
@@ -276,7 +276,7 @@ void look_for_newer(struct agent *a, int64_t alone)
 
     if (now - alone > a->known)
         a->known = now - alone;
-    if (!a->container || !a->welcome->welcome->attempt || a->looking || !(due || look_is_late(a)))
+    if (!a->container || !a->welcome->welcome->attempt || a->looking || !(due || lookup_is_late(a)))
         return;
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
     a->look_after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */

@@ -6,29 +6,29 @@
 
 struct agent;
 
-struct look_found {
+struct lookup_found {
     char *address;    /* that the newest master has left; NULL: none, or it cannot be seen */
     unsigned attempt; /* its number, from 1; 0: it does not say */
     bool over;        /* the directory is not there any more: neither is the job */
     bool reached;     /* HDFS was, or the machine where it should be */
 };
 
-/* Until `end` at most. `ret` needs look_done() in any case. */
-void look_for_master(struct agent *a, int64_t end, struct look_found *ret);
-void look_done(struct look_found *f); /* zero is a valid start */
+/* Until `end` at most. `ret` needs lookup_done() in any case. */
+void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret);
+void lookup_done(struct lookup_found *f); /* zero is a valid start */
 
-static inline void auto_look_(struct look_found *f)
+static inline void auto_lookup_(struct lookup_found *f)
 {
-    look_done(f);
+    lookup_done(f);
 }
-#define AUTO_LOOK AUTO(look) struct look_found
+#define AUTO_LOOKUP AUTO(lookup) struct lookup_found
 
 /* Have we known nothing of the world for so long that a look in vain means that our node is cut
  * off? Who was late before the look may decide after it; who was not may have stood still. */
-bool look_is_late(const struct agent *a);
+bool lookup_is_late(const struct agent *a);
 /* How much of `ms` there is for one try at a master. */
-int64_t look_try_ms(const struct agent *a, int64_t ms);
+int64_t lookup_try_ms(const struct agent *a, int64_t ms);
 
 /* Our master has been without the ResourceManager for `alone` ms: looks from time to time whether
  * there is a newer one, or our node is cut off, and ends the connection then. Returns at once. */
-void look_for_newer(struct agent *a, int64_t alone);
+void lookup_newer(struct agent *a, int64_t alone);

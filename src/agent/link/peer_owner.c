@@ -28,7 +28,7 @@ static int is_ours(const Agent__Whose *m)
     return r == 0 && (uid == geteuid() || uid == 0);
 }
 
-void whose_answer(struct agent *a, const Agent__Whose *m)
+void peer_owner_answer(struct agent *a, const Agent__Whose *m)
 {
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
     Agent__Owner owner = AGENT__OWNER__INIT;

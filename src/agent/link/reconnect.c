@@ -34,11 +34,11 @@ static int64_t about(int64_t ms)
 
 static int try_at(struct agent *a, const char *address, int64_t end, struct err *err)
 {
-    int64_t deadline = loop_in(a->loop, look_try_ms(a, TRY_MS));
+    int64_t deadline = loop_in(a->loop, lookup_try_ms(a, TRY_MS));
     int r = join_set_address(&a->join, address, err);
 
     if (r == 0)
-        r = meet_master(a, deadline < end ? deadline : end, err);
+        r = handshake_master(a, deadline < end ? deadline : end, err);
     if (r < 0)
         trace(LOG_AGENT, "'%s': %s", address, err->text);
     return r;
@@ -49,10 +49,10 @@ static int try_at(struct agent *a, const char *address, int64_t end, struct err 
  * to end it. */
 static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
 {
-    AUTO_LOOK found = { 0 };
+    AUTO_LOOKUP found = { 0 };
     int r = -ENOENT;
 
-    look_for_master(a, end, &found);
+    lookup_master(a, end, &found);
     if (found.address && !str_eq(found.address, known))
         r = try_at(a, found.address, end, err);
     if (r < 0 && !a->hopeless)
@@ -84,7 +84,7 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
         if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
             break;
         if (loop_now(a->loop) < end) {
-            int64_t before = look_is_late(a) ? a->known : -1;
+            int64_t before = lookup_is_late(a) ? a->known : -1;
 
             r = try_both(a, known, end, err);
             a->cut_off = r < 0 && a->known == before; /* the look was in vain */
@@ -103,19 +103,19 @@ static int dial_until(struct agent *a, int64_t end, struct err *err)
         int64_t deadline = loop_in(a->loop, DIAL_MS);
 
         err_clear(err);
-        r = meet_master(a, deadline < end ? deadline : end, err);
+        r = handshake_master(a, deadline < end ? deadline : end, err);
     } while ((r == -ECONNRESET || r == -ENODATA || r == -EPIPE || r == -ETIMEDOUT) &&
              !over(a, r, end) && fiber_sleep(a->loop, about(SOON_MS)) == 0);
     return r;
 }
 
-int redial_first(struct agent *a, struct err *err)
+int reconnect_first(struct agent *a, struct err *err)
 {
     int r;
 
     if (!a->container)
         return dial_until(a, loop_in(a->loop, FIRST_MS), err);
-    r = meet_master(a, loop_in(a->loop, ARRIVE_MS), err);
+    r = handshake_master(a, loop_in(a->loop, ARRIVE_MS), err);
     if (r < 0 && !over(a, r, LOOP_NEVER)) {
         trace(LOG_AGENT, "'%s': %s", a->join.address, err->text);
         r = rounds(a, loop_in(a->loop, FIRST_MS), err);
@@ -123,12 +123,12 @@ int redial_first(struct agent *a, struct err *err)
     return r;
 }
 
-int redial_again(struct agent *a, struct err *err)
+int reconnect_again(struct agent *a, struct err *err)
 {
     int64_t end = a->last_ping + a->lease;
     int r;
 
-    meet_part(a);
+    handshake_part(a);
     log_warn(LOG_AGENT, "the master is lost (%s): tasks go on for %lld s", err->text,
              (long long)(end > loop_now(a->loop) ? end - loop_now(a->loop) : 0) / 1000);
     r = rounds(a, end, err);

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-void held_keep(struct task *t, const Agent__ExitedTask *end)
+void resync_keep(struct agent_task *t, const Agent__ExitedTask *end)
 {
     size_t n = agent__exited_task__get_packed_size(end);
 
-    held_forget(t);
+    resync_forget(t);
     if (t->agent->lease == 0)
         return; /* this master is the only one */
     t->end = malloc(n ? n : 1);
@@ -20,17 +20,17 @@ void held_keep(struct task *t, const Agent__ExitedTask *end)
     t->end_len = agent__exited_task__pack(end, t->end);
 }
 
-void held_forget(struct task *t)
+void resync_forget(struct agent_task *t)
 {
     free(t->end);
     t->end = NULL;
     t->end_len = 0;
 }
 
-void held_tell(struct agent *a)
+void resync_tell(struct agent *a)
 {
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (t->end)
             report_exited_again(a, agent__exited_task__unpack(NULL, t->end_len, t->end));
@@ -39,12 +39,12 @@ void held_tell(struct agent *a)
 
 /* ---- in a Hello ---- */
 
-static bool is_held(const struct task *t)
+static bool is_held(const struct agent_task *t)
 {
     return t->prepared || t->end || t->phase != PHASE_IDLE;
 }
 
-static void fill(struct task *t, Agent__HeldTask *m, uint32_t *ports)
+static void fill(struct agent_task *t, Agent__HeldTask *m, uint32_t *ports)
 {
     agent__held_task__init(m);
     m->task = t->id;
@@ -70,7 +70,7 @@ struct held {
     uint32_t ports[AGENT_PORTS_MAX];
 };
 
-int held_hello(const struct agent *a, Agent__Hello *hello)
+int resync_hello(const struct agent *a, Agent__Hello *hello)
 {
     struct held *all = calloc(a->n_tasks + 1, sizeof(*all));
     Agent__HeldTask **list = calloc(a->n_tasks + 1, sizeof(*list));
@@ -81,7 +81,7 @@ int held_hello(const struct agent *a, Agent__Hello *hello)
         free(list);
         return -ENOMEM;
     }
-    list[0] = &all[0].task; /* for held_hello_done() */
+    list[0] = &all[0].task; /* for resync_hello_done() */
     for (size_t i = 0; i < a->n_tasks; i++) {
         if (!is_held(a->tasks[i]))
             continue;
@@ -94,7 +94,7 @@ int held_hello(const struct agent *a, Agent__Hello *hello)
     return 0;
 }
 
-void held_hello_done(Agent__Hello *hello)
+void resync_hello_done(Agent__Hello *hello)
 {
     if (hello->tasks)
         free(hello->tasks[0]); /* the first member of the first of them */

@@ -126,7 +126,7 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
 /* ---- results ---- */
 
 /* Tasks that run in the same directory have the same results there. */
-static bool seen_before(const struct agent *a, size_t i, const char *from)
+static bool event_dedup_seen(const struct agent *a, size_t i, const char *from)
 {
     for (size_t k = 0; k < i; k++)
         if (str_eq(a->tasks[k]->work, a->tasks[i]->work))
@@ -154,7 +154,7 @@ static void save_found(struct export *x, const Agent__Result *m, struct saved *s
 
 /* Of one task. Where nothing is left of the container's directory, nothing says that a task that
  * ended well had no results. */
-static void save_result_of(struct export *x, const struct task *t, const char *from,
+static void save_result_of(struct export *x, const struct agent_task *t, const char *from,
                            struct saved *s)
 {
     struct err err = ERR_INIT;
@@ -175,10 +175,10 @@ static void save_result(struct export *x, const Agent__Result *m)
     if (*m->from == '/' && !a->spared)
         export_tree(x, m->from, NULL, &s);
     for (size_t i = 0; i < a->n_tasks && *m->from != '/'; i++) {
-        const struct task *t = a->tasks[i];
+        const struct agent_task *t = a->tasks[i];
         AUTO_FREE char *from = NULL;
 
-        if (seen_before(a, i, m->from) || (!*m->from && !t->out))
+        if (event_dedup_seen(a, i, m->from) || (!*m->from && !t->out))
             continue;
         from = *m->from ? path_join(t->work, m->from) : strdup(t->out);
         if (from)

@@ -28,7 +28,7 @@ static int copy(void *arg)
     return rotate_copy(c->of, c->piece, UINT64_MAX);
 }
 
-static bool is_due(const struct task *t, int i)
+static bool is_due(const struct agent_task *t, int i)
 {
     const struct stream_out *s = &t->streams[i];
 
@@ -37,7 +37,7 @@ static bool is_due(const struct task *t, int i)
 }
 
 /* Cuts off one piece; false when no other is to be tried now. */
-static bool cut(struct task *t, int i)
+static bool cut(struct agent_task *t, int i)
 {
     struct agent *a = t->agent;
     struct stream_out *s = &t->streams[i];
@@ -74,13 +74,13 @@ static void run(void *arg)
     cond_wake_all(&a->cut_ended);
 }
 
-void cut_begin(struct agent *a)
+void logrotate_begin(struct agent *a)
 {
     if (!a->cutter && !a->leaving && piece_of(a) > 0)
         (void)fiber_start(a->loop, run, a, &a->cutter, NULL);
 }
 
-void cut_end(struct agent *a)
+void logrotate_end(struct agent *a)
 {
     if (a->cutter)
         fiber_cancel(a->cutter);

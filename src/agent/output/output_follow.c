@@ -17,7 +17,7 @@
 #define QUEUE_MAX (512 * KIB) /* the channel is slow: wait */
 
 struct watch {
-    struct task *task;
+    struct agent_task *task;
     int stream;
 };
 
@@ -59,7 +59,7 @@ static void send_pieces(struct follow *f)
     f->used = 0;
 }
 
-static Agent__OutputPiece *add_piece(struct follow *f, const struct task *t, int i)
+static Agent__OutputPiece *add_piece(struct follow *f, const struct agent_task *t, int i)
 {
     Agent__OutputPiece *p = &f->pieces[f->n_pieces];
 
@@ -71,7 +71,7 @@ static Agent__OutputPiece *add_piece(struct follow *f, const struct task *t, int
     return p;
 }
 
-static bool over(const struct task *t)
+static bool over(const struct agent_task *t)
 {
     return t->phase == PHASE_IDLE && t->when_ended > 0;
 }
@@ -86,7 +86,7 @@ static size_t may_send(const struct follow *f, const struct stream_out *s, uint6
     return (size_t)(*ret_new < room ? *ret_new : room);
 }
 
-static void skip_to(struct follow *f, struct task *t, int i, uint64_t to)
+static void skip_to(struct follow *f, struct agent_task *t, int i, uint64_t to)
 {
     t->streams[i].sent = to;
     add_piece(f, t, i)->gap = true;
@@ -95,7 +95,7 @@ static void skip_to(struct follow *f, struct task *t, int i, uint64_t to)
 }
 
 /* Of what was removed because there was too much nobody waits for more. */
-static void skip_gap(struct follow *f, struct task *t, int i)
+static void skip_gap(struct follow *f, struct agent_task *t, int i)
 {
     const struct stream_out *s = &t->streams[i];
 
@@ -104,7 +104,7 @@ static void skip_gap(struct follow *f, struct task *t, int i)
 }
 
 /* A piece that others have removed, maybe with the directory: what comes after it may be there. */
-static void skip_piece(struct follow *f, struct task *t, int i)
+static void skip_piece(struct follow *f, struct agent_task *t, int i)
 {
     const struct stream_out *s = &t->streams[i];
 
@@ -112,7 +112,7 @@ static void skip_piece(struct follow *f, struct task *t, int i)
 }
 
 /* Who wants to know how long the file is hears it first. */
-static void send_size(struct follow *f, struct task *t, int i, uint64_t size)
+static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t size)
 {
     struct stream_out *s = &t->streams[i];
     Agent__OutputPiece *p;
@@ -128,7 +128,7 @@ static void send_size(struct follow *f, struct task *t, int i, uint64_t size)
 }
 
 /* Sends what is new in one file, up to a chunk; false when nothing more can be sent now. */
-static bool send_some(struct follow *f, struct task *t, int i)
+static bool send_some(struct follow *f, struct agent_task *t, int i)
 {
     struct stream_out *s = &t->streams[i];
     bool ended = over(t); /* before reading: what comes later is seen later */
@@ -181,7 +181,7 @@ static bool pump_once(struct follow *f)
     bool more = false;
 
     for (size_t n = 0; n < a->n_tasks; n++) {
-        struct task *t = a->tasks[(f->turn + n) % a->n_tasks];
+        struct agent_task *t = a->tasks[(f->turn + n) % a->n_tasks];
 
         if (!t->followed)
             continue;
@@ -209,7 +209,7 @@ static void pump(struct follow *f)
 static void mark_all(struct follow *f)
 {
     for (size_t i = 0; i < f->agent->n_tasks; i++) {
-        struct task *t = f->agent->tasks[i];
+        struct agent_task *t = f->agent->tasks[i];
 
         if (t->followed)
             t->streams[0].dirty = t->streams[1].dirty = true;
@@ -268,7 +268,7 @@ static void plan(struct follow *f, uint64_t in)
         uv_timer_start(&f->timer, on_time, in, 0);
 }
 
-static int remember(struct follow *f, int wd, struct task *t, int i)
+static int remember(struct follow *f, int wd, struct agent_task *t, int i)
 {
     if ((size_t)wd >= f->n_watches) {
         size_t n = (size_t)wd * 2 + 16;
@@ -285,7 +285,7 @@ static int remember(struct follow *f, int wd, struct task *t, int i)
 }
 
 /* A file that is not there yet is watched from the start of its task. */
-static void watch_files(struct follow *f, struct task *t)
+static void watch_files(struct follow *f, struct agent_task *t)
 {
     for (int i = 0; i < 2 && f->fd >= 0; i++) {
         struct stream_out *s = &t->streams[i];
@@ -306,7 +306,7 @@ static void watch_files(struct follow *f, struct task *t)
     }
 }
 
-static void unwatch_files(struct follow *f, struct task *t)
+static void unwatch_files(struct follow *f, struct agent_task *t)
 {
     for (int i = 0; i < 2; i++) {
         struct stream_out *s = &t->streams[i];
@@ -354,7 +354,7 @@ int follow_begin(struct agent *a, const Agent__Follow *m)
     f = a->follow;
     f->credit = f->credit + m->credit < f->credit ? UINT64_MAX : f->credit + m->credit;
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct task *t = agent_task(a, m->tasks[i]->task);
+        struct agent_task *t = agent_task(a, m->tasks[i]->task);
 
         if (!t)
             continue; /* not ours, or not any more */
@@ -377,7 +377,7 @@ int follow_begin(struct agent *a, const Agent__Follow *m)
     return 0;
 }
 
-void follow_task_changed(struct task *t)
+void follow_task_changed(struct agent_task *t)
 {
     struct follow *f = t->agent->follow;
 

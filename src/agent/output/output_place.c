@@ -38,7 +38,7 @@ void output_marks_remove(const struct agent *a)
             (void)unlinkat(dirfd(d), e->d_name, 0);
 }
 
-void output_place_find(struct task *t)
+void output_place_find(struct agent_task *t)
 {
     AUTO_FREE char *path = t->log_began == 0 ? output_mark(t->agent, "place", t->label) : NULL;
     AUTO_BUF text = { .max = KIB };
@@ -56,7 +56,7 @@ void output_place_find(struct task *t)
     t->log_base[1] = (uint64_t)err;
 }
 
-void output_place_keep(const struct task *t)
+void output_place_keep(const struct agent_task *t)
 {
     AUTO_FREE char *path = output_mark(t->agent, "place", t->label);
     struct err why = ERR_INIT;

@@ -163,7 +163,8 @@ static void run(void *arg)
     cond_wake_all(&a->quiet);
 }
 
-int board_begin(struct task *t, const char *from, const char *to, struct err *err)
+int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char *to,
+                             struct err *err)
 {
     struct agent *a = t->agent;
     struct mirror *x;
@@ -185,7 +186,7 @@ int board_begin(struct task *t, const char *from, const char *to, struct err *er
     return r;
 }
 
-void board_end(struct agent *a)
+void tensorboard_mirror_end(struct agent *a)
 {
     if (a->mirror)
         fiber_cancel(a->mirror);

@@ -68,7 +68,7 @@ static int reply(struct http_call *c, const struct buf *answer, struct err *err)
     return http_reply(c, status, "application/octet-stream", body.data, body.len, err);
 }
 
-static int ask(struct task *t, struct http_call *c, const struct ask *q, struct err *err)
+static int ask(struct agent_task *t, struct http_call *c, const struct ask *q, struct err *err)
 {
     AUTO_BUF answer = { .max = 65 * MIB };
     int r = relay_ask(t, q->words, q->n, &answer);
@@ -78,7 +78,7 @@ static int ask(struct task *t, struct http_call *c, const struct ask *q, struct 
 
 /* ---- requests ---- */
 
-static int get_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+static int get_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
 {
     const char *ms = http_query(c, "wait");
     struct ask q = { 0 };
@@ -90,7 +90,7 @@ static int get_key(struct task *t, struct http_call *c, const char *key, struct 
     return ask(t, c, &q, err);
 }
 
-static int put_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+static int put_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
 {
     AUTO_BUF body = { .max = VALUE_MAX };
     struct ask q = { 0 };
@@ -104,7 +104,7 @@ static int put_key(struct task *t, struct http_call *c, const char *key, struct 
     return ask(t, c, &q, err);
 }
 
-static int delete_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+static int delete_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
 {
     struct ask q = { 0 };
 
@@ -113,7 +113,7 @@ static int delete_key(struct task *t, struct http_call *c, const char *key, stru
     return ask(t, c, &q, err);
 }
 
-static int add_to_key(struct task *t, struct http_call *c, const char *key, struct err *err)
+static int add_to_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
 {
     const char *by = http_query(c, "add");
     struct ask q = { 0 };
@@ -126,7 +126,7 @@ static int add_to_key(struct task *t, struct http_call *c, const char *key, stru
     return ask(t, c, &q, err);
 }
 
-static int list_keys(struct task *t, struct http_call *c, const char *rest, struct err *err)
+static int list_keys(struct agent_task *t, struct http_call *c, const char *rest, struct err *err)
 {
     const char *prefix = http_query(c, "prefix");
     struct ask q = { 0 };
@@ -138,7 +138,7 @@ static int list_keys(struct task *t, struct http_call *c, const char *rest, stru
     return ask(t, c, &q, err);
 }
 
-static int barrier(struct task *t, struct http_call *c, const char *name, struct err *err)
+static int barrier(struct agent_task *t, struct http_call *c, const char *name, struct err *err)
 {
     const char *count = http_query(c, "count"), *ms = http_query(c, "wait");
     struct ask q = { 0 };
@@ -171,7 +171,7 @@ static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts,
     return 0;
 }
 
-static int progress(struct task *t, struct http_call *c, const char *rest, struct err *err)
+static int progress(struct agent_task *t, struct http_call *c, const char *rest, struct err *err)
 {
     AUTO_BUF body = { .max = 64 * KIB };
     AUTO_JSON *v = NULL;
@@ -201,7 +201,7 @@ static int progress(struct task *t, struct http_call *c, const char *rest, struc
 /* A path that ends with a slash goes on: what follows is the name. */
 static const struct {
     const char *method, *path;
-    int (*fn)(struct task *t, struct http_call *c, const char *rest, struct err *err);
+    int (*fn)(struct agent_task *t, struct http_call *c, const char *rest, struct err *err);
 } routes[] = {
     { "GET", "/v1/kv/", get_key },       { "PUT", "/v1/kv/", put_key },
     { "DELETE", "/v1/kv/", delete_key }, { "POST", "/v1/kv/", add_to_key },
@@ -210,7 +210,7 @@ static const struct {
     { "PUT", "/v1/progress", progress },
 };
 
-static int handle(struct task *t, struct http_call *c, struct err *err)
+static int handle(struct agent_task *t, struct http_call *c, struct err *err)
 {
     const char *path = http_path(c), *method = http_method(c);
     bool known = false;
@@ -233,7 +233,7 @@ static int handle(struct task *t, struct http_call *c, struct err *err)
 /* ---- the connection ---- */
 
 /* Returns whether another request may follow. */
-static bool serve_one(struct task *t, struct http_conn *conn)
+static bool serve_one(struct agent_task *t, struct http_conn *conn)
 {
     struct err err = ERR_INIT;
     struct http_call c;
@@ -263,7 +263,7 @@ static bool serve_one(struct task *t, struct http_conn *conn)
     return more;
 }
 
-void kvhttp_serve(struct task *t, struct sock *s, const struct buf *in)
+void kvhttp_serve(struct agent_task *t, struct sock *s, const struct buf *in)
 {
     struct http_limits limits = { .body_max = VALUE_MAX };
     struct stream *stream = NULL;

@@ -18,7 +18,7 @@
 #define ANSWER_MS 30000 /* for the task to read an answer */
 
 struct kvsock {
-    struct task *task;
+    struct agent_task *task;
     int fd;
     uv_poll_t poll;
     uv_timer_t again; /* listens again, when it could not */
@@ -26,7 +26,7 @@ struct kvsock {
 };
 
 struct kvconn {
-    struct task *task;
+    struct agent_task *task;
     struct sock *sock;
     struct fiber *fiber;
     struct kvconn *next;
@@ -63,7 +63,7 @@ static int put_answer(const struct buf *answer, struct buf *out)
     return n ? kvline_answer(words, n, out) : -EBADMSG;
 }
 
-static int answer_line(struct task *t, const char *line, size_t n, struct buf *out)
+static int answer_line(struct agent_task *t, const char *line, size_t n, struct buf *out)
 {
     struct kvline_word words[KVLINE_WORDS];
     AUTO_BUF answer = { .max = 64 * MIB };
@@ -153,7 +153,7 @@ static void run_conn(void *arg)
 /* ---- the socket ---- */
 
 /* Takes `fd` over. What cannot be served is closed, and the task sees the end of the stream. */
-static void welcome(struct task *t, int fd)
+static void welcome(struct agent_task *t, int fd)
 {
     struct kvconn *c = t->n_conns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
 
@@ -215,7 +215,7 @@ static void on_closed(uv_handle_t *h)
         free(s);
 }
 
-int kvsock_open(struct task *t, struct err *err)
+int kvsock_open(struct agent_task *t, struct err *err)
 {
     struct kvsock *s;
     int r;
@@ -246,13 +246,13 @@ int kvsock_open(struct task *t, struct err *err)
     return r < 0 ? err_code(err, r, "watch '%s'", t->socket) : 0;
 }
 
-void kvsock_hang_up(struct task *t)
+void kvsock_hang_up(struct agent_task *t)
 {
     for (struct kvconn *c = t->conns; c; c = c->next)
         fiber_cancel(c->fiber);
 }
 
-void kvsock_close(struct task *t)
+void kvsock_close(struct agent_task *t)
 {
     struct kvsock *s = t->sock;
 

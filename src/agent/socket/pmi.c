@@ -18,12 +18,12 @@
 #define ANSWER_MS 30000
 
 struct pmi {
-    struct task *task;
+    struct agent_task *task;
     struct sock *sock;
 };
 
 struct request {
-    struct task *task;
+    struct agent_task *task;
     const char *line;
     struct buf *out;
     bool last; /* nothing comes after it */
@@ -38,7 +38,7 @@ static bool is_word(const struct kvline_word *w, const char *text)
 
 /* Asks; `value` (may be NULL) gets what stands behind "value". 0 when the answer begins with
  * `want`, -ENOENT when with something else. */
-static int store(struct task *t, const struct kvline_word *words, size_t n, const char *want,
+static int store(struct agent_task *t, const struct kvline_word *words, size_t n, const char *want,
                  struct buf *value)
 {
     AUTO_BUF answer = { .max = 2 * MIB };
@@ -256,7 +256,7 @@ static void run(void *arg)
     free(p);
 }
 
-int pmi_begin(struct task *t, int *ret_fd, struct err *err)
+int pmi_begin(struct agent_task *t, int *ret_fd, struct err *err)
 {
     struct pmi *p = calloc(1, sizeof(*p));
     int pair[2], r;
@@ -282,7 +282,7 @@ int pmi_begin(struct task *t, int *ret_fd, struct err *err)
     return 0;
 }
 
-void pmi_end(struct task *t)
+void pmi_end(struct agent_task *t)
 {
     if (t->pmi)
         fiber_cancel(t->pmi);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static int lacks(struct err *err, const ch
 /* Where it is here; NULL when out of memory. */
 static char *find_venv(const struct agent *a)
 {
-    const struct container *c = a->container;
+    const struct agent_container *c = a->container;
 
     return c && !c->client ? path_join(c->dir, AGENT_ENV) : strdup(a->facts->venv);
 }
@@ -64,7 +64,7 @@ static int check_python(const char *dir, struct err *err)
     return lacks(err, "the Python environment needs '%s', which this machine does not have", text);
 }
 
-int activate_venv(struct env *e, const struct task *t, struct err *err)
+int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
 {
     const struct agent *a = t->agent;
     AUTO_FREE char *dir = *a->facts->venv ? find_venv(a) : NULL, *meta = NULL, *path = NULL;
@@ -114,7 +114,8 @@ static int python_dir(const struct env *e, const char *program, char **ret)
     return 0;
 }
 
-int activate_mxnet(const struct env *e, const struct task *t, const char *program, struct err *err)
+int activate_mxnet(const struct env *e, const struct agent_task *t, const char *program,
+                   struct err *err)
 {
     AUTO_FREE char *bin = NULL, *library = NULL;
     const char *servers = env_get(e, "DMLC_NUM_SERVER");
@@ -152,7 +153,8 @@ static bool names_hdfs(const Agent__StartTask *m)
     return false;
 }
 
-int activate_hadoop(struct env *e, const struct task *t, const Agent__StartTask *m, struct err *err)
+int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__StartTask *m,
+                    struct err *err)
 {
     const struct hadoop_env from = { get, e, "" };
     uint32_t how = t->agent->facts->hadoop;

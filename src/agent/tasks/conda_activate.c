@@ -109,7 +109,8 @@ static int wrap(struct strs *argv)
     return 0;
 }
 
-int conda_command(struct strs *argv, const struct env *e, const struct task *t, struct err *err)
+int conda_command(struct strs *argv, const struct env *e, const struct agent_task *t,
+                  struct err *err)
 {
     const char *dir = env_get(e, "CONDA_PREFIX");
     const struct spawn_spec spec = { .argv = argv->v, .envp = e->v, .cwd = t->work };
@@ -141,7 +142,7 @@ static int tell(void *arg)
 {
     struct placing *p = arg;
 
-    return place_env(p->dir, &p->changed, &p->stuck, &p->err);
+    return conda_prefix_env(p->dir, &p->changed, &p->stuck, &p->err);
 }
 
 static void tell_files(struct agent *a, const char *link)

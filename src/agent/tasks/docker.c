@@ -31,7 +31,7 @@
 
 /* ---- what Prepare said ---- */
 
-void docker_done(struct task *t)
+void docker_done(struct agent_task *t)
 {
     free(t->image);
     t->image = NULL;
@@ -39,7 +39,7 @@ void docker_done(struct task *t)
     strs_done(&t->docker_vars);
 }
 
-int docker_prepare(struct task *t, const Agent__PrepareTask *m, struct err *err)
+int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     int r = 0;
 
@@ -80,7 +80,7 @@ static bool short_sockets(const struct agent *a)
     return str_eq(a->socket_dir, a->tasks_dir);
 }
 
-static int add_places(const struct task *t, struct strs *to)
+static int add_places(const struct agent_task *t, struct strs *to)
 {
     const struct agent *a = t->agent;
     const char *venv = !a->container && *a->facts->venv ? a->facts->venv : NULL;
@@ -100,7 +100,7 @@ static int add_places(const struct task *t, struct strs *to)
     return r == 0 ? add_yarns(to, "LOCAL_USER_DIRS", "filecache", "ro") : r;
 }
 
-static char *socket_inside(const struct task *t)
+static char *socket_inside(const struct agent_task *t)
 {
     if (short_sockets(t->agent))
         return strdup(t->socket);
@@ -122,7 +122,7 @@ static bool is_machines(const char *entry)
     return false;
 }
 
-static int write_env(const struct task *t, const struct env *weak, struct env *strong,
+static int write_env(const struct agent_task *t, const struct env *weak, struct env *strong,
                      const char *path, struct err *err)
 {
     AUTO_ENV lent = { 0 };
@@ -139,7 +139,7 @@ static int write_env(const struct task *t, const struct env *weak, struct env *s
 }
 
 /* Which docker the job wants, and how. */
-static int keep_docker_vars(struct task *t, const struct env *job)
+static int keep_docker_vars(struct agent_task *t, const struct env *job)
 {
     int r = 0;
 
@@ -151,7 +151,7 @@ static int keep_docker_vars(struct task *t, const struct env *job)
 }
 
 /* The client's own. */
-static int client_env(const struct task *t, struct env *e)
+static int client_env(const struct agent_task *t, struct env *e)
 {
     int r = 0;
 
@@ -166,7 +166,7 @@ static int client_env(const struct task *t, struct env *e)
 
 /* ---- the words ---- */
 
-static char *container_name(const struct task *t)
+static char *container_name(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
 
@@ -174,7 +174,7 @@ static char *container_name(const struct task *t)
                       t->attempt, (int)getpid());
 }
 
-static int init_words(const struct task *t, const char *env_file, const struct strs *command,
+static int init_words(const struct agent_task *t, const char *env_file, const struct strs *command,
                       struct strs *ret)
 {
     AUTO_FREE char *socket = socket_inside(t), *end = prepare_path(t, "end");
@@ -196,7 +196,7 @@ static int init_words(const struct task *t, const char *env_file, const struct s
     return r;
 }
 
-static int make_words(const struct task *t, const char *env_file, const struct strs *command,
+static int make_words(const struct agent_task *t, const char *env_file, const struct strs *command,
                       struct strs *ret, struct err *err)
 {
     AUTO_STRS init = { 0 }, places = { 0 };
@@ -204,11 +204,11 @@ static int make_words(const struct task *t, const char *env_file, const struct s
     AUTO_FREE char *program = calloc(1, PROGRAM_MAX);
     AUTO_FREE gid_t *groups = calloc(GROUPS_MAX_, sizeof(*groups));
     struct docker_args d = { .image = t->image, .task = t->name, .gpus = t->gpus };
-    const struct container *c = t->agent->container;
+    const struct agent_container *c = t->agent->container;
     int n, r;
 
     if (c)
-        mark = str_printf("%s=%s", CONTAINER_MARK, c->id);
+        mark = str_printf("%s=%s", AGENT_CONTAINER_MARK, c->id);
     if (!name || !program || !groups || (c && !mark) ||
         init_words(t, env_file, command, &init) < 0 || add_places(t, &places) < 0)
         return err_oom(err);
@@ -233,7 +233,7 @@ static int make_words(const struct task *t, const char *env_file, const struct s
 
 /* ---- the start ---- */
 
-static int open_said(const struct task *t, struct err *err)
+static int open_said(const struct agent_task *t, struct err *err)
 {
     AUTO_FREE char *path = prepare_path(t, "docker");
     int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
@@ -243,7 +243,7 @@ static int open_said(const struct task *t, struct err *err)
     return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
 }
 
-static void remove_file(const struct task *t, const char *what)
+static void remove_file(const struct agent_task *t, const char *what)
 {
     AUTO_FREE char *path = prepare_path(t, what);
 
@@ -251,7 +251,7 @@ static void remove_file(const struct task *t, const char *what)
         (void)unlink(path);
 }
 
-int docker_launch(struct task *t, const struct strs *command, const struct docker_envs *envs,
+int docker_launch(struct agent_task *t, const struct strs *command, const struct docker_envs *envs,
                   struct docker_launch *ret, struct err *err)
 {
     AUTO_FREE char *env_file = prepare_path(t, "env");
@@ -281,7 +281,7 @@ void docker_launch_done(struct docker_launch *l)
 
 /* ---- the end ---- */
 
-bool docker_hang_up(struct task *t)
+bool docker_hang_up(struct agent_task *t)
 {
     int64_t now = loop_now(t->agent->loop);
 
@@ -293,7 +293,7 @@ bool docker_hang_up(struct task *t)
     return true;
 }
 
-static int start_remover(struct task *t, struct helper *h, struct err *err)
+static int start_remover(struct agent_task *t, struct helper *h, struct err *err)
 {
     AUTO_FREE char *name = container_name(t);
     AUTO_ENV env = { 0 };
@@ -311,7 +311,7 @@ static int start_remover(struct task *t, struct helper *h, struct err *err)
 
 static void run_remover(void *arg)
 {
-    struct task *t = arg;
+    struct agent_task *t = arg;
     struct agent *a = t->agent;
     struct helper h = { 0 };
     struct err err = ERR_INIT;
@@ -326,7 +326,7 @@ static void run_remover(void *arg)
     reap_sweep_soon(a);
 }
 
-static void remove_container(struct task *t)
+static void remove_container(struct agent_task *t)
 {
     t->cleaning = true;
     t->agent->busy++;
@@ -336,7 +336,7 @@ static void remove_container(struct task *t)
     t->agent->busy--;
 }
 
-static void set_why(struct task *t, enum fail_class why, const char *text)
+static void set_why(struct agent_task *t, enum fail_class why, const char *text)
 {
     if (t->why != FAIL_NONE)
         return; /* we ended it, for a reason of our own */
@@ -346,7 +346,7 @@ static void set_why(struct task *t, enum fail_class why, const char *text)
 }
 
 /* No word from process 1: docker says why. */
-static void no_word(struct task *t)
+static void no_word(struct agent_task *t)
 {
     AUTO_FREE char *path = prepare_path(t, "docker");
     AUTO_BUF said = { .max = 8 * KIB };
@@ -364,7 +364,7 @@ static void no_word(struct task *t)
     set_why(t, FAIL_START, text);
 }
 
-void docker_ended(struct task *t)
+void docker_ended(struct agent_task *t)
 {
     AUTO_FREE char *path = prepare_path(t, "end");
     char text[64], limit[STR_SIZE_MAX];
@@ -388,7 +388,7 @@ void docker_ended(struct task *t)
     free(end.not_started);
 }
 
-void docker_clear(struct task *t)
+void docker_clear(struct agent_task *t)
 {
     static const char *const files[] = { "end", "env", "docker" };
 

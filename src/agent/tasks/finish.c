@@ -42,7 +42,7 @@ static bool full(const char *path)
            (fs.f_bavail == 0 || (fs.f_files > 0 && fs.f_favail == 0));
 }
 
-static bool disk_full(const struct task *t, const struct buf *lines, struct verdict *v)
+static bool disk_full(const struct agent_task *t, const struct buf *lines, struct verdict *v)
 {
     static const char *const says[] = { "No space left on device", "Disk quota exceeded" };
     const char *places[] = { t->agent->log_dir, t->agent->tasks_dir, t->work };
@@ -62,7 +62,7 @@ static bool disk_full(const struct task *t, const struct buf *lines, struct verd
     return false;
 }
 
-static bool out_of_memory(const struct task *t, struct verdict *v)
+static bool out_of_memory(const struct agent_task *t, struct verdict *v)
 {
     char limit[STR_SIZE_MAX];
 
@@ -82,7 +82,7 @@ static bool out_of_memory(const struct task *t, struct verdict *v)
 
 bool finish_directory_gone(const struct agent *a)
 {
-    return a->container && container_is_gone(a->container);
+    return a->container && agent_container_is_gone(a->container);
 }
 
 enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err)
@@ -93,7 +93,7 @@ enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct
     return FAIL_NODE;
 }
 
-static struct verdict judge(const struct task *t, const struct buf *lines)
+static struct verdict judge(const struct agent_task *t, const struct buf *lines)
 {
     struct verdict v = { .fail = FAIL_NONE };
     int signum = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
@@ -130,7 +130,7 @@ static struct verdict judge(const struct task *t, const struct buf *lines)
 /* ---- what is told ---- */
 
 /* Errors first: what explains a failure is there. */
-static void read_lines(const struct task *t, const Agent__ExitedTask *end, struct buf *out)
+static void read_lines(const struct agent_task *t, const Agent__ExitedTask *end, struct buf *out)
 {
     unsigned most = t->agent->facts->lines ? t->agent->facts->lines : AGENT_LINES, n = 0;
     char name[OUTPUT_NAME];
@@ -143,7 +143,7 @@ static void read_lines(const struct task *t, const Agent__ExitedTask *end, struc
         (void)lines_last(output_name(&t->streams[0], name), most - n, out);
 }
 
-static void read_error_file(const struct task *t, struct buf *out)
+static void read_error_file(const struct agent_task *t, struct buf *out)
 {
     AUTO_FREE char *path = t->wants_error_file ? prepare_path(t, "error") : NULL;
 
@@ -151,7 +151,7 @@ static void read_error_file(const struct task *t, struct buf *out)
         buf_reset(out);
 }
 
-static void tell(struct task *t, Agent__ExitedTask end)
+static void tell(struct agent_task *t, Agent__ExitedTask end)
 {
     AUTO_BUF lines = { .max = AGENT_LINES_BYTES };
     AUTO_BUF error_file = { .max = ERROR_FILE_MAX };
@@ -176,7 +176,7 @@ static void tell(struct task *t, Agent__ExitedTask end)
     report_exited(t, &end);
 }
 
-static void fill(struct task *t, Agent__ExitedTask *end)
+static void fill(struct agent_task *t, Agent__ExitedTask *end)
 {
     end->task = t->id;
     end->attempt = t->attempt;
@@ -187,7 +187,7 @@ static void fill(struct task *t, Agent__ExitedTask *end)
     end->err_bytes = rotate_size(&t->streams[1].cut);
 }
 
-void finish_task(struct task *t)
+void finish_task(struct agent_task *t)
 {
     Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;
     struct agent *a = t->agent;
@@ -205,7 +205,7 @@ void finish_task(struct task *t)
         cond_wake_all(&a->quiet);
 }
 
-void finish_unstarted(struct task *t, enum fail_class why, const struct err *err)
+void finish_unstarted(struct agent_task *t, enum fail_class why, const struct err *err)
 {
     Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;
     char text[sizeof(err->text) + sizeof(err->hint) + 2];

@@ -10,7 +10,7 @@
 #define INTERVAL 250
 #define SHARE 20 /* a look that took 20 ms is not repeated for 400 ms */
 
-static bool has_memory_limit(const struct task *t)
+static bool has_memory_limit(const struct agent_task *t)
 {
     return t->phase == PHASE_RUNNING && t->memory && !t->cgroup.path && !t->image;
 }
@@ -22,7 +22,7 @@ static bool mark_limited(struct agent *a)
     bool any = false;
 
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         t->marked = has_memory_limit(t);
         t->used = 0;
@@ -34,7 +34,7 @@ static bool mark_limited(struct agent *a)
 static void add_up(struct agent *a, uint64_t (*bytes)(const struct tree_proc *p), bool only_over)
 {
     for (size_t i = 0; i < a->tree.n; i++) {
-        struct task *t = reap_owner(a, &a->tree.v[i]);
+        struct agent_task *t = reap_owner(a, &a->tree.v[i]);
 
         if (t && t->marked && t->dirty == only_over)
             t->used += bytes(&a->tree.v[i]);
@@ -53,13 +53,13 @@ static uint64_t exact(const struct tree_proc *p)
     return pss ? pss : p->rss;
 }
 
-static bool shares_with(const struct task *t, const struct task *other)
+static bool shares_with(const struct agent_task *t, const struct agent_task *other)
 {
     return other == t || (t->memory_shared && other->slot == t->slot);
 }
 
 /* By all that share the limit with it. */
-static uint64_t used_of_limit(const struct task *t)
+static uint64_t used_of_limit(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
     uint64_t sum = 0;
@@ -85,7 +85,7 @@ static void measure(struct agent *a)
 }
 
 /* Of several that share a limit the one with the most has to go. */
-static bool has_most(const struct task *t)
+static bool has_most(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
 
@@ -95,7 +95,7 @@ static bool has_most(const struct task *t)
     return true;
 }
 
-static void judge(struct task *t)
+static void judge(struct agent_task *t)
 {
     char text[96], have[STR_SIZE_MAX], limit[STR_SIZE_MAX], all[STR_SIZE_MAX];
     uint64_t used = used_of_limit(t);
@@ -128,7 +128,7 @@ static bool watch_memory(struct agent *a)
 
 /* ---- output ---- */
 
-static void check_output(struct task *t, uint64_t limit)
+static void check_output(struct agent_task *t, uint64_t limit)
 {
     char text[64], have[STR_SIZE_MAX], most[STR_SIZE_MAX];
     uint64_t sum = 0;
@@ -149,7 +149,7 @@ static bool watch_output(struct agent *a)
     if (!a->facts->log_limit)
         return false;
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (t->phase != PHASE_RUNNING)
             continue;

@@ -8,7 +8,7 @@
 #define MOST_MS 60000 /* who wants more asks again */
 #define BATCH 256
 
-static bool is_measured(const struct task *t)
+static bool is_measured(const struct agent_task *t)
 {
     return t->phase == PHASE_RUNNING && !t->image;
 }
@@ -19,7 +19,7 @@ static bool look(struct agent *a)
     int r;
 
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         t->marked = is_measured(t);
         t->use.memory = t->use.ticks = 0;
@@ -27,7 +27,7 @@ static bool look(struct agent *a)
     }
     r = any ? reap_look(a) : -ENOENT;
     for (size_t i = 0; r == 0 && i < a->tree.n; i++) {
-        struct task *t = reap_owner(a, &a->tree.v[i]);
+        struct agent_task *t = reap_owner(a, &a->tree.v[i]);
 
         if (!t || !t->marked)
             continue;
@@ -40,7 +40,7 @@ static bool look(struct agent *a)
 }
 
 /* The same as a share since the look before, which must have been of the same process. */
-static void fill(struct task *t, int64_t now, Agent__TaskUsage *m)
+static void fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
 {
     struct task_use *u = &t->use;
     int64_t ms = now - u->at;

@@ -28,7 +28,7 @@ struct preparing {
 
 /* ---- a task ---- */
 
-char *prepare_path(const struct task *t, const char *what)
+char *prepare_path(const struct agent_task *t, const char *what)
 {
     return str_printf("%s.%s", t->scratch, what);
 }
@@ -57,7 +57,7 @@ static void find_pieces(struct stream_out *s)
         s->cut.never = true;
 }
 
-static int name_paths(struct task *t, struct err *err)
+static int name_paths(struct agent_task *t, struct err *err)
 {
     static const char *const streams[] = { "out", "err" };
     const struct agent *a = t->agent;
@@ -84,7 +84,7 @@ static int name_paths(struct task *t, struct err *err)
     return 0;
 }
 
-static void task_free(struct task *t)
+static void task_free(struct agent_task *t)
 {
     if (!t)
         return;
@@ -111,12 +111,12 @@ static void task_free(struct task *t)
 
 static int room_for(struct agent *a, uint32_t id, struct err *err)
 {
-    struct task **v;
+    struct agent_task **v;
 
     if (id >= AGENT_TASKS_TOP)
         return err_set(err, -EPROTO, "task number %u is too large", id);
     if (a->n_tasks == a->cap_tasks) {
-        v = reallocarray(a->tasks, 2 * a->cap_tasks + 16, sizeof(struct task *));
+        v = reallocarray(a->tasks, 2 * a->cap_tasks + 16, sizeof(struct agent_task *));
         if (!v)
             return err_oom(err);
         a->tasks = v;
@@ -124,19 +124,19 @@ static int room_for(struct agent *a, uint32_t id, struct err *err)
     }
     if (id < a->n_ids)
         return 0;
-    v = reallocarray(a->by_id, id + 64, sizeof(struct task *));
+    v = reallocarray(a->by_id, id + 64, sizeof(struct agent_task *));
     if (!v)
         return err_oom(err);
-    memset(v + a->n_ids, 0, (id + 64 - a->n_ids) * sizeof(struct task *));
+    memset(v + a->n_ids, 0, (id + 64 - a->n_ids) * sizeof(struct agent_task *));
     a->by_id = v;
     a->n_ids = id + 64;
     return 0;
 }
 
-static int task_get(struct agent *a, const Agent__PrepareTask *m, struct task **ret,
+static int task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_task **ret,
                     struct err *err)
 {
-    struct task *t = agent_task(a, m->task);
+    struct agent_task *t = agent_task(a, m->task);
     int r;
 
     if (t) {
@@ -152,7 +152,7 @@ static int task_get(struct agent *a, const Agent__PrepareTask *m, struct task **
     t = calloc(1, sizeof(*t));
     if (!t)
         return err_oom(err);
-    *t = (struct task){ .agent = a, .id = m->task, .kill_at = LOOP_NEVER };
+    *t = (struct agent_task){ .agent = a, .id = m->task, .kill_at = LOOP_NEVER };
     t->streams[0].wd = t->streams[1].wd = -1;
     t->streams[0].kept = t->streams[1].kept = -1;
     t->name = strdup(m->name);
@@ -175,7 +175,7 @@ static int make_dir(const char *path, struct err *err)
 }
 
 /* Only for a task that has files of its own, or nowhere else to run. */
-static int make_work(struct task *t, bool with_files, struct err *err)
+static int make_work(struct agent_task *t, bool with_files, struct err *err)
 {
     AUTO_FREE char *work = prepare_path(t, "work");
 
@@ -197,7 +197,7 @@ static bool results_are_taken(const struct agent *a)
     return taken;
 }
 
-static int make_out(struct task *t, struct err *err)
+static int make_out(struct agent_task *t, struct err *err)
 {
     const struct agent *a = t->agent;
 
@@ -208,7 +208,7 @@ static int make_out(struct task *t, struct err *err)
 }
 
 /* One port: the one it had, the one asked for (unless 0), or any. */
-static int hold_port(struct task *t, size_t i, unsigned number, struct err *err)
+static int hold_port(struct agent_task *t, size_t i, unsigned number, struct err *err)
 {
     struct port *p = &t->ports[i];
 
@@ -220,7 +220,7 @@ static int hold_port(struct task *t, size_t i, unsigned number, struct err *err)
     return number ? ports_one(number, p, err) : ports_any(&t->agent->ports, p, err);
 }
 
-static int hold_ports(struct task *t, const Agent__PrepareTask *m, struct err *err)
+static int hold_ports(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     size_t want = m->n_ports ? m->n_ports : m->ports_wanted;
     int r = 0;
@@ -237,7 +237,7 @@ static int hold_ports(struct task *t, const Agent__PrepareTask *m, struct err *e
     return r;
 }
 
-static int set_gpus(struct task *t, const Agent__PrepareTask *m, struct err *err)
+static int set_gpus(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     AUTO_BUF text = { .max = 4 * KIB };
     const char *own = NULL;
@@ -263,7 +263,8 @@ enum fail_class prepare_file_class(int r)
 }
 
 /* Says which class of failure it is; FAIL_NONE when all is well. */
-static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m, struct err *err)
+static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTask *m,
+                                    struct err *err)
 {
     int r;
 
@@ -305,7 +306,7 @@ static enum fail_class prepare_task(struct task *t, const Agent__PrepareTask *m,
 static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
 {
     struct err err = ERR_INIT;
-    struct task *t = NULL;
+    struct agent_task *t = NULL;
     enum fail_class fail;
     int r = task_get(a, m, &t, &err);
 
@@ -328,7 +329,7 @@ static void run_prepare(void *arg)
     struct agent *a = p->agent;
     const Agent__Prepare *m = p->m->prepare;
     struct err err = ERR_INIT;
-    int r = settle_ship(a, &err);
+    int r = dirs_place_files(a, &err);
 
     if (r < 0)
         agent_break(a, r, err.text);
@@ -367,7 +368,7 @@ int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 
 /* ---- the end ---- */
 
-static int clear_file(const struct task *t, const char *what, struct err *err)
+static int clear_file(const struct agent_task *t, const char *what, struct err *err)
 {
     AUTO_FREE char *path = prepare_path(t, what);
 
@@ -378,7 +379,7 @@ static int clear_file(const struct task *t, const char *what, struct err *err)
     return 0;
 }
 
-int prepare_clear(struct task *t, struct err *err)
+int prepare_clear(struct agent_task *t, struct err *err)
 {
     int r = t->has_stop ? clear_file(t, "stop", err) : 0;
 
@@ -389,7 +390,7 @@ int prepare_clear(struct task *t, struct err *err)
 }
 
 /* Its directory stays while there may be results in it. */
-void prepare_drop(struct task *t)
+void prepare_drop(struct agent_task *t)
 {
     struct err err = ERR_INIT;
 
@@ -404,7 +405,7 @@ void prepare_drop(struct task *t)
         t->has_work = false;
         remove_begin(t);
     }
-    held_forget(t);
+    resync_forget(t);
     t->prepared = false;
 }
 

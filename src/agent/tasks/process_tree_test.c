@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 /* Two children, the second with a child in a session of its own; all wait to be killed. */
-struct family {
+struct dmlc {
     pid_t first, second, grandchild;
 };
 
@@ -24,9 +24,9 @@ static void sleep_for_ever(void)
         pause();
 }
 
-static struct family make_family(void)
+static struct dmlc make_family(void)
 {
-    struct family f = { 0 };
+    struct dmlc f = { 0 };
     int p[2];
 
     assert_int_equal(pipe2(p, O_CLOEXEC), 0);
@@ -49,7 +49,7 @@ static struct family make_family(void)
     return f;
 }
 
-static void end_family(const struct family *f)
+static void end_family(const struct dmlc *f)
 {
     kill(f->grandchild, SIGKILL);
     kill(f->first, SIGKILL);
@@ -73,7 +73,7 @@ static bool is(void *user, pid_t pid)
 
 static void everything_below_is_found_with_whom_it_comes_from(void **state)
 {
-    struct family f = make_family();
+    struct dmlc f = make_family();
     AUTO_TREE t = { 0 };
     const struct tree_proc *g;
     int r;
@@ -98,7 +98,7 @@ static void everything_below_is_found_with_whom_it_comes_from(void **state)
 
 static void a_skipped_child_is_left_out_with_its_own(void **state)
 {
-    struct family f = make_family();
+    struct dmlc f = make_family();
     AUTO_TREE t = { 0 };
     int r;
 

@@ -17,7 +17,7 @@
 #define CHUNK (16 * KIB)
 
 struct probe {
-    struct task *task;
+    struct agent_task *task;
     uint32_t kind;
     char *what;
     int64_t timeout;
@@ -28,7 +28,7 @@ struct probe {
 
 static struct sock *dial(const struct probe *p)
 {
-    const struct task *t = p->task;
+    const struct agent_task *t = p->task;
     const char *hosts[] = { t->agent->host, "127.0.0.1", "::1" };
     struct loop *l = t->agent->loop;
     struct sock *s = NULL;
@@ -124,7 +124,7 @@ static void too_late(const struct probe *p)
 static void run(void *arg)
 {
     struct probe *p = arg;
-    struct task *t = p->task;
+    struct agent_task *t = p->task;
     struct loop *l = t->agent->loop;
     int64_t deadline = p->timeout > 0 ? loop_in(l, p->timeout) : LOOP_NEVER, pause = FIRST_MS;
 
@@ -150,7 +150,7 @@ static void run(void *arg)
     free(p);
 }
 
-int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err)
+int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err)
 {
     struct probe *p = NULL;
     int r;
@@ -171,7 +171,7 @@ int probe_begin(struct task *t, const Agent__Ready *ready, struct err *err)
     return r;
 }
 
-void probe_end(struct task *t)
+void probe_end(struct agent_task *t)
 {
     if (t->probe)
         fiber_cancel(t->probe);

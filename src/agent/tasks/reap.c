@@ -36,7 +36,7 @@ static size_t slot_of(const struct agent *a, pid_t pid)
     return i;
 }
 
-static struct task *task_of(const struct agent *a, pid_t pid)
+static struct agent_task *task_of(const struct agent *a, pid_t pid)
 {
     return a->pids_cap ? a->pids[slot_of(a, pid)] : NULL;
 }
@@ -44,7 +44,7 @@ static struct task *task_of(const struct agent *a, pid_t pid)
 static int grow(struct agent *a)
 {
     size_t cap = a->pids_cap ? 2 * a->pids_cap : 64, old = a->pids_cap;
-    struct task **was = a->pids, **v = calloc(cap, sizeof(struct task *));
+    struct agent_task **was = a->pids, **v = calloc(cap, sizeof(struct agent_task *));
 
     if (!v)
         return -ENOMEM;
@@ -57,7 +57,7 @@ static int grow(struct agent *a)
     return 0;
 }
 
-int reap_watch(struct task *t)
+int reap_watch(struct agent_task *t)
 {
     struct agent *a = t->agent;
 
@@ -70,14 +70,14 @@ int reap_watch(struct task *t)
 }
 
 /* Takes it out and moves up what it had pushed on. */
-static void unwatch(struct agent *a, struct task *t)
+static void unwatch(struct agent *a, struct agent_task *t)
 {
     size_t i = slot_of(a, t->pid);
 
     a->pids[i] = NULL;
     a->pids_n--;
     for (i = (i + 1) & (a->pids_cap - 1); a->pids[i]; i = (i + 1) & (a->pids_cap - 1)) {
-        struct task *moved = a->pids[i];
+        struct agent_task *moved = a->pids[i];
 
         a->pids[i] = NULL;
         a->pids[slot_of(a, moved->pid)] = moved;
@@ -96,7 +96,7 @@ static struct helper *helper_of(const struct agent *a, pid_t pid)
 /* ---- whose is it ---- */
 
 /* The name in "…/tasks/worker-3.sock" is the task's. */
-static struct task *by_socket(const struct agent *a, pid_t pid)
+static struct agent_task *by_socket(const struct agent *a, pid_t pid)
 {
     char socket[128];
 
@@ -108,7 +108,7 @@ static struct task *by_socket(const struct agent *a, pid_t pid)
     return NULL;
 }
 
-static struct task *by_session(const struct agent *a, pid_t session)
+static struct agent_task *by_session(const struct agent *a, pid_t session)
 {
     for (size_t i = 0; i < a->n_tasks; i++)
         if (a->tasks[i]->pid == session)
@@ -116,10 +116,10 @@ static struct task *by_session(const struct agent *a, pid_t session)
     return NULL;
 }
 
-struct task *reap_owner(const struct agent *a, const struct tree_proc *p)
+struct agent_task *reap_owner(const struct agent *a, const struct tree_proc *p)
 {
     const struct tree_proc *top = &a->tree.v[p->top];
-    struct task *t = task_of(a, top->pid);
+    struct agent_task *t = task_of(a, top->pid);
 
     if (!t)
         t = by_socket(a, top->pid);
@@ -141,7 +141,7 @@ static bool abandoned(const struct agent *a, const struct tree_proc *p)
 static bool not_meant(void *user, pid_t pid)
 {
     const struct agent *a = user;
-    const struct task *t = task_of(a, pid);
+    const struct agent_task *t = task_of(a, pid);
 
     return t ? !t->marked : helper_of(a, pid) != NULL;
 }
@@ -153,7 +153,7 @@ int reap_look(struct agent *a)
 
 /* Is it to get the signal? A task that is over has no processes; what is nobody's is only killed.
  */
-static bool meant(const struct agent *a, const struct tree_proc *p, const struct task *t,
+static bool meant(const struct agent *a, const struct tree_proc *p, const struct agent_task *t,
                   int signum)
 {
     if (!t)
@@ -163,7 +163,7 @@ static bool meant(const struct agent *a, const struct tree_proc *p, const struct
 
 static void signal_one(struct agent *a, const struct tree_proc *p, int signum)
 {
-    struct task *t = reap_owner(a, p);
+    struct agent_task *t = reap_owner(a, p);
 
     if (!meant(a, p, t, signum))
         return;
@@ -180,7 +180,7 @@ static void signal_one(struct agent *a, const struct tree_proc *p, int signum)
 void reap_signal(struct agent *a, int signum)
 {
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (!t->marked || t->phase != PHASE_RUNNING)
             continue;
@@ -228,7 +228,7 @@ static void sweep(struct agent *a)
     bool left = false;
 
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         t->marked = t->phase == PHASE_SWEEPING && !t->cleaning;
         t->dirty = false;
@@ -237,7 +237,7 @@ static void sweep(struct agent *a)
     }
     look_for_rest(a);
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (!t->marked)
             continue;
@@ -275,7 +275,7 @@ void reap_sweep_soon(struct agent *a)
     plan_sweep(a, 0);
 }
 
-static void task_ended(struct task *t)
+static void task_ended(struct agent_task *t)
 {
     struct agent *a = t->agent;
     struct rusage use = { 0 };
@@ -304,7 +304,7 @@ static void task_ended(struct task *t)
 
 static void child_ended(struct agent *a, pid_t pid)
 {
-    struct task *t = task_of(a, pid);
+    struct agent_task *t = task_of(a, pid);
     struct helper *h = helper_of(a, pid);
     int status = 0;
 

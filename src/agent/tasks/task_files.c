@@ -207,7 +207,7 @@ static bool links_to(const char *path, const char *target)
     return str_eq(now, target);
 }
 
-static int place(struct task *t, const Agent__FileLink *f, struct err *err)
+static int place(struct agent_task *t, const Agent__FileLink *f, struct err *err)
 {
     AUTO_FREE char *work = prepare_path(t, "work");
     AUTO_FREE char *path = work ? path_join(work, f->to) : NULL;
@@ -234,7 +234,7 @@ static int place(struct task *t, const Agent__FileLink *f, struct err *err)
     return 0;
 }
 
-int files_place(struct task *t, const Agent__PrepareTask *m, struct err *err)
+int files_place(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
 {
     int r = 0;
 

@@ -23,7 +23,7 @@ struct starting {
 
 /* ---- what the process gets ---- */
 
-static int set_path(struct env *e, const struct task *t, const char *name, const char *file)
+static int set_path(struct env *e, const struct agent_task *t, const char *name, const char *file)
 {
     AUTO_FREE char *path = prepare_path(t, file);
 
@@ -38,7 +38,7 @@ static int set_number(struct env *e, const char *name, uint32_t n)
     return env_set(e, name, text);
 }
 
-static int set_ours(struct env *e, const struct task *t, const char *spec, bool pmi)
+static int set_ours(struct env *e, const struct agent_task *t, const char *spec, bool pmi)
 {
     int r = env_set(e, "YDL_SOCKET", t->socket);
 
@@ -65,12 +65,12 @@ static int set_ours(struct env *e, const struct task *t, const char *spec, bool 
 }
 
 /* A container's own variables, or the user's, for the job's to be put over. */
-static int set_yarns(struct env *weak, struct env *e, const struct task *t)
+static int set_yarns(struct env *weak, struct env *e, const struct agent_task *t)
 {
     const struct agent *a = t->agent;
-    const struct container *c = a->container;
+    const struct agent_container *c = a->container;
     bool here = !c || c->client;
-    int r = c ? container_env(c, environ, weak) : 0;
+    int r = c ? agent_container_env(c, environ, weak) : 0;
 
     if (r == 0 && !here)
         r = env_set(e, "HOME", c->dir);
@@ -78,7 +78,7 @@ static int set_yarns(struct env *weak, struct env *e, const struct task *t)
         r = env_set(e, "HOME", a->tmp_dir);
     if (r < 0 || !c)
         return r;
-    r = env_set(e, CONTAINER_MARK, c->id);
+    r = env_set(e, AGENT_CONTAINER_MARK, c->id);
     if (r < 0 || (here && getenv(TOKEN_FILE))) /* the user has tokens already, and knows why */
         return r;
     return env_set(e, TOKEN_FILE, a->token_file);
@@ -86,7 +86,7 @@ static int set_yarns(struct env *weak, struct env *e, const struct task *t)
 
 /* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
  * image has variables of its own. */
-static int make_env(struct env *weak, struct env *e, const struct task *t,
+static int make_env(struct env *weak, struct env *e, const struct agent_task *t,
                     const Agent__StartTask *m, const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
@@ -117,7 +117,7 @@ static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *e
     return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
 }
 
-static int open_output(struct task *t, int i, struct err *err)
+static int open_output(struct agent_task *t, int i, struct err *err)
 {
     const char *path = t->streams[i].path;
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
@@ -134,7 +134,7 @@ static int open_output(struct task *t, int i, struct err *err)
 
 /* ---- one task ---- */
 
-static void reset(struct task *t, const Agent__StartTask *m)
+static void reset(struct agent_task *t, const Agent__StartTask *m)
 {
     t->generation = m->generation;
     t->attempt = m->attempt;
@@ -150,13 +150,13 @@ static void reset(struct task *t, const Agent__StartTask *m)
     free(t->why_text);
     t->why_text = NULL;
     t->killed = t->ready = false;
-    held_forget(t);
+    resync_forget(t);
     t->peak = 0;
     t->kill_at = LOOP_NEVER;
     t->when_ended = 0;
 }
 
-static enum fail_class place_ports(struct task *t, struct err *err)
+static enum fail_class place_ports(struct agent_task *t, struct err *err)
 {
     for (size_t i = 0; i < t->n_ports; i++) {
         /* Is it still ours to give? Somebody may have taken it since its last owner ended. */
@@ -170,7 +170,7 @@ static enum fail_class place_ports(struct task *t, struct err *err)
     return FAIL_NONE;
 }
 
-static void join_cgroup(struct task *t, struct spawn_spec *spec)
+static void join_cgroup(struct agent_task *t, struct spawn_spec *spec)
 {
     struct agent *a = t->agent;
     AUTO_FREE char *name = NULL, *self = NULL;
@@ -184,7 +184,7 @@ static void join_cgroup(struct task *t, struct spawn_spec *spec)
 }
 
 /* Everything is there: starts it. */
-static enum fail_class run(struct task *t, struct spawn_spec *spec, struct err *err)
+static enum fail_class run(struct agent_task *t, struct spawn_spec *spec, struct err *err)
 {
     enum fail_class fail = place_ports(t, err);
     int r;
@@ -216,7 +216,7 @@ static int no_pmi(struct err *err)
 }
 
 /* The same by the docker client. */
-static enum fail_class run_image(struct task *t, const struct strs *argv,
+static enum fail_class run_image(struct agent_task *t, const struct strs *argv,
                                  const struct docker_envs *envs, struct err *err)
 {
     struct docker_launch l = { .said = -1 };
@@ -241,8 +241,8 @@ static enum fail_class run_image(struct task *t, const struct strs *argv,
     return fail;
 }
 
-static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m, const char *file,
-                                       struct err *err)
+static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartTask *m,
+                                       const char *file, struct err *err)
 {
     AUTO_ENV env = { 0 }, weak = { 0 };
     AUTO_STRS argv = { 0 };
@@ -279,7 +279,7 @@ static enum fail_class prepare_and_run(struct task *t, const Agent__StartTask *m
     return run(t, &spec, err);
 }
 
-static void start_task(struct task *t, const Agent__StartTask *m, const char *file)
+static void start_task(struct agent_task *t, const Agent__StartTask *m, const char *file)
 {
     struct err err = ERR_INIT;
     enum fail_class fail;
@@ -301,8 +301,8 @@ static void start_task(struct task *t, const Agent__StartTask *m, const char *fi
     report_started(t);
     follow_task_changed(t);
     watch_begin(t->agent);
-    cut_begin(t->agent);
-    if (*m->mirror_from && board_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
+    logrotate_begin(t->agent);
+    if (*m->mirror_from && tensorboard_mirror_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
         agent_break(t->agent, err.code, err.text);
     if (m->ready && m->ready->kind && probe_begin(t, m->ready, &err) < 0)
         agent_break(t->agent, err.code, err.text);
@@ -400,7 +400,7 @@ static void run_start(void *arg)
     bool no_spec = finish_directory_gone(a) || settle_spec(a, &m->spec, &spec, &err) < 0;
 
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct task *t = agent_task(a, m->tasks[i]->task);
+        struct agent_task *t = agent_task(a, m->tasks[i]->task);
 
         if (t->phase != PHASE_STARTING)
             continue;          /* named twice */
@@ -420,14 +420,14 @@ static void run_start(void *arg)
     a->busy--;
     cond_wake_all(&a->quiet);
     if (!a->join.path)
-        meet_forget_code();
+        handshake_forget_code();
 }
 
 /* All of them must be there and not started: anything else is a fault of the master. */
 static int check(const struct agent *a, const Agent__Start *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
-        const struct task *t = agent_task(a, m->tasks[i]->task);
+        const struct agent_task *t = agent_task(a, m->tasks[i]->task);
 
         if (!t || !t->prepared || t->phase != PHASE_IDLE)
             return err_set(err, -EPROTO, "start of task %u, which is not prepared",
@@ -457,7 +457,7 @@ int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
         return r;
     }
     for (size_t i = 0; i < m->start->n_tasks; i++) {
-        struct task *t = agent_task(a, m->start->tasks[i]->task);
+        struct agent_task *t = agent_task(a, m->start->tasks[i]->task);
 
         t->phase = PHASE_STARTING;
         t->stopping = false;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Under a name of its own first: nobody reads half a number. */
-static void write_deadline(struct task *t, int64_t deadline)
+static void write_deadline(struct agent_task *t, int64_t deadline)
 {
     AUTO_FREE char *path = prepare_path(t, "stop"), *tmp = prepare_path(t, "stop-new");
     AUTO_CLOSE int fd =
@@ -43,7 +43,7 @@ static void on_time(uv_timer_t *h)
     int64_t now = loop_now(a->loop);
 
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (t->phase != PHASE_RUNNING || t->kill_at > now)
             continue;
@@ -60,7 +60,7 @@ static void plan_kill(struct agent *a)
     int64_t first = LOOP_NEVER, now = loop_now(a->loop);
 
     for (size_t i = 0; i < a->n_tasks; i++) {
-        const struct task *t = a->tasks[i];
+        const struct agent_task *t = a->tasks[i];
 
         if (t->phase == PHASE_RUNNING && t->kill_at < first)
             first = t->kill_at;
@@ -76,7 +76,7 @@ static void plan_kill(struct agent *a)
 static void ask(struct agent *a, int64_t grace, int64_t deadline)
 {
     for (size_t i = 0; i < a->n_tasks; i++) {
-        struct task *t = a->tasks[i];
+        struct agent_task *t = a->tasks[i];
 
         if (!t->marked)
             continue;
@@ -94,12 +94,13 @@ static void ask(struct agent *a, int64_t grace, int64_t deadline)
     plan_kill(a);
 }
 
-void stop_tasks(struct agent *a, struct task **tasks, size_t n, int64_t grace, int64_t deadline)
+void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t grace,
+                int64_t deadline)
 {
     bool any = false;
 
     for (size_t i = 0; i < n; i++) {
-        struct task *t = tasks[i];
+        struct agent_task *t = tasks[i];
 
         if (t->phase != PHASE_RUNNING && t->phase != PHASE_STARTING)
             continue;
@@ -119,7 +120,7 @@ void stop_all(struct agent *a, int64_t grace)
     stop_tasks(a, a->tasks, a->n_tasks, grace, 0);
 }
 
-void stop_for(struct task *t, enum fail_class why, const char *text)
+void stop_for(struct agent_task *t, enum fail_class why, const char *text)
 {
     if (t->phase != PHASE_RUNNING || t->why != FAIL_NONE)
         return;

@@ -68,7 +68,7 @@ static int work(struct store *s, struct err *err)
     AUTO_CACHE_ENTRIES gone = { 0 };
     uint64_t bytes = 0;
     size_t jobs = 0;
-    int r = a->dry_run ? 0 : home_sweep(s->fs, s->base, &s->alive, &jobs, err);
+    int r = a->dry_run ? 0 : app_dirs_sweep(s->fs, s->base, &s->alive, &jobs, err);
 
     if (r == 0)
         r = cache_prune(s->cache, &s->alive, limit(a), a->dry_run, &gone, err);

@@ -23,7 +23,7 @@ static int work(struct store *s, const struct job *j, struct fs_set *set, struct
         return r;
     s->base = base;
     s->cache = cache;
-    s->alive = (struct home_alive){ home_ask_yarn, yarn };
+    s->alive = (struct app_dirs_alive){ app_dirs_ask_yarn, yarn };
     return j->fn(s, err);
 }
 

@@ -14,7 +14,7 @@ struct store {
     struct fs *fs;
     char *base; /* BASE as a path there */
     struct cache *cache;
-    struct home_alive alive;
+    struct app_dirs_alive alive;
 };
 
 typedef int store_fn(struct store *s, struct err *err);

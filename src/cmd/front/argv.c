@@ -66,12 +66,12 @@ int front_command(struct front_call *c, const struct strs *command)
 
 const char *front_value(const struct front_ask *a, const char *name)
 {
-    return old_value(&a->syntax, a->args, name);
+    return legacy_value(&a->syntax, a->args, name);
 }
 
 bool front_given(const struct front_ask *a, const char *name)
 {
-    return old_given(a->args, name);
+    return legacy_given(a->args, name);
 }
 
 const char *front_env(const struct front_ask *a, const char *name)

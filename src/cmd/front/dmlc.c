@@ -12,7 +12,7 @@ static const char *const trackers[] = { "rabit", "xgboost", NULL };
 #define JAVA "nothing of ydl is Java"
 
 /* clang-format off */
-static const struct old_option options[] = {
+static const struct legacy_option options[] = {
     { { "-n", "--nworker" }, "N", "how many workers; must be given", .number = true, .least = 1 },
     { { "-s", "--server-nodes" }, "N", "how many servers; without any the job is one of rabit",
       .preset = "0", .number = true },
@@ -78,7 +78,7 @@ static int check_name_node(const struct front_ask *a, struct err *err)
     return CLI_USAGE;
 }
 
-static int note_address(const struct family *f, struct front_call *c)
+static int note_address(const struct dmlc *f, struct front_call *c)
 {
     if (!f->address)
         return 0;
@@ -90,39 +90,39 @@ static int note_address(const struct family *f, struct front_call *c)
 }
 
 /* What tasks are told by the variables that their programs know. */
-static int add_env(const struct front_ask *a, const struct family *f, struct front_call *c)
+static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *hdfs = front_value(a, "--libhdfs-opts");
-    int r = family_pass(a, c);
+    int r = dmlc_pass(a, c);
 
     if (r == 0)
-        r = family_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
+        r = dmlc_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
     if (r == 0)
-        r = family_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
+        r = dmlc_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
     if (r == 0 && f->attempts > 0)
-        r = family_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
+        r = dmlc_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
     if (r == 0)
-        r = family_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
+        r = dmlc_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
     if (r == 0)
-        r = family_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
+        r = dmlc_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
     if (r == 0 && str_eq(f->on, "yarn"))
-        r = family_env(a, c, "PYTHONPATH", ".");
+        r = dmlc_env(a, c, "PYTHONPATH", ".");
     return r;
 }
 
-static int add_rest(const struct front_ask *a, const struct family *f, struct front_call *c,
+static int add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
                     struct err *err)
 {
     const char *temp = front_value(a, "--tempdir"), *log = front_value(a, "--log-file");
     bool cache = !str_eq(front_value(a, "-ac"), "0");
-    int r = family_name(a, f, c);
+    int r = dmlc_name(a, f, c);
 
     if (r == 0)
-        r = family_files(a, "-f", "#", c, err);
+        r = dmlc_files(a, "-f", "#", c, err);
     if (r == 0)
-        r = family_libcxx(a, c, err);
+        r = dmlc_libcxx(a, c, err);
     if (r == 0)
-        r = family_conf(a, front_value(a, "-hb"), c);
+        r = dmlc_conf(a, front_value(a, "-hb"), c);
     if (r == 0 && temp && !str_eq(temp, "/tmp"))
         r = front_option(c, "--staging", "%s", temp);
     if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
@@ -134,18 +134,18 @@ static int add_rest(const struct front_ask *a, const struct family *f, struct fr
         r = c->log_file ? 0 : -ENOMEM;
     }
     if (r == 0 && f->servers > 0)
-        r = family_kvstore(&a->args->command, c);
-    return r < 0 ? r : family_command(a, &a->args->command, family_files_of(f, cache), c);
+        r = dmlc_kvstore(&a->args->command, c);
+    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(f, cache), c);
 }
 
 static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    int64_t cpus = old_number(&a->syntax, a->args, "--vcores", 1);
+    int64_t cpus = legacy_number(&a->syntax, a->args, "--vcores", 1);
     AUTO_FREE char *memory = str_printf("%sm", front_value(a, "-mem"));
-    struct family f = {
+    struct dmlc f = {
         .on = front_on(a, "yarn"),
-        .workers = old_number(&a->syntax, a->args, "-n", 0),
-        .servers = old_number(&a->syntax, a->args, "-s", 0),
+        .workers = legacy_number(&a->syntax, a->args, "-n", 0),
+        .servers = legacy_number(&a->syntax, a->args, "-s", 0),
         .tracker = front_value(a, "--tracker"),
         .worker_memory = memory,
         .server_memory = memory,
@@ -155,15 +155,15 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         .address = address(a),
         .sized = front_given(a, "-mem") || front_given(a, "--vcores"),
     };
-    int r = memory ? family_needs(a, "-n", err) : -ENOMEM;
+    int r = memory ? dmlc_needs(a, "-n", err) : -ENOMEM;
 
     if (r == 0)
         r = check_name_node(a, err);
     if (r == 0 && !str_eq(front_value(a, "-ac"), "0"))
-        r = family_script(a, f.on, err);
-    f.attempts = family_attempts(a, f.on, "--max-attempts");
+        r = dmlc_script(a, f.on, err);
+    f.attempts = dmlc_attempts(a, f.on, "--max-attempts");
     if (r == 0)
-        r = family_words(a, &f, c, err);
+        r = dmlc_words(a, &f, c, err);
     if (r == 0)
         r = note_address(&f, c);
     if (r == 0)
@@ -181,7 +181,7 @@ static const struct cli_example examples[] = {
 static const struct front_verb only = {
     .operands = "COMMAND…",
     .options = options,
-    .habits = OLD_ARGPARSE,
+    .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate,

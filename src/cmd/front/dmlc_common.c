@@ -3,7 +3,7 @@
 
 /* ---- roles ---- */
 
-static int add_role(const struct family *f, struct front_call *c, const char *name)
+static int add_role(const struct dmlc *f, struct front_call *c, const char *name)
 {
     bool sized = f->sized || str_eq(f->on, "yarn"), server = str_eq(name, "server");
     int64_t count = server ? f->servers : f->workers;
@@ -19,7 +19,7 @@ static int add_role(const struct family *f, struct front_call *c, const char *na
     return front_option(c, "--role", "%s=%lld%s", name, (long long)count, mem);
 }
 
-static int add_scheduler(const struct front_ask *a, const struct family *f, struct front_call *c,
+static int add_scheduler(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
                          struct err *err)
 {
     const char *where = f->scheduler ? f->scheduler : front_attached(a) ? "client" : "cluster";
@@ -46,7 +46,7 @@ const char *const family_natives[] = {
     "auto", "yes", "no", "python", "scala", "cpp", "java", NULL
 };
 
-int family_native(const struct front_ask *a, struct front_call *c)
+int dmlc_native(const struct front_ask *a, struct front_call *c)
 {
     static const char *const ours[] = { "auto", "yes", "no" };
     const char *said = front_value(a, "--native");
@@ -64,20 +64,20 @@ int family_native(const struct front_ask *a, struct front_call *c)
 
 /* ---- restarts ---- */
 
-int64_t family_attempts(const struct front_ask *a, const char *on, const char *option)
+int64_t dmlc_attempts(const struct front_ask *a, const char *on, const char *option)
 {
     const char *env = front_env(a, "DMLC_MAX_ATTEMPT");
     int64_t n;
 
     if (option && front_given(a, option))
-        return old_number(&a->syntax, a->args, option, 1);
+        return legacy_number(&a->syntax, a->args, option, 1);
     if (env && str_to_i64(env, 1, INT32_MAX, &n) == 0)
         return n;
-    return str_eq(on, "yarn") ? FAMILY_ATTEMPTS : 1;
+    return str_eq(on, "yarn") ? DMLC_ATTEMPTS : 1;
 }
 
 /* Attempts count the first one. */
-static int add_restarts(const struct family *f, struct front_call *c)
+static int add_restarts(const struct dmlc *f, struct front_call *c)
 {
     int r = str_eq(f->on, "yarn") ? front_option(c, "--avoid", "all") : 0;
 
@@ -86,8 +86,8 @@ static int add_restarts(const struct family *f, struct front_call *c)
     return r;
 }
 
-int family_words(const struct front_ask *a, const struct family *f, struct front_call *c,
-                 struct err *err)
+int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
+               struct err *err)
 {
     const char *framework = f->servers > 0 || !f->tracker ? "mxnet" : f->tracker;
     int r = front_option(c, "--on", "%s", f->on);

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#define FAMILY_ATTEMPTS 3 /* on YARN, of one task, unless somebody says otherwise */
+#define DMLC_ATTEMPTS 3 /* on YARN, of one task, unless somebody says otherwise */
 
 /* A job as all of them describe it. */
-struct family {
+struct dmlc {
     const char *on; /* "local" or "yarn" */
     int64_t workers, servers;
     const char *tracker; /* the framework when there are no servers: "rabit"; NULL: mxnet too */
@@ -21,65 +21,65 @@ struct family {
 };
 
 /* By an option (NULL: there is none), by DMLC_MAX_ATTEMPT, or as they always did. */
-int64_t family_attempts(const struct front_ask *a, const char *on, const char *option);
+int64_t dmlc_attempts(const struct front_ask *a, const char *on, const char *option);
 
 /* --on, --framework, roles, restarts, and the variables that say it all once more. CLI_USAGE for a
  * scheduler that cannot be where it is wanted. */
-int family_words(const struct front_ask *a, const struct family *f, struct front_call *c,
-                 struct err *err);
+int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
+               struct err *err);
 
 /* Variables of ours that tasks get: DMLC_…, AWS_… and rabit_…, but those that a launcher sets. */
-int family_pass(const struct front_ask *a, struct front_call *c);
+int dmlc_pass(const struct front_ask *a, struct front_call *c);
 
 /* One more variable of every task, unless the user gave it by --env. */
-int family_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
-               ...) __attribute__((format(printf, 4, 5)));
+int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+             ...) __attribute__((format(printf, 4, 5)));
 
 /* CLI_USAGE when the option that counts workers, or the command, is missing. */
-int family_needs(const struct front_ask *a, const char *count, struct err *err);
+int dmlc_needs(const struct front_ask *a, const char *count, struct err *err);
 
 /* CLI_USAGE for a command like `python gone.py` on YARN whose script is not here, and cannot come
  * in something else. On this machine ydl itself looks. */
-int family_script(const struct front_ask *a, const char *on, struct err *err);
+int dmlc_script(const struct front_ask *a, const char *on, struct err *err);
 
 /* Values of --native: those of ydl, and those of MXNetOnYARN's launch.py, which are languages. */
 extern const char *const family_natives[];
 /* --native as ydl's; a note for a language, which needs no option. */
-int family_native(const struct front_ask *a, struct front_call *c);
+int dmlc_native(const struct front_ask *a, struct front_call *c);
 
 /* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
-int family_files(const struct front_ask *a, const char *option, const char *seps,
-                 struct front_call *c, struct err *err);
+int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
+               struct front_call *c, struct err *err);
 /* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
-int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
+int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
 /* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
-int family_name(const struct front_ask *a, const struct family *f, struct front_call *c);
+int dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
 
 /* What becomes of the files that a command names. */
-enum family_files {
-    FAMILY_HERE,  /* tasks run in this directory */
-    FAMILY_SEND,  /* those named by a path out of this directory are sent along and called ./NAME */
-    FAMILY_AS_IS, /* nothing: what the command names is on the nodes */
+enum dmlc_files {
+    DMLC_HERE,  /* tasks run in this directory */
+    DMLC_SEND,  /* those named by a path out of this directory are sent along and called ./NAME */
+    DMLC_AS_IS, /* nothing: what the command names is on the nodes */
 };
 
 /* By where the job runs, and on YARN by whether the launcher shall send files by itself. */
-static inline enum family_files family_files_of(const struct family *f, bool cache)
+static inline enum dmlc_files dmlc_files_of(const struct dmlc *f, bool cache)
 {
     if (strcmp(f->on, "local") == 0)
-        return FAMILY_HERE;
-    return cache ? FAMILY_SEND : FAMILY_AS_IS;
+        return DMLC_HERE;
+    return cache ? DMLC_SEND : DMLC_AS_IS;
 }
 
 /* The command at the end. A program without a path that is a file of this directory is called
- * ./NAME, as dmlc-core does, unless FAMILY_AS_IS. */
-int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
-                   struct front_call *c);
+ * ./NAME, as dmlc-core does, unless DMLC_AS_IS. */
+int dmlc_command(const struct front_ask *a, const struct strs *command, enum dmlc_files files,
+                 struct front_call *c);
 /* The first word of a command, as above, for a command that runs another one. */
-int family_program(const char *word, struct strs *to);
+int dmlc_program(const char *word, struct strs *to);
 
 /* The Hadoop configuration below HADOOP_HOME, which is what these launchers went by, when nothing
  * else names one. `binary` is the path of a bin/hadoop, or NULL. */
-int family_conf(const struct front_ask *a, const char *binary, struct front_call *c);
+int dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c);
 
 /* A note for words like `--kv-store sync`, which is no store that servers have a part in. */
-int family_kvstore(const struct strs *command, struct front_call *c);
+int dmlc_kvstore(const struct strs *command, struct front_call *c);

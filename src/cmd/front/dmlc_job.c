@@ -50,15 +50,15 @@ static bool passes(const char *var)
 static bool said(const struct front_ask *a, const char *name, size_t n)
 {
     for (size_t i = 0; i < a->args->n; i++) {
-        const struct old_hit *h = &a->args->hits[i];
+        const struct legacy_hit *h = &a->args->hits[i];
 
-        if (old_is(h->option, "--env") && strncmp(h->value, name, n) == 0 && h->value[n] == '=')
+        if (legacy_is(h->option, "--env") && strncmp(h->value, name, n) == 0 && h->value[n] == '=')
             return true;
     }
     return false;
 }
 
-int family_pass(const struct front_ask *a, struct front_call *c)
+int dmlc_pass(const struct front_ask *a, struct front_call *c)
 {
     int r = 0;
 
@@ -68,8 +68,8 @@ int family_pass(const struct front_ask *a, struct front_call *c)
     return r;
 }
 
-int family_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
-               ...)
+int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+             ...)
 {
     char *value = NULL;
     va_list ap;
@@ -122,7 +122,7 @@ static bool is_installed(const struct front_ask *a, const char *word)
     return false;
 }
 
-int family_needs(const struct front_ask *a, const char *count, struct err *err)
+int dmlc_needs(const struct front_ask *a, const char *count, struct err *err)
 {
     if (!front_given(a, count)) {
         cli_bad(err, "the number of workers is missing (%s)", count);
@@ -154,7 +154,7 @@ static const char *python_script(const struct strs *command)
     return NULL;
 }
 
-int family_script(const struct front_ask *a, const char *on, struct err *err)
+int dmlc_script(const struct front_ask *a, const char *on, struct err *err)
 {
     static const char *const bring[] = { "--files", "--archives", "--docker-image" };
     const char *script = python_script(&a->args->command);
@@ -167,7 +167,7 @@ int family_script(const struct front_ask *a, const char *on, struct err *err)
     return cli_bad(err, "there is no script '%s'", script);
 }
 
-int family_program(const char *word, struct strs *to)
+int dmlc_program(const char *word, struct strs *to)
 {
     bool here = !strchr(word, '/') && is_file(word);
 
@@ -199,16 +199,16 @@ static int own_paths(const struct strs *command, struct front_call *c)
     return c->job ? 0 : -ENOMEM;
 }
 
-int family_command(const struct front_ask *a, const struct strs *command, enum family_files files,
-                   struct front_call *c)
+int dmlc_command(const struct front_ask *a, const struct strs *command, enum dmlc_files files,
+                 struct front_call *c)
 {
     bool moved = false;
-    bool as_is = files != FAMILY_SEND;
+    bool as_is = files != DMLC_SEND;
     AUTO_STRS words = { 0 };
     int r = 0;
 
-    if (command->n > 0 && files != FAMILY_AS_IS && !strchr(command->v[0], '/'))
-        r = family_program(command->v[0], &words);
+    if (command->n > 0 && files != DMLC_AS_IS && !strchr(command->v[0], '/'))
+        r = dmlc_program(command->v[0], &words);
     for (size_t i = words.n; r == 0 && i < command->n; i++) {
         const char *word = command->v[i];
         AUTO_FREE char *base = path_base(word);
@@ -238,15 +238,15 @@ static int add_file(struct front_call *c, const char *file, struct err *err)
     return front_option(c, "--files", "%s", file);
 }
 
-int family_files(const struct front_ask *a, const char *option, const char *seps,
-                 struct front_call *c, struct err *err)
+int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
+               struct front_call *c, struct err *err)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < a->args->n; i++) {
         AUTO_STRS files = { 0 };
 
-        if (!old_is(a->args->hits[i].option, option))
+        if (!legacy_is(a->args->hits[i].option, option))
             continue;
         r = strs_split(&files, a->args->hits[i].value, seps);
         for (size_t k = 0; r == 0 && k < files.n; k++)
@@ -255,7 +255,7 @@ int family_files(const struct front_ask *a, const char *option, const char *seps
     return r;
 }
 
-int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *err)
+int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     const char *dir = front_value(a, "--ship-libcxx"), *path = front_env(a, "LD_LIBRARY_PATH");
     AUTO_FREE char *file = dir ? path_join(dir, "libstdc++.so.6") : NULL;
@@ -265,11 +265,11 @@ int family_libcxx(const struct front_ask *a, struct front_call *c, struct err *e
         return 0;
     r = file ? add_file(c, file, err) : -ENOMEM;
     return r < 0 ? r
-                 : family_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
+                 : dmlc_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
 }
 
 /* Their misspelling: scripts look for it. */
-int family_name(const struct front_ask *a, const struct family *f, struct front_call *c)
+int dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *said_name = front_value(a, "--jobname");
     AUTO_FREE char *base = path_base(a->args->command.n ? a->args->command.v[0] : "");
@@ -301,7 +301,7 @@ static int try_conf(struct front_call *c, const char *home, const char *below, b
     return *found ? front_option(c, "--conf", "%s", dir) : 0;
 }
 
-int family_conf(const struct front_ask *a, const char *binary, struct front_call *c)
+int dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c)
 {
     AUTO_FREE char *bin = binary ? path_dir(binary) : NULL;
     AUTO_FREE char *above = bin ? path_dir(bin) : NULL;
@@ -322,7 +322,7 @@ int family_conf(const struct front_ask *a, const char *binary, struct front_call
 
 /* ---- what cannot be meant ---- */
 
-int family_kvstore(const struct strs *command, struct front_call *c)
+int dmlc_kvstore(const struct strs *command, struct front_call *c)
 {
     static const char *const options[] = { "--kv-store", "--kvstore", "--kv_store" };
 

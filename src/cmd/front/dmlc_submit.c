@@ -20,7 +20,7 @@ static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "l
 #define IMAGE "--docker-image names the image that tasks run in"
 
 /* clang-format off */
-static const struct old_option options[] = {
+static const struct legacy_option options[] = {
     { { "--cluster" }, "KIND",
       "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
       .choices = clusters },
@@ -111,10 +111,10 @@ static int check_memory(const struct front_ask *a, const char *option, struct er
     return cli_bad(err, "option '%s': '%s' is not a size such as 1g or 512m", option, v);
 }
 
-static int describe(const struct front_ask *a, struct family *f, struct err *err)
+static int describe(const struct front_ask *a, struct dmlc *f, struct err *err)
 {
-    const struct old_syntax *s = &a->syntax;
-    int r = family_needs(a, "--num-workers", err);
+    const struct legacy_syntax *s = &a->syntax;
+    int r = dmlc_needs(a, "--num-workers", err);
 
     if (r == 0)
         r = find_place(a, &f->on, err);
@@ -124,17 +124,17 @@ static int describe(const struct front_ask *a, struct family *f, struct err *err
         r = check_memory(a, "--server-memory", err);
     if (r < 0)
         return r;
-    f->workers = old_number(s, a->args, "--num-workers", 0);
-    f->servers = old_number(s, a->args, "--num-servers", 0);
+    f->workers = legacy_number(s, a->args, "--num-workers", 0);
+    f->servers = legacy_number(s, a->args, "--num-servers", 0);
     f->tracker = front_value(a, "--tracker");
     f->worker_memory = front_value(a, "--worker-memory");
     f->server_memory = front_value(a, "--server-memory");
-    f->worker_cpus = old_number(s, a->args, "--worker-cores", 1);
-    f->server_cpus = old_number(s, a->args, "--server-cores", 1);
+    f->worker_cpus = legacy_number(s, a->args, "--worker-cores", 1);
+    f->server_cpus = legacy_number(s, a->args, "--server-cores", 1);
     f->scheduler = front_value(a, "--scheduler");
     f->address = front_value(a, "--host-ip");
-    f->attempts = str_eq(f->on, "local") ? 1 + old_number(s, a->args, "--local-num-attempt", 0)
-                                         : family_attempts(a, f->on, NULL);
+    f->attempts = str_eq(f->on, "local") ? 1 + legacy_number(s, a->args, "--local-num-attempt", 0)
+                                         : dmlc_attempts(a, f->on, NULL);
     f->sized = front_given(a, "--worker-memory") || front_given(a, "--server-memory") ||
                front_given(a, "--worker-cores") || front_given(a, "--server-cores");
     return 0;
@@ -146,23 +146,23 @@ static int add_memory(const struct front_ask *a, struct front_call *c, const cha
     uint64_t bytes = 0;
 
     (void)str_to_size(text, &bytes);
-    return family_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
+    return dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
 }
 
-static int add_env(const struct front_ask *a, const struct family *f, struct front_call *c)
+static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
-    int r = family_pass(a, c);
+    int r = dmlc_pass(a, c);
 
     if (r == 0)
-        r = family_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
+        r = dmlc_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
     if (r == 0)
-        r = family_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
+        r = dmlc_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
     if (r == 0)
         r = add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
     if (r == 0)
         r = add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
     if (r == 0 && str_eq(f->on, "yarn"))
-        r = family_env(a, c, "PYTHONPATH", ".");
+        r = dmlc_env(a, c, "PYTHONPATH", ".");
     return r;
 }
 
@@ -175,7 +175,7 @@ static const char unpack[] = "[ \"$DMLC_ROLE$1\" = schedulerclient ] || for a in
                              "*.tar*|*.tgz) tar -xf \"$a\";; "
                              "esac || exit; done; shift 2; exec \"$@\"";
 
-static int wrap(const struct front_ask *a, const struct family *f, struct strs *ret,
+static int wrap(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
                 struct front_call *c)
 {
     const char *where = f->scheduler ? f->scheduler : front_attached(a) ? "client" : "cluster";
@@ -186,11 +186,11 @@ static int wrap(const struct front_ask *a, const struct family *f, struct strs *
     for (size_t i = 0; r == 0 && i < COUNT_OF(words); i++)
         r = strs_add(ret, words[i]);
     for (size_t i = 0; r == 0 && i < a->args->n; i++) {
-        const struct old_hit *h = &a->args->hits[i];
-        AUTO_FREE char *base = old_is(h->option, "--archives") ? path_base(h->value) : NULL;
+        const struct legacy_hit *h = &a->args->hits[i];
+        AUTO_FREE char *base = legacy_is(h->option, "--archives") ? path_base(h->value) : NULL;
         char *more = base ? str_printf("%s%s%s", names, *names ? " " : "", base) : NULL;
 
-        if (old_is(h->option, "--archives") && !more)
+        if (legacy_is(h->option, "--archives") && !more)
             return -ENOMEM;
         if (more) {
             free(names);
@@ -201,10 +201,10 @@ static int wrap(const struct front_ask *a, const struct family *f, struct strs *
         r = strs_add(ret, names);
     for (char *p = names; r == 0 && *p; p++)
         *p = *p == ' ' ? ':' : *p;
-    return r < 0 ? r : family_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+    return r < 0 ? r : dmlc_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
 }
 
-static int make_command(const struct front_ask *a, const struct family *f, struct strs *ret,
+static int make_command(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
                         struct front_call *c, struct err *err)
 {
     bool cache = *front_value(a, "--auto-file-cache") != '\0';
@@ -213,11 +213,11 @@ static int make_command(const struct front_ask *a, const struct family *f, struc
     if (front_given(a, "--archives") && str_eq(f->on, "local"))
         r = front_note(c, "--archives has no effect: tasks on this machine run where you are");
     else if (front_given(a, "--archives")) {
-        r = family_files(a, "--archives", "", c, err);
+        r = dmlc_files(a, "--archives", "", c, err);
         if (r == 0)
             r = wrap(a, f, ret, c);
         if (r == 0 && cache)
-            r = family_program(a->args->command.v[0], ret);
+            r = dmlc_program(a->args->command.v[0], ret);
     }
     for (size_t i = ret->n > 0 && cache; r == 0 && i < a->args->command.n; i++)
         r = strs_add(ret, a->args->command.v[i]);
@@ -226,18 +226,18 @@ static int make_command(const struct front_ask *a, const struct family *f, struc
 
 /* ---- all of it ---- */
 
-static int add_rest(const struct front_ask *a, const struct family *f, struct front_call *c,
+static int add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
                     struct err *err)
 {
     const char *temp = front_value(a, "--hdfs-tempdir"), *log = front_value(a, "--log-file");
-    int r = family_name(a, f, c);
+    int r = dmlc_name(a, f, c);
 
     if (r == 0)
-        r = family_files(a, "--files", "", c, err);
+        r = dmlc_files(a, "--files", "", c, err);
     if (r == 0)
-        r = family_libcxx(a, c, err);
+        r = dmlc_libcxx(a, c, err);
     if (r == 0)
-        r = family_conf(a, NULL, c);
+        r = dmlc_conf(a, NULL, c);
     if (r == 0 && temp && !str_eq(temp, "/tmp"))
         r = front_option(c, "--staging", "%s", temp);
     if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
@@ -252,14 +252,14 @@ static int add_rest(const struct front_ask *a, const struct family *f, struct fr
 static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     AUTO_STRS command = { 0 };
-    struct family f = { 0 };
+    struct dmlc f = { 0 };
     bool cache = *front_value(a, "--auto-file-cache") != '\0';
     int r = describe(a, &f, err);
 
     if (r == 0 && cache)
-        r = family_script(a, f.on, err);
+        r = dmlc_script(a, f.on, err);
     if (r == 0)
-        r = family_words(a, &f, c, err);
+        r = dmlc_words(a, &f, c, err);
     if (r == 0)
         r = add_env(a, &f, c);
     if (r == 0)
@@ -267,12 +267,12 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     if (r == 0)
         r = make_command(a, &f, &command, c, err);
     if (r == 0 && f.servers > 0)
-        r = family_kvstore(&a->args->command, c);
+        r = dmlc_kvstore(&a->args->command, c);
     if (r < 0)
         return r;
     if (!cache && front_add(c, "--no-ship") < 0)
         return -ENOMEM;
-    return family_command(a, &command, family_files_of(&f, cache), c);
+    return dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {
@@ -286,7 +286,7 @@ static const struct cli_example examples[] = {
 static const struct front_verb only = {
     .operands = "COMMAND…",
     .options = options,
-    .habits = OLD_ARGPARSE,
+    .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate,

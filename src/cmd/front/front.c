@@ -39,7 +39,7 @@ const struct front *front_find(const char *path)
 /* A front end's command line, found and parsed. */
 struct request {
     struct front_ask ask;
-    struct old_args args;
+    struct legacy_args args;
 };
 
 static const char *nearest_verb(const struct front *f, const char *word)
@@ -108,8 +108,8 @@ static int take_apart(const struct front *f, char *const *words, size_t n, struc
     if (!q->ask.verb || is_slip(f, q->ask.verb, first))
         return no_verb(f, first, err);
     q->ask.syntax = print_syntax(q->ask.verb);
-    r = old_parse(&q->ask.syntax, words + (q->ask.verb->name != NULL),
-                  n - (q->ask.verb->name != NULL), &q->args, err);
+    r = legacy_parse(&q->ask.syntax, words + (q->ask.verb->name != NULL),
+                     n - (q->ask.verb->name != NULL), &q->args, err);
     if (r == CLI_USAGE)
         err_hint(err, "see '%s --help'", f->name);
     return r;
@@ -123,7 +123,7 @@ static int apply_rows(const struct request *q, struct front_call *c)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < q->args.n; i++) {
-        const struct old_hit *h = &q->args.hits[i];
+        const struct legacy_hit *h = &q->args.hits[i];
 
         if (h->option->nothing)
             r = front_note(c, "%s has no effect: %s", h->name, h->option->nothing);
@@ -167,7 +167,7 @@ int front_translate(const struct front *f, char *const *words, size_t n, char *c
         r = err_set(err, -EINVAL, "nothing to translate");
     if (r == 0)
         r = translate(&q, ret, err);
-    old_done(&q.args);
+    legacy_done(&q.args);
     return r;
 }
 
@@ -294,10 +294,10 @@ int front_main(const struct front *f, const struct cli_program *ydl, int argc, c
     if (r == 0)
         r = serve(&q, &err);
     if (r < 0) {
-        json = old_given(&q.args, "--json");
+        json = legacy_given(&q.args, "--json");
         r = exit_report(q.ask.name, r, &err, json);
         r = f->exit_code ? f->exit_code(r) : r;
     }
-    old_done(&q.args);
+    legacy_done(&q.args);
     return r;
 }

@@ -18,10 +18,10 @@ struct front_verb;
 struct front_ask {
     const struct front *front;
     const struct front_verb *verb;
-    const char *name;         /* what we were called as: "dmlc-yarn.py" */
-    char *const *env;         /* "NAME=value", NULL-terminated: never getenv() */
-    struct old_syntax syntax; /* the verb's with the common options: for old_value() */
-    const struct old_args *args;
+    const char *name;            /* what we were called as: "dmlc-yarn.py" */
+    char *const *env;            /* "NAME=value", NULL-terminated: never getenv() */
+    struct legacy_syntax syntax; /* the verb's with the common options: for legacy_value() */
+    const struct legacy_args *args;
     const struct cli_program *program; /* ydl itself */
 };
 
@@ -42,7 +42,7 @@ struct front_verb {
     const char *summary;  /* lower case, no full stop; NULL when it is the only one */
     const char *text;     /* prose as in struct cli_section; NULL: the summary says it all */
     const char *operands; /* as in the usage line: "JOB [WORD…]" */
-    const struct old_option *options;
+    const struct legacy_option *options;
     unsigned habits;
     bool (*head)(const char *word);
     bool options_first; /* of the nameless one: a line that begins with a word is no such line */
@@ -97,7 +97,7 @@ int front_note(struct front_call *c, const char *fmt, ...) __attribute__((format
 /* "--" and the command: to be called last. */
 int front_command(struct front_call *c, const struct strs *command);
 
-const char *front_value(const struct front_ask *a, const char *name); /* old_value() */
+const char *front_value(const struct front_ask *a, const char *name); /* legacy_value() */
 bool front_given(const struct front_ask *a, const char *name);
 /* A variable of the environment; NULL when it is not set or empty. */
 const char *front_env(const struct front_ask *a, const char *name);

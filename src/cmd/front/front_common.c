@@ -13,12 +13,12 @@ static const char *const places[] = { "local", "yarn", NULL };
     { { "-q", "--quiet" }, NULL, "print no progress, notes or warnings", .word = "--quiet" },       \
     { { "--version" }, NULL, "print the version" }
 
-const struct old_option common_plain[] = {
+const struct legacy_option common_plain[] = {
     PLAIN,
     { .names = { NULL } },
 };
 
-const struct old_option common_job[] = {
+const struct legacy_option common_job[] = {
     { { "--on" }, "PLACE", "run on this machine or on the cluster", .choices = places },
     { { "--detach" }, NULL, "start the job, print its id and leave it to itself" },
     { { "--name" }, "NAME", "what the job is called", .word = "--name" },

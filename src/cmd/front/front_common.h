@@ -3,6 +3,6 @@
 #include "cmd/front/legacy_opts.h"
 
 /* For commands that start jobs: --docker-image, --node-label, --queue, --detach … */
-extern const struct old_option common_job[];
+extern const struct legacy_option common_job[];
 /* For the others: --conf, --json, -q, -v. */
-extern const struct old_option common_plain[];
+extern const struct legacy_option common_plain[];

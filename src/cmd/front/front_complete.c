@@ -8,17 +8,17 @@
 #include <string.h>
 
 /* Calls `fn` for every option of a front end, ours too. */
-typedef void option_fn(FILE *out, const char *program, const struct old_option *o);
+typedef void option_fn(FILE *out, const char *program, const struct legacy_option *o);
 
 static void each_option(FILE *out, const struct front *f, const char *program, option_fn *fn)
 {
     for (const struct front_verb *const *v = f->verbs; *v; v++) {
-        struct old_syntax s = print_syntax(*v);
+        struct legacy_syntax s = print_syntax(*v);
 
-        for (const struct old_option *o = s.own; o && o->names[0]; o++)
+        for (const struct legacy_option *o = s.own; o && o->names[0]; o++)
             fn(out, program, o);
-        for (const struct old_option *o = s.extra; o && o->names[0]; o++)
-            if (!old_shadowed(&s, o))
+        for (const struct legacy_option *o = s.extra; o && o->names[0]; o++)
+            if (!legacy_shadowed(&s, o))
                 fn(out, program, o);
     }
 }
@@ -58,14 +58,14 @@ static void verb_names(FILE *out, const struct front *f)
 
 /* ---- bash ---- */
 
-static void bash_name(FILE *out, const char *program, const struct old_option *o)
+static void bash_name(FILE *out, const char *program, const struct legacy_option *o)
 {
     (void)program;
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         fprintf(out, "%s ", o->names[i]);
 }
 
-static void bash_choices(FILE *out, const char *program, const struct old_option *o)
+static void bash_choices(FILE *out, const char *program, const struct legacy_option *o)
 {
     (void)program;
     if (!o->choices)
@@ -101,7 +101,7 @@ static void bash(FILE *out, const struct front *f, const char *program)
 
 /* ---- zsh ---- */
 
-static void zsh_option(FILE *out, const char *program, const struct old_option *o)
+static void zsh_option(FILE *out, const char *program, const struct legacy_option *o)
 {
     (void)program;
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
@@ -134,7 +134,7 @@ static void zsh(FILE *out, const struct front *f, const char *program)
 
 /* ---- fish ---- */
 
-static void fish_option(FILE *out, const char *program, const struct old_option *o)
+static void fish_option(FILE *out, const char *program, const struct legacy_option *o)
 {
     fprintf(out, "complete -c %s", program);
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {

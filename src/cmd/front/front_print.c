@@ -30,13 +30,13 @@ static const char variables[] =
     "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
     "YDL_SAY\tWhen it is 1 the same command is shown in ydl's own words, as with -v.";
 
-struct old_syntax print_syntax(const struct front_verb *v)
+struct legacy_syntax print_syntax(const struct front_verb *v)
 {
-    static const struct old_option *const extras[] = {
+    static const struct legacy_option *const extras[] = {
         [FRONT_NO_EXTRA] = NULL, [FRONT_PLAIN] = common_plain, [FRONT_JOB] = common_job
     };
 
-    return (struct old_syntax){
+    return (struct legacy_syntax){
         .own = v->options, .extra = extras[v->extra], .habits = v->habits, .head = v->head
     };
 }
@@ -44,17 +44,17 @@ struct old_syntax print_syntax(const struct front_verb *v)
 /* ---- options ---- */
 
 /* "-hip, --host_ip ADDRESS". An extra one may have lost a letter to an own one. */
-static void add_names(struct buf *b, const struct old_syntax *s, const struct old_option *o)
+static void add_names(struct buf *b, const struct legacy_syntax *s, const struct legacy_option *o)
 {
     bool own = false, any = false;
 
-    for (const struct old_option *x = s->own; x && x->names[0]; x++)
+    for (const struct legacy_option *x = s->own; x && x->names[0]; x++)
         own |= x == o;
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
         bool taken = false;
 
-        for (const struct old_option *x = s->own; !own && x && x->names[0]; x++)
-            taken |= old_is(x, o->names[i]);
+        for (const struct legacy_option *x = s->own; !own && x && x->names[0]; x++)
+            taken |= legacy_is(x, o->names[i]);
         if (!taken)
             (void)buf_printf(b, "%s%s", any ? ", " : "", o->names[i]);
         any |= !taken;
@@ -64,7 +64,7 @@ static void add_names(struct buf *b, const struct old_syntax *s, const struct ol
 }
 
 /* An entry of a list: struct cli_section. A buffer that is full shows in the test of the pages. */
-static void add_option(struct buf *b, const struct old_syntax *s, const struct old_option *o)
+static void add_option(struct buf *b, const struct legacy_syntax *s, const struct legacy_option *o)
 {
     add_names(b, s, o);
     (void)buf_printf(b, "\t%s", o->help);
@@ -81,10 +81,11 @@ static void add_option(struct buf *b, const struct old_syntax *s, const struct o
     (void)buf_add_str(b, "\n");
 }
 
-static void add_options(struct buf *b, const struct old_syntax *s, const struct old_option *table)
+static void add_options(struct buf *b, const struct legacy_syntax *s,
+                        const struct legacy_option *table)
 {
-    for (const struct old_option *o = table; o && o->names[0]; o++)
-        if (table == s->own || !old_shadowed(s, o))
+    for (const struct legacy_option *o = table; o && o->names[0]; o++)
+        if (table == s->own || !legacy_shadowed(s, o))
             add_option(b, s, o);
 }
 
@@ -115,7 +116,7 @@ static void add_usage(struct buf *b, const struct front *f, const struct front_v
 
 static int add_verb(struct made *m, const struct front_verb *v)
 {
-    struct old_syntax s = print_syntax(v);
+    struct legacy_syntax s = print_syntax(v);
     AUTO_BUF text = { .max = PAGE_MAX };
     AUTO_FREE char *title = v->name ? str_printf("VERB %s", v->name) : strdup("OPTIONS");
 
@@ -132,7 +133,7 @@ static int add_common(struct made *m, const struct front_verb *const *verbs)
 {
     const struct front_verb *most = NULL;
     AUTO_BUF text = { .max = PAGE_MAX };
-    struct old_syntax s;
+    struct legacy_syntax s;
 
     for (; *verbs; verbs++)
         if (!most || (*verbs)->extra > most->extra)

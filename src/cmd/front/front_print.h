@@ -14,4 +14,4 @@ void print_completion(FILE *out, const char *shell);
 void print_names(FILE *out);
 
 /* The syntax of a verb with its common options. */
-struct old_syntax print_syntax(const struct front_verb *v);
+struct legacy_syntax print_syntax(const struct front_verb *v);

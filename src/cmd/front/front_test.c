@@ -36,10 +36,10 @@ static void the_tables_have_no_mistakes(void **state)
     (void)state;
     for (const struct front *const *f = front_table; *f; f++)
         for (const struct front_verb *const *v = (*f)->verbs; *v; v++) {
-            struct old_syntax s = print_syntax(*v);
+            struct legacy_syntax s = print_syntax(*v);
             struct err err = ERR_INIT;
 
-            if (old_check(&s, &err) < 0)
+            if (legacy_check(&s, &err) < 0)
                 fail_msg("%s: %s", (*f)->name, err.text);
             assert_true(((*v)->act != NULL) != ((*v)->translate != NULL));
             assert_true(!(*v)->translate || (*v)->verb);
@@ -73,7 +73,7 @@ static char *printed(const struct front *f, const char *what)
 }
 
 /* Every spelling stands in the text; the manual escapes dashes. */
-static void check_names(const char *text, const struct old_option *o, const char *what)
+static void check_names(const char *text, const struct legacy_option *o, const char *what)
 {
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
         const char *name = o->names[i];
@@ -109,9 +109,9 @@ static void every_option_is_in_help_man_and_completions(void **state)
             if (!text)
                 return; /* the torture build */
             for (const struct front_verb *const *v = (*f)->verbs; *v; v++) {
-                struct old_syntax s = print_syntax(*v);
+                struct legacy_syntax s = print_syntax(*v);
 
-                for (const struct old_option *o = s.own; o && o->names[0]; o++)
+                for (const struct legacy_option *o = s.own; o && o->names[0]; o++)
                     check_names(text, o, kinds[k]);
             }
         }

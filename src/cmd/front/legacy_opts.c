@@ -8,20 +8,20 @@
 #define NEAR_NAMES 256
 #define LEAVE_IT "when it is the job's own, write -- before the command"
 
-static const struct old_option help_rows[] = {
+static const struct legacy_option help_rows[] = {
     { .names = { "-h", "--help" }, .help = "show this text" },
     { .names = { NULL } },
 };
-static const struct old_option nothing_rows[1];
+static const struct legacy_option nothing_rows[1];
 
 /* ---- rows ---- */
 
-static bool takes_value(const struct old_option *o)
+static bool takes_value(const struct legacy_option *o)
 {
     return o->meta != NULL;
 }
 
-static bool named(const struct old_option *o, const char *name, size_t n)
+static bool named(const struct legacy_option *o, const char *name, size_t n)
 {
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         if (strlen(o->names[i]) == n && memcmp(o->names[i], name, n) == 0)
@@ -29,12 +29,12 @@ static bool named(const struct old_option *o, const char *name, size_t n)
     return false;
 }
 
-bool old_is(const struct old_option *o, const char *name)
+bool legacy_is(const struct legacy_option *o, const char *name)
 {
     return named(o, name, strlen(name));
 }
 
-const char *old_name(const struct old_option *o)
+const char *legacy_name(const struct legacy_option *o)
 {
     const char *best = "";
 
@@ -44,15 +44,16 @@ const char *old_name(const struct old_option *o)
     return best;
 }
 
-static const struct old_option *find(const struct old_option *table, const char *name, size_t n)
+static const struct legacy_option *find(const struct legacy_option *table, const char *name,
+                                        size_t n)
 {
-    for (const struct old_option *o = table ? table : nothing_rows; o->names[0]; o++)
+    for (const struct legacy_option *o = table ? table : nothing_rows; o->names[0]; o++)
         if (named(o, name, n))
             return o;
     return NULL;
 }
 
-bool old_shadowed(const struct old_syntax *s, const struct old_option *extra)
+bool legacy_shadowed(const struct legacy_syntax *s, const struct legacy_option *extra)
 {
     for (size_t i = 0; i < COUNT_OF(extra->names) && extra->names[i]; i++)
         if (str_starts(extra->names[i], "--") &&
@@ -66,8 +67,8 @@ bool old_shadowed(const struct old_syntax *s, const struct old_option *extra)
 enum kind { OPERAND, OPTION, UNKNOWN, AMBIGUOUS };
 
 struct parser {
-    const struct old_syntax *s;
-    struct old_args *a;
+    const struct legacy_syntax *s;
+    struct legacy_args *a;
     char *const *words;
     size_t n, at;
     bool begun;       /* the first operand was there */
@@ -79,40 +80,40 @@ struct parser {
 
 struct word {
     enum kind kind;
-    const struct old_option *option;
+    const struct legacy_option *option;
     const char *value; /* that came with it, or NULL */
-    const char *name;  /* old_hit.name */
+    const char *name;  /* legacy_hit.name */
 };
 
 /* The row whose spelling this is to the letter. Ours count before the command only: a job's words
  * may look the same, and those the older program let pass. */
-static const struct old_option *exact(const struct parser *p, const char *name, size_t n)
+static const struct legacy_option *exact(const struct parser *p, const char *name, size_t n)
 {
-    const struct old_option *o = find(p->s->own, name, n);
+    const struct legacy_option *o = find(p->s->own, name, n);
 
     if (!o)
         o = find(help_rows, name, n);
-    if (!o && (!p->begun || (p->s->habits & OLD_NAMES)))
+    if (!o && (!p->begun || (p->s->habits & LEGACY_NAMES)))
         o = find(p->s->extra, name, n);
     return o;
 }
 
 /* Adds the rows of a table that a word may be short for, or have a value joined to. */
-static size_t count_short(const struct parser *p, const struct old_option *table, const char *word,
-                          struct word *ret)
+static size_t count_short(const struct parser *p, const struct legacy_option *table,
+                          const char *word, struct word *ret)
 {
     bool two = str_starts(word, "--");
     size_t len = two ? strcspn(word, "=") : strlen(word), n = 0;
 
-    for (const struct old_option *o = table ? table : nothing_rows; o->names[0]; o++)
+    for (const struct legacy_option *o = table ? table : nothing_rows; o->names[0]; o++)
         for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
             const char *name = o->names[i];
             bool joined = !two && strlen(name) == 2 && name[1] == word[1];
             bool begins = strncmp(name, word, len) == 0 && str_starts(name, "--") == two;
 
-            if (joined && (p->s->habits & OLD_JOINED))
+            if (joined && (p->s->habits & LEGACY_JOINED))
                 *ret = (struct word){ OPTION, o, word + 2 };
-            else if (begins && (p->s->habits & OLD_ABBREVIATED))
+            else if (begins && (p->s->habits & LEGACY_ABBREVIATED))
                 *ret = (struct word){ OPTION, o, word[len] ? word + len + 1 : NULL };
             else
                 continue;
@@ -137,7 +138,7 @@ static struct word classify(const struct parser *p, const char *word)
     size_t n;
 
     if (p->ended || word[0] != '-' || !word[1] ||
-        (p->begun && !(p->s->habits & (OLD_AMONG | OLD_NAMES))))
+        (p->begun && !(p->s->habits & (LEGACY_AMONG | LEGACY_NAMES))))
         return ret;
     ret.option = exact(p, word, strlen(word));
     if (!ret.option && equals) {
@@ -152,7 +153,7 @@ static struct word classify(const struct parser *p, const char *word)
     if (n == 1)
         return ret;
     /* Python's parser takes numbers, and words with a blank in them, for values. */
-    if (n == 0 && (p->s->habits & OLD_UNKNOWN) && (like_number(word) || strchr(word, ' ')))
+    if (n == 0 && (p->s->habits & LEGACY_UNKNOWN) && (like_number(word) || strchr(word, ' ')))
         return (struct word){ .kind = OPERAND };
     return (struct word){ .kind = n ? AMBIGUOUS : UNKNOWN };
 }
@@ -161,12 +162,12 @@ static struct word classify(const struct parser *p, const char *word)
 
 static const char *nearest(const struct parser *p, const char *word)
 {
-    const struct old_option *tables[] = { p->s->own, p->s->extra, help_rows };
+    const struct legacy_option *tables[] = { p->s->own, p->s->extra, help_rows };
     const char *names[NEAR_NAMES];
     size_t n = 0;
 
     for (size_t t = 0; t < COUNT_OF(tables); t++)
-        for (const struct old_option *o = tables[t]; o && o->names[0]; o++)
+        for (const struct legacy_option *o = tables[t]; o && o->names[0]; o++)
             for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i] && n < NEAR_NAMES; i++)
                 if (strlen(o->names[i]) > 2)
                     names[n++] = o->names[i];
@@ -189,7 +190,7 @@ static int ambiguous(struct parser *p, const char *word)
     AUTO_BUF all = { .max = sizeof(p->err->text) };
     size_t len = strcspn(word, "=");
 
-    for (const struct old_option *o = p->s->own; o && o->names[0]; o++)
+    for (const struct legacy_option *o = p->s->own; o && o->names[0]; o++)
         for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
             if (strncmp(o->names[i], word, len) == 0)
                 (void)buf_printf(&all, "%s%s", all.len ? ", " : "", o->names[i]);
@@ -199,23 +200,23 @@ static int ambiguous(struct parser *p, const char *word)
     return CLI_USAGE;
 }
 
-static int no_value(struct parser *p, const struct old_option *o)
+static int no_value(struct parser *p, const struct legacy_option *o)
 {
-    cli_bad(p->err, "option '%s' takes no value", old_name(o));
+    cli_bad(p->err, "option '%s' takes no value", legacy_name(o));
     if (p->begun)
         err_hint(p->err, LEAVE_IT);
     return CLI_USAGE;
 }
 
-static int refuse(struct parser *p, const struct old_option *o, const char *name)
+static int refuse(struct parser *p, const struct legacy_option *o, const char *name)
 {
     cli_bad(p->err, "%s: %s", name, o->refused);
-    if (p->begun && !(p->s->habits & OLD_NAMES))
+    if (p->begun && !(p->s->habits & LEGACY_NAMES))
         err_hint(p->err, LEAVE_IT);
     return CLI_USAGE;
 }
 
-static int check_choice(const struct old_option *o, const char *v, struct err *err)
+static int check_choice(const struct legacy_option *o, const char *v, struct err *err)
 {
     AUTO_BUF all = { .max = sizeof(err->text) };
 
@@ -224,11 +225,11 @@ static int check_choice(const struct old_option *o, const char *v, struct err *e
             return 0;
         (void)buf_printf(&all, "%s%s", all.len ? ", " : "", *c); /* a cut list will do */
     }
-    return cli_bad(err, "option '%s': '%s' is not one of %s", old_name(o), v,
+    return cli_bad(err, "option '%s': '%s' is not one of %s", legacy_name(o), v,
                    buf_text(&all) ? buf_text(&all) : "…");
 }
 
-static int check_value(const struct old_option *o, const char *v, struct err *err)
+static int check_value(const struct legacy_option *o, const char *v, struct err *err)
 {
     int64_t n;
     int r;
@@ -239,10 +240,10 @@ static int check_value(const struct old_option *o, const char *v, struct err *er
         return 0;
     r = str_to_i64(v, INT32_MIN, INT32_MAX, &n);
     if (r < 0)
-        return cli_bad(err, "option '%s': '%s' is %s", old_name(o), v,
+        return cli_bad(err, "option '%s': '%s' is %s", legacy_name(o), v,
                        r == -ERANGE ? "out of range" : "not a whole number");
     if (n < o->least)
-        return cli_bad(err, "option '%s': %s is too few, %lld is the least", old_name(o), v,
+        return cli_bad(err, "option '%s': %s is too few, %lld is the least", legacy_name(o), v,
                        (long long)o->least);
     return 0;
 }
@@ -250,26 +251,26 @@ static int check_value(const struct old_option *o, const char *v, struct err *er
 /* ---- parsing ---- */
 
 /* The spelling that a word has of an option; when it is a short form of one, the longest. */
-static const char *spelling(const struct old_option *o, const char *word)
+static const char *spelling(const struct legacy_option *o, const char *word)
 {
     size_t n = strcspn(word, "=");
 
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         if (strlen(o->names[i]) == n && memcmp(o->names[i], word, n) == 0)
             return o->names[i];
-    return old_name(o);
+    return legacy_name(o);
 }
 
 static int add_hit(struct parser *p, const struct word *w, const char *value)
 {
-    struct old_hit *v = realloc(p->a->hits, (p->a->n + 1) * sizeof(*v));
+    struct legacy_hit *v = realloc(p->a->hits, (p->a->n + 1) * sizeof(*v));
 
     if (!v)
         return err_oom(p->err);
     p->a->hits = v;
-    v[p->a->n] = (struct old_hit){ .option = w->option,
-                                   .name = w->name,
-                                   .late = p->begun && !(p->s->habits & OLD_NAMES) };
+    v[p->a->n] = (struct legacy_hit){ .option = w->option,
+                                      .name = w->name,
+                                      .late = p->begun && !(p->s->habits & LEGACY_NAMES) };
     if (value) {
         v[p->a->n].value = strdup(value);
         if (!v[p->a->n].value)
@@ -280,16 +281,16 @@ static int add_hit(struct parser *p, const struct word *w, const char *value)
 }
 
 /* The further words of a value that has several; what is there is in `value`. */
-static int take_more(struct parser *p, const struct old_option *o, const char *value, char **ret)
+static int take_more(struct parser *p, const struct legacy_option *o, const char *value, char **ret)
 {
     AUTO_BUF all = { .max = MIB };
     int r = buf_add_str(&all, value);
 
     for (unsigned i = 0; r == 0 && i < o->more; i++) {
         if (p->at + 1 >= p->n)
-            return cli_bad(p->err, "option '%s' needs %u values (%s)", old_name(o), o->more + 1,
+            return cli_bad(p->err, "option '%s' needs %u values (%s)", legacy_name(o), o->more + 1,
                            o->meta);
-        r = buf_printf(&all, "%c%s", OLD_BETWEEN, p->words[++p->at]);
+        r = buf_printf(&all, "%c%s", LEGACY_BETWEEN, p->words[++p->at]);
     }
     *ret = r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : NULL;
     return *ret ? 0 : err_oom(p->err);
@@ -307,7 +308,7 @@ static int take_value(struct parser *p, const struct word *w, const char *value)
 
 static int take_option(struct parser *p, const struct word *w)
 {
-    const struct old_option *o = w->option;
+    const struct legacy_option *o = w->option;
     const char *value = w->value;
 
     if (o->refused)
@@ -319,19 +320,19 @@ static int take_option(struct parser *p, const struct word *w)
         return 0;
     }
     if (!takes_value(o)) {
-        p->a->version |= old_is(o, "--version");
+        p->a->version |= legacy_is(o, "--version");
         return add_hit(p, w, NULL);
     }
     if (!value && p->at + 1 < p->n) {
         value = p->words[p->at + 1];
         /* Python's parser never takes an option for a value. */
-        if ((p->s->habits & OLD_UNKNOWN) && classify(p, value).kind != OPERAND)
+        if ((p->s->habits & LEGACY_UNKNOWN) && classify(p, value).kind != OPERAND)
             value = NULL;
         else
             p->at++;
     }
     if (!value)
-        return cli_bad(p->err, "option '%s' needs a value (%s)", old_name(o), o->meta);
+        return cli_bad(p->err, "option '%s' needs a value (%s)", legacy_name(o), o->meta);
     return take_value(p, w, value);
 }
 
@@ -350,32 +351,32 @@ static int take_word(struct parser *p, const char *word)
     struct word w;
 
     if (str_eq(word, "--") && !p->ended &&
-        (!p->begun || (p->s->habits & (OLD_AMONG | OLD_NAMES)))) {
+        (!p->begun || (p->s->habits & (LEGACY_AMONG | LEGACY_NAMES)))) {
         p->ended = true;
         return p->closed && strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
     }
     w = classify(p, word);
     if (w.kind == OPERAND)
         return take_operand(p, word);
-    p->closed |= p->begun && !(p->s->habits & OLD_NAMES);
+    p->closed |= p->begun && !(p->s->habits & LEGACY_NAMES);
     if (w.kind == OPTION) {
         w.name = spelling(w.option, word);
         return take_option(p, &w);
     }
     if (w.kind == AMBIGUOUS)
         return ambiguous(p, word);
-    if (!(p->s->habits & OLD_UNKNOWN))
+    if (!(p->s->habits & LEGACY_UNKNOWN))
         return unknown(p, word);
     return strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
 }
 
-int old_parse(const struct old_syntax *s, char *const *words, size_t n, struct old_args *ret,
-              struct err *err)
+int legacy_parse(const struct legacy_syntax *s, char *const *words, size_t n,
+                 struct legacy_args *ret, struct err *err)
 {
     struct parser p = { .s = s, .a = ret, .words = words, .n = n, .err = err };
     int r = 0;
 
-    *ret = (struct old_args){ 0 };
+    *ret = (struct legacy_args){ 0 };
     for (; r == 0 && p.at < n && !ret->help; p.at++)
         r = take_word(&p, words[p.at]);
     if (r == 0 && p.rest.n > 0 && !p.begun && !ret->help)
@@ -386,24 +387,25 @@ int old_parse(const struct old_syntax *s, char *const *words, size_t n, struct o
     return r;
 }
 
-void old_done(struct old_args *a)
+void legacy_done(struct legacy_args *a)
 {
     for (size_t i = 0; i < a->n; i++)
         free(a->hits[i].value);
     free(a->hits);
     free(a->head);
     strs_done(&a->command);
-    *a = (struct old_args){ 0 };
+    *a = (struct legacy_args){ 0 };
 }
 
 /* ---- what was said ---- */
 
-const char *old_value(const struct old_syntax *s, const struct old_args *a, const char *name)
+const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args *a,
+                         const char *name)
 {
-    const struct old_option *o;
+    const struct legacy_option *o;
 
     for (size_t i = a->n; i-- > 0;)
-        if (old_is(a->hits[i].option, name))
+        if (legacy_is(a->hits[i].option, name))
             return a->hits[i].value ? a->hits[i].value : "";
     o = find(s->own, name, strlen(name));
     if (!o)
@@ -411,24 +413,25 @@ const char *old_value(const struct old_syntax *s, const struct old_args *a, cons
     return o ? o->preset : NULL;
 }
 
-int64_t old_number(const struct old_syntax *s, const struct old_args *a, const char *name,
-                   int64_t otherwise)
+int64_t legacy_number(const struct legacy_syntax *s, const struct legacy_args *a, const char *name,
+                      int64_t otherwise)
 {
-    const char *v = old_value(s, a, name);
+    const char *v = legacy_value(s, a, name);
     int64_t n;
 
     return v && str_to_i64(v, INT32_MIN, INT32_MAX, &n) == 0 ? n : otherwise;
 }
 
-bool old_given(const struct old_args *a, const char *name)
+bool legacy_given(const struct legacy_args *a, const char *name)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (old_is(a->hits[i].option, name))
+        if (legacy_is(a->hits[i].option, name))
             return true;
     return false;
 }
 
-static int check_names(const struct old_option *table, const struct old_option *o, struct err *err)
+static int check_names(const struct legacy_option *table, const struct legacy_option *o,
+                       struct err *err)
 {
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
         const char *name = o->names[i];
@@ -439,9 +442,9 @@ static int check_names(const struct old_option *table, const struct old_option *
     return 0;
 }
 
-static int check_row(const struct old_option *o, struct err *err)
+static int check_row(const struct legacy_option *o, struct err *err)
 {
-    const char *name = old_name(o);
+    const char *name = legacy_name(o);
 
     if (!o->help || isupper((unsigned char)o->help[0]) || str_ends(o->help, "."))
         return err_set(err, -EINVAL, "'%s': its help is missing or not in lower case", name);
@@ -452,13 +455,13 @@ static int check_row(const struct old_option *o, struct err *err)
     return o->preset ? check_value(o, o->preset, err) : 0;
 }
 
-int old_check(const struct old_syntax *s, struct err *err)
+int legacy_check(const struct legacy_syntax *s, struct err *err)
 {
-    const struct old_option *tables[] = { s->own, s->extra };
+    const struct legacy_option *tables[] = { s->own, s->extra };
     int r = 0;
 
     for (size_t t = 0; t < COUNT_OF(tables); t++)
-        for (const struct old_option *o = tables[t]; r == 0 && o && o->names[0]; o++) {
+        for (const struct legacy_option *o = tables[t]; r == 0 && o && o->names[0]; o++) {
             r = check_names(tables[t], o, err);
             if (r == 0)
                 r = check_row(o, err);

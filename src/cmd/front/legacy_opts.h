@@ -15,28 +15,28 @@
 #pragma once
 #include "cli/cli.h"
 
-enum old_habit {
-    OLD_ABBREVIATED = 1, /* a beginning that fits one option only will do */
-    OLD_JOINED = 2,      /* "-n2": a value may follow its letter at once */
-    OLD_AMONG = 4,       /* options count among the operands and after them too */
-    OLD_UNKNOWN = 8,     /* what is not known belongs to the command */
-    OLD_ARGPARSE = 15,   /* parse_known_args() of Python, its rest added to the command */
-    OLD_NAMES = 16,      /* the operands are names, no command: options behind them, ours too */
+enum legacy_habit {
+    LEGACY_ABBREVIATED = 1, /* a beginning that fits one option only will do */
+    LEGACY_JOINED = 2,      /* "-n2": a value may follow its letter at once */
+    LEGACY_AMONG = 4,       /* options count among the operands and after them too */
+    LEGACY_UNKNOWN = 8,     /* what is not known belongs to the command */
+    LEGACY_ARGPARSE = 15,   /* parse_known_args() of Python, its rest added to the command */
+    LEGACY_NAMES = 16,      /* the operands are names, no command: options behind them, ours too */
 };
 
 /* What stands between the words of a value that has several. */
-#define OLD_BETWEEN '\x1f'
+#define LEGACY_BETWEEN '\x1f'
 
-struct old_option {
+struct legacy_option {
     const char *names[4];       /* "-hip", "--host_ip"; names[0] NULL ends the table */
     const char *meta;           /* what its value is called; NULL: it takes none */
     const char *help;           /* one sentence, lower case, no full stop */
     const char *preset;         /* its value when it is not given; NULL: none */
     const char *const *choices; /* NULL-terminated, or NULL: anything */
     int64_t least;              /* of a number */
-    unsigned more;              /* so many words follow its value and belong to it: OLD_BETWEEN */
-    bool number;                /* a whole number */
-    bool list;                  /* may be repeated: all values count, not the last */
+    unsigned more; /* so many words follow its value and belong to it: LEGACY_BETWEEN */
+    bool number;   /* a whole number */
+    bool list;     /* may be repeated: all values count, not the last */
     /* What it comes to; none of them: the front end looks at it. */
     const char *word;    /* the option of ydl that it is, as "--queue" */
     const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */
@@ -44,56 +44,57 @@ struct old_option {
 };
 
 /* A command line's grammar. */
-struct old_syntax {
-    const struct old_option *own;   /* of the older program */
-    const struct old_option *extra; /* ours: spelt out, before the first operand; own ones win */
-    unsigned habits;                /* bits of enum old_habit */
+struct legacy_syntax {
+    const struct legacy_option *own;   /* of the older program */
+    const struct legacy_option *extra; /* ours: spelt out, before the first operand; own ones win */
+    unsigned habits;                   /* bits of enum legacy_habit */
     /* The first operand may be a word that only leads in, as "yarn" of `ydl-mx yarn -n 2 job.py`:
      * it is put aside and the options go on. NULL: there is none. */
     bool (*head)(const char *word);
 };
 
 /* An option that was given. */
-struct old_hit {
-    const struct old_option *option;
+struct legacy_hit {
+    const struct legacy_option *option;
     const char *name; /* as it was spelt, if that was one of its spellings; borrowed */
     char *value;      /* NULL when it takes none; owned */
     bool late;        /* it stood behind the first operand */
 };
 
 /* A command line taken apart. */
-struct old_args {
-    struct old_hit *hits; /* in the order given */
+struct legacy_args {
+    struct legacy_hit *hits; /* in the order given */
     size_t n;
     struct strs command; /* the operands */
     char *head;          /* NULL: none */
     bool help, version;  /* asked for: nothing else was checked */
 };
 
-/* Takes `n` words apart. 0, CLI_USAGE or -ENOMEM; `ret` needs old_done() in any case. */
-int old_parse(const struct old_syntax *s, char *const *words, size_t n, struct old_args *ret,
-              struct err *err);
-void old_done(struct old_args *a);
+/* Takes `n` words apart. 0, CLI_USAGE or -ENOMEM; `ret` needs legacy_done() in any case. */
+int legacy_parse(const struct legacy_syntax *s, char *const *words, size_t n,
+                 struct legacy_args *ret, struct err *err);
+void legacy_done(struct legacy_args *a);
 
-static inline void auto_old_(struct old_args *a)
+static inline void auto_legacy_(struct legacy_args *a)
 {
-    old_done(a);
+    legacy_done(a);
 }
-#define AUTO_OLD AUTO(old) struct old_args /* = { 0 } */
+#define AUTO_LEGACY AUTO(legacy) struct legacy_args /* = { 0 } */
 
 /* ---- what was said; `name` is any spelling of a row ---- */
 
 /* The last value given, or the row's preset; for flags "" or NULL. Borrowed. */
-const char *old_value(const struct old_syntax *s, const struct old_args *a, const char *name);
+const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args *a,
+                         const char *name);
 /* The value of a row with `number`; `otherwise` when it is not given and has no preset. */
-int64_t old_number(const struct old_syntax *s, const struct old_args *a, const char *name,
-                   int64_t otherwise);
-bool old_given(const struct old_args *a, const char *name);
-bool old_is(const struct old_option *o, const char *name);
+int64_t legacy_number(const struct legacy_syntax *s, const struct legacy_args *a, const char *name,
+                      int64_t otherwise);
+bool legacy_given(const struct legacy_args *a, const char *name);
+bool legacy_is(const struct legacy_option *o, const char *name);
 
 /* How an error text calls it: its longest spelling. */
-const char *old_name(const struct old_option *o);
+const char *legacy_name(const struct legacy_option *o);
 /* An own option of that spelling shadows the extra one. */
-bool old_shadowed(const struct old_syntax *s, const struct old_option *extra);
+bool legacy_shadowed(const struct legacy_syntax *s, const struct legacy_option *extra);
 /* Looks for mistakes in a table; for tests. */
-int old_check(const struct old_syntax *s, struct err *err);
+int legacy_check(const struct legacy_syntax *s, struct err *err);

@@ -8,7 +8,7 @@
 static const char *const places[] = { "local", "yarn", NULL };
 
 /* clang-format off */
-static const struct old_option own[] = {
+static const struct legacy_option own[] = {
     { { "-n", "--nworker" }, "N", "workers", .number = true, .least = 1 },
     { { "-s", "--server-nodes" }, "N", "servers", .preset = "0", .number = true },
     { { "-hip", "--host_ip" }, "IP", "address", .preset = "auto" },
@@ -21,7 +21,7 @@ static const struct old_option own[] = {
     { { "--set" }, "COMPONENT KEY VALUE", "three words", .list = true, .more = 2 },
     { .names = { NULL } },
 };
-static const struct old_option extra[] = {
+static const struct legacy_option extra[] = {
     { { "--gpus" }, "N", "number of GPUs", .word = "--gpus" },
     { { "-q", "--quiet" }, NULL, "be quiet" },
     { { "--files" }, "FILE", "shadowed" },
@@ -39,9 +39,9 @@ static bool leads_in(const char *word)
  * "[head] name=value … | command". */
 static int parse(unsigned habits, const char *line, char **ret, struct err *err)
 {
-    const struct old_syntax s = { own, extra, habits, leads_in };
+    const struct legacy_syntax s = { own, extra, habits, leads_in };
     AUTO_BUF out = { .max = 4096 };
-    AUTO_OLD a = { 0 };
+    AUTO_LEGACY a = { 0 };
     AUTO_STRS words = { 0 };
     int r = strs_split(&words, line, " ");
 
@@ -50,7 +50,7 @@ static int parse(unsigned habits, const char *line, char **ret, struct err *err)
             *p = *p == '~' ? ' ' : *p;
     *ret = NULL;
     if (r == 0)
-        r = old_parse(&s, words.v, words.n, &a, err);
+        r = legacy_parse(&s, words.v, words.n, &a, err);
     if (r < 0)
         return r;
     if (a.help || a.version)
@@ -58,7 +58,7 @@ static int parse(unsigned habits, const char *line, char **ret, struct err *err)
     if (r == 0 && a.head)
         r = buf_printf(&out, "[%s] ", a.head);
     for (size_t i = 0; r == 0 && i < a.n; i++)
-        r = buf_printf(&out, "%s=%s%s ", old_name(a.hits[i].option),
+        r = buf_printf(&out, "%s=%s%s ", legacy_name(a.hits[i].option),
                        a.hits[i].value ? a.hits[i].value : "", a.hits[i].late ? "!" : "");
     for (size_t i = 0; r == 0 && i < a.command.n; i++)
         r = buf_printf(&out, "%s%s", i ? " " : "| ", a.command.v[i]);
@@ -112,7 +112,7 @@ static void argparse_is_copied_with_all_its_habits(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        check(OLD_ARGPARSE, rows[i][0], rows[i][1]);
+        check(LEGACY_ARGPARSE, rows[i][0], rows[i][1]);
 }
 
 static void without_the_habits_the_first_operand_ends_the_options(void **state)
@@ -129,7 +129,7 @@ static void without_the_habits_the_first_operand_ends_the_options(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        check(OLD_JOINED, rows[i][0], rows[i][1]);
+        check(LEGACY_JOINED, rows[i][0], rows[i][1]);
 }
 
 /* Names, and options before and behind them, ours too. */
@@ -151,7 +151,7 @@ static void names_end_no_options(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        check(OLD_NAMES, rows[i][0], rows[i][1]);
+        check(LEGACY_NAMES, rows[i][0], rows[i][1]);
 }
 
 static void a_mistake_is_named(void **state)
@@ -160,23 +160,24 @@ static void a_mistake_is_named(void **state)
         unsigned habits;
         const char *line, *text;
     } rows[] = {
-        { OLD_NAMES, "tf1 --set a b", "option '--set' needs 3 values (COMPONENT KEY VALUE)" },
-        { OLD_NAMES, "tf1 --plcae x", "unknown option '--plcae'; did you mean '--place'?" },
-        { OLD_ARGPARSE, "-n 0 x", "option '--nworker': 0 is too few, 1 is the least" },
-        { OLD_ARGPARSE, "-n -5 x", "option '--nworker': -5 is too few, 1 is the least" },
-        { OLD_ARGPARSE, "-n two x", "option '--nworker': 'two' is not a whole number" },
-        { OLD_ARGPARSE, "-n 99999999999 x", "option '--nworker': '99999999999' is out of range" },
-        { OLD_ARGPARSE, "-num x", "option '--nworker': 'um' is not a whole number" },
-        { OLD_ARGPARSE, "x -n", "option '--nworker' needs a value (N)" },
-        { OLD_ARGPARSE, "-n -s 1 x", "option '--nworker' needs a value (N)" },
-        { OLD_ARGPARSE, "x --log y", "option '--log' may be one of --log-level, --log-file" },
-        { OLD_ARGPARSE, "--p3=1 x", "option '--p3' takes no value" },
-        { OLD_ARGPARSE, "-n 1 --lr", "unknown option '--lr'" },
-        { OLD_ARGPARSE, "-h2 x", "option '--help' takes no value" },
-        { OLD_ARGPARSE, "--place moon x", "option '--place': 'moon' is not one of local, yarn" },
-        { OLD_JOINED, "--nworkr 2 x", "unknown option '--nworkr'; did you mean '--nworker'?" },
-        { OLD_JOINED, "--nw 2 x", "unknown option '--nw'; did you mean '--nworker'?" },
-        { OLD_JOINED, "--zzz=1 x", "unknown option '--zzz'" },
+        { LEGACY_NAMES, "tf1 --set a b", "option '--set' needs 3 values (COMPONENT KEY VALUE)" },
+        { LEGACY_NAMES, "tf1 --plcae x", "unknown option '--plcae'; did you mean '--place'?" },
+        { LEGACY_ARGPARSE, "-n 0 x", "option '--nworker': 0 is too few, 1 is the least" },
+        { LEGACY_ARGPARSE, "-n -5 x", "option '--nworker': -5 is too few, 1 is the least" },
+        { LEGACY_ARGPARSE, "-n two x", "option '--nworker': 'two' is not a whole number" },
+        { LEGACY_ARGPARSE, "-n 99999999999 x",
+          "option '--nworker': '99999999999' is out of range" },
+        { LEGACY_ARGPARSE, "-num x", "option '--nworker': 'um' is not a whole number" },
+        { LEGACY_ARGPARSE, "x -n", "option '--nworker' needs a value (N)" },
+        { LEGACY_ARGPARSE, "-n -s 1 x", "option '--nworker' needs a value (N)" },
+        { LEGACY_ARGPARSE, "x --log y", "option '--log' may be one of --log-level, --log-file" },
+        { LEGACY_ARGPARSE, "--p3=1 x", "option '--p3' takes no value" },
+        { LEGACY_ARGPARSE, "-n 1 --lr", "unknown option '--lr'" },
+        { LEGACY_ARGPARSE, "-h2 x", "option '--help' takes no value" },
+        { LEGACY_ARGPARSE, "--place moon x", "option '--place': 'moon' is not one of local, yarn" },
+        { LEGACY_JOINED, "--nworkr 2 x", "unknown option '--nworkr'; did you mean '--nworker'?" },
+        { LEGACY_JOINED, "--nw 2 x", "unknown option '--nw'; did you mean '--nworker'?" },
+        { LEGACY_JOINED, "--zzz=1 x", "unknown option '--zzz'" },
         { 0, "-n2 x", "unknown option '-n2'" },
     };
 
@@ -195,30 +196,30 @@ static void a_mistake_is_named(void **state)
 
 static void values_are_the_last_ones_or_the_presets(void **state)
 {
-    const struct old_syntax s = { own, extra, OLD_ARGPARSE, NULL };
+    const struct legacy_syntax s = { own, extra, LEGACY_ARGPARSE, NULL };
     char *words[] = { (char *)"-n", (char *)"2", (char *)"-n", (char *)"3", (char *)"--p3" };
     struct err err = ERR_INIT;
-    AUTO_OLD a = { 0 };
+    AUTO_LEGACY a = { 0 };
 
     (void)state;
-    if (old_parse(&s, words, COUNT_OF(words), &a, &err) == -ENOMEM)
+    if (legacy_parse(&s, words, COUNT_OF(words), &a, &err) == -ENOMEM)
         return;
-    assert_string_equal(old_value(&s, &a, "--nworker"), "3");
-    assert_int_equal(old_number(&s, &a, "-n", 7), 3);
-    assert_int_equal(old_number(&s, &a, "-s", 7), 0);
-    assert_int_equal(old_number(&s, &a, "-mem", 7), 7);
-    assert_string_equal(old_value(&s, &a, "-hip"), "auto");
-    assert_string_equal(old_value(&s, &a, "--p3"), "");
-    assert_null(old_value(&s, &a, "--quiet"));
-    assert_true(old_given(&a, "--p3"));
-    assert_false(old_given(&a, "--host_ip"));
-    assert_true(old_shadowed(&s, &extra[2]));
-    assert_false(old_shadowed(&s, &extra[1]));
+    assert_string_equal(legacy_value(&s, &a, "--nworker"), "3");
+    assert_int_equal(legacy_number(&s, &a, "-n", 7), 3);
+    assert_int_equal(legacy_number(&s, &a, "-s", 7), 0);
+    assert_int_equal(legacy_number(&s, &a, "-mem", 7), 7);
+    assert_string_equal(legacy_value(&s, &a, "-hip"), "auto");
+    assert_string_equal(legacy_value(&s, &a, "--p3"), "");
+    assert_null(legacy_value(&s, &a, "--quiet"));
+    assert_true(legacy_given(&a, "--p3"));
+    assert_false(legacy_given(&a, "--host_ip"));
+    assert_true(legacy_shadowed(&s, &extra[2]));
+    assert_false(legacy_shadowed(&s, &extra[1]));
 }
 
 static void tables_with_mistakes_are_found_out(void **state)
 {
-    static const struct old_option rows[][3] = {
+    static const struct legacy_option rows[][3] = {
         { { { "-a" }, NULL, "Capital" } },
         { { { "-a" }, NULL, "full stop." } },
         { { { "-a" }, NULL, NULL } },
@@ -229,14 +230,14 @@ static void tables_with_mistakes_are_found_out(void **state)
         { { { "-a" }, NULL, "both", .word = "--x", .nothing = "because" } },
         { { { "-a" }, NULL, "both", .refused = "no", .nothing = "because" } },
     };
-    struct old_syntax s = { .own = own, .extra = extra };
+    struct legacy_syntax s = { .own = own, .extra = extra };
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_int_equal(old_check(&s, &err), 0);
+    assert_int_equal(legacy_check(&s, &err), 0);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         s.own = rows[i];
-        assert_true(old_check(&s, &err) < 0);
+        assert_true(legacy_check(&s, &err) < 0);
     }
 }
 

@@ -13,7 +13,7 @@
 static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
-static const struct old_option options[] = {
+static const struct legacy_option options[] = {
     { { "-n", "--n", "--num-workers" }, "N", "how many workers; without it 2", .number = true,
       .least = 1 },
     { { "-s", "--s", "--num-servers" }, "N", "how many servers; without it as many as workers",
@@ -79,7 +79,7 @@ static int count_workers(const struct front_ask *a, int64_t *ret, struct err *er
 {
     const char *head = a->args->head;
 
-    *ret = old_number(&a->syntax, a->args, "-n", WORKERS);
+    *ret = legacy_number(&a->syntax, a->args, "-n", WORKERS);
     if (!head || !is_number(head) || front_given(a, "-n"))
         return 0;
     if (str_to_i64(head, 1, INT32_MAX, ret) < 0)
@@ -88,22 +88,22 @@ static int count_workers(const struct front_ask *a, int64_t *ret, struct err *er
 }
 
 /* What was said, and what counts when nothing was. */
-static int describe(const struct front_ask *a, struct family *f, struct err *err)
+static int describe(const struct front_ask *a, struct dmlc *f, struct err *err)
 {
     const char *head = a->args->head;
 
     f->on = head && is_place(head) && !front_given(a, "--on") ? head : front_on(a, "yarn");
     f->scheduler = front_value(a, "--scheduler");
     f->worker_memory = f->server_memory = front_value(a, "--mem");
-    f->worker_cpus = f->server_cpus = old_number(&a->syntax, a->args, "--cpus", 1);
+    f->worker_cpus = f->server_cpus = legacy_number(&a->syntax, a->args, "--cpus", 1);
     f->sized = front_given(a, "--mem") || front_given(a, "--cpus");
-    f->attempts = family_attempts(a, f->on, "--max-attempts");
+    f->attempts = dmlc_attempts(a, f->on, "--max-attempts");
     return count_workers(a, &f->workers, err);
 }
 
 static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    struct family f = { 0 };
+    struct dmlc f = { 0 };
     AUTO_STRS command = { 0 };
     int r = check_job(a, err);
 
@@ -111,19 +111,19 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
         r = describe(a, &f, err);
     if (r < 0)
         return r;
-    f.servers = old_number(&a->syntax, a->args, "-s", f.workers);
-    r = family_words(a, &f, c, err);
+    f.servers = legacy_number(&a->syntax, a->args, "-s", f.workers);
+    r = dmlc_words(a, &f, c, err);
     if (r == 0)
-        r = family_native(a, c);
+        r = dmlc_native(a, c);
     if (r == 0)
-        r = family_pass(a, c);
+        r = dmlc_pass(a, c);
     if (r == 0)
-        r = family_conf(a, NULL, c);
+        r = dmlc_conf(a, NULL, c);
     if (r == 0 && f.servers > 0)
-        r = family_kvstore(&a->args->command, c);
+        r = dmlc_kvstore(&a->args->command, c);
     if (r == 0)
         r = front_run_words(a, &a->args->command, &command);
-    return r < 0 ? r : family_command(a, &command, family_files_of(&f, true), c);
+    return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {
@@ -140,7 +140,7 @@ static const struct cli_example examples[] = {
 static const struct front_verb only = {
     .operands = "JOB [WORD…]",
     .options = options,
-    .habits = OLD_JOINED,
+    .habits = LEGACY_JOINED,
     .head = leads_in,
     .extra = FRONT_JOB,
     .verb = "run",

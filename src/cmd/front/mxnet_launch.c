@@ -9,7 +9,7 @@ static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", N
 static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
-static const struct old_option options[] = {
+static const struct legacy_option options[] = {
     { { "-n", "--num-workers" }, "N", "how many workers; must be given", .number = true,
       .least = 1 },
     { { "-s", "--num-servers" }, "N", "how many servers; without it as many as workers",
@@ -56,11 +56,11 @@ static int role_env(const struct front_ask *a, const char *option, json_t *roles
     int r = env ? 0 : err_oom(err);
 
     for (size_t i = 0; r == 0 && i < a->args->n; i++) {
-        const struct old_hit *h = &a->args->hits[i];
-        const char *colon = old_is(h->option, option) ? strchr(h->value, ':') : NULL;
+        const struct legacy_hit *h = &a->args->hits[i];
+        const char *colon = legacy_is(h->option, option) ? strchr(h->value, ':') : NULL;
         AUTO_FREE char *name = colon ? strndup(h->value, (size_t)(colon - h->value)) : NULL;
 
-        if (!old_is(h->option, option))
+        if (!legacy_is(h->option, option))
             continue;
         if (!colon || colon == h->value)
             return cli_bad(err, "option '%s': '%s' is not NAME:VALUE", option, h->value);
@@ -99,10 +99,10 @@ static int named_env(const struct front_ask *a, struct front_call *c)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < a->args->n; i++) {
-        const struct old_hit *h = &a->args->hits[i];
-        const char *value = old_is(h->option, "--env") ? front_env(a, h->value) : NULL;
+        const struct legacy_hit *h = &a->args->hits[i];
+        const char *value = legacy_is(h->option, "--env") ? front_env(a, h->value) : NULL;
 
-        if (!old_is(h->option, "--env"))
+        if (!legacy_is(h->option, "--env"))
             continue;
         if (strchr(h->value, '='))
             r = front_option(c, "--env", "%s", h->value);
@@ -114,47 +114,47 @@ static int named_env(const struct front_ask *a, struct front_call *c)
     return r;
 }
 
-static int add_env(const struct front_ask *a, const struct family *f, struct front_call *c)
+static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
-    int r = family_pass(a, c);
+    int r = dmlc_pass(a, c);
 
     if (r == 0 && front_given(a, "--p3"))
-        r = family_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
+        r = dmlc_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
     if (r == 0 && front_given(a, "--p3"))
-        r = family_env(a, c, "DMLC_PS_WATER_MARK", "10");
+        r = dmlc_env(a, c, "DMLC_PS_WATER_MARK", "10");
     if (r == 0 && str_eq(f->on, "yarn"))
-        r = family_env(a, c, "PYTHONPATH", ".");
+        r = dmlc_env(a, c, "PYTHONPATH", ".");
     return r < 0 ? r : named_env(a, c);
 }
 
 static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    struct family f = { .worker_cpus = 1, .server_cpus = 1 };
-    int r = family_needs(a, "-n", err);
+    struct dmlc f = { .worker_cpus = 1, .server_cpus = 1 };
+    int r = dmlc_needs(a, "-n", err);
 
     if (r == 0)
         r = find_place(a, &f.on, err);
     if (r == 0)
-        r = family_script(a, f.on, err);
+        r = dmlc_script(a, f.on, err);
     if (r < 0)
         return r;
-    f.workers = old_number(&a->syntax, a->args, "-n", 0);
-    f.servers = old_number(&a->syntax, a->args, "-s", f.workers);
+    f.workers = legacy_number(&a->syntax, a->args, "-n", 0);
+    f.servers = legacy_number(&a->syntax, a->args, "-s", f.workers);
     f.scheduler = front_value(a, "--scheduler");
     f.worker_memory = f.server_memory = "1g";
-    f.attempts = family_attempts(a, f.on, NULL);
-    r = family_words(a, &f, c, err);
+    f.attempts = dmlc_attempts(a, f.on, NULL);
+    r = dmlc_words(a, &f, c, err);
     if (r == 0)
-        r = family_native(a, c);
+        r = dmlc_native(a, c);
     if (r == 0)
         r = role_envs(a, c, err);
     if (r == 0)
         r = add_env(a, &f, c);
     if (r == 0)
-        r = family_conf(a, NULL, c);
+        r = dmlc_conf(a, NULL, c);
     if (r == 0 && f.servers > 0)
-        r = family_kvstore(&a->args->command, c);
-    return r < 0 ? r : family_command(a, &a->args->command, family_files_of(&f, true), c);
+        r = dmlc_kvstore(&a->args->command, c);
+    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {
@@ -168,7 +168,7 @@ static const struct cli_example examples[] = {
 static const struct front_verb only = {
     .operands = "COMMAND…",
     .options = options,
-    .habits = OLD_ARGPARSE,
+    .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate,

@@ -19,7 +19,7 @@ static const char *const who_serves[] = { "ydl", "script", NULL };
 static const char *const policies[] = { "0", "1", "2", NULL };
 
 /* clang-format off */
-static const struct old_option job_options[] = {
+static const struct legacy_option job_options[] = {
     { { "-job" }, "FILE", "the script, run here with --ps and --wk, the servers' addresses" },
     { { "--tf_client" }, "FILE", "the same" },
     { { "-numberworkers", "--num_worker" }, "N", "how many workers", .preset = "1",
@@ -62,7 +62,7 @@ static const struct old_option job_options[] = {
     { .names = { NULL } },
 };
 
-static const struct old_option launch_options[] = {
+static const struct legacy_option launch_options[] = {
     { { "--app_name" }, "NAME", "what the job is called", .preset = "TensorFlow" },
     { { "--num_worker" }, "N", "how many workers", .preset = "2", .number = true, .least = 1 },
     { { "--num_ps" }, "N", "how many parameter servers", .preset = "1", .number = true },
@@ -81,19 +81,19 @@ static const struct old_option launch_options[] = {
     { .names = { NULL } },
 };
 
-static const struct old_option cluster_options[] = {
+static const struct legacy_option cluster_options[] = {
     { { "--app_id" }, "ID", "the job" },
     { .names = { NULL } },
 };
 
-static const struct old_option application_options[] = {
+static const struct legacy_option application_options[] = {
     { { "--list", "-list" }, NULL, "all applications of the cluster" },
     { { "--kill", "-kill" }, "ID", "ends one" },
     { { "--status", "-status" }, "ID", "how one is doing" },
     { .names = { NULL } },
 };
 
-static const struct old_option kill_options[] = {
+static const struct legacy_option kill_options[] = {
     { { "--application", "-application" }, "ID", "the job" },
     { .names = { NULL } },
 };
@@ -116,7 +116,7 @@ struct servers {
 
 static int64_t number(const struct front_ask *a, const char *name, int64_t otherwise)
 {
-    return old_number(&a->syntax, a->args, name, otherwise);
+    return legacy_number(&a->syntax, a->args, name, otherwise);
 }
 
 static int add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
@@ -410,7 +410,7 @@ static const struct front_verb launch_verb = {
     .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as soon as\n"
             "all servers run. They run until 'ydl-tf kill'.",
     .options = launch_options,
-    .habits = OLD_AMONG,
+    .habits = LEGACY_AMONG,
     .extra = FRONT_JOB,
     .verb = "submit",
     .translate = translate_launch,
@@ -419,7 +419,7 @@ static const struct front_verb cluster_verb = {
     .name = "cluster",
     .summary = "print where the servers of a job are",
     .options = cluster_options,
-    .habits = OLD_AMONG,
+    .habits = LEGACY_AMONG,
     .extra = FRONT_PLAIN,
     .verb = "spec",
     .translate = translate_cluster,
@@ -428,7 +428,7 @@ static const struct front_verb application_verb = {
     .name = "application",
     .summary = "list, look at or end applications",
     .options = application_options,
-    .habits = OLD_AMONG,
+    .habits = LEGACY_AMONG,
     .extra = FRONT_PLAIN,
     .verb = "cluster",
     .translate = translate_application,
@@ -437,7 +437,7 @@ static const struct front_verb kill_verb = {
     .name = "kill",
     .summary = "end a job at once",
     .options = kill_options,
-    .habits = OLD_AMONG,
+    .habits = LEGACY_AMONG,
     .extra = FRONT_PLAIN,
     .verb = "kill",
     .translate = translate_kill,
@@ -446,7 +446,7 @@ static const struct front_verb job_verb = {
     .summary = "start servers and run a script that uses them",
     .operands = "[-- WORD…]",
     .options = job_options,
-    .habits = OLD_AMONG,
+    .habits = LEGACY_AMONG,
     .options_first = true,
     .extra = FRONT_JOB,
     .verb = "run",

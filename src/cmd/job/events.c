@@ -46,13 +46,13 @@ static int flushed(struct err *err)
 static int print_record(const json_t *v, struct err *err)
 {
     AUTO_BUF text = { .max = MIB };
-    char when[WORDS_WHEN];
+    char when[FORMAT_WHEN];
 
     if (event_words(v, &text) < 0 || !buf_text(&text))
         return err_oom(err);
     if (text.len == 0)
         return 0; /* nothing for people */
-    printf("%s  %s\n", words_clock(words_int(v, "t", 0), when), buf_text(&text));
+    printf("%s  %s\n", format_clock(format_int(v, "t", 0), when), buf_text(&text));
     return flushed(err);
 }
 

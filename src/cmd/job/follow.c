@@ -45,7 +45,7 @@ struct follow {
     char waiting[160];
     char lost[200]; /* why a container was last replaced, as it was shown */
     size_t tasks;
-    struct seen seen;
+    struct event_dedup seen;
     bool ended; /* the last record came */
     bool over;  /* the job has ended, whatever came */
     bool stopping;
@@ -65,17 +65,17 @@ static int on_job(struct follow *f, const json_t *record)
 {
     if (json_object_get(record, "roles"))
         return on_created(f, record);
-    if (str_eq(words_text(record, "state"), "RUNNING"))
+    if (str_eq(format_text(record, "state"), "RUNNING"))
         f->waiting[0] = '\0';
     return 0;
 }
 
 static int on_gang(struct follow *f, const json_t *record)
 {
-    int64_t have = words_int(record, "have", 0), want = words_int(record, "want", 0);
+    int64_t have = format_int(record, "have", 0), want = format_int(record, "want", 0);
 
     snprintf(f->waiting, sizeof(f->waiting), "have %lld of %lld containers; %s", (long long)have,
-             (long long)want, words_text(record, "reason"));
+             (long long)want, format_text(record, "reason"));
     return 0;
 }
 
@@ -88,13 +88,13 @@ static void said_something(struct follow *f)
 static int on_note(struct follow *f, const json_t *record)
 {
     said_something(f);
-    return f->o->quiet ? 0 : screen_note(f->screen, "%s", words_text(record, "text"));
+    return f->o->quiet ? 0 : screen_note(f->screen, "%s", format_text(record, "text"));
 }
 
 static int on_restart(struct follow *f, const json_t *record)
 {
-    const char *task = words_text(record, "task"), *reason = words_text(record, "reason");
-    int64_t used = words_int(record, "used", 0), max = words_int(record, "max", -1);
+    const char *task = format_text(record, "task"), *reason = format_text(record, "reason");
+    int64_t used = format_int(record, "used", 0), max = format_int(record, "max", -1);
     char count[64] = "";
 
     said_something(f);
@@ -110,10 +110,10 @@ static int on_restart(struct follow *f, const json_t *record)
  * node may take many along. */
 static int on_failure(struct follow *f, const json_t *record)
 {
-    const char *task = words_text(record, "task"), *text = words_text(record, "text");
+    const char *task = format_text(record, "task"), *text = format_text(record, "text");
 
     if (f->o->quiet || !json_is_true(json_object_get(record, "gone")) || !*text ||
-        !str_eq(words_text(record, "then"), "move") ||
+        !str_eq(format_text(record, "then"), "move") ||
         strncmp(f->lost, text, sizeof(f->lost) - 1) == 0)
         return 0;
     snprintf(f->lost, sizeof(f->lost), "%s", text);
@@ -144,7 +144,7 @@ static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
     size_t head = n < 96 ? n : 96;
     int r;
 
-    if (seen_before(&f->seen, p, n))
+    if (event_dedup_seen(&f->seen, p, n))
         return 0;
     r = history_apply(f->history, p, n, err);
     screen_changed(f->screen);
@@ -282,7 +282,7 @@ static int read_stream(struct follow *f, struct err *err)
     if (r == 0)
         r = client_open(f->client, buf_text(&target), &stream, err);
     if (r == 0)
-        beside_begin(f->o->beside);
+        client_agent_begin(f->o->beside);
     while (r == 0) {
         n = client_read(stream, bytes, READ_BYTES, err);
         if (n <= 0)

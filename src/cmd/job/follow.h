@@ -19,8 +19,8 @@ struct follow_options {
     bool live;   /* draw the block */
     bool quiet;  /* no notes */
     bool json, prefix, timestamps, collapse;
-    struct renew *renew;   /* told when another master has taken over; NULL: nobody */
-    struct beside *beside; /* told when a master answers; NULL: nobody */
+    struct renew *renew;         /* told when another master has taken over; NULL: nobody */
+    struct client_agent *beside; /* told when a master answers; NULL: nobody */
     /* Output before this offset is not shown; NULL: all is. */
     uint64_t (*skip)(void *user, const char *task, enum piece_stream stream);
     void *user;

@@ -141,8 +141,8 @@ static int add_apps(struct listing *l, struct err *err)
 
 static int newest_first(const void *a, const void *b)
 {
-    int64_t x = words_int(*(json_t *const *)a, "created", 0);
-    int64_t y = words_int(*(json_t *const *)b, "created", 0);
+    int64_t x = format_int(*(json_t *const *)a, "created", 0);
+    int64_t y = format_int(*(json_t *const *)b, "created", 0);
 
     return (x < y) - (x > y);
 }
@@ -176,20 +176,20 @@ static int print_table(const json_t *jobs, struct err *err)
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     json_array_foreach(jobs, i, j)
     {
-        int64_t created = words_int(j, "created", 0), ended = words_int(j, "ended", now);
-        int64_t code = words_int(j, "exit", -1);
-        char when[WORDS_WHEN], span[WORDS_SPAN], state[16];
+        int64_t created = format_int(j, "created", 0), ended = format_int(j, "ended", now);
+        int64_t code = format_int(j, "exit", -1);
+        char when[FORMAT_WHEN], span[FORMAT_SPAN], state[16];
 
-        table_cell(&t, "%s", words_text(j, "job"));
-        table_cell(&t, "%s", words_text(j, "where"));
-        table_cell(&t, "%s", words_text(j, "name"));
-        table_cell(&t, "%s", words_lower(words_text(j, "state"), state, sizeof(state)));
+        table_cell(&t, "%s", format_text(j, "job"));
+        table_cell(&t, "%s", format_text(j, "where"));
+        table_cell(&t, "%s", format_text(j, "name"));
+        table_cell(&t, "%s", format_lower(format_text(j, "state"), state, sizeof(state)));
         if (code >= 0)
             table_cell(&t, "%lld", (long long)code);
         else
             table_cell(&t, "-");
-        table_cell(&t, "%s", words_when(created, when));
-        table_cell(&t, "%s", words_span(created > 0 ? ended - created : -1, span));
+        table_cell(&t, "%s", format_when(created, when));
+        table_cell(&t, "%s", format_span(created > 0 ? ended - created : -1, span));
     }
     return table_end(&t, err);
 }

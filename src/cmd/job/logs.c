@@ -60,7 +60,7 @@ static int roles_of(struct job_call *x, struct strs *ret, struct err *err)
     roles = json_object_get(v, "roles");
     json_array_foreach(roles, i, role)
     {
-        if (strs_add(ret, words_text(role, "name")) < 0)
+        if (strs_add(ret, format_text(role, "name")) < 0)
             return err_oom(err);
     }
     return 0;
@@ -71,7 +71,7 @@ static int check_wanted(struct job_call *x, const struct strs *wanted, struct er
     AUTO_STRS roles = { 0 };
     int r = wanted->n ? roles_of(x, &roles, err) : 0;
 
-    return r < 0 || roles.n == 0 ? r : wanted_check(wanted, &roles, client_id(x->client), err);
+    return r < 0 || roles.n == 0 ? r : task_filter_check(wanted, &roles, client_id(x->client), err);
 }
 
 static int make_reading(struct job_call *x, struct reading *ret, struct err *err)
@@ -182,7 +182,7 @@ static int follow(struct reading *d, struct err *err)
 }
 
 /* Does the sentence name a task that is wanted? It says "worker:0 (attempt …". */
-static bool names_wanted(const struct reading *d, const char *text)
+static bool registry_tasks_wanted(const struct reading *d, const char *text)
 {
     const char *at = d->wanted.n ? NULL : text;
 
@@ -210,9 +210,9 @@ static int warn_of_missing(struct reading *d, struct err *err)
     {
         AUTO_BUF line = { .max = 64 * KIB };
 
-        if (!names_wanted(d, json_string_value(text)))
+        if (!registry_tasks_wanted(d, json_string_value(text)))
             continue;
-        if (words_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
+        if (format_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
             return err_oom(err);
         fprintf(stderr, "ydl: %s\n", buf_text(&line));
     }
@@ -247,7 +247,7 @@ static int warn_of_silent(const struct reading *d, const struct spool *spool, st
     for (size_t i = 0; missing && i < missing->n && !d->x->globals->quiet; i++) {
         AUTO_BUF line = { .max = 4 * KIB };
 
-        if (words_clean(&line, missing->v[i]) < 0 || !buf_text(&line))
+        if (format_clean(&line, missing->v[i]) < 0 || !buf_text(&line))
             return err_oom(err);
         fprintf(stderr, "ydl: not all output could be had of %s\n", buf_text(&line));
     }

@@ -36,7 +36,7 @@ static int print_end(struct job_call *x, const struct follow_result *end, struct
         return r < 0 ? r : json_print(stdout, doc, err);
     }
     /* Quiet means no notes; why a job failed is none. */
-    if (!x->globals->quiet || words_failed(end->status))
+    if (!x->globals->quiet || format_failed(end->status))
         r = job_tell(end->status, client_logs(x->client), err);
     return r;
 }
@@ -89,7 +89,7 @@ static int work(struct job_call *x, struct err *err)
     start_say(x, &s);
     r = stay(x, &s, &end, err);
     left = end.left || r < 0;
-    x->beside = beside_stop(x->beside, !left);
+    x->beside = client_agent_stop(x->beside, !left);
     if (!left || r == EXIT_OUTPUT_GONE)
         end_master(x, master, &s);
     json_decref(end.status);

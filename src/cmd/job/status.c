@@ -35,30 +35,30 @@ static int put(struct buf *out, const char *label, const char *value)
     int r = *value ? buf_printf(out, "%-11s ", label) : 0;
 
     if (r == 0)
-        r = words_clean(out, value);
+        r = format_clean(out, value);
     return r == 0 && *value ? buf_add_u8(out, '\n') : r;
 }
 
 static int put_times(struct buf *out, const json_t *v)
 {
-    int64_t created = words_int(v, "created", 0), now = loop_wall();
-    char when[WORDS_WHEN], span[WORDS_SPAN];
+    int64_t created = format_int(v, "created", 0), now = loop_wall();
+    char when[FORMAT_WHEN], span[FORMAT_SPAN];
 
-    return buf_printf(out, "%-11s %s, %s %s\n", "started", words_when(created, when),
+    return buf_printf(out, "%-11s %s, %s %s\n", "started", format_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
-                      words_span(created > 0 ? words_int(v, "ended", now) - created : -1, span));
+                      format_span(created > 0 ? format_int(v, "ended", now) - created : -1, span));
 }
 
 static int put_progress(struct buf *out, const json_t *v)
 {
     const json_t *p = json_object_get(v, "progress");
-    int64_t eta = words_int(p, "eta_ms", -1);
+    int64_t eta = format_int(p, "eta_ms", -1);
     AUTO_BUF text = { .max = KIB };
-    char span[WORDS_SPAN];
-    int r = words_progress(p, &text);
+    char span[FORMAT_SPAN];
+    int r = format_progress(p, &text);
 
     if (r == 0 && text.len > 0 && eta >= 0)
-        r = buf_printf(&text, ", %s left", words_span(eta, span));
+        r = buf_printf(&text, ", %s left", format_span(eta, span));
     if (r < 0 || !buf_text(&text))
         return -ENOMEM;
     return put(out, "progress", buf_text(&text));
@@ -66,7 +66,7 @@ static int put_progress(struct buf *out, const json_t *v)
 
 static int put_counts(struct buf *out, const json_t *v)
 {
-    int64_t generation = words_int(v, "generation", 0), restarts = words_int(v, "restarts", 0);
+    int64_t generation = format_int(v, "generation", 0), restarts = format_int(v, "restarts", 0);
     int r = 0;
 
     if (generation > 0)
@@ -87,7 +87,7 @@ static int put_missing(struct buf *out, const json_t *v)
     if (r < 0 || json_array_size(texts) < 2)
         return r;
     return buf_printf(out, "%-11s of %lld task attempts in all: ydl events %s\n", "",
-                      (long long)words_int(missing, "tasks", 0), words_text(v, "job"));
+                      (long long)format_int(missing, "tasks", 0), format_text(v, "job"));
 }
 
 static int put_head(struct buf *out, const json_t *v, const char *logs)
@@ -99,9 +99,9 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
         return -ENOMEM;
     r = buf_printf(out, "%s\n", buf_text(&line));
     if (r == 0)
-        r = put(out, "where", words_text(v, "platform"));
+        r = put(out, "where", format_text(v, "platform"));
     if (r == 0)
-        r = put(out, "framework", words_text(v, "framework"));
+        r = put(out, "framework", format_text(v, "framework"));
     if (r == 0)
         r = put_times(out, v);
     if (r == 0)
@@ -109,11 +109,11 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
     if (r == 0)
         r = put_progress(out, v);
     if (r == 0)
-        r = put(out, "waiting", words_text(v, "waiting"));
+        r = put(out, "waiting", format_text(v, "waiting"));
     if (r == 0)
-        r = put(out, "tensorboard", words_text(v, "tensorboard"));
-    if (r == 0 && !words_failed(v))
-        r = put(out, "reason", words_text(v, "reason"));
+        r = put(out, "tensorboard", format_text(v, "tensorboard"));
+    if (r == 0 && !format_failed(v))
+        r = put(out, "reason", format_text(v, "reason"));
     if (r == 0)
         r = put_missing(out, v);
     return r < 0 ? r : put(out, "logs", logs);
@@ -135,11 +135,11 @@ static int print_roles(const json_t *v, struct err *err)
         int64_t all = 0;
 
         json_object_foreach((json_t *)states, key, n) all += json_integer_value(n);
-        if (words_states(states, &text) < 0 || words_progress(role, &progress) < 0 ||
+        if (format_states(states, &text) < 0 || format_progress(role, &progress) < 0 ||
             !buf_text(&text) || !buf_text(&progress))
             return err_oom(err);
-        table_cell(&t, "%s", words_text(role, "name"));
-        table_cell(&t, "%lld", (long long)(all ? all : words_int(role, "count", 0)));
+        table_cell(&t, "%s", format_text(role, "name"));
+        table_cell(&t, "%lld", (long long)(all ? all : format_int(role, "count", 0)));
         table_cell(&t, "%s", buf_text(&text));
         table_cell(&t, "%s", buf_text(&progress));
     }
@@ -152,7 +152,7 @@ static int print_story(const json_t *v, const char *logs, struct err *err)
     AUTO_BUF text = { .max = MIB };
     const char *rest;
 
-    if (!words_failed(v))
+    if (!format_failed(v))
         return 0;
     if (story_text(v, logs, &text) < 0 || !buf_text(&text))
         return err_oom(err);

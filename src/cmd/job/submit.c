@@ -58,7 +58,7 @@ static int print_spec(struct job_call *x, const char *format, struct err *err)
         r = client_status(x->client, false, &status, err);
         if (r == 0 && json_is_integer(json_object_get(status, "ended")))
             return tell_end(x, err);
-        runs = r == 0 && str_eq(words_text(status, "state"), "RUNNING");
+        runs = r == 0 && str_eq(format_text(status, "state"), "RUNNING");
         if (r == 0 && !runs)
             r = fiber_sleep(x->loop, LOOK_MS);
         if (r < 0)

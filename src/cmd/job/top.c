@@ -113,25 +113,25 @@ static void sum(const json_t *job, double *share, uint64_t *memory)
     json_array_foreach(tasks, i, t)
     {
         *share += json_number_value(json_object_get(t, "cpu"));
-        *memory += (uint64_t)words_int(t, "memory", 0);
+        *memory += (uint64_t)format_int(t, "memory", 0);
     }
 }
 
 static int add_row(struct table *t, const json_t *job)
 {
-    int64_t created = words_int(job, "created", 0), now = loop_wall();
-    char state[16], span[WORDS_SPAN], size[STR_SIZE_MAX];
+    int64_t created = format_int(job, "created", 0), now = loop_wall();
+    char state[16], span[FORMAT_SPAN], size[STR_SIZE_MAX];
     AUTO_BUF progress = { .max = KIB };
     double share;
     uint64_t memory;
 
-    if (words_progress(json_object_get(job, "progress"), &progress) < 0 || !buf_text(&progress))
+    if (format_progress(json_object_get(job, "progress"), &progress) < 0 || !buf_text(&progress))
         return -ENOMEM;
     sum(job, &share, &memory);
-    table_cell(t, "%s", words_text(job, "job"));
-    table_cell(t, "%s", words_text(job, "name"));
-    table_cell(t, "%s", words_lower(words_text(job, "state"), state, sizeof(state)));
-    table_cell(t, "%s", words_span(created > 0 ? now - created : -1, span));
+    table_cell(t, "%s", format_text(job, "job"));
+    table_cell(t, "%s", format_text(job, "name"));
+    table_cell(t, "%s", format_lower(format_text(job, "state"), state, sizeof(state)));
+    table_cell(t, "%s", format_span(created > 0 ? now - created : -1, span));
     table_cell(t, "%zu", json_array_size(json_object_get(job, "tasks")));
     table_cell(t, "%.0f %%", share * 100);
     table_cell(t, "%s", str_size(memory, size));
@@ -174,7 +174,7 @@ static int print(const struct looking *l, struct err *err)
     if (!l->x->client)
         return print_jobs(l, err);
     printf("%s  %s\n\n", client_id(l->x->client),
-           words_lower(words_text(one, "state"), state, sizeof(state)));
+           format_lower(format_text(one, "state"), state, sizeof(state)));
     return tasks_print(one, true, err);
 }
 

@@ -54,7 +54,7 @@ static int run(struct cli *c, struct err *err)
         return cli_bad(err, "either --join, --container or --client says whose it is");
     if (args->join)
         return run_agent(&r);
-    return keeper_run(run_agent, &r, args->container ? "." : NULL, err);
+    return supervisor_run(run_agent, &r, args->container ? "." : NULL, err);
 }
 
 const struct cli_verb verb_node_agent = {

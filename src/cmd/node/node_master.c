@@ -40,8 +40,8 @@ static int run_master(void *arg)
 static int run_container(void *arg)
 {
     struct run *r = arg;
-    struct container c;
-    int result = container_open(r->opt.loop, &c, r->err);
+    struct master_container c;
+    int result = master_container_open(r->opt.loop, &c, r->err);
 
     if (result == 0) {
         r->opt.container = &c;
@@ -49,7 +49,7 @@ static int run_container(void *arg)
         result = master_run(&r->opt, r->err);
     }
     fiber_shield(r->opt.loop, true);
-    container_close(&c);
+    master_container_close(&c);
     fiber_shield(r->opt.loop, false);
     return result;
 }

@@ -80,7 +80,7 @@ static const struct change {
 
 static int change(const struct change *c, const char *value, struct slider_docs *d, struct err *err)
 {
-    const char between[] = { OLD_BETWEEN, '\0' };
+    const char between[] = { LEGACY_BETWEEN, '\0' };
     json_t *doc = *(json_t **)((char *)d + c->doc), *into;
     AUTO_STRS words = { 0 };
     size_t at = c->component ? 1 : 0;
@@ -103,12 +103,12 @@ static int change(const struct change *c, const char *value, struct slider_docs 
 
 static int apply_changes(struct slider *s, struct slider_docs *d, struct err *err)
 {
-    const struct old_args *args = s->ask->args;
+    const struct legacy_args *args = s->ask->args;
     int r = 0;
 
     for (size_t i = 0; i < args->n; i++)
         for (size_t k = 0; r == 0 && k < COUNT_OF(changes); k++)
-            if (old_is(args->hits[i].option, changes[k].option))
+            if (legacy_is(args->hits[i].option, changes[k].option))
                 r = change(&changes[k], args->hits[i].value, d, err);
     return r;
 }
@@ -170,7 +170,7 @@ static int add_text(json_t *v, const char *key, const char *value, struct err *e
     return json_object_set_new(v, key, json_text(value)) < 0 ? err_oom(err) : 0;
 }
 
-static int add_option(json_t *v, const struct old_hit *h, struct err *err)
+static int add_option(json_t *v, const struct legacy_hit *h, struct err *err)
 {
     static const struct {
         const char *option, *key;
@@ -178,28 +178,28 @@ static int add_option(json_t *v, const struct old_hit *h, struct err *err)
                   { "--docker-image", "image" }, { "--image", "image" },
                   { "--venv", "venv" },          { "--zkhosts", "zk_hosts" },
                   { "--zkpath", "zk_path" } };
-    AUTO_FREE char *real = old_is(h->option, "--venv") ? realpath(h->value, NULL) : NULL;
+    AUTO_FREE char *real = legacy_is(h->option, "--venv") ? realpath(h->value, NULL) : NULL;
     int64_t n;
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (old_is(h->option, texts[i].option))
+        if (legacy_is(h->option, texts[i].option))
             return add_text(v, texts[i].key, real ? real : h->value, err);
-    if (old_is(h->option, "--gpus") && str_to_i64(h->value, 0, INT32_MAX, &n) == 0)
+    if (legacy_is(h->option, "--gpus") && str_to_i64(h->value, 0, INT32_MAX, &n) == 0)
         return json_object_set_new(v, "gpus", json_integer(n)) < 0 ? err_oom(err) : 0;
-    if (old_is(h->option, "--files"))
+    if (legacy_is(h->option, "--files"))
         return add_to(v, "files", file_entry(h->value)) < 0 ? err_oom(err) : 0;
-    if (old_is(h->option, "--archives"))
+    if (legacy_is(h->option, "--archives"))
         return add_to(v, "archives", file_entry(h->value)) < 0 ? err_oom(err) : 0;
-    if (old_is(h->option, "--env"))
+    if (legacy_is(h->option, "--env"))
         return add_env(v, h->value, err);
-    return old_is(h->option, "--output") ? add_output(v, h->value, err) : 0;
+    return legacy_is(h->option, "--output") ? add_output(v, h->value, err) : 0;
 }
 
 /* internal.json: what was there, and what this command says. */
 static int make_internal(struct slider *s, const struct slider_package *p, struct slider_docs *d,
                          struct err *err)
 {
-    const struct old_args *args = s->ask->args;
+    const struct legacy_args *args = s->ask->args;
     json_t *options;
     int r = 0;
 
@@ -362,7 +362,7 @@ static int make_new(struct slider *s, struct slider_package *p, struct slider_do
 
 static int wait_if_asked(struct slider *s, struct err *err)
 {
-    int64_t seconds = old_number(&s->ask->syntax, s->ask->args, "--wait", 0);
+    int64_t seconds = legacy_number(&s->ask->syntax, s->ask->args, "--wait", 0);
 
     return seconds > 0 ? slider_wait_running(s, seconds * 1000, err) : 0;
 }

@@ -165,10 +165,10 @@ static int take_operands(struct slider *s, bool named, struct err *err)
 /* What is to be said of options that have no effect. */
 static int take_options(struct slider *s, struct err *err)
 {
-    const struct old_args *args = s->ask->args;
+    const struct legacy_args *args = s->ask->args;
 
     for (size_t i = 0; i < args->n; i++) {
-        const struct old_option *o = args->hits[i].option;
+        const struct legacy_option *o = args->hits[i].option;
 
         if (o->nothing && strs_take(&s->notes, str_printf("%s has no effect: %s",
                                                           args->hits[i].name, o->nothing)) < 0)

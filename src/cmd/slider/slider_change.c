@@ -30,7 +30,7 @@ static int say(const struct slider *s, const char *done, const char *text, struc
 static int stop_job(struct slider *s, struct err *err)
 {
     bool force = slider_given(s, "--force");
-    int64_t seconds = old_number(&s->ask->syntax, s->ask->args, "--wait", 0);
+    int64_t seconds = legacy_number(&s->ask->syntax, s->ask->args, "--wait", 0);
     AUTO_JSON *status = NULL;
     char text[64], state[16];
     int r = act_ask_end(s->x->client, force ? "/v1/kill" : "/v1/stop", force, err);
@@ -42,7 +42,7 @@ static int stop_job(struct slider *s, struct err *err)
     if (r < 0)
         return r;
     (void)snprintf(text, sizeof(text), "has ended: %s",
-                   words_lower(words_text(status, "state"), state, sizeof(state)));
+                   format_lower(format_text(status, "state"), state, sizeof(state)));
     return say(s, "stop", text, err);
 }
 
@@ -159,15 +159,15 @@ static int flex_role(struct slider *s, const char *name, int64_t count, struct e
 /* All counts into the document: nothing is kept when one of them is wrong. */
 static int flex_all(struct slider *s, struct slider_docs *d, bool live, struct err *err)
 {
-    const char between[] = { OLD_BETWEEN, '\0' };
-    const struct old_args *args = s->ask->args;
+    const char between[] = { LEGACY_BETWEEN, '\0' };
+    const struct legacy_args *args = s->ask->args;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < args->n; i++) {
         AUTO_STRS words = { 0 };
         int64_t n = 0;
 
-        if (!old_is(args->hits[i].option, "--component"))
+        if (!legacy_is(args->hits[i].option, "--component"))
             continue;
         if (strs_split(&words, args->hits[i].value, between) < 0)
             return err_oom(err);

@@ -63,7 +63,7 @@ static int app_read(struct slider *s, const char *name, bool tasks, struct app *
         return 0;
     }
     if (r == 0)
-        a->state = yarn_state(words_text(a->status, "state"));
+        a->state = yarn_state(format_text(a->status, "state"));
     return r;
 }
 
@@ -81,7 +81,7 @@ static const char *url_of(const struct slider *s)
 
 static int64_t state_count(const json_t *role, const char *state)
 {
-    return words_int(json_object_get(role, "states"), state, 0);
+    return format_int(json_object_get(role, "states"), state, 0);
 }
 
 /* What is asked for and what there is, of one component. */
@@ -90,15 +90,15 @@ static json_t *role_json(const json_t *role)
     int64_t live = state_count(role, "RUNNING"), failed = state_count(role, "FAILED");
 
     return json_pack("{s:I, s:I, s:I, s:O?}", "role.requested.instances",
-                     (json_int_t)words_int(role, "count", 0), "role.actual.instances",
+                     (json_int_t)format_int(role, "count", 0), "role.actual.instances",
                      (json_int_t)live, "role.failed.instances", (json_int_t)failed, "states",
                      json_object_get(role, "states"));
 }
 
 static json_t *live_json(const json_t *task)
 {
-    return json_pack("{s:s, s:s, s:s, s:O?, s:O?, s:O?}", "role", words_text(task, "role"), "host",
-                     words_text(task, "host"), "state", words_text(task, "state"), "ports",
+    return json_pack("{s:s, s:s, s:s, s:O?, s:O?, s:O?}", "role", format_text(task, "role"), "host",
+                     format_text(task, "host"), "state", format_text(task, "state"), "ports",
                      json_object_get(task, "ports"), "container", json_object_get(task, "agent"),
                      "attempt", json_object_get(task, "attempt"));
 }
@@ -112,7 +112,7 @@ static int add_roles(json_t *doc, const json_t *status)
 
     json_array_foreach(json_object_get(status, "roles"), i, role)
     {
-        const char *name = words_text(role, "name");
+        const char *name = format_text(role, "name");
 
         if (json_object_set_new(roles, name, role_json(role)) < 0 ||
             json_object_set_new(
@@ -135,7 +135,7 @@ static int add_instances(json_t *doc, const json_t *status)
 
     json_array_foreach(json_object_get(status, "tasks"), i, task)
     {
-        const char *role = words_text(task, "role"), *name = words_text(task, "task");
+        const char *role = format_text(task, "role"), *name = format_text(task, "task");
         json_t *list = json_object_get(instances, role), *of = json_object_get(live, role);
 
         if (!list && json_object_set_new(instances, role, list = json_array()) < 0)
@@ -158,7 +158,7 @@ static json_t *liveness_json(const json_t *status)
 
     json_array_foreach(json_object_get(status, "roles"), i, role)
     {
-        wanted += words_int(role, "count", 0);
+        wanted += format_int(role, "count", 0);
         there += state_count(role, "RUNNING");
     }
     return json_pack("{s:b, s:I, s:I}", "allRequestsSatisfied", there >= wanted && wanted > 0,
@@ -171,10 +171,11 @@ static json_t *info_json(const struct slider *s, const struct app *a)
     const json_t *v = a->status;
 
     return json_pack("{s:s, s:s, s:s, s:s, s:O?, s:O?, s:O?, s:O?}", "info.am.app.id",
-                     words_text(a->docs.internal, "job"), "yarn.state", a->state, "info.am.web.url",
-                     url_of(s), "info.job.state", words_text(v, "state"), "info.job.exit",
-                     json_object_get(v, "exit"), "info.job.reason", json_object_get(v, "reason"),
-                     "info.job.generation", json_object_get(v, "generation"), "info.stop.message",
+                     format_text(a->docs.internal, "job"), "yarn.state", a->state,
+                     "info.am.web.url", url_of(s), "info.job.state", format_text(v, "state"),
+                     "info.job.exit", json_object_get(v, "exit"), "info.job.reason",
+                     json_object_get(v, "reason"), "info.job.generation",
+                     json_object_get(v, "generation"), "info.stop.message",
                      json_object_get(a->docs.internal, "message"));
 }
 
@@ -189,8 +190,8 @@ static int describe(const struct slider *s, const struct app *a, json_t **ret, s
                       "{s:s, s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:{}, s:{}, s:{}, s:{}, s:{s:{}}, "
                       "s:o}",
                       "version", "1.0", "name", a->name, "type", type ? type : "agent", "state",
-                      state, "createTime", (json_int_t)words_int(internal, "created", 0),
-                      "updateTime", (json_int_t)words_int(internal, "updated", 0), "options",
+                      state, "createTime", (json_int_t)format_int(internal, "created", 0),
+                      "updateTime", (json_int_t)format_int(internal, "updated", 0), "options",
                       options ? json_incref((json_t *)options) : json_object(), "info",
                       info_json(s, a), "statistics", "instances", "roles", "clientProperties",
                       "status", "live", "liveness", liveness_json(a->status));
@@ -220,13 +221,13 @@ int slider_status(struct slider *s, struct err *err)
 /* Words of an option may be repeated, and have commas in them. */
 static bool wanted_component(const struct slider *s, const char *role)
 {
-    const struct old_args *args = s->ask->args;
+    const struct legacy_args *args = s->ask->args;
     bool any = false;
 
     for (size_t i = 0; i < args->n; i++) {
         AUTO_STRS words = { 0 };
 
-        if (!old_is(args->hits[i].option, "--components"))
+        if (!legacy_is(args->hits[i].option, "--components"))
             continue;
         any = true;
         if (strs_split(&words, args->hits[i].value, ", ") == 0 && strs_has(&words, role))
@@ -253,11 +254,11 @@ static void print_containers(const struct slider *s, const json_t *status)
     {
         char name[256], host[256], state[64];
 
-        if (!wanted_component(s, words_text(task, "role")))
+        if (!wanted_component(s, format_text(task, "role")))
             continue;
-        str_clean(name, sizeof(name), words_text(task, "task"));
-        str_clean(host, sizeof(host), words_text(task, "host"));
-        str_clean(state, sizeof(state), words_text(task, "state"));
+        str_clean(name, sizeof(name), format_text(task, "task"));
+        str_clean(host, sizeof(host), format_text(task, "host"));
+        str_clean(state, sizeof(state), format_text(task, "state"));
         printf("    %-26s  %10s  %s\n", name, state, host);
     }
 }
@@ -273,7 +274,7 @@ static bool is_wanted(const struct slider *s, const struct app *a)
 
 static int add_row(const struct slider *s, const struct app *a, json_t *list, struct err *err)
 {
-    const char *id = words_text(a->docs.internal, "job");
+    const char *id = format_text(a->docs.internal, "job");
     AUTO_JSON *row = NULL;
     int r;
 

@@ -240,15 +240,15 @@ static int ended(struct slider *s, const json_t *status, struct err *err)
         const char *state;
         enum slider_code code;
     } rows[] = { { "FAILED", SLIDER_FAILED }, { "KILLED", SLIDER_KILLED } };
-    const char *state = words_text(status, "state");
+    const char *state = format_text(status, "state");
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq(rows[i].state, state)) {
-            if (!slider_given(s, "--quiet") && words_failed(status))
+            if (!slider_given(s, "--quiet") && format_failed(status))
                 (void)job_tell(status, client_logs(s->x->client), err);
             return slider_fail(s, rows[i].code, -EIO, err, "'%s' has ended: %s%s%s", s->name, state,
-                               *words_text(status, "reason") ? ": " : "",
-                               words_text(status, "reason"));
+                               *format_text(status, "reason") ? ": " : "",
+                               format_text(status, "reason"));
         }
     return 0; /* it was quick, and succeeded */
 }
@@ -263,12 +263,12 @@ int slider_wait_running(struct slider *s, int64_t ms, struct err *err)
 
         if (r == 0 && json_is_integer(json_object_get(status, "ended")))
             return ended(s, status, err);
-        if (r == 0 && str_eq(words_text(status, "state"), "RUNNING"))
+        if (r == 0 && str_eq(format_text(status, "state"), "RUNNING"))
             return 0;
         if (r == 0 && loop_now(s->x->loop) >= deadline)
             return slider_fail(s, SLIDER_TIMED_OUT, -ETIME, err,
                                "'%s' does not run yet after %lld s; it goes on: %s", s->name,
-                               (long long)ms / 1000, words_text(status, "waiting"));
+                               (long long)ms / 1000, format_text(status, "waiting"));
         if (r == 0)
             r = fiber_sleep(s->x->loop, LOOK_MS);
         if (r < 0)

@@ -68,30 +68,30 @@ static const char *const providers[] = { "agent", NULL };
     { { "--apphome" }, "DIR", "where an application is installed on the nodes",                     \
       .refused = "an application is in its package, which --appdef names" }
 
-static const struct old_option create_options[] = {
+static const struct legacy_option create_options[] = {
     BUILDING, WAIT, OUT, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option build_options[] = {
+static const struct legacy_option build_options[] = {
     BUILDING, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option start_options[] = {
+static const struct legacy_option start_options[] = {
     WAIT, OUT, ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option stop_options[] = {
+static const struct legacy_option stop_options[] = {
     { { "--wait" }, "SECONDS", "how long to wait for its end; 0: however long it takes",
       .preset = "0", .number = true },
     { { "--force" }, NULL, "kill it at once, without the scripts' own stop" },
     { { "--message" }, "TEXT", "why; status shows it" },
     ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option destroy_options[] = {
+static const struct legacy_option destroy_options[] = {
     { { "--force" }, NULL, "really; must be given" },
     ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option status_options[] = {
+static const struct legacy_option status_options[] = {
     OUT, ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option list_options[] = {
+static const struct legacy_option list_options[] = {
     { { "--live" }, NULL, "only what runs" },
     { { "--state" }, "STATE", "only what is in this state: ACCEPTED, RUNNING, FINISHED, FAILED, "
       "KILLED, STOPPED" },
@@ -100,17 +100,17 @@ static const struct old_option list_options[] = {
     { { "--version" }, "VERSION", "only those of applications of this version" },
     ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option exists_options[] = {
+static const struct legacy_option exists_options[] = {
     { { "--live" }, NULL, "does it run?" },
     { { "--state" }, "STATE", "is it in this state?" },
     OUT, ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option flex_options[] = {
+static const struct legacy_option flex_options[] = {
     { { "--component", "--comp", "--role" }, "NAME COUNT",
       "so many instances of a component, +N more or -N fewer", .list = true, .more = 1 },
     ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option registry_options[] = {
+static const struct legacy_option registry_options[] = {
     { { "--name" }, "NAME", "the application" },
     { { "--list" }, NULL, "the applications that run" },
     { { "--listexp" }, NULL, "the groups of its exports" },
@@ -125,7 +125,7 @@ static const struct old_option registry_options[] = {
     { { "--internal" }, NULL, "internal addresses too", .nothing = "there are none" },
     ON, ANYWHERE, { .names = { NULL } },
 };
-static const struct old_option lookup_options[] = {
+static const struct legacy_option lookup_options[] = {
     { { "--id" }, "ID", "the application of YARN, or a job of this machine" },
     OUT, ON, ANYWHERE, { .names = { NULL } },
 };
@@ -222,7 +222,7 @@ static int act_help(const struct front_ask *a, struct err *err)
 /* A verb that takes names. */
 #define VERB(variable, does, words, ours, ...)                                                     \
     static const struct front_verb variable = {                                                    \
-        .habits = OLD_NAMES, .act = does, .operands = words, .extra = ours, __VA_ARGS__            \
+        .habits = LEGACY_NAMES, .act = does, .operands = words, .extra = ours, __VA_ARGS__         \
     }
 
 VERB(create_verb, slider_act, "NAME", FRONT_JOB, .name = "create", .options = create_options,
@@ -273,7 +273,7 @@ VERB(version_verb, act_version, NULL, FRONT_NO_EXTRA, .name = "version",
 VERB(help_verb, act_help, "[VERB]", FRONT_NO_EXTRA, .name = "help",
      .summary = "show this text, or that of one verb");
 static const struct front_verb other_verb = {
-    .habits = OLD_AMONG | OLD_UNKNOWN,
+    .habits = LEGACY_AMONG | LEGACY_UNKNOWN,
     .act = act_other,
     .operands = "--help | --version",
 };

@@ -72,7 +72,7 @@ static json_t *after_list(const struct spec_afters *l)
         json_t *v = NULL;
 
         if (json_make(&v, NULL, "{s:o, s:s}", "role", json_text(l->v[i].role), "when",
-                      plan_when_word(l->v[i].when)) < 0 ||
+                      plan_when_name(l->v[i].when)) < 0 ||
             json_array_append_new(list, v) < 0)
             return NULL;
     }
@@ -87,7 +87,7 @@ static json_t *restart_object(const struct plan *p, const struct spec_role *role
 
     if (r.policy == SPEC_RESTART_NEVER)
         r.max = 0;
-    if (json_make(&v, NULL, "{s:s, s:I, s:I}", "policy", plan_policy_word(r.policy), "max",
+    if (json_make(&v, NULL, "{s:s, s:I, s:I}", "policy", plan_policy_name(r.policy), "max",
                   (json_int_t)r.max, "window_ms", (json_int_t)r.window) < 0)
         return NULL;
     return v;
@@ -107,7 +107,7 @@ static json_t *ready_object(const struct spec_ready *r)
 {
     AUTO_JSON *v = NULL;
 
-    if (json_make(&v, NULL, "{s:s}", "kind", plan_ready_word(r->kind)) < 0 ||
+    if (json_make(&v, NULL, "{s:s}", "kind", plan_ready_name(r->kind)) < 0 ||
         set_if(v, r->what != NULL, "what", json_text(r->what)) < 0 ||
         json_object_set_new(v, "timeout_ms", json_integer(r->timeout)) < 0)
         return NULL;
@@ -175,7 +175,7 @@ static int role_object(const struct plan *p, const struct spec_role *role, json_
                       json_text(role->name), "count", (int)role->count, "procs", (int)role->procs,
                       "memory", (json_int_t)role->memory, "cpus", (int)role->cpus, "gpus",
                       (int)role->gpus, "ports", role->ports, "decides", role->decides == 1, "side",
-                      role->side == 1, "place", plan_place_word(role->place), "restart",
+                      role->side == 1, "place", plan_place_name(role->place), "restart",
                       restart_object(p, role));
 
     if (r < 0)
@@ -194,7 +194,7 @@ static json_t *server_list(const struct framework *fw)
 
     for (unsigned bit = 1; list && bit <= FRAMEWORK_PMI; bit <<= 1)
         if ((fw->servers & bit) &&
-            json_array_append_new(list, json_text(plan_server_word(bit))) < 0)
+            json_array_append_new(list, json_text(plan_server_name(bit))) < 0)
             return NULL;
     return take(list);
 }

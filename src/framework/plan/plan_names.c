@@ -29,27 +29,27 @@ static const struct {
 
 #define WORD(table, i) ((size_t)(i) < COUNT_OF(table) ? (table)[i] : "?")
 
-const char *plan_policy_word(enum spec_policy p)
+const char *plan_policy_name(enum spec_policy p)
 {
     return WORD(policies, p);
 }
 
-const char *plan_place_word(enum spec_place p)
+const char *plan_place_name(enum spec_place p)
 {
     return WORD(places, p);
 }
 
-const char *plan_when_word(enum spec_when w)
+const char *plan_when_name(enum spec_when w)
 {
     return WORD(whens, w);
 }
 
-const char *plan_ready_word(enum spec_ready_kind k)
+const char *plan_ready_name(enum spec_ready_kind k)
 {
     return WORD(readies, k);
 }
 
-const char *plan_server_word(unsigned bit)
+const char *plan_server_name(unsigned bit)
 {
     for (size_t i = 0; i < COUNT_OF(servers); i++)
         if (servers[i].bit == bit)

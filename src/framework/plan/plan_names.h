@@ -3,8 +3,8 @@
 #pragma once
 #include "framework/framework.h"
 
-const char *plan_policy_word(enum spec_policy p);
-const char *plan_place_word(enum spec_place p);
-const char *plan_when_word(enum spec_when w);
-const char *plan_ready_word(enum spec_ready_kind k);
-const char *plan_server_word(unsigned bit); /* one bit of enum framework_server */
+const char *plan_policy_name(enum spec_policy p);
+const char *plan_place_name(enum spec_place p);
+const char *plan_when_name(enum spec_when w);
+const char *plan_ready_name(enum spec_ready_kind k);
+const char *plan_server_name(unsigned bit); /* one bit of enum framework_server */

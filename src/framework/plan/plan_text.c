@@ -202,11 +202,11 @@ static int add_heading(const struct plan *p, const struct spec_role *role, struc
     if (r == 0 && role->side == 1)
         r = buf_add_str(b, ", side");
     if (r == 0 && restart.policy != SPEC_RESTART_NEVER)
-        r = buf_printf(b, ", restarts: %s, %lld at most", plan_policy_word(restart.policy),
+        r = buf_printf(b, ", restarts: %s, %lld at most", plan_policy_name(restart.policy),
                        (long long)restart.max);
     for (size_t i = 0; i < role->after.n && r == 0; i++)
         r = buf_printf(b, ", after %s is %s", role->after.v[i].role,
-                       plan_when_word(role->after.v[i].when));
+                       plan_when_name(role->after.v[i].when));
     return r == 0 ? buf_add_str(b, "\n") : r;
 }
 
@@ -331,7 +331,7 @@ static int add_job(const struct plan *p, struct buf *b)
                        fw->proven ? "" : " (experimental)", spec_tasks(p->spec));
     for (unsigned bit = 1; bit <= FRAMEWORK_PMI && r == 0; bit <<= 1)
         if (fw->servers & bit)
-            r = buf_printf(b, "the master runs a server for %s\n", plan_server_word(bit));
+            r = buf_printf(b, "the master runs a server for %s\n", plan_server_name(bit));
     return r;
 }
 

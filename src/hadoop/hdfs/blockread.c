@@ -14,7 +14,7 @@
 
 struct block_read {
     struct hdfs *fs;
-    struct stream *stream;
+    struct dn_stream *stream;
     Hdfs__DatanodeId id; /* only what the pool needs; uuid is ours */
     uint64_t at, end;    /* next byte to give, and where to stop, in the block */
     const uint8_t *data; /* checked bytes not yet given */
@@ -33,11 +33,11 @@ static int take_answer(struct block_read *b, const Hdfs__BlockOpResponse *answer
     if (!info || info->chunk_offset > range->offset || info->checksum->bytes_per_checksum == 0 ||
         info->checksum->bytes_per_checksum > CHUNK_MAX)
         return err_set(err, -EPROTO, "%s does not say how the block is checked",
-                       stream_name(b->stream));
+                       dn_stream_name(b->stream));
     b->chunk = info->checksum->bytes_per_checksum;
     b->crc = (enum crc_type)info->checksum->type;
     if (b->crc > CRC_32C)
-        return err_set(err, -EPROTO, "%s uses an unknown checksum (%d)", stream_name(b->stream),
+        return err_set(err, -EPROTO, "%s uses an unknown checksum (%d)", dn_stream_name(b->stream),
                        (int)info->checksum->type);
     return 0;
 }
@@ -65,7 +65,7 @@ static int ask(struct block_read *b, const struct block_range *range, struct err
 static int start(struct block_read *b, const struct block_range *range, struct err *err)
 {
     const struct hdfs_settings *set = &b->fs->settings;
-    struct stream_limits limits = {
+    struct dn_stream_limits limits = {
         .connect_ms = set->connect_ms,
         .read_ms = set->read_ms,
         .write_ms = set->write_ms,
@@ -75,11 +75,11 @@ static int start(struct block_read *b, const struct block_range *range, struct e
 
     b->stream = datanode_reuse(b->fs, range->node->id);
     if (b->stream) {
-        stream_set_limits(b->stream, &limits);
+        dn_stream_set_limits(b->stream, &limits);
         r = ask(b, range, err);
         if (r == 0 || r == -EKEYREJECTED || r == -ECANCELED)
             return r;
-        b->stream = stream_close(b->stream);
+        b->stream = dn_stream_close(b->stream);
         err_clear(err);
     }
     r = datanode_connect(b->fs, range->node->id, range->block->block_token, &limits, &b->stream,
@@ -119,17 +119,18 @@ static int next_packet(struct block_read *b, struct packet *p, size_t *ret_head,
     while (head == 0) {
         const uint8_t *bytes;
 
-        r = stream_need(b->stream, have, err);
+        r = dn_stream_need(b->stream, have, err);
         if (r < 0)
             return r;
-        bytes = stream_bytes(b->stream, &have);
+        bytes = dn_stream_bytes(b->stream, &have);
         head = packet_get(bytes, have, p);
         have++;
     }
     if (head < 0)
-        return err_set(err, head, "%s sends something that is no packet", stream_name(b->stream));
+        return err_set(err, head, "%s sends something that is no packet",
+                       dn_stream_name(b->stream));
     *ret_head = (size_t)head;
-    return stream_need(b->stream, (size_t)head + p->sums_len + p->data_len, err);
+    return dn_stream_need(b->stream, (size_t)head + p->sums_len + p->data_len, err);
 }
 
 static int check_packet(const struct block_read *b, const struct packet *p, const uint8_t *sums,
@@ -139,10 +140,11 @@ static int check_packet(const struct block_read *b, const struct packet *p, cons
 
     if (p->offset % b->chunk != 0 || p->offset > b->at ||
         p->sums_len != crc_size(b->crc, b->chunk, p->data_len))
-        return err_set(err, -EPROTO, "%s sends a packet that does not fit", stream_name(b->stream));
+        return err_set(err, -EPROTO, "%s sends a packet that does not fit",
+                       dn_stream_name(b->stream));
     if (!crc_check(b->crc, b->chunk, sums + p->sums_len, p->data_len, sums, &bad))
         return err_set(err, -EBADMSG, "%s: its replica is damaged at byte %llu of the block",
-                       stream_name(b->stream), (unsigned long long)(p->offset + bad));
+                       dn_stream_name(b->stream), (unsigned long long)(p->offset + bad));
     return 0;
 }
 
@@ -156,9 +158,9 @@ static void finish(struct block_read *b)
 
     if (next_packet(b, &p, &head, NULL) < 0 || !p.last || p.data_len > 0)
         return;
-    stream_eat(b->stream, head + p.sums_len);
+    dn_stream_eat(b->stream, head + p.sums_len);
     b->ended = op_read_status(&status, b->crc != CRC_NONE) == 0 &&
-               stream_send(b->stream, status.data, status.len, NULL) == 0;
+               dn_stream_send(b->stream, status.data, status.len, NULL) == 0;
 }
 
 static int refill(struct block_read *b, struct err *err)
@@ -170,17 +172,17 @@ static int refill(struct block_read *b, struct err *err)
 
     if (r < 0)
         return r;
-    sums = stream_bytes(b->stream, &n) + head;
+    sums = dn_stream_bytes(b->stream, &n) + head;
     r = check_packet(b, &p, sums, err);
     if (r < 0)
         return r;
     if (p.last)
-        return err_set(err, -ENODATA, "%s: its replica ends too early", stream_name(b->stream));
+        return err_set(err, -ENODATA, "%s: its replica ends too early", dn_stream_name(b->stream));
     skip = b->at - p.offset < p.data_len ? (size_t)(b->at - p.offset) : p.data_len;
     n = p.data_len - skip;
     b->data = sums + p.sums_len + skip;
     b->left = n < b->end - b->at ? n : (size_t)(b->end - b->at);
-    stream_eat(b->stream, head + p.sums_len + p.data_len);
+    dn_stream_eat(b->stream, head + p.sums_len + p.data_len);
     return 0;
 }
 
@@ -213,7 +215,7 @@ struct block_read *block_read_close(struct block_read *b)
     if (b->ended)
         datanode_keep(b->fs, &b->id, b->stream);
     else
-        stream_close(b->stream);
+        dn_stream_close(b->stream);
     free((char *)b->id.datanode_uuid);
     free(b);
     return NULL;

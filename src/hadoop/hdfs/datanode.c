@@ -62,8 +62,8 @@ static int guard_of(struct hdfs *fs, const Hdfs__DatanodeId *id, const Hadoop__T
     return 0;
 }
 
-static int sign_in(struct hdfs *fs, struct stream *s, enum guard guard, const Hadoop__Token *token,
-                   bool again, struct err *err)
+static int sign_in(struct hdfs *fs, struct dn_stream *s, enum guard guard,
+                   const Hadoop__Token *token, bool again, struct err *err)
 {
     struct handshake h = { .guard = guard, .qops = fs->settings.qops, .token = token };
     int r = 0;
@@ -74,15 +74,15 @@ static int sign_in(struct hdfs *fs, struct stream *s, enum guard guard, const Ha
 }
 
 int datanode_connect(struct hdfs *fs, const Hdfs__DatanodeId *id, const Hadoop__Token *token,
-                     const struct stream_limits *limits, struct stream **ret, struct err *err)
+                     const struct dn_stream_limits *limits, struct dn_stream **ret, struct err *err)
 {
     enum guard guard;
     int r = guard_of(fs, id, token, &guard, err);
 
     for (int attempt = 0; r == 0; attempt++) {
-        AUTO_STREAM *s = NULL;
+        AUTO_DN_STREAM *s = NULL;
 
-        r = stream_connect(fs->loop, address_of(fs, id), (int)id->xfer_port, limits, &s, err);
+        r = dn_stream_connect(fs->loop, address_of(fs, id), (int)id->xfer_port, limits, &s, err);
         if (r == 0 && guard != GUARD_NONE)
             r = sign_in(fs, s, guard, token, attempt > 0, err);
         if (r == 0) {
@@ -104,30 +104,30 @@ static bool is_idle(const struct idle_stream *i, const Hdfs__DatanodeId *id)
     return i->stream && i->port == id->xfer_port && str_eq(i->uuid, id->datanode_uuid);
 }
 
-struct stream *datanode_reuse(struct hdfs *fs, const Hdfs__DatanodeId *id)
+struct dn_stream *datanode_reuse(struct hdfs *fs, const Hdfs__DatanodeId *id)
 {
     for (size_t i = 0; i < IDLE_STREAMS; i++) {
         struct idle_stream *place = &fs->idle[i];
-        struct stream *s = place->stream;
+        struct dn_stream *s = place->stream;
 
         if (!is_idle(place, id))
             continue;
         place->stream = NULL;
-        if (loop_now(fs->loop) - place->since < KEEP_MS && stream_quiet(s))
+        if (loop_now(fs->loop) - place->since < KEEP_MS && dn_stream_quiet(s))
             return s;
-        stream_close(s);
+        dn_stream_close(s);
     }
     return NULL;
 }
 
-void datanode_keep(struct hdfs *fs, const Hdfs__DatanodeId *id, struct stream *s)
+void datanode_keep(struct hdfs *fs, const Hdfs__DatanodeId *id, struct dn_stream *s)
 {
     struct idle_stream *place = &fs->idle[0];
 
     for (size_t i = 0; i < IDLE_STREAMS && place->stream; i++)
         if (!fs->idle[i].stream || fs->idle[i].since < place->since)
             place = &fs->idle[i]; /* a free one, or else the oldest */
-    stream_close(place->stream);
+    dn_stream_close(place->stream);
     place->stream = s;
     place->port = id->xfer_port;
     place->since = loop_now(fs->loop);
@@ -137,21 +137,21 @@ void datanode_keep(struct hdfs *fs, const Hdfs__DatanodeId *id, struct stream *s
 void datanode_drop_idle(struct hdfs *fs)
 {
     for (size_t i = 0; i < IDLE_STREAMS; i++)
-        fs->idle[i].stream = stream_close(fs->idle[i].stream);
+        fs->idle[i].stream = dn_stream_close(fs->idle[i].stream);
 }
 
 /* ---- asking ---- */
 
-int datanode_ask(struct stream *s, const struct buf *op, Hdfs__BlockOpResponse **ret,
+int datanode_ask(struct dn_stream *s, const struct buf *op, Hdfs__BlockOpResponse **ret,
                  struct err *err)
 {
     AUTO_ANSWER *answer = NULL;
     char spare[24], text[240] = "";
     struct view v;
-    int r = stream_send(s, op->data, op->len, err);
+    int r = dn_stream_send(s, op->data, op->len, err);
 
     if (r == 0)
-        r = stream_message(s, ANSWER_MAX, &v, err);
+        r = dn_stream_message(s, ANSWER_MAX, &v, err);
     if (r == 0)
         r = op_answer(v.p, v.n, &answer, err);
     if (r != 0)
@@ -161,8 +161,8 @@ int datanode_ask(struct stream *s, const struct buf *op, Hdfs__BlockOpResponse *
             str_clean(text, sizeof(text), answer->message);
         r = answer->status == HDFS__TRANSFER_STATUS__TRANSFER_ERROR_ACCESS_TOKEN ? -EKEYREJECTED
                                                                                  : -EREMOTEIO;
-        err_set(err, r, "%s answers %s%s%s", stream_name(s), op_status_name(answer->status, spare),
-                text[0] ? ": " : "", text);
+        err_set(err, r, "%s answers %s%s%s", dn_stream_name(s),
+                op_status_name(answer->status, spare), text[0] ? ": " : "", text);
     }
     if (ret)
         *ret = take(answer);

@@ -62,7 +62,7 @@ static int new_sasl(const struct handshake *h, struct sasl **ret, struct err *er
 }
 
 /* Sends one message, the first with the magic number before it. */
-static int send_message(struct stream *s, const Hdfs__HandshakeMessage *m, bool first,
+static int send_message(struct dn_stream *s, const Hdfs__HandshakeMessage *m, bool first,
                         struct err *err)
 {
     AUTO_BUF out = { .max = MESSAGE_MAX };
@@ -73,23 +73,23 @@ static int send_message(struct stream *s, const Hdfs__HandshakeMessage *m, bool 
     if (r == 0)
         r = op_add_message(&out, m);
     if (r < 0)
-        return err_code(err, r, "%s: the sign-in message", stream_name(s));
-    return stream_send(s, out.data, out.len, err);
+        return err_code(err, r, "%s: the sign-in message", dn_stream_name(s));
+    return dn_stream_send(s, out.data, out.len, err);
 }
 
-static int read_message(struct stream *s, Hdfs__HandshakeMessage **ret, struct err *err)
+static int read_message(struct dn_stream *s, Hdfs__HandshakeMessage **ret, struct err *err)
 {
     AUTO_MESSAGE *m = NULL;
     struct view v;
     char text[200] = "no reason given";
-    int r = stream_message(s, MESSAGE_MAX, &v, err);
+    int r = dn_stream_message(s, MESSAGE_MAX, &v, err);
 
     if (r < 0)
         return err_wrap(err, r, "sign in");
     m = hdfs__handshake_message__unpack(NULL, v.n, v.p);
     if (!m)
         return err_set(err, -EPROTO, "%s: sign in: an answer that is no HDFS message",
-                       stream_name(s));
+                       dn_stream_name(s));
     if (m->status == HDFS__HANDSHAKE_STATUS__HANDSHAKE_SUCCESS) {
         *ret = take(m);
         return 0;
@@ -100,11 +100,11 @@ static int read_message(struct stream *s, Hdfs__HandshakeMessage **ret, struct e
         r = -EKEYEXPIRED;
     else
         r = m->has_access_token_error && m->access_token_error ? -EKEYREJECTED : -EACCES;
-    return err_set(err, r, "%s refuses to let us sign in: %s", stream_name(s), text);
+    return err_set(err, r, "%s refuses to let us sign in: %s", dn_stream_name(s), text);
 }
 
 /* Our first message: nothing, and the secret that some NameNodes hide in the block token. */
-static int send_first(struct stream *s, const struct handshake *h, struct err *err)
+static int send_first(struct dn_stream *s, const struct handshake *h, struct err *err)
 {
     Hdfs__HandshakeMessage m = HDFS__HANDSHAKE_MESSAGE__INIT;
     Hdfs__HandshakeSecret secret = HDFS__HANDSHAKE_SECRET__INIT;
@@ -127,7 +127,7 @@ static int send_first(struct stream *s, const struct handshake *h, struct err *e
     return r;
 }
 
-static int send_response(struct stream *s, struct sasl *sasl, const Hdfs__HandshakeMessage *got,
+static int send_response(struct dn_stream *s, struct sasl *sasl, const Hdfs__HandshakeMessage *got,
                          struct err *err)
 {
     Hdfs__HandshakeMessage m = HDFS__HANDSHAKE_MESSAGE__INIT;
@@ -137,7 +137,7 @@ static int send_response(struct stream *s, struct sasl *sasl, const Hdfs__Handsh
 
     r = sasl_step(sasl, got->payload.data, got->payload.len, &out, err);
     if (r < 0)
-        return err_wrap(err, r, "%s: sign in", stream_name(s));
+        return err_wrap(err, r, "%s: sign in", dn_stream_name(s));
     m.has_payload = true;
     m.payload.data = out.data;
     m.payload.len = out.len;
@@ -150,10 +150,10 @@ static int send_response(struct stream *s, struct sasl *sasl, const Hdfs__Handsh
 }
 
 /* Takes the wrapped keys in the order in which the DataNode wrapped them. */
-static int use_aes(struct stream *s, struct sasl *sasl, const Hdfs__CipherOption *o,
+static int use_aes(struct dn_stream *s, struct sasl *sasl, const Hdfs__CipherOption *o,
                    struct err *err)
 {
-    struct stream_keys keys = { .out_iv = o->in_iv.data, .in_iv = o->out_iv.data };
+    struct dn_stream_keys keys = { .out_iv = o->in_iv.data, .in_iv = o->out_iv.data };
     AUTO_BUF ours = { .max = 4 * KIB };
     AUTO_BUF theirs = { .max = 4 * KIB };
     int r;
@@ -162,35 +162,35 @@ static int use_aes(struct stream *s, struct sasl *sasl, const Hdfs__CipherOption
     if (r == 0)
         r = sasl_unwrap(sasl, o->out_key.data, o->out_key.len, &theirs, err);
     if (r < 0)
-        return err_wrap(err, r, "%s: AES keys", stream_name(s));
+        return err_wrap(err, r, "%s: AES keys", dn_stream_name(s));
     if (o->suite != HDFS__CIPHER_SUITE__CIPHER_AES_CTR || ours.len != theirs.len || ours.len == 0 ||
         o->in_iv.len != 16 || o->out_iv.len != 16)
-        return err_set(err, -EPROTO, "%s: AES keys that do not fit", stream_name(s));
+        return err_set(err, -EPROTO, "%s: AES keys that do not fit", dn_stream_name(s));
     keys.out_key = ours.data;
     keys.in_key = theirs.data;
     keys.key_len = ours.len;
-    r = stream_encrypt(s, &keys, err);
+    r = dn_stream_encrypt(s, &keys, err);
     explicit_bzero(ours.data, ours.len);
     explicit_bzero(theirs.data, theirs.len);
     return r;
 }
 
 /* What both sides agreed on holds from here on. */
-static int protect(struct stream *s, struct sasl **sasl, const Hdfs__HandshakeMessage *final,
+static int protect(struct dn_stream *s, struct sasl **sasl, const Hdfs__HandshakeMessage *final,
                    struct err *err)
 {
     enum sasl_qop qop = sasl_qop(*sasl);
     bool aes = qop == SASL_CONF && final->n_cipher_options > 0;
 
-    trace(LOG_HDFS, "%s: signed in, %s", stream_name(s), aes ? "AES" : sasl_qop_name(qop));
+    trace(LOG_HDFS, "%s: signed in, %s", dn_stream_name(s), aes ? "AES" : sasl_qop_name(qop));
     if (aes)
         return use_aes(s, *sasl, final->cipher_options[0], err);
     if (qop != SASL_AUTH)
-        stream_wrap(s, take(*sasl));
+        dn_stream_wrap(s, take(*sasl));
     return 0;
 }
 
-int handshake(struct stream *s, const struct handshake *h, struct err *err)
+int handshake(struct dn_stream *s, const struct handshake *h, struct err *err)
 {
     AUTO_MESSAGE *challenge = NULL;
     AUTO_MESSAGE *final = NULL;
@@ -211,8 +211,8 @@ int handshake(struct stream *s, const struct handshake *h, struct err *err)
         return r;
     r = sasl_step(sasl, final->payload.data, final->payload.len, &none, err);
     if (r < 0)
-        return err_wrap(err, r, "%s: sign in", stream_name(s));
+        return err_wrap(err, r, "%s: sign in", dn_stream_name(s));
     if (!sasl_done(sasl))
-        return err_set(err, -EPROTO, "%s ends the sign-in too early", stream_name(s));
+        return err_set(err, -EPROTO, "%s ends the sign-in too early", dn_stream_name(s));
     return protect(s, &sasl, final, err);
 }

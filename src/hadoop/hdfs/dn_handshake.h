@@ -35,4 +35,4 @@ struct handshake {
 /* Does all of it; the stream is protected as agreed afterwards. -EKEYEXPIRED: the DataNode does not
  * know the encryption key (any more), get a new one. -EKEYREJECTED: it does not accept the block
  * token, get a new one. Fibers only. */
-int handshake(struct stream *s, const struct handshake *h, struct err *err);
+int handshake(struct dn_stream *s, const struct handshake *h, struct err *err);

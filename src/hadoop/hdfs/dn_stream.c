@@ -16,10 +16,10 @@
  * promise each other. */
 #define PIECE (60 * KIB)
 
-struct stream {
+struct dn_stream {
     struct loop *loop;
     struct sock *sock;
-    struct stream_limits limits;
+    struct dn_stream_limits limits;
     char *name;
     struct buf in; /* received and readable, from `at` on */
     size_t at;
@@ -28,9 +28,10 @@ struct stream {
     EVP_CIPHER_CTX *encrypt, *decrypt;
 };
 
-static struct stream *stream_new(struct loop *l, char *name, const struct stream_limits *limits)
+static struct dn_stream *stream_new(struct loop *l, char *name,
+                                    const struct dn_stream_limits *limits)
 {
-    struct stream *s = name ? calloc(1, sizeof(*s)) : NULL;
+    struct dn_stream *s = name ? calloc(1, sizeof(*s)) : NULL;
 
     if (!s) {
         free(name);
@@ -45,10 +46,11 @@ static struct stream *stream_new(struct loop *l, char *name, const struct stream
     return s;
 }
 
-int stream_connect(struct loop *l, const char *host, int port, const struct stream_limits *limits,
-                   struct stream **ret, struct err *err)
+int dn_stream_connect(struct loop *l, const char *host, int port,
+                      const struct dn_stream_limits *limits, struct dn_stream **ret,
+                      struct err *err)
 {
-    AUTO_STREAM *s = stream_new(l, str_printf("DataNode %s:%d", host, port), limits);
+    AUTO_DN_STREAM *s = stream_new(l, str_printf("DataNode %s:%d", host, port), limits);
     int r;
 
     if (!s)
@@ -60,10 +62,11 @@ int stream_connect(struct loop *l, const char *host, int port, const struct stre
     return 0;
 }
 
-int stream_from_fd(struct loop *l, int fd, const char *name, const struct stream_limits *limits,
-                   struct stream **ret, struct err *err)
+int dn_stream_from_fd(struct loop *l, int fd, const char *name,
+                      const struct dn_stream_limits *limits, struct dn_stream **ret,
+                      struct err *err)
 {
-    AUTO_STREAM *s = stream_new(l, strdup(name), limits);
+    AUTO_DN_STREAM *s = stream_new(l, strdup(name), limits);
     int r;
 
     if (!s) {
@@ -77,7 +80,7 @@ int stream_from_fd(struct loop *l, int fd, const char *name, const struct stream
     return 0;
 }
 
-struct stream *stream_close(struct stream *s)
+struct dn_stream *dn_stream_close(struct dn_stream *s)
 {
     if (!s)
         return NULL;
@@ -95,7 +98,7 @@ struct stream *stream_close(struct stream *s)
 
 /* ---- reading ---- */
 
-static int broken(const struct stream *s, int r, struct err *err)
+static int broken(const struct dn_stream *s, int r, struct err *err)
 {
     if (r == -ENODATA)
         return err_set(err, r, "%s closed the connection", s->name);
@@ -106,7 +109,7 @@ static int broken(const struct stream *s, int r, struct err *err)
 }
 
 /* Room for `n` more bytes behind the unread ones, which move to the front first. */
-static int make_room(struct stream *s, size_t n, uint8_t **ret)
+static int make_room(struct dn_stream *s, size_t n, uint8_t **ret)
 {
     if (s->at > 0) {
         buf_eat(&s->in, s->at);
@@ -116,7 +119,7 @@ static int make_room(struct stream *s, size_t n, uint8_t **ret)
 }
 
 /* What the socket has, into the buffer; at least `n` bytes of room are made for it. */
-static int fill_plain(struct stream *s, size_t n, struct err *err)
+static int fill_plain(struct dn_stream *s, size_t n, struct err *err)
 {
     size_t want = n > s->limits.buffer ? n : s->limits.buffer;
     uint8_t *room;
@@ -140,7 +143,7 @@ static int fill_plain(struct stream *s, size_t n, struct err *err)
 }
 
 /* One wrapped piece. */
-static int fill_wrapped(struct stream *s, struct err *err)
+static int fill_wrapped(struct dn_stream *s, struct err *err)
 {
     uint32_t n;
     uint8_t *room;
@@ -166,7 +169,7 @@ static int fill_wrapped(struct stream *s, struct err *err)
     return r < 0 ? err_wrap(err, r, "%s", s->name) : 0;
 }
 
-int stream_need(struct stream *s, size_t n, struct err *err)
+int dn_stream_need(struct dn_stream *s, size_t n, struct err *err)
 {
     if (n > PACKET_MAX + 64 * KIB)
         return err_set(err, -E2BIG, "%s: a message of %zu bytes", s->name, n);
@@ -179,30 +182,30 @@ int stream_need(struct stream *s, size_t n, struct err *err)
     return 0;
 }
 
-const uint8_t *stream_bytes(const struct stream *s, size_t *ret_n)
+const uint8_t *dn_stream_bytes(const struct dn_stream *s, size_t *ret_n)
 {
     *ret_n = s->in.len - s->at;
     return s->in.data + s->at;
 }
 
-void stream_eat(struct stream *s, size_t n)
+void dn_stream_eat(struct dn_stream *s, size_t n)
 {
     s->at += n;
     if (s->at == s->in.len)
         s->at = s->in.len = 0; /* nothing is left to move */
 }
 
-int stream_message(struct stream *s, size_t max, struct view *ret, struct err *err)
+int dn_stream_message(struct dn_stream *s, size_t max, struct view *ret, struct err *err)
 {
     for (size_t have = 1;; have++) {
         const uint8_t *p;
         struct view v;
         uint64_t size;
-        int r = stream_need(s, have, err);
+        int r = dn_stream_need(s, have, err);
 
         if (r < 0)
             return r;
-        p = stream_bytes(s, &have);
+        p = dn_stream_bytes(s, &have);
         v = view_of(p, have);
         size = view_varint(&v);
         if (v.bad && have < 10)
@@ -210,19 +213,19 @@ int stream_message(struct stream *s, size_t max, struct view *ret, struct err *e
         if (v.bad || size > max)
             return err_set(err, -EPROTO, "%s answers something that is no HDFS message", s->name);
         have -= v.n;
-        r = stream_need(s, have + size, err);
+        r = dn_stream_need(s, have + size, err);
         if (r < 0)
             return r;
-        p = stream_bytes(s, &(size_t){ 0 });
+        p = dn_stream_bytes(s, &(size_t){ 0 });
         *ret = view_of(p + have, size);
-        s->at += have + size; /* not stream_eat(): the bytes must stay where they are */
+        s->at += have + size; /* not dn_stream_eat(): the bytes must stay where they are */
         return 0;
     }
 }
 
 /* ---- writing ---- */
 
-static int stuck(const struct stream *s, int r, struct err *err)
+static int stuck(const struct dn_stream *s, int r, struct err *err)
 {
     if (r == -ETIMEDOUT)
         return err_set(err, r, "%s took nothing for %lld s", s->name,
@@ -230,14 +233,14 @@ static int stuck(const struct stream *s, int r, struct err *err)
     return err_code(err, r, "%s", s->name);
 }
 
-static int flush_out(struct stream *s, struct err *err)
+static int flush_out(struct dn_stream *s, struct err *err)
 {
     int r = sock_write(s->sock, s->out.data, s->out.len, loop_in(s->loop, s->limits.write_ms));
 
     return r < 0 ? stuck(s, r, err) : 0;
 }
 
-static int write_wrapped(struct stream *s, const uint8_t *p, size_t n, struct err *err)
+static int write_wrapped(struct dn_stream *s, const uint8_t *p, size_t n, struct err *err)
 {
     while (n > 0) {
         size_t part = n < PIECE ? n : PIECE;
@@ -262,7 +265,7 @@ static int write_wrapped(struct stream *s, const uint8_t *p, size_t n, struct er
     return 0;
 }
 
-static int write_encrypted(struct stream *s, const struct iovec *iov, int count, struct err *err)
+static int write_encrypted(struct dn_stream *s, const struct iovec *iov, int count, struct err *err)
 {
     buf_reset(&s->out);
     for (int i = 0; i < count; i++) {
@@ -278,7 +281,7 @@ static int write_encrypted(struct stream *s, const struct iovec *iov, int count,
     return flush_out(s, err);
 }
 
-int stream_write(struct stream *s, struct iovec *iov, int count, struct err *err)
+int dn_stream_write(struct dn_stream *s, struct iovec *iov, int count, struct err *err)
 {
     int r = 0;
 
@@ -293,16 +296,16 @@ int stream_write(struct stream *s, struct iovec *iov, int count, struct err *err
     return r;
 }
 
-int stream_send(struct stream *s, const void *p, size_t n, struct err *err)
+int dn_stream_send(struct dn_stream *s, const void *p, size_t n, struct err *err)
 {
     struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
 
-    return stream_write(s, &iov, 1, err);
+    return dn_stream_write(s, &iov, 1, err);
 }
 
 /* ---- protection ---- */
 
-void stream_wrap(struct stream *s, struct sasl *sasl)
+void dn_stream_wrap(struct dn_stream *s, struct sasl *sasl)
 {
     s->sasl = sasl;
 }
@@ -323,7 +326,7 @@ static int start_cipher(EVP_CIPHER_CTX **ret, const uint8_t *key, size_t key_len
     return EVP_CipherInit_ex(*ret, cipher, NULL, key, iv, encrypting) == 1 ? 0 : -EIO;
 }
 
-int stream_encrypt(struct stream *s, const struct stream_keys *keys, struct err *err)
+int dn_stream_encrypt(struct dn_stream *s, const struct dn_stream_keys *keys, struct err *err)
 {
     int r = start_cipher(&s->encrypt, keys->out_key, keys->key_len, keys->out_iv, true);
 
@@ -334,7 +337,7 @@ int stream_encrypt(struct stream *s, const struct stream_keys *keys, struct err 
 
 /* ---- the rest ---- */
 
-bool stream_quiet(const struct stream *s)
+bool dn_stream_quiet(const struct dn_stream *s)
 {
     char c;
 
@@ -344,17 +347,17 @@ bool stream_quiet(const struct stream *s)
            (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-void stream_set_limits(struct stream *s, const struct stream_limits *limits)
+void dn_stream_set_limits(struct dn_stream *s, const struct dn_stream_limits *limits)
 {
     s->limits = *limits;
 }
 
-const char *stream_name(const struct stream *s)
+const char *dn_stream_name(const struct dn_stream *s)
 {
     return s->name;
 }
 
-const char *stream_peer_ip(const struct stream *s)
+const char *dn_stream_peer_ip(const struct dn_stream *s)
 {
     return sock_peer_ip(s->sock);
 }

@@ -56,13 +56,13 @@ static int copy_block(struct hdfs_writer *w, const struct node *from, const stru
         .token = token,
         .client_name = w->fs->client_name,
     };
-    const struct stream_limits limits = {
+    const struct dn_stream_limits limits = {
         .connect_ms = set->connect_ms,
         .read_ms = 2 * set->read_ms + (int64_t)(w->p.sent / MIB) * COPY_MS_PER_MIB,
         .write_ms = set->write_ms,
         .buffer = 4 * KIB,
     };
-    AUTO_STREAM *s = NULL;
+    AUTO_DN_STREAM *s = NULL;
     AUTO_BUF op = { .max = OP_MAX };
     int r;
 

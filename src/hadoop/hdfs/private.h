@@ -11,8 +11,8 @@
 
 /* A connection that a read left in order. */
 struct idle_stream {
-    struct stream *stream; /* NULL for a free place */
-    char uuid[64];         /* of the DataNode */
+    struct dn_stream *stream; /* NULL for a free place */
+    char uuid[64];            /* of the DataNode */
     uint32_t port;
     int64_t since;
 };
@@ -62,16 +62,17 @@ void hdfs_lease_stop(struct hdfs *fs); /* waits for the fiber */
 
 /* Connects and signs in. */
 int datanode_connect(struct hdfs *fs, const Hdfs__DatanodeId *id, const Hadoop__Token *token,
-                     const struct stream_limits *limits, struct stream **ret, struct err *err);
+                     const struct dn_stream_limits *limits, struct dn_stream **ret,
+                     struct err *err);
 /* One that a read left behind, or NULL. */
-struct stream *datanode_reuse(struct hdfs *fs, const Hdfs__DatanodeId *id);
+struct dn_stream *datanode_reuse(struct hdfs *fs, const Hdfs__DatanodeId *id);
 /* Keeps it for the next read; the stream is not the caller's any more. */
-void datanode_keep(struct hdfs *fs, const Hdfs__DatanodeId *id, struct stream *s);
+void datanode_keep(struct hdfs *fs, const Hdfs__DatanodeId *id, struct dn_stream *s);
 void datanode_drop_idle(struct hdfs *fs);
 /* Sends an operation and reads the answer. *ret (may be NULL) is the caller's. A status that is not
  * success is an error: -EKEYREJECTED for the block token, else -EREMOTEIO; *ret is set even then.
  */
-int datanode_ask(struct stream *s, const struct buf *op, Hdfs__BlockOpResponse **ret,
+int datanode_ask(struct dn_stream *s, const struct buf *op, Hdfs__BlockOpResponse **ret,
                  struct err *err);
 /* How much of a block under construction the DataNode has. -ENOENT when it has no such replica. */
 int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,

@@ -80,7 +80,7 @@ static int connect_pipeline(struct hdfs_writer *w, Hdfs__BlockStage stage, uint6
 {
     const struct hdfs_settings *set = &w->fs->settings;
     int64_t extra = NODE_EXTRA_MS * (int64_t)w->p.nodes.n;
-    const struct stream_limits limits = {
+    const struct dn_stream_limits limits = {
         .connect_ms = set->connect_ms + extra,
         .read_ms = set->read_ms + extra,
         .write_ms = set->write_ms + extra,
@@ -97,7 +97,7 @@ static int connect_pipeline(struct hdfs_writer *w, Hdfs__BlockStage stage, uint6
         r = ask_to_write(w, stage, new_stamp, &answer, &cause);
     if (r == 0)
         return 0;
-    w->p.stream = stream_close(w->p.stream);
+    w->p.stream = dn_stream_close(w->p.stream);
     if (r == -ECANCELED || r == -ENOMEM) {
         *err = cause;
         return r;
@@ -371,7 +371,7 @@ int pipeline_rebuild(struct hdfs_writer *w, struct err *err)
     int r = 1;
 
     streamer_stop_acker(w);
-    w->p.stream = stream_close(w->p.stream);
+    w->p.stream = dn_stream_close(w->p.stream);
     if (w->p.restart_until == 0 && w->p.fault != FAULT_RESTART && ++w->rebuilds > REBUILDS_MAX)
         return err_set(err, -EIO, "the pipeline failed %d times in a row, at last: %s", w->rebuilds,
                        w->p.cause.text);

@@ -26,7 +26,7 @@ void pipeline_leave(struct hdfs_writer *w)
 {
     struct pipeline *p = &w->p;
 
-    stream_close(p->stream);
+    dn_stream_close(p->stream);
     nodes_done(&p->nodes);
     rpc_free(p->holder);
     *p = (struct pipeline){ 0 };
@@ -70,17 +70,17 @@ static int read_ack(struct hdfs_writer *w, struct packet_ack *ack, struct err *e
 
     while (n == 0) {
         const uint8_t *bytes;
-        int r = stream_need(w->p.stream, have, err);
+        int r = dn_stream_need(w->p.stream, have, err);
 
         if (r < 0)
             return r;
-        bytes = stream_bytes(w->p.stream, &have);
+        bytes = dn_stream_bytes(w->p.stream, &have);
         n = packet_ack_get(bytes, have, ack);
         have++;
     }
     if (n < 0)
         return err_set(err, n, "it sends something that is no ack");
-    stream_eat(w->p.stream, (size_t)n);
+    dn_stream_eat(w->p.stream, (size_t)n);
     return 0;
 }
 
@@ -130,7 +130,7 @@ static int send_packet(struct hdfs_writer *w, const struct packet *head, struct 
         { .iov_base = body ? body->data : NULL, .iov_len = head->data_len },
     };
 
-    return stream_write(w->p.stream, iov, 3, err);
+    return dn_stream_write(w->p.stream, iov, 3, err);
 }
 
 /* The write failed: the first DataNode is gone, or it said why on the other channel. */

@@ -34,7 +34,7 @@ struct pipeline {
     const Hadoop__Token *token;
     struct nodes nodes;
     uint64_t acked, sent; /* bytes of the block */
-    struct stream *stream;
+    struct dn_stream *stream;
     struct fiber *acker; /* NULL when none runs */
     bool closed;         /* the ack of the last packet came */
     bool broken;         /* the following say how */

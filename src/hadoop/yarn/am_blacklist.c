@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct blacklist_name {
+struct am_blacklist_name {
     char *name;
     bool on;        /* what we want */
     bool told;      /* what the RM has */
@@ -15,15 +15,15 @@ struct blacklist_name {
     bool stale;     /* the RM may have it or not: tell it again */
 };
 
-void blacklist_done(struct blacklist *b)
+void am_blacklist_done(struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++)
         free(b->v[i].name);
     free(b->v);
-    *b = (struct blacklist){ 0 };
+    *b = (struct am_blacklist){ 0 };
 }
 
-static struct blacklist_name *find(const struct blacklist *b, const char *name)
+static struct am_blacklist_name *find(const struct am_blacklist *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++)
         if (str_eq(b->v[i].name, name))
@@ -31,9 +31,9 @@ static struct blacklist_name *find(const struct blacklist *b, const char *name)
     return NULL;
 }
 
-int blacklist_set(struct blacklist *b, const char *name, bool on)
+int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
 {
-    struct blacklist_name *known = find(b, name), *more;
+    struct am_blacklist_name *known = find(b, name), *more;
     char *copy;
 
     if (!*name || str_eq(name, "*"))
@@ -51,23 +51,23 @@ int blacklist_set(struct blacklist *b, const char *name, bool on)
     copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    b->v[b->n++] = (struct blacklist_name){ .name = copy, .on = true };
+    b->v[b->n++] = (struct am_blacklist_name){ .name = copy, .on = true };
     return 0;
 }
 
-bool blacklist_has(const struct blacklist *b, const char *name)
+bool am_blacklist_has(const struct am_blacklist *b, const char *name)
 {
-    const struct blacklist_name *known = find(b, name);
+    const struct am_blacklist_name *known = find(b, name);
 
     return known && known->on;
 }
 
-static bool differs(const struct blacklist_name *n)
+static bool differs(const struct am_blacklist_name *n)
 {
     return n->stale || n->on != n->told;
 }
 
-bool blacklist_changed(const struct blacklist *b)
+bool am_blacklist_changed(const struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++)
         if (differs(&b->v[i]))
@@ -75,7 +75,7 @@ bool blacklist_changed(const struct blacklist *b)
     return false;
 }
 
-size_t blacklist_count(const struct blacklist *b)
+size_t am_blacklist_count(const struct am_blacklist *b)
 {
     size_t n = 0;
 
@@ -84,7 +84,7 @@ size_t blacklist_count(const struct blacklist *b)
     return n;
 }
 
-const char *blacklist_name(const struct blacklist *b, size_t i)
+const char *am_blacklist_name(const struct am_blacklist *b, size_t i)
 {
     for (size_t k = 0; k < b->n; k++)
         if (b->v[k].on && i-- == 0)
@@ -92,17 +92,17 @@ const char *blacklist_name(const struct blacklist *b, size_t i)
     return NULL;
 }
 
-int blacklist_build(struct blacklist *b, Yarn__AllocateRequest *request)
+int am_blacklist_build(struct am_blacklist *b, Yarn__AllocateRequest *request)
 {
     AUTO_MESSAGE Yarn__ResourceBlacklistRequest *m = NULL;
 
-    if (!blacklist_changed(b))
+    if (!am_blacklist_changed(b))
         return 0;
     m = MESSAGE_NEW(yarn__resource_blacklist_request);
     if (!m)
         return -ENOMEM;
     for (size_t i = 0; i < b->n; i++) {
-        const struct blacklist_name *n = &b->v[i];
+        const struct am_blacklist_name *n = &b->v[i];
         int r = 0;
 
         if (differs(n))
@@ -121,7 +121,7 @@ int blacklist_build(struct blacklist *b, Yarn__AllocateRequest *request)
 }
 
 /* Forgets the names that are off and that the RM knows to be off. */
-static void drop(struct blacklist *b)
+static void drop(struct am_blacklist *b)
 {
     size_t kept = 0;
 
@@ -134,7 +134,7 @@ static void drop(struct blacklist *b)
     b->n = kept;
 }
 
-void blacklist_sent(struct blacklist *b)
+void am_blacklist_sent(struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (b->v[i].in_flight)
@@ -144,7 +144,7 @@ void blacklist_sent(struct blacklist *b)
     drop(b);
 }
 
-void blacklist_failed(struct blacklist *b)
+void am_blacklist_failed(struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++) {
         b->v[i].stale |= b->v[i].in_flight;
@@ -152,7 +152,7 @@ void blacklist_failed(struct blacklist *b)
     }
 }
 
-void blacklist_forgotten(struct blacklist *b)
+void am_blacklist_forgotten(struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++)
         b->v[i].told = b->v[i].in_flight = b->v[i].stale = false;

@@ -6,25 +6,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct blacklist {
-    struct blacklist_name *v;
+struct am_blacklist {
+    struct am_blacklist_name *v;
     size_t n;
 };
 
-void blacklist_done(struct blacklist *b); /* zero is a valid start */
+void am_blacklist_done(struct am_blacklist *b); /* zero is a valid start */
 
 /* Puts a host or a rack on the list, or takes it off. 0, -ENOMEM, or -EINVAL for "*" and "". */
-int blacklist_set(struct blacklist *b, const char *name, bool on);
-bool blacklist_has(const struct blacklist *b, const char *name);
-bool blacklist_changed(const struct blacklist *b);
-size_t blacklist_count(const struct blacklist *b);
+int am_blacklist_set(struct am_blacklist *b, const char *name, bool on);
+bool am_blacklist_has(const struct am_blacklist *b, const char *name);
+bool am_blacklist_changed(const struct am_blacklist *b);
+size_t am_blacklist_count(const struct am_blacklist *b);
 /* The i-th of those, in the order they came; borrowed. */
-const char *blacklist_name(const struct blacklist *b, size_t i);
+const char *am_blacklist_name(const struct am_blacklist *b, size_t i);
 
 /* Adds the changes to `request`, if there are any; -ENOMEM marks nothing. Then one of the next
  * two. */
-int blacklist_build(struct blacklist *b, Yarn__AllocateRequest *request);
-void blacklist_sent(struct blacklist *b);
-void blacklist_failed(struct blacklist *b);
+int am_blacklist_build(struct am_blacklist *b, Yarn__AllocateRequest *request);
+void am_blacklist_sent(struct am_blacklist *b);
+void am_blacklist_failed(struct am_blacklist *b);
 /* The RM knows nothing of it any more. */
-void blacklist_forgotten(struct blacklist *b);
+void am_blacklist_forgotten(struct am_blacklist *b);

@@ -94,7 +94,7 @@ struct amrm *amrm_free(struct amrm *a)
         message_free(a->nodes[i].token);
     }
     asks_free(a->asks);
-    blacklist_done(&a->blacklist);
+    am_blacklist_done(&a->blacklist);
     containers_done(&a->known);
     message_free(a->registration);
     message_free(a->headroom);
@@ -218,7 +218,7 @@ void amrm_forget_container(struct amrm *a, struct yarn_container_id id)
 
 int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err)
 {
-    int r = blacklist_set(&a->blacklist, name, on);
+    int r = am_blacklist_set(&a->blacklist, name, on);
 
     if (r == -EINVAL)
         return err_set(err, r, "'%s' cannot be on the blacklist: it is no host and no rack", name);

@@ -44,7 +44,7 @@ struct amrm {
     bool url_changed, url_in_flight; /* since the registration */
 
     struct asks *asks;
-    struct blacklist blacklist;
+    struct am_blacklist blacklist;
     struct containers known;
     struct amrm_release *releases;
     size_t n_releases;

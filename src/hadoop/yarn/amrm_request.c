@@ -63,10 +63,10 @@ static void *build_allocate(struct amrm *a)
     m->progress = a->progress;
     if (a->url_changed && MESSAGE_TEXT(m->tracking_url, a->tracking_url) < 0)
         return NULL;
-    if (add_releases(a, m) < 0 || add_changes(a, m) < 0 || blacklist_build(&a->blacklist, m) < 0)
+    if (add_releases(a, m) < 0 || add_changes(a, m) < 0 || am_blacklist_build(&a->blacklist, m) < 0)
         return NULL;
     if (asks_build(a->asks, m) < 0) {
-        blacklist_failed(&a->blacklist);
+        am_blacklist_failed(&a->blacklist);
         return NULL;
     }
     for (size_t i = 0; i < a->n_releases; i++)
@@ -137,7 +137,7 @@ bool amrm_has_news(const struct amrm *a)
     for (size_t i = 0; i < a->n_changes; i++)
         if (!a->changes[i].told)
             return true;
-    return asks_changed(a->asks) || blacklist_changed(&a->blacklist) || a->url_changed;
+    return asks_changed(a->asks) || am_blacklist_changed(&a->blacklist) || a->url_changed;
 }
 
 /* ---- what became of it ---- */
@@ -159,7 +159,7 @@ void amrm_request_answered(struct amrm *a)
         a->changes[i].in_flight = false;
     }
     a->url_in_flight = false;
-    blacklist_sent(&a->blacklist);
+    am_blacklist_sent(&a->blacklist);
     drop_request(a);
 }
 
@@ -171,7 +171,7 @@ void amrm_request_failed(struct amrm *a)
         a->changes[i].in_flight = false;
     a->url_changed |= a->url_in_flight;
     a->url_in_flight = false;
-    blacklist_failed(&a->blacklist);
+    am_blacklist_failed(&a->blacklist);
     drop_request(a);
 }
 
@@ -183,7 +183,7 @@ void amrm_forgotten(struct amrm *a)
     for (size_t i = 0; i < a->n_changes; i++)
         a->changes[i].told = false;
     asks_forgotten(a->asks);
-    blacklist_forgotten(&a->blacklist);
+    am_blacklist_forgotten(&a->blacklist);
     a->url_changed = false; /* the registration carries it */
     a->response_id = 0;
 }

@@ -13,9 +13,9 @@
 AUTO_DEFINE(asks, struct asks *, asks_free);
 #define AUTO_ASKS AUTO(asks) struct asks
 
-static inline void auto_blacklist_(struct blacklist *b)
+static inline void auto_am_blacklist_(struct am_blacklist *b)
 {
-    blacklist_done(b);
+    am_blacklist_done(b);
 }
 
 static inline void auto_containers_(struct containers *c)
@@ -347,14 +347,14 @@ static void labels_and_types_stand_where_the_rm_wants_them(void **state)
 
 /* ---- the blacklist ---- */
 
-static const char *names(struct blacklist *b, char *out, size_t size)
+static const char *names(struct am_blacklist *b, char *out, size_t size)
 {
     AUTO_MESSAGE Yarn__AllocateRequest *m = request();
     const Yarn__ResourceBlacklistRequest *r;
     size_t n = 0;
 
     out[0] = '\0';
-    assert_int_equal(blacklist_build(b, m), 0);
+    assert_int_equal(am_blacklist_build(b, m), 0);
     r = m->blacklist_request;
     for (size_t i = 0; r && i < r->n_additions; i++)
         n += (size_t)snprintf(out + n, size - n, "+%s", r->additions[i]);
@@ -366,31 +366,31 @@ static const char *names(struct blacklist *b, char *out, size_t size)
 
 static void only_changes_of_the_blacklist_are_sent(void **state)
 {
-    AUTO(blacklist) struct blacklist b = { 0 };
+    AUTO(am_blacklist) struct am_blacklist b = { 0 };
     char text[64];
 
     (void)state;
-    assert_int_equal(blacklist_set(&b, "*", true), -EINVAL);
-    assert_int_equal(blacklist_set(&b, "", true), -EINVAL);
-    assert_int_equal(blacklist_set(&b, "h0", false), 0);
-    assert_int_equal(blacklist_set(&b, "h1", true), 0);
-    assert_int_equal(blacklist_set(&b, "h2", true), 0);
+    assert_int_equal(am_blacklist_set(&b, "*", true), -EINVAL);
+    assert_int_equal(am_blacklist_set(&b, "", true), -EINVAL);
+    assert_int_equal(am_blacklist_set(&b, "h0", false), 0);
+    assert_int_equal(am_blacklist_set(&b, "h1", true), 0);
+    assert_int_equal(am_blacklist_set(&b, "h2", true), 0);
     assert_string_equal(NAMES(&b), "+h1+h2");
-    assert_int_equal(blacklist_set(&b, "h2", false), 0);
-    assert_int_equal(blacklist_set(&b, "h3", true), 0);
-    blacklist_sent(&b);
+    assert_int_equal(am_blacklist_set(&b, "h2", false), 0);
+    assert_int_equal(am_blacklist_set(&b, "h3", true), 0);
+    am_blacklist_sent(&b);
     assert_string_equal(NAMES(&b), "+h3-h2");
-    blacklist_failed(&b);
-    assert_int_equal(blacklist_set(&b, "h3", false), 0);
+    am_blacklist_failed(&b);
+    assert_int_equal(am_blacklist_set(&b, "h3", false), 0);
     assert_string_equal(NAMES(&b), "-h2-h3"); /* it may have heard of h3 */
-    blacklist_sent(&b);
+    am_blacklist_sent(&b);
     assert_string_equal(NAMES(&b), "");
-    assert_true(blacklist_has(&b, "h1"));
-    assert_int_equal(blacklist_count(&b), 1);
-    blacklist_forgotten(&b);
+    assert_true(am_blacklist_has(&b, "h1"));
+    assert_int_equal(am_blacklist_count(&b), 1);
+    am_blacklist_forgotten(&b);
     assert_string_equal(NAMES(&b), "+h1");
-    assert_string_equal(blacklist_name(&b, 0), "h1");
-    assert_null(blacklist_name(&b, 1));
+    assert_string_equal(am_blacklist_name(&b, 0), "h1");
+    assert_null(am_blacklist_name(&b, 1));
 }
 
 static void the_fate_of_many_containers_is_remembered(void **state)

@@ -345,7 +345,7 @@ static const struct {
     { "PUT", "/v1/kill",    put_kill },
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
-    { "PUT", "/v1/signal",  pass_put },
+    { "PUT", "/v1/signal",  signal_request_put },
     { "PUT", "/v1/tokens",  tokens_put },
     { "GET", "/tensorboard/", tensorboard_pass },
     { "PUT", "/tensorboard/", tensorboard_pass },
@@ -400,7 +400,7 @@ static int start_remote(struct master *m, struct err *err)
                                      .headers = protocol_header(),
                                      .handler = handle,
                                      .user = m };
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     int r = 0;
 
     if (c->api_fd >= 0) { /* the ResourceManager has told others of it */

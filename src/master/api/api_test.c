@@ -13,7 +13,7 @@ struct desk {
     char dir[TEST_PATH];
     struct loop *loop;
     struct job_dir job;
-    struct container container;
+    struct master_container container;
     struct master_options opt;
     struct spec_role role;
     struct master m;
@@ -129,7 +129,8 @@ static void with_desk(void (*body)(struct desk *d))
     d->body = body;
     assert_non_null(test_dir(d->dir, "api"));
     d->job = (struct job_dir){ .id = (char *)"job-1", .path = d->dir, .run = d->dir };
-    d->container = (struct container){ .attempt = 1, .api_fd = -1, .jobs = d->dir, .logs = d->dir };
+    d->container =
+        (struct master_container){ .attempt = 1, .api_fd = -1, .jobs = d->dir, .logs = d->dir };
     d->opt = (struct master_options){ .container = &d->container, .dir = &d->job };
     assert_int_equal(loop_new(&d->loop, NULL), 0);
     assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);

@@ -89,7 +89,8 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);
-    if (enrolled_path(m) && json_object_set_new(*ret, "registry", json_text(enrolled_path(m))) < 0)
+    if (registry_entry_path(m) &&
+        json_object_set_new(*ret, "registry", json_text(registry_entry_path(m))) < 0)
         return err_oom(err);
     return add_tensorboard(m, *ret, err);
 }

@@ -22,7 +22,7 @@ static void tell(struct master *m, int number)
             outbox_send(m->agents[i], &msg);
 }
 
-int pass_put(struct master *m, struct http_call *c, struct err *err)
+int signal_request_put(struct master *m, struct http_call *c, struct err *err)
 {
     const char *name = http_query(c, "name");
 

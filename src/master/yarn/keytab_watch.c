@@ -87,7 +87,7 @@ static void run_watch(void *arg)
 
 int keytab_watch_start(struct master *m, struct err *err)
 {
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     struct keytab_watch *w;
     int64_t at;
     int r;

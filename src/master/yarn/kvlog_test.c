@@ -15,7 +15,7 @@ struct bench {
     bool held;      /* answers go the master's way, through kvanswer.c */
     struct loop *loop;
     struct fs_set *set;
-    struct container container;
+    struct master_container container;
     struct job_dir job;
     struct master_options opt;
     struct master m;

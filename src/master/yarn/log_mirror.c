@@ -30,7 +30,7 @@ struct mirror {
 static int open_segment(struct mirror *x, struct err *err)
 {
     const struct fs_create how = { .mode = 0600, .overwrite = true, .parents = true, .keep = true };
-    struct container *c = x->m->opt->container;
+    struct master_container *c = x->m->opt->container;
     AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->part);
 
     x->part++;
@@ -49,7 +49,7 @@ static void begin_anew(struct mirror *x)
 
 static void remove_older(struct mirror *x)
 {
-    struct container *c = x->m->opt->container;
+    struct master_container *c = x->m->opt->container;
 
     for (; x->round > 0 && x->first + 1 < x->part; x->first++) {
         AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->first);

@@ -21,7 +21,7 @@ static int never(void *arg, struct rpc_service *s, const char *method, const voi
 
 /* A journal with one record, and its copy. */
 struct copied {
-    struct container c;
+    struct master_container c;
     struct master_options opt;
     struct master m;
     struct session *session;

@@ -43,7 +43,8 @@ static void list_done(struct list *list)
 }
 
 /* Those of the attempts before ours, in their order. */
-static int find_parts(struct container *c, const struct parts *p, struct list *ret, struct err *err)
+static int find_parts(struct master_container *c, const struct parts *p, struct list *ret,
+                      struct err *err)
 {
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e = NULL;
@@ -83,7 +84,7 @@ static void take_from_writer(struct master *m, const char *path)
 static int read_whole(struct master *m, const char *path, parts_fn *fn, void *arg, struct err *err)
 {
     AUTO_BUF part = { .max = PART_MAX };
-    int r = container_load(m->opt->container, path, &part, err);
+    int r = master_container_load(m->opt->container, path, &part, err);
 
     return r < 0 || part.len == 0 ? r : fn(arg, &part, err);
 }

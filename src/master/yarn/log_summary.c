@@ -88,7 +88,7 @@ static int put_own(struct master *m, struct buf *out)
             put_agent(&x, m->agents[i]);
     outputs_each(m, put_owed, &x);
     if (m->avoid)
-        avoid_each(m->avoid, put_avoided, &x);
+        blacklist_each(m->avoid, put_avoided, &x);
     return x.r;
 }
 

@@ -30,7 +30,7 @@ static int need_env(const char *name, const char **ret, struct err *err)
     return err_set(err, -EINVAL, "%s is not set: this is no container of YARN", name);
 }
 
-static int find_attempt(struct container *c, struct err *err)
+static int find_attempt(struct master_container *c, struct err *err)
 {
     struct yarn_container_id id;
     const char *text = NULL;
@@ -44,7 +44,7 @@ static int find_attempt(struct container *c, struct err *err)
 }
 
 /* Others are given numbers, so that no name service of theirs matters. */
-static int find_host(struct loop *l, struct container *c, struct err *err)
+static int find_host(struct loop *l, struct master_container *c, struct err *err)
 {
     struct resolve_addrs found = { 0 };
     const char *name = NULL;
@@ -62,7 +62,7 @@ static int find_host(struct loop *l, struct container *c, struct err *err)
     return r;
 }
 
-static int open_session(struct loop *l, struct container *c, struct err *err)
+static int open_session(struct loop *l, struct master_container *c, struct err *err)
 {
     AUTO_CREDENTIALS *given = NULL;
     const char *file = NULL;
@@ -87,8 +87,8 @@ static int open_session(struct loop *l, struct container *c, struct err *err)
 
 /* ---- the job's files ---- */
 
-static int find_place(struct container *c, enum yarn_home what, char **ret_path, char **ret_uri,
-                      struct err *err)
+static int find_place(struct master_container *c, enum yarn_home what, char **ret_path,
+                      char **ret_uri, struct err *err)
 {
     *ret_uri = yarn_home(c->boot.base, what, c->boot.job, NULL);
     if (!*ret_uri)
@@ -96,7 +96,8 @@ static int find_place(struct container *c, enum yarn_home what, char **ret_path,
     return fs_find(c->set, *ret_uri, FS_ON_CLUSTER, &c->fs, ret_path, err);
 }
 
-int container_load(struct container *c, const char *path, struct buf *ret, struct err *err)
+int master_container_load(struct master_container *c, const char *path, struct buf *ret,
+                          struct err *err)
 {
     AUTO_FS_READER *r = NULL;
     int result = fs_open(c->fs, path, &r, err);
@@ -116,7 +117,7 @@ int container_load(struct container *c, const char *path, struct buf *ret, struc
 
 /* A file of the job, on its way here. */
 struct fetching {
-    struct container *c;
+    struct master_container *c;
     struct loop *loop;
     const char *name;
     struct buf text;
@@ -126,13 +127,13 @@ struct fetching {
 static int load_patiently(struct fetching *f, const char *from, struct err *err)
 {
     int64_t until = loop_in(f->loop, f->c->attempt > 1 ? LATER_MS : CLIENT_MS);
-    int r = container_load(f->c, from, &f->text, err);
+    int r = master_container_load(f->c, from, &f->text, err);
 
     while (r == -ENOENT && loop_now(f->loop) < until) {
         err_clear(err);
         r = fiber_sleep(f->loop, LOOK_AGAIN_MS);
         if (r == 0)
-            r = container_load(f->c, from, &f->text, err);
+            r = master_container_load(f->c, from, &f->text, err);
     }
     return r;
 }
@@ -149,7 +150,7 @@ static int fetch(void *arg, struct err *err)
     return path_write_new(to, f->text.data, f->text.len, 0600, err);
 }
 
-static int fetch_job(struct loop *l, struct container *c, struct err *err)
+static int fetch_job(struct loop *l, struct master_container *c, struct err *err)
 {
     struct fetching job = { c, l, "job.json", { .max = 16 * MIB } };
     struct fetching spec = { c, l, "spec.json", { .max = 64 * MIB } };
@@ -175,7 +176,7 @@ static int fetch_job(struct loop *l, struct container *c, struct err *err)
 }
 
 /* A container that was started anew in the same place begins afresh. */
-static int make_dirs(struct container *c, struct err *err)
+static int make_dirs(struct master_container *c, struct err *err)
 {
     AUTO_FREE char *cwd = getcwd(NULL, 0);
 
@@ -192,7 +193,7 @@ static int make_dirs(struct container *c, struct err *err)
     return 0;
 }
 
-static void forget(struct container *c, const char *name)
+static void forget(struct master_container *c, const char *name)
 {
     AUTO_FREE char *path = path_join(c->dir.path, name);
 
@@ -203,7 +204,7 @@ static void forget(struct container *c, const char *name)
 /* A client that is killed while it submits leaves an application without a job, and one of another
  * version may leave one that we do not understand. Another attempt would find no more than this
  * one, so the application ends here. */
-static int end_without_job(struct loop *l, struct container *c, int why, struct err *err)
+static int end_without_job(struct loop *l, struct master_container *c, int why, struct err *err)
 {
     const struct amrm_conf shown = { .host = c->host, .tracking_url = "" };
     int r = c->early ? 0 : yarn_register(c->session, c->node_conf, &shown, &c->early, NULL);
@@ -215,12 +216,12 @@ static int end_without_job(struct loop *l, struct container *c, int why, struct 
     if (r == 0)
         (void)yarn_early_finish(c->early, YARN__FINAL_STATUS__FINAL_FAILED, err->text,
                                 loop_in(l, FINISH_MS), NULL);
-    (void)container_clean(c, NULL);
+    (void)master_container_clean(c, NULL);
     return why;
 }
 
 /* YARN starts a master with the tokens of the submit, also when those have ended. */
-static int fetch_with_tokens(struct loop *l, struct container *c, struct err *err)
+static int fetch_with_tokens(struct loop *l, struct master_container *c, struct err *err)
 {
     int r = fetch_job(l, c, err);
 
@@ -235,15 +236,15 @@ static int fetch_with_tokens(struct loop *l, struct container *c, struct err *er
     return r == -ENOENT || r == -EPROTONOSUPPORT ? end_without_job(l, c, r, err) : r;
 }
 
-int container_open(struct loop *l, struct container *ret, struct err *err)
+int master_container_open(struct loop *l, struct master_container *ret, struct err *err)
 {
-    struct container *c = ret;
+    struct master_container *c = ret;
     int r;
 
-    *c = (struct container){ .dir = JOB_DIR_INIT, .api_fd = -1, .began = loop_wall() };
+    *c = (struct master_container){ .dir = JOB_DIR_INIT, .api_fd = -1, .began = loop_wall() };
     r = find_attempt(c, err);
     if (r == 0)
-        r = container_node_conf(&c->node_conf, err);
+        r = master_container_node_conf(&c->node_conf, err);
     if (r == 0)
         r = open_session(l, c, err);
     if (r == 0)
@@ -259,7 +260,7 @@ int container_open(struct loop *l, struct container *ret, struct err *err)
     return r < 0 ? r : fetch_with_tokens(l, c, err);
 }
 
-void container_close(struct container *c)
+void master_container_close(struct master_container *c)
 {
     c->early = yarn_early_free(c->early);
     c->keytab = keytab_free(c->keytab);
@@ -281,7 +282,7 @@ void container_close(struct container *c)
 
 /* ---- where we are ---- */
 
-int container_announce(struct container *c, struct err *err)
+int master_container_announce(struct master_container *c, struct err *err)
 {
     const struct fs_create how = { .overwrite = true, .mode = ANNOUNCE_MODE, .parents = true };
     AUTO_FREE char *to = path_join(c->jobs, "master.json");
@@ -294,7 +295,7 @@ int container_announce(struct container *c, struct err *err)
     return r < 0 ? r : fs_rename(c->fs, part, to, true, err);
 }
 
-int container_clean(struct container *c, struct err *err)
+int master_container_clean(struct master_container *c, struct err *err)
 {
     int r = fs_delete(c->fs, c->jobs, true, err);
 

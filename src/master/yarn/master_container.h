@@ -13,7 +13,7 @@
 #include "platform/yarn/yarn_job_facts.h"
 #include "platform/yarn/yarn_platform.h"
 
-struct container {
+struct master_container {
     struct yarn_boot boot; /* its address is set when the agent channel is open */
     struct session *session;
     struct fs_set *set;
@@ -41,20 +41,21 @@ struct container {
     int api_fd, api_port;     /* where it says that we are; -1: anywhere */
 };
 
-/* Reads what this container was told and fetches the job's files. `ret` needs container_close() in
- * any case. */
-int container_open(struct loop *l, struct container *ret, struct err *err);
-void container_close(struct container *c);
+/* Reads what this container was told and fetches the job's files. `ret` needs
+ * master_container_close() in any case. */
+int master_container_open(struct loop *l, struct master_container *ret, struct err *err);
+void master_container_close(struct master_container *c);
 
 /* The configuration of the machine that we are on, if there is one that we can read and it names
  * the scheduler's address: where the NodeManager stands between masters and the ResourceManager
  * (AMRMProxy), that is the NodeManager's own, and only it takes our token. NULL otherwise. Blocks
  * on the local disk. *ret is the caller's. */
-int container_node_conf(struct conf **ret, struct err *err);
+int master_container_node_conf(struct conf **ret, struct err *err);
 
 /* Tells agents that look for us, and people's `ydl`, where we are: BASE/jobs/APP/master.json. */
-int container_announce(struct container *c, struct err *err);
+int master_container_announce(struct master_container *c, struct err *err);
 /* Removes BASE/jobs/APP: the job is over. */
-int container_clean(struct container *c, struct err *err);
+int master_container_clean(struct master_container *c, struct err *err);
 /* The whole of a small file of the job's; -ENOENT when it is not there. */
-int container_load(struct container *c, const char *path, struct buf *ret, struct err *err);
+int master_container_load(struct master_container *c, const char *path, struct buf *ret,
+                          struct err *err);

@@ -66,7 +66,7 @@ static int clean(void *arg, struct err *err)
 {
     struct master *m = arg;
 
-    return rival_has_job(m) ? 0 : container_clean(m->opt->container, err);
+    return rival_has_job(m) ? 0 : master_container_clean(m->opt->container, err);
 }
 
 static int cancel_tokens(void *arg, struct err *err)

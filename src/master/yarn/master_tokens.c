@@ -11,7 +11,7 @@
 #define FILE_MAX_ MIB
 
 /* Everybody else's tokens stay as they are: the ResourceManager alone gives us ours. */
-static int keep(struct container *c, const struct credentials *newer, size_t *ret_n,
+static int keep(struct master_container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err)
 {
     struct credentials *own = session_credentials(c->session);
@@ -85,7 +85,7 @@ void tokens_tell(struct agent_conn *a)
     wipe(&bytes);
 }
 
-int tokens_keep(struct container *c, const struct credentials *newer, size_t *ret_n,
+int tokens_keep(struct master_container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err)
 {
     int r = keep(c, newer, ret_n, err);
@@ -97,7 +97,7 @@ int tokens_keep(struct container *c, const struct credentials *newer, size_t *re
  * between the first look and yarn_set_tokens(): nothing waits there. */
 int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err)
 {
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     int r;
 
     if (m->platform && yarn_has_launched(m->platform))

@@ -5,7 +5,7 @@
 #include "loop/loop.h"
 #include "wire/http.h"
 
-struct container;
+struct master_container;
 struct master;
 
 /* Those that the job got while it ran, and cancels at its end (tokens_end.c); oldest first. */
@@ -20,20 +20,20 @@ struct tokens_got {
 
 /* Takes those of HDFS for this process: what the ResourceManager gave us stays as it is. -EINVAL
  * when there is none among them. */
-int tokens_keep(struct container *c, const struct credentials *newer, size_t *ret_n,
+int tokens_keep(struct master_container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err);
 /* Notes a token that is to be cancelled, before it is added to the session's. Nothing is noted of
  * one that is there already, or that was not got for this job. */
-void tokens_remember(struct container *c, const struct token *t);
+void tokens_remember(struct master_container *c, const struct token *t);
 /* Containers were started with the tokens that the session holds. */
-void tokens_were_sent(struct container *c);
+void tokens_were_sent(struct master_container *c);
 /* Cancels what nobody needs after us; nothing can be done in HDFS after that. What fails is only
  * logged; to end it early, cancel the fiber. */
 void tokens_cancel(struct master *m);
-void tokens_done(struct container *c); /* forgets them */
+void tokens_done(struct master_container *c); /* forgets them */
 /* A request's body as credentials; *ret is the caller's. */
 int tokens_read(struct http_call *call, struct credentials **ret, struct err *err);
 
 /* For a master that HDFS does not know any more: waits until it has tokens again (tokens_wait.c).
  * -EKEYEXPIRED when nobody brought any; the application has ended then. */
-int tokens_wait(struct loop *l, struct container *c, struct err *err);
+int tokens_wait(struct loop *l, struct master_container *c, struct err *err);

@@ -35,7 +35,7 @@ static void owe_output(struct master *m, uint32_t n, uint32_t reasons)
 
 static void owe_much(uint32_t reasons)
 {
-    struct container container = { 0 };
+    struct master_container container = { 0 };
     struct master_options opt = { .container = &container };
     struct master m = { .opt = &opt };
     uint32_t n = ydl_torture_spare_thread ? 10 : RECORDS;

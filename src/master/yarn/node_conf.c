@@ -22,7 +22,7 @@ static bool names_scheduler(const struct conf *c)
     return named && conf_resourcemanagers(c, RM_SCHEDULER, &hosts, NULL) == 0;
 }
 
-int container_node_conf(struct conf **ret, struct err *err)
+int master_container_node_conf(struct conf **ret, struct err *err)
 {
     AUTO_CONF *c = NULL;
     AUTO_FREE char *dir = NULL;

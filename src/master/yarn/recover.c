@@ -90,7 +90,7 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
     if (str_eq(event, "agent") || (str_eq(event, "summary") && str_eq(what, "agent")))
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
-        r = blame_restore(x->m, v);
+        r = node_faults_restore(x->m, v);
     if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->unsaved)
         x->m->unsaved = str_printf("%s", text_of(v));
     return r < 0 ? err_oom(err) : 0;
@@ -227,7 +227,7 @@ int recover_job(struct master *m, struct err *err)
         log_info(LOG_MASTER, "attempt %d takes the job over", m->opt->container->attempt);
         r = engine_resume(m->engine, master_now(m), err);
         yarn_count_from(m->platform, engine_last_agent(m->engine) + NUMBERS_UNWRITTEN);
-        blame_resume(m);
+        node_faults_resume(m);
         if (r == 0)
             r = adopt_all(m, x, err);
         if (r == 0 && (engine_generation(m->engine) > 0 || engine_state(m->engine) == JOB_RUNNING))

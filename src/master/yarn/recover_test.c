@@ -287,7 +287,7 @@ static char *segment_path(const struct desk *d, const char *name)
 static void goes_on_from_a_summary(struct desk *d)
 {
     assert_int_equal(engine_state(d->b.e), JOB_RUNNING);
-    assert_true(avoid_has(d->m.avoid, "bad.node"));
+    assert_true(blacklist_has(d->m.avoid, "bad.node"));
     agents_return(d);
     assert_int_equal(task(&d->b, "w:1")->attempt, 1);
     ended(&d->b, "w:1", 3);
@@ -304,7 +304,7 @@ static void goes_on_from_a_summary(struct desk *d)
 static void one_that_is_summed_up(struct desk *d)
 {
     next_master(d);
-    assert_int_equal(avoid_restore(d->m.avoid, "bad.node", true), 0);
+    assert_int_equal(blacklist_restore(d->m.avoid, "bad.node", true), 0);
     d->summaries = true;
     ended(&d->b, "w:1", 3);
     pass(&d->b, 60000);

@@ -10,7 +10,7 @@ struct desk {
     char dir[TEST_PATH];
     struct loop *loop;
     struct fs_set *set;
-    struct container container;
+    struct master_container container;
     struct job_dir job;
     struct master_options opt;
     struct master m;
@@ -63,7 +63,7 @@ TESTING void open_master(struct desk *d)
     d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .left = true };
     d->m.journal.fd = d->m.kv_journal.fd = -1;
     d->m.summary.every = 1;
-    assert_int_equal(avoid_new(AVOID_NODES_FAULT, 0, &d->m.avoid, NULL), 0);
+    assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &d->m.avoid, NULL), 0);
     free(d->job.path);
     d->job.path = str_printf("%s/attempt-%d", d->dir, d->container.attempt);
     assert_non_null(d->job.path);
@@ -120,7 +120,7 @@ TESTING void kill_master(struct desk *d)
     journal_done(&d->m.journal);
     kvlog_done(&d->m);
     summary_done(&d->m.summary);
-    d->m.avoid = avoid_free(d->m.avoid);
+    d->m.avoid = blacklist_free(d->m.avoid);
     d->m.kv = kv_free(d->m.kv);
     recover_done(&d->m);
     d->b.e = engine_free(d->b.e);

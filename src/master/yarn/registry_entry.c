@@ -12,7 +12,7 @@
 #define CALL_MS 10000
 #define CLOSE_MS 3000 /* to take everything away */
 
-void enrolled_note(struct enrolled *x, const char *what, const struct err *why)
+void registry_entry_note(struct enrolled *x, const char *what, const struct err *why)
 {
     AUTO_FREE char *text = str_printf("%s: %s", what, why->text);
 
@@ -20,7 +20,7 @@ void enrolled_note(struct enrolled *x, const char *what, const struct err *why)
         master_note(x->m, text);
 }
 
-const char *enrolled_path(const struct master *m)
+const char *registry_entry_path(const struct master *m)
 {
     return m->enrolled ? m->enrolled->path : NULL;
 }
@@ -89,7 +89,7 @@ static int is_alive(struct enrolled *x, const char *path, struct err *err)
 static int put_job(struct enrolled *x, const char *path, bool ours, struct err *err)
 {
     const struct master *m = x->m;
-    const struct container *c = m->opt->container;
+    const struct master_container *c = m->opt->container;
     const struct registry_endpoint external[] = {
         { .api = "http://ydl/api", .protocol = "REST", .host = c->host, .port = m->api_port },
         { .api = "http://ydl/page", .protocol = "webui", .uri = m->page_url },
@@ -111,7 +111,7 @@ static int put_job(struct enrolled *x, const char *path, bool ours, struct err *
 /* The record that says that we live. */
 static int put_master(struct enrolled *x, struct err *err)
 {
-    const struct container *c = x->m->opt->container;
+    const struct master_container *c = x->m->opt->container;
     const char *container = getenv("CONTAINER_ID");
     const struct registry_record record = { .description = "ydl-master",
                                             .persistence = REGISTRY_CONTAINER,
@@ -250,7 +250,7 @@ static int enroll(struct enrolled *x, struct err *err)
     r = put_other(x, err);
     if (r == 0 || r == -ECANCELED)
         return r;
-    enrolled_note(x, "clients of its framework cannot find the job in YARN's registry", err);
+    registry_entry_note(x, "clients of its framework cannot find the job in YARN's registry", err);
     err_clear(err);
     return 0;
 }
@@ -280,9 +280,9 @@ static int open_registry(struct enrolled *x)
     if (r == -EOPNOTSUPP)
         log_info(LOG_MASTER, "%s", err.text);
     else if (r < 0 && r != -ECANCELED)
-        enrolled_note(x, "the job cannot be found in YARN's registry", &err);
+        registry_entry_note(x, "the job cannot be found in YARN's registry", &err);
     if (r < 0)
-        names_give_up(x);
+        registry_tasks_give_up(x);
     while (r < 0 && r != -ECANCELED && r != -EOPNOTSUPP) {
         r = fiber_sleep(x->m->loop, AGAIN_MS);
         if (r == 0)
@@ -310,7 +310,7 @@ static void run(void *arg)
     struct enrolled *x = arg;
 
     if (open_registry(x) == 0)
-        names_serve(x);
+        registry_tasks_serve(x);
     take_away(x);
     x->fiber = NULL;
     cond_wake_all(&x->changed);
@@ -326,7 +326,7 @@ static int find_domain(struct enrolled *x, struct err *err)
                : conf_str(conf_of(x->m), "hadoop.registry.dns.domain-name", &x->domain, err);
 }
 
-int enrolled_start(struct master *m, struct err *err)
+int registry_entry_start(struct master *m, struct err *err)
 {
     AUTO_STRS keys = { 0 };
     struct enrolled *x;
@@ -340,17 +340,17 @@ int enrolled_start(struct master *m, struct err *err)
     x->m = m;
     if (find_domain(x, err) == -ENOMEM)
         return -ENOMEM;
-    x->wanted = x->domain && names_wanted(m);
+    x->wanted = x->domain && registry_tasks_wanted(m);
     return fiber_start(m->loop, run, x, &x->fiber, err);
 }
 
-void enrolled_end(struct master *m)
+void registry_entry_end(struct master *m)
 {
     if (m->enrolled && m->enrolled->fiber)
         fiber_cancel(m->enrolled->fiber);
 }
 
-void enrolled_stop(struct master *m)
+void registry_entry_stop(struct master *m)
 {
     struct enrolled *x = m->enrolled;
 
@@ -358,7 +358,7 @@ void enrolled_stop(struct master *m)
         return;
     while (x->fiber)
         (void)cond_wait(m->loop, &x->changed, LOOP_NEVER);
-    names_free(x);
+    registry_tasks_free(x);
     free(x->path);
     free(x->domain);
     free(x);

@@ -12,28 +12,30 @@
  * numbers have to do.
  *
  * All that is there goes when the job ends, by our hand; and what names tasks also when we die. A
- * fiber of its own does it all: nothing here waits, but for enrolled_stop(). */
+ * fiber of its own does it all: nothing here waits, but for registry_entry_stop(). */
 #pragma once
 #include "master/master_private.h"
 
 struct enrolled; /* opaque */
 
 /* ---- registry_entry.c: the job ---- */
-int enrolled_start(struct master *m, struct err *err); /* nothing where there is no registry */
-void enrolled_end(struct master *m);                   /* everything is to be taken away … */
-void enrolled_stop(struct master *m);                  /* … and has been. Fibers only */
-const char *enrolled_path(const struct master *m);     /* NULL: it is not there (yet) */
+int registry_entry_start(struct master *m,
+                         struct err *err);               /* nothing where there is no registry */
+void registry_entry_end(struct master *m);               /* everything is to be taken away … */
+void registry_entry_stop(struct master *m);              /* … and has been. Fibers only */
+const char *registry_entry_path(const struct master *m); /* NULL: it is not there (yet) */
 
 /* ---- registry_tasks.c: its tasks ---- */
 /* A task is prepared. True when its name is to be known first: inbox_prepared() follows then. */
-bool names_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n);
+bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports,
+                                 unsigned n);
 /* It is to be prepared once more: a report that is held until its name is known is dropped. */
-void names_prepare_again(struct master *m, uint32_t task);
+void registry_tasks_prepare_again(struct master *m, uint32_t task);
 /* A generation is about to be formed: are all tasks known by names? Tells the engine. */
-void names_decide(struct master *m);
+void registry_tasks_decide(struct master *m);
 /* What others reach a task by, as the engine has been told: its name, written to `out`, or
  * `number`.
  */
 #define NAMES_TEXT 256
-const char *names_host(const struct master *m, const struct task *t, const char *number,
-                       char out[NAMES_TEXT]);
+const char *registry_tasks_host(const struct master *m, const struct task *t, const char *number,
+                                char out[NAMES_TEXT]);

@@ -5,14 +5,14 @@
 #include "master/yarn/registry_entry.h"
 
 /* Where a task stands in the registry. */
-struct enrolled_place {
+struct registry_entry_place {
     char *path;     /* NULL: nowhere */
     uint32_t agent; /* that it is with there */
     bool seen;      /* its name can be looked up */
 };
 
 /* A task that is prepared, and waits for its name. */
-struct enrolled_wish {
+struct registry_entry_wish {
     uint32_t task, agent;
     bool held; /* the engine has not heard of it yet */
     uint16_t ports[CLUSTER_PORTS_MAX];
@@ -29,21 +29,21 @@ struct enrolled {
     char *domain; /* "NAME.USER.DOMAIN", where RegistryDNS serves the cluster; or NULL */
     bool wanted;  /* tasks would rather have names */
     bool named;   /* names can be looked up here */
-    struct enrolled_place *places; /* by task */
+    struct registry_entry_place *places; /* by task */
     uint32_t n_places;
-    struct enrolled_wish *wishes;
+    struct registry_entry_wish *wishes;
     size_t n_wishes, cap_wishes;
-    struct enrolled_wish *batch; /* that is being done */
+    struct registry_entry_wish *batch; /* that is being done */
     size_t n_batch;
 };
 
 /* A sentence for the log, once something about the registry is not as it should be. */
-void enrolled_note(struct enrolled *x, const char *what, const struct err *why);
+void registry_entry_note(struct enrolled *x, const char *what, const struct err *why);
 
 /* ---- registry_tasks.c ---- */
 /* Would this job be better off with names? */
-bool names_wanted(const struct master *m);
+bool registry_tasks_wanted(const struct master *m);
 /* The registry is open and the job in it: does what is to be done, until the fiber is cancelled. */
-void names_serve(struct enrolled *x);
-void names_give_up(struct enrolled *x); /* there will be none: nobody waits any more */
-void names_free(struct enrolled *x);
+void registry_tasks_serve(struct enrolled *x);
+void registry_tasks_give_up(struct enrolled *x); /* there will be none: nobody waits any more */
+void registry_tasks_free(struct enrolled *x);

@@ -29,8 +29,8 @@ static const char *label_of(const struct master *m, const struct task *t, char o
     return registry_label(text, out);
 }
 
-const char *names_host(const struct master *m, const struct task *t, const char *number,
-                       char out[NAMES_TEXT])
+const char *registry_tasks_host(const struct master *m, const struct task *t, const char *number,
+                                char out[NAMES_TEXT])
 {
     const char *domain = engine_names(m->engine);
     char label[REGISTRY_LABEL];
@@ -54,7 +54,7 @@ static bool labels_differ(const struct spec *s)
     return true;
 }
 
-bool names_wanted(const struct master *m)
+bool registry_tasks_wanted(const struct master *m)
 {
     bool alone = false;
 
@@ -103,7 +103,7 @@ static int wait_for(struct enrolled *x, const char *name, const char *number, in
 
 static int room_for(struct enrolled *x, uint32_t task)
 {
-    struct enrolled_place *v;
+    struct registry_entry_place *v;
     uint32_t n = task + 16;
 
     if (task < x->n_places)
@@ -142,7 +142,7 @@ static int put_task(struct enrolled *x, const struct task *t, const struct agent
     const char *found = ops->container ? ops->container(m->platform, a->number) : "";
     AUTO_FREE char *container = strdup(found);
     AUTO_FREE char *path = NULL;
-    struct enrolled_place *p = &x->places[t->id];
+    struct registry_entry_place *p = &x->places[t->id];
     char label[REGISTRY_LABEL], role[REGISTRY_LABEL], host[sizeof(a->host)], node[sizeof(a->node)];
     struct registry_record record = { .description = label_of(m, t, label),
                                       .persistence = REGISTRY_CONTAINER,
@@ -165,17 +165,17 @@ static int put_task(struct enrolled *x, const struct task *t, const struct agent
         return r;
     p = &x->places[id];
     free(p->path);
-    *p = (struct enrolled_place){ .path = take(path), .agent = agent };
+    *p = (struct registry_entry_place){ .path = take(path), .agent = agent };
     return 0;
 }
 
 /* ---- wishes ---- */
 
-static int add_wish(struct enrolled *x, const struct enrolled_wish *w)
+static int add_wish(struct enrolled *x, const struct registry_entry_wish *w)
 {
     if (x->n_wishes == x->cap_wishes) {
         size_t cap = x->cap_wishes ? 2 * x->cap_wishes : 16;
-        struct enrolled_wish *v = realloc(x->wishes, cap * sizeof(*v));
+        struct registry_entry_wish *v = realloc(x->wishes, cap * sizeof(*v));
 
         if (!v)
             return -ENOMEM;
@@ -192,10 +192,11 @@ static bool stands(const struct enrolled *x, uint32_t task, uint32_t agent)
     return task < x->n_places && x->places[task].path && x->places[task].agent == agent;
 }
 
-bool names_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n)
+bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports,
+                                 unsigned n)
 {
     struct enrolled *x = a->master->enrolled;
-    struct enrolled_wish w = { .task = task, .agent = a->number, .n_ports = n };
+    struct registry_entry_wish w = { .task = task, .agent = a->number, .n_ports = n };
 
     if (!x || !x->fiber || !x->domain || stands(x, task, a->number))
         return false;
@@ -205,14 +206,14 @@ bool names_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *por
 }
 
 /* What was prepared before that is of no use: the ports may be others by now. */
-static void stop_holding(struct enrolled_wish *v, size_t n, uint32_t task)
+static void stop_holding(struct registry_entry_wish *v, size_t n, uint32_t task)
 {
     for (size_t i = 0; i < n; i++)
         if (v[i].task == task)
             v[i].held = false;
 }
 
-void names_prepare_again(struct master *m, uint32_t task)
+void registry_tasks_prepare_again(struct master *m, uint32_t task)
 {
     struct enrolled *x = m->enrolled;
 
@@ -222,7 +223,7 @@ void names_prepare_again(struct master *m, uint32_t task)
     stop_holding(x->wishes, x->n_wishes, task);
 }
 
-static void deliver(struct enrolled *x, const struct enrolled_wish *w)
+static void deliver(struct enrolled *x, const struct registry_entry_wish *w)
 {
     struct agent_conn *a = agents_get(x->m, w->agent);
     struct err err = ERR_INIT;
@@ -232,7 +233,7 @@ static void deliver(struct enrolled *x, const struct enrolled_wish *w)
     master_wake(x->m);
 }
 
-static int put_wish(struct enrolled *x, const struct enrolled_wish *w, struct err *err)
+static int put_wish(struct enrolled *x, const struct registry_entry_wish *w, struct err *err)
 {
     const struct task *t = engine_task(x->m->engine, w->task);
     struct agent_conn *a = agents_get(x->m, w->agent);
@@ -244,7 +245,7 @@ static int put_wish(struct enrolled *x, const struct enrolled_wish *w, struct er
     return stands(x, w->task, w->agent) ? 0 : put_task(x, t, a, err);
 }
 
-static int see_wish(struct enrolled *x, const struct enrolled_wish *w, int64_t deadline)
+static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int64_t deadline)
 {
     const struct task *t = engine_task(x->m->engine, w->task);
     const struct agent_conn *a = agents_get(x->m, w->agent);
@@ -271,14 +272,14 @@ static int serve_batch(struct enrolled *x)
     for (size_t i = 0; i < x->n_batch && r == 0; i++)
         r = put_wish(x, &x->batch[i], &err);
     if (r < 0 && r != -ECANCELED)
-        enrolled_note(x, "a task cannot be found in YARN's registry", &err);
+        registry_entry_note(x, "a task cannot be found in YARN's registry", &err);
     for (size_t i = 0; i < x->n_batch && r == 0 && x->named; i++) {
         r = see_wish(x, &x->batch[i], deadline);
         if (r == -ENXIO)
             (void)err_set(&err, r, "it takes more than %d s", SEEN_MS / 1000);
     }
     if (r < 0 && r != -ECANCELED && x->named) {
-        enrolled_note(x, "RegistryDNS does not answer for a task", &err);
+        registry_entry_note(x, "RegistryDNS does not answer for a task", &err);
         x->named = false;
     }
     for (size_t i = 0; i < x->n_batch && r != -ECANCELED; i++)
@@ -321,7 +322,7 @@ static int name_again(struct enrolled *x)
     int r = 0;
 
     while (r == 0 && (t = engine_next_in_gang(x->m->engine, t))) {
-        struct enrolled_wish w = { .task = t->id, .agent = t->agent };
+        struct registry_entry_wish w = { .task = t->id, .agent = t->agent };
 
         if (t->state >= TASK_READY && t->state <= TASK_RUNNING)
             r = add_wish(x, &w);
@@ -348,7 +349,7 @@ static int begin(struct enrolled *x)
     return r == -ECANCELED ? r : 0;
 }
 
-void names_serve(struct enrolled *x)
+void registry_tasks_serve(struct enrolled *x)
 {
     int r = begin(x);
 
@@ -359,7 +360,7 @@ void names_serve(struct enrolled *x)
     }
 }
 
-void names_give_up(struct enrolled *x)
+void registry_tasks_give_up(struct enrolled *x)
 {
     x->wanted = x->named = false;
     free(take(x->domain));
@@ -368,7 +369,7 @@ void names_give_up(struct enrolled *x)
     x->n_wishes = 0;
 }
 
-void names_free(struct enrolled *x)
+void registry_tasks_free(struct enrolled *x)
 {
     for (uint32_t i = 0; i < x->n_places; i++)
         free(x->places[i].path);
@@ -376,7 +377,7 @@ void names_free(struct enrolled *x)
     free(x->wishes);
 }
 
-void names_decide(struct master *m)
+void registry_tasks_decide(struct master *m)
 {
     const struct enrolled *x = m->enrolled;
     const struct task *t = NULL;

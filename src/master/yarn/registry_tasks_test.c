@@ -28,7 +28,7 @@ static void prepare_as_wanted(struct desk *d)
 
     while (engine_next_action(d->m.engine, &a))
         if (a.kind == ACTION_PREPARE)
-            names_prepare_again(&d->m, a.id);
+            registry_tasks_prepare_again(&d->m, a.id);
 }
 
 /* The agent of the container dies when the task is prepared, and the next one prepares it on
@@ -40,7 +40,7 @@ static void prepare_twice(struct desk *d, bool served)
     const uint16_t before[] = { 4711 }, now[] = { 4712 };
 
     assert_non_null(x.domain);
-    assert_true(names_before_ready(a, 0, before, 1));
+    assert_true(registry_tasks_before_ready(a, 0, before, 1));
     if (served) {
         x.batch = take(x.wishes);
         x.n_batch = x.n_wishes;
@@ -48,14 +48,14 @@ static void prepare_twice(struct desk *d, bool served)
     }
     assert_int_equal(engine_on_agent_again(d->m.engine, 0, 1000, NULL), 0);
     prepare_as_wanted(d);
-    assert_true(names_before_ready(a, 0, now, 1));
+    assert_true(registry_tasks_before_ready(a, 0, now, 1));
     if (served)
         assert_false(x.batch[0].held);
-    names_give_up(&x); /* what waits is told */
+    registry_tasks_give_up(&x); /* what waits is told */
     assert_int_equal(engine_task(d->m.engine, 0)->state, TASK_READY);
     assert_int_equal(engine_task(d->m.engine, 0)->port[0], 4712);
     free(x.batch);
-    names_free(&x);
+    registry_tasks_free(&x);
     d->m.enrolled = NULL;
 }
 

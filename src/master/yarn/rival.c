@@ -14,13 +14,13 @@
 /* The attempt that master.json names; 0: nobody knows. */
 static int newest(struct master *m)
 {
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     AUTO_FREE char *path = path_join(c->jobs, "master.json");
     AUTO_BUF text = { .max = FILE_MAX_ };
     AUTO_JSON *v = NULL;
     int attempt = 0;
 
-    if (!path || container_load(c, path, &text, NULL) < 0 || text.len == 0 ||
+    if (!path || master_container_load(c, path, &text, NULL) < 0 || text.len == 0 ||
         json_parse(path, text.data, text.len, &v, NULL) < 0)
         return 0;
     return json_unpack(v, "{s:i}", "attempt", &attempt) == 0 ? attempt : 0;

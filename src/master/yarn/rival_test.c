@@ -9,7 +9,7 @@
 struct place {
     char dir[TEST_PATH];
     struct loop *loop;
-    struct container container;
+    struct master_container container;
     struct master_options opt;
     struct platform platform;
     struct master m;
@@ -80,7 +80,7 @@ static void a_newer_master_has_it_while_nobody_answers(void **state)
     (void)state;
     assert_non_null(x);
     assert_non_null(test_dir(x->dir, "rival"));
-    x->container = (struct container){ .attempt = 2, .jobs = path_join(x->dir, "jobs") };
+    x->container = (struct master_container){ .attempt = 2, .jobs = path_join(x->dir, "jobs") };
     assert_int_equal(path_mkdirs(x->container.jobs, 0700, NULL), 0);
     x->opt.container = &x->container;
     x->platform.ops = &ops;

@@ -28,7 +28,7 @@ static bool is_same(const struct token *a, const struct token *b)
     return a->id_len == b->id_len && (a->id_len == 0 || memcmp(a->id, b->id, a->id_len) == 0);
 }
 
-static bool is_known(const struct container *c, const struct token *t)
+static bool is_known(const struct master_container *c, const struct token *t)
 {
     const struct credentials *own = session_credentials(c->session);
 
@@ -50,7 +50,7 @@ static struct token_got take_oldest(struct tokens_got *g)
     return first;
 }
 
-void tokens_remember(struct container *c, const struct token *t)
+void tokens_remember(struct master_container *c, const struct token *t)
 {
     struct tokens_got *g = &c->got;
     AUTO_IDENT id = { 0 };
@@ -67,7 +67,7 @@ void tokens_remember(struct container *c, const struct token *t)
         g->v[g->n++].sent = c->attempt > 1 && id.issued < c->began + CLOCKS_MS;
 }
 
-void tokens_were_sent(struct container *c)
+void tokens_were_sent(struct master_container *c)
 {
     const struct credentials *own = session_credentials(c->session);
 
@@ -92,7 +92,7 @@ static void open_outputs(struct master *m)
 
 void tokens_cancel(struct master *m)
 {
-    struct container *c = m->opt->container;
+    struct master_container *c = m->opt->container;
     size_t cancelled = 0, left = 0, failed = 0;
     int r = 0;
 
@@ -115,7 +115,7 @@ void tokens_cancel(struct master *m)
              cancelled, left, failed + c->got.n);
 }
 
-void tokens_done(struct container *c)
+void tokens_done(struct master_container *c)
 {
     for (size_t i = 0; i < c->got.n; i++)
         token_done(&c->got.v[i].token);

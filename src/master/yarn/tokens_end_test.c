@@ -55,7 +55,7 @@ static int answer(void *arg, struct rpc_service *s, const char *method, const vo
 /* ---- a master ---- */
 
 struct ending {
-    struct container c;
+    struct master_container c;
     struct master_options opt;
     struct master m;
 };

@@ -30,7 +30,7 @@
 
 struct waiting {
     struct loop *loop;
-    struct container *c;
+    struct master_container *c;
     struct http_server *api;
     struct cond changed;
     unsigned failures; /* of the helper */
@@ -43,7 +43,7 @@ struct waiting {
 
 static int ask_keytab(struct waiting *w)
 {
-    struct container *c = w->c;
+    struct master_container *c = w->c;
     AUTO_CREDENTIALS *newer = NULL;
     struct err err = ERR_INIT;
     size_t n = 0;
@@ -138,7 +138,7 @@ static int handle(void *user, struct http_call *call, struct err *err)
 
 static int open_door(struct waiting *w, struct err *err)
 {
-    struct container *c = w->c;
+    struct master_container *c = w->c;
     struct http_server_options o = { .loop = w->loop,
                                      .key = &c->boot.key,
                                      .headers = protocol_header(),
@@ -162,7 +162,7 @@ static int open_door(struct waiting *w, struct err *err)
 
 static int stand_there(struct waiting *w, struct err *err)
 {
-    struct container *c = w->c;
+    struct master_container *c = w->c;
     int r = open_door(w, err);
 
     while (r == 0 && !w->got && !w->stopped && loop_now(w->loop) < c->wait_until &&
@@ -193,7 +193,7 @@ static int give_up(struct waiting *w, struct err *err)
     return err_set(err, -EKEYEXPIRED, "%s", text);
 }
 
-int tokens_wait(struct loop *l, struct container *c, struct err *err)
+int tokens_wait(struct loop *l, struct master_container *c, struct err *err)
 {
     struct waiting w = { .loop = l, .c = c };
     int r = ask_keytab(&w);
