@@ -33,7 +33,7 @@ void agent_break(struct agent *a, int code, const char *what)
 
 /* ---- signals ---- */
 
-static void on_signal(uv_signal_t *h, int signum)
+static void agent_on_signal(uv_signal_t *h, int signum)
 {
     struct agent *a = h->data;
 
@@ -42,7 +42,7 @@ static void on_signal(uv_signal_t *h, int signum)
     fiber_cancel(a->main); /* again and again is fine: it is shielded while it cleans up */
 }
 
-static int watch_signals(struct agent *a, struct err *err)
+static int agent_watch_signals(struct agent *a, struct err *err)
 {
     static const int wanted[] = { SIGTERM, SIGINT, SIGHUP };
 
@@ -51,7 +51,7 @@ static int watch_signals(struct agent *a, struct err *err)
 
         uv_signal_init(loop_uv(a->loop), &a->signals[i + 1]);
         a->signals[i + 1].data = a;
-        r = uv_signal_start(&a->signals[i + 1], on_signal, wanted[i]);
+        r = uv_signal_start(&a->signals[i + 1], agent_on_signal, wanted[i]);
         if (r < 0)
             return err_code(err, r, "watch for signals");
     }
@@ -164,7 +164,7 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
 
 /* When a master that says nothing is taken for lost. With a lease there is then still time to look
  * for another; it may also just be slow. */
-static int64_t silence(const struct agent *a)
+static int64_t agent_silence(const struct agent *a)
 {
     int64_t beats = (int64_t)SILENT_BEATS * a->heartbeat;
 
@@ -183,7 +183,7 @@ static int obey_all(struct agent *a, struct err *err)
         Agent__ToAgent *m = NULL;
 
         if (a->lease > 0)
-            deadline = a->last_ping + silence(a);
+            deadline = a->last_ping + agent_silence(a);
         /* After a pause of the whole machine there may be pings that were not read yet. */
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
@@ -202,13 +202,13 @@ static int obey_all(struct agent *a, struct err *err)
 /* ---- a life ---- */
 
 /* Does the lease leave a master that is lost some time to come back? */
-static bool may_wait(const struct agent *a, int r)
+static bool agent_may_wait(const struct agent *a, int r)
 {
     return r < 0 && a->lease > 0 && loop_now(a->loop) < a->last_ping + a->lease && !a->signal &&
            !a->broken && !a->cut_off && r != -EPROTO && r != -ENOMEM;
 }
 
-static int serve(struct agent *a, struct err *err)
+static int agent_serve(struct agent *a, struct err *err)
 {
     int r = a->container ? predecessor_end(a, err) : 0;
 
@@ -216,7 +216,7 @@ static int serve(struct agent *a, struct err *err)
         r = reconnect_first(a, err);
     while (r == 0) {
         r = obey_all(a, err);
-        if (may_wait(a, r))
+        if (agent_may_wait(a, r))
             r = reconnect_again(a, err);
     }
     return r;
@@ -239,7 +239,7 @@ static int live(void *arg)
     a->main = fiber_self(a->loop);
     r = a->opt->client ? lifeline_begin(a, a->err) : 0;
     if (r == 0)
-        r = serve(a, a->err);
+        r = agent_serve(a, a->err);
     fiber_shield(a->loop, true);
     attend_begin(a);
     leave_tasks(a, grace_of(a));
@@ -301,7 +301,7 @@ static int find_owner(struct agent *a, struct agent_container *c, struct err *er
     return r;
 }
 
-static int set_up(struct agent *a, struct err *err)
+static int agent_set_up(struct agent *a, struct err *err)
 {
     int r;
 
@@ -320,7 +320,7 @@ static int set_up(struct agent *a, struct err *err)
     (void)umask(a->umask);
     r = reap_init(a, err);
     if (r == 0)
-        r = watch_signals(a, err);
+        r = agent_watch_signals(a, err);
     return r == 0 ? report_init(a, err) : r;
 }
 
@@ -331,7 +331,7 @@ int agent_run(const struct agent_options *o, struct err *err)
     int r = find_owner(&a, &c, err);
 
     if (r == 0)
-        r = set_up(&a, err);
+        r = agent_set_up(&a, err);
     if (r == 0)
         r = loop_run(a.loop, live, &a, false);
     if (a.signal)

@@ -21,7 +21,7 @@ static int need(const char *name, const char **ret, struct err *err)
     return -ENOENT;
 }
 
-static int copy(const char *name, char **ret, struct err *err)
+static int agent_container_copy(const char *name, char **ret, struct err *err)
 {
     const char *value;
     int r = need(name, &value, err);
@@ -81,14 +81,14 @@ bool agent_container_is_gone(const struct agent_container *c)
     return st.st_dev != c->dir_dev || st.st_ino != c->dir_ino;
 }
 
-static int read_place(struct agent_container *c, struct err *err)
+static int agent_container_read_place(struct agent_container *c, struct err *err)
 {
-    int r = copy("CONTAINER_ID", &c->id, err);
+    int r = agent_container_copy("CONTAINER_ID", &c->id, err);
 
     if (r == 0)
         r = check_id(c->id, err);
     if (r == 0)
-        r = copy("NM_HOST", &c->node, err);
+        r = agent_container_copy("NM_HOST", &c->node, err);
     if (r == 0)
         r = pick_log_dir(c, err);
     if (r < 0)
@@ -124,7 +124,7 @@ int agent_container_read(struct agent_container *ret, struct err *err)
     int r;
 
     *ret = (struct agent_container){ 0 };
-    r = read_place(ret, err);
+    r = agent_container_read_place(ret, err);
     if (r == 0)
         r = need("HADOOP_TOKEN_FILE_LOCATION", &path, err);
     return r == 0 ? read_boot(ret, path, err) : r;

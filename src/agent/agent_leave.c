@@ -28,7 +28,7 @@ void leave_tasks(struct agent *a, int64_t grace)
 
 /* The run directory, when the master could not remove it and no other agent uses it any more.
  * Whoever removes the directory of tasks, which must be empty, was the last. */
-static void remove_run(struct agent *a)
+static void leave_remove_run(struct agent *a)
 {
     AUTO_FREE char *run = path_dir(a->opt->join_file);
     struct stat st;
@@ -60,7 +60,7 @@ static void remove_own(struct agent *a, bool master_gone)
     if (a->container && (a->container->client || (a->work_dir && a->told_to_leave)))
         (void)remove_tree(a, a->container->own, NULL);
     else if (!a->container && master_gone && a->facts)
-        remove_run(a);
+        leave_remove_run(a);
 }
 
 void leave_clean(struct agent *a, bool master_gone)

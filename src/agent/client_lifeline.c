@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
-static void run(void *arg)
+static void client_lifeline_run(void *arg)
 {
     struct agent *a = arg;
     int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -32,5 +32,5 @@ static void run(void *arg)
 
 int lifeline_begin(struct agent *a, struct err *err)
 {
-    return fiber_start(a->loop, run, a, NULL, err);
+    return fiber_start(a->loop, client_lifeline_run, a, NULL, err);
 }

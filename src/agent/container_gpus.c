@@ -32,8 +32,8 @@ static void find_open(struct gpus *ret)
     }
 }
 
-static int choose(struct agent *a, const struct gpus *of, unsigned n, uint32_t *ids,
-                  struct err *err)
+static int gpus_choose(struct agent *a, const struct gpus *of, unsigned n, uint32_t *ids,
+                       struct err *err)
 {
     int64_t deadline = loop_in(a->loop, PATIENCE_MS);
     int r = local_gpus_take(of, n, a->gpus.locks, ids, err);
@@ -64,7 +64,7 @@ int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err 
             ids[i] = i;
         n = seen.n;
     } else {
-        r = choose(a, &seen, n, ids, err);
+        r = gpus_choose(a, &seen, n, ids, err);
     }
     for (unsigned i = 0; i < n && r == 0; i++)
         r = buf_printf(&text, "%s%u", i ? "," : "", ids[i]) < 0 ? err_oom(err) : 0;

@@ -42,7 +42,7 @@ static int connect_agent(struct init *x, struct err *err)
 }
 
 /* It says nothing to us; what can be read is the end. */
-static bool agent_gone(const struct init *x)
+static bool container_init_agent_gone(const struct init *x)
 {
     char byte;
     ssize_t n = recv(x->agent, &byte, 1, MSG_DONTWAIT);
@@ -70,7 +70,7 @@ static uint64_t cgroup_number(const char *newer, const char *older, const char *
     return at ? strtoull(at + strlen(word), NULL, 10) : 0;
 }
 
-static void measure(struct init *x, struct init_end *ret)
+static void container_init_measure(struct init *x, struct init_end *ret)
 {
     ret->peak = cgroup_number("/sys/fs/cgroup/memory.peak",
                               "/sys/fs/cgroup/memory/memory.max_usage_in_bytes", "");
@@ -82,7 +82,8 @@ static void measure(struct init *x, struct init_end *ret)
 
 /* ---- the task ---- */
 
-static int read_env(const struct init *x, struct buf *text, struct env *ret, struct err *err)
+static int container_init_read_env(const struct init *x, struct buf *text, struct env *ret,
+                                   struct err *err)
 {
     int r = path_read(x->o->env, text, err);
 
@@ -93,20 +94,20 @@ static int read_env(const struct init *x, struct buf *text, struct env *ret, str
     return r < 0 ? err_code(err, r, "take over the environment") : 0;
 }
 
-static int open_output(const char *path, struct err *err)
+static int container_init_open_output(const char *path, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 
     return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
 }
 
-static int start(struct init *x, struct err *err)
+static int container_init_start(struct init *x, struct err *err)
 {
     AUTO(spawner) struct spawner *s = NULL;
     AUTO_BUF text = { .max = ENV_FILE_MAX };
     AUTO_ENV env = { 0 };
-    AUTO_CLOSE int out = open_output(x->o->out, err);
-    AUTO_CLOSE int errors = out < 0 ? -1 : open_output(x->o->err, err);
+    AUTO_CLOSE int out = container_init_open_output(x->o->out, err);
+    AUTO_CLOSE int errors = out < 0 ? -1 : container_init_open_output(x->o->err, err);
     struct spawn_spec spec = {
         .argv = x->o->words, .cwd = x->o->cwd, .out = out, .err = errors, .extra = -1, .cgroup = -1
     };
@@ -114,7 +115,7 @@ static int start(struct init *x, struct err *err)
 
     if (errors < 0)
         return out < 0 ? out : errors;
-    r = read_env(x, &text, &env, err);
+    r = container_init_read_env(x, &text, &env, err);
     if (r == 0)
         r = spawner_new(&s, err);
     if (r < 0)
@@ -123,7 +124,7 @@ static int start(struct init *x, struct err *err)
     return spawn_start(s, &spec, &x->task, err);
 }
 
-static void reap(struct init *x)
+static void container_init_reap(struct init *x)
 {
     struct rusage use = { 0 };
     int status;
@@ -139,7 +140,7 @@ static void reap(struct init *x)
 }
 
 /* From process 1 this reaches every process of the container, and nobody else. */
-static void kill_all(int signum)
+static void container_init_kill_all(int signum)
 {
     (void)kill(-1, signum);
 }
@@ -150,38 +151,38 @@ static void on_signals(struct init *x)
 
     while (read(x->signals, &s, sizeof(s)) == sizeof(s)) {
         if (s.ssi_signo == SIGCHLD)
-            reap(x);
+            container_init_reap(x);
         else
-            kill_all((int)s.ssi_signo);
+            container_init_kill_all((int)s.ssi_signo);
     }
 }
 
 /* Until the task has ended, by itself or by us. */
-static void watch(struct init *x)
+static void container_init_watch(struct init *x)
 {
     struct pollfd fds[] = { { .fd = x->signals, .events = POLLIN },
                             { .fd = x->agent, .events = POLLIN } };
 
     while (x->task) {
         if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR)
-            kill_all(SIGKILL);
-        if (fds[1].revents && agent_gone(x)) {
-            kill_all(SIGKILL);
+            container_init_kill_all(SIGKILL);
+        if (fds[1].revents && container_init_agent_gone(x)) {
+            container_init_kill_all(SIGKILL);
             fds[1].fd = -1;
         }
         if (fds[0].revents)
             on_signals(x);
-        reap(x);
+        container_init_reap(x);
     }
-    kill_all(SIGKILL); /* what it left behind */
+    container_init_kill_all(SIGKILL); /* what it left behind */
 }
 
-static int tell(struct init *x, const struct err *failed, struct err *err)
+static int container_init_tell(struct init *x, const struct err *failed, struct err *err)
 {
     AUTO_FREE char *text = NULL;
     struct init_end end = { 0 };
 
-    measure(x, &end);
+    container_init_measure(x, &end);
     if (failed->code) {
         text = str_printf("%s%s%s", failed->text, failed->hint[0] ? ": " : "", failed->hint);
         end.not_started = text;
@@ -211,7 +212,7 @@ int init_run(const struct init_options *o, struct err *err)
     r = connect_agent(&x, err);
     if (r < 0)
         return r; /* nobody is there to be told */
-    if (start(&x, &failed) == 0)
-        watch(&x);
-    return tell(&x, &failed, err);
+    if (container_init_start(&x, &failed) == 0)
+        container_init_watch(&x);
+    return container_init_tell(&x, &failed, err);
 }

@@ -14,7 +14,7 @@
 
 /* ---- the environment ---- */
 
-static int put(struct buf *out, const struct env *e)
+static int init_put(struct buf *out, const struct env *e)
 {
     int r = 0;
 
@@ -27,12 +27,12 @@ int init_env_write(const char *path, const struct env *weak, const struct env *s
                    struct err *err)
 {
     AUTO_BUF text = { .max = ENV_MAX };
-    int r = put(&text, weak);
+    int r = init_put(&text, weak);
 
     if (r == 0)
         r = buf_add(&text, "", 1);
     if (r == 0)
-        r = put(&text, strong);
+        r = init_put(&text, strong);
     if (r == -E2BIG)
         return err_set(err, r, "its environment is larger than %zu MB", ENV_MAX / MIB);
     if (r < 0)

@@ -38,7 +38,7 @@ static char *socket_dir(const struct agent *a)
     return str_printf("/proc/%d/cwd%s", (int)getpid(), a->tasks_dir + n);
 }
 
-static int name_places(struct agent *a, struct err *err)
+static int dirs_name_places(struct agent *a, struct err *err)
 {
     const Agent__JobFacts *f = a->facts;
     const struct agent_container *c = a->container;
@@ -115,7 +115,7 @@ int dirs_set_up(struct agent *a, struct err *err)
 
     if (a->work_dir)
         return 0; /* by an earlier welcome */
-    r = name_places(a, err);
+    r = dirs_name_places(a, err);
     log_set_job(a->facts->job);
     if (r == 0)
         r = path_mkdirs(a->log_dir, 0750, err);

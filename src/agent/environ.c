@@ -59,7 +59,7 @@ int env_set(struct env *e, const char *name, const char *value)
 }
 
 /* Its place; e->n when it is not there. */
-static size_t find(const struct env *e, const char *name)
+static size_t env_find(const struct env *e, const char *name)
 {
     size_t n = strlen(name), i = 0;
 
@@ -70,14 +70,14 @@ static size_t find(const struct env *e, const char *name)
 
 const char *env_get(const struct env *e, const char *name)
 {
-    size_t i = find(e, name);
+    size_t i = env_find(e, name);
 
     return i < e->n ? e->v[i] + strlen(name) + 1 : NULL;
 }
 
 void env_unset(struct env *e, const char *name)
 {
-    size_t i = find(e, name);
+    size_t i = env_find(e, name);
 
     if (i == e->n)
         return;

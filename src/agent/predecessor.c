@@ -14,7 +14,7 @@
 #define END_MS 5000
 #define PAUSE_MS 5
 
-static bool is_ours(const struct agent *a, pid_t pid, struct tree_proc *ret)
+static bool predecessor_is_ours(const struct agent *a, pid_t pid, struct tree_proc *ret)
 {
     char path[32], mark[128];
     struct stat st;
@@ -27,7 +27,7 @@ static bool is_ours(const struct agent *a, pid_t pid, struct tree_proc *ret)
 }
 
 /* How many were still there. */
-static size_t kill_all(const struct agent *a)
+static size_t predecessor_kill_all(const struct agent *a)
 {
     size_t found = 0;
     struct dirent *e;
@@ -37,7 +37,7 @@ static size_t kill_all(const struct agent *a)
         struct tree_proc p;
 
         /* What was seen is what gets the signal, not who has its number a moment later. */
-        if (is_ours(a, (pid_t)strtol(e->d_name, NULL, 10), &p)) {
+        if (predecessor_is_ours(a, (pid_t)strtol(e->d_name, NULL, 10), &p)) {
             found++;
             (void)tree_signal(&p, SIGKILL);
         }
@@ -56,7 +56,7 @@ int predecessor_end(struct agent *a, struct err *err)
     if (access(tasks, F_OK) < 0)
         return 0; /* we are the first */
     log_info(LOG_AGENT, "another agent was here before");
-    while ((left = kill_all(a)) > 0 && loop_now(a->loop) < deadline)
+    while ((left = predecessor_kill_all(a)) > 0 && loop_now(a->loop) < deadline)
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
             return err_set(err, -ECANCELED, "stopped");
     if (left)

@@ -64,7 +64,7 @@ static void remove_links(const struct strs *links)
 
 /* ---- life ---- */
 
-static int64_t now_ms(void)
+static int64_t supervisor_now_ms(void)
 {
     struct timespec t;
 
@@ -81,7 +81,7 @@ static void sleep_ms(long ms)
 
 /* What the agent left behind. Those who end by themselves get a moment to do so; a zombie of them
  * has no environment any more. */
-static void end_rest(void)
+static void supervisor_end_rest(void)
 {
     proc_kill_strays(proc_is_minded, NULL);
     for (int i = 0; i < MINDED_MS / MINDED_PAUSE_MS && proc_minded_left(); i++)
@@ -97,7 +97,7 @@ static bool is_frozen(pid_t pid)
 }
 
 /* Takes the statuses that are there; true when `child` was among them. */
-static bool reap(pid_t child, int *status)
+static bool supervisor_reap(pid_t child, int *status)
 {
     int one = 0;
     pid_t pid;
@@ -119,13 +119,13 @@ static int mind(pid_t child, const sigset_t *signals)
     int64_t until = 0;
     int status = 0;
 
-    while (!reap(child, &status)) {
+    while (!supervisor_reap(child, &status)) {
         int got = sigtimedwait(signals, NULL, until ? &step : NULL);
 
         if (got > 0 && got != SIGCHLD) {
             (void)kill(child, got);
-            until = until ? until : now_ms() + PATIENCE_MS;
-        } else if (got < 0 && until && (is_frozen(child) || now_ms() >= until)) {
+            until = until ? until : supervisor_now_ms() + PATIENCE_MS;
+        } else if (got < 0 && until && (is_frozen(child) || supervisor_now_ms() >= until)) {
             (void)kill(child, SIGKILL);
         }
     }
@@ -135,12 +135,13 @@ static int mind(pid_t child, const sigset_t *signals)
 /* The guard is dead, and its agent has been told so: it ends its tasks by itself if it can. */
 static void await_agent(void)
 {
-    int64_t until = now_ms() + ALONE_MS;
+    int64_t until = supervisor_now_ms() + ALONE_MS;
     siginfo_t info = { 0 };
     int status;
 
-    while (now_ms() < until && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
-        (void)reap(-1, &status);
+    while (supervisor_now_ms() < until &&
+           waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
+        (void)supervisor_reap(-1, &status);
         sleep_ms(LOOK_MS);
     }
 }
@@ -179,7 +180,7 @@ static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, s
         return fn(arg);
     }
     status = mind(agent, signals);
-    end_rest();
+    supervisor_end_rest();
     return WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
 }
 
@@ -207,7 +208,7 @@ int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct er
     status = mind(guard, &signals);
     if (!WIFEXITED(status))
         await_agent();
-    end_rest();
+    supervisor_end_rest();
     code = WIFEXITED(status) ? WEXITSTATUS(status) : SUPERVISOR_AGAIN;
     if (code == SUPERVISOR_AGAIN)
         remove_links(&found);

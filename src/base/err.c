@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 3, 0))) static int set(struct err *err, int code, const char *fmt,
-                                                     va_list ap)
+__attribute__((format(printf, 3, 0))) static int err_do_set(struct err *err, int code,
+                                                            const char *fmt, va_list ap)
 {
     if (err) {
         err->code = code;
@@ -22,7 +22,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    set(err, code, fmt, ap);
+    err_do_set(err, code, fmt, ap);
     va_end(ap);
     return code;
 }
@@ -40,7 +40,7 @@ int err_code(struct err *err, int code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    set(err, code, fmt, ap);
+    err_do_set(err, code, fmt, ap);
     va_end(ap);
     if (err)
         add_reason(err, code);
@@ -53,7 +53,7 @@ int err_sys(struct err *err, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    set(err, code, fmt, ap);
+    err_do_set(err, code, fmt, ap);
     va_end(ap);
     if (err)
         add_reason(err, code);

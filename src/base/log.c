@@ -104,7 +104,7 @@ void log_write(enum log_part part, enum log_level level, const char *fmt, ...)
     errno = saved;
 }
 
-static int index_of(const char *const *names, size_t n, const char *name)
+static int log_index_of(const char *const *names, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0)
@@ -120,7 +120,7 @@ static void trace_one(const char *word, unsigned *mask)
     int i;
 
     if (strcmp(name, "all") != 0) {
-        i = index_of(part_names, LOG_PARTS_, name);
+        i = log_index_of(part_names, LOG_PARTS_, name);
         if (i < 0) {
             near = str_nearest(name, part_names, LOG_PARTS_);
             log_warn(LOG_MAIN, "YDL_TRACE: unknown component '%s'%s%s%s, ignoring", name,
@@ -153,7 +153,7 @@ void log_init(const char *program)
 
     set_name(state.program, program);
     if (level && *level) {
-        i = index_of(level_names, LOG_LEVEL_INFO + 1, level);
+        i = log_index_of(level_names, LOG_LEVEL_INFO + 1, level);
         if (i < 0)
             log_warn(LOG_MAIN, "YDL_LOG: unknown level '%s' (error, warn, info), ignoring", level);
         else

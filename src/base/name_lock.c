@@ -52,7 +52,7 @@ struct dump {
     void *arg;
 };
 
-static int ask(int fd)
+static int name_ask(int fd)
 {
     struct question q = {
         .head = { .nlmsg_len = sizeof(q),
@@ -67,7 +67,7 @@ static int ask(int fd)
 }
 
 /* One socket. */
-static void hand_on(const struct dump *d, struct nlmsghdr *h)
+static void name_hand_on(const struct dump *d, struct nlmsghdr *h)
 {
     struct unix_diag_msg *m = NLMSG_DATA(h);
     int left = (int)(h->nlmsg_len - NLMSG_LENGTH(sizeof(*m)));
@@ -93,7 +93,7 @@ static void hand_on(const struct dump *d, struct nlmsghdr *h)
 }
 
 /* One part of the answer; false at its end. */
-static bool read_part(int fd, char *part, const struct dump *d)
+static bool name_read_part(int fd, char *part, const struct dump *d)
 {
     ssize_t n = recv(fd, part, ANSWER, 0);
     size_t left = n > 0 ? (size_t)n : 0;
@@ -104,7 +104,7 @@ static bool read_part(int fd, char *part, const struct dump *d)
             return false;
         if (h->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
             h->nlmsg_len >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)))
-            hand_on(d, h);
+            name_hand_on(d, h);
     }
     return n > 0;
 }
@@ -115,8 +115,8 @@ void name_lock_owners(const char *prefix, name_lock_fn *fn, void *arg)
     AUTO_CLOSE int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     AUTO_FREE char *part = malloc(ANSWER);
 
-    if (fd < 0 || !part || ask(fd) < 0)
+    if (fd < 0 || !part || name_ask(fd) < 0)
         return;
-    while (read_part(fd, part, &d))
+    while (name_read_part(fd, part, &d))
         ;
 }

@@ -17,7 +17,7 @@ char *path_join(const char *dir, const char *name)
 }
 
 /* Length of `path` without the slashes at its end; a root keeps one. */
-static size_t trimmed(const char *path)
+static size_t path_trimmed(const char *path)
 {
     size_t n = strlen(path);
 
@@ -38,7 +38,7 @@ static size_t base_at(const char *path, size_t n)
 
 char *path_base(const char *path)
 {
-    size_t n = trimmed(path), at;
+    size_t n = path_trimmed(path), at;
 
     if (n == 0)
         return strdup(".");
@@ -50,7 +50,7 @@ char *path_base(const char *path)
 
 char *path_dir(const char *path)
 {
-    size_t n = trimmed(path), at;
+    size_t n = path_trimmed(path), at;
 
     if (n == 1 && *path == '/')
         return strdup("/");

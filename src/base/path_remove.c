@@ -33,7 +33,7 @@ static int above(const struct removal *x, size_t level)
 }
 
 /* errno says what went wrong with `name` in the innermost level. */
-static void note_failure(struct removal *x, const char *what, const char *name)
+static void path_remove_note_failure(struct removal *x, const char *what, const char *name)
 {
     AUTO_BUF path = { .max = 64 * KIB };
     int code = errno, r = 0;
@@ -48,7 +48,7 @@ static void note_failure(struct removal *x, const char *what, const char *name)
 }
 
 /* Out of memory counts as a failure like others. */
-static void enter(struct removal *x, const char *name)
+static void path_remove_enter(struct removal *x, const char *name)
 {
     int fd = openat(above(x, x->n), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct level l = { .dir = fd >= 0 ? fdopendir(fd) : NULL };
@@ -57,25 +57,25 @@ static void enter(struct removal *x, const char *name)
         close(fd);
     if (!l.dir) { /* cannot be read, but perhaps it is empty */
         if (unlinkat(above(x, x->n), name, AT_REMOVEDIR) < 0)
-            note_failure(x, "remove", name);
+            path_remove_note_failure(x, "remove", name);
         return;
     }
     l.name = strdup(name);
     if (!l.name) {
-        note_failure(x, "remove", name);
+        path_remove_note_failure(x, "remove", name);
         (void)closedir(l.dir);
         return;
     }
     x->v[x->n++] = l;
 }
 
-static void leave(struct removal *x)
+static void path_remove_leave(struct removal *x)
 {
     struct level l = x->v[--x->n];
 
     (void)closedir(l.dir);
     if (unlinkat(above(x, x->n), l.name, AT_REMOVEDIR) < 0)
-        note_failure(x, "remove", l.name);
+        path_remove_note_failure(x, "remove", l.name);
     free(l.name);
 }
 
@@ -85,7 +85,7 @@ static void move_to_top(struct removal *x, const char *name)
 
     (void)snprintf(other, sizeof(other), ".ydl-removed-%u", x->moved++);
     if (renameat(dirfd(x->v[x->n - 1].dir), name, dirfd(x->v[0].dir), other) < 0)
-        note_failure(x, "move", name);
+        path_remove_note_failure(x, "move", name);
     else
         x->again = true;
 }
@@ -96,14 +96,14 @@ static void remove_entry(struct removal *x, const struct dirent *e)
         if (unlinkat(dirfd(x->v[x->n - 1].dir), e->d_name, 0) == 0)
             return;
         if (errno != EISDIR) {
-            note_failure(x, "remove", e->d_name);
+            path_remove_note_failure(x, "remove", e->d_name);
             return;
         }
     }
     if (x->n == LEVELS_MAX)
         move_to_top(x, e->d_name);
     else
-        enter(x, e->d_name);
+        path_remove_enter(x, e->d_name);
 }
 
 static void remove_all(struct removal *x)
@@ -119,7 +119,7 @@ static void remove_all(struct removal *x)
             x->again = false;
             rewinddir(x->v[0].dir);
         } else {
-            leave(x);
+            path_remove_leave(x);
         }
     }
 }
@@ -138,10 +138,10 @@ int path_remove(const char *path, struct err *err)
     if (unlinkat(AT_FDCWD, name, 0) == 0)
         return 0;
     if (errno != EISDIR) {
-        note_failure(x, "remove", name);
+        path_remove_note_failure(x, "remove", name);
         return x->first;
     }
-    enter(x, name);
+    path_remove_enter(x, name);
     remove_all(x);
     return x->first;
 }

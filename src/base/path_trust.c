@@ -23,7 +23,7 @@ static bool is_roots(uid_t uid)
 
 /* The directories above it may be anybody's whom the person chose, but nobody may be able to
  * exchange what is in them. */
-static int above_is_safe(char *path, struct err *err)
+static int path_above_is_safe(char *path, struct err *err)
 {
     struct stat st;
 
@@ -101,5 +101,5 @@ int path_trusted(const char *dir, struct err *err)
                        (unsigned)st.st_uid);
     if (!(st.st_mode & S_ISVTX) && ((st.st_mode & S_IWOTH) || group_writes(&st)))
         return err_set(err, -EPERM, "others can write to '%s'", dir);
-    return str_eq(real, "/") ? 0 : above_is_safe(real, err);
+    return str_eq(real, "/") ? 0 : path_above_is_safe(real, err);
 }

@@ -34,7 +34,7 @@ static char *piece_path(const struct rotate *r, uint32_t number)
     return str_printf("%s.%u", r->path, number);
 }
 
-static uint64_t size_of(const char *path)
+static uint64_t rotate_size_of(const char *path)
 {
     struct stat st;
 
@@ -47,7 +47,7 @@ static uint64_t size_of_rest(const struct rotate *r)
     struct stat st;
 
     if (r->kept <= 0)
-        return size_of(r->path);
+        return rotate_size_of(r->path);
     return fstat(r->kept, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
@@ -58,7 +58,7 @@ static bool is_there(const char *path)
 
 /* ---- what there is ---- */
 
-static void note_piece(struct rotate *r, const char *text)
+static void rotate_note_piece(struct rotate *r, const char *text)
 {
     int64_t n = 0;
 
@@ -77,7 +77,7 @@ static int find_size(struct rotate *r)
 
     if (r->last && !path)
         return -ENOMEM;
-    r->piece = path ? size_of(path) : 0;
+    r->piece = path ? rotate_size_of(path) : 0;
     if (r->piece == 0)
         r->first = r->last = 0;
     return 0;
@@ -99,7 +99,7 @@ int rotate_look(struct rotate *r, const char *path)
         return errno == ENOENT ? 0 : -errno;
     while ((e = readdir(d)))
         if (strncmp(e->d_name, base, n) == 0 && e->d_name[n] == '.')
-            note_piece(r, e->d_name + n + 1);
+            rotate_note_piece(r, e->d_name + n + 1);
     closedir(d);
     return find_size(r);
 }
@@ -111,7 +111,7 @@ uint64_t rotate_begin(const struct rotate *r)
 
 /* ---- reading ---- */
 
-static ssize_t read_file(const char *path, uint64_t at, void *p, size_t n)
+static ssize_t rotate_read_file(const char *path, uint64_t at, void *p, size_t n)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     ssize_t got;
@@ -127,7 +127,7 @@ static ssize_t read_rest(const struct rotate *r, uint64_t at, void *p, size_t n)
     ssize_t got;
 
     if (r->kept <= 0)
-        return read_file(r->path, at, p, n);
+        return rotate_read_file(r->path, at, p, n);
     got = pread(r->kept, p, n, (off_t)at);
     return got < 0 ? -errno : got;
 }
@@ -142,7 +142,7 @@ static bool is_lost(const struct rotate *r)
 
 /* 1 when there are more pieces than before. Fewer there are only when somebody removed them, maybe
  * with the directory: what they held was written all the same. */
-static int look_again(struct rotate *r)
+static int rotate_look_again(struct rotate *r)
 {
     struct rotate now;
     int e = rotate_look(&now, r->path);
@@ -166,7 +166,7 @@ static int begins_with(const char *path, int copy, uint64_t size)
     for (uint64_t at = 0; at < size;) {
         ssize_t n = pread(copy, a, CHUNK, (off_t)at);
 
-        if (n <= 0 || read_file(path, at, b, (size_t)n) != n || memcmp(a, b, (size_t)n) != 0)
+        if (n <= 0 || rotate_read_file(path, at, b, (size_t)n) != n || memcmp(a, b, (size_t)n) != 0)
             return 0;
         at += (uint64_t)n;
     }
@@ -174,9 +174,9 @@ static int begins_with(const char *path, int copy, uint64_t size)
 }
 
 /* The file's size before it is cut, for taken_off(). Without it contents alone decide. */
-static void note_size(const struct rotate *r, const char *part)
+static void rotate_note_size(const struct rotate *r, const char *part)
 {
-    uint64_t size = size_of(r->path);
+    uint64_t size = rotate_size_of(r->path);
 
     (void)setxattr(part, SIZE_ATTRIBUTE, &size, sizeof(size), 0);
 }
@@ -186,7 +186,7 @@ static bool is_shorter(const struct rotate *r, int cut)
     uint64_t size = 0;
 
     return fgetxattr(cut, SIZE_ATTRIBUTE, &size, sizeof(size)) == sizeof(size) &&
-           size_of(r->path) < size;
+           rotate_size_of(r->path) < size;
 }
 
 /* How many bytes NAME.cut holds that are no longer in the file; 0: none; -ENOMEM. */
@@ -198,7 +198,8 @@ static int64_t taken_off(const struct rotate *r, const char *cut)
 
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
         return 0;
-    if (size_of(r->path) <= (uint64_t)st.st_size || is_shorter(r, fd)) /* so small none is cut */
+    if (rotate_size_of(r->path) <= (uint64_t)st.st_size ||
+        is_shorter(r, fd)) /* so small none is cut */
         return st.st_size;
     same = begins_with(r->path, fd, (uint64_t)st.st_size);
     return same < 0 ? same : same ? 0 : st.st_size;
@@ -213,7 +214,7 @@ static void count_piece(struct rotate *r, uint64_t size, bool unnamed)
 }
 
 /* Has it been cut since `r` was last right? Then `r` is now. 1: yes, 0: no. */
-static int catch_up(struct rotate *r)
+static int rotate_catch_up(struct rotate *r)
 {
     AUTO_FREE char *cut = other(r, "cut");
     AUTO_FREE char *next = piece_path(r, r->last + 1);
@@ -225,15 +226,15 @@ static int catch_up(struct rotate *r)
         return -ENOMEM;
     for (int i = 0; i < TRIES && is_there(cut) && !is_lost(r); i++)
         (void)nanosleep(&moment, NULL);
-    size = size_of(next);
+    size = rotate_size_of(next);
     if (size == 0 && is_lost(r))
-        return look_again(r);
+        return rotate_look_again(r);
     if (size == 0) {
         int64_t off = taken_off(r, cut);
 
         if (off < 0)
             return (int)off;
-        size = size_of(next); /* it may have got its name meanwhile */
+        size = rotate_size_of(next); /* it may have got its name meanwhile */
         unnamed = size == 0 && off > 0;
         size = unnamed ? (uint64_t)off : size;
     }
@@ -248,7 +249,7 @@ uint64_t rotate_size(struct rotate *r)
 
     do
         size = r->last * r->piece + size_of_rest(r);
-    while (catch_up(r) > 0);
+    while (rotate_catch_up(r) > 0);
     return size;
 }
 
@@ -261,11 +262,11 @@ static ssize_t read_piece(const struct rotate *r, uint64_t at, void *p, size_t n
 
     if (!path || !cut)
         return -ENOMEM;
-    got = read_file(path, at % r->piece, p, n);
+    got = rotate_read_file(path, at % r->piece, p, n);
     if (got == -ENOENT && number == r->last && r->unnamed) {
-        got = read_file(cut, at % r->piece, p, n);
+        got = rotate_read_file(cut, at % r->piece, p, n);
         if (is_there(path)) /* then that was the next one, maybe */
-            got = read_file(path, at % r->piece, p, n);
+            got = rotate_read_file(path, at % r->piece, p, n);
     }
     return got == -ENOENT ? -ESTALE : got;
 }
@@ -282,7 +283,7 @@ ssize_t rotate_read(struct rotate *r, uint64_t at, void *p, size_t n)
         if (at < base)
             return read_piece(r, at, p, n);
         got = read_rest(r, at - base, p, n);
-        cut = catch_up(r);
+        cut = rotate_catch_up(r);
         if (cut < 0)
             return cut;
         if (cut == 0)
@@ -301,11 +302,11 @@ bool rotate_due(const struct rotate *r, uint64_t piece)
 {
     piece = size_of_pieces(r, piece);
     /* The kernel does not cut off all there is; and who has written little more may soon end. */
-    return piece > 0 && !r->never && size_of(r->path) > piece + piece / 8;
+    return piece > 0 && !r->never && rotate_size_of(r->path) > piece + piece / 8;
 }
 
 /* By the file system itself where it can, which may then not even need room for it. */
-static ssize_t copy_some(int from, int to, uint64_t at, size_t n)
+static ssize_t rotate_copy_some(int from, int to, uint64_t at, size_t n)
 {
     off_t in = (off_t)at, out = (off_t)at;
     AUTO_FREE char *p = NULL;
@@ -340,10 +341,10 @@ int rotate_copy(const struct rotate *r, uint64_t piece, uint64_t most)
         return -errno;
     (void)fchmod(to, st.st_mode & 0777);
     piece = size_of_pieces(r, piece);
-    at = size_of(part);
+    at = rotate_size_of(part);
     end = piece - at < most ? piece : at + most;
     while (at < end) {
-        ssize_t n = copy_some(from, to, at, (size_t)(end - at));
+        ssize_t n = rotate_copy_some(from, to, at, (size_t)(end - at));
 
         if (n <= 0)
             return n < 0 ? (int)n : -EIO;
@@ -376,7 +377,7 @@ static int collapse(const struct rotate *r, uint64_t piece)
 }
 
 /* The copy in NAME.cut becomes the next piece. */
-static int settle(struct rotate *r, const char *cut, uint64_t piece)
+static int rotate_settle(struct rotate *r, const char *cut, uint64_t piece)
 {
     bool counted = r->unnamed && is_lost(r);
     AUTO_FREE char *next = piece_path(r, counted ? r->last : r->last + 1);
@@ -414,14 +415,14 @@ int rotate_mend(struct rotate *r)
     rotate_drop(r);
     if (!is_there(cut))
         return 0;
-    size = size_of(cut);
+    size = rotate_size_of(cut);
     off = taken_off(r, cut);
     if (off < 0)
         return (int)off;
     if (off == 0 && size > 0)
         done = collapse(r, size);
     if (done > 0 && size > 0)
-        return settle(r, cut, size);
+        return rotate_settle(r, cut, size);
     (void)unlink(cut);
     return done < 0 ? done : 0;
 }
@@ -437,9 +438,9 @@ int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
         return -ENOMEM;
     if (is_there(cut))
         return rotate_mend(r); /* the one before has no name yet, and there is no other copy */
-    if (size_of(part) != piece)
+    if (rotate_size_of(part) != piece)
         return -EIO;
-    note_size(r, part);
+    rotate_note_size(r, part);
     if (rename(part, cut) < 0)
         return -errno;
     done = collapse(r, piece);
@@ -448,7 +449,7 @@ int rotate_cut(struct rotate *r, uint64_t piece, uint32_t keep)
         r->never = done == 0;
         return done;
     }
-    done = settle(r, cut, piece);
+    done = rotate_settle(r, cut, piece);
     if (done == 0)
         remove_old(r, keep);
     return done;

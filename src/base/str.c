@@ -116,7 +116,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
     return m < c ? m : c;
 }
 
-static bool same(char a, char b)
+static bool str_same(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
@@ -133,8 +133,9 @@ static unsigned distance(const char *a, const char *b)
     for (size_t i = 1; i <= n; i++) {
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
-            now[j] = least(last[j] + 1, now[j - 1] + 1, last[j - 1] + !same(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
+            now[j] =
+                least(last[j] + 1, now[j - 1] + 1, last[j - 1] + !str_same(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && str_same(a[i - 1], b[j - 2]) && str_same(a[i - 2], b[j - 1]))
                 now[j] = least(now[j], now[j], before[j - 2] + 1);
         }
         spare = before;

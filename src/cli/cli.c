@@ -110,7 +110,7 @@ static const char *near_option(const struct cli *c, const char *name)
 }
 
 /* Gives the option the value it came with, or the next word. */
-static int take_value(struct parser *s, const struct target *t, const char *value)
+static int cli_take_value(struct parser *s, const struct target *t, const char *value)
 {
     if (!value && s->at + 1 < s->argc)
         value = s->argv[++s->at];
@@ -133,7 +133,7 @@ static int long_option(struct parser *s, const char *arg)
         return err_oom(s->err);
     if (find_long(s->c, name, n, &t)) {
         if (cli_takes_value(t.opt))
-            return take_value(s, &t, value ? value + 1 : NULL);
+            return cli_take_value(s, &t, value ? value + 1 : NULL);
         if (value)
             return cli_bad(s->err, "option '--%s' takes no value", only);
         return cli_set(t.opt, t.base, t.flag_value, s->err);
@@ -168,7 +168,7 @@ static int letters(struct parser *s, char *arg)
             return CLI_USAGE;
         }
         if (cli_takes_value(t.opt))
-            return take_value(s, &t, p[1] ? p + 1 : NULL);
+            return cli_take_value(s, &t, p[1] ? p + 1 : NULL);
         r = cli_set(t.opt, t.base, t.flag_value, s->err);
         if (r < 0)
             return r;
@@ -217,7 +217,7 @@ static int begin_args(struct cli *c, struct err *err)
     return c->args ? cli_presets(cli_opts(c->verb), c->args, err) : err_oom(err);
 }
 
-static int word(struct parser *s, char *arg)
+static int cli_word(struct parser *s, char *arg)
 {
     struct cli *c = s->c;
     int r;
@@ -280,7 +280,7 @@ static int check_operands(const struct cli *c, struct err *err)
 static int one(struct parser *s, char *arg)
 {
     if (s->ended || arg[0] != '-' || arg[1] == '\0')
-        return word(s, arg);
+        return cli_word(s, arg);
     if (strcmp(arg, "--") == 0) {
         s->ended = true;
         return 0;

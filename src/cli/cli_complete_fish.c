@@ -38,7 +38,7 @@ static const char path_function[] =
     "end\n"
     "\n";
 
-static void put(FILE *out, const struct cli_program *p, const char *script)
+static void cli_complete_fish_put(FILE *out, const struct cli_program *p, const char *script)
 {
     for (; *script; script++) {
         if (*script == '@')
@@ -82,7 +82,7 @@ static void valued(FILE *out, const struct cli *c)
 }
 
 /* "complete -c ydl -n '__ydl_at " fs ls"'" */
-static void begin(FILE *out, const struct cli *c, bool everywhere)
+static void cli_complete_fish_begin(FILE *out, const struct cli *c, bool everywhere)
 {
     fprintf(out, "complete -c %s", c->program->name);
     if (everywhere)
@@ -109,9 +109,10 @@ static void word_list(FILE *out, const char *const *w)
     fputc('\'', out);
 }
 
-static void option(FILE *out, const struct cli *c, const struct cli_opt *o, bool everywhere)
+static void cli_complete_fish_option(FILE *out, const struct cli *c, const struct cli_opt *o,
+                                     bool everywhere)
 {
-    begin(out, c, everywhere);
+    cli_complete_fish_begin(out, c, everywhere);
     fprintf(out, " -l %s", o->name);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
@@ -129,7 +130,7 @@ static void option(FILE *out, const struct cli *c, const struct cli_opt *o, bool
     described(out, o->help);
     if (!cli_on_flag(o))
         return;
-    begin(out, c, everywhere);
+    cli_complete_fish_begin(out, c, everywhere);
     fprintf(out, " -l no-%s", o->name);
     described(out, o->help);
 }
@@ -139,7 +140,7 @@ static void verb_words(FILE *out, const struct cli *c, const struct cli_verb *co
     for (const struct cli_verb *const *v = table; *v; v++) {
         if ((*v)->hidden)
             continue;
-        begin(out, c, false);
+        cli_complete_fish_begin(out, c, false);
         fprintf(out, " -a %s", (*v)->name);
         described(out, (*v)->summary);
     }
@@ -150,13 +151,13 @@ static void operands(FILE *out, const struct cli *c)
     const struct cli_verb *v = c->verb;
 
     if (v->words) {
-        begin(out, c, false);
+        cli_complete_fish_begin(out, c, false);
         word_list(out, v->words);
         fputc('\n', out);
     } else if (v->complete == CLI_VERBS) {
         verb_words(out, c, c->program->verbs);
     } else if (v->complete != CLI_NOTHING) {
-        begin(out, c, false);
+        cli_complete_fish_begin(out, c, false);
         fputs(v->complete == CLI_FILES  ? " -F\n"
               : v->complete == CLI_DIRS ? " -a '(__fish_complete_directories)'\n"
                                         : " -a '(__fish_complete_subcommand)'\n",
@@ -170,7 +171,7 @@ static void verb(FILE *out, const struct cli *c)
     if (!c->verb)
         return;
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        option(out, c, o, false);
+        cli_complete_fish_option(out, c, o, false);
     operands(out, c);
 }
 
@@ -181,15 +182,15 @@ void cli_fish(FILE *out, const struct cli_program *p)
 
     fprintf(out, "# fish completion of %s; load it with: %s completion fish | source\n", p->name,
             p->name);
-    put(out, p, "function __@_path\n    set -l known");
+    cli_complete_fish_put(out, p, "function __@_path\n    set -l known");
     cli_walk(p, known, out);
     fputs("\n    set -l valued", out);
     cli_walk(p, valued, out);
     fputc('\n', out);
-    put(out, p, path_function);
+    cli_complete_fish_put(out, p, path_function);
     fprintf(out, "complete -c %s -f\n", p->name);
     for (const struct cli_opt *o = cli_globals(p); o->name; o++)
-        option(out, &root, o, true);
-    option(out, &root, &help, true);
+        cli_complete_fish_option(out, &root, o, true);
+    cli_complete_fish_option(out, &root, &help, true);
     cli_walk(p, verb, out);
 }

@@ -10,7 +10,7 @@ static const char *const actions[] = {
     [CLI_VERBS] = " ",
 };
 
-static void words(FILE *out, const char *const *w)
+static void cli_words(FILE *out, const char *const *w)
 {
     fputc('(', out);
     for (; *w; w++)
@@ -19,7 +19,7 @@ static void words(FILE *out, const char *const *w)
 }
 
 /* "'*-x+[help]:META:action' \": one line per spelling, since one may be a letter only. */
-static void spelling(FILE *out, const struct cli_opt *o, const char *dashes, const char *name)
+static void cli_spelling(FILE *out, const struct cli_opt *o, const char *dashes, const char *name)
 {
     bool is_letter = dashes[1] == '\0';
 
@@ -34,22 +34,22 @@ static void spelling(FILE *out, const struct cli_opt *o, const char *dashes, con
         cli_print_quoted(out, o->meta, SPECIAL, QUOTE);
         fputc(':', out);
         if (o->choices)
-            words(out, o->choices);
+            cli_words(out, o->choices);
         else
             fputs(actions[cli_value_kind(o)], out);
     }
     fputs("' \\\n", out);
 }
 
-static void option(FILE *out, const struct cli_opt *o, char letter)
+static void cli_option(FILE *out, const struct cli_opt *o, char letter)
 {
     char name[2] = { letter };
 
-    spelling(out, o, "--", o->name);
+    cli_spelling(out, o, "--", o->name);
     if (cli_on_flag(o))
-        spelling(out, o, "--no-", o->name);
+        cli_spelling(out, o, "--no-", o->name);
     if (letter)
-        spelling(out, o, "-", name);
+        cli_spelling(out, o, "-", name);
 }
 
 static void options(FILE *out, const struct cli *c)
@@ -57,14 +57,14 @@ static void options(FILE *out, const struct cli *c)
     static const struct cli_opt help = { "help", 'h', .help = "show help" };
 
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        option(out, o, o->letter);
+        cli_option(out, o, o->letter);
     for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
         if (!cli_shadowed(c->verb, o))
-            option(out, o, cli_letter(c->verb, o));
-    option(out, &help, cli_letter(c->verb, &help));
+            cli_option(out, o, cli_letter(c->verb, o));
+    cli_option(out, &help, cli_letter(c->verb, &help));
 }
 
-static void function_name(FILE *out, const struct cli *c)
+static void cli_function_name(FILE *out, const struct cli *c)
 {
     fputc('_', out);
     cli_print_name(out, c->program->name);
@@ -90,7 +90,7 @@ static void leaf(FILE *out, const struct cli *c)
         cli_print_quoted(out, v->operands, SPECIAL, QUOTE);
         fputc(':', out);
         if (v->words)
-            words(out, v->words);
+            cli_words(out, v->words);
         else
             fputs(actions[v->complete], out);
         fputs("'\n", out);
@@ -125,7 +125,7 @@ static void branch(FILE *out, const struct cli *c)
         if ((*v)->hidden)
             continue;
         fprintf(out, "        %s) ", (*v)->name);
-        function_name(out, c);
+        cli_function_name(out, c);
         fputc('_', out);
         cli_print_name(out, (*v)->name);
         fputs(" ;;\n", out);
@@ -136,7 +136,7 @@ static void branch(FILE *out, const struct cli *c)
 static void function(FILE *out, const struct cli *c)
 {
     fputc('\n', out);
-    function_name(out, c);
+    cli_function_name(out, c);
     fputs("() {\n", out);
     if (*cli_next(c))
         branch(out, c);
@@ -156,7 +156,7 @@ void cli_zsh(FILE *out, const struct cli_program *p)
             p->name);
     cli_walk(p, function, out);
     fputs("compdef ", out);
-    function_name(out, &c);
+    cli_function_name(out, &c);
     fprintf(out, " %s\n", p->name);
 }
 
@@ -167,6 +167,6 @@ void cli_zsh_end(FILE *out, const struct cli_program *p)
     struct cli c = { .program = p };
 
     fputs("\nif [[ \"$funcstack[1]\" == ", out);
-    function_name(out, &c);
+    cli_function_name(out, &c);
     fputs(" ]]; then\n    \"${_comps[$service]}\" \"$@\"\nfi\n", out);
 }

@@ -62,20 +62,20 @@ static void flow(struct page *p, const char *s, size_t n)
     }
 }
 
-static void end_line(struct page *p)
+static void cli_end_line(struct page *p)
 {
     fputc('\n', p->out);
     p->column = 0;
 }
 
-static void prose(struct page *p, const char *text, unsigned indent)
+static void cli_prose(struct page *p, const char *text, unsigned indent)
 {
     struct cli_block b;
     int last = -1; /* kind of the piece before */
 
     while (cli_block(&text, &b)) {
         if (last >= 0 && !(last == (int)b.kind && b.kind != CLI_PARAGRAPH))
-            end_line(p);
+            cli_end_line(p);
         last = (int)b.kind;
         p->indent = indent;
         if (b.kind == CLI_LITERAL) {
@@ -87,12 +87,12 @@ static void prose(struct page *p, const char *text, unsigned indent)
             p->column = used;
             p->indent = indent + 20;
             if (used + 2 > p->indent)
-                end_line(p);
+                cli_end_line(p);
             flow(p, b.text, b.len);
         } else {
             flow(p, b.text, b.len);
         }
-        end_line(p);
+        cli_end_line(p);
     }
     p->indent = 0;
 }
@@ -119,7 +119,7 @@ static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsi
     p->indent = indent;
     p->column = print_label(p->out, o, letter);
     if (p->column + 2 > indent)
-        end_line(p);
+        cli_end_line(p);
     flow(p, o->help, strlen(o->help));
     for (const char *const *c = o->choices; c && *c; c++) {
         AUTO_FREE char *word = str_printf("%s%s", c == o->choices ? "(" : "", *c);
@@ -134,7 +134,7 @@ static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsi
         flow(p, "(default", 8);
         fprintf(p->out, " %s)", o->preset);
     }
-    end_line(p);
+    cli_end_line(p);
     p->indent = 0;
 }
 
@@ -173,7 +173,7 @@ static void print_verbs(struct page *p, const struct cli *c)
         p->column = (unsigned)fprintf(p->out, "  %s", (*v)->name);
         p->indent = most + 4;
         flow(p, (*v)->summary, strlen((*v)->summary));
-        end_line(p);
+        cli_end_line(p);
     }
     p->indent = 0;
 }
@@ -187,12 +187,12 @@ static void print_examples(struct page *p, const struct cli_example *e)
         p->indent = 6;
         fprintf(p->out, "  %s\n", e->command);
         flow(p, e->what, strlen(e->what));
-        end_line(p);
+        cli_end_line(p);
     }
     p->indent = 0;
 }
 
-static void print_usage(struct page *p, const struct cli *c)
+static void cli_print_usage(struct page *p, const struct cli *c)
 {
     const struct cli_verb *v = c->verb;
 
@@ -225,8 +225,8 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     const char *text = v ? v->text : c->program->text;
     struct page p = { .out = out, .width = width };
 
-    print_usage(&p, c);
-    prose(&p, text ? text : summary, 0);
+    cli_print_usage(&p, c);
+    cli_prose(&p, text ? text : summary, 0);
     if (*cli_next(c))
         print_verbs(&p, c);
     if (cli_opts(v)->name)
@@ -236,7 +236,7 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     print_examples(&p, v ? v->examples : c->program->examples);
     for (; full && s && s->title; s++) {
         fprintf(out, "\n%s\n", s->title);
-        prose(&p, s->body, 2);
+        cli_prose(&p, s->body, 2);
     }
     print_more(out, c, full);
 }
@@ -253,10 +253,10 @@ void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
         line += n + (line[n] == '\n');
     }
     fputs(page->usage ? "\n" : "", out);
-    prose(&p, page->text, 0);
+    cli_prose(&p, page->text, 0);
     for (const struct cli_section *s = page->sections; s && s->title; s++) {
         fprintf(out, "\n%s\n", s->title);
-        prose(&p, s->body, 2);
+        cli_prose(&p, s->body, 2);
     }
     print_examples(&p, page->examples);
     fprintf(out, "\nMore: 'man %s'\n", page->name);

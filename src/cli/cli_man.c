@@ -103,7 +103,7 @@ static void arg(FILE *out, const char *s, size_t n)
         fputc('"', out);
 }
 
-static void prose(FILE *out, const char *at)
+static void cli_man_prose(FILE *out, const char *at)
 {
     static const char *const begin[] = { "", ".Bd -literal -offset indent\n",
                                          ".Bl -tag -width Ds\n" };
@@ -243,7 +243,7 @@ static void leaves(FILE *out, struct cli *c, bool pages)
         for (size_t i = 1; i < c->depth; i++)
             arg(out, c->path[i]->name, strlen(c->path[i]->name));
         fputc('\n', out);
-        prose(out, v->text ? v->text : v->summary);
+        cli_man_prose(out, v->text ? v->text : v->summary);
         opts(out, cli_opts(v));
     }
     for (const struct cli_verb *const *sub = cli_next(c); *sub && c->depth < CLI_DEPTH; sub++) {
@@ -273,7 +273,7 @@ static void sections(FILE *out, const struct cli_section *s)
 {
     for (; s && s->title; s++) {
         fprintf(out, ".Sh %s\n", s->title);
-        prose(out, s->body);
+        cli_man_prose(out, s->body);
     }
 }
 
@@ -338,13 +338,13 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
         usage(out, &c);
     fputs(".Sh DESCRIPTION\n", out);
     if (v) {
-        prose(out, v->text ? v->text : v->summary);
+        cli_man_prose(out, v->text ? v->text : v->summary);
         if (!v->subs)
             opts(out, cli_opts(v));
         leaves(out, &c, true);
         fprintf(out, ".Ss Options of every verb\nSee\n.Xr %s 1 .\n", p->name);
     } else {
-        prose(out, p->text ? p->text : p->summary);
+        cli_man_prose(out, p->text ? p->text : p->summary);
         verb_list(out, p);
         fputs(".Ss Options of every verb\n", out);
         opts(out, cli_globals(p));
@@ -365,12 +365,12 @@ int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *
         usage_lines(out, page->usage);
     }
     fputs(".Sh DESCRIPTION\n", out);
-    prose(out, page->text);
+    cli_man_prose(out, page->text);
     if (page->make) {
         if (page->make(&made) < 0 || !buf_text(&made))
             return -ENOMEM;
         fprintf(out, ".Sh %s\n", page->made_title);
-        prose(out, buf_text(&made));
+        cli_man_prose(out, buf_text(&made));
     }
     sections(out, page->sections);
     examples(out, page->examples);

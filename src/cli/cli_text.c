@@ -44,7 +44,7 @@ bool cli_block(const char **at, struct cli_block *ret)
     return true;
 }
 
-static void walk(struct cli *c, void (*fn)(FILE *out, const struct cli *c), FILE *out)
+static void cli_text_walk(struct cli *c, void (*fn)(FILE *out, const struct cli *c), FILE *out)
 {
     const struct cli_verb *parent = c->verb;
 
@@ -53,7 +53,7 @@ static void walk(struct cli *c, void (*fn)(FILE *out, const struct cli *c), FILE
             continue;
         c->path[c->depth++] = c->verb = *v;
         fn(out, c);
-        walk(c, fn, out);
+        cli_text_walk(c, fn, out);
         c->depth--;
         c->verb = parent;
     }
@@ -64,5 +64,5 @@ void cli_walk(const struct cli_program *p, void (*fn)(FILE *out, const struct cl
     struct cli c = { .program = p };
 
     fn(out, &c);
-    walk(&c, fn, out);
+    cli_text_walk(&c, fn, out);
 }

@@ -14,7 +14,7 @@ static void open_list(struct doc *d)
     d->open = true;
 }
 
-static int put(const json_t *v, struct err *err)
+static int doc_put(const json_t *v, struct err *err)
 {
     if (json_dumpf(v, stdout, JSON_COMPACT | JSON_ENCODE_ANY) < 0)
         return ferror(stdout) ? err_sys(err, "write to standard output") : err_oom(err);
@@ -29,7 +29,7 @@ int doc_add(struct doc *d, json_t *v, struct err *err)
         return err_oom(err);
     open_list(d);
     fputs(d->n++ ? ",\n" : "\n", stdout); /* a line for each: people look at it too */
-    return put(owned, err);
+    return doc_put(owned, err);
 }
 
 void doc_error(struct doc *d, const char *operand, int result, const struct err *err)
@@ -56,7 +56,7 @@ int doc_end(struct doc *d, struct err *err)
     open_list(d);
     fputs(d->n ? "\n],\"errors\":" : "],\"errors\":", stdout);
     if (errors)
-        r = put(errors, err);
+        r = doc_put(errors, err);
     else
         fputs("[]", stdout);
     fputs("}\n", stdout);

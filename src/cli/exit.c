@@ -61,7 +61,7 @@ static const struct {
 /* clang-format on */
 
 /* The row of a result; COUNT_OF(rows) when it has none. */
-static size_t row_of(int result)
+static size_t exit_row_of(int result)
 {
     size_t i = 0;
 
@@ -76,7 +76,7 @@ int exit_code(int result)
 
     if (result >= 0)
         return result;
-    i = row_of(result);
+    i = exit_row_of(result);
     return i < COUNT_OF(rows) ? (int)rows[i].code : EXIT_OTHER;
 }
 
@@ -102,7 +102,7 @@ int exit_named_file(int result, struct err *err)
 json_t *exit_json(int result, const struct err *err)
 {
     json_t *v = NULL;
-    size_t i = row_of(result);
+    size_t i = exit_row_of(result);
     int number = result == CLI_USAGE ? EINVAL : result == EXIT_NOT_MADE ? -err->code : -result;
 
     (void)json_make(&v, NULL, "{s:s, s:i, s:o, s:o, s:i}", "code",
@@ -112,7 +112,7 @@ json_t *exit_json(int result, const struct err *err)
     return v;
 }
 
-static void print_json(int result, const struct err *err)
+static void exit_print_json(int result, const struct err *err)
 {
     AUTO_JSON *v = NULL;
 
@@ -134,6 +134,6 @@ int exit_report(const char *program, int result, const struct err *err, bool jso
         fprintf(stderr, "  hint: %s\n", text);
     }
     if (json)
-        print_json(result, err);
+        exit_print_json(result, err);
     return exit_code(result);
 }

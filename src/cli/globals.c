@@ -58,7 +58,7 @@ static int finish_output(struct err *err)
     return err_sys(err, "write to standard output");
 }
 
-static int run(struct cli *c, struct err *err)
+static int globals_run(struct cli *c, struct err *err)
 {
     const struct globals *g = globals_of(c);
     int r;
@@ -101,6 +101,6 @@ int globals_main_job(const struct cli_program *p, int argc, char **argv, const c
     g = c.globals;
     g->job = job;
     g->job_by = p->name;
-    r = run(&c, &err);
+    r = globals_run(&c, &err);
     return r < 0 ? exit_report(p->name, r, &err, globals_of(&c)->json) : r;
 }

@@ -20,7 +20,7 @@ struct progress {
     bool utf8, colour;
 };
 
-static int64_t now_ms(void)
+static int64_t progress_now_ms(void)
 {
     struct timespec t;
 
@@ -57,7 +57,7 @@ int progress_begin(const char *label, uint64_t total, bool quiet, struct progres
     if (!p->label)
         return err_oom(err);
     p->total = total;
-    p->rated_at = now_ms();
+    p->rated_at = progress_now_ms();
     p->utf8 = terminal_has_utf8();
     p->colour = !no_color || !*no_color;
     *ret = take(p);
@@ -65,7 +65,7 @@ int progress_begin(const char *label, uint64_t total, bool quiet, struct progres
 }
 
 /* A moving average that forgets what is older than a few seconds. */
-static void measure(struct progress *p, int64_t now)
+static void progress_measure(struct progress *p, int64_t now)
 {
     double ms = (double)(now - p->rated_at), weight, rate;
 
@@ -78,17 +78,17 @@ static void measure(struct progress *p, int64_t now)
     p->rated_done = p->done;
 }
 
-static void draw(struct progress *p)
+static void progress_draw(struct progress *p)
 {
     struct progress_view v = { .label = p->label, .utf8 = p->utf8, .colour = p->colour };
     char line[PROGRESS_LINE_MAX], all[PROGRESS_LINE_MAX + 8];
     struct winsize w = { 0 };
-    int64_t now = now_ms();
+    int64_t now = progress_now_ms();
     int n;
 
     if (p->drawn_at && now - p->drawn_at < REDRAW_MS)
         return;
-    measure(p, now);
+    progress_measure(p, now);
     p->drawn_at = now;
     v.done = p->done;
     v.total = p->total;
@@ -108,7 +108,7 @@ void progress_set(struct progress *p, uint64_t done)
         p->rate = 0;
     }
     p->done = done;
-    draw(p);
+    progress_draw(p);
 }
 
 void progress_add(struct progress *p, uint64_t more)

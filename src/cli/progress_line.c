@@ -28,7 +28,7 @@ const char *progress_time(uint64_t seconds, char out[PROGRESS_TIME_MAX])
 enum part { PERCENT, RATE, LEFT, AMOUNT, PARTS_ };
 static const enum part shown_as[PARTS_] = { PERCENT, AMOUNT, RATE, LEFT };
 
-static void make_parts(const struct progress_view *v, char part[PARTS_][PART_MAX])
+static void progress_make_parts(const struct progress_view *v, char part[PARTS_][PART_MAX])
 {
     char done[STR_SIZE_MAX], total[STR_SIZE_MAX], rate[STR_SIZE_MAX], left[PROGRESS_TIME_MAX];
     uint64_t all = v->total > v->done ? v->total : v->done;
@@ -52,7 +52,7 @@ static void make_parts(const struct progress_view *v, char part[PARTS_][PART_MAX
 }
 
 /* Copies at most `most` columns of the label, with an ellipsis where it is cut. */
-static size_t put_label(const struct progress_view *v, size_t most, char *out, size_t cap)
+static size_t progress_put_label(const struct progress_view *v, size_t most, char *out, size_t cap)
 {
     char clean[PROGRESS_LINE_MAX / 2];
     size_t columns = 0, bytes = 0, len;
@@ -100,13 +100,14 @@ size_t progress_line(const struct progress_view *v, char out[PROGRESS_LINE_MAX])
     if (room < LABEL_LEAST)
         return 0;
     room = room < 300 ? room : 300;
-    make_parts(v, part);
+    progress_make_parts(v, part);
     for (int i = 0; i < PARTS_; i++) {
         if (used + strlen(part[i]) + LABEL_LEAST > room)
             part[i][0] = '\0';
         used += strlen(part[i]);
     }
-    columns = put_label(v, room - used > 40 ? 40 : room - used, out, PROGRESS_LINE_MAX / 2);
+    columns =
+        progress_put_label(v, room - used > 40 ? 40 : room - used, out, PROGRESS_LINE_MAX / 2);
     used += columns;
     if (v->total > 0 && room >= used + 2 + BAR_LEAST) {
         bar_columns = room - used - 2 < BAR_MOST ? room - used - 2 : BAR_MOST;

@@ -66,7 +66,7 @@ const char *client_id(const struct client *c)
 }
 
 /* Where files are is found out when somebody wants to know. */
-static const char *place(struct client *c, char *const *what)
+static const char *client_place(struct client *c, char *const *what)
 {
     struct past p = { .id = c->id };
 
@@ -77,12 +77,12 @@ static const char *place(struct client *c, char *const *what)
 
 const char *client_home(struct client *c)
 {
-    return place(c, &c->home);
+    return client_place(c, &c->home);
 }
 
 const char *client_logs(struct client *c)
 {
-    return place(c, &c->logs);
+    return client_place(c, &c->logs);
 }
 
 void client_set_note(struct client *c, client_note_fn *fn, void *user)
@@ -189,7 +189,7 @@ static int all_of(struct client *c, struct http_client *http, struct buf *ret, s
 }
 
 /* What the master refused, in its own words. */
-static int refused(struct client *c, struct http_client *http, int status, struct err *err)
+static int client_refused(struct client *c, struct http_client *http, int status, struct err *err)
 {
     static const struct {
         int status, code;
@@ -218,8 +218,8 @@ static int refused(struct client *c, struct http_client *http, int status, struc
     return code;
 }
 
-static int ask(struct client *c, enum ask how, const struct http_request *request,
-               struct http_client **ret, struct err *err)
+static int client_ask(struct client *c, enum ask how, const struct http_request *request,
+                      struct http_client **ret, struct err *err)
 {
     AUTO(http_client) struct http_client *http = NULL;
     struct http_request numbered = *request;
@@ -237,36 +237,37 @@ static int ask(struct client *c, enum ask how, const struct http_request *reques
     if (r < 0)
         return err_wrap(err, r, "%s", c->id);
     if (answer.status >= 400)
-        return refused(c, http, answer.status, err);
+        return client_refused(c, http, answer.status, err);
     *ret = take(http);
     return 0;
 }
 
-static int get(struct client *c, enum ask how, const char *target, struct buf *ret, struct err *err)
+static int client_do_get(struct client *c, enum ask how, const char *target, struct buf *ret,
+                         struct err *err)
 {
     const struct http_request request = { .method = "GET", .target = target };
     AUTO(http_client) struct http_client *http = NULL;
-    int r = ask(c, how, &request, &http, err);
+    int r = client_ask(c, how, &request, &http, err);
 
     return r < 0 ? r : all_of(c, http, ret, err);
 }
 
 int client_get(struct client *c, const char *target, struct buf *ret, struct err *err)
 {
-    return get(c, ASK_PATIENTLY, target, ret, err);
+    return client_do_get(c, ASK_PATIENTLY, target, ret, err);
 }
 
-static int put(struct client *c, enum ask how, const char *target, struct err *err)
+static int client_do_put(struct client *c, enum ask how, const char *target, struct err *err)
 {
     const struct http_request request = { .method = "PUT", .target = target };
     AUTO(http_client) struct http_client *http = NULL;
 
-    return ask(c, how, &request, &http, err);
+    return client_ask(c, how, &request, &http, err);
 }
 
 int client_put(struct client *c, const char *target, struct err *err)
 {
-    return put(c, ASK_PATIENTLY, target, err);
+    return client_do_put(c, ASK_PATIENTLY, target, err);
 }
 
 int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err)
@@ -276,7 +277,7 @@ int client_put_now(struct client *c, const char *target, const void *p, size_t n
     };
     AUTO(http_client) struct http_client *http = NULL;
 
-    return ask(c, ASK_NOW, &request, &http, err);
+    return client_ask(c, ASK_NOW, &request, &http, err);
 }
 
 /* Whom a request that ends the job cannot reach: nobody is there, it is another version of ydl's,
@@ -289,7 +290,7 @@ static bool is_deaf(int r)
 int client_end(struct client *c, const char *target, bool force, struct err *err)
 {
     struct err why = ERR_INIT;
-    int r = put(c, ASK_NOW, target, &why);
+    int r = client_do_put(c, ASK_NOW, target, &why);
     bool unborn = r < 0 && client_broken(r) && c->ops->kill && c->ops->unborn(c);
 
     if (r == 0 || !(unborn || (force && c->ops->kill && is_deaf(r)))) {
@@ -310,7 +311,7 @@ int client_open(struct client *c, const char *target, struct client_stream **ret
 {
     const struct http_request request = { .method = "GET", .target = target };
     AUTO_CLIENT_STREAM *s = calloc(1, sizeof(*s));
-    int r = s ? ask(c, ASK_PATIENTLY, &request, &s->http, err) : err_oom(err);
+    int r = s ? client_ask(c, ASK_PATIENTLY, &request, &s->http, err) : err_oom(err);
 
     if (r < 0)
         return r;
@@ -341,7 +342,7 @@ struct client_stream *client_close(struct client_stream *s)
 static int ask_status(struct client *c, const char *target, json_t **ret, struct err *err)
 {
     AUTO_BUF body = { .max = CLIENT_BODY_MAX };
-    int r = get(c, ASK_NOW, target, &body, err);
+    int r = client_do_get(c, ASK_NOW, target, &body, err);
 
     if (r < 0)
         return r;

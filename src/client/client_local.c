@@ -24,7 +24,7 @@ static struct local *local_of(struct client *c)
     return (struct local *)c;
 }
 
-static int no_master(const struct local *l, bool alive, struct err *err)
+static int client_no_master(const struct local *l, bool alive, struct err *err)
 {
     err_clear(err);
     err_set(err, -ENOTCONN, "the master of %s cannot be reached: %s", l->dir.id,
@@ -55,7 +55,7 @@ static int connect_local(struct client *c, struct stream **ret, struct err *err)
         bool alive = jobs_alive(&l->dir);
 
         if (!alive || loop_now(c->loop) >= deadline)
-            return no_master(l, alive, err);
+            return client_no_master(l, alive, err);
         r = fiber_sleep(c->loop, RETRY_MS);
         if (r < 0)
             return err_set(err, r, "interrupted");

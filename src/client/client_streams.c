@@ -20,7 +20,7 @@ struct events {
     bool ours;  /* `fn` wants no more */
 };
 
-static int on_line(void *arg, const char *line, size_t n)
+static int client_on_line(void *arg, const char *line, size_t n)
 {
     struct events *e = arg;
     int r;
@@ -52,7 +52,7 @@ static int read_events(struct client_stream *s, struct events *e, struct err *er
         at = (char *)b.data;
         end = at + b.len;
         for (; r == 0 && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL; at = nl + 1)
-            r = on_line(e, at, (size_t)(nl - at));
+            r = client_on_line(e, at, (size_t)(nl - at));
         buf_eat(&b, (size_t)(at - (char *)b.data));
     }
     return r;
@@ -75,7 +75,7 @@ static int events_in_files(struct client *c, struct events *e, struct err *err)
     struct past p = { .id = c->id };
     int r = c->ops->past(c, &p, err);
 
-    return r < 0 ? r : past_events(&p, on_line, e, err);
+    return r < 0 ? r : past_events(&p, client_on_line, e, err);
 }
 
 int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char *line, size_t n),
@@ -99,7 +99,7 @@ int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char
 
 /* ---- output ---- */
 
-static int take_pieces(struct pieces *s, struct spool *spool, struct err *err)
+static int client_take_pieces(struct pieces *s, struct spool *spool, struct err *err)
 {
     struct piece p;
     int r;
@@ -112,7 +112,7 @@ static int take_pieces(struct pieces *s, struct spool *spool, struct err *err)
     return r;
 }
 
-static int make_target(const struct strs *wanted, struct buf *out, struct err *err)
+static int client_make_target(const struct strs *wanted, struct buf *out, struct err *err)
 {
     int r = buf_add_str(out, "/v1/logs");
 
@@ -133,7 +133,7 @@ static int fetch_output(struct client *c, const struct strs *wanted, struct spoo
     AUTO_CLIENT_STREAM *s = NULL;
     AUTO_PIECES pieces = { 0 };
     ssize_t n = 1;
-    int r = bytes ? make_target(wanted, &target, err) : err_oom(err);
+    int r = bytes ? client_make_target(wanted, &target, err) : err_oom(err);
 
     pieces_init(&pieces);
     if (r == 0)
@@ -143,7 +143,7 @@ static int fetch_output(struct client *c, const struct strs *wanted, struct spoo
         if (n > 0)
             r = pieces_feed(&pieces, bytes, (size_t)n, err);
         if (r == 0)
-            r = take_pieces(&pieces, spool, err);
+            r = client_take_pieces(&pieces, spool, err);
     }
     return r < 0 ? r : (int)n;
 }

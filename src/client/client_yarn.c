@@ -167,7 +167,8 @@ static int add_yarn(struct client *c, json_t *v, struct err *err)
 
 /* Has a task of the document neither of its files? (One that wrote nothing has none either.) Where
  * what happened is gone from HDFS too, nobody knows which tasks there were. */
-static bool lacks_any(const json_t *status, const struct strs *wanted, const struct logfiles *files)
+static bool client_lacks_any(const json_t *status, const struct strs *wanted,
+                             const struct logfiles *files)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     size_t i;
@@ -202,7 +203,7 @@ static int more_output(struct client *c, const struct strs *wanted, struct logfi
 
     if (r == 0 && !p.runs)
         r = past_status(&p, true, &status, err);
-    if (r < 0 || !status || !lacks_any(status, wanted, ret))
+    if (r < 0 || !status || !client_lacks_any(status, wanted, ret))
         return r;
     r = yarn_output(y->jobs, c->id, owner, wanted, ret, ret_spool);
     return r == -ENOMEM ? err_oom(err) : r < 0 ? err_set(err, r, "interrupted") : 0;

@@ -21,7 +21,7 @@
 
 /* ---- what the ResourceManager says ---- */
 
-static int check_owner(struct yarn *y, const Yarn__ApplicationReport *a, struct err *err)
+static int yarn_check_owner(struct yarn *y, const Yarn__ApplicationReport *a, struct err *err)
 {
     struct session *s = yarn_jobs_session(y->jobs);
 
@@ -78,7 +78,7 @@ int yarn_look(struct yarn *y, struct err *err)
         return look_for_files(y, err);
     }
     if (r == 0)
-        r = check_owner(y, answer->report, err);
+        r = yarn_check_owner(y, answer->report, err);
     if (r < 0) {
         rpc_free(answer);
         return r;
@@ -105,7 +105,7 @@ bool yarn_before_first(const struct yarn *y)
 #define HOST_MAX_ 256
 
 /* Where its master listens; false when it does not, as far as the RM knows. */
-static bool address_of(const struct yarn *y, char host[HOST_MAX_], int *ret_port)
+static bool yarn_address_of(const struct yarn *y, char host[HOST_MAX_], int *ret_port)
 {
     const Yarn__ApplicationReport *a = report_of(y);
 
@@ -130,7 +130,7 @@ const char *yarn_why(const struct yarn *y)
 
 /* ---- connecting ---- */
 
-static int no_master(struct yarn *y, struct err *err)
+static int yarn_no_master(struct yarn *y, struct err *err)
 {
     err_clear(err);
     if (yarn_ended(y))
@@ -140,23 +140,24 @@ static int no_master(struct yarn *y, struct err *err)
     return err_set(err, -ENOTCONN, "the master of %s does not answer", y->c.id);
 }
 
-static int get_key(struct yarn *y, struct err *err)
+static int yarn_get_key(struct yarn *y, struct err *err)
 {
     int r = y->has_key ? 0 : yarn_jobs_key(y->jobs, y->c.id, &y->key, err);
 
     if (r == -ENOENT) /* removed at the job's end; the RM will say so in a moment */
-        return no_master(y, err);
+        return yarn_no_master(y, err);
     if (r < 0)
         return err_wrap(err, r, "get the key of %s", y->c.id);
     y->has_key = true;
     return 0;
 }
 
-static int dial(struct yarn *y, const char *host, int port, struct stream **ret, struct err *err)
+static int yarn_dial(struct yarn *y, const char *host, int port, struct stream **ret,
+                     struct err *err)
 {
     int64_t deadline = loop_in(y->c.loop, y->c.connect_ms);
     struct sock *sock = NULL;
-    int r = get_key(y, err);
+    int r = yarn_get_key(y, err);
 
     if (r < 0)
         return r;
@@ -167,7 +168,7 @@ static int dial(struct yarn *y, const char *host, int port, struct stream **ret,
         return r;
     /* Whoever listens there now may be another job's master. */
     err_clear(err);
-    return no_master(y, err);
+    return yarn_no_master(y, err);
 }
 
 int yarn_connect(struct client *c, struct stream **ret, struct err *err)
@@ -180,23 +181,23 @@ int yarn_connect(struct client *c, struct stream **ret, struct err *err)
         *ret = take(y->ready);
         return 0;
     }
-    if (address_of(y, host, &port))
-        r = dial(y, host, port, ret, err);
+    if (yarn_address_of(y, host, &port))
+        r = yarn_dial(y, host, port, ret, err);
     if (r != -ENOTCONN)
         return r;
     err_clear(err);
     r = yarn_look(y, err); /* it may have moved */
     if (r < 0)
         return r;
-    if (!address_of(y, host, &port))
-        return no_master(y, err);
-    return dial(y, host, port, ret, err);
+    if (!yarn_address_of(y, host, &port))
+        return yarn_no_master(y, err);
+    return yarn_dial(y, host, port, ret, err);
 }
 
 /* ---- waiting for a master ---- */
 
 /* Not what was told last, and not too often: the RM has new words for each step. */
-static void tell(struct yarn *y, const char *text, const char *why)
+static void yarn_tell(struct yarn *y, const char *text, const char *why)
 {
     int64_t now = loop_now(y->c.loop);
     char all[sizeof(y->told)];
@@ -209,20 +210,20 @@ static void tell(struct yarn *y, const char *text, const char *why)
     client_say(&y->c, "%s", all);
 }
 
-static void tell_waiting(struct yarn *y, int r)
+static void yarn_tell_waiting(struct yarn *y, int r)
 {
     if (r != -ENOTCONN)
-        tell(y, "the ResourceManager does not answer; trying again", "");
+        yarn_tell(y, "the ResourceManager does not answer; trying again", "");
     else if (yarn_before_first(y))
-        tell(y, "waiting for a container for the job's master", yarn_why(y));
+        yarn_tell(y, "waiting for a container for the job's master", yarn_why(y));
     else
-        tell(y, "the master is being restarted; waiting for it", "");
+        yarn_tell(y, "the master is being restarted; waiting for it", "");
 }
 
 static int gave_up(struct yarn *y, struct err *err)
 {
     char span[FORMAT_SPAN];
-    int r = no_master(y, err);
+    int r = yarn_no_master(y, err);
 
     if (y->c.patience <= 0)
         return r;
@@ -273,7 +274,7 @@ int yarn_again(struct client *c, int r, struct err *err)
         if (loop_now(c->loop) >= deadline)
             return gave_up(y, err);
         if (loop_now(c->loop) >= soon || (report_of(y) && !yarn_before_first(y)))
-            tell_waiting(y, r);
+            yarn_tell_waiting(y, r);
         r = fiber_sleep(c->loop, pause);
         if (r < 0)
             return err_code(err, r, "wait for the master of %s", c->id);

@@ -12,7 +12,7 @@ struct job {
     struct err *err;
 };
 
-static int run_job(void *arg)
+static int connect_run_job(void *arg)
 {
     struct job *j = arg;
 
@@ -98,7 +98,7 @@ int connect_run(const struct cli *c, enum connect_need need, connect_fn *fn, voi
         return r;
     r = connect_open(&x, need, err);
     if (r == 0)
-        r = loop_run(x.loop, run_job, &j, true);
+        r = loop_run(x.loop, connect_run_job, &j, true);
     if (r < 0 && loop_signal(x.loop))
         r = err_set(err, -ECANCELED, "interrupted");
     session_free(x.session);

@@ -91,8 +91,8 @@ static int same_files(const struct logfile *saved, const struct logfile *sent, s
 }
 
 /* 1: it is to be left out. */
-static int is_sent(const json_t *ended, const struct logfiles *sent, const struct logfile *f,
-                   struct err *err)
+static int earlier_is_sent(const json_t *ended, const struct logfiles *sent,
+                           const struct logfile *f, struct err *err)
 {
     const struct logfile *other;
 
@@ -113,7 +113,7 @@ int earlier_keep(const json_t *status, const struct logfiles *sent, struct logfi
 
     for (size_t i = 0; i < l->n; i++) {
         struct logfile *f = &l->v[i];
-        int out = r < 0 ? 0 : is_sent(ended, sent, f, err);
+        int out = r < 0 ? 0 : earlier_is_sent(ended, sent, f, err);
 
         r = out < 0 ? out : r;
         if (out == 1) {

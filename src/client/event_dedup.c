@@ -2,7 +2,7 @@
 #include "client/event_dedup.h"
 #include "job/event.h"
 
-static uint64_t hash_of(const char *p, size_t n)
+static uint64_t event_dedup_hash_of(const char *p, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
 
@@ -19,7 +19,7 @@ bool event_dedup_seen(struct event_dedup *s, const char *line, size_t n)
         return false;
     if (number + EVENT_DEDUP_BACK < s->next)
         return true;
-    hash = hash_of(line, n);
+    hash = event_dedup_hash_of(line, n);
     if (number < s->next && s->hash[number % EVENT_DEDUP_BACK] == hash)
         return true;
     s->hash[number % EVENT_DEDUP_BACK] = hash;

@@ -113,7 +113,7 @@ static int64_t created_here(const struct search *s)
                                                                : 0;
 }
 
-static int choose(struct search *s, struct client **ret, struct err *err)
+static int find_job_choose(struct search *s, struct client **ret, struct err *err)
 {
     bool here = s->dir.id != NULL, yarn = s->apps.n > 0;
 
@@ -143,7 +143,7 @@ int job_find(struct job_call *x, const char *what, struct client **ret, struct e
     if (r == 0)
         r = look_on_yarn(&s, err);
     if (r == 0)
-        r = choose(&s, ret, err);
+        r = find_job_choose(&s, ret, err);
     job_dir_done(&s.dir);
     yarn_apps_done(&s.apps);
     return r;

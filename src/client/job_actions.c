@@ -123,7 +123,7 @@ int act_ask_stop_beside(struct client *c, bool (*enough)(const void *user), cons
 }
 
 /* A job whose master and log are of another version of ydl: YARN has killed it, and knows that. */
-static int say_killed(struct job_call *x, struct err *err)
+static int act_say_killed(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
     int r;
@@ -151,7 +151,7 @@ int act_end(struct job_call *x, const char *what, const char *target, struct err
     r = wait_end(x, 0, &status, err);
     if (r == -EPROTONOSUPPORT && force) {
         err_clear(err);
-        return say_killed(x, err);
+        return act_say_killed(x, err);
     }
     return r < 0 ? r : say_state(x, what, status, "has ended", err);
 }

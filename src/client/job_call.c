@@ -44,7 +44,7 @@ static int run_work(void *arg)
     return r;
 }
 
-static int run(struct work *w, bool signals)
+static int job_call_run(struct work *w, bool signals)
 {
     int r = loop_new(&w->x.loop, w->err);
 
@@ -67,14 +67,14 @@ int job_run(const struct cli *c, job_fn *fn, struct err *err)
 {
     struct work w = work_of(c, fn, err);
 
-    return run(&w, true);
+    return job_call_run(&w, true);
 }
 
 int job_run_plain(const struct cli *c, job_fn *fn, struct err *err)
 {
     struct work w = work_of(c, fn, err);
 
-    return run(&w, false);
+    return job_call_run(&w, false);
 }
 
 int job_run_on(const struct cli *c, job_fn *fn, struct err *err)
@@ -82,7 +82,7 @@ int job_run_on(const struct cli *c, job_fn *fn, struct err *err)
     struct work w = work_of(c, fn, err);
 
     w.job = c->operands[0];
-    return run(&w, true);
+    return job_call_run(&w, true);
 }
 
 /* ---- the cluster ---- */

@@ -39,7 +39,7 @@ static void end_alarm(struct alarm *a)
     fiber_shield(a->loop, false);
 }
 
-static int look_for_end(void *arg, const char *line, size_t n)
+static int wait_look_for_end(void *arg, const char *line, size_t n)
 {
     bool *ended = arg;
 
@@ -55,7 +55,7 @@ int wait_end(struct job_call *x, int64_t timeout, json_t **ret, struct err *err)
 
     client_set_patience(x->client, CLIENT_LONG_MS);
     if (r == 0)
-        r = client_events(x->client, true, look_for_end, &ended, err);
+        r = client_events(x->client, true, wait_look_for_end, &ended, err);
     end_alarm(&a);
     if (a.rang && !ended) {
         char span[FORMAT_SPAN];

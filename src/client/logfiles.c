@@ -25,7 +25,7 @@ bool logfiles_wanted(const struct strs *wanted, const char *task)
 }
 
 /* Role and rank of its task; false when that is no task's name. */
-static bool set_role(struct logfile *f)
+static bool logfiles_set_role(struct logfile *f)
 {
     size_t role;
 
@@ -65,7 +65,7 @@ bool logfiles_parse(const char *name, struct logfile *ret)
         return false;
     snprintf(ret->task, sizeof(ret->task), "%.*s:%.*s", (int)(dash - name), name,
              (int)(part - dash - 1), dash + 1);
-    return set_role(ret);
+    return logfiles_set_role(ret);
 }
 
 static int in_order(const void *a, const void *b)
@@ -80,7 +80,7 @@ static int in_order(const void *a, const void *b)
     return r ? r : (x->part - 1 > y->part - 1) - (x->part - 1 < y->part - 1); /* 0 is the last */
 }
 
-static int add(struct logfiles *l, const struct logfile *f)
+static int logfiles_do_add(struct logfiles *l, const struct logfile *f)
 {
     if ((l->n & (l->n + 1)) == 0) { /* room doubles */
         struct logfile *v = reallocarray(l->v, (l->n + 1) * 2, sizeof(*v));
@@ -93,11 +93,12 @@ static int add(struct logfiles *l, const struct logfile *f)
     return 0;
 }
 
-static int add_file(struct logfiles *l, struct fs *fs, const struct fs_entry *e, struct logfile *f)
+static int logfiles_add_file(struct logfiles *l, struct fs *fs, const struct fs_entry *e,
+                             struct logfile *f)
 {
     f->fs = fs;
     f->path = strdup(e->path);
-    if (f->path && add(l, f) == 0)
+    if (f->path && logfiles_do_add(l, f) == 0)
         return 0;
     free(f->path);
     return -ENOMEM;
@@ -126,7 +127,7 @@ int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, str
         struct logfile f = { 0 };
 
         if (logfiles_parse(e->name, &f) && logfiles_wanted(wanted, f.task) &&
-            add_file(ret, fs, e, &f) < 0)
+            logfiles_add_file(ret, fs, e, &f) < 0)
             return err_oom(err);
     }
     sort(ret);
@@ -149,7 +150,7 @@ static bool has_task(const struct logfiles *l, const char *task)
     return false;
 }
 
-static bool is_killed(const json_t *task)
+static bool logfiles_is_killed(const json_t *task)
 {
     return str_eq(format_text(task, "state"), "LOST") &&
            str_eq(format_text(task, "class"), "person");
@@ -162,7 +163,7 @@ bool logfiles_killed(const json_t *status)
 
     json_array_foreach(tasks, i, t)
     {
-        if (is_killed(t))
+        if (logfiles_is_killed(t))
             return true;
     }
     return false;
@@ -178,7 +179,7 @@ int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs
     {
         const char *name = format_text(t, "task");
 
-        if ((lost || is_killed(t)) && format_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+        if ((lost || logfiles_is_killed(t)) && format_int(t, "pid", 0) > 0 && !has_task(l, name) &&
             strs_add(ret, name) < 0)
             return -ENOMEM;
     }
@@ -195,8 +196,8 @@ int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfil
         struct logfile f = { .stream = stream, .spool = s, .lane = i };
 
         memcpy(f.task, task, strlen(task) + 1);
-        if (set_role(&f) && logfiles_wanted(wanted, task) && !logfiles_has(ret, &f) &&
-            add(ret, &f) < 0)
+        if (logfiles_set_role(&f) && logfiles_wanted(wanted, task) && !logfiles_has(ret, &f) &&
+            logfiles_do_add(ret, &f) < 0)
             return err_oom(err);
     }
     sort(ret);
@@ -208,7 +209,7 @@ int logfiles_move(struct logfiles *from, struct logfiles *ret)
     int r = 0;
 
     while (r == 0 && from->n > 0) {
-        r = add(ret, &from->v[from->n - 1]);
+        r = logfiles_do_add(ret, &from->v[from->n - 1]);
         from->n -= r == 0;
     }
     sort(ret);
@@ -306,7 +307,8 @@ ssize_t logreader_read(struct logreader *r, uint64_t *offset, void *p, size_t n,
 }
 
 /* Exactly `n` bytes, or fewer at the end. */
-static ssize_t read_block(struct logreader *r, uint64_t offset, char *p, size_t n, struct err *err)
+static ssize_t logfiles_read_block(struct logreader *r, uint64_t offset, char *p, size_t n,
+                                   struct err *err)
 {
     size_t have = 0;
     ssize_t got = 1;
@@ -335,7 +337,7 @@ int logreader_tail(struct logreader *r, uint64_t *lines, uint64_t *ret, struct e
         return err_oom(err);
     while (end > begin) { /* the newline at the very end ends the last line and begins none */
         size_t some = end - begin < BLOCK ? (size_t)(end - begin) : BLOCK;
-        ssize_t n = read_block(r, end - some, p, some, err);
+        ssize_t n = logfiles_read_block(r, end - some, p, some, err);
 
         if (n < 0)
             return (int)n;

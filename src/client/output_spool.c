@@ -89,7 +89,7 @@ static int one_more(void **v, size_t n, size_t size)
     return 0;
 }
 
-static struct lane *lane_of(struct spool *s, const struct piece *p)
+static struct lane *spool_lane_of(struct spool *s, const struct piece *p)
 {
     struct lane *l;
 
@@ -106,7 +106,7 @@ static struct lane *lane_of(struct spool *s, const struct piece *p)
     return l;
 }
 
-static uint64_t end_of(const struct lane *l)
+static uint64_t spool_end_of(const struct lane *l)
 {
     return l->n ? l->runs[l->n - 1].offset + l->runs[l->n - 1].n : 0;
 }
@@ -139,17 +139,17 @@ int spool_add(struct spool *s, const struct piece *p, struct err *err)
         return add_missing(s, p, err);
     if (p->kind != PIECE_OUTPUT || p->n == 0)
         return 0;
-    l = lane_of(s, p);
+    l = spool_lane_of(s, p);
     if (!l)
         return err_oom(err);
-    have = end_of(l) > p->offset ? end_of(l) - p->offset : 0;
+    have = spool_end_of(l) > p->offset ? spool_end_of(l) - p->offset : 0;
     if (have >= p->n)
         return 0;
     r = path_write_fd(s->fd, p->data + have, p->n - have);
     if (r < 0)
         return err_code(err, r, "keep output in a temporary file");
     last = l->n ? &l->runs[l->n - 1] : NULL;
-    if (last && last->at + last->n == s->size && end_of(l) == p->offset + have) {
+    if (last && last->at + last->n == s->size && spool_end_of(l) == p->offset + have) {
         last->n += p->n - have;
     } else {
         if (one_more((void **)&l->runs, l->n, sizeof(*l->runs)) < 0)
@@ -174,7 +174,7 @@ bool spool_stream(const struct spool *s, size_t i, const char **ret_task,
 
 uint64_t spool_size(const struct spool *s, size_t i)
 {
-    return end_of(&s->lanes[i]);
+    return spool_end_of(&s->lanes[i]);
 }
 
 uint64_t spool_begin(const struct spool *s, size_t i)

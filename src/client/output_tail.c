@@ -15,7 +15,7 @@ static int begin_of(const struct logfile *f, uint64_t *left, uint64_t *ret, stru
 }
 
 /* The first file of the stream whose last one is before `end`. */
-static size_t first_of(const struct logfiles *files, size_t end)
+static size_t tail_first_of(const struct logfiles *files, size_t end)
 {
     const struct logfile *last = &files->v[end - 1];
     size_t i = end - 1;
@@ -45,7 +45,7 @@ int tail_begins(const struct logfiles *files, const bool streams[2], int64_t lin
     int r = 0;
 
     for (size_t end = files->n; end > 0 && r == 0; end = first) {
-        first = first_of(files, end);
+        first = tail_first_of(files, end);
         for (size_t i = first; i < end; i++)
             begins[i] = 0;
         if (lines >= 0 && streams[files->v[first].stream])
@@ -56,8 +56,8 @@ int tail_begins(const struct logfiles *files, const bool streams[2], int64_t lin
 
 #define KEY_MAX (PIECE_TASK_MAX + 16)
 
-static const char *key_of(const char *task, enum piece_stream stream, bool earlier,
-                          char key[KEY_MAX])
+static const char *tail_key_of(const char *task, enum piece_stream stream, bool earlier,
+                               char key[KEY_MAX])
 {
     snprintf(key, KEY_MAX, "%s/%d%s", task, stream, earlier ? "/earlier" : "");
     return key;
@@ -77,7 +77,7 @@ int tail_skips(const struct logfiles *files, const bool streams[2], int64_t line
         uint64_t skip[2] = { 0, 0 }; /* [1]: earlier */
         int r;
 
-        first = first_of(files, end);
+        first = tail_first_of(files, end);
         if (lines < 0 || !streams[f->stream])
             continue;
         r = stream_begins(files, first, end, lines, begins, NULL);
@@ -86,7 +86,7 @@ int tail_skips(const struct logfiles *files, const bool streams[2], int64_t line
         for (size_t i = first; r == 0 && i < end; i++)
             skip[files->v[i].earlier] += begins[i];
         for (int k = 0; k < 2; k++)
-            if (json_object_set_new(ret, key_of(f->task, f->stream, k, key),
+            if (json_object_set_new(ret, tail_key_of(f->task, f->stream, k, key),
                                     json_integer((json_int_t)skip[k])) < 0)
                 return err_oom(err);
     }
@@ -97,12 +97,12 @@ uint64_t tail_skip(const json_t *skips, const char *task, enum piece_stream stre
 {
     char key[KEY_MAX];
 
-    return (uint64_t)format_int(skips, key_of(task, stream, false, key), 0);
+    return (uint64_t)format_int(skips, tail_key_of(task, stream, false, key), 0);
 }
 
 uint64_t tail_skip_earlier(const json_t *skips, const char *task, enum piece_stream stream)
 {
     char key[KEY_MAX];
 
-    return (uint64_t)format_int(skips, key_of(task, stream, true, key), 0);
+    return (uint64_t)format_int(skips, tail_key_of(task, stream, true, key), 0);
 }

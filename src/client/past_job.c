@@ -20,7 +20,7 @@ static bool is_part(const char *name, struct segment *ret)
     return segment_parse(name, "events", "jsonl", ret);
 }
 
-static int by_order(const void *a, const void *b)
+static int past_by_order(const void *a, const void *b)
 {
     struct segment x = { 0 }, y = { 0 };
 
@@ -49,7 +49,7 @@ static int list_parts(const struct past *p, struct strs *ret, struct err *err)
     if (r < 0)
         return r;
     if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
+        qsort(ret->v, ret->n, sizeof(*ret->v), past_by_order);
     return 0;
 }
 
@@ -97,7 +97,7 @@ static int hand_on_once(void *arg, const char *line, size_t n)
     return segment_seen_before(&h->seen, line, n) ? 0 : h->fn(h->arg, line, n);
 }
 
-static int see_head(void *arg, const char *line, size_t n)
+static int past_see_head(void *arg, const char *line, size_t n)
 {
     return segment_head_line(arg, line, n);
 }
@@ -112,7 +112,7 @@ static size_t last_summary(const struct past *p, const struct strs *parts)
         struct segment_head head = { 0 };
 
         if (path)
-            (void)fs_lines(p->fs, path, see_head, &head, NULL);
+            (void)fs_lines(p->fs, path, past_see_head, &head, NULL);
         if (head.whole)
             return i;
     }
@@ -150,7 +150,7 @@ struct reading {
     struct err *err;
 };
 
-static int apply(void *arg, const char *line, size_t n)
+static int past_apply(void *arg, const char *line, size_t n)
 {
     struct reading *x = arg;
     int r = history_apply(x->history, line, n, x->err);
@@ -221,7 +221,7 @@ static int make_end(const struct past *p, json_t *v)
     return set_new(v, "lost", json_true());
 }
 
-static int read_facts(const struct past *p, json_t **ret)
+static int past_read_facts(const struct past *p, json_t **ret)
 {
     AUTO_FREE char *path = path_join(p->dir, "job.json");
     AUTO_BUF text = { .max = FACTS_MAX };
@@ -249,7 +249,7 @@ static int add_facts(const struct past *p, json_t *v)
     AUTO_JSON *facts = NULL;
     int r = set_new(v, "job", json_string(p->id));
 
-    if (r < 0 || read_facts(p, &facts) < 0)
+    if (r < 0 || past_read_facts(p, &facts) < 0)
         return r;
     for (size_t i = 0; r == 0 && i < COUNT_OF(keys); i++) {
         const json_t *have = json_object_get(v, keys[i]);
@@ -271,7 +271,7 @@ int past_status(const struct past *p, bool tasks, json_t **ret, struct err *err)
     if (r < 0)
         return r;
     x.history = h;
-    r = hand_on_lines(p, &(struct handing){ .fn = apply, .arg = &x, .summaries = true }, err);
+    r = hand_on_lines(p, &(struct handing){ .fn = past_apply, .arg = &x, .summaries = true }, err);
     if (r == 0)
         r = history_json(h, tasks, &v, err);
     if (r < 0)
@@ -316,7 +316,7 @@ static json_t *last_record(struct fs_reader *f)
 
 /* The record at the very end; NULL as well when it cannot be read. The last segment may have been
  * opened for what then went into none. */
-static int find_end(const struct past *p, json_t **ret, struct err *err)
+static int past_find_end(const struct past *p, json_t **ret, struct err *err)
 {
     AUTO_STRS parts = { 0 };
     int r = list_log(p, &parts, err);
@@ -333,7 +333,7 @@ static int find_end(const struct past *p, json_t **ret, struct err *err)
 
 /* As the status says it: one that succeeded, but whose results are not saved, has a code of its
  * own. */
-static json_int_t exit_of(const json_t *end)
+static json_int_t past_exit_of(const json_t *end)
 {
     json_int_t code = format_int(end, "exit", 0);
 
@@ -344,7 +344,7 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
 {
     AUTO_JSON *v = json_object();
     AUTO_JSON *end = NULL;
-    int r = v ? find_end(p, &end, err) : err_oom(err);
+    int r = v ? past_find_end(p, &end, err) : err_oom(err);
 
     if (r < 0)
         return r;
@@ -352,7 +352,7 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
         return err_oom(err);
     if (str_eq(format_text(end, "event"), "end"))
         if (set_new(v, "state", json_string(format_text(end, "state"))) < 0 ||
-            set_new(v, "exit", json_integer(exit_of(end))) < 0 ||
+            set_new(v, "exit", json_integer(past_exit_of(end))) < 0 ||
             set_new(v, "ended", json_integer(format_int(end, "t", 0))) < 0)
             return err_oom(err);
     if (make_end(p, v) < 0)

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static int check_one(const char *w, const struct strs *roles, const char *whose, struct err *err)
+static int task_filter_check_one(const char *w, const struct strs *roles, const char *whose,
+                                 struct err *err)
 {
     size_t n = strcspn(w, ":"), rank_at;
     AUTO_FREE char *role = strndup(w, n);
@@ -30,6 +31,6 @@ int task_filter_check(const struct strs *wanted, const struct strs *roles, const
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < wanted->n; i++)
-        r = check_one(wanted->v[i], roles, whose, err);
+        r = task_filter_check_one(wanted->v[i], roles, whose, err);
     return r;
 }

@@ -64,46 +64,46 @@ static const struct cause *cause_of(const struct line *l)
 
 /* ---- lines ---- */
 
-static void cut(struct line *l, size_t n)
+static void diagnostics_cut(struct line *l, size_t n)
 {
     l->at += n;
     l->n -= n;
 }
 
-static void trim(struct line *l)
+static void diagnostics_trim(struct line *l)
 {
     while (l->n > 0 && isspace((unsigned char)*l->at))
-        cut(l, 1);
+        diagnostics_cut(l, 1);
     while (l->n > 0 && isspace((unsigned char)l->at[l->n - 1]))
         l->n--;
 }
 
-static bool begins(const struct line *l, const char *text)
+static bool diagnostics_begins(const struct line *l, const char *text)
 {
     return l->n >= strlen(text) && memcmp(l->at, text, strlen(text)) == 0;
 }
 
 /* "[2026-11-16 11:27:48.628]", "Caused by: ", and the name of a class: "java.io.IOException: ". */
-static void cut_ornament(struct line *l)
+static void diagnostics_cut_ornament(struct line *l)
 {
     const char *end = l->n > 1 && *l->at == '[' ? memchr(l->at, ']', l->n) : NULL;
     size_t n = 0;
 
     if (end && isdigit((unsigned char)l->at[1]))
-        cut(l, (size_t)(end - l->at) + 1);
-    trim(l);
-    l->cause = begins(l, "Caused by: ");
+        diagnostics_cut(l, (size_t)(end - l->at) + 1);
+    diagnostics_trim(l);
+    l->cause = diagnostics_begins(l, "Caused by: ");
     if (l->cause)
-        cut(l, strlen("Caused by: "));
+        diagnostics_cut(l, strlen("Caused by: "));
     while (n < l->n && (isalnum((unsigned char)l->at[n]) || strchr("._$", l->at[n])))
         n++;
     if (n + 2 < l->n && memchr(l->at, '.', n) && l->at[n] == ':' && l->at[n + 1] == ' ')
-        cut(l, n + 2);
-    trim(l);
+        diagnostics_cut(l, n + 2);
+    diagnostics_trim(l);
 }
 
 /* Stacks, what container-executor says of itself, and advice that is none on a terminal. */
-static bool is_noise(const struct line *l)
+static bool diagnostics_is_noise(const struct line *l)
 {
     static const char *const noise[] = {
         "at ",
@@ -121,7 +121,7 @@ static bool is_noise(const struct line *l)
     };
 
     for (size_t i = 0; i < COUNT_OF(noise); i++)
-        if (begins(l, noise[i]))
+        if (diagnostics_begins(l, noise[i]))
             return true;
     return l->n == 0;
 }
@@ -135,7 +135,7 @@ static void cut_preamble(struct line *l)
         const char *p = memmem(l->at, l->n, ends[i], strlen(ends[i]));
 
         if (p) {
-            cut(l, (size_t)(p - l->at) + strlen(ends[i]));
+            diagnostics_cut(l, (size_t)(p - l->at) + strlen(ends[i]));
             return;
         }
     }
@@ -147,10 +147,10 @@ static bool next_line(const char **text, struct line *ret)
     while (**text) {
         *ret = (struct line){ .at = *text, .n = strcspn(*text, "\n") };
         *text += ret->n + ((*text)[ret->n] == '\n');
-        trim(ret);
+        diagnostics_trim(ret);
         cut_preamble(ret);
-        cut_ornament(ret);
-        if (!is_noise(ret))
+        diagnostics_cut_ornament(ret);
+        if (!diagnostics_is_noise(ret))
             return true;
     }
     return false;

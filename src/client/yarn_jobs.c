@@ -25,7 +25,7 @@ struct yarn_jobs {
 /* ---- life ---- */
 
 /* BASE as environment or configuration say it; NULL: neither does. */
-static int find_base(struct yarn_jobs *y, const char *staging, struct err *err)
+static int yarn_find_base(struct yarn_jobs *y, const char *staging, struct err *err)
 {
     const char *env = getenv("YDL_STAGING");
 
@@ -48,7 +48,7 @@ int yarn_jobs_new(struct loop *l, struct session *session, const char *staging,
     y->refs = 1;
     y->loop = l;
     y->session = session;
-    r = find_base(y, staging, err);
+    r = yarn_find_base(y, staging, err);
     if (r == 0)
         r = fs_set_new(l, session, &y->files, err);
     if (r < 0)
@@ -156,7 +156,7 @@ void yarn_jobs_sweep(struct yarn_jobs *y)
     y->sweep = app_dirs_sweep_begin(y->loop, y->fs, y->path, &alive);
 }
 
-static int read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err *err)
+static int yarn_read_key(struct fs_reader *f, char out[KEY_TEXT_MAX], struct err *err)
 {
     size_t n = 0;
     ssize_t got = 1;
@@ -187,7 +187,7 @@ int yarn_jobs_key(struct yarn_jobs *y, const char *app, struct stream_key *ret, 
     if (r == 0)
         r = fs_open(fs, path, &f, err);
     if (r == 0)
-        r = read_key(f, text, err);
+        r = yarn_read_key(f, text, err);
     if (r == 0 && (str_unbase64(text, &key, &n) < 0 || n != STREAM_KEY ||
                    strlen(app) >= sizeof(ret->identity)))
         r = err_set(err, -EBADMSG, "'%s' holds no key", path);
@@ -203,7 +203,7 @@ int yarn_jobs_key(struct yarn_jobs *y, const char *app, struct stream_key *ret, 
 
 /* ---- applications ---- */
 
-static int newest_first(const void *a, const void *b)
+static int yarn_newest_first(const void *a, const void *b)
 {
     const Yarn__ApplicationReport *x = *(Yarn__ApplicationReport *const *)a;
     const Yarn__ApplicationReport *y = *(Yarn__ApplicationReport *const *)b;
@@ -249,7 +249,7 @@ int yarn_jobs_list(struct yarn_jobs *y, const char *name, bool running, struct y
             (!name || str_eq(a->name, name)) && !(running && yarn_app_ended(a)))
             ret->v[ret->n++] = a;
     }
-    qsort(ret->v, ret->n, sizeof(*ret->v), newest_first);
+    qsort(ret->v, ret->n, sizeof(*ret->v), yarn_newest_first);
     return 0;
 }
 

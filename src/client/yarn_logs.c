@@ -10,7 +10,7 @@
 #define BROKEN_MAX 1000 /* files of nodes that cannot be read */
 
 /* Where the next bytes of a stream go: behind what earlier containers of the task wrote. */
-static uint64_t end_of(const struct spool *s, const struct logfile *f)
+static uint64_t yarn_logs_end_of(const struct spool *s, const struct logfile *f)
 {
     enum piece_stream stream;
     const char *task;
@@ -21,13 +21,13 @@ static uint64_t end_of(const struct spool *s, const struct logfile *f)
     return 0;
 }
 
-static int keep(struct logs *l, const struct logfile *f, struct spool *s, char *bytes)
+static int yarn_logs_keep(struct logs *l, const struct logfile *f, struct spool *s, char *bytes)
 {
     struct piece p = { .kind = PIECE_OUTPUT, .task = f->task, .stream = f->stream, .data = bytes };
     ssize_t n;
     int r = 0;
 
-    p.offset = end_of(s, f);
+    p.offset = yarn_logs_end_of(s, f);
     while (r == 0 && (n = logs_read(l, bytes, READ_BYTES, NULL)) != 0) {
         if (n < 0)
             return (int)n;
@@ -60,7 +60,7 @@ static bool is_piece(const char *name, size_t *ret_name, int64_t *ret_number)
     return true;
 }
 
-static int note_piece(struct pieces_of *p, const struct logs_file *log)
+static int yarn_logs_note_piece(struct pieces_of *p, const struct logs_file *log)
 {
     AUTO_FREE char *key = NULL;
     int64_t number = 0, first, last;
@@ -92,7 +92,7 @@ static int note_pieces(struct pieces_of *p)
         if (r == -ENOMEM || r == -ECANCELED)
             return r;
         broken += r < 0;
-        if (r == 1 && note_piece(p, log) < 0)
+        if (r == 1 && yarn_logs_note_piece(p, log) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -116,7 +116,7 @@ static int keep_pieces(struct pieces_of *p, const struct logs_file *log, const s
             return -ENOMEM;
         logs_rewind(p->l);
         if (logs_find(p->l, log->container, name, &piece, NULL) == 1)
-            r = keep(p->l, f, s, bytes) == -ENOMEM ? -ENOMEM : 0;
+            r = yarn_logs_keep(p->l, f, s, bytes) == -ENOMEM ? -ENOMEM : 0;
     }
     return r;
 }
@@ -138,7 +138,7 @@ static int keep_all(struct logs *l, struct pieces_of *pieces, const struct strs 
             !logfiles_has(files, &f)) {
             r = keep_pieces(pieces, log, &f, s, bytes);
             if (r == 0)
-                r = keep(l, &f, s, bytes) == -ENOMEM ? -ENOMEM : 1;
+                r = yarn_logs_keep(l, &f, s, bytes) == -ENOMEM ? -ENOMEM : 1;
         }
     }
     return r == -ENOMEM || r == -ECANCELED ? r : 0;

@@ -3,7 +3,7 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-static int run(struct cli *c, struct err *err)
+static int completion_run(struct cli *c, struct err *err)
 {
     return cli_completion(stdout, c->program, c->operands[0], err);
 }
@@ -24,5 +24,5 @@ const struct cli_verb verb_completion = {
     .most = 1,
     .words = shells,
     .examples = examples,
-    .run = run,
+    .run = completion_run,
 };

@@ -95,7 +95,7 @@ static int write_pages(const char *dir, const struct cli_program *p, struct err 
 }
 
 /* Of the one file that the program takes. */
-static int print_schema(const struct cli_program *p, struct err *err)
+static int help_print_schema(const struct cli_program *p, struct err *err)
 {
     for (const struct cli_page *g = p->pages; g && g->name; g++)
         if (g->schema)
@@ -103,7 +103,7 @@ static int print_schema(const struct cli_program *p, struct err *err)
     return cli_bad(err, "%s takes no file that has a schema", p->name);
 }
 
-static int run(struct cli *c, struct err *err)
+static int help_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     struct cli found;
@@ -112,7 +112,7 @@ static int run(struct cli *c, struct err *err)
     if (a->schema && (a->man || a->man_dir || c->n_operands))
         return cli_bad(err, "--schema stands alone: it is about the job file");
     if (a->schema)
-        return print_schema(c->program, err);
+        return help_print_schema(c->program, err);
     if (a->man_dir)
         return write_pages(a->man_dir, c->program, err);
     r = cli_find(c->program, c->operands, &found, err);
@@ -143,5 +143,5 @@ const struct cli_verb verb_help = {
     .most = CLI_DEPTH,
     .complete = CLI_VERBS,
     .examples = examples,
-    .run = run,
+    .run = help_run,
 };

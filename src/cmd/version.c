@@ -70,7 +70,7 @@ static const struct {
     { "ZooKeeper", zookeeper_version },
 };
 
-static int print_json(const struct cli *c, struct err *err)
+static int version_print_json(const struct cli *c, struct err *err)
 {
     AUTO_JSON *v = NULL;
     json_t *l;
@@ -88,10 +88,10 @@ static int print_json(const struct cli *c, struct err *err)
     return json_print(stdout, v, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int version_run(struct cli *c, struct err *err)
 {
     if (globals_of(c)->json)
-        return print_json(c, err);
+        return version_print_json(c, err);
     printf("%s %s\n", c->program->name, c->program->version);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         printf("  %-12s %s\n", libraries[i].name, libraries[i].version());
@@ -121,5 +121,5 @@ const struct cli_verb verb_version = {
             "and which C library it needs. 'ydl --version' is the same.",
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = version_run,
 };

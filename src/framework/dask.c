@@ -29,7 +29,7 @@ static const struct framework_role roles[] = {
 };
 
 /* Dask would take the whole machine's memory and cores for its own. */
-static int complete(struct spec *s, struct spec_faults *f)
+static int dask_complete(struct spec *s, struct spec_faults *f)
 {
     struct spec_role *w = spec_role(s, "worker");
     bool fresh = false;
@@ -49,7 +49,7 @@ static int complete(struct spec *s, struct spec_faults *f)
     return r;
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int dask_task(const struct framework_task *t, struct err *err)
 {
     const struct cluster_task *scheduler = task_first(t, "scheduler");
     char address[TASK_ADDRESS_MAX];
@@ -73,6 +73,6 @@ const struct framework framework_dask = {
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_SHARE, /* tornado sets SO_REUSEADDR */
-    .complete = complete,
-    .task = task,
+    .complete = dask_complete,
+    .task = dask_task,
 };

@@ -7,7 +7,7 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-static int task(const struct framework_task *t, struct err *err)
+static int deepspeed_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
     struct world w;
@@ -35,6 +35,6 @@ const struct framework framework_deepspeed = {
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE,
-    .task = task,
+    .task = deepspeed_task,
     .error = pytorch_error,
 };

@@ -26,7 +26,7 @@ static bool answers_to(const struct framework *fw, const char *name)
 }
 
 /* The name or alias that the user may have meant. */
-static const char *nearest(const char *name)
+static const char *framework_nearest(const char *name)
 {
     const char *words[WORDS_MAX];
     size_t n = 0;
@@ -51,7 +51,7 @@ int framework_find(const char *name, const struct framework **ret, struct err *e
             *ret = *fw;
             return 0;
         }
-    near = nearest(name);
+    near = framework_nearest(name);
     r = err_set(err, -EINVAL, "unknown framework '%s'%s%s%s", name, near ? "; did you mean '" : "",
                 near ? near : "", near ? "'?" : "");
     err_hint(err, "'ydl help run' lists all; 'none' runs any program");

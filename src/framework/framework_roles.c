@@ -12,7 +12,8 @@
 #define READY_MS 120000 /* a framework's own server that does not listen by then never will */
 
 #define KEY_MAX 96
-static const char *key_of(const struct spec_role *r, const char *key, char out[KEY_MAX])
+static const char *framework_roles_key_of(const struct spec_role *r, const char *key,
+                                          char out[KEY_MAX])
 {
     (void)snprintf(out, KEY_MAX, "roles.%s.%s", r->name, key);
     return out;
@@ -26,7 +27,7 @@ static int go_on(int r)
 
 /* ---- roles ---- */
 
-static bool present(const struct spec *s, const char *name)
+static bool framework_roles_present(const struct spec *s, const char *name)
 {
     const struct spec_role *r = name ? spec_role(s, name) : NULL;
 
@@ -36,7 +37,7 @@ static bool present(const struct spec *s, const char *name)
 static bool any_ranked(const struct framework *fw, const struct spec *s)
 {
     for (const struct framework_role *row = fw->roles; row->name; row++)
-        if (row->ranked && present(s, row->name))
+        if (row->ranked && framework_roles_present(s, row->name))
             return true;
     return false;
 }
@@ -98,7 +99,7 @@ static int make_roles(const struct framework *fw, struct spec *s)
     return r;
 }
 
-static int words(struct spec_role *role, const char *const *v, size_t n)
+static int framework_roles_words(struct spec_role *role, const char *const *v, size_t n)
 {
     int r = 0;
 
@@ -131,7 +132,7 @@ static int make_tensorboard(struct spec *s)
         return e;
     r->side = r->side < 0 ? 1 : r->side;
     r->ports = r->ports < 0 ? 1 : r->ports;
-    return r->command.n > 0 ? 0 : words(r, command, COUNT_OF(command));
+    return r->command.n > 0 ? 0 : framework_roles_words(r, command, COUNT_OF(command));
 }
 
 static const char *nearest_row(const struct framework *fw, const struct spec *s)
@@ -284,17 +285,18 @@ static int order(struct spec *s, struct spec_role *r, const struct framework_rol
 
 /* ---- all of a role ---- */
 
-static int check_role(const struct framework *fw, const struct spec_role *r,
-                      const struct framework_role *row, struct spec_faults *f)
+static int framework_roles_check_role(const struct framework *fw, const struct spec_role *r,
+                                      const struct framework_role *row, struct spec_faults *f)
 {
     char key[KEY_MAX];
     int e = 0;
 
     if (row->one && (uint64_t)r->count * r->procs > 1)
-        e = go_on(spec_fault(f, r->line, key_of(r, r->count > 1 ? "count" : "procs", key),
+        e = go_on(spec_fault(f, r->line,
+                             framework_roles_key_of(r, r->count > 1 ? "count" : "procs", key),
                              "framework '%s' has at most one task of this role", fw->name));
     if (e == 0 && r->ports < (int)row->ports && r->count > 0)
-        e = go_on(spec_fault(f, r->line, key_of(r, "ports", key),
+        e = go_on(spec_fault(f, r->line, framework_roles_key_of(r, "ports", key),
                              "framework '%s' needs %u for each task", fw->name, row->ports));
     return e;
 }
@@ -316,7 +318,7 @@ static int fill_role(const struct framework *fw, struct spec *s, struct spec_rol
     }
     if (r->ports < 0)
         r->ports = row && row->ports > 0 ? (int)row->ports : needs_ports(s, r);
-    return e == 0 && row ? check_role(fw, r, row, f) : e;
+    return e == 0 && row ? framework_roles_check_role(fw, r, row, f) : e;
 }
 
 static bool anybody_decides(const struct spec *s)
@@ -350,7 +352,7 @@ static int check_driver(const struct framework *fw, const struct spec *s, struct
 }
 
 /* Last: whoever is not on the side decides, when nobody was named. */
-static void settle(struct spec *s)
+static void framework_roles_settle(struct spec *s)
 {
     bool named = anybody_decides(s);
 
@@ -367,7 +369,8 @@ static void settle(struct spec *s)
  * restarts, nothing is set: naming a policy would ask for them. */
 static void choose_restart(const struct framework *fw, struct spec *s)
 {
-    bool serving = fw->restart_serving != SPEC_RESTART_DEFAULT && present(s, fw->server_role);
+    bool serving =
+        fw->restart_serving != SPEC_RESTART_DEFAULT && framework_roles_present(s, fw->server_role);
     enum spec_policy suits = serving ? fw->restart_serving : fw->restart;
 
     if (s->restart.policy != SPEC_RESTART_DEFAULT)
@@ -406,7 +409,7 @@ int framework_complete(const struct framework *fw, struct spec *s, struct spec_f
         r = check_driver(fw, s, f);
     if (r < 0)
         return r;
-    settle(s);
+    framework_roles_settle(s);
     for (size_t i = 0; fw->any_roles && !any_ranked(fw, s) && i < s->n_roles; i++)
         if (s->roles[i].decides == 1)
             apply_flags(s, &s->roles[i], false);

@@ -10,7 +10,7 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-static int task(const struct framework_task *t, struct err *err)
+static int horovod_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
     struct world w;
@@ -52,5 +52,5 @@ const struct framework framework_horovod = {
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_HOROVOD,
-    .task = task,
+    .task = horovod_task,
 };

@@ -44,7 +44,7 @@ static void as_open_mpi(const struct framework_task *t, const struct world *w, s
     env_number(e, "OMPI_COMM_WORLD_LOCAL_RANK", w->local_rank);
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int jax_task(const struct framework_task *t, struct err *err)
 {
     char address[TASK_ADDRESS_MAX];
     struct env e = env_of(t);
@@ -77,5 +77,5 @@ const struct framework framework_jax = {
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE, /* gRPC */
-    .task = task,
+    .task = jax_task,
 };

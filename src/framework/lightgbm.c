@@ -12,7 +12,7 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-static int common(const struct framework_task *t, char **ret, struct err *err)
+static int lightgbm_common(const struct framework_task *t, char **ret, struct err *err)
 {
     AUTO_BUF b = { .max = 4 * MIB };
     int r = task_hosts(t, "worker", ",", &b);
@@ -23,7 +23,7 @@ static int common(const struct framework_task *t, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static bool is_program(const struct strs *argv)
+static bool lightgbm_is_program(const struct strs *argv)
 {
     const char *slash = argv->n > 0 ? strrchr(argv->v[0], '/') : NULL;
 
@@ -41,7 +41,7 @@ static int argument(const struct framework_task *t, const char *key, const char 
     return task_word(t, "%s=%s", key, value);
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int lightgbm_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
     AUTO_FREE char *size = NULL, *port = NULL;
@@ -56,7 +56,7 @@ static int task(const struct framework_task *t, struct err *err)
     env_text(&e, "LIGHTGBM_MACHINES", t->common);
     env_text(&e, "LIGHTGBM_NUM_MACHINES", size);
     env_text(&e, "LIGHTGBM_LOCAL_LISTEN_PORT", port);
-    if (e.r == 0 && is_program(t->argv) &&
+    if (e.r == 0 && lightgbm_is_program(t->argv) &&
         (argument(t, "machines", t->common) < 0 || argument(t, "num_machines", size) < 0 ||
          argument(t, "local_listen_port", port) < 0))
         return err_oom(err);
@@ -79,6 +79,6 @@ const struct framework framework_lightgbm = {
     .worker_role = "worker",
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
-    .common = common,
-    .task = task,
+    .common = lightgbm_common,
+    .task = lightgbm_task,
 };

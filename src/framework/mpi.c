@@ -13,7 +13,7 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-static int task(const struct framework_task *t, struct err *err)
+static int mpi_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
     struct world w;
@@ -54,5 +54,5 @@ const struct framework framework_mpi = {
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_PMI,
-    .task = task,
+    .task = mpi_task,
 };

@@ -22,7 +22,7 @@ static const struct framework_role roles[] = {
 /* A scheduler only brings others together, so any will do; a server may be sent an optimizer that
  * only Python can read, so by itself it stays as it is. Where just the workers have a command,
  * nothing but ydl-native could play the others. In an image it may not be there. */
-static int complete(struct spec *s, struct spec_faults *f)
+static int mxnet_complete(struct spec *s, struct spec_faults *f)
 {
     static const char *const words[] = { "mxnet", NULL };
     static const char *const names[] = { "scheduler", "server" };
@@ -45,7 +45,7 @@ static int complete(struct spec *s, struct spec_faults *f)
 }
 
 /* Both addresses are numeric: ZeroMQ binds no names. */
-static int task(const struct framework_task *t, struct err *err)
+static int mxnet_task(const struct framework_task *t, struct err *err)
 {
     const struct cluster_role *own = cluster_role(t->cluster, t->role->name);
     const struct cluster_task *root = task_first(t, "scheduler");
@@ -94,6 +94,6 @@ const struct framework framework_mxnet = {
     .native = true,
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_SHARE, /* ZeroMQ sets SO_REUSEADDR */
-    .complete = complete,
-    .task = task,
+    .complete = mxnet_complete,
+    .task = mxnet_task,
 };

@@ -8,7 +8,7 @@ static const struct framework_role roles[] = {
 };
 
 /* Roles are the user's own here: the job is done when all of them are, but servers. */
-static int complete(struct spec *s, struct spec_faults *f)
+static int none_complete(struct spec *s, struct spec_faults *f)
 {
     (void)f;
     for (size_t i = 0; i < s->n_roles; i++)
@@ -42,5 +42,5 @@ const struct framework framework_none = {
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
-    .complete = complete,
+    .complete = none_complete,
 };

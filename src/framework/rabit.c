@@ -27,7 +27,7 @@ int rabit_task_env(const struct framework_task *t, int width, struct err *err)
     return env_end(&e, err);
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int rabit_task(const struct framework_task *t, struct err *err)
 {
     return rabit_task_env(t, 1, err);
 }
@@ -49,5 +49,5 @@ const struct framework framework_rabit = {
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_RABIT,
     .rejoins = true,
-    .task = task,
+    .task = rabit_task,
 };

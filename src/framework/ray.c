@@ -32,7 +32,7 @@ static const struct framework_role roles[] = {
 
 /* Ray looks at the machine, not at the container: what was asked for is told to it. Three tenths
  * of the memory for the object store is Ray's own measure. */
-static int resources(struct spec_role *r)
+static int ray_resources(struct spec_role *r)
 {
     uint64_t store = r->memory / 10 * 3;
     int e = 0;
@@ -48,7 +48,7 @@ static int resources(struct spec_role *r)
     return e;
 }
 
-static int complete(struct spec *s, struct spec_faults *f)
+static int ray_complete(struct spec *s, struct spec_faults *f)
 {
     static const char *const nodes[] = { "head", "worker" };
     int r = 0;
@@ -61,13 +61,13 @@ static int complete(struct spec *s, struct spec_faults *f)
         if (role)
             r = complete_command(role, framework_role(&framework_ray, nodes[i]), &fresh);
         if (r == 0 && fresh)
-            r = resources(role);
+            r = ray_resources(role);
     }
     return r;
 }
 
 /* RAY_ADDRESS would tell `ray start --head` to look for an older cluster. */
-static int task(const struct framework_task *t, struct err *err)
+static int ray_task(const struct framework_task *t, struct err *err)
 {
     const struct cluster_task *head = task_first(t, "head");
     char address[TASK_ADDRESS_MAX];
@@ -90,6 +90,6 @@ const struct framework framework_ray = {
     .elastic = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_RELEASE,
-    .complete = complete,
-    .task = task,
+    .complete = ray_complete,
+    .task = ray_task,
 };

@@ -13,13 +13,13 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-static bool serves(const struct spec_role *r)
+static bool slider_serves(const struct spec_role *r)
 {
     return str_eq(r->name, "ps") || str_eq(r->name, FRAMEWORK_BOARD);
 }
 
 /* Of components that nobody said it of, those decide that do not serve others. */
-static int complete(struct spec *s, struct spec_faults *f)
+static int slider_complete(struct spec *s, struct spec_faults *f)
 {
     bool anybody = false;
 
@@ -28,20 +28,20 @@ static int complete(struct spec *s, struct spec_faults *f)
         if (s->roles[i].decides == 1)
             return 0;
     for (size_t i = 0; i < s->n_roles; i++)
-        anybody = anybody || (s->roles[i].side != 1 && !serves(&s->roles[i]));
+        anybody = anybody || (s->roles[i].side != 1 && !slider_serves(&s->roles[i]));
     for (size_t i = 0; i < s->n_roles; i++) {
         struct spec_role *r = &s->roles[i];
 
         if (r->decides >= 0 || r->side == 1)
             continue;
-        r->decides = !anybody || !serves(r);
+        r->decides = !anybody || !slider_serves(r);
         if (r->decides)
             r->side = 0;
     }
     return 0;
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int slider_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
 
@@ -68,6 +68,6 @@ const struct framework framework_slider = {
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_SLIDER,
     .registry = "org-apache-slider",
-    .complete = complete,
-    .task = task,
+    .complete = slider_complete,
+    .task = slider_task,
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* "NAME=value" without a printf: a large job sets hundreds of thousands of them. */
-static int add(struct strs *l, const char *name, const char *value)
+static int task_add(struct strs *l, const char *name, const char *value)
 {
     size_t n = strlen(name), m = strlen(value);
     char *s = malloc(n + m + 2), *p;
@@ -21,7 +21,7 @@ static int add(struct strs *l, const char *name, const char *value)
 void env_text(struct env *e, const char *name, const char *value)
 {
     if (e->r == 0)
-        e->r = add(e->t->env, name, value);
+        e->r = task_add(e->t->env, name, value);
 }
 
 void env_number(struct env *e, const char *name, long long value)

@@ -34,7 +34,7 @@ static const char *const listed[] = { "chief", "worker", "ps" };
 
 #define READY_MS 120000 /* a server that does not listen by then never will */
 
-static bool present(const struct spec *s, const char *name)
+static bool tensorflow_present(const struct spec *s, const char *name)
 {
     const struct spec_role *r = spec_role(s, name);
 
@@ -84,15 +84,16 @@ static int order_client(struct spec *s)
     if (!client || client->after.n > 0)
         return 0;
     for (size_t i = 0; i < COUNT_OF(names) && r == 0; i++)
-        if (present(s, names[i]) && native_is(spec_role(s, names[i])))
+        if (tensorflow_present(s, names[i]) && native_is(spec_role(s, names[i])))
             r = spec_add_after(&client->after, names[i], SPEC_AFTER_READY);
     return r;
 }
 
-static int complete(struct spec *s, struct spec_faults *f)
+static int tensorflow_complete(struct spec *s, struct spec_faults *f)
 {
     struct spec_role *worker = spec_role(s, "worker");
-    bool led = present(s, "client") || (present(s, "ps") && spec_role(s, "chief"));
+    bool led =
+        tensorflow_present(s, "client") || (tensorflow_present(s, "ps") && spec_role(s, "chief"));
     int r;
 
     (void)f;
@@ -115,7 +116,7 @@ static json_t *addresses(const struct cluster_role *c)
 }
 
 /* The document up to the task's own part: '{"cluster":{"worker":["h:p"]},"task":'. */
-static int common(const struct framework_task *t, char **ret, struct err *err)
+static int tensorflow_common(const struct framework_task *t, char **ret, struct err *err)
 {
     AUTO_JSON *all = json_object();
     AUTO_FREE char *text = NULL;
@@ -131,7 +132,7 @@ static int common(const struct framework_task *t, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int tensorflow_task(const struct framework_task *t, struct err *err)
 {
     struct env e = env_of(t);
 
@@ -168,7 +169,7 @@ const struct framework framework_tensorflow = {
     .restart = SPEC_RESTART_GANG,
     .restart_serving = SPEC_RESTART_TASK, /* a worker comes back to its parameter servers */
     .port = FRAMEWORK_PORT_SHARE,         /* gRPC sets SO_REUSEPORT */
-    .complete = complete,
-    .common = common,
-    .task = task,
+    .complete = tensorflow_complete,
+    .common = tensorflow_common,
+    .task = tensorflow_task,
 };

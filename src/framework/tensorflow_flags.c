@@ -12,7 +12,7 @@ static const struct framework_role roles[] = {
 };
 
 /* A parameter server runs nothing of the user's. */
-static int complete(struct spec *s, struct spec_faults *f)
+static int tensorflow_flags_complete(struct spec *s, struct spec_faults *f)
 {
     static const char *const words[] = {
         "tensorflow", "--job-name",    "ps",    "--task-index",          "{rank}",
@@ -30,7 +30,7 @@ static int complete(struct spec *s, struct spec_faults *f)
 /* The arguments that are the same for all: --ps_hosts= and --worker_hosts=, a line each. Without
  * parameter servers there is no --ps_hosts: scripts split it at commas and would find one server
  * with an empty name. */
-static int common(const struct framework_task *t, char **ret, struct err *err)
+static int tensorflow_flags_common(const struct framework_task *t, char **ret, struct err *err)
 {
     static const char *const lists[] = { "ps", "worker" };
     AUTO_BUF b = { .max = 4 * MIB };
@@ -51,7 +51,7 @@ static int common(const struct framework_task *t, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int task(const struct framework_task *t, struct err *err)
+static int tensorflow_flags_task(const struct framework_task *t, struct err *err)
 {
     int r;
 
@@ -84,7 +84,7 @@ const struct framework framework_tensorflow_flags = {
     .names = true,
     .restart = SPEC_RESTART_TASK,
     .port = FRAMEWORK_PORT_SHARE,
-    .complete = complete,
-    .common = common,
-    .task = task,
+    .complete = tensorflow_flags_complete,
+    .common = tensorflow_flags_common,
+    .task = tensorflow_flags_task,
 };

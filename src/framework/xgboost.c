@@ -8,7 +8,7 @@ static const struct framework_role roles[] = {
 };
 
 /* The tracker sorts ids as text, so they all need the same number of digits to sort like ranks. */
-static int task(const struct framework_task *t, struct err *err)
+static int xgboost_task(const struct framework_task *t, struct err *err)
 {
     int width = 1;
 
@@ -34,5 +34,5 @@ const struct framework framework_xgboost = {
     .restart = SPEC_RESTART_GANG,
     .port = FRAMEWORK_PORT_RELEASE,
     .servers = FRAMEWORK_XGBOOST,
-    .task = task,
+    .task = xgboost_task,
 };

@@ -24,7 +24,7 @@ void agent_log_done(struct agent_log *l)
 }
 
 /* Where it is, or would be. */
-static uint32_t find_place(const struct agent_log *l, uint32_t number)
+static uint32_t agent_log_find_place(const struct agent_log *l, uint32_t number)
 {
     uint32_t from = 0, to = l->n;
 
@@ -41,14 +41,15 @@ static uint32_t find_place(const struct agent_log *l, uint32_t number)
 
 struct logged_agent *agent_log_find(const struct agent_log *l, int64_t number)
 {
-    uint32_t at = number >= 0 && number <= NUMBER_MAX ? find_place(l, (uint32_t)number) : l->n;
+    uint32_t at =
+        number >= 0 && number <= NUMBER_MAX ? agent_log_find_place(l, (uint32_t)number) : l->n;
 
     return at < l->n && l->v[at].number == number ? &l->v[at] : NULL;
 }
 
-static struct logged_agent *get(struct agent_log *l, uint32_t number)
+static struct logged_agent *agent_log_get(struct agent_log *l, uint32_t number)
 {
-    uint32_t at = find_place(l, number);
+    uint32_t at = agent_log_find_place(l, number);
 
     if (at < l->n && l->v[at].number == number)
         return &l->v[at];
@@ -91,7 +92,7 @@ int agent_log_add(struct agent_log *l, const json_t *record)
     if (!json_is_integer(number) || json_integer_value(number) < 0 ||
         json_integer_value(number) > NUMBER_MAX)
         return 0;
-    a = get(l, (uint32_t)json_integer_value(number));
+    a = agent_log_get(l, (uint32_t)json_integer_value(number));
     if (!a)
         return -ENOMEM;
     a->lost = str_eq(state, "lost");

@@ -80,7 +80,7 @@ struct blacklist *blacklist_free(struct blacklist *a)
     return NULL;
 }
 
-static struct node *find(const struct blacklist *a, const char *name)
+static struct node *blacklist_find(const struct blacklist *a, const char *name)
 {
     for (size_t i = 0; i < a->n; i++)
         if (str_eq(a->nodes[i].name, name))
@@ -88,7 +88,7 @@ static struct node *find(const struct blacklist *a, const char *name)
     return NULL;
 }
 
-static struct node *add(struct blacklist *a, const char *name)
+static struct node *blacklist_add(struct blacklist *a, const char *name)
 {
     size_t cap = a->cap ? a->cap * 2 : 8;
     struct node *nodes = a->nodes;
@@ -108,7 +108,7 @@ static struct node *add(struct blacklist *a, const char *name)
     return &nodes[a->n++];
 }
 
-static void put(struct blacklist *a, struct node *n)
+static void blacklist_put(struct blacklist *a, struct node *n)
 {
     n->since = ++a->clock;
     a->n_avoided++;
@@ -128,9 +128,9 @@ int blacklist_fault(struct blacklist *a, const char *node, enum blacklist_cause 
 
     if (!counts[cause][a->mode])
         return 0;
-    n = find(a, node);
+    n = blacklist_find(a, node);
     if (!n)
-        n = add(a, node);
+        n = blacklist_add(a, node);
     if (!n)
         return -ENOMEM;
     if (n->faults < UINT32_MAX)
@@ -139,7 +139,7 @@ int blacklist_fault(struct blacklist *a, const char *node, enum blacklist_cause 
         return 0;
     if (n_fit > 0 && a->n_avoided + 1 >= n_fit)
         return 0; /* somewhere it has to run */
-    put(a, n);
+    blacklist_put(a, n);
     return 1;
 }
 
@@ -150,14 +150,14 @@ bool blacklist_any(const struct blacklist *a)
 
 int blacklist_restore(struct blacklist *a, const char *node, bool on)
 {
-    struct node *n = find(a, node);
+    struct node *n = blacklist_find(a, node);
 
     if (!n)
-        n = add(a, node);
+        n = blacklist_add(a, node);
     if (!n)
         return -ENOMEM;
     if (on && !n->since)
-        put(a, n);
+        blacklist_put(a, n);
     else if (!on && n->since)
         let_off(a, n);
     return 0;
@@ -165,7 +165,7 @@ int blacklist_restore(struct blacklist *a, const char *node, bool on)
 
 bool blacklist_has(const struct blacklist *a, const char *node)
 {
-    const struct node *n = find(a, node);
+    const struct node *n = blacklist_find(a, node);
 
     return n && n->since;
 }

@@ -81,7 +81,7 @@ static json_t *ports_json(const struct cluster_task *t)
     return take(list);
 }
 
-static json_t *tasks_json(const struct cluster_role *role)
+static json_t *cluster_tasks_json(const struct cluster_role *role)
 {
     AUTO_JSON *list = json_array();
 
@@ -104,7 +104,7 @@ int cluster_json(const struct cluster *c, json_t **ret, struct err *err)
     if (!roles)
         return err_oom(err);
     for (size_t i = 0; i < c->n; i++)
-        if (json_object_set_new(roles, c->roles[i].name, tasks_json(&c->roles[i])) < 0)
+        if (json_object_set_new(roles, c->roles[i].name, cluster_tasks_json(&c->roles[i])) < 0)
             return err_oom(err);
     return json_make(ret, err, "{s:I, s:O}", "generation", (json_int_t)c->generation, "roles",
                      roles);

@@ -62,13 +62,13 @@ int fail_from_key(const char *key, enum fail_class *ret)
     return -EINVAL;
 }
 
-static void put(struct event *e, const char *p, size_t n)
+static void event_put(struct event *e, const char *p, size_t n)
 {
     if (e->bad == 0)
         e->bad = buf_add(e->out, p, n);
 }
 
-#define PUT(e, literal) put(e, literal, sizeof(literal) - 1)
+#define PUT(e, literal) event_put(e, literal, sizeof(literal) - 1)
 
 static void put_int(struct event *e, int64_t v)
 {
@@ -81,11 +81,11 @@ static void put_int(struct event *e, int64_t v)
     while ((u /= 10) > 0);
     if (v < 0)
         text[--at] = '-';
-    put(e, text + at, sizeof(text) - at);
+    event_put(e, text + at, sizeof(text) - at);
 }
 
 /* Bytes of the UTF-8 character at the start of `p`, of which `n` are left; 0: it is none. */
-static size_t utf8_len(const unsigned char *p, size_t n)
+static size_t event_utf8_len(const unsigned char *p, size_t n)
 {
     char copy[5] = { 0 }; /* ends with a NUL, which str_utf8_len() does not pass */
     size_t len = n < 4 ? n : 4;
@@ -96,7 +96,7 @@ static size_t utf8_len(const unsigned char *p, size_t n)
     return str_utf8_len(copy);
 }
 
-static bool is_plain(unsigned char c)
+static bool event_is_plain(unsigned char c)
 {
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
@@ -113,9 +113,9 @@ static void put_escaped(struct event *e, unsigned char c)
     else if (c == '\0')
         PUT(e, "\xef\xbf\xbd"); /* JSON could say it, but hardly a reader likes it */
     else if (c == '"' || c == '\\')
-        put(e, (char[]){ '\\', (char)c }, 2);
+        event_put(e, (char[]){ '\\', (char)c }, 2);
     else
-        put(e, text, sizeof(text));
+        event_put(e, text, sizeof(text));
 }
 
 static void put_text(struct event *e, const char *value, size_t n)
@@ -125,9 +125,9 @@ static void put_text(struct event *e, const char *value, size_t n)
 
     PUT(e, "\"");
     while (i < n) {
-        for (run = i; run < n && is_plain(p[run]); run++)
+        for (run = i; run < n && event_is_plain(p[run]); run++)
             ;
-        put(e, value + i, run - i);
+        event_put(e, value + i, run - i);
         i = run;
         if (i == n)
             break;
@@ -135,20 +135,20 @@ static void put_text(struct event *e, const char *value, size_t n)
             put_escaped(e, p[i++]);
             continue;
         }
-        len = utf8_len(p + i, n - i);
+        len = event_utf8_len(p + i, n - i);
         if (len == 0)
             PUT(e, "\xef\xbf\xbd"); /* U+FFFD stands for what is not UTF-8 */
         else
-            put(e, value + i, len);
+            event_put(e, value + i, len);
         i += len ? len : 1;
     }
     PUT(e, "\"");
 }
 
-static void put_key(struct event *e, const char *key)
+static void event_put_key(struct event *e, const char *key)
 {
     PUT(e, ",\"");
-    put(e, key, strlen(key));
+    event_put(e, key, strlen(key));
     PUT(e, "\":");
 }
 
@@ -178,13 +178,13 @@ void event_str(struct event *e, const char *key, const char *value)
 
 void event_strn(struct event *e, const char *key, const char *value, size_t n)
 {
-    put_key(e, key);
+    event_put_key(e, key);
     put_text(e, value, n);
 }
 
 void event_int(struct event *e, const char *key, int64_t value)
 {
-    put_key(e, key);
+    event_put_key(e, key);
     put_int(e, value);
 }
 
@@ -192,18 +192,18 @@ void event_num(struct event *e, const char *key, double value)
 {
     char text[32];
 
-    put_key(e, key);
+    event_put_key(e, key);
     if (!isfinite(value)) {
         PUT(e, "null");
         return;
     }
     snprintf(text, sizeof(text), "%.17g", value);
-    put(e, text, strlen(text));
+    event_put(e, text, strlen(text));
 }
 
 void event_bool(struct event *e, const char *key, int value)
 {
-    put_key(e, key);
+    event_put_key(e, key);
     if (value)
         PUT(e, "true");
     else
@@ -212,7 +212,7 @@ void event_bool(struct event *e, const char *key, int value)
 
 void event_ports(struct event *e, const char *key, const uint16_t *ports, size_t n)
 {
-    put_key(e, key);
+    event_put_key(e, key);
     PUT(e, "[");
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
@@ -226,7 +226,7 @@ static int dump(const char *p, size_t n, void *arg)
 {
     struct event *e = arg;
 
-    put(e, p, n);
+    event_put(e, p, n);
     return e->bad < 0 ? -1 : 0;
 }
 
@@ -234,7 +234,7 @@ void event_json(struct event *e, const char *key, const json_t *value)
 {
     if (!value)
         return;
-    put_key(e, key);
+    event_put_key(e, key);
     if (json_dump_callback(value, dump, e, JSON_COMPACT | JSON_ENCODE_ANY) < 0 && e->bad == 0)
         e->bad = -ENOMEM;
 }

@@ -72,13 +72,13 @@ static int64_t count_of(const json_t *v, const char *key)
     return n < 0 || n > COUNT_MAX ? 0 : n;
 }
 
-static const char *text_of(const json_t *v, const char *key)
+static const char *history_text_of(const json_t *v, const char *key)
 {
     return json_string_value(json_object_get(v, key));
 }
 
 /* Takes the string that is there, or none. */
-static void keep(json_t **to, const json_t *v, const char *key)
+static void history_keep(json_t **to, const json_t *v, const char *key)
 {
     json_t *x = json_object_get(v, key);
 
@@ -89,7 +89,7 @@ static void keep(json_t **to, const json_t *v, const char *key)
 static void keep_said(json_t **to, const json_t *v, const char *key)
 {
     if (json_is_string(json_object_get(v, key)))
-        keep(to, v, key);
+        history_keep(to, v, key);
 }
 
 /* ---- roles and tasks ---- */
@@ -112,23 +112,23 @@ static int resize(struct history_role *r, uint32_t count)
     return 0;
 }
 
-static bool fits(int64_t count, int64_t procs)
+static bool history_fits(int64_t count, int64_t procs)
 {
     return count >= 0 && procs >= 1 && count <= SPEC_TASKS_MAX && procs <= SPEC_TASKS_MAX &&
            count * procs <= SPEC_TASKS_MAX;
 }
 
-static int add_role(struct history *h, const json_t *v)
+static int history_add_role(struct history *h, const json_t *v)
 {
     int64_t count = int_of(v, "count", 0), procs = int_of(v, "procs", 1);
     struct history_role *r = &h->roles[h->n_roles];
 
-    if (!text_of(v, "name") || !fits(count, procs))
+    if (!history_text_of(v, "name") || !history_fits(count, procs))
         return 0;
     *r = (struct history_role){ .procs = (uint32_t)procs,
                                 .decides = json_is_true(json_object_get(v, "decides")),
                                 .side = json_is_true(json_object_get(v, "side")) };
-    keep(&r->name, v, "name");
+    history_keep(&r->name, v, "name");
     h->n_roles++;
     return resize(r, (uint32_t)count);
 }
@@ -145,7 +145,7 @@ static int set_roles(struct history *h, const json_t *list)
     if (!h->roles)
         return -ENOMEM;
     for (size_t i = 0; i < n && r == 0; i++)
-        r = add_role(h, json_array_get(list, i));
+        r = history_add_role(h, json_array_get(list, i));
     return r;
 }
 
@@ -162,7 +162,7 @@ static struct history_role *role_named(const struct history *h, const char *name
 
 static struct history_task *task_in(const struct history *h, const json_t *v)
 {
-    const char *name = text_of(v, "task");
+    const char *name = history_text_of(v, "task");
     const char *colon = name ? strrchr(name, ':') : NULL;
     struct history_role *r = colon ? role_named(h, name, (size_t)(colon - name)) : NULL;
     int64_t rank;
@@ -174,9 +174,9 @@ static struct history_task *task_in(const struct history *h, const json_t *v)
 
 /* ---- what the records say ---- */
 
-static int on_job(struct history *h, const json_t *v, int64_t t)
+static int history_on_job(struct history *h, const json_t *v, int64_t t)
 {
-    const char *state = text_of(v, "state");
+    const char *state = history_text_of(v, "state");
 
     if (state)
         (void)job_state_from(state, &h->state);
@@ -185,7 +185,7 @@ static int on_job(struct history *h, const json_t *v, int64_t t)
     if (h->state == JOB_RUNNING && h->started < 0)
         h->started = t;
     h->generation = int_of(v, "generation", h->generation);
-    keep(&h->reason, v, "reason");
+    history_keep(&h->reason, v, "reason");
     keep_said(&h->job, v, "job");
     keep_said(&h->name, v, "name");
     keep_said(&h->user, v, "user");
@@ -195,7 +195,7 @@ static int on_job(struct history *h, const json_t *v, int64_t t)
 }
 
 /* What a state makes untrue. */
-static void forget(struct history_task *k)
+static void history_forget(struct history_task *k)
 {
     if (k->state != TASK_RUNNING)
         k->ready = false;
@@ -212,15 +212,15 @@ static void forget(struct history_task *k)
         k->reported = false;
 }
 
-static int on_task(struct history *h, const json_t *v, int64_t t)
+static int history_on_task(struct history *h, const json_t *v, int64_t t)
 {
     struct history_task *k = task_in(h, v);
-    const char *state = text_of(v, "state"), *cls = text_of(v, "class");
+    const char *state = history_text_of(v, "state"), *cls = history_text_of(v, "class");
     json_t *ports = json_object_get(v, "ports");
 
     if (!k || !state || task_state_from(state, &k->state) < 0)
         return 0;
-    forget(k);
+    history_forget(k);
     k->since = t;
     k->generation = int_of(v, "generation", k->generation);
     k->attempt = int_of(v, "attempt", k->attempt);
@@ -237,7 +237,7 @@ static int on_task(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
-static int on_ready(struct history *h, const json_t *v, int64_t t)
+static int history_on_ready(struct history *h, const json_t *v, int64_t t)
 {
     struct history_task *k = task_in(h, v);
 
@@ -247,7 +247,7 @@ static int on_ready(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
-static int on_progress(struct history *h, const json_t *v, int64_t t)
+static int history_on_progress(struct history *h, const json_t *v, int64_t t)
 {
     struct history_task *k = task_in(h, v);
     json_t *metrics = json_object_get(v, "metrics");
@@ -269,16 +269,16 @@ static int on_progress(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
-static int on_restart(struct history *h, const json_t *v, int64_t t)
+static int history_on_restart(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
     h->restarts++;
-    if (str_eq(text_of(v, "what"), "gang"))
+    if (str_eq(history_text_of(v, "what"), "gang"))
         h->generation = int_of(v, "generation", h->generation);
     return 0;
 }
 
-static int on_gang(struct history *h, const json_t *v, int64_t t)
+static int history_on_gang(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
     h->generation = int_of(v, "generation", h->generation);
@@ -298,7 +298,7 @@ static void forget_agents(struct history *h)
     agent_log_forget(&h->agents);
 }
 
-static int on_agent(struct history *h, const json_t *v, int64_t t)
+static int history_on_agent(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
     if (agent_log_is_long(&h->agents))
@@ -306,14 +306,14 @@ static int on_agent(struct history *h, const json_t *v, int64_t t)
     return agent_log_add(&h->agents, v);
 }
 
-static int on_request(struct history *h, const json_t *v, int64_t t)
+static int history_on_request(struct history *h, const json_t *v, int64_t t)
 {
-    const char *name = text_of(v, "role");
+    const char *name = history_text_of(v, "role");
     struct history_role *r = name ? role_named(h, name, strlen(name)) : NULL;
     int64_t count = int_of(v, "count", -1);
 
     (void)t;
-    if (!r || !str_eq(text_of(v, "what"), "scale") || !fits(count, r->procs))
+    if (!r || !str_eq(history_text_of(v, "what"), "scale") || !history_fits(count, r->procs))
         return 0;
     return resize(r, (uint32_t)count);
 }
@@ -347,57 +347,65 @@ static int keep_missing(struct history *h, const json_t *v)
 }
 
 /* Of several the first one is the cause, more often than not. */
-static int on_note(struct history *h, const json_t *v, int64_t t)
+static int history_on_note(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
-    if (int_of(v, "missing", 0) > 0 && text_of(v, "text") && keep_missing(h, v) < 0)
+    if (int_of(v, "missing", 0) > 0 && history_text_of(v, "text") && keep_missing(h, v) < 0)
         return -ENOMEM;
     if (json_is_true(json_object_get(v, "unsaved")) && !h->unsaved)
-        keep(&h->unsaved, v, "text");
+        history_keep(&h->unsaved, v, "text");
     return 0;
 }
 
-static int on_end(struct history *h, const json_t *v, int64_t t)
+static int history_on_end(struct history *h, const json_t *v, int64_t t)
 {
-    const char *state = text_of(v, "state");
+    const char *state = history_text_of(v, "state");
 
     if (state)
         (void)job_state_from(state, &h->state);
     h->ended = t;
     h->exit = int_of(v, "exit", 0);
-    keep(&h->whose, v, "whose");
-    keep(&h->reason, v, "text");
+    history_keep(&h->whose, v, "whose");
+    history_keep(&h->reason, v, "text");
     return 0;
 }
 
 /* What the records before a summary would have said, for whoever has not seen them. */
-static int on_summary(struct history *h, const json_t *v, int64_t t)
+static int history_on_summary(struct history *h, const json_t *v, int64_t t)
 {
-    const char *what = text_of(v, "what");
+    const char *what = history_text_of(v, "what");
 
     if (str_eq(what, "job") && h->created < 0) {
         h->summing = true;
         h->created = int_of(v, "created", t);
         h->started = int_of(v, "started", -1);
         h->restarts = count_of(v, "restarts");
-        return on_job(h, v, t);
+        return history_on_job(h, v, t);
     }
     if (str_eq(what, "end"))
         h->summing = false;
     if (!h->summing)
         return 0;
     if (str_eq(what, "agent"))
-        return on_agent(h, v, t);
-    if (!str_eq(what, "task") || on_task(h, v, int_of(v, "since", 0)) < 0)
+        return history_on_agent(h, v, t);
+    if (!str_eq(what, "task") || history_on_task(h, v, int_of(v, "since", 0)) < 0)
         return 0;
-    return json_object_get(v, "reported") ? on_progress(h, v, int_of(v, "reported", 0)) : 0;
+    return json_object_get(v, "reported") ? history_on_progress(h, v, int_of(v, "reported", 0)) : 0;
 }
 
 static int (*const readers[EVENT_KINDS_])(struct history *h, const json_t *v, int64_t t) = {
-    [EVENT_JOB] = on_job,           [EVENT_TASK] = on_task,       [EVENT_READY] = on_ready,
-    [EVENT_PROGRESS] = on_progress, [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,
-    [EVENT_AGENT] = on_agent,       [EVENT_REQUEST] = on_request, [EVENT_STORY] = on_story,
-    [EVENT_NOTE] = on_note,         [EVENT_END] = on_end,         [EVENT_SUMMARY] = on_summary,
+    [EVENT_JOB] = history_on_job,
+    [EVENT_TASK] = history_on_task,
+    [EVENT_READY] = history_on_ready,
+    [EVENT_PROGRESS] = history_on_progress,
+    [EVENT_RESTART] = history_on_restart,
+    [EVENT_GANG] = history_on_gang,
+    [EVENT_AGENT] = history_on_agent,
+    [EVENT_REQUEST] = history_on_request,
+    [EVENT_STORY] = on_story,
+    [EVENT_NOTE] = history_on_note,
+    [EVENT_END] = history_on_end,
+    [EVENT_SUMMARY] = history_on_summary,
 };
 
 int history_apply(struct history *h, const char *line, size_t n, struct err *err)
@@ -411,7 +419,7 @@ int history_apply(struct history *h, const char *line, size_t n, struct err *err
     r = json_parse("events log", line, n, &v, err);
     if (r < 0)
         return r;
-    name = text_of(v, "event");
+    name = history_text_of(v, "event");
     if (!name)
         return err_set(err, -EINVAL, "events log: a line without an event");
     for (int k = 0; k < EVENT_KINDS_; k++) {

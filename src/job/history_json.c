@@ -77,7 +77,7 @@ static json_t *states_json(const struct history_role *r)
     return take(v);
 }
 
-static json_t *role_json(const struct history_role *r)
+static json_t *history_json_role_json(const struct history_role *r)
 {
     const struct history_task *k = slowest(r);
     json_t *v = NULL;
@@ -121,17 +121,17 @@ static json_t *task_json(const struct history *h, const struct history_role *r, 
     return v;
 }
 
-static json_t *roles_json(const struct history *h)
+static json_t *history_json_roles_json(const struct history *h)
 {
     AUTO_JSON *list = json_array();
 
     for (uint32_t i = 0; list && i < h->n_roles; i++)
-        if (json_array_append_new(list, role_json(&h->roles[i])) < 0)
+        if (json_array_append_new(list, history_json_role_json(&h->roles[i])) < 0)
             return NULL;
     return take(list);
 }
 
-static json_t *tasks_json(const struct history *h)
+static json_t *history_json_tasks_json(const struct history *h)
 {
     AUTO_JSON *list = json_array();
 
@@ -164,7 +164,7 @@ static json_t *missing_json(const struct history *h)
 }
 
 /* A job that did its work, but has nothing to show for it. */
-static int64_t exit_of(const struct history *h)
+static int64_t history_json_exit_of(const struct history *h)
 {
     return h->exit == 0 && h->unsaved ? HISTORY_UNSAVED_EXIT : h->exit;
 }
@@ -182,11 +182,12 @@ int history_json(const struct history *h, int with_tasks, json_t **ret, struct e
         "reason", maybe(h->reason), "generation", (json_int_t)h->generation, "restarts",
         (json_int_t)h->restarts, "created", maybe_int(h->created, h->created >= 0), "started",
         maybe_int(h->started, h->started >= 0), "ended", maybe_int(h->ended, h->ended >= 0), "exit",
-        maybe_int(exit_of(h), h->exit >= 0), "whose", maybe(h->whose));
+        maybe_int(history_json_exit_of(h), h->exit >= 0), "whose", maybe(h->whose));
     if (r == 0)
-        r = json_make(&end, err, "{s:o, s:o, s:o, s:o, s:o, s:o}", "roles", roles_json(h), "tasks",
-                      with_tasks ? tasks_json(h) : json_array(), "story", story_json(h), "progress",
-                      progress_json(h), "unsaved", maybe(h->unsaved), "missing", missing_json(h));
+        r = json_make(
+            &end, err, "{s:o, s:o, s:o, s:o, s:o, s:o}", "roles", history_json_roles_json(h),
+            "tasks", with_tasks ? history_json_tasks_json(h) : json_array(), "story", story_json(h),
+            "progress", progress_json(h), "unsaved", maybe(h->unsaved), "missing", missing_json(h));
     if (r < 0)
         return r;
     if (!with_tasks)

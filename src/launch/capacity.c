@@ -34,7 +34,7 @@ static const char *hint(const char *word, const char *const *known, size_t n, ch
 }
 
 /* "default, prod, …" */
-static const char *list(const struct strs *l, char *out, size_t cap)
+static const char *capacity_list(const struct strs *l, char *out, size_t cap)
 {
     size_t at = 0;
 
@@ -50,7 +50,7 @@ static const char *list(const struct strs *l, char *out, size_t cap)
     return out;
 }
 
-static int check_queue(struct capacity_job *j)
+static int capacity_check_queue(struct capacity_job *j)
 {
     const struct deploy_queue *q = &j->f->queue;
     const char *dot = strrchr(q->name, '.');
@@ -66,10 +66,10 @@ static int check_queue(struct capacity_job *j)
     if (!q->leaf)
         return capacity_fault(j, "queue",
                               "'%s' has queues below it, and jobs go into those (there are %s)",
-                              name, list(&q->others, text, sizeof(text)));
+                              name, capacity_list(&q->others, text, sizeof(text)));
     if (!q->running)
         return capacity_fault(j, "queue", "'%s' is stopped and takes no jobs (there are %s)", name,
-                              list(&q->others, text, sizeof(text)));
+                              capacity_list(&q->others, text, sizeof(text)));
     if (q->may_submit == 0)
         return capacity_fault(j, "queue", "%s may not submit to '%s'", j->f->user, name);
     return 0;
@@ -77,7 +77,7 @@ static int check_queue(struct capacity_job *j)
 
 /* ---- labels ---- */
 
-static bool is_label(const struct deploy_facts *f, const char *label)
+static bool capacity_is_label(const struct deploy_facts *f, const char *label)
 {
     for (size_t i = 0; i < f->n_labels; i++)
         if (str_eq(f->labels[i].name, label))
@@ -101,39 +101,40 @@ static int no_label(struct capacity_job *j, const char *key, const char *label)
                           hint(label, names, f->n_labels, text));
 }
 
-static int check_label(struct capacity_job *j, const char *key, const char *label)
+static int capacity_check_label(struct capacity_job *j, const char *key, const char *label)
 {
     const struct deploy_queue *q = &j->f->queue;
     char text[256];
 
     if (!label || !*label)
         return 0;
-    if (!is_label(j->f, label))
+    if (!capacity_is_label(j->f, label))
         return no_label(j, key, label);
     if (!q->found || strs_has(&q->labels, "*") || strs_has(&q->labels, label))
         return 0;
     return capacity_fault(j, key, "the queue '%s' may not use the label '%s'%s%s", q->name, label,
-                          q->labels.n ? "; it may use " : "", list(&q->labels, text, sizeof(text)));
+                          q->labels.n ? "; it may use " : "",
+                          capacity_list(&q->labels, text, sizeof(text)));
 }
 
 static int check_labels(struct capacity_job *j)
 {
-    int r = check_label(j, "label", j->s->label);
+    int r = capacity_check_label(j, "label", j->s->label);
 
     if (r == 0)
-        r = check_label(j, "master.label", j->s->master.label);
+        r = capacity_check_label(j, "master.label", j->s->master.label);
     for (size_t i = 0; i < j->s->n_roles && r == 0; i++) {
         char key[80];
 
         snprintf(key, sizeof(key), "roles.%.40s.label", j->s->roles[i].name);
-        r = check_label(j, key, j->s->roles[i].label);
+        r = capacity_check_label(j, key, j->s->roles[i].label);
     }
     return r;
 }
 
 /* ---- images ---- */
 
-static int check_image(struct capacity_job *j, const char *key, const char *image)
+static int capacity_check_image(struct capacity_job *j, const char *key, const char *image)
 {
     const char *why = image ? image_name_fault(image) : NULL;
     char shown[128];
@@ -146,20 +147,20 @@ static int check_image(struct capacity_job *j, const char *key, const char *imag
 
 static int check_images(struct capacity_job *j)
 {
-    int r = check_image(j, "image", j->s->image);
+    int r = capacity_check_image(j, "image", j->s->image);
 
     for (size_t i = 0; i < j->s->n_roles && r == 0; i++) {
         char key[80];
 
         snprintf(key, sizeof(key), "roles.%.40s.image", j->s->roles[i].name);
-        r = check_image(j, key, j->s->roles[i].image);
+        r = capacity_check_image(j, key, j->s->roles[i].image);
     }
     return r;
 }
 
 /* ---- nodes ---- */
 
-static int check_nodes(struct capacity_job *j)
+static int capacity_check_nodes(struct capacity_job *j)
 {
     size_t running = 0;
 
@@ -197,13 +198,13 @@ int capacity_check(const struct spec *s, const struct deploy_facts *f,
     if (!j)
         return -ENOMEM;
     *j = (struct capacity_job){ .s = s, .f = f, .faults = faults };
-    r = check_queue(j);
+    r = capacity_check_queue(j);
     if (r == 0)
         r = check_labels(j);
     if (r == 0)
         r = check_images(j);
     if (r == 0)
-        r = check_nodes(j);
+        r = capacity_check_nodes(j);
     /* Against a label or a cluster that is not there everything would be too large. */
     if (r == 0 && faults->n == before)
         r = add_classes(j, m ? m : &usual);

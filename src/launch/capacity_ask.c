@@ -8,7 +8,7 @@
 
 /* ---- what is asked for ---- */
 
-static const char *label_of(const char *own, const char *jobs)
+static const char *capacity_label_of(const char *own, const char *jobs)
 {
     return own ? own : jobs ? jobs : "";
 }
@@ -36,7 +36,7 @@ struct capacity_master capacity_master(const struct spec *s)
     return (struct capacity_master){
         .memory_mb = megabytes(s->master.memory, master_mb(s)),
         .cores = s->master.cpus ? (int32_t)s->master.cpus : CAPACITY_MASTER_CORES,
-        .label = label_of(s->master.label, s->label),
+        .label = capacity_label_of(s->master.label, s->label),
     };
 }
 
@@ -47,7 +47,7 @@ struct capacity_ask capacity_ask(const struct spec *s, const struct spec_role *r
         .cores = r->cpus ? (int32_t)r->cpus : CAPACITY_ROLE_CORES,
         .gpus = r->gpus,
         .more = &r->resources,
-        .label = label_of(r->label, s->label),
+        .label = capacity_label_of(r->label, s->label),
     };
 }
 
@@ -90,7 +90,7 @@ const char *capacity_size_text(const struct deploy_facts *f, const struct deploy
 }
 
 /* "roles.worker.memory", "master.cpus"; `what` "" is the role itself. */
-static const char *key_of(const struct spec_role *role, const char *what, char out[192])
+static const char *capacity_key_of(const struct spec_role *role, const char *what, char out[192])
 {
     if (role)
         snprintf(out, 192, "roles.%.40s%s%.120s", role->name, *what ? "." : "", what);
@@ -106,12 +106,12 @@ static const char *key_of_type(const struct capacity_job *j, const struct spec_r
     char further[140];
 
     snprintf(further, sizeof(further), "resources.%.100s", name);
-    return key_of(role,
-                  type == DEPLOY_MEMORY      ? "memory"
-                  : type == DEPLOY_CORES     ? "cpus"
-                  : str_eq(name, DEPLOY_GPU) ? "gpus"
-                                             : further,
-                  out);
+    return capacity_key_of(role,
+                           type == DEPLOY_MEMORY      ? "memory"
+                           : type == DEPLOY_CORES     ? "cpus"
+                           : str_eq(name, DEPLOY_GPU) ? "gpus"
+                                                      : further,
+                           out);
 }
 
 /* ---- types ---- */
@@ -122,11 +122,12 @@ static int unknown_type(struct capacity_job *j, const struct spec_role *role, co
     char key[192], what[140];
 
     if (str_eq(name, DEPLOY_GPU))
-        return capacity_fault(j, key_of(role, "gpus", key),
+        return capacity_fault(j, capacity_key_of(role, "gpus", key),
                               "the cluster counts no GPUs: it has no resource type '%s'",
                               DEPLOY_GPU);
     snprintf(what, sizeof(what), "resources.%.100s", name);
-    return capacity_fault(j, key_of(role, what, key), "the cluster has no such resource type%s%s%s",
+    return capacity_fault(j, capacity_key_of(role, what, key),
+                          "the cluster has no such resource type%s%s%s",
                           near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
@@ -142,8 +143,8 @@ static int add_type(struct capacity_job *j, const struct spec_role *role, const 
     return 0;
 }
 
-static int size_of(struct capacity_job *j, const struct spec_role *role,
-                   const struct capacity_master *m, struct deploy_size *out)
+static int capacity_size_of(struct capacity_job *j, const struct spec_role *role,
+                            const struct capacity_master *m, struct deploy_size *out)
 {
     struct capacity_ask ask;
     int r = 0;
@@ -242,7 +243,7 @@ static int check_node(struct capacity_job *j, const struct capacity_class *c)
     }
     with_label(c->label, where);
     if (nodes == 0)
-        return capacity_fault(j, key_of(c->role, "label", key), "no running node%s%s",
+        return capacity_fault(j, capacity_key_of(c->role, "label", key), "no running node%s%s",
                               *where ? where : " is without a label",
                               *where ? "" : ", and none is asked for");
     for (size_t t = 0; t < f->types.n && r == 0; t++)
@@ -252,7 +253,7 @@ static int check_node(struct capacity_job *j, const struct capacity_class *c)
                                capacity_amount_text(f, t, most.v[t], has));
     if (r < 0 || j->faults->n > before)
         return r;
-    return capacity_fault(j, key_of(c->role, "", key), "no node%s has %s together", where,
+    return capacity_fault(j, capacity_key_of(c->role, "", key), "no node%s has %s together", where,
                           capacity_size_text(f, &c->size, text));
 }
 
@@ -276,7 +277,7 @@ int capacity_add_class(struct capacity_job *j, const struct spec_role *role,
         .count = role ? role->count : 1,
         .apart = role && role->spread == SPEC_SPREAD_NODE,
     };
-    r = size_of(j, role, m, &c->size);
+    r = capacity_size_of(j, role, m, &c->size);
     if (r == 0)
         r = check_largest(j, role, &c->size);
     if (r < 0 || j->faults->n > before)

@@ -141,7 +141,8 @@ static size_t sort_classes(const struct packing *p, const struct capacity_class 
 }
 
 /* Puts as many of a class as possible; `queue` is what the queue has left for its label. */
-static size_t put(struct packing *p, const struct capacity_class *c, struct deploy_size *queue)
+static size_t capacity_packing_put(struct packing *p, const struct capacity_class *c,
+                                   struct deploy_size *queue)
 {
     size_t left = c->count;
 
@@ -162,7 +163,8 @@ static size_t put(struct packing *p, const struct capacity_class *c, struct depl
 }
 
 /* What the queue has left for a label after the classes that were put before. */
-static struct deploy_size queue_left(const struct packing *p, const char *label, bool now)
+static struct deploy_size capacity_packing_queue_left(const struct packing *p, const char *label,
+                                                      bool now)
 {
     struct deploy_size left = queue_most(p->f, label);
 
@@ -177,7 +179,7 @@ static struct deploy_size queue_left(const struct packing *p, const char *label,
 
 /* Fills the nodes, as they are when empty or as they are now. Returns how many containers found
  * room. The master is the first to be granted one; on empty nodes it goes by its size. */
-static size_t fill(struct packing *p, bool now, bool with_master)
+static size_t capacity_packing_fill(struct packing *p, bool now, bool with_master)
 {
     const struct capacity_class *order[SPEC_ROLES_MAX + 1];
     size_t total = 0, n;
@@ -196,8 +198,8 @@ static size_t fill(struct packing *p, bool now, bool with_master)
 
             if (first != (pass == 0) || (master && !with_master))
                 continue;
-            queue = queue_left(p, order[i]->label, now);
-            total += p->placed[order[i] - p->j->v] = put(p, order[i], &queue);
+            queue = capacity_packing_queue_left(p, order[i]->label, now);
+            total += p->placed[order[i] - p->j->v] = capacity_packing_put(p, order[i], &queue);
         }
     return total;
 }
@@ -381,7 +383,7 @@ static void say_waiting(const struct packing *p, struct capacity *ret)
     }
 }
 
-static int judge(struct packing *p, struct capacity *ret)
+static int capacity_packing_judge(struct packing *p, struct capacity *ret)
 {
     size_t tasks = ret->needed - 1;
     struct lack alone = find_lack(p, false), both;
@@ -392,9 +394,9 @@ static int judge(struct packing *p, struct capacity *ret)
     both = find_lack(p, true);
     ret->too_small = both.kind != LACK_NONE;
     if (ret->too_small)
-        return say_one_too_many(p, &both, tasks, fill(p, false, false) == tasks);
-    ret->unsure = fill(p, false, true) < ret->needed;
-    ret->now = fill(p, true, true);
+        return say_one_too_many(p, &both, tasks, capacity_packing_fill(p, false, false) == tasks);
+    ret->unsure = capacity_packing_fill(p, false, true) < ret->needed;
+    ret->now = capacity_packing_fill(p, true, true);
     ret->fits_now = ret->now == ret->needed;
     if (!ret->fits_now)
         say_waiting(p, ret);
@@ -409,7 +411,7 @@ int capacity_pack(struct capacity_job *j, struct capacity *ret)
     for (size_t i = 0; i < j->n; i++)
         ret->needed += j->v[i].count;
     if (r == 0)
-        r = judge(&p, ret);
+        r = capacity_packing_judge(&p, ret);
     free(p.bins);
     return r;
 }

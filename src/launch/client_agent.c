@@ -86,7 +86,7 @@ static int write_credentials(const struct client_agent *b, const char *address, 
     return r < 0 ? r : credentials_save(c, path, err);
 }
 
-static int make_dir(struct client_agent *b, struct err *err)
+static int client_agent_make_dir(struct client_agent *b, struct err *err)
 {
     AUTO_FREE char *log = NULL;
     int r = b->dir ? 0 : jobs_make_run(&b->dir, err);
@@ -100,7 +100,7 @@ static int make_dir(struct client_agent *b, struct err *err)
 
 /* ---- its life ---- */
 
-static void let_go(struct client_agent *b)
+static void client_agent_let_go(struct client_agent *b)
 {
     if (b->line >= 0)
         close(take_fd(b->line));
@@ -121,7 +121,7 @@ static int start_process(struct client_agent *b, struct err *err)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_sys(err, "make a pair of sockets");
-    let_go(b);
+    client_agent_let_go(b);
     b->line = pair[0];
     theirs = pair[1];
     spec.fds[0] = theirs;
@@ -130,20 +130,20 @@ static int start_process(struct client_agent *b, struct err *err)
     return proc_start(b->loop, &spec, &b->agent, err);
 }
 
-static int start_agent(struct client_agent *b, struct err *err)
+static int client_agent_start_agent(struct client_agent *b, struct err *err)
 {
     AUTO_FREE char *address = NULL;
     int r = ask_address(b, &address, err);
 
     if (r == 0)
-        r = make_dir(b, err);
+        r = client_agent_make_dir(b, err);
     if (r == 0)
         r = write_credentials(b, address, err);
     return r < 0 ? r : start_process(b, err);
 }
 
 /* What it said last, without the newline; "" when it said nothing. */
-static void last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
+static void client_agent_last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
 {
     off_t size = lseek(b->log, 0, SEEK_END), from = size - (LAST_LINE_MAX - 1);
     ssize_t n = pread(b->log, out, LAST_LINE_MAX - 1, from > 0 ? from : 0);
@@ -158,10 +158,10 @@ static void last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
 }
 
 /* Runs one agent to its end: 1 when another one is to take its place. */
-static int run_agent(struct client_agent *b, struct err *err)
+static int client_agent_run_agent(struct client_agent *b, struct err *err)
 {
     char said[LAST_LINE_MAX];
-    int status = 0, code, r = start_agent(b, err);
+    int status = 0, code, r = client_agent_start_agent(b, err);
 
     if (r == 0)
         r = proc_wait(b->agent, LOOP_NEVER, &status);
@@ -171,7 +171,7 @@ static int run_agent(struct client_agent *b, struct err *err)
     code = proc_exit_code(status);
     if (code == 0 || (code == SUPERVISOR_AGAIN && b->again++ < AGAIN_MAX))
         return code != 0;
-    last_line(b, said);
+    client_agent_last_line(b, said);
     return err_set(err, -ECHILD, "the agent for tasks on this machine ended with code %d%s%s", code,
                    *said ? ": " : "", said);
 }
@@ -186,14 +186,14 @@ static void end_job(struct client_agent *b, const struct err *why)
         client_say(b->x->client, "%s", err.text);
 }
 
-static void run(void *arg)
+static void client_agent_run(void *arg)
 {
     struct client_agent *b = arg;
     struct err err = ERR_INIT;
     int r = 1;
 
     while (r > 0 && !b->stopping)
-        r = run_agent(b, &err);
+        r = client_agent_run_agent(b, &err);
     if (r < 0 && r != -ECANCELED && !b->stopping)
         end_job(b, &err);
     b->fiber = NULL;
@@ -204,7 +204,7 @@ static void run(void *arg)
 
 static void beside_free(struct client_agent *b)
 {
-    let_go(b);
+    client_agent_let_go(b);
     if (b->log >= 0)
         close(b->log);
     if (b->dir)
@@ -248,7 +248,7 @@ void client_agent_begin(struct client_agent *b)
     if (!b || b->begun)
         return;
     b->begun = true;
-    if (fiber_start(b->loop, run, b, &b->fiber, &err) < 0)
+    if (fiber_start(b->loop, client_agent_run, b, &b->fiber, &err) < 0)
         end_job(b, &err);
 }
 
@@ -270,7 +270,7 @@ struct client_agent *client_agent_stop(struct client_agent *b, bool ended)
     if (b->fiber && !b->agent)
         fiber_cancel(b->fiber);
     if (!ended || !wait_until(b, LEAVE_MS))
-        let_go(b);
+        client_agent_let_go(b);
     if (!wait_until(b, END_MS) && b->agent) {
         (void)proc_signal_group(b->agent, SIGKILL);
         (void)wait_until(b, KILLED_MS);

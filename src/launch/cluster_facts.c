@@ -12,7 +12,7 @@
 
 /* ---- life ---- */
 
-static void node_done(struct deploy_node *n)
+static void cluster_facts_node_done(struct deploy_node *n)
 {
     free(n->host);
     free(n->rack);
@@ -22,7 +22,7 @@ static void node_done(struct deploy_node *n)
 void deploy_facts_done(struct deploy_facts *f)
 {
     for (size_t i = 0; i < f->n_nodes; i++)
-        node_done(&f->nodes[i]);
+        cluster_facts_node_done(&f->nodes[i]);
     for (size_t i = 0; i < f->n_labels; i++)
         free(f->labels[i].name);
     free(f->nodes);
@@ -49,19 +49,18 @@ const struct deploy_share *deploy_share(const struct deploy_queue *q, const char
     return NULL;
 }
 
-static int64_t cut(int64_t v)
+static int64_t cluster_facts_cut(int64_t v)
 {
     return v < 0 ? 0 : v > DEPLOY_MOST ? DEPLOY_MOST : v;
 }
 
 struct deploy_size facts_size(const struct deploy_facts *f, const Yarn__Resource *r)
 {
-    struct deploy_size s = {
-        { [DEPLOY_MEMORY] = cut(yarn_memory(r)), [DEPLOY_CORES] = cut(yarn_vcores(r)) }
-    };
+    struct deploy_size s = { { [DEPLOY_MEMORY] = cluster_facts_cut(yarn_memory(r)),
+                               [DEPLOY_CORES] = cluster_facts_cut(yarn_vcores(r)) } };
 
     for (size_t i = DEPLOY_CORES + 1; i < f->types.n; i++)
-        s.v[i] = cut(yarn_amount_of(r, f->types.v[i]));
+        s.v[i] = cluster_facts_cut(yarn_amount_of(r, f->types.v[i]));
     return s;
 }
 
@@ -86,7 +85,8 @@ static int read_types(const Yarn__GetAllResourceTypeInfoResponse *answer, struct
     return 0;
 }
 
-static int add_node(struct deploy_facts *f, const Yarn__NodeReport *m, struct err *err)
+static int cluster_facts_add_node(struct deploy_facts *f, const Yarn__NodeReport *m,
+                                  struct err *err)
 {
     struct deploy_node *n = &f->nodes[f->n_nodes++];
 
@@ -100,8 +100,8 @@ static int add_node(struct deploy_facts *f, const Yarn__NodeReport *m, struct er
     return n->host && n->rack && n->label ? 0 : err_oom(err);
 }
 
-static int read_nodes(const Yarn__GetClusterNodesResponse *answer, struct deploy_facts *f,
-                      struct err *err)
+static int cluster_facts_read_nodes(const Yarn__GetClusterNodesResponse *answer,
+                                    struct deploy_facts *f, struct err *err)
 {
     int r = 0;
 
@@ -109,7 +109,7 @@ static int read_nodes(const Yarn__GetClusterNodesResponse *answer, struct deploy
     if (!f->nodes)
         return err_oom(err);
     for (size_t i = 0; i < answer->n_nodes && r == 0; i++)
-        r = add_node(f, answer->nodes[i], err);
+        r = cluster_facts_add_node(f, answer->nodes[i], err);
     return r;
 }
 
@@ -163,7 +163,7 @@ static int64_t at_least(const struct conf *conf, const char *key)
 {
     int64_t v = 1;
 
-    return conf_int(conf, key, &v, NULL) < 0 || v < 1 ? 1 : cut(v);
+    return conf_int(conf, key, &v, NULL) < 0 || v < 1 ? 1 : cluster_facts_cut(v);
 }
 
 /* The capacity scheduler rounds up to multiples of its minimum; the fair one has an increment of
@@ -203,7 +203,7 @@ static int ask_types(void *arg, struct err *err)
     return yarn_resource_types(a->client, &a->types, err);
 }
 
-static int ask_nodes(void *arg, struct err *err)
+static int cluster_facts_ask_nodes(void *arg, struct err *err)
 {
     struct answers *a = arg;
 
@@ -238,20 +238,21 @@ static int ask_fresh(void *arg, struct err *err)
     return yarn_new_application(a->client, &a->fresh, err);
 }
 
-static int ask_all(struct loop *l, struct answers *a, struct err *err)
+static int cluster_facts_ask_all(struct loop *l, struct answers *a, struct err *err)
 {
-    static int (*const asks[])(void *, struct err *) = { ask_types, ask_nodes, ask_labels,
-                                                         ask_queue, ask_acls,  ask_fresh };
+    static int (*const asks[])(void *, struct err *) = { ask_types,  cluster_facts_ask_nodes,
+                                                         ask_labels, ask_queue,
+                                                         ask_acls,   ask_fresh };
 
     return group_all(l, asks, COUNT_OF(asks), a, err);
 }
 
-static int read_all(const struct answers *a, struct deploy_facts *f, struct err *err)
+static int cluster_facts_read_all(const struct answers *a, struct deploy_facts *f, struct err *err)
 {
     int r = read_types(a->types, f, err); /* before all that has sizes in it */
 
     if (r == 0)
-        r = read_nodes(a->nodes, f, err);
+        r = cluster_facts_read_nodes(a->nodes, f, err);
     if (r == 0)
         r = read_labels(a->labels, f, err);
     if (r == 0)
@@ -263,12 +264,13 @@ static int read_all(const struct answers *a, struct deploy_facts *f, struct err 
     return 0;
 }
 
-static int get(struct loop *l, struct answers *a, struct deploy_facts *f, struct err *err)
+static int cluster_facts_get(struct loop *l, struct answers *a, struct deploy_facts *f,
+                             struct err *err)
 {
-    int r = ask_all(l, a, err);
+    int r = cluster_facts_ask_all(l, a, err);
 
     if (r == 0)
-        r = read_all(a, f, err);
+        r = cluster_facts_read_all(a, f, err);
     a->types = rpc_free(a->types);
     a->nodes = rpc_free(a->nodes);
     a->labels = rpc_free(a->labels);
@@ -289,7 +291,7 @@ int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue
     f.user = strdup(session_user(s));
     if (!f.user)
         return err_oom(err);
-    r = get(session_loop(s), &a, &f, err);
+    r = cluster_facts_get(session_loop(s), &a, &f, err);
     if (r < 0)
         return r;
     guess(session_conf(s), &f);

@@ -31,7 +31,8 @@ static struct deploy_size partition_total(const struct deploy_facts *f, const ch
 }
 
 /* A share of the partition; rounded up, for what is certainly too much is looked for. */
-static struct deploy_size part_of(const struct deploy_facts *f, const char *label, double share)
+static struct deploy_size facts_part_of(const struct deploy_facts *f, const char *label,
+                                        double share)
 {
     struct deploy_size s = partition_total(f, label);
 
@@ -43,7 +44,7 @@ static struct deploy_size part_of(const struct deploy_facts *f, const char *labe
     return s;
 }
 
-static bool is_share(bool has, float share)
+static bool facts_is_share(bool has, float share)
 {
     return has && share >= 0 && share <= 1;
 }
@@ -62,8 +63,8 @@ static int read_share(const Yarn__QueueConfigurationsMap *m, struct deploy_facts
     /* What the RM works with, where it tells; else from its percentage. */
     if (c && c->effective_max_capacity && yarn_memory(c->effective_max_capacity) > 0)
         s->most = facts_size(f, c->effective_max_capacity);
-    else if (c && is_share(c->has_absolute_max_capacity, c->absolute_max_capacity))
-        s->most = part_of(f, s->label, (double)c->absolute_max_capacity);
+    else if (c && facts_is_share(c->has_absolute_max_capacity, c->absolute_max_capacity))
+        s->most = facts_part_of(f, s->label, (double)c->absolute_max_capacity);
     else
         s->limited = false;
     return 0;
@@ -129,7 +130,7 @@ int facts_queue_read(const struct yarn_queue *q, struct deploy_facts *f, struct 
 
 /* ---- who may submit ---- */
 
-static const char *last_part(const char *path)
+static const char *facts_last_part(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
@@ -141,7 +142,7 @@ static bool same_queue(const char *a, const char *b)
 {
     if (strchr(a, '.') && strchr(b, '.'))
         return str_eq(a, b);
-    return str_eq(last_part(a), last_part(b));
+    return str_eq(facts_last_part(a), facts_last_part(b));
 }
 
 int facts_may_submit(const Yarn__GetQueueUserAclsInfoResponse *acls, const char *name)

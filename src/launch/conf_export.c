@@ -58,7 +58,7 @@ static const char *entity(char c)
 }
 
 /* Text as XML; -EINVAL for what XML cannot say, which only an environment variable can bring in. */
-static int add_text(struct buf *out, const char *text)
+static int conf_export_add_text(struct buf *out, const char *text)
 {
     int r = 0;
 
@@ -75,21 +75,22 @@ static int add_text(struct buf *out, const char *text)
     return r;
 }
 
-static int add_setting(struct buf *out, const char *key, const char *value)
+static int conf_export_add_setting(struct buf *out, const char *key, const char *value)
 {
     int r = buf_add_str(out, "<property><name>");
 
     if (r == 0)
-        r = add_text(out, key);
+        r = conf_export_add_text(out, key);
     if (r == 0)
         r = buf_add_str(out, "</name><value>");
     /* No text at all would be no value, and the default would come back in its place. */
     if (r == 0)
-        r = *value ? add_text(out, value) : buf_add_str(out, " ");
+        r = *value ? conf_export_add_text(out, value) : buf_add_str(out, " ");
     return r < 0 ? r : buf_add_str(out, "</value></property>\n");
 }
 
-static int add_all(const struct conf *c, const struct strs *keys, struct buf *out, struct err *err)
+static int conf_export_add_all(const struct conf *c, const struct strs *keys, struct buf *out,
+                               struct err *err)
 {
     int r = buf_add_str(out, "<configuration>\n");
 
@@ -101,7 +102,7 @@ static int add_all(const struct conf *c, const struct strs *keys, struct buf *ou
         r = conf_str(c, keys->v[i], &value, err);
         if (r < 0)
             return r;
-        r = value ? add_setting(out, keys->v[i], value) : 0;
+        r = value ? conf_export_add_setting(out, keys->v[i], value) : 0;
         if (r == -EINVAL)
             return conf_bad(c, keys->v[i], value, "which cannot stand in XML", err);
     }
@@ -119,7 +120,7 @@ int conf_export(const struct conf *c, struct buf *out, struct err *err)
     int r = conf_keys(c, "", &keys, err);
 
     if (r == 0)
-        r = add_all(c, &keys, &text, err);
+        r = conf_export_add_all(c, &keys, &text, err);
     if (r < 0)
         return r;
     r = buf_add(out, text.data, text.len);

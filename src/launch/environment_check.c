@@ -64,7 +64,7 @@ static int check_mxnet(const struct spec *s, struct spec_faults *f)
 /* ---- Hadoop ---- */
 
 /* What tasks will have: the job's variables, then ours. */
-static const char *get(void *arg, const char *name)
+static const char *environment_check_get(void *arg, const char *name)
 {
     const struct spec *s = arg;
 
@@ -76,7 +76,7 @@ static const char *get(void *arg, const char *name)
 
 static int check_hadoop(const struct spec *s, struct spec_faults *f)
 {
-    const struct hadoop_env from = { get, (void *)s, "" };
+    const struct hadoop_env from = { environment_check_get, (void *)s, "" };
     AUTO_HADOOP_HOME h = { 0 };
 
     if (hadoop_home_find(&from, &h) < 0)

@@ -51,8 +51,8 @@ static int each_list(const struct spec *s, list_fn *fn, void *arg, struct err *e
     return r;
 }
 
-static int find_remote(void *arg, const char *key, struct spec_files *files, bool archives,
-                       struct err *err)
+static int fetch_find_remote(void *arg, const char *key, struct spec_files *files, bool archives,
+                             struct err *err)
 {
     const char **found = arg;
 
@@ -69,7 +69,7 @@ static const char *remote_file(const struct spec *s)
 {
     const char *found = NULL;
 
-    (void)each_list(s, find_remote, &found, NULL);
+    (void)each_list(s, fetch_find_remote, &found, NULL);
     return found;
 }
 
@@ -166,7 +166,7 @@ int fetch_check(struct session *session, const struct spec *s, struct spec_fault
 
 /* ---- copying ---- */
 
-static int on_progress(void *arg, uint64_t done)
+static int fetch_on_progress(void *arg, uint64_t done)
 {
     const struct fetch *f = arg;
 
@@ -174,8 +174,8 @@ static int on_progress(void *arg, uint64_t done)
     return 0;
 }
 
-static int copy_file(struct fetch *f, struct fs *fs, const char *from, const char *to,
-                     struct err *err)
+static int fetch_copy_file(struct fetch *f, struct fs *fs, const char *from, const char *to,
+                           struct err *err)
 {
     AUTO_CLOSE int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
     AUTO_FS_READER *reader = NULL;
@@ -185,7 +185,7 @@ static int copy_file(struct fetch *f, struct fs *fs, const char *from, const cha
         return err_sys(err, "make '%s'", to);
     r = fs_open(fs, from, &reader, err);
     if (r == 0)
-        r = fs_copy_out(reader, fd, on_progress, f, err);
+        r = fs_copy_out(reader, fd, fetch_on_progress, f, err);
     if (r == 0)
         f->done += fs_length(reader);
     if (r == 0 && close(take_fd(fd)) < 0)
@@ -193,8 +193,8 @@ static int copy_file(struct fetch *f, struct fs *fs, const char *from, const cha
     return r;
 }
 
-static int copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
-                int depth, struct err *err);
+static int fetch_copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
+                      int depth, struct err *err);
 
 static int copy_directory(struct fetch *f, struct fs *fs, const char *from, const char *to,
                           int depth, struct err *err)
@@ -211,17 +211,17 @@ static int copy_directory(struct fetch *f, struct fs *fs, const char *from, cons
     while (r == 0 && (r = fs_list_next(list, &e, err)) > 0) {
         AUTO_FREE char *below = path_join(to, e->name);
 
-        r = below ? copy(f, fs, e, below, depth + 1, err) : err_oom(err);
+        r = below ? fetch_copy(f, fs, e, below, depth + 1, err) : err_oom(err);
     }
     return r;
 }
 
-static int copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
-                int depth, struct err *err)
+static int fetch_copy(struct fetch *f, struct fs *fs, const struct fs_entry *from, const char *to,
+                      int depth, struct err *err)
 {
     switch (from->type) {
     case FS_FILE:
-        return copy_file(f, fs, from->path, to, err);
+        return fetch_copy_file(f, fs, from->path, to, err);
     case FS_DIRECTORY:
         return copy_directory(f, fs, from->path, to, depth, err);
     default:
@@ -249,7 +249,7 @@ static int bring(struct fetch *f, struct spec_file *file, struct err *err)
     if (mkdir(dir, 0700) < 0)
         return err_sys(err, "make directory '%s'", dir);
     progress_label(f->progress, e.name);
-    r = copy(f, fs, &e, to, 0, err);
+    r = fetch_copy(f, fs, &e, to, 0, err);
     if (r < 0)
         return err_wrap(err, r, "copy '%s'", file->from);
     free(file->from);
@@ -301,7 +301,7 @@ struct watch {
     unsigned open;
 };
 
-static void on_signal(uv_signal_t *h, int signum)
+static void fetch_on_signal(uv_signal_t *h, int signum)
 {
     struct watch *w = h->data;
 
@@ -309,7 +309,7 @@ static void on_signal(uv_signal_t *h, int signum)
     fiber_cancel(w->fiber);
 }
 
-static void on_closed(uv_handle_t *h)
+static void fetch_on_closed(uv_handle_t *h)
 {
     struct watch *w = h->data;
 
@@ -324,7 +324,7 @@ static struct watch *watch_stop(struct watch *w)
     if (w && n == 0)
         free(w);
     for (unsigned i = 0; i < n; i++)
-        uv_close((uv_handle_t *)&w->signals[i], on_closed);
+        uv_close((uv_handle_t *)&w->signals[i], fetch_on_closed);
     return NULL;
 }
 
@@ -345,7 +345,7 @@ static int watch_start(struct loop *l, struct watch **ret, struct err *err)
         w->open++;
         w->signals[i].data = w;
         uv_unref((uv_handle_t *)&w->signals[i]);
-        r = uv_signal_start(&w->signals[i], on_signal, wanted[i]);
+        r = uv_signal_start(&w->signals[i], fetch_on_signal, wanted[i]);
     }
     return r < 0 ? err_code(err, r, "watch for signals") : 0;
 }

@@ -31,7 +31,7 @@ static void on_begin(void *arg)
                         "the next job with the same ones uses it again\n");
 }
 
-static void on_line(void *arg, const char *line)
+static void job_environment_on_line(void *arg, const char *line)
 {
     struct showing *s = arg;
 
@@ -41,7 +41,7 @@ static void on_line(void *arg, const char *line)
     s->line = true;
 }
 
-static void wipe(struct showing *s)
+static void job_environment_wipe(struct showing *s)
 {
     if (s->line)
         fputs("\r\033[K", stderr);
@@ -71,16 +71,16 @@ static void show_log(const char *path)
     fprintf(stderr, "  all of it: %s\n", path);
 }
 
-static int install(struct job_call *x, struct spec *s, struct err *err)
+static int job_environment_install(struct job_call *x, struct spec *s, struct err *err)
 {
     struct showing show = { .x = x, .terminal = isatty(STDERR_FILENO), .began = loop_wall() };
     const struct pip_options o = {
-        .words = &s->pip, .on_line = on_line, .on_begin = on_begin, .arg = &show
+        .words = &s->pip, .on_line = job_environment_on_line, .on_begin = on_begin, .arg = &show
     };
     AUTO_FREE char *dir = NULL, *log = NULL;
     int r = pip_env(x->loop, &o, &dir, &log, err);
 
-    wipe(&show);
+    job_environment_wipe(&show);
     if (r < 0) {
         if (log && r == -EINVAL)
             show_log(log);
@@ -117,7 +117,7 @@ int job_env(struct job_call *x, struct spec *s, bool on_yarn, struct err *err)
 {
     AUTO_SPEC_FAULTS f = { 0 };
     bool installed = s->pip.n > 0;
-    int r = installed ? install(x, s, err) : 0;
+    int r = installed ? job_environment_install(x, s, err) : 0;
 
     if (r == 0)
         r = make_absolute(s, err);

@@ -50,7 +50,7 @@ struct step {
     step_fn *fn;
 };
 
-static int run_step(void *arg, struct err *err)
+static int submit_run_step(void *arg, struct err *err)
 {
     struct step *s = arg;
 
@@ -67,7 +67,7 @@ static int run_together(struct submission *x, step_fn *const *fns, size_t n, str
     group_init(&g, session_loop(x->o->session), 0);
     for (size_t i = 0; i < n && i < COUNT_OF(steps) && r == 0; i++) {
         steps[i] = (struct step){ x, fns[i] };
-        r = group_go(&g, run_step, &steps[i], err);
+        r = group_go(&g, submit_run_step, &steps[i], err);
     }
     if (r < 0)
         group_cancel(&g);
@@ -158,7 +158,7 @@ static int write_whole(struct submission *x, const char *name, const void *p, si
     return path ? fs_replace(x->fs, path, &how, p, n, err) : err_oom(err);
 }
 
-static int make_key(struct submission *x, struct err *err)
+static int submit_make_key(struct submission *x, struct err *err)
 {
     struct stream_key *k = &x->ret->key;
 
@@ -182,7 +182,7 @@ static int write_key(struct submission *x, struct err *err)
     return r;
 }
 
-static int write_spec(struct submission *x, struct err *err)
+static int submit_write_spec(struct submission *x, struct err *err)
 {
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
     int r = spec_print(x->o->spec, &text, err);
@@ -190,7 +190,7 @@ static int write_spec(struct submission *x, struct err *err)
     return r < 0 ? r : write_whole(x, "spec.json", text.data, text.len, err);
 }
 
-static json_t *command_json(char *const *words)
+static json_t *submit_command_json(char *const *words)
 {
     json_t *list = json_array();
 
@@ -199,7 +199,7 @@ static json_t *command_json(char *const *words)
     return list;
 }
 
-static int write_job(struct submission *x, struct err *err)
+static int submit_write_job(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
     AUTO_JSON *job = NULL;
@@ -209,7 +209,7 @@ static int write_job(struct submission *x, struct err *err)
                       PROTOCOL_KEY, protocol_number(PROTOCOL_JOB), "id", x->ret->id, "name",
                       json_text(o->spec->name), "user", json_text(session_user(o->session)),
                       "created", (json_int_t)o->began, "out", json_text(out), "attached",
-                      o->attached, "command", command_json(o->command), "phases", "command",
+                      o->attached, "command", submit_command_json(o->command), "phases", "command",
                       (json_int_t)o->began, "staged", (json_int_t)loop_wall());
 
     if (r == 0)
@@ -310,7 +310,7 @@ static int make_launch(struct submission *x, Yarn__ContainerLaunchContext **ret,
     return r;
 }
 
-static int submit(struct submission *x, struct err *err)
+static int submit_submit(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
     AUTO_MESSAGE Yarn__ContainerLaunchContext *launch = NULL;
@@ -338,16 +338,17 @@ static int prepare(struct submission *x, struct err *err)
 
 /* The master reads these files, but only when YARN has got around to starting it: that takes longer
  * than to write them, and it waits for them (master/yarn/master_container.c). */
-static int hand_over(struct submission *x, struct err *err)
+static int submit_hand_over(struct submission *x, struct err *err)
 {
-    static step_fn *const fns[] = { submit, write_job, write_spec, write_key, note_uses };
+    static step_fn *const fns[] = { submit_submit, submit_write_job, submit_write_spec, write_key,
+                                    note_uses };
 
     return run_together(x, fns, COUNT_OF(fns), err);
 }
 
 /* YARN calls it killed, whatever the reason: that stands in the words, so that others who look at
  * it learn the same as who has submitted it. */
-static int take_back(const struct submission *x, int r, const struct err *why)
+static int submit_take_back(const struct submission *x, int r, const struct err *why)
 {
     char text[sizeof(SUBMIT_FAILED) + 16 + 4 * sizeof(why->text)] =
         "interrupted while it was submitted";
@@ -384,7 +385,7 @@ static int undo(struct submission *x, int r, struct err *err)
     if (!x->made)
         return r;
     fiber_shield(l, true);
-    if (x->handed && take_back(x, r, err) == 0)
+    if (x->handed && submit_take_back(x, r, err) == 0)
         r = ask_whether_refused(x, r, err);
     if (x->jobs)
         (void)fs_delete(x->fs, x->jobs, true, NULL);
@@ -404,7 +405,7 @@ static struct buf take_buf(struct buf *b)
 
 int submit_job(const struct submit_options *o, struct submitted *ret, struct err *err)
 {
-    static step_fn *const steps[] = { make_key, open_home, prepare, hand_over };
+    static step_fn *const steps[] = { submit_make_key, open_home, prepare, submit_hand_over };
     struct submission x = { .o = o, .ret = ret, .tokens = { .max = MIB } };
     int r = 0;
 

@@ -31,8 +31,8 @@ int submit_keytab_ship(struct submission *x, struct err *err)
 
 /* ---- the keytab ---- */
 
-static int fill(struct submission *x, const struct deploy_keytab *k, struct yarn_keytab *ret,
-                struct err *err)
+static int submit_keytab_fill(struct submission *x, const struct deploy_keytab *k,
+                              struct yarn_keytab *ret, struct err *err)
 {
     int r;
 
@@ -44,7 +44,7 @@ static int fill(struct submission *x, const struct deploy_keytab *k, struct yarn
 }
 
 /* YARN wants to be told what a file looks like that it is to fetch. */
-static int note_file(struct submission *x, struct err *err)
+static int submit_keytab_note_file(struct submission *x, struct err *err)
 {
     AUTO_FREE char *path = path_join(x->jobs, STAGED_NAME);
     AUTO_FS_ENTRY e = { 0 };
@@ -70,13 +70,13 @@ int submit_keytab_write(struct submission *x, struct err *err)
 
     if (!k.file)
         return 0;
-    r = fill(x, &k, &open, err);
+    r = submit_keytab_fill(x, &k, &open, err);
     if (r == 0)
         r = yarn_keytab_seal(&open, &x->ret->key, &sealed, err);
     if (r == 0)
         r = submit_write(x, x->jobs, STAGED_NAME, sealed.data, sealed.len, err);
     if (r == 0)
-        r = note_file(x, err);
+        r = submit_keytab_note_file(x, err);
     return r < 0 ? err_wrap(err, r, "send the keytab '%s'", k.file) : 0;
 }
 

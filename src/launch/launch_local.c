@@ -44,7 +44,7 @@ int launch_node_program(char **ret, struct err *err)
 
 /* ---- what the master is told ---- */
 
-static json_t *command_json(char *const *words)
+static json_t *launch_command_json(char *const *words)
 {
     json_t *list = json_array();
 
@@ -111,7 +111,7 @@ char *launch_out(const struct spec *s, const char *cwd, const char *id)
 
 /* The directory that the user named: whatever is wrong with it, it is the output that cannot be
  * made. First of all, so that a job whose results have no place leaves nothing behind. */
-static int make_target(const struct spec *s, const char *cwd, struct err *err)
+static int launch_make_target(const struct spec *s, const char *cwd, struct err *err)
 {
     const char *target = target_of_all(s);
     AUTO_FREE char *dir = NULL;
@@ -148,7 +148,7 @@ static char *out_dir(const struct spec *s, const char *cwd, const struct job_dir
     return target ? NULL : own_out_dir(d);
 }
 
-static int write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
+static int launch_write_spec(const struct spec *s, const struct job_dir *d, struct err *err)
 {
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
     AUTO_FREE char *path = path_join(d->path, "spec.json");
@@ -169,7 +169,8 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
     r = json_make(&facts, err, "{s:i, s:s, s:o, s:o, s:I, s:o, s:o, s:b, s:o}", PROTOCOL_KEY,
                   protocol_number(PROTOCOL_JOB), "id", d->id, "name", json_text(s->name), "user",
                   user_json(), "created", (json_int_t)loop_wall(), "cwd", json_text(o->cwd), "out",
-                  json_text(out), "attached", o->attached, "command", command_json(o->command));
+                  json_text(out), "attached", o->attached, "command",
+                  launch_command_json(o->command));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }
 
@@ -196,7 +197,7 @@ static int master_failed(char *text, const char *log, struct err *err)
     return (int)code;
 }
 
-static int read_ready(struct loop *l, int fd, const char *log, struct err *err)
+static int launch_read_ready(struct loop *l, int fd, const char *log, struct err *err)
 {
     AUTO_SOCK *s = NULL;
     char text[READY_TEXT_MAX];
@@ -243,7 +244,7 @@ static int start_master(struct loop *l, struct job_dir *d, struct proc **ret, st
     if (r < 0)
         return r;
     close(take_fd(theirs));
-    return read_ready(l, take_fd(ours), log, err);
+    return launch_read_ready(l, take_fd(ours), log, err);
 }
 
 static void remove_out(const struct job_dir *d)
@@ -279,8 +280,8 @@ static void plain_paths(struct spec *s)
 }
 
 /* What the master finds in the job's directory. */
-static int write_job(struct spec *s, const struct launch_options *o, const struct job_dir *d,
-                     struct err *err)
+static int launch_write_job(struct spec *s, const struct launch_options *o, const struct job_dir *d,
+                            struct err *err)
 {
     int r = 0;
 
@@ -289,7 +290,7 @@ static int write_job(struct spec *s, const struct launch_options *o, const struc
     if (r == 0 && o->session)
         r = fetch_access(o->session, s, d, err);
     if (r == 0)
-        r = write_spec(s, d, err);
+        r = launch_write_spec(s, d, err);
     return r < 0 ? r : write_facts(s, o, d, err);
 }
 
@@ -306,12 +307,12 @@ int launch_local(struct loop *l, struct spec *s, const struct launch_options *op
     o.cwd = o.cwd ? o.cwd : s->directory ? s->directory : here;
     plain_paths(s);
     if (r == 0)
-        r = make_target(s, o.here, err);
+        r = launch_make_target(s, o.here, err);
     if (r == 0)
         r = jobs_create(state, &d, err);
     if (r < 0)
         return r;
-    r = write_job(s, &o, &d, err);
+    r = launch_write_job(s, &o, &d, err);
     if (r == 0)
         r = start_master(l, &d, &master, err);
     if (r < 0) {

@@ -171,7 +171,8 @@ bool options_only_plan(void)
 
 /* ---- reading ---- */
 
-static int read_file(const char *path, struct spec *s, struct spec_faults *f, struct err *err)
+static int options_read_file(const char *path, struct spec *s, struct spec_faults *f,
+                             struct err *err)
 {
     AUTO_BUF text = { .max = SPEC_FILE_MAX };
     int r = path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, err);
@@ -190,7 +191,8 @@ static int read_file(const char *path, struct spec *s, struct spec_faults *f, st
 }
 
 /* The job that a front end made. */
-static int read_job(const struct globals *g, struct spec *s, struct spec_faults *f, struct err *err)
+static int options_read_job(const struct globals *g, struct spec *s, struct spec_faults *f,
+                            struct err *err)
 {
     f->file = strdup(g->job_by);
     if (!f->file)
@@ -215,7 +217,7 @@ static int read_flags(const struct options *o, struct spec *s, struct spec_fault
     return r == -ENOMEM ? r : 0;
 }
 
-static int read_command(const struct cli *c, struct spec *s)
+static int options_read_command(const struct cli *c, struct spec *s)
 {
     int r = 0;
 
@@ -264,8 +266,8 @@ static int place_programs(struct spec *s, enum options_on on, struct spec_faults
     return dir ? native_programs_find(s, dir, on == OPTIONS_YARN, f) : -ENOMEM;
 }
 
-static int complete(struct spec *s, enum options_on on, const struct framework **ret,
-                    struct spec_faults *f)
+static int options_complete(struct spec *s, enum options_on on, const struct framework **ret,
+                            struct spec_faults *f)
 {
     struct err err = ERR_INIT;
     int r;
@@ -290,7 +292,7 @@ static int complete(struct spec *s, enum options_on on, const struct framework *
 
 /* ---- what is wrong ---- */
 
-static bool said_before(const struct spec_faults *f, size_t at)
+static bool options_said_before(const struct spec_faults *f, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (str_eq(f->lines.v[i], f->lines.v[at]))
@@ -309,7 +311,7 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     for (size_t i = 0; i < f->lines.n; i++) {
         char clean[2048];
 
-        if (said_before(f, i))
+        if (options_said_before(f, i))
             continue;
         str_clean(clean, sizeof(clean), f->lines.v[i]);
         fprintf(stderr, "%s: %s\n", c->program->name, clean);
@@ -362,14 +364,14 @@ int options_spec(const struct cli *c, struct spec *ret, const struct framework *
 
     spec_init(ret);
     if (r == 0 && o->file)
-        r = read_file(o->file, ret, &f, err);
+        r = options_read_file(o->file, ret, &f, err);
     if (r == 0 && o->file && job_base(ret, o->file, c->n_operands > 0, on == OPTIONS_LOCAL) < 0)
         r = err_oom(err);
     if (r == 0 && !o->file && globals_of(c)->job)
-        r = read_job(globals_of(c), ret, &f, err);
-    if (r == 0 && (read_flags(o, ret, &f) < 0 || read_command(c, ret) < 0 ||
+        r = options_read_job(globals_of(c), ret, &f, err);
+    if (r == 0 && (read_flags(o, ret, &f) < 0 || options_read_command(c, ret) < 0 ||
                    job_base_options(ret, on == OPTIONS_LOCAL) < 0 ||
-                   complete(ret, on, ret_framework, &f) < 0))
+                   options_complete(ret, on, ret_framework, &f) < 0))
         r = err_oom(err);
     if (r == 0 && f.lines.n > 0)
         r = options_faults(c, &f, err);

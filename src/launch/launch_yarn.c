@@ -47,7 +47,7 @@ static void launching_done(struct launching *l)
 }
 
 /* As the job says, then as those who look for it later will read it (yarn_jobs.h). */
-static int find_base(struct launching *l, struct err *err)
+static int launch_find_base(struct launching *l, struct err *err)
 {
     const char *staging = l->spec->staging, *env = getenv("YDL_STAGING");
     AUTO_FREE char *setting = NULL;
@@ -72,12 +72,12 @@ static int launching_open(struct launching *l, struct err *err)
         r = fs_set_new(l->x->loop, s, &l->set, err);
     if (r == 0)
         r = yarn_client_new(s, &l->client, err);
-    return r < 0 ? r : find_base(l, err);
+    return r < 0 ? r : launch_find_base(l, err);
 }
 
 /* ---- checks ---- */
 
-static int look_at_files(struct launching *l, struct spec_faults *f, struct err *err)
+static int launch_look_at_files(struct launching *l, struct spec_faults *f, struct err *err)
 {
     const struct uploads_options o = { .cwd = l->cwd, .no_ship = l->o->no_ship };
     int r = uploads_find(l->spec, &o, &l->ship, f);
@@ -109,7 +109,7 @@ static int open_files(void *arg, struct err *err)
 }
 
 /* Both servers at the same time. */
-static int look_at_cluster(struct launching *l, struct spec_faults *f, struct err *err)
+static int launch_look_at_cluster(struct launching *l, struct spec_faults *f, struct err *err)
 {
     static int (*const looks[])(void *arg, struct err *err) = { get_facts, open_files };
     int r;
@@ -123,19 +123,19 @@ static int look_at_cluster(struct launching *l, struct spec_faults *f, struct er
     return r == -ENOMEM ? err_oom(err) : r == -EINVAL ? 0 : r; /* what is wrong is in `f` */
 }
 
-static void say(const struct launching *l, const char *text)
+static void launch_say(const struct launching *l, const char *text)
 {
     if (!l->x->globals->quiet)
         fprintf(stderr, "%s: %s\n", l->x->cli->program->name, text);
 }
 
 /* A sentence with names of the user's in it. */
-static void say_note(const struct launching *l, const char *text)
+static void launch_say_note(const struct launching *l, const char *text)
 {
     char clean[1024] = "note: ";
 
     str_clean(clean + strlen(clean), sizeof(clean) - strlen(clean), text);
-    say(l, clean);
+    launch_say(l, clean);
 }
 
 static size_t running_nodes(const struct deploy_facts *f)
@@ -147,7 +147,8 @@ static size_t running_nodes(const struct deploy_facts *f)
     return n;
 }
 
-static int look_again(struct launching *l, int64_t pause, struct spec_faults *f, struct err *err)
+static int launch_look_again(struct launching *l, int64_t pause, struct spec_faults *f,
+                             struct err *err)
 {
     int r = fiber_sleep(l->x->loop, pause);
 
@@ -155,7 +156,7 @@ static int look_again(struct launching *l, int64_t pause, struct spec_faults *f,
         return err_set(err, r, "interrupted");
     spec_faults_done(f);
     *f = (struct spec_faults){ 0 };
-    return look_at_cluster(l, f, err);
+    return launch_look_at_cluster(l, f, err);
 }
 
 /* A ResourceManager that has just started, or taken over, has no node until they have found it: one
@@ -170,10 +171,10 @@ static int wait_for_nodes(struct launching *l, struct spec_faults *f, struct err
 
     while (r == 0 && (n == 0 || l->room.too_small) && loop_now(l->x->loop) < deadline) {
         if (n == 0 && !said)
-            say(l, "the cluster has no running node; waiting for one");
+            launch_say(l, "the cluster has no running node; waiting for one");
         said |= n == 0;
         before = n;
-        r = look_again(l, NODES_MS, f, err);
+        r = launch_look_again(l, NODES_MS, f, err);
         n = running_nodes(&l->facts);
         if (r == 0 && n > 0 && n == before)
             break;
@@ -182,18 +183,18 @@ static int wait_for_nodes(struct launching *l, struct spec_faults *f, struct err
 }
 
 /* With --wait a job that is too large for the cluster is held back until it is not. */
-static int wait_for_room(struct launching *l, struct spec_faults *f, struct err *err)
+static int launch_wait_for_room(struct launching *l, struct spec_faults *f, struct err *err)
 {
     bool said = false;
     int r = 0;
 
     while (r == 0 && f->lines.n > 0 && l->room.too_small) {
         if (!said)
-            say(l, f->lines.v[0]);
+            launch_say(l, f->lines.v[0]);
         if (!said)
-            say(l, "waiting until the cluster has grown");
+            launch_say(l, "waiting until the cluster has grown");
         said = true;
-        r = look_again(l, WAIT_MS, f, err);
+        r = launch_look_again(l, WAIT_MS, f, err);
     }
     return r;
 }
@@ -215,7 +216,7 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
 }
 
 /* What goes with the job so that it can outlive its tokens. */
-static int check_keytab(struct launching *l, struct spec_faults *f, struct err *err)
+static int launch_check_keytab(struct launching *l, struct spec_faults *f, struct err *err)
 {
     const struct deploy_keytab k = deploy_keytab(l->o->session, l->spec);
     AUTO_FREE char *note = NULL;
@@ -223,7 +224,7 @@ static int check_keytab(struct launching *l, struct spec_faults *f, struct err *
     int r = deploy_keytab_check(l->o->session, &k, &note, &why);
 
     if (note)
-        say(l, note);
+        launch_say(l, note);
     if (r < 0 && r != -ENOMEM && r != -ECANCELED && exit_code(r) != EXIT_UNREACHABLE)
         r = -EINVAL; /* its file, its key or its principal, and not a KDC that is away */
     return options_blame(f, "keytab", r, &why, err);
@@ -248,7 +249,7 @@ static int check_stays(const struct launching *l, struct spec_faults *f, struct 
 }
 
 /* Can tasks on this machine listen there? */
-static bool is_ours(const union resolve_addr *a)
+static bool launch_is_ours(const union resolve_addr *a)
 {
     AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -265,7 +266,7 @@ static int note_not_ours(struct launching *l, struct err *err)
 
     if (!text)
         return err_oom(err);
-    say_note(l, text);
+    launch_say_note(l, text);
     return 0;
 }
 
@@ -282,14 +283,14 @@ static int find_address(struct launching *l, struct spec_faults *f, struct err *
     r = resolve_host(l->x->loop, name, 0, loop_in(l->x->loop, RESOLVE_MS), &found, &why);
     if (r == -ECANCELED)
         return err_set(err, r, "interrupted");
-    if (r == 0 && !is_ours(&found.v[0]))
+    if (r == 0 && !launch_is_ours(&found.v[0]))
         return note_not_ours(l, err);
     if (r == 0)
         (void)resolve_text(&found.v[0], l->address);
     return options_blame(f, "client-address", r == -ENXIO ? -EINVAL : r, &why, err);
 }
 
-static int check(struct launching *l, enum deploy_look look, struct err *err)
+static int launch_check(struct launching *l, enum deploy_look look, struct err *err)
 {
     AUTO_SPEC_FAULTS f = { 0 };
     int r = 0;
@@ -299,17 +300,17 @@ static int check(struct launching *l, enum deploy_look look, struct err *err)
     if (r == 0)
         r = find_address(l, &f, err);
     if (r == 0)
-        r = look_at_cluster(l, &f, err);
+        r = launch_look_at_cluster(l, &f, err);
     if (r == 0)
         r = wait_for_nodes(l, &f, err);
     if (r == 0 && l->o->wait)
-        r = wait_for_room(l, &f, err);
+        r = launch_wait_for_room(l, &f, err);
     if (r == 0)
-        r = look_at_files(l, &f, err);
+        r = launch_look_at_files(l, &f, err);
     for (size_t i = 0; r == 0 && i < l->ship.notes.n; i++)
-        say_note(l, l->ship.notes.v[i]);
+        launch_say_note(l, l->ship.notes.v[i]);
     if (r == 0)
-        r = check_keytab(l, &f, err);
+        r = launch_check_keytab(l, &f, err);
     if (r == 0)
         r = check_targets(l, look, &f, err);
     return r < 0 || f.lines.n == 0 ? r : options_faults(l->x->cli, &f, err);
@@ -336,10 +337,10 @@ static void note_expiry(const struct launching *l)
                    "write to it; it gets new ones with --principal and --keytab, or while the "
                    "'ydl run' that started it is there",
                    span);
-    say_note(l, text);
+    launch_say_note(l, text);
 }
 
-static int submit(struct launching *l, int64_t began, struct err *err)
+static int launch_submit(struct launching *l, int64_t began, struct err *err)
 {
     AUTO_FREE char *program = NULL;
     struct submitted app = { 0 };
@@ -390,11 +391,11 @@ int launch_yarn(struct job_call *x, const struct spec *s, const struct launch_ya
     int r = launching_open(&l, err);
 
     if (r == 0)
-        r = check(&l, DEPLOY_PROBE, err);
+        r = launch_check(&l, DEPLOY_PROBE, err);
     if (r == 0 && !l.room.fits_now)
-        say(&l, l.room.text);
+        launch_say(&l, l.room.text);
     if (r == 0)
-        r = submit(&l, began, err);
+        r = launch_submit(&l, began, err);
     launching_done(&l);
     return r;
 }
@@ -442,7 +443,7 @@ int launch_yarn_plan(struct job_call *x, const struct spec *s, const struct laun
     else
         l.cwd = s->directory ? strdup(s->directory) : getcwd(NULL, 0);
     if (r == 0)
-        r = checked ? check(&l, DEPLOY_LOOK, err) : look_at_files(&l, &f, err);
+        r = checked ? launch_check(&l, DEPLOY_LOOK, err) : launch_look_at_files(&l, &f, err);
     if (r == 0 && f.lines.n > 0)
         r = options_faults(x->cli, &f, err);
     if (r == 0)

@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static int fault(struct checking *c, const
     return r == -EINVAL ? 0 : r;
 }
 
-static const char *value_of(const struct spec_vars *vars, const char *name)
+static const char *check_value_of(const struct spec_vars *vars, const char *name)
 {
     for (size_t i = 0; i < vars->n; i++)
         if (str_eq(vars->v[i].name, name))
@@ -54,7 +54,7 @@ static bool has_variable(const char *s)
 
 enum found { FOUND_NOTHING, FOUND_DIRECTORY, FOUND_FILE, FOUND_PROGRAM };
 
-static enum found look(const char *dir, const char *name)
+static enum found check_look(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
     struct stat st;
@@ -75,7 +75,7 @@ static enum found look_in_path(const struct checking *c, const char *path, const
         size_t n = strcspn(path, ":");
         AUTO_FREE char *dir = strndup(path, n);
         AUTO_FREE char *full = dir ? path_join(c->machine->cwd, *dir ? dir : ".") : NULL;
-        enum found here = full ? look(full, name) : FOUND_NOTHING;
+        enum found here = full ? check_look(full, name) : FOUND_NOTHING;
 
         if (here != FOUND_DIRECTORY && here > best)
             best = here;
@@ -105,13 +105,13 @@ static bool brought_along(const struct checking *c, const char *name)
 
 static enum found find_program(const struct checking *c, const char *name)
 {
-    const char *path = value_of(&c->role->env, "PATH");
+    const char *path = check_value_of(&c->role->env, "PATH");
     enum found got = FOUND_NOTHING;
 
     if (strchr(name, '/'))
-        return brought_along(c, name) ? FOUND_PROGRAM : look(c->machine->cwd, name);
+        return brought_along(c, name) ? FOUND_PROGRAM : check_look(c->machine->cwd, name);
     if (!path)
-        path = value_of(&c->spec->env, "PATH");
+        path = check_value_of(&c->spec->env, "PATH");
     if (c->spec->venv) {
         AUTO_FREE char *bin = path_join(c->spec->venv, "bin");
 
@@ -178,7 +178,7 @@ static const struct interpreter *interpreter_of(const char *program)
 }
 
 /* The script among the words; NULL when there is none, or when an option may hide it (-c, -m). */
-static const char *script_of(const struct interpreter *in, const struct strs *command)
+static const char *check_script_of(const struct interpreter *in, const struct strs *command)
 {
     for (size_t i = 1; i < command->n; i++) {
         const char *word = command->v[i];
@@ -191,18 +191,18 @@ static const char *script_of(const struct interpreter *in, const struct strs *co
     return NULL;
 }
 
-static int check_script(struct checking *c, const struct strs *command)
+static int machine_check_check_script(struct checking *c, const struct strs *command)
 {
     const struct interpreter *in = interpreter_of(command->v[0]);
-    const char *script = in ? script_of(in, command) : NULL;
+    const char *script = in ? check_script_of(in, command) : NULL;
 
     if (!script || has_variable(script) || brought_along(c, script) ||
-        look(c->machine->cwd, script) != FOUND_NOTHING)
+        check_look(c->machine->cwd, script) != FOUND_NOTHING)
         return 0;
     return fault(c, "there is no script '%s'", script);
 }
 
-static int check_command(struct checking *c)
+static int machine_check_check_command(struct checking *c)
 {
     const struct strs *command = c->role->command.n ? &c->role->command : &c->spec->command;
     int r;
@@ -215,12 +215,12 @@ static int check_command(struct checking *c)
     if (c->role->image || c->spec->image)
         return 0; /* what is in an image only the image knows */
     r = check_program(c, command->v[0]);
-    return r < 0 ? r : check_script(c, command);
+    return r < 0 ? r : machine_check_check_script(c, command);
 }
 
 /* ---- room ---- */
 
-static int check_room(struct checking *c, uint64_t *memory, uint64_t *gpus)
+static int machine_check_check_room(struct checking *c, uint64_t *memory, uint64_t *gpus)
 {
     const struct check_machine *m = c->machine;
     char want[STR_SIZE_MAX], have[STR_SIZE_MAX];
@@ -278,7 +278,7 @@ static bool known_place(const char *name)
 }
 
 /* The same file without a scheme; NULL when out of memory. */
-static char *plain(const char *name)
+static char *check_plain(const char *name)
 {
     char *path = strdup(name);
 
@@ -287,20 +287,21 @@ static char *plain(const char *name)
     return path;
 }
 
-static int check_file(struct checking *c, const char *from)
+static int machine_check_check_file(struct checking *c, const char *from)
 {
-    AUTO_FREE char *path = plain(from);
+    AUTO_FREE char *path = check_plain(from);
 
     if (!path)
         return -ENOMEM;
     if (!known_place(from))
         return fault(c, "'%s': files can be here, on hdfs:// or on viewfs://", from);
-    if (!spec_is_remote(from) && look(c->machine->cwd, path) == FOUND_NOTHING)
+    if (!spec_is_remote(from) && check_look(c->machine->cwd, path) == FOUND_NOTHING)
         return fault(c, "there is no file '%s'", from);
     return 0;
 }
 
-static int check_files(struct checking *c, const char *key, const struct spec_files *files)
+static int machine_check_check_files(struct checking *c, const char *key,
+                                     const struct spec_files *files)
 {
     int r = 0;
 
@@ -309,11 +310,11 @@ static int check_files(struct checking *c, const char *key, const struct spec_fi
     else
         snprintf(c->key, sizeof(c->key), "%s", key);
     for (size_t i = 0; i < files->n && r == 0; i++)
-        r = check_file(c, files->v[i].from);
+        r = machine_check_check_file(c, files->v[i].from);
     return r;
 }
 
-static int check_image(struct checking *c, const char *image)
+static int machine_check_check_image(struct checking *c, const char *image)
 {
     const char *why = image ? image_name_fault(image) : NULL;
 
@@ -334,7 +335,7 @@ static int check_image(struct checking *c, const char *image)
 /* A directory that we can write to, or one that can be made. */
 static int check_target(struct checking *c, const char *target)
 {
-    AUTO_FREE char *name = plain(target);
+    AUTO_FREE char *name = check_plain(target);
     AUTO_FREE char *path = name ? path_join(c->machine->cwd, name) : NULL;
     struct stat st;
 
@@ -355,7 +356,7 @@ static int check_target(struct checking *c, const char *target)
     return 0;
 }
 
-static int check_output(struct checking *c)
+static int machine_check_check_output(struct checking *c)
 {
     int r = 0;
 
@@ -376,17 +377,17 @@ static int check_things(struct checking *c)
 {
     const struct spec_files *files = c->role ? &c->role->files : &c->spec->files;
     const struct spec_files *archives = c->role ? &c->role->archives : &c->spec->archives;
-    int r = check_files(c, "files", files);
+    int r = machine_check_check_files(c, "files", files);
 
     if (r == 0)
-        r = check_files(c, "archives", archives);
+        r = machine_check_check_files(c, "archives", archives);
     if (r == 0)
-        r = check_image(c, c->role ? c->role->image : c->spec->image);
-    return r == 0 && !c->role ? check_output(c) : r;
+        r = machine_check_check_image(c, c->role ? c->role->image : c->spec->image);
+    return r == 0 && !c->role ? machine_check_check_output(c) : r;
 }
 
 /* The same command of several roles is looked at once. */
-static bool event_dedup_seen(const struct spec *s, size_t at)
+static bool check_event_dedup_seen(const struct spec *s, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (s->roles[i].command.n == 0 && s->roles[at].command.n == 0 && s->roles[i].count > 0)
@@ -404,14 +405,14 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
         r = check_things(&c);
-        if (r == 0 && !event_dedup_seen(s, i))
-            r = check_command(&c);
+        if (r == 0 && !check_event_dedup_seen(s, i))
+            r = machine_check_check_command(&c);
     }
     earlier_bad = c.bad;
     c.bad = false;
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
-        r = check_room(&c, &memory, &gpus);
+        r = machine_check_check_room(&c, &memory, &gpus);
     }
     if (r == 0)
         r = check_sum(&c, memory, gpus);

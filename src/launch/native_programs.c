@@ -18,7 +18,7 @@ static size_t find_word(const struct strs *command, const char *word)
 }
 
 /* What follows `--` and nothing else. */
-static int restore(struct spec_role *r)
+static int native_programs_restore(struct spec_role *r)
 {
     size_t from = find_word(&r->command, "--") + 1;
     AUTO_STRS words = { 0 };
@@ -32,23 +32,24 @@ static int restore(struct spec_role *r)
     return 0;
 }
 
-static int missing(struct spec_role *r, const char *program, struct spec_faults *f)
+static int native_programs_missing(struct spec_role *r, const char *program, struct spec_faults *f)
 {
     char key[64];
 
     if (find_word(&r->command, "--fallback") < find_word(&r->command, "--"))
-        return restore(r);
+        return native_programs_restore(r);
     (void)snprintf(key, sizeof(key), "roles.%s.command", r->name);
     return spec_fault(f, r->line, key, "there is no program '%s'; it belongs beside ydl", program);
 }
 
-static int place(struct spec_role *r, const char *program, bool travels, struct spec_faults *f)
+static int native_programs_place(struct spec_role *r, const char *program, bool travels,
+                                 struct spec_faults *f)
 {
     char *word;
     int e = 0;
 
     if (access(program, X_OK) < 0)
-        return missing(r, program, f);
+        return native_programs_missing(r, program, f);
     if (travels)
         e = spec_add_file(&r->files, program, NATIVE_PROGRAM);
     word = e == 0 ? strdup(travels ? "./" NATIVE_PROGRAM : program) : NULL;
@@ -73,7 +74,7 @@ int native_programs_find(struct spec *s, const char *dir, bool on_cluster, struc
             continue;
         if ((s->image || role->image) && !travels)
             continue;
-        r = place(role, program, travels, f);
+        r = native_programs_place(role, program, travels, f);
         bad = bad || r == -EINVAL;
         r = r == -EINVAL ? 0 : r;
     }

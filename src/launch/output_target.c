@@ -17,7 +17,7 @@ static const struct rpc_method check_access = {
 };
 
 /* The NameNode knows groups, access lists and superusers; permission bits alone would not do. */
-static int ask(struct session *s, const char *uri, const char *dir, struct err *err)
+static int output_target_ask(struct session *s, const char *uri, const char *dir, struct err *err)
 {
     Hdfs__CheckAccessRequest request = HDFS__CHECK_ACCESS_REQUEST__INIT;
     AUTO_RPC Hdfs__CheckAccessResponse *answer = NULL;
@@ -55,7 +55,7 @@ static int probe(struct fs *fs, const char *dir, struct err *err)
 }
 
 /* The directory itself, or the nearest one above it that is there; cuts `path` down to it. */
-static int nearest(struct fs *fs, const char *uri, char *path, struct err *err)
+static int output_target_nearest(struct fs *fs, const char *uri, char *path, struct err *err)
 {
     while (true) {
         AUTO_FS_ENTRY e = { 0 };
@@ -83,8 +83,8 @@ int deploy_check_target(struct session *s, struct fs_set *set, const char *uri,
 
     if (r < 0 || fs_is_local(fs)) /* on the nodes' own disks: nothing that can be seen from here */
         return r;
-    r = nearest(fs, uri, path, err);
+    r = output_target_nearest(fs, uri, path, err);
     if (r == 0)
-        r = look == DEPLOY_PROBE ? probe(fs, path, err) : ask(s, uri, path, err);
+        r = look == DEPLOY_PROBE ? probe(fs, path, err) : output_target_ask(s, uri, path, err);
     return r < 0 ? err_wrap(err, r, "results cannot go to '%s'", uri) : 0;
 }

@@ -23,7 +23,7 @@ static int add_place(struct strs *out, const char *text)
     return strs_add(out, text);
 }
 
-static int add_files(struct strs *out, const struct spec_files *l)
+static int deploy_add_files(struct strs *out, const struct spec_files *l)
 {
     int r = 0;
 
@@ -32,7 +32,7 @@ static int add_files(struct strs *out, const struct spec_files *l)
     return r;
 }
 
-static int add_output(struct strs *out, const struct spec_files *l)
+static int deploy_add_output(struct strs *out, const struct spec_files *l)
 {
     int r = 0;
 
@@ -41,31 +41,31 @@ static int add_output(struct strs *out, const struct spec_files *l)
     return r;
 }
 
-static int collect(const struct spec *s, const char *base, struct strs *out)
+static int deploy_collect(const struct spec *s, const char *base, struct strs *out)
 {
     int r = strs_add(out, "/");
 
     if (r == 0)
         r = add_place(out, base);
     if (r == 0)
-        r = add_files(out, &s->files);
+        r = deploy_add_files(out, &s->files);
     if (r == 0)
-        r = add_files(out, &s->archives);
+        r = deploy_add_files(out, &s->archives);
     if (r == 0)
-        r = add_output(out, &s->output);
+        r = deploy_add_output(out, &s->output);
     if (r == 0)
         r = add_place(out, s->tensorboard);
     for (size_t i = 0; i < s->n_roles && r == 0; i++) {
-        r = add_files(out, &s->roles[i].files);
+        r = deploy_add_files(out, &s->roles[i].files);
         if (r == 0)
-            r = add_files(out, &s->roles[i].archives);
+            r = deploy_add_files(out, &s->roles[i].archives);
     }
     return r;
 }
 
 int deploy_places(const struct spec *s, const char *base, struct strs *ret, struct err *err)
 {
-    return collect(s, base, ret) < 0 ? err_oom(err) : 0;
+    return deploy_collect(s, base, ret) < 0 ? err_oom(err) : 0;
 }
 
 /* ---- tokens ---- */
@@ -109,7 +109,7 @@ static int name_services(struct session *s, const struct strs *places, struct st
 }
 
 /* Copies what the session was started with; true in *ret when there is something. */
-static int hand_on(struct session *s, struct credentials *ret, bool *some, struct err *err)
+static int deploy_hand_on(struct session *s, struct credentials *ret, bool *some, struct err *err)
 {
     const struct credentials *own = session_credentials(s);
     int r = 0;
@@ -144,8 +144,8 @@ static int64_t issued_to(const struct token *t, int64_t end)
 }
 
 /* With `ret_ms` also how long it is good as it is; 0 when there is no token. */
-static int add_token(struct session *s, const char *name_service, const char *renewer,
-                     struct credentials *ret, int64_t *ret_ms, struct err *err)
+static int deploy_add_token(struct session *s, const char *name_service, const char *renewer,
+                            struct credentials *ret, int64_t *ret_ms, struct err *err)
 {
     AUTO_TOKEN t = { 0 };
     struct hdfs *fs = NULL;
@@ -170,7 +170,7 @@ int deploy_tokens(struct session *s, const struct strs *places, struct credentia
     AUTO_FREE char *renewer = NULL;
     AUTO_STRS services = { 0 };
     bool some;
-    int r = hand_on(s, ret, &some, err);
+    int r = deploy_hand_on(s, ret, &some, err);
 
     if (r < 0 || !session_secure(s))
         return r;
@@ -180,7 +180,7 @@ int deploy_tokens(struct session *s, const struct strs *places, struct credentia
     for (size_t i = 0; i < services.n && r == 0; i++) {
         struct err why = ERR_INIT;
 
-        r = add_token(s, services.v[i], renewer, ret, NULL, &why);
+        r = deploy_add_token(s, services.v[i], renewer, ret, NULL, &why);
         if (r < 0 && some && came_with_token(&why))
             r = 0;
         else if (r < 0 && err)
@@ -218,7 +218,7 @@ int deploy_tokens_again(struct session *s, const struct strs *places, struct cre
         int64_t ms = 0;
 
         /* Renewable by ourselves, so that we may ask how long they are good. */
-        r = add_token(s, services.v[i], session_user(s), ret, &ms, err);
+        r = deploy_add_token(s, services.v[i], session_user(s), ret, &ms, err);
         if (ms > 0 && (*ret_ms == 0 || ms < *ret_ms))
             *ret_ms = ms;
     }

@@ -30,7 +30,7 @@ struct whoami {
     struct err err;
 };
 
-static int run_whoami(void *arg)
+static int deploy_run_whoami(void *arg)
 {
     struct whoami *w = arg;
 
@@ -38,7 +38,7 @@ static int run_whoami(void *arg)
 }
 
 /* Tokens got with it are good only for a job of the same user. */
-static int check_owner(struct session *s, const char *principal, struct err *err)
+static int deploy_check_owner(struct session *s, const char *principal, struct err *err)
 {
     AUTO_FREE char *name = NULL;
     int r = conf_short_name(session_conf(s), principal, &name, err);
@@ -59,9 +59,9 @@ int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char
         return err_set(err, -EOPNOTSUPP, "this program has no Kerberos");
     w.who.keytab = k->file;
     w.who.principal = k->principal;
-    r = work_run(session_loop(s), run_whoami, &w);
+    r = work_run(session_loop(s), deploy_run_whoami, &w);
     if (r == 0)
-        r = check_owner(s, w.principal, &w.err);
+        r = deploy_check_owner(s, w.principal, &w.err);
     if (r < 0 && err)
         *err = w.err;
     if (r == 0)
@@ -94,7 +94,8 @@ int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **re
     return 0;
 }
 
-static int look(struct session *s, const struct deploy_keytab *k, char **ret_note, struct err *err)
+static int submit_tokens_keytab_look(struct session *s, const struct deploy_keytab *k,
+                                     char **ret_note, struct err *err)
 {
     struct stat st;
 
@@ -119,6 +120,6 @@ int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char *
     }
     if (!k->file)
         return 0;
-    r = look(s, k, ret_note, err);
+    r = submit_tokens_keytab_look(s, k, ret_note, err);
     return r < 0 ? r : deploy_keytab_sign_in(s, k, &principal, err);
 }

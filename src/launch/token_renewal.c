@@ -25,7 +25,7 @@ struct renew {
     struct cond changed;
 };
 
-static void wipe(struct buf *b)
+static void renew_wipe(struct buf *b)
 {
     if (b->data)
         explicit_bzero(b->data, b->len);
@@ -51,7 +51,7 @@ static int find_places(struct renew *r, struct strs *ret, struct err *err)
     return result < 0 ? result : deploy_places(r->spec, base, ret, err);
 }
 
-static int get(struct renew *r, struct err *err)
+static int renew_get(struct renew *r, struct err *err)
 {
     AUTO_CREDENTIALS *c = NULL;
     AUTO_STRS places = { 0 };
@@ -66,7 +66,7 @@ static int get(struct renew *r, struct err *err)
         return result;
     if (ms <= 0)
         return err_set(err, -ENODATA, "the NameNode gave none");
-    wipe(&r->tokens);
+    renew_wipe(&r->tokens);
     result = credentials_write(c, &r->tokens, err);
     if (result < 0)
         return result;
@@ -77,7 +77,7 @@ static int get(struct renew *r, struct err *err)
 
 /* ---- handing over ---- */
 
-static int hand_over(struct renew *r, struct err *err)
+static int renew_hand_over(struct renew *r, struct err *err)
 {
     int result;
 
@@ -90,19 +90,19 @@ static int hand_over(struct renew *r, struct err *err)
     return result;
 }
 
-static int step(struct renew *r, struct err *err)
+static int renew_step(struct renew *r, struct err *err)
 {
-    int result = loop_now(r->loop) >= r->due ? get(r, err) : 0;
+    int result = loop_now(r->loop) >= r->due ? renew_get(r, err) : 0;
 
     if (result < 0)
         return err_wrap(err, result, "newer tokens for the job");
-    return r->tokens.len > 0 && !r->sent ? hand_over(r, err) : 0;
+    return r->tokens.len > 0 && !r->sent ? renew_hand_over(r, err) : 0;
 }
 
 /* ---- the fiber ---- */
 
 /* A master that is away is told of elsewhere, and may well be back in time. */
-static void tell(struct renew *r, int result, const struct err *err)
+static void renew_tell(struct renew *r, int result, const struct err *err)
 {
     if (client_broken(result) || r->told)
         return;
@@ -110,14 +110,14 @@ static void tell(struct renew *r, int result, const struct err *err)
     client_say(r->x->client, "%s%s%s", err->text, *err->hint ? "; " : "", err->hint);
 }
 
-static int64_t pause_of(const struct renew *r)
+static int64_t renew_pause_of(const struct renew *r)
 {
     int64_t ms = r->span / 32;
 
     return ms < TRY_SOON_MS ? TRY_SOON_MS : ms > TRY_AGAIN_MS ? TRY_AGAIN_MS : ms;
 }
 
-static void run(void *arg)
+static void renew_run(void *arg)
 {
     struct renew *r = arg;
     int result = 0;
@@ -125,14 +125,14 @@ static void run(void *arg)
     while (!r->stopping && result != -ECANCELED) {
         struct err err = ERR_INIT;
 
-        result = step(r, &err);
+        result = renew_step(r, &err);
         if (result == 0)
             r->told = false;
         else if (result != -ECANCELED)
-            tell(r, result, &err);
+            renew_tell(r, result, &err);
         if (result != -ECANCELED && !r->stopping)
             result = cond_wait(r->loop, &r->changed,
-                               result < 0 ? loop_in(r->loop, pause_of(r)) : r->due);
+                               result < 0 ? loop_in(r->loop, renew_pause_of(r)) : r->due);
     }
     r->fiber = NULL;
     cond_wake_all(&r->changed);
@@ -149,7 +149,7 @@ struct renew *renew_start(struct job_call *x, const struct spec *s)
         return NULL;
     *r = (struct renew){ .x = x, .spec = s, .loop = x->loop, .tokens = { .max = MIB } };
     set_span(r, x->tokens_ms, x->tokens_ms / 4 * 3);
-    if (fiber_start(r->loop, run, r, &r->fiber, NULL) < 0)
+    if (fiber_start(r->loop, renew_run, r, &r->fiber, NULL) < 0)
         return renew_stop(r);
     return r;
 }
@@ -173,7 +173,7 @@ struct renew *renew_stop(struct renew *r)
     while (r->fiber)
         (void)cond_wait(r->loop, &r->changed, LOOP_NEVER);
     fiber_shield(r->loop, false);
-    wipe(&r->tokens);
+    renew_wipe(&r->tokens);
     buf_done(&r->tokens);
     free(r);
     return NULL;

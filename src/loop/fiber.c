@@ -3,7 +3,7 @@
  * A fiber's first turn starts by setcontext() on its own stack; every later switch is a pair of
  * sigsetjmp and siglongjmp, which costs no system call. The scheduler is the loop's own stack:
  *
- *     fiber_run_ready ──► enter(f) ──► f runs ──► park(f) ──► back in enter() ──► next
+ *     fiber_run_ready ──► enter(f) ──► f runs ──► park(f) ──► back in fiber_enter() ──► next
  *
  * The fortified longjmp refuses to jump between stacks, so this file alone is built without it. */
 #undef _FORTIFY_SOURCE
@@ -161,7 +161,7 @@ static void sanitizer_arrive(struct fiber *f, bool in_fiber)
 }
 
 /* Runs `f` until it parks or ends. */
-static void enter(struct fiber *f)
+static void fiber_enter(struct fiber *f)
 {
     struct loop *l = f->loop;
 
@@ -187,7 +187,7 @@ static void park(struct fiber *f)
     sanitizer_arrive(f, true);
 }
 
-static void on_timer_closed(uv_handle_t *h)
+static void fiber_on_timer_closed(uv_handle_t *h)
 {
     struct fiber *f = h->data;
 
@@ -249,7 +249,7 @@ static void keep_turning(struct loop *l)
         uv_idle_start(&l->busy, on_busy);
 }
 
-static void append(struct fiber **first, struct fiber **last, struct fiber *f)
+static void fiber_append(struct fiber **first, struct fiber **last, struct fiber *f)
 {
     f->wait_next = NULL;
     f->wait_prev = *last;
@@ -273,7 +273,7 @@ static void detach(struct fiber **first, struct fiber **last, struct fiber *f)
     f->wait_prev = f->wait_next = NULL;
 }
 
-static void make_ready(struct fiber *f, int with)
+static void fiber_make_ready(struct fiber *f, int with)
 {
     struct loop *l = f->loop;
 
@@ -284,18 +284,18 @@ static void make_ready(struct fiber *f, int with)
     if (f->cond)
         detach(&f->cond->first, &f->cond->last, f);
     f->cond = NULL;
-    append(&l->ready_first, &l->ready_last, f);
+    fiber_append(&l->ready_first, &l->ready_last, f);
     keep_turning(l);
 }
 
 /* Its stack is the next one's at once: of hundreds that begin and end in one turn, as many are
  * needed as wait in between. */
-static void finish(struct fiber *f)
+static void fiber_finish(struct fiber *f)
 {
     stack_free(f->loop, take(f->map));
     unlink_all(f);
     uv_timer_stop(&f->timer);
-    uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&f->timer, fiber_on_timer_closed);
 }
 
 /* A fiber has a stack from its first turn on. Without memory for one it waits for its turn, which
@@ -306,7 +306,7 @@ static bool has_stack(struct fiber *f)
         return true;
     f->map = stack_new(f->loop);
     if (!f->map) {
-        append(&f->loop->yield_first, &f->loop->yield_last, f);
+        fiber_append(&f->loop->yield_first, &f->loop->yield_last, f);
         return false;
     }
     prepare_stack(f);
@@ -321,15 +321,15 @@ void fiber_run_ready(struct loop *l)
         detach(&l->ready_first, &l->ready_last, f);
         if (!has_stack(f))
             continue;
-        enter(f);
+        fiber_enter(f);
         if (f->ended)
-            finish(f);
+            fiber_finish(f);
     }
     while (l->yield_first) { /* their turn comes after the next poll */
         struct fiber *f = l->yield_first;
 
         detach(&l->yield_first, &l->yield_last, f);
-        append(&l->ready_first, &l->ready_last, f);
+        fiber_append(&l->ready_first, &l->ready_last, f);
     }
     if (!l->ready_first)
         uv_idle_stop(&l->busy);
@@ -339,7 +339,7 @@ void fiber_run_ready(struct loop *l)
 
 static void on_deadline(uv_timer_t *t)
 {
-    make_ready(t->data, -ETIMEDOUT);
+    fiber_make_ready(t->data, -ETIMEDOUT);
 }
 
 int fiber_start(struct loop *l, void (*fn)(void *arg), void *arg, struct fiber **ret,
@@ -366,7 +366,7 @@ int fiber_start(struct loop *l, void (*fn)(void *arg), void *arg, struct fiber *
         l->all->prev = f;
     l->all = f;
     l->living++;
-    append(&l->ready_first, &l->ready_last, f);
+    fiber_append(&l->ready_first, &l->ready_last, f);
     keep_turning(l);
     if (ret)
         *ret = f;
@@ -388,7 +388,7 @@ void fiber_cancel(struct fiber *f)
 {
     f->cancelled = true;
     if (!f->shields)
-        make_ready(f, -ECANCELED);
+        fiber_make_ready(f, -ECANCELED);
 }
 
 bool fiber_cancelled(struct loop *l)
@@ -427,7 +427,7 @@ int cond_wait(struct loop *l, struct cond *c, int64_t deadline)
         return -ECANCELED;
     if (deadline != LOOP_NEVER && deadline <= loop_now(l))
         return -ETIMEDOUT;
-    append(&c->first, &c->last, f);
+    fiber_append(&c->first, &c->last, f);
     f->cond = c;
     return park_until(f, deadline);
 }
@@ -435,13 +435,13 @@ int cond_wait(struct loop *l, struct cond *c, int64_t deadline)
 void cond_wake(struct cond *c)
 {
     if (c->first)
-        make_ready(c->first, 0);
+        fiber_make_ready(c->first, 0);
 }
 
 void cond_wake_all(struct cond *c)
 {
     while (c->first)
-        make_ready(c->first, 0);
+        fiber_make_ready(c->first, 0);
 }
 
 int fiber_yield(struct loop *l)
@@ -450,7 +450,7 @@ int fiber_yield(struct loop *l)
 
     if (fiber_cancelled(l))
         return -ECANCELED;
-    append(&l->yield_first, &l->yield_last, f);
+    fiber_append(&l->yield_first, &l->yield_last, f);
     keep_turning(l);
     park(f);
     return fiber_cancelled(l) ? -ECANCELED : 0;

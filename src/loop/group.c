@@ -21,7 +21,7 @@ void group_cancel(struct group *g)
         fiber_cancel(m->fiber);
 }
 
-static void leave(struct group_member *m)
+static void group_leave(struct group_member *m)
 {
     struct group *g = m->group;
 
@@ -46,14 +46,14 @@ static void run_member(void *arg)
     if (r < 0 && g->result == 0) {
         g->result = r;
         g->err = err;
-        leave(m); /* first, so that it does not cancel itself */
+        group_leave(m); /* first, so that it does not cancel itself */
         group_cancel(g);
         return;
     }
-    leave(m);
+    group_leave(m);
 }
 
-static int wait_for_room(struct group *g, struct err *err)
+static int group_wait_for_room(struct group *g, struct err *err)
 {
     while (g->result == 0 && g->limit && g->running >= g->limit) {
         int r = cond_wait(g->loop, &g->changed, LOOP_NEVER);
@@ -69,7 +69,7 @@ static int wait_for_room(struct group *g, struct err *err)
 int group_go(struct group *g, int (*fn)(void *arg, struct err *err), void *arg, struct err *err)
 {
     AUTO_FREE struct group_member *m = NULL;
-    int r = wait_for_room(g, err);
+    int r = group_wait_for_room(g, err);
 
     if (r < 0)
         return r;

@@ -34,7 +34,7 @@ static int numeric_address(const char *host, union address *ret, struct err *err
     return 0;
 }
 
-static socklen_t set_port(union address *a, unsigned port)
+static socklen_t listen_set_port(union address *a, unsigned port)
 {
     if (a->sa.sa_family == AF_INET6) {
         a->in6.sin6_port = htons((uint16_t)port);
@@ -65,7 +65,7 @@ static int bind_and_listen(int fd, const union address *a, socklen_t n)
 static int try_port(union address *a, unsigned port, int *ret_fd)
 {
     AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCKET_FLAGS, 0);
-    socklen_t n = set_port(a, port);
+    socklen_t n = listen_set_port(a, port);
     int one = 1, r;
 
     if (fd < 0)
@@ -129,7 +129,7 @@ static int unix_address(const char *path, union address *ret, struct err *err)
 }
 
 /* A socket file that nobody listens on: its owner was killed. */
-static bool is_stale(const union address *a)
+static bool listen_is_stale(const union address *a)
 {
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCKET_FLAGS, 0);
     struct stat st;
@@ -143,7 +143,7 @@ static int bind_unix(int fd, const union address *a)
 {
     int r = bind_and_listen(fd, a, sizeof(a->un));
 
-    if (r != -EADDRINUSE || !is_stale(a))
+    if (r != -EADDRINUSE || !listen_is_stale(a))
         return r;
     if (unlink(a->un.sun_path) < 0)
         return -errno;

@@ -27,15 +27,15 @@ struct connection {
     struct sock *sock;
 };
 
-static void unref(struct listener *ln)
+static void listener_unref(struct listener *ln)
 {
     if (--ln->refs == 0)
         free(ln);
 }
 
-static void on_handle_closed(uv_handle_t *h)
+static void listener_on_handle_closed(uv_handle_t *h)
 {
-    unref(h->data);
+    listener_unref(h->data);
 }
 
 static void on_readable(uv_poll_t *h, int status, int events)
@@ -144,7 +144,7 @@ int listener_start(struct loop *l, int fd, listen_on_accept *on_accept, void *us
     r = group_go(&ln->fibers, accept_all, ln, err);
     if (r < 0) {
         listener_stop(ln);
-        unref(ln);
+        listener_unref(ln);
         return r;
     }
     *ret = ln;
@@ -161,7 +161,7 @@ void listener_stop(struct listener *ln)
     if (ln->fd < 0)
         return;
     uv_poll_stop(&ln->poll);
-    uv_close((uv_handle_t *)&ln->poll, on_handle_closed);
+    uv_close((uv_handle_t *)&ln->poll, listener_on_handle_closed);
     ln->fd = listen_close(ln->fd);
     cond_wake_all(&ln->ready);
 }
@@ -173,6 +173,6 @@ struct listener *listener_close(struct listener *ln)
     listener_stop(ln);
     group_cancel(&ln->fibers);
     (void)group_wait(&ln->fibers, NULL);
-    unref(ln);
+    listener_unref(ln);
     return NULL;
 }

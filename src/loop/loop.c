@@ -32,7 +32,7 @@ int loop_new(struct loop **ret, struct err *err)
     return 0;
 }
 
-static void close_handle(uv_handle_t *h, void *arg)
+static void loop_close_handle(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
 
@@ -54,7 +54,7 @@ struct loop *loop_free(struct loop *l)
             fiber_cancel(f);
         uv_run(&l->uv, UV_RUN_ONCE);
     }
-    uv_walk(&l->uv, close_handle, l);
+    uv_walk(&l->uv, loop_close_handle, l);
     while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
         ;
     (void)uv_loop_close(&l->uv);
@@ -106,7 +106,7 @@ static void run_main(void *arg)
     uv_stop(&m->loop->uv);
 }
 
-static void on_signal(uv_signal_t *h, int signum)
+static void loop_on_signal(uv_signal_t *h, int signum)
 {
     struct main_fiber *m = h->data;
 
@@ -119,14 +119,14 @@ static void on_signal(uv_signal_t *h, int signum)
         fiber_cancel(m->fiber);
 }
 
-static void watch_signals(struct main_fiber *m)
+static void loop_watch_signals(struct main_fiber *m)
 {
     static const int wanted[] = { SIGINT, SIGTERM };
 
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         uv_signal_init(&m->loop->uv, &m->signals[i]);
         m->signals[i].data = m;
-        uv_signal_start(&m->signals[i], on_signal, wanted[i]);
+        uv_signal_start(&m->signals[i], loop_on_signal, wanted[i]);
         uv_unref((uv_handle_t *)&m->signals[i]);
     }
 }
@@ -155,7 +155,7 @@ int loop_run(struct loop *l, int (*fn)(void *arg), void *arg, bool signals)
     if (r < 0)
         return r;
     if (signals)
-        watch_signals(&m);
+        loop_watch_signals(&m);
     while (!m.done)
         uv_run(&l->uv, UV_RUN_DEFAULT);
     if (signals)

@@ -102,7 +102,7 @@ static void proc_text(const union resolve_addr *a, char out[48])
 }
 
 /* The number that comes behind so many other fields. */
-static int number_in(const char *p, int field, int64_t *ret)
+static int peer_number_in(const char *p, int field, int64_t *ret)
 {
     char text[24];
     size_t n;
@@ -124,7 +124,7 @@ static int uid_in(const char *p, uid_t *ret)
 {
     int64_t uid = 0, inode = 0;
 
-    if (number_in(p, 4, &uid) < 0 || number_in(p, 6, &inode) < 0)
+    if (peer_number_in(p, 4, &uid) < 0 || peer_number_in(p, 6, &inode) < 0)
         return -ENOENT;
     *ret = (uid_t)uid;
     return inode ? 0 : -ESHUTDOWN;
@@ -187,7 +187,7 @@ static void map_address(const union resolve_addr *a, union resolve_addr *ret)
     memcpy(&ret->in6.sin6_addr.s6_addr[12], &a->in4.sin_addr, 4);
 }
 
-static int read_table(const struct peer_ends *e, uid_t *ret)
+static int peer_read_table(const struct peer_ends *e, uid_t *ret)
 {
     struct peer_ends mapped;
     int r = read_one_table(e, ret);
@@ -205,7 +205,7 @@ int peer_uid_by_table(int fd, uid_t *ret)
     struct peer_ends e;
     int r = peer_ends(fd, &e);
 
-    return r < 0 ? r : read_table(&e, ret);
+    return r < 0 ? r : peer_read_table(&e, ret);
 }
 
 int peer_uid(int fd, uid_t *ret)
@@ -222,12 +222,12 @@ int peer_uid(int fd, uid_t *ret)
     /* There is no such socket, or nobody can tell: then it does not know our own end either. */
     if (ask_kernel(&e.local, &e.peer, &ours) == 0)
         return -ENOENT;
-    return read_table(&e, ret);
+    return peer_read_table(&e, ret);
 }
 
 int peer_uid_of(const struct peer_ends *e, uid_t *ret)
 {
     int r = ask_kernel(&e->peer, &e->local, ret);
 
-    return r == 0 || r == -ESHUTDOWN ? r : read_table(e, ret);
+    return r == 0 || r == -ESHUTDOWN ? r : peer_read_table(e, ret);
 }

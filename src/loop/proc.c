@@ -112,7 +112,7 @@ static int spawn_error(const struct proc_spec *spec, int code, struct err *err)
 }
 
 /* Ends the group and takes the leader's status, after which its number is anybody's. */
-static void reap(pid_t pid)
+static void proc_reap(pid_t pid)
 {
     (void)kill(-pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -120,7 +120,7 @@ static void reap(pid_t pid)
 }
 
 /* Gets the pidfd and puts it under the loop's eyes. On failure the child is gone. */
-static int adopt(struct proc *p, struct err *err)
+static int proc_adopt(struct proc *p, struct err *err)
 {
     siginfo_t info;
     int r;
@@ -130,7 +130,7 @@ static int adopt(struct proc *p, struct err *err)
         (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) < 0 &&
          errno == EINVAL)) {
         r = p->pidfd >= 0 || errno == ENOSYS ? -ENOSYS : -errno;
-        reap(p->pid);
+        proc_reap(p->pid);
         if (r == -ENOSYS)
             return err_set(err, r,
                            "this kernel cannot watch a process by a descriptor: Linux 5.4 "
@@ -139,7 +139,7 @@ static int adopt(struct proc *p, struct err *err)
     }
     r = uv_poll_init(loop_uv(p->loop), &p->poll, p->pidfd);
     if (r < 0) {
-        reap(p->pid);
+        proc_reap(p->pid);
         return err_code(err, r, "watch process %d", (int)p->pid);
     }
     p->poll.data = p;
@@ -164,7 +164,7 @@ int proc_start(struct loop *l, const struct proc_spec *spec, struct proc **ret, 
             close(fds[i]);
     if (r != 0)
         return spawn_error(spec, r, err);
-    r = adopt(p, err);
+    r = proc_adopt(p, err);
     if (r < 0) {
         if (p->pidfd >= 0)
             close(p->pidfd);
@@ -190,7 +190,7 @@ bool proc_ended(struct proc *p, int *ret_status)
     return true;
 }
 
-static void unref(struct proc *p)
+static void proc_unref(struct proc *p)
 {
     if (--p->refs == 0)
         free(p);
@@ -209,7 +209,7 @@ static void on_ended(uv_poll_t *h, int status, int events)
         take(p->on_end)(p->user);
 }
 
-static int look_for_end(struct proc *p)
+static int proc_look_for_end(struct proc *p)
 {
     int r = p->polling ? 0 : uv_poll_start(&p->poll, UV_READABLE, on_ended);
 
@@ -221,12 +221,12 @@ int proc_on_end(struct proc *p, void (*fn)(void *user), void *user)
 {
     p->on_end = fn;
     p->user = user;
-    return look_for_end(p);
+    return proc_look_for_end(p);
 }
 
 static int wait_once(struct proc *p, int64_t deadline)
 {
-    int r = look_for_end(p);
+    int r = proc_look_for_end(p);
 
     return r < 0 ? r : cond_wait(p->loop, &p->ended, deadline);
 }
@@ -242,7 +242,7 @@ int proc_wait(struct proc *p, int64_t deadline, int *ret_status)
         r = -ECANCELED;
     else if (r < 0 && proc_ended(p, ret_status))
         r = 0; /* both at once: the end is what matters */
-    unref(p);
+    proc_unref(p);
     return r;
 }
 
@@ -278,16 +278,16 @@ int proc_signal_group(struct proc *p, int signum)
     return kill(-p->pid, signum) < 0 ? -errno : 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void proc_on_closed(uv_handle_t *h)
 {
-    unref(h->data);
+    proc_unref(h->data);
 }
 
 void proc_detach(struct proc *p)
 {
     p->freed = true;
     uv_poll_stop(&p->poll);
-    uv_close((uv_handle_t *)&p->poll, on_closed);
+    uv_close((uv_handle_t *)&p->poll, proc_on_closed);
     close(p->pidfd);
     cond_wake_all(&p->ended);
 }
@@ -297,7 +297,7 @@ struct proc *proc_free(struct proc *p)
     if (!p)
         return NULL;
     /* By number: libuv has made the pidfd non-blocking, and the number is still the child's. */
-    reap(p->pid);
+    proc_reap(p->pid);
     proc_detach(p);
     return NULL;
 }

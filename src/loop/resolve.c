@@ -45,7 +45,7 @@ int resolve_port(const union resolve_addr *a)
     return ntohs(a->sa.sa_family == AF_INET6 ? a->in6.sin6_port : a->in4.sin_port);
 }
 
-static void set_port(union resolve_addr *a, int port)
+static void resolve_set_port(union resolve_addr *a, int port)
 {
     if (a->sa.sa_family == AF_INET6)
         a->in6.sin6_port = htons((uint16_t)port);
@@ -63,7 +63,7 @@ bool resolve_number(const char *host, int port, union resolve_addr *ret)
     } else {
         return false;
     }
-    set_port(ret, port);
+    resolve_set_port(ret, port);
     return true;
 }
 
@@ -103,7 +103,7 @@ static bool from_hosts_file(ares_channel channel, const char *host, struct answe
     return a->found.n > 0;
 }
 
-static void on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
+static void resolve_on_answer(void *arg, int status, int timeouts, struct ares_addrinfo *info)
 {
     struct answer *a = arg;
 
@@ -166,7 +166,7 @@ static void ask_dns(ares_channel channel, struct lookup *q)
 {
     struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC };
 
-    ares_getaddrinfo(channel, q->host, NULL, &hints, on_answer, &q->answer);
+    ares_getaddrinfo(channel, q->host, NULL, &hints, resolve_on_answer, &q->answer);
     while (!q->answer.done) {
         struct pollfd fds[ARES_GETSOCK_MAXNUM];
         struct timeval most = { .tv_sec = 1 }, tv, *wait = ares_timeout(channel, &most, &tv);
@@ -190,7 +190,7 @@ static int open_channel(ares_channel *ret)
     return ares_init_options(ret, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
 }
 
-static void work(uv_work_t *w)
+static void resolve_work(uv_work_t *w)
 {
     struct lookup *q = w->data;
     ares_channel channel;
@@ -202,7 +202,7 @@ static void work(uv_work_t *w)
     ares_destroy(channel);
 }
 
-static void unref(struct lookup *q)
+static void resolve_unref(struct lookup *q)
 {
     if (--q->refs == 0)
         free(q);
@@ -214,10 +214,10 @@ static void after_work(uv_work_t *w, int status)
 
     (void)status;
     cond_wake_all(&q->finished);
-    unref(q);
+    resolve_unref(q);
 }
 
-static int not_found(struct err *err, const char *host, int status)
+static int resolve_not_found(struct err *err, const char *host, int status)
 {
     err_set(err, -ENXIO, "cannot find the host '%s': %s", host, ares_strerror(status));
     err_hint(err,
@@ -238,7 +238,7 @@ static int by_dns(struct loop *l, const char *host, int64_t deadline, struct ans
     snprintf(q->host, sizeof(q->host), "%s", host);
     q->work.data = q;
     q->refs = 2;
-    r = uv_queue_work(loop_uv(l), &q->work, work, after_work);
+    r = uv_queue_work(loop_uv(l), &q->work, resolve_work, after_work);
     if (r < 0) {
         free(q);
         return err_code(err, r, "look up '%s'", host);
@@ -246,14 +246,14 @@ static int by_dns(struct loop *l, const char *host, int64_t deadline, struct ans
     r = cond_wait(l, &q->finished, deadline);
     if (r == 0)
         *ret = q->answer;
-    unref(q);
+    resolve_unref(q);
     if (r < 0)
         return err_code(err, r, "look up '%s'", host);
-    return ret->found.n > 0 ? 0 : not_found(err, host, ret->status);
+    return ret->found.n > 0 ? 0 : resolve_not_found(err, host, ret->status);
 }
 
-static int look_up(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
-                   struct err *err)
+static int resolve_look_up(struct loop *l, const char *host, int64_t deadline, struct answer *ret,
+                           struct err *err)
 {
     ares_channel channel;
     bool found;
@@ -279,12 +279,12 @@ int resolve_host(struct loop *l, const char *host, int port, int64_t deadline,
                  struct resolve_addrs *ret, struct err *err)
 {
     struct answer answer = { 0 };
-    int r = look_up(l, host, deadline, &answer, err);
+    int r = resolve_look_up(l, host, deadline, &answer, err);
 
     if (r < 0)
         return r;
     *ret = answer.found;
     for (int i = 0; i < ret->n; i++)
-        set_port(&ret->v[i], port);
+        resolve_set_port(&ret->v[i], port);
     return 0;
 }

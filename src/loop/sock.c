@@ -27,7 +27,7 @@ struct sock {
     char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN];
 };
 
-static void unref(struct sock *s)
+static void sock_unref(struct sock *s)
 {
     if (--s->refs == 0)
         free(s);
@@ -75,7 +75,7 @@ static int arm(struct sock *s, int event)
     return r;
 }
 
-static int wait_for(struct sock *s, int event, int64_t deadline)
+static int sock_wait_for(struct sock *s, int event, int64_t deadline)
 {
     struct cond *c = event == UV_READABLE ? &s->readable : &s->writable;
     int r = arm(s, event);
@@ -123,9 +123,9 @@ int sock_from_fd(struct loop *l, int fd, struct sock **ret, struct err *err)
     return 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void sock_on_closed(uv_handle_t *h)
 {
-    unref(h->data);
+    sock_unref(h->data);
 }
 
 struct sock *sock_close(struct sock *s)
@@ -134,7 +134,7 @@ struct sock *sock_close(struct sock *s)
         return NULL;
     s->closed = true;
     uv_poll_stop(&s->poll);
-    uv_close((uv_handle_t *)&s->poll, on_closed);
+    uv_close((uv_handle_t *)&s->poll, sock_on_closed);
     close(s->fd);
     s->fd = -1;
     cond_wake_all(&s->readable);
@@ -153,7 +153,7 @@ static int start_connect(struct sock *s, const union resolve_addr *a)
 
 static int finish_connect(struct sock *s, int64_t deadline)
 {
-    int code = 0, r = wait_for(s, UV_WRITABLE, deadline);
+    int code = 0, r = sock_wait_for(s, UV_WRITABLE, deadline);
     socklen_t n = sizeof(code);
 
     if (r < 0)
@@ -233,13 +233,13 @@ ssize_t sock_readv(struct sock *s, const struct iovec *iov, int count, int64_t d
         if (s->closed)
             r = -ECONNABORTED;
         else if (errno == EAGAIN)
-            r = wait_for(s, UV_READABLE, deadline);
+            r = sock_wait_for(s, UV_READABLE, deadline);
         else if (errno != EINTR)
             r = -errno;
         if (r < 0)
             break;
     }
-    unref(s);
+    sock_unref(s);
     return r < 0 ? r : n;
 }
 
@@ -269,8 +269,8 @@ int sock_wait_readable(struct sock *s, int64_t deadline)
     if (s->closed)
         return -ECONNABORTED;
     s->refs++;
-    r = wait_for(s, UV_READABLE, deadline);
-    unref(s);
+    r = sock_wait_for(s, UV_READABLE, deadline);
+    sock_unref(s);
     return r;
 }
 
@@ -316,7 +316,7 @@ static void advance(struct iovec **iov, int *count, size_t n)
     }
 }
 
-static int write_some(struct sock *s, struct iovec **iov, int *count, int64_t deadline)
+static int sock_write_some(struct sock *s, struct iovec **iov, int *count, int64_t deadline)
 {
     struct msghdr msg = { .msg_iov = *iov, .msg_iovlen = (size_t)*count };
     ssize_t n;
@@ -329,7 +329,7 @@ static int write_some(struct sock *s, struct iovec **iov, int *count, int64_t de
         return 0;
     }
     if (errno == EAGAIN)
-        return wait_for(s, UV_WRITABLE, deadline);
+        return sock_wait_for(s, UV_WRITABLE, deadline);
     return errno == EINTR ? 0 : -errno;
 }
 
@@ -340,8 +340,8 @@ int sock_writev(struct sock *s, struct iovec *iov, int count, int64_t deadline)
     s->refs++;
     advance(&iov, &count, 0);
     while (count > 0 && r == 0)
-        r = write_some(s, &iov, &count, deadline);
-    unref(s);
+        r = sock_write_some(s, &iov, &count, deadline);
+    sock_unref(s);
     return r;
 }
 

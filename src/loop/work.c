@@ -13,14 +13,14 @@ struct work {
     struct cond finished;
 };
 
-static void run(uv_work_t *req)
+static void work_do_run(uv_work_t *req)
 {
     struct work *w = req->data;
 
     w->result = w->fn(w->arg);
 }
 
-static void after(uv_work_t *req, int status)
+static void work_after(uv_work_t *req, int status)
 {
     struct work *w = req->data;
 
@@ -36,7 +36,7 @@ int work_run(struct loop *l, int (*fn)(void *arg), void *arg)
     int r;
 
     w.req.data = &w;
-    r = uv_queue_work(loop_uv(l), &w.req, run, after);
+    r = uv_queue_work(loop_uv(l), &w.req, work_do_run, work_after);
     if (r < 0)
         return r;
     fiber_shield(l, true);

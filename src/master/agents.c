@@ -231,7 +231,7 @@ int agents_listen(struct master *m, struct err *err)
 
 /* ---- alive? ---- */
 
-static void ping(struct agent_conn *a)
+static void agents_ping(struct agent_conn *a)
 {
     struct platform *p = a->master->platform;
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
@@ -255,7 +255,7 @@ static bool is_forgotten(const struct agent_conn *a)
 
 /* A container may need long to fetch its files before its agent says the first word, and a machine
  * on which a thousand start has no time for each; on this one their end would be seen. */
-static int64_t patience(const struct agent_conn *a)
+static int64_t agents_patience(const struct agent_conn *a)
 {
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
     if (a->master->save_until && !a->channel)
@@ -268,7 +268,7 @@ static int64_t patience(const struct agent_conn *a)
 }
 
 /* Without the client's there is no job. */
-static void give_up(struct agent_conn *a)
+static void agents_give_up(struct agent_conn *a)
 {
     struct master *m = a->master;
 
@@ -307,10 +307,10 @@ void agents_watch(struct master *m)
                 continue;
             if (now - last > LOOK_MS + LATE_MS)
                 a->heard = now;
-            if (now - a->heard > patience(a) && !m->over) /* then it is another master's */
-                give_up(a);
+            if (now - a->heard > agents_patience(a) && !m->over) /* then it is another master's */
+                agents_give_up(a);
             else if (looks % PING_LOOKS == 0)
-                ping(a);
+                agents_ping(a);
         }
         last = now;
         agents_forget(m);

@@ -122,7 +122,7 @@ static int read_on(void *arg, struct err *err)
 
 /* ---- the beginning ---- */
 
-static void serve(struct agent_conn *a, struct channel *c)
+static void agents_serve_serve(struct agent_conn *a, struct channel *c)
 {
     struct agent_reader *x = calloc(1, sizeof(*x));
     struct err err = ERR_INIT;
@@ -151,7 +151,8 @@ static void serve(struct agent_conn *a, struct channel *c)
     (void)read_on(x, NULL);
 }
 
-static int open_stream(struct master *m, struct sock *s, struct stream **ret, struct err *err)
+static int agents_open_stream(struct master *m, struct sock *s, struct stream **ret,
+                              struct err *err)
 {
     char host[64];
     int r;
@@ -180,7 +181,7 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
     AUTO_STREAM *stream = NULL;
     struct agent_conn *a = NULL;
     struct err err = ERR_INIT;
-    int r = open_stream(m, s, &stream, &err);
+    int r = agents_open_stream(m, s, &stream, &err);
 
     if (r < 0 || fiber_cancelled(m->loop)) /* too slow in the end: it comes again */
         return;
@@ -198,7 +199,7 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
     }
     (void)snprintf(a->ip, sizeof(a->ip), "%s", sock_peer_ip(stream_sock(channel_stream(c))));
     a->channel = take(c);
-    serve(a, a->channel);
+    agents_serve_serve(a, a->channel);
 }
 
 void agents_hang_up(struct master *m)

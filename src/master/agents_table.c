@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Where it is, or would be: in the order of numbers. */
-static uint32_t find_place(const struct master *m, uint32_t number)
+static uint32_t agents_find_place(const struct master *m, uint32_t number)
 {
     uint32_t from = 0, to = m->n_agents;
 
@@ -25,7 +25,7 @@ static uint32_t find_place(const struct master *m, uint32_t number)
 
 struct agent_conn *agents_get(const struct master *m, uint32_t number)
 {
-    uint32_t at = find_place(m, number);
+    uint32_t at = agents_find_place(m, number);
 
     return at < m->n_agents && m->agents[at]->number == number ? m->agents[at] : NULL;
 }
@@ -48,7 +48,7 @@ static int grow_table(struct master *m)
 
 int agents_expect(struct master *m, uint32_t number, struct err *err)
 {
-    uint32_t at = find_place(m, number);
+    uint32_t at = agents_find_place(m, number);
     struct agent_conn *a;
 
     if (at < m->n_agents && m->agents[at]->number == number)

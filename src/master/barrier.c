@@ -16,7 +16,7 @@ static bool has_come(const struct kv_late *l, uint32_t task)
 }
 
 /* Who was waited for: a role, or all. False: any so many. */
-static bool is_wanted(const struct master *m, const struct kv_late *l, const struct task *t)
+static bool barrier_is_wanted(const struct master *m, const struct kv_late *l, const struct task *t)
 {
     const struct task *one = engine_task(m->engine, l->came[0].task);
     uint32_t all = 0;
@@ -35,7 +35,7 @@ static int name_missing(const struct master *m, const struct kv_late *l, struct 
     int r = 0;
 
     for (const struct task *t = NULL; r == 0 && (t = engine_next_in_gang(m->engine, t));) {
-        if (has_come(l, t->id) || !is_wanted(m, l, t) || n++ >= NAMED_MAX)
+        if (has_come(l, t->id) || !barrier_is_wanted(m, l, t) || n++ >= NAMED_MAX)
             continue;
         r = buf_printf(out, "%s%s", n == 1 ? "; missing: " : ", ",
                        engine_task_name(m->engine, t->id, name));

@@ -36,7 +36,7 @@ int client_watch(struct master *m, struct err *err)
 }
 
 /* What the network does; a process that ends is heard of otherwise. */
-static bool is_network(int code)
+static bool client_is_network(int code)
 {
     return code == -ETIMEDOUT || code == -EHOSTUNREACH || code == -ENETUNREACH;
 }
@@ -45,6 +45,6 @@ void client_watch_broken(struct master *m, int code)
 {
     if (m->ended || code == -ECANCELED || m->clients) /* it is back already */
         return;
-    if (!is_network(code) || client_watch(m, NULL) < 0)
+    if (!client_is_network(code) || client_watch(m, NULL) < 0)
         api_client_gone(m);
 }

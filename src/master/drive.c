@@ -137,7 +137,7 @@ static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *
     master_wake(m);
 }
 
-static void on_refused(void *user, uint32_t slot, bool here, const char *text)
+static void drive_on_refused(void *user, uint32_t slot, bool here, const char *text)
 {
     struct master *m = user;
     struct err err = ERR_INIT;
@@ -164,7 +164,7 @@ static void on_platform_note(void *user, const char *text)
     master_note(user, text);
 }
 
-static void on_phase(void *user, const char *name, const char *who)
+static void drive_on_phase(void *user, const char *name, const char *who)
 {
     master_phase(user, name, who);
     master_wake(user);
@@ -182,18 +182,19 @@ static void on_over(void *user, const char *text)
 /* YARN takes everything away: what is left is to say so. */
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
-    .on_refused = on_refused,
+    .on_refused = drive_on_refused,
     .on_left = on_left,
     .on_lost = on_lost,
     .on_leaving = on_leaving,
     .on_note = on_platform_note,
-    .on_phase = on_phase,
+    .on_phase = drive_on_phase,
     .on_over = on_over,
 };
 
 /* ---- the store's side ---- */
 
-static void on_progress(void *user, uint32_t task, int64_t step, int64_t total, const char *metrics)
+static void drive_on_progress(void *user, uint32_t task, int64_t step, int64_t total,
+                              const char *metrics)
 {
     struct master *m = user;
 
@@ -210,7 +211,7 @@ static unsigned on_role_size(void *user, uint32_t task)
 
 const struct kv_events drive_kv_events = {
     .on_reply = kvanswer_reply,
-    .on_progress = on_progress,
+    .on_progress = drive_on_progress,
     .on_role_size = on_role_size,
     .on_change = kvlog_change,
     .on_late = barrier_late,
@@ -230,7 +231,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
     engine_slot(m->engine, a->id, &role, &first, &n);
     r = m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], &why);
     if (r < 0 && r != -EALREADY)
-        on_refused(m, a->id, !m->platform->ops->apart, why.text);
+        drive_on_refused(m, a->id, !m->platform->ops->apart, why.text);
     return 0;
 }
 
@@ -352,7 +353,7 @@ static void look_for_record(struct master *m)
     agents_shutdown(m, 0);
 }
 
-static void look_for_end(struct master *m)
+static void drive_look_for_end(struct master *m)
 {
     if (!m->save_until || m->ended)
         return;
@@ -390,7 +391,7 @@ static int64_t next_deadline(const struct master *m)
                                                                       : at;
 }
 
-static void on_time(struct master *m)
+static void drive_on_time(struct master *m)
 {
     int64_t now = master_now(m);
     struct err err = ERR_INIT;
@@ -413,10 +414,10 @@ int drive_job(struct master *m, bool begun, struct err *err)
             r = drive_given_up(m, err);
         if (r < 0)
             break;
-        on_time(m);
+        drive_on_time(m);
         act_all(m);
         tell_events(m);
-        look_for_end(m);
+        drive_look_for_end(m);
         if (m->ended || engine_fault(m->engine, NULL) < 0)
             break;
         r = cond_wait(m->loop, &m->work, next_deadline(m));

@@ -5,7 +5,7 @@
 
 #define SIGNAL_MS 3000 /* from the end of an application to its containers' */
 
-static void say_killed(struct master *m)
+static void drive_say_killed(struct master *m)
 {
     struct err err = ERR_INIT;
 
@@ -15,7 +15,7 @@ static void say_killed(struct master *m)
             drive_platform_events.on_lost(m, i, FAIL_PERSON, "the application was killed");
 }
 
-static bool is_killed(struct master *m)
+static bool drive_is_killed(struct master *m)
 {
     return m->platform->ops->is_killed && m->platform->ops->is_killed(m->platform);
 }
@@ -35,8 +35,8 @@ int drive_on_signal(struct master *m, struct err *err)
             err_clear(err); /* the driver sees why, and writes the last record */
         return 0;
     }
-    if (is_killed(m)) {
-        say_killed(m);
+    if (drive_is_killed(m)) {
+        drive_say_killed(m);
         return 0;
     }
     m->left = true;
@@ -51,7 +51,7 @@ int drive_given_up(struct master *m, struct err *err)
     int64_t until = loop_in(m->loop, SIGNAL_MS);
     int r = 0;
 
-    if (is_killed(m))
+    if (drive_is_killed(m))
         return drive_on_signal(m, err);
     while (r == 0)
         r = cond_wait(m->loop, &m->work, until);

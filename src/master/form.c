@@ -149,7 +149,7 @@ static int start_servers(struct master *m, bool lasting, struct err *err)
     return 0;
 }
 
-static int describe(struct master *m, struct err *err)
+static int form_describe(struct master *m, struct err *err)
 {
     int r;
 
@@ -167,13 +167,13 @@ int form_generation(struct master *m, struct err *err)
     stop_servers(m, false);
     kv_generation(m->kv);
     m->late_notes = 0;
-    r = describe(m, err);
+    r = form_describe(m, err);
     return r < 0 ? r : start_servers(m, false, err);
 }
 
 int form_resume(struct master *m, struct err *err)
 {
-    int r = describe(m, err);
+    int r = form_describe(m, err);
 
     return r < 0 ? r : start_servers(m, false, err);
 }
@@ -212,7 +212,7 @@ int form_follow(struct master *m, struct err *err)
     if (!m->cluster_text || m->cluster.generation != engine_generation(m->engine) ||
         engine_state(m->engine) != JOB_RUNNING || has_all(m))
         return 0;
-    r = describe(m, err);
+    r = form_describe(m, err);
     if (r == 0)
         kv_resized(m->kv);
     return r;
@@ -222,7 +222,7 @@ int form_include(struct master *m, uint32_t task, struct err *err)
 {
     int r = form_follow(m, err);
 
-    return r < 0 || is_described(m, engine_task(m->engine, task)) ? r : describe(m, err);
+    return r < 0 || is_described(m, engine_task(m->engine, task)) ? r : form_describe(m, err);
 }
 
 unsigned form_role_size(const struct master *m, const struct task *t)

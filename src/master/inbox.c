@@ -73,7 +73,7 @@ int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err)
 }
 
 /* The client's machine is none that we could avoid. */
-static void blame(struct agent_conn *a, enum fail_class cls)
+static void inbox_blame(struct agent_conn *a, enum fail_class cls)
 {
     if (!agents_at_client(a))
         node_faults_node(a->master, a->node, cls);
@@ -106,7 +106,7 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
         return err_set(err, -EPROTO, "it prepared task %u in no known way", p->task);
     if (p->fail != FAIL_NONE) {
         end.cls = (enum fail_class)p->fail;
-        blame(a, end.cls);
+        inbox_blame(a, end.cls);
         r = engine_on_ended(m->engine, p->task, &end, end.when, err);
         return engine_said(a, r, err);
     }
@@ -148,7 +148,7 @@ static int on_started(struct agent_conn *a, const Agent__ToMaster *msg, struct e
     return r;
 }
 
-static int on_ready(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+static int inbox_on_ready(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     struct master *m = a->master;
     int r = 0;
@@ -216,7 +216,7 @@ static int exited_one(struct agent_conn *a, const Agent__ExitedTask *x, struct e
     r = engine_on_ended(m->engine, x->task, &end, master_now(m), err);
     hub_task_ended(m, x->task, x->out_bytes, x->err_bytes);
     if (own)
-        blame(a, end.cls);
+        inbox_blame(a, end.cls);
     return engine_said(a, r, err);
 }
 
@@ -229,7 +229,7 @@ static int on_exited(struct agent_conn *a, const Agent__ToMaster *msg, struct er
     return r;
 }
 
-static int on_output(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+static int inbox_on_output(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     int r = 0;
 
@@ -264,7 +264,7 @@ static int on_kv(struct agent_conn *a, const Agent__ToMaster *msg, struct err *e
     return r;
 }
 
-static int on_note(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
+static int inbox_on_note(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err)
 {
     (void)err;
     log_info(LOG_MASTER, "agent %u: %s", a->number, msg->note->text);
@@ -336,12 +336,12 @@ int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *
     static int (*const handlers[])(struct agent_conn *, const Agent__ToMaster *, struct err *) = {
         [AGENT__TO_MASTER__BODY_PREPARED] = on_prepared,
         [AGENT__TO_MASTER__BODY_STARTED] = on_started,
-        [AGENT__TO_MASTER__BODY_READY] = on_ready,
+        [AGENT__TO_MASTER__BODY_READY] = inbox_on_ready,
         [AGENT__TO_MASTER__BODY_EXITED] = on_exited,
-        [AGENT__TO_MASTER__BODY_OUTPUT] = on_output,
+        [AGENT__TO_MASTER__BODY_OUTPUT] = inbox_on_output,
         [AGENT__TO_MASTER__BODY_KV] = on_kv,
         [AGENT__TO_MASTER__BODY_PONG] = on_pong,
-        [AGENT__TO_MASTER__BODY_NOTE] = on_note,
+        [AGENT__TO_MASTER__BODY_NOTE] = inbox_on_note,
         [AGENT__TO_MASTER__BODY_SAVED] = on_saved,
         [AGENT__TO_MASTER__BODY_USAGE] = on_usage,
         [AGENT__TO_MASTER__BODY_OWNER] = on_owner,

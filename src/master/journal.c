@@ -36,7 +36,7 @@ int journal_open(struct journal *j, const char *path, struct err *err)
 }
 
 /* Is there room for `n` bytes and the last words? Where that cannot be known, writing will tell. */
-static int make_room(struct journal *j, size_t n)
+static int journal_make_room(struct journal *j, size_t n)
 {
     uint64_t need = j->in_file + n + RESERVE;
     struct rlimit most;
@@ -96,7 +96,7 @@ int journal_retry(struct journal *j)
 
     if (j->held.len == 0)
         return 0;
-    r = make_room(j, j->held.len);
+    r = journal_make_room(j, j->held.len);
     if (r == 0)
         r = write_at_end(j, j->held.data, j->held.len);
     if (r < 0)
@@ -113,7 +113,7 @@ int journal_append(struct journal *j, const void *p, size_t n)
     int r = journal_retry(j);
 
     if (r == 0)
-        r = make_room(j, n);
+        r = journal_make_room(j, n);
     if (r == 0)
         r = write_at_end(j, p, n);
     if (r < 0) {
@@ -135,7 +135,7 @@ void journal_last(struct journal *j)
 }
 
 /* The last whole line in `p`. */
-static size_t last_line(const uint8_t *p, size_t n)
+static size_t journal_last_line(const uint8_t *p, size_t n)
 {
     const uint8_t *nl = n > 1 ? memrchr(p, '\n', n - 1) : NULL;
 
@@ -153,7 +153,7 @@ void journal_close(struct journal *j)
         buf_reset(&j->held);
         return;
     }
-    at = last_line(j->held.data, j->held.len);
+    at = journal_last_line(j->held.data, j->held.len);
     if (write_at_end(j, j->held.data + at, j->held.len - at) < 0)
         log_error(LOG_MASTER, "the end of the journal cannot be written");
     buf_reset(&j->held);

@@ -26,7 +26,7 @@
 
 /* ---- what the job is ---- */
 
-static int copy_text(const json_t *facts, const char *key, char **ret, struct err *err)
+static int master_copy_text(const json_t *facts, const char *key, char **ret, struct err *err)
 {
     const char *s = json_string_value(json_object_get(facts, key));
 
@@ -58,20 +58,20 @@ static int read_spec(struct master *m, struct err *err)
     return r;
 }
 
-static int read_facts(struct master *m, struct err *err)
+static int master_read_facts(struct master *m, struct err *err)
 {
     AUTO_JSON *facts = NULL;
     json_int_t phases[2] = { 0 };
     int r = jobs_own_facts(m->opt->dir, &facts, err);
 
     if (r == 0)
-        r = copy_text(facts, "name", &m->name, err);
+        r = master_copy_text(facts, "name", &m->name, err);
     if (r == 0)
-        r = copy_text(facts, "user", &m->user, err);
+        r = master_copy_text(facts, "user", &m->user, err);
     if (r == 0)
-        r = copy_text(facts, "cwd", &m->cwd, err);
+        r = master_copy_text(facts, "cwd", &m->cwd, err);
     if (r == 0)
-        r = copy_text(facts, "out", &m->out_dir, err);
+        r = master_copy_text(facts, "out", &m->out_dir, err);
     m->attached = json_is_true(json_object_get(facts, "attached"));
     (void)json_unpack(facts, "{s:{s:I, s:I}}", "phases", "command", &phases[0], "staged",
                       &phases[1]);
@@ -104,7 +104,7 @@ static void set_clock(struct master *m)
     m->mono = loop_now(m->loop);
 }
 
-static int make_key(struct master *m, struct err *err)
+static int master_make_key(struct master *m, struct err *err)
 {
     if (m->opt->container) { /* who submitted the job made it */
         m->key = m->opt->container->boot.key;
@@ -234,7 +234,7 @@ static int write_phases(struct master *m, struct err *err)
     return 0;
 }
 
-static void say_ready(const struct master *m, int r, const struct err *err)
+static void master_say_ready(const struct master *m, int r, const struct err *err)
 {
     AUTO_FREE char *text =
         r < 0 ? str_printf("%d %s\n%s\n", r, err->text, err->hint) : strdup("ready\n");
@@ -246,15 +246,15 @@ static void say_ready(const struct master *m, int r, const struct err *err)
     close(m->opt->ready_fd);
 }
 
-static int set_up(struct master *m, struct err *err)
+static int master_set_up(struct master *m, struct err *err)
 {
-    int r = read_facts(m, err);
+    int r = master_read_facts(m, err);
 
     m->tls = m->spec.nodes > 1 || m->opt->container;
     if (r == 0)
         r = fill_paths(m, err);
     if (r == 0)
-        r = make_key(m, err);
+        r = master_make_key(m, err);
     if (r == 0)
         r = journal_open(&m->journal, m->journal_path, err);
     if (r == 0)
@@ -272,7 +272,7 @@ static int set_up(struct master *m, struct err *err)
 
 /* ---- fibers beside the driver ---- */
 
-static void run_watch(void *arg)
+static void master_run_watch(void *arg)
 {
     struct master *m = arg;
 
@@ -293,7 +293,7 @@ static void run_announcer(void *arg)
     m->announcer = NULL;
 }
 
-static void stop_fibers(struct master *m)
+static void master_stop_fibers(struct master *m)
 {
     if (m->announcer)
         fiber_cancel(m->announcer);
@@ -307,9 +307,9 @@ static void stop_fibers(struct master *m)
     run_dir_stop(m);
 }
 
-static int start_fibers(struct master *m, struct err *err)
+static int master_start_fibers(struct master *m, struct err *err)
 {
-    int r = fiber_start(m->loop, run_watch, m, &m->watcher, err);
+    int r = fiber_start(m->loop, master_run_watch, m, &m->watcher, err);
 
     if (r == 0 && m->attached)
         r = client_watch(m, err);
@@ -341,7 +341,7 @@ static void remove_empty_out(const struct master *m)
 
 /* Everything that was the run's: sockets, scratch directories, files from a cluster. What tasks
  * wrote stays, unless it only waited to be copied elsewhere and has been. */
-static void remove_run(struct master *m)
+static void master_remove_run(struct master *m)
 {
     AUTO_FREE char *fetched = path_join(m->opt->dir->path, JOBS_FETCHED);
     const char *waited = m->save_until && !m->unsaved ? results_waiting(m, NULL) : NULL;
@@ -360,7 +360,7 @@ static void take_down(struct master *m)
     fiber_shield(m->loop, true);
     m->ended = true;
     registry_entry_end(m);
-    stop_fibers(m);
+    master_stop_fibers(m);
     if (m->left) {
         api_hand_over(m);
         agents_hang_up(m); /* what they say or ask from here on is for the next one */
@@ -383,7 +383,7 @@ static void take_down(struct master *m)
         m->platform = m->platform->ops->free(m->platform);
     form_done(m);
     if (!m->left)
-        remove_run(m);
+        master_remove_run(m);
     fiber_shield(m->loop, false);
 }
 
@@ -447,7 +447,7 @@ static void keep_heap_small(void)
 }
 
 /* Goes on from where a master before us was, or writes the first record. */
-static int begin(struct master *m, bool *ret_begun, struct err *err)
+static int master_begin(struct master *m, bool *ret_begun, struct err *err)
 {
     int r = 0;
 
@@ -460,7 +460,7 @@ static int begin(struct master *m, bool *ret_begun, struct err *err)
         r = write_created(m, err);
     if (r >= 0 && m->opt->container)
         r = write_phases(m, err);
-    return r < 0 ? r : start_fibers(m, err);
+    return r < 0 ? r : master_start_fibers(m, err);
 }
 
 int master_run(const struct master_options *o, struct err *err)
@@ -478,10 +478,10 @@ int master_run(const struct master_options *o, struct err *err)
     set_clock(m);
     raise_limit();
     keep_heap_small();
-    r = set_up(m, err);
-    say_ready(m, r, err);
+    r = master_set_up(m, err);
+    master_say_ready(m, r, err);
     if (r == 0)
-        r = begin(m, &begun, err);
+        r = master_begin(m, &begun, err);
     m->left = r == -ECANCELED && o->container; /* ended before we could begin: another one will */
     if (r == 0)
         r = drive_job(m, begun, err);

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "master/master_private.h"
 
-static void tell(struct master *m, const char *node, bool on)
+static void node_faults_tell(struct master *m, const char *node, bool on)
 {
     AUTO_FREE char *text =
         str_printf(on ? "'%s' is avoided from now on: too much has failed there"
@@ -30,7 +30,7 @@ void node_faults_node(struct master *m, const char *node, enum fail_class cls)
     if (!ops->avoid || !*node || m->ended)
         return;
     if (blacklist_fault(m->avoid, node, blacklist_cause_of(cls), ops->nodes(m->platform)) > 0)
-        tell(m, node, true);
+        node_faults_tell(m, node, true);
 }
 
 /* The oldest ask that is not served; INT64_MAX: all are. */
@@ -57,7 +57,7 @@ void node_faults_on_time(struct master *m)
     int64_t now = master_now(m);
 
     while (node_faults_deadline(m) <= now)
-        tell(m, blacklist_lift(m->avoid, now), false);
+        node_faults_tell(m, blacklist_lift(m->avoid, now), false);
 }
 
 int node_faults_restore(struct master *m, const json_t *note)

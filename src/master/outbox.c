@@ -25,8 +25,8 @@ int numbers_add(struct numbers *l, uint32_t id)
 
 /* ---- collecting ---- */
 
-static int collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,
-                   struct err *err)
+static int outbox_collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,
+                          struct err *err)
 {
     struct agent_conn *a = agents_get(m, engine_task(m->engine, task)->agent);
 
@@ -46,17 +46,17 @@ static int collect(struct master *m, uint32_t task, size_t list, struct agent_co
 
 int outbox_prepare(struct master *m, uint32_t task, struct err *err)
 {
-    return collect(m, task, offsetof(struct agent_conn, prepare), NULL, err);
+    return outbox_collect(m, task, offsetof(struct agent_conn, prepare), NULL, err);
 }
 
 int outbox_start(struct master *m, uint32_t task, struct err *err)
 {
-    return collect(m, task, offsetof(struct agent_conn, start), NULL, err);
+    return outbox_collect(m, task, offsetof(struct agent_conn, start), NULL, err);
 }
 
 int outbox_drop(struct master *m, uint32_t task, struct err *err)
 {
-    return collect(m, task, offsetof(struct agent_conn, drop), NULL, err);
+    return outbox_collect(m, task, offsetof(struct agent_conn, drop), NULL, err);
 }
 
 /* ---- sending ---- */
@@ -108,7 +108,7 @@ int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
     }
     if (a)
         a->stop_grace = grace;
-    return collect(m, task, offsetof(struct agent_conn, stop), NULL, err);
+    return outbox_collect(m, task, offsetof(struct agent_conn, stop), NULL, err);
 }
 
 /* ---- Prepare ---- */
@@ -148,8 +148,8 @@ static char *keep_path(struct links *l, char *path)
 
 /* A relative name means the same to the task as it meant to the user; of an absolute one the last
  * part is left. */
-static int add_link(const struct master *m, struct links *l, const struct spec_file *f,
-                    bool archive)
+static int outbox_add_link(const struct master *m, struct links *l, const struct spec_file *f,
+                           bool archive)
 {
     Agent__FileLink *x = &l->v[l->n];
 
@@ -181,7 +181,7 @@ static int make_links(const struct master *m, const struct spec_role *role, stru
         return -ENOMEM;
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (size_t k = 0; k < lists[i]->n && r == 0; k++)
-            r = add_link(m, ret, &lists[i]->v[k], i >= 2);
+            r = outbox_add_link(m, ret, &lists[i]->v[k], i >= 2);
     return r;
 }
 

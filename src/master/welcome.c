@@ -82,7 +82,7 @@ static void add_result(struct results *r, const char *from, const char *to)
 }
 
 /* On this machine all of $YDL_OUT that goes to a directory here is made there. */
-static bool stays(const struct spec_file *f)
+static bool welcome_stays(const struct spec_file *f)
 {
     return !*f->from && !spec_is_remote(f->to);
 }
@@ -92,7 +92,7 @@ bool results_wanted(const struct master *m)
     bool wanted = m->opt->container != NULL;
 
     for (size_t i = 0; i < m->spec.output.n; i++)
-        wanted = wanted || !stays(&m->spec.output.v[i]) || i > 0;
+        wanted = wanted || !welcome_stays(&m->spec.output.v[i]) || i > 0;
     return wanted;
 }
 
@@ -102,7 +102,7 @@ const char *results_waiting(const struct master *m, const char *to)
     bool waits = false;
 
     for (size_t i = 0; i < f->n; i++) {
-        if (stays(&f->v[i]))
+        if (welcome_stays(&f->v[i]))
             return NULL;
         waits = waits || (!*f->v[i].from && (!to || str_eq(f->v[i].to, to)));
     }

@@ -23,7 +23,7 @@ const struct find_library find_tensorflow = {
     .variable = "TENSORFLOW_LIBRARY_PATH",
 };
 
-static bool is_file(const char *path)
+static bool find_is_file(const char *path)
 {
     struct stat st;
 
@@ -36,7 +36,7 @@ static char *file_at(const char *dir, const char *a, const char *b)
     AUTO_FREE char *inner = path_join(dir, a);
     AUTO_FREE char *path = inner ? path_join(inner, b) : NULL;
 
-    return path && is_file(path) ? take(path) : NULL;
+    return path && find_is_file(path) ? take(path) : NULL;
 }
 
 /* DIR/lib/python3.11/site-packages/PACKAGE/FILE, whatever the version. */
@@ -63,7 +63,7 @@ static char *in_site_packages(const struct find_library *l, const char *dir)
 char *find_below(const struct find_library *l, const char *dir)
 {
     static const char *const inner[] = { "", "lib" };
-    char *found = is_file(dir) ? strdup(dir) : NULL;
+    char *found = find_is_file(dir) ? strdup(dir) : NULL;
 
     for (size_t i = 0; i < COUNT_OF(inner) && !found; i++)
         found = file_at(dir, inner[i], l->file);
@@ -127,7 +127,7 @@ static char *beside_us(const struct find_library *l, const struct find_places *p
         if (e->d_name[0] == '.')
             continue;
         dir = path_join(p->cwd, e->d_name);
-        found = dir && !is_file(dir) ? find_below(l, dir) : NULL;
+        found = dir && !find_is_file(dir) ? find_below(l, dir) : NULL;
     }
     return found;
 }

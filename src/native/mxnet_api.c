@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int apply(const struct mxnet_api *api, struct mxnet_call *c)
+static int mxnet_api_apply(const struct mxnet_api *api, struct mxnet_call *c)
 {
     void *op = NULL, **out = c->out ? &c->out : NULL; /* NULL: MXNet makes the list */
     int n_out = c->out ? 1 : 0;
@@ -35,7 +35,7 @@ int mxnet_api_load(const char *library, struct mxnet_api *ret, struct err *err)
     };
     void *handle = NULL;
 
-    ret->apply = apply;
+    ret->apply = mxnet_api_apply;
     return dl_load(library, symbols, COUNT_OF(symbols), &handle, err);
 }
 

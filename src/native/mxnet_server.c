@@ -25,7 +25,7 @@ static const struct variable {
     { "DMLC_PS_ROOT_PORT", KIND_PORT, true }, { "DMLC_NODE_HOST", KIND_ADDRESS, false },
 };
 
-static int check_role(const char *value, struct mxnet_place *ret, struct err *err)
+static int mxnet_check_role(const char *value, struct mxnet_place *ret, struct err *err)
 {
     static const char *const roles[] = { "scheduler", "server" };
 
@@ -50,7 +50,7 @@ static int check_address(const char *name, const char *value, struct err *err)
     return err_set(err, -EINVAL, "%s is '%s', which is no numeric address", name, value);
 }
 
-static int check_number(const char *name, const char *value, int64_t max, struct err *err)
+static int mxnet_check_number(const char *name, const char *value, int64_t max, struct err *err)
 {
     int64_t v;
 
@@ -60,18 +60,18 @@ static int check_number(const char *name, const char *value, int64_t max, struct
     return 0;
 }
 
-static int check(const struct variable *v, const char *value, struct mxnet_place *ret,
-                 struct err *err)
+static int mxnet_check(const struct variable *v, const char *value, struct mxnet_place *ret,
+                       struct err *err)
 {
     switch (v->kind) {
     case KIND_ROLE:
-        return check_role(value, ret, err);
+        return mxnet_check_role(value, ret, err);
     case KIND_ADDRESS:
         return check_address(v->name, value, err);
     case KIND_PORT:
-        return check_number(v->name, value, 65535, err);
+        return mxnet_check_number(v->name, value, 65535, err);
     default:
-        return check_number(v->name, value, NODES_MAX, err);
+        return mxnet_check_number(v->name, value, NODES_MAX, err);
     }
 }
 
@@ -89,7 +89,7 @@ int mxnet_place_read(char *(*get)(const char *name), struct mxnet_place *ret, st
         }
         if (!value)
             continue;
-        r = check(&variables[i], value, ret, err);
+        r = mxnet_check(&variables[i], value, ret, err);
         if (r < 0)
             return r;
         ret->names[ret->n] = variables[i].name;
@@ -107,7 +107,7 @@ struct server {
     bool installed; /* the store calls on_update */
 };
 
-static void give_up(const struct server *s, const struct err *err)
+static void mxnet_give_up(const struct server *s, const struct err *err)
 {
     s->o->give_up(s->o->arg, err);
 }
@@ -121,7 +121,7 @@ static void on_update(int key, void *gradient, void *weight, void *arg)
     (void)s->o->api->array_free(gradient);
     (void)s->o->api->array_free(weight);
     if (r < 0)
-        give_up(s, &err);
+        mxnet_give_up(s, &err);
 }
 
 static int refuse_pickle(struct err *err)
@@ -157,7 +157,7 @@ static void on_command(int head, const char *body, void *arg)
 
     if (head == OPTIMIZER_HEAD) {
         if (set_optimizer(s, body ? body : "", &err) < 0)
-            give_up(s, &err);
+            mxnet_give_up(s, &err);
         return;
     }
     (void)str_clean(shown, sizeof(shown), body ? body : "");

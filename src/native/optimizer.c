@@ -52,7 +52,7 @@ bool optimizer_is_pickle(const char *text)
 
 /* ---- reading ---- */
 
-static int find_kind(const char *name, struct optimizer *ret, struct err *err)
+static int optimizer_find_kind(const char *name, struct optimizer *ret, struct err *err)
 {
     for (int i = 0; i < OPTIMIZER_KINDS_; i++) {
         if (!str_eq(kinds[i].name, name))
@@ -108,7 +108,7 @@ int optimizer_parse(const char *text, struct optimizer *ret, struct err *err)
         return err_oom(err);
     if (words.n == 0)
         return err_set(err, -EINVAL, "an optimizer's name was expected");
-    r = find_kind(words.v[0], ret, err);
+    r = optimizer_find_kind(words.v[0], ret, err);
     for (size_t i = 1; i < words.n && r == 0; i++)
         r = read_param(ret, words.v[i], err);
     return r;
@@ -116,7 +116,7 @@ int optimizer_parse(const char *text, struct optimizer *ret, struct err *err)
 
 /* ---- what is done ---- */
 
-static void add(struct optimizer_call *c, const char *name, double value)
+static void optimizer_add(struct optimizer_call *c, const char *name, double value)
 {
     c->names[c->n] = name;
     (void)snprintf(c->values[c->n++], sizeof(c->values[0]), "%.9g", value);
@@ -138,15 +138,15 @@ void optimizer_call(const struct optimizer *o, int64_t step, struct optimizer_ca
                       : "sgd_update",
         .states = adam ? 2 : moves,
     };
-    add(ret, "lr", adam ? adam_rate(o, step) : o->lr);
-    add(ret, "wd", o->wd);
-    add(ret, "rescale_grad", o->rescale);
-    add(ret, "clip_gradient", o->clip);
+    optimizer_add(ret, "lr", adam ? adam_rate(o, step) : o->lr);
+    optimizer_add(ret, "wd", o->wd);
+    optimizer_add(ret, "rescale_grad", o->rescale);
+    optimizer_add(ret, "clip_gradient", o->clip);
     if (moves)
-        add(ret, "momentum", o->momentum);
+        optimizer_add(ret, "momentum", o->momentum);
     if (adam) {
-        add(ret, "beta1", o->beta1);
-        add(ret, "beta2", o->beta2);
-        add(ret, "epsilon", o->epsilon);
+        optimizer_add(ret, "beta1", o->beta1);
+        optimizer_add(ret, "beta2", o->beta2);
+        optimizer_add(ret, "epsilon", o->epsilon);
     }
 }

@@ -23,7 +23,7 @@ static bool is_python(const char *path)
     return str_starts(base, "python") && strspn(base + 6, "0123456789.") == strlen(base + 6);
 }
 
-static bool is_program(const char *path)
+static bool python_is_program(const char *path)
 {
     struct stat st;
 
@@ -33,13 +33,13 @@ static bool is_program(const char *path)
 char *python_in_path(const char *path, const char *name)
 {
     if (strchr(name, '/'))
-        return is_program(name) ? strdup(name) : NULL;
+        return python_is_program(name) ? strdup(name) : NULL;
     while (path) {
         size_t n = strcspn(path, ":");
         AUTO_FREE char *dir = strndup(path, n);
         AUTO_FREE char *full = dir ? path_join(*dir ? dir : ".", name) : NULL;
 
-        if (full && is_program(full))
+        if (full && python_is_program(full))
             return take(full);
         path = path[n] ? path + n + 1 : NULL;
     }
@@ -62,7 +62,7 @@ static char *named_in(const char *line)
     return at < words.n && is_python(words.v[at]) ? strdup(words.v[at]) : NULL;
 }
 
-static char *first_line(const char *file)
+static char *python_first_line(const char *file)
 {
     AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char line[LINE_MAX_];
@@ -83,7 +83,7 @@ char *python_of(char *const *command, const char *path)
 
     if (!program || is_python(program))
         return take(program);
-    line = first_line(program);
+    line = python_first_line(program);
     named = line ? named_in(line) : NULL;
     return named ? python_in_path(path, named) : NULL;
 }
@@ -107,7 +107,7 @@ char *python_prefix(const char *interpreter)
     "s = u.find_spec(sys.argv[1])\n"                                                               \
     "print(list(s.submodule_search_locations)[0] if s and s.submodule_search_locations else '')"
 
-static int64_t now_ms(void)
+static int64_t python_now_ms(void)
 {
     struct timespec t;
 
@@ -118,10 +118,10 @@ static int64_t now_ms(void)
 /* All that comes until the end or the deadline. */
 static int read_answer(int fd, int timeout_ms, struct buf *out)
 {
-    int64_t end = now_ms() + timeout_ms;
+    int64_t end = python_now_ms() + timeout_ms;
 
     for (;;) {
-        int64_t left = end - now_ms();
+        int64_t left = end - python_now_ms();
         struct pollfd p = { .fd = fd, .events = POLLIN };
         uint8_t *at = NULL;
         ssize_t n;
@@ -140,7 +140,7 @@ static int read_answer(int fd, int timeout_ms, struct buf *out)
     }
 }
 
-static int start(const char *interpreter, const char *package, int out, pid_t *ret)
+static int python_start(const char *interpreter, const char *package, int out, pid_t *ret)
 {
     char *argv[] = { (char *)interpreter, (char *)"-c", (char *)QUESTION, (char *)package, NULL };
     posix_spawn_file_actions_t files;
@@ -173,7 +173,7 @@ int python_ask(const char *interpreter, const char *package, int timeout_ms, cha
         return err_sys(err, "make a pipe");
     in = fds[0];
     out = fds[1];
-    r = start(interpreter, package, out, &pid);
+    r = python_start(interpreter, package, out, &pid);
     if (r < 0)
         return err_code(err, r, "start '%s'", interpreter);
     close(take_fd(out));

@@ -17,7 +17,7 @@ struct api {
     const char *(*target)(void *server);
 };
 
-static int load(const char *library, struct api *ret, struct err *err)
+static int tensorflow_server_load(const char *library, struct api *ret, struct err *err)
 {
     const struct dl_symbol symbols[] = {
         { "TF_NewStatus", (void **)&ret->new_status },
@@ -34,7 +34,8 @@ static int load(const char *library, struct api *ret, struct err *err)
     return dl_load(library, symbols, COUNT_OF(symbols), &handle, err);
 }
 
-static int failed(const struct api *api, const void *status, const char *what, struct err *err)
+static int tensorflow_server_failed(const struct api *api, const void *status, const char *what,
+                                    struct err *err)
 {
     const char *text = api->message(status);
 
@@ -43,34 +44,35 @@ static int failed(const struct api *api, const void *status, const char *what, s
     return err_set(err, -EIO, "%s: %.*s", what, (int)strcspn(text, "\n"), text);
 }
 
-static int run(const struct api *api, const struct tf_options *o, void *status, struct err *err)
+static int tensorflow_server_run(const struct api *api, const struct tf_options *o, void *status,
+                                 struct err *err)
 {
     void *server = api->new_server(o->def->data, o->def->len, status);
-    int r = failed(api, status, "make the server", err);
+    int r = tensorflow_server_failed(api, status, "make the server", err);
 
     if (r < 0)
         return r;
     api->start(server, status);
-    r = failed(api, status, "start the server", err);
+    r = tensorflow_server_failed(api, status, "start the server", err);
     if (r < 0)
         return r; /* nothing of it can be given back: deleting a server that runs ends us */
     o->on_ready(o->arg, api->target(server));
     api->join(server, status);
-    return failed(api, status, "run the server", err);
+    return tensorflow_server_failed(api, status, "run the server", err);
 }
 
 int tf_serve(const struct tf_options *o, struct err *err)
 {
     struct api api;
     void *status;
-    int r = load(o->library, &api, err);
+    int r = tensorflow_server_load(o->library, &api, err);
 
     if (r < 0)
         return r;
     status = api.new_status();
     if (!status)
         return err_oom(err);
-    r = run(&api, o, status, err);
+    r = tensorflow_server_run(&api, o, status, err);
     api.delete_status(status);
     return r;
 }

@@ -22,7 +22,7 @@ void tf_cluster_done(struct tf_cluster *c)
 
 /* ---- checking ---- */
 
-static bool good_name(const char *s)
+static bool tf_cluster_good_name(const char *s)
 {
     size_t n = 0;
 
@@ -42,12 +42,13 @@ static bool good_address(const char *s)
 /* ---- adding ---- */
 
 /* A new job in its place, which the alphabet gives; *ret is the cluster's. */
-static int add_job(struct tf_cluster *c, const char *name, struct tf_job **ret, struct err *err)
+static int tf_cluster_add_job(struct tf_cluster *c, const char *name, struct tf_job **ret,
+                              struct err *err)
 {
     struct tf_job *v;
     size_t at = 0;
 
-    if (!good_name(name))
+    if (!tf_cluster_good_name(name))
         return err_set(err, -EINVAL, "'%.80s' is no name of a job", name);
     while (at < c->n && strcmp(c->jobs[at].name, name) < 0)
         at++;
@@ -64,7 +65,7 @@ static int add_job(struct tf_cluster *c, const char *name, struct tf_job **ret, 
     return v[at].name ? 0 : err_oom(err);
 }
 
-static int add_task(struct tf_job *j, const char *address, struct err *err)
+static int tf_cluster_add_task(struct tf_job *j, const char *address, struct err *err)
 {
     if (j->tasks.n >= TF_TASKS_MAX)
         return err_set(err, -EINVAL, "job '%s' has more than %d tasks", j->name, TF_TASKS_MAX);
@@ -73,35 +74,35 @@ static int add_task(struct tf_job *j, const char *address, struct err *err)
     return strs_add(&j->tasks, address) < 0 ? err_oom(err) : 0;
 }
 
-static int add_list(struct tf_cluster *c, const char *name, const char *list, const char *between,
-                    struct err *err)
+static int tf_cluster_add_list(struct tf_cluster *c, const char *name, const char *list,
+                               const char *between, struct err *err)
 {
     AUTO_STRS words = { 0 };
     struct tf_job *j = NULL;
-    int r = add_job(c, name, &j, err);
+    int r = tf_cluster_add_job(c, name, &j, err);
 
     if (r == 0 && strs_split(&words, list, between) < 0)
         r = err_oom(err);
     for (size_t i = 0; i < words.n && r == 0; i++)
-        r = add_task(j, words.v[i], err);
+        r = tf_cluster_add_task(j, words.v[i], err);
     return r;
 }
 
 /* "NAME SIGN LIST" */
-static int add_text(struct tf_cluster *c, const char *text, char sign, const char *between,
-                    struct err *err)
+static int tf_cluster_add_text(struct tf_cluster *c, const char *text, char sign,
+                               const char *between, struct err *err)
 {
     const char *at = strchr(text, sign);
     AUTO_FREE char *name = at ? strndup(text, (size_t)(at - text)) : NULL;
 
     if (!at)
         return err_set(err, -EINVAL, "'%.80s' is no job%clist of addresses", text, sign);
-    return name ? add_list(c, name, at + 1, between, err) : err_oom(err);
+    return name ? tf_cluster_add_list(c, name, at + 1, between, err) : err_oom(err);
 }
 
 int tf_cluster_job(const char *text, struct tf_cluster *c, struct err *err)
 {
-    return add_text(c, text, '=', ",;", err);
+    return tf_cluster_add_text(c, text, '=', ",;", err);
 }
 
 /* ---- JSON ---- */
@@ -125,7 +126,7 @@ static int add_json_map(struct tf_job *j, const json_t *map, struct err *err)
             r = strs_add(&j->tasks, "") < 0 ? err_oom(err) : 0;
             continue;
         }
-        r = add_task(j, address, err);
+        r = tf_cluster_add_task(j, address, err);
         left--;
     }
     return r;
@@ -140,7 +141,7 @@ static int add_json_list(struct tf_job *j, const json_t *list, struct err *err)
     for (size_t i = 0; i < json_array_size(list) && r == 0; i++) {
         const char *address = json_string_value(json_array_get(list, i));
 
-        r = add_task(j, address ? address : "", err);
+        r = tf_cluster_add_task(j, address ? address : "", err);
     }
     return r;
 }
@@ -157,7 +158,7 @@ static int add_json(struct tf_cluster *c, const json_t *cluster, struct err *err
     {
         struct tf_job *j = NULL;
 
-        r = add_job(c, name, &j, err);
+        r = tf_cluster_add_job(c, name, &j, err);
         if (r == 0)
             r = json_is_object(tasks) ? add_json_map(j, tasks, err) : add_json_list(j, tasks, err);
         if (r < 0)
@@ -181,12 +182,12 @@ int tf_cluster_spec(const char *text, struct tf_cluster *c, struct err *err)
     if (jobs.n == 0)
         return err_set(err, -EINVAL, "the cluster is empty");
     for (size_t i = 0; i < jobs.n && r == 0; i++)
-        r = add_text(c, jobs.v[i], '|', ";", err);
+        r = tf_cluster_add_text(c, jobs.v[i], '|', ";", err);
     return r;
 }
 
 /* Some write the index as text. */
-static int64_t index_of(const json_t *task)
+static int64_t tf_cluster_index_of(const json_t *task)
 {
     const json_t *v = json_object_get(task, "index");
     int64_t index = -1;
@@ -212,10 +213,10 @@ int tf_cluster_config(const char *text, struct tf_cluster *c, struct tf_task *re
         return r == -EINVAL ? err_wrap(err, r, "TF_CONFIG") : r;
     task = json_object_get(doc, "task");
     type = json_string_value(json_object_get(task, "type"));
-    if (type && !good_name(type))
+    if (type && !tf_cluster_good_name(type))
         return err_set(err, -EINVAL, "TF_CONFIG: '%.80s' is no name of a job", type);
     (void)snprintf(ret->name, sizeof(ret->name), "%s", type ? type : "");
-    ret->index = index_of(task);
+    ret->index = tf_cluster_index_of(task);
     return 0;
 }
 

@@ -56,7 +56,7 @@ static void fill_jobs(struct encoding *e, const struct tf_cluster *c)
     }
 }
 
-static int append(const Tensorflow__ServerDef *def, struct buf *out, struct err *err)
+static int tf_encode_append(const Tensorflow__ServerDef *def, struct buf *out, struct err *err)
 {
     size_t n = tensorflow__server_def__get_packed_size(def);
     uint8_t *at = NULL;
@@ -89,7 +89,7 @@ int tf_cluster_encode(const struct tf_cluster *c, const struct tf_task *t,
         def.task_index = (int32_t)t->index;
         def.default_session_config = &config;
         def.protocol = (char *)"grpc";
-        r = append(&def, out, err);
+        r = tf_encode_append(&def, out, err);
     } else {
         err_oom(err);
     }

@@ -29,7 +29,7 @@ int updater_new(const struct mxnet_api *api, struct updater **ret, struct err *e
     return 0;
 }
 
-static void forget(struct updater *u)
+static void updater_forget(struct updater *u)
 {
     for (size_t i = 0; i < u->n; i++)
         for (size_t k = 0; k < OPTIMIZER_STATES; k++)
@@ -43,7 +43,7 @@ static void forget(struct updater *u)
 struct updater *updater_free(struct updater *u)
 {
     if (u)
-        forget(u);
+        updater_forget(u);
     free(u);
     return NULL;
 }
@@ -51,12 +51,12 @@ struct updater *updater_free(struct updater *u)
 void updater_set(struct updater *u, const struct optimizer *o)
 {
     if (u->optimizer.kind != o->kind)
-        forget(u);
+        updater_forget(u);
     u->optimizer = *o;
 }
 
 /* The first slot whose key is not smaller. */
-static size_t place_of(const struct updater *u, int key)
+static size_t updater_place_of(const struct updater *u, int key)
 {
     size_t low = 0, high = u->n;
 
@@ -71,9 +71,9 @@ static size_t place_of(const struct updater *u, int key)
     return low;
 }
 
-static struct slot *slot_of(struct updater *u, int key)
+static struct slot *updater_slot_of(struct updater *u, int key)
 {
-    size_t at = place_of(u, key);
+    size_t at = updater_place_of(u, key);
     struct slot *v;
 
     if (at < u->n && u->slots[at].key == key)
@@ -99,7 +99,8 @@ static int zeroes(const struct updater *u, void *weight, void **ret, struct err 
     return 0;
 }
 
-static int step(const struct updater *u, struct optimizer_call *o, void **in, struct err *err)
+static int updater_step(const struct updater *u, struct optimizer_call *o, void **in,
+                        struct err *err)
 {
     const char *values[OPTIMIZER_PARAMS];
     struct mxnet_call c = {
@@ -119,7 +120,7 @@ static int step(const struct updater *u, struct optimizer_call *o, void **in, st
 
 int updater_apply(struct updater *u, int key, void *gradient, void *weight, struct err *err)
 {
-    struct slot *s = slot_of(u, key);
+    struct slot *s = updater_slot_of(u, key);
     void *in[2 + OPTIMIZER_STATES] = { weight, gradient };
     struct optimizer_call c;
     int r = 0;
@@ -133,7 +134,7 @@ int updater_apply(struct updater *u, int key, void *gradient, void *weight, stru
         in[2 + i] = s->states[i];
     }
     if (r == 0)
-        r = step(u, &c, in, err);
+        r = updater_step(u, &c, in, err);
     if (r == 0)
         s->steps++;
     return r;

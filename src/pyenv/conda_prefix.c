@@ -51,7 +51,7 @@ static struct finder finder_of(const struct strs *from, const char *p, const cha
 }
 
 /* The first of the paths from `p` on, and of several that begin there the longest; NULL: none. */
-static const char *find(struct finder *f, const char *p, size_t *ret_n)
+static const char *conda_prefix_find(struct finder *f, const char *p, size_t *ret_n)
 {
     const char *best = f->end;
 
@@ -77,7 +77,7 @@ int conda_prefix_text(const struct conda_prefix_move *m, const char *text, size_
     int changes = 0, r = 0;
     size_t len;
 
-    for (; r == 0 && (at = find(&f, text, &len)) != NULL; text = at + len, changes++) {
+    for (; r == 0 && (at = conda_prefix_find(&f, text, &len)) != NULL; text = at + len, changes++) {
         r = buf_add(out, text, (size_t)(at - text));
         if (r == 0)
             r = buf_add_str(out, m->to);
@@ -142,15 +142,16 @@ static int change_string(const struct window *w, const char *p, const char *nul,
 }
 
 /* The strings that begin before `upto`; *ret_done is where to go on, behind the last of them. */
-static int look(const struct window *w, const char *upto, struct conda_prefix_patches *ret,
-                const char **ret_done, size_t *ret_stuck)
+static int conda_prefix_look(const struct window *w, const char *upto,
+                             struct conda_prefix_patches *ret, const char **ret_done,
+                             size_t *ret_stuck)
 {
     struct finder f = finder_of(w->move->from, w->data, w->end);
     const char *p = w->data, *nul;
     size_t len;
     int r = 0;
 
-    while (r >= 0 && (p = find(&f, p, &len)) != NULL && p < upto) {
+    while (r >= 0 && (p = conda_prefix_find(&f, p, &len)) != NULL && p < upto) {
         nul = memchr(p, '\0', (size_t)(w->end - p));
         r = nul ? change_string(w, p, nul, ret) : 0;
         *ret_stuck += r == 0;
@@ -160,7 +161,7 @@ static int look(const struct window *w, const char *upto, struct conda_prefix_pa
     return r < 0 ? r : 0;
 }
 
-static ssize_t fill(int fd, char *to, size_t n, uint64_t at)
+static ssize_t conda_prefix_fill(int fd, char *to, size_t n, uint64_t at)
 {
     size_t done = 0;
 
@@ -187,7 +188,8 @@ int conda_prefix_binary(const struct conda_prefix_move *m, int fd, uint64_t size
     if (!data)
         return -ENOMEM;
     while (at < size) {
-        ssize_t n = fill(fd, data, size - at < WINDOW ? (size_t)(size - at) : WINDOW, at);
+        ssize_t n =
+            conda_prefix_fill(fd, data, size - at < WINDOW ? (size_t)(size - at) : WINDOW, at);
         const char *end = data + (n > 0 ? n : 0), *done;
         struct window w = { m, data, end, at };
         int r;
@@ -195,7 +197,7 @@ int conda_prefix_binary(const struct conda_prefix_move *m, int fd, uint64_t size
         if (n <= 0)
             return (int)n;
         done = n == WINDOW ? end - OVERLAP : end;
-        r = look(&w, done, ret, &done, ret_stuck);
+        r = conda_prefix_look(&w, done, ret, &done, ret_stuck);
         if (r < 0)
             return r;
         at += (uint64_t)(done - data);

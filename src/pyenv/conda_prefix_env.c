@@ -27,7 +27,7 @@ struct row {
 
 /* ---- one file ---- */
 
-static int copy(int from, int to, struct err *err)
+static int conda_prefix_env_copy(int from, int to, struct err *err)
 {
     AUTO_FREE char *some = malloc(CHUNK);
     ssize_t n = 0;
@@ -54,7 +54,7 @@ static int replace_binary(const struct conda_prefix_patches *p, const char *path
     int r = path_out_begin(&o, path, mode & 07777, err);
 
     if (r == 0)
-        r = copy(from, o.fd, err);
+        r = conda_prefix_env_copy(from, o.fd, err);
     if (r < 0)
         return r;
     for (size_t i = 0; i < p->n && r == 0; i++)
@@ -108,7 +108,7 @@ static int tell_binary(const struct conda_prefix_move *m, const char *path, cons
     return r < 0 ? r : stuck ? -ENOSPC : patches.n > 0;
 }
 
-static int tell(struct telling *t, const struct row *row, struct err *err)
+static int conda_prefix_env_tell(struct telling *t, const struct row *row, struct err *err)
 {
     AUTO_FREE char *path = path_join(t->dir, row->name);
     /* Those that could not be told before have the placeholder still. */
@@ -142,7 +142,7 @@ static bool stays_inside(const char *name)
 }
 
 /* Takes a line apart; false when it is none. */
-static bool parse(char *line, struct row *ret)
+static bool conda_prefix_env_parse(char *line, struct row *ret)
 {
     char *first = strchr(line, '\t'), *second = first ? strchr(first + 1, '\t') : NULL;
 
@@ -154,7 +154,7 @@ static bool parse(char *line, struct row *ret)
            stays_inside(ret->name);
 }
 
-static int tell_all(struct telling *t, char *list, struct err *err)
+static int conda_prefix_env_tell_all(struct telling *t, char *list, struct err *err)
 {
     int r = 0;
 
@@ -164,15 +164,16 @@ static int tell_all(struct telling *t, char *list, struct err *err)
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        if (!parse(line, &row))
+        if (!conda_prefix_env_parse(line, &row))
             return err_set(err, -EINVAL, "'%s/" CONDA_PREFIX_LIST "' makes no sense", t->dir);
-        r = tell(t, &row, err);
+        r = conda_prefix_env_tell(t, &row, err);
     }
     return r;
 }
 
 /* 1 with the text of a file of the environment, 0 when there is none. */
-static int load(const char *dir, const char *name, struct buf *ret, struct err *err)
+static int conda_prefix_env_load(const char *dir, const char *name, struct buf *ret,
+                                 struct err *err)
 {
     AUTO_FREE char *path = path_join(dir, name);
     int r;
@@ -190,7 +191,7 @@ static int load(const char *dir, const char *name, struct buf *ret, struct err *
 static int load_before(struct telling *t, struct err *err)
 {
     AUTO_BUF mark = { .max = MARK_MAX };
-    int r = load(t->dir, CONDA_PREFIX_MARK, &mark, err);
+    int r = conda_prefix_env_load(t->dir, CONDA_PREFIX_MARK, &mark, err);
     const char *text = r > 0 ? buf_text(&mark) : NULL;
 
     if (!text)
@@ -201,7 +202,7 @@ static int load_before(struct telling *t, struct err *err)
     return t->before ? 0 : err_oom(err);
 }
 
-static int remember(const struct telling *t, struct err *err)
+static int conda_prefix_env_remember(const struct telling *t, struct err *err)
 {
     AUTO_FREE char *path = path_join(t->dir, CONDA_PREFIX_MARK);
     AUTO_BUF text = { .max = MARK_MAX };
@@ -215,16 +216,16 @@ int conda_prefix_env(const char *dir, size_t *ret_changed, struct strs *stuck, s
 {
     struct telling t = { .dir = dir, .changed = ret_changed, .stuck = stuck };
     AUTO_BUF list = { .max = LIST_MAX };
-    int r = load(dir, CONDA_PREFIX_LIST, &list, err);
+    int r = conda_prefix_env_load(dir, CONDA_PREFIX_LIST, &list, err);
 
     *ret_changed = 0;
     if (r <= 0)
         return r;
     r = load_before(&t, err);
     if (r == 0 && !str_eq(t.before, dir)) {
-        r = tell_all(&t, (char *)list.data, err);
+        r = conda_prefix_env_tell_all(&t, (char *)list.data, err);
         if (r == 0)
-            r = remember(&t, err);
+            r = conda_prefix_env_remember(&t, err);
     }
     free(t.before);
     return r;

@@ -12,14 +12,14 @@
 /* A way to look at a directory: yes (1), no (0) or -ENOMEM. */
 typedef int test_fn(const char *dir);
 
-static const char *value(const struct hadoop_env *e, const char *name)
+static const char *hadoop_home_value(const struct hadoop_env *e, const char *name)
 {
     const char *v = e->get(e->arg, name);
 
     return v && *v ? v : NULL;
 }
 
-static int has(const char *dir, const char *name)
+static int hadoop_home_has(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
 
@@ -27,11 +27,12 @@ static int has(const char *dir, const char *name)
 }
 
 /* The first of `names` below `dir` that has the file; *ret stays NULL when there is none. */
-static int find_below(const char *dir, const char *const *names, const char *file, char **ret)
+static int hadoop_home_find_below(const char *dir, const char *const *names, const char *file,
+                                  char **ret)
 {
     for (; *names && !*ret; names++) {
         AUTO_FREE char *path = path_join(dir, *names);
-        int r = path ? has(path, file) : -ENOMEM;
+        int r = path ? hadoop_home_has(path, file) : -ENOMEM;
 
         if (r < 0)
             return r;
@@ -57,7 +58,7 @@ static int try_variables(const struct hadoop_env *e, const char *const *names, t
     int r = 0;
 
     for (; *names && r == 0; names++)
-        r = try_place(value(e, *names), good, ret);
+        r = try_place(hadoop_home_value(e, *names), good, ret);
     return r;
 }
 
@@ -89,7 +90,7 @@ static const char *const jvm_dirs[] = {
 static int is_java(const char *dir)
 {
     AUTO_FREE char *found = NULL;
-    int r = find_below(dir, jvm_dirs, "libjvm.so", &found);
+    int r = hadoop_home_find_below(dir, jvm_dirs, "libjvm.so", &found);
 
     return r < 0 ? r : found != NULL;
 }
@@ -120,7 +121,8 @@ static int find_java(const struct hadoop_env *e, struct hadoop_home *h)
         r = try_places(e, places, is_java, &h->java);
     if (r == 0)
         r = java_of_path(e, &h->java);
-    return r == 0 && h->java ? find_below(h->java, jvm_dirs, "libjvm.so", &h->jvm_dir) : r;
+    return r == 0 && h->java ? hadoop_home_find_below(h->java, jvm_dirs, "libjvm.so", &h->jvm_dir)
+                             : r;
 }
 
 /* ---- Hadoop ---- */
@@ -131,7 +133,7 @@ static bool is_jar(const char *name)
            !str_ends(name, "-sources.jar");
 }
 
-static int by_name(const void *a, const void *b)
+static int hadoop_home_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -147,7 +149,7 @@ static int list_jars(const char *dir, struct strs *ret)
         if (is_jar(entry->d_name))
             r = strs_take(ret, path_join(dir, entry->d_name));
     if (ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+        qsort(ret->v, ret->n, sizeof(*ret->v), hadoop_home_by_name);
     return r;
 }
 
@@ -161,21 +163,21 @@ static int has_jars(const char *dir)
 /* As Apache packs it, or as distributions spread it out: jars right in it. */
 static int is_hadoop(const char *dir)
 {
-    int r = has(dir, "share/hadoop/common");
+    int r = hadoop_home_has(dir, "share/hadoop/common");
 
     return r != 0 ? r : has_jars(dir);
 }
 
 static int is_hdfs(const char *dir)
 {
-    int r = has(dir, "share/hadoop/hdfs");
+    int r = hadoop_home_has(dir, "share/hadoop/hdfs");
 
     return r != 0 ? r : has_jars(dir);
 }
 
 static int is_conf(const char *dir)
 {
-    return has(dir, "core-site.xml");
+    return hadoop_home_has(dir, "core-site.xml");
 }
 
 /* A place named from where Hadoop is. */
@@ -222,7 +224,7 @@ static int find_hadoop(const struct hadoop_env *e, struct hadoop_home *h)
 
 static int is_lib(const char *dir)
 {
-    return has(dir, "libhdfs.so");
+    return hadoop_home_has(dir, "libhdfs.so");
 }
 
 static int try_list(const char *list, test_fn *good, char **ret)
@@ -242,12 +244,12 @@ static int find_lib(const struct hadoop_env *e, struct hadoop_home *h)
         "/usr/lib/hadoop/lib/native", "/usr/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu",
         "/usr/lib/aarch64-linux-gnu", NULL
     };
-    int r = try_list(value(e, "LD_LIBRARY_PATH"), is_lib, &h->lib_dir);
+    int r = try_list(hadoop_home_value(e, "LD_LIBRARY_PATH"), is_lib, &h->lib_dir);
 
     if (r == 0 && h->hdfs)
-        r = find_below(h->hdfs, below, "libhdfs.so", &h->lib_dir);
+        r = hadoop_home_find_below(h->hdfs, below, "libhdfs.so", &h->lib_dir);
     if (r == 0 && h->home)
-        r = find_below(h->home, below, "libhdfs.so", &h->lib_dir);
+        r = hadoop_home_find_below(h->home, below, "libhdfs.so", &h->lib_dir);
     if (r == 0)
         r = try_beside(h, "../../lib64", is_lib, &h->lib_dir); /* in a parcel of Cloudera's */
     return r == 0 ? try_places(e, places, is_lib, &h->lib_dir) : r;
@@ -272,8 +274,8 @@ static int find_jars(struct hadoop_home *h)
     static const char *const hdfses[] = { "share/hadoop/hdfs/lib", "share/hadoop/hdfs", NULL };
     static const char *const spread[] = { "lib", "", NULL };
     AUTO_BUF jars = { .max = MIB };
-    int apache = h->home ? has(h->home, "share/hadoop/common") : 0;
-    int hdfs_apache = h->hdfs ? has(h->hdfs, "share/hadoop/hdfs") : 0;
+    int apache = h->home ? hadoop_home_has(h->home, "share/hadoop/common") : 0;
+    int hdfs_apache = h->hdfs ? hadoop_home_has(h->hdfs, "share/hadoop/hdfs") : 0;
     int r = apache < 0 || hdfs_apache < 0 ? -ENOMEM : 0;
 
     for (const char *const *p = apache ? commons : spread; *p && r == 0; p++)
@@ -326,16 +328,18 @@ const char *hadoop_home_missing(const struct hadoop_home *h)
     return NULL;
 }
 
-static int set(const struct hadoop_env *e, const char *name, const char *text, struct strs *ret)
+static int hadoop_home_set(const struct hadoop_env *e, const char *name, const char *text,
+                           struct strs *ret)
 {
-    return !text || value(e, name) ? 0 : strs_take(ret, str_printf("%s=%s", name, text));
+    return !text || hadoop_home_value(e, name) ? 0
+                                               : strs_take(ret, str_printf("%s=%s", name, text));
 }
 
 /* Behind what is there, without what is there already. */
-static int append(const struct hadoop_env *e, const char *name, const char *const more[2],
-                  struct strs *ret)
+static int hadoop_home_append(const struct hadoop_env *e, const char *name,
+                              const char *const more[2], struct strs *ret)
 {
-    const char *before = value(e, name);
+    const char *before = hadoop_home_value(e, name);
     AUTO_BUF text = { .max = 2 * MIB };
     int r = before ? buf_add_str(&text, before) : 0;
 
@@ -356,18 +360,18 @@ static int append(const struct hadoop_env *e, const char *name, const char *cons
 int hadoop_home_vars(const struct hadoop_home *h, const struct hadoop_env *e, struct strs *ret)
 {
     const char *const libs[] = { h->lib_dir, h->jvm_dir }, *const path[] = { h->conf, h->jars };
-    const char *heap = value(e, "DMLC_HDFS_OPTS"); /* as dmlc's launcher has it */
-    int r = set(e, "JAVA_HOME", h->java, ret);
+    const char *heap = hadoop_home_value(e, "DMLC_HDFS_OPTS"); /* as dmlc's launcher has it */
+    int r = hadoop_home_set(e, "JAVA_HOME", h->java, ret);
 
     if (r == 0)
-        r = set(e, "HADOOP_HOME", h->home, ret);
+        r = hadoop_home_set(e, "HADOOP_HOME", h->home, ret);
     if (r == 0)
-        r = set(e, "HADOOP_HDFS_HOME", h->hdfs, ret);
+        r = hadoop_home_set(e, "HADOOP_HDFS_HOME", h->hdfs, ret);
     if (r == 0)
-        r = set(e, "HADOOP_CONF_DIR", h->conf, ret);
+        r = hadoop_home_set(e, "HADOOP_CONF_DIR", h->conf, ret);
     if (r == 0 && h->lib_dir)
-        r = set(e, "LIBHDFS_OPTS", heap ? heap : HEAP, ret);
+        r = hadoop_home_set(e, "LIBHDFS_OPTS", heap ? heap : HEAP, ret);
     if (r == 0)
-        r = append(e, "LD_LIBRARY_PATH", libs, ret);
-    return r == 0 && h->jars ? append(e, "CLASSPATH", path, ret) : r;
+        r = hadoop_home_append(e, "LD_LIBRARY_PATH", libs, ret);
+    return r == 0 && h->jars ? hadoop_home_append(e, "CLASSPATH", path, ret) : r;
 }

@@ -41,7 +41,7 @@ int mxnet_find(const char *bin, char **ret)
 }
 
 /* `size` bytes at `at`, when they are all inside; they need not be aligned. */
-static bool read_at(const struct image *f, uint64_t at, void *to, size_t size)
+static bool mxnet_read_at(const struct image *f, uint64_t at, void *to, size_t size)
 {
     if (at > f->n || f->n - at < size)
         return false;
@@ -49,13 +49,14 @@ static bool read_at(const struct image *f, uint64_t at, void *to, size_t size)
     return true;
 }
 
-static bool is_named(const struct image *f, const Elf64_Shdr *names, uint32_t at, const char *name)
+static bool mxnet_is_named(const struct image *f, const Elf64_Shdr *names, uint32_t at,
+                           const char *name)
 {
     char text[16];
     size_t n = strlen(name) + 1;
 
-    return n <= sizeof(text) && at < names->sh_size && read_at(f, names->sh_offset + at, text, n) &&
-           memcmp(text, name, n) == 0;
+    return n <= sizeof(text) && at < names->sh_size &&
+           mxnet_read_at(f, names->sh_offset + at, text, n) && memcmp(text, name, n) == 0;
 }
 
 /* The texts of a library, which are a small part of it. */
@@ -64,15 +65,16 @@ static bool find_texts(const struct image *f, struct image *ret)
     Elf64_Ehdr head;
     Elf64_Shdr names, section;
 
-    if (!read_at(f, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+    if (!mxnet_read_at(f, 0, &head, sizeof(head)) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(section) ||
-        !read_at(f, head.e_shoff + (uint64_t)head.e_shstrndx * sizeof(names), &names,
-                 sizeof(names)))
+        !mxnet_read_at(f, head.e_shoff + (uint64_t)head.e_shstrndx * sizeof(names), &names,
+                       sizeof(names)))
         return false;
     for (unsigned i = 0; i < head.e_shnum; i++) {
-        if (!read_at(f, head.e_shoff + (uint64_t)i * sizeof(section), &section, sizeof(section)))
+        if (!mxnet_read_at(f, head.e_shoff + (uint64_t)i * sizeof(section), &section,
+                           sizeof(section)))
             return false;
-        if (!is_named(f, &names, section.sh_name, ".rodata") || section.sh_type == SHT_NOBITS)
+        if (!mxnet_is_named(f, &names, section.sh_name, ".rodata") || section.sh_type == SHT_NOBITS)
             continue;
         if (section.sh_offset > f->n || f->n - section.sh_offset < section.sh_size)
             return false;

@@ -18,7 +18,7 @@ struct pack {
     bool ended;             /* the end is in `ready` */
 };
 
-static size_t padding(uint64_t size)
+static size_t pack_padding(uint64_t size)
 {
     return (PACK_BLOCK - size % PACK_BLOCK) % PACK_BLOCK;
 }
@@ -35,7 +35,7 @@ uint64_t pack_size(struct pack_list *l)
         if (pack_header(&l->v[i], &head) < 0)
             return 0;
         size += head.len;
-        size += pack_entry_size(&l->v[i]) + padding(pack_entry_size(&l->v[i]));
+        size += pack_entry_size(&l->v[i]) + pack_padding(pack_entry_size(&l->v[i]));
     }
     return size;
 }
@@ -68,7 +68,7 @@ struct pack *pack_close(struct pack *k)
     return NULL;
 }
 
-static int changed(const struct pack_entry *e, struct err *err)
+static int pack_changed(const struct pack_entry *e, struct err *err)
 {
     err_set(err, -ESTALE, "'%s' changed while it was read", e->path);
     err_hint(err, "try again when nobody writes to it");
@@ -76,7 +76,7 @@ static int changed(const struct pack_entry *e, struct err *err)
 }
 
 /* Whether the open file is still what was put on the list. */
-static int check(const struct pack *k, const struct pack_entry *e, struct err *err)
+static int pack_check(const struct pack *k, const struct pack_entry *e, struct err *err)
 {
     struct pack_stamp now;
     struct stat st;
@@ -84,17 +84,17 @@ static int check(const struct pack *k, const struct pack_entry *e, struct err *e
     if (fstat(k->fd, &st) < 0)
         return err_sys(err, "look at '%s'", e->path);
     now = pack_stamp_of(&st);
-    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &e->stamp) ? 0 : changed(e, err);
+    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &e->stamp) ? 0 : pack_changed(e, err);
 }
 
 static int open_file(struct pack *k, const struct pack_entry *e, struct err *err)
 {
     k->fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (k->fd < 0)
-        return errno == ENOENT ? changed(e, err) : err_sys(err, "read '%s'", e->path);
+        return errno == ENOENT ? pack_changed(e, err) : err_sys(err, "read '%s'", e->path);
     k->left = e->stamp.size;
     (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return check(k, e, err);
+    return pack_check(k, e, err);
 }
 
 static int add_zeroes(struct pack *k, size_t n, struct err *err)
@@ -105,7 +105,8 @@ static int add_zeroes(struct pack *k, size_t n, struct err *err)
 }
 
 /* `n` bytes of a file, from `at` on, as they are to be in the archive. */
-static void apply(const struct conda_prefix_patches *patches, uint64_t at, uint8_t *p, size_t n)
+static void pack_apply(const struct conda_prefix_patches *patches, uint64_t at, uint8_t *p,
+                       size_t n)
 {
     for (size_t i = 0; i < patches->n; i++) {
         const struct conda_prefix_patch *x = &patches->v[i];
@@ -131,14 +132,14 @@ static ssize_t give_file(struct pack *k, void *p, size_t n, struct err *err)
         if (got < 0)
             return err_sys(err, "read '%s'", e->path);
         if (got == 0)
-            return changed(e, err);
-        apply(&e->patches, e->stamp.size - k->left, p, (size_t)got);
+            return pack_changed(e, err);
+        pack_apply(&e->patches, e->stamp.size - k->left, p, (size_t)got);
         k->left -= (uint64_t)got;
         return got;
     }
-    r = check(k, e, err);
+    r = pack_check(k, e, err);
     if (r == 0)
-        r = add_zeroes(k, padding(e->stamp.size), err);
+        r = add_zeroes(k, pack_padding(e->stamp.size), err);
     close(take_fd(k->fd));
     return r;
 }
@@ -151,7 +152,7 @@ static ssize_t give_memory(struct pack *k, void *p, size_t n, struct err *err)
 
     if (some == 0) {
         k->memory = NULL;
-        return add_zeroes(k, padding(e->n_data), err);
+        return add_zeroes(k, pack_padding(e->n_data), err);
     }
     memcpy(p, k->memory, some);
     k->memory += some;

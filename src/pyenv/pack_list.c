@@ -38,7 +38,7 @@ bool pack_stamp_eq(const struct pack_stamp *a, const struct pack_stamp *b)
            a->ctime == b->ctime;
 }
 
-static void entry_done(struct pack_entry *e)
+static void pack_entry_done(struct pack_entry *e)
 {
     free(e->path);
     free(e->name);
@@ -50,12 +50,12 @@ static void entry_done(struct pack_entry *e)
 void pack_list_done(struct pack_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        entry_done(&l->v[i]);
+        pack_entry_done(&l->v[i]);
     free(l->v);
     *l = (struct pack_list){ 0 };
 }
 
-static int grow(struct pack_list *l, struct err *err)
+static int pack_grow(struct pack_list *l, struct err *err)
 {
     size_t cap = l->cap ? 2 * l->cap : 16;
     struct pack_entry *v;
@@ -80,7 +80,7 @@ uint64_t pack_entry_size(const struct pack_entry *e)
 }
 
 /* The address breaks ties, so that of two entries of one name the one added first comes first. */
-static int by_name(const void *a, const void *b)
+static int pack_by_name(const void *a, const void *b)
 {
     const struct pack_entry *x = *(const struct pack_entry *const *)a;
     const struct pack_entry *y = *(const struct pack_entry *const *)b;
@@ -90,7 +90,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Sorts and takes out what stands twice. */
-static int settle(struct pack_list *l)
+static int pack_list_settle(struct pack_list *l)
 {
     AUTO_FREE const struct pack_entry **order = NULL;
     struct pack_entry *v;
@@ -106,13 +106,13 @@ static int settle(struct pack_list *l)
     }
     for (size_t i = 0; i < l->n; i++)
         order[i] = &l->v[i];
-    qsort(order, l->n, sizeof(*order), by_name);
+    qsort(order, l->n, sizeof(*order), pack_by_name);
     l->bytes = l->n_files = 0;
     for (size_t i = 0; i < l->n; i++) {
         struct pack_entry e = *order[i];
 
         if (n > 0 && strcmp(v[n - 1].name, e.name) == 0) {
-            entry_done(&e);
+            pack_entry_done(&e);
             continue;
         }
         v[n++] = e;
@@ -129,17 +129,17 @@ static int settle(struct pack_list *l)
 
 int pack_settle(struct pack_list *l, struct err *err)
 {
-    return settle(l) < 0 ? err_oom(err) : 0;
+    return pack_list_settle(l) < 0 ? err_oom(err) : 0;
 }
 
 /* Takes `path`, `name` and `link` of `e` over, also when it fails. */
-static int put(const struct walk *w, struct pack_entry e, struct err *err)
+static int pack_put(const struct walk *w, struct pack_entry e, struct err *err)
 {
     struct pack_list *l = w->list;
-    int r = e.path && e.name ? grow(l, err) : err_oom(err);
+    int r = e.path && e.name ? pack_grow(l, err) : err_oom(err);
 
     if (r < 0) {
-        entry_done(&e);
+        pack_entry_done(&e);
         return r;
     }
     l->v[l->n++] = e;
@@ -160,14 +160,14 @@ int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, b
 
     if (!data)
         return -ENOMEM;
-    return put(&w,
-               (struct pack_entry){ .path = strdup(""),
-                                    .name = strdup(name),
-                                    .data = data,
-                                    .n_data = n,
-                                    .type = PACK_FILE,
-                                    .executable = executable },
-               NULL);
+    return pack_put(&w,
+                    (struct pack_entry){ .path = strdup(""),
+                                         .name = strdup(name),
+                                         .data = data,
+                                         .n_data = n,
+                                         .type = PACK_FILE,
+                                         .executable = executable },
+                    NULL);
 }
 
 /* ---- walking ---- */
@@ -177,7 +177,7 @@ static bool lenient(const struct walk *w)
     return w->rules->inside != NULL;
 }
 
-static bool within(const char *path, const char *dir)
+static bool pack_within(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
 
@@ -185,7 +185,7 @@ static bool within(const char *path, const char *dir)
 }
 
 /* Whether what a link in `dir` of the archive says stays in the archive. */
-static bool stays(const char *dir, const char *text)
+static bool pack_stays(const char *dir, const char *text)
 {
     long depth = *dir ? 1 : 0;
 
@@ -218,7 +218,7 @@ static int leads_inside(const char *path, const char *inside)
 {
     AUTO_FREE char *real = realpath(path, NULL);
 
-    return real ? within(real, inside) : errno == ENOMEM ? -ENOMEM : 0;
+    return real ? pack_within(real, inside) : errno == ENOMEM ? -ENOMEM : 0;
 }
 
 static int skipped(const struct walk *w, const char *path, const char *base)
@@ -237,25 +237,25 @@ static int skipped(const struct walk *w, const char *path, const char *base)
 static int add_directory(const struct walk *w, const struct level *above, const char *path,
                          const char *name, const struct stat *st, struct err *err);
 
-static int add_plain(const struct walk *w, const char *path, const char *name,
-                     const struct stat *st, struct err *err)
+static int pack_add_plain(const struct walk *w, const char *path, const char *name,
+                          const struct stat *st, struct err *err)
 {
     if (!S_ISREG(st->st_mode))
         return lenient(w) ? 0 : err_set(err, -EINVAL, "'%s' is neither file nor directory", path);
     if (access(path, R_OK) < 0)
         return err_sys(err, "'%s' cannot be read", path);
-    return put(w,
-               (struct pack_entry){ .path = strdup(path),
-                                    .name = strdup(name),
-                                    .type = PACK_FILE,
-                                    .executable = (st->st_mode & 0111) != 0,
-                                    .stamp = pack_stamp_of(st) },
-               err);
+    return pack_put(w,
+                    (struct pack_entry){ .path = strdup(path),
+                                         .name = strdup(name),
+                                         .type = PACK_FILE,
+                                         .executable = (st->st_mode & 0111) != 0,
+                                         .stamp = pack_stamp_of(st) },
+                    err);
 }
 
 /* A symbolic link: 1 when it is dealt with, 0 when what it leads to is to be added, into *st. */
-static int follow(const struct walk *w, const struct level *above, const char *path,
-                  const char *name, struct stat *st, struct err *err)
+static int pack_follow(const struct walk *w, const struct level *above, const char *path,
+                       const char *name, struct stat *st, struct err *err)
 {
     AUTO_FREE char *text = NULL;
     bool dangling = stat(path, st) < 0;
@@ -268,12 +268,13 @@ static int follow(const struct walk *w, const struct level *above, const char *p
     text = link_text(path);
     if (!text)
         return err_sys(err, "read the link '%s'", path);
-    if (!dangling && !stays(above ? above->name : "", text))
+    if (!dangling && !pack_stays(above ? above->name : "", text))
         return 0;
-    r = put(w,
-            (struct pack_entry){
-                .path = strdup(path), .name = strdup(name), .link = take(text), .type = PACK_LINK },
-            err);
+    r = pack_put(
+        w,
+        (struct pack_entry){
+            .path = strdup(path), .name = strdup(name), .link = take(text), .type = PACK_LINK },
+        err);
     return r < 0 ? r : 1;
 }
 
@@ -286,8 +287,8 @@ static bool left_out(const struct walk *w, const char *name)
 }
 
 /* What is called `base` in the directory `above`. */
-static int add_child(const struct walk *w, const struct level *above, const char *base,
-                     struct err *err)
+static int pack_add_child(const struct walk *w, const struct level *above, const char *base,
+                          struct err *err)
 {
     AUTO_FREE char *path = path_join(above->path, base);
     AUTO_FREE char *name = path_join(above->name, base);
@@ -301,12 +302,12 @@ static int add_child(const struct walk *w, const struct level *above, const char
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", path);
     if (S_ISLNK(st.st_mode)) {
-        r = follow(w, above, path, name, &st, err);
+        r = pack_follow(w, above, path, name, &st, err);
         if (r != 0)
             return r < 0 ? r : 0;
     }
     if (!S_ISDIR(st.st_mode))
-        return add_plain(w, path, name, &st, err);
+        return pack_add_plain(w, path, name, &st, err);
     r = skipped(w, path, base);
     if (r != 0)
         return r < 0 ? err_oom(err) : 0;
@@ -323,7 +324,7 @@ static int add_content(const struct walk *w, const struct level *here, struct er
         return err_sys(err, "'%s' cannot be read", here->path);
     for (errno = 0; r == 0 && (e = readdir(d)) != NULL; errno = 0)
         if (!str_eq(e->d_name, ".") && !str_eq(e->d_name, ".."))
-            r = add_child(w, here, e->d_name, err);
+            r = pack_add_child(w, here, e->d_name, err);
     return r == 0 && errno ? err_sys(err, "read '%s'", here->path) : r;
 }
 
@@ -344,10 +345,10 @@ static int add_directory(const struct walk *w, const struct level *above, const 
     if (here.depth > PACK_DEPTH_MAX)
         return err_set(err, -E2BIG, "'%s' is more than %d directories deep", path, PACK_DEPTH_MAX);
     if (*name)
-        r = put(w,
-                (struct pack_entry){
-                    .path = strdup(path), .name = strdup(name), .type = PACK_DIRECTORY },
-                err);
+        r = pack_put(w,
+                     (struct pack_entry){
+                         .path = strdup(path), .name = strdup(name), .type = PACK_DIRECTORY },
+                     err);
     return r < 0 ? r : add_content(w, &here, err);
 }
 
@@ -366,5 +367,5 @@ int pack_add(struct pack_list *l, const char *path, const char *name, const stru
         return inside < 0 ? err_oom(err) : 0;
     if (S_ISDIR(st.st_mode))
         return add_directory(&w, NULL, path, name, &st, err);
-    return add_plain(&w, path, name, &st, err);
+    return pack_add_plain(&w, path, name, &st, err);
 }

@@ -24,7 +24,7 @@ struct header {
 _Static_assert(sizeof(struct header) == PACK_BLOCK, "a header is one block");
 
 /* As much as there is room for; a NUL only where room is left. */
-static void set_text(char *field, size_t cap, const char *text)
+static void pack_tar_set_text(char *field, size_t cap, const char *text)
 {
     size_t n = strlen(text);
 
@@ -36,7 +36,7 @@ static void set_octal(char *field, size_t cap, uint64_t v)
     char digits[32];
 
     snprintf(digits, sizeof(digits), "%0*llo", (int)cap - 1, (unsigned long long)v);
-    set_text(field, cap, digits);
+    pack_tar_set_text(field, cap, digits);
 }
 
 static void set_sum(struct header *h)
@@ -56,8 +56,8 @@ static int add_header(struct buf *out, const char *name, const char *link, char 
 {
     struct header h = { .type = type };
 
-    set_text(h.name, sizeof(h.name), name);
-    set_text(h.link, sizeof(h.link), link ? link : "");
+    pack_tar_set_text(h.name, sizeof(h.name), name);
+    pack_tar_set_text(h.link, sizeof(h.link), link ? link : "");
     set_octal(h.mode, sizeof(h.mode), mode);
     set_octal(h.uid, sizeof(h.uid), 0);
     set_octal(h.gid, sizeof(h.gid), 0);

@@ -44,7 +44,7 @@ struct signals {
     struct cond closed;
 };
 
-static void on_signal(uv_signal_t *h, int signum)
+static void pip_on_signal(uv_signal_t *h, int signum)
 {
     struct making *m = h->data;
 
@@ -63,11 +63,11 @@ static void signals_begin(struct signals *s, struct making *m)
             return;
         s->v[i].data = m;
         s->open++;
-        (void)uv_signal_start(&s->v[i], on_signal, numbers[i]);
+        (void)uv_signal_start(&s->v[i], pip_on_signal, numbers[i]);
     }
 }
 
-static void on_closed(uv_handle_t *h)
+static void pip_on_closed(uv_handle_t *h)
 {
     struct signals *s = h->data;
 
@@ -81,7 +81,7 @@ static void signals_end(struct signals *s, struct loop *l)
 
     for (unsigned i = 0; i < n; i++) {
         s->v[i].data = s;
-        uv_close((uv_handle_t *)&s->v[i], on_closed);
+        uv_close((uv_handle_t *)&s->v[i], pip_on_closed);
     }
     fiber_shield(l, true);
     while (s->open > 0)
@@ -92,7 +92,7 @@ static void signals_end(struct signals *s, struct loop *l)
 /* ---- running something ---- */
 
 /* The last line with something in it. */
-static void last_line(const struct making *m, char ret[LINE_MAX_])
+static void pip_last_line(const struct making *m, char ret[LINE_MAX_])
 {
     char text[LINE_MAX_];
     off_t size = lseek(m->out, 0, SEEK_END),
@@ -110,14 +110,14 @@ static void last_line(const struct making *m, char ret[LINE_MAX_])
     (void)str_clean(ret, LINE_MAX_, begin ? begin + 1 : text);
 }
 
-static int watch(struct making *m, int64_t deadline, int *status)
+static int pip_watch(struct making *m, int64_t deadline, int *status)
 {
     char before[LINE_MAX_] = "", now[LINE_MAX_];
     int r;
 
     do {
         r = proc_wait(m->proc, loop_in(m->loop, LOOK_MS), status);
-        last_line(m, now);
+        pip_last_line(m, now);
         if (r == -ETIMEDOUT && m->o->on_line && *now && !str_eq(now, before))
             m->o->on_line(m->o->arg, now);
         memcpy(before, now, sizeof(before));
@@ -129,7 +129,7 @@ static int watch(struct making *m, int64_t deadline, int *status)
 
 /* What it writes goes to m->out. The lock is its standard input: as long as it lives, nobody else
  * makes the same, even if we are killed. */
-static int run(struct making *m, const char *program, char **argv, int *status, struct err *err)
+static int pip_run(struct making *m, const char *program, char **argv, int *status, struct err *err)
 {
     struct proc_spec spec = { .program = program,
                               .argv = argv,
@@ -137,7 +137,7 @@ static int run(struct making *m, const char *program, char **argv, int *status, 
     int r = m->interrupted ? -ECANCELED : proc_start(m->loop, &spec, &m->proc, err);
 
     if (r == 0) {
-        r = watch(m, loop_in(m->loop, MAKE_MS), status);
+        r = pip_watch(m, loop_in(m->loop, MAKE_MS), status);
         if (r < 0)
             (void)proc_end(m->proc, 1000, status);
         m->proc = proc_free(m->proc);
@@ -162,7 +162,7 @@ static int ask_python(struct making *m, char **ret, struct err *err)
         return err_sys(err, "make a file");
     m->lock = -1;
     m->out = out;
-    r = run(m, "python3", argv, &status, err);
+    r = pip_run(m, "python3", argv, &status, err);
     m->out = -1;
     if (r == -ENOENT) {
         err_hint(err, "packages are installed with the python3 in PATH");
@@ -177,7 +177,7 @@ static int ask_python(struct making *m, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int name_places(struct making *m, const char *key, struct err *err)
+static int pip_name_places(struct making *m, const char *key, struct err *err)
 {
     AUTO_FREE char *cache = NULL, *all = NULL;
     int r = path_xdg(PATH_CACHE, "ydl", &cache, err);
@@ -200,7 +200,7 @@ static int name_places(struct making *m, const char *key, struct err *err)
 }
 
 /* Somebody else may be making the same. */
-static int take_lock(struct making *m, struct err *err)
+static int pip_take_lock(struct making *m, struct err *err)
 {
     AUTO_FREE char *path = path_join(m->dir, "lock");
     int r = 0;
@@ -223,11 +223,11 @@ static int take_lock(struct making *m, struct err *err)
 /* ---- making it ---- */
 
 /* pip's own words, without those that say where the log is. */
-static int failed(struct making *m, const char *what, int status, struct err *err)
+static int pip_failed(struct making *m, const char *what, int status, struct err *err)
 {
     char line[LINE_MAX_];
 
-    last_line(m, line);
+    pip_last_line(m, line);
     err_set(err, -EINVAL, "%s failed (exit code %d)%s%s", what, proc_exit_code(status),
             *line ? ": " : "", line);
     return -EINVAL;
@@ -236,16 +236,16 @@ static int failed(struct making *m, const char *what, int status, struct err *er
 static int make_venv(struct making *m, struct err *err)
 {
     char *argv[] = { (char *)"python3", (char *)"-I", (char *)"-m", (char *)"venv", m->env, NULL };
-    int status = 0, r = run(m, "python3", argv, &status, err);
+    int status = 0, r = pip_run(m, "python3", argv, &status, err);
 
     if (r < 0 || status == 0)
         return r;
-    r = failed(m, "python3 -m venv", status, err);
+    r = pip_failed(m, "python3 -m venv", status, err);
     err_hint(err, "on Debian it needs the package python3-venv");
     return r;
 }
 
-static int install(struct making *m, struct err *err)
+static int pip_install(struct making *m, struct err *err)
 {
     static const char *const fixed[] = { "-I", /* nothing of the working directory is a module */
                                          "-m",
@@ -270,11 +270,11 @@ static int install(struct making *m, struct err *err)
     }
     if (r < 0)
         return err_oom(err);
-    r = run(m, python, argv.v, &status, err);
-    return r < 0 || status == 0 ? r : failed(m, "pip install", status, err);
+    r = pip_run(m, python, argv.v, &status, err);
+    return r < 0 || status == 0 ? r : pip_failed(m, "pip install", status, err);
 }
 
-static int make(struct making *m, struct err *err)
+static int pip_make(struct making *m, struct err *err)
 {
     int r;
 
@@ -287,7 +287,7 @@ static int make(struct making *m, struct err *err)
     if (r == 0)
         r = make_venv(m, err);
     if (r == 0)
-        r = install(m, err);
+        r = pip_install(m, err);
     if (r < 0) {
         (void)path_remove(m->env, NULL);
         return r;
@@ -313,7 +313,7 @@ static void drop_old(const char *all, const char *name)
     (void)path_remove(dir, NULL);
 }
 
-static void prune(const struct making *m)
+static void pip_prune(const struct making *m)
 {
     AUTO_FREE char *all = path_dir(m->dir);
     AUTO_DIR DIR *d = all ? opendir(all) : NULL;
@@ -335,18 +335,18 @@ static int find_or_make(struct making *m, struct err *err)
     if (r == 0)
         r = pip_key(m->o->words, python, key, err);
     if (r == 0)
-        r = name_places(m, key, err);
+        r = pip_name_places(m, key, err);
     if (r == 0)
-        r = take_lock(m, err);
+        r = pip_take_lock(m, err);
     if (r < 0)
         return r;
     if (access(m->done, F_OK) == 0) {
         (void)utimensat(AT_FDCWD, m->done, NULL, 0); /* used today */
         return 0;
     }
-    r = make(m, err);
+    r = pip_make(m, err);
     if (r == 0)
-        prune(m);
+        pip_prune(m);
     return r;
 }
 

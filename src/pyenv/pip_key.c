@@ -27,7 +27,7 @@ const char *pip_requirements(const char *word)
     return stat(word, &st) == 0 && S_ISREG(st.st_mode) ? word : NULL;
 }
 
-static int add(EVP_MD_CTX *md, const void *p, size_t n, struct err *err)
+static int pip_add(EVP_MD_CTX *md, const void *p, size_t n, struct err *err)
 {
     uint64_t length = n; /* so that no two lists look alike */
 
@@ -36,10 +36,10 @@ static int add(EVP_MD_CTX *md, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err);
+static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err);
 
 /* "-r other.txt" and "-c limits.txt" are relative to the file they stand in. */
-static int add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, struct err *err)
+static int pip_add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, struct err *err)
 {
     static const char *const options[] = { "-r", "--requirement", "-c", "--constraint" };
 
@@ -53,7 +53,7 @@ static int add_line(EVP_MD_CTX *md, const char *dir, char *line, int depth, stru
             continue;
         name += strspn(name, " \t=");
         path = path_join(dir, name);
-        return path ? add_file(md, path, depth + 1, err) : err_oom(err);
+        return path ? pip_add_file(md, path, depth + 1, err) : err_oom(err);
     }
     return 0;
 }
@@ -67,12 +67,12 @@ static int add_lines(EVP_MD_CTX *md, const char *path, char *text, int depth, st
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        r = add_line(md, dir, line, depth, err);
+        r = pip_add_line(md, dir, line, depth, err);
     }
     return r;
 }
 
-static int add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err)
+static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err)
 {
     AUTO_BUF text = { .max = FILE_MAX_ };
     int r;
@@ -81,20 +81,20 @@ static int add_file(EVP_MD_CTX *md, const char *path, int depth, struct err *err
         return err_set(err, -ELOOP, "'%s': files of requirements name each other", path);
     r = path_read(path, &text, err);
     if (r == 0)
-        r = add(md, text.data ? text.data : (uint8_t *)"", text.len, err);
+        r = pip_add(md, text.data ? text.data : (uint8_t *)"", text.len, err);
     if (r < 0 || str_ends(path, ".whl"))
         return r;
     return buf_text(&text) ? add_lines(md, path, (char *)text.data, depth, err) : err_oom(err);
 }
 
-static int add_word(EVP_MD_CTX *md, const char *word, struct err *err)
+static int pip_add_word(EVP_MD_CTX *md, const char *word, struct err *err)
 {
     const char *file = pip_requirements(word);
     struct stat st;
     int r;
 
     if (file)
-        return add_file(md, file, 0, err);
+        return pip_add_file(md, file, 0, err);
     if (strchr(word, '/') && stat(word, &st) == 0 && S_ISDIR(st.st_mode)) {
         err_set(err, -EINVAL,
                 "'%s' is a directory: pip would install what is in it now, and nobody "
@@ -103,8 +103,8 @@ static int add_word(EVP_MD_CTX *md, const char *word, struct err *err)
         err_hint(err, "make a wheel of it with 'pip wheel %s' and name that", word);
         return -EINVAL;
     }
-    r = add(md, word, strlen(word), err);
-    return r < 0 || !str_ends(word, ".whl") ? r : add_file(md, word, 0, err);
+    r = pip_add(md, word, strlen(word), err);
+    return r < 0 || !str_ends(word, ".whl") ? r : pip_add_file(md, word, 0, err);
 }
 
 int pip_key(const struct strs *words, const char *python, char ret[PIP_KEY_TEXT], struct err *err)
@@ -114,11 +114,11 @@ int pip_key(const struct strs *words, const char *python, char ret[PIP_KEY_TEXT]
     int r = md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 ? 0 : err_oom(err);
 
     if (r == 0)
-        r = add(md, "ydl pip 1", 9, err);
+        r = pip_add(md, "ydl pip 1", 9, err);
     if (r == 0)
-        r = add(md, python, strlen(python), err);
+        r = pip_add(md, python, strlen(python), err);
     for (size_t i = 0; i < words->n && r == 0; i++)
-        r = add_word(md, words->v[i], err);
+        r = pip_add_word(md, words->v[i], err);
     if (r == 0 && EVP_DigestFinal_ex(md, sum, NULL) != 1)
         r = err_oom(err);
     for (size_t i = 0; r == 0 && i < (PIP_KEY_TEXT - 1) / 2; i++)

@@ -29,22 +29,22 @@ void pyenv_done(struct pyenv *e)
 
 /* ---- what it is ---- */
 
-static int has(const char *dir, const char *name)
+static int pyenv_has(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
 
     return path ? access(path, F_OK) == 0 : -ENOMEM;
 }
 
-static int find_kind(struct pyenv *e)
+static int pyenv_find_kind(struct pyenv *e)
 {
-    int r = has(e->dir, "conda-meta");
+    int r = pyenv_has(e->dir, "conda-meta");
 
     if (r > 0)
         e->kind = PYENV_CONDA;
     if (r != 0)
         return r < 0 ? r : 0;
-    r = has(e->dir, "pyvenv.cfg");
+    r = pyenv_has(e->dir, "pyvenv.cfg");
     if (r > 0)
         e->kind = PYENV_VENV;
     return r < 0 ? r : 0;
@@ -67,7 +67,7 @@ static int add_prefix(struct pyenv *e, const char *path)
 /* ---- its configuration ---- */
 
 /* The value of "key = value"; NULL when there is none. A new string. */
-static char *value_of(const char *text, const char *key)
+static char *pyenv_value_of(const char *text, const char *key)
 {
     size_t n = strlen(key);
 
@@ -98,8 +98,8 @@ static int read_config(struct pyenv *e, char **ret_home)
         return r == -ENOMEM ? r : 0;
     if (!buf_text(&text))
         return -ENOMEM;
-    *ret_home = value_of((const char *)text.data, "home");
-    command = value_of((const char *)text.data, "command");
+    *ret_home = pyenv_value_of((const char *)text.data, "home");
+    command = pyenv_value_of((const char *)text.data, "command");
     made = command ? strstr(command, " /") : NULL;
     while (made && strstr(made + 1, " /"))
         made = strstr(made + 1, " /");
@@ -166,7 +166,7 @@ int pyenv_look(const char *dir, struct pyenv *ret, struct err *err)
     if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode))
         return err_set(err, -ENOTDIR, "'%s' is not a directory", dir);
     ret->dir = path_join(cwd ? cwd : "/", dir);
-    if (!ret->dir || find_kind(ret) < 0 || add_prefix(ret, real) < 0 ||
+    if (!ret->dir || pyenv_find_kind(ret) < 0 || add_prefix(ret, real) < 0 ||
         add_prefix(ret, ret->dir) < 0)
         return err_oom(err);
     r = ret->kind == PYENV_VENV ? read_config(ret, &home) : 0;

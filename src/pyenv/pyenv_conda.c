@@ -21,12 +21,12 @@ struct held {
 
 /* ---- one file ---- */
 
-static int compare(const void *name, const void *entry)
+static int pyenv_compare(const void *name, const void *entry)
 {
     return strcmp(name, ((const struct pack_entry *)entry)->name);
 }
 
-static int add_row(struct buf *rows, const struct held *h, const char *holder)
+static int pyenv_add_row(struct buf *rows, const struct held *h, const char *holder)
 {
     return buf_printf(rows, "%s\t%s\t%s\n", h->binary ? "binary" : "text", holder, h->name);
 }
@@ -55,7 +55,7 @@ static int hold_text(const struct conda_prefix_move *m, const struct held *h,
                     : conda_prefix_text(m, (const char *)text.data, text.len, &out);
     if (r == 0)
         return 0;
-    if (r < 0 || !buf_text(&out) || add_row(rows, h, h->holder) < 0)
+    if (r < 0 || !buf_text(&out) || pyenv_add_row(rows, h, h->holder) < 0)
         return err_oom(err);
     free(entry->data);
     entry->n_data = out.len;
@@ -77,16 +77,16 @@ static int hold_binary(const struct conda_prefix_move *m, const struct held *h,
     if (r < 0)
         return err_code(err, r, "read '%s'", entry->path);
     if (entry->patches.n)
-        r = add_row(rows, h, h->holder);
+        r = pyenv_add_row(rows, h, h->holder);
     else if (stuck)
-        r = add_row(rows, h, m->from->v[m->from->n - 1]);
+        r = pyenv_add_row(rows, h, m->from->v[m->from->n - 1]);
     return r < 0 ? err_oom(err) : 0;
 }
 
-static int hold(const struct pyenv *e, const struct held *h, struct pack_list *l, struct buf *rows,
-                struct err *err)
+static int pyenv_hold(const struct pyenv *e, const struct held *h, struct pack_list *l,
+                      struct buf *rows, struct err *err)
 {
-    struct pack_entry *entry = bsearch(h->name, l->v, l->n, sizeof(*l->v), compare);
+    struct pack_entry *entry = bsearch(h->name, l->v, l->n, sizeof(*l->v), pyenv_compare);
     AUTO_STRS from = { 0 };
     const struct conda_prefix_move m = { &from, h->holder };
 
@@ -155,7 +155,7 @@ static int hold_all(const struct pyenv *e, json_t *record, struct pack_list *l, 
     {
         struct held h;
         bool held = held_of(row, &h);
-        int r = held ? hold(e, &h, l, rows, err) : 0;
+        int r = held ? pyenv_hold(e, &h, l, rows, err) : 0;
 
         if (r < 0)
             return r;
@@ -164,8 +164,8 @@ static int hold_all(const struct pyenv *e, json_t *record, struct pack_list *l, 
     return 0;
 }
 
-static int change_record(const struct pyenv *e, size_t at, struct pack_list *l, struct buf *rows,
-                         struct err *err)
+static int pyenv_change_record(const struct pyenv *e, size_t at, struct pack_list *l,
+                               struct buf *rows, struct err *err)
 {
     AUTO_BUF text = { .max = RECORD_MAX };
     AUTO_JSON *record = NULL;
@@ -203,7 +203,7 @@ int pyenv_conda(const struct pyenv *e, struct pack_list *l, struct err *err)
 
     for (size_t i = 0; i < l->n && r == 0; i++)
         if (is_record(&l->v[i]))
-            r = change_record(e, i, l, &rows, err);
+            r = pyenv_change_record(e, i, l, &rows, err);
     if (r < 0 || rows.len == 0)
         return r;
     if (!buf_text(&rows) ||
@@ -214,7 +214,7 @@ int pyenv_conda(const struct pyenv *e, struct pack_list *l, struct err *err)
 
 /* ---- what there is to say ---- */
 
-static const char *list_of(const struct pack_list *l)
+static const char *pyenv_list_of(const struct pack_list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         if (str_eq(l->v[i].name, CONDA_PREFIX_LIST))
@@ -226,7 +226,7 @@ int pyenv_conda_notes(const struct pack_list *l, struct strs *ret)
 {
     AUTO_BUF names = { .max = 64 * KIB };
     AUTO_STRS lines = { 0 };
-    const char *list = list_of(l);
+    const char *list = pyenv_list_of(l);
     size_t n = 0, least = PLACE_USUAL;
 
     if (list && strs_split(&lines, list, "\n") < 0)

@@ -40,7 +40,7 @@ static int change_config(const struct pyenv *e, const struct buf *text, struct b
     return pyenv_config((const char *)text->data, text->len, out);
 }
 
-static int change_record(const struct pyenv *e, const struct buf *text, struct buf *out)
+static int pyenv_list_change_record(const struct pyenv *e, const struct buf *text, struct buf *out)
 {
     (void)e;
     return pyenv_record((const char *)text->data, text->len, out);
@@ -55,7 +55,7 @@ static const struct change {
 } changes[] = {
     { "bin/", "", "#!", SCRIPT_MAX, change_script },
     { "pyvenv.cfg", "pyvenv.cfg", "", SCRIPT_MAX, change_config },
-    { "lib/", ".dist-info/RECORD", "", RECORD_MAX, change_record },
+    { "lib/", ".dist-info/RECORD", "", RECORD_MAX, pyenv_list_change_record },
 };
 
 static const struct change *change_of(const char *name)
@@ -76,7 +76,7 @@ static bool has_magic(const char *path, const char *magic)
     return n == 0 || (fd >= 0 && read(fd, begin, n) == (ssize_t)n && memcmp(begin, magic, n) == 0);
 }
 
-static int change(const struct pyenv *e, struct pack_entry *entry, struct err *err)
+static int pyenv_list_change(const struct pyenv *e, struct pack_entry *entry, struct err *err)
 {
     const struct change *c = change_of(entry->name);
     AUTO_BUF text = { .max = RECORD_MAX + 1 }, out = { .max = 2 * RECORD_MAX };
@@ -130,8 +130,8 @@ static const struct {
     { "bin/activate.fish", pyenv_activate_fish, false },
 };
 
-static int add_text(struct pack_list *l, const char *name, const char *text, bool executable,
-                    struct err *err)
+static int pyenv_list_add_text(struct pack_list *l, const char *name, const char *text,
+                               bool executable, struct err *err)
 {
     return pack_add_data(l, name, strdup(text), strlen(text), executable) < 0 ? err_oom(err) : 0;
 }
@@ -147,7 +147,7 @@ static int add_replaced(const struct pyenv *e, struct pack_list *l, struct err *
         if (!path)
             return err_oom(err);
         if (replaced[i].always || access(path, F_OK) == 0)
-            r = add_text(l, replaced[i].name, replaced[i].text, false, err);
+            r = pyenv_list_add_text(l, replaced[i].name, replaced[i].text, false, err);
     }
     return r;
 }
@@ -155,9 +155,9 @@ static int add_replaced(const struct pyenv *e, struct pack_list *l, struct err *
 /* conda knows an environment by its history, in which are the commands of whoever made it. */
 static int add_conda(struct pack_list *l, struct err *err)
 {
-    int r = add_text(l, "conda-meta/history", "", false, err);
+    int r = pyenv_list_add_text(l, "conda-meta/history", "", false, err);
 
-    return r < 0 ? r : add_text(l, "bin/conda-unpack", pyenv_unpack_py, true, err);
+    return r < 0 ? r : pyenv_list_add_text(l, "bin/conda-unpack", pyenv_unpack_py, true, err);
 }
 
 int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err)
@@ -176,7 +176,7 @@ int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err)
         if (e->kind == PYENV_VENV)
             r = keep_link(entry, err);
         if (r == 0 && entry->type == PACK_FILE && !entry->data)
-            r = change(e, entry, err);
+            r = pyenv_list_change(e, entry, err);
     }
     if (r == 0 && e->kind == PYENV_CONDA)
         r = pyenv_conda(e, l, err);

@@ -13,28 +13,28 @@ struct piece {
     size_t n;
 };
 
-static struct piece line_of(const char *p, const char *end)
+static struct piece pyenv_line_of(const char *p, const char *end)
 {
     const char *nl = memchr(p, '\n', (size_t)(end - p));
 
     return (struct piece){ p, (size_t)((nl ? nl : end) - p) };
 }
 
-static struct piece after(struct piece line, const char *end)
+static struct piece pyenv_after(struct piece line, const char *end)
 {
     const char *p = line.p + line.n < end ? line.p + line.n + 1 : end;
 
     return (struct piece){ p, (size_t)(end - p) };
 }
 
-static bool begins(struct piece x, const char *with)
+static bool pyenv_begins(struct piece x, const char *with)
 {
     size_t n = strlen(with);
 
     return x.n >= n && memcmp(x.p, with, n) == 0;
 }
 
-static struct piece skip(struct piece x, size_t n)
+static struct piece pyenv_skip(struct piece x, size_t n)
 {
     return (struct piece){ x.p + n, x.n - n };
 }
@@ -42,7 +42,7 @@ static struct piece skip(struct piece x, size_t n)
 static struct piece skip_blanks(struct piece x)
 {
     while (x.n > 0 && (*x.p == ' ' || *x.p == '\t'))
-        x = skip(x, 1);
+        x = pyenv_skip(x, 1);
     return x;
 }
 
@@ -52,7 +52,7 @@ static size_t own_bin(const struct strs *prefixes, struct piece x)
     for (size_t i = 0; i < prefixes->n; i++) {
         size_t n = strlen(prefixes->v[i]);
 
-        if (begins(x, prefixes->v[i]) && begins(skip(x, n), "/bin/"))
+        if (pyenv_begins(x, prefixes->v[i]) && pyenv_begins(pyenv_skip(x, n), "/bin/"))
             return n + strlen("/bin/");
     }
     return 0;
@@ -68,28 +68,28 @@ static struct piece name_at(struct piece x, const char *ends)
     return memchr(x.p, '/', n) ? (struct piece){ x.p, 0 } : (struct piece){ x.p, n };
 }
 
-static int add(struct buf *out, struct piece x)
+static int pyenv_add(struct buf *out, struct piece x)
 {
     return buf_add(out, x.p, x.n);
 }
 
 /* "#!/PREFIX/bin/NAME ARGS" */
-static int first_line(struct piece name, struct piece args, struct buf *out)
+static int pyenv_first_line(struct piece name, struct piece args, struct buf *out)
 {
     int n = (int)name.n, r;
 
     while (args.n > 0 && strchr(" \t\r", args.p[args.n - 1]))
         args.n--;
-    if (!begins(name, "python")) { /* found by PATH, which activation sets */
+    if (!pyenv_begins(name, "python")) { /* found by PATH, which activation sets */
         r = buf_printf(out, "#!/usr/bin/env %s%.*s%s", args.n ? "-S " : "", n, name.p,
                        args.n ? " " : "");
-        return r < 0 ? r : add(out, args);
+        return r < 0 ? r : pyenv_add(out, args);
     }
     r = buf_printf(out, "#!/bin/sh\n" EXEC BESIDE, n, name.p);
     if (r == 0 && args.n)
         r = buf_add_u8(out, ' ');
     if (r == 0)
-        r = add(out, args);
+        r = pyenv_add(out, args);
     return r < 0 ? r : buf_add_str(out, " \"$0\" \"$@\"\n' '''");
 }
 
@@ -97,46 +97,46 @@ static int first_line(struct piece name, struct piece args, struct buf *out)
  * the path as it was. */
 static int second_line(const struct strs *prefixes, struct piece line, struct buf *out)
 {
-    struct piece x = skip(line, strlen(EXEC)), name;
-    bool quoted = begins(x, "\"");
+    struct piece x = pyenv_skip(line, strlen(EXEC)), name;
+    bool quoted = pyenv_begins(x, "\"");
     size_t n;
     int r;
 
-    x = skip(x, quoted);
+    x = pyenv_skip(x, quoted);
     n = own_bin(prefixes, x);
-    name = n ? name_at(skip(x, n), quoted ? "\"" : " \t") : (struct piece){ 0 };
+    name = n ? name_at(pyenv_skip(x, n), quoted ? "\"" : " \t") : (struct piece){ 0 };
     if (name.n == 0)
         return 0;
-    x = skip(x, n + name.n);
-    x = skip(x, quoted && x.n > 0);
+    x = pyenv_skip(x, n + name.n);
+    x = pyenv_skip(x, quoted && x.n > 0);
     r = buf_printf(out, "#!/bin/sh\n" EXEC BESIDE, (int)name.n, name.p);
-    return r < 0 ? r : add(out, x) < 0 ? -ENOMEM : 1;
+    return r < 0 ? r : pyenv_add(out, x) < 0 ? -ENOMEM : 1;
 }
 
 int pyenv_script(const struct strs *prefixes, const char *text, size_t n, struct buf *out)
 {
     const char *end = text + n;
-    struct piece line = line_of(text, end), rest = after(line, end), x, name;
+    struct piece line = pyenv_line_of(text, end), rest = pyenv_after(line, end), x, name;
     int r;
 
-    if (!begins(line, "#!"))
+    if (!pyenv_begins(line, "#!"))
         return 0;
-    x = skip_blanks(skip(line, 2));
-    if (begins(x, "/bin/sh") && begins(rest, EXEC)) {
-        line = line_of(rest.p, end);
+    x = skip_blanks(pyenv_skip(line, 2));
+    if (pyenv_begins(x, "/bin/sh") && pyenv_begins(rest, EXEC)) {
+        line = pyenv_line_of(rest.p, end);
         r = second_line(prefixes, line, out);
     } else {
         size_t bin = own_bin(prefixes, x);
 
-        name = bin ? name_at(skip(x, bin), " \t") : (struct piece){ 0 };
+        name = bin ? name_at(pyenv_skip(x, bin), " \t") : (struct piece){ 0 };
         if (name.n == 0)
             return 0;
-        r = first_line(name, skip_blanks(skip(x, bin + name.n)), out) < 0 ? -ENOMEM : 1;
+        r = pyenv_first_line(name, skip_blanks(pyenv_skip(x, bin + name.n)), out) < 0 ? -ENOMEM : 1;
     }
     if (r <= 0)
         return r;
     x = (struct piece){ line.p + line.n, (size_t)(end - line.p) - line.n };
-    return add(out, x) < 0 ? -ENOMEM : 1;
+    return pyenv_add(out, x) < 0 ? -ENOMEM : 1;
 }
 
 int pyenv_config(const char *text, size_t n, struct buf *out)
@@ -144,16 +144,17 @@ int pyenv_config(const char *text, size_t n, struct buf *out)
     const char *end = text + n;
     int changed = 0;
 
-    for (struct piece line, at = { text, n }; at.n > 0; at = after(line, end)) {
+    for (struct piece line, at = { text, n }; at.n > 0; at = pyenv_after(line, end)) {
         struct piece key;
 
-        line = line_of(at.p, end);
+        line = pyenv_line_of(at.p, end);
         key = skip_blanks(line);
-        if (begins(key, "command") && begins(skip_blanks(skip(key, strlen("command"))), "=")) {
+        if (pyenv_begins(key, "command") &&
+            pyenv_begins(skip_blanks(pyenv_skip(key, strlen("command"))), "=")) {
             changed = 1;
             continue;
         }
-        if (add(out, line) < 0 || buf_add_u8(out, '\n') < 0)
+        if (pyenv_add(out, line) < 0 || buf_add_u8(out, '\n') < 0)
             return -ENOMEM;
     }
     return changed;
@@ -164,19 +165,19 @@ int pyenv_record(const char *text, size_t n, struct buf *out)
     const char *end = text + n;
     int changed = 0;
 
-    for (struct piece line, at = { text, n }; at.n > 0; at = after(line, end)) {
+    for (struct piece line, at = { text, n }; at.n > 0; at = pyenv_after(line, end)) {
         const char *comma;
         int r;
 
-        line = line_of(at.p, end);
+        line = pyenv_line_of(at.p, end);
         comma = memchr(line.p, ',', line.n);
-        if (comma && begins(line, "../../../bin/")) {
-            r = add(out, (struct piece){ line.p, (size_t)(comma - line.p) }) < 0
+        if (comma && pyenv_begins(line, "../../../bin/")) {
+            r = pyenv_add(out, (struct piece){ line.p, (size_t)(comma - line.p) }) < 0
                     ? -ENOMEM
                     : buf_add_str(out, ",,\n");
             changed = 1;
         } else {
-            r = add(out, line) < 0 ? -ENOMEM : buf_add_u8(out, '\n');
+            r = pyenv_add(out, line) < 0 ? -ENOMEM : buf_add_u8(out, '\n');
         }
         if (r < 0)
             return -ENOMEM;

@@ -54,19 +54,20 @@ static uint32_t le32(struct view *v)
     return low | (uint32_t)le16(v) << 16;
 }
 
-static int broken(const struct unzip *z, const char *what, struct err *err)
+static int unzip_broken(const struct unzip *z, const char *what, struct err *err)
 {
     return err_set(err, -EINVAL, "'%s' is no zip archive that can be read: %s", z->path, what);
 }
 
 /* Exactly `n` bytes from a place in the file. */
-static int read_at(const struct unzip *z, uint64_t at, size_t n, struct buf *ret, struct err *err)
+static int unzip_read_at(const struct unzip *z, uint64_t at, size_t n, struct buf *ret,
+                         struct err *err)
 {
     uint8_t *to;
     int r;
 
     if (at > z->bytes || n > z->bytes - at)
-        return broken(z, "it ends too early", err);
+        return unzip_broken(z, "it ends too early", err);
     if (n == 0)
         return 0;
     r = buf_room(ret, n, &to);
@@ -79,7 +80,7 @@ static int read_at(const struct unzip *z, uint64_t at, size_t n, struct buf *ret
             continue;
         if (got <= 0)
             return got < 0 ? err_sys(err, "read '%s'", z->path)
-                           : broken(z, "it ends too early", err);
+                           : unzip_broken(z, "it ends too early", err);
         to += got;
         at += (uint64_t)got;
         n -= (size_t)got;
@@ -96,12 +97,12 @@ struct end {
 };
 
 /* The end record is the last one whose comment ends with the file. */
-static int find_end(const struct unzip *z, struct end *ret, struct err *err)
+static int unzip_find_end(const struct unzip *z, struct end *ret, struct err *err)
 {
     AUTO_BUF tail = { .max = END_BYTES + COMMENT_MAX };
     size_t n = z->bytes < tail.max ? (size_t)z->bytes : tail.max;
-    int r =
-        n < END_BYTES ? broken(z, "it is too short", err) : read_at(z, z->bytes - n, n, &tail, err);
+    int r = n < END_BYTES ? unzip_broken(z, "it is too short", err)
+                          : unzip_read_at(z, z->bytes - n, n, &tail, err);
 
     if (r < 0)
         return r;
@@ -121,7 +122,7 @@ static int find_end(const struct unzip *z, struct end *ret, struct err *err)
                            z->path);
         return 0;
     }
-    return broken(z, "it has no table of contents", err);
+    return unzip_broken(z, "it has no table of contents", err);
 }
 
 static int read_row(struct unzip *z, struct view *v, struct err *err)
@@ -131,7 +132,7 @@ static int read_row(struct unzip *z, struct view *v, struct err *err)
     size_t n, rest;
 
     if (le32(v) != ROW_MARK)
-        return broken(z, "its table of contents is damaged", err);
+        return unzip_broken(z, "its table of contents is damaged", err);
     (void)view_bytes(v, 4); /* versions */
     row.flags = le16(v);
     row.method = le16(v);
@@ -147,7 +148,7 @@ static int read_row(struct unzip *z, struct view *v, struct err *err)
     name = view_bytes(v, n);
     (void)view_bytes(v, rest);
     if (v->bad || n == 0 || memchr(name, '\0', n))
-        return broken(z, "its table of contents is damaged", err);
+        return unzip_broken(z, "its table of contents is damaged", err);
     row.name = strndup((const char *)name, n);
     if (!row.name)
         return err_oom(err);
@@ -155,15 +156,15 @@ static int read_row(struct unzip *z, struct view *v, struct err *err)
     return 0;
 }
 
-static int read_table(struct unzip *z, struct err *err)
+static int unzip_read_table(struct unzip *z, struct err *err)
 {
     AUTO_BUF table = { .max = UNZIP_LIST_MAX };
     struct end end = { 0 };
     struct view v;
-    int r = find_end(z, &end, err);
+    int r = unzip_find_end(z, &end, err);
 
     if (r == 0)
-        r = read_at(z, end.at, end.bytes, &table, err);
+        r = unzip_read_at(z, end.at, end.bytes, &table, err);
     if (r < 0)
         return r;
     z->rows = calloc((size_t)end.members + 1, sizeof(*z->rows));
@@ -190,9 +191,9 @@ int unzip_open(const char *path, struct unzip **ret, struct err *err)
     if (!z->path)
         return err_oom(err);
     if (!S_ISREG(st.st_mode))
-        return broken(z, "it is no file", err);
+        return unzip_broken(z, "it is no file", err);
     z->bytes = (uint64_t)st.st_size;
-    r = read_table(z, err);
+    r = unzip_read_table(z, err);
     if (r == 0)
         *ret = take(z);
     return r;
@@ -235,7 +236,7 @@ bool unzip_has(const struct unzip *z, const char *name)
 
 /* ---- a member ---- */
 
-static int damaged(const struct unzip *z, const struct row *row, struct err *err)
+static int unzip_damaged(const struct unzip *z, const struct row *row, struct err *err)
 {
     return err_set(err, -EINVAL, "'%s': '%s' in it is damaged", z->path, row->name);
 }
@@ -256,7 +257,7 @@ static int inflate_all(const struct unzip *z, const struct row *row, struct buf 
     (void)inflateEnd(&s);
     if (r == Z_MEM_ERROR)
         return err_oom(err);
-    return r == Z_STREAM_END && s.avail_out == 0 ? 0 : damaged(z, row, err);
+    return r == Z_STREAM_END && s.avail_out == 0 ? 0 : unzip_damaged(z, row, err);
 }
 
 static int read_packed(const struct unzip *z, const struct row *row, struct buf *ret,
@@ -265,20 +266,21 @@ static int read_packed(const struct unzip *z, const struct row *row, struct buf 
     AUTO_BUF head = { .max = HEAD_BYTES };
     size_t skip;
     struct view v;
-    int r = read_at(z, row->at, HEAD_BYTES, &head, err);
+    int r = unzip_read_at(z, row->at, HEAD_BYTES, &head, err);
 
     if (r < 0)
         return r;
     v = view_of(head.data, head.len);
     if (le32(&v) != HEAD_MARK)
-        return damaged(z, row, err);
+        return unzip_damaged(z, row, err);
     (void)view_bytes(&v, 22);
     skip = le16(&v);
     skip += le16(&v);
-    return read_at(z, (uint64_t)row->at + HEAD_BYTES + skip, row->packed, ret, err);
+    return unzip_read_at(z, (uint64_t)row->at + HEAD_BYTES + skip, row->packed, ret, err);
 }
 
-static int unpack(const struct unzip *z, const struct row *row, struct buf *ret, struct err *err)
+static int unzip_unpack(const struct unzip *z, const struct row *row, struct buf *ret,
+                        struct err *err)
 {
     /* What deflate makes of anything is hardly longer than it was. */
     AUTO_BUF packed = { .max = (size_t)row->size + row->size / 8 + 64 * KIB };
@@ -290,7 +292,7 @@ static int unpack(const struct unzip *z, const struct row *row, struct buf *ret,
                             : err_set(err, r, "'%s': '%s' in it is too large", z->path, row->name);
     r = read_packed(z, row, &packed, err);
     if (r == 0 && row->method == STORED && packed.len != row->size)
-        r = damaged(z, row, err);
+        r = unzip_damaged(z, row, err);
     if (r == 0 && row->size == 0)
         return 0;
     if (r == 0 && row->method == STORED)
@@ -298,7 +300,7 @@ static int unpack(const struct unzip *z, const struct row *row, struct buf *ret,
     else if (r == 0)
         r = inflate_all(z, row, &packed, to, err);
     if (r == 0 && crc32(crc32(0, NULL, 0), to, row->size) != row->crc)
-        r = damaged(z, row, err);
+        r = unzip_damaged(z, row, err);
     if (r == 0)
         ret->len += row->size;
     return r;
@@ -314,7 +316,7 @@ int unzip_read(struct unzip *z, const char *name, struct buf *ret, struct err *e
         if ((row->flags & ENCRYPTED) || (row->method != STORED && row->method != DEFLATED))
             return err_set(err, -EOPNOTSUPP, "'%s': '%s' in it is %s", z->path, name,
                            row->flags & ENCRYPTED ? "encrypted" : "packed in an unknown way");
-        return unpack(z, row, ret, err);
+        return unzip_unpack(z, row, ret, err);
     }
     return err_set(err, -ENOENT, "there is no '%s' in '%s'", name, z->path);
 }

@@ -29,7 +29,7 @@ struct horovod_store {
 
 /* ---- names ---- */
 
-static int check_name(const char *what, const char *name, struct err *err)
+static int horovod_check_name(const char *what, const char *name, struct err *err)
 {
     size_t n = strlen(name);
 
@@ -38,11 +38,11 @@ static int check_name(const char *what, const char *name, struct err *err)
     return 0;
 }
 
-static int check_names(const char *scope, const char *key, struct err *err)
+static int horovod_check_names(const char *scope, const char *key, struct err *err)
 {
-    int r = check_name("scope", scope, err);
+    int r = horovod_check_name("scope", scope, err);
 
-    return r < 0 ? r : check_name("key", key, err);
+    return r < 0 ? r : horovod_check_name("key", key, err);
 }
 
 static bool is_rank(const char *name)
@@ -145,8 +145,8 @@ static void drop_scope(struct horovod_store *s, struct scope *scope)
 
 /* ---- what workers ask ---- */
 
-static int check_room(const struct horovod_store *s, size_t n, const struct item *old,
-                      struct err *err)
+static int horovod_check_room(const struct horovod_store *s, size_t n, const struct item *old,
+                              struct err *err)
 {
     if (n > HOROVOD_VALUE_MAX)
         return err_set(err, -E2BIG, "a value of %zu bytes is too long", n);
@@ -161,10 +161,10 @@ int horovod_put(struct horovod_store *s, const char *scope, const char *key, con
     AUTO_FREE char *copy = NULL;
     struct scope *sc;
     struct item *i;
-    int r = check_names(scope, key, err);
+    int r = horovod_check_names(scope, key, err);
 
     if (r == 0)
-        r = check_room(s, n, find_item(find_scope(s, scope), key), err);
+        r = horovod_check_room(s, n, find_item(find_scope(s, scope), key), err);
     if (r < 0)
         return r;
     copy = malloc(n + 1); /* one byte more: an empty value is a value */
@@ -189,7 +189,7 @@ int horovod_get(struct horovod_store *s, const char *scope, const char *key, str
                 struct err *err)
 {
     const struct item *i;
-    int r = check_names(scope, key, err);
+    int r = horovod_check_names(scope, key, err);
 
     if (r < 0)
         return r;
@@ -205,7 +205,7 @@ int horovod_finish(struct horovod_store *s, const char *scope, const char *key, 
 {
     struct scope *sc;
     struct item *i;
-    int r = check_names(scope, key, err);
+    int r = horovod_check_names(scope, key, err);
 
     if (r < 0)
         return r;

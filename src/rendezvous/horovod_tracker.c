@@ -40,8 +40,8 @@ static int split_path(const char *path, char **ret_scope, const char **ret_key, 
     return 0;
 }
 
-static int on_put(struct horovod *h, struct http_call *c, const char *scope, const char *key,
-                  struct err *err)
+static int horovod_tracker_on_put(struct horovod *h, struct http_call *c, const char *scope,
+                                  const char *key, struct err *err)
 {
     AUTO_BUF body = { .max = HOROVOD_VALUE_MAX };
     int r = http_body_all(c, &body, err);
@@ -51,8 +51,8 @@ static int on_put(struct horovod *h, struct http_call *c, const char *scope, con
     return r < 0 ? r : http_reply(c, 200, TYPE, NULL, 0, err);
 }
 
-static int on_get(struct horovod *h, struct http_call *c, const char *scope, const char *key,
-                  struct err *err)
+static int horovod_tracker_on_get(struct horovod *h, struct http_call *c, const char *scope,
+                                  const char *key, struct err *err)
 {
     /* A copy: sending may wait, and the value may be replaced meanwhile. */
     AUTO_BUF value = { .max = HOROVOD_VALUE_MAX };
@@ -75,9 +75,11 @@ static const struct {
     const char *method;
     int (*fn)(struct horovod *h, struct http_call *c, const char *scope, const char *key,
               struct err *err);
-} methods[] = { { "PUT", on_put }, { "GET", on_get }, { "DELETE", on_delete } };
+} methods[] = { { "PUT", horovod_tracker_on_put },
+                { "GET", horovod_tracker_on_get },
+                { "DELETE", on_delete } };
 
-static int on_call(void *user, struct http_call *c, struct err *err)
+static int horovod_tracker_on_call(void *user, struct http_call *c, struct err *err)
 {
     AUTO_FREE char *scope = NULL;
     const char *key = NULL;
@@ -92,14 +94,14 @@ static int on_call(void *user, struct http_call *c, struct err *err)
     return http_reply(c, 405, TYPE, NULL, 0, err);
 }
 
-static bool check_peer(void *user, int fd)
+static bool horovod_tracker_check_peer(void *user, int fd)
 {
     const struct rendezvous_options *opt = ((struct horovod *)user)->opt;
 
     return !opt->check || opt->check(opt->user, fd);
 }
 
-static bool vouch_for_peer(void *user, int fd)
+static bool horovod_tracker_vouch_for_peer(void *user, int fd)
 {
     const struct rendezvous_options *opt = ((struct horovod *)user)->opt;
 
@@ -126,9 +128,9 @@ static int horovod_start(const struct rendezvous_options *opt, void **ret, int *
         .loop = opt->loop,
         .limits = { .body_max = HOROVOD_VALUE_MAX, .connections_max = 4 * (size_t)opt->world + 64 },
         .name = "horovod",
-        .check = check_peer,
-        .vouch = vouch_for_peer,
-        .handler = on_call,
+        .check = horovod_tracker_check_peer,
+        .vouch = horovod_tracker_vouch_for_peer,
+        .handler = horovod_tracker_on_call,
         .user = h,
     };
     int r;

@@ -110,7 +110,7 @@ static const struct verb verbs[] = {
 };
 /* clang-format on */
 
-static const struct verb *find_verb(const struct kv_word *w)
+static const struct verb *kv_find_verb(const struct kv_word *w)
 {
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         if (strlen(verbs[i].name) == w->n && memcmp(verbs[i].name, w->p, w->n) == 0)
@@ -123,14 +123,14 @@ static const struct verb *find_verb(const struct kv_word *w)
  * words; a value then is that of a key, which can be looked at again. */
 static bool is_done_once(const struct kv_ask *a, size_t n)
 {
-    const struct verb *v = a->n ? find_verb(&a->words[0]) : NULL;
+    const struct verb *v = a->n ? kv_find_verb(&a->words[0]) : NULL;
 
     return v ? v->once : n == 1;
 }
 
 static int dispatch(struct kv *k, const struct kv_ask *a, struct err *err)
 {
-    const struct verb *v = a->n ? find_verb(&a->words[0]) : NULL;
+    const struct verb *v = a->n ? kv_find_verb(&a->words[0]) : NULL;
     char shown[KV_SHOWN];
 
     if (!v) {
@@ -190,7 +190,7 @@ void kv_forget(struct kv *k, uint32_t task)
     }
 }
 
-static void forget_all(struct kv *k)
+static void kv_forget_all(struct kv *k)
 {
     struct map_node *next;
 
@@ -216,7 +216,7 @@ static void erase_prefix(struct kv *k, const char *prefix)
 
 void kv_generation(struct kv *k)
 {
-    forget_all(k);
+    kv_forget_all(k);
     erase_prefix(k, "pmi/");
     kv_changed(k, &(struct kv_change){ 0 });
 }
@@ -284,7 +284,7 @@ struct kv *kv_free(struct kv *k)
 {
     if (!k)
         return NULL;
-    forget_all(k);
+    kv_forget_all(k);
     erase_prefix(k, "");
     map_done(&k->keys);
     map_done(&k->barriers);

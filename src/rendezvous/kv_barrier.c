@@ -21,7 +21,7 @@ static bool read_deadline(struct kv *k, const struct kv_ask *a, size_t i, int64_
     return true;
 }
 
-static bool may_wait(struct kv *k, const struct kv_ask *a)
+static bool kv_barrier_may_wait(struct kv *k, const struct kv_ask *a)
 {
     if (kv_task_waits(k, a->task) < KV_TASK_WAITS_MAX)
         return true;
@@ -53,7 +53,7 @@ int kv_wait(struct kv *k, const struct kv_ask *a, struct err *err)
         kv_answer(k, a, "timeout");
         return 0;
     }
-    if (!may_wait(k, a))
+    if (!kv_barrier_may_wait(k, a))
         return 0;
     p = kv_place_get(&k->keys, &a->words[1]);
     return p ? wait_at(k, p, a, deadline, err) : err_oom(err);
@@ -106,7 +106,7 @@ static size_t list_came(struct kv_place *p)
 
 /* All go on, `last` too unless it is NULL, and the next to come opens the barrier anew. That it was
  * passed is told before the first one hears of it: a store that is made anew knows it of all. */
-static void let_go(struct kv *k, struct kv_place *p, const struct kv_ask *last)
+static void kv_barrier_let_go(struct kv *k, struct kv_place *p, const struct kv_ask *last)
 {
     size_t n = list_came(p);
 
@@ -129,7 +129,7 @@ static void open_barrier(struct kv *k, const struct kv_ask *last, struct kv_plac
     struct kv_done alone = { .task = last->task, .id = last->id };
 
     if (p)
-        let_go(k, p, last);
+        kv_barrier_let_go(k, p, last);
     else
         kv_changed(k, &(struct kv_change){ .done = &alone, .n_done = 1 });
     kv_answer(k, last, "ok");
@@ -173,7 +173,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
         kv_answer(k, a, "timeout");
         return 0;
     }
-    if (!may_wait(k, a))
+    if (!kv_barrier_may_wait(k, a))
         return 0;
     p = kv_place_get(&k->barriers, &a->words[1]);
     if (p && reserve_came(p) < 0) {
@@ -225,7 +225,7 @@ void kv_resized(struct kv *k)
         if (p->first)
             p->need = k->on.on_role_size(k->on.user, p->first->task);
         if (p->waits >= p->need)
-            let_go(k, p, NULL);
+            kv_barrier_let_go(k, p, NULL);
         else
             kv_place_tidy(p);
     }

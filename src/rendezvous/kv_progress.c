@@ -9,7 +9,7 @@
 #define NUMBER_MAX 40
 
 /* A name can stand in JSON as it is: printable, no blank, no quote, no backslash. */
-static bool good_name(const char *p, size_t n)
+static bool kv_progress_good_name(const char *p, size_t n)
 {
     if (n == 0 || n > NAME_MAX_)
         return false;
@@ -20,12 +20,12 @@ static bool good_name(const char *p, size_t n)
     return true;
 }
 
-static bool same_name(const struct kv_word *a, const struct kv_word *b, size_t n)
+static bool kv_progress_same_name(const struct kv_word *a, const struct kv_word *b, size_t n)
 {
     return a->n > n && b->n > n && memcmp(a->p, b->p, n + 1) == 0; /* with its "=" */
 }
 
-static int add_number(struct buf *out, const char *p, size_t n)
+static int kv_progress_add_number(struct buf *out, const char *p, size_t n)
 {
     char text[NUMBER_MAX], *end = NULL;
     double v;
@@ -50,14 +50,14 @@ static int add_metric(struct buf *out, const struct kv_ask *a, size_t i, size_t 
     size_t n = equals ? (size_t)(equals - p) : 0;
     int r;
 
-    if (!equals || !good_name(p, n))
+    if (!equals || !kv_progress_good_name(p, n))
         return -EINVAL;
     for (size_t j = first; j < i; j++) {
-        if (same_name(&a->words[j], w, n))
+        if (kv_progress_same_name(&a->words[j], w, n))
             return -EINVAL;
     }
     r = buf_printf(out, "%s\"%.*s\":", i > first ? "," : "", (int)n, p);
-    return r < 0 ? r : add_number(out, equals + 1, w->n - n - 1);
+    return r < 0 ? r : kv_progress_add_number(out, equals + 1, w->n - n - 1);
 }
 
 int kv_progress(struct kv *k, const struct kv_ask *a, struct err *err)

@@ -43,7 +43,8 @@ static void wake_key(struct kv *k, struct kv_place *p)
 }
 
 /* Puts a copy of the bytes in its place; NULL when out of memory. */
-static struct kv_place *set(struct kv *k, const struct kv_word *key, const struct kv_word *value)
+static struct kv_place *kv_store_set(struct kv *k, const struct kv_word *key,
+                                     const struct kv_word *value)
 {
     AUTO_FREE char *copy = malloc(value->n + 1); /* one byte more: an empty value is a value */
     struct kv_place *place = copy ? kv_place_get(&k->keys, key) : NULL;
@@ -64,11 +65,11 @@ static struct kv_place *set(struct kv *k, const struct kv_word *key, const struc
 }
 
 /* The same for a request, tells of it and wakes those who wait. -ENOMEM. */
-static int store(struct kv *k, const struct kv_word *value, const struct kv_ask *a,
-                 const int64_t *number)
+static int kv_store_store(struct kv *k, const struct kv_word *value, const struct kv_ask *a,
+                          const int64_t *number)
 {
     const struct kv_word *key = &a->words[1];
-    struct kv_place *place = set(k, key, value);
+    struct kv_place *place = kv_store_set(k, key, value);
     struct kv_done done = { a->task, a->id, number != NULL, number ? *number : 0 };
 
     if (!place)
@@ -86,7 +87,7 @@ int kv_store(struct kv *k, const struct kv_word *key, const struct kv_word *valu
     if (key->n == 0 || key->n > KV_KEY_MAX || value->n > KV_VALUE_MAX || bytes > KV_TOTAL_MAX ||
         (!old && k->n_keys >= KV_KEYS_MAX))
         return -EINVAL;
-    return set(k, key, value) ? 0 : -ENOMEM;
+    return kv_store_set(k, key, value) ? 0 : -ENOMEM;
 }
 
 void kv_erase(struct kv *k, struct kv_place *p)
@@ -104,7 +105,7 @@ int kv_put(struct kv *k, const struct kv_ask *a, struct err *err)
 
     if (!has_room(k, a, value->n, kv_find_key(k, &a->words[1])))
         return 0;
-    if (store(k, value, a, NULL) < 0)
+    if (kv_store_store(k, value, a, NULL) < 0)
         return err_oom(err);
     kv_answer(k, a, "ok");
     return 0;
@@ -158,7 +159,7 @@ int kv_add(struct kv *k, const struct kv_ask *a, struct err *err)
     n = snprintf(text, sizeof(text), "%lld", (long long)sum);
     if (!has_room(k, a, (size_t)n, p))
         return 0;
-    if (store(k, &(struct kv_word){ text, (size_t)n }, a, &sum) < 0)
+    if (kv_store_store(k, &(struct kv_word){ text, (size_t)n }, a, &sum) < 0)
         return err_oom(err);
     kv_answer_value(k, a, text, (size_t)n);
     return 0;

@@ -50,7 +50,7 @@ int kv_told_reserve(struct kv *k, uint32_t task)
     return 0;
 }
 
-static enum told_kind kind_of(const struct kv_word *words, size_t n, int64_t *number)
+static enum told_kind kv_told_kind_of(const struct kv_word *words, size_t n, int64_t *number)
 {
     for (size_t i = TOLD_OK; i < COUNT_OF(words_of); i++) {
         if (words[0].n != strlen(words_of[i]) || memcmp(words[0].p, words_of[i], words[0].n) != 0)
@@ -87,7 +87,7 @@ void kv_told_keep(struct kv *k, const struct kv_ask *a, const struct kv_word *wo
 {
     struct kv_told *t = told_find(k, a->task);
     int64_t number = 0;
-    enum told_kind kind = t && n ? kind_of(words, n, &number) : TOLD_NOTHING;
+    enum told_kind kind = t && n ? kv_told_kind_of(words, n, &number) : TOLD_NOTHING;
 
     if (kind != TOLD_NOTHING)
         keep_answer(t, a->id, kind, number);

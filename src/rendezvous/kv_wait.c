@@ -12,7 +12,7 @@ static void put_at(struct kv *k, size_t i, struct kv_wait *w)
     w->heap_at = i;
 }
 
-static void sift_up(struct kv *k, size_t i, struct kv_wait *w)
+static void kv_wait_sift_up(struct kv *k, size_t i, struct kv_wait *w)
 {
     while (i > 0 && k->heap[(i - 1) / 2]->deadline > w->deadline) {
         put_at(k, i, k->heap[(i - 1) / 2]);
@@ -48,7 +48,7 @@ static int heap_add(struct kv *k, struct kv_wait *w)
         k->heap_cap = cap;
     }
     k->heap_n++;
-    sift_up(k, k->heap_n - 1, w);
+    kv_wait_sift_up(k, k->heap_n - 1, w);
     return 0;
 }
 
@@ -60,7 +60,7 @@ static void heap_remove(struct kv *k, const struct kv_wait *w)
     if (last == w)
         return;
     if (last->deadline < w->deadline)
-        sift_up(k, i, last);
+        kv_wait_sift_up(k, i, last);
     else
         sift_down(k, i, last);
 }
@@ -108,7 +108,7 @@ static struct kv_task *task_find(const struct kv *k, uint32_t task)
     return (struct kv_task *)map_find(&k->tasks, &task, sizeof(task));
 }
 
-static struct kv_task *task_get(struct kv *k, uint32_t task)
+static struct kv_task *kv_wait_task_get(struct kv *k, uint32_t task)
 {
     struct kv_task *t = task_find(k, task);
 
@@ -201,7 +201,7 @@ static void unlink_wait(struct kv_wait *w)
 int kv_wait_add(struct kv *k, struct kv_place *p, const struct kv_ask *a, int64_t deadline)
 {
     AUTO_FREE struct kv_wait *w = calloc(1, sizeof(*w));
-    struct kv_task *t = w ? task_get(k, a->task) : NULL;
+    struct kv_task *t = w ? kv_wait_task_get(k, a->task) : NULL;
 
     if (!t)
         return -ENOMEM;

@@ -7,7 +7,7 @@
 #define SLOTS_FIRST 64
 
 /* FNV-1a. The keys are those of one job's own tasks, so nobody gains by making them collide. */
-static uint64_t hash_of(const void *key, size_t n)
+static uint64_t map_hash_of(const void *key, size_t n)
 {
     const uint8_t *p = key;
     uint64_t h = 0xcbf29ce484222325u;
@@ -17,33 +17,33 @@ static uint64_t hash_of(const void *key, size_t n)
     return h ^ (h >> 32);
 }
 
-static struct map_node **slot_of(const struct map *m, uint64_t hash)
+static struct map_node **map_slot_of(const struct map *m, uint64_t hash)
 {
     return &m->slots[hash & (m->n_slots - 1)];
 }
 
 struct map_node *map_find(const struct map *m, const void *key, size_t n)
 {
-    uint64_t hash = hash_of(key, n);
+    uint64_t hash = map_hash_of(key, n);
 
     if (!m->n_slots)
         return NULL;
-    for (struct map_node *node = *slot_of(m, hash); node; node = node->next) {
+    for (struct map_node *node = *map_slot_of(m, hash); node; node = node->next) {
         if (node->hash == hash && node->key_n == n && memcmp(node->key, key, n) == 0)
             return node;
     }
     return NULL;
 }
 
-static void push(struct map *m, struct map_node *node)
+static void map_push(struct map *m, struct map_node *node)
 {
-    struct map_node **slot = slot_of(m, node->hash);
+    struct map_node **slot = map_slot_of(m, node->hash);
 
     node->next = *slot;
     *slot = node;
 }
 
-static int grow(struct map *m)
+static int map_grow(struct map *m)
 {
     struct map bigger = { .n_slots = m->n_slots ? 2 * m->n_slots : SLOTS_FIRST, .n = m->n };
 
@@ -55,7 +55,7 @@ static int grow(struct map *m)
             struct map_node *node = m->slots[i];
 
             m->slots[i] = node->next;
-            push(&bigger, node);
+            map_push(&bigger, node);
         }
     }
     free(m->slots);
@@ -65,22 +65,22 @@ static int grow(struct map *m)
 
 int map_ready(struct map *m)
 {
-    return m->n_slots ? 0 : grow(m);
+    return m->n_slots ? 0 : map_grow(m);
 }
 
 int map_add(struct map *m, struct map_node *node)
 {
-    if (m->n >= m->n_slots && grow(m) < 0 && !m->n_slots)
+    if (m->n >= m->n_slots && map_grow(m) < 0 && !m->n_slots)
         return -ENOMEM;
-    node->hash = hash_of(node->key, node->key_n);
-    push(m, node);
+    node->hash = map_hash_of(node->key, node->key_n);
+    map_push(m, node);
     m->n++;
     return 0;
 }
 
 void map_remove(struct map *m, struct map_node *node)
 {
-    struct map_node **at = slot_of(m, node->hash);
+    struct map_node **at = map_slot_of(m, node->hash);
 
     while (*at != node)
         at = &(*at)->next;

@@ -20,7 +20,7 @@ static bool is_free(const struct rabit *t, int32_t rank, const struct visit *v)
 }
 
 /* Whose end this visit has to wait for; -1: nobody's. */
-static int32_t in_the_way(const struct visit *v)
+static int32_t rabit_in_the_way(const struct visit *v)
 {
     const struct rabit *t = v->of;
     const struct rabit_node *n = &t->map[v->rank];
@@ -39,7 +39,7 @@ static int sit_down(struct visit *v, int64_t deadline, struct err *err)
     struct rabit *t = v->of;
     int32_t other;
 
-    while ((other = in_the_way(v)) >= 0) {
+    while ((other = rabit_in_the_way(v)) >= 0) {
         struct seat *s = &t->seats[other];
         int r;
 
@@ -105,7 +105,7 @@ static int split_links(const struct visit *v, const struct rabit_good *good,
     return n;
 }
 
-static int read_number(struct visit *v, int64_t ms, int32_t *ret, struct err *err)
+static int rabit_read_number(struct visit *v, int64_t ms, int32_t *ret, struct err *err)
 {
     ssize_t used =
         tracker_client_read(v->guest, rabit_parse_number, ret, loop_in(v->of->opt->loop, ms), err);
@@ -122,7 +122,7 @@ static int note_port(struct visit *v, const struct rabit_peer *peers, int32_t n,
 {
     struct seat *s = &v->of->seats[v->rank];
     int32_t port = 0;
-    int r = read_number(v, RABIT_ANSWER_MS, &port, err);
+    int r = rabit_read_number(v, RABIT_ANSWER_MS, &port, err);
 
     if (r < 0)
         return r;
@@ -152,7 +152,7 @@ static int try_links(struct visit *v, const struct rabit_good *good, struct err 
           good->n, n, others);
     r = tracker_client_write(v->guest, out.data, out.len, err);
     if (r == 0)
-        r = read_number(v, CONNECT_MS, &failed, err);
+        r = rabit_read_number(v, CONNECT_MS, &failed, err);
     if (r < 0)
         return r;
     return failed ? 1 : note_port(v, peers, n, others, err);

@@ -35,7 +35,7 @@ static void walk_part(struct walk *w, uint32_t place, bool backwards)
         w->ranks[place] = (int32_t)w->next++;
 }
 
-static void add_link(struct rabit_node *n, int32_t rank)
+static void rabit_map_add_link(struct rabit_node *n, int32_t rank)
 {
     for (int32_t i = 0; i < n->n_links; i++) {
         if (n->links[i] == rank)
@@ -44,7 +44,7 @@ static void add_link(struct rabit_node *n, int32_t rank)
     n->links[n->n_links++] = rank;
 }
 
-static void fill(struct rabit_node *n, const struct walk *w, uint32_t place)
+static void rabit_map_fill(struct rabit_node *n, const struct walk *w, uint32_t place)
 {
     int32_t rank = w->ranks[place], world = (int32_t)w->world;
 
@@ -56,10 +56,10 @@ static void fill(struct rabit_node *n, const struct walk *w, uint32_t place)
     n->prev = world > 1 ? (rank + world - 1) % world : -1;
     n->next = world > 1 ? (rank + 1) % world : -1;
     for (int32_t i = 0; i < n->n_tree; i++)
-        add_link(n, n->tree[i]);
+        rabit_map_add_link(n, n->tree[i]);
     if (world > 1) {
-        add_link(n, n->prev);
-        add_link(n, n->next);
+        rabit_map_add_link(n, n->prev);
+        rabit_map_add_link(n, n->next);
     }
 }
 
@@ -73,7 +73,7 @@ int rabit_map_new(unsigned world, struct rabit_node **ret, struct err *err)
         return err_oom(err);
     walk_part(&w, 0, false);
     for (uint32_t place = 0; place < world; place++)
-        fill(&nodes[ranks[place]], &w, place);
+        rabit_map_fill(&nodes[ranks[place]], &w, place);
     *ret = take(nodes);
     return 0;
 }

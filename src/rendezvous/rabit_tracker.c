@@ -57,7 +57,7 @@ static void empty_seat(struct rabit *t, struct seat *s)
     t->n_given--;
 }
 
-static int by_id(const void *a, const void *b)
+static int rabit_tracker_by_id(const void *a, const void *b)
 {
     const struct visit *x = *(struct visit *const *)a, *y = *(struct visit *const *)b;
     int r = tracker_server_compare_ids(x->hello.job, y->hello.job);
@@ -82,7 +82,7 @@ static void seat_all(struct rabit *t)
 {
     int32_t n = t->n_pending, rank = 0;
 
-    qsort(t->pending, (size_t)n, sizeof(struct visit *), by_id);
+    qsort(t->pending, (size_t)n, sizeof(struct visit *), rabit_tracker_by_id);
     for (int32_t i = 0; i < n; i++, rank++) {
         while (t->seats[rank].given)
             rank++;
@@ -98,7 +98,7 @@ static void seat_all(struct rabit *t)
     }
 }
 
-static void remove_pending(struct rabit *t, const struct visit *v)
+static void rabit_tracker_remove_pending(struct rabit *t, const struct visit *v)
 {
     for (int32_t i = 0; i < t->n_pending; i++) {
         if (t->pending[i] != v)
@@ -111,14 +111,14 @@ static void remove_pending(struct rabit *t, const struct visit *v)
 }
 
 /* The same task started again while the others are waited for: its first process is gone. */
-static void replace_pending(struct rabit *t, const struct visit *v)
+static void rabit_tracker_replace_pending(struct rabit *t, const struct visit *v)
 {
     for (int32_t i = 0; i < t->n_pending && has_job(v); i++) {
         struct visit *old = t->pending[i];
 
         if (strcmp(old->hello.job, v->hello.job) != 0)
             continue;
-        remove_pending(t, old);
+        rabit_tracker_remove_pending(t, old);
         fiber_cancel(old->guest->fiber);
         return;
     }
@@ -128,7 +128,7 @@ static int join_pending(struct visit *v, struct err *err)
 {
     struct rabit *t = v->of;
 
-    replace_pending(t, v);
+    rabit_tracker_replace_pending(t, v);
     if (t->n_given + t->n_pending >= t->world)
         return err_set(err, -EPROTO, "a worker too many: all %d are here", t->world);
     t->pending[t->n_pending++] = v;
@@ -179,7 +179,7 @@ static int take_place(struct visit *v, struct err *err)
     return send_node(v, err);
 }
 
-static int join(struct visit *v, struct err *err)
+static int rabit_tracker_join(struct visit *v, struct err *err)
 {
     struct loop *l = v->of->opt->loop;
     struct rabit_good good;
@@ -210,15 +210,15 @@ static int on_join(struct rabit *t, struct tracker_client *g, const struct rabit
                    struct err *err)
 {
     struct visit v = { .of = t, .guest = g, .hello = *h, .rank = -1, .order = ++t->visits };
-    int r = join(&v, err);
+    int r = rabit_tracker_join(&v, err);
 
-    remove_pending(t, &v);
+    rabit_tracker_remove_pending(t, &v);
     rabit_stand_up(&v);
     return r;
 }
 
-static int on_shutdown(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
-                       struct err *err)
+static int rabit_tracker_on_shutdown(struct rabit *t, struct tracker_client *g,
+                                     const struct rabit_hello *h, struct err *err)
 {
     struct seat *s = h->rank >= 0 ? &t->seats[h->rank] : NULL;
 
@@ -229,8 +229,8 @@ static int on_shutdown(struct rabit *t, struct tracker_client *g, const struct r
     return 0;
 }
 
-static int on_print(struct rabit *t, struct tracker_client *g, const struct rabit_hello *h,
-                    struct err *err)
+static int rabit_tracker_on_print(struct rabit *t, struct tracker_client *g,
+                                  const struct rabit_hello *h, struct err *err)
 {
     (void)g;
     (void)err;
@@ -242,11 +242,11 @@ static int (*const handlers[])(struct rabit *t, struct tracker_client *g,
                                const struct rabit_hello *h, struct err *err) = {
     [RABIT_START] = on_join,
     [RABIT_RECOVER] = on_join,
-    [RABIT_SHUTDOWN] = on_shutdown,
-    [RABIT_PRINT] = on_print,
+    [RABIT_SHUTDOWN] = rabit_tracker_on_shutdown,
+    [RABIT_PRINT] = rabit_tracker_on_print,
 };
 
-static int first_word(const uint8_t *p, size_t n, struct err *err)
+static int rabit_tracker_first_word(const uint8_t *p, size_t n, struct err *err)
 {
     int32_t magic = 0;
 
@@ -261,8 +261,8 @@ static int first_word(const uint8_t *p, size_t n, struct err *err)
 static int check_magic(struct tracker_client *g, int64_t deadline, struct err *err)
 {
     int32_t magic = 0, ours = RABIT_MAGIC;
-    ssize_t used =
-        tracker_client_read(g, rabit_parse_number, &magic, deadline, err); /* first_word() */
+    ssize_t used = tracker_client_read(g, rabit_parse_number, &magic, deadline,
+                                       err); /* rabit_tracker_first_word() */
 
     if (used < 0)
         return (int)used;
@@ -271,7 +271,7 @@ static int check_magic(struct tracker_client *g, int64_t deadline, struct err *e
     return tracker_client_write(g, &ours, sizeof(ours), err);
 }
 
-static int talk(void *user, struct tracker_client *g, struct err *err)
+static int rabit_tracker_talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct rabit *t = user;
     int64_t deadline = loop_in(t->opt->loop, HELLO_MS);
@@ -316,8 +316,8 @@ static int rabit_start(const struct rendezvous_options *opt, void **ret, int *re
     struct tracker_server_options o = { .opt = opt,
                                         .name = "rabit",
                                         .in_max = RABIT_MESSAGE_MAX,
-                                        .first = first_word,
-                                        .talk = talk,
+                                        .first = rabit_tracker_first_word,
+                                        .talk = rabit_tracker_talk,
                                         .user = t };
     int r;
 

@@ -11,7 +11,7 @@ static const char *const commands[] = {
 };
 #define COMMAND_MAX 16
 
-static int32_t next_number(struct view *v)
+static int32_t rabit_next_number(struct view *v)
 {
     const uint8_t *p = view_bytes(v, sizeof(int32_t));
     int32_t n = 0;
@@ -25,7 +25,7 @@ static int32_t next_number(struct view *v)
  * bounds is an error as soon as it is seen. */
 static int next_text(struct view *v, size_t max, const char **ret, size_t *ret_n, struct err *err)
 {
-    int32_t n = next_number(v);
+    int32_t n = rabit_next_number(v);
 
     *ret = NULL;
     *ret_n = 0;
@@ -76,7 +76,7 @@ ssize_t rabit_parse_hello(const uint8_t *p, size_t n, void *ret, struct err *err
     size_t len = 0;
     int r;
 
-    *h = (struct rabit_hello){ .rank = next_number(&v), .world = next_number(&v) };
+    *h = (struct rabit_hello){ .rank = rabit_next_number(&v), .world = rabit_next_number(&v) };
     r = next_text(&v, RABIT_JOB_MAX, &text, &len, err);
     if (r == 0)
         r = copy_job(h, text, len, err);
@@ -99,13 +99,13 @@ ssize_t rabit_parse_good(const uint8_t *p, size_t n, void *ret, struct err *err)
     struct rabit_good *g = ret;
     struct view v = view_of(p, n);
 
-    *g = (struct rabit_good){ .n = next_number(&v) };
+    *g = (struct rabit_good){ .n = rabit_next_number(&v) };
     if (v.bad)
         return 0;
     if (g->n < 0 || g->n > RABIT_LINKS_MAX)
         return err_set(err, -EPROTO, "%d good links, where %d are possible", g->n, RABIT_LINKS_MAX);
     for (int32_t i = 0; i < g->n; i++)
-        g->ranks[i] = next_number(&v);
+        g->ranks[i] = rabit_next_number(&v);
     return v.bad ? 0 : (ssize_t)(n - v.n);
 }
 

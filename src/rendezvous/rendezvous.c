@@ -15,7 +15,7 @@ struct rendezvous {
 static const struct server_row *const rows[] = { &server_rabit, &server_xgboost, &server_horovod,
                                                  &server_slider };
 
-static const struct server_row *find_row(unsigned bit)
+static const struct server_row *rendezvous_find_row(unsigned bit)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (rows[i]->bit == bit)
@@ -27,7 +27,7 @@ static const struct server_row *find_row(unsigned bit)
 int rendezvous_start(unsigned server, const struct rendezvous_options *opt, struct rendezvous **ret,
                      struct err *err)
 {
-    const struct server_row *row = find_row(server);
+    const struct server_row *row = rendezvous_find_row(server);
     AUTO_FREE struct rendezvous *r = calloc(1, sizeof(*r));
     int code;
 
@@ -53,7 +53,7 @@ int rendezvous_port(const struct rendezvous *r)
 
 bool rendezvous_lasts(unsigned server)
 {
-    const struct server_row *row = find_row(server);
+    const struct server_row *row = rendezvous_find_row(server);
 
     return row && row->lasts;
 }

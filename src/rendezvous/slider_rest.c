@@ -34,7 +34,7 @@ static int document_path(const char *path, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int on_call(void *user, struct http_call *c, struct err *err)
+static int slider_rest_on_call(void *user, struct http_call *c, struct err *err)
 {
     const struct rendezvous_options *opt = ((struct slider *)user)->opt;
     AUTO_FREE char *path = NULL;
@@ -60,8 +60,8 @@ static struct slider *slider_free(struct slider *s)
 }
 AUTO_DEFINE(slider, struct slider *, slider_free);
 
-static int slider_start(const struct rendezvous_options *opt, void **ret, int *ret_port,
-                        struct err *err)
+static int slider_rest_slider_start(const struct rendezvous_options *opt, void **ret, int *ret_port,
+                                    struct err *err)
 {
     AUTO(slider) struct slider *s = calloc(1, sizeof(*s));
     struct http_server_options o = {
@@ -69,7 +69,7 @@ static int slider_start(const struct rendezvous_options *opt, void **ret, int *r
         .limits = { .body_max = 64 * KIB },
         .name = "slider",
         .strangers = true,
-        .handler = on_call,
+        .handler = slider_rest_on_call,
         .user = s,
     };
     int r;
@@ -86,11 +86,13 @@ static int slider_start(const struct rendezvous_options *opt, void **ret, int *r
     return 0;
 }
 
-static void slider_stop(void *server)
+static void slider_rest_slider_stop(void *server)
 {
     (void)slider_free(server);
 }
 
-const struct server_row server_slider = {
-    .bit = 8, .name = "slider", .lasts = true, .start = slider_start, .stop = slider_stop
-};
+const struct server_row server_slider = { .bit = 8,
+                                          .name = "slider",
+                                          .lasts = true,
+                                          .start = slider_rest_slider_start,
+                                          .stop = slider_rest_slider_stop };

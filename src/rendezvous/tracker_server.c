@@ -34,7 +34,7 @@ struct guests {
 
 /* ---- notes ---- */
 
-static void tell(struct guests *gs, const char *text)
+static void tracker_tell(struct guests *gs, const char *text)
 {
     const struct rendezvous_options *opt = gs->o.opt;
 
@@ -56,7 +56,7 @@ void tracker_server_note(struct guests *gs, const char *fmt, ...)
     if (gs->notes++ == NOTES_MAX)
         (void)snprintf(text + n, sizeof(text) - (size_t)n, "no further notes of this kind");
     (void)str_clean(clean, sizeof(clean), text); /* a parser's complaint may quote what it read */
-    tell(gs, clean);
+    tracker_tell(gs, clean);
 }
 
 /* Is there still something of what workers may print? It comes back with time. */
@@ -86,7 +86,7 @@ static void tell_unprinted(struct guests *gs)
     (void)snprintf(text, sizeof(text), "%s: %llu lines were left out: workers print too much",
                    gs->o.name, (unsigned long long)gs->unprinted);
     gs->unprinted = 0;
-    tell(gs, text);
+    tracker_tell(gs, text);
 }
 
 static void print_line(struct guests *gs, const char *p, size_t n)
@@ -104,7 +104,7 @@ static void print_line(struct guests *gs, const char *p, size_t n)
             raw[i] = ' ';
     }
     (void)str_clean(clean, sizeof(clean), raw);
-    tell(gs, clean);
+    tracker_tell(gs, clean);
 }
 
 void tracker_server_print(struct guests *gs, const char *text, size_t n)
@@ -124,19 +124,19 @@ void tracker_server_print(struct guests *gs, const char *text, size_t n)
 
 /* ---- coming and going ---- */
 
-static void on_refused(void *user, const char *host, const char *why)
+static void tracker_on_refused(void *user, const char *host, const char *why)
 {
     tracker_server_note(user, "%s: %s", host, why);
 }
 
-static void enter(struct guests *gs, struct tracker_client *g)
+static void tracker_enter(struct guests *gs, struct tracker_client *g)
 {
     g->prev = gs->last;
     *(gs->last ? &gs->last->next : &gs->first) = g;
     gs->last = g;
 }
 
-static void leave(struct guests *gs, struct tracker_client *g)
+static void tracker_leave(struct guests *gs, struct tracker_client *g)
 {
     *(g->prev ? &g->prev->next : &gs->first) = g->next;
     *(g->next ? &g->next->prev : &gs->last) = g->prev;
@@ -155,12 +155,12 @@ static void serve_guest(void *user, struct visitor *v, struct sock *s)
     int r;
 
     buf_init(&g.in, gs->o.in_max);
-    enter(gs, &g);
+    tracker_enter(gs, &g);
     r = gs->o.talk(gs->o.user, &g, &err);
     if (r < 0 && r != -ECANCELED && (r != -ENODATA || err.code))
         tracker_server_note(gs, "%s: %s", tracker_client_host(&g),
                             err.code ? err.text : "it hung up");
-    leave(gs, &g);
+    tracker_leave(gs, &g);
 }
 
 static bool check_guest(void *user, int fd)
@@ -188,7 +188,7 @@ int tracker_server_open(const struct tracker_server_options *o, struct guests **
                                       .check = check_guest,
                                       .vouch = vouch_for_guest,
                                       .serve = serve_guest,
-                                      .on_refused = on_refused };
+                                      .on_refused = tracker_on_refused };
     int r;
 
     if (!gs)
@@ -310,7 +310,7 @@ const char *tracker_client_host(const struct tracker_client *g)
 
 /* ---- ids ---- */
 
-static bool is_number(const char *s)
+static bool tracker_is_number(const char *s)
 {
     size_t n = strlen(s);
 
@@ -335,7 +335,7 @@ static int compare_numbers(const char *a, const char *b)
 
 int tracker_server_compare_ids(const char *a, const char *b)
 {
-    bool x = is_number(a), y = is_number(b);
+    bool x = tracker_is_number(a), y = tracker_is_number(b);
 
     if (x != y)
         return x ? -1 : 1;

@@ -96,8 +96,8 @@ static int take_ring(struct xgboost *t, struct member **ret, unsigned *ret_n, st
 }
 
 /* Tells all but `task`, which knows. */
-static int tell_all(struct xgboost *t, const struct member *ring, unsigned n, const char *task,
-                    struct err *err)
+static int xgboost_tracker_tell_all(struct xgboost *t, const struct member *ring, unsigned n,
+                                    const char *task, struct err *err)
 {
     AUTO_FREE struct news *news = calloc(n + 1, sizeof(*news));
     struct group g;
@@ -119,7 +119,7 @@ static int tell_all(struct xgboost *t, const struct member *ring, unsigned n, co
 
 /* ---- the ring ---- */
 
-static int by_id(const void *a, const void *b)
+static int xgboost_tracker_by_id(const void *a, const void *b)
 {
     const struct visit *x = *(struct visit *const *)a, *y = *(struct visit *const *)b;
     int r = tracker_server_compare_ids(x->hello.task, y->hello.task);
@@ -129,7 +129,8 @@ static int by_id(const void *a, const void *b)
     return r ? r : x->command.port - y->command.port;
 }
 
-static int send_next(struct visit *v, unsigned rank, const struct visit *next, struct err *err)
+static int xgboost_tracker_send_next(struct visit *v, unsigned rank, const struct visit *next,
+                                     struct err *err)
 {
     AUTO_BUF out = { .max = KIB };
 
@@ -138,7 +139,7 @@ static int send_next(struct visit *v, unsigned rank, const struct visit *next, s
     return tracker_client_write(v->guest, out.data, out.len, err);
 }
 
-static void remember(struct xgboost *t, unsigned rank, const struct visit *v)
+static void xgboost_tracker_remember(struct xgboost *t, unsigned rank, const struct visit *v)
 {
     struct member *m = &t->ring[rank];
 
@@ -152,7 +153,7 @@ static void close_ring(struct xgboost *t)
 {
     unsigned n = t->n_pending;
 
-    qsort(t->pending, n, sizeof(struct visit *), by_id);
+    qsort(t->pending, n, sizeof(struct visit *), xgboost_tracker_by_id);
     t->n_pending = 0;
     t->n_ring = n;
     t->running = true;
@@ -164,15 +165,15 @@ static void close_ring(struct xgboost *t)
         unsigned next = (i + 1) % n;
         struct err err = ERR_INIT;
 
-        remember(t, i, v);
+        xgboost_tracker_remember(t, i, v);
         /* A few bytes into an empty socket: this does not wait, so that no visit ends meanwhile. */
-        if (send_next(v, next, t->pending[next], &err) < 0)
+        if (xgboost_tracker_send_next(v, next, t->pending[next], &err) < 0)
             fiber_cancel(v->guest->fiber);
     }
 }
 
 /* Was it there? */
-static bool remove_pending(struct xgboost *t, const struct visit *v)
+static bool xgboost_tracker_remove_pending(struct xgboost *t, const struct visit *v)
 {
     for (unsigned i = 0; i < t->n_pending; i++) {
         if (t->pending[i] != v)
@@ -185,14 +186,14 @@ static bool remove_pending(struct xgboost *t, const struct visit *v)
 }
 
 /* The same task started again while the others are waited for: its first process is gone. */
-static void replace_pending(struct xgboost *t, const struct visit *v)
+static void xgboost_tracker_replace_pending(struct xgboost *t, const struct visit *v)
 {
     for (unsigned i = 0; i < t->n_pending && v->hello.task[0]; i++) {
         struct visit *old = t->pending[i];
 
         if (strcmp(old->hello.task, v->hello.task) != 0)
             continue;
-        (void)remove_pending(t, old);
+        (void)xgboost_tracker_remove_pending(t, old);
         fiber_cancel(old->guest->fiber);
         return;
     }
@@ -200,7 +201,7 @@ static void replace_pending(struct xgboost *t, const struct visit *v)
 
 static void add_pending(struct xgboost *t, struct visit *v)
 {
-    replace_pending(t, v);
+    xgboost_tracker_replace_pending(t, v);
     t->pending[t->n_pending++] = v; /* never more than `world`: then the ring is closed */
     tracker_client_heard(v->guest);
     if (t->n_pending == t->world)
@@ -230,10 +231,10 @@ static int start_again(struct visit *v, struct err *err)
         return r;
     tracker_server_note(t->guests, "task '%s' starts again, so all others have to", v->hello.task);
     add_pending(t, v);
-    return tell_all(t, ring, n, v->hello.task, err);
+    return xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
 
-static int on_start(struct visit *v, struct err *err)
+static int xgboost_tracker_on_start(struct visit *v, struct err *err)
 {
     struct xgboost *t = v->of;
     int r;
@@ -250,7 +251,7 @@ static int on_start(struct visit *v, struct err *err)
     return r < 0 ? r : tracker_client_linger(v->guest, err);
 }
 
-static int on_shutdown(struct visit *v, struct err *err)
+static int xgboost_tracker_on_shutdown(struct visit *v, struct err *err)
 {
     struct xgboost *t = v->of;
 
@@ -279,10 +280,10 @@ static int on_error(struct visit *v, struct err *err)
                         (long long)v->command.code);
     tracker_server_print(t->guests, v->command.text, strlen(v->command.text));
     r = take_ring(t, &ring, &n, err);
-    return r < 0 ? r : tell_all(t, ring, n, v->hello.task, err);
+    return r < 0 ? r : xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
 
-static int on_print(struct visit *v, struct err *err)
+static int xgboost_tracker_on_print(struct visit *v, struct err *err)
 {
     (void)err;
     tracker_server_print(v->of->guests, v->command.text, strlen(v->command.text));
@@ -290,10 +291,10 @@ static int on_print(struct visit *v, struct err *err)
 }
 
 static int (*const handlers[])(struct visit *v, struct err *err) = {
-    [XGBOOST_START] = on_start,
-    [XGBOOST_SHUTDOWN] = on_shutdown,
+    [XGBOOST_START] = xgboost_tracker_on_start,
+    [XGBOOST_SHUTDOWN] = xgboost_tracker_on_shutdown,
     [XGBOOST_ERROR] = on_error,
-    [XGBOOST_PRINT] = on_print,
+    [XGBOOST_PRINT] = xgboost_tracker_on_print,
 };
 
 /* ---- a connection ---- */
@@ -311,7 +312,7 @@ static ssize_t parse_magic(const uint8_t *p, size_t n, void *ret, struct err *er
     return sizeof(magic);
 }
 
-static int first_word(const uint8_t *p, size_t n, struct err *err)
+static int xgboost_tracker_first_word(const uint8_t *p, size_t n, struct err *err)
 {
     ssize_t used = parse_magic(p, n, NULL, err);
 
@@ -351,7 +352,7 @@ static int greet(struct visit *v, struct err *err)
     return 0;
 }
 
-static int talk(void *user, struct tracker_client *g, struct err *err)
+static int xgboost_tracker_talk(void *user, struct tracker_client *g, struct err *err)
 {
     struct xgboost *t = user;
     struct visit v = { .of = t, .guest = g };
@@ -361,7 +362,7 @@ static int talk(void *user, struct tracker_client *g, struct err *err)
         r = read_one(g, xgboost_parse_command, &v.command, loop_in(t->opt->loop, COMMAND_MS), err);
     if (r == 0)
         r = handlers[v.command.verb](&v, err);
-    if (remove_pending(t, &v) && r == 0)
+    if (xgboost_tracker_remove_pending(t, &v) && r == 0)
         r = err_set(err, -EPROTO, "task '%s' left before all were here", v.hello.task);
     xgboost_command_done(&v.command);
     return r;
@@ -387,8 +388,8 @@ static int xgboost_start(const struct rendezvous_options *opt, void **ret, int *
     struct tracker_server_options o = { .opt = opt,
                                         .name = "xgboost",
                                         .in_max = XGBOOST_COMMAND_MAX + 8 * KIB,
-                                        .first = first_word,
-                                        .talk = talk,
+                                        .first = xgboost_tracker_first_word,
+                                        .talk = xgboost_tracker_talk,
                                         .user = t };
     int r;
 

@@ -57,7 +57,7 @@ struct collapse *collapse_free(struct collapse *c)
     return NULL;
 }
 
-static uint64_t hash_of(const char *p, size_t n)
+static uint64_t collapse_hash_of(const char *p, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
 
@@ -66,26 +66,26 @@ static uint64_t hash_of(const char *p, size_t n)
     return h;
 }
 
-static bool same(const struct held *h, const struct collapse_from *from, const char *text,
-                 size_t len)
+static bool collapse_same(const struct held *h, const struct collapse_from *from, const char *text,
+                          size_t len)
 {
     return h->line.stream == from->stream && h->line.len == len &&
            strcmp(h->line.role, from->role) == 0 && memcmp(h->text, text, len) == 0;
 }
 
 /* The oldest line of that text which comes after all the rank has written. */
-static struct held *find(struct collapse *c, const struct collapse_from *from, uint64_t hash,
-                         const char *text, size_t len)
+static struct held *collapse_find(struct collapse *c, const struct collapse_from *from,
+                                  uint64_t hash, const char *text, size_t len)
 {
     struct held *found = NULL;
 
     for (struct held *h = c->buckets[hash % BUCKETS]; h && h->seq > *from->last; h = h->chain)
-        if (h->hash == hash && same(h, from, text, len))
+        if (h->hash == hash && collapse_same(h, from, text, len))
             found = h;
     return found;
 }
 
-static int add_rank(struct held *h, uint32_t rank)
+static int collapse_add_rank(struct held *h, uint32_t rank)
 {
     struct collapse_line *l = &h->line;
     size_t at = l->n_ranks;
@@ -109,7 +109,7 @@ static int add_rank(struct held *h, uint32_t rank)
 }
 
 /* Takes the first out of the queue and its chain, and hands it on. */
-static int let_go(struct collapse *c)
+static int collapse_let_go(struct collapse *c)
 {
     struct held *h = c->first;
     struct held **link = &c->buckets[h->hash % BUCKETS];
@@ -127,18 +127,18 @@ static int let_go(struct collapse *c)
     return r;
 }
 
-static int hold(struct collapse *c, const struct collapse_from *from, struct held **ret,
-                const char *text, size_t len)
+static int collapse_hold(struct collapse *c, const struct collapse_from *from, struct held **ret,
+                         const char *text, size_t len)
 {
     struct held *h = malloc(sizeof(*h) + len);
 
     if (!h)
         return -ENOMEM;
-    *h = (struct held){ .seq = ++c->seq, .hash = hash_of(text, len) };
+    *h = (struct held){ .seq = ++c->seq, .hash = collapse_hash_of(text, len) };
     h->line = (struct collapse_line){ .role = from->role, .stream = from->stream, .len = len };
     h->line.text = h->text;
     memcpy(h->text, text, len);
-    if (add_rank(h, from->rank) < 0) {
+    if (collapse_add_rank(h, from->rank) < 0) {
         held_free(h);
         return -ENOMEM;
     }
@@ -154,20 +154,20 @@ static int hold(struct collapse *c, const struct collapse_from *from, struct hel
 int collapse_add(struct collapse *c, const struct collapse_from *from, const char *text, size_t len,
                  int64_t now)
 {
-    struct held *h = find(c, from, hash_of(text, len), text, len);
+    struct held *h = collapse_find(c, from, collapse_hash_of(text, len), text, len);
     int r;
 
     if (h) {
-        r = add_rank(h, from->rank);
+        r = collapse_add_rank(h, from->rank);
     } else {
-        r = hold(c, from, &h, text, len);
+        r = collapse_hold(c, from, &h, text, len);
         if (r == 0)
             h->line.at = now;
     }
     if (r == 0)
         *from->last = h->seq;
     while (r == 0 && c->bytes > COLLAPSE_HELD_MAX)
-        r = let_go(c);
+        r = collapse_let_go(c);
     return r;
 }
 
@@ -176,7 +176,7 @@ int collapse_time(struct collapse *c, int64_t now)
     int r = 0;
 
     while (r == 0 && c->first && c->first->line.at + COLLAPSE_MS <= now)
-        r = let_go(c);
+        r = collapse_let_go(c);
     return r;
 }
 
@@ -185,7 +185,7 @@ int collapse_flush(struct collapse *c)
     int r = 0;
 
     while (r == 0 && c->first)
-        r = let_go(c);
+        r = collapse_let_go(c);
     return r;
 }
 

@@ -49,7 +49,7 @@ static int put_pair(const char *head, const char *text, struct buf *out)
     return r < 0 ? r : format_clean(out, text);
 }
 
-static int on_job(const json_t *v, struct buf *out)
+static int event_text_on_job(const json_t *v, struct buf *out)
 {
     int r = buf_add_str(out, "job ");
 
@@ -60,7 +60,7 @@ static int on_job(const json_t *v, struct buf *out)
     return r < 0 ? r : format_clean(out, format_text(v, "reason"));
 }
 
-static int on_task(const json_t *v, struct buf *out)
+static int event_text_on_task(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node",    "pid",   "ports", "agent",
                                         "attempt", "class", "code",  NULL };
@@ -73,7 +73,7 @@ static int on_task(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
-static int on_failure(const json_t *v, struct buf *out)
+static int event_text_on_failure(const json_t *v, struct buf *out)
 {
     AUTO_JSON *status = NULL;
     int r = json_make(&status, NULL, "{s:O}", "story", v);
@@ -83,7 +83,7 @@ static int on_failure(const json_t *v, struct buf *out)
     return r < 0 ? r : story_cause(status, out);
 }
 
-static int on_restart(const json_t *v, struct buf *out)
+static int event_text_on_restart(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "attempt", "generation", "used", "max",
                                         "delay",   "reason",     NULL };
@@ -95,7 +95,7 @@ static int on_restart(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
-static int on_gang(const json_t *v, struct buf *out)
+static int event_text_on_gang(const json_t *v, struct buf *out)
 {
     int r = buf_printf(out, "gang %lld of %lld", (long long)format_int(v, "have", 0),
                        (long long)format_int(v, "want", 0));
@@ -105,7 +105,7 @@ static int on_gang(const json_t *v, struct buf *out)
     return r < 0 ? r : format_clean(out, format_text(v, "reason"));
 }
 
-static int on_agent(const json_t *v, struct buf *out)
+static int event_text_on_agent(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node", "host", "container", "reason", NULL };
     int r = buf_printf(out, "agent %lld ", (long long)format_int(v, "agent", 0));
@@ -137,7 +137,7 @@ static int on_container(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
-static int on_request(const json_t *v, struct buf *out)
+static int event_text_on_request(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "task", "role", "count", NULL };
     int r = put_pair("request", format_text(v, "what"), out);
@@ -149,7 +149,7 @@ static int on_request(const json_t *v, struct buf *out)
     return r < 0 ? r : format_clean(out, format_text(v, "who"));
 }
 
-static int on_progress(const json_t *v, struct buf *out)
+static int event_text_on_progress(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "metrics", NULL };
     int r = format_clean(out, format_text(v, "task"));
@@ -161,19 +161,19 @@ static int on_progress(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
-static int on_ready(const json_t *v, struct buf *out)
+static int event_text_on_ready(const json_t *v, struct buf *out)
 {
     int r = format_clean(out, format_text(v, "task"));
 
     return r < 0 ? r : buf_add_str(out, " answers");
 }
 
-static int on_note(const json_t *v, struct buf *out)
+static int event_text_on_note(const json_t *v, struct buf *out)
 {
     return put_pair(format_text(v, "level"), format_text(v, "text"), out);
 }
 
-static int on_end(const json_t *v, struct buf *out)
+static int event_text_on_end(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "exit", "whose", "text", NULL };
     int r = buf_add_str(out, "end: ");
@@ -183,7 +183,7 @@ static int on_end(const json_t *v, struct buf *out)
     return r < 0 ? r : put_keys(v, keys, out);
 }
 
-static int on_phase(const json_t *v, struct buf *out)
+static int event_text_on_phase(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "who", NULL };
     int r = put_pair("phase", format_text(v, "name"), out);
@@ -192,7 +192,7 @@ static int on_phase(const json_t *v, struct buf *out)
 }
 
 /* Of its many lines only the first is for people. */
-static int on_summary(const json_t *v, struct buf *out)
+static int event_text_on_summary(const json_t *v, struct buf *out)
 {
     return str_eq(format_text(v, "what"), "job")
                ? buf_add_str(out, "a new master took over from a summary of the log: what happened "
@@ -201,12 +201,22 @@ static int on_summary(const json_t *v, struct buf *out)
 }
 
 static int (*const kinds[EVENT_KINDS_])(const json_t *v, struct buf *out) = {
-    [EVENT_JOB] = on_job,         [EVENT_TASK] = on_task,           [EVENT_FAILURE] = on_failure,
-    [EVENT_RESTART] = on_restart, [EVENT_GANG] = on_gang,           [EVENT_AGENT] = on_agent,
-    [EVENT_REQUEST] = on_request, [EVENT_PROGRESS] = on_progress,   [EVENT_READY] = on_ready,
-    [EVENT_NOTE] = on_note,       [EVENT_STORY] = on_failure,       [EVENT_END] = on_end,
-    [EVENT_MASTER] = on_master,   [EVENT_CONTAINER] = on_container, [EVENT_PHASE] = on_phase,
-    [EVENT_SUMMARY] = on_summary,
+    [EVENT_JOB] = event_text_on_job,
+    [EVENT_TASK] = event_text_on_task,
+    [EVENT_FAILURE] = event_text_on_failure,
+    [EVENT_RESTART] = event_text_on_restart,
+    [EVENT_GANG] = event_text_on_gang,
+    [EVENT_AGENT] = event_text_on_agent,
+    [EVENT_REQUEST] = event_text_on_request,
+    [EVENT_PROGRESS] = event_text_on_progress,
+    [EVENT_READY] = event_text_on_ready,
+    [EVENT_NOTE] = event_text_on_note,
+    [EVENT_STORY] = event_text_on_failure,
+    [EVENT_END] = event_text_on_end,
+    [EVENT_MASTER] = on_master,
+    [EVENT_CONTAINER] = on_container,
+    [EVENT_PHASE] = event_text_on_phase,
+    [EVENT_SUMMARY] = event_text_on_summary,
 };
 
 int event_words(const json_t *record, struct buf *out)

@@ -52,7 +52,7 @@ static unsigned fit(const char *s, unsigned most, size_t *ret_bytes, bool *ret_c
 }
 
 /* Ends the line that was collected: cut to the terminal, in `style`. */
-static int end_line(struct block *b, const char *style)
+static int live_end_line(struct block *b, const char *style)
 {
     unsigned most = b->v->width > 1 ? b->v->width - 1 : 1;
     bool colour = b->v->colour && *style;
@@ -81,7 +81,7 @@ static int put_left(struct block *b, const json_t *progress)
     return buf_printf(&b->line, "  %s left", format_span(eta, span));
 }
 
-static int put_progress(struct block *b, const json_t *v)
+static int live_put_progress(struct block *b, const json_t *v)
 {
     size_t before;
     int r = buf_add_str(&b->line, "  ");
@@ -94,7 +94,7 @@ static int put_progress(struct block *b, const json_t *v)
     return r;
 }
 
-static int put_head(struct block *b)
+static int live_put_head(struct block *b)
 {
     const json_t *s = b->v->status, *progress = json_object_get(s, "progress");
     const char *name = format_text(s, "name");
@@ -107,12 +107,12 @@ static int put_head(struct block *b)
                        format_lower(format_text(s, "state"), state, sizeof(state)),
                        format_span(b->v->now > created ? b->v->now - created : 0, span));
     if (r == 0)
-        r = put_progress(b, progress);
+        r = live_put_progress(b, progress);
     if (r == 0)
         r = put_left(b, progress);
     if (r == 0 && restarts > 0)
         r = buf_printf(&b->line, "  %lld restart%s", (long long)restarts, restarts > 1 ? "s" : "");
-    return r < 0 ? r : end_line(b, "\033[1m");
+    return r < 0 ? r : live_end_line(b, "\033[1m");
 }
 
 /* The numbers that a role's first reporting task told last. */
@@ -152,10 +152,10 @@ static int put_role(struct block *b, const json_t *role, unsigned width)
     if (r == 0)
         r = format_states(json_object_get(role, "states"), &b->line);
     if (r == 0)
-        r = put_progress(b, role);
+        r = live_put_progress(b, role);
     if (r == 0)
         r = put_metrics(b, name);
-    return r < 0 ? r : end_line(b, "");
+    return r < 0 ? r : live_end_line(b, "");
 }
 
 static int put_roles(struct block *b)
@@ -176,7 +176,7 @@ static int put_roles(struct block *b)
     {
         if (b->live->n + 1 >= b->most && i + 1 < n) {
             r = buf_printf(&b->line, "  and %zu more roles", n - i);
-            return r < 0 ? r : end_line(b, "\033[2m");
+            return r < 0 ? r : live_end_line(b, "\033[2m");
         }
         r = put_role(b, role, width);
         if (r < 0)
@@ -195,7 +195,7 @@ static int put_waiting(struct block *b)
     r = buf_add_str(&b->line, "  ");
     if (r == 0)
         r = format_clean(&b->line, waiting);
-    return r < 0 ? r : end_line(b, "\033[2m");
+    return r < 0 ? r : live_end_line(b, "\033[2m");
 }
 
 int live_draw(struct live *l, const struct live_view *v, struct buf *out)
@@ -208,7 +208,7 @@ int live_draw(struct live *l, const struct live_view *v, struct buf *out)
     if (b.most < 2)
         b.most = 2;
     if (r == 0)
-        r = put_head(&b);
+        r = live_put_head(&b);
     if (r == 0)
         r = put_roles(&b);
     if (r == 0)

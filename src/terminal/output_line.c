@@ -59,7 +59,7 @@ static int put_time(struct show *s, int64_t at)
 }
 
 /* "worker:1 │" in its colour, for the stream that is turned to. */
-static int put_label(struct show *s, const char *label, unsigned number, struct buf *out)
+static int show_put_label(struct show *s, const char *label, unsigned number, struct buf *out)
 {
     bool colour = s->o.to[s->to].colour;
     bool ascii = s->o.ascii && s->o.to[s->to].terminal;
@@ -70,11 +70,11 @@ static int put_label(struct show *s, const char *label, unsigned number, struct 
 }
 
 /* The same for a task, kept from line to line. */
-static int put_task(struct show *s, struct source *f)
+static int show_put_task(struct show *s, struct source *f)
 {
     if (f->width != s->width) {
         buf_reset(&f->label);
-        if (put_label(s, f->lane->name, f->lane->number, &f->label) < 0)
+        if (show_put_label(s, f->lane->name, f->lane->number, &f->label) < 0)
             return -ENOMEM;
         f->width = s->width;
     }
@@ -117,7 +117,7 @@ static int put_line(struct show *s, struct source *f, const char *p, size_t n, e
     if (r == 0 && !goes_on && s->o.timestamps)
         r = put_time(s, now);
     if (r == 0 && !goes_on && s->o.prefix)
-        r = put_task(s, f);
+        r = show_put_task(s, f);
     if (r == 0 && !goes_on)
         r = put_space(s, n);
     if (r == 0)
@@ -176,7 +176,7 @@ int show_collapsed(void *show, const struct collapse_line *line)
     if (r == 0 && s->o.timestamps)
         r = put_time(s, line->at);
     if (r == 0)
-        r = put_label(s, collapse_label(line, label), line->ranks[0], &s->out);
+        r = show_put_label(s, collapse_label(line, label), line->ranks[0], &s->out);
     if (r == 0)
         r = put_space(s, line->len);
     if (r == 0)

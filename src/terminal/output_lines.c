@@ -14,7 +14,7 @@
 
 /* ---- tasks by name ---- */
 
-static size_t slot_of(const struct show *s, const char *name)
+static size_t show_slot_of(const struct show *s, const char *name)
 {
     uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
     size_t at;
@@ -28,7 +28,7 @@ static size_t slot_of(const struct show *s, const char *name)
 }
 
 /* Room for one more at half full, so that a look-up ends soon. */
-static int grow(struct show *s)
+static int show_grow(struct show *s)
 {
     size_t n = s->n_slots ? s->n_slots * 2 : 64;
     AUTO_FREE struct lane **slots = NULL;
@@ -42,20 +42,20 @@ static int grow(struct show *s)
     s->slots = take(slots);
     s->n_slots = n;
     for (struct lane *l = s->lanes; l; l = l->next)
-        s->slots[slot_of(s, l->name)] = l;
+        s->slots[show_slot_of(s, l->name)] = l;
     free(old);
     return 0;
 }
 
-static int lane_of(struct show *s, const char *task, struct lane **ret)
+static int show_lane_of(struct show *s, const char *task, struct lane **ret)
 {
     size_t role, at;
     uint32_t rank;
     struct lane *l;
 
-    if (grow(s) < 0)
+    if (show_grow(s) < 0)
         return -ENOMEM;
-    at = slot_of(s, task);
+    at = show_slot_of(s, task);
     *ret = s->slots[at];
     if (*ret)
         return 0;
@@ -85,7 +85,7 @@ int show_task(struct show *s, const char *task)
 {
     struct lane *l;
 
-    return lane_of(s, task, &l);
+    return show_lane_of(s, task, &l);
 }
 
 int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks)
@@ -125,7 +125,7 @@ static void wait_begin(struct show *s, struct source *f, int64_t now)
     s->wait_last = f;
 }
 
-static int64_t due(const struct source *f)
+static int64_t show_due(const struct source *f)
 {
     bool bar = f->part.len > 0 && memchr(f->part.data, '\r', f->part.len);
 
@@ -148,7 +148,7 @@ static int show_part(struct show *s, struct source *f, bool end, int64_t now)
 }
 
 /* A full line buffer: on a terminal what a progress bar wrote over can go instead. */
-static int make_room(struct show *s, struct source *f, int64_t now)
+static int show_make_room(struct show *s, struct source *f, int64_t now)
 {
     if (s->o.to[f->stream].terminal && !s->o.json) {
         const char *cr = memrchr(f->part.data, '\r', f->part.len - 1);
@@ -161,7 +161,7 @@ static int make_room(struct show *s, struct source *f, int64_t now)
     return show_part(s, f, false, now);
 }
 
-static int add_part(struct show *s, struct source *f, const char *p, size_t n, int64_t now)
+static int show_add_part(struct show *s, struct source *f, const char *p, size_t n, int64_t now)
 {
     bool fresh = f->part.len == 0;
     int r = 0;
@@ -173,20 +173,20 @@ static int add_part(struct show *s, struct source *f, const char *p, size_t n, i
         p += some;
         n -= some;
         if (r == 0 && f->part.len == SHOW_LINE_MAX)
-            r = make_room(s, f, now);
+            r = show_make_room(s, f, now);
     }
     if (r == 0 && fresh && f->part.len > 0)
         wait_begin(s, f, now);
     return r;
 }
 
-static int add_line(struct show *s, struct source *f, const char *p, size_t n, int64_t now)
+static int show_add_line(struct show *s, struct source *f, const char *p, size_t n, int64_t now)
 {
     int r;
 
     if (f->part.len == 0 && n <= SHOW_LINE_MAX)
         return show_line(s, f, p, n, SHOW_FINISHED, now);
-    r = add_part(s, f, p, n, now);
+    r = show_add_part(s, f, p, n, now);
     if (r == 0)
         r = show_line(s, f, (char *)f->part.data, f->part.len, SHOW_FINISHED, now);
     buf_reset(&f->part);
@@ -195,7 +195,7 @@ static int add_line(struct show *s, struct source *f, const char *p, size_t n, i
 
 /* The task writes elsewhere: what was shown of the file before says nothing about this one. A new
  * master, who does not know how long that was, counts from 0. */
-static void note_file(struct source *f, const struct piece *p)
+static void show_note_file(struct source *f, const struct piece *p)
 {
     if (f->begins) {
         f->begins = false;
@@ -228,23 +228,23 @@ int show_piece(struct show *s, const struct piece *p, int64_t now)
     const char *at = p->data, *end = at ? at + p->n : NULL, *nl;
     struct source *f;
     struct lane *l;
-    int r = lane_of(s, p->task, &l);
+    int r = show_lane_of(s, p->task, &l);
 
     if (r < 0)
         return r;
     f = &l->from[p->stream];
     if (p->kind == PIECE_OUTPUT && at) {
-        note_file(f, p);
+        show_note_file(f, p);
         at += known_part(f, p);
         if (at < end)
             f->offset = p->offset + p->n;
     }
     while (r == 0 && at < end && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        r = add_line(s, f, at, (size_t)(nl - at), now);
+        r = show_add_line(s, f, at, (size_t)(nl - at), now);
         at = nl + 1;
     }
     if (r == 0 && at < end)
-        r = add_part(s, f, at, (size_t)(end - at), now);
+        r = show_add_part(s, f, at, (size_t)(end - at), now);
     if (r == 0 && p->kind == PIECE_END)
         r = show_part(s, f, true, now);
     return r == 0 ? show_put(s) : r;
@@ -252,14 +252,14 @@ int show_piece(struct show *s, const struct piece *p, int64_t now)
 
 uint64_t show_offset(const struct show *s, const char *task, enum piece_stream stream)
 {
-    const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
+    const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
 
     return l ? l->from[stream].before + l->from[stream].offset : 0;
 }
 
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream)
 {
-    const struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
+    const struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
 
     return l ? l->from[stream].file_at : 0;
 }
@@ -267,7 +267,7 @@ uint64_t show_file(const struct show *s, const char *task, enum piece_stream str
 int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes)
 {
     struct lane *l;
-    int r = lane_of(s, task, &l);
+    int r = show_lane_of(s, task, &l);
 
     if (r < 0)
         return r;
@@ -286,7 +286,7 @@ void show_resume(struct show *s)
 
 void show_resume_none(struct show *s, const char *task, enum piece_stream stream)
 {
-    struct lane *l = s->n_slots ? s->slots[slot_of(s, task)] : NULL;
+    struct lane *l = s->n_slots ? s->slots[show_slot_of(s, task)] : NULL;
 
     if (l)
         l->from[stream].skip = 0;
@@ -299,7 +299,7 @@ int show_tick(struct show *s, int64_t now)
 
     s->wait_first = s->wait_last = NULL;
     for (; f; f = next) {
-        bool late = due(f) <= now;
+        bool late = show_due(f) <= now;
         int64_t since = f->since;
 
         next = f->next;
@@ -317,8 +317,8 @@ int64_t show_deadline(const struct show *s)
     int64_t first = s->collapse ? collapse_deadline(s->collapse) : INT64_MAX;
 
     for (const struct source *f = s->wait_first; f; f = f->next)
-        if (f->part.len > 0 && due(f) < first)
-            first = due(f);
+        if (f->part.len > 0 && show_due(f) < first)
+            first = show_due(f);
     return first;
 }
 

@@ -179,19 +179,19 @@ int screen_wait(struct screen *s)
 /* ---- the writer ---- */
 
 /* A pipe whose other end was closed. */
-static bool reader_gone(int fd)
+static bool screen_reader_gone(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLOUT };
 
     return poll(&p, 1, 0) > 0 && (p.revents & POLLERR) != 0;
 }
 
-static int write_all(struct screen *s, enum piece_stream to, const uint8_t *p, size_t n)
+static int screen_write_all(struct screen *s, enum piece_stream to, const uint8_t *p, size_t n)
 {
     while (n > 0) {
         ssize_t done = fdwait_write(s->wait[to], fds[to], p, n);
 
-        if (done == -EPIPE && reader_gone(fds[to]))
+        if (done == -EPIPE && screen_reader_gone(fds[to]))
             return EXIT_OUTPUT_GONE;
         if (done < 0)
             return (int)done;
@@ -210,7 +210,7 @@ static void terminal_size(unsigned *ret_columns, unsigned *ret_rows)
     *ret_rows = known && w.ws_row > 0 ? w.ws_row : 24;
 }
 
-static int wipe(struct screen *s)
+static int screen_wipe(struct screen *s)
 {
     AUTO_BUF b = { .max = 4 * KIB };
     unsigned columns, rows;
@@ -220,10 +220,10 @@ static int wipe(struct screen *s)
         return 0;
     terminal_size(&columns, &rows);
     r = live_wipe(&s->block, columns, &b);
-    return r < 0 ? r : write_all(s, PIECE_ERR, b.data, b.len);
+    return r < 0 ? r : screen_write_all(s, PIECE_ERR, b.data, b.len);
 }
 
-static int draw(struct screen *s)
+static int screen_draw(struct screen *s)
 {
     AUTO_BUF b = { .max = 256 * KIB };
     AUTO_JSON *status = NULL;
@@ -239,12 +239,12 @@ static int draw(struct screen *s)
     v.status = status;
     terminal_size(&v.width, &v.rows);
     r = live_draw(&s->block, &v, &b);
-    return r < 0 ? r : write_all(s, PIECE_ERR, b.data, b.len);
+    return r < 0 ? r : screen_write_all(s, PIECE_ERR, b.data, b.len);
 }
 
 static int write_chunks(struct screen *s)
 {
-    int r = s->first ? wipe(s) : 0;
+    int r = s->first ? screen_wipe(s) : 0;
 
     while (r == 0 && s->first) {
         struct chunk *c = s->first;
@@ -252,7 +252,7 @@ static int write_chunks(struct screen *s)
         s->first = c->next;
         if (!s->first)
             s->last = NULL;
-        r = write_all(s, c->to, c->bytes.data, c->bytes.len);
+        r = screen_write_all(s, c->to, c->bytes.data, c->bytes.len);
         s->pending -= c->bytes.len;
         chunk_free(c);
         cond_wake_all(&s->drained);
@@ -261,7 +261,7 @@ static int write_chunks(struct screen *s)
 }
 
 /* When there is something to do next. */
-static int64_t due(const struct screen *s)
+static int64_t screen_due(const struct screen *s)
 {
     int64_t at = s->pending > 0 ? s->since : LOOP_NEVER, frame;
 
@@ -274,9 +274,9 @@ static int64_t due(const struct screen *s)
     return s->block.n == 0 && at < frame ? at : frame;
 }
 
-static int turn(struct screen *s)
+static int screen_turn(struct screen *s)
 {
-    int64_t at = due(s), now = loop_now(s->o.loop);
+    int64_t at = screen_due(s), now = loop_now(s->o.loop);
     int r;
 
     if (now < at && !s->ending) {
@@ -286,19 +286,19 @@ static int turn(struct screen *s)
     r = write_chunks(s);
     now = loop_now(s->o.loop);
     if (r == 0 && s->o.live && !s->ending && now >= s->drawn + FRAME_MS)
-        r = draw(s);
+        r = screen_draw(s);
     if (r == 0 && s->ending && !s->first)
-        r = wipe(s);
+        r = screen_wipe(s);
     return r;
 }
 
-static void run_writer(void *arg)
+static void screen_run_writer(void *arg)
 {
     struct screen *s = arg;
     int r = 0;
 
     while (r == 0 && !(s->ending && !s->first && s->block.n == 0))
-        r = turn(s);
+        r = screen_turn(s);
     s->error = r < 0 ? r : s->error;
     s->writer = NULL;
     cond_wake_all(&s->drained);
@@ -312,7 +312,7 @@ static void on_resize(uv_signal_t *h, int signum)
     screen_changed(h->data);
 }
 
-static int watch(struct screen *s, struct err *err)
+static int screen_watch(struct screen *s, struct err *err)
 {
     int r = uv_signal_init(loop_uv(s->o.loop), &s->resized);
 
@@ -340,16 +340,16 @@ int screen_new(const struct screen_options *o, struct screen **ret, struct err *
     for (size_t i = 0; r == 0 && i < COUNT_OF(fds); i++)
         r = fdwait_new(o->loop, fds[i], true, &s->wait[i], err);
     if (r == 0 && s->o.live)
-        r = watch(s, err);
+        r = screen_watch(s, err);
     if (r == 0)
-        r = fiber_start(o->loop, run_writer, s, &s->writer, err);
+        r = fiber_start(o->loop, screen_run_writer, s, &s->writer, err);
     if (r < 0)
         return r;
     *ret = take(s);
     return 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void screen_on_closed(uv_handle_t *h)
 {
     free(h->data);
 }
@@ -374,7 +374,7 @@ struct screen *screen_free(struct screen *s)
     fdwait_free(s->wait[0]);
     fdwait_free(s->wait[1]);
     if (s->watching)
-        uv_close((uv_handle_t *)&s->resized, on_closed);
+        uv_close((uv_handle_t *)&s->resized, screen_on_closed);
     else
         free(s);
     return NULL;
@@ -393,7 +393,7 @@ int screen_end(struct screen *s, int64_t deadline, struct err *err)
     return s->error < 0 ? s->error : r;
 }
 
-static int put_lines(void *user, enum piece_stream to, const void *p, size_t n)
+static int screen_put_lines(void *user, enum piece_stream to, const void *p, size_t n)
 {
     return screen_put(user, to, p, n);
 }
@@ -405,7 +405,7 @@ int screen_show(struct screen *s, const struct show_options *o, struct show **re
     full.joined = s->facts.joined;
     full.ascii = !s->facts.utf8;
     full.wall = loop_wall() - loop_now(s->o.loop);
-    full.sink = put_lines;
+    full.sink = screen_put_lines;
     full.user = s;
     for (size_t i = 0; i < COUNT_OF(full.to); i++) {
         full.to[i].terminal = s->facts.to[i].terminal;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The machine of the task that failed; NULL when nobody knows. */
-static const char *node_of(const json_t *status, const char *task)
+static const char *story_node_of(const json_t *status, const char *task)
 {
     const json_t *tasks = json_object_get(status, "tasks"), *t;
     size_t i;
@@ -73,7 +73,7 @@ int story_cause(const json_t *status, struct buf *out)
 {
     const json_t *story = json_object_get(status, "story");
     const char *task = format_text(story, "task");
-    const char *node = node_of(status, task);
+    const char *node = story_node_of(status, task);
     int r = 0;
 
     if (!json_is_object(story))
@@ -159,7 +159,7 @@ int story_line(const json_t *status, struct buf *out)
 }
 
 /* The last lines, each made safe and indented. */
-static int put_lines(const char *lines, struct buf *out)
+static int story_put_lines(const char *lines, struct buf *out)
 {
     const char *end = lines + strlen(lines), *p;
     size_t n = 0;
@@ -215,7 +215,7 @@ int story_text(const json_t *status, const char *logs, struct buf *out)
         r = buf_add_u8(out, '\n');
     if (r < 0 || !str_eq(state, "FAILED"))
         return r;
-    r = put_lines(format_text(story, "lines"), out);
+    r = story_put_lines(format_text(story, "lines"), out);
     if (r == 0)
         r = put_hint(format_text(story, "hint"), out);
     return r < 0 ? r : put_next(status, task, logs, out);

@@ -47,7 +47,7 @@ int pieces_feed(struct pieces *s, const void *p, size_t n, struct err *err)
     return r < 0 ? err_oom(err) : 0;
 }
 
-static int bad(struct err *err, const char *what)
+static int stream_piece_bad(struct err *err, const char *what)
 {
     return err_set(err, -EPROTO, "the master's stream makes no sense: %s", what);
 }
@@ -69,7 +69,7 @@ static int take_record(struct pieces *s, struct err *err)
     const json_t *event = json_object_get(s->line, "event");
 
     if (!json_is_object(event))
-        return bad(err, "an event that is no object");
+        return stream_piece_bad(err, "an event that is no object");
     free(s->record);
     s->record = json_dumps(event, JSON_COMPACT);
     if (!s->record)
@@ -91,22 +91,24 @@ static int take_output(struct pieces *s, struct err *err)
     size_t role;
 
     if (!task || !piece_task(task, &role, &rank))
-        return bad(err, "output of no task");
+        return stream_piece_bad(err, "output of no task");
     if (!stream || (!str_eq(stream, "out") && !str_eq(stream, "err")))
-        return bad(err, "output of no stream");
+        return stream_piece_bad(err, "output of no stream");
     memcpy(s->task, task, strlen(task) + 1);
     s->p.task = s->task;
     s->p.stream = str_eq(stream, "err") ? PIECE_ERR : PIECE_OUT;
     s->p.kind = PIECE_END;
     s->p.missing = len ? NULL : json_string_value(json_object_get(s->line, "missing"));
     if (!len)
-        return json_is_true(json_object_get(s->line, "end")) ? 0 : bad(err, "a piece of no kind");
+        return json_is_true(json_object_get(s->line, "end"))
+                   ? 0
+                   : stream_piece_bad(err, "a piece of no kind");
     s->p.kind = PIECE_OUTPUT;
     if (!json_is_integer(len) || json_integer_value(len) < 0 || offset < 0)
-        return bad(err, "a negative length or offset");
+        return stream_piece_bad(err, "a negative length or offset");
     s->left = (uint64_t)json_integer_value(len);
     if (began < 0 || began > UINT32_MAX)
-        return bad(err, "output of no start of its task");
+        return stream_piece_bad(err, "output of no start of its task");
     s->p.offset = (uint64_t)offset;
     s->p.began = (uint32_t)began;
     return 0;
@@ -121,7 +123,7 @@ static int take_line(struct pieces *s, struct err *err)
     int r;
 
     if (!end && there > PIECE_LINE_MAX)
-        return bad(err, "a line without an end");
+        return stream_piece_bad(err, "a line without an end");
     if (!end)
         return 0;
     n = (size_t)(end - line);
@@ -133,9 +135,9 @@ static int take_line(struct pieces *s, struct err *err)
     s->p = (struct piece){ 0 };
     r = json_parse("the master's stream", line, n, &s->line, err);
     if (r < 0)
-        return r == -EINVAL ? bad(err, "a line that is no JSON") : r;
+        return r == -EINVAL ? stream_piece_bad(err, "a line that is no JSON") : r;
     if (!json_is_object(s->line))
-        return bad(err, "a line that is no object");
+        return stream_piece_bad(err, "a line that is no object");
     r = json_object_get(s->line, "event") ? take_record(s, err) : take_output(s, err);
     return r < 0 ? r : 1;
 }

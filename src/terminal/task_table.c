@@ -60,7 +60,7 @@ static void use_cells(struct table *t, const json_t *task)
     table_cell(t, "%s", memory >= 0 ? str_size((uint64_t)memory, size) : "-");
 }
 
-static int add_row(struct table *t, const json_t *task, bool usage)
+static int task_table_add_row(struct table *t, const json_t *task, bool usage)
 {
     int64_t since = format_int(task, "since", 0);
     AUTO_BUF progress = { .max = KIB };
@@ -97,7 +97,7 @@ int tasks_print(const json_t *status, bool usage, struct err *err)
         table_begin(&t, stdout, plain, COUNT_OF(plain));
     json_array_foreach(tasks, i, task)
     {
-        if (add_row(&t, task, usage) < 0)
+        if (task_table_add_row(&t, task, usage) < 0)
             return err_oom(err);
     }
     return table_end(&t, err);

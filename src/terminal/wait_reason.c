@@ -40,7 +40,7 @@ static bool any_on_its_way(const json_t *roles)
     return false;
 }
 
-static int add_roles(const json_t *roles, struct buf *out)
+static int waiting_add_roles(const json_t *roles, struct buf *out)
 {
     const json_t *role;
     size_t i;
@@ -74,7 +74,7 @@ int waiting_line(const json_t *status, int64_t waited, struct buf *out)
         return 0;
     r = buf_add_str(out, states[i].text);
     if (r == 0)
-        r = add_roles(roles, out);
+        r = waiting_add_roles(roles, out);
     if (r == 0 && *why)
         r = buf_add_str(out, "; ");
     if (r == 0 && *why)

@@ -116,7 +116,7 @@ static int is_over(const struct app_dirs_alive *alive, const struct job_dir *d, 
 }
 
 /* Whether asking for the next one makes sense. */
-static bool hopeless(int r)
+static bool app_dirs_hopeless(int r)
 {
     return r == -ECANCELED || r == -ETIMEDOUT || r == -ECONNREFUSED || r == -EHOSTUNREACH ||
            r == -ENOMEM;
@@ -135,7 +135,7 @@ int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive 
             r = fs_delete(fs, dirs.v[i].path, true, err) < 0 ? 0 : (int)(swept++, 1);
         if (r > 0)
             trace(LOG_HDFS, "removed '%s': its application has ended", dirs.v[i].path);
-        if (r < 0 && !hopeless(r)) {
+        if (r < 0 && !app_dirs_hopeless(r)) {
             err_clear(err);
             r = 0;
         }

@@ -28,7 +28,7 @@ static int state(void *user, const char *app, struct err *err)
     return r == APP_DIRS_UNKNOWN ? APP_DIRS_LIVES : r;
 }
 
-static void run(void *arg)
+static void app_dirs_sweep_run(void *arg)
 {
     struct sweep *s = arg;
     struct app_dirs_alive alive = { state, s };
@@ -52,7 +52,7 @@ struct sweep *app_dirs_sweep_begin(struct loop *l, struct fs *fs, const char *ba
         return NULL;
     *s = (struct sweep){ .loop = l, .fs = fs, .base = copy, .alive = *alive };
     s->until = loop_in(l, SWEEP_MS);
-    if (fiber_start(l, run, s, &s->fiber, NULL) < 0)
+    if (fiber_start(l, app_dirs_sweep_run, s, &s->fiber, NULL) < 0)
         return NULL;
     (void)take(copy);
     return take(s);

@@ -62,7 +62,7 @@ struct cache *cache_close(struct cache *c)
     return NULL;
 }
 
-static void file_done(struct cache_file *f)
+static void cache_file_done(struct cache_file *f)
 {
     free(f->to);
     free(f->role);
@@ -73,7 +73,7 @@ static void file_done(struct cache_file *f)
 void cache_files_done(struct cache_files *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        file_done(&l->v[i]);
+        cache_file_done(&l->v[i]);
     free(l->v);
     *l = (struct cache_files){ 0 };
 }
@@ -88,7 +88,7 @@ const struct cache_file *cache_files_find(const struct cache_files *l, const cha
 
 /* ---- what killed clients left ---- */
 
-static bool is_stale(const struct fs_entry *e, int64_t now)
+static bool cache_is_stale(const struct fs_entry *e, int64_t now)
 {
     switch (cache_temp_maker(e->name)) {
     case CACHE_TEMP_DEAD:
@@ -113,7 +113,7 @@ void cache_remove_stale(struct cache *c)
     if (fs_list_open_after(c->fs, c->dir, ".", &list, NULL) < 0)
         return;
     while (fs_list_next(list, &e, NULL) > 0 && e->name[0] == '.')
-        if (is_stale(e, now) && strs_add(&stale, e->path) < 0)
+        if (cache_is_stale(e, now) && strs_add(&stale, e->path) < 0)
             return;
     for (size_t i = 0; i < stale.n; i++)
         if (fs_delete(c->fs, stale.v[i], true, NULL) == 0)
@@ -128,7 +128,7 @@ struct parts {
     size_t n;
 };
 
-static void parts_done(struct parts *l)
+static void cache_parts_done(struct parts *l)
 {
     for (size_t i = 0; i < l->n; i++)
         source_free(l->v[i].source);
@@ -137,11 +137,11 @@ static void parts_done(struct parts *l)
 
 static inline void auto_parts_(struct parts *l)
 {
-    parts_done(l);
+    cache_parts_done(l);
 }
 
-static int add_part(struct parts *parts, struct cache_files *files, const struct cache_part *like,
-                    struct err *err)
+static int cache_add_part(struct parts *parts, struct cache_files *files,
+                          const struct cache_part *like, struct err *err)
 {
     const struct uploads_item *item = like->item;
     struct cache_part *p = &parts->v[parts->n++];
@@ -157,8 +157,8 @@ static int add_part(struct parts *parts, struct cache_files *files, const struct
     return f->to && (!item || !item->role || f->role) ? 0 : err_oom(err);
 }
 
-static int make_parts(struct cache *c, struct uploads_list *list, struct parts *parts,
-                      struct cache_files *files, struct err *err)
+static int cache_make_parts(struct cache *c, struct uploads_list *list, struct parts *parts,
+                            struct cache_files *files, struct err *err)
 {
     struct cache_part part = { .cache = c, .list = list };
     int r = 0;
@@ -170,18 +170,18 @@ static int make_parts(struct cache *c, struct uploads_list *list, struct parts *
     for (size_t i = 0; r == 0 && i < list->n; i++) {
         part.item = &list->v[i];
         if (!part.item->found)
-            r = add_part(parts, files, &part, err);
+            r = cache_add_part(parts, files, &part, err);
     }
     part.item = NULL;
-    return r == 0 && list->bundle.n ? add_part(parts, files, &part, err) : r;
+    return r == 0 && list->bundle.n ? cache_add_part(parts, files, &part, err) : r;
 }
 
 typedef int part_fn(void *arg, struct err *err);
 typedef bool part_test(const struct cache_part *p);
 
 /* One step for all parts that it concerns, several at a time. */
-static int each(struct cache *c, struct parts *parts, part_fn *fn, part_test *test, size_t at_once,
-                struct err *err)
+static int cache_each(struct cache *c, struct parts *parts, part_fn *fn, part_test *test,
+                      size_t at_once, struct err *err)
 {
     struct group g;
     int r = 0, ended;
@@ -200,7 +200,7 @@ static bool any(const struct cache_part *p)
     return true;
 }
 
-static bool is_missing(const struct cache_part *p)
+static bool cache_is_missing(const struct cache_part *p)
 {
     return p->missing;
 }
@@ -218,7 +218,7 @@ static int trust_cache(struct cache *c, struct err *err)
 }
 
 /* BASE and BASE/cache, where nobody else may look. */
-static int make_ready(struct cache *c, struct err *err)
+static int cache_make_ready(struct cache *c, struct err *err)
 {
     int r;
 
@@ -242,7 +242,7 @@ static void set_progress(struct parts *parts, struct progress *p)
         parts->v[i].progress = p;
 }
 
-static int hash_all(struct cache *c, struct parts *parts, bool quiet, struct err *err)
+static int cache_hash_all(struct cache *c, struct parts *parts, bool quiet, struct err *err)
 {
     AUTO_PROGRESS *progress = NULL;
     uint64_t total = 0;
@@ -257,7 +257,7 @@ static int hash_all(struct cache *c, struct parts *parts, bool quiet, struct err
     if (r < 0)
         return r;
     set_progress(parts, progress);
-    r = each(c, parts, cache_part_hash, any, READ_AT_ONCE, err);
+    r = cache_each(c, parts, cache_part_hash, any, READ_AT_ONCE, err);
     set_progress(parts, NULL);
     return r;
 }
@@ -276,7 +276,7 @@ static bool has_none(const struct cache_part *p)
     return !p->file->url;
 }
 
-static int send_all(struct cache *c, struct parts *parts, bool quiet, struct err *err)
+static int cache_send_all(struct cache *c, struct parts *parts, bool quiet, struct err *err)
 {
     AUTO_PROGRESS *progress = NULL;
     uint64_t total = 0;
@@ -288,7 +288,7 @@ static int send_all(struct cache *c, struct parts *parts, bool quiet, struct err
     if (r < 0)
         return r;
     set_progress(parts, progress);
-    r = each(c, parts, cache_part_send, is_missing, SEND_AT_ONCE, err);
+    r = cache_each(c, parts, cache_part_send, cache_is_missing, SEND_AT_ONCE, err);
     set_progress(parts, NULL);
     return r;
 }
@@ -307,13 +307,13 @@ static int send_missing(struct cache *c, struct parts *parts, bool quiet, struct
             missing += parts->v[i].missing;
         if (missing == 0)
             return 0;
-        r = make_ready(c, err);
+        r = cache_make_ready(c, err);
         if (r == 0)
-            r = send_all(c, parts, quiet, err);
+            r = cache_send_all(c, parts, quiet, err);
         for (size_t i = 0; i < parts->n; i++)
             parts->v[i].missing = false;
         if (r == 0)
-            r = each(c, parts, cache_part_find, has_none, ASK_AT_ONCE, err);
+            r = cache_each(c, parts, cache_part_find, has_none, ASK_AT_ONCE, err);
         if (r < 0)
             return r;
     }
@@ -323,14 +323,14 @@ int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cac
               struct err *err)
 {
     AUTO(parts) struct parts parts = { 0 };
-    int r = make_parts(c, list, &parts, ret, err);
+    int r = cache_make_parts(c, list, &parts, ret, err);
 
     if (r == 0)
         r = trust_cache(c, err);
     if (r == 0)
-        r = hash_all(c, &parts, quiet, err);
+        r = cache_hash_all(c, &parts, quiet, err);
     if (r == 0)
-        r = each(c, &parts, cache_part_find, any, ASK_AT_ONCE, err);
+        r = cache_each(c, &parts, cache_part_find, any, ASK_AT_ONCE, err);
     if (r == 0)
         r = send_missing(c, &parts, quiet, err);
     return r;

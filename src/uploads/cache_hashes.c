@@ -28,7 +28,7 @@ bool hashes_is_hash(const char *text, size_t n)
     return n == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") >= n;
 }
 
-static struct row *find(const struct hashes *h, const char *key)
+static struct row *cache_hashes_find(const struct hashes *h, const char *key)
 {
     for (size_t i = 0; i < h->n; i++)
         if (str_eq(h->v[i].key, key))
@@ -37,7 +37,7 @@ static struct row *find(const struct hashes *h, const char *key)
 }
 
 /* Out of memory, it is not remembered. */
-static void push(struct hashes *h, const struct row *row)
+static void hashes_push(struct hashes *h, const struct row *row)
 {
     size_t cap = h->cap ? 2 * h->cap : 64;
     struct row *v;
@@ -52,19 +52,19 @@ static void push(struct hashes *h, const struct row *row)
     h->v[h->n++] = *row;
 }
 
-static void put(struct hashes *h, const struct row *row)
+static void hashes_put(struct hashes *h, const struct row *row)
 {
-    struct row *old = find(h, row->key);
+    struct row *old = cache_hashes_find(h, row->key);
 
     if (old)
         *old = *row;
     else
-        push(h, row);
+        hashes_push(h, row);
 }
 
 /* ---- the file ---- */
 
-static bool parse(char *line, struct row *ret)
+static bool hashes_parse(char *line, struct row *ret)
 {
     char *hash = line + HASH_TEXT, *used = hash + HASH_TEXT;
 
@@ -80,7 +80,7 @@ static bool parse(char *line, struct row *ret)
 }
 
 /* Lines that make no sense are passed over: somebody may have written into the file. */
-static void load(struct hashes *h)
+static void hashes_load(struct hashes *h)
 {
     AUTO_BUF text = { .max = (size_t)HASHES_MOST * LINE_MOST };
     struct row row = { 0 };
@@ -91,12 +91,12 @@ static void load(struct hashes *h)
         return;
     for (line = (char *)text.data + strlen(HEAD); (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        if (h->n < HASHES_MOST && parse(line, &row))
-            push(h, &row);
+        if (h->n < HASHES_MOST && hashes_parse(line, &row))
+            hashes_push(h, &row);
     }
 }
 
-static int newest_first(const void *a, const void *b)
+static int hashes_newest_first(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
 
@@ -105,7 +105,7 @@ static int newest_first(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-static void write_all(const struct hashes *h)
+static void hashes_write_all(const struct hashes *h)
 {
     AUTO_BUF out = { .max = (size_t)HASHES_MOST * LINE_MOST };
     AUTO_FREE char *dir = path_dir(h->path);
@@ -122,13 +122,13 @@ static void save(const struct hashes *ours)
 {
     struct hashes all = { .path = ours->path };
 
-    load(&all);
+    hashes_load(&all);
     for (size_t i = 0; i < ours->n; i++)
         if (ours->v[i].changed)
-            put(&all, &ours->v[i]);
+            hashes_put(&all, &ours->v[i]);
     if (all.n > 1)
-        qsort(all.v, all.n, sizeof(*all.v), newest_first);
-    write_all(&all);
+        qsort(all.v, all.n, sizeof(*all.v), hashes_newest_first);
+    hashes_write_all(&all);
     free(all.v);
 }
 
@@ -146,7 +146,7 @@ struct hashes *hashes_open(const char *path)
         return NULL;
     }
     if (h->path)
-        load(h);
+        hashes_load(h);
     return h;
 }
 
@@ -172,7 +172,7 @@ static int64_t now_s(void)
 
 bool hashes_find(struct hashes *h, const char key[HASH_TEXT], char ret[HASH_TEXT])
 {
-    struct row *row = find(h, key);
+    struct row *row = cache_hashes_find(h, key);
     int64_t now = now_s();
 
     if (!row)
@@ -191,6 +191,6 @@ void hashes_add(struct hashes *h, const char key[HASH_TEXT], const char hash[HAS
 
     memcpy(row.key, key, HASH_TEXT);
     memcpy(row.hash, hash, HASH_TEXT);
-    put(h, &row);
+    hashes_put(h, &row);
     h->dirty = true;
 }

@@ -13,7 +13,7 @@
 
 /* ---- the list ---- */
 
-static void entry_done(struct cache_entry *e)
+static void cache_entry_done(struct cache_entry *e)
 {
     free(e->hash);
     free(e->name);
@@ -23,18 +23,18 @@ static void entry_done(struct cache_entry *e)
 void cache_entries_done(struct cache_entries *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        entry_done(&l->v[i]);
+        cache_entry_done(&l->v[i]);
     free(l->v);
     *l = (struct cache_entries){ 0 };
 }
 
 /* Takes what `e` has over, also when it fails. */
-static int push(struct cache_entries *l, struct cache_entry e, struct err *err)
+static int cache_push(struct cache_entries *l, struct cache_entry e, struct err *err)
 {
     struct cache_entry *v = e.hash && e.name ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
 
     if (!v) {
-        entry_done(&e);
+        cache_entry_done(&e);
         return err_oom(err);
     }
     l->v = v;
@@ -61,18 +61,18 @@ static int list_hash(struct cache *c, const struct cache_entry *hash, struct cac
         if (r <= 0)
             break;
         n++;
-        r = push(ret,
-                 (struct cache_entry){ .hash = strdup(hash->hash),
-                                       .name = strdup(e->name),
-                                       .size = e->length,
-                                       .used = hash->used },
-                 err);
+        r = cache_push(ret,
+                       (struct cache_entry){ .hash = strdup(hash->hash),
+                                             .name = strdup(e->name),
+                                             .size = e->length,
+                                             .used = hash->used },
+                       err);
     }
     if (r == 0 && n == 0)
-        r = push(ret,
-                 (struct cache_entry){
-                     .hash = strdup(hash->hash), .name = strdup(""), .used = hash->used },
-                 err);
+        r = cache_push(ret,
+                       (struct cache_entry){
+                           .hash = strdup(hash->hash), .name = strdup(""), .used = hash->used },
+                       err);
     return r;
 }
 
@@ -92,10 +92,10 @@ static int list_hashes(struct cache *c, struct cache_entries *ret, struct err *e
             break;
         r = 0;
         if (e->type == FS_DIRECTORY && hashes_is_hash(e->name, strlen(e->name)))
-            r = push(ret,
-                     (struct cache_entry){
-                         .hash = strdup(e->name), .name = strdup(""), .used = e->mtime },
-                     err);
+            r = cache_push(ret,
+                           (struct cache_entry){
+                               .hash = strdup(e->name), .name = strdup(""), .used = e->mtime },
+                           err);
     }
     return r;
 }
@@ -136,8 +136,8 @@ static int add_users(struct cache_entry *e, const struct app_dirs *jobs, struct 
     return 0;
 }
 
-static int list_all(struct cache *c, const struct app_dirs_alive *alive, struct cache_entries *ret,
-                    struct app_dirs *jobs, struct err *err)
+static int cache_list_all(struct cache *c, const struct app_dirs_alive *alive,
+                          struct cache_entries *ret, struct app_dirs *jobs, struct err *err)
 {
     int r = list_files(c, ret, err);
 
@@ -153,13 +153,13 @@ int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache
 {
     AUTO_APP_DIRS jobs = { 0 };
     size_t n = 0;
-    int r = list_all(c, alive, ret, &jobs, err);
+    int r = cache_list_all(c, alive, ret, &jobs, err);
 
     for (size_t i = 0; i < ret->n; i++) { /* without hashes that hold nothing */
         if (*ret->v[i].name)
             ret->v[n++] = ret->v[i];
         else
-            entry_done(&ret->v[i]);
+            cache_entry_done(&ret->v[i]);
     }
     ret->n = n;
     return r;
@@ -167,8 +167,8 @@ int cache_list(struct cache *c, const struct app_dirs_alive *alive, struct cache
 
 /* ---- pruning ---- */
 
-static bool may_go(const struct cache_entries *all, const struct app_dirs *jobs,
-                   const struct cache_entry *e, int64_t before)
+static bool cache_may_go(const struct cache_entries *all, const struct app_dirs *jobs,
+                         const struct cache_entry *e, int64_t before)
 {
     if (e->used >= before)
         return false;
@@ -229,17 +229,17 @@ static int prune_hash(struct cache *c, struct cache_entries *all, size_t i, bool
         struct cache_entry *e = &all->v[j];
 
         if (*e->name && str_eq(e->hash, all->v[i].hash))
-            r = push(ret,
-                     (struct cache_entry){ .hash = strdup(e->hash),
-                                           .name = strdup(e->name),
-                                           .size = e->size,
-                                           .used = e->used },
-                     err);
+            r = cache_push(ret,
+                           (struct cache_entry){ .hash = strdup(e->hash),
+                                                 .name = strdup(e->name),
+                                                 .size = e->size,
+                                                 .used = e->used },
+                           err);
     }
     return r;
 }
 
-static bool is_first(const struct cache_entries *all, size_t i)
+static bool cache_is_first(const struct cache_entries *all, size_t i)
 {
     for (size_t j = 0; j < i; j++)
         if (str_eq(all->v[j].hash, all->v[i].hash))
@@ -252,12 +252,12 @@ int cache_prune(struct cache *c, const struct app_dirs_alive *alive, int64_t bef
 {
     AUTO_CACHE_ENTRIES all = { 0 };
     AUTO_APP_DIRS jobs = { 0 };
-    int r = list_all(c, alive, &all, &jobs, err);
+    int r = cache_list_all(c, alive, &all, &jobs, err);
 
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         if (fiber_cancelled(c->loop))
             return err_set(err, -ECANCELED, "interrupted");
-        if (is_first(&all, i) && may_go(&all, &jobs, &all.v[i], before))
+        if (cache_is_first(&all, i) && cache_may_go(&all, &jobs, &all.v[i], before))
             r = prune_hash(c, &all, i, dry, ret, err);
     }
     if (r == 0 && !dry)

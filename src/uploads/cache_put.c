@@ -58,7 +58,7 @@ static int end_work(void *arg)
 }
 
 /* A thread cannot be interrupted, so we look between two turns. */
-static int turn(struct cache *c, int (*fn)(void *arg), struct turn *t, struct err *err)
+static int cache_part_turn(struct cache *c, int (*fn)(void *arg), struct turn *t, struct err *err)
 {
     int r;
 
@@ -79,7 +79,7 @@ struct look {
     struct err err;
 };
 
-static int look_work(void *arg)
+static int cache_part_look_work(void *arg)
 {
     struct look *k = arg;
     int r = source_new(k->part->list, k->part->item, &k->part->source, &k->err);
@@ -88,20 +88,20 @@ static int look_work(void *arg)
     return r;
 }
 
-static int hash_all(struct cache_part *p, struct err *err)
+static int cache_part_hash_all(struct cache_part *p, struct err *err)
 {
     AUTO_FREE void *bytes = malloc(HASH_CHUNK);
     struct turn t = { .source = p->source, .bytes = bytes, .hash = p->hash };
-    int r = bytes ? turn(p->cache, begin_work, &t, err) : err_oom(err);
+    int r = bytes ? cache_part_turn(p->cache, begin_work, &t, err) : err_oom(err);
 
     progress_label(p->progress, source_name(p->source));
     do {
         if (r == 0)
-            r = turn(p->cache, hash_work, &t, err);
+            r = cache_part_turn(p->cache, hash_work, &t, err);
         if (r == 0)
             progress_add(p->progress, (uint64_t)t.n);
     } while (r == 0 && t.n > 0);
-    return r < 0 ? r : turn(p->cache, end_work, &t, err);
+    return r < 0 ? r : cache_part_turn(p->cache, end_work, &t, err);
 }
 
 int cache_part_hash(void *arg, struct err *err)
@@ -112,7 +112,7 @@ int cache_part_hash(void *arg, struct err *err)
 
     if (p->item && p->item->remote)
         return 0;
-    r = work_run(p->cache->loop, look_work, &k);
+    r = work_run(p->cache->loop, cache_part_look_work, &k);
     if (r < 0) {
         if (err)
             *err = k.err;
@@ -122,7 +122,7 @@ int cache_part_hash(void *arg, struct err *err)
         progress_add(p->progress, source_size(p->source));
         return 0;
     }
-    r = hash_all(p, err);
+    r = cache_part_hash_all(p, err);
     if (r == 0 && k.keep)
         hashes_add(p->cache->hashes, k.key, p->hash);
     return r;
@@ -130,8 +130,8 @@ int cache_part_hash(void *arg, struct err *err)
 
 /* ---- where it is ---- */
 
-static int fill(struct cache_part *p, struct fs *fs, const struct fs_entry *e, const char *key,
-                struct err *err)
+static int cache_part_fill(struct cache_part *p, struct fs *fs, const struct fs_entry *e,
+                           const char *key, struct err *err)
 {
     struct cache_file *f = p->file;
     int r = fs_uri(fs, e->path, &f->url, err);
@@ -147,7 +147,7 @@ static int fill(struct cache_part *p, struct fs *fs, const struct fs_entry *e, c
 }
 
 /* What is on HDFS already is used where it is. */
-static int find_remote(struct cache_part *p, struct err *err)
+static int cache_part_find_remote(struct cache_part *p, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FS_ENTRY e = { 0 };
@@ -158,11 +158,11 @@ static int find_remote(struct cache_part *p, struct err *err)
         r = fs_stat(fs, path, &e, err);
     if (r == 0 && p->item->archive && e.type == FS_DIRECTORY)
         r = err_set(err, -EISDIR, "'%s' is a directory, not an archive", p->item->from);
-    return r < 0 ? r : fill(p, fs, &e, NULL, err);
+    return r < 0 ? r : cache_part_fill(p, fs, &e, NULL, err);
 }
 
 /* Whether YARN would treat this file of the same content as it is to treat ours. */
-static bool serves(const struct cache_part *p, const struct fs_entry *e)
+static bool cache_part_serves(const struct cache_part *p, const struct fs_entry *e)
 {
     const char *from = p->item && !p->item->directory ? p->item->from : ".tar";
     const char *name = source_packed(p->source) ? "x.tar" : from;
@@ -184,10 +184,10 @@ static int find_in(struct cache_part *p, const char *dir, struct err *err)
         r = fs_list_next(list, &e, err);
         if (r <= 0)
             return r;
-        if (serves(p, e)) {
+        if (cache_part_serves(p, e)) {
             AUTO_FREE char *key = str_printf("%s/%s", p->hash, e->name);
 
-            r = key ? fill(p, p->cache->fs, e, key, err) : err_oom(err);
+            r = key ? cache_part_fill(p, p->cache->fs, e, key, err) : err_oom(err);
             return r < 0 ? r : 1;
         }
         r = 0;
@@ -202,7 +202,7 @@ int cache_part_find(void *arg, struct err *err)
     int r;
 
     if (!p->source)
-        return find_remote(p, err);
+        return cache_part_find_remote(p, err);
     dir = path_join(p->cache->dir, p->hash);
     if (!dir)
         return err_oom(err);
@@ -228,19 +228,19 @@ static int send_bytes(struct cache_part *p, struct fs_writer *w, struct err *err
     AUTO_FREE void *bytes = malloc(CHUNK);
     char hash[HASH_TEXT];
     struct turn t = { .source = p->source, .bytes = bytes, .hash = hash };
-    int r = bytes ? turn(p->cache, begin_work, &t, err) : err_oom(err);
+    int r = bytes ? cache_part_turn(p->cache, begin_work, &t, err) : err_oom(err);
 
     progress_label(p->progress, source_name(p->source));
     do {
         if (r == 0)
-            r = turn(p->cache, read_work, &t, err);
+            r = cache_part_turn(p->cache, read_work, &t, err);
         if (r == 0 && t.n > 0)
             r = fs_write(w, bytes, (size_t)t.n, err);
         if (r == 0)
             progress_add(p->progress, (uint64_t)t.n);
     } while (r == 0 && t.n > 0);
     if (r == 0)
-        r = turn(p->cache, end_work, &t, err);
+        r = cache_part_turn(p->cache, end_work, &t, err);
     if (r == 0 && !str_eq(hash, p->hash)) {
         r = err_set(err, -ESTALE, "'%s' changed while it was sent", source_name(p->source));
         err_hint(err, "try again when nobody writes to it");
@@ -250,7 +250,7 @@ static int send_bytes(struct cache_part *p, struct fs_writer *w, struct err *err
 
 /* Shielded, where a call that is cut off might still be carried out and leave a file that nobody
  * knows of. */
-static int send_to(struct cache_part *p, const char *tmp, struct err *err)
+static int cache_part_send_to(struct cache_part *p, const char *tmp, struct err *err)
 {
     struct cache *c = p->cache;
     struct fs_create options = { .mode = 0600 };
@@ -307,7 +307,7 @@ static int commit(struct cache_part *p, const char *tmp, const char *dir, const 
     return r;
 }
 
-static int finish(struct cache_part *p, const char *tmp, struct err *err)
+static int cache_part_finish(struct cache_part *p, const char *tmp, struct err *err)
 {
     struct cache *c = p->cache;
     AUTO_FREE char *name =
@@ -322,7 +322,7 @@ static int finish(struct cache_part *p, const char *tmp, struct err *err)
     if (r == 0)
         r = fs_stat(c->fs, path, &e, err);
     if (r == 0)
-        r = fill(p, c->fs, &e, key, err);
+        r = cache_part_fill(p, c->fs, &e, key, err);
     p->file->sent = r == 0;
     return r;
 }
@@ -340,11 +340,11 @@ int cache_part_send(void *arg, struct err *err)
     tmp = path_join(c->dir, name);
     if (!tmp)
         return err_oom(err);
-    r = send_to(p, tmp, err);
+    r = cache_part_send_to(p, tmp, err);
     if (r < 0)
         return err_wrap(err, r, "send '%s'", source_name(p->source));
     fiber_shield(c->loop, true); /* from here on it is quicker to finish than to clean up */
-    r = finish(p, tmp, err);
+    r = cache_part_finish(p, tmp, err);
     if (r < 0)
         (void)fs_delete(c->fs, tmp, false, NULL);
     fiber_shield(c->loop, false);

@@ -23,14 +23,14 @@ struct source {
 
 /* ---- looking ---- */
 
-static int look_at_files(struct source *s, struct err *err)
+static int source_look_at_files(struct source *s, struct err *err)
 {
     s->size = pack_size(s->files);
     return s->size ? 0 : err_oom(err);
 }
 
-static int look(struct source *s, struct uploads_list *list, const struct uploads_item *item,
-                struct err *err)
+static int source_look(struct source *s, struct uploads_list *list, const struct uploads_item *item,
+                       struct err *err)
 {
     struct stat st;
     int r;
@@ -38,16 +38,16 @@ static int look(struct source *s, struct uploads_list *list, const struct upload
     clock_gettime(CLOCK_REALTIME, &s->seen);
     if (!item) {
         s->files = &list->bundle;
-        return look_at_files(s, err);
+        return source_look_at_files(s, err);
     }
     if (item->tree) {
         s->files = item->tree;
-        return look_at_files(s, err);
+        return source_look_at_files(s, err);
     }
     if (item->directory) {
         s->files = &s->own;
         r = pack_add(&s->own, item->from, "", NULL, err);
-        return r < 0 ? r : look_at_files(s, err);
+        return r < 0 ? r : source_look_at_files(s, err);
     }
     if (stat(item->from, &st) < 0)
         return err_sys(err, "'%s' cannot be read", item->from);
@@ -70,7 +70,7 @@ int source_new(struct uploads_list *list, const struct uploads_item *item, struc
     s->name = strdup(item ? item->to : UPLOADS_BUNDLE);
     if (!s->md || !s->path || !s->name)
         return err_oom(err);
-    r = look(s, list, item, err);
+    r = source_look(s, list, item, err);
     if (r < 0)
         return r;
     *ret = take(s);
@@ -126,7 +126,7 @@ static bool digest_text(EVP_MD_CTX *md, char ret[HASH_TEXT])
 }
 
 /* Texts with their NUL, so that no two lists of them look alike. */
-static bool add_text(EVP_MD_CTX *md, const char *text)
+static bool source_add_text(EVP_MD_CTX *md, const char *text)
 {
     return EVP_DigestUpdate(md, text, strlen(text) + 1) == 1;
 }
@@ -138,7 +138,7 @@ static bool settled(const struct source *s, const struct pack_stamp *stamp)
     return stamp->mtime < now - COARSE_NS && stamp->ctime < now - COARSE_NS;
 }
 
-static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_entry *e)
+static bool source_add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_entry *e)
 {
     const unsigned char kind[] = { (unsigned char)e->type, e->executable };
 
@@ -154,27 +154,28 @@ static bool add_entry(const struct source *s, EVP_MD_CTX *md, const struct pack_
             EVP_DigestUpdate(md, x->bytes, x->n) != 1)
             return false;
     }
-    return add_text(md, e->path) && add_text(md, e->name) && add_text(md, e->link ? e->link : "") &&
+    return source_add_text(md, e->path) && source_add_text(md, e->name) &&
+           source_add_text(md, e->link ? e->link : "") &&
            EVP_DigestUpdate(md, kind, sizeof(kind)) == 1 &&
            EVP_DigestUpdate(md, &e->stamp, sizeof(e->stamp)) == 1;
 }
 
-static bool add_all(const struct source *s, EVP_MD_CTX *md)
+static bool source_add_all(const struct source *s, EVP_MD_CTX *md)
 {
-    if (!add_text(md, s->files ? "pack 1" : "file 1"))
+    if (!source_add_text(md, s->files ? "pack 1" : "file 1"))
         return false;
     if (!s->files)
-        return settled(s, &s->stamp) && add_text(md, s->path) &&
+        return settled(s, &s->stamp) && source_add_text(md, s->path) &&
                EVP_DigestUpdate(md, &s->stamp, sizeof(s->stamp)) == 1;
     for (size_t i = 0; i < s->files->n; i++)
-        if (!add_entry(s, md, &s->files->v[i]))
+        if (!source_add_entry(s, md, &s->files->v[i]))
             return false;
     return true;
 }
 
 bool source_key(struct source *s, char ret[HASH_TEXT])
 {
-    return EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) == 1 && add_all(s, s->md) &&
+    return EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) == 1 && source_add_all(s, s->md) &&
            digest_text(s->md, ret);
 }
 
@@ -187,14 +188,14 @@ int source_prime(struct err *err)
 
 /* ---- its bytes ---- */
 
-static int changed(const struct source *s, struct err *err)
+static int source_changed(const struct source *s, struct err *err)
 {
     err_set(err, -ESTALE, "'%s' changed while it was read", s->path);
     err_hint(err, "try again when nobody writes to it");
     return -ESTALE;
 }
 
-static int check(const struct source *s, struct err *err)
+static int source_check(const struct source *s, struct err *err)
 {
     struct pack_stamp now;
     struct stat st;
@@ -202,7 +203,7 @@ static int check(const struct source *s, struct err *err)
     if (fstat(s->fd, &st) < 0)
         return err_sys(err, "look at '%s'", s->path);
     now = pack_stamp_of(&st);
-    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &s->stamp) ? 0 : changed(s, err);
+    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &s->stamp) ? 0 : source_changed(s, err);
 }
 
 int source_begin(struct source *s, struct err *err)
@@ -217,12 +218,12 @@ int source_begin(struct source *s, struct err *err)
         return pack_open(s->files, &s->pack, err);
     s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (s->fd < 0)
-        return errno == ENOENT ? changed(s, err) : err_sys(err, "read '%s'", s->path);
+        return errno == ENOENT ? source_changed(s, err) : err_sys(err, "read '%s'", s->path);
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return check(s, err);
+    return source_check(s, err);
 }
 
-static ssize_t read_file(struct source *s, uint8_t *p, size_t n, struct err *err)
+static ssize_t source_read_file(struct source *s, uint8_t *p, size_t n, struct err *err)
 {
     size_t done = 0;
 
@@ -235,7 +236,7 @@ static ssize_t read_file(struct source *s, uint8_t *p, size_t n, struct err *err
         if (got < 0)
             return err_sys(err, "read '%s'", s->path);
         if (got == 0)
-            return changed(s, err);
+            return source_changed(s, err);
         done += (size_t)got;
     }
     return (ssize_t)done;
@@ -243,7 +244,7 @@ static ssize_t read_file(struct source *s, uint8_t *p, size_t n, struct err *err
 
 ssize_t source_read(struct source *s, void *p, size_t n, struct err *err)
 {
-    ssize_t got = s->files ? pack_read(s->pack, p, n, err) : read_file(s, p, n, err);
+    ssize_t got = s->files ? pack_read(s->pack, p, n, err) : source_read_file(s, p, n, err);
 
     if (got <= 0)
         return got;
@@ -256,9 +257,9 @@ int source_end(struct source *s, char ret[HASH_TEXT], struct err *err)
     int r = 0;
 
     if (s->left > 0)
-        return changed(s, err);
+        return source_changed(s, err);
     if (s->fd >= 0) {
-        r = check(s, err);
+        r = source_check(s, err);
         close(take_fd(s->fd));
     }
     s->pack = pack_close(s->pack);

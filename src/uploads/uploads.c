@@ -99,8 +99,8 @@ bool uploads_can_unpack(const char *name)
     return false;
 }
 
-static int check_name(struct uploads_search *s, const struct named *n,
-                      const struct uploads_item *item)
+static int uploads_check_name(struct uploads_search *s, const struct named *n,
+                              const struct uploads_item *item)
 {
     AUTO_FREE char *base = item->remote ? path_base(item->from) : strdup("x");
     AUTO_FREE char *url = base ? str_printf("hdfs://h/%s", base) : NULL;
@@ -196,7 +196,8 @@ static bool is_twin(const struct uploads_list *l, const struct uploads_item *ite
 }
 
 /* Everything that is to be known of it. Sets s->failed when it cannot travel. */
-static int look_at(struct uploads_search *s, const struct named *n, struct uploads_item *item)
+static int uploads_look_at(struct uploads_search *s, const struct named *n,
+                           struct uploads_item *item)
 {
     AUTO_FREE char *base = n->file->to ? NULL : path_base(n->file->from);
     const char *name = n->file->to ? n->file->to : base;
@@ -211,7 +212,7 @@ static int look_at(struct uploads_search *s, const struct named *n, struct uploa
         return -ENOMEM;
     r = uploads_place(s, n->key, n->file->from, item);
     if (r == 0 && !s->failed)
-        r = check_name(s, n, item);
+        r = uploads_check_name(s, n, item);
     if (r == 0 && !s->failed && n->archive && !uploads_can_unpack(item->from))
         r = uploads_refuse(s, n->key, "'%s': YARN unpacks zip, jar, tar, tgz and tar.gz only",
                            n->file->from);
@@ -227,7 +228,7 @@ static int add_named(struct uploads_search *s, const struct named *n)
     int r;
 
     s->failed = false;
-    r = look_at(s, n, &item);
+    r = uploads_look_at(s, n, &item);
     good = r == 0 && !s->failed && !is_twin(s->list, &item);
     s->failed |= before;
     if (good)
@@ -237,8 +238,8 @@ static int add_named(struct uploads_search *s, const struct named *n)
 }
 
 /* A list of the job (`role` NULL) or of a role. */
-static int add_list(struct uploads_search *s, const struct spec_files *l,
-                    const struct spec_role *role, bool archives)
+static int uploads_add_list(struct uploads_search *s, const struct spec_files *l,
+                            const struct spec_role *role, bool archives)
 {
     const char *what = archives ? "archives" : "files";
     int r = 0;
@@ -258,18 +259,18 @@ static int add_list(struct uploads_search *s, const struct spec_files *l,
 
 static int find_named(struct uploads_search *s)
 {
-    int r = add_list(s, &s->spec->files, NULL, false);
+    int r = uploads_add_list(s, &s->spec->files, NULL, false);
 
     if (r == 0)
-        r = add_list(s, &s->spec->archives, NULL, true);
+        r = uploads_add_list(s, &s->spec->archives, NULL, true);
     for (size_t i = 0; r == 0 && i < s->spec->n_roles; i++) {
         const struct spec_role *role = &s->spec->roles[i];
 
         if (!uploads_travels(role))
             continue;
-        r = add_list(s, &role->files, role, false);
+        r = uploads_add_list(s, &role->files, role, false);
         if (r == 0)
-            r = add_list(s, &role->archives, role, true);
+            r = uploads_add_list(s, &role->archives, role, true);
     }
     return r;
 }

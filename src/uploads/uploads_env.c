@@ -35,7 +35,7 @@ static int add_tree(struct uploads_search *s, struct uploads_item *item)
 }
 
 /* An archive, as `ydl pack` makes one; or a directory. */
-static int look_at(struct uploads_search *s, struct uploads_item *item)
+static int uploads_env_look_at(struct uploads_search *s, struct uploads_item *item)
 {
     struct stat st;
     int r = uploads_place(s, KEY, s->spec->venv, item);
@@ -74,7 +74,7 @@ int uploads_find_env(struct uploads_search *s)
     int r;
 
     s->failed = false;
-    r = item.to ? look_at(s, &item) : -ENOMEM;
+    r = item.to ? uploads_env_look_at(s, &item) : -ENOMEM;
     good = r == 0 && !s->failed;
     s->failed |= before;
     if (good)

@@ -16,7 +16,8 @@ static const char *const skip[] = {
 
 /* Whether the container has it already, because `files:` or `archives:` names it or a directory
  * that it is in. */
-static bool is_named(const struct uploads_search *s, const struct spec_role *role, const char *path)
+static bool uploads_found_is_named(const struct uploads_search *s, const struct spec_role *role,
+                                   const char *path)
 {
     for (size_t i = 0; i < s->list->n; i++) {
         const struct uploads_item *item = &s->list->v[i];
@@ -40,7 +41,7 @@ static bool is_found(const struct uploads_search *s, const char *path)
 
 /* Whether it is there and below the working directory, also when symbolic links are followed: 1 and
  * what it is, 0, or -ENOMEM. */
-static int look(const struct uploads_search *s, const char *path, struct stat *ret)
+static int uploads_found_look(const struct uploads_search *s, const char *path, struct stat *ret)
 {
     AUTO_FREE char *real = realpath(path, NULL);
     size_t n = strlen(s->cwd);
@@ -68,7 +69,8 @@ static int refuse_much(struct uploads_search *s, const char *path)
 }
 
 /* `path` is relative and tidy. */
-static int add(struct uploads_search *s, const struct spec_role *role, const char *path)
+static int uploads_found_add(struct uploads_search *s, const struct spec_role *role,
+                             const char *path)
 {
     struct pack_list *bundle = &s->list->bundle;
     struct pack_rules rules = { .inside = s->cwd,
@@ -83,7 +85,9 @@ static int add(struct uploads_search *s, const struct spec_role *role, const cha
 
     if (!from)
         return -ENOMEM;
-    r = is_named(s, role, path) || is_found(s, path) ? 0 : look(s, from, &st);
+    r = uploads_found_is_named(s, role, path) || is_found(s, path)
+            ? 0
+            : uploads_found_look(s, from, &st);
     if (r <= 0)
         return r;
     r = pack_add(bundle, from, path, &rules, &err);
@@ -143,7 +147,7 @@ static int add_modules(struct uploads_search *s, const struct spec_role *role, c
 
         r = name ? is_module(path, e->d_name) : -ENOMEM;
         if (r > 0)
-            r = add(s, role, name);
+            r = uploads_found_add(s, role, name);
     }
     return r;
 }
@@ -156,19 +160,19 @@ static char *dir_of(const char *path)
     return slash ? strndup(path, (size_t)(slash - path)) : strdup("");
 }
 
-static int is_file(const struct uploads_search *s, const char *path)
+static int uploads_found_is_file(const struct uploads_search *s, const char *path)
 {
     AUTO_FREE char *full = path_join(s->cwd, path);
     struct stat st;
-    int r = full ? look(s, full, &st) : -ENOMEM;
+    int r = full ? uploads_found_look(s, full, &st) : -ENOMEM;
 
     return r > 0 ? S_ISREG(st.st_mode) : r;
 }
 
 /* ---- one command ---- */
 
-static int add_word(struct uploads_search *s, const struct spec_role *role, const char *word,
-                    bool *script)
+static int uploads_found_add_word(struct uploads_search *s, const struct spec_role *role,
+                                  const char *word, bool *script)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FREE char *dir = NULL;
@@ -176,10 +180,10 @@ static int add_word(struct uploads_search *s, const struct spec_role *role, cons
 
     if (r < 0 || !path)
         return r;
-    r = add(s, role, path);
+    r = uploads_found_add(s, role, path);
     if (r == 0)
-        r = is_file(s, path);
-    if (r <= 0 || (*script && !str_ends(path, ".py")) || is_named(s, role, path))
+        r = uploads_found_is_file(s, path);
+    if (r <= 0 || (*script && !str_ends(path, ".py")) || uploads_found_is_named(s, role, path))
         return r < 0 ? r : 0;
     *script = true; /* the first file; from then on Python's only */
     dir = dir_of(path);
@@ -194,7 +198,7 @@ int uploads_find_words(struct uploads_search *s, const struct spec_role *role)
     int r = uploads_words(command, &words);
 
     for (size_t i = 0; r == 0 && i < words.n; i++)
-        r = add_word(s, role, words.v[i], &script);
+        r = uploads_found_add_word(s, role, words.v[i], &script);
     if (r == 0 && uploads_runs_module(command))
         r = add_modules(s, role, "");
     return r;

@@ -14,7 +14,7 @@
 #define NAMES_MAX 8     /* shown */
 #define ENTRIES_MAX 512 /* of the working directory */
 
-static bool is_sent(const struct uploads_list *l, const char *name)
+static bool uploads_notes_is_sent(const struct uploads_list *l, const char *name)
 {
     size_t n = strlen(name);
 
@@ -65,12 +65,12 @@ static int list_left(const struct uploads_search *s, struct strs *ret)
     int r = 0;
 
     while (d && r == 0 && ret->n < ENTRIES_MAX && (e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.' && !is_sent(s->list, e->d_name))
+        if (e->d_name[0] != '.' && !uploads_notes_is_sent(s->list, e->d_name))
             r = strs_add(ret, e->d_name);
     return r;
 }
 
-static int add_names(struct buf *out, const struct strs *names, const char *before)
+static int uploads_notes_add_names(struct buf *out, const struct strs *names, const char *before)
 {
     int r = 0;
 
@@ -89,11 +89,11 @@ static int write_note(struct uploads_search *s, const struct strs *named)
         if (s->list->v[i].found)
             r = strs_add(&sent, s->list->v[i].to);
     if (r == 0)
-        r = add_names(&text, &sent, "sent with the job: ");
+        r = uploads_notes_add_names(&text, &sent, "sent with the job: ");
     if (r == 0 && s->list->n > sent.n)
         r = buf_add_str(&text, ", …");
     if (r == 0)
-        r = add_names(&text, named, "; not sent, but named in a script: ");
+        r = uploads_notes_add_names(&text, named, "; not sent, but named in a script: ");
     if (r == 0)
         r = buf_printf(&text, " (send it with --files %s)", named->v[0]);
     if (r == -E2BIG)

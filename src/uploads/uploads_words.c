@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const char *base_of(const char *path)
+static const char *uploads_base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -16,7 +16,7 @@ static bool is_shell(const char *word)
     static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh" };
 
     for (size_t i = 0; i < COUNT_OF(shells); i++)
-        if (str_eq(base_of(word), shells[i]))
+        if (str_eq(uploads_base_of(word), shells[i]))
             return true;
     return false;
 }
@@ -29,7 +29,7 @@ static bool is_text_option(const char *word)
     return n >= 2 && word[0] == '-' && word[1] != '-' && word[n - 1] == 'c';
 }
 
-static int add_word(struct strs *ret, const char *word)
+static int uploads_add_word(struct strs *ret, const char *word)
 {
     const char *value = strchr(word, '=');
     int r = *word ? strs_add(ret, word) : 0;
@@ -38,13 +38,13 @@ static int add_word(struct strs *ret, const char *word)
 }
 
 /* What stands between blanks, quotes and operators of shell text. */
-static int add_text(struct strs *ret, const char *text)
+static int uploads_add_text(struct strs *ret, const char *text)
 {
     AUTO_STRS words = { 0 };
     int r = strs_split(&words, text, " \t\n;&|()<>{}\"'`$");
 
     for (size_t i = 0; r == 0 && i < words.n; i++)
-        r = add_word(ret, words.v[i]);
+        r = uploads_add_word(ret, words.v[i]);
     return r;
 }
 
@@ -56,7 +56,7 @@ int uploads_words(const struct strs *command, struct strs *ret)
     for (size_t i = 0; r == 0 && i < command->n; i++) {
         bool text = shell && i > 0 && is_text_option(command->v[i - 1]);
 
-        r = text ? add_text(ret, command->v[i]) : add_word(ret, command->v[i]);
+        r = text ? uploads_add_text(ret, command->v[i]) : uploads_add_word(ret, command->v[i]);
     }
     return r;
 }
@@ -68,7 +68,7 @@ bool uploads_runs_module(const struct strs *command)
 
         if (str_eq(word, "-m") || str_eq(word, "--module"))
             return true;
-        if (*word != '-' && !str_starts(base_of(word), "python"))
+        if (*word != '-' && !str_starts(uploads_base_of(word), "python"))
             return false; /* what follows is the program's own */
     }
     return false;

@@ -100,7 +100,7 @@ static void evict(struct admission *a)
     admission_drop(s);
 }
 
-static int watch(struct stranger *s, uv_poll_cb on_event);
+static int admission_watch(struct stranger *s, uv_poll_cb on_event);
 
 /* The peer is told why, and may read it: closing at once could take that away from it again. */
 static void leave_with(struct stranger *s, const char *answer, uv_poll_cb on_event)
@@ -112,7 +112,7 @@ static void leave_with(struct stranger *s, const char *answer, uv_poll_cb on_eve
     (void)shutdown(s->fd, SHUT_WR);
     s->until = loop_in(s->of->o.loop, LEAVE_MS);
     move_to(s, &s->of->leaving);
-    if (watch(s, on_event) < 0)
+    if (admission_watch(s, on_event) < 0)
         admission_drop(s);
 }
 
@@ -243,7 +243,7 @@ static void on_words(uv_poll_t *h, int status, int events);
 
 /* Its first message is there. Who it is can be asked of the kernel only at some cost, so that is
  * left until now. */
-static void welcome(struct stranger *s)
+static void admission_welcome(struct stranger *s)
 {
     struct admission *a = s->of;
 
@@ -257,7 +257,7 @@ static void welcome(struct stranger *s)
 }
 
 /* What has come is looked at where it lies. */
-static void look(struct stranger *s)
+static void admission_look(struct stranger *s)
 {
     struct admission *a = s->of;
     struct err why = ERR_INIT;
@@ -272,7 +272,7 @@ static void look(struct stranger *s)
     s->seen = n > 0 ? (size_t)n : s->seen;
     r = n > 0 ? a->o.first(p, (size_t)n, &why) : 0;
     if (r > 0) {
-        welcome(s);
+        admission_welcome(s);
         return;
     }
     if (r < 0) {
@@ -282,7 +282,7 @@ static void look(struct stranger *s)
     }
     next = (int)s->seen + 1;
     (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVLOWAT, &next, sizeof(next));
-    if (!s->polled && watch(s, on_words) < 0)
+    if (!s->polled && admission_watch(s, on_words) < 0)
         admission_drop(s);
 }
 
@@ -294,10 +294,10 @@ static void on_words(uv_poll_t *h, int status, int events)
     if (status < 0)
         admission_drop(s);
     else
-        look(s);
+        admission_look(s);
 }
 
-static int watch(struct stranger *s, uv_poll_cb on_event)
+static int admission_watch(struct stranger *s, uv_poll_cb on_event)
 {
     if (!s->polled && uv_poll_init(loop_uv(s->of->o.loop), &s->poll, s->fd) < 0)
         return -ENOMEM;
@@ -308,7 +308,7 @@ static int watch(struct stranger *s, uv_poll_cb on_event)
 
 /* ---- accepting ---- */
 
-static unsigned bucket_of(int fd)
+static unsigned admission_bucket_of(int fd)
 {
     union resolve_addr a = { 0 };
     socklen_t n = sizeof(a);
@@ -325,7 +325,7 @@ static unsigned bucket_of(int fd)
 }
 
 /* Somebody new. */
-static void meet(struct admission *a, int fd)
+static void admission_meet(struct admission *a, int fd)
 {
     struct stranger *s;
 
@@ -342,14 +342,16 @@ static void meet(struct admission *a, int fd)
         close(fd);
         return;
     }
-    *s = (struct stranger){ .of = a, .fd = fd, .list = &a->waiting, .bucket = bucket_of(fd) };
+    *s = (struct stranger){
+        .of = a, .fd = fd, .list = &a->waiting, .bucket = admission_bucket_of(fd)
+    };
     s->until = loop_in(a->o.loop, a->o.wait_ms);
     if (admission_waiting(a) >= a->o.waiting_max)
         evict(a);
     list_add(&a->waiting, s);
     a->from[s->bucket]++;
     admission_tick(a);
-    look(s);
+    admission_look(s);
 }
 
 static void stop_listening(struct admission *a)
@@ -369,7 +371,7 @@ void admission_on_listen(uv_poll_t *h, int status, int events)
         int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
-            meet(a, fd);
+            admission_meet(a, fd);
             continue;
         }
         if (errno == EAGAIN)
@@ -402,7 +404,7 @@ static void expire(struct admission *a)
     while ((s = a->waiting.first) && s->until <= now) {
         /* It may have spoken in time, when it was us who stood still. */
         if (has_said_more(s))
-            look(s);
+            admission_look(s);
         if (a->waiting.first != s)
             continue;
         admission_note(a, s->fd,

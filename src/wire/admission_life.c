@@ -10,15 +10,15 @@
 #define ENTERING_MAX 64
 #define WAIT_MS 3000
 
-static void unref(struct admission *a)
+static void admission_unref(struct admission *a)
 {
     if (--a->refs == 0)
         free(a);
 }
 
-static void on_handle_closed(uv_handle_t *h)
+static void admission_on_handle_closed(uv_handle_t *h)
 {
-    unref(h->data);
+    admission_unref(h->data);
 }
 
 static size_t default_waiting(void)
@@ -71,7 +71,7 @@ int admission_start(const struct admission_options *o, struct admission **ret, s
     r = uv_poll_start(&a->poll, UV_READABLE, admission_on_listen);
     if (r < 0) {
         admission_stop(a);
-        unref(a);
+        admission_unref(a);
         return err_code(err, r, "watch a listening socket");
     }
     *ret = a;
@@ -95,9 +95,9 @@ void admission_stop(struct admission *a)
     if (a->fd < 0)
         return;
     (void)uv_poll_stop(&a->poll);
-    uv_close((uv_handle_t *)&a->poll, on_handle_closed);
+    uv_close((uv_handle_t *)&a->poll, admission_on_handle_closed);
     uv_timer_stop(&a->timer);
-    uv_close((uv_handle_t *)&a->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&a->timer, admission_on_handle_closed);
     a->fd = listen_close(a->fd);
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         while (lists[i]->first)
@@ -111,6 +111,6 @@ struct admission *admission_close(struct admission *a)
     admission_stop(a);
     group_cancel(&a->fibers);
     (void)group_wait(&a->fibers, NULL);
-    unref(a);
+    admission_unref(a);
     return NULL;
 }

@@ -18,7 +18,7 @@ static void peer_name(int fd, char out[INET6_ADDRSTRLEN])
         (void)resolve_text(&a, out);
 }
 
-static void tell(struct admission *a)
+static void admission_tell(struct admission *a)
 {
     if (a->untold == 1)
         log_warn(LOG_WIRE, "%s: %s was refused: %s", a->o.name, a->host, a->why);
@@ -34,7 +34,7 @@ bool admission_notes_told(struct admission *a)
     int64_t since = loop_now(a->o.loop) - a->told;
 
     if (a->untold && since >= a->pause) {
-        tell(a);
+        admission_tell(a);
         a->pause = 2 * a->pause < PAUSE_MAX ? 2 * a->pause : PAUSE_MAX;
     } else if (!a->untold && since > 2 * a->pause) {
         a->pause = PAUSE_MS;
@@ -53,7 +53,7 @@ void admission_refused(struct admission *a, const char *host, const char *why)
     a->untold++;
     if (!a->told) {
         a->pause = PAUSE_MS;
-        tell(a);
+        admission_tell(a);
     } else if (a->fd >= 0) {
         admission_tick(a); /* it tells when that is due */
     }

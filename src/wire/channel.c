@@ -25,7 +25,7 @@ struct channel {
     struct err cannot_write; /* the same for writing alone */
 };
 
-static void unref(struct channel *c)
+static void channel_do_unref(struct channel *c)
 {
     if (--c->refs > 0)
         return;
@@ -49,7 +49,7 @@ static int break_with(struct channel *c, const struct err *why)
     return c->why.code;
 }
 
-static int say(const struct err *why, struct err *err)
+static int channel_say(const struct err *why, struct err *err)
 {
     if (err)
         *err = *why;
@@ -87,7 +87,7 @@ static void write_queued(struct channel *c)
         (void)err_code(&c->cannot_write, r, "write to the other side");
 }
 
-static void run_writer(void *arg)
+static void channel_run_writer(void *arg)
 {
     struct channel *c = arg;
 
@@ -95,12 +95,12 @@ static void run_writer(void *arg)
         write_queued(c);
     c->writing = false;
     cond_wake_all(&c->drained);
-    unref(c);
+    channel_do_unref(c);
 }
 
 static int start_writer(struct channel *c, struct err *err)
 {
-    int r = c->writing ? 0 : fiber_start(c->loop, run_writer, c, NULL, err);
+    int r = c->writing ? 0 : fiber_start(c->loop, channel_run_writer, c, NULL, err);
 
     if (r < 0 || c->writing)
         return r;
@@ -136,14 +136,14 @@ int channel_send(struct channel *c, const ProtobufCMessage *m, struct err *err)
     int r;
 
     if (failure)
-        return say(failure, err);
+        return channel_say(failure, err);
     c->out.max = c->limits.queue_max - c->sending.len; /* the ceiling is for both together */
     r = channel_pack(m, c->limits.frame_max, &c->out, &why);
     if (r == -ENOBUFS)
         (void)break_with(c, &why);
     if (r == 0)
         r = start_writer(c, &why);
-    return r < 0 ? say(&why, err) : 0;
+    return r < 0 ? channel_say(&why, err) : 0;
 }
 
 int channel_flush(struct channel *c, int64_t deadline, struct err *err)
@@ -154,10 +154,10 @@ int channel_flush(struct channel *c, int64_t deadline, struct err *err)
     while (r == 0 && !write_failure(c) && channel_queued(c) > 0)
         r = cond_wait(c->loop, &c->drained, deadline);
     if (write_failure(c))
-        r = say(write_failure(c), err);
+        r = channel_say(write_failure(c), err);
     else if (r < 0)
         (void)err_code(err, r, "write to the other side");
-    unref(c);
+    channel_do_unref(c);
     return r;
 }
 
@@ -170,7 +170,7 @@ static void compact(struct channel *c)
 }
 
 /* Room for at least the rest of a message of which `want` bytes are missing. */
-static int read_more(struct channel *c, size_t want, int64_t deadline, struct err *err)
+static int channel_read_more(struct channel *c, size_t want, int64_t deadline, struct err *err)
 {
     size_t room = want > READ_SIZE ? want : READ_SIZE;
     uint8_t *at = NULL;
@@ -183,7 +183,7 @@ static int read_more(struct channel *c, size_t want, int64_t deadline, struct er
     if (n <= 0 && c->in.len == 0)
         buf_done(&c->in);
     if (c->why.code)
-        return say(&c->why, err);
+        return channel_say(&c->why, err);
     if (n < 0)
         return err_code(err, (int)n, "read from the other side");
     if (n == 0 && c->in.len > 0)
@@ -209,7 +209,7 @@ static int next_frame(struct channel *c, int64_t deadline, struct view *ret, str
             *ret = view_of(p + CHANNEL_HEAD, (size_t)length);
             return 1;
         }
-        r = read_more(c, want - have, deadline, err);
+        r = channel_read_more(c, want - have, deadline, err);
         if (r <= 0)
             return r;
     }
@@ -228,7 +228,7 @@ int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t
     int r;
 
     if (c->why.code)
-        return say(&c->why, err);
+        return channel_say(&c->why, err);
     c->refs++;
     r = next_frame(c, deadline, &v, &why);
     if (r > 0) {
@@ -239,7 +239,7 @@ int channel_read(struct channel *c, const ProtobufCMessageDescriptor *d, int64_t
         (void)break_with(c, &why);
     if (r < 0 && err)
         *err = why;
-    unref(c);
+    channel_do_unref(c);
     return r;
 }
 
@@ -261,7 +261,7 @@ struct channel *channel_ref(struct channel *c)
 struct channel *channel_unref(struct channel *c)
 {
     if (c)
-        unref(c);
+        channel_do_unref(c);
     return NULL;
 }
 
@@ -280,6 +280,6 @@ struct channel *channel_close(struct channel *c)
     c->stream = dn_stream_close(c->stream);
     err_set(&why, -ECONNABORTED, "the channel was closed");
     (void)break_with(c, &why);
-    unref(c);
+    channel_do_unref(c);
     return NULL;
 }

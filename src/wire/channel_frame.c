@@ -44,7 +44,7 @@ static void *alloc_or_tell(void *failed, size_t n)
     return p;
 }
 
-static void release(void *failed, void *p)
+static void channel_release(void *failed, void *p)
 {
     (void)failed;
     free(p);
@@ -54,7 +54,9 @@ int channel_unpack(const ProtobufCMessageDescriptor *d, const void *p, size_t n,
                    ProtobufCMessage **ret, struct err *err)
 {
     bool failed = false;
-    ProtobufCAllocator a = { .alloc = alloc_or_tell, .free = release, .allocator_data = &failed };
+    ProtobufCAllocator a = { .alloc = alloc_or_tell,
+                             .free = channel_release,
+                             .allocator_data = &failed };
     ProtobufCMessage *m = protobuf_c_message_unpack(d, &a, n, p);
 
     if (!m && failed)

@@ -84,7 +84,7 @@ bool http_gone(struct http_call *c)
 
 /* How long the next piece may be waited for: a client has body_ms for the start and for every 64
  * KiB more. Only waiting counts, not what the handler does meanwhile. */
-static int64_t patience(const struct http_call *c)
+static int64_t http_patience(const struct http_call *c)
 {
     const struct http_conn *conn = c->conn;
     int64_t granted = (int64_t)(conn->in.body_seen / BODY_PACE + 1) * conn->limits.body_ms;
@@ -107,7 +107,7 @@ ssize_t http_body(struct http_call *c, void *p, size_t n, struct err *err)
 
     if (got < 0)
         return got;
-    got = http_conn_body(conn, p, n, start + patience(c), err);
+    got = http_conn_body(conn, p, n, start + http_patience(c), err);
     c->waited += loop_now(conn->loop) - start;
     if (got >= 0)
         return got;

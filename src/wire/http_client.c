@@ -45,7 +45,7 @@ struct http_client *http_client_free(struct http_client *c)
 /* ---- asking ---- */
 
 /* What stands in a request line or a header must not end it. */
-static bool is_plain(const char *s, bool spaces)
+static bool http_is_plain(const char *s, bool spaces)
 {
     for (; *s; s++) {
         if ((unsigned char)*s < 0x20 || *s == 0x7f || (*s == ' ' && !spaces))
@@ -54,7 +54,8 @@ static bool is_plain(const char *s, bool spaces)
     return true;
 }
 
-static int write_head(const struct http_client *c, const struct http_request *q, struct buf *out)
+static int http_write_head(const struct http_client *c, const struct http_request *q,
+                           struct buf *out)
 {
     bool has = q->body || q->next;
     bool body = has || strcmp(q->method, "PUT") == 0 || strcmp(q->method, "POST") == 0;
@@ -71,8 +72,8 @@ static int write_head(const struct http_client *c, const struct http_request *q,
 }
 
 /* The body of a request that gives it in pieces. */
-static int send_pieces(struct http_client *c, const struct http_request *q, int64_t deadline,
-                       struct err *err)
+static int http_send_pieces(struct http_client *c, const struct http_request *q, int64_t deadline,
+                            struct err *err)
 {
     char piece[PIECE];
     size_t left = q->next ? q->size : 0;
@@ -102,11 +103,11 @@ static int send_request(struct http_client *c, const struct http_request *q, int
     struct err why = ERR_INIT;
     int r;
 
-    if (!*q->method || !is_plain(q->method, false) || *q->target == '\0' ||
-        !is_plain(q->target, false) || !is_plain(c->host, false) ||
-        (q->type && !is_plain(q->type, true)))
+    if (!*q->method || !http_is_plain(q->method, false) || *q->target == '\0' ||
+        !http_is_plain(q->target, false) || !http_is_plain(c->host, false) ||
+        (q->type && !http_is_plain(q->type, true)))
         return err_set(err, -EINVAL, "'%s %s' is no request", q->method, q->target);
-    r = write_head(c, q, &head);
+    r = http_write_head(c, q, &head);
     if (r < 0)
         return r == -E2BIG ? err_set(err, r, "a request of more than %zu bytes", head.max)
                            : err_oom(err);
@@ -114,7 +115,7 @@ static int send_request(struct http_client *c, const struct http_request *q, int
     out.head_size = head.len;
     r = http_conn_write(&c->conn, out, deadline, &why);
     if (r == 0)
-        r = send_pieces(c, q, deadline, &why);
+        r = http_send_pieces(c, q, deadline, &why);
     if (r == 0 || r == -EPIPE || r == -ECONNRESET)
         return 0;
     if (err)
@@ -123,7 +124,7 @@ static int send_request(struct http_client *c, const struct http_request *q, int
 }
 
 /* The head of the answer; those that only say "go on" are passed over. */
-static int read_head(struct http_client *c, bool head_only, int64_t deadline, struct err *err)
+static int http_read_head(struct http_client *c, bool head_only, int64_t deadline, struct err *err)
 {
     struct http_conn *conn = &c->conn;
     unsigned status;
@@ -164,7 +165,7 @@ int http_ask(struct http_client *c, const struct http_request *q, int64_t deadli
     c->over = true; /* until the answer says otherwise */
     r = send_request(c, q, deadline, err);
     if (r == 0)
-        r = read_head(c, strcmp(q->method, "HEAD") == 0, deadline, err);
+        r = http_read_head(c, strcmp(q->method, "HEAD") == 0, deadline, err);
     if (r < 0)
         return r;
     c->over = !c->conn.in.keep_alive;

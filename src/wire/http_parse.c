@@ -41,31 +41,31 @@ static size_t head_max(const struct http_parse *h)
 /* ---- what llhttp finds ---- */
 
 /* Ends parsing with what is to be answered. */
-static int refuse(struct http_parse *h, int status, const char *text)
+static int http_refuse(struct http_parse *h, int status, const char *text)
 {
     h->status = status;
     (void)err_set(h->err, -EBADMSG, "%s", text);
     return HPE_USER;
 }
 
-static int out_of_memory(struct http_parse *h)
+static int http_out_of_memory(struct http_parse *h)
 {
     h->status = 503;
     (void)err_oom(h->err);
     return HPE_USER;
 }
 
-static int add_text(struct http_parse *h, const char *at, size_t n)
+static int http_add_text(struct http_parse *h, const char *at, size_t n)
 {
     if (memchr(at, '\0', n) || memchr(at, '\r', n) || memchr(at, '\n', n))
-        return refuse(h, 400, "a control character in the header");
+        return http_refuse(h, 400, "a control character in the header");
     /* The ceiling cannot be met: the text is never longer than the head. */
-    return buf_add(&h->text, at, n) < 0 ? out_of_memory(h) : 0;
+    return buf_add(&h->text, at, n) < 0 ? http_out_of_memory(h) : 0;
 }
 
 static int end_text(struct http_parse *h)
 {
-    return buf_add_u8(&h->text, 0) < 0 ? out_of_memory(h) : 0;
+    return buf_add_u8(&h->text, 0) < 0 ? http_out_of_memory(h) : 0;
 }
 
 static int on_url(llhttp_t *l, const char *at, size_t n)
@@ -73,8 +73,8 @@ static int on_url(llhttp_t *l, const char *at, size_t n)
     struct http_parse *h = l->data;
 
     if (h->text.len + n > h->limits->line_max)
-        return refuse(h, 414, "the request's target is too long");
-    return add_text(h, at, n);
+        return http_refuse(h, 414, "the request's target is too long");
+    return http_add_text(h, at, n);
 }
 
 static int on_url_complete(llhttp_t *l)
@@ -88,11 +88,11 @@ static int new_field(struct http_parse *h)
     struct http_field *fields;
 
     if (h->n_fields >= h->limits->headers_max)
-        return refuse(h, 431, "too many headers");
+        return http_refuse(h, 431, "too many headers");
     if (h->n_fields == h->cap_fields) {
         fields = reallocarray(h->fields, cap, sizeof(*fields));
         if (!fields)
-            return out_of_memory(h);
+            return http_out_of_memory(h);
         h->fields = fields;
         h->cap_fields = cap;
     }
@@ -111,7 +111,7 @@ static int on_value_complete(llhttp_t *l)
     return end_text(h);
 }
 
-static int on_name(llhttp_t *l, const char *at, size_t n)
+static int http_on_name(llhttp_t *l, const char *at, size_t n)
 {
     struct http_parse *h = l->data;
     int r = 0;
@@ -120,7 +120,7 @@ static int on_name(llhttp_t *l, const char *at, size_t n)
         return 0; /* a trailer, which nobody here wants */
     if (!h->in_name)
         r = new_field(h);
-    return r ? r : add_text(h, at, n);
+    return r ? r : http_add_text(h, at, n);
 }
 
 static int on_name_complete(llhttp_t *l)
@@ -141,7 +141,7 @@ static int on_value(llhttp_t *l, const char *at, size_t n)
 {
     struct http_parse *h = l->data;
 
-    return h->in_value ? add_text(h, at, n) : 0;
+    return h->in_value ? http_add_text(h, at, n) : 0;
 }
 
 /* Whatever length such an answer tells, it is that of another one. */
@@ -157,14 +157,14 @@ static int on_head(llhttp_t *l)
     int status = 400;
 
     if (h->answers && buf_text(&h->text) == NULL)
-        return out_of_memory(h); /* an answer without any header has no text yet */
+        return http_out_of_memory(h); /* an answer without any header has no text yet */
     if (h->no_body || (h->answers && never_has_body(l->status_code)))
         l->flags |= F_SKIPBODY;
     h->keep_alive = llhttp_should_keep_alive(l);
     h->length = l->flags & F_CONTENT_LENGTH ? l->content_length : UINT64_MAX;
     wrong = http_check_head(h, &status);
     if (wrong)
-        return refuse(h, status, wrong);
+        return http_refuse(h, status, wrong);
     /* Nothing is upgraded here: a request that offers it is answered as it stands. */
     l->upgrade = 0;
     h->stage = HTTP_AT_BODY;
@@ -177,8 +177,8 @@ static int on_body(llhttp_t *l, const char *at, size_t n)
 
     h->body_seen += n;
     if (h->body_seen > h->limits->body_max)
-        return refuse(h, 413, "the body is too large");
-    return buf_add(&h->body, at, n) < 0 ? out_of_memory(h) : 0;
+        return http_refuse(h, 413, "the body is too large");
+    return buf_add(&h->body, at, n) < 0 ? http_out_of_memory(h) : 0;
 }
 
 static int on_done(llhttp_t *l)
@@ -192,7 +192,7 @@ static int on_done(llhttp_t *l)
 static const llhttp_settings_t settings = {
     .on_url = on_url,
     .on_url_complete = on_url_complete,
-    .on_header_field = on_name,
+    .on_header_field = http_on_name,
     .on_header_field_complete = on_name_complete,
     .on_header_value = on_value,
     .on_header_value_complete = on_value_complete,
@@ -280,12 +280,12 @@ static ssize_t feed_head(struct http_parse *h, const char *p, size_t n)
     if (used < 0)
         return used;
     if (has_folded_line(h, p, (size_t)used)) {
-        (void)refuse(h, 400, "a header line that begins with a blank");
+        (void)http_refuse(h, 400, "a header line that begins with a blank");
         return -EBADMSG;
     }
     h->head_bytes += (size_t)used;
     if (h->stage == HTTP_AT_HEAD && h->head_bytes >= head_max(h)) {
-        (void)refuse(h, 431, "the header is too large");
+        (void)http_refuse(h, 431, "the header is too large");
         return -EBADMSG;
     }
     /* Without a body it is complete already. */
@@ -310,7 +310,7 @@ static ssize_t feed_body(struct http_parse *h, const char *p, size_t n)
         return used;
     h->overhead += (uint64_t)used - (h->body_seen - before);
     if (too_much_overhead(h)) {
-        (void)refuse(h, 400, "more chunk headers than content");
+        (void)http_refuse(h, 400, "more chunk headers than content");
         return -EBADMSG;
     }
     return used;

@@ -34,8 +34,8 @@ static bool has_no_body(int status)
 }
 
 /* The head, up to and with the empty line. `length` is the body's as a header line, or "". */
-static int write_head(struct http_call *c, int status, const char *type, const char *length,
-                      struct buf *out)
+static int http_reply_write_head(struct http_call *c, int status, const char *type,
+                                 const char *length, struct buf *out)
 {
     int r = buf_printf(out, "HTTP/1.1 %d %s\r\n", status, http_status_text(status));
 
@@ -50,7 +50,7 @@ static int write_head(struct http_call *c, int status, const char *type, const c
     return r == 0 ? buf_add_str(out, "\r\n") : r;
 }
 
-static int begin(struct http_call *c, int status, const char *type, struct err *err)
+static int http_begin(struct http_call *c, int status, const char *type, struct err *err)
 {
     if (c->answer != HTTP_UNANSWERED)
         return err_set(err, -EALREADY, "the request was answered already");
@@ -75,13 +75,13 @@ int http_reply(struct http_call *c, int status, const char *type, const void *bo
 {
     AUTO_BUF head = { .max = HEAD_MAX };
     char length[48] = "";
-    int r = begin(c, status, type, err);
+    int r = http_begin(c, status, type, err);
 
     if (r < 0)
         return r;
     if (!has_no_body(status))
         snprintf(length, sizeof(length), "Content-Length: %zu\r\n", n);
-    if (write_head(c, status, type, length, &head) < 0)
+    if (http_reply_write_head(c, status, type, length, &head) < 0)
         return err_oom(err); /* the ceiling is above that of the handler's headers */
     c->answer = HTTP_ANSWERED;
     if (c->head_only || has_no_body(status))
@@ -105,7 +105,7 @@ int http_reply_begin(struct http_call *c, int status, const char *type, struct e
 {
     AUTO_BUF head = { .max = HEAD_MAX };
     const char *length = "";
-    int r = begin(c, status, type, err);
+    int r = http_begin(c, status, type, err);
 
     if (r < 0)
         return r;
@@ -115,7 +115,7 @@ int http_reply_begin(struct http_call *c, int status, const char *type, struct e
         length = "Transfer-Encoding: chunked\r\n";
     else
         c->last = true;
-    if (write_head(c, status, type, length, &head) < 0)
+    if (http_reply_write_head(c, status, type, length, &head) < 0)
         return err_oom(err);
     c->answer = HTTP_STREAMING;
     return send_out(c, (struct http_out){ .head = (char *)head.data, .head_size = head.len }, err);

@@ -65,7 +65,7 @@ static void turn_away(struct http_server *s, struct sock *sock)
 
 /* ---- one request ---- */
 
-static int answer(struct http_server *s, struct http_call *c, struct err *err)
+static int http_server_answer(struct http_server *s, struct http_call *c, struct err *err)
 {
     int r = http_call_open(c, err);
 
@@ -136,7 +136,7 @@ static bool serve_request(struct http_server *s, struct http_conn *conn)
     if (r < 0) {
         answer_bad_head(&c, r, &err);
     } else if (r > 0) {
-        r = answer(s, &c, &err);
+        r = http_server_answer(s, &c, &err);
         if (r < 0)
             answer_failure(&c, r, &err);
     }
@@ -156,7 +156,7 @@ static int64_t first_ms(const struct http_server *s)
     return s->limits.header_ms < STRANGER_MS ? s->limits.header_ms : STRANGER_MS;
 }
 
-static int open_stream(struct http_server *s, struct sock *sock, struct stream **ret)
+static int http_server_open_stream(struct http_server *s, struct sock *sock, struct stream **ret)
 {
     char host[64];
     struct err err = ERR_INIT;
@@ -171,7 +171,7 @@ static int open_stream(struct http_server *s, struct sock *sock, struct stream *
     return r;
 }
 
-static void serve(struct http_server *s, struct stream *stream)
+static void http_server_serve(struct http_server *s, struct stream *stream)
 {
     int64_t patience = s->limits.header_ms;
     struct http_conn conn;
@@ -195,7 +195,7 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
         sock_close(sock);
         return;
     }
-    if (open_stream(s, sock, &stream) < 0)
+    if (http_server_open_stream(s, sock, &stream) < 0)
         return;
     if (s->open >= s->limits.connections_max) {
         dn_stream_close(stream);
@@ -204,20 +204,20 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
     if (!s->o.strangers)
         admission_pass(v);
     s->open++;
-    serve(s, stream);
+    http_server_serve(s, stream);
     s->open--;
 }
 
 /* ---- the interface ---- */
 
-static bool check_peer(void *user, int fd)
+static bool http_server_check_peer(void *user, int fd)
 {
     const struct http_server *s = user;
 
     return s->o.check(s->o.user, fd);
 }
 
-static bool vouch_for_peer(void *user, int fd)
+static bool http_server_vouch_for_peer(void *user, int fd)
 {
     const struct http_server *s = user;
 
@@ -237,8 +237,8 @@ static int start_admission(struct http_server *s, struct err *err)
                                    .fd = s->o.fd,
                                    .name = s->o.name ? s->o.name : "http",
                                    .first = s->tls ? admission_first_tls : admission_first_http,
-                                   .check = s->o.check ? check_peer : NULL,
-                                   .vouch = s->o.vouch ? vouch_for_peer : NULL,
+                                   .check = s->o.check ? http_server_check_peer : NULL,
+                                   .vouch = s->o.vouch ? http_server_vouch_for_peer : NULL,
                                    .serve = on_connection,
                                    .user = s,
                                    .forbidden = s->tls ? NULL : s->forbidden,

@@ -16,7 +16,7 @@ struct stream {
     bool writing;
 };
 
-static void unref(struct stream *s)
+static void stream_unref(struct stream *s)
 {
     if (--s->refs > 0)
         return;
@@ -72,7 +72,7 @@ struct stream *dn_stream_close(struct stream *s)
         send_without_waiting(s);
     }
     s->sock = sock_close(s->sock);
-    unref(s);
+    stream_unref(s);
     return NULL;
 }
 
@@ -124,7 +124,7 @@ static int receive(struct stream *s, int64_t deadline)
     return r;
 }
 
-static int shake_hands(struct stream *s, int64_t deadline, struct err *err)
+static int stream_shake_hands(struct stream *s, int64_t deadline, struct err *err)
 {
     for (;;) {
         int done = tls_shake(s->tls, err), r;
@@ -154,7 +154,7 @@ int stream_tls_start(struct stream_tls *t, struct sock *sock, int64_t deadline, 
     r = tls_new(t, &s->tls, err);
     if (r < 0)
         return r;
-    r = shake_hands(s, deadline, err);
+    r = stream_shake_hands(s, deadline, err);
     if (r < 0) {
         s->broken = r; /* no goodbye in the middle of it */
         return r;
@@ -212,7 +212,7 @@ ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline)
         return -ECONNABORTED;
     s->refs++;
     got = s->tls ? read_tls(s, p, n, deadline) : sock_read(s->sock, p, n, deadline);
-    unref(s);
+    stream_unref(s);
     return got;
 }
 
@@ -229,7 +229,7 @@ int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline)
             n -= (size_t)got;
         }
     }
-    unref(s);
+    stream_unref(s);
     if (got < 0)
         return (int)got;
     return n > 0 ? -ENODATA : 0;
@@ -237,7 +237,7 @@ int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline)
 
 /* ---- writing ---- */
 
-static void step(struct iovec **iov, int *count, size_t n)
+static void stream_step(struct iovec **iov, int *count, size_t n)
 {
     (*iov)->iov_base = (char *)(*iov)->iov_base + n;
     (*iov)->iov_len -= n;
@@ -248,7 +248,7 @@ static void step(struct iovec **iov, int *count, size_t n)
 }
 
 /* Fills `out` from the front of the vector, which moves on: small pieces share a record. */
-static size_t gather(struct iovec **iov, int *count, uint8_t *out, size_t cap)
+static size_t stream_gather(struct iovec **iov, int *count, uint8_t *out, size_t cap)
 {
     size_t len = 0;
 
@@ -258,7 +258,7 @@ static size_t gather(struct iovec **iov, int *count, uint8_t *out, size_t cap)
         if (n > 0)
             memcpy(out + len, (*iov)->iov_base, n);
         len += n;
-        step(iov, count, n);
+        stream_step(iov, count, n);
     }
     return len;
 }
@@ -271,13 +271,13 @@ static int encrypt_some(struct stream *s, struct iovec **iov, int *count)
     int r;
 
     while (*count > 0 && (*iov)->iov_len == 0)
-        step(iov, count, 0);
+        stream_step(iov, count, 0);
     if (*count == 0)
         return 0;
     if (*count == 1 || (*iov)->iov_len >= TLS_PLAIN_MAX) {
         n = (*iov)->iov_len < TLS_PLAIN_MAX ? (*iov)->iov_len : TLS_PLAIN_MAX;
         r = tls_encrypt(s->tls, (*iov)->iov_base, n);
-        step(iov, count, n);
+        stream_step(iov, count, n);
         return r < 0 ? r : 1;
     }
     for (int i = 0; i < *count && total < TLS_PLAIN_MAX; i++)
@@ -286,7 +286,7 @@ static int encrypt_some(struct stream *s, struct iovec **iov, int *count)
     plain = malloc(total);
     if (!plain)
         return -ENOMEM;
-    r = tls_encrypt(s->tls, plain, gather(iov, count, plain, total));
+    r = tls_encrypt(s->tls, plain, stream_gather(iov, count, plain, total));
     return r < 0 ? r : 1;
 }
 
@@ -316,7 +316,7 @@ int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadli
     s->writing = false;
     if (r < 0)
         s->broken = r;
-    unref(s);
+    stream_unref(s);
     return r;
 }
 

@@ -77,7 +77,7 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSI
 
 /* ---- the shared part ---- */
 
-static int set_up(struct stream_tls *c)
+static int tls_set_up(struct stream_tls *c)
 {
     c->ctx = SSL_CTX_new(c->server ? TLS_server_method() : TLS_client_method());
     if (!c->ctx || !SSL_CTX_set_min_proto_version(c->ctx, TLS1_3_VERSION) ||
@@ -116,7 +116,7 @@ int stream_tls_new(const struct stream_key *k, bool server, struct stream_tls **
     c->key = *k;
     c->server = server;
     ERR_clear_error();
-    if (set_up(c) < 0)
+    if (tls_set_up(c) < 0)
         return err_oom(err);
     *ret = take(c);
     return 0;
@@ -203,7 +203,7 @@ static const struct {
 };
 /* clang-format on */
 
-static int explain(struct err *err)
+static int tls_explain(struct err *err)
 {
     unsigned long e = ERR_peek_error();
     const char *text = ERR_reason_error_string(e);
@@ -233,7 +233,7 @@ int tls_shake(struct tls *t, struct err *err)
     r = SSL_do_handshake(t->ssl);
     if (r == 1)
         return confirm(t, err);
-    return SSL_get_error(t->ssl, r) == SSL_ERROR_WANT_READ ? 0 : explain(err);
+    return SSL_get_error(t->ssl, r) == SSL_ERROR_WANT_READ ? 0 : tls_explain(err);
 }
 
 int tls_put(struct tls *t, const void *p, size_t n)

@@ -44,13 +44,13 @@ int report_init(struct agent *a, struct err *err)
     return 0;
 }
 
-static void out_of_memory(struct agent *a)
+static void report_out_of_memory(struct agent *a)
 {
     agent_break(a, -ENOMEM, "report to the master");
 }
 
 /* Takes `m` over, also when it fails. */
-static void gather(struct agent *a, struct list *l, ProtobufCMessage *m)
+static void report_gather(struct agent *a, struct list *l, ProtobufCMessage *m)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 16;
@@ -58,7 +58,7 @@ static void gather(struct agent *a, struct list *l, ProtobufCMessage *m)
 
         if (!v) {
             protobuf_c_message_free_unpacked(m, NULL);
-            out_of_memory(a);
+            report_out_of_memory(a);
             return;
         }
         l->v = v;
@@ -68,7 +68,7 @@ static void gather(struct agent *a, struct list *l, ProtobufCMessage *m)
     uv_prepare_start(&a->report->before_wait, on_before_wait);
 }
 
-static void forget(struct list *l)
+static void report_forget(struct list *l)
 {
     for (size_t i = 0; i < l->n; i++)
         protobuf_c_message_free_unpacked(l->v[i], NULL);
@@ -99,7 +99,7 @@ void report_prepared(struct agent_task *t, enum fail_class fail, const char *tex
     Agent__PreparedTask *m = calloc(1, sizeof(*m));
 
     if (!m) {
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
     agent__prepared_task__init(m);
@@ -112,10 +112,10 @@ void report_prepared(struct agent_task *t, enum fail_class fail, const char *tex
         m->ports[i] = t->ports[i].number;
     if (!m->text || (fail == FAIL_NONE && m->n_ports != t->n_ports)) {
         agent__prepared_task__free_unpacked(m, NULL);
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
-    gather(t->agent, &t->agent->report->prepared, &m->base);
+    report_gather(t->agent, &t->agent->report->prepared, &m->base);
 }
 
 void report_started(struct agent_task *t)
@@ -123,7 +123,7 @@ void report_started(struct agent_task *t)
     Agent__StartedTask *m = calloc(1, sizeof(*m));
 
     if (!m) {
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
     agent__started_task__init(m);
@@ -135,7 +135,7 @@ void report_started(struct agent_task *t)
     m->log_began = t->log_began;
     m->out_base = t->log_base[0];
     m->err_base = t->log_base[1];
-    gather(t->agent, &t->agent->report->started, &m->base);
+    report_gather(t->agent, &t->agent->report->started, &m->base);
 }
 
 /* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
@@ -153,7 +153,7 @@ void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
         return;
     m = malloc(sizeof(*m));
     if (!m) {
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
     *m = *end;
@@ -162,18 +162,18 @@ void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
     if (bytes_copy(&m->lines, end->lines.data, end->lines.len) < 0 || !m->text ||
         bytes_copy(&m->error_file, end->error_file.data, end->error_file.len) < 0) {
         agent__exited_task__free_unpacked(m, NULL);
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
-    gather(t->agent, &t->agent->report->exited, &m->base);
+    report_gather(t->agent, &t->agent->report->exited, &m->base);
 }
 
 void report_exited_again(struct agent *a, Agent__ExitedTask *m)
 {
     if (m)
-        gather(a, &a->report->exited, &m->base);
+        report_gather(a, &a->report->exited, &m->base);
     else
-        out_of_memory(a);
+        report_out_of_memory(a);
 }
 
 void report_ready(struct agent_task *t)
@@ -186,7 +186,7 @@ void report_ready(struct agent_task *t)
         uint32_t *v = reallocarray(r->ready, cap, sizeof(*v));
 
         if (!v) {
-            out_of_memory(t->agent);
+            report_out_of_memory(t->agent);
             return;
         }
         r->ready = v;
@@ -222,12 +222,12 @@ void report_kv(struct agent_task *t, uint64_t id, const struct kvline_word *word
     Agent__KvRequest *m = kv_message(words, n);
 
     if (!m) {
-        out_of_memory(t->agent);
+        report_out_of_memory(t->agent);
         return;
     }
     m->task = t->id;
     m->id = id;
-    gather(t->agent, &t->agent->report->kv, &m->base);
+    report_gather(t->agent, &t->agent->report->kv, &m->base);
 }
 
 /* ---- sending ---- */
@@ -255,7 +255,7 @@ static void send_list(struct agent *a, struct list *l, void (*set)(struct agent 
         first = i + 1;
         bytes = 0;
     }
-    forget(l);
+    report_forget(l);
 }
 
 static void send_prepared(struct agent *a, void **v, size_t n)
@@ -349,18 +349,18 @@ void report_flush(struct agent *a)
     send_list(a, &r->exited, send_exited);
 }
 
-static void forget_all(struct report *r)
+static void report_forget_all(struct report *r)
 {
-    forget(&r->prepared);
-    forget(&r->started);
-    forget(&r->exited);
-    forget(&r->kv);
+    report_forget(&r->prepared);
+    report_forget(&r->started);
+    report_forget(&r->exited);
+    report_forget(&r->kv);
     r->n_ready = 0;
 }
 
 void report_hold(struct agent *a)
 {
-    forget_all(a->report);
+    report_forget_all(a->report);
     a->report->hold = true;
 }
 
@@ -376,7 +376,7 @@ void report_free(struct agent *a)
 
     if (!r)
         return;
-    forget_all(r);
+    report_forget_all(r);
     free(r->ready);
     free(r);
     a->report = NULL;

@@ -24,8 +24,8 @@
 
 /* Gives memory back before and after: what led here and the handshake itself, both in memory at
  * the same time, would be the most that an agent ever takes. */
-static int shake_hands(struct agent *a, struct sock *s, int64_t deadline, struct stream **ret,
-                       struct err *err)
+static int handshake_shake_hands(struct agent *a, struct sock *s, int64_t deadline,
+                                 struct stream **ret, struct err *err)
 {
     int r;
 
@@ -35,7 +35,7 @@ static int shake_hands(struct agent *a, struct sock *s, int64_t deadline, struct
     return r;
 }
 
-static int dial(struct agent *a, int64_t deadline, struct err *err)
+static int handshake_dial(struct agent *a, int64_t deadline, struct err *err)
 {
     const struct channel_limits limits = { .frame_max = FRAME_MAX, .queue_max = QUEUE_MAX };
     struct stream *stream = NULL;
@@ -51,7 +51,7 @@ static int dial(struct agent *a, int64_t deadline, struct err *err)
     if (a->join.path)
         r = stream_plain(s, &stream, err);
     else
-        r = shake_hands(a, s, deadline, &stream, err);
+        r = handshake_shake_hands(a, s, deadline, &stream, err);
     if (r < 0)
         return r;
     return channel_new(a->loop, stream, &limits, &a->channel, err);
@@ -66,7 +66,7 @@ static bool is_loopback(const char *ip)
 
 /* The number behind the name that the cluster has for this machine. Some machines know themselves
  * by a number that nobody else can use. */
-static bool by_name(struct agent *a, const char *local, char out[INET6_ADDRSTRLEN])
+static bool handshake_by_name(struct agent *a, const char *local, char out[INET6_ADDRSTRLEN])
 {
     struct resolve_addrs found;
     struct err err = ERR_INIT;
@@ -93,7 +93,7 @@ static void find_own_address(struct agent *a)
         return;
     if (!ip)
         ip = a->join.path ? "127.0.0.1" : sock_local_ip(stream_sock(channel_stream(a->channel)));
-    if (!a->opt->host && a->container && !a->container->client && by_name(a, ip, name))
+    if (!a->opt->host && a->container && !a->container->client && handshake_by_name(a, ip, name))
         ip = name;
     snprintf(a->host, sizeof(a->host), "%s", ip);
 }
@@ -225,7 +225,7 @@ static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
 
 int handshake_master(struct agent *a, int64_t deadline, struct err *err)
 {
-    int r = dial(a, deadline, err);
+    int r = handshake_dial(a, deadline, err);
 
     if (r == 0)
         find_own_address(a);

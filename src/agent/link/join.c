@@ -11,7 +11,7 @@
 
 #define FILE_MAX (8 * KIB)
 
-static int check_owner(const char *file, struct err *err)
+static int join_check_owner(const char *file, struct err *err)
 {
     struct stat st;
 
@@ -83,7 +83,7 @@ int join_read(const char *file, struct join *ret, struct err *err)
     int r;
 
     *ret = (struct join){ 0 };
-    r = check_owner(file, err);
+    r = join_check_owner(file, err);
     if (r == 0)
         r = json_parse_file(file, FILE_MAX, &v, err);
     if (r == 0)

@@ -41,7 +41,7 @@ struct look {
     struct cond changed;
 };
 
-static int read_all(struct fs_reader *in, struct buf *out, struct err *err)
+static int lookup_read_all(struct fs_reader *in, struct buf *out, struct err *err)
 {
     for (;;) {
         const void *p;
@@ -84,7 +84,7 @@ static int look_for_directory(struct fs *fs, const char *path, struct lookup_fou
     return r < 0 ? r : -ENOENT;
 }
 
-static int read_place(const struct look *l, struct err *err)
+static int lookup_read_place(const struct look *l, struct err *err)
 {
     AUTO_REMOTE remote = { 0 };
     AUTO_FREE char *uri = path_join(l->dir, "master.json"), *path = NULL;
@@ -98,7 +98,7 @@ static int read_place(const struct look *l, struct err *err)
     if (r == 0)
         r = fs_open(fs, path, &in, err);
     if (r == 0)
-        r = read_all(in, &text, err);
+        r = lookup_read_all(in, &text, err);
     in = fs_reader_close(in); /* before what it reads from goes */
     if (r == 0)
         r = parse_file(uri, &text, l->found, err);
@@ -124,7 +124,7 @@ static void run_look(void *arg)
 {
     struct look *l = arg;
     struct err err = ERR_INIT;
-    int r = read_place(l, &err);
+    int r = lookup_read_place(l, &err);
 
     l->found->reached = !is_silence(r);
     if (r < 0)

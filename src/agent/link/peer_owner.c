@@ -8,7 +8,7 @@
 
 /* 1 or 0; negative when it cannot be looked up now. Tasks are our own user's, also those in images.
  * Where the kernel tells nothing of its sockets the address alone has to do. */
-static int is_ours(const Agent__Whose *m)
+static int peer_owner_is_ours(const Agent__Whose *m)
 {
     struct peer_ends e = { 0 };
     uid_t uid = 0;
@@ -32,7 +32,7 @@ void peer_owner_answer(struct agent *a, const Agent__Whose *m)
 {
     Agent__ToMaster msg = AGENT__TO_MASTER__INIT;
     Agent__Owner owner = AGENT__OWNER__INIT;
-    int r = is_ours(m);
+    int r = peer_owner_is_ours(m);
 
     if (r < 0)
         return; /* the master asks again */

@@ -64,7 +64,7 @@ static int try_both(struct agent *a, const char *known, int64_t end, struct err 
     return r;
 }
 
-static bool over(const struct agent *a, int r, int64_t end)
+static bool reconnect_over(const struct agent *a, int r, int64_t end)
 {
     return r == 0 || a->hopeless || a->signal || a->broken || a->cut_off ||
            loop_now(a->loop) >= end;
@@ -75,7 +75,7 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
     AUTO_FREE char *known = strdup(a->join.address);
     int r = known ? -EAGAIN : err_oom(err);
 
-    for (unsigned n = 0; known && !over(a, r, end); n++) {
+    for (unsigned n = 0; known && !reconnect_over(a, r, end); n++) {
         int64_t left = end - loop_now(a->loop);
         int64_t pause = about(n == 0 ? SOON_MS : n < ROUNDS_EAGER ? ROUND_MS : ROUND_LAST);
 
@@ -105,7 +105,7 @@ static int dial_until(struct agent *a, int64_t end, struct err *err)
         err_clear(err);
         r = handshake_master(a, deadline < end ? deadline : end, err);
     } while ((r == -ECONNRESET || r == -ENODATA || r == -EPIPE || r == -ETIMEDOUT) &&
-             !over(a, r, end) && fiber_sleep(a->loop, about(SOON_MS)) == 0);
+             !reconnect_over(a, r, end) && fiber_sleep(a->loop, about(SOON_MS)) == 0);
     return r;
 }
 
@@ -116,7 +116,7 @@ int reconnect_first(struct agent *a, struct err *err)
     if (!a->container)
         return dial_until(a, loop_in(a->loop, FIRST_MS), err);
     r = handshake_master(a, loop_in(a->loop, ARRIVE_MS), err);
-    if (r < 0 && !over(a, r, LOOP_NEVER)) {
+    if (r < 0 && !reconnect_over(a, r, LOOP_NEVER)) {
         trace(LOG_AGENT, "'%s': %s", a->join.address, err->text);
         r = rounds(a, loop_in(a->loop, FIRST_MS), err);
     }

@@ -44,7 +44,7 @@ static bool is_held(const struct agent_task *t)
     return t->prepared || t->end || t->phase != PHASE_IDLE;
 }
 
-static void fill(struct agent_task *t, Agent__HeldTask *m, uint32_t *ports)
+static void resync_fill(struct agent_task *t, Agent__HeldTask *m, uint32_t *ports)
 {
     agent__held_task__init(m);
     m->task = t->id;
@@ -85,7 +85,7 @@ int resync_hello(const struct agent *a, Agent__Hello *hello)
     for (size_t i = 0; i < a->n_tasks; i++) {
         if (!is_held(a->tasks[i]))
             continue;
-        fill(a->tasks[i], &all[n].task, all[n].ports);
+        resync_fill(a->tasks[i], &all[n].task, all[n].ports);
         list[n] = &all[n].task;
         n++;
     }

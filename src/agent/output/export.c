@@ -74,7 +74,7 @@ void export_tell(struct export *x, struct saved *s, bool last)
 
 /* ---- one file ---- */
 
-static int on_progress(void *arg, uint64_t done)
+static int export_on_progress(void *arg, uint64_t done)
 {
     (void)done;
     return export_moved(arg, NULL);
@@ -96,7 +96,7 @@ int export_copy_in(struct export *x, const char *from, int kept, struct fs_write
 {
     AUTO_CLOSE int fd = export_open(from, kept);
 
-    return fd < 0 ? err_sys(err, "open '%s'", from) : fs_copy_in(w, fd, on_progress, x, err);
+    return fd < 0 ? err_sys(err, "open '%s'", from) : fs_copy_in(w, fd, export_on_progress, x, err);
 }
 
 int export_close_copy(struct export *x, struct fs_writer *w, uint64_t *ret_bytes, struct err *err)
@@ -126,7 +126,7 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
 /* ---- results ---- */
 
 /* Tasks that run in the same directory have the same results there. */
-static bool event_dedup_seen(const struct agent *a, size_t i, const char *from)
+static bool export_event_dedup_seen(const struct agent *a, size_t i, const char *from)
 {
     for (size_t k = 0; k < i; k++)
         if (str_eq(a->tasks[k]->work, a->tasks[i]->work))
@@ -178,7 +178,7 @@ static void save_result(struct export *x, const Agent__Result *m)
         const struct agent_task *t = a->tasks[i];
         AUTO_FREE char *from = NULL;
 
-        if (event_dedup_seen(a, i, m->from) || (!*m->from && !t->out))
+        if (export_event_dedup_seen(a, i, m->from) || (!*m->from && !t->out))
             continue;
         from = *m->from ? path_join(t->work, m->from) : strdup(t->out);
         if (from)
@@ -220,14 +220,14 @@ struct finding {
     struct err *err;
 };
 
-static int find_own(void *arg)
+static int export_find_own(void *arg)
 {
     struct finding *f = arg;
 
     return export_own_find(f->x, f->err);
 }
 
-static void run(void *arg)
+static void export_run(void *arg)
 {
     struct export *x = arg;
     const Agent__JobFacts *f = x->agent->facts;
@@ -235,7 +235,7 @@ static void run(void *arg)
     struct err err = ERR_INIT;
     struct finding own = { x, &err };
 
-    if (work_run(x->agent->loop, find_own, &own) < 0 ||
+    if (work_run(x->agent->loop, export_find_own, &own) < 0 ||
         remote_open(x->agent, all.to, 0, &x->remote, &err) < 0) {
         export_failed(x, &all, &err);
     } else {
@@ -251,7 +251,7 @@ static void run(void *arg)
     cond_wake_all(&x->changed);
 }
 
-static void wait_for(struct export *x)
+static void export_wait_for(struct export *x)
 {
     struct agent *a = x->agent;
 
@@ -289,8 +289,8 @@ void export_all(struct agent *a, bool output_only)
     if (!a->container && !*a->facts->export_dir && !a->facts->n_results)
         return;
     report_flush(a);
-    if (fiber_start(a->loop, run, &x, &x.fiber, &err) < 0)
+    if (fiber_start(a->loop, export_run, &x, &x.fiber, &err) < 0)
         log_error(LOG_AGENT, "cannot save anything: %s", err.text);
     else
-        wait_for(&x);
+        export_wait_for(&x);
 }

@@ -13,7 +13,7 @@
 #define LABELS_MAX 100000
 
 /* "worker-3": a role's name and a number; prepare.c makes them of "worker:3". */
-static bool is_label(const char *s)
+static bool export_found_is_label(const char *s)
 {
     size_t n = strlen(s), digits = 0;
 
@@ -25,7 +25,7 @@ static bool is_label(const char *s)
     return digits > 0 && n > digits + 1 && n < 64 && s[n - digits - 1] == '-';
 }
 
-static bool is_known(const struct agent *a, const char *label)
+static bool export_found_is_known(const struct agent *a, const char *label)
 {
     for (size_t i = 0; i < a->n_tasks; i++)
         if (str_eq(a->tasks[i]->label, label))
@@ -35,7 +35,8 @@ static bool is_known(const struct agent *a, const char *label)
 
 static int add_label(const struct agent *a, const char *label, struct strs *ret)
 {
-    if (!is_label(label) || is_known(a, label) || strs_has(ret, label) || ret->n >= LABELS_MAX)
+    if (!export_found_is_label(label) || export_found_is_known(a, label) || strs_has(ret, label) ||
+        ret->n >= LABELS_MAX)
         return 0;
     return strs_add(ret, label);
 }

@@ -218,7 +218,7 @@ static bool add_log(struct logs *all, const struct log *one, int stream)
 }
 
 /* Both files of a task. A piece that has no name yet gets it now: nobody cuts any more. */
-static int add_logs(struct logs *all, struct log one, struct stream_out from[2])
+static int export_output_add_logs(struct logs *all, struct log one, struct stream_out from[2])
 {
     size_t before = all->n;
     int have = 0;
@@ -268,7 +268,7 @@ static int add_found(struct export *x, struct logs *all, const struct log *like)
             from[k].kept = -1;
             from[k].gone = rotate_look(&from[k].cut, all->paths.v[all->paths.n - 1]) < 0;
         }
-        r = add_logs(all, one, from);
+        r = export_output_add_logs(all, one, from);
     }
     return r;
 }
@@ -287,7 +287,7 @@ static int list_logs(struct export *x, struct logs *all, const struct log *like,
         struct log one = *like;
 
         one.label = a->tasks[i]->label;
-        if (add_logs(all, one, a->tasks[i]->streams) < 0)
+        if (export_output_add_logs(all, one, a->tasks[i]->streams) < 0)
             return err_oom(err);
     }
     return add_found(x, all, like) < 0 ? err_oom(err) : 0;

@@ -38,7 +38,7 @@ static int by_inode(const void *a, const void *b)
 }
 
 /* What cannot be looked at is not there. */
-static int add(struct own_files *own, const char *path, struct err *err)
+static int export_add(struct own_files *own, const char *path, struct err *err)
 {
     struct own_file *v;
     struct stat st;
@@ -69,7 +69,7 @@ static int add_beside(struct own_files *own, const char *dir, struct err *err)
     for (size_t i = 0; i < COUNT_OF(beside) && r == 0; i++) {
         AUTO_FREE char *path = path_join(dir, beside[i]);
 
-        r = path ? add(own, path, err) : err_oom(err);
+        r = path ? export_add(own, path, err) : err_oom(err);
     }
     return r;
 }
@@ -80,7 +80,7 @@ static int add_all_in(struct own_files *own, const char *dir, struct err *err)
 {
     AUTO_DIR DIR *d = opendir(dir);
     struct dirent *e;
-    int r = d ? add(own, dir, err) : 0;
+    int r = d ? export_add(own, dir, err) : 0;
 
     while (d && r == 0 && (e = readdir(d))) {
         AUTO_FREE char *path = NULL;
@@ -88,7 +88,7 @@ static int add_all_in(struct own_files *own, const char *dir, struct err *err)
         if (e->d_type == DT_DIR)
             continue;
         path = path_join(dir, e->d_name);
-        r = path ? add(own, path, err) : err_oom(err);
+        r = path ? export_add(own, path, err) : err_oom(err);
     }
     return r;
 }

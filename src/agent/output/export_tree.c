@@ -36,7 +36,7 @@ static void copy_done(struct copy *c)
 
 /* ---- what there is: by another thread, since there may be a million files ---- */
 
-static int list(struct copy *c, const char *dir, int depth, struct err *err);
+static int export_tree_list(struct copy *c, const char *dir, int depth, struct err *err);
 
 /* One that is there without the task's doing counts only for what is in it. */
 static bool is_yarns_tmp(const struct copy *c, const struct stat *st)
@@ -68,10 +68,10 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
         return err_oom(err);
     if (c->files.n > FILES_MAX)
         return err_set(err, -E2BIG, "'%s' has more than %d files", c->from, FILES_MAX);
-    return S_ISDIR(link.st_mode) ? list(c, name, depth + 1, err) : 0;
+    return S_ISDIR(link.st_mode) ? export_tree_list(c, name, depth + 1, err) : 0;
 }
 
-static int list(struct copy *c, const char *dir, int depth, struct err *err)
+static int export_tree_list(struct copy *c, const char *dir, int depth, struct err *err)
 {
     AUTO_FREE char *path = *dir ? path_join(c->from, dir) : strdup(c->from);
     AUTO_DIR DIR *d = path ? opendir(path) : NULL;
@@ -100,7 +100,7 @@ struct listing {
     struct err *err;
 };
 
-static int list_all(void *arg)
+static int export_tree_list_all(void *arg)
 {
     struct listing *l = arg;
     struct copy *c = l->copy;
@@ -108,7 +108,7 @@ static int list_all(void *arg)
 
     if (stat(c->from, &st) == 0 && export_is_own(c->x, &st))
         return err_set(l->err, -EPERM, "'%s' belongs to ydl and is not saved", c->from);
-    return list(c, "", 0, l->err);
+    return export_tree_list(c, "", 0, l->err);
 }
 
 /* ---- copying ---- */
@@ -128,7 +128,7 @@ static int copy_one_now(void *arg, struct err *err)
     return from && to ? export_copy(c->x, from, c->fs, to, &o->bytes, err) : err_oom(err);
 }
 
-static int copy_one(void *arg, struct err *err)
+static int export_tree_copy_one(void *arg, struct err *err)
 {
     struct one *o = arg;
 
@@ -144,7 +144,7 @@ static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
     group_init(&g, c->x->agent->loop, EXPORT_AT_ONCE);
     for (size_t i = 0; r == 0 && i < c->files.n; i++) {
         all[i] = (struct one){ .copy = c, .name = c->files.v[i] };
-        r = group_go(&g, copy_one, &all[i], err);
+        r = group_go(&g, export_tree_copy_one, &all[i], err);
     }
     if (r < 0)
         group_cancel(&g);
@@ -155,7 +155,7 @@ static int copy_files(struct copy *c, uint64_t *ret_bytes, struct err *err)
     return r;
 }
 
-static int make_dirs(void *arg, struct err *err)
+static int export_tree_make_dirs(void *arg, struct err *err)
 {
     struct copy *c = arg;
     AUTO_FS_ENTRY old = { 0 };
@@ -177,7 +177,7 @@ static int make_dirs(void *arg, struct err *err)
 
 static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
 {
-    int r = export_try(c->x, c->fs, make_dirs, c, err);
+    int r = export_try(c->x, c->fs, export_tree_make_dirs, c, err);
 
     return r == 0 ? copy_files(c, ret_bytes, err) : r;
 }
@@ -217,7 +217,7 @@ static bool placed(const struct copy *c, const char *to)
     return json_object_get(c->saved->placed, to) != NULL;
 }
 
-static int remember(struct copy *c, const char *to, struct err *err)
+static int export_tree_remember(struct copy *c, const char *to, struct err *err)
 {
     if (!c->saved->placed || json_object_set_new_nocheck(c->saved->placed, to, json_true()) < 0)
         return err_oom(err);
@@ -231,7 +231,7 @@ static int remember_all(struct copy *c, struct err *err)
     for (size_t i = 0; i < c->files.n && r == 0; i++) {
         AUTO_FREE char *to = path_join(c->to, c->files.v[i]);
 
-        r = to ? remember(c, to, err) : err_oom(err);
+        r = to ? export_tree_remember(c, to, err) : err_oom(err);
     }
     return r;
 }
@@ -266,10 +266,10 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
         move.overwrite = true;
         r = export_rename(c->x, &move, err);
     }
-    return r < 0 ? r : remember(c, to, err);
+    return r < 0 ? r : export_tree_remember(c, to, err);
 }
 
-static int merge(struct copy *c, const char *label, struct err *err)
+static int export_tree_merge(struct copy *c, const char *label, struct err *err)
 {
     int64_t began = job_began(c);
     int r = 0;
@@ -287,7 +287,7 @@ static int merge(struct copy *c, const char *label, struct err *err)
     return r < 0 ? r : fs_delete(c->fs, c->tmp, true, err);
 }
 
-static int place(struct copy *c, const char *label, struct err *err)
+static int export_tree_place(struct copy *c, const char *label, struct err *err)
 {
     AUTO_FS_ENTRY there = { 0 };
     struct err first = ERR_INIT;
@@ -300,7 +300,7 @@ static int place(struct copy *c, const char *label, struct err *err)
             *err = first;
         return r;
     }
-    return merge(c, label, err);
+    return export_tree_merge(c, label, err);
 }
 
 static int name_target(struct copy *c, const char *label, struct err *err)
@@ -319,16 +319,17 @@ static int name_target(struct copy *c, const char *label, struct err *err)
 }
 
 /* What was copied in vain is removed; where nothing moves any more that cannot be done either. */
-static void give_up(struct copy *c)
+static void export_tree_give_up(struct copy *c)
 {
     if (!c->x->stop)
         (void)fs_delete(c->fs, c->tmp, true, NULL);
 }
 
-static int copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes, struct err *err)
+static int export_tree_copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes,
+                                 struct err *err)
 {
     struct listing l = { c, err };
-    int r = work_run(c->x->agent->loop, list_all, &l);
+    int r = work_run(c->x->agent->loop, export_tree_list_all, &l);
 
     if (r == -ENOENT || (r == 0 && c->files.n == 0))
         return 0; /* the task has left nothing */
@@ -338,9 +339,9 @@ static int copy_tree(struct copy *c, const char *label, uint64_t *ret_bytes, str
         return r;
     r = copy_all(c, ret_bytes, err);
     if (r == 0)
-        r = place(c, label, err);
+        r = export_tree_place(c, label, err);
     if (r < 0)
-        give_up(c);
+        export_tree_give_up(c);
     return r;
 }
 
@@ -350,7 +351,7 @@ void export_tree(struct export *x, const char *from, const char *label, struct s
     struct err err = ERR_INIT;
     uint64_t bytes = 0;
 
-    if (copy_tree(&c, label, &bytes, &err) < 0) {
+    if (export_tree_copy_tree(&c, label, &bytes, &err) < 0) {
         export_failed(x, s, &err);
     } else {
         s->files += c.files.n;

@@ -48,7 +48,7 @@ static const char *skip_escape(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-static int add_line(struct buf *out, const char *p, const char *end)
+static int last_lines_add_line(struct buf *out, const char *p, const char *end)
 {
     int r = 0;
 
@@ -108,7 +108,7 @@ int lines_last(const char *path, unsigned lines, struct buf *out)
         const char *stop = memchr(from, '\n', (size_t)(end - from));
 
         stop = stop ? stop : end;
-        r = add_line(out, from, stop);
+        r = last_lines_add_line(out, from, stop);
         from = stop + 1;
     }
     return r == -E2BIG ? 0 : r; /* U+FFFD takes three bytes for one */

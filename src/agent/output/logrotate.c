@@ -21,7 +21,7 @@ static uint64_t piece_of(const struct agent *a)
     return n > UINT64_MAX - ROTATE_STEP ? 0 : (n + ROTATE_STEP - 1) / ROTATE_STEP * ROTATE_STEP;
 }
 
-static int copy(void *arg)
+static int logrotate_copy(void *arg)
 {
     const struct copying *c = arg;
 
@@ -37,12 +37,12 @@ static bool is_due(const struct agent_task *t, int i)
 }
 
 /* Cuts off one piece; false when no other is to be tried now. */
-static bool cut(struct agent_task *t, int i)
+static bool logrotate_cut(struct agent_task *t, int i)
 {
     struct agent *a = t->agent;
     struct stream_out *s = &t->streams[i];
     struct copying c = { &s->cut, piece_of(a) };
-    int r = work_run(a->loop, copy, &c);
+    int r = work_run(a->loop, logrotate_copy, &c);
 
     /* One that has ended meanwhile stays as it is: others may be reading it to its end. */
     if (r == 1 && is_due(t, i))
@@ -58,7 +58,7 @@ static bool cut(struct agent_task *t, int i)
     return false;
 }
 
-static void run(void *arg)
+static void logrotate_run(void *arg)
 {
     struct agent *a = arg;
     int r = 0;
@@ -66,7 +66,7 @@ static void run(void *arg)
     while (r == 0 && !a->leaving && a->living > 0) {
         for (size_t i = 0; i < a->n_tasks && !a->leaving; i++)
             for (int k = 0; k < 2; k++)
-                while (!a->leaving && is_due(a->tasks[i], k) && cut(a->tasks[i], k))
+                while (!a->leaving && is_due(a->tasks[i], k) && logrotate_cut(a->tasks[i], k))
                     ;
         r = fiber_sleep(a->loop, LOOK_MS);
     }
@@ -77,7 +77,7 @@ static void run(void *arg)
 void logrotate_begin(struct agent *a)
 {
     if (!a->cutter && !a->leaving && piece_of(a) > 0)
-        (void)fiber_start(a->loop, run, a, &a->cutter, NULL);
+        (void)fiber_start(a->loop, logrotate_run, a, &a->cutter, NULL);
 }
 
 void logrotate_end(struct agent *a)

@@ -38,11 +38,11 @@ struct follow {
     size_t n_pieces;
 };
 
-static void plan(struct follow *f, uint64_t in);
+static void follow_plan(struct follow *f, uint64_t in);
 
 /* ---- messages ---- */
 
-static void send_pieces(struct follow *f)
+static void follow_send_pieces(struct follow *f)
 {
     Agent__Output body = AGENT__OUTPUT__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
@@ -71,7 +71,7 @@ static Agent__OutputPiece *add_piece(struct follow *f, const struct agent_task *
     return p;
 }
 
-static bool over(const struct agent_task *t)
+static bool follow_over(const struct agent_task *t)
 {
     return t->phase == PHASE_IDLE && t->when_ended > 0;
 }
@@ -91,7 +91,7 @@ static void skip_to(struct follow *f, struct agent_task *t, int i, uint64_t to)
     t->streams[i].sent = to;
     add_piece(f, t, i)->gap = true;
     if (f->n_pieces == PIECES)
-        send_pieces(f);
+        follow_send_pieces(f);
 }
 
 /* Of what was removed because there was too much nobody waits for more. */
@@ -124,20 +124,20 @@ static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t si
     p->size = size;
     s->mark = 0;
     if (f->n_pieces == PIECES)
-        send_pieces(f);
+        follow_send_pieces(f);
 }
 
 /* Sends what is new in one file, up to a chunk; false when nothing more can be sent now. */
 static bool send_some(struct follow *f, struct agent_task *t, int i)
 {
     struct stream_out *s = &t->streams[i];
-    bool ended = over(t); /* before reading: what comes later is seen later */
+    bool ended = follow_over(t); /* before reading: what comes later is seen later */
     uint64_t size = rotate_size(&s->cut), fresh;
     size_t want;
     ssize_t n;
 
     if (f->n_pieces == PIECES || CHUNK - f->used < CHUNK / 4)
-        send_pieces(f);
+        follow_send_pieces(f);
     skip_gap(f, t, i);
     if (s->sent > size)
         s->sent = size; /* asked for what comes, wherever that is */
@@ -201,9 +201,9 @@ static void pump(struct follow *f)
 {
     while (!channel_full(f->agent) && pump_once(f))
         ;
-    send_pieces(f);
+    follow_send_pieces(f);
     if (channel_full(f->agent))
-        plan(f, GATHER_MS);
+        follow_plan(f, GATHER_MS);
 }
 
 static void mark_all(struct follow *f)
@@ -244,10 +244,10 @@ static void on_sign(uv_poll_t *h, int status, int events)
     (void)events;
     uv_poll_stop(h);
     f->polling = false;
-    plan(f, GATHER_MS);
+    follow_plan(f, GATHER_MS);
 }
 
-static void on_time(uv_timer_t *h)
+static void follow_on_time(uv_timer_t *h)
 {
     struct follow *f = h->data;
 
@@ -257,18 +257,18 @@ static void on_time(uv_timer_t *h)
             f->polling = true;
     } else {
         mark_all(f);
-        plan(f, BLIND_MS);
+        follow_plan(f, BLIND_MS);
     }
     pump(f);
 }
 
-static void plan(struct follow *f, uint64_t in)
+static void follow_plan(struct follow *f, uint64_t in)
 {
     if (!uv_is_active((uv_handle_t *)&f->timer) || uv_timer_get_due_in(&f->timer) > in)
-        uv_timer_start(&f->timer, on_time, in, 0);
+        uv_timer_start(&f->timer, follow_on_time, in, 0);
 }
 
-static int remember(struct follow *f, int wd, struct agent_task *t, int i)
+static int follow_remember(struct follow *f, int wd, struct agent_task *t, int i)
 {
     if ((size_t)wd >= f->n_watches) {
         size_t n = (size_t)wd * 2 + 16;
@@ -294,14 +294,14 @@ static void watch_files(struct follow *f, struct agent_task *t)
         if (s->wd >= 0)
             continue;
         s->wd = inotify_add_watch(f->fd, output_name(s, name), IN_MODIFY);
-        if (s->wd >= 0 && remember(f, s->wd, t, i) == 0)
+        if (s->wd >= 0 && follow_remember(f, s->wd, t, i) == 0)
             continue;
         if (s->wd >= 0 || errno != ENOENT) { /* too many watches: do without */
             trace(LOG_AGENT, "no inotify any more: looking now and then");
             uv_poll_stop(&f->poll);
             close(f->fd);
             f->fd = -1;
-            plan(f, BLIND_MS);
+            follow_plan(f, BLIND_MS);
         }
     }
 }
@@ -373,7 +373,7 @@ int follow_begin(struct agent *a, const Agent__Follow *m)
         }
         watch_files(f, t);
     }
-    plan(f, 0);
+    follow_plan(f, 0);
     return 0;
 }
 
@@ -387,7 +387,7 @@ void follow_task_changed(struct agent_task *t)
         t->streams[0].told = t->streams[1].told = false;
     watch_files(f, t);
     t->streams[0].dirty = t->streams[1].dirty = true;
-    plan(f, t->phase == PHASE_RUNNING ? GATHER_MS : 0);
+    follow_plan(f, t->phase == PHASE_RUNNING ? GATHER_MS : 0);
 }
 
 void follow_forget(struct agent *a)
@@ -405,7 +405,7 @@ void follow_forget(struct agent *a)
     }
 }
 
-static void on_timer_closed(uv_handle_t *h)
+static void follow_on_timer_closed(uv_handle_t *h)
 {
     struct follow *f = h->data;
 
@@ -418,7 +418,7 @@ static void on_poll_closed(uv_handle_t *h)
 {
     struct follow *f = h->data;
 
-    uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&f->timer, follow_on_timer_closed);
 }
 
 void follow_stop(struct agent *a)
@@ -432,7 +432,7 @@ void follow_stop(struct agent *a)
     if (f->poll.data)
         uv_close((uv_handle_t *)&f->poll, on_poll_closed);
     else
-        uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+        uv_close((uv_handle_t *)&f->timer, follow_on_timer_closed);
     if (f->fd >= 0)
         close(f->fd);
 }

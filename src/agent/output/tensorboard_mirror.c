@@ -44,7 +44,7 @@ static bool is_events(const char *name)
     return strstr(name, "tfevents") != NULL;
 }
 
-static int append(struct fs_reader *reader, int fd, struct err *err)
+static int tensorboard_mirror_append(struct fs_reader *reader, int fd, struct err *err)
 {
     AUTO_FREE char *piece = malloc(PIECE);
     ssize_t n = 0;
@@ -60,7 +60,8 @@ static int append(struct fs_reader *reader, int fd, struct err *err)
     return (int)n;
 }
 
-static int copy_file(struct mirror *x, const struct fs_entry *e, const char *to, struct err *err)
+static int tensorboard_mirror_copy_file(struct mirror *x, const struct fs_entry *e, const char *to,
+                                        struct err *err)
 {
     AUTO_CLOSE int fd = open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
     AUTO_FS_READER *reader = NULL;
@@ -81,16 +82,16 @@ static int copy_file(struct mirror *x, const struct fs_entry *e, const char *to,
         st.st_size = 0;
     }
     fs_seek(reader, (uint64_t)st.st_size);
-    return append(reader, fd, err);
+    return tensorboard_mirror_append(reader, fd, err);
 }
 
 /* ---- the tree ---- */
 
-static int copy_tree(struct mirror *x, const char *from, const char *to, unsigned depth,
-                     struct err *err);
+static int tensorboard_mirror_copy_tree(struct mirror *x, const char *from, const char *to,
+                                        unsigned depth, struct err *err);
 
-static int copy_entry(struct mirror *x, const struct fs_entry *e, const char *dir, unsigned depth,
-                      struct err *err)
+static int tensorboard_mirror_copy_entry(struct mirror *x, const struct fs_entry *e,
+                                         const char *dir, unsigned depth, struct err *err)
 {
     AUTO_FREE char *to = path_join(dir, e->name);
 
@@ -99,16 +100,16 @@ static int copy_entry(struct mirror *x, const struct fs_entry *e, const char *di
     if (!path_is_name(e->name, strlen(e->name)))
         return 0;
     if (e->type == FS_DIRECTORY)
-        return depth < DEPTH_MAX ? copy_tree(x, e->path, to, depth + 1, err) : 0;
+        return depth < DEPTH_MAX ? tensorboard_mirror_copy_tree(x, e->path, to, depth + 1, err) : 0;
     if (e->type != FS_FILE || (!is_events(e->name) && e->length > OTHER_MAX))
         return 0;
     if (++x->files > FILES_MAX)
         return err_set(err, -E2BIG, "'%s' has more than %d files", x->from, FILES_MAX);
-    return copy_file(x, e, to, err);
+    return tensorboard_mirror_copy_file(x, e, to, err);
 }
 
-static int copy_tree(struct mirror *x, const char *from, const char *to, unsigned depth,
-                     struct err *err)
+static int tensorboard_mirror_copy_tree(struct mirror *x, const char *from, const char *to,
+                                        unsigned depth, struct err *err)
 {
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e;
@@ -122,14 +123,14 @@ static int copy_tree(struct mirror *x, const char *from, const char *to, unsigne
         return 0;
     }
     while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
-        r = copy_entry(x, e, to, depth, err);
+        r = tensorboard_mirror_copy_entry(x, e, to, depth, err);
     return r;
 }
 
 /* ---- its life ---- */
 
 /* Tokens may be newer than at the last look, and between two of them nothing is kept. */
-static int look(struct mirror *x, struct err *err)
+static int tensorboard_mirror_look(struct mirror *x, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     int r = remote_open(x->agent, x->from, CALL_MS, &x->remote, err);
@@ -138,13 +139,13 @@ static int look(struct mirror *x, struct err *err)
         r = remote_find(&x->remote, x->from, &x->fs, &path, err);
     x->files = 0;
     if (r == 0)
-        r = copy_tree(x, path, x->to, 0, err);
+        r = tensorboard_mirror_copy_tree(x, path, x->to, 0, err);
     remote_done(&x->remote);
     x->remote = (struct remote){ 0 };
     return r;
 }
 
-static void run(void *arg)
+static void tensorboard_mirror_run(void *arg)
 {
     struct mirror *x = arg;
     struct agent *a = x->agent;
@@ -152,7 +153,7 @@ static void run(void *arg)
     do {
         struct err err = ERR_INIT;
 
-        if (look(x, &err) < 0 && !fiber_cancelled(a->loop) && !x->said) {
+        if (tensorboard_mirror_look(x, &err) < 0 && !fiber_cancelled(a->loop) && !x->said) {
             log_warn(LOG_AGENT, "%s is not copied for TensorBoard: %s", x->from, err.text);
             x->said = true;
         }
@@ -178,7 +179,8 @@ int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char 
     x->agent = a;
     x->from = strdup(from);
     x->to = path_join(t->work, to);
-    r = x->from && x->to ? fiber_start(a->loop, run, x, &a->mirror, err) : err_oom(err);
+    r = x->from && x->to ? fiber_start(a->loop, tensorboard_mirror_run, x, &a->mirror, err)
+                         : err_oom(err);
     if (r < 0)
         mirror_free(x);
     else

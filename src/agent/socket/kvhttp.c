@@ -25,15 +25,15 @@ struct ask {
     size_t n;
 };
 
-static void add(struct ask *q, const void *p, size_t n)
+static void kvhttp_add(struct ask *q, const void *p, size_t n)
 {
     if (q->n < KVLINE_WORDS)
         q->words[q->n++] = (struct kvline_word){ .p = p, .n = n };
 }
 
-static void add_text(struct ask *q, const char *s)
+static void kvhttp_add_text(struct ask *q, const char *s)
 {
-    add(q, s, strlen(s));
+    kvhttp_add(q, s, strlen(s));
 }
 
 /* ---- answers ---- */
@@ -68,7 +68,8 @@ static int reply(struct http_call *c, const struct buf *answer, struct err *err)
     return http_reply(c, status, "application/octet-stream", body.data, body.len, err);
 }
 
-static int ask(struct agent_task *t, struct http_call *c, const struct ask *q, struct err *err)
+static int kvhttp_ask(struct agent_task *t, struct http_call *c, const struct ask *q,
+                      struct err *err)
 {
     AUTO_BUF answer = { .max = 65 * MIB };
     int r = relay_ask(t, q->words, q->n, &answer);
@@ -78,19 +79,21 @@ static int ask(struct agent_task *t, struct http_call *c, const struct ask *q, s
 
 /* ---- requests ---- */
 
-static int get_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
+static int kvhttp_get_key(struct agent_task *t, struct http_call *c, const char *key,
+                          struct err *err)
 {
     const char *ms = http_query(c, "wait");
     struct ask q = { 0 };
 
-    add_text(&q, ms ? "wait" : "get");
-    add_text(&q, key);
+    kvhttp_add_text(&q, ms ? "wait" : "get");
+    kvhttp_add_text(&q, key);
     if (ms && *ms)
-        add_text(&q, ms);
-    return ask(t, c, &q, err);
+        kvhttp_add_text(&q, ms);
+    return kvhttp_ask(t, c, &q, err);
 }
 
-static int put_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
+static int kvhttp_put_key(struct agent_task *t, struct http_call *c, const char *key,
+                          struct err *err)
 {
     AUTO_BUF body = { .max = VALUE_MAX };
     struct ask q = { 0 };
@@ -98,19 +101,19 @@ static int put_key(struct agent_task *t, struct http_call *c, const char *key, s
 
     if (r < 0)
         return r;
-    add_text(&q, "put");
-    add_text(&q, key);
-    add(&q, body.data, body.len);
-    return ask(t, c, &q, err);
+    kvhttp_add_text(&q, "put");
+    kvhttp_add_text(&q, key);
+    kvhttp_add(&q, body.data, body.len);
+    return kvhttp_ask(t, c, &q, err);
 }
 
 static int delete_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
 {
     struct ask q = { 0 };
 
-    add_text(&q, "del");
-    add_text(&q, key);
-    return ask(t, c, &q, err);
+    kvhttp_add_text(&q, "del");
+    kvhttp_add_text(&q, key);
+    return kvhttp_ask(t, c, &q, err);
 }
 
 static int add_to_key(struct agent_task *t, struct http_call *c, const char *key, struct err *err)
@@ -120,22 +123,23 @@ static int add_to_key(struct agent_task *t, struct http_call *c, const char *key
 
     if (!by)
         return err_set(err, -EINVAL, "say how much: ?add=NUMBER");
-    add_text(&q, "add");
-    add_text(&q, key);
-    add_text(&q, by);
-    return ask(t, c, &q, err);
+    kvhttp_add_text(&q, "add");
+    kvhttp_add_text(&q, key);
+    kvhttp_add_text(&q, by);
+    return kvhttp_ask(t, c, &q, err);
 }
 
-static int list_keys(struct agent_task *t, struct http_call *c, const char *rest, struct err *err)
+static int kvhttp_list_keys(struct agent_task *t, struct http_call *c, const char *rest,
+                            struct err *err)
 {
     const char *prefix = http_query(c, "prefix");
     struct ask q = { 0 };
 
     (void)rest;
-    add_text(&q, "list");
+    kvhttp_add_text(&q, "list");
     if (prefix && *prefix)
-        add_text(&q, prefix);
-    return ask(t, c, &q, err);
+        kvhttp_add_text(&q, prefix);
+    return kvhttp_ask(t, c, &q, err);
 }
 
 static int barrier(struct agent_task *t, struct http_call *c, const char *name, struct err *err)
@@ -145,13 +149,13 @@ static int barrier(struct agent_task *t, struct http_call *c, const char *name, 
 
     if (ms && !count)
         return err_set(err, -EINVAL, "with wait= comes count=");
-    add_text(&q, "barrier");
-    add_text(&q, name);
+    kvhttp_add_text(&q, "barrier");
+    kvhttp_add_text(&q, name);
     if (count)
-        add_text(&q, count);
+        kvhttp_add_text(&q, count);
     if (ms)
-        add_text(&q, ms);
-    return ask(t, c, &q, err);
+        kvhttp_add_text(&q, ms);
+    return kvhttp_ask(t, c, &q, err);
 }
 
 /* "NAME=NUMBER" for each metric; what is not a number has no place here. */
@@ -166,7 +170,7 @@ static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts,
             return err_set(err, -EINVAL, "metrics are at most %d numbers", METRICS_MAX);
         if (strs_take(texts, str_printf("%s=%.17g", name, json_number_value(v))) < 0)
             return err_oom(err);
-        add_text(q, texts->v[texts->n - 1]);
+        kvhttp_add_text(q, texts->v[texts->n - 1]);
     }
     return 0;
 }
@@ -191,11 +195,11 @@ static int progress(struct agent_task *t, struct http_call *c, const char *rest,
         return err_set(err, -EINVAL, "a report has a step, and perhaps a total and metrics");
     snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)step);
     snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)total);
-    add_text(&q, "progress");
-    add_text(&q, numbers[0]);
-    add_text(&q, numbers[1]);
+    kvhttp_add_text(&q, "progress");
+    kvhttp_add_text(&q, numbers[0]);
+    kvhttp_add_text(&q, numbers[1]);
     r = add_metrics(&q, metrics, &texts, err);
-    return r < 0 ? r : ask(t, c, &q, err);
+    return r < 0 ? r : kvhttp_ask(t, c, &q, err);
 }
 
 /* A path that ends with a slash goes on: what follows is the name. */
@@ -203,14 +207,14 @@ static const struct {
     const char *method, *path;
     int (*fn)(struct agent_task *t, struct http_call *c, const char *rest, struct err *err);
 } routes[] = {
-    { "GET", "/v1/kv/", get_key },       { "PUT", "/v1/kv/", put_key },
-    { "DELETE", "/v1/kv/", delete_key }, { "POST", "/v1/kv/", add_to_key },
-    { "GET", "/v1/kv", list_keys },      { "POST", "/v1/barrier/", barrier },
-    { "PUT", "/v1/barrier/", barrier },  { "POST", "/v1/progress", progress },
+    { "GET", "/v1/kv/", kvhttp_get_key },  { "PUT", "/v1/kv/", kvhttp_put_key },
+    { "DELETE", "/v1/kv/", delete_key },   { "POST", "/v1/kv/", add_to_key },
+    { "GET", "/v1/kv", kvhttp_list_keys }, { "POST", "/v1/barrier/", barrier },
+    { "PUT", "/v1/barrier/", barrier },    { "POST", "/v1/progress", progress },
     { "PUT", "/v1/progress", progress },
 };
 
-static int handle(struct agent_task *t, struct http_call *c, struct err *err)
+static int kvhttp_handle(struct agent_task *t, struct http_call *c, struct err *err)
 {
     const char *path = http_path(c), *method = http_method(c);
     bool known = false;
@@ -246,7 +250,7 @@ static bool serve_one(struct agent_task *t, struct http_conn *conn)
     if (r > 0) {
         r = http_call_open(&c, &err);
         if (r == 0)
-            r = handle(t, &c, &err);
+            r = kvhttp_handle(t, &c, &err);
         if (r < 0)
             r = http_reply_error(&c, r, &err, NULL);
         more = r >= 0 && !c.last;

@@ -82,7 +82,7 @@ static int answer_line(struct agent_task *t, const char *line, size_t n, struct 
 }
 
 /* Answers the lines that are there. */
-static int serve_lines(struct kvconn *c, struct buf *in)
+static int kvsock_serve_lines(struct kvconn *c, struct buf *in)
 {
     struct loop *l = c->task->agent->loop;
     char *end;
@@ -102,7 +102,7 @@ static int serve_lines(struct kvconn *c, struct buf *in)
     return 0;
 }
 
-static int read_more(struct kvconn *c, struct buf *in)
+static int kvsock_read_more(struct kvconn *c, struct buf *in)
 {
     uint8_t *room;
     ssize_t n;
@@ -117,21 +117,21 @@ static int read_more(struct kvconn *c, struct buf *in)
     return 0;
 }
 
-static void serve(struct kvconn *c)
+static void kvsock_serve(struct kvconn *c)
 {
     AUTO_BUF in = { .max = KVLINE_MAX + READ_SIZE };
-    int r = read_more(c, &in);
+    int r = kvsock_read_more(c, &in);
 
     if (r == 0 && isupper(in.data[0])) {
         kvhttp_serve(c->task, take(c->sock), &in);
         return;
     }
     while (r == 0) {
-        r = serve_lines(c, &in);
+        r = kvsock_serve_lines(c, &in);
         if (r == 0 && in.len == 0)
             buf_done(&in);
         if (r == 0)
-            r = read_more(c, &in);
+            r = kvsock_read_more(c, &in);
     }
     if (r == -E2BIG)
         (void)sock_write(c->sock, "error the line is too long\n", 27, 0);
@@ -141,7 +141,7 @@ static void run_conn(void *arg)
 {
     struct kvconn *c = arg, **at = &c->task->conns;
 
-    serve(c);
+    kvsock_serve(c);
     sock_close(c->sock);
     while (*at != c)
         at = &(*at)->next;
@@ -153,7 +153,7 @@ static void run_conn(void *arg)
 /* ---- the socket ---- */
 
 /* Takes `fd` over. What cannot be served is closed, and the task sees the end of the stream. */
-static void welcome(struct agent_task *t, int fd)
+static void kvsock_welcome(struct agent_task *t, int fd)
 {
     struct kvconn *c = t->n_conns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
 
@@ -192,7 +192,7 @@ static void on_connect(uv_poll_t *h, int status, int events)
         int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0) {
-            welcome(s->task, fd);
+            kvsock_welcome(s->task, fd);
             continue;
         }
         if (errno == EAGAIN)
@@ -207,7 +207,7 @@ static void on_connect(uv_poll_t *h, int status, int events)
     }
 }
 
-static void on_closed(uv_handle_t *h)
+static void kvsock_on_closed(uv_handle_t *h)
 {
     struct kvsock *s = h->data;
 
@@ -260,7 +260,7 @@ void kvsock_close(struct agent_task *t)
         return;
     t->sock = NULL;
     kvsock_hang_up(t);
-    uv_close((uv_handle_t *)&s->poll, on_closed);
-    uv_close((uv_handle_t *)&s->again, on_closed);
+    uv_close((uv_handle_t *)&s->poll, kvsock_on_closed);
+    uv_close((uv_handle_t *)&s->again, kvsock_on_closed);
     listen_close(s->fd);
 }

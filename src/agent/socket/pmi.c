@@ -31,15 +31,15 @@ struct request {
 
 /* ---- the store ---- */
 
-static bool is_word(const struct kvline_word *w, const char *text)
+static bool pmi_is_word(const struct kvline_word *w, const char *text)
 {
     return w->n == strlen(text) && memcmp(w->p, text, w->n) == 0;
 }
 
 /* Asks; `value` (may be NULL) gets what stands behind "value". 0 when the answer begins with
  * `want`, -ENOENT when with something else. */
-static int store(struct agent_task *t, const struct kvline_word *words, size_t n, const char *want,
-                 struct buf *value)
+static int pmi_store(struct agent_task *t, const struct kvline_word *words, size_t n,
+                     const char *want, struct buf *value)
 {
     AUTO_BUF answer = { .max = 2 * MIB };
     struct kvline_word word = { 0 };
@@ -49,7 +49,7 @@ static int store(struct agent_task *t, const struct kvline_word *words, size_t n
     if (r < 0)
         return r;
     v = view_of(answer.data, answer.len);
-    if (!relay_next(&v, &word) || !is_word(&word, want))
+    if (!relay_next(&v, &word) || !pmi_is_word(&word, want))
         return -ENOENT;
     if (value && relay_next(&v, &word))
         return buf_add(value, word.p, word.n);
@@ -62,7 +62,7 @@ static struct kvline_word text_word(const char *s)
 }
 
 /* "pmi/KEY" of the line; false when it has none. */
-static bool key_of(const char *line, char out[PMI_NAME_MAX + 8])
+static bool pmi_key_of(const char *line, char out[PMI_NAME_MAX + 8])
 {
     char key[PMI_NAME_MAX + 1];
 
@@ -99,38 +99,38 @@ static int on_appnum(struct request *q)
     return buf_add_str(q->out, "cmd=appnum rc=0 appnum=0\n");
 }
 
-static int on_name(struct request *q)
+static int pmi_on_name(struct request *q)
 {
     return buf_add_str(q->out, "cmd=my_kvsname rc=0 kvsname=" KVS "\n");
 }
 
-static int on_put(struct request *q)
+static int pmi_on_put(struct request *q)
 {
     char key[PMI_NAME_MAX + 8], value[PMI_VALUE_MAX + 1];
     struct kvline_word words[3] = { { "put", 3 } };
     int r;
 
-    if (!key_of(q->line, key) || !pmi_field(q->line, "value", value, sizeof(value)))
+    if (!pmi_key_of(q->line, key) || !pmi_field(q->line, "value", value, sizeof(value)))
         return buf_add_str(q->out, "cmd=put_result rc=-1 msg=key_or_value_missing_or_too_long\n");
     words[1] = text_word(key);
     words[2] = text_word(value);
-    r = store(q->task, words, 3, "ok", NULL);
+    r = pmi_store(q->task, words, 3, "ok", NULL);
     if (r < 0 && r != -ENOENT)
         return r;
     return buf_printf(q->out, "cmd=put_result rc=%d msg=%s\n", r < 0 ? -1 : 0,
                       r < 0 ? "refused" : "success");
 }
 
-static int on_get(struct request *q)
+static int pmi_on_get(struct request *q)
 {
     char key[PMI_NAME_MAX + 8] = "";
     struct kvline_word words[2] = { { "get", 3 } };
     AUTO_BUF value = { .max = PMI_VALUE_MAX };
     int r = -ENOENT;
 
-    if (key_of(q->line, key)) {
+    if (pmi_key_of(q->line, key)) {
         words[1] = text_word(key);
-        r = store(q->task, words, 2, "value", &value);
+        r = pmi_store(q->task, words, 2, "value", &value);
     }
     if (r < 0 && r != -ENOENT && r != -E2BIG)
         return r;
@@ -150,7 +150,7 @@ static int on_barrier(struct request *q)
 
     snprintf(world, sizeof(world), "%u", q->task->world);
     words[2] = text_word(world);
-    r = store(q->task, words, 3, "ok", NULL);
+    r = pmi_store(q->task, words, 3, "ok", NULL);
     if (r < 0 && r != -ENOENT)
         return r;
     return buf_printf(q->out, "cmd=barrier_out rc=%d\n", r < 0 ? -1 : 0);
@@ -186,15 +186,15 @@ static const struct {
     { "get_maxes", on_maxes },
     { "get_universe_size", on_universe },
     { "get_appnum", on_appnum },
-    { "get_my_kvsname", on_name },
-    { "put", on_put },
-    { "get", on_get },
+    { "get_my_kvsname", pmi_on_name },
+    { "put", pmi_on_put },
+    { "get", pmi_on_get },
     { "barrier_in", on_barrier },
     { "finalize", on_finalize },
     { "abort", on_abort },
 };
 
-static int answer(struct request *q)
+static int pmi_answer(struct request *q)
 {
     char cmd[32];
 
@@ -209,7 +209,7 @@ static int answer(struct request *q)
 /* ---- the fiber ---- */
 
 /* Answers the lines that are there; 1 after the last one. */
-static int serve_lines(struct pmi *p, struct buf *in)
+static int pmi_serve_lines(struct pmi *p, struct buf *in)
 {
     int64_t deadline = loop_in(p->task->agent->loop, ANSWER_MS);
     char *end;
@@ -221,7 +221,7 @@ static int serve_lines(struct pmi *p, struct buf *in)
         int r;
 
         *end = '\0';
-        r = answer(&q);
+        r = pmi_answer(&q);
         if (r == 0 && out.len)
             r = sock_write(p->sock, out.data, out.len, deadline);
         if (r < 0 || q.last)
@@ -231,7 +231,7 @@ static int serve_lines(struct pmi *p, struct buf *in)
     return 0;
 }
 
-static void run(void *arg)
+static void pmi_run(void *arg)
 {
     struct pmi *p = arg;
     AUTO_BUF in = { .max = PMI_LINE_MAX };
@@ -248,7 +248,7 @@ static void run(void *arg)
         if (n <= 0)
             break;
         in.len += (size_t)n;
-        r = serve_lines(p, &in);
+        r = pmi_serve_lines(p, &in);
     }
     if (!fiber_cancelled(p->task->agent->loop))
         p->task->pmi = NULL;
@@ -271,7 +271,7 @@ int pmi_begin(struct agent_task *t, int *ret_fd, struct err *err)
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* ours only: the task's end blocks */
     r = sock_from_fd(t->agent->loop, pair[0], &p->sock, err);
     if (r == 0)
-        r = fiber_start(t->agent->loop, run, p, &t->pmi, err);
+        r = fiber_start(t->agent->loop, pmi_run, p, &t->pmi, err);
     if (r < 0) {
         sock_close(p->sock);
         close(pair[1]);

@@ -15,7 +15,8 @@
 #define LACKS 78 /* the exit code of a task whose machine lacks what it needs */
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-__attribute__((format(printf, 2, 3))) static int lacks(struct err *err, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static int activate_lacks(struct err *err, const char *fmt,
+                                                                ...)
 {
     char text[sizeof(err->text)];
     va_list ap;
@@ -53,7 +54,7 @@ static int check_python(const char *dir, struct err *err)
     text = calloc(1, PATH_MAX);
     n = text ? readlink(python, text, PATH_MAX - 1) : -1;
     if (n < 0)
-        return lacks(err, "the Python environment '%s' has no bin/python", dir);
+        return activate_lacks(err, "the Python environment '%s' has no bin/python", dir);
     if (*text != '/') { /* python is python3, which is the link that counts */
         AUTO_FREE char *next = path_join(dir, "bin"), *other = next ? path_join(next, text) : NULL;
         ssize_t m = other ? readlink(other, text, PATH_MAX - 1) : -1;
@@ -61,7 +62,8 @@ static int check_python(const char *dir, struct err *err)
         if (m > 0)
             text[m] = '\0';
     }
-    return lacks(err, "the Python environment needs '%s', which this machine does not have", text);
+    return activate_lacks(
+        err, "the Python environment needs '%s', which this machine does not have", text);
 }
 
 int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
@@ -130,13 +132,13 @@ int activate_mxnet(const struct env *e, const struct agent_task *t, const char *
     if (r < 0)
         return err_oom(err);
     if (library && mxnet_lacks_dist(library))
-        return lacks(err, "the MXNet '%s': " MXNET_NO_DIST, library);
+        return activate_lacks(err, "the MXNet '%s': " MXNET_NO_DIST, library);
     return 0;
 }
 
 /* ---- Hadoop ---- */
 
-static const char *get(void *arg, const char *name)
+static const char *activate_get(void *arg, const char *name)
 {
     return env_get(arg, name);
 }
@@ -156,7 +158,7 @@ static bool names_hdfs(const Agent__StartTask *m)
 int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__StartTask *m,
                     struct err *err)
 {
-    const struct hadoop_env from = { get, e, "" };
+    const struct hadoop_env from = { activate_get, e, "" };
     uint32_t how = t->agent->facts->hadoop;
     AUTO_HADOOP_HOME h = { 0 };
     AUTO_STRS vars = { 0 };
@@ -167,7 +169,7 @@ int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__Star
     if (hadoop_home_find(&from, &h) < 0)
         return err_oom(err);
     if (how == SPEC_HADOOP_YES && hadoop_home_missing(&h))
-        return lacks(err, "hadoop: %s", hadoop_home_missing(&h));
+        return activate_lacks(err, "hadoop: %s", hadoop_home_missing(&h));
     if (hadoop_home_vars(&h, &from, &vars) < 0)
         return err_oom(err);
     for (size_t i = 0; i < vars.n; i++)

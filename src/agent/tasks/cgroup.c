@@ -13,7 +13,7 @@
 #define SMALL (16 * KIB)
 
 /* The file's text as a new string; NULL when it cannot be read. */
-static char *text_of(const char *dir, const char *name)
+static char *cgroup_text_of(const char *dir, const char *name)
 {
     AUTO_FREE char *path = path_join(dir, name);
     AUTO_BUF b = { .max = SMALL };
@@ -23,7 +23,7 @@ static char *text_of(const char *dir, const char *name)
     return (char *)take(b.data);
 }
 
-static bool write_text(const char *dir, const char *name, const char *text)
+static bool cgroup_write_text(const char *dir, const char *name, const char *text)
 {
     AUTO_FREE char *path = path_join(dir, name);
     AUTO_CLOSE int fd = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
@@ -32,7 +32,7 @@ static bool write_text(const char *dir, const char *name, const char *text)
 }
 
 /* "name 12" on a line of its own. */
-static uint64_t number_in(const char *text, const char *name)
+static uint64_t cgroup_number_in(const char *text, const char *name)
 {
     size_t n = strlen(name);
 
@@ -49,7 +49,7 @@ static uint64_t number_in(const char *text, const char *name)
 
 static bool usable(const char *dir)
 {
-    AUTO_FREE char *handed_down = text_of(dir, "cgroup.subtree_control");
+    AUTO_FREE char *handed_down = cgroup_text_of(dir, "cgroup.subtree_control");
     AUTO_FREE char *procs = path_join(dir, "cgroup.procs");
     AUTO_STRS words = { 0 };
 
@@ -57,7 +57,7 @@ static bool usable(const char *dir)
            strs_has(&words, "memory") && access(dir, W_OK | X_OK) == 0 && access(procs, W_OK) == 0;
 }
 
-static void look(struct cgroups *g, const char *mount, const char *self)
+static void cgroup_look(struct cgroups *g, const char *mount, const char *self)
 {
     AUTO_FREE char *at = self ? str_printf("%s%s", mount, self) : NULL;
 
@@ -78,7 +78,7 @@ static void look(struct cgroups *g, const char *mount, const char *self)
 
 char *cgroup_self(void)
 {
-    AUTO_FREE char *text = text_of("/proc/self", "cgroup");
+    AUTO_FREE char *text = cgroup_text_of("/proc/self", "cgroup");
     char *line = text ? strstr(text, "0::/") : NULL;
 
     if (!line || (line != text && line[-1] != '\n'))
@@ -101,17 +101,17 @@ bool cgroup_make(struct cgroups *g, const char *mount, const char *self, const c
     char number[24];
 
     if (!g->looked)
-        look(g, mount, self);
+        cgroup_look(g, mount, self);
     path = g->base ? str_printf("%s/%s", g->base, name) : NULL;
     if (!path || (mkdir(path, 0755) < 0 && errno != EEXIST))
         return false;
     snprintf(number, sizeof(number), "%llu", (unsigned long long)limit);
-    if (!write_text(path, "memory.max", number)) {
+    if (!cgroup_write_text(path, "memory.max", number)) {
         (void)rmdir(path);
         return false;
     }
-    (void)write_text(path, "memory.swap.max", "0"); /* where there is swap */
-    (void)write_text(path, "memory.oom.group", "1");
+    (void)cgroup_write_text(path, "memory.swap.max", "0"); /* where there is swap */
+    (void)cgroup_write_text(path, "memory.oom.group", "1");
     ret->path = take(path);
     return true;
 }
@@ -125,14 +125,14 @@ int cgroup_procs(const struct cgroup *c)
 
 uint64_t cgroup_oom_kills(const struct cgroup *c)
 {
-    AUTO_FREE char *text = c->path ? text_of(c->path, "memory.events") : NULL;
+    AUTO_FREE char *text = c->path ? cgroup_text_of(c->path, "memory.events") : NULL;
 
-    return number_in(text, "oom_kill");
+    return cgroup_number_in(text, "oom_kill");
 }
 
 uint64_t cgroup_peak(const struct cgroup *c)
 {
-    AUTO_FREE char *text = c->path ? text_of(c->path, "memory.peak") : NULL;
+    AUTO_FREE char *text = c->path ? cgroup_text_of(c->path, "memory.peak") : NULL;
 
     return text ? strtoull(text, NULL, 10) : 0;
 }
@@ -140,7 +140,7 @@ uint64_t cgroup_peak(const struct cgroup *c)
 void cgroup_kill(const struct cgroup *c)
 {
     if (c->path)
-        (void)write_text(c->path, "cgroup.kill", "1");
+        (void)cgroup_write_text(c->path, "cgroup.kill", "1");
 }
 
 void cgroup_remove(struct cgroup *c)

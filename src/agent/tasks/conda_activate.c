@@ -86,7 +86,7 @@ static int has_scripts(const char *dir)
     return r == GLOB_NOSPACE ? -ENOMEM : r == 0;
 }
 
-static int wrap(struct strs *argv)
+static int conda_wrap(struct strs *argv)
 {
     AUTO_STRS words = { 0 };
     /* Written for the shell of whoever activates one, which is seldom plain sh. */
@@ -126,7 +126,7 @@ int conda_command(struct strs *argv, const struct env *e, const struct agent_tas
     full = spawn_find(&spec, &program, NULL) == 0 ? path_join(t->work, program) : NULL;
     if (!full || access(full, X_OK) < 0)
         return 0; /* the start says why, better than a shell */
-    return wrap(argv) < 0 ? err_oom(err) : 0;
+    return conda_wrap(argv) < 0 ? err_oom(err) : 0;
 }
 
 /* ---- its place ---- */
@@ -138,7 +138,7 @@ struct placing {
     struct err err;
 };
 
-static int tell(void *arg)
+static int conda_tell(void *arg)
 {
     struct placing *p = arg;
 
@@ -148,7 +148,7 @@ static int tell(void *arg)
 static void tell_files(struct agent *a, const char *link)
 {
     struct placing p = { .dir = realpath(link, NULL), .err = ERR_INIT };
-    int r = p.dir ? work_run(a->loop, tell, &p) : 0; /* that it lacks, tasks are told */
+    int r = p.dir ? work_run(a->loop, conda_tell, &p) : 0; /* that it lacks, tasks are told */
 
     if (r < 0)
         log_warn(LOG_AGENT, "the Python environment cannot be told its place: %s, ignoring",

@@ -122,8 +122,8 @@ static bool is_machines(const char *entry)
     return false;
 }
 
-static int write_env(const struct agent_task *t, const struct env *weak, struct env *strong,
-                     const char *path, struct err *err)
+static int docker_write_env(const struct agent_task *t, const struct env *weak, struct env *strong,
+                            const char *path, struct err *err)
 {
     AUTO_ENV lent = { 0 };
     AUTO_FREE char *gpus = NULL, *socket = socket_inside(t);
@@ -196,8 +196,8 @@ static int init_words(const struct agent_task *t, const char *env_file, const st
     return r;
 }
 
-static int make_words(const struct agent_task *t, const char *env_file, const struct strs *command,
-                      struct strs *ret, struct err *err)
+static int docker_make_words(const struct agent_task *t, const char *env_file,
+                             const struct strs *command, struct strs *ret, struct err *err)
 {
     AUTO_STRS init = { 0 }, places = { 0 };
     AUTO_FREE char *name = container_name(t), *mark = NULL;
@@ -261,9 +261,9 @@ int docker_launch(struct agent_task *t, const struct strs *command, const struct
     remove_file(t, "end");
     if (!env_file)
         return err_oom(err);
-    r = make_words(t, env_file, command, &ret->words, err);
+    r = docker_make_words(t, env_file, command, &ret->words, err);
     if (r == 0)
-        r = write_env(t, envs->weak, envs->strong, env_file, err);
+        r = docker_write_env(t, envs->weak, envs->strong, env_file, err);
     if (r == 0 && (keep_docker_vars(t, envs->strong) < 0 || client_env(t, &ret->env) < 0))
         r = err_oom(err);
     if (r == 0)

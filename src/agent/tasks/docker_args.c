@@ -8,19 +8,19 @@
 #define CPU_SHARES 1024 /* of one processor, as everybody counts them */
 #define CPU_SHARES_MAX 262144
 
-static int add(struct strs *to, const char *option, const char *value)
+static int docker_add(struct strs *to, const char *option, const char *value)
 {
     int r = strs_add(to, option);
 
     return r < 0 || !value ? r : strs_add(to, value);
 }
 
-static int add_number(struct strs *to, const char *option, uint64_t n)
+static int docker_add_number(struct strs *to, const char *option, uint64_t n)
 {
     char text[24];
 
     (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-    return add(to, option, text);
+    return docker_add(to, option, text);
 }
 
 /* ---- mounts ---- */
@@ -84,10 +84,10 @@ static int add_mount(struct strs *to, const struct mount *m)
         r = buf_add_str(&line, ",readonly");
     if (r < 0 || !buf_text(&line))
         return -ENOMEM;
-    return add(to, "--mount", (const char *)line.data);
+    return docker_add(to, "--mount", (const char *)line.data);
 }
 
-static int add_mounts(const struct docker_args *d, struct strs *to)
+static int docker_add_mounts(const struct docker_args *d, struct strs *to)
 {
     AUTO_STRS seen = { 0 };
     const struct mount node = { (char *)d->program, (char *)DOCKER_NODE, true };
@@ -114,16 +114,17 @@ static int add_limits(const struct docker_args *d, struct strs *to)
     int r = 0;
 
     if (d->memory) {
-        r = add_number(to, "--memory", d->memory);
+        r = docker_add_number(to, "--memory", d->memory);
         if (r == 0)
-            r = add_number(to, "--memory-swap", d->memory); /* both together: no swap */
+            r = docker_add_number(to, "--memory-swap", d->memory); /* both together: no swap */
     }
     if (r == 0 && shares)
-        r = add_number(to, "--cpu-shares", shares < CPU_SHARES_MAX ? shares : CPU_SHARES_MAX);
+        r = docker_add_number(to, "--cpu-shares",
+                              shares < CPU_SHARES_MAX ? shares : CPU_SHARES_MAX);
     if (r == 0 && d->gpus && *d->gpus) {
         AUTO_FREE char *devices = str_printf("\"device=%s\"", d->gpus);
 
-        r = devices ? add(to, "--gpus", devices) : -ENOMEM;
+        r = devices ? docker_add(to, "--gpus", devices) : -ENOMEM;
     }
     return r;
 }
@@ -133,18 +134,18 @@ static int add_identity(const struct docker_args *d, struct strs *to)
     AUTO_FREE char *user = str_printf("%u:%u", (unsigned)d->user, (unsigned)d->group);
     AUTO_FREE char *job = str_printf("ydl.job=%s", d->job);
     AUTO_FREE char *task = str_printf("ydl.task=%s", d->task);
-    int r = user && job && task ? add(to, "--user", user) : -ENOMEM;
+    int r = user && job && task ? docker_add(to, "--user", user) : -ENOMEM;
 
     for (size_t i = 0; i < d->n_groups && r == 0; i++)
         if (d->groups[i] != d->group)
-            r = add_number(to, "--group-add", d->groups[i]);
+            r = docker_add_number(to, "--group-add", d->groups[i]);
     if (r == 0)
-        r = add(to, "--name", d->name);
+        r = docker_add(to, "--name", d->name);
     if (r == 0)
-        r = add(to, "--label", job);
+        r = docker_add(to, "--label", job);
     if (r == 0)
-        r = add(to, "--label", task);
-    return r == 0 && d->mark ? add(to, "--env", d->mark) : r;
+        r = docker_add(to, "--label", task);
+    return r == 0 && d->mark ? docker_add(to, "--env", d->mark) : r;
 }
 
 int docker_args(const struct docker_args *d, struct strs *ret)
@@ -165,9 +166,9 @@ int docker_args(const struct docker_args *d, struct strs *ret)
     if (r == 0)
         r = add_limits(d, ret);
     if (r == 0)
-        r = add_mounts(d, ret);
+        r = docker_add_mounts(d, ret);
     if (r == 0)
-        r = add(ret, "--entrypoint", DOCKER_NODE);
+        r = docker_add(ret, "--entrypoint", DOCKER_NODE);
     if (r == 0)
         r = strs_add(ret, d->image);
     if (r == 0)
@@ -196,7 +197,7 @@ int docker_gpus(const char *gpus, char **ret)
 
 /* ---- what it says ---- */
 
-static const char *after(const char *s, const char *prefix)
+static const char *docker_after(const char *s, const char *prefix)
 {
     return str_starts(s, prefix) ? s + strlen(prefix) : s;
 }
@@ -219,6 +220,6 @@ void docker_reason(const char *said, char *out, size_t cap)
         if (str_starts(lines.v[i], "docker: "))
             break;
     }
-    best = after(after(best, "docker: "), "Error response from daemon: ");
+    best = docker_after(docker_after(best, "docker: "), "Error response from daemon: ");
     (void)str_clean(out, cap, best);
 }

@@ -62,7 +62,7 @@ static bool disk_full(const struct agent_task *t, const struct buf *lines, struc
     return false;
 }
 
-static bool out_of_memory(const struct agent_task *t, struct verdict *v)
+static bool finish_out_of_memory(const struct agent_task *t, struct verdict *v)
 {
     char limit[STR_SIZE_MAX];
 
@@ -93,7 +93,7 @@ enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct
     return FAIL_NODE;
 }
 
-static struct verdict judge(const struct agent_task *t, const struct buf *lines)
+static struct verdict finish_judge(const struct agent_task *t, const struct buf *lines)
 {
     struct verdict v = { .fail = FAIL_NONE };
     int signum = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
@@ -103,7 +103,7 @@ static struct verdict judge(const struct agent_task *t, const struct buf *lines)
         snprintf(v.text, sizeof(v.text), "%s", t->why_text ? t->why_text : "");
     } else if (t->status == 0) {
         v.fail = FAIL_NONE;
-    } else if (out_of_memory(t, &v)) {
+    } else if (finish_out_of_memory(t, &v)) {
         v.fail = FAIL_MEMORY;
     } else if (signum && t->stopping && (signum == SIGTERM || signum == SIGKILL)) {
         v.fail = FAIL_PERSON;
@@ -151,7 +151,7 @@ static void read_error_file(const struct agent_task *t, struct buf *out)
         buf_reset(out);
 }
 
-static void tell(struct agent_task *t, Agent__ExitedTask end)
+static void finish_tell(struct agent_task *t, Agent__ExitedTask end)
 {
     AUTO_BUF lines = { .max = AGENT_LINES_BYTES };
     AUTO_BUF error_file = { .max = ERROR_FILE_MAX };
@@ -161,7 +161,7 @@ static void tell(struct agent_task *t, Agent__ExitedTask end)
     if (t->status != 0)
         read_lines(t, &end, &lines);
     read_error_file(t, &error_file);
-    v = judge(t, &lines);
+    v = finish_judge(t, &lines);
     end.fail = v.fail;
     end.text = v.text;
     end.signal = WIFSIGNALED(t->status) ? WTERMSIG(t->status) : 0;
@@ -176,7 +176,7 @@ static void tell(struct agent_task *t, Agent__ExitedTask end)
     report_exited(t, &end);
 }
 
-static void fill(struct agent_task *t, Agent__ExitedTask *end)
+static void finish_fill(struct agent_task *t, Agent__ExitedTask *end)
 {
     end->task = t->id;
     end->attempt = t->attempt;
@@ -192,9 +192,9 @@ void finish_task(struct agent_task *t)
     Agent__ExitedTask end = AGENT__EXITED_TASK__INIT;
     struct agent *a = t->agent;
 
-    fill(t, &end);
+    finish_fill(t, &end);
     end.lived_ms = t->ended > t->started ? t->ended - t->started : 1;
-    tell(t, end);
+    finish_tell(t, end);
     cgroup_remove(&t->cgroup);
     /* Nobody may get between this attempt and the next; what is in the way now is told then. */
     for (size_t i = 0; i < t->n_ports; i++)
@@ -214,7 +214,7 @@ void finish_unstarted(struct agent_task *t, enum fail_class why, const struct er
     t->when_ended = loop_wall();
     t->asked = t->stopping;
     snprintf(text, sizeof(text), "%s%s%s", err->text, err->hint[0] ? ": " : "", err->hint);
-    fill(t, &end);
+    finish_fill(t, &end);
     end.fail = why;
     end.code = err->detail ? err->detail : SPAWN_NOT_RUN;
     end.text = text;

@@ -46,7 +46,7 @@ static uint64_t rough(const struct tree_proc *p)
     return p->rss;
 }
 
-static uint64_t exact(const struct tree_proc *p)
+static uint64_t limits_exact(const struct tree_proc *p)
 {
     uint64_t pss = tree_pss(p->pid);
 
@@ -70,7 +70,7 @@ static uint64_t used_of_limit(const struct agent_task *t)
     return t->memory_shared ? sum : t->used;
 }
 
-static void measure(struct agent *a)
+static void limits_measure(struct agent *a)
 {
     for (size_t i = 0; i < a->n_tasks; i++)
         a->tasks[i]->dirty = false;
@@ -81,7 +81,7 @@ static void measure(struct agent *a)
     for (size_t i = 0; i < a->n_tasks; i++)
         if (a->tasks[i]->dirty)
             a->tasks[i]->used = 0;
-    add_up(a, exact, true);
+    add_up(a, limits_exact, true);
 }
 
 /* Of several that share a limit the one with the most has to go. */
@@ -95,7 +95,7 @@ static bool has_most(const struct agent_task *t)
     return true;
 }
 
-static void judge(struct agent_task *t)
+static void limits_judge(struct agent_task *t)
 {
     char text[96], have[STR_SIZE_MAX], limit[STR_SIZE_MAX], all[STR_SIZE_MAX];
     uint64_t used = used_of_limit(t);
@@ -118,17 +118,17 @@ static bool watch_memory(struct agent *a)
     if (!mark_limited(a))
         return false;
     if (reap_look(a) == 0)
-        measure(a);
+        limits_measure(a);
     for (size_t i = 0; i < a->n_tasks; i++)
         a->tasks[i]->marked = a->tasks[i]->dirty = false;
     for (size_t i = 0; i < a->n_tasks; i++)
-        judge(a->tasks[i]);
+        limits_judge(a->tasks[i]);
     return true;
 }
 
 /* ---- output ---- */
 
-static void check_output(struct agent_task *t, uint64_t limit)
+static void limits_check_output(struct agent_task *t, uint64_t limit)
 {
     char text[64], have[STR_SIZE_MAX], most[STR_SIZE_MAX];
     uint64_t sum = 0;
@@ -154,14 +154,14 @@ static bool watch_output(struct agent *a)
         if (t->phase != PHASE_RUNNING)
             continue;
         any = true;
-        check_output(t, a->facts->log_limit);
+        limits_check_output(t, a->facts->log_limit);
     }
     return any;
 }
 
 /* ---- when ---- */
 
-static void on_time(uv_timer_t *h)
+static void limits_on_time(uv_timer_t *h)
 {
     struct agent *a = h->data;
     int64_t before = loop_now(a->loop), cost;
@@ -170,7 +170,7 @@ static void on_time(uv_timer_t *h)
     cost = loop_now(a->loop) - before;
     a->watching = memory || output;
     if (a->watching)
-        uv_timer_start(h, on_time, (uint64_t)(INTERVAL + SHARE * cost), 0);
+        uv_timer_start(h, limits_on_time, (uint64_t)(INTERVAL + SHARE * cost), 0);
 }
 
 void watch_begin(struct agent *a)
@@ -178,5 +178,5 @@ void watch_begin(struct agent *a)
     if (a->watching)
         return;
     a->watching = true;
-    uv_timer_start(&a->watch_timer, on_time, INTERVAL / 5, 0);
+    uv_timer_start(&a->watch_timer, limits_on_time, INTERVAL / 5, 0);
 }

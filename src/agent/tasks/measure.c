@@ -13,7 +13,7 @@ static bool is_measured(const struct agent_task *t)
     return t->phase == PHASE_RUNNING && !t->image;
 }
 
-static bool look(struct agent *a)
+static bool measure_look(struct agent *a)
 {
     bool any = false;
     int r;
@@ -40,7 +40,7 @@ static bool look(struct agent *a)
 }
 
 /* The same as a share since the look before, which must have been of the same process. */
-static void fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
+static void measure_fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
 {
     struct task_use *u = &t->use;
     int64_t ms = now - u->at;
@@ -59,7 +59,7 @@ static void fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
     u->at = now;
 }
 
-static void send_all(struct agent *a, Agent__TaskUsage **list, size_t n)
+static void measure_send_all(struct agent *a, Agent__TaskUsage **list, size_t n)
 {
     Agent__Usage body = AGENT__USAGE__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
@@ -72,7 +72,7 @@ static void send_all(struct agent *a, Agent__TaskUsage **list, size_t n)
         (void)report_send(a, &m);
 }
 
-static void tell(struct agent *a)
+static void measure_tell(struct agent *a)
 {
     AUTO_FREE Agent__TaskUsage *all = calloc(BATCH, sizeof(*all));
     Agent__TaskUsage *list[BATCH];
@@ -85,23 +85,23 @@ static void tell(struct agent *a)
         if (!is_measured(a->tasks[i]))
             continue;
         list[n] = &all[n];
-        fill(a->tasks[i], now, &all[n]);
+        measure_fill(a->tasks[i], now, &all[n]);
         if (++n < BATCH)
             continue;
-        send_all(a, list, n);
+        measure_send_all(a, list, n);
         n = 0;
     }
-    send_all(a, list, n);
+    measure_send_all(a, list, n);
 }
 
-static void run(void *arg)
+static void measure_run(void *arg)
 {
     struct agent *a = arg;
     int64_t pause = FIRST_MS;
 
     while (!a->leaving && loop_now(a->loop) < a->measure_until) {
-        if (look(a))
-            tell(a);
+        if (measure_look(a))
+            measure_tell(a);
         if (fiber_sleep(a->loop, pause) < 0)
             break;
         pause = PAUSE_MS;
@@ -114,7 +114,7 @@ void measure_begin(struct agent *a, const Agent__Measure *m)
 {
     a->measure_until = loop_in(a->loop, m->ms < MOST_MS ? m->ms : MOST_MS);
     if (!a->measurer && !a->leaving)
-        (void)fiber_start(a->loop, run, a, &a->measurer, NULL);
+        (void)fiber_start(a->loop, measure_run, a, &a->measurer, NULL);
 }
 
 void measure_end(struct agent *a)

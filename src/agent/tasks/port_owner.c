@@ -100,7 +100,7 @@ static bool has_socket(const char *pid, const char *wanted)
     return found;
 }
 
-static void describe(const char *pid, char out[PORT_OWNER_MAX])
+static void port_describe(const char *pid, char out[PORT_OWNER_MAX])
 {
     AUTO_BUF name = { .max = 64 };
     char path[64], clean[24] = "?";
@@ -129,7 +129,7 @@ bool port_owner(unsigned number, char out[PORT_OWNER_MAX])
     while (!found && (e = readdir(d))) {
         found = isdigit((unsigned char)e->d_name[0]) && has_socket(e->d_name, wanted);
         if (found)
-            describe(e->d_name, out);
+            port_describe(e->d_name, out);
     }
     return found;
 }

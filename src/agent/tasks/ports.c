@@ -106,7 +106,7 @@ static int take_port(unsigned number, bool lingering)
     return r < 0 ? r : take_fd(fd);
 }
 
-static int hold(unsigned number, struct port *ret)
+static int ports_hold(unsigned number, struct port *ret)
 {
     AUTO_CLOSE int lock = take_name(number);
     int bound = lock < 0 ? lock : take_port(number, false);
@@ -140,7 +140,7 @@ struct foreign {
     uid_t owner; /* of the last */
 };
 
-static void count_foreign(void *arg, const char *rest, uid_t owner)
+static void ports_count_foreign(void *arg, const char *rest, uid_t owner)
 {
     struct foreign *f = arg;
     int64_t number;
@@ -151,7 +151,7 @@ static void count_foreign(void *arg, const char *rest, uid_t owner)
     f->owner = owner;
 }
 
-static int explain(unsigned number, int r, struct err *err)
+static int ports_explain(unsigned number, int r, struct err *err)
 {
     struct foreign f = { .low = number, .high = number };
     char who[PORT_OWNER_MAX];
@@ -162,7 +162,7 @@ static int explain(unsigned number, int r, struct err *err)
         return err_code(err, r, "hold port %u", number);
     if (port_owner(number, who))
         return err_set(err, r, "port %u is in use by %s", number, who);
-    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    name_lock_owners(LOCK_NAME, ports_count_foreign, &f);
     if (f.n)
         return err_set(err, r, "port %u is held by another user (uid %u)", number,
                        (unsigned)f.owner);
@@ -179,13 +179,13 @@ int ports_any(struct ports *p, struct port *ret, struct err *err)
         unsigned number = p->next;
 
         p->next = number == p->high ? p->low : number + 1;
-        r = hold(number, ret);
+        r = ports_hold(number, ret);
         if (r == 0)
             return 0;
         if (r != -EADDRINUSE && r != -EACCES)
-            return explain(number, r, err);
+            return ports_explain(number, r, err);
     }
-    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    name_lock_owners(LOCK_NAME, ports_count_foreign, &f);
     if (f.n)
         return err_set(err, -EADDRINUSE,
                        "no port from %u to %u is free: %u are held by other users (uid %u)", p->low,
@@ -195,11 +195,11 @@ int ports_any(struct ports *p, struct port *ret, struct err *err)
 
 int ports_one(unsigned number, struct port *ret, struct err *err)
 {
-    int r = number > 0 && number < 65536 ? hold(number, ret) : -EINVAL;
+    int r = number > 0 && number < 65536 ? ports_hold(number, ret) : -EINVAL;
 
     if (r == -EADDRINUSE)
         r = hold_lingering(number, ret);
-    return r < 0 ? explain(number, r, err) : 0;
+    return r < 0 ? ports_explain(number, r, err) : 0;
 }
 
 int ports_share(struct port *p, bool shared, struct err *err)
@@ -228,7 +228,7 @@ int ports_hold_again(struct port *p, struct err *err)
     if (fd == -EADDRINUSE && !port_in_use(p->number))
         return 0;
     if (fd < 0)
-        return explain(p->number, fd, err);
+        return ports_explain(p->number, fd, err);
     p->bound = fd;
     return 0;
 }

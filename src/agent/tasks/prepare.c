@@ -34,7 +34,7 @@ char *prepare_path(const struct agent_task *t, const char *what)
 }
 
 /* "worker:3": letters, digits, - and _, one colon. It becomes a part of file names. */
-static bool good_name(const char *s)
+static bool prepare_good_name(const char *s)
 {
     size_t n = strlen(s), colons = 0;
 
@@ -109,7 +109,7 @@ static void task_free(struct agent_task *t)
     free(t);
 }
 
-static int room_for(struct agent *a, uint32_t id, struct err *err)
+static int prepare_room_for(struct agent *a, uint32_t id, struct err *err)
 {
     struct agent_task **v;
 
@@ -133,8 +133,8 @@ static int room_for(struct agent *a, uint32_t id, struct err *err)
     return 0;
 }
 
-static int task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_task **ret,
-                    struct err *err)
+static int prepare_task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_task **ret,
+                            struct err *err)
 {
     struct agent_task *t = agent_task(a, m->task);
     int r;
@@ -144,9 +144,9 @@ static int task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_t
         return str_eq(t->name, m->name) ? 0
                                         : err_set(err, -EPROTO, "task %u is '%s'", t->id, t->name);
     }
-    if (!good_name(m->name))
+    if (!prepare_good_name(m->name))
         return err_set(err, -EPROTO, "a task has no good name");
-    r = room_for(a, m->task, err);
+    r = prepare_room_for(a, m->task, err);
     if (r < 0)
         return r;
     t = calloc(1, sizeof(*t));
@@ -167,7 +167,7 @@ static int task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_t
 
 /* ---- its parts ---- */
 
-static int make_dir(const char *path, struct err *err)
+static int prepare_make_dir(const char *path, struct err *err)
 {
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return err_sys(err, "make '%s'", path);
@@ -184,7 +184,7 @@ static int make_work(struct agent_task *t, bool with_files, struct err *err)
     if (!with_files && !str_eq(work, t->work))
         return 0;
     t->has_work = true;
-    return make_dir(work, err);
+    return prepare_make_dir(work, err);
 }
 
 /* Results that are not to stay where they are need a place to be taken from. */
@@ -308,7 +308,7 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
     struct err err = ERR_INIT;
     struct agent_task *t = NULL;
     enum fail_class fail;
-    int r = task_get(a, m, &t, &err);
+    int r = prepare_task_get(a, m, &t, &err);
 
     if (r < 0 || !t) {
         agent_break(a, r, err.text);
@@ -323,7 +323,7 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
     return 0;
 }
 
-static void run_prepare(void *arg)
+static void prepare_run_prepare(void *arg)
 {
     struct preparing *p = arg;
     struct agent *a = p->agent;
@@ -356,7 +356,7 @@ int prepare_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 
     if (p)
         *p = (struct preparing){ .agent = a, .m = m };
-    r = p ? fiber_start(a->loop, run_prepare, p, NULL, err) : err_oom(err);
+    r = p ? fiber_start(a->loop, prepare_run_prepare, p, NULL, err) : err_oom(err);
     if (r < 0) {
         free(p);
         agent__to_agent__free_unpacked(m, NULL);

@@ -53,7 +53,7 @@ static bool parse_stat(char *line, struct tree_proc *ret)
     return true;
 }
 
-static bool look(const char *proc, pid_t pid, struct tree_proc *ret)
+static bool process_tree_look(const char *proc, pid_t pid, struct tree_proc *ret)
 {
     char path[PATH_SIZE], line[1024];
     ssize_t n;
@@ -74,16 +74,16 @@ static bool look(const char *proc, pid_t pid, struct tree_proc *ret)
 
 bool tree_look(pid_t pid, struct tree_proc *ret)
 {
-    return look("/proc", pid, ret);
+    return process_tree_look("/proc", pid, ret);
 }
 
 /* Without a `top` it is its own. */
 #define OWN_TOP SIZE_MAX
-static int add(struct tree *t, pid_t pid, size_t top)
+static int tree_add(struct tree *t, pid_t pid, size_t top)
 {
     struct tree_proc p;
 
-    if (!look(t->proc, pid, &p))
+    if (!process_tree_look(t->proc, pid, &p))
         return 0; /* gone meanwhile */
     if (t->n == t->cap) {
         size_t cap = t->cap ? 2 * t->cap : 64;
@@ -108,7 +108,7 @@ struct below {
     void *user;
 };
 
-static int add_list(struct below *b, char *list)
+static int tree_add_list(struct below *b, char *list)
 {
     char *at = list, *end;
     int r = 0;
@@ -120,7 +120,7 @@ static int add_list(struct below *b, char *list)
             break;
         at = end;
         if (!b->skip || !b->skip(b->user, pid))
-            r = add(b->t, pid, b->top);
+            r = tree_add(b->t, pid, b->top);
     }
     return r;
 }
@@ -145,7 +145,7 @@ static int add_children(struct below *b, pid_t of)
         buf_reset(&list);
         if (path_read(path, &list, NULL) < 0)
             continue; /* the thread has gone */
-        r = buf_text(&list) ? add_list(b, (char *)list.data) : -ENOMEM;
+        r = buf_text(&list) ? tree_add_list(b, (char *)list.data) : -ENOMEM;
     }
     return r;
 }
@@ -172,7 +172,7 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static struct tree_proc *find(const struct tree *t, pid_t pid)
+static struct tree_proc *tree_find(const struct tree *t, pid_t pid)
 {
     struct tree_proc key = { .pid = pid };
 
@@ -185,7 +185,7 @@ static const struct tree_proc *find_top(const struct tree *t, const struct tree_
     for (size_t i = 0; p && i <= t->n; i++) { /* a picture of a moment may have circles */
         if (p->parent == root)
             return p;
-        p = find(t, p->parent);
+        p = tree_find(t, p->parent);
     }
     return NULL;
 }
@@ -207,7 +207,7 @@ static void keep_ours(struct tree *t, pid_t root)
         t->v[i].top = (size_t)(find_top(t, &t->v[i], root) - t->v);
 }
 
-static int read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
+static int tree_read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
 {
     struct dirent *e;
     int r = 0;
@@ -219,7 +219,7 @@ static int read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
         pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
 
         if (pid > 1 && pid != root && !(skip && skip(user, pid)))
-            r = add(t, pid, OWN_TOP);
+            r = tree_add(t, pid, OWN_TOP);
     }
     if (r == 0 && t->n > 0)
         keep_ours(t, root);
@@ -229,7 +229,7 @@ static int read_all(struct tree *t, pid_t root, tree_skip *skip, void *user)
 int tree_read(struct tree *t, pid_t root, tree_skip *skip, void *user)
 {
     t->n = 0;
-    return t->scan ? read_all(t, root, skip, user) : read_lists(t, root, skip, user);
+    return t->scan ? tree_read_all(t, root, skip, user) : read_lists(t, root, skip, user);
 }
 
 /* ---- what one may ask of a process ---- */

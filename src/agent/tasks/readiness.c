@@ -26,7 +26,7 @@ struct probe {
 
 /* ---- the kinds ---- */
 
-static struct sock *dial(const struct probe *p)
+static struct sock *probe_dial(const struct probe *p)
 {
     const struct agent_task *t = p->task;
     const char *hosts[] = { t->agent->host, "127.0.0.1", "::1" };
@@ -41,7 +41,7 @@ static struct sock *dial(const struct probe *p)
 
 static bool port_open(struct probe *p)
 {
-    AUTO_SOCK *s = dial(p);
+    AUTO_SOCK *s = probe_dial(p);
 
     return s != NULL;
 }
@@ -49,7 +49,7 @@ static bool port_open(struct probe *p)
 /* "HTTP/1.1 200 OK" is enough; the rest of the answer is not read. */
 static bool http_fine(struct probe *p)
 {
-    AUTO_SOCK *s = dial(p);
+    AUTO_SOCK *s = probe_dial(p);
     AUTO_FREE char *ask = NULL;
     char line[16];
     int64_t deadline;
@@ -91,7 +91,7 @@ static bool said_in(struct probe *p, int i, char *chunk)
     return false;
 }
 
-static bool said(struct probe *p)
+static bool probe_said(struct probe *p)
 {
     AUTO_FREE char *chunk = malloc(CHUNK);
 
@@ -106,12 +106,12 @@ static const struct {
     [SPEC_READY_PORT] = { port_open, "nothing accepts connections on its port" },
     [SPEC_READY_HTTP] = { http_fine, "it does not answer with 200" },
     [SPEC_READY_FILE] = { file_there, "the file is not there" },
-    [SPEC_READY_LOG] = { said, "its output does not say so" },
+    [SPEC_READY_LOG] = { probe_said, "its output does not say so" },
 };
 
 /* ---- the fiber ---- */
 
-static void too_late(const struct probe *p)
+static void probe_too_late(const struct probe *p)
 {
     char text[256];
 
@@ -121,7 +121,7 @@ static void too_late(const struct probe *p)
     stop_for(p->task, FAIL_NOT_READY, text);
 }
 
-static void run(void *arg)
+static void probe_run(void *arg)
 {
     struct probe *p = arg;
     struct agent_task *t = p->task;
@@ -138,7 +138,7 @@ static void run(void *arg)
             if (ready)
                 report_ready(t);
             else
-                too_late(p);
+                probe_too_late(p);
             break;
         }
         if (loop_in(l, pause) > deadline)
@@ -163,7 +163,7 @@ int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err
         memcpy(p->seen, t->log_start, sizeof(p->seen));
         p->what = strdup(ready->what);
     }
-    r = p && p->what ? fiber_start(t->agent->loop, run, p, &t->probe, err) : err_oom(err);
+    r = p && p->what ? fiber_start(t->agent->loop, probe_run, p, &t->probe, err) : err_oom(err);
     if (r < 0 && p) {
         free(p->what);
         free(p);

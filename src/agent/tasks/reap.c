@@ -27,7 +27,7 @@
 
 /* ---- processes by number ---- */
 
-static size_t slot_of(const struct agent *a, pid_t pid)
+static size_t reap_slot_of(const struct agent *a, pid_t pid)
 {
     size_t i = ((size_t)pid * 2654435761U) & (a->pids_cap - 1);
 
@@ -38,10 +38,10 @@ static size_t slot_of(const struct agent *a, pid_t pid)
 
 static struct agent_task *task_of(const struct agent *a, pid_t pid)
 {
-    return a->pids_cap ? a->pids[slot_of(a, pid)] : NULL;
+    return a->pids_cap ? a->pids[reap_slot_of(a, pid)] : NULL;
 }
 
-static int grow(struct agent *a)
+static int reap_grow(struct agent *a)
 {
     size_t cap = a->pids_cap ? 2 * a->pids_cap : 64, old = a->pids_cap;
     struct agent_task **was = a->pids, **v = calloc(cap, sizeof(struct agent_task *));
@@ -52,7 +52,7 @@ static int grow(struct agent *a)
     a->pids_cap = cap;
     for (size_t i = 0; i < old; i++)
         if (was[i])
-            v[slot_of(a, was[i]->pid)] = was[i];
+            v[reap_slot_of(a, was[i]->pid)] = was[i];
     free(was);
     return 0;
 }
@@ -61,9 +61,9 @@ int reap_watch(struct agent_task *t)
 {
     struct agent *a = t->agent;
 
-    if (2 * (a->pids_n + 1) > a->pids_cap && grow(a) < 0)
+    if (2 * (a->pids_n + 1) > a->pids_cap && reap_grow(a) < 0)
         return -ENOMEM;
-    a->pids[slot_of(a, t->pid)] = t;
+    a->pids[reap_slot_of(a, t->pid)] = t;
     a->pids_n++;
     a->living++;
     return 0;
@@ -72,7 +72,7 @@ int reap_watch(struct agent_task *t)
 /* Takes it out and moves up what it had pushed on. */
 static void unwatch(struct agent *a, struct agent_task *t)
 {
-    size_t i = slot_of(a, t->pid);
+    size_t i = reap_slot_of(a, t->pid);
 
     a->pids[i] = NULL;
     a->pids_n--;
@@ -80,7 +80,7 @@ static void unwatch(struct agent *a, struct agent_task *t)
         struct agent_task *moved = a->pids[i];
 
         a->pids[i] = NULL;
-        a->pids[slot_of(a, moved->pid)] = moved;
+        a->pids[reap_slot_of(a, moved->pid)] = moved;
     }
 }
 

@@ -49,7 +49,7 @@ struct child {
 /* AddressSanitizer does not know the child's stack. */
 #define IN_CHILD __attribute__((no_sanitize("address"), noinline))
 
-IN_CHILD static int failed(struct child *c, enum spawn_step step)
+IN_CHILD static int spawn_failed(struct child *c, enum spawn_step step)
 {
     c->code = errno;
     c->step = step;
@@ -103,18 +103,18 @@ IN_CHILD static int run_child(void *arg)
     struct child *c = arg;
 
     if (!c->spec->minded && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != c->parent))
-        return failed(c, SPAWN_SESSION);
+        return spawn_failed(c, SPAWN_SESSION);
     if (setsid() < 0)
-        return failed(c, SPAWN_SESSION);
+        return spawn_failed(c, SPAWN_SESSION);
     if (c->spec->cgroup >= 0 && write(c->spec->cgroup, "0", 1) < 0)
-        return failed(c, SPAWN_CGROUP);
+        return spawn_failed(c, SPAWN_CGROUP);
     if (setrlimit(RLIMIT_NOFILE, &c->s->files) < 0 || place_fds(c) < 0 || reset_signals(c) < 0)
-        return failed(c, SPAWN_SESSION);
+        return spawn_failed(c, SPAWN_SESSION);
     offer_to_oom();
     if (c->spec->cwd && chdir(c->spec->cwd) < 0)
-        return failed(c, SPAWN_CWD);
+        return spawn_failed(c, SPAWN_CWD);
     execve(c->program, c->spec->argv, c->spec->envp);
-    return failed(c, SPAWN_EXEC);
+    return spawn_failed(c, SPAWN_EXEC);
 }
 
 /* ---- in the parent ---- */
@@ -204,8 +204,8 @@ struct spawner *spawner_free(struct spawner *s)
 }
 
 /* Without room to remember it is looked for each time. */
-static void remember(struct spawner *s, const struct spawn_spec *spec, const char *path,
-                     const char *program)
+static void spawn_remember(struct spawner *s, const struct spawn_spec *spec, const char *path,
+                           const char *program)
 {
     forget_last(s);
     s->last.name = strdup(spec->argv[0]);
@@ -216,7 +216,7 @@ static void remember(struct spawner *s, const struct spawn_spec *spec, const cha
         forget_last(s);
 }
 
-static const char *path_of(const struct spawn_spec *spec)
+static const char *spawn_path_of(const struct spawn_spec *spec)
 {
     for (char *const *e = spec->envp; e && *e; e++)
         if (strncmp(*e, "PATH=", 5) == 0)
@@ -225,9 +225,10 @@ static const char *path_of(const struct spawn_spec *spec)
 }
 
 /* A thousand tasks of one command need not look through PATH a thousand times. */
-static int find(struct spawner *s, const struct spawn_spec *spec, char **ret, struct err *err)
+static int spawn_do_find(struct spawner *s, const struct spawn_spec *spec, char **ret,
+                         struct err *err)
 {
-    const char *path = path_of(spec);
+    const char *path = spawn_path_of(spec);
     int r;
 
     if (s->last.name && str_eq(s->last.name, spec->argv[0]) && str_eq(s->last.path, path) &&
@@ -237,7 +238,7 @@ static int find(struct spawner *s, const struct spawn_spec *spec, char **ret, st
     }
     r = spawn_find(spec, ret, err);
     if (r == 0 && !strchr(spec->argv[0], '/'))
-        remember(s, spec, path, *ret);
+        spawn_remember(s, spec, path, *ret);
     return r;
 }
 
@@ -247,7 +248,7 @@ int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, st
     struct child c = { .s = s, .spec = spec, .parent = getpid() };
     sigset_t all, before;
     pid_t pid;
-    int r = find(s, spec, &program, err);
+    int r = spawn_do_find(s, spec, &program, err);
 
     if (r < 0)
         return r;

@@ -30,7 +30,7 @@ static const char *variable(char *const *envp, const char *name)
 }
 
 /* "" and relative directories of PATH are seen from where the task will be. */
-static char *candidate(const char *cwd, const char *dir, size_t n, const char *name)
+static char *spawn_candidate(const char *cwd, const char *dir, size_t n, const char *name)
 {
     AUTO_FREE char *part = strndup(dir, n);
     AUTO_FREE char *full = part ? path_join(cwd ? cwd : ".", part) : NULL;
@@ -52,7 +52,7 @@ static int search(const struct spawn_spec *spec, const char *name, char **ret, s
 
     for (at = path ? path : DEFAULT_PATH;; at++) {
         size_t n = strcspn(at, ":");
-        AUTO_FREE char *full = candidate(spec->cwd, at, n, name);
+        AUTO_FREE char *full = spawn_candidate(spec->cwd, at, n, name);
 
         if (!full)
             return not_run(err, SPAWN_NOT_RUN, err_oom(err));
@@ -107,7 +107,7 @@ static void interpreter(const char *path, char out[FIRST_LINE])
     str_clean(out, FIRST_LINE, at);
 }
 
-static int missing(const char *name, const char *full, struct err *err)
+static int spawn_missing(const char *name, const char *full, struct err *err)
 {
     char who[FIRST_LINE];
 
@@ -173,7 +173,7 @@ static int exec_failed(const struct spawn_spec *spec, const char *program, int c
         return not_run(err, SPAWN_NOT_RUN, err_oom(err));
     switch (code) {
     case ENOENT:
-        return missing(name, full, err);
+        return spawn_missing(name, full, err);
     case EACCES:
         return not_permitted(name, full, err);
     case E2BIG:

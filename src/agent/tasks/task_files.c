@@ -48,8 +48,8 @@ static const struct {
 
 /* ---- unpacking ---- */
 
-static void fill(const char *const words[WORDS_MAX], const struct unpacked *u,
-                 char *argv[WORDS_MAX])
+static void files_fill(const char *const words[WORDS_MAX], const struct unpacked *u,
+                       char *argv[WORDS_MAX])
 {
     for (size_t i = 0; i < WORDS_MAX; i++) {
         if (str_eq(words[i], "FROM"))
@@ -78,7 +78,7 @@ static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const s
         return err_sys(err, "unpack '%s'", u->from);
     if (a->leaving)
         return err_set(err, -ECANCELED, "unpack '%s': the job has ended", u->from);
-    fill(words, u, argv);
+    files_fill(words, u, argv);
     spec.extra = spec.cgroup = -1;
     r = spawn_start(a->spawner, &spec, &h.pid, err);
     if (r < 0)
@@ -95,7 +95,7 @@ static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const s
                    said.len && buf_text(&said) ? (const char *)said.data : words[0]);
 }
 
-static int unpack(struct agent *a, const struct unpacked *u, struct err *err)
+static int files_unpack(struct agent *a, const struct unpacked *u, struct err *err)
 {
     for (size_t i = 0; i < COUNT_OF(tools); i++) {
         int r;
@@ -149,7 +149,7 @@ static void unpack_now(struct agent *a, struct unpacked *u)
     err_clear(&u->err);
     u->result = remove_tree(a, u->dir, &u->err);
     if (u->result == 0)
-        u->result = unpack(a, u, &u->err);
+        u->result = files_unpack(a, u, &u->err);
     u->done = true;
     cond_wake_all(&u->changed);
 }
@@ -207,7 +207,7 @@ static bool links_to(const char *path, const char *target)
     return str_eq(now, target);
 }
 
-static int place(struct agent_task *t, const Agent__FileLink *f, struct err *err)
+static int task_files_place(struct agent_task *t, const Agent__FileLink *f, struct err *err)
 {
     AUTO_FREE char *work = prepare_path(t, "work");
     AUTO_FREE char *path = work ? path_join(work, f->to) : NULL;
@@ -239,7 +239,7 @@ int files_place(struct agent_task *t, const Agent__PrepareTask *m, struct err *e
     int r = 0;
 
     for (size_t i = 0; i < m->n_files && r == 0; i++)
-        r = place(t, m->files[i], err);
+        r = task_files_place(t, m->files[i], err);
     return r;
 }
 

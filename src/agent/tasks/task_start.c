@@ -86,8 +86,8 @@ static int set_yarns(struct env *weak, struct env *e, const struct agent_task *t
 
 /* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
  * image has variables of its own. */
-static int make_env(struct env *weak, struct env *e, const struct agent_task *t,
-                    const Agent__StartTask *m, const char *spec, struct err *err)
+static int start_make_env(struct env *weak, struct env *e, const struct agent_task *t,
+                          const Agent__StartTask *m, const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
     int r = set_yarns(weak, e, t);
@@ -106,7 +106,7 @@ static int make_env(struct env *weak, struct env *e, const struct agent_task *t,
     return r < 0 ? r : activate_hadoop(e, t, m, err);
 }
 
-static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *err)
+static int start_make_argv(struct strs *argv, const Agent__StartTask *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_argv; i++) {
         if (m->argv[i].len && memchr(m->argv[i].data, '\0', m->argv[i].len))
@@ -117,7 +117,7 @@ static int make_argv(struct strs *argv, const Agent__StartTask *m, struct err *e
     return m->n_argv ? 0 : err_set(err, -EINVAL, "it has no command");
 }
 
-static int open_output(struct agent_task *t, int i, struct err *err)
+static int start_open_output(struct agent_task *t, int i, struct err *err)
 {
     const char *path = t->streams[i].path;
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
@@ -184,7 +184,7 @@ static void join_cgroup(struct agent_task *t, struct spawn_spec *spec)
 }
 
 /* Everything is there: starts it. */
-static enum fail_class run(struct agent_task *t, struct spawn_spec *spec, struct err *err)
+static enum fail_class start_run(struct agent_task *t, struct spawn_spec *spec, struct err *err)
 {
     enum fail_class fail = place_ports(t, err);
     int r;
@@ -233,7 +233,7 @@ static enum fail_class run_image(struct agent_task *t, const struct strs *argv,
                                    .cgroup = -1,
                                    .minded = true };
 
-        fail = run(t, &spec, err);
+        fail = start_run(t, &spec, err);
     }
     if (fail == FAIL_START)
         err_wrap(err, err->code, "image '%s'", t->image);
@@ -251,14 +251,14 @@ static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartT
     int r = t->tried ? prepare_clear(t, err) : 0;
 
     if (r == 0)
-        r = out = open_output(t, 0, err);
+        r = out = start_open_output(t, 0, err);
     if (r >= 0)
-        r = errors = open_output(t, 1, err);
+        r = errors = start_open_output(t, 1, err);
     if (r < 0)
         return prepare_file_class(r);
-    r = make_argv(&argv, m, err);
+    r = start_make_argv(&argv, m, err);
     if (r == 0)
-        r = make_env(t->image ? &weak : &env, &env, t, m, file, err);
+        r = start_make_env(t->image ? &weak : &env, &env, t, m, file, err);
     if (r == 0)
         r = activate_mxnet(&env, t, argv.v[0], err);
     if (r == 0)
@@ -276,7 +276,7 @@ static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartT
     spec.out = out;
     spec.err = errors;
     spec.extra = pmi;
-    return run(t, &spec, err);
+    return start_run(t, &spec, err);
 }
 
 static void start_task(struct agent_task *t, const Agent__StartTask *m, const char *file)
@@ -333,7 +333,7 @@ static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct er
 /* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
  * a full disk did not take is written with the next start: the master does not say it again. So is
  * one that somebody removed, with its directory or without. */
-static int write_spec(struct agent *a, struct err *err)
+static int start_write_spec(struct agent *a, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     int r;
@@ -364,7 +364,7 @@ static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **
     int r = keep_spec(a, spec, err);
 
     if (r == 0)
-        r = write_spec(a, err);
+        r = start_write_spec(a, err);
     if (r < 0 || !a->spec_path)
         return r;
     *ret = strdup(a->spec_path); /* a later message may bring another while these start */
@@ -389,7 +389,7 @@ static void starting_free(struct starting *s)
     free(s);
 }
 
-static void run_start(void *arg)
+static void start_run_start(void *arg)
 {
     struct starting *s = arg;
     struct agent *a = s->agent;
@@ -424,7 +424,7 @@ static void run_start(void *arg)
 }
 
 /* All of them must be there and not started: anything else is a fault of the master. */
-static int check(const struct agent *a, const Agent__Start *m, struct err *err)
+static int start_check(const struct agent *a, const Agent__Start *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
         const struct agent_task *t = agent_task(a, m->tasks[i]->task);
@@ -439,7 +439,7 @@ static int check(const struct agent *a, const Agent__Start *m, struct err *err)
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     struct starting *s = NULL;
-    int r = check(a, m->start, err);
+    int r = start_check(a, m->start, err);
 
     if (r < 0) {
         agent__to_agent__free_unpacked(m, NULL);
@@ -451,7 +451,7 @@ int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
         return err_oom(err);
     }
     *s = (struct starting){ .agent = a, .m = m };
-    r = fiber_start(a->loop, run_start, s, NULL, err);
+    r = fiber_start(a->loop, start_run_start, s, NULL, err);
     if (r < 0) {
         starting_free(s);
         return r;

@@ -37,7 +37,7 @@ static void unmark(struct agent *a)
 
 static void plan_kill(struct agent *a);
 
-static void on_time(uv_timer_t *h)
+static void stop_on_time(uv_timer_t *h)
 {
     struct agent *a = h->data;
     int64_t now = loop_now(a->loop);
@@ -68,12 +68,12 @@ static void plan_kill(struct agent *a)
     if (first == LOOP_NEVER)
         return;
     uv_update_time(loop_uv(a->loop));
-    uv_timer_start(&a->stop_timer, on_time, (uint64_t)(first > now ? first - now : 0), 0);
+    uv_timer_start(&a->stop_timer, stop_on_time, (uint64_t)(first > now ? first - now : 0), 0);
 }
 
 /* ---- the ways to end a task ---- */
 
-static void ask(struct agent *a, int64_t grace, int64_t deadline)
+static void stop_ask(struct agent *a, int64_t grace, int64_t deadline)
 {
     for (size_t i = 0; i < a->n_tasks; i++) {
         struct agent_task *t = a->tasks[i];
@@ -112,7 +112,7 @@ void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t gr
         any = any || t->marked;
     }
     if (any)
-        ask(a, grace, deadline ? deadline : loop_wall() + grace);
+        stop_ask(a, grace, deadline ? deadline : loop_wall() + grace);
 }
 
 void stop_all(struct agent *a, int64_t grace)

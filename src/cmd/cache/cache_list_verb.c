@@ -23,7 +23,7 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
-static int add_row(struct table *t, const struct cache_entry *e, struct err *err)
+static int cache_list_verb_add_row(struct table *t, const struct cache_entry *e, struct err *err)
 {
     char size[STR_SIZE_MAX], when[SHOW_TIME];
     AUTO_BUF users = { .max = MIB };
@@ -39,18 +39,18 @@ static int add_row(struct table *t, const struct cache_entry *e, struct err *err
     return 0;
 }
 
-static int print_text(const struct cache_entries *all, struct err *err)
+static int cache_list_verb_print_text(const struct cache_entries *all, struct err *err)
 {
     AUTO_TABLE t = { 0 };
     int r = 0;
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; r == 0 && i < all->n; i++)
-        r = add_row(&t, &all->v[i], err);
+        r = cache_list_verb_add_row(&t, &all->v[i], err);
     return r < 0 ? r : table_end(&t, err);
 }
 
-static int print_json(const struct cache_entries *all, struct err *err)
+static int cache_list_verb_print_json(const struct cache_entries *all, struct err *err)
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *v = NULL;
@@ -63,21 +63,22 @@ static int print_json(const struct cache_entries *all, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int work(struct store *s, struct err *err)
+static int cache_list_verb_work(struct store *s, struct err *err)
 {
     AUTO_CACHE_ENTRIES all = { 0 };
     int r = cache_list(s->cache, &s->alive, &all, err);
 
     if (r < 0)
         return r;
-    return s->x->globals->json ? print_json(&all, err) : print_text(&all, err);
+    return s->x->globals->json ? cache_list_verb_print_json(&all, err)
+                               : cache_list_verb_print_text(&all, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int cache_list_verb_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
 
-    return store_run(c, a->staging, work, err);
+    return store_run(c, a->staging, cache_list_verb_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -94,5 +95,5 @@ const struct cli_verb verb_cache_list = {
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,
-    .run = run,
+    .run = cache_list_verb_run,
 };

@@ -30,8 +30,8 @@ static int64_t limit(const struct args *a)
     return a->all ? INT64_MAX : (int64_t)time(NULL) * 1000 - a->older;
 }
 
-static int print_json(const struct cache_entries *gone, uint64_t bytes, size_t jobs, bool dry,
-                      struct err *err)
+static int cache_prune_verb_print_json(const struct cache_entries *gone, uint64_t bytes,
+                                       size_t jobs, bool dry, struct err *err)
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *v = NULL;
@@ -45,8 +45,8 @@ static int print_json(const struct cache_entries *gone, uint64_t bytes, size_t j
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int print_text(const struct cache_entries *gone, uint64_t bytes, size_t jobs, bool dry,
-                      struct err *err)
+static int cache_prune_verb_print_text(const struct cache_entries *gone, uint64_t bytes,
+                                       size_t jobs, bool dry, struct err *err)
 {
     char size[STR_SIZE_MAX], name[256];
 
@@ -62,7 +62,7 @@ static int print_text(const struct cache_entries *gone, uint64_t bytes, size_t j
     return fflush(stdout) < 0 || ferror(stdout) ? err_sys(err, "write the output") : 0;
 }
 
-static int work(struct store *s, struct err *err)
+static int cache_prune_verb_work(struct store *s, struct err *err)
 {
     const struct args *a = store_args(s);
     AUTO_CACHE_ENTRIES gone = { 0 };
@@ -76,15 +76,15 @@ static int work(struct store *s, struct err *err)
         return r;
     for (size_t i = 0; i < gone.n; i++)
         bytes += gone.v[i].size;
-    return s->x->globals->json ? print_json(&gone, bytes, jobs, a->dry_run, err)
-                               : print_text(&gone, bytes, jobs, a->dry_run, err);
+    return s->x->globals->json ? cache_prune_verb_print_json(&gone, bytes, jobs, a->dry_run, err)
+                               : cache_prune_verb_print_text(&gone, bytes, jobs, a->dry_run, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int cache_prune_verb_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
 
-    return store_run(c, a->staging, work, err);
+    return store_run(c, a->staging, cache_prune_verb_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -104,5 +104,5 @@ const struct cli_verb verb_cache_prune = {
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,
-    .run = run,
+    .run = cache_prune_verb_run,
 };

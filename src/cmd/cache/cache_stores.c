@@ -8,7 +8,7 @@ struct job {
     store_fn *fn;
 };
 
-static int work(struct store *s, const struct job *j, struct fs_set *set, struct err *err)
+static int store_work(struct store *s, const struct job *j, struct fs_set *set, struct err *err)
 {
     AUTO_YARN_CLIENT *yarn = NULL;
     AUTO_CACHE *cache = NULL;
@@ -27,7 +27,7 @@ static int work(struct store *s, const struct job *j, struct fs_set *set, struct
     return j->fn(s, err);
 }
 
-static int run(struct connection *x, void *arg, struct err *err)
+static int cache_stores_run(struct connection *x, void *arg, struct err *err)
 {
     AUTO_FS_SET *set = NULL;
     struct store s = { .x = x };
@@ -35,14 +35,14 @@ static int run(struct connection *x, void *arg, struct err *err)
 
     if (r == 0)
         r = fs_set_new(x->loop, x->session, &set, err);
-    return r < 0 ? r : work(&s, arg, set, err);
+    return r < 0 ? r : store_work(&s, arg, set, err);
 }
 
 int store_run(const struct cli *c, const char *staging, store_fn *fn, struct err *err)
 {
     struct job j = { .staging = staging, .fn = fn };
 
-    return connect_run(c, CONNECT_CONFIGURED, run, &j, err);
+    return connect_run(c, CONNECT_CONFIGURED, cache_stores_run, &j, err);
 }
 
 json_t *store_entry(const struct cache_entry *e)

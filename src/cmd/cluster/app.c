@@ -13,7 +13,7 @@ struct known {
     Yarn__GetApplicationAttemptsResponse *attempts; /* NULL: the RM has forgotten them */
 };
 
-static int ask(struct cluster *k, struct known *n, struct err *err)
+static int app_ask(struct cluster *k, struct known *n, struct err *err)
 {
     int r = yarn_report(k->yarn, n->id, &n->report, err);
 
@@ -29,7 +29,7 @@ static int ask(struct cluster *k, struct known *n, struct err *err)
 
 /* ---- JSON ---- */
 
-static int add_more(json_t *v, const Yarn__ApplicationReport *a, struct err *err)
+static int app_add_more(json_t *v, const Yarn__ApplicationReport *a, struct err *err)
 {
     const Yarn__ApplicationResourceUsageReport *usage = a->resource_usage;
     AUTO_JSON *more = NULL;
@@ -48,12 +48,12 @@ static int add_more(json_t *v, const Yarn__ApplicationReport *a, struct err *err
     return r;
 }
 
-static int print_json(const struct known *n, struct err *err)
+static int app_print_json(const struct known *n, struct err *err)
 {
     AUTO_JSON *app = fact_app(n->report->report);
     AUTO_JSON *list = json_array();
     AUTO_JSON *v = NULL;
-    int r = app && list ? add_more(app, n->report->report, err) : err_oom(err);
+    int r = app && list ? app_add_more(app, n->report->report, err) : err_oom(err);
 
     for (size_t i = 0; r == 0 && n->attempts && i < n->attempts->n_attempts; i++)
         if (json_array_append_new(list, fact_attempt(n->attempts->attempts[i])) < 0)
@@ -68,7 +68,7 @@ static int print_json(const struct known *n, struct err *err)
 /* ---- text ---- */
 
 /* "label  text"; lines after the first are indented, and nothing is printed for no text. */
-static void line(const char *label, const char *text)
+static void app_line(const char *label, const char *text)
 {
     char clean[4096];
 
@@ -98,7 +98,7 @@ __attribute__((format(printf, 2, 3))) static void linef(const char *label, const
         text = NULL;
         return;
     }
-    line(label, text);
+    app_line(label, text);
 }
 
 static void print_times(const Yarn__ApplicationReport *a)
@@ -111,7 +111,7 @@ static void print_times(const Yarn__ApplicationReport *a)
     linef("time", "%s", fact_span(a->start_time, a->finish_time, loop_wall(), span));
 }
 
-static void print_usage(const Yarn__ApplicationResourceUsageReport *usage)
+static void app_print_usage(const Yarn__ApplicationResourceUsageReport *usage)
 {
     char text[256];
 
@@ -134,62 +134,62 @@ static void print_attempt(const Yarn__ApplicationAttemptReport *a)
     char id[YARN_ATTEMPT_ID_TEXT], container[YARN_CONTAINER_ID_TEXT];
 
     printf("%s\n", yarn_attempt_id_text(yarn_attempt_id_of(a->attempt_id), id));
-    line("state", yarn_attempt_state_name(a->state));
-    line("host", unless_na(a->host));
+    app_line("state", yarn_attempt_state_name(a->state));
+    app_line("host", unless_na(a->host));
     if (a->am_container_id)
-        line("container",
-             yarn_container_id_text(yarn_container_id_of(a->am_container_id), container));
-    line("diagnostics", unless_na(a->diagnostics));
+        app_line("container",
+                 yarn_container_id_text(yarn_container_id_of(a->am_container_id), container));
+    app_line("diagnostics", unless_na(a->diagnostics));
 }
 
-static void print_text(const struct known *n)
+static void app_print_text(const struct known *n)
 {
     const Yarn__ApplicationReport *a = n->report->report;
     char id[YARN_APP_ID_TEXT], tags[512];
 
     printf("%s\n", yarn_app_id_text(n->id, id));
-    line("name", a->name);
-    line("type", a->application_type);
-    line("user", a->user);
-    line("queue", a->queue);
+    app_line("name", a->name);
+    app_line("type", a->application_type);
+    app_line("user", a->user);
+    app_line("queue", a->queue);
     if (a->priority)
         linef("priority", "%d", (int)a->priority->priority);
-    line("label", a->app_node_label_expression);
+    app_line("label", a->app_node_label_expression);
     if (a->n_application_tags)
-        line("tags", fact_join((char *const *)a->application_tags, a->n_application_tags, tags,
-                               sizeof(tags)));
-    line("state", yarn_app_state_name(a->state));
+        app_line("tags", fact_join((char *const *)a->application_tags, a->n_application_tags, tags,
+                                   sizeof(tags)));
+    app_line("state", yarn_app_state_name(a->state));
     if (yarn_app_state_final(a->state))
-        line("result", yarn_final_status_name(a->final_status));
+        app_line("result", yarn_final_status_name(a->final_status));
     else
         linef("progress", "%.0f %%", (double)a->progress * 100);
     print_times(a);
-    print_usage(a->resource_usage);
-    line("page", unless_na(a->tracking_url));
-    line("diagnostics", unless_na(a->diagnostics));
+    app_print_usage(a->resource_usage);
+    app_line("page", unless_na(a->tracking_url));
+    app_line("diagnostics", unless_na(a->diagnostics));
     for (size_t i = 0; n->attempts && i < n->attempts->n_attempts; i++)
         print_attempt(n->attempts->attempts[i]);
 }
 
-static int work(struct cluster *k, struct err *err)
+static int app_work(struct cluster *k, struct err *err)
 {
     struct known n = { 0 };
     int r = cluster_app_id(k->x->cli->operands[0], &n.id, err);
 
     if (r == 0)
-        r = ask(k, &n, err);
+        r = app_ask(k, &n, err);
     if (r == 0 && k->json)
-        r = print_json(&n, err);
+        r = app_print_json(&n, err);
     else if (r == 0)
-        print_text(&n);
+        app_print_text(&n);
     rpc_free(n.report);
     rpc_free(n.attempts);
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int app_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, app_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -204,5 +204,5 @@ const struct cli_verb verb_cluster_app = {
     .least = 1,
     .most = 1,
     .examples = examples,
-    .run = run,
+    .run = app_run,
 };

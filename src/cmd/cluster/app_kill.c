@@ -3,7 +3,8 @@
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
 
-static int tell(struct cluster *k, const Yarn__ApplicationReport *a, bool killed, struct err *err)
+static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bool killed,
+                         struct err *err)
 {
     const char *state = yarn_app_state_name(a->state);
     char id[YARN_APP_ID_TEXT];
@@ -23,7 +24,7 @@ static int tell(struct cluster *k, const Yarn__ApplicationReport *a, bool killed
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int work(struct cluster *k, struct err *err)
+static int app_kill_work(struct cluster *k, struct err *err)
 {
     AUTO_RPC Yarn__GetApplicationReportResponse *before = NULL;
     AUTO_RPC Yarn__GetApplicationReportResponse *after = NULL;
@@ -40,19 +41,20 @@ static int work(struct cluster *k, struct err *err)
     if (r < 0)
         return r;
     if (yarn_app_state_final(before->report->state))
-        return tell(k, before->report, false, err);
+        return app_kill_tell(k, before->report, false, err);
     r = yarn_kill(k->yarn, id, why, loop_in(k->x->loop, k->x->globals->timeout), err);
     if (r < 0)
         return r;
     r = yarn_report(k->yarn, id, &after, err);
     if (r < 0)
         return r;
-    return tell(k, after->report, after->report->state == YARN__APPLICATION_STATE__APP_KILLED, err);
+    return app_kill_tell(k, after->report,
+                         after->report->state == YARN__APPLICATION_STATE__APP_KILLED, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int app_kill_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, app_kill_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -68,5 +70,5 @@ const struct cli_verb verb_cluster_kill = {
     .least = 1,
     .most = 1,
     .examples = examples,
-    .run = run,
+    .run = app_kill_run,
 };

@@ -3,7 +3,7 @@
 #include "cmd/cluster/cluster_report.h"
 #include "cmd/cluster/verbs.h"
 
-static int work(struct cluster *k, struct err *err)
+static int app_move_work(struct cluster *k, struct err *err)
 {
     const char *queue = k->x->cli->operands[1];
     struct yarn_app_id id;
@@ -26,9 +26,9 @@ static int work(struct cluster *k, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int app_move_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, app_move_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -43,5 +43,5 @@ const struct cli_verb verb_cluster_move = {
     .least = 2,
     .most = 2,
     .examples = examples,
-    .run = run,
+    .run = app_move_run,
 };

@@ -44,7 +44,7 @@ static const Yarn__ApplicationState living[] = {
     YARN__APPLICATION_STATE__APP_RUNNING,
 };
 
-static int newest_first(const void *a, const void *b)
+static int apps_newest_first(const void *a, const void *b)
 {
     const Yarn__ApplicationReport *x = *(Yarn__ApplicationReport *const *)a;
     const Yarn__ApplicationReport *y = *(Yarn__ApplicationReport *const *)b;
@@ -52,7 +52,7 @@ static int newest_first(const void *a, const void *b)
     return yarn_app_id_cmp(yarn_app_id_of(y->application_id), yarn_app_id_of(x->application_id));
 }
 
-static void add_row(struct table *t, const Yarn__ApplicationReport *a, int64_t now)
+static void apps_add_row(struct table *t, const Yarn__ApplicationReport *a, int64_t now)
 {
     const Yarn__ApplicationResourceUsageReport *usage = a->resource_usage;
     char id[YARN_APP_ID_TEXT], when[FACT_TIME], span[FACT_SPAN], memory[FACT_SIZE];
@@ -73,7 +73,7 @@ static void add_row(struct table *t, const Yarn__ApplicationReport *a, int64_t n
     table_cell(t, "%s", a->name);
 }
 
-static int print_json(const Yarn__GetApplicationsResponse *answer, size_t n, struct err *err)
+static int apps_print_json(const Yarn__GetApplicationsResponse *answer, size_t n, struct err *err)
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *v = NULL;
@@ -86,14 +86,14 @@ static int print_json(const Yarn__GetApplicationsResponse *answer, size_t n, str
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int print_text(const Yarn__GetApplicationsResponse *answer, size_t n, struct err *err)
+static int apps_print_text(const Yarn__GetApplicationsResponse *answer, size_t n, struct err *err)
 {
     int64_t now = loop_wall();
     AUTO_TABLE t = { 0 };
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; i < n; i++)
-        add_row(&t, answer->applications[i], now);
+        apps_add_row(&t, answer->applications[i], now);
     return table_end(&t, err);
 }
 
@@ -136,7 +136,7 @@ static int make_filter(const struct args *a, Yarn__ApplicationState states[STATE
     return 0;
 }
 
-static int work(struct cluster *k, struct err *err)
+static int apps_work(struct cluster *k, struct err *err)
 {
     const struct args *a = cluster_args(k);
     AUTO_RPC Yarn__GetApplicationsResponse *answer = NULL;
@@ -157,15 +157,15 @@ static int work(struct cluster *k, struct err *err)
             return r;
     }
     if (n)
-        qsort(answer->applications, n, sizeof(*answer->applications), newest_first);
+        qsort(answer->applications, n, sizeof(*answer->applications), apps_newest_first);
     if (a->limit && n > a->limit) /* here: the RM would not take the newest */
         n = a->limit;
-    return k->json ? print_json(answer, n, err) : print_text(answer, n, err);
+    return k->json ? apps_print_json(answer, n, err) : apps_print_text(answer, n, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int apps_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, apps_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -182,5 +182,5 @@ const struct cli_verb verb_cluster_apps = {
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,
-    .run = run,
+    .run = apps_run,
 };

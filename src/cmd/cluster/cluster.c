@@ -11,7 +11,7 @@ struct job {
     cluster_fn *fn;
 };
 
-static int run_job(struct connection *x, void *arg, struct err *err)
+static int cluster_run_job(struct connection *x, void *arg, struct err *err)
 {
     const struct job *j = arg;
     struct cluster k = { .x = x, .json = x->globals->json };
@@ -28,7 +28,7 @@ int cluster_run(const struct cli *c, cluster_fn *fn, struct err *err)
 {
     struct job j = { .fn = fn };
 
-    return connect_run(c, CONNECT_CONFIGURED, run_job, &j, err);
+    return connect_run(c, CONNECT_CONFIGURED, cluster_run_job, &j, err);
 }
 
 int cluster_app_id(const char *text, struct yarn_app_id *ret, struct err *err)
@@ -39,12 +39,12 @@ int cluster_app_id(const char *text, struct yarn_app_id *ret, struct err *err)
 /* ---- a queue that is not there ---- */
 
 /* Names of all queues, borrowed from the tree; their number. */
-static size_t names_of(const struct yarn_queue *q, const char **names, size_t n)
+static size_t cluster_names_of(const struct yarn_queue *q, const char **names, size_t n)
 {
     if (n < NEAR_QUEUES)
         names[n++] = q->info->queue_name;
     for (size_t i = 0; i < q->n; i++)
-        n = names_of(&q->children[i], names, n);
+        n = cluster_names_of(&q->children[i], names, n);
     return n;
 }
 
@@ -56,7 +56,7 @@ static void hint_nearest(struct cluster *k, const char *name, struct err *err)
 
     if (!names || yarn_queue(k->yarn, NULL, true, &root, NULL) < 0)
         return;
-    near = str_nearest(last ? last + 1 : name, names, names_of(root, names, 0));
+    near = str_nearest(last ? last + 1 : name, names, cluster_names_of(root, names, 0));
     if (!near)
         return;
     err->hint[0] = '\0'; /* a better one than what is there */

@@ -44,7 +44,7 @@ static int check_configured(struct connection *x, struct err *err)
     return -ENODATA;
 }
 
-static int look(struct connection *x, struct look *k, struct err *err)
+static int cluster_registry_look(struct connection *x, struct look *k, struct err *err)
 {
     AUTO_REGISTRY *r = NULL;
     int64_t deadline = loop_in(x->loop, CALL_MS);
@@ -80,7 +80,7 @@ static void print_address(const json_t *endpoint)
     printf("%s%s\n", !uri && port ? ":" : "", !uri && port ? text : "");
 }
 
-static void print_text(const struct look *k)
+static void cluster_registry_print_text(const struct look *k)
 {
     const json_t *external = json_object_get(k->record, "external");
     const char *id = k->record ? registry_record_text(k->record, "yarn:id") : NULL;
@@ -98,7 +98,7 @@ static void print_text(const struct look *k)
     }
 }
 
-static int print_json(const struct look *k, struct err *err)
+static int cluster_registry_print_json(const struct look *k, struct err *err)
 {
     AUTO_JSON *v = NULL;
     json_t *below = json_array();
@@ -111,7 +111,7 @@ static int print_json(const struct look *k, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int work(struct connection *x, void *arg, struct err *err)
+static int cluster_registry_work(struct connection *x, void *arg, struct err *err)
 {
     struct look k = { 0 };
     int r = check_configured(x, err);
@@ -120,20 +120,20 @@ static int work(struct connection *x, void *arg, struct err *err)
     if (r == 0)
         r = find_path(x, &k.path, err);
     if (r == 0)
-        r = look(x, &k, err);
+        r = cluster_registry_look(x, &k, err);
     if (r == 0 && x->globals->json)
-        r = print_json(&k, err);
+        r = cluster_registry_print_json(&k, err);
     else if (r == 0)
-        print_text(&k);
+        cluster_registry_print_text(&k);
     json_decref(k.record);
     strs_done(&k.below);
     free(k.path);
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int cluster_registry_run(struct cli *c, struct err *err)
 {
-    return connect_run(c, CONNECT_CONFIGURED, work, NULL, err);
+    return connect_run(c, CONNECT_CONFIGURED, cluster_registry_work, NULL, err);
 }
 
 static const struct cli_example examples[] = {
@@ -150,5 +150,5 @@ const struct cli_verb verb_cluster_registry = {
     .text = "Shows the record at a path of YARN's registry, and the names of what is below it.\n"
             "Without a path, the jobs of this user.",
     .examples = examples,
-    .run = run,
+    .run = cluster_registry_run,
 };

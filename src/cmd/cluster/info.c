@@ -20,7 +20,7 @@ static int ask_metrics(void *arg, struct err *err)
     return yarn_metrics(a->k->yarn, &a->metrics, err);
 }
 
-static int ask_nodes(void *arg, struct err *err)
+static int info_ask_nodes(void *arg, struct err *err)
 {
     static const Yarn__NodeState states[] = { YARN__NODE_STATE__NODE_RUNNING,
                                               YARN__NODE_STATE__NODE_DECOMMISSIONING };
@@ -36,15 +36,15 @@ static int ask_queues(void *arg, struct err *err)
     return yarn_queue(a->k->yarn, NULL, true, &a->root, err);
 }
 
-static int ask(struct answers *a, struct err *err)
+static int info_ask(struct answers *a, struct err *err)
 {
-    static int (*const questions[])(void *arg, struct err *err) = { ask_metrics, ask_nodes,
+    static int (*const questions[])(void *arg, struct err *err) = { ask_metrics, info_ask_nodes,
                                                                     ask_queues };
 
     return group_all(a->k->x->loop, questions, COUNT_OF(questions), a, err);
 }
 
-static void forget(struct answers *a)
+static void info_forget(struct answers *a)
 {
     rpc_free(a->metrics);
     rpc_free(a->nodes);
@@ -68,7 +68,7 @@ static const char *version_of(const struct answers *a)
     return a->metrics->metrics->has_num_decommissioning_nms ? "3.3" : NULL;
 }
 
-static int print_json(const struct answers *a, const struct totals *t, struct err *err)
+static int info_print_json(const struct answers *a, const struct totals *t, struct err *err)
 {
     const struct rpc_address *rm = rpc_service_address(yarn_client_service(a->k->yarn));
     const Yarn__ClusterMetrics *m = a->metrics->metrics;
@@ -112,7 +112,7 @@ static void print_nodes(const Yarn__ClusterMetrics *m)
     printf("\n");
 }
 
-static void print_text(const struct answers *a, const struct totals *t)
+static void info_print_text(const struct answers *a, const struct totals *t)
 {
     const struct rpc_address *rm = rpc_service_address(yarn_client_service(a->k->yarn));
     const Yarn__QueueStatistics *s = a->root->info->statistics;
@@ -129,25 +129,25 @@ static void print_text(const struct answers *a, const struct totals *t)
                (long long)s->num_apps_pending);
 }
 
-static int work(struct cluster *k, struct err *err)
+static int info_work(struct cluster *k, struct err *err)
 {
     struct answers a = { .k = k };
     AUTO_TOTALS t = { 0 };
-    int r = ask(&a, err);
+    int r = info_ask(&a, err);
 
     for (size_t i = 0; r == 0 && i < a.nodes->n_nodes; i++)
         r = totals_add(&t, a.nodes->nodes[i]->used, a.nodes->nodes[i]->capability, err);
     if (r == 0 && k->json)
-        r = print_json(&a, &t, err);
+        r = info_print_json(&a, &t, err);
     else if (r == 0)
-        print_text(&a, &t);
-    forget(&a);
+        info_print_text(&a, &t);
+    info_forget(&a);
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int info_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, info_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -162,5 +162,5 @@ const struct cli_verb verb_cluster_info = {
             "of their memory, cores and other resources is in use, and how many queues and\n"
             "applications there are.",
     .examples = examples,
-    .run = run,
+    .run = info_run,
 };

@@ -37,7 +37,7 @@ static int by_host(const void *a, const void *b)
     return r ? r : (i->port > j->port) - (i->port < j->port);
 }
 
-static void add_row(struct table *t, const Yarn__NodeReport *n)
+static void nodes_add_row(struct table *t, const Yarn__NodeReport *n)
 {
     char used[FACT_SIZE], total[FACT_SIZE], labels[256];
     int64_t gpus = yarn_amount_of(n->capability, GPU);
@@ -73,21 +73,21 @@ static void print_health(const Yarn__GetClusterNodesResponse *answer)
     }
 }
 
-static int print_text(const Yarn__GetClusterNodesResponse *answer, struct err *err)
+static int nodes_print_text(const Yarn__GetClusterNodesResponse *answer, struct err *err)
 {
     AUTO_TABLE t = { 0 };
     int r;
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; i < answer->n_nodes; i++)
-        add_row(&t, answer->nodes[i]);
+        nodes_add_row(&t, answer->nodes[i]);
     r = table_end(&t, err);
     if (r == 0)
         print_health(answer);
     return r;
 }
 
-static int print_json(const Yarn__GetClusterNodesResponse *answer, struct err *err)
+static int nodes_print_json(const Yarn__GetClusterNodesResponse *answer, struct err *err)
 {
     AUTO_JSON *list = json_array();
     AUTO_JSON *v = NULL;
@@ -100,7 +100,7 @@ static int print_json(const Yarn__GetClusterNodesResponse *answer, struct err *e
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int work(struct cluster *k, struct err *err)
+static int nodes_work(struct cluster *k, struct err *err)
 {
     const struct args *a = cluster_args(k);
     AUTO_RPC Yarn__GetClusterNodesResponse *answer = NULL;
@@ -116,12 +116,12 @@ static int work(struct cluster *k, struct err *err)
         return r;
     if (answer->n_nodes)
         qsort(answer->nodes, answer->n_nodes, sizeof(*answer->nodes), by_host);
-    return k->json ? print_json(answer, err) : print_text(answer, err);
+    return k->json ? nodes_print_json(answer, err) : nodes_print_text(answer, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int nodes_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, nodes_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -137,5 +137,5 @@ const struct cli_verb verb_cluster_nodes = {
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,
-    .run = run,
+    .run = nodes_run,
 };

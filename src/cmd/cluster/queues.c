@@ -28,14 +28,14 @@ static const char *state_of(const Yarn__QueueInfo *q)
 }
 
 /* A share as the RM sends it: -1, or nothing, where the scheduler has none. */
-static bool is_share(bool has, float share)
+static bool queues_is_share(bool has, float share)
 {
     return has && share >= 0 && share < 1e6F;
 }
 
 static void add_share(struct table *t, bool has, float share)
 {
-    if (is_share(has, share))
+    if (queues_is_share(has, share))
         table_cell(t, "%.1f %%", (double)share * 100);
     else
         table_cell(t, "-");
@@ -63,7 +63,7 @@ static void add_rows(struct table *t, const struct yarn_queue *q, unsigned level
 
 static json_t *share(bool has, float v)
 {
-    return is_share(has, v) ? json_real((double)v * 100) : json_null();
+    return queues_is_share(has, v) ? json_real((double)v * 100) : json_null();
 }
 
 /* `above` is the path of the queue it is in, or NULL: before 3.4 the RM does not send it. */
@@ -99,7 +99,7 @@ static json_t *make_json(const struct yarn_queue *q, const char *above)
     return v;
 }
 
-static int work(struct cluster *k, struct err *err)
+static int queues_work(struct cluster *k, struct err *err)
 {
     const char *name = k->x->cli->n_operands ? k->x->cli->operands[0] : NULL;
     AUTO_YARN_QUEUE *q = NULL;
@@ -120,9 +120,9 @@ static int work(struct cluster *k, struct err *err)
     return table_end(&t, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int queues_run(struct cli *c, struct err *err)
 {
-    return cluster_run(c, work, err);
+    return cluster_run(c, queues_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -138,5 +138,5 @@ const struct cli_verb verb_cluster_queues = {
     .operands = "[QUEUE]",
     .most = 1,
     .examples = examples,
-    .run = run,
+    .run = queues_run,
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Numbers of a server: a sum that does not fit is as large as can be. */
-static void add(int64_t *sum, int64_t n)
+static void totals_do_add(int64_t *sum, int64_t n)
 {
     if (__builtin_add_overflow(*sum, n, sum))
         *sum = n > 0 ? INT64_MAX : INT64_MIN;
@@ -30,7 +30,7 @@ static int64_t *amounts_of(struct totals *t, const char *name)
     return t->more[i].amount;
 }
 
-static int add_more(struct totals *t, const Yarn__Resource *r, int half, struct err *err)
+static int totals_add_more(struct totals *t, const Yarn__Resource *r, int half, struct err *err)
 {
     for (size_t i = 0; r && i < r->n_values; i++) {
         const char *name = r->values[i]->key;
@@ -42,7 +42,7 @@ static int add_more(struct totals *t, const Yarn__Resource *r, int half, struct 
         if (!amount && t->n_more < TOTALS_MORE)
             return err_oom(err);
         if (amount)
-            add(&amount[half], r->values[i]->value);
+            totals_do_add(&amount[half], r->values[i]->value);
     }
     return 0;
 }
@@ -54,9 +54,9 @@ int totals_add(struct totals *t, const Yarn__Resource *used, const Yarn__Resourc
     int r = 0;
 
     for (int half = 0; half < 2 && r == 0; half++) {
-        add(&t->memory_mb[half], yarn_memory(both[half]));
-        add(&t->vcores[half], yarn_vcores(both[half]));
-        r = add_more(t, both[half], half, err);
+        totals_do_add(&t->memory_mb[half], yarn_memory(both[half]));
+        totals_do_add(&t->vcores[half], yarn_vcores(both[half]));
+        r = totals_add_more(t, both[half], half, err);
     }
     return r;
 }

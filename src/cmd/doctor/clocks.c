@@ -16,7 +16,7 @@ static int64_t outside(int64_t when, int64_t before, int64_t after)
 }
 
 /* No call tells the RM's time, but a delegation token has the date it was issued. */
-static void ask_rm(struct doctor *d)
+static void clocks_ask_rm(struct doctor *d)
 {
     AUTO_YARN_CLIENT *c = NULL;
     AUTO_TOKEN token = { 0 };
@@ -35,7 +35,7 @@ static void ask_rm(struct doctor *d)
     (void)yarn_cancel_token(c, &token, NULL);
 }
 
-static void judge(struct doctor *d, const char *server, int64_t skew)
+static void clocks_judge(struct doctor *d, const char *server, int64_t skew)
 {
     long long size = skew < 0 ? -skew : skew;
     const char *way = skew < 0 ? "behind" : "ahead of";
@@ -50,9 +50,9 @@ static void judge(struct doctor *d, const char *server, int64_t skew)
 
 void check_clocks(struct doctor *d)
 {
-    ask_rm(d);
+    clocks_ask_rm(d);
     if (d->rm_clock_known)
-        judge(d, "ResourceManager", d->rm_clock);
+        clocks_judge(d, "ResourceManager", d->rm_clock);
     if (d->nn_clock_known)
-        judge(d, "NameNode", d->nn_clock);
+        clocks_judge(d, "NameNode", d->nn_clock);
 }

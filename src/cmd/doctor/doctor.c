@@ -81,7 +81,7 @@ static int examine(struct connection *x, void *arg, struct err *err)
     return r < 0 ? r : exit_code(d.failed);
 }
 
-static int run(struct cli *c, struct err *err)
+static int doctor_run(struct cli *c, struct err *err)
 {
     return connect_run(c, CONNECT_ANYHOW, examine, c->args, err);
 }
@@ -127,5 +127,5 @@ const struct cli_verb verb_doctor = {
     .args_size = sizeof(struct args),
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = doctor_run,
 };

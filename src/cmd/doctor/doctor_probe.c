@@ -6,7 +6,7 @@
 
 enum answer { ANSWER_ACTIVE, ANSWER_STANDBY, ANSWER_NONE };
 
-static double now_ms(void)
+static double doctor_probe_now_ms(void)
 {
     struct timespec t;
 
@@ -15,8 +15,8 @@ static double now_ms(void)
 }
 
 /* Asks twice: the first time pays for the connection, the second one shows the way there. */
-static int ask(struct doctor *d, const struct probe *p, const struct host *h, double *ret_ms,
-               struct err *err)
+static int doctor_probe_ask(struct doctor *d, const struct probe *p, const struct host *h,
+                            double *ret_ms, struct err *err)
 {
     struct hosts one = { .v = (struct host *)h, .n = 1 };
     AUTO_RPC_SERVICE *s = NULL;
@@ -26,10 +26,10 @@ static int ask(struct doctor *d, const struct probe *p, const struct host *h, do
     for (int i = 0; r == 0 && i < 2; i++) {
         AUTO_RPC void *answer = NULL;
 
-        begin = now_ms();
+        begin = doctor_probe_now_ms();
         r = rpc_call(s, p->method, p->request, &answer, 0, err);
     }
-    *ret_ms = now_ms() - begin;
+    *ret_ms = doctor_probe_now_ms() - begin;
     return r;
 }
 
@@ -40,7 +40,7 @@ static enum answer probe_one(struct doctor *d, const struct probe *p, const stru
     const struct host *h = &hosts->v[i];
     bool alone = hosts->n == 1;
     double ms = 0;
-    int r = ask(d, p, h, &ms, err);
+    int r = doctor_probe_ask(d, p, h, &ms, err);
 
     if (r == 0) {
         doctor_say(d, LEVEL_OK, NULL, "%s%s%s:%d %s, round trip %.1f ms", alone ? "" : h->id,

@@ -15,7 +15,7 @@ static const struct {
 };
 
 /* Room for one more; NULL when out of memory. */
-static struct finding *add(struct doctor *d, enum level level, const char *advice)
+static struct finding *doctor_add(struct doctor *d, enum level level, const char *advice)
 {
     struct finding *more = reallocarray(d->findings, d->n + 1, sizeof(*more)), *f;
 
@@ -34,7 +34,7 @@ static struct finding *add(struct doctor *d, enum level level, const char *advic
 
 void doctor_say(struct doctor *d, enum level level, const char *advice, const char *fmt, ...)
 {
-    struct finding *f = add(d, level, advice);
+    struct finding *f = doctor_add(d, level, advice);
     va_list ap;
 
     if (!f)
@@ -51,7 +51,7 @@ void doctor_error(struct doctor *d, enum level level, int r, const struct err *e
 
     if (level == LEVEL_FAILED && !d->failed)
         d->failed = r;
-    f = add(d, level, err->hint[0] ? err->hint : advice ? advice : d->check->advice);
+    f = doctor_add(d, level, err->hint[0] ? err->hint : advice ? advice : d->check->advice);
     if (f)
         snprintf(f->text, sizeof(f->text), "%s", err->text);
 }

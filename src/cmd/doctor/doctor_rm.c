@@ -115,7 +115,7 @@ static int look_at_state(struct queue *x, struct err *err)
 }
 
 /* "prod" of "root.prod". */
-static const char *last_part(const char *path)
+static const char *check_last_part(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
@@ -133,7 +133,7 @@ static int look_at_rights(struct queue *x, struct err *err)
     for (size_t i = 0; i < answer->n_queues; i++) {
         const Yarn__QueueUserAclInfo *q = answer->queues[i];
 
-        if (strcmp(last_part(q->queue_name), last_part(x->d->queue)) != 0)
+        if (strcmp(check_last_part(q->queue_name), check_last_part(x->d->queue)) != 0)
             continue;
         known = true;
         for (size_t j = 0; j < q->n_user_acls; j++)
@@ -164,7 +164,7 @@ static int64_t most_free(const struct deploy_facts *f)
 
 /* How much more the queue may take of nodes without a label. What YARN calls available is not it: a
  * queue may take more than its own share, and the fair scheduler says 0 of an idle one. */
-static int64_t queue_left(const struct deploy_queue *q)
+static int64_t check_queue_left(const struct deploy_queue *q)
 {
     const struct deploy_share *s = deploy_share(q, "");
 
@@ -181,7 +181,7 @@ static int look_at_room(struct queue *x, struct err *err)
     if (r < 0)
         return r;
     free_mb = most_free(&f);
-    if (queue_left(&f.queue) < x->least_mb)
+    if (check_queue_left(&f.queue) < x->least_mb)
         doctor_say(x->d, LEVEL_WARNING, "applications wait until others in the queue have ended",
                    "'%s' runs, but is full: it has no room for a container of %lld MB", x->d->queue,
                    (long long)x->least_mb);

@@ -67,7 +67,7 @@ static bool web_version(struct doctor *d, char *out, size_t size)
     return false;
 }
 
-static void ask_rm(struct doctor *d)
+static void versions_ask_rm(struct doctor *d)
 {
     char exact[64] = "";
     AUTO_RPC Yarn__GetClusterMetricsResponse *metrics = NULL;
@@ -106,7 +106,7 @@ void check_versions(struct doctor *d)
 {
     doctor_say(d, LEVEL_OK, NULL, "ydl %s; Java is not needed", YDL_VERSION);
     if (d->have & NEED_RM)
-        ask_rm(d);
+        versions_ask_rm(d);
     if (d->have & NEED_NN)
         ask_nn(d);
 }

@@ -90,7 +90,7 @@ static int note_address(const struct dmlc *f, struct front_call *c)
 }
 
 /* What tasks are told by the variables that their programs know. */
-static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+static int dmlc_add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *hdfs = front_value(a, "--libhdfs-opts");
     int r = dmlc_pass(a, c);
@@ -110,8 +110,8 @@ static int add_env(const struct front_ask *a, const struct dmlc *f, struct front
     return r;
 }
 
-static int add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
-                    struct err *err)
+static int dmlc_add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
+                         struct err *err)
 {
     const char *temp = front_value(a, "--tempdir"), *log = front_value(a, "--log-file");
     bool cache = !str_eq(front_value(a, "-ac"), "0");
@@ -138,7 +138,7 @@ static int add_rest(const struct front_ask *a, const struct dmlc *f, struct fron
     return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(f, cache), c);
 }
 
-static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+static int dmlc_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     int64_t cpus = legacy_number(&a->syntax, a->args, "--vcores", 1);
     AUTO_FREE char *memory = str_printf("%sm", front_value(a, "-mem"));
@@ -167,8 +167,8 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     if (r == 0)
         r = note_address(&f, c);
     if (r == 0)
-        r = add_env(a, &f, c);
-    return r < 0 ? r : add_rest(a, &f, c, err);
+        r = dmlc_add_env(a, &f, c);
+    return r < 0 ? r : dmlc_add_rest(a, &f, c, err);
 }
 
 static const struct cli_example examples[] = {
@@ -184,7 +184,7 @@ static const struct front_verb only = {
     .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
-    .translate = translate,
+    .translate = dmlc_translate,
 };
 static const struct front_verb *const verbs[] = { &only, NULL };
 static const char *const aliases[] = { "dmlc-yarn.py", "dmlc_yarn.py", NULL };

@@ -3,7 +3,7 @@
 
 /* ---- roles ---- */
 
-static int add_role(const struct dmlc *f, struct front_call *c, const char *name)
+static int dmlc_add_role(const struct dmlc *f, struct front_call *c, const char *name)
 {
     bool sized = f->sized || str_eq(f->on, "yarn"), server = str_eq(name, "server");
     int64_t count = server ? f->servers : f->workers;
@@ -95,9 +95,9 @@ int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_cal
     if (r == 0)
         r = front_option(c, "--framework", "%s", framework);
     if (r == 0)
-        r = add_role(f, c, "worker");
+        r = dmlc_add_role(f, c, "worker");
     if (r == 0 && str_eq(framework, "mxnet"))
-        r = add_role(f, c, "server");
+        r = dmlc_add_role(f, c, "server");
     if (r == 0)
         r = add_scheduler(a, f, c, err);
     if (r == 0)

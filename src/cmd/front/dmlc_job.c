@@ -47,7 +47,7 @@ static bool passes(const char *var)
 }
 
 /* Has the user said it, by an option that counts more than what we know? */
-static bool said(const struct front_ask *a, const char *name, size_t n)
+static bool dmlc_said(const struct front_ask *a, const char *name, size_t n)
 {
     for (size_t i = 0; i < a->args->n; i++) {
         const struct legacy_hit *h = &a->args->hits[i];
@@ -63,7 +63,7 @@ int dmlc_pass(const struct front_ask *a, struct front_call *c)
     int r = 0;
 
     for (char *const *e = a->env; r == 0 && e && *e; e++)
-        if (passes(*e) && !said(a, *e, strcspn(*e, "=")))
+        if (passes(*e) && !dmlc_said(a, *e, strcspn(*e, "=")))
             r = front_option(c, "--env", "%s", *e);
     return r;
 }
@@ -75,7 +75,7 @@ int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, 
     va_list ap;
     int n, r;
 
-    if (said(a, name, strlen(name)))
+    if (dmlc_said(a, name, strlen(name)))
         return 0;
     va_start(ap, fmt);
     n = vasprintf(&value, fmt, ap);
@@ -89,7 +89,7 @@ int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, 
 
 /* ---- the command ---- */
 
-static bool is_file(const char *path)
+static bool dmlc_is_file(const char *path)
 {
     struct stat st;
 
@@ -169,7 +169,7 @@ int dmlc_script(const struct front_ask *a, const char *on, struct err *err)
 
 int dmlc_program(const char *word, struct strs *to)
 {
-    bool here = !strchr(word, '/') && is_file(word);
+    bool here = !strchr(word, '/') && dmlc_is_file(word);
 
     return here ? strs_take(to, str_printf("./%s", word)) : strs_add(to, word);
 }
@@ -215,7 +215,8 @@ int dmlc_command(const struct front_ask *a, const struct strs *command, enum dml
 
         if (!base)
             return -ENOMEM;
-        if (as_is || !is_outside(word) || !is_file(word) || (i == 0 && is_installed(a, word))) {
+        if (as_is || !is_outside(word) || !dmlc_is_file(word) ||
+            (i == 0 && is_installed(a, word))) {
             r = strs_add(&words, word);
             continue;
         }
@@ -231,7 +232,7 @@ int dmlc_command(const struct front_ask *a, const struct strs *command, enum dml
 
 /* ---- files and names ---- */
 
-static int add_file(struct front_call *c, const char *file, struct err *err)
+static int dmlc_add_file(struct front_call *c, const char *file, struct err *err)
 {
     if (!strstr(file, "://") && !front_exists(file))
         return cli_bad(err, "there is no file '%s'", file);
@@ -250,7 +251,7 @@ int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
             continue;
         r = strs_split(&files, a->args->hits[i].value, seps);
         for (size_t k = 0; r == 0 && k < files.n; k++)
-            r = add_file(c, files.v[k], err);
+            r = dmlc_add_file(c, files.v[k], err);
     }
     return r;
 }
@@ -263,7 +264,7 @@ int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err
 
     if (!dir)
         return 0;
-    r = file ? add_file(c, file, err) : -ENOMEM;
+    r = file ? dmlc_add_file(c, file, err) : -ENOMEM;
     return r < 0 ? r
                  : dmlc_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
 }
@@ -297,7 +298,7 @@ static int try_conf(struct front_call *c, const char *home, const char *below, b
 
     if (!file)
         return -ENOMEM;
-    *found = is_file(file);
+    *found = dmlc_is_file(file);
     return *found ? front_option(c, "--conf", "%s", dir) : 0;
 }
 

@@ -83,7 +83,7 @@ static const struct legacy_option options[] = {
 };
 /* clang-format on */
 
-static int find_place(const struct front_ask *a, const char **ret, struct err *err)
+static int dmlc_submit_find_place(const struct front_ask *a, const char **ret, struct err *err)
 {
     const char *said = front_value(a, "--cluster"), *on = front_value(a, "--on");
 
@@ -111,13 +111,13 @@ static int check_memory(const struct front_ask *a, const char *option, struct er
     return cli_bad(err, "option '%s': '%s' is not a size such as 1g or 512m", option, v);
 }
 
-static int describe(const struct front_ask *a, struct dmlc *f, struct err *err)
+static int dmlc_submit_describe(const struct front_ask *a, struct dmlc *f, struct err *err)
 {
     const struct legacy_syntax *s = &a->syntax;
     int r = dmlc_needs(a, "--num-workers", err);
 
     if (r == 0)
-        r = find_place(a, &f->on, err);
+        r = dmlc_submit_find_place(a, &f->on, err);
     if (r == 0)
         r = check_memory(a, "--worker-memory", err);
     if (r == 0)
@@ -149,7 +149,8 @@ static int add_memory(const struct front_ask *a, struct front_call *c, const cha
     return dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
 }
 
-static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+static int dmlc_submit_add_env(const struct front_ask *a, const struct dmlc *f,
+                               struct front_call *c)
 {
     int r = dmlc_pass(a, c);
 
@@ -175,8 +176,8 @@ static const char unpack[] = "[ \"$DMLC_ROLE$1\" = schedulerclient ] || for a in
                              "*.tar*|*.tgz) tar -xf \"$a\";; "
                              "esac || exit; done; shift 2; exec \"$@\"";
 
-static int wrap(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
-                struct front_call *c)
+static int dmlc_submit_wrap(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
+                            struct front_call *c)
 {
     const char *where = f->scheduler ? f->scheduler : front_attached(a) ? "client" : "cluster";
     const char *const words[] = { "sh", "-c", unpack, "sh", where };
@@ -215,7 +216,7 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
     else if (front_given(a, "--archives")) {
         r = dmlc_files(a, "--archives", "", c, err);
         if (r == 0)
-            r = wrap(a, f, ret, c);
+            r = dmlc_submit_wrap(a, f, ret, c);
         if (r == 0 && cache)
             r = dmlc_program(a->args->command.v[0], ret);
     }
@@ -226,8 +227,8 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
 
 /* ---- all of it ---- */
 
-static int add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
-                    struct err *err)
+static int dmlc_submit_add_rest(const struct front_ask *a, const struct dmlc *f,
+                                struct front_call *c, struct err *err)
 {
     const char *temp = front_value(a, "--hdfs-tempdir"), *log = front_value(a, "--log-file");
     int r = dmlc_name(a, f, c);
@@ -249,21 +250,21 @@ static int add_rest(const struct front_ask *a, const struct dmlc *f, struct fron
     return r;
 }
 
-static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     AUTO_STRS command = { 0 };
     struct dmlc f = { 0 };
     bool cache = *front_value(a, "--auto-file-cache") != '\0';
-    int r = describe(a, &f, err);
+    int r = dmlc_submit_describe(a, &f, err);
 
     if (r == 0 && cache)
         r = dmlc_script(a, f.on, err);
     if (r == 0)
         r = dmlc_words(a, &f, c, err);
     if (r == 0)
-        r = add_env(a, &f, c);
+        r = dmlc_submit_add_env(a, &f, c);
     if (r == 0)
-        r = add_rest(a, &f, c, err);
+        r = dmlc_submit_add_rest(a, &f, c, err);
     if (r == 0)
         r = make_command(a, &f, &command, c, err);
     if (r == 0 && f.servers > 0)
@@ -289,7 +290,7 @@ static const struct front_verb only = {
     .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
-    .translate = translate,
+    .translate = dmlc_submit_translate,
 };
 static const struct front_verb *const verbs[] = { &only, NULL };
 

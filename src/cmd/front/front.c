@@ -13,7 +13,7 @@
 const struct front *const front_table[] = { &front_dmlc, &front_submit, &front_launch, &front_mx,
                                             &front_tf,   &front_slider, NULL };
 
-static const char *base_of(const char *path)
+static const char *front_base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -22,7 +22,7 @@ static const char *base_of(const char *path)
 
 const struct front *front_find(const char *path)
 {
-    const char *name = path ? base_of(path) : "";
+    const char *name = path ? front_base_of(path) : "";
 
     for (const struct front *const *f = front_table; *f; f++) {
         if (str_eq((*f)->name, name))
@@ -53,7 +53,7 @@ static const char *nearest_verb(const struct front *f, const char *word)
     return str_nearest(word, names, n);
 }
 
-static int no_verb(const struct front *f, const char *word, struct err *err)
+static int front_no_verb(const struct front *f, const char *word, struct err *err)
 {
     const char *near = word ? nearest_verb(f, word) : NULL;
 
@@ -66,7 +66,7 @@ static int no_verb(const struct front *f, const char *word, struct err *err)
 }
 
 /* The form of the line: told by its first word, else the one without a name. */
-static const struct front_verb *find_verb(const struct front *f, const char *word)
+static const struct front_verb *front_find_verb(const struct front *f, const char *word)
 {
     const struct front_verb *nameless = NULL;
 
@@ -92,21 +92,21 @@ static bool asks_help(const struct front_verb *v, const char *first, size_t n)
            (n == 1 && str_eq(first, "help") && v && !v->name);
 }
 
-static int take_apart(const struct front *f, char *const *words, size_t n, struct request *q,
-                      struct err *err)
+static int front_take_apart(const struct front *f, char *const *words, size_t n, struct request *q,
+                            struct err *err)
 {
     const char *first = n ? words[0] : NULL;
     int r;
 
     q->ask.front = f;
     q->ask.args = &q->args;
-    q->ask.verb = find_verb(f, first);
+    q->ask.verb = front_find_verb(f, first);
     q->args.help = first && asks_help(q->ask.verb, first, n);
     q->args.version = first && str_eq(first, "--version");
     if (q->args.help || q->args.version)
         return 0;
     if (!q->ask.verb || is_slip(f, q->ask.verb, first))
-        return no_verb(f, first, err);
+        return front_no_verb(f, first, err);
     q->ask.syntax = print_syntax(q->ask.verb);
     r = legacy_parse(&q->ask.syntax, words + (q->ask.verb->name != NULL),
                      n - (q->ask.verb->name != NULL), &q->args, err);
@@ -140,7 +140,7 @@ static int apply_rows(const struct request *q, struct front_call *c)
     return r;
 }
 
-static int translate(const struct request *q, struct front_call *c, struct err *err)
+static int front_do_translate(const struct request *q, struct front_call *c, struct err *err)
 {
     const struct front_verb *v = q->ask.verb;
     const char *verb = str_eq(v->verb, "run") && !front_attached(&q->ask) ? "submit" : v->verb;
@@ -160,13 +160,13 @@ int front_translate(const struct front *f, char *const *words, size_t n, char *c
                     struct front_call *ret, struct err *err)
 {
     struct request q = { .ask = { .name = f->name, .env = env } };
-    int r = take_apart(f, words, n, &q, err);
+    int r = front_take_apart(f, words, n, &q, err);
 
     *ret = (struct front_call){ 0 };
     if (r == 0 && (q.args.help || q.args.version || !q.ask.verb->translate))
         r = err_set(err, -EINVAL, "nothing to translate");
     if (r == 0)
-        r = translate(&q, ret, err);
+        r = front_do_translate(&q, ret, err);
     legacy_done(&q.args);
     return r;
 }
@@ -194,7 +194,7 @@ static void print_word(FILE *out, const char *w)
     fputc('\'', out);
 }
 
-static void say_same(const struct request *q, const struct front_call *c)
+static void front_say_same(const struct request *q, const struct front_call *c)
 {
     fprintf(stderr, "%s: the same as: ydl", q->ask.name);
     for (size_t i = 0; i < c->words.n; i++) {
@@ -222,7 +222,7 @@ void front_say_notes(const struct front_ask *a, const struct front_call *c)
     }
 }
 
-static void say(const struct request *q, const struct front_call *c)
+static void front_say(const struct request *q, const struct front_call *c)
 {
     const char *always = front_env(&q->ask, "YDL_SAY");
 
@@ -230,7 +230,7 @@ static void say(const struct request *q, const struct front_call *c)
         return;
     front_say_notes(&q->ask, c);
     if (strs_has(&c->words, "--verbose") || (always && !str_eq(always, "0")))
-        say_same(q, c);
+        front_say_same(q, c);
 }
 
 /* ---- running ---- */
@@ -250,7 +250,7 @@ static int run_words(const struct request *q, struct front_call *c, struct err *
         if (r < 0)
             return exit_named_file(r, err);
     }
-    say(q, c);
+    front_say(q, c);
     program.name = q->ask.name;
     argv[0] = (char *)q->ask.name;
     for (size_t i = 0; i < c->words.n; i++)
@@ -259,7 +259,7 @@ static int run_words(const struct request *q, struct front_call *c, struct err *
     return q->ask.front->exit_code ? q->ask.front->exit_code(code) : code;
 }
 
-static int show(const struct request *q, struct err *err)
+static int front_show(const struct request *q, struct err *err)
 {
     const struct front *f = q->ask.front;
     bool one = q->ask.verb && q->ask.verb->name;
@@ -271,28 +271,29 @@ static int show(const struct request *q, struct err *err)
     return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
 }
 
-static int serve(struct request *q, struct err *err)
+static int front_serve(struct request *q, struct err *err)
 {
     AUTO_FRONT_CALL call = { 0 };
     int r;
 
     if (q->args.help || q->args.version)
-        return show(q, err);
+        return front_show(q, err);
     if (q->ask.verb->act)
         return q->ask.verb->act(&q->ask, err);
-    r = translate(q, &call, err);
+    r = front_do_translate(q, &call, err);
     return r < 0 ? r : run_words(q, &call, err);
 }
 
 int front_main(const struct front *f, const struct cli_program *ydl, int argc, char **argv)
 {
-    struct request q = { .ask = { .name = base_of(argv[0]), .env = environ, .program = ydl } };
+    struct request q = { .ask = {
+                             .name = front_base_of(argv[0]), .env = environ, .program = ydl } };
     struct err err = ERR_INIT;
     bool json = false;
-    int r = take_apart(f, argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &q, &err);
+    int r = front_take_apart(f, argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &q, &err);
 
     if (r == 0)
-        r = serve(&q, &err);
+        r = front_serve(&q, &err);
     if (r < 0) {
         json = legacy_given(&q.args, "--json");
         r = exit_report(q.ask.name, r, &err, json);

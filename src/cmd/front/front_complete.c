@@ -23,7 +23,7 @@ static void each_option(FILE *out, const struct front *f, const char *program, o
     }
 }
 
-static void function_name(FILE *out, const char *program)
+static void print_function_name(FILE *out, const char *program)
 {
     fputs("_ydl_", out);
     for (; *program; program++)
@@ -31,7 +31,7 @@ static void function_name(FILE *out, const char *program)
 }
 
 /* Text within 'single quotes'. */
-static void quoted(FILE *out, const char *s, const char *quote)
+static void print_quoted(FILE *out, const char *s, const char *quote)
 {
     for (; *s; s++) {
         if (*s == '\'')
@@ -43,7 +43,7 @@ static void quoted(FILE *out, const char *s, const char *quote)
     }
 }
 
-static void words(FILE *out, const char *const *w)
+static void print_words(FILE *out, const char *const *w)
 {
     for (; *w; w++)
         fprintf(out, "%s%s", *w, w[1] ? " " : "");
@@ -73,14 +73,14 @@ static void bash_choices(FILE *out, const char *program, const struct legacy_opt
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         fprintf(out, "%s%s", i ? " | " : "    ", o->names[i]);
     fputs(") words='", out);
-    words(out, o->choices);
+    print_words(out, o->choices);
     fputs("' ;;\n", out);
 }
 
 static void bash(FILE *out, const struct front *f, const char *program)
 {
     fputc('\n', out);
-    function_name(out, program);
+    print_function_name(out, program);
     fputs("() {\n    local cur=\"${COMP_WORDS[COMP_CWORD]}\" words=''\n"
           "    case \"${COMP_WORDS[COMP_CWORD - 1]}\" in\n",
           out);
@@ -95,7 +95,7 @@ static void bash(FILE *out, const struct front *f, const char *program)
           "    local IFS=$'\\n'\n"
           "    COMPREPLY=($(compgen -f -- \"$cur\"))\n}\ncomplete -F ",
           out);
-    function_name(out, program);
+    print_function_name(out, program);
     fprintf(out, " %s\n", program);
 }
 
@@ -106,14 +106,14 @@ static void zsh_option(FILE *out, const char *program, const struct legacy_optio
     (void)program;
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
         fprintf(out, "        '%s%s[", o->list ? "*" : "", o->names[i]);
-        quoted(out, o->help, "'\\''");
+        print_quoted(out, o->help, "'\\''");
         fputc(']', out);
         if (o->meta) {
             fputc(':', out);
-            quoted(out, o->meta, "'\\''");
+            print_quoted(out, o->meta, "'\\''");
             fputs(o->choices ? ":(" : ":_files", out);
             if (o->choices) {
-                words(out, o->choices);
+                print_words(out, o->choices);
                 fputc(')', out);
             }
         }
@@ -124,11 +124,11 @@ static void zsh_option(FILE *out, const char *program, const struct legacy_optio
 static void zsh(FILE *out, const struct front *f, const char *program)
 {
     fputc('\n', out);
-    function_name(out, program);
+    print_function_name(out, program);
     fputs("() {\n    _arguments \\\n", out);
     each_option(out, f, program, zsh_option);
     fputs("        '--help[show help]' '*: :_files'\n}\ncompdef ", out);
-    function_name(out, program);
+    print_function_name(out, program);
     fprintf(out, " %s\n", program);
 }
 
@@ -147,7 +147,7 @@ static void fish_option(FILE *out, const char *program, const struct legacy_opti
     }
     if (o->choices) {
         fputs(" -x -a '", out);
-        words(out, o->choices);
+        print_words(out, o->choices);
         fputc('\'', out);
     } else if (o->meta) {
         fputs(" -r", out);

@@ -44,7 +44,8 @@ struct legacy_syntax print_syntax(const struct front_verb *v)
 /* ---- options ---- */
 
 /* "-hip, --host_ip ADDRESS". An extra one may have lost a letter to an own one. */
-static void add_names(struct buf *b, const struct legacy_syntax *s, const struct legacy_option *o)
+static void print_add_names(struct buf *b, const struct legacy_syntax *s,
+                            const struct legacy_option *o)
 {
     bool own = false, any = false;
 
@@ -64,9 +65,10 @@ static void add_names(struct buf *b, const struct legacy_syntax *s, const struct
 }
 
 /* An entry of a list: struct cli_section. A buffer that is full shows in the test of the pages. */
-static void add_option(struct buf *b, const struct legacy_syntax *s, const struct legacy_option *o)
+static void print_add_option(struct buf *b, const struct legacy_syntax *s,
+                             const struct legacy_option *o)
 {
-    add_names(b, s, o);
+    print_add_names(b, s, o);
     (void)buf_printf(b, "\t%s", o->help);
     for (const char *const *c = o->choices; c && *c; c++)
         (void)buf_printf(b, "%s%s%s", c == o->choices ? " (" : " ", *c, c[1] ? "," : ")");
@@ -86,7 +88,7 @@ static void add_options(struct buf *b, const struct legacy_syntax *s,
 {
     for (const struct legacy_option *o = table; o && o->names[0]; o++)
         if (table == s->own || !legacy_shadowed(s, o))
-            add_option(b, s, o);
+            print_add_option(b, s, o);
 }
 
 /* ---- pages ---- */
@@ -129,7 +131,7 @@ static int add_verb(struct made *m, const struct front_verb *v)
 }
 
 /* The common options once, as the verb with most of them has them. */
-static int add_common(struct made *m, const struct front_verb *const *verbs)
+static int print_add_common(struct made *m, const struct front_verb *const *verbs)
 {
     const struct front_verb *most = NULL;
     AUTO_BUF text = { .max = PAGE_MAX };
@@ -171,7 +173,7 @@ static int make_page(const struct front *f, const struct front_verb *const *verb
         r = add_verb(m, *v);
     }
     if (r == 0)
-        r = add_common(m, verbs);
+        r = print_add_common(m, verbs);
     if (r == 0 && !has_section(f, "ENVIRONMENT"))
         r = add_fixed(m, "ENVIRONMENT", variables);
     for (const struct cli_section *s = f->sections; r == 0 && s && s->title; s++)

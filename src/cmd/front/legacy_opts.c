@@ -21,7 +21,7 @@ static bool takes_value(const struct legacy_option *o)
     return o->meta != NULL;
 }
 
-static bool named(const struct legacy_option *o, const char *name, size_t n)
+static bool legacy_named(const struct legacy_option *o, const char *name, size_t n)
 {
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
         if (strlen(o->names[i]) == n && memcmp(o->names[i], name, n) == 0)
@@ -31,7 +31,7 @@ static bool named(const struct legacy_option *o, const char *name, size_t n)
 
 bool legacy_is(const struct legacy_option *o, const char *name)
 {
-    return named(o, name, strlen(name));
+    return legacy_named(o, name, strlen(name));
 }
 
 const char *legacy_name(const struct legacy_option *o)
@@ -44,11 +44,11 @@ const char *legacy_name(const struct legacy_option *o)
     return best;
 }
 
-static const struct legacy_option *find(const struct legacy_option *table, const char *name,
-                                        size_t n)
+static const struct legacy_option *legacy_find(const struct legacy_option *table, const char *name,
+                                               size_t n)
 {
     for (const struct legacy_option *o = table ? table : nothing_rows; o->names[0]; o++)
-        if (named(o, name, n))
+        if (legacy_named(o, name, n))
             return o;
     return NULL;
 }
@@ -57,7 +57,7 @@ bool legacy_shadowed(const struct legacy_syntax *s, const struct legacy_option *
 {
     for (size_t i = 0; i < COUNT_OF(extra->names) && extra->names[i]; i++)
         if (str_starts(extra->names[i], "--") &&
-            find(s->own, extra->names[i], strlen(extra->names[i])))
+            legacy_find(s->own, extra->names[i], strlen(extra->names[i])))
             return true;
     return false;
 }
@@ -87,14 +87,14 @@ struct word {
 
 /* The row whose spelling this is to the letter. Ours count before the command only: a job's words
  * may look the same, and those the older program let pass. */
-static const struct legacy_option *exact(const struct parser *p, const char *name, size_t n)
+static const struct legacy_option *legacy_exact(const struct parser *p, const char *name, size_t n)
 {
-    const struct legacy_option *o = find(p->s->own, name, n);
+    const struct legacy_option *o = legacy_find(p->s->own, name, n);
 
     if (!o)
-        o = find(help_rows, name, n);
+        o = legacy_find(help_rows, name, n);
     if (!o && (!p->begun || (p->s->habits & LEGACY_NAMES)))
-        o = find(p->s->extra, name, n);
+        o = legacy_find(p->s->extra, name, n);
     return o;
 }
 
@@ -140,9 +140,9 @@ static struct word classify(const struct parser *p, const char *word)
     if (p->ended || word[0] != '-' || !word[1] ||
         (p->begun && !(p->s->habits & (LEGACY_AMONG | LEGACY_NAMES))))
         return ret;
-    ret.option = exact(p, word, strlen(word));
+    ret.option = legacy_exact(p, word, strlen(word));
     if (!ret.option && equals) {
-        ret.option = exact(p, word, (size_t)(equals - word));
+        ret.option = legacy_exact(p, word, (size_t)(equals - word));
         ret.value = equals + 1;
     }
     if (ret.option) {
@@ -160,7 +160,7 @@ static struct word classify(const struct parser *p, const char *word)
 
 /* ---- mistakes ---- */
 
-static const char *nearest(const struct parser *p, const char *word)
+static const char *legacy_nearest(const struct parser *p, const char *word)
 {
     const struct legacy_option *tables[] = { p->s->own, p->s->extra, help_rows };
     const char *names[NEAR_NAMES];
@@ -174,10 +174,10 @@ static const char *nearest(const struct parser *p, const char *word)
     return str_nearest(word, names, n);
 }
 
-static int unknown(struct parser *p, const char *word)
+static int legacy_unknown(struct parser *p, const char *word)
 {
     AUTO_FREE char *name = strndup(word, strcspn(word, "="));
-    const char *near = name ? nearest(p, name) : NULL;
+    const char *near = name ? legacy_nearest(p, name) : NULL;
 
     if (!name)
         return err_oom(p->err);
@@ -200,7 +200,7 @@ static int ambiguous(struct parser *p, const char *word)
     return CLI_USAGE;
 }
 
-static int no_value(struct parser *p, const struct legacy_option *o)
+static int legacy_no_value(struct parser *p, const struct legacy_option *o)
 {
     cli_bad(p->err, "option '%s' takes no value", legacy_name(o));
     if (p->begun)
@@ -208,7 +208,7 @@ static int no_value(struct parser *p, const struct legacy_option *o)
     return CLI_USAGE;
 }
 
-static int refuse(struct parser *p, const struct legacy_option *o, const char *name)
+static int legacy_refuse(struct parser *p, const struct legacy_option *o, const char *name)
 {
     cli_bad(p->err, "%s: %s", name, o->refused);
     if (p->begun && !(p->s->habits & LEGACY_NAMES))
@@ -229,7 +229,7 @@ static int check_choice(const struct legacy_option *o, const char *v, struct err
                    buf_text(&all) ? buf_text(&all) : "…");
 }
 
-static int check_value(const struct legacy_option *o, const char *v, struct err *err)
+static int legacy_check_value(const struct legacy_option *o, const char *v, struct err *err)
 {
     int64_t n;
     int r;
@@ -251,7 +251,7 @@ static int check_value(const struct legacy_option *o, const char *v, struct err 
 /* ---- parsing ---- */
 
 /* The spelling that a word has of an option; when it is a short form of one, the longest. */
-static const char *spelling(const struct legacy_option *o, const char *word)
+static const char *legacy_spelling(const struct legacy_option *o, const char *word)
 {
     size_t n = strcspn(word, "=");
 
@@ -296,10 +296,10 @@ static int take_more(struct parser *p, const struct legacy_option *o, const char
     return *ret ? 0 : err_oom(p->err);
 }
 
-static int take_value(struct parser *p, const struct word *w, const char *value)
+static int legacy_take_value(struct parser *p, const struct word *w, const char *value)
 {
     AUTO_FREE char *all = NULL;
-    int r = check_value(w->option, value, p->err);
+    int r = legacy_check_value(w->option, value, p->err);
 
     if (r == 0 && w->option->more)
         r = take_more(p, w->option, value, &all);
@@ -312,9 +312,9 @@ static int take_option(struct parser *p, const struct word *w)
     const char *value = w->value;
 
     if (o->refused)
-        return refuse(p, o, w->name);
+        return legacy_refuse(p, o, w->name);
     if (!takes_value(o) && value)
-        return no_value(p, o);
+        return legacy_no_value(p, o);
     if (o == help_rows) {
         p->a->help = true;
         return 0;
@@ -333,7 +333,7 @@ static int take_option(struct parser *p, const struct word *w)
     }
     if (!value)
         return cli_bad(p->err, "option '%s' needs a value (%s)", legacy_name(o), o->meta);
-    return take_value(p, w, value);
+    return legacy_take_value(p, w, value);
 }
 
 static int take_operand(struct parser *p, const char *word)
@@ -360,13 +360,13 @@ static int take_word(struct parser *p, const char *word)
         return take_operand(p, word);
     p->closed |= p->begun && !(p->s->habits & LEGACY_NAMES);
     if (w.kind == OPTION) {
-        w.name = spelling(w.option, word);
+        w.name = legacy_spelling(w.option, word);
         return take_option(p, &w);
     }
     if (w.kind == AMBIGUOUS)
         return ambiguous(p, word);
     if (!(p->s->habits & LEGACY_UNKNOWN))
-        return unknown(p, word);
+        return legacy_unknown(p, word);
     return strs_add(&p->rest, word) < 0 ? err_oom(p->err) : 0;
 }
 
@@ -380,7 +380,7 @@ int legacy_parse(const struct legacy_syntax *s, char *const *words, size_t n,
     for (; r == 0 && p.at < n && !ret->help; p.at++)
         r = take_word(&p, words[p.at]);
     if (r == 0 && p.rest.n > 0 && !p.begun && !ret->help)
-        r = unknown(&p, p.rest.v[0]); /* there is no command that it could belong to */
+        r = legacy_unknown(&p, p.rest.v[0]); /* there is no command that it could belong to */
     for (size_t i = 0; r == 0 && i < p.rest.n; i++)
         r = strs_add(&ret->command, p.rest.v[i]) < 0 ? err_oom(err) : 0;
     strs_done(&p.rest);
@@ -407,9 +407,9 @@ const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args
     for (size_t i = a->n; i-- > 0;)
         if (legacy_is(a->hits[i].option, name))
             return a->hits[i].value ? a->hits[i].value : "";
-    o = find(s->own, name, strlen(name));
+    o = legacy_find(s->own, name, strlen(name));
     if (!o)
-        o = find(s->extra, name, strlen(name));
+        o = legacy_find(s->extra, name, strlen(name));
     return o ? o->preset : NULL;
 }
 
@@ -430,13 +430,13 @@ bool legacy_given(const struct legacy_args *a, const char *name)
     return false;
 }
 
-static int check_names(const struct legacy_option *table, const struct legacy_option *o,
-                       struct err *err)
+static int legacy_check_names(const struct legacy_option *table, const struct legacy_option *o,
+                              struct err *err)
 {
     for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
         const char *name = o->names[i];
 
-        if (name[0] != '-' || !name[1] || find(table, name, strlen(name)) != o)
+        if (name[0] != '-' || !name[1] || legacy_find(table, name, strlen(name)) != o)
             return err_set(err, -EINVAL, "'%s' is there twice, or no name", name);
     }
     return 0;
@@ -452,7 +452,7 @@ static int check_row(const struct legacy_option *o, struct err *err)
         return err_set(err, -EINVAL, "'%s' has an effect and none", name);
     if (!takes_value(o) && (o->choices || o->number || o->list || o->preset))
         return err_set(err, -EINVAL, "'%s' takes no value but has rules for it", name);
-    return o->preset ? check_value(o, o->preset, err) : 0;
+    return o->preset ? legacy_check_value(o, o->preset, err) : 0;
 }
 
 int legacy_check(const struct legacy_syntax *s, struct err *err)
@@ -462,7 +462,7 @@ int legacy_check(const struct legacy_syntax *s, struct err *err)
 
     for (size_t t = 0; t < COUNT_OF(tables); t++)
         for (const struct legacy_option *o = tables[t]; r == 0 && o && o->names[0]; o++) {
-            r = check_names(tables[t], o, err);
+            r = legacy_check_names(tables[t], o, err);
             if (r == 0)
                 r = check_row(o, err);
         }

@@ -38,7 +38,7 @@ static const struct legacy_option options[] = {
 };
 /* clang-format on */
 
-static bool is_number(const char *word)
+static bool mx_is_number(const char *word)
 {
     return *word && strspn(word, "0123456789") == strlen(word);
 }
@@ -50,11 +50,11 @@ static bool is_place(const char *word)
 
 static bool leads_in(const char *word)
 {
-    return is_place(word) || is_number(word);
+    return is_place(word) || mx_is_number(word);
 }
 
 /* What is to be run must be here, unless it comes in something else. */
-static int check_job(const struct front_ask *a, struct err *err)
+static int mx_check_job(const struct front_ask *a, struct err *err)
 {
     const struct strs *job = &a->args->command;
     bool script = job->n && (str_ends(job->v[0], ".py") || str_ends(job->v[0], ".jar"));
@@ -80,7 +80,7 @@ static int count_workers(const struct front_ask *a, int64_t *ret, struct err *er
     const char *head = a->args->head;
 
     *ret = legacy_number(&a->syntax, a->args, "-n", WORKERS);
-    if (!head || !is_number(head) || front_given(a, "-n"))
+    if (!head || !mx_is_number(head) || front_given(a, "-n"))
         return 0;
     if (str_to_i64(head, 1, INT32_MAX, ret) < 0)
         return cli_bad(err, "%s workers are too few or too many", head);
@@ -88,7 +88,7 @@ static int count_workers(const struct front_ask *a, int64_t *ret, struct err *er
 }
 
 /* What was said, and what counts when nothing was. */
-static int describe(const struct front_ask *a, struct dmlc *f, struct err *err)
+static int mx_describe(const struct front_ask *a, struct dmlc *f, struct err *err)
 {
     const char *head = a->args->head;
 
@@ -101,14 +101,14 @@ static int describe(const struct front_ask *a, struct dmlc *f, struct err *err)
     return count_workers(a, &f->workers, err);
 }
 
-static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+static int mx_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     struct dmlc f = { 0 };
     AUTO_STRS command = { 0 };
-    int r = check_job(a, err);
+    int r = mx_check_job(a, err);
 
     if (r == 0)
-        r = describe(a, &f, err);
+        r = mx_describe(a, &f, err);
     if (r < 0)
         return r;
     f.servers = legacy_number(&a->syntax, a->args, "-s", f.workers);
@@ -144,7 +144,7 @@ static const struct front_verb only = {
     .head = leads_in,
     .extra = FRONT_JOB,
     .verb = "run",
-    .translate = translate,
+    .translate = mx_translate,
 };
 static const struct front_verb *const verbs[] = { &only, NULL };
 

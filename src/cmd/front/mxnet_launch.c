@@ -35,7 +35,7 @@ static const struct legacy_option options[] = {
 };
 /* clang-format on */
 
-static int find_place(const struct front_ask *a, const char **ret, struct err *err)
+static int mxnet_launch_find_place(const struct front_ask *a, const char **ret, struct err *err)
 {
     const char *said = front_value(a, "--launcher");
 
@@ -114,7 +114,8 @@ static int named_env(const struct front_ask *a, struct front_call *c)
     return r;
 }
 
-static int add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+static int mxnet_launch_add_env(const struct front_ask *a, const struct dmlc *f,
+                                struct front_call *c)
 {
     int r = dmlc_pass(a, c);
 
@@ -127,13 +128,13 @@ static int add_env(const struct front_ask *a, const struct dmlc *f, struct front
     return r < 0 ? r : named_env(a, c);
 }
 
-static int translate(const struct front_ask *a, struct front_call *c, struct err *err)
+static int mxnet_launch_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
     struct dmlc f = { .worker_cpus = 1, .server_cpus = 1 };
     int r = dmlc_needs(a, "-n", err);
 
     if (r == 0)
-        r = find_place(a, &f.on, err);
+        r = mxnet_launch_find_place(a, &f.on, err);
     if (r == 0)
         r = dmlc_script(a, f.on, err);
     if (r < 0)
@@ -149,7 +150,7 @@ static int translate(const struct front_ask *a, struct front_call *c, struct err
     if (r == 0)
         r = role_envs(a, c, err);
     if (r == 0)
-        r = add_env(a, &f, c);
+        r = mxnet_launch_add_env(a, &f, c);
     if (r == 0)
         r = dmlc_conf(a, NULL, c);
     if (r == 0 && f.servers > 0)
@@ -171,7 +172,7 @@ static const struct front_verb only = {
     .habits = LEGACY_ARGPARSE,
     .extra = FRONT_JOB,
     .verb = "run",
-    .translate = translate,
+    .translate = mxnet_launch_translate,
 };
 static const struct front_verb *const verbs[] = { &only, NULL };
 

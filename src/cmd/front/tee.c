@@ -16,7 +16,7 @@ struct tee {
 };
 
 /* The copier. Ctrl-C is for the one who writes: it has more to say afterwards. */
-__attribute__((noreturn)) static void copy(int from, int file)
+__attribute__((noreturn)) static void tee_copy(int from, int file)
 {
     char bytes[16 * KIB];
     ssize_t n;
@@ -54,7 +54,7 @@ int tee_start(const char *path, struct tee **ret, struct err *err)
     t->child = saved < 0 ? -1 : fork();
     if (t->child == 0) {
         close(out);
-        copy(in, file);
+        tee_copy(in, file);
     }
     if (t->child < 0 || dup2(out, STDERR_FILENO) < 0)
         return err_sys(err, "copy standard error");

@@ -114,12 +114,12 @@ struct servers {
     bool sized; /* these were asked for, and are no defaults: they count on this machine too */
 };
 
-static int64_t number(const struct front_ask *a, const char *name, int64_t otherwise)
+static int64_t tf_number(const struct front_ask *a, const char *name, int64_t otherwise)
 {
     return legacy_number(&a->syntax, a->args, name, otherwise);
 }
 
-static int add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
+static int tf_add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
 {
     /* Where the servers are ours and there is a script, only its end counts. */
     const char *decides = s->own && !s->alone && str_eq(name, "worker") ? ",decides=false" : "";
@@ -174,9 +174,9 @@ static int add_servers(const struct front_ask *a, const struct servers *s, struc
     if (r == 0 && s->own)
         r = front_option(c, "--native", "yes");
     if (r == 0)
-        r = add_role(c, s, "ps", s->ps);
+        r = tf_add_role(c, s, "ps", s->ps);
     if (r == 0)
-        r = add_role(c, s, "worker", s->workers);
+        r = tf_add_role(c, s, "worker", s->workers);
     if (r == 0 && s->retries > 0)
         r = front_option(c, "--restart", "task");
     if (r == 0 && s->retries > 0)
@@ -202,7 +202,7 @@ static int count_clients(const struct front_ask *a, int64_t workers, int64_t *re
     return 0;
 }
 
-static int check_script(const struct front_ask *a, const char *script, struct err *err)
+static int tf_check_script(const struct front_ask *a, const char *script, struct err *err)
 {
     if (front_exists(script) || front_given(a, "--files") || front_given(a, "--archives") ||
         front_given(a, "--docker-image"))
@@ -212,7 +212,7 @@ static int check_script(const struct front_ask *a, const char *script, struct er
 
 /* ---- the first generation ---- */
 
-static const char *script_of(const struct front_ask *a)
+static const char *tf_script_of(const struct front_ask *a)
 {
     const char *script = front_value(a, "-job");
 
@@ -232,17 +232,17 @@ static void describe_job(const struct front_ask *a, struct servers *s)
 
     s->sized = is_sized(a);
     s->name = front_value(a, "--appname");
-    s->workers = number(a, "--num_worker", 1);
-    s->ps = number(a, "--num_ps", 0);
-    s->memory = number(a, "--container_memory", old ? OLD_JOB_MB : OLD_MB);
-    s->cores = number(a, "--container_vcores", 1);
-    s->master_memory = number(a, "--master_memory", 0);
-    s->master_cores = number(a, "--master_vcores", 0);
-    s->window_ms = number(a, "--attempt_failures_validity_interval", -1);
+    s->workers = tf_number(a, "--num_worker", 1);
+    s->ps = tf_number(a, "--num_ps", 0);
+    s->memory = tf_number(a, "--container_memory", old ? OLD_JOB_MB : OLD_MB);
+    s->cores = tf_number(a, "--container_vcores", 1);
+    s->master_memory = tf_number(a, "--master_memory", 0);
+    s->master_cores = tf_number(a, "--master_vcores", 0);
+    s->window_ms = tf_number(a, "--attempt_failures_validity_interval", -1);
     s->own = str_eq(front_value(a, "--servers"), "ydl");
     if (!str_eq(front_value(a, "--container_retry_policy"), "0"))
-        s->retries = number(a, "--container_max_retries", 0);
-    s->retry_ms = number(a, "--container_retry_interval", 0);
+        s->retries = tf_number(a, "--container_max_retries", 0);
+    s->retry_ms = tf_number(a, "--container_retry_interval", 0);
     if (str_eq(front_value(a, "--container_retry_policy"), "2"))
         s->retry_codes = front_value(a, "--container_retry_error_codes");
 }
@@ -252,7 +252,7 @@ static int script_words(const struct front_ask *a, const struct servers *s, int6
                         struct strs *ret)
 {
     AUTO_STRS job = { 0 };
-    int r = strs_add(&job, script_of(a));
+    int r = strs_add(&job, tf_script_of(a));
 
     if (r == 0)
         r = front_run_words(a, &job, ret);
@@ -278,11 +278,11 @@ static int add_clients(const struct front_ask *a, int64_t n, struct front_call *
 
 static int translate_job(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    const char *script = script_of(a);
+    const char *script = tf_script_of(a);
     AUTO_STRS command = { 0 };
     struct servers s = { 0 };
     int64_t clients = 1;
-    int r = script ? check_script(a, script, err) : missing_job(err);
+    int r = script ? tf_check_script(a, script, err) : missing_job(err);
 
     describe_job(a, &s);
     if (r == 0)
@@ -340,12 +340,12 @@ static int translate_launch(const struct front_ask *a, struct front_call *c, str
 {
     struct servers s = {
         .name = front_value(a, "--app_name"),
-        .workers = number(a, "--num_worker", 2),
-        .ps = number(a, "--num_ps", 1),
-        .memory = number(a, "--container_memory", OLD_MB),
-        .cores = number(a, "--container_vcores", 1),
-        .master_memory = number(a, "--am_memory", 0),
-        .master_cores = number(a, "--am_vcores", 0),
+        .workers = tf_number(a, "--num_worker", 2),
+        .ps = tf_number(a, "--num_ps", 1),
+        .memory = tf_number(a, "--container_memory", OLD_MB),
+        .cores = tf_number(a, "--container_vcores", 1),
+        .master_memory = tf_number(a, "--am_memory", 0),
+        .master_cores = tf_number(a, "--am_vcores", 0),
         .own = true,
         .alone = true,
         .sized = is_sized(a),

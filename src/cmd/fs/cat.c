@@ -4,7 +4,7 @@
 #include "cmd/fs/stdio.h"
 #include "cmd/fs/verbs.h"
 
-static int show(struct files *f, const struct files_item *item, struct err *err)
+static int cat_show(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_FS_READER *r = NULL;
     int x = fs_open(item->fs, item->entry->path, &r, err);
@@ -13,15 +13,15 @@ static int show(struct files *f, const struct files_item *item, struct err *err)
     return x < 0 ? x : stdio_out(r, NULL, NULL, err);
 }
 
-static int work(struct files *f, struct err *err)
+static int cat_work(struct files *f, struct err *err)
 {
     f->doc.on = false; /* standard output is the files' */
-    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, show, err);
+    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, cat_show, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int cat_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "", work, err);
+    return files_run(c, "", cat_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -39,5 +39,5 @@ const struct cli_verb verb_fs_cat = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = cat_run,
 };

@@ -15,8 +15,8 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int change(struct files *f, struct fs *fs, const struct fs_entry *e,
-                  const struct mode_change *how, struct err *err)
+static int chmod_change(struct files *f, struct fs *fs, const struct fs_entry *e,
+                        const struct mode_change *how, struct err *err)
 {
     uint32_t mode = mode_apply(how, e->mode, e->type == FS_DIRECTORY);
     json_t *v = NULL;
@@ -43,14 +43,14 @@ static int change_all(struct files *f, struct fs *fs, const struct fs_entry *bor
     int r;
 
     if (borrowed->type != FS_DIRECTORY)
-        return change(f, fs, borrowed, how, err);
+        return chmod_change(f, fs, borrowed, how, err);
     if (fs_entry_copy(&e, borrowed) < 0)
         return err_oom(err);
     last = (mode_apply(how, e.mode, true) & 0500) != 0500;
-    r = last ? 0 : change(f, fs, &e, how, err);
+    r = last ? 0 : chmod_change(f, fs, &e, how, err);
     if (r == 0)
         r = change_tree(f, fs, e.path, how, err);
-    return r == 0 && last ? change(f, fs, &e, how, err) : r;
+    return r == 0 && last ? chmod_change(f, fs, &e, how, err) : r;
 }
 
 static int change_tree(struct files *f, struct fs *fs, const char *path,
@@ -81,15 +81,15 @@ static int change_item(struct files *f, const struct files_item *item, struct er
         return r;
     if (a->recursive)
         return change_all(f, item->fs, item->entry, &how, err);
-    return change(f, item->fs, item->entry, &how, err);
+    return chmod_change(f, item->fs, item->entry, &how, err);
 }
 
-static int work(struct files *f, struct err *err)
+static int chmod_work(struct files *f, struct err *err)
 {
     return files_each(f, f->x->cli->operands + 1, f->x->cli->n_operands - 1, change_item, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int chmod_run(struct cli *c, struct err *err)
 {
     struct mode_change how;
 
@@ -98,7 +98,7 @@ static int run(struct cli *c, struct err *err)
         err_hint(err, "write it in octal (644, 1777) or like u+x,go-w or a=rX");
         return CLI_USAGE;
     }
-    return files_run(c, "changed", work, err);
+    return files_run(c, "changed", chmod_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -122,5 +122,5 @@ const struct cli_verb verb_fs_chmod = {
     .least = 2,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = chmod_run,
 };

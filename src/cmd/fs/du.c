@@ -46,7 +46,7 @@ struct batch {
     size_t n;
 };
 
-static int count(void *arg, struct err *err)
+static int du_count(void *arg, struct err *err)
 {
     struct count *c = arg;
 
@@ -55,7 +55,7 @@ static int count(void *arg, struct err *err)
     return 0; /* a failure of one must not cancel the others */
 }
 
-static int print(struct batch *b, const struct count *c, struct err *err)
+static int du_print(struct batch *b, const struct count *c, struct err *err)
 {
     const struct args *a = files_args(b->files);
     char size[SHOW_SIZE], space[SHOW_SIZE];
@@ -85,14 +85,14 @@ static int flush(struct batch *b, struct err *err)
         if (r == 0 && c->result < 0)
             r = files_failed(b->files, c->path, c->result, &c->err);
         else if (r == 0)
-            r = print(b, c, err);
+            r = du_print(b, c, err);
         free(c->path);
     }
     b->n = 0;
     return r;
 }
 
-static int add(struct batch *b, struct fs *fs, const struct fs_entry *e, struct err *err)
+static int du_add(struct batch *b, struct fs *fs, const struct fs_entry *e, struct err *err)
 {
     struct count *c = &b->v[b->n];
     int r = 0;
@@ -104,7 +104,7 @@ static int add(struct batch *b, struct fs *fs, const struct fs_entry *e, struct 
     c->sum = (struct fs_summary){ .length = e->length, .files = 1 };
     c->sum.space = e->length * (e->replication ? e->replication : 1);
     if (e->type == FS_DIRECTORY || e->erasure_coded) /* else it is known already */
-        r = group_go(&b->group, count, c, err);
+        r = group_go(&b->group, du_count, c, err);
     return r == 0 && b->n == AT_ONCE ? flush(b, err) : r;
 }
 
@@ -118,7 +118,7 @@ static int count_content(const struct files_item *item, struct batch *b, struct 
         r = fs_list_next(list, &e, err);
         if (r <= 0)
             break;
-        r = add(b, item->fs, e, err);
+        r = du_add(b, item->fs, e, err);
     }
     return r;
 }
@@ -137,7 +137,7 @@ static int count_item(struct files *f, const struct files_item *item, struct err
     if (item->entry->type == FS_DIRECTORY && !a->summary)
         r = count_content(item, &b, err);
     else
-        r = add(&b, item->fs, item->entry, err);
+        r = du_add(&b, item->fs, item->entry, err);
     flushed = flush(&b, r < 0 ? &late : err);
     r = r < 0 ? r : flushed;
     if (!f->doc.on && r == 0)
@@ -145,14 +145,14 @@ static int count_item(struct files *f, const struct files_item *item, struct err
     return r;
 }
 
-static int work(struct files *f, struct err *err)
+static int du_work(struct files *f, struct err *err)
 {
     return files_each_or_home(f, count_item, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int du_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "usage", work, err);
+    return files_run(c, "usage", du_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -172,5 +172,5 @@ const struct cli_verb verb_fs_du = {
     .operands = "[PATH…]",
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = du_run,
 };

@@ -13,7 +13,7 @@ struct job {
 };
 
 /* Whether other operands could fare better. */
-static bool hopeless(struct loop *l, int r)
+static bool files_hopeless(struct loop *l, int r)
 {
     int code = exit_code(r);
 
@@ -23,7 +23,7 @@ static bool hopeless(struct loop *l, int r)
 
 int files_failed(struct files *f, const char *operand, int r, struct err *err)
 {
-    bool stop = hopeless(f->x->loop, r);
+    bool stop = files_hopeless(f->x->loop, r);
 
     if (r == FILES_STOP)
         return r;
@@ -39,7 +39,7 @@ int files_failed(struct files *f, const char *operand, int r, struct err *err)
     return stop ? FILES_STOP : 0;
 }
 
-static int run_job(struct connection *x, void *arg, struct err *err)
+static int files_run_job(struct connection *x, void *arg, struct err *err)
 {
     const struct job *j = arg;
     struct files f = { .x = x };
@@ -62,7 +62,7 @@ int files_run(const struct cli *c, const char *list, files_fn *fn, struct err *e
 {
     struct job j = { .list = list, .fn = fn };
 
-    return connect_run(c, CONNECT_IF_CONFIGURED, run_job, &j, err);
+    return connect_run(c, CONNECT_IF_CONFIGURED, files_run_job, &j, err);
 }
 
 /* ---- operands ---- */
@@ -160,8 +160,8 @@ int files_each_or_home(struct files *f, files_item_fn *fn, struct err *err)
 /* ---- trees ---- */
 
 /* One entry, and what is below it. */
-static int walk_entry(struct files *f, struct fs *fs, const struct fs_entry *e, files_walk_fn *fn,
-                      void *arg, struct err *err)
+static int files_walk_entry(struct files *f, struct fs *fs, const struct fs_entry *e,
+                            files_walk_fn *fn, void *arg, struct err *err)
 {
     AUTO_FREE char *path = strdup(e->path); /* `e` is lent until somebody reads on */
     bool directory = e->type == FS_DIRECTORY;
@@ -187,7 +187,7 @@ int files_walk(struct files *f, struct fs *fs, const char *path, files_walk_fn *
         if (r == 0)
             return 0;
         if (r > 0)
-            r = walk_entry(f, fs, e, fn, arg, err);
+            r = files_walk_entry(f, fs, e, fn, arg, err);
     }
     return files_failed(f, path, r, err);
 }

@@ -62,7 +62,7 @@ static int check_free(struct copy *c, const char *path, struct err *err)
     return -EEXIST;
 }
 
-static int copy_one(void *arg, struct err *err)
+static int fs_tree_copy_one(void *arg, struct err *err)
 {
     struct job *j = arg;
     struct copy *c = j->tree->copy;
@@ -84,7 +84,7 @@ static size_t cost_of(const struct fs_entry *e)
     return EACH + (e->length < WINDOW ? (size_t)e->length : WINDOW);
 }
 
-static int wait_for_room(struct tree *t, size_t cost, struct err *err)
+static int fs_tree_wait_for_room(struct tree *t, size_t cost, struct err *err)
 {
     while (t->held > 0 && t->held + cost > BUDGET) {
         int r = cond_wait(t->copy->files->x->loop, &t->room, LOOP_NEVER);
@@ -96,7 +96,7 @@ static int wait_for_room(struct tree *t, size_t cost, struct err *err)
     return 0;
 }
 
-static int start(struct tree *t, const struct fs_entry *e, const char *to, struct err *err)
+static int fs_tree_start(struct tree *t, const struct fs_entry *e, const char *to, struct err *err)
 {
     struct job *j = calloc(1, sizeof(*j));
     int r;
@@ -107,21 +107,21 @@ static int start(struct tree *t, const struct fs_entry *e, const char *to, struc
     j->to = strdup(to);
     r = !j->to || fs_entry_copy(&j->source, e) < 0 ? err_oom(err) : 0;
     if (r == 0) {
-        r = wait_for_room(t, cost_of(e), err);
+        r = fs_tree_wait_for_room(t, cost_of(e), err);
         j->cost = r == 0 ? cost_of(e) : 0;
     }
     if (r == 0)
-        r = group_go(&t->group, copy_one, j, err);
+        r = group_go(&t->group, fs_tree_copy_one, j, err);
     if (r < 0)
         job_free(j);
     return r;
 }
 
-static int walk(struct tree *t, const char *from, const char *to, struct err *err);
+static int fs_tree_walk(struct tree *t, const char *from, const char *to, struct err *err);
 
 /* A directory of the target that is walked into. `*ret` is whether it is there: below one that is
  * not, nothing is. */
-static int meet(struct tree *t, const char *to, bool *ret, struct err *err)
+static int fs_tree_meet(struct tree *t, const char *to, bool *ret, struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };
     int r = fs_exists(t->copy->to, to, &e, err);
@@ -137,17 +137,18 @@ static int meet(struct tree *t, const char *to, bool *ret, struct err *err)
 static int walk_into(struct tree *t, const char *from, const char *to, struct err *err)
 {
     bool merge = t->in_existing, exists = false;
-    int r = merge ? meet(t, to, &exists, err) : 0;
+    int r = merge ? fs_tree_meet(t, to, &exists, err) : 0;
 
     if (r < 0)
         return r;
     t->in_existing = merge && exists;
-    r = walk(t, from, to, err);
+    r = fs_tree_walk(t, from, to, err);
     t->in_existing = merge;
     return r;
 }
 
-static int walk_entry(struct tree *t, const struct fs_entry *e, const char *to, struct err *err)
+static int fs_tree_walk_entry(struct tree *t, const struct fs_entry *e, const char *to,
+                              struct err *err)
 {
     AUTO_FREE char *path = path_join(to, e->name);
     AUTO_FREE char *below = NULL;
@@ -156,7 +157,7 @@ static int walk_entry(struct tree *t, const struct fs_entry *e, const char *to, 
     if (!path)
         return err_oom(err);
     if (e->type != FS_DIRECTORY)
-        return start(t, e, path, err);
+        return fs_tree_start(t, e, path, err);
     below = strdup(e->path); /* `e` is lent until the list is read on */
     if (!below)
         return err_oom(err);
@@ -167,7 +168,7 @@ static int walk_entry(struct tree *t, const struct fs_entry *e, const char *to, 
     return r;
 }
 
-static int walk(struct tree *t, const char *from, const char *to, struct err *err)
+static int fs_tree_walk(struct tree *t, const char *from, const char *to, struct err *err)
 {
     struct copy *c = t->copy;
     AUTO_FS_LIST *list = NULL;
@@ -180,22 +181,22 @@ static int walk(struct tree *t, const char *from, const char *to, struct err *er
         if (r <= 0)
             break;
         empty = false;
-        r = walk_entry(t, e, to, err);
+        r = fs_tree_walk_entry(t, e, to, err);
     }
     if (r == 0 && empty)
         r = fs_mkdirs(c->to, to, FS_MODE_DEFAULT, true, err);
     return r;
 }
 
-static int fill(struct copy *c, const struct fs_entry *source, const char *root, bool merge,
-                struct err *err)
+static int fs_tree_fill(struct copy *c, const struct fs_entry *source, const char *root, bool merge,
+                        struct err *err)
 {
     struct tree t = { .copy = c, .root = root, .merge = merge, .in_existing = merge };
     struct err late = ERR_INIT;
     int r, waited;
 
     group_init(&t.group, c->files->x->loop, c->at_once);
-    r = walk(&t, source->path, root, err);
+    r = fs_tree_walk(&t, source->path, root, err);
     if (r < 0)
         group_cancel(&t.group);
     waited = group_wait(&t.group, r < 0 ? &late : err);
@@ -209,8 +210,8 @@ static int fill(struct copy *c, const struct fs_entry *source, const char *root,
     return r;
 }
 
-static int check(const struct copy *c, const struct fs_entry *source, const struct place *to,
-                 struct err *err)
+static int fs_tree_check(const struct copy *c, const struct fs_entry *source,
+                         const struct place *to, struct err *err)
 {
     if (!c->recursive) {
         err_set(err, -EISDIR, "'%s' is a directory", source->path);
@@ -238,18 +239,18 @@ int copy_tree(struct copy *c, const struct fs_entry *source, const struct place 
               struct err *err)
 {
     AUTO_FREE char *tmp = NULL;
-    int r = check(c, source, to, err);
+    int r = fs_tree_check(c, source, to, err);
 
     if (r < 0)
         return r;
     if (to->directory)
-        return fill(c, source, to->path, true, err);
+        return fs_tree_fill(c, source, to->path, true, err);
     r = target_temporary(to->path, &tmp, err);
     if (r < 0)
         return r;
     r = make_root(c, tmp, err);
     if (r == 0) {
-        r = fill(c, source, tmp, false, err);
+        r = fs_tree_fill(c, source, tmp, false, err);
         if (r == 0)
             r = copy_commit(c, tmp, to->path, false, err);
         else

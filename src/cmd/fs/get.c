@@ -26,13 +26,13 @@ static const struct cli_opt opts[] = {
 
 /* ---- to standard output ---- */
 
-static int on_progress(void *arg, uint64_t done)
+static int get_on_progress(void *arg, uint64_t done)
 {
     progress_set(arg, done);
     return 0;
 }
 
-static int print(struct files *f, const struct files_item *item, struct err *err)
+static int get_print(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_PROGRESS *progress = NULL;
     AUTO_FS_READER *r = NULL;
@@ -41,12 +41,12 @@ static int print(struct files *f, const struct files_item *item, struct err *err
     if (x == 0)
         x = progress_begin(item->entry->name, item->entry->length,
                            f->x->globals->quiet || isatty(STDOUT_FILENO), &progress, err);
-    return x < 0 ? x : stdio_out(r, on_progress, progress, err);
+    return x < 0 ? x : stdio_out(r, get_on_progress, progress, err);
 }
 
 /* ---- to files ---- */
 
-static int get(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int get_get(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FS_ENTRIES all = { 0 };
     int r = files_expand(c->files, operand, &c->from, &all, err);
@@ -84,14 +84,14 @@ static int get_files(struct files *f, char *const *sources, size_t n, const char
         return files_failed(f, last, r, err);
     copy.to = t.fs;
     for (size_t i = 0; r == 0 && i < n; i++) {
-        r = get(&copy, &t, sources[i], err);
+        r = get_get(&copy, &t, sources[i], err);
         if (r < 0)
             r = files_failed(f, sources[i], r, err);
     }
     return r;
 }
 
-static int work(struct files *f, struct err *err)
+static int get_work(struct files *f, struct err *err)
 {
     const struct cli *c = f->x->cli;
     size_t n = c->n_operands > 1 ? c->n_operands - 1 : 1;
@@ -100,12 +100,12 @@ static int work(struct files *f, struct err *err)
     if (strcmp(last, "-") != 0)
         return get_files(f, c->operands, n, last, err);
     f->doc.on = false; /* standard output is the files' */
-    return files_each(f, c->operands, n, print, err);
+    return files_each(f, c->operands, n, get_print, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int get_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "copies", work, err);
+    return files_run(c, "copies", get_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -129,5 +129,5 @@ const struct cli_verb verb_fs_get = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = get_run,
 };

@@ -91,7 +91,7 @@ void copy_clean(struct copy *c, const char *path, bool recursive)
     fiber_shield(l, false);
 }
 
-static void prune(struct fs *fs, const char *path, size_t depth)
+static void leftover_prune(struct fs *fs, const char *path, size_t depth)
 {
     AUTO_FS_LIST *list = NULL;
     const struct fs_entry *e;
@@ -102,7 +102,7 @@ static void prune(struct fs *fs, const char *path, size_t depth)
         AUTO_FREE char *below = e->type == FS_DIRECTORY ? strdup(e->path) : NULL;
 
         if (below)
-            prune(fs, below, depth + 1);
+            leftover_prune(fs, below, depth + 1);
     }
     (void)fs_delete(fs, path, false, NULL); /* refused when something is in it */
 }
@@ -113,6 +113,6 @@ void copy_prune(struct copy *c, const struct strs *dirs)
 
     fiber_shield(l, true);
     for (size_t i = 0; i < dirs->n; i++)
-        prune(c->to, dirs->v[i], 0);
+        leftover_prune(c->to, dirs->v[i], 0);
     fiber_shield(l, false);
 }

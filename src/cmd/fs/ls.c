@@ -28,7 +28,7 @@ static const struct table_column columns[] = {
 };
 /* clang-format on */
 
-static void add_row(struct table *t, const struct fs_entry *e, bool human)
+static void ls_add_row(struct table *t, const struct fs_entry *e, bool human)
 {
     char mode[MODE_TEXT], size[SHOW_SIZE], time[SHOW_TIME];
 
@@ -44,15 +44,15 @@ static void add_row(struct table *t, const struct fs_entry *e, bool human)
     table_cell(t, "%s%s%s", e->path, e->target ? " -> " : "", e->target ? e->target : "");
 }
 
-static int show(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
-                struct err *err)
+static int ls_show(struct files *f, struct fs *fs, const struct fs_entry *e, void *arg,
+                   struct err *err)
 {
     const struct args *a = files_args(f);
 
     (void)fs;
     if (f->doc.on)
         return doc_add(&f->doc, show_entry(e), err);
-    add_row(arg, e, a->human);
+    ls_add_row(arg, e, a->human);
     return 0;
 }
 
@@ -67,12 +67,12 @@ static int list_directory(struct files *f, const struct files_item *item, struct
         r = fs_list_next(list, &e, err);
         if (r <= 0)
             break;
-        r = show(f, item->fs, e, t, err);
+        r = ls_show(f, item->fs, e, t, err);
     }
     return r;
 }
 
-static int list(struct files *f, const struct files_item *item, struct err *err)
+static int ls_list(struct files *f, const struct files_item *item, struct err *err)
 {
     const struct args *a = files_args(f);
     AUTO_TABLE t = { 0 };
@@ -80,9 +80,9 @@ static int list(struct files *f, const struct files_item *item, struct err *err)
 
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     if (item->entry->type != FS_DIRECTORY || a->directory)
-        r = show(f, item->fs, item->entry, &t, err);
+        r = ls_show(f, item->fs, item->entry, &t, err);
     else if (a->recursive)
-        r = files_walk(f, item->fs, item->entry->path, show, &t, err);
+        r = files_walk(f, item->fs, item->entry->path, ls_show, &t, err);
     else
         r = list_directory(f, item, &t, err);
     if (!f->doc.on) {
@@ -115,23 +115,23 @@ static int list_mounts(struct files *f, const char *operand, struct err *err)
         return found;
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     for (size_t i = 0; r == 0 && i < all.n; i++)
-        r = show(f, NULL, &all.v[i], &t, err);
+        r = ls_show(f, NULL, &all.v[i], &t, err);
     if (r == 0 && !f->doc.on)
         r = table_end(&t, err);
     return r < 0 ? r : 1;
 }
 
-static int work(struct files *f, struct err *err)
+static int ls_work(struct files *f, struct err *err)
 {
     const struct cli *c = f->x->cli;
     int r = 0;
 
     if (c->n_operands == 0)
-        return files_each_or_home(f, list, err);
+        return files_each_or_home(f, ls_list, err);
     for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
         r = list_mounts(f, c->operands[i], err);
         if (r == 0)
-            r = files_each(f, &c->operands[i], 1, list, err);
+            r = files_each(f, &c->operands[i], 1, ls_list, err);
         else if (r < 0)
             r = files_failed(f, c->operands[i], r, err);
         else
@@ -140,9 +140,9 @@ static int work(struct files *f, struct err *err)
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int ls_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "entries", work, err);
+    return files_run(c, "entries", ls_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -163,5 +163,5 @@ const struct cli_verb verb_fs_ls = {
     .operands = "[PATH…]",
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = ls_run,
 };

@@ -18,7 +18,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int make(struct files *f, const char *operand, uint32_t mode, struct err *err)
+static int mkdir_make(struct files *f, const char *operand, uint32_t mode, struct err *err)
 {
     const struct args *a = files_args(f);
     AUTO_FREE char *path = NULL;
@@ -34,7 +34,7 @@ static int make(struct files *f, const char *operand, uint32_t mode, struct err 
     return doc_add(&f->doc, v, err);
 }
 
-static int work(struct files *f, struct err *err)
+static int mkdir_work(struct files *f, struct err *err)
 {
     const struct args *a = files_args(f);
     const struct cli *c = f->x->cli;
@@ -48,16 +48,16 @@ static int work(struct files *f, struct err *err)
         mode = mode_apply(&change, 0777, true);
     }
     for (size_t i = 0; r == 0 && i < c->n_operands; i++) {
-        r = make(f, c->operands[i], mode, err);
+        r = mkdir_make(f, c->operands[i], mode, err);
         if (r < 0)
             r = files_failed(f, c->operands[i], r, err);
     }
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int mkdir_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "made", work, err);
+    return files_run(c, "made", mkdir_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -74,5 +74,5 @@ const struct cli_verb verb_fs_mkdir = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = mkdir_run,
 };

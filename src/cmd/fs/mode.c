@@ -44,7 +44,7 @@ static int bad_mode(const char *text, struct err *err)
     return -EINVAL;
 }
 
-static int parse_octal(const char *text, struct mode_change *ret, struct err *err)
+static int mode_parse_octal(const char *text, struct mode_change *ret, struct err *err)
 {
     uint32_t v = 0;
 
@@ -112,7 +112,7 @@ static void parse_what(const char **at, struct mode_step *s)
     }
 }
 
-static int parse_clause(const char **at, struct mode_change *ret)
+static int mode_parse_clause(const char **at, struct mode_change *ret)
 {
     uint32_t who = parse_who(at);
 
@@ -135,9 +135,9 @@ int mode_parse(const char *text, struct mode_change *ret, struct err *err)
 
     *ret = (struct mode_change){ 0 };
     if (*text >= '0' && *text <= '9')
-        return parse_octal(text, ret, err);
+        return mode_parse_octal(text, ret, err);
     do {
-        if (parse_clause(&at, ret) < 0)
+        if (mode_parse_clause(&at, ret) < 0)
             return bad_mode(text, err);
     } while (*at == ',' && *++at != '\0');
     return *at || at[-1] == ',' ? bad_mode(text, err) : 0;

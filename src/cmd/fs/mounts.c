@@ -46,8 +46,8 @@ static int take_target(struct files *f, const char *operand, const char *dir, co
 }
 
 /* The names that the table has below `operand`; *ret_dir is NULL when it is not of the table. */
-static int names_of(struct files *f, const char *operand, struct strs *ret, char **ret_dir,
-                    struct err *err)
+static int mounts_names_of(struct files *f, const char *operand, struct strs *ret, char **ret_dir,
+                           struct err *err)
 {
     const struct session *s = f->x->session;
 
@@ -55,7 +55,7 @@ static int names_of(struct files *f, const char *operand, struct strs *ret, char
     return s ? conf_mounts(session_conf(s), operand, session_user(s), ret, ret_dir, err) : 0;
 }
 
-static bool has_name(const struct fs_entries *all, const char *name)
+static bool mounts_has_name(const struct fs_entries *all, const char *name)
 {
     for (size_t i = 0; i < all->n; i++)
         if (str_eq(all->v[i].name, name))
@@ -63,7 +63,7 @@ static bool has_name(const struct fs_entries *all, const char *name)
     return false;
 }
 
-static int by_name(const void *a, const void *b)
+static int mounts_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct fs_entry *)a)->name, ((const struct fs_entry *)b)->name);
 }
@@ -82,7 +82,7 @@ static int add_fallback(struct files *f, const char *operand, struct fs_entries 
     while (fs_list_next(list, &e, NULL) > 0) {
         struct fs_entry *more;
 
-        if (has_name(all, e->name))
+        if (mounts_has_name(all, e->name))
             continue;
         more = reallocarray(all->v, all->n + 1, sizeof(*more));
         if (!more)
@@ -99,7 +99,7 @@ int mounts_list(struct files *f, const char *operand, struct fs_entries *ret, st
 {
     AUTO_FREE char *dir = NULL;
     AUTO_STRS names = { 0 };
-    int r = names_of(f, operand, &names, &dir, err);
+    int r = mounts_names_of(f, operand, &names, &dir, err);
 
     *ret = (struct fs_entries){ 0 };
     if (r < 0 || !dir)
@@ -117,7 +117,7 @@ int mounts_list(struct files *f, const char *operand, struct fs_entries *ret, st
     }
     if (add_fallback(f, operand, ret) < 0)
         return err_oom(err);
-    qsort(ret->v, ret->n, sizeof(*ret->v), by_name);
+    qsort(ret->v, ret->n, sizeof(*ret->v), mounts_by_name);
     return 1;
 }
 
@@ -125,7 +125,7 @@ int mounts_stat(struct files *f, const char *operand, struct fs_entry *ret, stru
 {
     AUTO_FREE char *dir = NULL;
     AUTO_STRS names = { 0 };
-    int r = names_of(f, operand, &names, &dir, err);
+    int r = mounts_names_of(f, operand, &names, &dir, err);
 
     if (r < 0 || !dir)
         return r;

@@ -18,7 +18,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int check(const char *from, const struct place *to, bool force, struct err *err)
+static int mv_check(const char *from, const struct place *to, bool force, struct err *err)
 {
     if (strcmp(from, to->path) == 0)
         return err_set(err, -EINVAL, "'%s' already has that name", from);
@@ -34,8 +34,8 @@ static int check(const char *from, const struct place *to, bool force, struct er
     return 0;
 }
 
-static int move(struct files *f, const struct target *t, const struct files_item *item,
-                struct err *err)
+static int mv_move(struct files *f, const struct target *t, const struct files_item *item,
+                   struct err *err)
 {
     const struct args *a = files_args(f);
     const char *from = item->entry->path;
@@ -53,7 +53,7 @@ static int move(struct files *f, const struct target *t, const struct files_item
     r = target_place(t, item->entry->name, &to, err);
     path = to.path;
     if (r == 0)
-        r = check(from, &to, a->force, err);
+        r = mv_check(from, &to, a->force, err);
     if (r == 0)
         r = fs_rename(t->fs, from, path, a->force, err);
     if (r < 0 || !f->doc.on)
@@ -76,14 +76,14 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         item.entry = &all.v[i];
-        r = move(f, t, &item, err);
+        r = mv_move(f, t, &item, err);
         if (r < 0)
             r = files_failed(f, operand, r, err);
     }
     return r;
 }
 
-static int work(struct files *f, struct err *err)
+static int mv_work(struct files *f, struct err *err)
 {
     const struct cli *c = f->x->cli;
     size_t n = c->n_operands - 1;
@@ -97,9 +97,9 @@ static int work(struct files *f, struct err *err)
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int mv_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "moved", work, err);
+    return files_run(c, "moved", mv_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -120,5 +120,5 @@ const struct cli_verb verb_fs_mv = {
     .least = 2,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = mv_run,
 };

@@ -40,7 +40,7 @@ static int put_stdin(struct copy *c, const struct target *t, struct err *err)
     return copy_operand(c, t, NULL, "", err);
 }
 
-static int put(struct copy *c, const struct target *t, const char *operand, struct err *err)
+static int put_put(struct copy *c, const struct target *t, const char *operand, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     AUTO_FS_ENTRY e = { 0 };
@@ -69,7 +69,7 @@ static void remove_stale(struct copy *c, const struct target *t)
         copy_remove_stale(c, t->directory ? t->path : above);
 }
 
-static int work(struct files *f, struct err *err)
+static int put_work(struct files *f, struct err *err)
 {
     const struct args *a = files_args(f);
     const struct cli *c = f->x->cli;
@@ -92,16 +92,16 @@ static int work(struct files *f, struct err *err)
     copy.to = t.fs;
     remove_stale(&copy, &t);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        r = put(&copy, &t, c->operands[i], err);
+        r = put_put(&copy, &t, c->operands[i], err);
         if (r < 0)
             r = files_failed(f, c->operands[i], r, err);
     }
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int put_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "copies", work, err);
+    return files_run(c, "copies", put_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -127,5 +127,5 @@ const struct cli_verb verb_fs_put = {
     .most = CLI_ANY,
     .complete = CLI_FILES,
     .examples = examples,
-    .run = run,
+    .run = put_run,
 };

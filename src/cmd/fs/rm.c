@@ -21,7 +21,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int check(const struct args *a, const struct files_item *item, struct err *err)
+static int rm_check(const struct args *a, const struct files_item *item, struct err *err)
 {
     struct guard g = { .home = fs_home(item->fs),
                        .homes_beside = !fs_is_local(item->fs),
@@ -40,7 +40,7 @@ static int delete (struct files *f, const struct files_item *item, struct err *e
 {
     const struct args *a = files_args(f);
     json_t *v = NULL;
-    int r = check(a, item, err);
+    int r = rm_check(a, item, err);
 
     if (r == 0)
         r = fs_delete(item->fs, item->entry->path, a->recursive, err);
@@ -54,7 +54,7 @@ static int delete (struct files *f, const struct files_item *item, struct err *e
     return doc_add(&f->doc, v, err);
 }
 
-static int work(struct files *f, struct err *err)
+static int rm_work(struct files *f, struct err *err)
 {
     const struct args *a = files_args(f);
 
@@ -62,9 +62,9 @@ static int work(struct files *f, struct err *err)
     return files_each(f, f->x->cli->operands, f->x->cli->n_operands, delete, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int rm_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "removed", work, err);
+    return files_run(c, "removed", rm_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -84,5 +84,5 @@ const struct cli_verb verb_fs_rm = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = rm_run,
 };

@@ -5,7 +5,7 @@
 #include "cmd/fs/verbs.h"
 
 /* One line, "label  text". */
-__attribute__((format(printf, 2, 3))) static void line(const char *label, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void stat_line(const char *label, const char *fmt, ...)
 {
     AUTO_FREE char *raw = NULL;
     char clean[4096];
@@ -25,17 +25,20 @@ __attribute__((format(printf, 2, 3))) static void line(const char *label, const 
 static void quota_line(const char *label, int64_t quota, uint64_t used)
 {
     if (quota >= 0)
-        line(label, "%lld, %lld of it free", (long long)quota, (long long)(quota - (int64_t)used));
+        stat_line(label, "%lld, %lld of it free", (long long)quota,
+                  (long long)(quota - (int64_t)used));
 }
 
 static void print_summary(const struct fs_summary *s)
 {
     char size[SHOW_SIZE], space[SHOW_SIZE];
 
-    line("content", "%llu files in %llu directories", (unsigned long long)s->files,
-         (unsigned long long)s->dirs);
-    line("bytes", "%llu (%s)", (unsigned long long)s->length, show_size(s->length, true, size));
-    line("on disks", "%llu (%s)", (unsigned long long)s->space, show_size(s->space, true, space));
+    stat_line("content", "%llu files in %llu directories", (unsigned long long)s->files,
+              (unsigned long long)s->dirs);
+    stat_line("bytes", "%llu (%s)", (unsigned long long)s->length,
+              show_size(s->length, true, size));
+    stat_line("on disks", "%llu (%s)", (unsigned long long)s->space,
+              show_size(s->space, true, space));
     quota_line("name quota", s->quota, s->files + s->dirs);
     quota_line("space quota", s->space_quota, s->space);
 }
@@ -44,35 +47,36 @@ static void print_file(const struct fs_entry *e)
 {
     char size[SHOW_SIZE];
 
-    line("size", "%llu (%s)", (unsigned long long)e->length, show_size(e->length, true, size));
+    stat_line("size", "%llu (%s)", (unsigned long long)e->length, show_size(e->length, true, size));
     if (e->replication)
-        line("replicas", "%u", (unsigned)e->replication);
+        stat_line("replicas", "%u", (unsigned)e->replication);
     if (e->block_size)
-        line("block size", "%llu (%s)", (unsigned long long)e->block_size,
-             show_size(e->block_size, true, size));
+        stat_line("block size", "%llu (%s)", (unsigned long long)e->block_size,
+                  show_size(e->block_size, true, size));
     if (e->erasure_coded)
-        line("coding", "erasure coded: its content cannot be read by ydl");
+        stat_line("coding", "erasure coded: its content cannot be read by ydl");
 }
 
-static void print_text(const struct fs_entry *e, const char *uri, const struct fs_summary *s)
+static void stat_print_text(const struct fs_entry *e, const char *uri, const struct fs_summary *s)
 {
     char mode[MODE_TEXT], clean[4096], time[SHOW_TIME_LONG];
 
     str_clean(clean, sizeof(clean), uri);
     printf("%s\n", clean);
-    line("type", "%s%s%s", show_type(e->type), e->target ? " to " : "", e->target ? e->target : "");
-    line("mode", "%04o %s%s", (unsigned)e->mode, mode_text(e, mode),
-         e->acl ? " (and an access list)" : "");
-    line("owner", "%s", e->owner);
-    line("group", "%s", e->group);
+    stat_line("type", "%s%s%s", show_type(e->type), e->target ? " to " : "",
+              e->target ? e->target : "");
+    stat_line("mode", "%04o %s%s", (unsigned)e->mode, mode_text(e, mode),
+              e->acl ? " (and an access list)" : "");
+    stat_line("owner", "%s", e->owner);
+    stat_line("group", "%s", e->group);
     if (e->type != FS_DIRECTORY)
         print_file(e);
-    line("modified", "%s", show_time_long(e->mtime, time));
+    stat_line("modified", "%s", show_time_long(e->mtime, time));
     if (e->atime)
-        line("accessed", "%s", show_time_long(e->atime, time));
-    line("inode", "%llu", (unsigned long long)e->file_id);
+        stat_line("accessed", "%s", show_time_long(e->atime, time));
+    stat_line("inode", "%llu", (unsigned long long)e->file_id);
     if (e->encrypted)
-        line("encrypted", "in an encryption zone: its content cannot be read by ydl");
+        stat_line("encrypted", "in an encryption zone: its content cannot be read by ydl");
     if (s)
         print_summary(s);
 }
@@ -91,8 +95,8 @@ static int add_summary(json_t *v, const struct fs_summary *s, struct err *err)
     return r;
 }
 
-static int print_json(struct files *f, const struct fs_entry *e, const char *uri,
-                      const struct fs_summary *s, struct err *err)
+static int stat_print_json(struct files *f, const struct fs_entry *e, const char *uri,
+                           const struct fs_summary *s, struct err *err)
 {
     AUTO_JSON *v = show_entry(e);
     int r = 0;
@@ -105,7 +109,7 @@ static int print_json(struct files *f, const struct fs_entry *e, const char *uri
     return r < 0 ? r : doc_add(&f->doc, take(v), err);
 }
 
-static int show(struct files *f, const struct files_item *item, struct err *err)
+static int stat_show(struct files *f, const struct files_item *item, struct err *err)
 {
     AUTO_FREE char *uri = NULL;
     struct fs_summary s = { 0 };
@@ -123,19 +127,19 @@ static int show(struct files *f, const struct files_item *item, struct err *err)
     if (r < 0)
         return r;
     if (f->doc.on)
-        return print_json(f, item->entry, uri, directory ? &s : NULL, err);
-    print_text(item->entry, uri, directory ? &s : NULL);
+        return stat_print_json(f, item->entry, uri, directory ? &s : NULL, err);
+    stat_print_text(item->entry, uri, directory ? &s : NULL);
     return 0;
 }
 
-static int work(struct files *f, struct err *err)
+static int stat_work(struct files *f, struct err *err)
 {
-    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, show, err);
+    return files_each(f, f->x->cli->operands, f->x->cli->n_operands, stat_show, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int stat_run(struct cli *c, struct err *err)
 {
-    return files_run(c, "entries", work, err);
+    return files_run(c, "entries", stat_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -151,5 +155,5 @@ const struct cli_verb verb_fs_stat = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
-    .run = run,
+    .run = stat_run,
 };

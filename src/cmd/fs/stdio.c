@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* A pipe whose other end was closed. */
-static bool reader_gone(int fd)
+static bool stdio_reader_gone(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLOUT };
 
@@ -19,5 +19,5 @@ int stdio_out(struct fs_reader *r, fs_progress_fn *on_progress, void *arg, struc
 
     fflush(stdout); /* what was printed before comes first */
     x = fs_copy_out(r, STDOUT_FILENO, on_progress, arg, err);
-    return x == -EPIPE && reader_gone(STDOUT_FILENO) ? EXIT_OUTPUT_GONE : x;
+    return x == -EPIPE && stdio_reader_gone(STDOUT_FILENO) ? EXIT_OUTPUT_GONE : x;
 }

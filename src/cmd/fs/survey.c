@@ -62,8 +62,8 @@ int copy_survey(struct copy *c, const struct fs_entry *source, uint64_t *bytes, 
     return 0;
 }
 
-static int tell(struct copy *c, const struct fs_entry *source, const char *to, int64_t ms,
-                struct err *err)
+static int copy_tell(struct copy *c, const struct fs_entry *source, const char *to, int64_t ms,
+                     struct err *err)
 {
     const char *from = source ? source->path : "-";
     char size[SHOW_SIZE], clean[2][1024];
@@ -117,5 +117,5 @@ int copy_operand(struct copy *c, const struct target *t, const struct fs_entry *
     c->bytes = c->n_files = 0;
     if (r == 0)
         r = transfer(c, source, &to, err);
-    return r < 0 ? r : tell(c, source, path, loop_now(l) - begin, err);
+    return r < 0 ? r : copy_tell(c, source, path, loop_now(l) - begin, err);
 }

@@ -8,8 +8,8 @@
 #define NAME_MOST 255 /* bytes of one part of a path, on HDFS and on most disks */
 #define NOISE_DIGITS 16
 
-static int look(struct fs *fs, const char *path, bool *ret_exists, bool *ret_directory,
-                struct err *err)
+static int target_look(struct fs *fs, const char *path, bool *ret_exists, bool *ret_directory,
+                       struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };
     int r = fs_exists(fs, path, &e, err);
@@ -27,7 +27,7 @@ int target_find(struct files *f, const char *operand, enum fs_default where, boo
     *ret = (struct target){ .operand = operand };
     r = files_find(f, operand, where, &ret->fs, &ret->path, err);
     if (r == 0)
-        r = look(ret->fs, ret->path, &ret->exists, &ret->directory, err);
+        r = target_look(ret->fs, ret->path, &ret->exists, &ret->directory, err);
     if (r < 0)
         return r;
     if (ret->directory || (!several && !str_ends(operand, "/")))
@@ -51,7 +51,7 @@ int target_place(const struct target *t, const char *name, struct place *ret, st
     if (!ret->path)
         return err_oom(err);
     if (t->directory && *name)
-        return look(t->fs, ret->path, &ret->exists, &ret->directory, err);
+        return target_look(t->fs, ret->path, &ret->exists, &ret->directory, err);
     return 0;
 }
 
@@ -69,7 +69,7 @@ const char *target_name(const char *operand, const char *entry_name)
 }
 
 /* How many of the first `most` bytes of `s` are whole characters. */
-static size_t whole(const char *s, size_t most)
+static size_t target_whole(const char *s, size_t most)
 {
     size_t n = 0, step;
 
@@ -105,7 +105,7 @@ int target_temporary(const char *path, char **ret, struct err *err)
     if (!dir || !base)
         return err_oom(err);
     /* 26 bytes are ours: two dots, "ydl-", 16 digits, ".tmp". */
-    name = str_printf(".%.*s.ydl-%016llx.tmp", (int)whole(base, NAME_MOST - 26), base,
+    name = str_printf(".%.*s.ydl-%016llx.tmp", (int)target_whole(base, NAME_MOST - 26), base,
                       (unsigned long long)noise);
     *ret = name ? path_join(dir, name) : NULL;
     return *ret ? 0 : err_oom(err);

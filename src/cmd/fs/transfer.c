@@ -14,7 +14,7 @@ struct meter {
     uint64_t done;
 };
 
-static int on_progress(void *arg, uint64_t done)
+static int copy_on_progress(void *arg, uint64_t done)
 {
     struct meter *m = arg;
 
@@ -37,7 +37,7 @@ static int copy_reader(struct meter *m, struct fs_reader *r, struct fs_writer *w
         x = fs_write(w, p, (size_t)n, err);
         if (x < 0)
             return x;
-        on_progress(m, m->done + (uint64_t)n);
+        copy_on_progress(m, m->done + (uint64_t)n);
     }
 }
 
@@ -47,7 +47,7 @@ static int copy_local(struct meter *m, const char *path, struct fs_writer *w, st
 
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
-    return fs_copy_in(w, fd, on_progress, m, err);
+    return fs_copy_in(w, fd, copy_on_progress, m, err);
 }
 
 static int copy_content(struct copy *c, const struct fs_entry *source, struct fs_writer *w,
@@ -94,8 +94,8 @@ void copy_name_target(struct err *err, const char *tmp, const char *target)
 
 /* Shielded: a call that is cut off may still be carried out by the server, and then nobody would
  * know of the file. It is short, and the next wait notices the cancellation. */
-static int create(struct copy *c, const char *path, bool parents, struct fs_writer **ret,
-                  struct err *err)
+static int copy_create(struct copy *c, const char *path, bool parents, struct fs_writer **ret,
+                       struct err *err)
 {
     struct loop *l = c->files->x->loop;
     struct fs_create options = c->options;
@@ -116,7 +116,7 @@ int copy_plain(struct copy *c, const struct fs_entry *source, const char *to, bo
                struct err *err)
 {
     AUTO_FS_WRITER *w = NULL;
-    int r = create(c, to, parents, &w, err);
+    int r = copy_create(c, to, parents, &w, err);
 
     if (r == 0)
         r = copy_content(c, source, w, err);
@@ -145,7 +145,7 @@ int copy_atomic(struct copy *c, const struct fs_entry *source, const char *to, b
 
 /* ---- the interface ---- */
 
-static int in_the_way(const struct copy *c, const struct place *to, struct err *err)
+static int copy_in_the_way(const struct copy *c, const struct place *to, struct err *err)
 {
     if (to->directory)
         return err_set(err, -EISDIR, "'%s' is a directory: a file cannot replace it", to->path);
@@ -163,7 +163,7 @@ int copy_entry(struct copy *c, const struct fs_entry *source, const struct place
 
     if (source->type == FS_DIRECTORY)
         return copy_tree(c, source, to, err);
-    r = in_the_way(c, to, err);
+    r = copy_in_the_way(c, to, err);
     return r < 0 ? r : copy_atomic(c, source, to->path, false, err);
 }
 
@@ -171,10 +171,10 @@ static int stream_in(struct copy *c, int fd, const char *tmp, struct err *err)
 {
     struct meter m = { .copy = c };
     AUTO_FS_WRITER *w = NULL;
-    int r = create(c, tmp, false, &w, err);
+    int r = copy_create(c, tmp, false, &w, err);
 
     if (r == 0)
-        r = fs_copy_in(w, fd, on_progress, &m, err);
+        r = fs_copy_in(w, fd, copy_on_progress, &m, err);
     /* Ctrl-C ends the program before the pipe as well. Its end must not be taken for the end of the
      * data: the loop gets a turn to notice our own signal. */
     if (r == 0 && fiber_yield(c->files->x->loop) < 0)
@@ -185,7 +185,7 @@ static int stream_in(struct copy *c, int fd, const char *tmp, struct err *err)
 int copy_stream(struct copy *c, int fd, const struct place *to, struct err *err)
 {
     AUTO_FREE char *tmp = NULL;
-    int r = in_the_way(c, to, err);
+    int r = copy_in_the_way(c, to, err);
 
     if (r < 0)
         return r;

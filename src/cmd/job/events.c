@@ -56,7 +56,7 @@ static int print_record(const json_t *v, struct err *err)
     return flushed(err);
 }
 
-static int on_line(void *arg, const char *line, size_t n)
+static int events_on_line(void *arg, const char *line, size_t n)
 {
     struct reading *d = arg;
     AUTO_JSON *v = NULL;
@@ -138,7 +138,7 @@ static int print_timeline(const struct timeline *t, bool json, struct err *err)
     return json ? timeline_json(rows, n, sums, err) : timeline_table(rows, n, sums, err);
 }
 
-static int work(struct job_call *x, struct err *err)
+static int events_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     struct timeline t;
@@ -150,13 +150,13 @@ static int work(struct job_call *x, struct err *err)
         d.timeline = &t;
     if (a->follow)
         client_set_patience(x->client, CLIENT_LONG_MS);
-    r = client_events(x->client, a->follow, on_line, &d, err);
+    r = client_events(x->client, a->follow, events_on_line, &d, err);
     return r < 0 || !a->timeline ? r : print_timeline(&t, x->globals->json, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int events_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, events_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -207,5 +207,5 @@ const struct cli_verb verb_events = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = events_run,
 };

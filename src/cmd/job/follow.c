@@ -61,7 +61,7 @@ static int on_created(struct follow *f, const json_t *record)
     return r == -EINVAL ? 0 : r;
 }
 
-static int on_job(struct follow *f, const json_t *record)
+static int follow_on_job(struct follow *f, const json_t *record)
 {
     if (json_object_get(record, "roles"))
         return on_created(f, record);
@@ -70,7 +70,7 @@ static int on_job(struct follow *f, const json_t *record)
     return 0;
 }
 
-static int on_gang(struct follow *f, const json_t *record)
+static int follow_on_gang(struct follow *f, const json_t *record)
 {
     int64_t have = format_int(record, "have", 0), want = format_int(record, "want", 0);
 
@@ -85,13 +85,13 @@ static void said_something(struct follow *f)
     f->told = 0;
 }
 
-static int on_note(struct follow *f, const json_t *record)
+static int follow_on_note(struct follow *f, const json_t *record)
 {
     said_something(f);
     return f->o->quiet ? 0 : screen_note(f->screen, "%s", format_text(record, "text"));
 }
 
-static int on_restart(struct follow *f, const json_t *record)
+static int follow_on_restart(struct follow *f, const json_t *record)
 {
     const char *task = format_text(record, "task"), *reason = format_text(record, "reason");
     int64_t used = format_int(record, "used", 0), max = format_int(record, "max", -1);
@@ -108,7 +108,7 @@ static int on_restart(struct follow *f, const json_t *record)
 
 /* A container that is replaced: nothing else tells why the job still waits. Each reason once, for a
  * node may take many along. */
-static int on_failure(struct follow *f, const json_t *record)
+static int follow_on_failure(struct follow *f, const json_t *record)
 {
     const char *task = format_text(record, "task"), *text = format_text(record, "text");
 
@@ -120,7 +120,7 @@ static int on_failure(struct follow *f, const json_t *record)
     return screen_note(f->screen, "the container of %s is replaced: %s", task, text);
 }
 
-static int on_end(struct follow *f, const json_t *record)
+static int follow_on_end(struct follow *f, const json_t *record)
 {
     (void)record;
     f->ended = true;
@@ -132,9 +132,9 @@ static const struct {
     const char *mark;
     int (*on)(struct follow *f, const json_t *record);
 } kinds[] = {
-    { "\"event\":\"job\"", on_job },   { "\"event\":\"gang\"", on_gang },
-    { "\"event\":\"note\"", on_note }, { "\"event\":\"restart\"", on_restart },
-    { "\"event\":\"end\"", on_end },   { "\"event\":\"failure\"", on_failure },
+    { "\"event\":\"job\"", follow_on_job },   { "\"event\":\"gang\"", follow_on_gang },
+    { "\"event\":\"note\"", follow_on_note }, { "\"event\":\"restart\"", follow_on_restart },
+    { "\"event\":\"end\"", follow_on_end },   { "\"event\":\"failure\"", follow_on_failure },
 };
 
 static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
@@ -163,7 +163,7 @@ static int on_record(struct follow *f, const char *p, size_t n, struct err *err)
 
 /* ---- output ---- */
 
-static int on_output(struct follow *f, struct piece *p)
+static int follow_on_output(struct follow *f, struct piece *p)
 {
     uint64_t skip;
 
@@ -188,7 +188,7 @@ static int on_output(struct follow *f, struct piece *p)
 static int make_status(struct follow *f, bool tasks, json_t **ret, struct err *err);
 
 /* Says what the job waits for, to those who started it and see no block. */
-static int tell_waiting(struct follow *f)
+static int follow_tell_waiting(struct follow *f)
 {
     AUTO_BUF line = { .max = 4 * KIB };
     AUTO_JSON *status = NULL;
@@ -224,7 +224,7 @@ static void run_ticker(void *arg)
             break;
         f->error = show_tick(f->show, loop_now(f->loop));
         if (tell && f->error == 0 && !f->stopping)
-            f->error = tell_waiting(f);
+            f->error = follow_tell_waiting(f);
     }
     f->ticker = NULL;
     cond_wake_all(&f->ticked);
@@ -243,7 +243,7 @@ static void stop_ticker(struct follow *f)
 
 /* ---- the stream ---- */
 
-static int make_target(const struct follow_options *o, struct buf *out, struct err *err)
+static int follow_make_target(const struct follow_options *o, struct buf *out, struct err *err)
 {
     bool output = o->streams[PIECE_OUT] || o->streams[PIECE_ERR];
     int r = buf_printf(out, "/v1/attach?logs=%d&stop=%d", output, o->ours && !o->detach);
@@ -256,13 +256,14 @@ static int make_target(const struct follow_options *o, struct buf *out, struct e
     return r < 0 || !buf_text(out) ? err_oom(err) : 0;
 }
 
-static int take_pieces(struct follow *f, struct pieces *s, struct err *err)
+static int follow_take_pieces(struct follow *f, struct pieces *s, struct err *err)
 {
     struct piece p;
     int r;
 
     while ((r = pieces_next(s, &p, err)) == 1) {
-        r = p.kind == PIECE_EVENT ? on_record(f, p.record, p.record_n, err) : on_output(f, &p);
+        r = p.kind == PIECE_EVENT ? on_record(f, p.record, p.record_n, err)
+                                  : follow_on_output(f, &p);
         if (r < 0)
             return r == -ENOMEM ? err_oom(err) : r;
     }
@@ -276,7 +277,7 @@ static int read_stream(struct follow *f, struct err *err)
     AUTO_FREE char *bytes = malloc(READ_BYTES);
     AUTO_PIECES pieces = { 0 };
     ssize_t n = 1;
-    int r = bytes ? make_target(f->o, &target, err) : err_oom(err);
+    int r = bytes ? follow_make_target(f->o, &target, err) : err_oom(err);
 
     pieces_init(&pieces);
     if (r == 0)
@@ -289,7 +290,7 @@ static int read_stream(struct follow *f, struct err *err)
             break;
         r = pieces_feed(&pieces, bytes, (size_t)n, err);
         if (r == 0)
-            r = take_pieces(f, &pieces, err);
+            r = follow_take_pieces(f, &pieces, err);
         if (show_deadline(f->show) < f->tick_at)
             cond_wake_all(&f->tick);
         if (r == 0)
@@ -305,7 +306,7 @@ static bool final(int r)
 }
 
 /* From one master to the next, until the job has ended. */
-static int read_all(struct follow *f, struct err *err)
+static int follow_read_all(struct follow *f, struct err *err)
 {
     for (;;) {
         int r = read_stream(f, err);
@@ -345,7 +346,7 @@ static int status_for_block(void *user, json_t **ret)
 
 /* ---- all of it ---- */
 
-static int start(struct follow *f, struct err *err)
+static int follow_start(struct follow *f, struct err *err)
 {
     const struct follow_options *o = f->o;
     struct screen_options screen = {
@@ -430,7 +431,7 @@ static int after_the_end(struct follow *f, int r, struct follow_result *ret, str
     return r;
 }
 
-static int finish(struct follow *f, int r, struct follow_result *ret, struct err *err)
+static int follow_finish(struct follow *f, int r, struct follow_result *ret, struct err *err)
 {
     int64_t deadline = LOOP_NEVER;
     int shown;
@@ -477,15 +478,15 @@ int follow_job(struct client *c, const struct follow_options *o, struct follow_r
     f->o = o;
     f->loop = client_loop(c);
     f->tick_at = LOOP_NEVER;
-    r = start(f, err);
+    r = follow_start(f, err);
     client_set_note(c, on_client_note, f);
     client_set_patience(c, CLIENT_LONG_MS);
     if (r == 0 && o->earlier)
         r = replay_earlier(o->earlier, o->earlier_from, f->show, f->screen, err);
     if (r == 0)
-        r = read_all(f, err);
+        r = follow_read_all(f, err);
     stop_ticker(f);
-    r = finish(f, r, ret, err);
+    r = follow_finish(f, r, ret, err);
     client_set_note(c, NULL, NULL);
     interrupt_stop(f->interrupt);
     screen_free(f->screen);

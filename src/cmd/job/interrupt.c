@@ -36,7 +36,7 @@ static bool another_came(const void *user)
 }
 
 /* Whoever wants more than a stop need not wait until a master has heard of that one. */
-static int stop_job(struct interrupt *i, struct err *err)
+static int interrupt_stop_job(struct interrupt *i, struct err *err)
 {
     return act_ask_stop_beside(i->o.client, another_came, i, err);
 }
@@ -51,11 +51,11 @@ static const struct {
     int (*ask)(struct interrupt *i, struct err *err);
     const char *note;
 } steps[] = {
-    { stop_job, "stopping the job; once more to kill it" },
+    { interrupt_stop_job, "stopping the job; once more to kill it" },
     { kill_job, "killing the job; once more to leave at once" },
 };
 
-static void on_signal(uv_signal_t *h, int signum)
+static void interrupt_on_signal(uv_signal_t *h, int signum)
 {
     struct interrupt *i = h->data;
 
@@ -85,7 +85,7 @@ static bool pass(struct interrupt *i)
     return false;
 }
 
-static void leave(struct interrupt *i)
+static void interrupt_leave(struct interrupt *i)
 {
     if (i->o.detach && !i->o.quiet)
         (void)screen_note(i->o.screen,
@@ -94,13 +94,13 @@ static void leave(struct interrupt *i)
     fiber_cancel(i->o.fiber);
 }
 
-static void act(struct interrupt *i)
+static void interrupt_act(struct interrupt *i)
 {
     struct err err = ERR_INIT;
     unsigned step = i->done++;
 
     if (i->o.detach || step >= COUNT_OF(steps)) {
-        leave(i);
+        interrupt_leave(i);
         return;
     }
     if (!i->o.quiet)
@@ -110,13 +110,13 @@ static void act(struct interrupt *i)
         (void)screen_note(i->o.screen, "%s", err.text);
 }
 
-static void run(void *arg)
+static void interrupt_run(void *arg)
 {
     struct interrupt *i = arg;
 
     while (!i->stopping) {
         if (i->done < i->count)
-            act(i);
+            interrupt_act(i);
         else if (pass(i))
             continue;
         else if (cond_wait(i->loop, &i->came, LOOP_NEVER) < 0)
@@ -143,11 +143,11 @@ int interrupt_start(const struct interrupt_options *o, struct interrupt **ret, s
         i->open++;
         i->signals[k].data = i;
         uv_unref((uv_handle_t *)&i->signals[k]);
-        r = uv_signal_start(&i->signals[k], on_signal, wanted[k]);
+        r = uv_signal_start(&i->signals[k], interrupt_on_signal, wanted[k]);
     }
     if (r < 0)
         return err_code(err, r, "watch for signals");
-    r = fiber_start(i->loop, run, i, &i->fiber, err);
+    r = fiber_start(i->loop, interrupt_run, i, &i->fiber, err);
     if (r < 0)
         return r;
     *ret = take(i);
@@ -159,7 +159,7 @@ unsigned interrupt_count(const struct interrupt *i)
     return i ? i->count : 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void interrupt_on_closed(uv_handle_t *h)
 {
     struct interrupt *i = h->data;
 
@@ -183,6 +183,6 @@ struct interrupt *interrupt_stop(struct interrupt *i)
         free(i);
     else
         for (unsigned k = i->open; k > 0; k--)
-            uv_close((uv_handle_t *)&i->signals[k - 1], on_closed);
+            uv_close((uv_handle_t *)&i->signals[k - 1], interrupt_on_closed);
     return NULL;
 }

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static int print_schema(FILE *out, struct err *err)
+static int job_page_print_schema(FILE *out, struct err *err)
 {
     AUTO_JSON *schema = NULL;
     int r = spec_schema(&schema, err);
@@ -64,6 +64,6 @@ const struct cli_page job_pages[] = {
       .made_title = "KEYS",
       .make = spec_manual,
       .sections = sections,
-      .schema = print_schema },
+      .schema = job_page_print_schema },
     { 0 },
 };

@@ -2,14 +2,14 @@
 #include "client/job_actions.h"
 #include "cmd/job/verbs.h"
 
-static int work(struct job_call *x, struct err *err)
+static int kill_work(struct job_call *x, struct err *err)
 {
     return act_end(x, "kill", "/v1/kill", err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int kill_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, kill_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -35,5 +35,5 @@ const struct cli_verb verb_kill = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = kill_run,
 };

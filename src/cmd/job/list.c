@@ -77,7 +77,7 @@ static int add_client(struct listing *l, struct client *c)
 
 /* ---- this machine ---- */
 
-static int add_dir(void *arg, struct job_dir *d)
+static int list_add_dir(void *arg, struct job_dir *d)
 {
     struct listing *l = arg;
     const struct args *a = job_args(l->x);
@@ -92,7 +92,7 @@ static int add_dir(void *arg, struct job_dir *d)
     return r < 0 ? r : ++l->here == l->most;
 }
 
-static int add_here(struct listing *l, struct err *err)
+static int list_add_here(struct listing *l, struct err *err)
 {
     const struct args *a = job_args(l->x);
     AUTO_FREE char *state = NULL;
@@ -103,7 +103,7 @@ static int add_here(struct listing *l, struct err *err)
         r = jobs_state_dir(&state, err);
     if (r < 0 || place == JOB_YARN)
         return r;
-    r = jobs_each(state, add_dir, l, err);
+    r = jobs_each(state, list_add_dir, l, err);
     return r < 0 ? r : 0;
 }
 
@@ -117,7 +117,7 @@ static int add_app(struct listing *l, struct yarn_jobs *y, struct yarn_app_id id
     return r < 0 ? r : add_client(l, c);
 }
 
-static int add_apps(struct listing *l, struct err *err)
+static int list_add_apps(struct listing *l, struct err *err)
 {
     const struct args *a = job_args(l->x);
     AUTO_YARN_APPS apps = { 0 };
@@ -139,7 +139,7 @@ static int add_apps(struct listing *l, struct err *err)
 
 /* ---- both ---- */
 
-static int newest_first(const void *a, const void *b)
+static int list_newest_first(const void *a, const void *b)
 {
     int64_t x = format_int(*(json_t *const *)a, "created", 0);
     int64_t y = format_int(*(json_t *const *)b, "created", 0);
@@ -148,7 +148,7 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Both kinds in one order, and no more of them than wanted. */
-static int merge(json_t *jobs, size_t most)
+static int list_merge(json_t *jobs, size_t most)
 {
     size_t n = json_array_size(jobs);
     AUTO_FREE json_t **v = calloc(n + 1, sizeof(json_t *));
@@ -158,7 +158,7 @@ static int merge(json_t *jobs, size_t most)
     for (size_t i = 0; r == 0 && i < n; i++)
         v[i] = json_array_get(jobs, i);
     if (r == 0)
-        qsort(v, n, sizeof(json_t *), newest_first);
+        qsort(v, n, sizeof(json_t *), list_newest_first);
     for (size_t i = 0; r == 0 && i < n && i < most; i++)
         r = json_array_append(sorted, v[i]) < 0 ? -ENOMEM : 0;
     if (r == 0 && (json_array_clear(jobs) < 0 || json_array_extend(jobs, sorted) < 0))
@@ -194,7 +194,7 @@ static int print_table(const json_t *jobs, struct err *err)
     return table_end(&t, err);
 }
 
-static int work(struct job_call *x, struct err *err)
+static int list_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     struct listing l = { .x = x, .err = err };
@@ -205,10 +205,10 @@ static int work(struct job_call *x, struct err *err)
     l.jobs = jobs;
     l.most = a->limit ? a->limit : a->all || a->running ? SIZE_MAX : SHOWN;
     if (r == 0)
-        r = add_here(&l, err);
+        r = list_add_here(&l, err);
     if (r == 0)
-        r = add_apps(&l, err);
-    if (r == 0 && json_array_size(jobs) > l.here && merge(jobs, l.most) < 0)
+        r = list_add_apps(&l, err);
+    if (r == 0 && json_array_size(jobs) > l.here && list_merge(jobs, l.most) < 0)
         r = err_oom(err);
     if (r < 0)
         return r;
@@ -218,9 +218,9 @@ static int work(struct job_call *x, struct err *err)
     return r < 0 ? r : json_print(stdout, doc, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int list_run(struct cli *c, struct err *err)
 {
-    return job_run(c, work, err);
+    return job_run(c, list_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -250,5 +250,5 @@ const struct cli_verb verb_list = {
     .args_size = sizeof(struct args),
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = list_run,
 };

@@ -148,7 +148,7 @@ static int find_begin(struct reading *d, struct logfiles *ret, struct spool **re
     return r < 0 ? r : tail_skips(ret, d->streams, d->tail, d->skips, err);
 }
 
-static int follow(struct reading *d, struct err *err)
+static int logs_follow(struct reading *d, struct err *err)
 {
     const struct args *a = job_args(d->x);
     const struct globals *g = d->x->globals;
@@ -182,7 +182,7 @@ static int follow(struct reading *d, struct err *err)
 }
 
 /* Does the sentence name a task that is wanted? It says "worker:0 (attempt …". */
-static bool registry_tasks_wanted(const struct reading *d, const char *text)
+static bool logs_registry_tasks_wanted(const struct reading *d, const char *text)
 {
     const char *at = d->wanted.n ? NULL : text;
 
@@ -210,7 +210,7 @@ static int warn_of_missing(struct reading *d, struct err *err)
     {
         AUTO_BUF line = { .max = 64 * KIB };
 
-        if (!registry_tasks_wanted(d, json_string_value(text)))
+        if (!logs_registry_tasks_wanted(d, json_string_value(text)))
             continue;
         if (format_clean(&line, json_string_value(text)) < 0 || !buf_text(&line))
             return err_oom(err);
@@ -270,7 +270,7 @@ static int show_all(struct reading *d, struct err *err)
     return r < 0 ? r : warn_of_lost(d, &files, err);
 }
 
-static int work(struct job_call *x, struct err *err)
+static int logs_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     struct reading d;
@@ -281,14 +281,14 @@ static int work(struct job_call *x, struct err *err)
     if (r == 0 && a->follow)
         client_settle(x->client); /* tasks may outlive a master that was killed by a moment */
     if (r >= 0)
-        r = r == 1 ? follow(&d, err) : show_all(&d, err);
+        r = r == 1 ? logs_follow(&d, err) : show_all(&d, err);
     strs_done(&d.wanted);
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int logs_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, logs_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -328,5 +328,5 @@ const struct cli_verb verb_logs = {
     .most = CLI_ANY,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = logs_run,
 };

@@ -3,7 +3,7 @@
 #include "cmd/job/verbs.h"
 #include "launch/launch_options.h"
 
-static int work(struct job_call *x, struct err *err)
+static int plan_verb_work(struct job_call *x, struct err *err)
 {
     AUTO_SPEC s = { 0 };
     const struct framework *fw = NULL;
@@ -12,9 +12,9 @@ static int work(struct job_call *x, struct err *err)
     return r != 0 ? r : plan_print(x, &s, fw, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int plan_verb_run(struct cli *c, struct err *err)
 {
-    return job_run(c, work, err);
+    return job_run(c, plan_verb_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -63,5 +63,5 @@ const struct cli_verb verb_plan = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = plan_verb_run,
 };

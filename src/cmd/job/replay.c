@@ -27,7 +27,7 @@ int replay_file(const struct logfile *f, uint64_t from, uint64_t before, struct 
     return r == -ENOMEM ? err_oom(err) : r;
 }
 
-static int size_of(const struct logfile *f, uint64_t *ret, struct err *err)
+static int replay_size_of(const struct logfile *f, uint64_t *ret, struct err *err)
 {
     AUTO_LOGREADER *file = NULL;
     int r = logreader_open(f, &file, err);
@@ -55,7 +55,7 @@ static int find_unsaved(const struct logfiles *files, size_t first, const struct
     for (size_t i = first; r == 0 && i < files->n && files->v[i].part > 0; i++) {
         if (!same_stream(&files->v[i], &files->v[first]))
             break;
-        r = size_of(&files->v[i], &size, err);
+        r = replay_size_of(&files->v[i], &size, err);
         saved += size;
     }
     if (r == 0 && saved < p->file)
@@ -79,7 +79,7 @@ int replay_rest(const struct logfiles *files, const struct replay_from *from, st
             r = find_unsaved(files, i, &p, &before, err);
         }
         if (r == 0 && f->part > 0)
-            r = size_of(f, &size, err);
+            r = replay_size_of(f, &size, err);
         if (r == 0 && p.at != UINT64_MAX && (f->part == 0 || p.at < before + size))
             r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;
@@ -103,7 +103,7 @@ int replay_earlier(const struct logfiles *files, const struct replay_from *from,
         }
         if (!f->earlier || p.at == UINT64_MAX)
             continue;
-        r = size_of(f, &size, err);
+        r = replay_size_of(f, &size, err);
         if (r == 0 && p.at < before + size)
             r = replay_file(f, p.at > before ? p.at - before : 0, before, show, screen, err);
         before += size;

@@ -2,7 +2,7 @@
 #include "client/job_actions.h"
 #include "cmd/job/verbs.h"
 
-static int work(struct job_call *x, struct err *err)
+static int restart_work(struct job_call *x, struct err *err)
 {
     const char *task = x->cli->n_operands > 1 ? x->cli->operands[1] : NULL;
     AUTO_FREE char *target = str_printf("/v1/restart%s%s", task ? "?task=" : "", task ? task : "");
@@ -24,9 +24,9 @@ static int work(struct job_call *x, struct err *err)
     return r != 0 ? r : act_say(x, "restart", text, extra, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int restart_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, restart_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -57,5 +57,5 @@ const struct cli_verb verb_restart = {
     .most = 2,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = restart_run,
 };

@@ -73,7 +73,7 @@ static int stay(struct job_call *x, const struct spec *s, struct follow_result *
     return end->interrupted ? EXIT_INTERRUPTED : job_exit(end->status, err);
 }
 
-static int work(struct job_call *x, struct err *err)
+static int run_do_work(struct job_call *x, struct err *err)
 {
     const struct options *o = job_args(x);
     struct follow_result end = { 0 };
@@ -96,9 +96,9 @@ static int work(struct job_call *x, struct err *err)
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int run_run(struct cli *c, struct err *err)
 {
-    return job_run_plain(c, work, err);
+    return job_run_plain(c, run_do_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -164,5 +164,5 @@ const struct cli_verb verb_run = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = run_run,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* "worker=4" into its halves; *ret_role is the caller's. */
-static int take_apart(const char *word, char **ret_role, int64_t *ret_count, struct err *err)
+static int scale_take_apart(const char *word, char **ret_role, int64_t *ret_count, struct err *err)
 {
     const char *equals = strchr(word, '=');
 
@@ -17,14 +17,14 @@ static int take_apart(const char *word, char **ret_role, int64_t *ret_count, str
     return *ret_role ? 0 : err_oom(err);
 }
 
-static int work(struct job_call *x, struct err *err)
+static int scale_work(struct job_call *x, struct err *err)
 {
     AUTO_FREE char *role = NULL;
     AUTO_FREE char *text = NULL;
     AUTO_BUF target = { .max = KIB };
     json_t *extra = NULL;
     int64_t count = 0;
-    int r = take_apart(x->cli->operands[1], &role, &count, err);
+    int r = scale_take_apart(x->cli->operands[1], &role, &count, err);
 
     if (r < 0)
         return r;
@@ -44,9 +44,9 @@ static int work(struct job_call *x, struct err *err)
     return r < 0 ? r : act_say(x, "scale", text, extra, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int scale_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, scale_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -79,5 +79,5 @@ const struct cli_verb verb_scale = {
     .most = 2,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = scale_run,
 };

@@ -22,7 +22,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int work(struct job_call *x, struct err *err)
+static int spec_verb_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_FREE char *target = str_printf("/v1/spec?format=%s", formats[a->format]);
@@ -47,9 +47,9 @@ static int work(struct job_call *x, struct err *err)
     return 0;
 }
 
-static int run(struct cli *c, struct err *err)
+static int spec_verb_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, spec_verb_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -80,5 +80,5 @@ const struct cli_verb verb_spec = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = spec_verb_run,
 };

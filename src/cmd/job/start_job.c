@@ -23,8 +23,8 @@ static int start_on_yarn(struct job_call *x, const struct spec *s, bool attached
 
 /* Files and targets on a cluster, before anything starts: the exit code 2 when they are wrong,
  * which has been printed then. *ret stays NULL when the job has none. */
-static int look_at_cluster(struct job_call *x, const struct spec *s, struct session **ret,
-                           struct err *err)
+static int start_look_at_cluster(struct job_call *x, const struct spec *s, struct session **ret,
+                                 struct err *err)
 {
     const char *what = fetch_needed(s);
     AUTO_SPEC_FAULTS f = { 0 };
@@ -48,7 +48,7 @@ static int start_here(struct job_call *x, struct spec *s, bool attached, struct 
                                      .attached = attached,
                                      .quiet = x->globals->quiet };
     AUTO_JOB_DIR dir = JOB_DIR_INIT;
-    int r = look_at_cluster(x, s, &launch.session, err);
+    int r = start_look_at_cluster(x, s, &launch.session, err);
 
     if (r != 0)
         return r;

@@ -30,7 +30,7 @@ static const struct table_column columns[] = {
 /* clang-format on */
 
 /* "label  value", cleaned; nothing for an empty value. */
-static int put(struct buf *out, const char *label, const char *value)
+static int status_put(struct buf *out, const char *label, const char *value)
 {
     int r = *value ? buf_printf(out, "%-11s ", label) : 0;
 
@@ -39,7 +39,7 @@ static int put(struct buf *out, const char *label, const char *value)
     return r == 0 && *value ? buf_add_u8(out, '\n') : r;
 }
 
-static int put_times(struct buf *out, const json_t *v)
+static int status_put_times(struct buf *out, const json_t *v)
 {
     int64_t created = format_int(v, "created", 0), now = loop_wall();
     char when[FORMAT_WHEN], span[FORMAT_SPAN];
@@ -49,7 +49,7 @@ static int put_times(struct buf *out, const json_t *v)
                       format_span(created > 0 ? format_int(v, "ended", now) - created : -1, span));
 }
 
-static int put_progress(struct buf *out, const json_t *v)
+static int status_put_progress(struct buf *out, const json_t *v)
 {
     const json_t *p = json_object_get(v, "progress");
     int64_t eta = format_int(p, "eta_ms", -1);
@@ -61,7 +61,7 @@ static int put_progress(struct buf *out, const json_t *v)
         r = buf_printf(&text, ", %s left", format_span(eta, span));
     if (r < 0 || !buf_text(&text))
         return -ENOMEM;
-    return put(out, "progress", buf_text(&text));
+    return status_put(out, "progress", buf_text(&text));
 }
 
 static int put_counts(struct buf *out, const json_t *v)
@@ -77,12 +77,12 @@ static int put_counts(struct buf *out, const json_t *v)
 }
 
 /* Output that is not known to be saved; all of it stands in the events. */
-static int put_missing(struct buf *out, const json_t *v)
+static int status_put_missing(struct buf *out, const json_t *v)
 {
     const json_t *missing = json_object_get(v, "missing"),
                  *texts = json_object_get(missing, "texts");
     const char *first = json_string_value(json_array_get(texts, 0));
-    int r = first ? put(out, "missing", first) : 0;
+    int r = first ? status_put(out, "missing", first) : 0;
 
     if (r < 0 || json_array_size(texts) < 2)
         return r;
@@ -90,7 +90,7 @@ static int put_missing(struct buf *out, const json_t *v)
                       (long long)format_int(missing, "tasks", 0), format_text(v, "job"));
 }
 
-static int put_head(struct buf *out, const json_t *v, const char *logs)
+static int status_put_head(struct buf *out, const json_t *v, const char *logs)
 {
     AUTO_BUF line = { .max = 64 * KIB };
     int r = story_line(v, &line);
@@ -99,24 +99,24 @@ static int put_head(struct buf *out, const json_t *v, const char *logs)
         return -ENOMEM;
     r = buf_printf(out, "%s\n", buf_text(&line));
     if (r == 0)
-        r = put(out, "where", format_text(v, "platform"));
+        r = status_put(out, "where", format_text(v, "platform"));
     if (r == 0)
-        r = put(out, "framework", format_text(v, "framework"));
+        r = status_put(out, "framework", format_text(v, "framework"));
     if (r == 0)
-        r = put_times(out, v);
+        r = status_put_times(out, v);
     if (r == 0)
         r = put_counts(out, v);
     if (r == 0)
-        r = put_progress(out, v);
+        r = status_put_progress(out, v);
     if (r == 0)
-        r = put(out, "waiting", format_text(v, "waiting"));
+        r = status_put(out, "waiting", format_text(v, "waiting"));
     if (r == 0)
-        r = put(out, "tensorboard", format_text(v, "tensorboard"));
+        r = status_put(out, "tensorboard", format_text(v, "tensorboard"));
     if (r == 0 && !format_failed(v))
-        r = put(out, "reason", format_text(v, "reason"));
+        r = status_put(out, "reason", format_text(v, "reason"));
     if (r == 0)
-        r = put_missing(out, v);
-    return r < 0 ? r : put(out, "logs", logs);
+        r = status_put_missing(out, v);
+    return r < 0 ? r : status_put(out, "logs", logs);
 }
 
 static int print_roles(const json_t *v, struct err *err)
@@ -162,7 +162,7 @@ static int print_story(const json_t *v, const char *logs, struct err *err)
     return 0;
 }
 
-static int work(struct job_call *x, struct err *err)
+static int status_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_BUF head = { .max = MIB };
@@ -173,16 +173,16 @@ static int work(struct job_call *x, struct err *err)
         return r;
     if (x->globals->json)
         return json_print(stdout, v, err);
-    if (put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
+    if (status_put_head(&head, v, client_logs(x->client)) < 0 || !buf_text(&head))
         return err_oom(err);
     printf("%s\n", buf_text(&head));
     r = a->tasks ? tasks_print(v, false, err) : print_roles(v, err);
     return r < 0 ? r : print_story(v, NULL, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int status_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, status_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -227,5 +227,5 @@ const struct cli_verb verb_status = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = status_run,
 };

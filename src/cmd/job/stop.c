@@ -16,7 +16,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int work(struct job_call *x, struct err *err)
+static int stop_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     AUTO_FREE char *target = NULL;
@@ -31,9 +31,9 @@ static int work(struct job_call *x, struct err *err)
     return target ? act_end(x, "stop", target, err) : err_oom(err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int stop_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, stop_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -61,5 +61,5 @@ const struct cli_verb verb_stop = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = stop_run,
 };

@@ -28,7 +28,7 @@ static int print_id(const struct job_call *x, struct err *err)
 
 /* The end of a job that was over before it could be said where its tasks listen. Quiet means no
  * notes; why a job failed is none. */
-static int tell_end(struct job_call *x, struct err *err)
+static int submit_tell_end(struct job_call *x, struct err *err)
 {
     AUTO_JSON *status = NULL;
     int r = wait_end(x, 0, &status, err);
@@ -57,7 +57,7 @@ static int print_spec(struct job_call *x, const char *format, struct err *err)
 
         r = client_status(x->client, false, &status, err);
         if (r == 0 && json_is_integer(json_object_get(status, "ended")))
-            return tell_end(x, err);
+            return submit_tell_end(x, err);
         runs = r == 0 && str_eq(format_text(status, "state"), "RUNNING");
         if (r == 0 && !runs)
             r = fiber_sleep(x->loop, LOOK_MS);
@@ -70,7 +70,7 @@ static int print_spec(struct job_call *x, const char *format, struct err *err)
     return r;
 }
 
-static int work(struct job_call *x, struct err *err)
+static int submit_work(struct job_call *x, struct err *err)
 {
     const struct options *o = job_args(x);
     AUTO_SPEC s = { 0 };
@@ -86,9 +86,9 @@ static int work(struct job_call *x, struct err *err)
     return r < 0 || !o->wait ? r : wait_for_end(x, 0, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int submit_run(struct cli *c, struct err *err)
 {
-    return job_run(c, work, err);
+    return job_run(c, submit_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -128,5 +128,5 @@ const struct cli_verb verb_submit = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = submit_run,
 };

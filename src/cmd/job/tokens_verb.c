@@ -15,7 +15,7 @@
 
 #define TOKENS_MAX MIB
 
-static int print(const struct credentials *c, int64_t ms, struct err *err)
+static int tokens_verb_print(const struct credentials *c, int64_t ms, struct err *err)
 {
     AUTO_BUF out = { .max = TOKENS_MAX };
     int r = buf_printf(&out, "%lld\n", (long long)ms);
@@ -28,7 +28,7 @@ static int print(const struct credentials *c, int64_t ms, struct err *err)
     return r;
 }
 
-static int work(struct connection *x, void *arg, struct err *err)
+static int tokens_verb_work(struct connection *x, void *arg, struct err *err)
 {
     AUTO_CREDENTIALS *c = NULL;
     AUTO_STRS places = { 0 };
@@ -42,15 +42,15 @@ static int work(struct connection *x, void *arg, struct err *err)
         r = deploy_tokens_again(x->session, &places, c, &ms, err);
     if (r == 0 && ms <= 0)
         r = err_set(err, -ENODATA, "the NameNode gave none");
-    return r < 0 ? r : print(c, ms, err);
+    return r < 0 ? r : tokens_verb_print(c, ms, err);
 }
 
 /* Whoever holds a terminal here would get secrets on it. */
-static int run(struct cli *c, struct err *err)
+static int tokens_verb_run(struct cli *c, struct err *err)
 {
     if (isatty(STDOUT_FILENO))
         return cli_bad(err, "this is for masters of jobs: it writes tokens");
-    return connect_run(c, CONNECT_CONFIGURED, work, NULL, err);
+    return connect_run(c, CONNECT_CONFIGURED, tokens_verb_work, NULL, err);
 }
 
 const struct cli_verb verb_tokens = {
@@ -60,5 +60,5 @@ const struct cli_verb verb_tokens = {
     .operands = "PLACE…",
     .least = 1,
     .most = CLI_ANY,
-    .run = run,
+    .run = tokens_verb_run,
 };

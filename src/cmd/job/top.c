@@ -39,7 +39,7 @@ struct looking {
 
 /* ---- one look ---- */
 
-static int add_status(struct looking *l, struct client *c)
+static int top_add_status(struct looking *l, struct client *c)
 {
     json_t *v = NULL;
     int r = client_usage(c, &v, l->err);
@@ -53,7 +53,7 @@ static int add_status(struct looking *l, struct client *c)
     return r;
 }
 
-static int add_dir(void *arg, struct job_dir *d)
+static int top_add_dir(void *arg, struct job_dir *d)
 {
     struct looking *l = arg;
     AUTO_CLIENT *c = NULL;
@@ -63,7 +63,7 @@ static int add_dir(void *arg, struct job_dir *d)
         return 0;
     r = client_new(l->x->loop, d, &c, l->err);
     if (r == 0)
-        r = add_status(l, c);
+        r = top_add_status(l, c);
     if (r == -ENOTCONN) { /* it ended while we looked */
         err_clear(l->err);
         return 0;
@@ -71,7 +71,7 @@ static int add_dir(void *arg, struct job_dir *d)
     return r;
 }
 
-static int add_here(struct looking *l, struct err *err)
+static int top_add_here(struct looking *l, struct err *err)
 {
     const struct args *a = job_args(l->x);
     AUTO_FREE char *state = NULL;
@@ -80,10 +80,10 @@ static int add_here(struct looking *l, struct err *err)
 
     if (r == 0)
         r = jobs_state_dir(&state, err);
-    return r < 0 || place == JOB_YARN ? r : jobs_each(state, add_dir, l, err);
+    return r < 0 || place == JOB_YARN ? r : jobs_each(state, top_add_dir, l, err);
 }
 
-static int add_apps(struct looking *l, struct err *err)
+static int top_add_apps(struct looking *l, struct err *err)
 {
     const struct args *a = job_args(l->x);
     AUTO_YARN_APPS apps = { 0 };
@@ -98,7 +98,7 @@ static int add_apps(struct looking *l, struct err *err)
 
         r = client_yarn_new(y, yarn_app_id_of(apps.v[i]->application_id), NULL, &c, err);
         if (r == 0)
-            r = add_status(l, c);
+            r = top_add_status(l, c);
     }
     return r < 0 ? job_without_yarn(l->x, &a->where, r, err) : 0;
 }
@@ -117,7 +117,7 @@ static void sum(const json_t *job, double *share, uint64_t *memory)
     }
 }
 
-static int add_row(struct table *t, const json_t *job)
+static int top_add_row(struct table *t, const json_t *job)
 {
     int64_t created = format_int(job, "created", 0), now = loop_wall();
     char state[16], span[FORMAT_SPAN], size[STR_SIZE_MAX];
@@ -148,25 +148,25 @@ static int print_jobs(const struct looking *l, struct err *err)
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     json_array_foreach(l->jobs, i, job)
     {
-        if (add_row(&t, job) < 0)
+        if (top_add_row(&t, job) < 0)
             return err_oom(err);
     }
     return table_end(&t, err);
 }
 
-static int look(struct looking *l, struct err *err)
+static int top_look(struct looking *l, struct err *err)
 {
     int r;
 
     l->err = err;
     if (l->x->client)
-        return add_status(l, l->x->client);
-    r = add_here(l, err);
-    return r < 0 ? r : add_apps(l, err);
+        return top_add_status(l, l->x->client);
+    r = top_add_here(l, err);
+    return r < 0 ? r : top_add_apps(l, err);
 }
 
 /* The tasks of the one job that was named, or all jobs. */
-static int print(const struct looking *l, struct err *err)
+static int top_print(const struct looking *l, struct err *err)
 {
     const json_t *one = json_array_get(l->jobs, 0);
     char state[16];
@@ -180,14 +180,14 @@ static int print(const struct looking *l, struct err *err)
 
 /* ---- again and again ---- */
 
-static bool over(const struct looking *l)
+static bool top_over(const struct looking *l)
 {
     const json_t *one = json_array_get(l->jobs, 0);
 
     return l->x->client && json_is_integer(json_object_get(one, "exit"));
 }
 
-static int print_json(struct looking *l, struct err *err)
+static int top_print_json(struct looking *l, struct err *err)
 {
     AUTO_JSON *doc = NULL;
     int r = json_make(&doc, err, "{s:O}", "jobs", l->jobs);
@@ -196,42 +196,42 @@ static int print_json(struct looking *l, struct err *err)
 }
 
 /* One picture. */
-static int turn(struct job_call *x, bool clear, bool *ret_over, struct err *err)
+static int top_turn(struct job_call *x, bool clear, bool *ret_over, struct err *err)
 {
     AUTO_JSON *jobs = json_array();
     struct looking l = { .x = x, .jobs = jobs };
-    int r = jobs ? look(&l, err) : err_oom(err);
+    int r = jobs ? top_look(&l, err) : err_oom(err);
 
     if (r == 0 && x->globals->json)
-        return print_json(&l, err);
+        return top_print_json(&l, err);
     if (r < 0)
         return r;
     if (clear)
         printf("\033[H\033[2J");
-    r = print(&l, err);
+    r = top_print(&l, err);
     fflush(stdout);
-    *ret_over = over(&l);
+    *ret_over = top_over(&l);
     return r;
 }
 
-static int work(struct job_call *x, struct err *err)
+static int top_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
     bool again = isatty(STDOUT_FILENO) && !x->globals->json, ended = false;
-    int r = turn(x, again, &ended, err);
+    int r = top_turn(x, again, &ended, err);
 
     while (r == 0 && again && !ended) {
         r = fiber_sleep(x->loop, a->every > LEAST_MS ? a->every : LEAST_MS);
         if (r == 0)
-            r = turn(x, true, &ended, err);
+            r = top_turn(x, true, &ended, err);
     }
     /* Ctrl-C is how one leaves, and no mistake. */
     return again && r == -ECANCELED ? 0 : r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int top_run(struct cli *c, struct err *err)
 {
-    return c->n_operands ? job_run_on(c, work, err) : job_run(c, work, err);
+    return c->n_operands ? job_run_on(c, top_work, err) : job_run(c, top_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -261,5 +261,5 @@ const struct cli_verb verb_top = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = top_run,
 };

@@ -16,16 +16,16 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int work(struct job_call *x, struct err *err)
+static int wait_work(struct job_call *x, struct err *err)
 {
     const struct args *a = job_args(x);
 
     return wait_for_end(x, a->timeout, err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int wait_run(struct cli *c, struct err *err)
 {
-    return job_run_on(c, work, err);
+    return job_run_on(c, wait_work, err);
 }
 
 static const struct cli_example examples[] = {
@@ -52,5 +52,5 @@ const struct cli_verb verb_wait = {
     .most = 1,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = wait_run,
 };

@@ -24,7 +24,7 @@ static const struct cli_opt opts[] = {
 /* clang-format on */
 
 /* MXNet's threads are alive: whatever would be tidied up at an ordinary exit is theirs. */
-static void give_up(void *arg, const struct err *err)
+static void native_mxnet_give_up(void *arg, const struct err *err)
 {
     const struct cli *c = arg;
 
@@ -36,7 +36,7 @@ static void note(void *arg, const char *text)
     native_note(arg, text);
 }
 
-static int run(struct cli *c, struct err *err)
+static int native_mxnet_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     const struct native_ask ask = { &find_mxnet, a->lib, a->fallback };
@@ -44,7 +44,7 @@ static int run(struct cli *c, struct err *err)
     struct mxnet_place place;
     struct mxnet_api api;
     struct mxnet_options o = {
-        .api = &api, .place = &place, .give_up = give_up, .note = note, .arg = c
+        .api = &api, .place = &place, .give_up = native_mxnet_give_up, .note = note, .arg = c
     };
     int r = native_library(c, &ask, &library, err);
 
@@ -115,5 +115,5 @@ const struct cli_verb verb_native_mxnet = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = native_mxnet_run,
 };

@@ -73,7 +73,8 @@ static unsigned processors(void)
     return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : (unsigned)CPU_COUNT(&set);
 }
 
-static int encode(const struct args *a, struct buf *def, struct tf_task *t, struct err *err)
+static int native_tensorflow_encode(const struct args *a, struct buf *def, struct tf_task *t,
+                                    struct err *err)
 {
     const struct tf_threads threads = { a->inter ? a->inter : processors(), a->intra };
     AUTO_TF_CLUSTER c = { 0 };
@@ -92,7 +93,7 @@ struct telling {
     const struct tf_task *task;
 };
 
-static void on_ready(void *arg, const char *target)
+static void native_tensorflow_on_ready(void *arg, const char *target)
 {
     const struct telling *t = arg;
     char text[512];
@@ -102,7 +103,7 @@ static void on_ready(void *arg, const char *target)
     native_note(t->cli, text);
 }
 
-static int run(struct cli *c, struct err *err)
+static int native_tensorflow_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     const struct native_ask ask = { &find_tensorflow, a->lib, a->fallback };
@@ -110,8 +111,8 @@ static int run(struct cli *c, struct err *err)
     AUTO_BUF def = { .max = DEF_MAX };
     struct tf_task task = { .index = -1 };
     struct telling telling = { c, &task };
-    struct tf_options o = { .def = &def, .on_ready = on_ready, .arg = &telling };
-    int r = encode(a, &def, &task, err);
+    struct tf_options o = { .def = &def, .on_ready = native_tensorflow_on_ready, .arg = &telling };
+    int r = native_tensorflow_encode(a, &def, &task, err);
 
     if (r == 0)
         r = native_library(c, &ask, &library, err);
@@ -149,5 +150,5 @@ const struct cli_verb verb_native_tensorflow = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = native_tensorflow_run,
 };

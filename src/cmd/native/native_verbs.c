@@ -40,7 +40,7 @@ void native_note(const struct cli *c, const char *text)
 }
 
 /* The directory of this program; NULL when it cannot be told. */
-static char *own_directory(void)
+static char *native_own_directory(void)
 {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -54,7 +54,7 @@ static char *own_directory(void)
 int native_library(struct cli *c, const struct native_ask *ask, char **ret, struct err *err)
 {
     AUTO_FREE char *cwd = getcwd(NULL, 0);
-    AUTO_FREE char *self = own_directory();
+    AUTO_FREE char *self = native_own_directory();
     const struct find_places places = {
         .lib = ask->lib,
         .variable = ask->library->variable ? getenv(ask->library->variable) : NULL,

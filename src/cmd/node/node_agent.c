@@ -32,14 +32,14 @@ struct run {
     struct err *err;
 };
 
-static int run_agent(void *arg)
+static int node_agent_run_agent(void *arg)
 {
     struct run *r = arg;
 
     return agent_run(&r->o, r->err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int node_agent_run(struct cli *c, struct err *err)
 {
     const struct args *args = c->args;
     struct run r = { .o = { .join_file = args->join,
@@ -53,8 +53,8 @@ static int run(struct cli *c, struct err *err)
     if ((args->join != NULL) + args->container + (args->client != NULL) != 1)
         return cli_bad(err, "either --join, --container or --client says whose it is");
     if (args->join)
-        return run_agent(&r);
-    return supervisor_run(run_agent, &r, args->container ? "." : NULL, err);
+        return node_agent_run_agent(&r);
+    return supervisor_run(node_agent_run_agent, &r, args->container ? "." : NULL, err);
 }
 
 const struct cli_verb verb_node_agent = {
@@ -70,5 +70,5 @@ const struct cli_verb verb_node_agent = {
         "started the job: they run in the working directory.",
     .opts = opts,
     .args_size = sizeof(struct args),
-    .run = run,
+    .run = node_agent_run,
 };

@@ -20,7 +20,7 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-static int run(struct cli *c, struct err *err)
+static int node_init_run(struct cli *c, struct err *err)
 {
     struct init_options o = *(const struct init_options *)c->args;
 
@@ -40,5 +40,5 @@ const struct cli_verb verb_node_init = {
     .least = 1,
     .most = CLI_ANY,
     .command_follows = true,
-    .run = run,
+    .run = node_init_run,
 };

@@ -89,7 +89,7 @@ static int run_on_yarn(struct err *err)
     return r;
 }
 
-static int run(struct cli *c, struct err *err)
+static int node_master_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     AUTO_JOB_DIR dir = JOB_DIR_INIT;
@@ -125,5 +125,5 @@ const struct cli_verb verb_node_master = {
     .hidden = true,
     .opts = opts,
     .args_size = sizeof(struct args),
-    .run = run,
+    .run = node_master_run,
 };

@@ -56,7 +56,7 @@ struct packing {
 
 /* ---- looking ---- */
 
-static int look_work(void *arg)
+static int pack_verb_look_work(void *arg)
 {
     struct packing *p = arg;
     int r = pyenv_look(p->cli->operands[0], &p->env, p->err);
@@ -116,7 +116,7 @@ static int some_work(void *arg)
     return pack_file_some(p->file, p->err);
 }
 
-static int write_all(struct packing *p, struct err *err)
+static int pack_verb_write_all(struct packing *p, struct err *err)
 {
     AUTO_PROGRESS *line = NULL;
     int r =
@@ -133,7 +133,7 @@ static int write_all(struct packing *p, struct err *err)
     return r < 0 ? r : pack_file_hash(p->file, p->hash, err);
 }
 
-static int make(struct packing *p, struct err *err)
+static int pack_verb_make(struct packing *p, struct err *err)
 {
     AUTO_FREE char *first = first_name(p);
     AUTO_PATH_OUT out = PATH_OUT_INIT;
@@ -143,7 +143,7 @@ static int make(struct packing *p, struct err *err)
     if (r == 0)
         r = pack_file_new(&p->list, out.fd, level, &p->file, err);
     if (r == 0)
-        r = write_all(p, err);
+        r = pack_verb_write_all(p, err);
     if (r < 0)
         return r;
     p->path = file_name(p);
@@ -164,7 +164,7 @@ static json_t *notes_json(const struct strs *notes)
     return list;
 }
 
-static int print_json(const struct packing *p, struct err *err)
+static int pack_verb_print_json(const struct packing *p, struct err *err)
 {
     AUTO_JSON *v = NULL;
     int r = json_make(&v, err, "{s:o, s:s, s:s, s:I, s:I, s:I, s:o, s:o}", "path",
@@ -176,7 +176,7 @@ static int print_json(const struct packing *p, struct err *err)
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
-static int print(const struct packing *p, struct err *err)
+static int pack_verb_print(const struct packing *p, struct err *err)
 {
     const struct globals *g = globals_of(p->cli);
     char text[1024], bytes[STR_SIZE_MAX], size[STR_SIZE_MAX];
@@ -186,7 +186,7 @@ static int print(const struct packing *p, struct err *err)
         fprintf(stderr, "ydl: note: %s\n", text);
     }
     if (g->json)
-        return print_json(p, err);
+        return pack_verb_print_json(p, err);
     if (!g->quiet)
         fprintf(stderr, "ydl: %s: %llu files, %s, packed %s\n", pyenv_kind_name(p->env.kind),
                 (unsigned long long)p->list.n_files, str_size(p->list.bytes, bytes),
@@ -198,17 +198,17 @@ static int print(const struct packing *p, struct err *err)
 
 /* ---- all of it ---- */
 
-static int work(void *arg)
+static int pack_verb_work(void *arg)
 {
     struct packing *p = arg;
-    int r = work_run(p->loop, look_work, p);
+    int r = work_run(p->loop, pack_verb_look_work, p);
 
     if (r == 0)
-        r = make(p, p->err);
-    return r < 0 ? r : print(p, p->err);
+        r = pack_verb_make(p, p->err);
+    return r < 0 ? r : pack_verb_print(p, p->err);
 }
 
-static int run(struct cli *c, struct err *err)
+static int pack_verb_run(struct cli *c, struct err *err)
 {
     struct packing p = { .cli = c, .args = c->args, .err = err };
     unsigned char sum[EVP_MAX_MD_SIZE];
@@ -220,7 +220,7 @@ static int run(struct cli *c, struct err *err)
     (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
     r = loop_new(&p.loop, err);
     if (r == 0)
-        r = loop_run(p.loop, work, &p, true);
+        r = loop_run(p.loop, pack_verb_work, &p, true);
     if (r < 0 && p.loop && loop_signal(p.loop))
         r = err_set(err, -ECANCELED, "interrupted");
     pack_file_free(p.file);
@@ -286,5 +286,5 @@ const struct cli_verb verb_pack = {
     .complete = CLI_DIRS,
     .examples = examples,
     .sections = sections,
-    .run = run,
+    .run = pack_verb_run,
 };

@@ -55,7 +55,7 @@ static int read_other(struct slider *s, const char *option, struct slider_packag
 /* ---- options that change them ---- */
 
 /* An object in an object, made when it is missing; NULL when out of memory. */
-static json_t *within(json_t *v, const char *key)
+static json_t *slider_within(json_t *v, const char *key)
 {
     json_t *found = json_object_get(v, key);
 
@@ -78,7 +78,8 @@ static const struct change {
     { "--component", offsetof(struct slider_docs, resources), true, "yarn.component.instances" },
 };
 
-static int change(const struct change *c, const char *value, struct slider_docs *d, struct err *err)
+static int slider_build_change(const struct change *c, const char *value, struct slider_docs *d,
+                               struct err *err)
 {
     const char between[] = { LEGACY_BETWEEN, '\0' };
     json_t *doc = *(json_t **)((char *)d + c->doc), *into;
@@ -94,9 +95,9 @@ static int change(const struct change *c, const char *value, struct slider_docs 
     if (c->key && str_to_i64(words.v[at], 1, INT32_MAX, &n) < 0)
         return cli_bad(err, "option '%s': '%s' is no number of instances, which is 1 or more",
                        c->option, words.v[at]);
-    into = c->component ? within(doc, "components") : within(doc, "global");
+    into = c->component ? slider_within(doc, "components") : slider_within(doc, "global");
     if (into && c->component)
-        into = within(into, words.v[0]);
+        into = slider_within(into, words.v[0]);
     key = c->key ? c->key : words.v[at++];
     return into && json_object_set_new(into, key, json_text(words.v[at])) == 0 ? 0 : err_oom(err);
 }
@@ -109,7 +110,7 @@ static int apply_changes(struct slider *s, struct slider_docs *d, struct err *er
     for (size_t i = 0; i < args->n; i++)
         for (size_t k = 0; r == 0 && k < COUNT_OF(changes); k++)
             if (legacy_is(args->hits[i].option, changes[k].option))
-                r = change(&changes[k], args->hits[i].value, d, err);
+                r = slider_build_change(&changes[k], args->hits[i].value, d, err);
     return r;
 }
 
@@ -138,11 +139,11 @@ static int add_to(json_t *v, const char *key, json_t *value)
     return json_array_append_new(list, value) < 0 ? -ENOMEM : 0;
 }
 
-static int add_env(json_t *v, const char *word, struct err *err)
+static int slider_add_env(json_t *v, const char *word, struct err *err)
 {
     const char *equals = strchr(word, '=');
     AUTO_FREE char *name = equals ? strndup(word, (size_t)(equals - word)) : NULL;
-    json_t *env = within(v, "env");
+    json_t *env = slider_within(v, "env");
 
     if (!equals || equals == word)
         return cli_bad(err, "option '--env': '%.100s' is not NAME=VALUE", word);
@@ -151,7 +152,7 @@ static int add_env(json_t *v, const char *word, struct err *err)
 }
 
 /* "[DIR=]TARGET" into {"DIR": "TARGET"}. */
-static int add_output(json_t *v, const char *word, struct err *err)
+static int slider_add_output(json_t *v, const char *word, struct err *err)
 {
     const char *equals = strchr(word, '=');
     AUTO_FREE char *dir = strndup(word, equals ? (size_t)(equals - word) : 0);
@@ -159,18 +160,18 @@ static int add_output(json_t *v, const char *word, struct err *err)
 
     if (!equals)
         return json_object_set_new(v, "output", json_text(word)) < 0 ? err_oom(err) : 0;
-    output = within(v, "output");
+    output = slider_within(v, "output");
     return dir && output && json_object_set_new(output, dir, json_text(equals + 1)) == 0
                ? 0
                : err_oom(err);
 }
 
-static int add_text(json_t *v, const char *key, const char *value, struct err *err)
+static int slider_add_text(json_t *v, const char *key, const char *value, struct err *err)
 {
     return json_object_set_new(v, key, json_text(value)) < 0 ? err_oom(err) : 0;
 }
 
-static int add_option(json_t *v, const struct legacy_hit *h, struct err *err)
+static int slider_add_option(json_t *v, const struct legacy_hit *h, struct err *err)
 {
     static const struct {
         const char *option, *key;
@@ -183,7 +184,7 @@ static int add_option(json_t *v, const struct legacy_hit *h, struct err *err)
 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (legacy_is(h->option, texts[i].option))
-            return add_text(v, texts[i].key, real ? real : h->value, err);
+            return slider_add_text(v, texts[i].key, real ? real : h->value, err);
     if (legacy_is(h->option, "--gpus") && str_to_i64(h->value, 0, INT32_MAX, &n) == 0)
         return json_object_set_new(v, "gpus", json_integer(n)) < 0 ? err_oom(err) : 0;
     if (legacy_is(h->option, "--files"))
@@ -191,8 +192,8 @@ static int add_option(json_t *v, const struct legacy_hit *h, struct err *err)
     if (legacy_is(h->option, "--archives"))
         return add_to(v, "archives", file_entry(h->value)) < 0 ? err_oom(err) : 0;
     if (legacy_is(h->option, "--env"))
-        return add_env(v, h->value, err);
-    return legacy_is(h->option, "--output") ? add_output(v, h->value, err) : 0;
+        return slider_add_env(v, h->value, err);
+    return legacy_is(h->option, "--output") ? slider_add_output(v, h->value, err) : 0;
 }
 
 /* internal.json: what was there, and what this command says. */
@@ -209,7 +210,7 @@ static int make_internal(struct slider *s, const struct slider_package *p, struc
                       (json_int_t)loop_wall(), "where", s->local ? "local" : "yarn");
     if (r < 0)
         return r;
-    options = within(d->internal, "options");
+    options = slider_within(d->internal, "options");
     if (!options || json_object_set_new(d->internal, "updated", json_integer(loop_wall())) < 0)
         return err_oom(err);
     if (p->path &&
@@ -217,21 +218,21 @@ static int make_internal(struct slider *s, const struct slider_package *p, struc
                             json_string(p->zip ? "definition.zip" : "definition.tar")) < 0)
         return err_oom(err);
     for (size_t i = 0; r == 0 && i < args->n; i++)
-        r = add_option(options, &args->hits[i], err);
+        r = slider_add_option(options, &args->hits[i], err);
     return r;
 }
 
 /* ---- what must be in the package ---- */
 
-static bool has(const struct slider_package *p, const char *name)
+static bool slider_has(const struct slider_package *p, const char *name)
 {
     AUTO_FREE char *below = str_printf("package/%s", name);
 
     return (below && slider_package_has(p, below)) || slider_package_has(p, name);
 }
 
-static int missing(const struct slider_package *p, const char *what, const char *name,
-                   struct err *err)
+static int slider_missing(const struct slider_package *p, const char *what, const char *name,
+                          struct err *err)
 {
     cli_bad(err, "there is no %s '%.100s' in '%s'", what, name, p->path);
     err_hint(err, "it is looked for in its directory 'package'");
@@ -248,15 +249,15 @@ static int check_scripts(const struct slider_package *p, const json_t *app, stru
         const char *script =
             json_string_value(json_object_get(json_object_get(c, "commandScript"), "script"));
 
-        if (script && (script[0] == '/' || strstr(script, "..") || !has(p, script)))
-            return missing(p, "script", script, err);
+        if (script && (script[0] == '/' || strstr(script, "..") || !slider_has(p, script)))
+            return slider_missing(p, "script", script, err);
     }
     json_array_foreach(json_object_get(app, "packages"), i, one)
     {
         const char *name = json_string_value(json_object_get(one, "name"));
 
-        if (name && (name[0] == '/' || strstr(name, "..") || !has(p, name)))
-            return missing(p, "package", name, err);
+        if (name && (name[0] == '/' || strstr(name, "..") || !slider_has(p, name)))
+            return slider_missing(p, "package", name, err);
     }
     return 0;
 }
@@ -283,10 +284,10 @@ static int check_entry(const struct slider *s, const struct slider_package *p,
         if (!str_eq(type, "folder"))
             return 0; /* it may be in an archive */
         any = true;
-        if (path && has(p, path))
+        if (path && slider_has(p, path))
             return 0;
     }
-    return any ? missing(p, "file (site.global.user.scripts.entry)", entry, err) : 0;
+    return any ? slider_missing(p, "file (site.global.user.scripts.entry)", entry, err) : 0;
 }
 
 /* ---- the whole ---- */
@@ -378,8 +379,8 @@ static int say_built(const struct slider *s, const char *done)
 }
 
 /* The definition, and with `start` its first job; what fails leaves nothing. */
-static int build(struct slider *s, bool start, struct slider_package *p, struct slider_docs *d,
-                 struct err *err)
+static int slider_build_build(struct slider *s, bool start, struct slider_package *p,
+                              struct slider_docs *d, struct err *err)
 {
     int r;
 
@@ -410,7 +411,7 @@ static int build_and(struct slider *s, bool start, struct err *err)
 {
     struct slider_package p = { 0 };
     struct slider_docs d = { 0 };
-    int r = build(s, start, &p, &d, err);
+    int r = slider_build_build(s, start, &p, &d, err);
 
     slider_package_done(&p);
     slider_docs_done(&d);

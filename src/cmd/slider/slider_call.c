@@ -178,7 +178,7 @@ static int take_options(struct slider *s, struct err *err)
 }
 
 /* The words of ydl that a job is started with; the rest is in the job itself. */
-static int make_words(const struct slider *s, struct strs *ret)
+static int slider_make_words(const struct slider *s, struct strs *ret)
 {
     static const char *const flags[] = { "--json", "--verbose", "--quiet" };
     const char *conf = slider_value(s, "--conf");
@@ -208,7 +208,7 @@ static slider_fn *function_of(const char *verb, bool *ret_named)
     return NULL;
 }
 
-static int work(struct job_call *x, struct err *err)
+static int slider_work(struct job_call *x, struct err *err)
 {
     struct slider *s = (struct slider *)x->cli; /* its first member */
     bool named;
@@ -220,7 +220,7 @@ static int work(struct job_call *x, struct err *err)
     return r;
 }
 
-static int run(struct slider *s, struct err *err)
+static int slider_run(struct slider *s, struct err *err)
 {
     struct cli_program program = *s->ask->program;
     AUTO_STRS words = { 0 };
@@ -236,7 +236,7 @@ static int run(struct slider *s, struct err *err)
         r = take_options(s, err);
     if (r < 0)
         return r;
-    if (make_words(s, &words) < 0)
+    if (slider_make_words(s, &words) < 0)
         return err_oom(err);
     program.name = s->ask->name;
     log_init(program.name);
@@ -246,7 +246,7 @@ static int run(struct slider *s, struct err *err)
         log_set_level(LOG_LEVEL_INFO);
     r = cli_parse(&program, (int)words.n, words.v, &s->cli, err);
     if (r == 0)
-        r = job_run(&s->cli, work, err);
+        r = job_run(&s->cli, slider_work, err);
     cli_done(&s->cli);
     return r;
 }
@@ -257,7 +257,7 @@ int slider_act(const struct front_ask *a, struct err *err)
                         .local = str_eq(front_on(a, "yarn"), "local"),
                         .json = front_given(a, "--json"),
                         .excerpt = { .max = 16 * KIB } };
-    int r = run(&s, err);
+    int r = slider_run(&s, err);
 
     if (r == CLI_USAGE)
         err_hint(err, "see '%s %s --help'", a->name, a->verb->name);

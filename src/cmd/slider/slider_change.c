@@ -11,7 +11,7 @@
 #define INSTANCES "yarn.component.instances"
 
 /* What was done: a line, or {"name", "done"} with --json. */
-static int say(const struct slider *s, const char *done, const char *text, struct err *err)
+static int slider_say(const struct slider *s, const char *done, const char *text, struct err *err)
 {
     AUTO_JSON *v = NULL;
     int r = 0;
@@ -27,7 +27,7 @@ static int say(const struct slider *s, const char *done, const char *text, struc
 
 /* ---- stop ---- */
 
-static int stop_job(struct slider *s, struct err *err)
+static int slider_stop_job(struct slider *s, struct err *err)
 {
     bool force = slider_given(s, "--force");
     int64_t seconds = legacy_number(&s->ask->syntax, s->ask->args, "--wait", 0);
@@ -43,7 +43,7 @@ static int stop_job(struct slider *s, struct err *err)
         return r;
     (void)snprintf(text, sizeof(text), "has ended: %s",
                    format_lower(format_text(status, "state"), state, sizeof(state)));
-    return say(s, "stop", text, err);
+    return slider_say(s, "stop", text, err);
 }
 
 /* Why it was stopped, until it is started again. */
@@ -68,9 +68,9 @@ int slider_stop(struct slider *s, struct err *err)
     if (r > 0) {
         r = note_message(s, &d, err);
         if (r == 0)
-            r = stop_job(s, err);
+            r = slider_stop_job(s, err);
     } else if (r == 0) {
-        r = say(s, "nothing", "does not run", err);
+        r = slider_say(s, "nothing", "does not run", err);
     }
     slider_docs_done(&d);
     return r;
@@ -106,12 +106,12 @@ int slider_destroy(struct slider *s, struct err *err)
     }
     r = slider_store_has(s, s->name, err);
     if (r == 0)
-        return say(s, "nothing", "there was no such application", err);
+        return slider_say(s, "nothing", "there was no such application", err);
     if (r > 0)
         r = check_idle(s, err);
     if (r == 0)
         r = slider_store_remove(s, s->name, err);
-    return r < 0 ? r : say(s, "destroy", "is gone", err);
+    return r < 0 ? r : slider_say(s, "destroy", "is gone", err);
 }
 
 /* ---- flex ---- */
@@ -208,7 +208,7 @@ int slider_flex(struct slider *s, struct err *err)
         r = slider_store_write(s, s->name, "resources.json", d.resources, err);
     slider_docs_done(&d);
     if (r == 0)
-        r = say(s, "flex", live ? "is changed" : "is changed for its next start: it does not run",
-                err);
+        r = slider_say(s, "flex",
+                       live ? "is changed" : "is changed for its next start: it does not run", err);
     return r < 0 || live ? r : SLIDER_FALSE;
 }

@@ -6,7 +6,7 @@
 
 #define TEXT_MAX (64 * KIB)
 
-static int set(json_t *v, const char *key, json_t *value)
+static int slider_add_set(json_t *v, const char *key, json_t *value)
 {
     return json_object_set_new(v, key, value) < 0 ? -ENOMEM : 0;
 }
@@ -49,8 +49,8 @@ static bool exports_it(const struct slider_making *k, const char *group, const j
     return !lists && host && strstr(value, host);
 }
 
-static int add_export(const struct slider_making *k, const char *group, const json_t *export,
-                      json_t *exports, struct err *err)
+static int slider_add_add_export(const struct slider_making *k, const char *group,
+                                 const json_t *export, json_t *exports, struct err *err)
 {
     const char *name = json_string_value(json_object_get(export, "name"));
     const char *value = json_string_value(json_object_get(export, "value"));
@@ -67,7 +67,7 @@ static int add_export(const struct slider_making *k, const char *group, const js
     if (r < 0)
         return r;
     if (!key || !buf_text(&marked) || slider_write_text(buf_text(&marked), &text) < 0 ||
-        !buf_text(&text) || set(exports, key, json_text(buf_text(&text))) < 0)
+        !buf_text(&text) || slider_add_set(exports, key, json_text(buf_text(&text))) < 0)
         return err_oom(err);
     return 0;
 }
@@ -88,7 +88,7 @@ int slider_add_exports(const struct slider_making *k, struct err *err)
         json_array_foreach(json_object_get(group, "exports"), j, export)
         {
             if (r == 0 && name)
-                r = add_export(k, name, export, exports, err);
+                r = slider_add_add_export(k, name, export, exports, err);
         }
     }
     if (r == 0 && json_object_size(exports) > 0 && json_object_set(k->role, "exports", exports) < 0)
@@ -127,7 +127,7 @@ static int add_order(const struct slider_making *k, const json_t *order, json_t 
         list += n;
         if (c && c != k->c &&
             (slider_role(c, &role) < 0 || !buf_text(&role) ||
-             set(after, buf_text(&role), json_string("started")) < 0))
+             slider_add_set(after, buf_text(&role), json_string("started")) < 0))
             return -ENOMEM;
     }
     return 0;

@@ -19,7 +19,7 @@ struct place {
     size_t length;
 };
 
-static struct place find_place(const char *text, size_t n, size_t at)
+static struct place slider_find_place(const char *text, size_t n, size_t at)
 {
     struct place p = { .at = at, .line = 1, .begin = text };
     const char *end;
@@ -75,7 +75,7 @@ static int wrong_place(const char *name, const struct buf *text, size_t at, cons
                        struct buf *excerpt, struct err *err)
 {
     const char *p = text->data ? (const char *)text->data : "";
-    struct place place = find_place(p, text->len, at);
+    struct place place = slider_find_place(p, text->len, at);
 
     if (show_place(&place, excerpt) < 0)
         return err_oom(err);

@@ -198,8 +198,8 @@ static int add_extra(const struct slider_job_options *o, json_t *job)
     return r < 0 ? -ENOMEM : 0;
 }
 
-static int add_roles(const struct slider_model *m, const struct slider_job_options *o, json_t *job,
-                     struct err *err)
+static int slider_add_roles(const struct slider_model *m, const struct slider_job_options *o,
+                            json_t *job, struct err *err)
 {
     json_t *roles = json_object();
 
@@ -243,7 +243,7 @@ int slider_job(const struct slider_model *m, const struct slider_job_options *o,
     if (r == 0 && (add_port_range(m, job) < 0 || add_extra(o, job) < 0))
         r = err_oom(err);
     if (r == 0)
-        r = add_roles(m, o, job, err);
+        r = slider_add_roles(m, o, job, err);
     if (r < 0)
         return r;
     *ret = json_dumps(job, JSON_COMPACT);

@@ -85,7 +85,7 @@ static int64_t state_count(const json_t *role, const char *state)
 }
 
 /* What is asked for and what there is, of one component. */
-static json_t *role_json(const json_t *role)
+static json_t *slider_look_role_json(const json_t *role)
 {
     int64_t live = state_count(role, "RUNNING"), failed = state_count(role, "FAILED");
 
@@ -104,7 +104,7 @@ static json_t *live_json(const json_t *task)
 }
 
 /* roles, instances, statistics and status.live of a job's document. */
-static int add_roles(json_t *doc, const json_t *status)
+static int slider_look_add_roles(json_t *doc, const json_t *status)
 {
     json_t *roles = json_object_get(doc, "roles"), *statistics = json_object_get(doc, "statistics");
     const json_t *role;
@@ -114,7 +114,7 @@ static int add_roles(json_t *doc, const json_t *status)
     {
         const char *name = format_text(role, "name");
 
-        if (json_object_set_new(roles, name, role_json(role)) < 0 ||
+        if (json_object_set_new(roles, name, slider_look_role_json(role)) < 0 ||
             json_object_set_new(
                 statistics, name,
                 json_pack("{s:I, s:I, s:I}", "containers.live",
@@ -179,7 +179,8 @@ static json_t *info_json(const struct slider *s, const struct app *a)
                      json_object_get(a->docs.internal, "message"));
 }
 
-static int describe(const struct slider *s, const struct app *a, json_t **ret, struct err *err)
+static int slider_describe(const struct slider *s, const struct app *a, json_t **ret,
+                           struct err *err)
 {
     const char *type = json_string_value(
         json_object_get(json_object_get(a->docs.metainfo, "application"), "name"));
@@ -197,7 +198,8 @@ static int describe(const struct slider *s, const struct app *a, json_t **ret, s
                       "status", "live", "liveness", liveness_json(a->status));
 
     if (r == 0 && a->status &&
-        (add_roles(*ret, a->status) < 0 || (a->live && add_instances(*ret, a->status) < 0)))
+        (slider_look_add_roles(*ret, a->status) < 0 ||
+         (a->live && add_instances(*ret, a->status) < 0)))
         r = err_oom(err);
     return r;
 }
@@ -209,7 +211,7 @@ int slider_status(struct slider *s, struct err *err)
     int r = app_read(s, s->name, true, &a, err);
 
     if (r == 0)
-        r = describe(s, &a, &doc, err);
+        r = slider_describe(s, &a, &doc, err);
     if (r == 0)
         r = slider_put(s, doc, err);
     app_done(&a);
@@ -263,7 +265,7 @@ static void print_containers(const struct slider *s, const json_t *status)
     }
 }
 
-static bool is_wanted(const struct slider *s, const struct app *a)
+static bool slider_is_wanted(const struct slider *s, const struct app *a)
 {
     const char *state = slider_value(s, "--state");
 
@@ -272,7 +274,8 @@ static bool is_wanted(const struct slider *s, const struct app *a)
     return !state || strcasecmp(state, a->state) == 0;
 }
 
-static int add_row(const struct slider *s, const struct app *a, json_t *list, struct err *err)
+static int slider_add_row(const struct slider *s, const struct app *a, json_t *list,
+                          struct err *err)
 {
     const char *id = format_text(a->docs.internal, "job");
     AUTO_JSON *row = NULL;
@@ -302,8 +305,8 @@ static int check_list(const struct slider *s, struct err *err)
     return 0;
 }
 
-static int list_all(struct slider *s, const struct strs *names, json_t *list, size_t *ret_n,
-                    struct err *err)
+static int slider_list_all(struct slider *s, const struct strs *names, json_t *list, size_t *ret_n,
+                           struct err *err)
 {
     int r = 0;
 
@@ -315,8 +318,8 @@ static int list_all(struct slider *s, const struct strs *names, json_t *list, si
         r = app_read(s, names->v[i], slider_given(s, "--containers"), &a, err);
         if (r < 0) {
             r = slider_store_skip(s, names->v[i], r, err);
-        } else if (is_wanted(s, &a)) {
-            r = add_row(s, &a, list, err);
+        } else if (slider_is_wanted(s, &a)) {
+            r = slider_add_row(s, &a, list, err);
             (*ret_n)++;
         }
         app_done(&a);
@@ -335,7 +338,7 @@ int slider_list(struct slider *s, struct err *err)
     if (r == 0)
         r = slider_store_list(s, &names, err);
     if (r == 0)
-        r = list_all(s, &names, list, &n, err);
+        r = slider_list_all(s, &names, list, &n, err);
     slider_say_notes(s);
     if (r == 0 && s->json)
         r = json_make(&doc, err, "{s:O}", "applications", list);
@@ -357,7 +360,7 @@ int slider_exists(struct slider *s, struct err *err)
 
     if (r == 0)
         r = app_read(s, s->name, false, &a, err);
-    yes = !asked || (r == 0 && is_wanted(s, &a));
+    yes = !asked || (r == 0 && slider_is_wanted(s, &a));
     if (r == 0)
         r = json_make(&doc, err, "{s:s, s:b, s:s}", "name", s->name, "exists", yes, "state",
                       a.state);

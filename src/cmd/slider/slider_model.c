@@ -79,7 +79,7 @@ const struct slider_component *slider_component(const struct slider_model *m, co
 
 /* ---- metainfo.json ---- */
 
-static int check_name(const char *name, struct err *err)
+static int slider_model_check_name(const char *name, struct err *err)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
 
@@ -98,8 +98,8 @@ static int check_component(const json_t *c, struct err *err)
     const json_t *script = json_object_get(json_object_get(c, "commandScript"), "script");
     const json_t *commands = json_object_get(c, "commands");
     const json_t *images = json_object_get(c, "dockerContainers");
-    int r =
-        name ? check_name(name, err) : cli_bad(err, "metainfo.json: a component has no \"name\"");
+    int r = name ? slider_model_check_name(name, err)
+                 : cli_bad(err, "metainfo.json: a component has no \"name\"");
 
     if (r < 0)
         return r;
@@ -245,7 +245,8 @@ static int add_component(struct slider_model *m, const struct slider_docs *d, co
 }
 
 /* A name of resources.json that nobody knows is a slip that would cost a component. */
-static int check_names(const struct slider_model *m, const struct slider_docs *d, struct err *err)
+static int slider_check_names(const struct slider_model *m, const struct slider_docs *d,
+                              struct err *err)
 {
     const json_t *list = json_object_get(m->metainfo, "components"), *c;
     const char *key, *names[SLIDER_COMPONENTS_MAX + 1], *near;
@@ -299,7 +300,7 @@ static int add_components(struct slider_model *m, const struct slider_docs *d, s
 {
     const json_t *list = json_object_get(m->metainfo, "components"), *info;
     size_t i;
-    int r = check_names(m, d, err);
+    int r = slider_check_names(m, d, err);
 
     if (r == 0 && json_array_size(list) > SLIDER_COMPONENTS_MAX)
         r = cli_bad(err, "metainfo.json: more than %d components", SLIDER_COMPONENTS_MAX);

@@ -15,7 +15,8 @@
 /* ---- exports ---- */
 
 /* The answer of the application's master, which has to be there. */
-static int ask(struct slider *s, const char *name, const char *group, json_t **ret, struct err *err)
+static int slider_ask(struct slider *s, const char *name, const char *group, json_t **ret,
+                      struct err *err)
 {
     AUTO_BUF target = { .max = 4 * KIB };
     AUTO_BUF body = { .max = TEXT_MAX };
@@ -52,7 +53,7 @@ int slider_exports(struct slider *s, struct err *err)
 {
     const struct strs *words = &s->ask->args->command;
     AUTO_JSON *doc = NULL;
-    int r = ask(s, s->name, words->n > 1 ? words->v[1] : NULL, &doc, err);
+    int r = slider_ask(s, s->name, words->n > 1 ? words->v[1] : NULL, &doc, err);
 
     return r < 0 ? r : slider_put(s, doc, err);
 }
@@ -60,7 +61,7 @@ int slider_exports(struct slider *s, struct err *err)
 /* ---- configurations ---- */
 
 /* "site.DICT.KEY": is it of this dictionary? Its key, or NULL. */
-static const char *key_of(const char *setting, const char *dict)
+static const char *slider_key_of(const char *setting, const char *dict)
 {
     size_t n = strlen(dict);
 
@@ -166,7 +167,7 @@ static int find_dict(const struct slider_docs *d, const char *dict, json_t **ret
         return err_oom(err);
     json_object_foreach(json_object_get(d->config, "global"), name, v)
     {
-        const char *key = key_of(name, dict);
+        const char *key = slider_key_of(name, dict);
         AUTO_FREE char *made = json_is_string(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY);
 
         if (key &&
@@ -228,7 +229,7 @@ static int list_exports(struct slider *s, const char *name, struct err *err)
     AUTO_JSON *doc = NULL;
     const char *group;
     json_t *v;
-    int r = ask(s, name, NULL, &doc, err);
+    int r = slider_ask(s, name, NULL, &doc, err);
 
     if (r < 0)
         return r;
@@ -318,6 +319,6 @@ int slider_registry(struct slider *s, struct err *err)
         return list_exports(s, name, err);
     if (!group)
         return of_config(s, name, err);
-    r = ask(s, name, group, &doc, err);
+    r = slider_ask(s, name, group, &doc, err);
     return r < 0 ? r : slider_put(s, doc, err);
 }

@@ -9,7 +9,7 @@
 #define POLICY_STRICT 1
 #define POLICY_SPREAD 4
 
-static int set(json_t *v, const char *key, json_t *value)
+static int slider_set(json_t *v, const char *key, json_t *value)
 {
     return json_object_set_new(v, key, value) < 0 ? -ENOMEM : 0;
 }
@@ -17,7 +17,8 @@ static int set(json_t *v, const char *key, json_t *value)
 /* ---- configuration ---- */
 
 /* "site.global.ps.port": "${…}" into {"global": {"ps.port": "…"}}. */
-static int add_setting(struct slider_making *k, const char *key, const json_t *v, struct err *err)
+static int slider_add_setting(struct slider_making *k, const char *key, const json_t *v,
+                              struct err *err)
 {
     const char *dot = strchr(key + strlen(SITE), '.');
     AUTO_FREE char *dict =
@@ -35,22 +36,23 @@ static int add_setting(struct slider_making *k, const char *key, const json_t *v
     if (r < 0)
         return r;
     into = json_object_get(k->dicts, dict);
-    if (!into && set(k->dicts, dict, into = json_object()) < 0)
+    if (!into && slider_set(k->dicts, dict, into = json_object()) < 0)
         return err_oom(err);
-    return buf_text(&text) && set(into, dot + 1, json_text(buf_text(&text))) == 0 ? 0
-                                                                                  : err_oom(err);
+    return buf_text(&text) && slider_set(into, dot + 1, json_text(buf_text(&text))) == 0
+               ? 0
+               : err_oom(err);
 }
 
 static int make_dicts(struct slider_making *k, struct err *err)
 {
     const char *key;
     json_t *v;
-    int r = k->dicts && set(k->dicts, "global", json_object()) == 0 ? 0 : err_oom(err);
+    int r = k->dicts && slider_set(k->dicts, "global", json_object()) == 0 ? 0 : err_oom(err);
 
     json_object_foreach(k->c->config, key, v)
     {
         if (r == 0 && str_starts(key, SITE))
-            r = add_setting(k, key, v, err);
+            r = slider_add_setting(k, key, v, err);
     }
     return r;
 }
@@ -63,7 +65,7 @@ static const char *setting(const struct slider_making *k, const char *key)
 /* ---- what it runs ---- */
 
 /* The template of what Slider's agent hands to a script. */
-static int command_json(const struct slider_making *k, json_t **ret, struct err *err)
+static int slider_command_json(const struct slider_making *k, json_t **ret, struct err *err)
 {
     const json_t *script = json_object_get(k->c->info, "commandScript");
     const json_t *packages = json_object_get(k->m->metainfo, "packages");
@@ -88,7 +90,7 @@ static int run_script(const struct slider_making *k, struct err *err)
 {
     AUTO_BUF text = { .max = TEXT_MAX };
     AUTO_JSON *command = NULL;
-    int r = command_json(k, &command, err);
+    int r = slider_command_json(k, &command, err);
 
     if (r < 0)
         return r;
@@ -97,8 +99,10 @@ static int run_script(const struct slider_making *k, struct err *err)
         return cli_bad(err, "appConfig: the values for component '%s' are more than %zu KB",
                        k->c->name, TEXT_MAX / KIB);
     if (r < 0 || !buf_text(&text) ||
-        set(k->role, "command", json_pack("[s, s]", "python3", SLIDER_AGENT "/agent.py")) < 0 ||
-        set(k->role, "env", json_pack("{s:o}", "SLIDER_COMMAND", json_text(buf_text(&text)))) < 0)
+        slider_set(k->role, "command", json_pack("[s, s]", "python3", SLIDER_AGENT "/agent.py")) <
+            0 ||
+        slider_set(k->role, "env",
+                   json_pack("{s:o}", "SLIDER_COMMAND", json_text(buf_text(&text)))) < 0)
         return err_oom(err);
     return 0;
 }
@@ -145,10 +149,10 @@ static int run_shell(struct slider_making *k, const char *exec, struct err *err)
         return r;
     if (!buf_text(&marked) || slider_write_text(buf_text(&marked), &text) < 0 || !buf_text(&text))
         return err_oom(err);
-    if (set(k->role, "command", json_pack("[s, s, o]", "sh", "-c", json_text(buf_text(&text)))) <
-            0 ||
-        set(k->role, "env",
-            json_pack("{s:s, s:s}", "AGENT_WORK_ROOT", ".", "AGENT_LOG_ROOT", ".")) < 0)
+    if (slider_set(k->role, "command",
+                   json_pack("[s, s, o]", "sh", "-c", json_text(buf_text(&text)))) < 0 ||
+        slider_set(k->role, "env",
+                   json_pack("{s:s, s:s}", "AGENT_WORK_ROOT", ".", "AGENT_LOG_ROOT", ".")) < 0)
         return err_oom(err);
     return 0;
 }
@@ -170,7 +174,7 @@ static const char *start_exec(const struct slider_component *c)
     return json_string_value(json_object_get(image, "startCommand"));
 }
 
-static int add_command(struct slider_making *k, struct err *err)
+static int slider_add_command(struct slider_making *k, struct err *err)
 {
     const char *exec = start_exec(k->c);
 
@@ -190,11 +194,11 @@ static int add_image(const struct slider_making *k)
     const char *image = setting(k, "site.global.docker.image");
 
     if (said || own)
-        return set(k->role, "image", json_text(said ? said : own));
+        return slider_set(k->role, "image", json_text(said ? said : own));
     if (!str_eq(mode, "docker"))
         return 0;
     if (image)
-        return set(k->role, "image", json_text(image));
+        return slider_set(k->role, "image", json_text(image));
     if (k->c != &k->m->v[0])
         return 0; /* once is enough */
     return strs_take(k->m->notes,
@@ -223,10 +227,10 @@ static int add_amounts(const struct slider_making *k, struct err *err)
         r = slider_number(k->c->resources, key, 0, 0, &n, err);
         if (r == 0 && str_eq(key, "yarn.io/gpu"))
             gpus = n;
-        else if (r == 0 && n > 0 && set(amounts, key, json_integer(n)) < 0)
+        else if (r == 0 && n > 0 && slider_set(amounts, key, json_integer(n)) < 0)
             r = err_oom(err);
     }
-    if (r == 0 && gpus > 0 && set(k->role, "gpus", json_integer(gpus)) < 0)
+    if (r == 0 && gpus > 0 && slider_set(k->role, "gpus", json_integer(gpus)) < 0)
         r = err_oom(err);
     if (r == 0 && !k->o->local && json_object_size(amounts) > 0 &&
         json_object_set(k->role, "resources", amounts) < 0)
@@ -250,9 +254,9 @@ static int add_placement(const struct slider_making *k, struct err *err)
                        "last time) has no effect",
                        k->c->name));
     if (r == 0 && (policy & POLICY_SPREAD) && !k->o->local)
-        r = set(k->role, "spread", json_string("node"));
+        r = slider_set(k->role, "spread", json_string("node"));
     if (r == 0 && label && *label && !k->o->local)
-        r = set(k->role, "label", json_text(label));
+        r = slider_set(k->role, "label", json_text(label));
     return r < 0 ? err_oom(err) : 0;
 }
 
@@ -265,8 +269,8 @@ static int add_sizes(const struct slider_making *k, struct err *err)
     if (r == 0)
         r = slider_number(k->c->resources, "yarn.vcores", 1, 1, &cores, err);
     if (r == 0 && !k->o->local &&
-        (set(k->role, "memory", json_sprintf("%lldm", (long long)memory)) < 0 ||
-         set(k->role, "cpus", json_integer(cores)) < 0))
+        (slider_set(k->role, "memory", json_sprintf("%lldm", (long long)memory)) < 0 ||
+         slider_set(k->role, "cpus", json_integer(cores)) < 0))
         r = err_oom(err);
     if (r == 0)
         r = add_amounts(k, err);
@@ -305,10 +309,10 @@ bool slider_decides(const struct slider_model *m, const struct slider_component 
 static int add_end(const struct slider_making *k, struct err *err)
 {
     bool decides = slider_decides(k->m, k->c);
-    int r = set(k->role, "decides", json_boolean(decides));
+    int r = slider_set(k->role, "decides", json_boolean(decides));
 
     if (r == 0 && !decides && strcasecmp(k->c->name, "tensorboard") == 0)
-        r = set(k->role, "side", json_true());
+        r = slider_set(k->role, "side", json_true());
     return r < 0 ? err_oom(err) : 0;
 }
 
@@ -320,12 +324,12 @@ static int make_role(struct slider_making *k, struct err *err)
     int r = make_dicts(k, err);
 
     if (r == 0)
-        r = add_command(k, err);
+        r = slider_add_command(k, err);
     if (r == 0)
         r = slider_add_exports(k, err);
     if (r == 0 &&
-        (set(k->role, "count", json_integer(k->c->count)) < 0 ||
-         set(k->role, "ports", json_integer(k->tokens.ports[at])) < 0 || add_image(k) < 0))
+        (slider_set(k->role, "count", json_integer(k->c->count)) < 0 ||
+         slider_set(k->role, "ports", json_integer(k->tokens.ports[at])) < 0 || add_image(k) < 0))
         r = err_oom(err);
     if (r == 0)
         r = add_sizes(k, err);

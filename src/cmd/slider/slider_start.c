@@ -140,7 +140,7 @@ static int print_started(struct slider *s, const char *name, struct err *err)
 }
 
 /* With -v: the same in ydl's own words. Keys of a cloud are not shown. */
-static void say_same(const struct slider *s, const char *text)
+static void slider_say_same(const struct slider *s, const char *text)
 {
     const char *always = front_env(s->ask, "YDL_SAY"), *name;
     AUTO_FREE char *shown = NULL;
@@ -172,7 +172,7 @@ int slider_start(struct slider *s, const char *name, struct slider_docs *d, stru
     if (r != 0)
         return r;
     slider_say_notes(s);
-    say_same(s, text);
+    slider_say_same(s, text);
     s->x->client = client_free(s->x->client); /* of an earlier start */
     g->job = text;
     g->job_by = s->ask->name;

@@ -119,7 +119,7 @@ void slider_store_close(struct slider *s)
     s->fs = NULL;
 }
 
-static char *path_of(const struct slider *s, const char *name, const char *file)
+static char *slider_path_of(const struct slider *s, const char *name, const char *file)
 {
     return file ? str_printf("%s/%s/%s", s->base, name, file) : path_join(s->base, name);
 }
@@ -127,7 +127,7 @@ static char *path_of(const struct slider *s, const char *name, const char *file)
 int slider_store_uri(struct slider *s, const char *name, const char *file, char **ret,
                      struct err *err)
 {
-    AUTO_FREE char *path = path_of(s, name, file);
+    AUTO_FREE char *path = slider_path_of(s, name, file);
 
     if (!path)
         return err_oom(err);
@@ -173,11 +173,11 @@ int slider_store_has(struct slider *s, const char *name, struct err *err)
 
     if (r < 0)
         return r;
-    path = path_of(s, name, NULL);
+    path = slider_path_of(s, name, NULL);
     return path ? fs_exists(s->fs, path, &found, err) : err_oom(err);
 }
 
-static int read_all(struct slider *s, const char *path, struct buf *ret, struct err *err)
+static int slider_read_all(struct slider *s, const char *path, struct buf *ret, struct err *err)
 {
     AUTO_FS_READER *in = NULL;
     int r = fs_open(s->fs, path, &in, err);
@@ -200,8 +200,8 @@ static int read_all(struct slider *s, const char *path, struct buf *ret, struct 
 static int read_doc(struct slider *s, const char *name, size_t i, json_t **ret, struct err *err)
 {
     AUTO_BUF text = { .max = SLIDER_FILE_MAX };
-    AUTO_FREE char *path = path_of(s, name, files[i].name);
-    int r = path ? read_all(s, path, &text, err) : err_oom(err);
+    AUTO_FREE char *path = slider_path_of(s, name, files[i].name);
+    int r = path ? slider_read_all(s, path, &text, err) : err_oom(err);
 
     return r < 0 ? r : slider_parse(path, &text, &s->excerpt, ret, err);
 }
@@ -250,7 +250,8 @@ int slider_store_skip(struct slider *s, const char *name, int r, struct err *err
 
 /* ---- writing ---- */
 
-static int create(struct slider *s, const char *path, struct fs_writer **ret, struct err *err)
+static int slider_store_create(struct slider *s, const char *path, struct fs_writer **ret,
+                               struct err *err)
 {
     const struct fs_create o = { .overwrite = true, .mode = FILE_MODE };
 
@@ -270,7 +271,7 @@ static int write_doc(struct slider *s, const char *path, uint32_t mode, const js
 int slider_store_write(struct slider *s, const char *name, const char *file, const json_t *v,
                        struct err *err)
 {
-    AUTO_FREE char *path = path_of(s, name, file);
+    AUTO_FREE char *path = slider_path_of(s, name, file);
     uint32_t mode = FILE_MODE;
 
     for (size_t i = 0; i < COUNT_OF(files); i++)
@@ -287,7 +288,7 @@ static int write_pack(struct slider *s, struct pack_list *list, const char *path
     int r = piece ? pack_open(list, &pack, err) : err_oom(err);
 
     if (r == 0)
-        r = create(s, path, &out, err);
+        r = slider_store_create(s, path, &out, err);
     while (r == 0 && (n = pack_read(pack, piece, CHUNK, err)) > 0)
         r = fs_write(out, piece, (size_t)n, err);
     if (r == 0 && n < 0)
@@ -310,10 +311,10 @@ static int write_agent(struct slider *s, const char *path, struct err *err)
     return r < 0 ? err_oom(err) : write_pack(s, &list, path, err);
 }
 
-static int copy_file(struct slider *s, int fd, const char *path, struct err *err)
+static int slider_copy_file(struct slider *s, int fd, const char *path, struct err *err)
 {
     AUTO_FS_WRITER *out = NULL;
-    int r = create(s, path, &out, err);
+    int r = slider_store_create(s, path, &out, err);
 
     if (r == 0)
         r = fs_copy_in(out, fd, NULL, NULL, err);
@@ -330,7 +331,7 @@ static int write_package(struct slider *s, const struct slider_package *p, const
     int r;
 
     if (p->zip)
-        return fd < 0 ? err_sys(err, "read '%s'", p->path) : copy_file(s, fd, path, err);
+        return fd < 0 ? err_sys(err, "read '%s'", p->path) : slider_copy_file(s, fd, path, err);
     r = pack_add(&list, p->path, "", &rules, err);
     return r < 0 ? r : write_pack(s, &list, path, err);
 }
@@ -345,7 +346,7 @@ static int keep_package(struct slider *s, const char *from, const char *to, stru
     int r = fs_open(s->fs, from, &in, err);
 
     if (r == 0)
-        r = create(s, to, &out, err);
+        r = slider_store_create(s, to, &out, err);
     while (r == 0 && (n = fs_read_next(in, &p, 0, err)) > 0)
         r = fs_write(out, p, (size_t)n, err);
     if (r == 0 && n < 0)
@@ -354,12 +355,13 @@ static int keep_package(struct slider *s, const char *from, const char *to, stru
 }
 
 /* All files of a definition into a directory that nobody sees. */
-static int fill(struct slider *s, const char *dir, const char *name, const struct slider_docs *d,
-                const struct slider_package *package, struct err *err)
+static int slider_fill(struct slider *s, const char *dir, const char *name,
+                       const struct slider_docs *d, const struct slider_package *package,
+                       struct err *err)
 {
     const char *archive = slider_archive(d);
     AUTO_FREE char *to = path_join(dir, archive);
-    AUTO_FREE char *from = path_of(s, name, archive);
+    AUTO_FREE char *from = slider_path_of(s, name, archive);
     AUTO_FREE char *agent = path_join(dir, "agent.tar");
     int r = to && from && agent ? 0 : err_oom(err);
 
@@ -374,7 +376,7 @@ static int fill(struct slider *s, const char *dir, const char *name, const struc
 }
 
 /* Gives it its name. One that is there makes way, and comes back when that fails. */
-static int replace(struct slider *s, const char *tmp, const char *path, struct err *err)
+static int slider_replace(struct slider *s, const char *tmp, const char *path, struct err *err)
 {
     AUTO_FREE char *old = str_printf("%s.old", tmp);
     int r = old ? fs_rename(s->fs, path, old, false, err) : err_oom(err), moved;
@@ -399,8 +401,8 @@ static char *temporary(const struct slider *s, const char *name)
     return str_printf("%s/.%s.%s", s->base, name, hex);
 }
 
-static int put(struct slider *s, const char *name, const struct slider_docs *d,
-               const struct slider_package *package, bool is_new, struct err *err)
+static int slider_store_do_put(struct slider *s, const char *name, const struct slider_docs *d,
+                               const struct slider_package *package, bool is_new, struct err *err)
 {
     AUTO_FREE char *tmp = NULL;
     AUTO_FREE char *path = NULL;
@@ -409,7 +411,7 @@ static int put(struct slider *s, const char *name, const struct slider_docs *d,
     if (r < 0)
         return r;
     tmp = temporary(s, name);
-    path = path_of(s, name, NULL);
+    path = slider_path_of(s, name, NULL);
     if (!tmp || !path)
         return err_oom(err);
     r = fs_mkdirs(s->fs, s->base, DIR_MODE, true, err);
@@ -417,9 +419,9 @@ static int put(struct slider *s, const char *name, const struct slider_docs *d,
         r = fs_mkdirs(s->fs, tmp, DIR_MODE, false, err);
     if (r < 0)
         return r;
-    r = fill(s, tmp, name, d, package, err);
+    r = slider_fill(s, tmp, name, d, package, err);
     if (r == 0)
-        r = is_new ? fs_rename(s->fs, tmp, path, false, err) : replace(s, tmp, path, err);
+        r = is_new ? fs_rename(s->fs, tmp, path, false, err) : slider_replace(s, tmp, path, err);
     fiber_shield(s->x->loop, true);
     if (r < 0)
         (void)fs_delete(s->fs, tmp, true, NULL);
@@ -430,7 +432,7 @@ static int put(struct slider *s, const char *name, const struct slider_docs *d,
 int slider_store_put(struct slider *s, const char *name, const struct slider_docs *d,
                      const struct slider_package *package, struct err *err)
 {
-    int r = put(s, name, d, package, true, err);
+    int r = slider_store_do_put(s, name, d, package, true, err);
 
     return r == -EEXIST ? slider_there_already(s, name, err) : r;
 }
@@ -438,7 +440,7 @@ int slider_store_put(struct slider *s, const char *name, const struct slider_doc
 int slider_store_replace(struct slider *s, const char *name, const struct slider_docs *d,
                          const struct slider_package *package, struct err *err)
 {
-    return put(s, name, d, package, false, err);
+    return slider_store_do_put(s, name, d, package, false, err);
 }
 
 int slider_there_already(struct slider *s, const char *name, struct err *err)
@@ -456,6 +458,6 @@ int slider_store_remove(struct slider *s, const char *name, struct err *err)
 
     if (r < 0)
         return r;
-    path = path_of(s, name, NULL);
+    path = slider_path_of(s, name, NULL);
     return path ? fs_delete(s->fs, path, true, err) : err_oom(err);
 }

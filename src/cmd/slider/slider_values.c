@@ -43,7 +43,8 @@ static int add_var(struct buf *out, const char *name, const struct slider_compon
 }
 
 /* The component that `n` bytes name, when it is one. */
-static const struct slider_component *named(const struct slider_tokens *t, const char *p, size_t n)
+static const struct slider_component *slider_named(const struct slider_tokens *t, const char *p,
+                                                   size_t n)
 {
     return slider_component(t->model, p, n);
 }
@@ -126,7 +127,8 @@ static int add_zk_path(const struct slider_tokens *t, struct buf *out)
 }
 
 /* Tokens that are plain texts; `lower` ones have a form that ends in LOWER. */
-static const char *plain(const struct slider_tokens *t, const char *token, size_t n, bool *lower)
+static const char *slider_plain(const struct slider_tokens *t, const char *token, size_t n,
+                                bool *lower)
 {
     const struct slider_facts *f = t->facts;
     const struct {
@@ -158,14 +160,14 @@ static bool is(const char *token, size_t n, const char *name)
 }
 
 /* A token of `n` bytes that is no port's: 1 when it was one, 0 when it stays as it is. */
-static int add_token(const struct slider_tokens *t, const char *token, size_t n, bool own_host,
-                     struct buf *out)
+static int slider_add_token(const struct slider_tokens *t, const char *token, size_t n,
+                            bool own_host, struct buf *out)
 {
     size_t tail = strlen(HOST);
     bool lower;
-    const char *text = plain(t, token, n, &lower);
+    const char *text = slider_plain(t, token, n, &lower);
     const struct slider_component *c =
-        n > tail && is(token + n - tail, tail, HOST) ? named(t, token, n - tail) : NULL;
+        n > tail && is(token + n - tail, tail, HOST) ? slider_named(t, token, n - tail) : NULL;
     int r = 0;
 
     for (; text && r == 0 && *text; text++)
@@ -192,7 +194,7 @@ static int add_token(const struct slider_tokens *t, const char *token, size_t n,
 /* ---- values ---- */
 
 /* User's text with marks of ours in it would be taken for variables. */
-static int add_plain(struct buf *out, const char *p, size_t n)
+static int slider_add_plain(struct buf *out, const char *p, size_t n)
 {
     int r = 0;
 
@@ -202,7 +204,7 @@ static int add_plain(struct buf *out, const char *p, size_t n)
     return r;
 }
 
-static int explain(int r, struct err *err)
+static int slider_explain(int r, struct err *err)
 {
     if (r == -ENOMEM)
         return err_oom(err);
@@ -215,7 +217,7 @@ static int next_token(const char **value, const char **ret, size_t *ret_n, struc
 {
     const char *from = *value, *token = strstr(from, "${"),
                *end = token ? strchr(token, '}') : NULL;
-    int r = add_plain(out, from, end ? (size_t)(token - from) : strlen(from));
+    int r = slider_add_plain(out, from, end ? (size_t)(token - from) : strlen(from));
 
     *value = end ? end + 1 : "";
     if (!end || r < 0)
@@ -233,19 +235,19 @@ int slider_resolve(struct slider_tokens *t, const char *value, struct buf *out, 
 
     while (r == 0 && (r = next_token(&value, &token, &n, out)) > 0) {
         if (n > port && is(token + n - port, port, PORT)) {
-            const struct slider_component *c = named(t, token, n - port);
+            const struct slider_component *c = slider_named(t, token, n - port);
             bool own = false;
 
             value += port_tail(t, value, &own);
             r = c ? add_port(t, c, own, out, err) : buf_add_str(out, "0");
             continue;
         }
-        r = add_token(t, token, n, false, out);
+        r = slider_add_token(t, token, n, false, out);
         if (r == 0)
-            r = add_plain(out, token - 2, n + 3); /* the task's business */
+            r = slider_add_plain(out, token - 2, n + 3); /* the task's business */
         r = r == 1 ? 0 : r;
     }
-    return explain(r, err);
+    return slider_explain(r, err);
 }
 
 /* "site.global.ps.port" in the dictionaries. */
@@ -281,10 +283,10 @@ int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, co
             r = add_site(dicts, token, n, out, err);
             continue;
         }
-        r = add_token(t, token, n, true, out);
+        r = slider_add_token(t, token, n, true, out);
         if (r == 0)
-            r = add_plain(out, token - 2, n + 3);
+            r = slider_add_plain(out, token - 2, n + 3);
         r = r == 1 ? 0 : r;
     }
-    return explain(r, err);
+    return slider_explain(r, err);
 }

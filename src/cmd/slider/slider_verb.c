@@ -155,7 +155,7 @@ static const struct {
 
 static const struct front_verb *const verbs[];
 
-static const struct front_verb *find_verb(const char *word)
+static const struct front_verb *slider_verb_find_verb(const char *word)
 {
     for (size_t i = 0; verbs[i]; i++)
         if (str_eq(verbs[i]->name, word))
@@ -163,7 +163,7 @@ static const struct front_verb *find_verb(const char *word)
     return NULL;
 }
 
-static int no_verb(const char *word, struct err *err)
+static int slider_verb_no_verb(const char *word, struct err *err)
 {
     const char *names[40], *near;
     size_t n = 0;
@@ -186,10 +186,10 @@ static int act_other(const struct front_ask *a, struct err *err)
                     absent[i].instead);
             return SLIDER_UNIMPLEMENTED;
         }
-    if (words->n > 0 && find_verb(words->v[0]))
+    if (words->n > 0 && slider_verb_find_verb(words->v[0]))
         cli_bad(err, "an option stands before the verb '%s': its place is behind it", words->v[0]);
     else if (words->n > 0)
-        no_verb(words->v[0], err);
+        slider_verb_no_verb(words->v[0], err);
     else
         cli_bad(err, "a verb is missing");
     err_hint(err,
@@ -208,10 +208,10 @@ static int act_version(const struct front_ask *a, struct err *err)
 static int act_help(const struct front_ask *a, struct err *err)
 {
     const struct strs *words = &a->args->command;
-    const struct front_verb *found = words->n > 0 ? find_verb(words->v[0]) : NULL;
+    const struct front_verb *found = words->n > 0 ? slider_verb_find_verb(words->v[0]) : NULL;
 
     if (words->n > 0 && !found)
-        return no_verb(words->v[0], err);
+        return slider_verb_no_verb(words->v[0], err);
     if (print_help(stdout, a->front, found, cli_width(stdout)) < 0)
         return err_oom(err);
     return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");

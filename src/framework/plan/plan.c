@@ -46,8 +46,8 @@ static int add_expanded(struct strs *l, const char *prefix, const char *text, co
     return strs_addn(l, b.len ? (const char *)b.data : "", b.len) < 0 ? err_oom(err) : 0;
 }
 
-static int add_command(const struct strs *command, const struct vars *v, struct strs *argv,
-                       struct err *err)
+static int plan_add_command(const struct strs *command, const struct vars *v, struct strs *argv,
+                            struct err *err)
 {
     int r = 0;
 
@@ -123,7 +123,7 @@ struct entry {
     size_t order;
 };
 
-static int by_name(const void *a, const void *b)
+static int plan_by_name(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     size_t n = x->name < y->name ? x->name : y->name;
@@ -134,13 +134,13 @@ static int by_name(const void *a, const void *b)
     return r != 0 ? r : (x->order > y->order) - (x->order < y->order);
 }
 
-static bool same_name(const struct entry *a, const struct entry *b)
+static bool plan_same_name(const struct entry *a, const struct entry *b)
 {
     return a->name == b->name && memcmp(a->text, b->text, a->name) == 0;
 }
 
 /* Of several with one name the last one stays. */
-static int merge(struct strs *env)
+static int plan_merge(struct strs *env)
 {
     AUTO_FREE struct entry *v = reallocarray(NULL, env->n + 1, sizeof(*v));
     size_t n = 0, all = env->n;
@@ -149,9 +149,9 @@ static int merge(struct strs *env)
         return -ENOMEM;
     for (size_t i = 0; i < all; i++)
         v[i] = (struct entry){ env->v[i], strcspn(env->v[i], "="), i };
-    qsort(v, all, sizeof(*v), by_name);
+    qsort(v, all, sizeof(*v), plan_by_name);
     for (size_t i = 0; i < all; i++)
-        if (i + 1 < all && same_name(&v[i], &v[i + 1]))
+        if (i + 1 < all && plan_same_name(&v[i], &v[i + 1]))
             free(v[i].text);
         else
             env->v[n++] = v[i].text;
@@ -163,7 +163,7 @@ static int merge(struct strs *env)
 
 /* ---- limits ---- */
 
-static int check(const struct plan_task *t, struct err *err)
+static int plan_check(const struct plan_task *t, struct err *err)
 {
     for (size_t i = 0; i < t->argv.n; i++)
         if (strlen(t->argv.v[i]) >= PLAN_TEXT_MAX)
@@ -197,12 +197,13 @@ static int get_common(const struct plan *p, struct framework_task *t, char **min
     return r;
 }
 
-static int fill(const struct plan *p, struct framework_task *t, const struct vars *v,
-                const struct cluster_task *c, struct err *err)
+static int plan_fill(const struct plan *p, struct framework_task *t, const struct vars *v,
+                     const struct cluster_task *c, struct err *err)
 {
     const struct spec_role *role = t->role;
     AUTO_FREE char *common = NULL;
-    int r = add_command(role->command.n > 0 ? &role->command : &p->spec->command, v, t->argv, err);
+    int r =
+        plan_add_command(role->command.n > 0 ? &role->command : &p->spec->command, v, t->argv, err);
 
     if (r == 0 && t->argv->n == 0)
         r = err_set(err, -EINVAL, "there is no command to run");
@@ -218,7 +219,7 @@ static int fill(const struct plan *p, struct framework_task *t, const struct var
         r = add_ours(t, v, c, err);
     if (r == 0 && p->agent)
         r = plan_add_agents(p, t, err);
-    if (r == 0 && merge(t->env) < 0)
+    if (r == 0 && plan_merge(t->env) < 0)
         r = err_oom(err);
     return r;
 }
@@ -288,9 +289,9 @@ int plan_task(const struct plan *p, const struct spec_role *role, unsigned rank,
     (void)snprintf(task, sizeof(task), "%s:%u", role->name, rank);
     if (!c)
         return err_set(err, -EINVAL, "%s: the cluster specification has no such task", task);
-    r = fill(p, &t, &v, c, err);
+    r = plan_fill(p, &t, &v, c, err);
     if (r == 0)
-        r = check(&mine, err);
+        r = plan_check(&mine, err);
     if (r < 0)
         return err_wrap(err, r, "%s", task);
     *ret = mine;

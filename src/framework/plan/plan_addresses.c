@@ -32,7 +32,8 @@ static void give_ports(struct plan_places *p, struct cluster_task *c, int n)
     }
 }
 
-static int add_role(struct plan_places *p, const struct spec_role *r, struct cluster_role *c)
+static int plan_places_add_role(struct plan_places *p, const struct spec_role *r,
+                                struct cluster_role *c)
 {
     unsigned procs = r->procs > 0 ? r->procs : 1;
 
@@ -70,7 +71,7 @@ int plan_places_new(const struct spec *s, struct plan_places **ret)
     if (!p->cluster.roles)
         return -ENOMEM;
     for (; p->cluster.n < s->n_roles; p->cluster.n++) {
-        r = add_role(p, &s->roles[p->cluster.n], &p->cluster.roles[p->cluster.n]);
+        r = plan_places_add_role(p, &s->roles[p->cluster.n], &p->cluster.roles[p->cluster.n]);
         if (r < 0)
             return r;
     }

@@ -11,7 +11,7 @@ static bool always(const struct plan *p, const struct framework_task *t)
     return true;
 }
 
-static bool own_directory(const struct plan *p, const struct framework_task *t)
+static bool plan_agent_own_directory(const struct plan *p, const struct framework_task *t)
 {
     bool own = p->agent->yarn || !p->agent->cwd || t->spec->files.n || t->spec->archives.n;
 
@@ -65,7 +65,7 @@ static const struct {
     { "HOME",                       "<directory of the container>",        in_container },
     { "HOME",                       "<temporary directory>",               in_image_here },
     { "PMI_FD",                     "3",                                   has_pmi },
-    { "PWD",                        "<directory of the task>",             own_directory },
+    { "PWD",                        "<directory of the task>",             plan_agent_own_directory },
     { "TMPDIR",                     "<temporary directory>",               always },
     { "TORCHELASTIC_ERROR_FILE",    "<file for the task's error>",         tells_errors },
     { "YDL_CONTAINER",              "<id of the container>",               on_yarn },
@@ -86,7 +86,7 @@ int plan_add_agents(const struct plan *p, const struct framework_task *t, struct
     if (!without_gpus(p, t))
         env_printf(&e, "CUDA_VISIBLE_DEVICES", "<%u GPU%s of its machine>", t->role->gpus,
                    t->role->gpus > 1 ? "s" : "");
-    if (!own_directory(p, t))
+    if (!plan_agent_own_directory(p, t))
         env_text(&e, "PWD", p->agent->cwd);
     return env_end(&e, err);
 }

@@ -42,7 +42,7 @@ static size_t name_length(const char *entry)
 }
 
 /* The entry of that name, or NULL. Lists are short and sorted alike: the place is a good guess. */
-static const char *same_name(const struct strs *env, const char *entry, size_t guess)
+static const char *plan_text_same_name(const struct strs *env, const char *entry, size_t guess)
 {
     size_t n = name_length(entry) + 1;
 
@@ -54,12 +54,12 @@ static const char *same_name(const struct strs *env, const char *entry, size_t g
     return NULL;
 }
 
-static void compare(struct group *g, const struct plan_task *t)
+static void plan_text_compare(struct group *g, const struct plan_task *t)
 {
     const struct plan_task *first = &g->shown[0];
 
     for (size_t i = 0; i < first->env.n; i++) {
-        const char *other = same_name(&t->env, first->env.v[i], i);
+        const char *other = plan_text_same_name(&t->env, first->env.v[i], i);
 
         if (!other || strcmp(other, first->env.v[i]) != 0)
             g->env_differs[i] = true;
@@ -71,7 +71,7 @@ static void compare(struct group *g, const struct plan_task *t)
             g->word_differs[i] = true;
 }
 
-static int begin(struct group *g)
+static int plan_text_begin(struct group *g)
 {
     g->same_length = true;
     g->env_differs = calloc(g->shown[0].env.n + 1, sizeof(bool));
@@ -79,8 +79,8 @@ static int begin(struct group *g)
     return g->env_differs && g->word_differs ? 0 : -ENOMEM;
 }
 
-static int gather(const struct plan *p, const struct spec_role *role, size_t n, struct group *g,
-                  struct err *err)
+static int plan_text_gather(const struct plan *p, const struct spec_role *role, size_t n,
+                            struct group *g, struct err *err)
 {
     for (unsigned rank = 0; rank < n; rank++) {
         AUTO_PLAN_TASK t = { 0 };
@@ -89,12 +89,12 @@ static int gather(const struct plan *p, const struct spec_role *role, size_t n, 
         if (r < 0)
             return r;
         if (rank > 0)
-            compare(g, &t);
+            plan_text_compare(g, &t);
         if (rank < PLAN_RANKS_SHOWN) {
             g->shown[g->n++] = t;
             t = (struct plan_task){ 0 };
         }
-        if (rank == 0 && begin(g) < 0)
+        if (rank == 0 && plan_text_begin(g) < 0)
             return err_oom(err);
     }
     return 0;
@@ -113,20 +113,20 @@ static int add_clean(struct buf *b, const char *text)
 }
 
 /* The beginning of a character at or after `at`. */
-static const char *whole(const char *at)
+static const char *plan_text_whole(const char *at)
 {
     while (((unsigned char)*at & 0xc0) == 0x80)
         at++;
     return at;
 }
 
-static int add_head(struct buf *b, const char *text)
+static int plan_text_add_head(struct buf *b, const char *text)
 {
     AUTO_FREE char *cut = NULL;
 
     if (strlen(text) <= VALUE_SHOWN)
         return add_clean(b, text);
-    cut = strndup(text, (size_t)(whole(text + VALUE_SHOWN) - text));
+    cut = strndup(text, (size_t)(plan_text_whole(text + VALUE_SHOWN) - text));
     if (!cut || add_clean(b, cut) < 0)
         return -ENOMEM;
     return buf_printf(b, "… (%zu bytes)", strlen(text));
@@ -141,11 +141,11 @@ static int add_tail(struct buf *b, const char *entry)
         return add_clean(b, entry);
     if (buf_printf(b, "%.*s=…", (int)n, entry) < 0)
         return -ENOMEM;
-    return add_clean(b, whole(entry + all - TAIL_SHOWN));
+    return add_clean(b, plan_text_whole(entry + all - TAIL_SHOWN));
 }
 
 /* A word as a shell would have to be given it. */
-static int add_word(struct buf *b, const char *word)
+static int plan_text_add_word(struct buf *b, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:=,+@%^";
@@ -153,17 +153,18 @@ static int add_word(struct buf *b, const char *word)
     int r;
 
     if (*word && word[strspn(word, plain)] == '\0')
-        return add_head(b, word);
+        return plan_text_add_head(b, word);
     r = buf_add_str(&quoted, "'");
     for (; *word && r == 0; word++)
         r = *word == '\'' ? buf_add_str(&quoted, "'\\''") : buf_add_u8(&quoted, (uint8_t)*word);
     if (r == 0)
         r = buf_add_str(&quoted, "'");
-    return r < 0 || !buf_text(&quoted) ? -ENOMEM : add_head(b, buf_text(&quoted));
+    return r < 0 || !buf_text(&quoted) ? -ENOMEM : plan_text_add_head(b, buf_text(&quoted));
 }
 
 /* The command with "…" where ranks differ; with `only` nothing but those words. */
-static int add_words(struct buf *b, const struct group *g, const struct strs *argv, bool only)
+static int plan_text_add_words(struct buf *b, const struct group *g, const struct strs *argv,
+                               bool only)
 {
     int r = 0;
 
@@ -174,7 +175,7 @@ static int add_words(struct buf *b, const struct group *g, const struct strs *ar
             continue;
         r = buf_add_str(b, " ");
         if (r == 0)
-            r = differs && !only ? buf_add_str(b, "…") : add_word(b, argv->v[i]);
+            r = differs && !only ? buf_add_str(b, "…") : plan_text_add_word(b, argv->v[i]);
     }
     return r;
 }
@@ -210,8 +211,8 @@ static int add_heading(const struct plan *p, const struct spec_role *role, struc
     return r == 0 ? buf_add_str(b, "\n") : r;
 }
 
-static int add_files(const char *title, const struct spec_files *job, const struct spec_files *own,
-                     struct buf *b)
+static int plan_text_add_files(const char *title, const struct spec_files *job,
+                               const struct spec_files *own, struct buf *b)
 {
     const struct spec_files *both[] = { job, own };
     const char *between = title;
@@ -233,8 +234,8 @@ static int add_files(const char *title, const struct spec_files *job, const stru
     return r == 0 && between != title ? buf_add_str(b, "\n") : r;
 }
 
-static int add_common(const struct plan *p, const struct spec_role *role, const struct group *g,
-                      struct buf *b)
+static int plan_text_add_common(const struct plan *p, const struct spec_role *role,
+                                const struct group *g, struct buf *b)
 {
     const struct plan_task *first = &g->shown[0];
     const char *title = "  env      ";
@@ -243,20 +244,20 @@ static int add_common(const struct plan *p, const struct spec_role *role, const 
     if (g->same_length) {
         r = buf_add_str(b, "  command ");
         if (r == 0)
-            r = add_words(b, g, &first->argv, false);
+            r = plan_text_add_words(b, g, &first->argv, false);
         if (r == 0)
             r = buf_add_str(b, "\n");
     }
     if (r == 0)
-        r = add_files("  files    ", &p->spec->files, &role->files, b);
+        r = plan_text_add_files("  files    ", &p->spec->files, &role->files, b);
     if (r == 0)
-        r = add_files("  archives ", &p->spec->archives, &role->archives, b);
+        r = plan_text_add_files("  archives ", &p->spec->archives, &role->archives, b);
     for (size_t i = 0; i < first->env.n && r == 0; i++) {
         if (g->env_differs[i])
             continue;
         r = buf_add_str(b, title);
         if (r == 0)
-            r = add_head(b, first->env.v[i]);
+            r = plan_text_add_head(b, first->env.v[i]);
         if (r == 0)
             r = buf_add_str(b, "\n");
         title = "           ";
@@ -264,18 +265,18 @@ static int add_common(const struct plan *p, const struct spec_role *role, const 
     return r;
 }
 
-static bool differs(const struct group *g, const char *entry)
+static bool plan_text_differs(const struct group *g, const char *entry)
 {
     const struct strs *first = &g->shown[0].env;
 
     for (size_t i = 0; i < first->n; i++)
-        if (same_name(&(struct strs){ &first->v[i], 1 }, entry, 0))
+        if (plan_text_same_name(&(struct strs){ &first->v[i], 1 }, entry, 0))
             return g->env_differs[i];
     return true;
 }
 
-static int add_rank(const struct spec_role *role, const struct group *g, unsigned rank,
-                    const struct cluster_task *c, struct buf *b)
+static int plan_text_add_rank(const struct spec_role *role, const struct group *g, unsigned rank,
+                              const struct cluster_task *c, struct buf *b)
 {
     const struct strs *env = &g->shown[rank].env;
     char address[TASK_ADDRESS_MAX];
@@ -285,19 +286,19 @@ static int add_rank(const struct spec_role *role, const struct group *g, unsigne
     if (r == 0)
         r = add_clean(b, c->node);
     for (size_t i = 0; i < env->n && r == 0; i++) {
-        if (!differs(g, env->v[i]))
+        if (!plan_text_differs(g, env->v[i]))
             continue;
         r = buf_add_str(b, " ");
         if (r == 0)
             r = add_tail(b, env->v[i]);
     }
     if (r == 0)
-        r = add_words(b, g, &g->shown[rank].argv, true);
+        r = plan_text_add_words(b, g, &g->shown[rank].argv, true);
     return r == 0 ? buf_add_str(b, "\n") : r;
 }
 
-static int add_role(const struct plan *p, const struct spec_role *role, struct buf *b,
-                    struct err *err)
+static int plan_text_add_role(const struct plan *p, const struct spec_role *role, struct buf *b,
+                              struct err *err)
 {
     const struct cluster_role *c = cluster_role(p->cluster, role->name);
     AUTO(group) struct group g = { 0 };
@@ -306,12 +307,12 @@ static int add_role(const struct plan *p, const struct spec_role *role, struct b
 
     if (r < 0 || n == 0)
         return r < 0 ? err_code(err, r, "plan") : 0;
-    r = gather(p, role, n, &g, err);
+    r = plan_text_gather(p, role, n, &g, err);
     if (r < 0)
         return r;
-    r = add_common(p, role, &g, b);
+    r = plan_text_add_common(p, role, &g, b);
     for (unsigned rank = 0; rank < g.n && r == 0; rank++)
-        r = add_rank(role, &g, rank, &c->tasks[rank], b);
+        r = plan_text_add_rank(role, &g, rank, &c->tasks[rank], b);
     if (r == 0 && n > g.n)
         r = buf_printf(b, "  … and %zu more (--json has them all)\n", n - g.n);
     return r < 0 ? err_code(err, r, "plan") : 0;
@@ -319,7 +320,7 @@ static int add_role(const struct plan *p, const struct spec_role *role, struct b
 
 /* ---- the job ---- */
 
-static int add_job(const struct plan *p, struct buf *b)
+static int plan_text_add_job(const struct plan *p, struct buf *b)
 {
     const struct framework *fw = p->framework;
     int r = buf_add_str(b, "job ");
@@ -339,7 +340,7 @@ int plan_text(const struct plan *p, struct buf *out, struct err *err)
 {
     AUTO(plan_cache) struct plan_cache *cache = NULL;
     struct plan mine = *p;
-    int r = add_job(p, out);
+    int r = plan_text_add_job(p, out);
 
     if (r == 0 && !mine.cache)
         r = plan_cache_new(&cache);
@@ -347,6 +348,6 @@ int plan_text(const struct plan *p, struct buf *out, struct err *err)
         return err_code(err, r, "plan");
     mine.cache = mine.cache ? mine.cache : cache;
     for (size_t i = 0; i < p->spec->n_roles && r == 0; i++)
-        r = add_role(&mine, &p->spec->roles[i], out, err);
+        r = plan_text_add_role(&mine, &p->spec->roles[i], out, err);
     return r;
 }

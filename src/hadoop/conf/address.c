@@ -18,7 +18,7 @@ static const char *host_end(const char *s)
 }
 
 /* What a host name may not hold. '_' is wrong in DNS and common in clusters. */
-static bool plain(const char *s, size_t n)
+static bool address_plain(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] <= ' ' || strchr("@,/\\[]?#'\"", s[i]))
@@ -40,7 +40,7 @@ int address_parse(const char *text, int default_port, char **ret_host, int *ret_
         return -EINVAL;
     end = host_end(address);
     bracket = *address == '[';
-    if (!end || !plain(address + bracket, (size_t)(end - address - bracket)))
+    if (!end || !address_plain(address + bracket, (size_t)(end - address - bracket)))
         return -EINVAL;
     if (end[bracket] == ':' && str_to_i64(end + bracket + 1, 1, 65535, &port) < 0)
         return -EINVAL;

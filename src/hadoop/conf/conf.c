@@ -24,10 +24,11 @@ struct reading {
     int depth;
 };
 
-static int read_path(struct conf *c, const struct reading *up, const char *path, struct err *err);
+static int conf_read_path(struct conf *c, const struct reading *up, const char *path,
+                          struct err *err);
 
 /* How errors call a file: by its name alone when it stands in the directory that was named. */
-static const char *short_name(const struct conf *c, const char *path)
+static const char *conf_do_short_name(const struct conf *c, const char *path)
 {
     size_t n = strlen(c->dir);
 
@@ -102,10 +103,10 @@ static int on_include(void *arg, const char *href, int line, bool *found, struct
         *found = false;
         return 0;
     }
-    return read_path(r->conf, r, path, err);
+    return conf_read_path(r->conf, r, path, err);
 }
 
-static int read_bytes(int fd, const struct stat *st, struct buf *b, struct err *err)
+static int conf_read_bytes(int fd, const struct stat *st, struct buf *b, struct err *err)
 {
     uint8_t *room;
     ssize_t n;
@@ -130,7 +131,7 @@ static int read_bytes(int fd, const struct stat *st, struct buf *b, struct err *
 }
 
 /* Opens and reads a regular file, one byte more than is allowed at most. */
-static int slurp(const char *path, struct buf *b, struct stat *st, struct err *err)
+static int conf_slurp(const char *path, struct buf *b, struct stat *st, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int r;
@@ -141,7 +142,7 @@ static int slurp(const char *path, struct buf *b, struct stat *st, struct err *e
         return err_sys(err, "cannot read '%s'", path);
     if (!S_ISREG(st->st_mode))
         return err_set(err, -EINVAL, "cannot read '%s': not a regular file", path);
-    r = read_bytes(fd, st, b, err);
+    r = conf_read_bytes(fd, st, b, err);
     return r < 0 ? err_wrap(err, r, "'%s'", path) : 0;
 }
 
@@ -158,24 +159,25 @@ static int check_nesting(const struct reading *r, struct err *err)
     return 0;
 }
 
-static int parse(struct reading *r, const struct buf *b, struct err *err)
+static int conf_do_parse(struct reading *r, const struct buf *b, struct err *err)
 {
     const struct xml_reader reader = { on_property, on_include, r };
 
     r->file = r->conf->files.n;
-    if (strs_add(&r->conf->files, short_name(r->conf, r->path)) < 0)
+    if (strs_add(&r->conf->files, conf_do_short_name(r->conf, r->path)) < 0)
         return err_oom(err);
     return xml_read(r->path, b->data, b->len, &reader, err);
 }
 
-static int read_path(struct conf *c, const struct reading *up, const char *path, struct err *err)
+static int conf_read_path(struct conf *c, const struct reading *up, const char *path,
+                          struct err *err)
 {
     struct reading now = { .conf = c, .up = up, .path = path, .depth = up ? up->depth + 1 : 0 };
     AUTO_BUF b = { .max = XML_FILE_MAX + 1 };
     struct stat st = { 0 };
     int r;
 
-    r = slurp(path, &b, &st, err);
+    r = conf_slurp(path, &b, &st, err);
     if (r < 0)
         return r;
     now.dev = st.st_dev;
@@ -184,7 +186,7 @@ static int read_path(struct conf *c, const struct reading *up, const char *path,
     if (r < 0)
         return r;
     trace(LOG_CONF, "reading %s", path);
-    return parse(&now, &b, err);
+    return conf_do_parse(&now, &b, err);
 }
 
 static const struct {
@@ -234,7 +236,7 @@ int conf_load(const char *dir, struct conf **ret, struct err *err)
             continue;
         }
         seen += site_files[i].counts;
-        r = read_path(c, NULL, path, err);
+        r = conf_read_path(c, NULL, path, err);
     }
     if (r < 0)
         return r;

@@ -38,7 +38,7 @@ static bool is_dir(const char *path)
 }
 
 /* 1 when the place has one, 0 when not; what was looked at is added to `seen`. */
-static int look(const struct place *p, struct buf *seen, char **ret, struct err *err)
+static int conf_find_look(const struct place *p, struct buf *seen, char **ret, struct err *err)
 {
     const char *value = p->variable ? getenv(p->variable) : "";
     AUTO_FREE char *path = NULL;
@@ -72,7 +72,7 @@ int conf_find_dir(const char *flag, char **ret, struct err *err)
     if (flag)
         return named_dir("--conf", flag, ret, err);
     for (size_t i = 0; i < COUNT_OF(places); i++) {
-        r = look(&places[i], &seen, ret, err);
+        r = conf_find_look(&places[i], &seen, ret, err);
         if (r != 0)
             return r < 0 ? r : 0;
     }

@@ -20,8 +20,8 @@ int conf_bad(const struct conf *c, const char *key, const char *value, const cha
                    value, what);
 }
 
-/* Java's trim(), in place. */
-static void trim(char *text)
+/* Java's conf_trim(), in place. */
+static void conf_trim(char *text)
 {
     size_t from = 0, n = strlen(text);
 
@@ -46,7 +46,7 @@ int conf_str(const struct conf *c, const char *key, char **ret, struct err *err)
     r = subst(c, key, raw, ret, err);
     if (r < 0)
         return r;
-    trim(*ret);
+    conf_trim(*ret);
     return 0;
 }
 
@@ -62,7 +62,7 @@ static int must(const struct conf *c, const char *key, char **ret, struct err *e
 }
 
 /* A number of digits of `base` and nothing else. */
-static int whole(const char *text, int base, int64_t *ret)
+static int conf_whole(const char *text, int base, int64_t *ret)
 {
     bool minus = *text == '-';
     char *end;
@@ -81,25 +81,25 @@ static int whole(const char *text, int base, int64_t *ret)
 }
 
 /* "0x1f" and "-0x1f", too. */
-static int number(const char *text, int64_t *ret)
+static int conf_number(const char *text, int64_t *ret)
 {
     bool minus = *text == '-';
     int r;
 
     if (strncasecmp(text + minus, "0x", 2) != 0)
-        return whole(text, 10, ret);
+        return conf_whole(text, 10, ret);
     text += minus + 2;
     if (!*text || text[strspn(text, "0123456789abcdefABCDEF")])
         return -EINVAL;
-    r = whole(text, 16, ret);
+    r = conf_whole(text, 16, ret);
     if (minus)
         *ret = -*ret;
     return r;
 }
 
 /* A value that `r` says is wrong. */
-static int bad(const struct conf *c, const char *key, const char *value, int r, const char *kind,
-               struct err *err)
+static int conf_get_bad(const struct conf *c, const char *key, const char *value, int r,
+                        const char *kind, struct err *err)
 {
     return conf_bad(c, key, value, r == -ERANGE ? "which is out of range" : kind, err);
 }
@@ -113,9 +113,9 @@ int conf_int(const struct conf *c, const char *key, int64_t *ret, struct err *er
     r = must(c, key, &text, err);
     if (r < 0)
         return r;
-    r = number(text, &v);
+    r = conf_number(text, &v);
     if (r < 0)
-        return bad(c, key, text, r, "not a number", err);
+        return conf_get_bad(c, key, text, r, "not a number", err);
     *ret = v;
     return 0;
 }
@@ -160,7 +160,7 @@ static int duration(char *text, int64_t plain, int64_t *ret)
             break;
         }
     }
-    r = whole(text, 10, &v);
+    r = conf_whole(text, 10, &v);
     if (r < 0)
         return r;
     return __builtin_mul_overflow(v / u.less, u.ms, ret) ? -ERANGE : 0;
@@ -181,7 +181,7 @@ int conf_ms(const struct conf *c, const char *key, int64_t *ret, struct err *err
         return err_oom(err);
     r = duration(copy, k && k->type == KEY_SECONDS ? 1000 : 1, &v);
     if (r < 0)
-        return bad(c, key, text, r, "not a time such as 500ms, 10s or 5m", err);
+        return conf_get_bad(c, key, text, r, "not a time such as 500ms, 10s or 5m", err);
     *ret = v;
     return 0;
 }
@@ -196,7 +196,7 @@ static int size(char *text, uint64_t *ret)
 
     if (letter)
         text[n - 1] = '\0';
-    r = whole(text, 10, &v);
+    r = conf_whole(text, 10, &v);
     if (r < 0)
         return r;
     if (v < 0 ||
@@ -219,7 +219,7 @@ int conf_size(const struct conf *c, const char *key, uint64_t *ret, struct err *
         return err_oom(err);
     r = size(copy, &v);
     if (r < 0)
-        return bad(c, key, text, r, "not a size such as 65536, 64k or 1g", err);
+        return conf_get_bad(c, key, text, r, "not a size such as 65536, 64k or 1g", err);
     *ret = v;
     return 0;
 }

@@ -42,7 +42,7 @@ static int add_name(struct buf *b, const char *name, size_t n)
     return r < 0 ? r : buf_add(b, name, n);
 }
 
-static int add_names(struct buf *b, const char *path)
+static int conf_path_add_names(struct buf *b, const char *path)
 {
     int r = 0;
 
@@ -61,9 +61,9 @@ int fs_path_join(const char *base, const char *path, char **ret)
     int r = 0;
 
     if (*path != '/')
-        r = add_names(&b, base);
+        r = conf_path_add_names(&b, base);
     if (r == 0)
-        r = add_names(&b, path);
+        r = conf_path_add_names(&b, path);
     if (r == 0 && b.len == 0)
         r = buf_add_u8(&b, '/');
     if (r < 0)
@@ -77,7 +77,7 @@ struct parts {
     char *scheme, *authority, *path;
 };
 
-static void parts_done(struct parts *p)
+static void conf_path_parts_done(struct parts *p)
 {
     free(p->scheme);
     free(p->authority);
@@ -86,7 +86,7 @@ static void parts_done(struct parts *p)
 
 static inline void auto_parts_(struct parts *p)
 {
-    parts_done(p);
+    conf_path_parts_done(p);
 }
 
 /* Where a scheme ends: before a colon that comes before every slash. NULL when there is none. */
@@ -99,7 +99,7 @@ static const char *scheme_end(const char *text)
 
 /* Hadoop's way of splitting: scheme, then "//" and all up to the next slash, then the rest. Unlike
  * it we take "//a/b" without a scheme for "/a/b": nobody writes a host that way. */
-static int split(const char *text, struct parts *ret)
+static int conf_path_split(const char *text, struct parts *ret)
 {
     const char *end = scheme_end(text), *slash;
 
@@ -162,7 +162,7 @@ static int default_fs(const struct conf *c, struct parts *ret, struct err *err)
         fixed = strdup("file:///");
     else
         fixed = str_printf("%s%s", strchr(text, '/') ? "" : "hdfs://", text);
-    if (!fixed || split(fixed, ret) < 0)
+    if (!fixed || conf_path_split(fixed, ret) < 0)
         return err_oom(err);
     if (!ret->scheme)
         return conf_bad(c, key, text, "which has no scheme such as hdfs://", err);
@@ -181,7 +181,8 @@ static int take_text(char **where, const char *value, struct err *err)
 }
 
 /* Fills in what the text leaves to the default file system. */
-static int complete(const struct conf *c, const char *text, struct parts *p, struct err *err)
+static int conf_path_complete(const struct conf *c, const char *text, struct parts *p,
+                              struct err *err)
 {
     AUTO(parts) struct parts d = { 0 };
     int r;
@@ -274,7 +275,7 @@ static int straighten(const struct conf *c, const char *text, const char *user, 
 
 /* Bytes of the character at `p`, 0 when it is none. str_utf8_len() will not do: it is about what a
  * terminal may show, and control characters are legal in names. */
-static size_t utf8_len(const unsigned char *p)
+static size_t conf_path_utf8_len(const unsigned char *p)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     size_t n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
@@ -291,7 +292,7 @@ static size_t utf8_len(const unsigned char *p)
 }
 
 /* What the NameNode refuses (a colon), and what it would silently turn into another name. */
-static int check_hdfs(const struct conf *c, const char *path, struct err *err)
+static int conf_path_check_hdfs(const struct conf *c, const char *path, struct err *err)
 {
     AUTO_FREE char *impl = NULL;
     size_t n;
@@ -300,7 +301,7 @@ static int check_hdfs(const struct conf *c, const char *path, struct err *err)
     if (strchr(path, ':'))
         return err_set(err, -EINVAL, "'%s': HDFS allows no ':' in a name", path);
     for (const char *p = path; *p; p += n) {
-        n = utf8_len((const unsigned char *)p);
+        n = conf_path_utf8_len((const unsigned char *)p);
         if (n == 0)
             return err_set(err, -EILSEQ, "'%s': names in HDFS are UTF-8, this one is not", path);
     }
@@ -355,12 +356,12 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
         r = viewfs_resolve(c, table, p->path, &target, &rest, err);
     if (r < 0)
         return r;
-    if (split(target, &t) < 0)
+    if (conf_path_split(target, &t) < 0)
         return err_oom(err);
     has_scheme = t.scheme != NULL;
     r = check_parts(&t, target, err);
     if (r == 0)
-        r = complete(c, target, &t, err);
+        r = conf_path_complete(c, target, &t, err);
     if (r < 0)
         return err_wrap(err, r, "mount table '%s'", table);
     if (!has_scheme || percent_decode(t.path) < 0)
@@ -371,7 +372,7 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
                             : err_set(err, r, "mount table '%s': '%s' is no path", table, target);
     free(t.path);
     t.path = take(path);
-    parts_done(p);
+    conf_path_parts_done(p);
     *p = t;
     t = (struct parts){ 0 };
     return 0;
@@ -390,22 +391,22 @@ static int land(const struct conf *c, const char *text, struct parts *p, struct 
         return r;
     if (str_eq(p->scheme, "file"))
         return *p->authority ? err_set(err, -EINVAL, "'%s': a local file has no host", text) : 0;
-    return check_hdfs(c, p->path, err);
+    return conf_path_check_hdfs(c, p->path, err);
 }
 
 /* Scheme, authority and absolute path, before any mount table. */
-static int read_path(const struct conf *c, const char *text, const char *user, struct parts *p,
-                     struct err *err)
+static int conf_path_read_path(const struct conf *c, const char *text, const char *user,
+                               struct parts *p, struct err *err)
 {
     int r;
 
     if (!*text)
         return err_set(err, -EINVAL, "a path is empty");
-    if (split(text, p) < 0)
+    if (conf_path_split(text, p) < 0)
         return err_oom(err);
     r = check_parts(p, text, err);
     if (r == 0)
-        r = complete(c, text, p, err);
+        r = conf_path_complete(c, text, p, err);
     return r == 0 ? straighten(c, text, user, p, err) : r;
 }
 
@@ -415,7 +416,7 @@ int conf_mounts(const struct conf *c, const char *text, const char *user, struct
     AUTO(parts) struct parts p = { 0 };
     AUTO_FREE char *table = NULL;
     size_t before = ret->n;
-    int r = read_path(c, text, user, &p, err);
+    int r = conf_path_read_path(c, text, user, &p, err);
 
     *ret_path = NULL;
     if (r < 0 || !str_eq(p.scheme, "viewfs"))
@@ -432,7 +433,7 @@ int conf_path(const struct conf *c, const char *text, const char *user, struct f
               struct err *err)
 {
     AUTO(parts) struct parts p = { 0 };
-    int r = read_path(c, text, user, &p, err);
+    int r = conf_path_read_path(c, text, user, &p, err);
 
     if (r == 0)
         r = land(c, text, &p, err);

@@ -95,7 +95,7 @@ static int set_identity(const struct service *s, struct host *h, struct err *err
     return 0;
 }
 
-static int append(struct hosts *l, struct host *h, struct err *err)
+static int conf_services_append(struct hosts *l, struct host *h, struct err *err)
 {
     struct host *v = realloc(l->v, (l->n + 1) * sizeof(*v));
 
@@ -108,8 +108,8 @@ static int append(struct hosts *l, struct host *h, struct err *err)
 }
 
 /* The server `id` at `address`, which is what `key` says (for errors). */
-static int add_server(const struct service *s, const char *id, const char *key, const char *address,
-                      struct err *err)
+static int conf_services_add_server(const struct service *s, const char *id, const char *key,
+                                    const char *address, struct err *err)
 {
     struct host h = { .id = strdup(id) };
     int r = h.id ? address_parse(address, s->port, &h.host, &h.port) : -ENOMEM;
@@ -121,7 +121,7 @@ static int add_server(const struct service *s, const char *id, const char *key, 
     if (r == 0 && h.host)
         r = set_identity(s, &h, err);
     if (r == 0)
-        r = append(s->out, &h, err);
+        r = conf_services_append(s->out, &h, err);
     host_done(&h);
     return r;
 }
@@ -149,11 +149,11 @@ static int add_rm(const struct service *s, const char *key, const char *id, stru
         return err_oom(err);
     r = conf_str(s->conf, address_key, &address, err);
     if (r == 0 && address)
-        return add_server(s, id, address_key, address, err);
+        return conf_services_add_server(s, id, address_key, address, err);
     if (r == 0)
         r = conf_str(s->conf, host_key, &host, err);
     if (r == 0 && host)
-        return add_server(s, id, host_key, host, err);
+        return conf_services_add_server(s, id, host_key, host, err);
     if (r == 0)
         r = err_set(err, -ENODATA,
                     "ResourceManager '%s' has no address: neither '%s' nor '%s' is set", id,
@@ -173,7 +173,7 @@ static int add_rms(const struct service *s, const char *key, struct err *err)
         return r;
     if (!ha) {
         r = conf_str(s->conf, key, &address, err);
-        return r < 0 ? r : add_server(s, "", key, address, err);
+        return r < 0 ? r : conf_services_add_server(s, "", key, address, err);
     }
     r = conf_list(s->conf, "yarn.resourcemanager.ha.rm-ids", &ids, err);
     if (r == 0 && ids.n == 0)
@@ -247,7 +247,7 @@ static int add_namenode(const struct service *s, const char *id, struct err *err
     r = conf_str(s->conf, key, &address, err);
     if (r < 0 || !address)
         return r;
-    return add_server(s, id, key, address, err);
+    return conf_services_add_server(s, id, key, address, err);
 }
 
 static int add_name_service(const struct service *s, const struct strs *ids, struct err *err)
@@ -307,7 +307,7 @@ int conf_namenodes(const struct conf *c, const char *authority, struct hosts *re
         r = add_name_service(&s, &ids, err);
     } else {
         s.name_service = "";
-        r = add_server(&s, "", "fs.defaultFS", authority, err);
+        r = conf_services_add_server(&s, "", "fs.defaultFS", authority, err);
     }
     if (r < 0)
         return r;

@@ -10,7 +10,7 @@
 
 /* Java asks the system who the user is. We read the file, because the static program has no name
  * service switch to ask; who is not in it is named by the environment, or by number. */
-static int find_user(char **ret_name, char **ret_home)
+static int conf_store_find_user(char **ret_name, char **ret_home)
 {
     FILE *f = fopen("/etc/passwd", "re");
     const char *name = getenv("USER"), *home = getenv("HOME");
@@ -37,7 +37,7 @@ int store_new(const char *dir, struct conf **ret, struct err *err)
     if (!c)
         return err_oom(err);
     c->dir = strdup(dir);
-    if (!c->dir || find_user(&c->user_name, &c->user_home) < 0)
+    if (!c->dir || conf_store_find_user(&c->user_name, &c->user_home) < 0)
         return err_oom(err);
     *ret = take(c);
     return 0;
@@ -112,7 +112,8 @@ static void trace_final(const struct conf *c, const struct setting *s, const str
 
 /* What counts of the settings v[0..n), which all have one key and stand in the order of reading,
  * goes to *ret; the rest is freed. False when none has a value. */
-static bool decide(const struct conf *c, struct setting *v, size_t n, struct setting *ret)
+static bool conf_store_decide(const struct conf *c, struct setting *v, size_t n,
+                              struct setting *ret)
 {
     struct setting *kept = NULL, *locked_by = NULL;
 
@@ -144,7 +145,7 @@ void store_seal(struct conf *c)
 
         for (end = i + 1; end < c->n && str_eq(c->v[end].key, c->v[i].key); end++)
             ;
-        if (decide(c, c->v + i, end - i, &s))
+        if (conf_store_decide(c, c->v + i, end - i, &s))
             c->v[n++] = s;
     }
     c->n = n;

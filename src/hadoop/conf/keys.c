@@ -143,7 +143,7 @@ static const struct renamed {
 };
 /* clang-format on */
 
-static int by_name(const void *name, const void *row)
+static int key_by_name(const void *name, const void *row)
 {
     return strcmp(name, ((const struct key *)row)->name);
 }
@@ -155,7 +155,7 @@ static int by_old_name(const void *name, const void *row)
 
 const struct key *key_find(const char *name)
 {
-    return bsearch(name, keys, COUNT_OF(keys), sizeof(keys[0]), by_name);
+    return bsearch(name, keys, COUNT_OF(keys), sizeof(keys[0]), key_by_name);
 }
 
 const struct key *key_table(size_t *ret_n)

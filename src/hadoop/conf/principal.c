@@ -24,7 +24,7 @@ struct mapping {
     bool all, lower;
 };
 
-static int take_apart(const char *name, struct principal *ret)
+static int principal_take_apart(const char *name, struct principal *ret)
 {
     char *at, *slash;
 
@@ -106,7 +106,7 @@ static int put_parts(const char *format, const struct principal *who, struct buf
 }
 
 /* All of it, as Java's matches() has it. 1, 0, or -ENOMEM. */
-static int fits(const char *pattern, const char *text)
+static int principal_fits(const char *pattern, const char *text)
 {
     AUTO_FREE char *whole = str_printf("^(%s)$", pattern);
     regex_t compiled;
@@ -166,7 +166,7 @@ static int substitute(const struct mapping *m, const char *text, struct buf *out
 }
 
 /* 1 and the name when the rule is for this principal, else 0. */
-static int apply(const struct mapping *m, const struct principal *who, char **ret)
+static int principal_apply(const struct mapping *m, const struct principal *who, char **ret)
 {
     AUTO_BUF base = { .max = NAME_BYTES_MAX }, name = { .max = NAME_BYTES_MAX };
     int r = m->n == who->n ? put_parts(m->format, who, &base) : 0;
@@ -175,7 +175,7 @@ static int apply(const struct mapping *m, const struct principal *who, char **re
         return r;
     if (!buf_text(&base))
         return -ENOMEM;
-    r = m->match ? fits(m->match, buf_text(&base)) : 1;
+    r = m->match ? principal_fits(m->match, buf_text(&base)) : 1;
     if (r <= 0)
         return r;
     r = m->from ? substitute(m, buf_text(&base), &name) : buf_add_str(&name, buf_text(&base));
@@ -199,7 +199,7 @@ static int find_rule(char *rules, const struct principal *who, char **ret)
 
         if (!str_starts(rules, "RULE:[") || !read_rule(&rules, &m))
             return 0;
-        r = apply(&m, who, ret);
+        r = principal_apply(&m, who, ret);
         if (r == -E2BIG)
             r = 0;
     }
@@ -215,7 +215,7 @@ int conf_short_name(const struct conf *c, const char *principal, char **ret, str
     if (r < 0)
         return r;
     *ret = NULL;
-    r = take_apart(principal, &who);
+    r = principal_take_apart(principal, &who);
     if (r == 0 && rules)
         r = find_rule(rules, &who, ret);
     if (r == 0)

@@ -13,7 +13,7 @@ static const struct {
     { "privacy", PROTECT_PRIVACY },
 };
 
-static bool has(const struct protections *p, enum protection one)
+static bool security_has(const struct protections *p, enum protection one)
 {
     for (int i = 0; i < p->n; i++)
         if (p->v[i] == one)
@@ -21,14 +21,14 @@ static bool has(const struct protections *p, enum protection one)
     return false;
 }
 
-static int add(struct protections *p, const char *word)
+static int security_add(struct protections *p, const char *word)
 {
     for (size_t i = 0; i < COUNT_OF(protection_names); i++) {
         enum protection one = protection_names[i].protection;
 
         if (strcasecmp(word, protection_names[i].name) != 0)
             continue;
-        if (!has(p, one))
+        if (!security_has(p, one))
             p->v[p->n++] = one;
         return 0;
     }
@@ -45,7 +45,7 @@ static int read_protections(const struct conf *c, const char *key, struct protec
     if (r < 0)
         return r;
     for (size_t i = 0; i < words.n; i++)
-        if (add(ret, words.v[i]) < 0)
+        if (security_add(ret, words.v[i]) < 0)
             return conf_bad(c, key, words.v[i], "not authentication, integrity or privacy", err);
     return 0;
 }
@@ -86,6 +86,6 @@ int conf_security(const struct conf *c, struct security *ret, struct err *err)
     if (r == 0)
         r = read_protections(c, "dfs.data.transfer.protection", &ret->data, err);
     if (r == 0 && ret->rpc.n == 0) /* set, but to nothing: as if it were not */
-        r = add(&ret->rpc, "authentication");
+        r = security_add(&ret->rpc, "authentication");
     return r;
 }

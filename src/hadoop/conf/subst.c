@@ -47,7 +47,7 @@ static int from_environment(const char *name, char **ret)
 }
 
 /* What `name` stands for, or NULL in *ret. */
-static int look_up(const struct conf *c, const char *name, char **ret)
+static int subst_look_up(const struct conf *c, const char *name, char **ret)
 {
     const struct setting *s;
     const struct key *k;
@@ -110,7 +110,7 @@ static int put_in(const struct conf *c, char **text, bool *loop)
     reference = strndup(at, n + 3);
     if (!name || !reference)
         return -ENOMEM;
-    r = look_up(c, name, &value);
+    r = subst_look_up(c, name, &value);
     if (r < 0 || !value)
         return r;
     if (strstr(value, reference)) {

@@ -29,7 +29,7 @@ static bool covers(const char *link, const char *path)
     return strncmp(link, path, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-static int add_link(struct search *s, const char *key, const char *at, struct err *err)
+static int viewfs_add_link(struct search *s, const char *key, const char *at, struct err *err)
 {
     AUTO_FREE char *link = NULL;
     int r;
@@ -54,15 +54,15 @@ static int add_link(struct search *s, const char *key, const char *at, struct er
 }
 
 /* One key of the table; `what` is the part behind its name. */
-static int look_at(struct search *s, const char *key, const char *what, struct err *err)
+static int viewfs_look_at(struct search *s, const char *key, const char *what, struct err *err)
 {
     const char *slash;
 
     if (str_starts(what, "link."))
-        return add_link(s, key, what + strlen("link."), err);
+        return viewfs_add_link(s, key, what + strlen("link."), err);
     if (str_starts(what, "linkMerge.") || str_starts(what, "linkNfly.")) {
         slash = strchr(what, '/');
-        return slash ? add_link(s, key, slash, err) : 0;
+        return slash ? viewfs_add_link(s, key, slash, err) : 0;
     }
     if (str_starts(what, "linkRegex"))
         return err_set(err, -EOPNOTSUPP,
@@ -76,7 +76,7 @@ static int look_at(struct search *s, const char *key, const char *what, struct e
     return 0;
 }
 
-static int choose(struct search *s, const char *table, const char **ret_key, struct err *err)
+static int viewfs_choose(struct search *s, const char *table, const char **ret_key, struct err *err)
 {
     const char *links = buf_text(&s->known);
 
@@ -120,9 +120,9 @@ int viewfs_resolve(const struct conf *c, const char *table, const char *path, ch
     buf_init(&s.known, 4096);
     r = conf_keys(c, prefix, &keys, err);
     for (size_t i = 0; r == 0 && i < keys.n; i++)
-        r = look_at(&s, keys.v[i], keys.v[i] + strlen(prefix), err);
+        r = viewfs_look_at(&s, keys.v[i], keys.v[i] + strlen(prefix), err);
     if (r == 0)
-        r = choose(&s, table, &key, err);
+        r = viewfs_choose(&s, table, &key, err);
     if (r == 0 && key)
         r = read_target(&s, key, ret_target, err);
     if (r == 0)
@@ -140,7 +140,7 @@ static const char *mount_point(const char *what)
                                                                            : NULL;
 }
 
-static int add_child(const char *link, const char *path, struct strs *ret, struct err *err)
+static int viewfs_add_child(const char *link, const char *path, struct strs *ret, struct err *err)
 {
     size_t above = str_eq(path, "/") ? 0 : strlen(path);
     AUTO_FREE char *name = NULL;
@@ -175,7 +175,7 @@ int viewfs_children(const struct conf *c, const char *table, const char *path, s
             continue;
         r = fs_path_join("/", at, &link);
         behind |= r == 0 && covers(link, path);
-        r = r == -ENOMEM ? err_oom(err) : r < 0 ? 0 : add_child(link, path, &found, err);
+        r = r == -ENOMEM ? err_oom(err) : r < 0 ? 0 : viewfs_add_child(link, path, &found, err);
     }
     for (size_t i = 0; r == 0 && !behind && i < found.n; i++)
         r = strs_add(ret, found.v[i]) < 0 ? err_oom(err) : 0;

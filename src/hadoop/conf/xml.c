@@ -50,7 +50,7 @@ static void fail(struct state *s, int r)
     (void)XML_StopParser(s->parser, XML_FALSE);
 }
 
-static int line_of(const struct state *s)
+static int xml_line_of(const struct state *s)
 {
     return (int)XML_GetCurrentLineNumber(s->parser);
 }
@@ -58,7 +58,7 @@ static int line_of(const struct state *s)
 /* An error at the place where the parser is. `what` is a sentence, `value` goes into quotes. */
 static void fail_at(struct state *s, int code, const char *what, const char *value)
 {
-    fail(s, err_set(s->err, code, "%s:%d:%d: %s%s%s%s", s->file, line_of(s),
+    fail(s, err_set(s->err, code, "%s:%d:%d: %s%s%s%s", s->file, xml_line_of(s),
                     (int)XML_GetCurrentColumnNumber(s->parser) + 1, what, value ? " '" : "",
                     value ? value : "", value ? "'" : ""));
 }
@@ -76,7 +76,7 @@ static const char *local_name(const char *name)
     return space ? space + 1 : name;
 }
 
-static bool set_text(struct state *s, char **where, const char *value)
+static bool xml_set_text(struct state *s, char **where, const char *value)
 {
     char *copy = strdup(value);
 
@@ -95,7 +95,7 @@ static void clear_property(struct state *s)
     free(s->value);
     s->name = s->value = NULL;
     s->final = false;
-    s->line = line_of(s);
+    s->line = xml_line_of(s);
 }
 
 /* The short form: <property name="a" value="b" final="true"/>. */
@@ -106,9 +106,9 @@ static void start_property(struct state *s, const char **atts)
         const char *att = local_name(atts[0]);
 
         if (str_eq(att, "name"))
-            set_text(s, &s->name, atts[1]);
+            xml_set_text(s, &s->name, atts[1]);
         else if (str_eq(att, "value"))
-            set_text(s, &s->value, atts[1]);
+            xml_set_text(s, &s->value, atts[1]);
         else if (str_eq(att, "final"))
             s->final = str_eq(atts[1], "true");
     }
@@ -125,17 +125,17 @@ static void start_include(struct state *s, const char **atts)
         return;
     }
     inc = &s->includes[s->n_includes++];
-    *inc = (struct include){ .found = true, .line = line_of(s) };
+    *inc = (struct include){ .found = true, .line = xml_line_of(s) };
     for (; *atts; atts += 2)
         if (str_eq(local_name(atts[0]), "href"))
             href = atts[1];
     if (!href)
         return; /* Hadoop passes over it, too */
-    r = s->out->on_include(s->out->arg, href, line_of(s), &inc->found, s->err);
+    r = s->out->on_include(s->out->arg, href, xml_line_of(s), &inc->found, s->err);
     if (r < 0)
         fail(s, r);
     else if (!inc->found)
-        set_text(s, &inc->href, href);
+        xml_set_text(s, &inc->href, href);
 }
 
 static void end_include(struct state *s)
@@ -164,7 +164,7 @@ static void start_fallback(struct state *s)
 
 static const char *const collected[] = { "name", "value", "final", "source", "tag" };
 
-static void on_start(void *arg, const char *element, const char **atts)
+static void xml_on_start(void *arg, const char *element, const char **atts)
 {
     struct state *s = arg;
     const char *e = local_name(element);
@@ -192,12 +192,12 @@ static void on_start(void *arg, const char *element, const char **atts)
             s->collecting = true;
             buf_reset(&s->text);
             if (str_eq(e, "value"))
-                s->line = line_of(s);
+                s->line = xml_line_of(s);
         }
 }
 
 /* Java's trim(): everything up to the space goes. */
-static char *trimmed(const char *text)
+static char *xml_trimmed(const char *text)
 {
     size_t n;
 
@@ -210,12 +210,12 @@ static char *trimmed(const char *text)
 
 static void end_name(struct state *s, const char *text)
 {
-    AUTO_FREE char *name = trimmed(text);
+    AUTO_FREE char *name = xml_trimmed(text);
 
     if (!name)
         fail_oom(s);
     else
-        set_text(s, &s->name, name);
+        xml_set_text(s, &s->name, name);
 }
 
 static void end_property(struct state *s)
@@ -241,7 +241,7 @@ static void end_element(struct state *s, const char *e)
     else if (str_eq(e, "name") && *text)
         end_name(s, text);
     else if (str_eq(e, "value") && *text)
-        set_text(s, &s->value, text);
+        xml_set_text(s, &s->value, text);
     else if (str_eq(e, "final"))
         s->final = str_eq(text, "true");
     else if (str_eq(e, "property"))
@@ -250,7 +250,7 @@ static void end_element(struct state *s, const char *e)
         end_include(s);
 }
 
-static void on_end(void *arg, const char *element)
+static void xml_on_end(void *arg, const char *element)
 {
     struct state *s = arg;
 
@@ -314,10 +314,10 @@ static int parse_error(struct state *s)
     return s->r;
 }
 
-static int parse(struct state *s, const void *p, size_t n)
+static int xml_parse(struct state *s, const void *p, size_t n)
 {
     XML_SetUserData(s->parser, s);
-    XML_SetElementHandler(s->parser, on_start, on_end);
+    XML_SetElementHandler(s->parser, xml_on_start, xml_on_end);
     XML_SetCharacterDataHandler(s->parser, on_text);
     XML_SetExternalEntityRefHandler(s->parser, on_external);
     XML_SetSkippedEntityHandler(s->parser, on_skipped);
@@ -338,7 +338,7 @@ int xml_read(const char *file, const void *p, size_t n, const struct xml_reader 
     if (!s.parser)
         return err_oom(err);
     buf_init(&s.text, XML_TEXT_MAX);
-    r = parse(&s, p, n);
+    r = xml_parse(&s, p, n);
     XML_ParserFree(s.parser);
     buf_done(&s.text);
     for (int i = 0; i < s.n_includes; i++)

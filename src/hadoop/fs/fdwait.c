@@ -19,7 +19,7 @@ struct fdwait {
     struct cond ready;
 };
 
-static void on_ready(uv_poll_t *h, int status, int events)
+static void fdwait_on_ready(uv_poll_t *h, int status, int events)
 {
     struct fdwait *w = h->data;
 
@@ -29,7 +29,7 @@ static void on_ready(uv_poll_t *h, int status, int events)
     cond_wake_all(&w->ready);
 }
 
-static void on_closed(uv_handle_t *h)
+static void fdwait_on_closed(uv_handle_t *h)
 {
     struct fdwait *w = h->data;
 
@@ -66,17 +66,17 @@ int fdwait_new(struct loop *l, int fd, bool writing, struct fdwait **ret, struct
 struct fdwait *fdwait_free(struct fdwait *w)
 {
     if (w)
-        uv_close((uv_handle_t *)&w->poll, on_closed);
+        uv_close((uv_handle_t *)&w->poll, fdwait_on_closed);
     return NULL;
 }
 
-static int wait_ready(struct fdwait *w, int fd)
+static int fdwait_wait_ready(struct fdwait *w, int fd)
 {
     struct pollfd p = { .fd = fd, .events = w->events };
     int r = 0;
 
     while (r == 0 && poll(&p, 1, 0) == 0) {
-        r = uv_poll_start(&w->poll, UV_READABLE, on_ready);
+        r = uv_poll_start(&w->poll, UV_READABLE, fdwait_on_ready);
         if (r == 0)
             r = cond_wait(w->loop, &w->ready, LOOP_NEVER);
     }
@@ -87,7 +87,7 @@ static int wait_ready(struct fdwait *w, int fd)
 ssize_t fdwait_read(struct fdwait *w, int fd, void *p, size_t n)
 {
     for (;;) {
-        int r = w ? wait_ready(w, fd) : 0;
+        int r = w ? fdwait_wait_ready(w, fd) : 0;
         ssize_t got;
 
         if (r < 0)
@@ -102,7 +102,7 @@ ssize_t fdwait_read(struct fdwait *w, int fd, void *p, size_t n)
 
 /* As much as goes without blocking. -EOPNOTSUPP where the kernel cannot be asked for that (a
  * terminal, an old pipe). */
-static ssize_t write_some(int fd, const void *p, size_t n)
+static ssize_t fdwait_write_some(int fd, const void *p, size_t n)
 {
     struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
     ssize_t done = pwritev2(fd, &iov, 1, -1, RWF_NOWAIT);
@@ -115,7 +115,7 @@ static ssize_t write_some(int fd, const void *p, size_t n)
 /* After the wait: a pipe takes a page now, a descriptor that is never waited for all of it. */
 static ssize_t write_sure(struct fdwait *w, int fd, const void *p, size_t n)
 {
-    int r = w ? wait_ready(w, fd) : 0;
+    int r = w ? fdwait_wait_ready(w, fd) : 0;
     ssize_t done;
 
     if (r < 0)
@@ -126,15 +126,15 @@ static ssize_t write_sure(struct fdwait *w, int fd, const void *p, size_t n)
 
 ssize_t fdwait_write(struct fdwait *w, int fd, const void *p, size_t n)
 {
-    ssize_t done = w ? write_some(fd, p, n) : -EOPNOTSUPP;
+    ssize_t done = w ? fdwait_write_some(fd, p, n) : -EOPNOTSUPP;
     bool sure = done == -EOPNOTSUPP;
 
     while (sure || done == -EAGAIN || done == -EINTR) {
-        int r = w && !sure ? wait_ready(w, fd) : 0;
+        int r = w && !sure ? fdwait_wait_ready(w, fd) : 0;
 
         if (r < 0)
             return r;
-        done = sure ? write_sure(w, fd, p, n) : write_some(fd, p, n);
+        done = sure ? write_sure(w, fd, p, n) : fdwait_write_some(fd, p, n);
         sure = sure && (done == -EINTR || (w && done == -EAGAIN));
     }
     return done;

@@ -8,7 +8,7 @@
 
 /* Local files never make a fiber wait; without this a long copy would stop everything else, the
  * signals that are to stop it as well. */
-static int take_turns(struct loop *l, size_t *since, size_t n, struct err *err)
+static int file_take_turns(struct loop *l, size_t *since, size_t n, struct err *err)
 {
     *since += n;
     if (*since < TURN_BYTES)
@@ -56,7 +56,7 @@ int fs_write_commit(struct fs_writer *w, size_t n, struct err *err)
     r = local_write_room(w->local, &buffer, &room, err);
     if (r == 0)
         r = local_write(w->local, buffer, n, err);
-    return r < 0 ? r : take_turns(w->loop, &w->since_turn, n, err);
+    return r < 0 ? r : file_take_turns(w->loop, &w->since_turn, n, err);
 }
 
 int fs_write(struct fs_writer *w, const void *p, size_t n, struct err *err)
@@ -67,7 +67,7 @@ int fs_write(struct fs_writer *w, const void *p, size_t n, struct err *err)
         int r = local_write(w->local, p, n, err);
 
         w->written += n;
-        return r < 0 ? r : take_turns(w->loop, &w->since_turn, n, err);
+        return r < 0 ? r : file_take_turns(w->loop, &w->since_turn, n, err);
     }
     while (n > 0) {
         size_t room, part;
@@ -146,7 +146,7 @@ ssize_t fs_read_next(struct fs_reader *r, const void **ret, size_t max, struct e
     if (r->hdfs)
         return hdfs_read_next(r->hdfs, ret, max, err);
     n = local_read_next(r->local, ret, max, err);
-    code = n > 0 ? take_turns(r->loop, &r->since_turn, (size_t)n, err) : 0;
+    code = n > 0 ? file_take_turns(r->loop, &r->since_turn, (size_t)n, err) : 0;
     return code < 0 ? code : n;
 }
 
@@ -165,7 +165,7 @@ ssize_t fs_read(struct fs_reader *r, void *p, size_t n, struct err *err)
         return got;
     }
     got = local_read(r->local, p, n, err);
-    code = got > 0 ? take_turns(r->loop, &r->since_turn, (size_t)got, err) : 0;
+    code = got > 0 ? file_take_turns(r->loop, &r->since_turn, (size_t)got, err) : 0;
     return code < 0 ? code : got;
 }
 

@@ -5,7 +5,7 @@
 
 AUTO_DEFINE(fdwait, struct fdwait *, fdwait_free);
 
-static int tell(fs_progress_fn *on_progress, void *arg, uint64_t done, struct err *err)
+static int fs_copy_tell(fs_progress_fn *on_progress, void *arg, uint64_t done, struct err *err)
 {
     int r = on_progress ? on_progress(arg, done) : 0;
 
@@ -34,12 +34,13 @@ int fs_copy_in(struct fs_writer *w, int fd, fs_progress_fn *on_progress, void *a
         r = fs_write_commit(w, (size_t)n, err);
         done += (uint64_t)n;
         if (r == 0)
-            r = tell(on_progress, arg, done, err);
+            r = fs_copy_tell(on_progress, arg, done, err);
     }
     return r;
 }
 
-static int write_all(struct fdwait *wait, int fd, const uint8_t *p, size_t n, struct err *err)
+static int fs_copy_write_all(struct fdwait *wait, int fd, const uint8_t *p, size_t n,
+                             struct err *err)
 {
     while (n > 0) {
         ssize_t done = fdwait_write(wait, fd, p, n);
@@ -65,10 +66,10 @@ int fs_copy_out(struct fs_reader *r, int fd, fs_progress_fn *on_progress, void *
 
         if (n <= 0)
             return (int)n;
-        code = write_all(wait, fd, bytes, (size_t)n, err);
+        code = fs_copy_write_all(wait, fd, bytes, (size_t)n, err);
         done += (uint64_t)n;
         if (code == 0)
-            code = tell(on_progress, arg, done, err);
+            code = fs_copy_tell(on_progress, arg, done, err);
     }
     return code;
 }

@@ -13,7 +13,7 @@ struct lines {
 };
 
 /* Keeps the beginning of a line. */
-static int keep(struct lines *x, const char *p, size_t n)
+static int fs_lines_keep(struct lines *x, const char *p, size_t n)
 {
     int r = x->too_long ? 0 : buf_add(&x->part, p, n);
 
@@ -25,12 +25,12 @@ static int keep(struct lines *x, const char *p, size_t n)
     return r;
 }
 
-static int hand_on(struct lines *x, const char *p, size_t n)
+static int fs_lines_hand_on(struct lines *x, const char *p, size_t n)
 {
     int r = 0;
 
     if (x->too_long || x->part.len > 0) {
-        r = keep(x, p, n);
+        r = fs_lines_keep(x, p, n);
         if (r == 0 && !x->too_long)
             r = x->fn(x->arg, (char *)x->part.data, x->part.len);
         buf_reset(&x->part);
@@ -40,17 +40,17 @@ static int hand_on(struct lines *x, const char *p, size_t n)
     return n > FS_LINE_MAX ? 0 : x->fn(x->arg, p, n);
 }
 
-static int split(struct lines *x, const char *p, size_t n)
+static int fs_lines_split(struct lines *x, const char *p, size_t n)
 {
     const char *nl;
     int r = 0;
 
     while (r == 0 && n > 0 && (nl = memchr(p, '\n', n)) != NULL) {
-        r = hand_on(x, p, (size_t)(nl - p));
+        r = fs_lines_hand_on(x, p, (size_t)(nl - p));
         n -= (size_t)(nl - p) + 1;
         p = nl + 1;
     }
-    return r != 0 || n == 0 ? r : keep(x, p, n);
+    return r != 0 || n == 0 ? r : fs_lines_keep(x, p, n);
 }
 
 int fs_lines(struct fs *fs, const char *path, fs_line_fn *fn, void *arg, struct err *err)
@@ -67,7 +67,7 @@ int fs_lines(struct fs *fs, const char *path, fs_line_fn *fn, void *arg, struct 
             r = (int)n;
             break;
         }
-        r = split(&x, p, (size_t)n);
+        r = fs_lines_split(&x, p, (size_t)n);
     }
     buf_done(&x.part);
     return r == -ENOMEM ? err_oom(err) : r;

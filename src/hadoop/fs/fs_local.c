@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct fs_text text_of(const char *s)
+static struct fs_text local_text_of(const char *s)
 {
     return (struct fs_text){ s, strlen(s) };
 }
@@ -20,8 +20,8 @@ static int64_t ms_of(struct timespec t)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int fill(struct local_names *names, const char *path, const struct stat *st,
-                struct fs_entry *ret)
+static int local_fill(struct local_names *names, const char *path, const struct stat *st,
+                      struct fs_entry *ret)
 {
     const struct fs_text none = { 0 };
     char target[PATH_MAX];
@@ -40,7 +40,7 @@ static int fill(struct local_names *names, const char *path, const struct stat *
         .block_size = S_ISREG(st->st_mode) ? (uint64_t)st->st_blksize : 0,
         .file_id = st->st_ino,
     };
-    return fs_entry_text(ret, path, none, text_of(names->user), text_of(names->group),
+    return fs_entry_text(ret, path, none, local_text_of(names->user), local_text_of(names->group),
                          n < 0 ? none : (struct fs_text){ target, (size_t)n });
 }
 
@@ -53,7 +53,7 @@ int local_stat(struct local_names *names, const char *path, struct fs_entry *ret
             return 0;
         return err_sys(err, "look at '%s'", path);
     }
-    return fill(names, path, &st, ret) < 0 ? err_oom(err) : 1;
+    return local_fill(names, path, &st, ret) < 0 ? err_oom(err) : 1;
 }
 
 /* ---- lists ---- */
@@ -66,7 +66,7 @@ struct local_list {
     struct fs_entry entry;
 };
 
-static int by_text(const void *a, const void *b)
+static int local_by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -86,7 +86,7 @@ static int read_names(struct strs *to, const char *path, struct err *err)
         r = err_sys(err, "list '%s'", path);
     closedir(d);
     if (r == 0 && to->n > 1)
-        qsort(to->v, to->n, sizeof(to->v[0]), by_text);
+        qsort(to->v, to->n, sizeof(to->v[0]), local_by_text);
     return r;
 }
 
@@ -150,9 +150,10 @@ struct local_list *local_list_close(struct local_list *l)
 
 /* Calls `fn` for everything below `path` (links are not followed), directories before what is in
  * them, and keeps their paths in `dirs`, that order too. */
-static int visit(const char *path, struct strs *dirs,
-                 int (*fn)(const char *path, const struct stat *st, void *arg, struct err *err),
-                 void *arg, struct err *err)
+static int local_visit(const char *path, struct strs *dirs,
+                       int (*fn)(const char *path, const struct stat *st, void *arg,
+                                 struct err *err),
+                       void *arg, struct err *err)
 {
     int r = strs_add(dirs, path) < 0 ? err_oom(err) : 0;
 
@@ -177,7 +178,7 @@ static int visit(const char *path, struct strs *dirs,
     return r;
 }
 
-static int count(const char *path, const struct stat *st, void *arg, struct err *err)
+static int local_count(const char *path, const struct stat *st, void *arg, struct err *err)
 {
     struct fs_summary *s = arg;
 
@@ -201,8 +202,8 @@ int local_summary(const char *path, struct fs_summary *ret, struct err *err)
     *ret = (struct fs_summary){ .quota = -1, .space_quota = -1 };
     if (stat(path, &st) < 0)
         return err_sys(err, "sum up '%s'", path);
-    (void)count(path, &st, ret, NULL);
-    return S_ISDIR(st.st_mode) ? visit(path, &dirs, count, ret, err) : 0;
+    (void)local_count(path, &st, ret, NULL);
+    return S_ISDIR(st.st_mode) ? local_visit(path, &dirs, local_count, ret, err) : 0;
 }
 
 static int delete_one(const char *path, const struct stat *st, void *arg, struct err *err)
@@ -213,10 +214,10 @@ static int delete_one(const char *path, const struct stat *st, void *arg, struct
     return 0;
 }
 
-static int delete_tree(const char *path, struct err *err)
+static int local_delete_tree(const char *path, struct err *err)
 {
     AUTO_STRS dirs = { 0 };
-    int r = visit(path, &dirs, delete_one, NULL, err);
+    int r = local_visit(path, &dirs, delete_one, NULL, err);
 
     for (size_t i = dirs.n; i > 0 && r == 0; i--)
         if (rmdir(dirs.v[i - 1]) < 0 && errno != ENOENT)
@@ -234,7 +235,7 @@ int local_delete(const char *path, bool recursive, struct err *err)
     if (lstat(path, &st) < 0)
         return err_sys(err, "delete '%s'", path);
     if (S_ISDIR(st.st_mode) && recursive)
-        return delete_tree(path, err);
+        return local_delete_tree(path, err);
     r = S_ISDIR(st.st_mode) ? rmdir(path) : unlink(path);
     return r < 0 ? err_sys(err, "delete '%s'", path) : 0;
 }
@@ -242,7 +243,7 @@ int local_delete(const char *path, bool recursive, struct err *err)
 /* ---- the rest ---- */
 
 /* The directories above `path`, from the top. */
-static int make_parents(const char *path, struct err *err)
+static int local_make_parents(const char *path, struct err *err)
 {
     AUTO_FREE char *copy = strdup(path);
 
@@ -260,7 +261,7 @@ static int make_parents(const char *path, struct err *err)
 int local_mkdirs(const char *path, uint32_t mode, bool parents, struct err *err)
 {
     struct stat st;
-    int r = parents ? make_parents(path, err) : 0;
+    int r = parents ? local_make_parents(path, err) : 0;
 
     if (r < 0)
         return r;

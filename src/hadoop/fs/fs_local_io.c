@@ -48,7 +48,7 @@ static int file_new(const char *path, struct local_file **ret, struct err *err)
 
 /* ---- writing ---- */
 
-static int make_parent(const char *path, struct err *err)
+static int local_make_parent(const char *path, struct err *err)
 {
     AUTO_FREE char *dir = strdup(path);
     char *slash = dir ? strrchr(dir, '/') : NULL;
@@ -66,7 +66,7 @@ int local_create(const char *path, const struct fs_create *options, struct local
 {
     AUTO(file) struct local_file *f = NULL;
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->overwrite ? O_TRUNC : O_EXCL);
-    int r = options->parents ? make_parent(path, err) : 0;
+    int r = options->parents ? local_make_parent(path, err) : 0;
 
     if (r == 0)
         r = file_new(path, &f, err);

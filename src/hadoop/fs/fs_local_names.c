@@ -10,7 +10,7 @@
 #define LINE_MAX_BYTES (64 * KIB)
 
 /* Looks for a user (of `name`, or when that is NULL of `id`) and gives both. */
-static bool find_user(const char *name, uid_t id, char *ret_name, size_t cap, uid_t *ret_id)
+static bool local_find_user(const char *name, uid_t id, char *ret_name, size_t cap, uid_t *ret_id)
 {
     FILE *f = fopen("/etc/passwd", "re");
     AUTO_FREE char *line = malloc(LINE_MAX_BYTES);
@@ -54,7 +54,7 @@ void local_names_of(struct local_names *n, uid_t uid, gid_t gid)
     gid_t group;
 
     if (!n->user[0] || n->uid != uid) {
-        if (!find_user(NULL, uid, n->user, sizeof(n->user), &user))
+        if (!local_find_user(NULL, uid, n->user, sizeof(n->user), &user))
             snprintf(n->user, sizeof(n->user), "%u", (unsigned)uid);
         n->uid = uid;
     }
@@ -70,7 +70,7 @@ int local_user_id(const char *name, uid_t *ret)
     char found[64];
     int64_t number;
 
-    if (find_user(name, 0, found, sizeof(found), ret))
+    if (local_find_user(name, 0, found, sizeof(found), ret))
         return 0;
     if (str_to_i64(name, 0, UINT32_MAX - 1, &number) < 0)
         return -ENOENT;

@@ -50,8 +50,8 @@ static const char *find_at_level(const char *p, const char *stops)
     return NULL;
 }
 
-static int join(const char *head, size_t head_len, const char *mid, size_t mid_len,
-                const char *tail, char **ret)
+static int glob_join(const char *head, size_t head_len, const char *mid, size_t mid_len,
+                     const char *tail, char **ret)
 {
     *ret = str_printf("%.*s%.*s%s", (int)head_len, head, (int)mid_len, mid, tail);
     return *ret ? 0 : -ENOMEM;
@@ -65,7 +65,8 @@ static int add_choices(struct strs *todo, const char *pattern, const char *open,
     for (;;) {
         const char *end = find_at_level(at, ",}");
         char *one;
-        int r = join(pattern, (size_t)(open - pattern), at, (size_t)(end - at), close + 1, &one);
+        int r =
+            glob_join(pattern, (size_t)(open - pattern), at, (size_t)(end - at), close + 1, &one);
 
         if (r == 0)
             r = strs_take(todo, one);
@@ -87,7 +88,8 @@ static int check_escape(const char *pattern, struct err *err)
 }
 
 /* Expands the first {} of one pattern onto `todo`, or adds it to `ret` when it has none. */
-static int expand_one(const char *pattern, struct strs *todo, struct strs *ret, struct err *err)
+static int glob_expand_one(const char *pattern, struct strs *todo, struct strs *ret,
+                           struct err *err)
 {
     const char *open = find_at_level(pattern, "{"), *close;
     int r;
@@ -111,7 +113,7 @@ int glob_expand(const char *pattern, struct strs *ret, struct err *err)
     if (r == 0 && strs_add(&todo, pattern) < 0)
         return err_oom(err);
     for (size_t i = 0; r == 0 && i < todo.n; i++) {
-        r = expand_one(todo.v[i], &todo, ret, err);
+        r = glob_expand_one(todo.v[i], &todo, ret, err);
         if (r == 0 && todo.n > EXPAND_MAX)
             r = err_set(err, -E2BIG, "'%s' stands for too many patterns", pattern);
     }
@@ -163,7 +165,7 @@ static bool in_set(const char **p, uint32_t c)
 }
 
 /* Whether the pattern's next item, past which *p moves, fits the character `c`. */
-static bool fits(const char **p, uint32_t c)
+static bool glob_fits(const char **p, uint32_t c)
 {
     if (**p == '?') {
         (*p)++;
@@ -191,7 +193,7 @@ bool glob_match(const char *pattern, const char *name)
             star_name = name;
             continue;
         }
-        if (*p && fits(&p, next_char(&n))) {
+        if (*p && glob_fits(&p, next_char(&n))) {
             pattern = p;
             name = n;
             continue;

@@ -40,7 +40,7 @@ bool trust_everybody_writes(const struct fs_entry *e)
 }
 
 /* Directories above may be anybody's, but not everybody may be able to exchange what is in them. */
-static int above_is_safe(struct fs *fs, const char *dir, struct err *err)
+static int trust_above_is_safe(struct fs *fs, const char *dir, struct err *err)
 {
     AUTO_FREE char *path = path_dir(dir);
     int r = path ? 0 : err_oom(err);
@@ -95,5 +95,5 @@ int fs_trusted(struct fs *fs, const char *dir, struct err *err)
     r = fs_stat(fs, dir, &e, err);
     if (r == 0)
         r = check_owner_and_mode(fs, &e, err);
-    return r < 0 ? r : above_is_safe(fs, dir, err);
+    return r < 0 ? r : trust_above_is_safe(fs, dir, err);
 }

@@ -20,7 +20,7 @@ bool fs_has_glob(const char *pattern)
     return glob_has(pattern);
 }
 
-static int add_entry(struct fs_entries *to, const struct fs_entry *e, struct err *err)
+static int walk_add_entry(struct fs_entries *to, const struct fs_entry *e, struct err *err)
 {
     if (to->n == FOUND_MAX)
         return err_set(err, -E2BIG, "the pattern matches more than %d files", FOUND_MAX);
@@ -82,7 +82,7 @@ static int match_in(struct walk *w, const char *dir, const char *component, bool
         if (str_eq(e->path, dir) || !glob_match(component, e->name))
             continue; /* a file lists itself, and has nothing in it */
         if (last)
-            r = add_entry(w->found, e, err);
+            r = walk_add_entry(w->found, e, err);
         else if (e->type == FS_DIRECTORY && strs_add(next, e->path) < 0)
             r = err_oom(err);
     }
@@ -129,10 +129,10 @@ static int add_if_there(struct walk *w, const char *path, struct err *err)
         err_clear(err);
         return 0;
     }
-    return r > 0 ? add_entry(w->found, &e, err) : r;
+    return r > 0 ? walk_add_entry(w->found, &e, err) : r;
 }
 
-static int walk(struct walk *w, const char *pattern, struct err *err)
+static int walk_walk(struct walk *w, const char *pattern, struct err *err)
 {
     const char *p = pattern + strspn(pattern, "/");
     bool done = false;
@@ -188,7 +188,7 @@ int fs_glob(struct fs *fs, const char *pattern, struct fs_entries *ret, struct e
     for (size_t i = 0; i < patterns.n && r == 0; i++) {
         struct walk w = { .fs = fs, .found = &found };
 
-        r = walk(&w, patterns.v[i], err);
+        r = walk_walk(&w, patterns.v[i], err);
     }
     if (r < 0)
         return r;

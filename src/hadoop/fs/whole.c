@@ -18,7 +18,7 @@ int fs_put(struct fs *fs, const char *path, const struct fs_create *how, const v
 }
 
 /* Hidden, and in the same directory: a name that readers of the directory leave out. */
-static char *part_of(const char *path)
+static char *whole_part_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     int dir = slash ? (int)(slash + 1 - path) : 0;
@@ -29,7 +29,7 @@ static char *part_of(const char *path)
 int fs_replace(struct fs *fs, const char *path, const struct fs_create *how, const void *p,
                size_t n, struct err *err)
 {
-    AUTO_FREE char *part = part_of(path);
+    AUTO_FREE char *part = whole_part_of(path);
     struct fs_create beside = *how;
     int r;
 

@@ -25,8 +25,8 @@ struct block_read {
 };
 
 /* Checks that the answer describes something we can read. */
-static int take_answer(struct block_read *b, const Hdfs__BlockOpResponse *answer,
-                       const struct block_range *range, struct err *err)
+static int block_read_take_answer(struct block_read *b, const Hdfs__BlockOpResponse *answer,
+                                  const struct block_range *range, struct err *err)
 {
     const Hdfs__ReadOpChecksumInfo *info = answer->checksum_info;
 
@@ -42,7 +42,7 @@ static int take_answer(struct block_read *b, const Hdfs__BlockOpResponse *answer
     return 0;
 }
 
-static int ask(struct block_read *b, const struct block_range *range, struct err *err)
+static int block_read_ask(struct block_read *b, const struct block_range *range, struct err *err)
 {
     const struct op_block op_block = {
         .block = range->block->block,
@@ -57,12 +57,12 @@ static int ask(struct block_read *b, const struct block_range *range, struct err
     if (r < 0)
         return err_code(err, r, "ask for a block");
     r = datanode_ask(b->stream, &op, &answer, err);
-    return r < 0 ? r : take_answer(b, answer, range, err);
+    return r < 0 ? r : block_read_take_answer(b, answer, range, err);
 }
 
 /* On a connection that was left over, or a new one. A left-over one may have been closed by the
  * other end just now, which says nothing about the DataNode. */
-static int start(struct block_read *b, const struct block_range *range, struct err *err)
+static int block_read_start(struct block_read *b, const struct block_range *range, struct err *err)
 {
     const struct hdfs_settings *set = &b->fs->settings;
     struct dn_stream_limits limits = {
@@ -76,7 +76,7 @@ static int start(struct block_read *b, const struct block_range *range, struct e
     b->stream = datanode_reuse(b->fs, range->node->id);
     if (b->stream) {
         dn_stream_set_limits(b->stream, &limits);
-        r = ask(b, range, err);
+        r = block_read_ask(b, range, err);
         if (r == 0 || r == -EKEYREJECTED || r == -ECANCELED)
             return r;
         b->stream = dn_stream_close(b->stream);
@@ -84,7 +84,7 @@ static int start(struct block_read *b, const struct block_range *range, struct e
     }
     r = datanode_connect(b->fs, range->node->id, range->block->block_token, &limits, &b->stream,
                          err);
-    return r < 0 ? r : ask(b, range, err);
+    return r < 0 ? r : block_read_ask(b, range, err);
 }
 
 int block_read_open(struct hdfs *fs, const struct block_range *range, struct block_read **ret,
@@ -103,7 +103,7 @@ int block_read_open(struct hdfs *fs, const struct block_range *range, struct blo
     b->id.datanode_uuid = strdup(range->node->id->datanode_uuid);
     if (!b->id.datanode_uuid)
         return err_oom(err);
-    r = start(b, range, err);
+    r = block_read_start(b, range, err);
     if (r < 0)
         return r;
     *ret = take(b);
@@ -150,7 +150,7 @@ static int check_packet(const struct block_read *b, const struct packet *p, cons
 
 /* The empty packet, and our word that all was well. Failing to say so costs the connection only:
  * the bytes are here. */
-static void finish(struct block_read *b)
+static void block_read_finish(struct block_read *b)
 {
     struct packet p;
     size_t head;
@@ -211,7 +211,7 @@ struct block_read *block_read_close(struct block_read *b)
     if (!b)
         return NULL;
     if (b->at == b->end && b->left == 0 && b->chunk > 0)
-        finish(b);
+        block_read_finish(b);
     if (b->ended)
         datanode_keep(b->fs, &b->id, b->stream);
     else

@@ -39,8 +39,8 @@ static int choose_format(struct hdfs_writer *w, const struct fs_create *options,
 
 /* ---- the call ---- */
 
-/* The NameNode's create() on a fiber of its own, which outlives a cancelled caller for a moment:
- * the file may exist by now, and whoever has the answer knows that it is ours to delete. */
+/* The NameNode's create_create() on a fiber of its own, which outlives a cancelled caller for a
+ * moment: the file may exist by now, and whoever has the answer knows that it is ours to delete. */
 struct create_call {
     struct hdfs *fs;
     const Hdfs__CreateRequest *request;
@@ -103,7 +103,7 @@ static int call_create(struct hdfs_writer *w, const Hdfs__CreateRequest *request
 
 /* The NameNode would make them too, but with the permissions of the directory above, which may be
  * open to all. */
-static int make_parent(struct hdfs_writer *w, struct err *err)
+static int create_make_parent(struct hdfs_writer *w, struct err *err)
 {
     size_t n = (size_t)(strrchr(w->path, '/') - w->path);
     AUTO_FREE char *dir = strndup(w->path, n ? n : 1);
@@ -111,7 +111,7 @@ static int make_parent(struct hdfs_writer *w, struct err *err)
     return dir ? hdfs_mkdirs(w->fs, dir, FS_MODE_DEFAULT, true, err) : err_oom(err);
 }
 
-static int create(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
+static int create_create(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
     Hdfs__CreateRequest request = HDFS__CREATE_REQUEST__INIT;
     Hdfs__Permission masked = HDFS__PERMISSION__INIT, unmasked = HDFS__PERMISSION__INIT;
@@ -130,7 +130,7 @@ static int create(struct hdfs_writer *w, const struct fs_create *options, struct
     request.block_size = w->block_size;
     r = call_create(w, &request, err);
     if (r == -ENOENT && options->parents) {
-        r = make_parent(w, err);
+        r = create_make_parent(w, err);
         if (r == 0)
             r = call_create(w, &request, err);
     }
@@ -147,7 +147,7 @@ static int path_by_id(const struct hdfs_writer *w, char *out, size_t cap)
     return snprintf(out, cap, "/.reserved/.inodes/%llu", (unsigned long long)w->file_id);
 }
 
-static int take_back(struct hdfs_writer *w, const char *path, struct err *err)
+static int create_take_back(struct hdfs_writer *w, const char *path, struct err *err)
 {
     Hdfs__DeleteRequest request = HDFS__DELETE_REQUEST__INIT;
     Hdfs__RecoverLeaseRequest recover = HDFS__RECOVER_LEASE_REQUEST__INIT;
@@ -170,7 +170,7 @@ static int run_take_back(void *arg, struct err *err)
 {
     struct taking_back *t = arg;
 
-    return take_back(t->w, t->path, err);
+    return create_take_back(t->w, t->path, err);
 }
 
 /* Whoever gives up a file has no time for a NameNode that is away: it closes the file itself when
@@ -203,7 +203,7 @@ void writer_delete(struct hdfs_writer *w)
 
 static int open_writer(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
-    int r = create(w, options, err);
+    int r = create_create(w, options, err);
 
     if (r < 0)
         return r;

@@ -14,7 +14,7 @@
 #define KEEP_MS 3000 /* a DataNode closes an idle connection after 4 s */
 #define LENGTH_MS 10000
 
-static const char *address_of(const struct hdfs *fs, const Hdfs__DatanodeId *id)
+static const char *datanode_address_of(const struct hdfs *fs, const Hdfs__DatanodeId *id)
 {
     return fs->settings.use_hostname ? id->host_name : id->ip_addr;
 }
@@ -82,7 +82,8 @@ int datanode_connect(struct hdfs *fs, const Hdfs__DatanodeId *id, const Hadoop__
     for (int attempt = 0; r == 0; attempt++) {
         AUTO_DN_STREAM *s = NULL;
 
-        r = dn_stream_connect(fs->loop, address_of(fs, id), (int)id->xfer_port, limits, &s, err);
+        r = dn_stream_connect(fs->loop, datanode_address_of(fs, id), (int)id->xfer_port, limits, &s,
+                              err);
         if (r == 0 && guard != GUARD_NONE)
             r = sign_in(fs, s, guard, token, attempt > 0, err);
         if (r == 0) {
@@ -177,7 +178,8 @@ int datanode_visible_length(struct hdfs *fs, const Hdfs__DatanodeId *id,
     Hdfs__GetReplicaVisibleLengthRequest request = HDFS__GET_REPLICA_VISIBLE_LENGTH_REQUEST__INIT;
     AUTO_RPC Hdfs__GetReplicaVisibleLengthResponse *answer = NULL;
     const Hadoop__Token *t = block->block_token;
-    const struct rpc_address address = { .host = address_of(fs, id), .port = (int)id->ipc_port };
+    const struct rpc_address address = { .host = datanode_address_of(fs, id),
+                                         .port = (int)id->ipc_port };
     const struct token token = {
         .id = t->identifier.data,
         .id_len = t->identifier.len,

@@ -62,8 +62,8 @@ static int new_sasl(const struct handshake *h, struct sasl **ret, struct err *er
 }
 
 /* Sends one message, the first with the magic number before it. */
-static int send_message(struct dn_stream *s, const Hdfs__HandshakeMessage *m, bool first,
-                        struct err *err)
+static int dn_handshake_send_message(struct dn_stream *s, const Hdfs__HandshakeMessage *m,
+                                     bool first, struct err *err)
 {
     AUTO_BUF out = { .max = MESSAGE_MAX };
     int r = 0;
@@ -77,7 +77,8 @@ static int send_message(struct dn_stream *s, const Hdfs__HandshakeMessage *m, bo
     return dn_stream_send(s, out.data, out.len, err);
 }
 
-static int read_message(struct dn_stream *s, Hdfs__HandshakeMessage **ret, struct err *err)
+static int dn_handshake_read_message(struct dn_stream *s, Hdfs__HandshakeMessage **ret,
+                                     struct err *err)
 {
     AUTO_MESSAGE *m = NULL;
     struct view v;
@@ -104,7 +105,7 @@ static int read_message(struct dn_stream *s, Hdfs__HandshakeMessage **ret, struc
 }
 
 /* Our first message: nothing, and the secret that some NameNodes hide in the block token. */
-static int send_first(struct dn_stream *s, const struct handshake *h, struct err *err)
+static int dn_handshake_send_first(struct dn_stream *s, const struct handshake *h, struct err *err)
 {
     Hdfs__HandshakeMessage m = HDFS__HANDSHAKE_MESSAGE__INIT;
     Hdfs__HandshakeSecret secret = HDFS__HANDSHAKE_SECRET__INIT;
@@ -122,7 +123,7 @@ static int send_first(struct dn_stream *s, const struct handshake *h, struct err
         secret.block_pool_id = found.pool;
         m.handshake_secret = &secret;
     }
-    r = send_message(s, &m, true, err);
+    r = dn_handshake_send_message(s, &m, true, err);
     block_secret_done(&found);
     return r;
 }
@@ -146,7 +147,7 @@ static int send_response(struct dn_stream *s, struct sasl *sasl, const Hdfs__Han
     aes.suite = HDFS__CIPHER_SUITE__CIPHER_AES_CTR;
     m.cipher_options = options;
     m.n_cipher_options = sasl_qop(sasl) == SASL_CONF;
-    return send_message(s, &m, false, err);
+    return dn_handshake_send_message(s, &m, false, err);
 }
 
 /* Takes the wrapped keys in the order in which the DataNode wrapped them. */
@@ -200,13 +201,13 @@ int handshake(struct dn_stream *s, const struct handshake *h, struct err *err)
 
     r = new_sasl(h, &sasl, err);
     if (r == 0)
-        r = send_first(s, h, err);
+        r = dn_handshake_send_first(s, h, err);
     if (r == 0)
-        r = read_message(s, &challenge, err);
+        r = dn_handshake_read_message(s, &challenge, err);
     if (r == 0)
         r = send_response(s, sasl, challenge, err);
     if (r == 0)
-        r = read_message(s, &final, err);
+        r = dn_handshake_read_message(s, &final, err);
     if (r != 0)
         return r;
     r = sasl_step(sasl, final->payload.data, final->payload.len, &none, err);

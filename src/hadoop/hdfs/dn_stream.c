@@ -98,7 +98,7 @@ struct dn_stream *dn_stream_close(struct dn_stream *s)
 
 /* ---- reading ---- */
 
-static int broken(const struct dn_stream *s, int r, struct err *err)
+static int dn_stream_broken(const struct dn_stream *s, int r, struct err *err)
 {
     if (r == -ENODATA)
         return err_set(err, r, "%s closed the connection", s->name);
@@ -109,7 +109,7 @@ static int broken(const struct dn_stream *s, int r, struct err *err)
 }
 
 /* Room for `n` more bytes behind the unread ones, which move to the front first. */
-static int make_room(struct dn_stream *s, size_t n, uint8_t **ret)
+static int dn_stream_make_room(struct dn_stream *s, size_t n, uint8_t **ret)
 {
     if (s->at > 0) {
         buf_eat(&s->in, s->at);
@@ -128,14 +128,15 @@ static int fill_plain(struct dn_stream *s, size_t n, struct err *err)
 
     /* Moving the rest to the front costs a copy: only when the end of the buffer is near. */
     if (s->in.cap - s->in.len < n || s->at == s->in.len) {
-        r = make_room(s, s->in.cap - (s->in.len - s->at) < n || !s->in.cap ? want : n, &room);
+        r = dn_stream_make_room(s, s->in.cap - (s->in.len - s->at) < n || !s->in.cap ? want : n,
+                                &room);
         if (r < 0)
             return err_code(err, r, "%s: a packet", s->name);
     }
     room = s->in.data + s->in.len;
     got = sock_read(s->sock, room, s->in.cap - s->in.len, loop_in(s->loop, s->limits.read_ms));
     if (got <= 0)
-        return broken(s, got < 0 ? (int)got : -ENODATA, err);
+        return dn_stream_broken(s, got < 0 ? (int)got : -ENODATA, err);
     if (s->decrypt && EVP_DecryptUpdate(s->decrypt, room, &done, room, (int)got) != 1)
         return err_set(err, -EIO, "%s: cannot decrypt", s->name);
     s->in.len += (size_t)got;
@@ -151,7 +152,7 @@ static int fill_wrapped(struct dn_stream *s, struct err *err)
 
     r = sock_read_full(s->sock, &n, sizeof(n), loop_in(s->loop, s->limits.read_ms));
     if (r < 0)
-        return broken(s, r, err);
+        return dn_stream_broken(s, r, err);
     n = be32toh(n);
     if (n > TOKEN_MAX)
         return err_set(err, -EPROTO, "%s: a protected message of %u bytes", s->name, n);
@@ -161,8 +162,8 @@ static int fill_wrapped(struct dn_stream *s, struct err *err)
         return err_oom(err);
     r = sock_read_full(s->sock, room, n, loop_in(s->loop, s->limits.read_ms));
     if (r < 0)
-        return broken(s, r, err);
-    r = make_room(s, n, &room);
+        return dn_stream_broken(s, r, err);
+    r = dn_stream_make_room(s, n, &room);
     if (r < 0)
         return err_code(err, r, "%s: a protected message", s->name);
     r = sasl_unwrap(s->sasl, s->raw.data, n, &s->in, err);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Puts `t` and a NUL at *at and moves behind them. */
-static char *put(char **at, struct fs_text t)
+static char *fs_entry_put(char **at, struct fs_text t)
 {
     char *start = *at;
 
@@ -28,14 +28,14 @@ int fs_entry_text(struct fs_entry *e, const char *dir, struct fs_text name, stru
     if (!all)
         return -ENOMEM;
     at = all;
-    (void)put(&at, (struct fs_text){ dir, dir_len });
+    (void)fs_entry_put(&at, (struct fs_text){ dir, dir_len });
     at--; /* the path goes on where its directory ends */
     if (name.n > 0)
         *at++ = '/';
-    (void)put(&at, name);
-    e->owner = put(&at, owner);
-    e->group = put(&at, group);
-    e->target = target.p ? put(&at, target) : NULL;
+    (void)fs_entry_put(&at, name);
+    e->owner = fs_entry_put(&at, owner);
+    e->group = fs_entry_put(&at, group);
+    e->target = target.p ? fs_entry_put(&at, target) : NULL;
     slash = strrchr(all, '/');
     e->name = slash ? slash + 1 : all;
     e->path = all;

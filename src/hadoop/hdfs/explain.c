@@ -54,7 +54,7 @@ static int denied(const char *verb, const char *path, struct err *err)
                    verb, path, user, access[0] ? access : "rights", inode, mode, owner, group);
 }
 
-static int not_found(const char *verb, const char *path, struct err *err)
+static int explain_not_found(const char *verb, const char *path, struct err *err)
 {
     char other[300];
 
@@ -76,7 +76,7 @@ static int exists(const char *verb, const char *path, struct err *err)
 }
 
 /* Exceptions that have no class of their own but a text that does not change. */
-static int by_text(const char *verb, const char *path, int r, struct err *err)
+static int explain_by_text(const char *verb, const char *path, int r, struct err *err)
 {
     char running[12], excluded[12];
 
@@ -107,7 +107,7 @@ int explain(const char *verb, const char *path, int r, struct err *err)
         return r;
     switch ((enum rpc_exception)err->detail) {
     case RPC_EX_FILE_NOT_FOUND:
-        return not_found(verb, path, err);
+        return explain_not_found(verb, path, err);
     case RPC_EX_FILE_EXISTS:
         return exists(verb, path, err);
     case RPC_EX_ACCESS:
@@ -119,7 +119,7 @@ int explain(const char *verb, const char *path, int r, struct err *err)
     case RPC_EX_SAFE_MODE:
         return restate(err, -EROFS, "%s '%s': the NameNode is in safe mode", verb, path);
     case RPC_EX_OTHER:
-        return by_text(verb, path, r, err);
+        return explain_by_text(verb, path, r, err);
     default:
         return err_wrap(err, r, "%s '%s'", verb, path);
     }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static struct fs_text text_of(const char *s)
+static struct fs_text file_status_text_of(const char *s)
 {
     return (struct fs_text){ s, strlen(s) };
 }
@@ -15,7 +15,7 @@ static struct fs_text bytes_of(const ProtobufCBinaryData *b)
 }
 
 /* Of a file that is listed itself the NameNode gives no name: it is the one that was asked for. */
-static bool good_name(const Hdfs__FileStatus *s)
+static bool file_status_good_name(const Hdfs__FileStatus *s)
 {
     if (s->path.len == 0)
         return s->type != HDFS__FILE_TYPE__FILE_DIRECTORY;
@@ -28,7 +28,7 @@ int status_entry(const Hdfs__FileStatus *s, const char *path, bool whole, struct
     struct fs_text name = whole ? none : bytes_of(&s->path);
     struct fs_text target = s->has_symlink && s->symlink.len > 0 ? bytes_of(&s->symlink) : none;
 
-    if (!whole && !good_name(s))
+    if (!whole && !file_status_good_name(s))
         return -EBADMSG;
     *ret = (struct fs_entry){
         .type = s->type == HDFS__FILE_TYPE__FILE_DIRECTORY ? FS_DIRECTORY
@@ -45,5 +45,6 @@ int status_entry(const Hdfs__FileStatus *s, const char *path, bool whole, struct
         .encrypted = s->encryption || s->flags & HDFS__FILE_FLAG__IS_ENCRYPTED,
         .erasure_coded = s->ec_policy || s->flags & HDFS__FILE_FLAG__IS_ERASURE_CODED,
     };
-    return fs_entry_text(ret, path, name, text_of(s->owner), text_of(s->group), target);
+    return fs_entry_text(ret, path, name, file_status_text_of(s->owner),
+                         file_status_text_of(s->group), target);
 }

@@ -24,7 +24,8 @@ static int make_client_name(struct hdfs *fs, struct err *err)
 }
 
 /* The session's token under one service name, which is freed. `r` is how making the name went. */
-static int look_up(struct hdfs *fs, int r, char *service, const struct token **ret, struct err *err)
+static int hdfs_look_up(struct hdfs *fs, int r, char *service, const struct token **ret,
+                        struct err *err)
 {
     if (r < 0)
         return err_code(err, r, "the service of a token");
@@ -44,7 +45,7 @@ static int find_by_address(struct hdfs *fs, const struct token **ret, struct err
         char ip[INET6_ADDRSTRLEN], *service = NULL;
 
         r = token_service_ip(resolve_text(&addrs.v[i], ip), h->port, &service);
-        r = look_up(fs, r, service, ret, err);
+        r = hdfs_look_up(fs, r, service, ret, err);
     }
     return r;
 }
@@ -60,14 +61,14 @@ int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err)
         return 0;
     if (fs->hosts.ha_name) {
         r = token_service_ha(fs->hosts.ha_name, &service);
-        return look_up(fs, r, service, ret, err);
+        return hdfs_look_up(fs, r, service, ret, err);
     }
     r = token_service_name(h->host, h->port, &service);
-    r = look_up(fs, r, service, ret, err);
+    r = hdfs_look_up(fs, r, service, ret, err);
     return r < 0 || *ret ? r : find_by_address(fs, ret, err);
 }
 
-static int fill(struct hdfs *fs, const char *authority, struct err *err)
+static int hdfs_fill(struct hdfs *fs, const char *authority, struct err *err)
 {
     const struct conf *conf = session_conf(fs->session);
     const struct token *token = NULL;
@@ -97,7 +98,7 @@ int hdfs_open(struct session *session, const char *authority, struct hdfs **ret,
         return err_oom(err);
     fs->session = session;
     fs->loop = session_loop(session);
-    r = fill(fs, authority, err);
+    r = hdfs_fill(fs, authority, err);
     if (r < 0) {
         hdfs_close(fs);
         return err_wrap(err, r, "hdfs://%s", authority);

@@ -13,7 +13,7 @@ struct hdfs_list {
 };
 
 /* The first page, or that after the last name of the one before. */
-static int fetch(struct hdfs_list *l, const char *after, struct err *err)
+static int hdfs_list_fetch(struct hdfs_list *l, const char *after, struct err *err)
 {
     Hdfs__GetListingRequest request = HDFS__GET_LISTING_REQUEST__INIT;
     Hdfs__GetListingResponse *page = NULL;
@@ -49,7 +49,7 @@ int hdfs_list_open(struct hdfs *fs, const char *path, const char *after, struct 
         return err_oom(err);
     l->fs = fs;
     l->path = strdup(path);
-    r = l->path ? fetch(l, after, err) : err_oom(err);
+    r = l->path ? hdfs_list_fetch(l, after, err) : err_oom(err);
     if (r < 0) {
         hdfs_list_close(l);
         return r;
@@ -65,7 +65,7 @@ int hdfs_list_next(struct hdfs_list *l, const struct fs_entry **ret, struct err 
 
     /* A page without entries cannot be followed by another: it has no last name. */
     while (l->at == page->n_entries && page->n_entries > 0 && page->remaining_entries > 0) {
-        r = fetch(l, "", err);
+        r = hdfs_list_fetch(l, "", err);
         if (r < 0)
             return r;
         page = l->page->listing;

@@ -23,7 +23,7 @@ static int fill_service(struct hdfs *fs, struct token *t, struct err *err)
     return r < 0 ? err_code(err, r, "the service of a token") : 0;
 }
 
-static int copy_bytes(const ProtobufCBinaryData *from, uint8_t **to, size_t *to_len)
+static int hdfs_copy_bytes(const ProtobufCBinaryData *from, uint8_t **to, size_t *to_len)
 {
     *to = malloc(from->len ? from->len : 1);
     if (!*to)
@@ -47,8 +47,8 @@ int hdfs_get_token(struct hdfs *fs, const char *renewer, struct token *ret, stru
         return err_wrap(err, r, "get a delegation token of hdfs://%s", fs->authority);
     if (!answer->token)
         return 0;
-    if (copy_bytes(&answer->token->identifier, &t.id, &t.id_len) < 0 ||
-        copy_bytes(&answer->token->password, &t.password, &t.password_len) < 0)
+    if (hdfs_copy_bytes(&answer->token->identifier, &t.id, &t.id_len) < 0 ||
+        hdfs_copy_bytes(&answer->token->password, &t.password, &t.password_len) < 0)
         return err_oom(err);
     t.kind = strdup(answer->token->kind);
     if (!t.kind)

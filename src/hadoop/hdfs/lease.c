@@ -7,7 +7,7 @@
 #define RENEW_MS 30000
 #define RETRY_MS 2000
 
-static int renew(struct hdfs *fs)
+static int hdfs_lease_renew(struct hdfs *fs)
 {
     Hdfs__RenewLeaseRequest request = HDFS__RENEW_LEASE_REQUEST__INIT;
     AUTO_RPC Hdfs__RenewLeaseResponse *answer = NULL;
@@ -21,7 +21,7 @@ static int renew(struct hdfs *fs)
     return r;
 }
 
-static void run(void *arg)
+static void hdfs_lease_run(void *arg)
 {
     struct hdfs *fs = arg;
     int64_t next = loop_in(fs->loop, RENEW_MS);
@@ -32,7 +32,7 @@ static void run(void *arg)
         if (r == -ECANCELED)
             break;
         if (r == -ETIMEDOUT)
-            next = loop_in(fs->loop, renew(fs) < 0 ? RETRY_MS : RENEW_MS);
+            next = loop_in(fs->loop, hdfs_lease_renew(fs) < 0 ? RETRY_MS : RENEW_MS);
     }
     fs->renewer = NULL;
     cond_wake_all(&fs->lease);
@@ -43,7 +43,7 @@ int hdfs_lease_hold(struct hdfs *fs, struct err *err)
     fs->writers++;
     if (fs->renewer)
         return 0;
-    if (fiber_start(fs->loop, run, fs, &fs->renewer, err) == 0)
+    if (fiber_start(fs->loop, hdfs_lease_run, fs, &fs->renewer, err) == 0)
         return 0;
     fs->writers--;
     return err ? err->code : -ENOMEM;

@@ -90,7 +90,7 @@ static int mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents
 }
 
 /* The directories above, whose mode is not that of the last one. */
-static int make_parents(struct hdfs *fs, const char *path, struct err *err)
+static int hdfs_make_parents(struct hdfs *fs, const char *path, struct err *err)
 {
     size_t n = (size_t)(strrchr(path, '/') - path);
     AUTO_FREE char *dir = strndup(path, n);
@@ -112,7 +112,7 @@ int hdfs_mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents, 
             return err_set(err, -EEXIST, "make directory '%s': it exists already", path);
     }
     if (r == 0 && parents && mode != FS_MODE_DEFAULT)
-        r = make_parents(fs, path, err);
+        r = hdfs_make_parents(fs, path, err);
     return r < 0 ? r : mkdirs(fs, path, mode, parents, err);
 }
 

@@ -78,7 +78,7 @@ static uint32_t get_le32(struct view *v)
 }
 
 /* Passes over a field that means nothing to us. */
-static void skip(struct view *v, uint64_t tag)
+static void packet_skip(struct view *v, uint64_t tag)
 {
     switch (tag & 7) {
     case 0:
@@ -123,7 +123,7 @@ static bool get_head(struct view v, struct packet *ret)
         } else if (tag == TAG_SYNC) {
             ret->sync = view_varint(&v) != 0;
         } else {
-            skip(&v, tag);
+            packet_skip(&v, tag);
         }
     }
     return !v.bad && have == HAS_ALL && ret->offset <= INT64_MAX;
@@ -147,7 +147,7 @@ int packet_get(const uint8_t *at, size_t n, struct packet *ret)
     return 6 + head;
 }
 
-static void add_status(struct packet_ack *ack, struct view *v, uint64_t status)
+static void packet_add_status(struct packet_ack *ack, struct view *v, uint64_t status)
 {
     if (ack->n == PACKET_NODES_MAX)
         v->bad = true;
@@ -160,7 +160,7 @@ static void add_packed(struct packet_ack *ack, struct view *v)
     struct view in = view_sub(v, view_varint(v));
 
     while (in.n > 0 && !in.bad)
-        add_status(ack, &in, view_varint(&in));
+        packet_add_status(ack, &in, view_varint(&in));
     v->bad |= in.bad;
 }
 
@@ -184,15 +184,15 @@ static bool get_ack(struct view v, struct packet_ack *ret)
                 ret->n = 0;
             have_flags = true;
             if (tag == TAG_ACK_FLAG)
-                add_status(ret, &v, view_varint(&v));
+                packet_add_status(ret, &v, view_varint(&v));
             else
                 add_packed(ret, &v);
         } else if (!have_flags && tag == TAG_ACK_REPLY) {
-            add_status(ret, &v, view_varint(&v));
+            packet_add_status(ret, &v, view_varint(&v));
         } else if (!have_flags && tag == TAG_ACK_REPLIES) {
             add_packed(ret, &v);
         } else {
-            skip(&v, tag);
+            packet_skip(&v, tag);
         }
     }
     return !v.bad && have_seqno;

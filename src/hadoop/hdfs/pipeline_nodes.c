@@ -18,7 +18,7 @@ static Hdfs__DatanodeInfo *copy_info(const Hdfs__DatanodeInfo *info)
     return hdfs__datanode_info__unpack(NULL, n, bytes);
 }
 
-static void node_done(struct node *node)
+static void pipeline_nodes_node_done(struct node *node)
 {
     hdfs__datanode_info__free_unpacked(node->info, NULL);
     free(node->storage_id);
@@ -35,7 +35,7 @@ int nodes_add(struct nodes *to, const struct node *node)
     copy.info = copy_info(node->info);
     copy.storage_id = strdup(node->storage_id ? node->storage_id : "");
     if (!copy.info || !copy.storage_id) {
-        node_done(&copy);
+        pipeline_nodes_node_done(&copy);
         return -ENOMEM;
     }
     to->v[to->n++] = copy;
@@ -64,7 +64,7 @@ int nodes_from(struct nodes *ret, const Hdfs__LocatedBlock *block)
 
 void nodes_remove(struct nodes *from, size_t i)
 {
-    node_done(&from->v[i]);
+    pipeline_nodes_node_done(&from->v[i]);
     from->n--;
     memmove(&from->v[i], &from->v[i + 1], (from->n - i) * sizeof(from->v[0]));
 }
@@ -86,7 +86,7 @@ bool nodes_have(const struct nodes *in, const Hdfs__DatanodeId *id)
 void nodes_done(struct nodes *n)
 {
     for (size_t i = 0; i < n->n; i++)
-        node_done(&n->v[i]);
+        pipeline_nodes_node_done(&n->v[i]);
     free(n->v);
     *n = (struct nodes){ 0 };
 }

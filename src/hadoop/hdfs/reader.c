@@ -33,7 +33,7 @@ struct hdfs_reader {
 
 /* ---- where the blocks are ---- */
 
-static int refuse(const struct hdfs_reader *r, const char *what, struct err *err)
+static int hdfs_refuse(const struct hdfs_reader *r, const char *what, struct err *err)
 {
     err_set(err, -EOPNOTSUPP, "read '%s': it is %s, which is not supported", r->path, what);
     err_hint(err, "copy it to a plain directory with the cluster's own tools first");
@@ -81,14 +81,14 @@ static int ask_where(struct hdfs_reader *r, uint64_t from, Hdfs__GetBlockLocatio
     if (!(*ret)->locations)
         return err_set(err, -ENOENT, "read '%s': no such file or directory", r->path);
     if ((*ret)->locations->ec_policy)
-        return refuse(r, "erasure coded", err);
+        return hdfs_refuse(r, "erasure coded", err);
     if ((*ret)->locations->encryption)
-        return refuse(r, "in an encryption zone", err);
+        return hdfs_refuse(r, "in an encryption zone", err);
     return 0;
 }
 
 /* Asks the NameNode for the blocks from `from` on, and a DataNode for the length of the last. */
-static int fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
+static int reader_fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
 {
     int code = 0;
 
@@ -116,7 +116,7 @@ static int fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
     return code;
 }
 
-static const Hdfs__LocatedBlock *find_block(const struct hdfs_reader *r, uint64_t pos)
+static const Hdfs__LocatedBlock *hdfs_find_block(const struct hdfs_reader *r, uint64_t pos)
 {
     const Hdfs__LocatedBlocks *all = r->where->locations;
 
@@ -134,13 +134,13 @@ static const Hdfs__LocatedBlock *find_block(const struct hdfs_reader *r, uint64_
 static int locate(struct hdfs_reader *r, uint64_t pos, const Hdfs__LocatedBlock **ret,
                   struct err *err)
 {
-    *ret = find_block(r, pos);
+    *ret = hdfs_find_block(r, pos);
     if (!*ret) {
-        int code = fetch(r, pos, err);
+        int code = reader_fetch(r, pos, err);
 
         if (code < 0)
             return code;
-        *ret = find_block(r, pos);
+        *ret = hdfs_find_block(r, pos);
     }
     if (*ret)
         return 0;
@@ -150,7 +150,8 @@ static int locate(struct hdfs_reader *r, uint64_t pos, const Hdfs__LocatedBlock 
 /* ---- choosing a replica ---- */
 
 /* One on this machine, else the first in the NameNode's order, which is by distance. */
-static const Hdfs__DatanodeInfo *choose(const struct hdfs_reader *r, const Hdfs__LocatedBlock *b)
+static const Hdfs__DatanodeInfo *hdfs_choose(const struct hdfs_reader *r,
+                                             const Hdfs__LocatedBlock *b)
 {
     const Hdfs__DatanodeInfo *best = NULL;
 
@@ -190,7 +191,7 @@ static int next_round(struct hdfs_reader *r, struct cursor *c, const Hdfs__Locat
     if (code < 0)
         return err_set(err, code, "read '%s': stopped", r->path);
     strs_done(&r->dead);
-    return fetch(r, c->pos, err);
+    return reader_fetch(r, c->pos, err);
 }
 
 static int mark_dead(struct hdfs_reader *r, const char *uuid, struct err *err)
@@ -235,8 +236,8 @@ static void report_damage(struct hdfs_reader *r, uint64_t block_id, const char *
 }
 
 /* After a failure at `node`: a token that expired is renewed once, else the node is out. */
-static int blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int code,
-                 struct err *err)
+static int hdfs_blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int code,
+                      struct err *err)
 {
     trace(LOG_HDFS, "read '%s' at %llu: %s", r->path, (unsigned long long)c->pos, c->cause.text);
     if (code == -ECANCELED || code == -ENOMEM) {
@@ -246,7 +247,7 @@ static int blame(struct hdfs_reader *r, struct cursor *c, const char *uuid, int 
     }
     if ((code == -EKEYREJECTED || code == -EACCES) && !c->new_token) {
         c->new_token = true;
-        return fetch(r, c->pos, err);
+        return reader_fetch(r, c->pos, err);
     }
     if (code == -EBADMSG)
         report_damage(r, c->block_id, uuid);
@@ -267,7 +268,7 @@ static int try_node(struct hdfs_reader *r, struct cursor *c, const Hdfs__Located
     range.length = (end < c->limit ? end : c->limit) - c->pos;
     code = block_read_open(r->fs, &range, &c->read, &c->cause);
     if (code < 0)
-        return blame(r, c, uuid, code, err);
+        return hdfs_blame(r, c, uuid, code, err);
     trace(LOG_HDFS, "read '%s' at %llu: from %s", r->path, (unsigned long long)c->pos, name);
     free(c->node);
     c->node = take(uuid);
@@ -286,7 +287,7 @@ static int open_block(struct hdfs_reader *r, struct cursor *c, struct err *err)
         if (c->block_id != 0 && c->block_id != b->block->block_id)
             return err_set(err, -ESTALE, "read '%s': it was replaced while it was read", r->path);
         c->block_id = b->block->block_id;
-        node = choose(r, b);
+        node = hdfs_choose(r, b);
         code = node ? try_node(r, c, b, node, err) : next_round(r, c, b, err);
         if (code < 0)
             return code;
@@ -302,7 +303,7 @@ static void leave_block(struct cursor *c)
 }
 
 /* Cancellation and other fibers get their chance although the data never makes us wait. */
-static int take_turns(struct hdfs_reader *r, size_t n, struct err *err)
+static int hdfs_take_turns(struct hdfs_reader *r, size_t n, struct err *err)
 {
     r->since_turn += n;
     if (r->since_turn < TURN_BYTES)
@@ -332,7 +333,7 @@ static ssize_t next_bytes(struct hdfs_reader *r, struct cursor *c, const uint8_t
         leave_block(c);
         if (n == 0)
             c->block_id = 0;
-        code = n < 0 ? blame(r, c, c->node, (int)n, err) : 0;
+        code = n < 0 ? hdfs_blame(r, c, c->node, (int)n, err) : 0;
         if (code < 0)
             return code;
     }
@@ -343,7 +344,7 @@ ssize_t hdfs_read_next(struct hdfs_reader *r, const void **ret, size_t max, stru
 {
     const uint8_t *bytes;
     ssize_t n;
-    int code = take_turns(r, 0, err);
+    int code = hdfs_take_turns(r, 0, err);
 
     if (code < 0)
         return code;
@@ -399,7 +400,7 @@ bool hdfs_growing(const struct hdfs_reader *r)
 
 int hdfs_refresh(struct hdfs_reader *r, struct err *err)
 {
-    return fetch(r, r->main.pos, err);
+    return reader_fetch(r, r->main.pos, err);
 }
 
 int hdfs_reader_open(struct hdfs *fs, const char *path, struct hdfs_reader **ret, struct err *err)
@@ -416,7 +417,7 @@ int hdfs_reader_open(struct hdfs *fs, const char *path, struct hdfs_reader **ret
     r->path = strdup(path);
     if (!r->path)
         return err_oom(err);
-    code = fetch(r, 0, err);
+    code = reader_fetch(r, 0, err);
     if (code < 0)
         return code;
     *ret = take(r);

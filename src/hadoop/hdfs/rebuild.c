@@ -27,8 +27,8 @@
 /* ---- connecting ---- */
 
 /* The failure of a connect or of its answer, as breakage of the pipeline. */
-static void note_failure(struct hdfs_writer *w, const Hdfs__BlockOpResponse *answer,
-                         const struct err *cause)
+static void pipeline_note_failure(struct hdfs_writer *w, const Hdfs__BlockOpResponse *answer,
+                                  const struct err *cause)
 {
     enum fault fault = FAULT_FIRST;
     size_t bad = 0;
@@ -102,7 +102,7 @@ static int connect_pipeline(struct hdfs_writer *w, Hdfs__BlockStage stage, uint6
         *err = cause;
         return r;
     }
-    note_failure(w, answer, &cause);
+    pipeline_note_failure(w, answer, &cause);
     return 1;
 }
 
@@ -332,7 +332,7 @@ static int drop_bad(struct hdfs_writer *w, struct err *err)
     return pipeline_extend(w, err);
 }
 
-static enum remedy choose(const struct hdfs_writer *w)
+static enum remedy pipeline_choose(const struct hdfs_writer *w)
 {
     const struct pipeline *p = &w->p;
     /* One that is being waited for and does not answer yet is still restarting. */
@@ -351,7 +351,7 @@ static enum remedy choose(const struct hdfs_writer *w)
 
 static int repair(struct hdfs_writer *w, struct err *err)
 {
-    switch (choose(w)) {
+    switch (pipeline_choose(w)) {
     case REMEDY_ABANDON:
         return abandon(w, err);
     case REMEDY_WAIT:

@@ -12,7 +12,7 @@
 
 /* ---- umask ---- */
 
-static int parse_octal(const char *text, uint32_t *ret)
+static int hdfs_parse_octal(const char *text, uint32_t *ret)
 {
     uint32_t v = 0;
 
@@ -26,7 +26,7 @@ static int parse_octal(const char *text, uint32_t *ret)
 }
 
 /* One "u=rwx" of a list: whom it is for, and what stays. */
-static int parse_clause(const char *s, uint32_t *kept)
+static int hdfs_parse_clause(const char *s, uint32_t *kept)
 {
     uint32_t who = 0, bits = 0;
 
@@ -53,12 +53,12 @@ int hdfs_umask_parse(const char *text, uint32_t *ret)
     int r;
 
     if (*text >= '0' && *text <= '7')
-        return parse_octal(text, ret);
+        return hdfs_parse_octal(text, ret);
     r = strs_split(&clauses, text, ",");
     if (r < 0)
         return r;
     for (size_t i = 0; i < clauses.n; i++) {
-        r = parse_clause(clauses.v[i], &kept);
+        r = hdfs_parse_clause(clauses.v[i], &kept);
         if (r < 0)
             return r;
     }

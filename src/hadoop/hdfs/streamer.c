@@ -144,7 +144,7 @@ static void send_failed(struct hdfs_writer *w, const struct err *cause)
     pipeline_break(w, FAULT_FIRST, 0, cause);
 }
 
-static int send_next(struct hdfs_writer *w)
+static int streamer_send_next(struct hdfs_writer *w)
 {
     struct out_packet *o = w->unsent;
     struct err cause = ERR_INIT;
@@ -179,7 +179,7 @@ static int send_heartbeat(struct hdfs_writer *w)
 
 /* ---- the fiber ---- */
 
-static void end_block(struct hdfs_writer *w)
+static void streamer_end_block(struct hdfs_writer *w)
 {
     streamer_stop_acker(w);
     w->previous = w->p.block;
@@ -201,7 +201,7 @@ static bool can_send(const struct hdfs_writer *w)
     return o && w->p.stage != STAGE_CLOSE && (!o->head.last || w->first == o);
 }
 
-static int wait_for_work(struct hdfs_writer *w)
+static int streamer_wait_for_work(struct hdfs_writer *w)
 {
     int64_t beat = w->p.open ? loop_in(w->fs->loop, w->fs->settings.read_ms / 2) : LOOP_NEVER;
     int r = cond_wait(w->fs->loop, &w->work, beat);
@@ -209,19 +209,19 @@ static int wait_for_work(struct hdfs_writer *w)
     return r == -ETIMEDOUT ? send_heartbeat(w) : r;
 }
 
-static int step(struct hdfs_writer *w, struct err *err)
+static int streamer_step(struct hdfs_writer *w, struct err *err)
 {
     if (w->p.open && w->p.closed) {
-        end_block(w);
+        streamer_end_block(w);
         return 0;
     }
     if (w->p.broken)
         return pipeline_rebuild(w, err);
     if (!can_send(w))
-        return wait_for_work(w);
+        return streamer_wait_for_work(w);
     if (!w->p.open)
         return pipeline_setup(w, err);
-    return send_next(w);
+    return streamer_send_next(w);
 }
 
 static void run_streamer(void *arg)
@@ -230,7 +230,7 @@ static void run_streamer(void *arg)
     int r = 0;
 
     while (!w->stop && r == 0)
-        r = step(w, &w->err);
+        r = streamer_step(w, &w->err);
     if (r == -ECANCELED && w->err.code == 0)
         err_set(&w->err, r, "stopped");
     streamer_stop_acker(w);

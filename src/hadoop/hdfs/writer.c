@@ -55,7 +55,7 @@ void writer_drop_first(struct hdfs_writer *w)
     cond_wake_all(&w->work);
 }
 
-static int failed(const struct hdfs_writer *w, struct err *err)
+static int writer_failed(const struct hdfs_writer *w, struct err *err)
 {
     if (err)
         *err = w->err;
@@ -63,15 +63,15 @@ static int failed(const struct hdfs_writer *w, struct err *err)
 }
 
 /* Waits until `w` may have one more packet. */
-static int wait_for_room(struct hdfs_writer *w, struct err *err)
+static int writer_wait_for_room(struct hdfs_writer *w, struct err *err)
 {
     while (w->queued >= w->window) {
         if (!w->streamer)
-            return failed(w, err);
+            return writer_failed(w, err);
         if (cond_wait(w->fs->loop, &w->progress, LOOP_NEVER) < 0)
             return err_set(err, -ECANCELED, "write '%s': stopped", w->path);
     }
-    return w->streamer ? 0 : failed(w, err);
+    return w->streamer ? 0 : writer_failed(w, err);
 }
 
 /* Makes the packet that is filled next, at `offset` of the block. */
@@ -116,7 +116,7 @@ static uint64_t current_end(const struct hdfs_writer *w)
 }
 
 /* The empty packet that ends a block of `length` bytes. */
-static int end_block(struct hdfs_writer *w, uint64_t length, struct err *err)
+static int writer_end_block(struct hdfs_writer *w, uint64_t length, struct err *err)
 {
     int r = new_current(w, length, err);
 
@@ -130,14 +130,14 @@ static int end_block(struct hdfs_writer *w, uint64_t length, struct err *err)
 
 /* Sends the current packet off, and starts the next where it ended: in a new block when this one
  * is full. */
-static int seal(struct hdfs_writer *w, struct err *err)
+static int writer_seal(struct hdfs_writer *w, struct err *err)
 {
     uint64_t end = current_end(w);
 
     enqueue(w, take(w->current));
     if (end < w->block_size)
         return new_current(w, end, err);
-    return end_block(w, end, err);
+    return writer_end_block(w, end, err);
 }
 
 /* ---- writing ---- */
@@ -153,7 +153,7 @@ static size_t current_room(const struct hdfs_writer *w)
 
 int hdfs_write_room(struct hdfs_writer *w, void **ret, size_t *ret_n, struct err *err)
 {
-    int r = wait_for_room(w, err);
+    int r = writer_wait_for_room(w, err);
 
     if (r == 0 && !w->current) {
         r = new_current(w, 0, err);
@@ -170,7 +170,7 @@ int hdfs_write_commit(struct hdfs_writer *w, size_t n, struct err *err)
 {
     w->current->head.data_len += n;
     w->written += n;
-    return current_room(w) == 0 ? seal(w, err) : 0;
+    return current_room(w) == 0 ? writer_seal(w, err) : 0;
 }
 
 /* Waits until every packet up to `seqno` is with all DataNodes. */
@@ -178,7 +178,7 @@ static int wait_acked(struct hdfs_writer *w, int64_t seqno, struct err *err)
 {
     while (w->acked_seqno < seqno) {
         if (!w->streamer)
-            return failed(w, err);
+            return writer_failed(w, err);
         if (cond_wait(w->fs->loop, &w->progress, LOOP_NEVER) < 0)
             return err_set(err, -ECANCELED, "write '%s': stopped", w->path);
     }
@@ -265,13 +265,13 @@ static int drain(struct hdfs_writer *w, struct err *err)
     }
     if (end > 0) {
         packets_free(take(w->current));
-        r = end_block(w, end, err);
+        r = writer_end_block(w, end, err);
     }
     if (r == 0)
         r = wait_acked(w, w->next_seqno - 1, err);
     while (r == 0 && w->p.open) {
         if (!w->streamer)
-            return failed(w, err);
+            return writer_failed(w, err);
         if (cond_wait(w->fs->loop, &w->progress, LOOP_NEVER) < 0)
             return err_set(err, -ECANCELED, "write '%s': stopped", w->path);
     }
@@ -280,7 +280,7 @@ static int drain(struct hdfs_writer *w, struct err *err)
 
 /* The NameNode says no until the DataNodes have told it of the last block, mostly a few
  * milliseconds later. */
-static int complete(struct hdfs_writer *w, struct err *err)
+static int writer_complete(struct hdfs_writer *w, struct err *err)
 {
     Hdfs__CompleteRequest request = HDFS__COMPLETE_REQUEST__INIT;
     int64_t pause = COMPLETE_FIRST_MS, until = loop_in(w->fs->loop, COMPLETE_WAIT_MS);
@@ -314,7 +314,7 @@ int hdfs_writer_close(struct hdfs_writer *w, struct err *err)
         return 0;
     r = drain(w, err);
     if (r == 0)
-        r = complete(w, err);
+        r = writer_complete(w, err);
     if (r < 0) {
         hdfs_writer_abort(w);
         return r;

@@ -33,7 +33,7 @@ struct logs {
 
 /* ---- which files there are ---- */
 
-static int add_node(struct logs *l, struct fs *fs, const struct fs_entry *e, struct err *err)
+static int logs_add_node(struct logs *l, struct fs *fs, const struct fs_entry *e, struct err *err)
 {
     struct node *n;
 
@@ -89,8 +89,8 @@ static int read_checksum(struct logs *l, size_t first, struct fs *fs, const char
     return n < 0 ? (int)n : 0;
 }
 
-static int look_at(struct logs *l, struct fs *fs, const struct fs_entry *e, struct strs *checksums,
-                   struct err *err)
+static int logs_look_at(struct logs *l, struct fs *fs, const struct fs_entry *e,
+                        struct strs *checksums, struct err *err)
 {
     if (str_ends(e->name, ".har"))
         return err_set(err, -EOPNOTSUPP,
@@ -99,7 +99,7 @@ static int look_at(struct logs *l, struct fs *fs, const struct fs_entry *e, stru
         return strs_add(checksums, e->path) < 0 ? err_oom(err) : 0;
     if (e->type != FS_FILE || str_ends(e->name, ".tmp"))
         return 0;
-    return add_node(l, fs, e, err);
+    return logs_add_node(l, fs, e, err);
 }
 
 static int list_dir(struct logs *l, struct fs *fs, const char *path, struct err *err)
@@ -111,7 +111,7 @@ static int list_dir(struct logs *l, struct fs *fs, const char *path, struct err 
     int r = fs_list_open(fs, path, &list, err);
 
     while (r == 0 && (r = fs_list_next(list, &e, err)) > 0)
-        r = look_at(l, fs, e, &checksums, err);
+        r = logs_look_at(l, fs, e, &checksums, err);
     if (r == -ENOENT) {
         err_clear(err);
         return 0;

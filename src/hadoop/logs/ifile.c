@@ -46,24 +46,25 @@ static bool ifile_is(const uint8_t head[32], const struct log_about *about)
     return mark_of(about->app, mark) && memcmp(head, mark, sizeof(mark)) == 0;
 }
 
-static int broken(struct err *err)
+static int ifile_broken(struct err *err)
 {
     return err_set(err, -EBADMSG, "its index is broken");
 }
 
 /* ---- the index ---- */
 
-static int number(const struct java_value *v, const char *name, uint64_t *ret, struct err *err)
+static int ifile_number(const struct java_value *v, const char *name, uint64_t *ret,
+                        struct err *err)
 {
     int64_t n;
 
     if (java_number(v, name, &n) < 0 || n < 0)
-        return broken(err);
+        return ifile_broken(err);
     *ret = (uint64_t)n;
     return 0;
 }
 
-static int make_room(struct ifile *f, struct err *err)
+static int ifile_make_room(struct ifile *f, struct err *err)
 {
     size_t room = f->room ? f->room * 2 : 16;
     struct indexed *more;
@@ -98,17 +99,17 @@ static int copy_names(struct indexed *x, struct view container, struct view name
     return 0;
 }
 
-static int add_file(struct ifile *f, const struct java_value *v, struct err *err)
+static int ifile_add_file(struct ifile *f, const struct java_value *v, struct err *err)
 {
     struct indexed x = { .mtime = 0 };
-    int r = make_room(f, err);
+    int r = ifile_make_room(f, err);
 
     if (r == 0)
-        r = number(v, "startIndex", &x.region.offset, err);
+        r = ifile_number(v, "startIndex", &x.region.offset, err);
     if (r == 0)
-        r = number(v, "fileCompressedSize", &x.region.stored, err);
+        r = ifile_number(v, "fileCompressedSize", &x.region.stored, err);
     if (r == 0)
-        r = number(v, "fileSize", &x.region.length, err);
+        r = ifile_number(v, "fileSize", &x.region.length, err);
     if (r == 0)
         r = copy_names(&x, java_text(v, "containerId"), java_text(v, "fileName"), err);
     if (r < 0)
@@ -125,21 +126,21 @@ static int add_cycle(struct ifile *f, const struct java_value *cycle, struct err
     int r = 0;
 
     if (!map)
-        return broken(err);
+        return ifile_broken(err);
     for (size_t i = 1; i < map->n_items && r == 0; i += 2) {
         const struct java_value *list = map->items[i];
 
         for (size_t k = 0; list && k < list->n_items && r == 0; k++)
-            r = add_file(f, list->items[k], err);
+            r = ifile_add_file(f, list->items[k], err);
     }
     return r;
 }
 
-static int add_all(struct ifile *f, const struct java_value *index, struct err *err)
+static int ifile_add_all(struct ifile *f, const struct java_value *index, struct err *err)
 {
     const struct java_value *cycles = java_field(index, "logMetas");
     struct view codec = java_text(index, "compressName");
-    int r = cycles ? log_codec_find(codec.p, codec.n, &f->codec, err) : broken(err);
+    int r = cycles ? log_codec_find(codec.p, codec.n, &f->codec, err) : ifile_broken(err);
 
     for (size_t i = 0; r == 0 && i < cycles->n_items; i++)
         r = add_cycle(f, cycles->items[i], err);
@@ -167,14 +168,14 @@ static int read_index(struct ifile *f, const struct log_about *about, struct err
     if (memcmp(tail + 4, mark, sizeof(mark)) != 0)
         return err_set(err, -EBADMSG, "the file has no proper end: it was not written whole");
     if (n > INDEX_MAX || n > end - sizeof(tail) - MARK_BYTES)
-        return broken(err);
+        return ifile_broken(err);
     bytes = malloc(n + 1);
     if (!bytes)
         return err_oom(err);
     r = log_source_read(f->src, end - sizeof(tail) - n, bytes, n, err);
     if (r == 0)
         r = java_parse(bytes, n, &index, err);
-    return r == 0 ? add_all(f, java_root(index), err) : r;
+    return r == 0 ? ifile_add_all(f, java_root(index), err) : r;
 }
 
 static void ifile_close(void *file)

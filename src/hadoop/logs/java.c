@@ -72,7 +72,7 @@ static int new_value(struct java *j, enum java_kind kind, struct java_value **re
     return add_handle(j, NULL, &n->v);
 }
 
-static int add_item(struct java_value *v, struct java_value *item)
+static int java_add_item(struct java_value *v, struct java_value *item)
 {
     /* Grows at every power of two. */
     if ((v->n_items & (v->n_items - 1)) == 0) {
@@ -90,7 +90,7 @@ static int add_item(struct java_value *v, struct java_value *item)
 /* ---- classes ---- */
 
 /* What a class wrote for itself, up to its end mark. The items go to `v` unless that is NULL. */
-static int read_more(struct java *j, struct java_value *v)
+static int java_read_more(struct java *j, struct java_value *v)
 {
     for (;;) {
         struct java_value *item = NULL;
@@ -111,7 +111,7 @@ static int read_more(struct java *j, struct java_value *v)
         if (r == 0 && v && ++j->n_values > JAVA_VALUES_MAX)
             r = -EBADMSG;
         if (r == 0 && v)
-            r = add_item(v, item);
+            r = java_add_item(v, item);
         if (r < 0)
             return r;
     }
@@ -159,7 +159,7 @@ static int read_new_class(struct java *j, struct java_class **ret)
     if (r == 0)
         r = read_fields_of_class(j, c);
     if (r == 0)
-        r = read_more(j, NULL);
+        r = java_read_more(j, NULL);
     if (r == 0)
         r = read_class(j, &c->super);
     *ret = c;
@@ -200,7 +200,7 @@ static int read_string(struct java *j, uint8_t tag, struct java_value **ret)
     return r;
 }
 
-static int read_field(struct java *j, char type, struct java_slot *s)
+static int java_read_field(struct java *j, char type, struct java_slot *s)
 {
     switch (type) {
     case 'B':
@@ -242,18 +242,18 @@ static int class_chain(struct java_class *c, struct java_class *chain[SUPERS_MAX
     return n;
 }
 
-static int read_part(struct java *j, const struct java_class *c, struct java_value *v,
-                     struct java_slot *slot)
+static int java_read_part(struct java *j, const struct java_class *c, struct java_value *v,
+                          struct java_slot *slot)
 {
     int r = 0;
 
     if (c->flags & EXTERNALIZABLE)
-        return c->flags & IN_BLOCKS ? read_more(j, v) : -EBADMSG;
+        return c->flags & IN_BLOCKS ? java_read_more(j, v) : -EBADMSG;
     for (size_t i = 0; i < c->n_fields && r == 0; i++) {
         slot[i].field = &c->fields[i];
-        r = j->in.bad ? -EBADMSG : read_field(j, c->fields[i].type, &slot[i]);
+        r = j->in.bad ? -EBADMSG : java_read_field(j, c->fields[i].type, &slot[i]);
     }
-    return r == 0 && c->flags & WRITES_MORE ? read_more(j, v) : r;
+    return r == 0 && c->flags & WRITES_MORE ? java_read_more(j, v) : r;
 }
 
 static int read_object(struct java *j, uint8_t tag, struct java_value **ret)
@@ -278,7 +278,7 @@ static int read_object(struct java *j, uint8_t tag, struct java_value **ret)
     if (!v->slots)
         return -ENOMEM;
     for (int i = 0; i < n && r == 0; i++) {
-        r = read_part(j, chain[i], v, v->slots + at);
+        r = java_read_part(j, chain[i], v, v->slots + at);
         at += chain[i]->n_fields;
     }
     return r;
@@ -317,9 +317,9 @@ static int read_array(struct java *j, uint8_t tag, struct java_value **ret)
 
         if (j->in.bad || ++j->n_values > JAVA_VALUES_MAX)
             return -EBADMSG;
-        r = read_field(j, (char)c->name.p[1], &s);
+        r = java_read_field(j, (char)c->name.p[1], &s);
         if (r == 0 && s.value)
-            r = add_item(*ret, s.value);
+            r = java_add_item(*ret, s.value);
     }
     return r;
 }

@@ -104,7 +104,7 @@ uint64_t log_stream_left(const struct log_stream *s)
     return s->left;
 }
 
-static int fill(struct log_stream *s, struct err *err)
+static int log_fill(struct log_stream *s, struct err *err)
 {
     size_t n = s->end - s->at < IN_BYTES ? (size_t)(s->end - s->at) : IN_BYTES;
     int r = log_source_read(s->src, s->at, s->in, n, err);
@@ -120,7 +120,7 @@ static ssize_t inflate_some(struct log_stream *s, uint8_t *p, size_t n, struct e
     s->z.next_out = p;
     s->z.avail_out = (uInt)n;
     while (s->z.avail_out == n && !s->ended) {
-        int r = s->z.avail_in == 0 && s->at < s->end ? fill(s, err) : 0;
+        int r = s->z.avail_in == 0 && s->at < s->end ? log_fill(s, err) : 0;
 
         if (r < 0)
             return r;
@@ -135,7 +135,7 @@ static ssize_t inflate_some(struct log_stream *s, uint8_t *p, size_t n, struct e
     return (ssize_t)(n - s->z.avail_out);
 }
 
-static ssize_t copy_some(struct log_stream *s, void *p, size_t n, struct err *err)
+static ssize_t log_copy_some(struct log_stream *s, void *p, size_t n, struct err *err)
 {
     int r = log_source_read(s->src, s->at, p, n, err);
 
@@ -153,7 +153,7 @@ ssize_t log_stream_read(struct log_stream *s, void *p, size_t n, struct err *err
         n = (size_t)s->left;
     if (n == 0)
         return 0;
-    got = s->codec->inflated ? inflate_some(s, p, n, err) : copy_some(s, p, n, err);
+    got = s->codec->inflated ? inflate_some(s, p, n, err) : log_copy_some(s, p, n, err);
     if (got == 0)
         return err_set(err, -EBADMSG, "a part of the file is shorter than it should be");
     if (got > 0)

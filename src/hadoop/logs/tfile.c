@@ -33,7 +33,7 @@ struct tfile {
     char name[LOG_NAME_MAX];
 };
 
-static int bad(struct err *err, const char *what)
+static int tfile_bad(struct err *err, const char *what)
 {
     return err_set(err, -EBADMSG, "its %s is broken", what);
 }
@@ -55,7 +55,7 @@ static struct log_region read_region(struct view *v)
     return (struct log_region){ (uint64_t)offset, (uint64_t)stored, (uint64_t)length };
 }
 
-static struct view read_text(struct view *v)
+static struct view tfile_read_text(struct view *v)
 {
     int64_t n = vlong_read(v);
 
@@ -71,7 +71,7 @@ static int find_list(struct view v, struct log_region *ret, const struct log_cod
     int64_t n = vlong_read(&v);
 
     for (int64_t i = 0; i < n && !v.bad; i++) {
-        struct view name = read_text(&v), codec = read_text(&v);
+        struct view name = tfile_read_text(&v), codec = tfile_read_text(&v);
         struct log_region r = read_region(&v);
 
         if (v.bad || name.n != strlen(LIST_NAME) || memcmp(name.p, LIST_NAME, name.n) != 0)
@@ -79,19 +79,19 @@ static int find_list(struct view v, struct log_region *ret, const struct log_cod
         *ret = r;
         return log_codec_find(codec.p, codec.n, ret_codec, err);
     }
-    return bad(err, "index");
+    return tfile_bad(err, "index");
 }
 
 static int parse_list(struct tfile *t, struct view v, struct err *err)
 {
-    struct view codec = read_text(&v);
+    struct view codec = tfile_read_text(&v);
     int64_t n = vlong_read(&v);
     int r;
 
     /* A region takes three bytes at least, so the count cannot ask for more memory than a small
      * multiple of what was read. */
     if (v.bad || n < 0 || (uint64_t)n > v.n / 3)
-        return bad(err, "list of blocks");
+        return tfile_bad(err, "list of blocks");
     r = log_codec_find(codec.p, codec.n, &t->codec, err);
     if (r < 0)
         return r;
@@ -101,7 +101,7 @@ static int parse_list(struct tfile *t, struct view v, struct err *err)
     t->n_blocks = (size_t)n;
     for (size_t i = 0; i < t->n_blocks; i++)
         t->blocks[i] = read_region(&v);
-    return v.bad ? bad(err, "list of blocks") : 0;
+    return v.bad ? tfile_bad(err, "list of blocks") : 0;
 }
 
 static int read_list(struct tfile *t, const struct log_region *r, const struct log_codec *codec,
@@ -113,7 +113,7 @@ static int read_list(struct tfile *t, const struct log_region *r, const struct l
     int rc;
 
     if (r->length > INDEX_MAX)
-        return bad(err, "list of blocks");
+        return tfile_bad(err, "list of blocks");
     rc = log_stream_open(t->src, r, codec, &s, err);
     if (rc == 0 && buf_room(&bytes, (size_t)r->length + 1, &room) < 0)
         rc = err_oom(err);
@@ -143,10 +143,10 @@ static int read_indexes(struct tfile *t, struct err *err)
     if (view_be16(&v) != 1 || memcmp(tail + 12, magic, sizeof(magic)) != 0)
         return err_set(err, -EBADMSG, "the file has no proper end: it was not written whole");
     if (at > s->length - TAIL_BYTES)
-        return bad(err, "index");
+        return tfile_bad(err, "index");
     n = s->length - TAIL_BYTES - at;
     if (n > INDEX_MAX)
-        return bad(err, "index");
+        return tfile_bad(err, "index");
     if (buf_room(&bytes, (size_t)n + 1, &room) < 0)
         return err_oom(err);
     r = log_source_read(s, at, room, (size_t)n, err);
@@ -196,7 +196,7 @@ static int block_vlong(struct tfile *t, int64_t *ret, struct err *err)
         return r;
     v = view_of(bytes, 1 + vlong_more(bytes[0]));
     *ret = vlong_read(&v);
-    return v.bad ? bad(err, "record") : 0;
+    return v.bad ? tfile_bad(err, "record") : 0;
 }
 
 /* Goes to the next chunk while the present one is used up; 0 bytes left then means the end. */
@@ -209,7 +209,7 @@ static int next_chunk(struct tfile *t, struct err *err)
         if (r < 0)
             return r;
         if (n < -INT32_MAX || n > INT32_MAX)
-            return bad(err, "record");
+            return tfile_bad(err, "record");
         t->chunk_last = n >= 0;
         t->chunk_left = (uint64_t)(n < 0 ? -n : n);
     }
@@ -230,7 +230,7 @@ static int64_t value_some(struct tfile *t, void *p, uint64_t n, struct err *err)
         r = (int64_t)n;
     if (r > 0)
         t->chunk_left -= (uint64_t)r;
-    return r == 0 ? bad(err, "record") : r;
+    return r == 0 ? tfile_bad(err, "record") : r;
 }
 
 static int value_exact(struct tfile *t, void *p, uint64_t n, struct err *err)
@@ -239,7 +239,7 @@ static int value_exact(struct tfile *t, void *p, uint64_t n, struct err *err)
         int64_t got = value_some(t, p, n, err);
 
         if (got <= 0)
-            return got < 0 ? (int)got : bad(err, "record");
+            return got < 0 ? (int)got : tfile_bad(err, "record");
         p = p ? (uint8_t *)p + got : NULL;
         n -= (uint64_t)got;
     }
@@ -267,13 +267,13 @@ static int value_text(struct tfile *t, char out[LOG_NAME_MAX], struct err *err)
         return r;
     n = (size_t)head[0] << 8 | head[1];
     if (n >= sizeof(bytes))
-        return bad(err, "record");
+        return tfile_bad(err, "record");
     r = value_exact(t, bytes, n, err);
     return r == 0 ? log_name(bytes, n, out, err) : r;
 }
 
 /* The next container; 1, or 0 when it was something else and has been skipped. */
-static int read_key(struct tfile *t, struct err *err)
+static int tfile_read_key(struct tfile *t, struct err *err)
 {
     uint8_t key[LOG_NAME_MAX + 2];
     int64_t n = 0;
@@ -282,10 +282,10 @@ static int read_key(struct tfile *t, struct err *err)
     if (r < 0)
         return r;
     if (n < 2 || n > (int64_t)sizeof(key))
-        return bad(err, "record");
+        return tfile_bad(err, "record");
     r = log_stream_exact(t->block, key, (size_t)n, err);
     if (r == 0 && ((int64_t)key[0] << 8 | key[1]) != n - 2)
-        r = bad(err, "record");
+        r = tfile_bad(err, "record");
     if (r == 0)
         r = log_name(key + 2, (size_t)n - 2, t->container, err);
     if (r < 0)
@@ -327,7 +327,7 @@ static int next_file(struct tfile *t, struct log_item *ret, struct err *err)
     if (r == 0)
         r = value_text(t, digits, err);
     if (r == 0 && str_to_i64(digits, 0, INT64_MAX, &length) < 0)
-        r = bad(err, "record");
+        r = tfile_bad(err, "record");
     if (r < 0)
         return r;
     t->file_left = (uint64_t)length;
@@ -349,7 +349,7 @@ static int tfile_next(void *file, struct log_item *ret, struct err *err)
         r = next_block(t, err);
         if (r <= 0)
             return r;
-        r = read_key(t, err);
+        r = tfile_read_key(t, err);
         r = r < 0 ? r : 0;
     }
     return r;
@@ -367,7 +367,7 @@ static ssize_t tfile_read(void *file, void *p, size_t n, struct err *err)
     got = value_some(t, p, n, err);
     if (got > 0)
         t->file_left -= (uint64_t)got;
-    return got == 0 ? bad(err, "record") : (ssize_t)got;
+    return got == 0 ? tfile_bad(err, "record") : (ssize_t)got;
 }
 
 const struct log_format log_tfile = { .name = "TFile",

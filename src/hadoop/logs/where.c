@@ -22,7 +22,7 @@ struct search {
 };
 
 /* application_TIME_NUMBER */
-static int bucket_of(const char *app, int *ret, struct err *err)
+static int where_bucket_of(const char *app, int *ret, struct err *err)
 {
     const char *last = strrchr(app, '_');
     int64_t n = 0;
@@ -34,7 +34,7 @@ static int bucket_of(const char *app, int *ret, struct err *err)
     return 0;
 }
 
-static int add(struct search *s, char *path, struct err *err)
+static int where_add(struct search *s, char *path, struct err *err)
 {
     int r = path && strs_has(s->ret, path) ? 1 : 0;
 
@@ -51,9 +51,11 @@ static int add_both(struct search *s, const char *root, const char *suffix, stru
 
     while (n > 1 && root[n - 1] == '/')
         n--;
-    r = add(s, str_printf("%.*s/%s/bucket-%s/%04d/%s", n, root, s->user, suffix, s->bucket, s->app),
-            err);
-    return r < 0 ? r : add(s, str_printf("%.*s/%s/%s/%s", n, root, s->user, suffix, s->app), err);
+    r = where_add(
+        s, str_printf("%.*s/%s/bucket-%s/%04d/%s", n, root, s->user, suffix, s->bucket, s->app),
+        err);
+    return r < 0 ? r
+                 : where_add(s, str_printf("%.*s/%s/%s/%s", n, root, s->user, suffix, s->app), err);
 }
 
 /* The setting of one format, or NULL. */
@@ -108,7 +110,7 @@ int logs_where(const struct conf *c, const char *user, const char *app, struct s
     AUTO_STRS formats = { 0 };
     AUTO_FREE char *root = NULL;
     AUTO_FREE char *suffix = NULL;
-    int r = bucket_of(app, &s.bucket, err);
+    int r = where_bucket_of(app, &s.bucket, err);
 
     if (r == 0 && (!*user || strchr(user, '/') || *user == '.'))
         r = err_set(err, -EINVAL, "'%s' is not the name of a user", user);

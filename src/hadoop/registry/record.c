@@ -15,14 +15,14 @@ static const char *const persistences[] = {
     [REGISTRY_CONTAINER] = "container",
 };
 
-static int set(json_t *to, const char *name, json_t *value, struct err *err)
+static int registry_record_set(json_t *to, const char *name, json_t *value, struct err *err)
 {
     return json_object_set_new(to, name, value) < 0 ? err_oom(err) : 0;
 }
 
-static int set_text(json_t *to, const char *name, const char *text, struct err *err)
+static int registry_record_set_text(json_t *to, const char *name, const char *text, struct err *err)
 {
-    return text ? set(to, name, json_text(text), err) : 0;
+    return text ? registry_record_set(to, name, json_text(text), err) : 0;
 }
 
 static int endpoint(const struct registry_endpoint *e, json_t **ret, struct err *err)
@@ -46,7 +46,7 @@ static int set_endpoints(json_t *to, const char *name, const struct registry_end
                          struct err *err)
 {
     json_t *list = json_array();
-    int r = set(to, name, list, err);
+    int r = registry_record_set(to, name, list, err);
 
     for (size_t i = 0; i < n && r == 0; i++) {
         json_t *one = NULL;
@@ -59,7 +59,7 @@ static int set_endpoints(json_t *to, const char *name, const struct registry_end
 }
 
 /* What RegistryDNS would stumble over. */
-static int check(const struct registry_record *r, struct err *err)
+static int registry_record_check(const struct registry_record *r, struct err *err)
 {
     struct in_addr ip;
 
@@ -89,20 +89,20 @@ int registry_record_make(const struct registry_record *record, json_t **ret, str
         { "yarn:component", rec->component },
     };
     AUTO_JSON *v = NULL;
-    int r = check(rec, err);
+    int r = registry_record_check(rec, err);
 
     if (r == 0)
         r = json_make(&v, err, "{s:s}", "type", TYPE);
     if (r == 0)
-        r = set_text(v, "description", rec->description, err);
+        r = registry_record_set_text(v, "description", rec->description, err);
     if (r == 0)
         r = set_endpoints(v, "external", rec->external, rec->n_external, err);
     if (r == 0)
         r = set_endpoints(v, "internal", rec->internal, rec->n_internal, err);
     for (size_t i = 0; i < COUNT_OF(yarn) && r == 0; i++)
-        r = set_text(v, yarn[i].name, yarn[i].value, err);
+        r = registry_record_set_text(v, yarn[i].name, yarn[i].value, err);
     for (size_t i = 0; i < rec->n_attributes && r == 0; i++)
-        r = set_text(v, rec->attributes[i].name, rec->attributes[i].value, err);
+        r = registry_record_set_text(v, rec->attributes[i].name, rec->attributes[i].value, err);
     if (r == 0)
         *ret = take(v);
     return r;

@@ -48,7 +48,7 @@ static struct kept **find_kept(struct registry *r, const char *path)
     return at;
 }
 
-static void forget(struct registry *r, const char *path)
+static void registry_forget(struct registry *r, const char *path)
 {
     struct kept **at = find_kept(r, path);
     struct kept *k = *at;
@@ -59,7 +59,8 @@ static void forget(struct registry *r, const char *path)
     }
 }
 
-static int remember(struct registry *r, const char *path, const struct buf *bytes, struct err *err)
+static int registry_remember(struct registry *r, const char *path, const struct buf *bytes,
+                             struct err *err)
 {
     struct kept *k = calloc(1, sizeof(*k));
 
@@ -71,7 +72,7 @@ static int remember(struct registry *r, const char *path, const struct buf *byte
         kept_free(k);
         return err_oom(err);
     }
-    forget(r, path);
+    registry_forget(r, path);
     k->next = r->kept;
     r->kept = k;
     return 0;
@@ -79,7 +80,8 @@ static int remember(struct registry *r, const char *path, const struct buf *byte
 
 /* ---- putting ---- */
 
-static int make_parents(struct registry *r, const char *path, int64_t deadline, struct err *err)
+static int registry_make_parents(struct registry *r, const char *path, int64_t deadline,
+                                 struct err *err)
 {
     AUTO_FREE char *part = strdup(path);
     const struct buf nothing = { .max = 0 };
@@ -99,15 +101,15 @@ static int make_parents(struct registry *r, const char *path, int64_t deadline, 
     return rc;
 }
 
-static int create(struct registry *r, const char *path, const struct buf *bytes, bool alive,
-                  int64_t deadline, struct err *err)
+static int registry_create(struct registry *r, const char *path, const struct buf *bytes,
+                           bool alive, int64_t deadline, struct err *err)
 {
     int rc = zk_create(r->zk, path, bytes, alive, deadline, err);
 
     if (rc != -ENOENT)
         return rc;
     err_clear(err);
-    rc = make_parents(r, path, deadline, err);
+    rc = registry_make_parents(r, path, deadline, err);
     return rc < 0 ? rc : zk_create(r->zk, path, bytes, alive, deadline, err);
 }
 
@@ -116,7 +118,7 @@ static int create(struct registry *r, const char *path, const struct buf *bytes,
 static int write_record(struct registry *r, const char *path, const struct buf *bytes, bool alive,
                         int64_t deadline, struct err *err)
 {
-    int rc = create(r, path, bytes, alive, deadline, err);
+    int rc = registry_create(r, path, bytes, alive, deadline, err);
 
     if (rc != -EEXIST)
         return rc;
@@ -128,7 +130,7 @@ static int write_record(struct registry *r, const char *path, const struct buf *
         err_clear(err);
         rc = 0;
     }
-    return rc < 0 ? rc : create(r, path, bytes, alive, deadline, err);
+    return rc < 0 ? rc : registry_create(r, path, bytes, alive, deadline, err);
 }
 
 static int full_path(struct registry *r, const char *path, char **ret, struct err *err)
@@ -172,8 +174,8 @@ int registry_put(struct registry *r, const char *path, const struct registry_rec
     if (rc < 0)
         return rc;
     if (while_alive)
-        return remember(r, full, &bytes, err);
-    forget(r, full);
+        return registry_remember(r, full, &bytes, err);
+    registry_forget(r, full);
     return 0;
 }
 
@@ -186,7 +188,7 @@ int registry_claim(struct registry *r, const char *path, const struct registry_r
 
     if (rc == 0)
         rc = record_bytes(record, &bytes, err);
-    return rc < 0 ? rc : create(r, full, &bytes, false, deadline, err);
+    return rc < 0 ? rc : registry_create(r, full, &bytes, false, deadline, err);
 }
 
 /* ---- getting and deleting ---- */
@@ -204,7 +206,7 @@ int registry_get(struct registry *r, const char *path, json_t **ret, int64_t dea
     return rc < 0 ? rc : registry_record_parse(what, bytes.data, bytes.len, ret, err);
 }
 
-static int by_text(const void *a, const void *b)
+static int registry_by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -218,12 +220,12 @@ int registry_list(struct registry *r, const char *path, struct strs *ret, int64_
     if (rc == 0)
         rc = zk_children(r->zk, full, ret, deadline, err);
     if (rc == 0 && ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_text);
+        qsort(ret->v, ret->n, sizeof(*ret->v), registry_by_text);
     return rc;
 }
 
-static int delete_tree(struct registry *r, const char *path, int depth, int64_t deadline,
-                       struct err *err)
+static int registry_delete_tree(struct registry *r, const char *path, int depth, int64_t deadline,
+                                struct err *err)
 {
     AUTO_STRS below = { 0 };
     int rc = depth > DEPTH_MAX ? err_set(err, -ELOOP, "'%s' is too deep", path)
@@ -232,10 +234,10 @@ static int delete_tree(struct registry *r, const char *path, int depth, int64_t 
     for (size_t i = 0; i < below.n && rc == 0; i++) {
         AUTO_FREE char *child = str_printf("%s/%s", path, below.v[i]);
 
-        rc = child ? delete_tree(r, child, depth + 1, deadline, err) : err_oom(err);
+        rc = child ? registry_delete_tree(r, child, depth + 1, deadline, err) : err_oom(err);
     }
     if (rc == 0) {
-        forget(r, path);
+        registry_forget(r, path);
         rc = zk_delete(r->zk, path, deadline, err);
     }
     if (rc == -ENOENT) {
@@ -254,8 +256,8 @@ int registry_delete(struct registry *r, const char *path, bool recursive, int64_
     if (rc < 0)
         return rc;
     if (recursive)
-        return delete_tree(r, full, 0, deadline, err);
-    forget(r, full);
+        return registry_delete_tree(r, full, 0, deadline, err);
+    registry_forget(r, full);
     rc = zk_delete(r->zk, full, deadline, err);
     if (rc == -ENOENT) {
         err_clear(err);
@@ -288,7 +290,7 @@ static int renew_all(struct registry *r)
     return rc;
 }
 
-static void renew(void *arg)
+static void registry_renew(void *arg)
 {
     struct registry *r = arg;
 
@@ -309,7 +311,7 @@ static void on_new_session(void *arg)
 
     r->renew = true;
     if (!r->renewing && !r->closing && r->kept)
-        r->renewing = fiber_start(r->loop, renew, r, NULL, NULL) == 0;
+        r->renewing = fiber_start(r->loop, registry_renew, r, NULL, NULL) == 0;
 }
 
 /* ---- beginning and end ---- */
@@ -395,7 +397,7 @@ int registry_open(struct loop *l, const struct conf *conf, int64_t deadline, str
 }
 
 /* By name, although the end of the session would do: it is not sure to arrive. */
-static void take_away(struct registry *r)
+static void registry_take_away(struct registry *r)
 {
     int64_t deadline = loop_in(r->loop, CLOSE_MS);
 
@@ -418,7 +420,7 @@ struct registry *registry_close(struct registry *r)
     while (r->renewing)
         (void)cond_wait(r->loop, &r->changed, LOOP_NEVER);
     if (r->zk)
-        take_away(r);
+        registry_take_away(r);
     r->zk = zk_close(r->zk);
     fiber_shield(r->loop, false);
     free(r->root);

@@ -5,34 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_plain(char c)
+static bool registry_is_plain(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_label(const char *s, size_t n)
+static bool registry_names_is_label(const char *s, size_t n)
 {
     if (n == 0 || n >= REGISTRY_LABEL || s[0] == '-' || s[n - 1] == '-')
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!is_plain(s[i]) && s[i] != '-')
+        if (!registry_is_plain(s[i]) && s[i] != '-')
             return false;
     return true;
 }
 
 bool registry_is_label(const char *s)
 {
-    return is_label(s, strlen(s));
+    return registry_names_is_label(s, strlen(s));
 }
 
-static const char *label_of(const char *text, size_t n, char out[REGISTRY_LABEL])
+static const char *registry_label_of(const char *text, size_t n, char out[REGISTRY_LABEL])
 {
     size_t len = 0;
 
     for (size_t i = 0; i < n && len < REGISTRY_LABEL - 1; i++) {
         char c = text[i] >= 'A' && text[i] <= 'Z' ? (char)(text[i] - 'A' + 'a') : text[i];
 
-        if (!is_plain(c))
+        if (!registry_is_plain(c))
             c = '-';
         if (c != '-' || len > 0)
             out[len++] = c;
@@ -47,12 +47,12 @@ static const char *label_of(const char *text, size_t n, char out[REGISTRY_LABEL]
 
 const char *registry_label(const char *text, char out[REGISTRY_LABEL])
 {
-    return label_of(text, strlen(text), out);
+    return registry_label_of(text, strlen(text), out);
 }
 
 const char *registry_user(const char *user, char out[REGISTRY_LABEL])
 {
-    return label_of(user, strcspn(user, "@/"), out);
+    return registry_label_of(user, strcspn(user, "@/"), out);
 }
 
 const char *registry_container(const char *container, char out[REGISTRY_LABEL])
@@ -66,7 +66,7 @@ const char *registry_container(const char *container, char out[REGISTRY_LABEL])
     return registry_label(text, out);
 }
 
-static int check_label(const char *what, const char *s, struct err *err)
+static int registry_check_label(const char *what, const char *s, struct err *err)
 {
     if (registry_is_label(s))
         return 0;
@@ -79,10 +79,10 @@ int registry_service_path(const char *user, const char *class_, const char *name
                           struct err *err)
 {
     char label[REGISTRY_LABEL];
-    int r = check_label("class", class_, err);
+    int r = registry_check_label("class", class_, err);
 
     if (r == 0)
-        r = check_label("service", name, err);
+        r = registry_check_label("service", name, err);
     if (r < 0)
         return r;
     *ret = str_printf("/users/%s/services/%s/%s", registry_user(user, label), class_, name);
@@ -95,7 +95,7 @@ int registry_component_path(const char *service_path, const char *component, cha
     int r = registry_check_path(service_path, err);
 
     if (r == 0)
-        r = check_label("component", component, err);
+        r = registry_check_label("component", component, err);
     if (r < 0)
         return r;
     *ret = str_printf("%s/components/%s", service_path, component);
@@ -109,7 +109,7 @@ int registry_check_path(const char *path, struct err *err)
     while (*p == '/') {
         size_t n = strcspn(p + 1, "/");
 
-        if (!is_label(p + 1, n))
+        if (!registry_names_is_label(p + 1, n))
             break;
         p += n + 1;
     }

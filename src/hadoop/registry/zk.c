@@ -18,7 +18,7 @@
 
 /* ---- the descriptor ---- */
 
-static void on_ready(uv_poll_t *h, int status, int events)
+static void zk_on_ready(uv_poll_t *h, int status, int events)
 {
     struct zk *z = h->data;
 
@@ -31,12 +31,12 @@ static void on_ready(uv_poll_t *h, int status, int events)
 /* Waits until `fd` (or none, -1) is ready, something was queued, or the time is over; what it is
  * ready for. The descriptor is the client's, who may close it at any of its calls: it is ours to
  * watch only in here. */
-static int wait_ready(struct zk *z, int fd, int interest, int64_t ms)
+static int zk_wait_ready(struct zk *z, int fd, int interest, int64_t ms)
 {
     struct epoll_event e = { .events = (interest & ZOOKEEPER_READ ? EPOLLIN : 0) |
                                        (interest & ZOOKEEPER_WRITE ? EPOLLOUT : 0) };
     bool watched = fd >= 0 && epoll_ctl(z->epoll, EPOLL_CTL_ADD, fd, &e) == 0 &&
-                   uv_poll_start(&z->poll, UV_READABLE, on_ready) == 0;
+                   uv_poll_start(&z->poll, UV_READABLE, zk_on_ready) == 0;
     int events = 0;
 
     (void)cond_wait(z->loop, &z->ready, loop_in(z->loop, ms));
@@ -81,7 +81,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 
 /* "h:1" is 10.0.0.1:1 and, when it has several addresses, those too. The client cuts at the last
  * colon, so that numbers of IPv6 stand without brackets. */
-static int add_server(struct zk *z, const char *server, struct buf *hosts, struct err *err)
+static int zk_add_server(struct zk *z, const char *server, struct buf *hosts, struct err *err)
 {
     AUTO_FREE char *host = strdup(server);
     char *colon = host ? strrchr(host, ':') : NULL;
@@ -112,7 +112,7 @@ static int find_servers(struct zk *z, struct buf *hosts, struct err *err)
 
     for (size_t i = 0; i < z->servers.n; i++) {
         struct err one = ERR_INIT;
-        int rc = add_server(z, z->servers.v[i], hosts, &one);
+        int rc = zk_add_server(z, z->servers.v[i], hosts, &one);
 
         if (rc == -ENOMEM || rc == -ECANCELED)
             return err_set(err, rc, "%s", one.text);
@@ -160,11 +160,11 @@ static void replace_handle(struct zk *z)
     }
     if (make_handle(z, &err) < 0) {
         trace(LOG_YARN, "zookeeper: %s", err.text);
-        (void)wait_ready(z, -1, 0, AGAIN_MS);
+        (void)zk_wait_ready(z, -1, 0, AGAIN_MS);
     }
 }
 
-static void turn(struct zk *z)
+static void zk_turn(struct zk *z)
 {
     struct timeval tv = { 0 };
     int fd = -1, interest = 0, events;
@@ -175,7 +175,7 @@ static void turn(struct zk *z)
         fd = -1;
         ms = SOON_MS;
     }
-    events = wait_ready(z, fd, interest, ms);
+    events = zk_wait_ready(z, fd, interest, ms);
     if (!z->closing)
         (void)zookeeper_process(z->handle, events);
 }
@@ -188,7 +188,7 @@ static void drive(void *arg)
         if (!z->handle || z->expired || is_unrecoverable(z->handle))
             replace_handle(z);
         else
-            turn(z);
+            zk_turn(z);
     }
     z->driven = false;
     cond_wake_all(&z->changed);
@@ -207,7 +207,7 @@ int zk_wait_connected(struct zk *z, int64_t deadline, struct err *err)
     return r < 0 ? err_code(err, r, "ZooKeeper") : 0;
 }
 
-static void on_closed(uv_handle_t *h)
+static void zk_on_closed(uv_handle_t *h)
 {
     struct zk *z = h->data;
 
@@ -215,7 +215,7 @@ static void on_closed(uv_handle_t *h)
     free(z);
 }
 
-static int close_handle(void *arg)
+static int zk_close_handle(void *arg)
 {
     return zookeeper_close(arg);
 }
@@ -232,17 +232,17 @@ struct zk *zk_close(struct zk *z)
     /* With a connection it waits for the servers' answer, in its own way: not on the loop. Nobody's
      * call is left. */
     if (z->handle && z->connected)
-        (void)work_run(z->loop, close_handle, z->handle);
+        (void)work_run(z->loop, zk_close_handle, z->handle);
     else if (z->handle)
         (void)zookeeper_close(z->handle);
     fiber_shield(z->loop, false);
     strs_done(&z->servers);
     free(z->chroot);
-    uv_close((uv_handle_t *)&z->poll, on_closed);
+    uv_close((uv_handle_t *)&z->poll, zk_on_closed);
     return NULL;
 }
 
-static int copy_options(struct zk *z, const struct zk_options *o, struct err *err)
+static int zk_copy_options(struct zk *z, const struct zk_options *o, struct err *err)
 {
     z->session_ms = o->session_ms > INT32_MAX ? INT32_MAX : o->session_ms;
     z->on_new_session = o->on_new_session;
@@ -284,7 +284,7 @@ int zk_open(struct loop *l, const struct zk_options *o, int64_t deadline, struct
     int r = new_zk(l, &z, err);
 
     if (r == 0)
-        r = copy_options(z, o, err);
+        r = zk_copy_options(z, o, err);
     if (r == 0)
         r = make_handle(z, err);
     if (r == 0)

@@ -54,7 +54,7 @@ static bool is_passing(int rc)
     return false;
 }
 
-static int refused(const struct question *q, int rc, struct err *err)
+static int zk_call_refused(const struct question *q, int rc, struct err *err)
 {
     int code = -EIO;
 
@@ -164,7 +164,7 @@ static int wait_answer(struct zk *z, struct call *c, int64_t deadline)
     return r;
 }
 
-static int take_answer(struct question *q, struct call *c, struct err *err)
+static int zk_call_take_answer(struct question *q, struct call *c, struct err *err)
 {
     int r = c->failure;
 
@@ -197,14 +197,14 @@ static int ask_once(struct zk *z, struct question *q, int64_t deadline, struct e
             return err_code(err, r, "ZooKeeper, %s '%s'", q->verb, q->path);
     }
     if (c->rc == ZOK)
-        r = take_answer(q, c, err);
+        r = zk_call_take_answer(q, c, err);
     else
-        r = is_passing(c->rc) ? 1 : refused(q, c->rc, err);
+        r = is_passing(c->rc) ? 1 : zk_call_refused(q, c->rc, err);
     call_free(c);
     return r;
 }
 
-static int ask(struct zk *z, struct question *q, int64_t deadline, struct err *err)
+static int zk_call_ask(struct zk *z, struct question *q, int64_t deadline, struct err *err)
 {
     int r;
 
@@ -227,7 +227,7 @@ int zk_create(struct zk *z, const char *path, const struct buf *data, bool ephem
         .ask = ask_create, .verb = "create", .path = path, .data = data, .ephemeral = ephemeral
     };
 
-    return ask(z, &q, deadline, err);
+    return zk_call_ask(z, &q, deadline, err);
 }
 
 int zk_set(struct zk *z, const char *path, const struct buf *data, int64_t deadline,
@@ -235,20 +235,20 @@ int zk_set(struct zk *z, const char *path, const struct buf *data, int64_t deadl
 {
     struct question q = { .ask = ask_set, .verb = "set", .path = path, .data = data };
 
-    return ask(z, &q, deadline, err);
+    return zk_call_ask(z, &q, deadline, err);
 }
 
 int zk_get(struct zk *z, const char *path, struct buf *ret, int64_t deadline, struct err *err)
 {
     struct question q = { .ask = ask_get, .verb = "get", .path = path, .bytes = ret };
 
-    return ask(z, &q, deadline, err);
+    return zk_call_ask(z, &q, deadline, err);
 }
 
 int zk_delete(struct zk *z, const char *path, int64_t deadline, struct err *err)
 {
     struct question q = { .ask = ask_delete, .verb = "delete", .path = path };
-    int r = ask(z, &q, deadline, err);
+    int r = zk_call_ask(z, &q, deadline, err);
 
     if (r == -ENOENT && q.again) { /* the try that was lost had worked */
         err_clear(err);
@@ -261,5 +261,5 @@ int zk_children(struct zk *z, const char *path, struct strs *ret, int64_t deadli
 {
     struct question q = { .ask = ask_children, .verb = "list", .path = path, .names = ret };
 
-    return ask(z, &q, deadline, err);
+    return zk_call_ask(z, &q, deadline, err);
 }

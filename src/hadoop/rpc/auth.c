@@ -27,7 +27,7 @@ struct exchange {
 
 /* ---- messages ---- */
 
-static int send_message(struct exchange *x, const Ipc__RpcSasl *m, struct err *err)
+static int auth_send_message(struct exchange *x, const Ipc__RpcSasl *m, struct err *err)
 {
     int r = frame_add_sasl(&x->out, m);
 
@@ -60,7 +60,7 @@ static int read_failed(const struct exchange *x, int r, struct err *err)
     return err_code(err, r, "sign in");
 }
 
-static int read_frame(struct exchange *x, struct err *err)
+static int auth_read_frame(struct exchange *x, struct err *err)
 {
     uint8_t *room;
     int64_t size;
@@ -87,10 +87,10 @@ static int read_frame(struct exchange *x, struct err *err)
     return 0;
 }
 
-static int read_message(struct exchange *x, Ipc__RpcSasl **ret, struct err *err)
+static int auth_read_message(struct exchange *x, Ipc__RpcSasl **ret, struct err *err)
 {
     AUTO_FRAME_ANSWER a = { 0 };
-    int r = read_frame(x, err);
+    int r = auth_read_frame(x, err);
 
     if (r < 0)
         return r;
@@ -151,8 +151,8 @@ static int nothing_fits(const struct exchange *x, const Ipc__RpcSasl *offers, st
 }
 
 /* The server's first offer that we can take up. */
-static int choose(const struct exchange *x, const Ipc__RpcSasl *offers, const Ipc__SaslAuth **ret,
-                  enum way *ret_way, struct err *err)
+static int auth_choose(const struct exchange *x, const Ipc__RpcSasl *offers,
+                       const Ipc__SaslAuth **ret, enum way *ret_way, struct err *err)
 {
     for (size_t i = 0; i < offers->n_auths; i++)
         for (int way = 0; way < WAYS_; way++)
@@ -188,7 +188,7 @@ static int new_token_mech(struct exchange *x, const Ipc__SaslAuth *offer, struct
 }
 
 /* "10.0.0.1" or "fe80::1", not "1and1.example". */
-static bool is_number(const char *host, size_t n)
+static bool auth_is_number(const char *host, size_t n)
 {
     char text[INET6_ADDRSTRLEN];
     struct in6_addr address;
@@ -213,7 +213,7 @@ bool auth_principal_fits(const char *principal, const char *service, const char 
     if (!slash)
         return true;
     host_len = at && at > slash ? (size_t)(at - slash - 1) : strlen(slash + 1);
-    if (is_number(slash + 1, host_len))
+    if (auth_is_number(slash + 1, host_len))
         return true;
     return strlen(host) == host_len && strncasecmp(host, slash + 1, host_len) == 0;
 }
@@ -277,20 +277,20 @@ struct step {
     struct err *err;
 };
 
-static int run_step(void *arg)
+static int auth_run_step(void *arg)
 {
     struct step *s = arg;
 
     return sasl_step(s->mech, s->in, s->n, s->out, s->err);
 }
 
-static int step(struct exchange *x, enum way way, const ProtobufCBinaryData *in, struct buf *token,
-                struct err *err)
+static int auth_step(struct exchange *x, enum way way, const ProtobufCBinaryData *in,
+                     struct buf *token, struct err *err)
 {
     struct step s = { x->mech, in ? in->data : NULL, in ? in->len : 0, token, err };
 
     buf_reset(token);
-    return way == WAY_KERBEROS ? work_run(x->loop, run_step, &s) : run_step(&s);
+    return way == WAY_KERBEROS ? work_run(x->loop, auth_run_step, &s) : auth_run_step(&s);
 }
 
 /* ---- the exchange ---- */
@@ -321,16 +321,16 @@ static int send_token(struct exchange *x, const Ipc__SaslAuth *first, const stru
         m.has_token = 1; /* present also when it is empty: the server counts tokens */
         m.token = (ProtobufCBinaryData){ token->len, token->data };
     }
-    return send_message(x, &m, err);
+    return auth_send_message(x, &m, err);
 }
 
-static int finish(struct exchange *x, enum way way, const Ipc__RpcSasl *m, struct buf *token,
-                  struct err *err)
+static int auth_finish(struct exchange *x, enum way way, const Ipc__RpcSasl *m, struct buf *token,
+                       struct err *err)
 {
     int r = 0;
 
     if (!sasl_done(x->mech))
-        r = step(x, way, m->has_token ? &m->token : NULL, token, err);
+        r = auth_step(x, way, m->has_token ? &m->token : NULL, token, err);
     if (r == 0 && !sasl_done(x->mech))
         r = err_set(err, -EACCES, "the server ends the exchange before it proved who it is");
     return r;
@@ -340,7 +340,7 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
 {
     const ProtobufCBinaryData *challenge = offer->has_challenge ? &offer->challenge : NULL;
     AUTO_BUF token = { .max = MESSAGE_MAX };
-    int r = step(x, way, challenge, &token, err);
+    int r = auth_step(x, way, challenge, &token, err);
 
     if (r == 0)
         r = send_token(x, offer, &token, err);
@@ -348,16 +348,16 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
         Ipc__RpcSasl *m = NULL;
         bool end;
 
-        r = read_message(x, &m, err);
+        r = auth_read_message(x, &m, err);
         if (r != 0)
             return r;
         end = m->state == IPC__SASL_STATE__SASL_SUCCESS;
         if (end)
-            r = finish(x, way, m, &token, err);
+            r = auth_finish(x, way, m, &token, err);
         else if (m->state != IPC__SASL_STATE__SASL_CHALLENGE)
             r = err_set(err, -EPROTO, "the server answers out of turn");
         else
-            r = step(x, way, m->has_token ? &m->token : NULL, &token, err);
+            r = auth_step(x, way, m->has_token ? &m->token : NULL, &token, err);
         ipc__rpc_sasl__free_unpacked(m, NULL);
         if (end || r < 0)
             return r;
@@ -384,7 +384,7 @@ static int take_up(struct exchange *x, const Ipc__RpcSasl *offers, struct auth_r
 {
     const Ipc__SaslAuth *offer = NULL;
     enum way way = WAY_SIMPLE;
-    int r = choose(x, offers, &offer, &way, err);
+    int r = auth_choose(x, offers, &offer, &way, err);
 
     if (r < 0)
         return r;
@@ -414,7 +414,7 @@ static int simple_only(struct exchange *x, struct auth_result *ret, struct err *
     return -EACCES;
 }
 
-static int negotiate(struct exchange *x, struct auth_result *ret, struct err *err)
+static int auth_negotiate(struct exchange *x, struct auth_result *ret, struct err *err)
 {
     Ipc__RpcSasl hello = IPC__RPC_SASL__INIT, *offers = NULL;
     int r = frame_add_hello(&x->out);
@@ -422,9 +422,9 @@ static int negotiate(struct exchange *x, struct auth_result *ret, struct err *er
     if (r < 0)
         return err_code(err, r, "sign in");
     hello.state = IPC__SASL_STATE__SASL_NEGOTIATE;
-    r = send_message(x, &hello, err);
+    r = auth_send_message(x, &hello, err);
     if (r == 0)
-        r = read_message(x, &offers, err);
+        r = auth_read_message(x, &offers, err);
     if (r != 0)
         return r;
     if (offers->state == IPC__SASL_STATE__SASL_SUCCESS)
@@ -445,7 +445,7 @@ int auth_sign_in(struct loop *l, struct sock *s, const struct conn_conf *conf, i
 
     buf_init(&x.out, MESSAGE_MAX);
     buf_init(&x.in, MESSAGE_MAX);
-    r = negotiate(&x, ret, err);
+    r = auth_negotiate(&x, ret, err);
     buf_done(&x.out);
     buf_done(&x.in);
     sasl_free(x.mech);

@@ -21,14 +21,14 @@ void conn_unref(struct conn *c)
 
 /* ---- calls in flight ---- */
 
-static struct waiting **bucket(struct conn *c, int32_t call_id)
+static struct waiting **conn_bucket(struct conn *c, int32_t call_id)
 {
     return &c->calls[(uint32_t)call_id % CONN_BUCKETS];
 }
 
-static void add_waiting(struct conn *c, struct waiting *w)
+static void conn_add_waiting(struct conn *c, struct waiting *w)
 {
-    struct waiting **b = bucket(c, w->call->call_id);
+    struct waiting **b = conn_bucket(c, w->call->call_id);
 
     w->next = *b;
     *b = w;
@@ -37,7 +37,7 @@ static void add_waiting(struct conn *c, struct waiting *w)
 
 struct waiting *conn_remove(struct conn *c, int32_t call_id)
 {
-    for (struct waiting **p = bucket(c, call_id); *p; p = &(*p)->next)
+    for (struct waiting **p = conn_bucket(c, call_id); *p; p = &(*p)->next)
         if ((*p)->call->call_id == call_id) {
             struct waiting *w = *p;
 
@@ -97,7 +97,7 @@ static int queue_context(struct conn *c, const struct auth_result *who, struct e
     return r < 0 ? err_code(err, r, "%s", c->name) : 0;
 }
 
-static int start_fibers(struct conn *c, struct err *err)
+static int conn_start_fibers(struct conn *c, struct err *err)
 {
     int r = fiber_start(c->loop, conn_reader, c, NULL, err);
 
@@ -127,7 +127,7 @@ static int connect_and_sign_in(struct conn *c, const struct conn_conf *conf, int
     c->layer = take(who.layer);
     r = queue_context(c, &who, err);
     auth_result_done(&who);
-    return r < 0 ? r : start_fibers(c, err);
+    return r < 0 ? r : conn_start_fibers(c, err);
 }
 
 int conn_open(struct loop *l, const struct conn_conf *conf, int64_t deadline, struct conn **ret,
@@ -203,8 +203,8 @@ static int queue_call(struct conn *c, const struct conn_call *call, struct err *
     return 0;
 }
 
-static int too_late(struct conn *c, struct waiting *w, uint64_t frames_before, int64_t waited,
-                    struct err *err)
+static int conn_too_late(struct conn *c, struct waiting *w, uint64_t frames_before, int64_t waited,
+                         struct err *err)
 {
     struct err why = ERR_INIT;
 
@@ -236,7 +236,7 @@ int conn_call(struct conn *c, struct conn_call *call, int64_t deadline, Protobuf
     r = queue_call(c, call, err);
     if (r < 0)
         return r;
-    add_waiting(c, &w);
+    conn_add_waiting(c, &w);
     c->refs++;
     r = 0;
     while (!w.finished && r == 0)
@@ -246,7 +246,7 @@ int conn_call(struct conn *c, struct conn_call *call, int64_t deadline, Protobuf
         if (r < 0 && err)
             *err = w.err;
     } else if (r == -ETIMEDOUT) {
-        r = too_late(c, &w, frames_before, loop_now(c->loop) - start, err);
+        r = conn_too_late(c, &w, frames_before, loop_now(c->loop) - start, err);
     } else {
         (void)conn_remove(c, call->call_id);
         err_set(err, r, "interrupted");

@@ -171,7 +171,7 @@ static void mark_sent(struct conn *c)
 }
 
 /* 1 when there is something to send, 0 when the wait was in vain. */
-static int wait_for_work(struct conn *c, struct err *err)
+static int conn_wait_for_work(struct conn *c, struct err *err)
 {
     int r;
 
@@ -190,7 +190,7 @@ static int wait_for_work(struct conn *c, struct err *err)
 
 static int write_once(struct conn *c, struct err *err)
 {
-    int r = wait_for_work(c, err);
+    int r = conn_wait_for_work(c, err);
 
     if (r <= 0 || c->broken)
         return r < 0 ? r : 0;

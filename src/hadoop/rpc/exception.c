@@ -61,16 +61,16 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-static const char *short_name(const char *class_name)
+static const char *rpc_exception_short_name(const char *class_name)
 {
     const char *dot = strrchr(class_name, '.');
 
     return dot ? dot + 1 : class_name;
 }
 
-static const struct row *find(const char *class_name)
+static const struct row *rpc_exception_find(const char *class_name)
 {
-    const char *name = short_name(class_name);
+    const char *name = rpc_exception_short_name(class_name);
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq(rows[i].name, name))
@@ -80,7 +80,7 @@ static const struct row *find(const char *class_name)
 
 enum rpc_exception rpc_exception_of(const char *class_name)
 {
-    const struct row *row = class_name ? find(class_name) : NULL;
+    const struct row *row = class_name ? rpc_exception_find(class_name) : NULL;
 
     return row ? row->which : RPC_EX_OTHER;
 }
@@ -94,7 +94,7 @@ enum rpc_action rpc_exception_action(int detail)
 }
 
 /* The first line that says something; some messages begin with a newline. */
-static void first_line(const char *message, char *out, size_t size)
+static void rpc_exception_first_line(const char *message, char *out, size_t size)
 {
     size_t n;
 
@@ -118,7 +118,7 @@ static const struct row *unwrap(char *name, size_t size, char *line)
     if (!colon)
         return NULL;
     *colon = '\0';
-    row = strchr(line, '.') && !strchr(line, ' ') ? find(line) : NULL;
+    row = strchr(line, '.') && !strchr(line, ' ') ? rpc_exception_find(line) : NULL;
     if (row) {
         snprintf(name, size, "%s", row->name);
         memmove(line, colon + 2, strlen(colon + 2) + 1);
@@ -130,12 +130,13 @@ static const struct row *unwrap(char *name, size_t size, char *line)
 
 int rpc_exception_err(const char *class_name, const char *message, struct err *err)
 {
-    const struct row *row = class_name ? find(class_name) : NULL;
+    const struct row *row = class_name ? rpc_exception_find(class_name) : NULL;
     char name[120], line[320];
     int code;
 
-    first_line(class_name ? short_name(class_name) : "error", name, sizeof(name));
-    first_line(message ? message : "", line, sizeof(line));
+    rpc_exception_first_line(class_name ? rpc_exception_short_name(class_name) : "error", name,
+                             sizeof(name));
+    rpc_exception_first_line(message ? message : "", line, sizeof(line));
     if (!row)
         row = unwrap(name, sizeof(name), line);
     code = row ? row->code : -EREMOTEIO;

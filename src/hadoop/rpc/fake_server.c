@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 /* Reads exactly n bytes; false at the end, or when the test is over. */
-static bool read_all(const struct fake_server *f, int fd, uint8_t *p, size_t n)
+static bool fake_server_read_all(const struct fake_server *f, int fd, uint8_t *p, size_t n)
 {
     while (n > 0) {
         struct pollfd fds[] = { { fd, POLLIN, 0 }, { f->stop[0], POLLIN, 0 } };
@@ -26,16 +26,16 @@ static bool read_all(const struct fake_server *f, int fd, uint8_t *p, size_t n)
     return true;
 }
 
-static uint8_t *read_frame(const struct fake_server *f, int fd, size_t *ret_n)
+static uint8_t *fake_server_read_frame(const struct fake_server *f, int fd, size_t *ret_n)
 {
     uint8_t head[4] = { 0 }, *p;
     struct view v = view_of(head, 4);
 
-    if (!read_all(f, fd, head, 4))
+    if (!fake_server_read_all(f, fd, head, 4))
         return NULL;
     *ret_n = view_be32(&v);
     p = malloc(*ret_n);
-    if (p && !read_all(f, fd, p, *ret_n)) {
+    if (p && !fake_server_read_all(f, fd, p, *ret_n)) {
         free(p);
         return NULL;
     }
@@ -91,7 +91,7 @@ static void note_context(struct fake_server *f, struct view *v)
         ipc__connection_context__free_unpacked(c, NULL);
 }
 
-static bool act(struct fake_server *f, int fd, int32_t call_id)
+static bool fake_server_act(struct fake_server *f, int fd, int32_t call_id)
 {
     size_t at = f->calls - 1 < f->rows ? f->calls - 1 : f->rows - 1;
     const struct fake_row *row = &f->script[at];
@@ -133,7 +133,7 @@ static bool serve_frame(struct fake_server *f, int fd)
     Ipc__RpcSasl done = IPC__RPC_SASL__INIT;
     Ipc__RpcRequestHeader *h;
     size_t n, size;
-    uint8_t *p = read_frame(f, fd, &n);
+    uint8_t *p = fake_server_read_frame(f, fd, &n);
     struct view v = view_of(p, p ? n : 0);
     bool go_on = true;
 
@@ -150,14 +150,14 @@ static bool serve_frame(struct fake_server *f, int fd)
         on_ping(f, fd);
     } else if (h->call_id >= 0) {
         note_call(f, h);
-        go_on = act(f, fd, h->call_id);
+        go_on = fake_server_act(f, fd, h->call_id);
     }
     ipc__rpc_request_header__free_unpacked(h, NULL);
     free(p);
     return go_on;
 }
 
-static void serve(struct fake_server *f, int fd)
+static void fake_server_serve(struct fake_server *f, int fd)
 {
     uint8_t hello[7];
 
@@ -165,13 +165,13 @@ static void serve(struct fake_server *f, int fd)
         (void)!write(fd, f->greeting, strlen(f->greeting));
         return;
     }
-    if (!read_all(f, fd, hello, sizeof(hello)))
+    if (!fake_server_read_all(f, fd, hello, sizeof(hello)))
         return;
-    while (f->mute ? read_all(f, fd, hello, 1) : serve_frame(f, fd))
+    while (f->mute ? fake_server_read_all(f, fd, hello, 1) : serve_frame(f, fd))
         ;
 }
 
-static void *run(void *arg)
+static void *fake_server_run(void *arg)
 {
     struct fake_server *f = arg;
 
@@ -187,7 +187,7 @@ static void *run(void *arg)
         if (fd < 0)
             return NULL;
         f->connections++;
-        serve(f, fd);
+        fake_server_serve(f, fd);
         close(fd);
     }
 }
@@ -200,7 +200,7 @@ void fake_server_start(struct fake_server *f)
     f->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(f->listener, (struct sockaddr *)&sa, n) < 0 || listen(f->listener, 16) < 0 ||
         getsockname(f->listener, (struct sockaddr *)&sa, &n) < 0 || pipe(f->stop) < 0 ||
-        pthread_create(&f->thread, NULL, run, f) != 0)
+        pthread_create(&f->thread, NULL, fake_server_run, f) != 0)
         abort();
     f->port = ntohs(sa.sin_port);
 }

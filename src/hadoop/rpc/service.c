@@ -54,7 +54,7 @@ static int copy_address(struct place *p, const struct rpc_address *a)
     return p->address.host ? 0 : -ENOMEM;
 }
 
-static int fill(struct rpc_service *s, const struct rpc_service_conf *conf, struct err *err)
+static int rpc_fill(struct rpc_service *s, const struct rpc_service_conf *conf, struct err *err)
 {
     int r = 0;
 
@@ -85,7 +85,7 @@ int rpc_service_new(struct loop *l, const struct rpc_service_conf *conf, struct 
     if (!s)
         return err_oom(err);
     s->loop = l;
-    r = fill(s, conf, err);
+    r = rpc_fill(s, conf, err);
     if (r < 0)
         return r;
     *ret = take(s);
@@ -199,7 +199,7 @@ struct attempt {
     size_t failures;
 };
 
-static double now_ms(void)
+static double rpc_now_ms(void)
 {
     struct timespec t;
 
@@ -221,13 +221,13 @@ static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage *
     a->place = s->current;
     if (r < 0)
         return r;
-    exact = now_ms();
+    exact = rpc_now_ms();
     r = conn_call(s->conn, &a->call, until, ret, err);
-    s->last_ms = now_ms() - exact;
+    s->last_ms = rpc_now_ms() - exact;
     return r;
 }
 
-static bool is_network(int code)
+static bool rpc_is_network(int code)
 {
     static const int codes[] = { -ECONNREFUSED, -ECONNRESET,   -ECONNABORTED, -EPIPE,
                                  -ETIMEDOUT,    -EHOSTUNREACH, -ENETUNREACH,  -ENXIO,
@@ -247,7 +247,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
     /* Closed while we signed in: a refusal, or a server that died just then. Another one knows. */
     if (r == -EKEYREJECTED && a->failures + 1 < s->conf.count)
         return RPC_FAILOVER;
-    if (!is_network(r))
+    if (!rpc_is_network(r))
         return RPC_FAIL;
     if (a->call.sent && a->call.method->retry == RPC_ONCE)
         return RPC_FAIL;
@@ -256,7 +256,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
 
 /* How long a call may fail before it is given up. A service of one address that never answered is
  * most likely not there, and the user should hear it at once; one that says "not now" is. */
-static int64_t patience_of(const struct rpc_service *s, enum rpc_action action)
+static int64_t rpc_patience_of(const struct rpc_service *s, enum rpc_action action)
 {
     return s->answered || action == RPC_TRY_AGAIN ? s->conf.patience_ms : s->conf.first_patience_ms;
 }
@@ -283,7 +283,7 @@ static void next_place(struct rpc_service *s, const struct attempt *a)
 
 /* Waits before the next try: not at all until each address had its turn, then longer and longer,
  * and never in step with a thousand other clients. */
-static int back_off(struct rpc_service *s, struct attempt *a)
+static int rpc_back_off(struct rpc_service *s, struct attempt *a)
 {
     uint16_t noise = 0;
     int64_t ms;
@@ -315,12 +315,12 @@ static void warn_once(struct rpc_service *s, const struct attempt *a, int64_t pa
 }
 
 /* The last word: of one server its own error, of several that are not active a line on each. */
-static int give_up(struct rpc_service *s, enum rpc_action action, int r, struct err *err)
+static int rpc_give_up(struct rpc_service *s, enum rpc_action action, int r, struct err *err)
 {
     size_t n = 0;
 
     if (s->conf.count == 1 || action == RPC_TRY_AGAIN) {
-        if (is_network(r) && err && r != -ETIMEDOUT)
+        if (rpc_is_network(r) && err && r != -ETIMEDOUT)
             err_hint(err, "is the %s running, and is its address right in the configuration?",
                      s->conf.protocol->title);
         return r;
@@ -340,7 +340,7 @@ static int give_up(struct rpc_service *s, enum rpc_action action, int r, struct 
 }
 
 /* The time ended during another try: what was said before says more than that. */
-static bool said_before(struct rpc_service *s, const struct attempt *a, int r)
+static bool rpc_said_before(struct rpc_service *s, const struct attempt *a, int r)
 {
     return r == -ETIMEDOUT && a->not_now.code && loop_now(s->loop) >= a->deadline;
 }
@@ -348,9 +348,9 @@ static bool said_before(struct rpc_service *s, const struct attempt *a, int r)
 static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct err *err)
 {
     enum rpc_action action = what_now(s, a, r, err);
-    int64_t patience = patience_of(s, action);
+    int64_t patience = rpc_patience_of(s, action);
 
-    if (said_before(s, a, r)) {
+    if (rpc_said_before(s, a, r)) {
         *err = a->not_now;
         return a->not_now.code;
     }
@@ -363,12 +363,12 @@ static int after_failure(struct rpc_service *s, struct attempt *a, int r, struct
     if (!a->failing_since)
         a->failing_since = loop_now(s->loop);
     if (!may_go_on(s, a, patience))
-        return give_up(s, action, r, err);
+        return rpc_give_up(s, action, r, err);
     warn_once(s, a, patience, err);
     trace(LOG_RPC, "%s: try %zu: %s", a->call.method->name, a->failures, err->text);
     if (action == RPC_FAILOVER)
         next_place(s, a);
-    r = back_off(s, a);
+    r = rpc_back_off(s, a);
     if (r < 0)
         return err_set(err, r, "interrupted");
     a->call.retry++;

@@ -36,7 +36,7 @@ static bool is_control(uint8_t c)
 }
 
 /* RFC 2616's token: what may stand without quotes. */
-static bool is_word(uint8_t c)
+static bool challenge_is_word(uint8_t c)
 {
     return c > 0x20 && c < 0x7f && !strchr("()<>@,;:\\\"/[]?={}", c);
 }
@@ -54,12 +54,12 @@ static void skip_commas(struct view *v)
         view_u8(v);
 }
 
-static const char *word(struct view *v, size_t *ret_len)
+static const char *challenge_word(struct view *v, size_t *ret_len)
 {
     const char *start = (const char *)v->p;
     size_t n = 0;
 
-    while (v->n && is_word(*v->p)) {
+    while (v->n && challenge_is_word(*v->p)) {
         view_u8(v);
         n++;
     }
@@ -68,7 +68,7 @@ static const char *word(struct view *v, size_t *ret_len)
 }
 
 /* The rest of a quoted string, after its first quote. */
-static int quoted(struct view *v, struct buf *out, struct err *err)
+static int challenge_quoted(struct view *v, struct buf *out, struct err *err)
 {
     for (;;) {
         uint8_t c = view_u8(v);
@@ -86,16 +86,16 @@ static int quoted(struct view *v, struct buf *out, struct err *err)
     }
 }
 
-static int value(struct view *v, struct buf *out, struct err *err)
+static int challenge_value(struct view *v, struct buf *out, struct err *err)
 {
     const char *text;
     size_t n;
 
     if (v->n && *v->p == '"') {
         view_u8(v);
-        return quoted(v, out, err);
+        return challenge_quoted(v, out, err);
     }
-    text = word(v, &n);
+    text = challenge_word(v, &n);
     if (n == 0)
         return err_set(err, -EPROTO, "a name has no value");
     return buf_add(out, text, n) < 0 ? err_oom(err) : 0;
@@ -110,14 +110,14 @@ static int next_directive(struct view *v, struct directive *d, struct err *err)
     skip_commas(v);
     if (v->n == 0)
         return 0;
-    d->name = word(v, &d->name_len);
+    d->name = challenge_word(v, &d->name_len);
     skip_space(v);
     if (d->name_len == 0 || v->n == 0 || *v->p != '=')
         return err_set(err, -EPROTO, "it is not a list of name=value");
     view_u8(v);
     skip_space(v);
     buf_reset(&d->value);
-    r = value(v, &d->value, err);
+    r = challenge_value(v, &d->value, err);
     if (r < 0)
         return r;
     skip_space(v);
@@ -128,14 +128,15 @@ static int next_directive(struct view *v, struct directive *d, struct err *err)
     return 1;
 }
 
-static bool named(const struct directive *d, const char *name)
+static bool challenge_named(const struct directive *d, const char *name)
 {
     return strlen(name) == d->name_len && strncasecmp(name, d->name, d->name_len) == 0;
 }
 
 /* Runs `set` for each word of a list like "auth,auth-int". */
-static void each(const char *list, void (*set)(struct challenge *c, const char *s, size_t n),
-                 struct challenge *c)
+static void challenge_each(const char *list,
+                           void (*set)(struct challenge *c, const char *s, size_t n),
+                           struct challenge *c)
 {
     static const char separators[] = ", \t\r\n";
 
@@ -147,7 +148,7 @@ static void each(const char *list, void (*set)(struct challenge *c, const char *
     }
 }
 
-static int keep(char **where, const char *text, struct err *err)
+static int challenge_keep(char **where, const char *text, struct err *err)
 {
     *where = strdup(text);
     return *where ? 0 : err_oom(err);
@@ -155,14 +156,14 @@ static int keep(char **where, const char *text, struct err *err)
 
 static int set_realm(struct challenge *c, const char *text, struct err *err)
 {
-    return c->realm ? 0 : keep(&c->realm, text, err);
+    return c->realm ? 0 : challenge_keep(&c->realm, text, err);
 }
 
 static int set_nonce(struct challenge *c, const char *text, struct err *err)
 {
     if (!*text)
         return err_set(err, -EPROTO, "the nonce is empty");
-    return keep(&c->nonce, text, err);
+    return challenge_keep(&c->nonce, text, err);
 }
 
 static void add_qop(struct challenge *c, const char *s, size_t n)
@@ -174,7 +175,7 @@ static void add_qop(struct challenge *c, const char *s, size_t n)
 
 static int set_qop(struct challenge *c, const char *text, struct err *err)
 {
-    each(text, add_qop, c);
+    challenge_each(text, add_qop, c);
     if (!c->qops)
         return err_set(err, -EPERM, "no protection in qop '%.60s' is known", text);
     return 0;
@@ -191,7 +192,7 @@ static void add_cipher(struct challenge *c, const char *s, size_t n)
 static int set_cipher(struct challenge *c, const char *text, struct err *err)
 {
     (void)err;
-    each(text, add_cipher, c);
+    challenge_each(text, add_cipher, c);
     return 0;
 }
 
@@ -251,10 +252,11 @@ static const struct name {
 };
 
 /* Puts one directive into the challenge. `seen` has a bit for each row of the table. */
-static int apply(struct challenge *c, const struct directive *d, unsigned *seen, struct err *err)
+static int challenge_apply(struct challenge *c, const struct directive *d, unsigned *seen,
+                           struct err *err)
 {
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (!named(d, names[i].name))
+        if (!challenge_named(d, names[i].name))
             continue;
         if (i != NAME_REALM && *seen & 1u << i)
             return err_set(err, -EPROTO, "%s comes twice", names[i].name);
@@ -264,7 +266,7 @@ static int apply(struct challenge *c, const struct directive *d, unsigned *seen,
     return 0;
 }
 
-static int parse(struct view *v, struct challenge *c, struct err *err)
+static int challenge_do_parse(struct view *v, struct challenge *c, struct err *err)
 {
     AUTO(directive) struct directive d = { 0 };
     unsigned seen = 0;
@@ -272,7 +274,7 @@ static int parse(struct view *v, struct challenge *c, struct err *err)
 
     buf_init(&d.value, CHALLENGE_MAX);
     while ((r = next_directive(v, &d, err)) > 0) {
-        r = apply(c, &d, &seen, err);
+        r = challenge_apply(c, &d, &seen, err);
         if (r < 0)
             return r;
     }
@@ -295,7 +297,7 @@ int challenge_parse(const void *p, size_t n, struct challenge *ret, struct err *
 
     if (n > CHALLENGE_MAX)
         return err_set(err, -EPROTO, "DIGEST-MD5: a challenge of %zu bytes is too long", n);
-    r = parse(&v, &c, err);
+    r = challenge_do_parse(&v, &c, err);
     if (r < 0)
         return err_wrap(err, r, "DIGEST-MD5: the server's challenge");
     *ret = c;
@@ -318,7 +320,7 @@ static int parse_rspauth(struct view *v, char ret[MD5_TEXT], struct err *err)
 
     buf_init(&d.value, CHALLENGE_MAX);
     while ((r = next_directive(v, &d, err)) > 0) {
-        if (!named(&d, "rspauth"))
+        if (!challenge_named(&d, "rspauth"))
             continue;
         if (found || d.value.len != MD5_TEXT - 1)
             return err_set(err, -EPROTO, "rspauth is not one digest");

@@ -149,8 +149,8 @@ static const char *qops_text(unsigned qops, char out[32])
 }
 
 /* The strongest protection that both sides have; for auth-conf with a cipher in common. */
-static int choose(struct digest *d, const struct challenge *c, enum cipher_kind *ret_cipher,
-                  struct err *err)
+static int sasl_digest_choose(struct digest *d, const struct challenge *c,
+                              enum cipher_kind *ret_cipher, struct err *err)
 {
     unsigned both = d->qops & c->qops;
     char ours[32], theirs[32];
@@ -173,14 +173,15 @@ static int choose(struct digest *d, const struct challenge *c, enum cipher_kind 
 }
 
 /* The challenge came: answer it, and keep what the server must send to prove itself. */
-static int answer(struct digest *d, const struct challenge *c, struct buf *out, struct err *err)
+static int sasl_digest_answer(struct digest *d, const struct challenge *c, struct buf *out,
+                              struct err *err)
 {
     struct proof p = { .nonce = c->nonce, .cnonce = d->cnonce, .uri = d->uri };
     char response[MD5_TEXT];
     enum cipher_kind cipher = CIPHER_3DES; /* matters for auth-conf only */
     int r;
 
-    r = choose(d, c, &cipher, err);
+    r = sasl_digest_choose(d, c, &cipher, err);
     if (r < 0)
         return r;
     p.qop = sasl_qop_name(d->base.qop);
@@ -233,7 +234,7 @@ static int digest_step(struct sasl *s, const void *in, size_t n, struct buf *out
         return 0;
     }
     r = challenge_parse(in, n, &c, err);
-    return r < 0 ? r : answer(d, &c, out, err);
+    return r < 0 ? r : sasl_digest_answer(d, &c, out, err);
 }
 
 static int digest_wrap(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err)
@@ -276,7 +277,7 @@ static const struct sasl_ops digest_ops = {
 
 /* Other characters have one form on the wire and perhaps another in the digest (RFC 2831 2.1.2.1).
  * Hadoop's names are base64, numbers and host names: none has any. */
-static int check_text(const char *what, const char *text, struct err *err)
+static int sasl_digest_check_text(const char *what, const char *text, struct err *err)
 {
     for (const char *s = text; *s; s++)
         if (*s < 0x20 || *s > 0x7e)
@@ -339,10 +340,10 @@ int sasl_digest_new(const struct sasl_digest_conf *conf, struct sasl **ret, stru
 
     if (!(conf->qops & SASL_QOP_ANY))
         return err_set(err, -EINVAL, "DIGEST-MD5: no protection is allowed, not even none");
-    if ((r = check_text("user name", conf->username, err)) < 0 ||
-        (r = check_text("password", conf->password, err)) < 0 ||
-        (r = check_text("server's name", conf->server_id, err)) < 0 ||
-        (r = check_text("protocol", conf->protocol, err)) < 0)
+    if ((r = sasl_digest_check_text("user name", conf->username, err)) < 0 ||
+        (r = sasl_digest_check_text("password", conf->password, err)) < 0 ||
+        (r = sasl_digest_check_text("server's name", conf->server_id, err)) < 0 ||
+        (r = sasl_digest_check_text("protocol", conf->protocol, err)) < 0)
         return r;
     d = calloc(1, sizeof(*d));
     if (!d)

@@ -29,7 +29,7 @@ static struct gss *gss_of(struct sasl *s)
 }
 
 /* Copies one of the library's buffers to the end of `out` and releases it. */
-static int add_token(struct gss *g, gss_buffer_t token, struct buf *out, struct err *err)
+static int gss_add_token(struct gss *g, gss_buffer_t token, struct buf *out, struct err *err)
 {
     int r = buf_add(out, token->value, token->length);
     OM_uint32 minor;
@@ -71,7 +71,7 @@ static int establish(struct gss *g, const void *in, size_t n, struct buf *out, s
         g->api.gss_release_buffer(&minor, &output);
         return gss_api_fail(&g->api, result, err, "log in to '%s'", g->server);
     }
-    r = add_token(g, &output, out, err);
+    r = gss_add_token(g, &output, out, err);
     if (r < 0 || result.major & GSS_S_CONTINUE_NEEDED)
         return r;
     g->established = true;
@@ -105,7 +105,7 @@ static int read_offer(struct gss *g, const void *in, size_t n, uint8_t ret[LAYER
 }
 
 /* The offer's bits are those of SASL_QOP_BIT. */
-static int choose(struct gss *g, unsigned offered, struct err *err)
+static int gss_choose(struct gss *g, unsigned offered, struct err *err)
 {
     unsigned both = g->qops & offered;
 
@@ -121,7 +121,7 @@ static int choose(struct gss *g, unsigned offered, struct err *err)
     return -EPERM;
 }
 
-static int negotiate(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
+static int gss_negotiate(struct gss *g, const void *in, size_t n, struct buf *out, struct err *err)
 {
     uint8_t offer[LAYER_OFFER] = { 0 }, choice[LAYER_OFFER] = { 0 };
     gss_buffer_desc input = { sizeof(choice), choice };
@@ -130,7 +130,7 @@ static int negotiate(struct gss *g, const void *in, size_t n, struct buf *out, s
     int r = read_offer(g, in, n, offer, err);
 
     if (r == 0)
-        r = choose(g, offer[0], err);
+        r = gss_choose(g, offer[0], err);
     if (r < 0)
         return r;
     choice[0] = (uint8_t)SASL_QOP_BIT(g->base.qop);
@@ -140,7 +140,7 @@ static int negotiate(struct gss *g, const void *in, size_t n, struct buf *out, s
         g->api.gss_wrap(&result.minor, g->context, 0, GSS_C_QOP_DEFAULT, &input, NULL, &output);
     if (GSS_ERROR(result.major))
         return gss_api_fail(&g->api, result, err, "choose a protection with '%s'", g->server);
-    r = add_token(g, &output, out, err);
+    r = gss_add_token(g, &output, out, err);
     g->base.done = r == 0;
     return r;
 }
@@ -152,7 +152,7 @@ static int gss_step(struct sasl *s, const void *in, size_t n, struct buf *out, s
     if (n > MAX_TOKEN)
         return err_set(err, -EPROTO, "Kerberos: '%s' sent a token of %zu bytes", g->server, n);
     if (g->established)
-        return negotiate(g, in, n, out, err);
+        return gss_negotiate(g, in, n, out, err);
     if (!n && g->context != GSS_C_NO_CONTEXT)
         return err_set(err, -EPROTO, "Kerberos: '%s' sent an empty token", g->server);
     return establish(g, in, n, out, err);
@@ -177,7 +177,7 @@ static int gss_layer_wrap(struct sasl *s, const void *in, size_t n, struct buf *
         g->api.gss_release_buffer(&minor, &output);
         return err_set(err, -EPERM, "Kerberos: a message to '%s' was not encrypted", g->server);
     }
-    return add_token(g, &output, out, err);
+    return gss_add_token(g, &output, out, err);
 }
 
 /* Anything but a plain GSS_S_COMPLETE is a failure: the bits beside the error say that a message
@@ -202,7 +202,7 @@ static int gss_layer_unwrap(struct sasl *s, const void *in, size_t n, struct buf
     else if (s->qop == SASL_CONF && !encrypted)
         err_set(err, r, "Kerberos: a message from '%s' was not encrypted", g->server);
     else
-        return add_token(g, &output, out, err);
+        return gss_add_token(g, &output, out, err);
     g->api.gss_release_buffer(&minor, &output);
     return r;
 }

@@ -125,7 +125,8 @@ static int find_cause(struct gss_result r, const char **ret_hint)
 }
 
 /* The library's words for one code, on one line; false when it has none. */
-static bool words(const struct gss_api *api, OM_uint32 code, int type, char *out, size_t size)
+static bool gss_api_words(const struct gss_api *api, OM_uint32 code, int type, char *out,
+                          size_t size)
 {
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
     OM_uint32 minor, more = 0;
@@ -140,10 +141,10 @@ static bool words(const struct gss_api *api, OM_uint32 code, int type, char *out
 }
 
 /* The mechanism's code says more than the general one, if it says anything. */
-static void describe(const struct gss_api *api, struct gss_result r, char *out, size_t size)
+static void gss_api_describe(const struct gss_api *api, struct gss_result r, char *out, size_t size)
 {
-    if (!words(api, r.minor, GSS_C_MECH_CODE, out, size) &&
-        !words(api, r.major, GSS_C_GSS_CODE, out, size))
+    if (!gss_api_words(api, r.minor, GSS_C_MECH_CODE, out, size) &&
+        !gss_api_words(api, r.major, GSS_C_GSS_CODE, out, size))
         snprintf(out, size, "GSSAPI error %x, %x", r.major, r.minor);
 }
 
@@ -158,7 +159,7 @@ int gss_api_fail(const struct gss_api *api, struct gss_result r, struct err *err
     va_start(ap, fmt);
     vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
-    describe(api, r, text, sizeof(text));
+    gss_api_describe(api, r, text, sizeof(text));
     err_set(err, code, "Kerberos: %s: %s", what, text);
     if (hint)
         err_hint(err, "%s", hint);

@@ -20,7 +20,7 @@ static int acquire(const struct gss_api *api, gss_name_t name, gss_const_key_val
 
 /* Whether the file can be read and begins as keytabs do. The library itself falls back to the
  * ticket cache without a word about a keytab that is none. */
-static int check_keytab(const char *path, struct err *err)
+static int gss_check_keytab(const char *path, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t magic[2] = { 0 };
@@ -66,7 +66,7 @@ static int from_keytab(const struct gss_api *api, const struct gss_who *who, gss
 
     if (!keytab || !cache)
         return err_oom(err);
-    r = check_keytab(who->keytab, err);
+    r = gss_check_keytab(who->keytab, err);
     if (r < 0)
         return r;
     if (acquire(api, name, &store, ret, &result) < 0)

@@ -47,8 +47,8 @@ static int sign(const uint8_t ha1[MD5_SIZE], const char *magic, struct half *h, 
     return r;
 }
 
-static int seal(const uint8_t ha1[MD5_SIZE], enum cipher_kind kind, bool encrypt, struct half *h,
-                struct err *err)
+static int layer_seal(const uint8_t ha1[MD5_SIZE], enum cipher_kind kind, bool encrypt,
+                      struct half *h, struct err *err)
 {
     const char *magic = encrypt ? seal_send : seal_receive;
     uint8_t key[CIPHER_KEY];
@@ -73,9 +73,9 @@ int layer_new(const uint8_t ha1[MD5_SIZE], enum sasl_qop qop, enum cipher_kind c
     if (r == 0)
         r = sign(ha1, sign_receive, &l->receive, err);
     if (r == 0 && qop == SASL_CONF)
-        r = seal(ha1, cipher, true, &l->send, err);
+        r = layer_seal(ha1, cipher, true, &l->send, err);
     if (r == 0 && qop == SASL_CONF)
-        r = seal(ha1, cipher, false, &l->receive, err);
+        r = layer_seal(ha1, cipher, false, &l->receive, err);
     if (r < 0)
         l = layer_free(l);
     *ret = l;
@@ -142,7 +142,7 @@ int layer_wrap(struct layer *l, const void *in, size_t n, struct buf *out, struc
 }
 
 /* How many bytes of padding end the `n` bytes at `p`, or -1 when they are no padding. */
-static int padding(const uint8_t *p, size_t n, size_t block)
+static int layer_padding(const uint8_t *p, size_t n, size_t block)
 {
     size_t pad;
 
@@ -199,7 +199,7 @@ int layer_unwrap(struct layer *l, const void *in, size_t n, struct buf *out, str
         return r;
     /* Bad padding is not reported before the MAC was looked at, nor in other words: whoever sends
      * forged tokens learns nothing about what they decrypt to. */
-    pad = padding(p, body - MAC_SIZE, l->block);
+    pad = layer_padding(p, body - MAC_SIZE, l->block);
     message = body - MAC_SIZE - (size_t)(pad > 0 ? pad : 0);
     r = mac_of(&l->receive, p, message, mac, err);
     if (r < 0)

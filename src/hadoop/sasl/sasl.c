@@ -13,7 +13,7 @@ const char *sasl_qop_name(enum sasl_qop qop)
 }
 
 /* Ends one call: a failure leaves nothing in `out` and is final. */
-static int finish(struct sasl *s, int r, struct buf *out, size_t before)
+static int sasl_finish(struct sasl *s, int r, struct buf *out, size_t before)
 {
     if (r < 0) {
         s->failed = true;
@@ -39,7 +39,7 @@ int sasl_step(struct sasl *s, const void *in, size_t n, struct buf *out, struct 
                     s->ops->name);
     else
         r = s->ops->step(s, in, n, out, err);
-    return finish(s, r, out, before);
+    return sasl_finish(s, r, out, before);
 }
 
 bool sasl_done(const struct sasl *s)
@@ -74,7 +74,7 @@ int sasl_wrap(struct sasl *s, const void *in, size_t n, struct buf *out, struct 
     if (r < 0)
         return r;
     size_t before = out->len;
-    return finish(s, s->ops->wrap(s, in, n, out, err), out, before);
+    return sasl_finish(s, s->ops->wrap(s, in, n, out, err), out, before);
 }
 
 int sasl_unwrap(struct sasl *s, const void *in, size_t n, struct buf *out, struct err *err)
@@ -84,7 +84,7 @@ int sasl_unwrap(struct sasl *s, const void *in, size_t n, struct buf *out, struc
     if (r < 0)
         return r;
     size_t before = out->len;
-    return finish(s, s->ops->unwrap(s, in, n, out, err), out, before);
+    return sasl_finish(s, s->ops->unwrap(s, in, n, out, err), out, before);
 }
 
 struct sasl *sasl_free(struct sasl *s)

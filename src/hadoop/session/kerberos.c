@@ -15,8 +15,8 @@ static int whoami(const struct rpc_identity *who, char **ret_principal, int64_t 
     return gss_identity(&credentials, ret_principal, ret_seconds, err);
 }
 
-static int start(const struct rpc_identity *who, const char *service, const char *host,
-                 struct sasl **ret, char **ret_principal, struct err *err)
+static int kerberos_start(const struct rpc_identity *who, const char *service, const char *host,
+                          struct sasl **ret, char **ret_principal, struct err *err)
 {
     struct sasl_gss_conf conf = {
         .service = service,
@@ -29,4 +29,4 @@ static int start(const struct rpc_identity *who, const char *service, const char
     return r < 0 ? r : sasl_gss_new(&conf, ret, err);
 }
 
-const struct rpc_kerberos kerberos_by_gss = { .start = start, .whoami = whoami };
+const struct rpc_kerberos kerberos_by_gss = { .start = kerberos_start, .whoami = whoami };

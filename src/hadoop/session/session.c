@@ -98,7 +98,7 @@ struct whoami {
     struct err *err;
 };
 
-static int run_whoami(void *arg)
+static int session_run_whoami(void *arg)
 {
     struct whoami *w = arg;
 
@@ -113,7 +113,7 @@ int session_find_user(struct session *s, struct err *err)
 
     if (!s->security.kerberos || !s->identity.kerberos || s->identity.real_user)
         return 0;
-    r = work_run(s->loop, run_whoami, &w);
+    r = work_run(s->loop, session_run_whoami, &w);
     if (r == 0)
         r = conf_short_name(s->conf, w.principal, &name, err);
     free(w.principal);
@@ -127,7 +127,7 @@ int session_find_user(struct session *s, struct err *err)
 
 /* ---- making ---- */
 
-static int copy_text(const char **field, struct err *err)
+static int session_copy_text(const char **field, struct err *err)
 {
     if (!*field)
         return 0;
@@ -135,7 +135,8 @@ static int copy_text(const char **field, struct err *err)
     return *field ? 0 : err_oom(err);
 }
 
-static int copy_options(struct session *s, const struct session_options *options, struct err *err)
+static int session_copy_options(struct session *s, const struct session_options *options,
+                                struct err *err)
 {
     const char **texts[] = { &s->options.conf_dir, &s->options.as_user, &s->options.principal,
                              &s->options.keytab,   &s->options.caller,  &s->options.user };
@@ -148,7 +149,7 @@ static int copy_options(struct session *s, const struct session_options *options
         *texts[i] = NULL; /* so that a failure half way frees ours only */
     for (size_t i = 0; i < COUNT_OF(texts) && r == 0; i++) {
         *texts[i] = values[i];
-        r = copy_text(texts[i], err);
+        r = session_copy_text(texts[i], err);
     }
     return r;
 }
@@ -182,9 +183,9 @@ static int check_options(const struct session *s, struct err *err)
     return err_set(err, -EINVAL, "--principal and --keytab belong together");
 }
 
-static int fill(struct session *s, const struct session_options *options, struct err *err)
+static int session_fill(struct session *s, const struct session_options *options, struct err *err)
 {
-    int r = copy_options(s, options, err);
+    int r = session_copy_options(s, options, err);
 
     s->options.conf_text = NULL; /* borrowed, for now only */
     s->options.credentials = NULL;
@@ -212,7 +213,7 @@ int session_new(struct loop *l, const struct session_options *options, struct se
     if (!s)
         return err_oom(err);
     s->loop = l;
-    r = fill(s, options, err);
+    r = session_fill(s, options, err);
     if (r < 0)
         return r;
     trace(LOG_CONF, "configuration '%s', user '%s'%s%s", conf_dir(s->conf), s->user,

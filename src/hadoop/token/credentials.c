@@ -50,7 +50,7 @@ struct credentials *credentials_free(struct credentials *c)
 }
 
 /* Room for one more of `size` bytes; the room (1, 2, 4 …) follows from the count. */
-static int grow(void **v, size_t n, size_t size)
+static int credentials_grow(void **v, size_t n, size_t size)
 {
     void *more;
 
@@ -76,7 +76,7 @@ int set_take_token(struct credentials *c, struct entry *e)
             c->tokens[i] = *e;
             return 0;
         }
-    r = grow(&v, c->n_tokens, sizeof(*e));
+    r = credentials_grow(&v, c->n_tokens, sizeof(*e));
     c->tokens = v;
     if (r < 0)
         entry_done(e);
@@ -96,7 +96,7 @@ int set_take_secret(struct credentials *c, struct secret *s)
             c->secrets[i] = *s;
             return 0;
         }
-    r = grow(&v, c->n_secrets, sizeof(*s));
+    r = credentials_grow(&v, c->n_secrets, sizeof(*s));
     c->secrets = v;
     if (r < 0)
         secret_done(s);

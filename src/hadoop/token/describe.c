@@ -22,7 +22,7 @@ static void add_time(struct buf *b, const char *what, int64_t ms)
 }
 
 /* Texts come from a server or a file: nothing in them may move a terminal's cursor. */
-static void add_text(struct buf *b, const char *what, const char *text)
+static void describe_add_text(struct buf *b, const char *what, const char *text)
 {
     char clean[256];
 
@@ -58,13 +58,13 @@ static void add_ident(struct buf *b, const struct ident *i)
         add_attempt(b, i);
     if (i->type == IDENT_CONTAINER)
         add_container(b, i);
-    add_text(b, "owner", i->owner);
-    add_text(b, "by", i->real_user);
-    add_text(b, "renewer", i->renewer);
-    add_text(b, "node", i->node);
+    describe_add_text(b, "owner", i->owner);
+    describe_add_text(b, "by", i->real_user);
+    describe_add_text(b, "renewer", i->renewer);
+    describe_add_text(b, "node", i->node);
     if (i->type == IDENT_BLOCK)
         (void)buf_printf(b, ", block %" PRId64, i->block);
-    add_text(b, "pool", i->pool);
+    describe_add_text(b, "pool", i->pool);
     if (i->type == IDENT_DELEGATION)
         (void)buf_printf(b, ", number %d", i->sequence);
     if (i->type != IDENT_CLIENT)

@@ -18,7 +18,7 @@ void ident_done(struct ident *i)
 }
 
 /* A copy of a text that may be absent. False when out of memory. */
-static bool set(char **where, const char *text)
+static bool ident_set(char **where, const char *text)
 {
     *where = strdup(text ? text : "");
     return *where != NULL;
@@ -62,8 +62,8 @@ static int parse_yarn_delegation(struct view v, struct ident *ret)
     ret->expires = m->max_date;
     ret->sequence = m->sequence_number;
     ret->key_id = m->master_key_id;
-    ok = set(&ret->owner, m->owner) && set(&ret->renewer, m->renewer) &&
-         set(&ret->real_user, m->real_user);
+    ok = ident_set(&ret->owner, m->owner) && ident_set(&ret->renewer, m->renewer) &&
+         ident_set(&ret->real_user, m->real_user);
     yarn__rm_delegation_token_identifier__free_unpacked(m, NULL);
     return ok ? 0 : -ENOMEM;
 }
@@ -101,7 +101,7 @@ static int parse_nm(struct view v, struct ident *ret)
         return -EBADMSG;
     set_attempt(ret, m->attempt_id);
     ret->key_id = m->key_id;
-    (void)set(&ret->owner, m->submitter);
+    (void)ident_set(&ret->owner, m->submitter);
     ret->node =
         str_printf("%s:%d", m->node_id ? m->node_id->host : "", m->node_id ? m->node_id->port : 0);
     yarn__nm_token_identifier__free_unpacked(m, NULL);
@@ -122,7 +122,7 @@ static int parse_container(struct view v, struct ident *ret)
     ret->key_id = m->master_key_id;
     ret->issued = m->creation_time;
     ret->expires = m->expiry;
-    ok = set(&ret->owner, m->submitter) && set(&ret->node, m->node_address);
+    ok = ident_set(&ret->owner, m->submitter) && ident_set(&ret->node, m->node_address);
     yarn__container_token_identifier__free_unpacked(m, NULL);
     return ok ? 0 : -ENOMEM;
 }
@@ -136,7 +136,7 @@ static int parse_client(struct view v, struct ident *ret)
     if (!m)
         return -EBADMSG;
     set_attempt(ret, m->attempt_id);
-    ok = set(&ret->owner, m->client_name);
+    ok = ident_set(&ret->owner, m->client_name);
     yarn__client_to_am_token_identifier__free_unpacked(m, NULL);
     return ok ? 0 : -ENOMEM;
 }

@@ -30,7 +30,7 @@ static int truncated(const struct parse *p)
     return err_set(p->err, -EBADMSG, "%s is truncated at byte %zu", p->name, p->n);
 }
 
-static int damaged(const struct parse *p, const char *what)
+static int credentials_damaged(const struct parse *p, const char *what)
 {
     if (p->v.bad)
         return truncated(p);
@@ -40,18 +40,18 @@ static int damaged(const struct parse *p, const char *what)
 
 static int add_error(const struct parse *p, int r)
 {
-    return r == -E2BIG ? damaged(p, "too many entries") : r < 0 ? err_oom(p->err) : 0;
+    return r == -E2BIG ? credentials_damaged(p, "too many entries") : r < 0 ? err_oom(p->err) : 0;
 }
 
 /* ---- version 0 ---- */
 
-static int read_bytes(struct parse *p, uint8_t **ret, size_t *ret_n)
+static int credentials_read_bytes(struct parse *p, uint8_t **ret, size_t *ret_n)
 {
     struct view b;
     int32_t n = writable_vint(&p->v);
 
     if (n < 0 || p->v.bad)
-        return damaged(p, "a length below zero");
+        return credentials_damaged(p, "a length below zero");
     b = view_sub(&p->v, (size_t)n);
     if (b.bad)
         return truncated(p);
@@ -63,26 +63,26 @@ static int read_bytes(struct parse *p, uint8_t **ret, size_t *ret_n)
     return 0;
 }
 
-static int read_text(struct parse *p, char **ret)
+static int credentials_read_text(struct parse *p, char **ret)
 {
     int32_t n = writable_vint(&p->v);
     struct view t;
     int r;
 
     if (n < 0 || p->v.bad)
-        return damaged(p, "a length below zero");
+        return credentials_damaged(p, "a length below zero");
     t = view_sub(&p->v, (size_t)n);
     if (t.bad)
         return truncated(p);
     r = writable_dup(t, ret);
-    return r == -EBADMSG ? damaged(p, "a NUL in a name") : r < 0 ? err_oom(p->err) : 0;
+    return r == -EBADMSG ? credentials_damaged(p, "a NUL in a name") : r < 0 ? err_oom(p->err) : 0;
 }
 
 static int read_count(struct parse *p, int32_t *ret)
 {
     *ret = writable_vint(&p->v);
     if (p->v.bad || *ret < 0 || *ret > SET_MAX)
-        return damaged(p, "a number of entries that cannot be");
+        return credentials_damaged(p, "a number of entries that cannot be");
     return 0;
 }
 
@@ -92,15 +92,15 @@ static int read_token(struct parse *p)
     struct token *t = &e.token;
     int r;
 
-    r = read_text(p, &e.alias);
+    r = credentials_read_text(p, &e.alias);
     if (r == 0)
-        r = read_bytes(p, &t->id, &t->id_len);
+        r = credentials_read_bytes(p, &t->id, &t->id_len);
     if (r == 0)
-        r = read_bytes(p, &t->password, &t->password_len);
+        r = credentials_read_bytes(p, &t->password, &t->password_len);
     if (r == 0)
-        r = read_text(p, &t->kind);
+        r = credentials_read_text(p, &t->kind);
     if (r == 0)
-        r = read_text(p, &t->service);
+        r = credentials_read_text(p, &t->service);
     if (r == 0)
         return add_error(p, set_take_token(p->out, &e));
     entry_done(&e);
@@ -112,9 +112,9 @@ static int read_secret(struct parse *p)
     struct secret s = { 0 };
     int r;
 
-    r = read_text(p, &s.alias);
+    r = credentials_read_text(p, &s.alias);
     if (r == 0)
-        r = read_bytes(p, &s.p, &s.n);
+        r = credentials_read_bytes(p, &s.p, &s.n);
     if (r == 0)
         return add_error(p, set_take_secret(p->out, &s));
     secret_done(&s);
@@ -138,7 +138,7 @@ static int read_version_0(struct parse *p)
 
 /* ---- version 1 ---- */
 
-static int add_token(struct parse *p, const Hadoop__CredentialsKV *kv)
+static int credentials_add_token(struct parse *p, const Hadoop__CredentialsKV *kv)
 {
     const Hadoop__Token none = HADOOP__TOKEN__INIT;
     struct entry e = { .alias = strdup(kv->alias) };
@@ -150,12 +150,12 @@ static int add_token(struct parse *p, const Hadoop__CredentialsKV *kv)
     return add_error(p, set_take_token(p->out, &e));
 }
 
-static int add_all(struct parse *p, const Hadoop__Credentials *m)
+static int credentials_add_all(struct parse *p, const Hadoop__Credentials *m)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < m->n_tokens; i++)
-        r = add_token(p, m->tokens[i]);
+        r = credentials_add_token(p, m->tokens[i]);
     for (size_t i = 0; r == 0 && i < m->n_secrets; i++)
         r = credentials_add_secret(p->out, m->secrets[i]->alias, m->secrets[i]->secret.data,
                                    m->secrets[i]->secret.len, p->err);
@@ -186,8 +186,8 @@ static int read_version_1(struct parse *p)
     body = p->v;
     m = hadoop__credentials__unpack(NULL, (size_t)n, body.p);
     if (!m)
-        return damaged(p, "not a list of tokens");
-    r = add_all(p, m);
+        return credentials_damaged(p, "not a list of tokens");
+    r = credentials_add_all(p, m);
     free_wiped(m);
     return r;
 }
@@ -196,7 +196,7 @@ static int read_version_1(struct parse *p)
 
 static const char magic[4] = "HDTS";
 
-static int read_head(struct parse *p, int *ret_version)
+static int credentials_read_head(struct parse *p, int *ret_version)
 {
     size_t n = p->n < sizeof(magic) ? p->n : sizeof(magic);
 
@@ -208,11 +208,11 @@ static int read_head(struct parse *p, int *ret_version)
     return p->v.bad ? truncated(p) : 0;
 }
 
-static int parse(struct parse *p)
+static int parse_parse(struct parse *p)
 {
     int version = 0, r;
 
-    r = read_head(p, &version);
+    r = credentials_read_head(p, &version);
     if (r < 0)
         return r;
     if (version > 1)
@@ -232,7 +232,7 @@ static int parse_named(const char *name, const void *data, size_t n, struct cred
         return r;
     p.v = view_of(p.start, n);
     p.out = c;
-    r = parse(&p);
+    r = parse_parse(&p);
     if (r < 0)
         return r;
     *ret = take(c);
@@ -245,7 +245,7 @@ int credentials_parse(const void *p, size_t n, struct credentials **ret, struct 
 }
 
 /* The whole file at once, so that no copy of a secret is left behind by a growing buffer. */
-static int slurp(const char *path, struct buf *b, struct err *err)
+static int credentials_slurp(const char *path, struct buf *b, struct err *err)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -280,7 +280,7 @@ int credentials_load(const char *path, struct credentials **ret, struct err *err
     if (!name)
         return err_oom(err);
     buf_init(&b, CREDENTIALS_MAX);
-    r = slurp(path, &b, err);
+    r = credentials_slurp(path, &b, err);
     if (r == 0)
         r = parse_named(name, b.data, b.len, ret, err);
     wipe_buf(&b);

@@ -9,7 +9,7 @@
 #define LENGTHS_MAX ((size_t)25) /* bytes of the lengths in one token, five each */
 
 /* A size that is enough, so that the buffer grows once and leaves no copy of a secret behind. */
-static size_t size_of(const struct credentials *c)
+static size_t credentials_size_of(const struct credentials *c)
 {
     size_t n = 16;
 
@@ -24,7 +24,7 @@ static size_t size_of(const struct credentials *c)
     return n;
 }
 
-static int add_token(struct buf *b, const struct entry *e)
+static int save_add_token(struct buf *b, const struct entry *e)
 {
     int r = writable_add_text(b, e->alias);
 
@@ -48,7 +48,7 @@ static int add_secret(struct buf *b, const struct secret *s)
 
 int credentials_write(const struct credentials *c, struct buf *out, struct err *err)
 {
-    size_t need = size_of(c);
+    size_t need = credentials_size_of(c);
     uint8_t *room;
     int r;
 
@@ -59,7 +59,7 @@ int credentials_write(const struct credentials *c, struct buf *out, struct err *
     if (r == 0)
         r = writable_add_vlong(out, (int64_t)c->n_tokens);
     for (size_t i = 0; r == 0 && i < c->n_tokens; i++)
-        r = add_token(out, &c->tokens[i]);
+        r = save_add_token(out, &c->tokens[i]);
     if (r == 0)
         r = writable_add_vlong(out, (int64_t)c->n_secrets);
     for (size_t i = 0; r == 0 && i < c->n_secrets; i++)

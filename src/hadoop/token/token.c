@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t *copy_bytes(const uint8_t *p, size_t n)
+static uint8_t *token_copy_bytes(const uint8_t *p, size_t n)
 {
     uint8_t *r = malloc(n ? n : 1);
 
@@ -17,9 +17,9 @@ static uint8_t *copy_bytes(const uint8_t *p, size_t n)
 int token_copy(struct token *to, const struct token *from)
 {
     *to = (struct token){
-        .id = copy_bytes(from->id, from->id_len),
+        .id = token_copy_bytes(from->id, from->id_len),
         .id_len = from->id_len,
-        .password = copy_bytes(from->password, from->password_len),
+        .password = token_copy_bytes(from->password, from->password_len),
         .password_len = from->password_len,
         .kind = strdup(from->kind ? from->kind : ""),
         .service = strdup(from->service ? from->service : ""),

@@ -205,7 +205,7 @@ static void note_event(struct am *a, const struct amrm_event *e)
         log_warn(LOG_YARN, "a token could not be kept: %s, ignoring", err.text);
 }
 
-static void deliver(struct am *a, struct batch *b)
+static void am_deliver(struct am *a, struct batch *b)
 {
     for (size_t i = 0; i < b->events.n; i++)
         note_event(a, &b->events.v[i]);
@@ -257,7 +257,7 @@ static int rest(struct am *a, int64_t ms)
 
 /* ---- one exchange ---- */
 
-static int on_answer(struct am *a, struct batch *b, struct err *err)
+static int am_on_answer(struct am *a, struct batch *b, struct err *err)
 {
     int r = amrm_on_response(a->rm, b->answer, &b->events, err);
 
@@ -310,16 +310,16 @@ static bool exchange(struct am *a)
         r = rpc_call(a->service, &methods[call], request, &b->answer, loop_in(a->loop, CALL_MS),
                      &err);
     if (r == 0)
-        r = on_answer(a, b, &err);
+        r = am_on_answer(a, b, &err);
     if (r == 0) {
-        deliver(a, take(b));
+        am_deliver(a, take(b));
         return amrm_state(a->rm) != AMRM_DONE && rest(a, pause_ms(a)) == 0;
     }
     if (r == -ECANCELED || fiber_cancelled(a->loop))
         return false;
     go = b ? on_fault(a, b, r, &err) : 0;
     if (b)
-        deliver(a, take(b));
+        am_deliver(a, take(b));
     if (go != 0)
         return go > 0;
     a->fault_ms = between(FAULT_FIRST_MS, a->fault_ms * 2, FAULT_MOST_MS);

@@ -23,7 +23,7 @@ void am_blacklist_done(struct am_blacklist *b)
     *b = (struct am_blacklist){ 0 };
 }
 
-static struct am_blacklist_name *find(const struct am_blacklist *b, const char *name)
+static struct am_blacklist_name *am_blacklist_find(const struct am_blacklist *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++)
         if (str_eq(b->v[i].name, name))
@@ -33,7 +33,7 @@ static struct am_blacklist_name *find(const struct am_blacklist *b, const char *
 
 int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
 {
-    struct am_blacklist_name *known = find(b, name), *more;
+    struct am_blacklist_name *known = am_blacklist_find(b, name), *more;
     char *copy;
 
     if (!*name || str_eq(name, "*"))
@@ -57,12 +57,12 @@ int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
 
 bool am_blacklist_has(const struct am_blacklist *b, const char *name)
 {
-    const struct am_blacklist_name *known = find(b, name);
+    const struct am_blacklist_name *known = am_blacklist_find(b, name);
 
     return known && known->on;
 }
 
-static bool differs(const struct am_blacklist_name *n)
+static bool am_blacklist_differs(const struct am_blacklist_name *n)
 {
     return n->stale || n->on != n->told;
 }
@@ -70,7 +70,7 @@ static bool differs(const struct am_blacklist_name *n)
 bool am_blacklist_changed(const struct am_blacklist *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        if (differs(&b->v[i]))
+        if (am_blacklist_differs(&b->v[i]))
             return true;
     return false;
 }
@@ -105,14 +105,14 @@ int am_blacklist_build(struct am_blacklist *b, Yarn__AllocateRequest *request)
         const struct am_blacklist_name *n = &b->v[i];
         int r = 0;
 
-        if (differs(n))
+        if (am_blacklist_differs(n))
             r = n->on ? MESSAGE_ADD_TEXT(m, additions, n->name)
                       : MESSAGE_ADD_TEXT(m, removals, n->name);
         if (r < 0)
             return r;
     }
     for (size_t i = 0; i < b->n; i++) {
-        b->v[i].in_flight = differs(&b->v[i]);
+        b->v[i].in_flight = am_blacklist_differs(&b->v[i]);
         b->v[i].flying = b->v[i].on;
         b->v[i].stale = false;
     }
@@ -126,7 +126,7 @@ static void drop(struct am_blacklist *b)
     size_t kept = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        if (!b->v[i].on && !differs(&b->v[i]))
+        if (!b->v[i].on && !am_blacklist_differs(&b->v[i]))
             free(b->v[i].name);
         else
             b->v[kept++] = b->v[i];

@@ -285,8 +285,8 @@ static int on_allocated(struct amrm *a, const Yarn__AllocateResponse *m, struct 
 
 /* ---- registration and end ---- */
 
-static int on_registered(struct amrm *a, const Yarn__RegisterApplicationMasterResponse *m,
-                         struct amrm_events *e, struct err *err)
+static int amrm_on_registered(struct amrm *a, const Yarn__RegisterApplicationMasterResponse *m,
+                              struct amrm_events *e, struct err *err)
 {
     size_t n = m->n_containers_from_previous_attempts;
     AUTO_MESSAGE Yarn__RegisterApplicationMasterResponse *copy = message_copy(m);
@@ -339,7 +339,7 @@ int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret
     a->troubled = false;
     switch (a->call) {
     case AMRM_CALL_REGISTER:
-        return on_registered(a, answer, ret, err);
+        return amrm_on_registered(a, answer, ret, err);
     case AMRM_CALL_ALLOCATE:
         return on_allocated(a, answer, ret, err);
     case AMRM_CALL_FINISH:
@@ -352,7 +352,7 @@ int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret
 
 /* ---- faults ---- */
 
-static enum amrm_todo over(struct amrm *a, const struct err *fault, struct amrm_events *e)
+static enum amrm_todo amrm_over(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
     /* Whoever has said its last word and then is not known any more has been heard. */
     bool done = a->finish_sent && (a->state == AMRM_FINISHING || a->state == AMRM_LAST_RESYNC);
@@ -413,7 +413,7 @@ static enum amrm_todo bad_request(struct amrm *a, const struct err *fault, struc
         return registered_already(a, e);
     if (adopt_response_id(a, fault->text))
         return AMRM_AGAIN;
-    return over(a, fault, e);
+    return amrm_over(a, fault, e);
 }
 
 static void emit_refused(void *arg, int32_t priority, int64_t id)
@@ -427,12 +427,12 @@ static void emit_refused(void *arg, int32_t priority, int64_t id)
 }
 
 /* One bad row makes the RM refuse them all, and it does not say which. */
-static enum amrm_todo refused(struct amrm *a, const struct err *fault, struct amrm_events *e)
+static enum amrm_todo amrm_refused(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
     const Yarn__AllocateRequest *m = a->request;
 
     if (a->call != AMRM_CALL_ALLOCATE || m->n_ask == 0)
-        return over(a, fault, e);
+        return amrm_over(a, fault, e);
     if (reserve_events(e, m->n_ask) < 0)
         return AMRM_LATER;
     asks_refused(a->asks, emit_refused, e);
@@ -473,14 +473,14 @@ enum amrm_todo amrm_on_fault(struct amrm *a, const struct err *fault, struct amr
         return bad_request(a, fault, ret);
     case RPC_EX_INVALID_RESOURCE:
     case RPC_EX_INVALID_LABEL:
-        return refused(a, fault, ret);
+        return amrm_refused(a, fault, ret);
     case RPC_EX_ATTEMPT_NOT_FOUND:
     case RPC_EX_INVALID_TOKEN: /* how a new connection learns that the attempt is over */
     case RPC_EX_ACCESS:
     case RPC_EX_AUTHORIZATION:
-        return over(a, fault, ret);
+        return amrm_over(a, fault, ret);
     case RPC_EX_SASL: /* refused, or an RM that died while we signed in */
-        return ++a->refusals < REFUSALS_MAX ? AMRM_LATER : over(a, fault, ret);
+        return ++a->refusals < REFUSALS_MAX ? AMRM_LATER : amrm_over(a, fault, ret);
     case RPC_EX_NONE: /* the network: rpc.h tries all addresses, and the RM may be restarting */
     case RPC_EX_STANDBY:
     case RPC_EX_RETRIABLE:

@@ -94,7 +94,7 @@ static enum amrm_call call_of(enum amrm_state s)
     }
 }
 
-static void *build(struct amrm *a, enum amrm_call call)
+static void *amrm_build(struct amrm *a, enum amrm_call call)
 {
     switch (call) {
     case AMRM_CALL_REGISTER:
@@ -115,7 +115,7 @@ int amrm_next_request(struct amrm *a, enum amrm_call *ret_call, const void **ret
     if (!a->request) {
         call = call_of(a->state);
         if (call != AMRM_CALL_NONE) {
-            a->request = build(a, call);
+            a->request = amrm_build(a, call);
             if (!a->request)
                 return err_oom(err);
         }

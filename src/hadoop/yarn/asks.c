@@ -57,7 +57,7 @@ static size_t position(const struct asks *t, int32_t priority, int64_t id)
     return lo;
 }
 
-static struct ask_group *find(const struct asks *t, int32_t priority, int64_t id)
+static struct ask_group *asks_find(const struct asks *t, int32_t priority, int64_t id)
 {
     size_t i = position(t, priority, id);
 
@@ -66,7 +66,7 @@ static struct ask_group *find(const struct asks *t, int32_t priority, int64_t id
     return &t->groups[i];
 }
 
-static struct row *find_row(const struct ask_group *g, const char *name)
+static struct row *asks_find_row(const struct ask_group *g, const char *name)
 {
     for (size_t i = 0; i < g->n; i++)
         if (str_eq(g->rows[i].name, name))
@@ -76,7 +76,7 @@ static struct row *find_row(const struct ask_group *g, const char *name)
 
 int32_t asks_outstanding(const struct asks *t, int32_t priority, int64_t id)
 {
-    const struct ask_group *g = find(t, priority, id);
+    const struct ask_group *g = asks_find(t, priority, id);
 
     return g ? g->rows[0].count : 0;
 }
@@ -93,7 +93,7 @@ bool asks_changed(const struct asks *t)
 
 /* ---- adding ---- */
 
-static int add_row(struct ask_group *g, const char *name, const char *rack)
+static int asks_add_row(struct ask_group *g, const char *name, const char *rack)
 {
     struct row *rows = reallocarray(g->rows, g->n + 1, sizeof(*rows));
     struct row row = { 0 };
@@ -113,7 +113,7 @@ static int add_row(struct ask_group *g, const char *name, const char *rack)
 
 static int need_row(struct ask_group *g, const char *name, const char *rack)
 {
-    return find_row(g, name) ? 0 : add_row(g, name, rack);
+    return asks_find_row(g, name) ? 0 : asks_add_row(g, name, rack);
 }
 
 /* All rows an ask touches, so that counting it afterwards cannot fail. A row of 0 is harmless. */
@@ -204,7 +204,7 @@ static int insert(struct asks *t, const struct ask *ask, struct ask_group **ret)
 
 static void count_up(struct ask_group *g, const char *name, int32_t count)
 {
-    struct row *r = find_row(g, name);
+    struct row *r = asks_find_row(g, name);
 
     if (r) /* need_rows() has seen to that */
         r->count += count;
@@ -226,7 +226,7 @@ static void count_places(struct ask_group *g, const struct ask *ask)
     }
 }
 
-static int check(const struct ask *ask, struct err *err)
+static int asks_check(const struct ask *ask, struct err *err)
 {
     if (ask->count <= 0 || ask->count > 1000000)
         return err_set(err, -EINVAL, "%" PRId32 " is not a number of containers to ask for",
@@ -246,8 +246,8 @@ static int check(const struct ask *ask, struct err *err)
 
 int asks_add(struct asks *t, const struct ask *ask, struct err *err)
 {
-    struct ask_group *g = find(t, ask->priority, ask->id);
-    int r = check(ask, err);
+    struct ask_group *g = asks_find(t, ask->priority, ask->id);
+    int r = asks_check(ask, err);
 
     if (r < 0)
         return r;
@@ -290,7 +290,7 @@ static void clamp(struct asks *t, struct ask_group *g)
 
 int32_t asks_cancel(struct asks *t, int32_t priority, int64_t id, int32_t count)
 {
-    struct ask_group *g = find(t, priority, id);
+    struct ask_group *g = asks_find(t, priority, id);
 
     if (!g)
         return 0;
@@ -305,7 +305,7 @@ int32_t asks_cancel(struct asks *t, int32_t priority, int64_t id, int32_t count)
 
 int asks_relax(struct asks *t, int32_t priority, int64_t id)
 {
-    struct ask_group *g = find(t, priority, id);
+    struct ask_group *g = asks_find(t, priority, id);
 
     if (!g || g->rows[0].count == 0)
         return -ENOENT;
@@ -342,7 +342,7 @@ static void doubt(struct row *r)
  * is harmless, because these rows say only where, and "*" says how many. */
 static void count_down_places(struct ask_group *g, struct row *host)
 {
-    struct row *rack = host && host->rack ? find_row(g, host->rack) : NULL;
+    struct row *rack = host && host->rack ? asks_find_row(g, host->rack) : NULL;
 
     if (!rack || host->count == 0) {
         for (size_t i = 1; i < g->n; i++)
@@ -363,7 +363,7 @@ static void count_down_places(struct ask_group *g, struct row *host)
 
 bool asks_granted(struct asks *t, int32_t priority, int64_t id, const char *host)
 {
-    struct ask_group *g = find(t, priority, id);
+    struct ask_group *g = asks_find(t, priority, id);
     struct row *all;
 
     if (!g || g->rows[0].count == 0)
@@ -373,7 +373,7 @@ bool asks_granted(struct asks *t, int32_t priority, int64_t id, const char *host
     if (!all->in_flight && all->rm > 0)
         all->rm--;
     t->pending--;
-    count_down_places(g, find_row(g, host));
+    count_down_places(g, asks_find_row(g, host));
     t->changed |= row_differs(all);
     t->unsettled = true;
     clamp(t, g);

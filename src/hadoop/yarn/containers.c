@@ -26,7 +26,8 @@ static size_t hash(struct yarn_container_id id)
 }
 
 /* The slot that has the id, or the empty one where it would go. */
-static struct container_slot *slot_of(const struct containers *c, struct yarn_container_id id)
+static struct container_slot *containers_slot_of(const struct containers *c,
+                                                 struct yarn_container_id id)
 {
     size_t i = hash(id) & (c->cap - 1);
 
@@ -48,7 +49,7 @@ int containers_reserve(struct containers *c, size_t n)
         return -ENOMEM;
     for (size_t i = 0; i < c->cap; i++)
         if (c->slots[i].fate)
-            *slot_of(&bigger, c->slots[i].id) = c->slots[i];
+            *containers_slot_of(&bigger, c->slots[i].id) = c->slots[i];
     free(c->slots);
     *c = bigger;
     return 0;
@@ -56,7 +57,7 @@ int containers_reserve(struct containers *c, size_t n)
 
 void containers_set(struct containers *c, struct yarn_container_id id, enum container_fate fate)
 {
-    struct container_slot *s = slot_of(c, id);
+    struct container_slot *s = containers_slot_of(c, id);
 
     if (!s->fate)
         c->used++;
@@ -67,5 +68,5 @@ void containers_set(struct containers *c, struct yarn_container_id id, enum cont
 
 enum container_fate containers_get(const struct containers *c, struct yarn_container_id id)
 {
-    return c->cap ? slot_of(c, id)->fate : CONTAINER_UNHEARD;
+    return c->cap ? containers_slot_of(c, id)->fate : CONTAINER_UNHEARD;
 }

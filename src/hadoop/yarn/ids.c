@@ -25,7 +25,7 @@ static bool eat(const char **p, const char *prefix)
 }
 
 /* A run of digits up to `max`; no sign, no space, at least one. */
-static bool number(const char **p, int64_t max, int64_t *ret)
+static bool yarn_number(const char **p, int64_t max, int64_t *ret)
 {
     const char *s = *p;
     int64_t v = 0;
@@ -44,16 +44,16 @@ static bool number(const char **p, int64_t max, int64_t *ret)
     return true;
 }
 
-static bool next_number(const char **p, int64_t max, int64_t *ret)
+static bool yarn_next_number(const char **p, int64_t max, int64_t *ret)
 {
-    return eat(p, "_") && number(p, max, ret);
+    return eat(p, "_") && yarn_number(p, max, ret);
 }
 
 static bool app_part(const char **p, struct yarn_app_id *ret)
 {
     int64_t timestamp, id;
 
-    if (!number(p, INT64_MAX, &timestamp) || !next_number(p, INT32_MAX, &id))
+    if (!yarn_number(p, INT64_MAX, &timestamp) || !yarn_next_number(p, INT32_MAX, &id))
         return false;
     *ret = (struct yarn_app_id){ timestamp, (int32_t)id };
     return true;
@@ -64,13 +64,13 @@ static bool attempt_part(const char **p, struct yarn_attempt_id *ret)
     struct yarn_app_id app;
     int64_t attempt;
 
-    if (!app_part(p, &app) || !next_number(p, INT32_MAX, &attempt))
+    if (!app_part(p, &app) || !yarn_next_number(p, INT32_MAX, &attempt))
         return false;
     *ret = (struct yarn_attempt_id){ app, (int32_t)attempt };
     return true;
 }
 
-static int bad(struct err *err, const char *text, const char *what, const char *form)
+static int yarn_bad(struct err *err, const char *text, const char *what, const char *form)
 {
     char shown[80];
 
@@ -86,7 +86,7 @@ int yarn_app_id_parse(const char *text, struct yarn_app_id *ret, struct err *err
     struct yarn_app_id id;
 
     if (!text || !eat(&p, "application_") || !app_part(&p, &id) || *p)
-        return bad(err, text, "an application id", "application_1794718682665_0075");
+        return yarn_bad(err, text, "an application id", "application_1794718682665_0075");
     *ret = id;
     return 0;
 }
@@ -97,7 +97,7 @@ int yarn_attempt_id_parse(const char *text, struct yarn_attempt_id *ret, struct 
     struct yarn_attempt_id id;
 
     if (!text || !eat(&p, "appattempt_") || !attempt_part(&p, &id) || *p)
-        return bad(err, text, "an attempt id", "appattempt_1794718682665_0075_000001");
+        return yarn_bad(err, text, "an attempt id", "appattempt_1794718682665_0075_000001");
     *ret = id;
     return 0;
 }
@@ -110,11 +110,11 @@ int yarn_container_id_parse(const char *text, struct yarn_container_id *ret, str
     int64_t epoch = 0, sequence;
 
     if (!text || !eat(&p, "container_"))
-        return bad(err, text, "a container id", form);
-    if (eat(&p, "e") && (!number(&p, EPOCH_MAX, &epoch) || !eat(&p, "_")))
-        return bad(err, text, "a container id", form);
-    if (!attempt_part(&p, &id.attempt) || !next_number(&p, SEQUENCE_MAX, &sequence) || *p)
-        return bad(err, text, "a container id", form);
+        return yarn_bad(err, text, "a container id", form);
+    if (eat(&p, "e") && (!yarn_number(&p, EPOCH_MAX, &epoch) || !eat(&p, "_")))
+        return yarn_bad(err, text, "a container id", form);
+    if (!attempt_part(&p, &id.attempt) || !yarn_next_number(&p, SEQUENCE_MAX, &sequence) || *p)
+        return yarn_bad(err, text, "a container id", form);
     id.id = epoch << EPOCH_SHIFT | sequence;
     *ret = id;
     return 0;

@@ -24,8 +24,8 @@ static int too_long(struct err *err, int r, const char *what)
     return err_set(err, r, "%s is longer than %zu bytes", what, TEXT_MAX);
 }
 
-static int add_command(Yarn__ContainerLaunchContext *c, const char *text,
-                       int (*quote)(struct buf *, const char *), struct err *err)
+static int yarn_add_command(Yarn__ContainerLaunchContext *c, const char *text,
+                            int (*quote)(struct buf *, const char *), struct err *err)
 {
     AUTO_BUF b = { .max = TEXT_MAX };
     const char *quoted;
@@ -42,7 +42,7 @@ static int add_command(Yarn__ContainerLaunchContext *c, const char *text,
 
 int yarn_launch_word(Yarn__ContainerLaunchContext *c, const char *word, struct err *err)
 {
-    return add_command(c, word, quote_word, err);
+    return yarn_add_command(c, word, quote_word, err);
 }
 
 int yarn_launch_words(Yarn__ContainerLaunchContext *c, const char *const *words, size_t n,
@@ -57,7 +57,7 @@ int yarn_launch_words(Yarn__ContainerLaunchContext *c, const char *const *words,
 
 int yarn_launch_script(Yarn__ContainerLaunchContext *c, const char *text, struct err *err)
 {
-    return add_command(c, text, quote_script, err);
+    return yarn_add_command(c, text, quote_script, err);
 }
 
 static bool is_env_name(const char *s)
@@ -69,8 +69,8 @@ static bool is_env_name(const char *s)
     return *s == '\0';
 }
 
-static int add_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
-                   int (*quote)(struct buf *, const char *), struct err *err)
+static int yarn_add_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
+                        int (*quote)(struct buf *, const char *), struct err *err)
 {
     AUTO_MESSAGE Yarn__StringStringMap *row = NULL;
     AUTO_BUF b = { .max = TEXT_MAX };
@@ -93,13 +93,13 @@ static int add_env(Yarn__ContainerLaunchContext *c, const char *name, const char
 int yarn_launch_env(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
                     struct err *err)
 {
-    return add_env(c, name, value, quote_value, err);
+    return yarn_add_env(c, name, value, quote_value, err);
 }
 
 int yarn_launch_env_live(Yarn__ContainerLaunchContext *c, const char *name, const char *value,
                          struct err *err)
 {
-    return add_env(c, name, value, quote_live_value, err);
+    return yarn_add_env(c, name, value, quote_live_value, err);
 }
 
 /* ---- files ---- */
@@ -201,7 +201,7 @@ static bool leaves_directory(const char *name)
 
 /* Both names stand between double quotes in an `ln` of the launch script, and a directory of the
  * link stands there without any quotes. */
-static int check_names(const char *name, const char *url, struct err *err)
+static int yarn_check_names(const char *name, const char *url, struct err *err)
 {
     const char *base = strrchr(url, '/'), *slash = strrchr(name, '/');
 
@@ -238,7 +238,7 @@ int yarn_file_resource(const char *name, const struct yarn_file *file,
                        Yarn__StringLocalResourceMap **ret, struct err *err)
 {
     AUTO_MESSAGE Yarn__StringLocalResourceMap *row = NULL;
-    int r = check_names(name, file->url, err);
+    int r = yarn_check_names(name, file->url, err);
 
     if (r < 0)
         return r;

@@ -37,7 +37,7 @@ void *message_free(void *message)
 
 /* Room for one more. One at a time: the array may have come from unpacking, without a spare place.
  */
-static int grow(void ***array, size_t n)
+static int message_grow(void ***array, size_t n)
 {
     void **more = reallocarray(*array, n + 1, sizeof(**array));
 
@@ -49,7 +49,7 @@ static int grow(void ***array, size_t n)
 
 int message_add(void ***array, size_t *n, void *item)
 {
-    if (!item || grow(array, *n) < 0) {
+    if (!item || message_grow(array, *n) < 0) {
         message_free(item);
         return -ENOMEM;
     }
@@ -61,7 +61,7 @@ int message_add_text(char ***array, size_t *n, const char *text)
 {
     AUTO_FREE char *copy = strdup(text);
 
-    if (!copy || grow((void ***)array, *n) < 0)
+    if (!copy || message_grow((void ***)array, *n) < 0)
         return -ENOMEM;
     (*array)[(*n)++] = take(copy);
     return 0;

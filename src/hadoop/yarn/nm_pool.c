@@ -72,7 +72,7 @@ size_t nm_pool_open(const struct nm_pool *p)
     return p->open;
 }
 
-static struct node *find(const struct nm_pool *p, const char *host, int32_t port)
+static struct node *nm_pool_find(const struct nm_pool *p, const char *host, int32_t port)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->nodes[i]->port == port && str_eq(p->nodes[i]->host, host))
@@ -80,7 +80,7 @@ static struct node *find(const struct nm_pool *p, const char *host, int32_t port
     return NULL;
 }
 
-static struct node *add(struct nm_pool *p, const char *host, int32_t port)
+static struct node *nm_pool_add(struct nm_pool *p, const char *host, int32_t port)
 {
     struct node **more = reallocarray(p->nodes, p->n + 1, sizeof(*more));
     struct node *n;
@@ -104,11 +104,11 @@ static struct node *add(struct nm_pool *p, const char *host, int32_t port)
 int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop__Token *token,
                       struct err *err)
 {
-    struct node *n = find(p, node->host, node->port);
+    struct node *n = nm_pool_find(p, node->host, node->port);
     AUTO_TOKEN copy = { 0 };
 
     if (!n)
-        n = add(p, node->host, node->port);
+        n = nm_pool_add(p, node->host, node->port);
     if (!n || token_from_pb(&copy, token) < 0)
         return err_oom(err);
     token_done(&n->token);
@@ -120,7 +120,7 @@ int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop_
 }
 
 /* Closes the connections that have been idle longest, as long as there are more than allowed. */
-static void trim(struct nm_pool *p)
+static void nm_pool_trim(struct nm_pool *p)
 {
     while (p->open > p->idle_limit) {
         struct node *oldest = NULL;
@@ -163,7 +163,7 @@ static int connect_node(struct nm_pool *p, struct node *n, struct err *err)
 int nm_pool_call(struct nm_pool *p, const struct nm_at *at, const struct nm_call *call, void *ret,
                  struct err *err)
 {
-    struct node *n = find(p, at->host, at->port);
+    struct node *n = nm_pool_find(p, at->host, at->port);
     int64_t deadline = at->deadline ? at->deadline : loop_in(session_loop(p->session), CALL_MS);
     int r = 0;
 
@@ -175,9 +175,9 @@ int nm_pool_call(struct nm_pool *p, const struct nm_at *at, const struct nm_call
         return r;
     n->used = ++p->uses;
     n->busy++;
-    trim(p);
+    nm_pool_trim(p);
     r = rpc_call(n->service, call->method, call->request, ret, deadline, err);
     n->busy--;
-    trim(p);
+    nm_pool_trim(p);
     return r < 0 ? err_wrap(err, r, "node '%s:%" PRId32 "'", at->host, at->port) : 0;
 }

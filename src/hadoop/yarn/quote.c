@@ -10,7 +10,7 @@ static bool is_live(char c)
 }
 
 /* Nothing any shell or marker cares about: such words stay readable. */
-static bool is_plain(const char *word)
+static bool quote_is_plain(const char *word)
 {
     return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                        "0123456789_./:=@%+,-")];
@@ -35,7 +35,7 @@ int quote_word(struct buf *out, const char *word)
 {
     int r;
 
-    if (is_plain(word))
+    if (quote_is_plain(word))
         return buf_add_str(out, word);
     r = buf_add_u8(out, '\'');
     for (const char *p = word; *p && r >= 0; p++) {

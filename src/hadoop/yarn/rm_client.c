@@ -132,8 +132,9 @@ static bool is_undecided(Yarn__ApplicationState s)
 }
 
 /* One look: 1 when it is decided, 0 when not yet, also when the RM has lost it and got it again. */
-static int look(struct yarn_client *c, const Yarn__ApplicationSubmissionContext *context,
-                int64_t deadline, Yarn__GetApplicationReportResponse **ret, struct err *err)
+static int rm_client_look(struct yarn_client *c, const Yarn__ApplicationSubmissionContext *context,
+                          int64_t deadline, Yarn__GetApplicationReportResponse **ret,
+                          struct err *err)
 {
     struct err local = ERR_INIT;
     int r = report_until(c, yarn_app_id_of(context->application_id), deadline, ret, &local);
@@ -180,7 +181,7 @@ int yarn_submit(struct yarn_client *c, const Yarn__ApplicationSubmissionContext 
         deadline = loop_in(l, SUBMIT_MS);
     r = send_submit(c, context, deadline, err);
     while (r == 0) {
-        r = look(c, context, deadline, &report, err);
+        r = rm_client_look(c, context, deadline, &report, err);
         if (r == 0)
             r = pause_for(l, &ms, deadline, "submitting", err);
     }

@@ -29,7 +29,7 @@ struct yarn_queue *yarn_queue_free(struct yarn_queue *q)
 
 /* Fills `q`, whose info is there, from the bytes of its children. What is filled is always whole
  * enough for queue_done(). */
-static int grow(struct yarn_queue *q, int depth, size_t *left, struct err *err)
+static int yarn_grow(struct yarn_queue *q, int depth, size_t *left, struct err *err)
 {
     size_t n = q->info->n_child_queues;
 
@@ -49,14 +49,14 @@ static int grow(struct yarn_queue *q, int depth, size_t *left, struct err *err)
         if (!q->children[i].info)
             return err_set(err, -EPROTO, "the ResourceManager sent a broken queue");
         q->n++;
-        r = grow(&q->children[i], depth + 1, left, err);
+        r = yarn_grow(&q->children[i], depth + 1, left, err);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static int make(Yarn__QueueInfo *info, struct yarn_queue **ret, struct err *err)
+static int yarn_make(Yarn__QueueInfo *info, struct yarn_queue **ret, struct err *err)
 {
     AUTO_YARN_QUEUE *q = calloc(1, sizeof(*q));
     size_t left = QUEUES_MAX;
@@ -67,7 +67,7 @@ static int make(Yarn__QueueInfo *info, struct yarn_queue **ret, struct err *err)
         return err_oom(err);
     }
     q->info = info;
-    r = grow(q, 1, &left, err);
+    r = yarn_grow(q, 1, &left, err);
     if (r == 0)
         *ret = take(q);
     return r;
@@ -79,7 +79,7 @@ int yarn_queue_unpack(const void *p, size_t n, struct yarn_queue **ret, struct e
 
     if (!info)
         return err_set(err, -EPROTO, "the ResourceManager sent a broken queue");
-    return make(info, ret, err);
+    return yarn_make(info, ret, err);
 }
 
 int yarn_queue(struct yarn_client *c, const char *name, bool deep, struct yarn_queue **ret,
@@ -102,5 +102,5 @@ int yarn_queue(struct yarn_client *c, const char *name, bool deep, struct yarn_q
         err_hint(err, "'ydl cluster queues' shows them");
         return -ENOENT;
     }
-    return make(take(answer->queue), ret, err);
+    return yarn_make(take(answer->queue), ret, err);
 }

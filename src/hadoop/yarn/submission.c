@@ -26,14 +26,14 @@ static int check_tag(const char *tag, struct err *err)
     return 0;
 }
 
-static int check_label(const char *label, struct err *err)
+static int submission_check_label(const char *label, struct err *err)
 {
     return !label || !strpbrk(label, "&|, ")
                ? 0
                : err_set(err, -EINVAL, "'%s' is not one node label, and YARN takes no more", label);
 }
 
-static int check_texts(const struct yarn_submission *s, struct err *err)
+static int submission_check_texts(const struct yarn_submission *s, struct err *err)
 {
     if (!s->name || !*s->name)
         return err_set(err, -EINVAL, "the application has no name");
@@ -42,7 +42,8 @@ static int check_texts(const struct yarn_submission *s, struct err *err)
                        TYPE_MAX);
     if (s->queue && !*s->queue)
         return err_set(err, -EINVAL, "the queue has no name");
-    if (check_label(s->label, err) < 0 || check_label(s->master_label, err) < 0)
+    if (submission_check_label(s->label, err) < 0 ||
+        submission_check_label(s->master_label, err) < 0)
         return -EINVAL;
     if (s->n_tags > TAGS_MAX)
         return err_set(err, -EINVAL, "%zu tags, at most %d are allowed", s->n_tags, TAGS_MAX);
@@ -55,9 +56,10 @@ static int check_texts(const struct yarn_submission *s, struct err *err)
     return 0;
 }
 
-static int check(const struct yarn_submission *s, const Yarn__Resource *maximum, struct err *err)
+static int submission_check(const struct yarn_submission *s, const Yarn__Resource *maximum,
+                            struct err *err)
 {
-    int r = check_texts(s, err);
+    int r = submission_check_texts(s, err);
 
     if (r < 0)
         return r;
@@ -192,8 +194,8 @@ static int set_logs(const struct yarn_submission *s, Yarn__ApplicationSubmission
     return 0;
 }
 
-static int fill(const struct yarn_submission *s, struct yarn_app_id id,
-                Yarn__ApplicationSubmissionContext *m)
+static int submission_fill(const struct yarn_submission *s, struct yarn_app_id id,
+                           Yarn__ApplicationSubmissionContext *m)
 {
     m->application_id = yarn_app_id_new(id);
     m->resource = yarn_resource_new(&s->master);
@@ -214,12 +216,12 @@ int yarn_submission_message(const struct yarn_submission *s, struct yarn_app_id 
                             struct err *err)
 {
     AUTO_MESSAGE Yarn__ApplicationSubmissionContext *m = NULL;
-    int r = check(s, maximum, err);
+    int r = submission_check(s, maximum, err);
 
     if (r < 0)
         return r;
     m = MESSAGE_NEW(yarn__application_submission_context);
-    if (!m || fill(s, id, m) < 0)
+    if (!m || submission_fill(s, id, m) < 0)
         return err_oom(err);
     *ret = take(m);
     return 0;

@@ -12,7 +12,7 @@ void budget_done(struct budget *b)
     *b = (struct budget){ 0 };
 }
 
-static void forget(struct budget *b, int64_t before)
+static void budget_forget(struct budget *b, int64_t before)
 {
     uint32_t old = 0;
 
@@ -44,7 +44,7 @@ int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)
 {
     int r;
 
-    forget(b, now - window);
+    budget_forget(b, now - window);
     if (b->n >= max)
         return 0;
     r = budget_add(b, now);

@@ -136,7 +136,8 @@ int engine_restart(struct engine *e, uint32_t task, const char *who, int64_t now
 
 /* ---- scale ---- */
 
-static int find_role(const struct engine *e, const char *name, struct role **ret, struct err *err)
+static int engine_commands_find_role(const struct engine *e, const char *name, struct role **ret,
+                                     struct err *err)
 {
     const char *names[SPEC_ROLES_MAX];
     const char *near;
@@ -227,7 +228,7 @@ int engine_scale(struct engine *e, const char *role, unsigned count, const char 
     int k = is_running(e, err);
 
     if (k == 0)
-        k = find_role(e, role, &r, err);
+        k = engine_commands_find_role(e, role, &r, err);
     if (k != 0)
         return k;
     if (count == r->count)

@@ -11,7 +11,8 @@ int unit_next(const struct engine *e, const struct unit *u, enum task_event ev,
 }
 
 /* Retired tasks are in no count but that of what lives. */
-static void count(struct engine *e, const struct unit *u, enum task_state s, uint32_t by)
+static void engine_counts_count(struct engine *e, const struct unit *u, enum task_state s,
+                                uint32_t by)
 {
     if (u->retired)
         return;
@@ -21,11 +22,11 @@ static void count(struct engine *e, const struct unit *u, enum task_state s, uin
 
 void unit_set(struct engine *e, struct unit *u, enum task_state s, int64_t now)
 {
-    count(e, u, u->t.state, UINT32_MAX); /* minus one */
+    engine_counts_count(e, u, u->t.state, UINT32_MAX); /* minus one */
     e->n_live -= unit_live(u);
     u->t.state = s;
     u->starting = u->starting && s == TASK_READY;
-    count(e, u, s, 1);
+    engine_counts_count(e, u, s, 1);
     e->n_live += unit_live(u);
     if (s != TASK_RUNNING)
         unit_ready(e, u, false);
@@ -108,7 +109,7 @@ void unit_join(struct engine *e, struct unit *u)
     e->n_tasks++;
     e->n_undecided += r->decides && !u->over;
     r->n_over += u->over;
-    count(e, u, u->t.state, 1);
+    engine_counts_count(e, u, u->t.state, 1);
 }
 
 void unit_retire(struct engine *e, struct unit *u)
@@ -118,7 +119,7 @@ void unit_retire(struct engine *e, struct unit *u)
     unit_kept(e, u, false);
     unit_ready(e, u, false);
     unit_down(e, u, false);
-    count(e, u, u->t.state, UINT32_MAX);
+    engine_counts_count(e, u, u->t.state, UINT32_MAX);
     r->n_over -= u->over;
     e->n_undecided -= r->decides && !u->over;
     r->n_tasks--;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void stop_all(struct engine *e, int64_t grace, int64_t now)
+static void engine_end_stop_all(struct engine *e, int64_t grace, int64_t now)
 {
     for (uint32_t i = 0; i < e->n_units; i++) {
         timer_set(e, TIMER_RESTART, &e->units[i], NEVER);
@@ -13,7 +13,7 @@ static void stop_all(struct engine *e, int64_t grace, int64_t now)
 
 void end_kill_rest(struct engine *e, int64_t now)
 {
-    stop_all(e, 0, now);
+    engine_end_stop_all(e, 0, now);
 }
 
 void end_begin(struct engine *e, const struct ending *how, int64_t now)
@@ -35,12 +35,12 @@ void end_begin(struct engine *e, const struct ending *how, int64_t now)
     for (uint32_t i = 0; i < e->n_slots; i++)
         if (e->slots[i].state == SLOT_ASKED || e->slots[i].state == SLOT_GRANTED)
             slot_release(e, &e->slots[i], now);
-    stop_all(e, e->grace, now);
+    engine_end_stop_all(e, e->grace, now);
     end_look(e, now);
 }
 
 /* The sentence of the last record: the story, and why there was no way on. */
-static void tell(struct engine *e)
+static void engine_end_tell(struct engine *e)
 {
     char *text;
 
@@ -62,7 +62,7 @@ void end_look(struct engine *e, int64_t now)
 
     if (e->state != JOB_FINISHING || e->n_live > 0 || e->bad < 0)
         return;
-    tell(e);
+    engine_end_tell(e);
     if (e->by_task)
         say_story(e, now);
     job_do(e, last[e->final], e->end_text, now);

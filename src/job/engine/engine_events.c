@@ -23,7 +23,7 @@ void engine_event(struct engine *e, enum event_kind k, int64_t now, struct event
         event_begin(ret, &e->events, e->seq++, now, k);
 }
 
-static void end(struct engine *e, struct event *ev)
+static void engine_events_end(struct engine *e, struct event *ev)
 {
     if (event_end(ev) < 0)
         engine_oom(e);
@@ -60,7 +60,7 @@ int engine_events(struct engine *e, struct buf *out)
 
 /* ---- the job ---- */
 
-static int roles_json(const struct engine *e, json_t **ret, struct err *err)
+static int engine_events_roles_json(const struct engine *e, json_t **ret, struct err *err)
 {
     AUTO_JSON *list = json_array();
 
@@ -99,7 +99,7 @@ int engine_created(struct engine *e, const struct engine_facts *facts, int64_t n
     int r = engine_enter(e, err);
 
     if (r == 0)
-        r = roles_json(e, &roles, err);
+        r = engine_events_roles_json(e, &roles, err);
     if (r < 0)
         return r;
     e->created = now;
@@ -107,7 +107,7 @@ int engine_created(struct engine *e, const struct engine_facts *facts, int64_t n
     event_str(&ev, "state", job_state_name(e->state));
     say_facts(&ev, facts);
     event_json(&ev, "roles", roles);
-    end(e, &ev);
+    engine_events_end(e, &ev);
     return engine_leave(e, err);
 }
 
@@ -129,7 +129,7 @@ void say_job(struct engine *e, const char *reason, int64_t now)
         event_bool(&ev, "by_task", e->by_task);
         event_str(&ev, "text", e->end_text);
     }
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 /* clang-format off */
@@ -166,7 +166,7 @@ void say_gang(struct engine *e, enum gang_step step, int64_t delay, int64_t now)
               (int64_t)e->in[SLOT_IDLE] + e->in[SLOT_ASKED] + e->in[SLOT_GRANTED] + e->in[SLOT_UP]);
     if (delay > 0)
         event_int(&ev, "delay", delay);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_end(struct engine *e, int64_t now)
@@ -182,7 +182,7 @@ void say_end(struct engine *e, int64_t now)
     event_str(&ev, "text", e->end_text);
     if (e->unsaved)
         event_bool(&ev, "unsaved", 1);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_request(struct engine *e, const char *what, const char *task, const char *who, int64_t now)
@@ -195,7 +195,7 @@ void say_request(struct engine *e, const char *what, const char *task, const cha
     event_str(&ev, "who", who);
     if (str_eq(what, "stop"))
         event_int(&ev, "grace", e->grace);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_scale(struct engine *e, const struct role *r, uint32_t count, const char *who, int64_t now)
@@ -207,7 +207,7 @@ void say_scale(struct engine *e, const struct role *r, uint32_t count, const cha
     event_str(&ev, "role", r->spec->name);
     event_int(&ev, "count", count);
     event_str(&ev, "who", who);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_note(struct engine *e, const char *level, const char *text, int64_t now)
@@ -217,7 +217,7 @@ void say_note(struct engine *e, const char *level, const char *text, int64_t now
     engine_event(e, EVENT_NOTE, now, &ev);
     event_str(&ev, "level", level);
     event_str(&ev, "text", text);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 int engine_note(struct engine *e, const char *level, const char *text, int64_t now, struct err *err)
@@ -264,7 +264,7 @@ void say_task(struct engine *e, const struct unit *u, int64_t now)
         if (t->stopping)
             event_bool(&ev, "stopped", 1);
     }
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_ready(struct engine *e, const struct unit *u, int64_t now)
@@ -272,7 +272,7 @@ void say_ready(struct engine *e, const struct unit *u, int64_t now)
     struct event ev;
 
     begin_task(e, EVENT_READY, u->t.id, now, &ev);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_container(struct engine *e, const struct slot *s, const char *state, enum fail_class cls,
@@ -283,7 +283,7 @@ void say_container(struct engine *e, const struct slot *s, const char *state, en
     begin_task(e, EVENT_CONTAINER, s->first, now, &ev);
     event_str(&ev, "state", state);
     event_str(&ev, "class", cls == FAIL_NONE ? NULL : fail_key(cls));
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 static void put_failure(struct event *ev, const struct failure *f)
@@ -309,7 +309,7 @@ void say_failure(struct engine *e, const struct failure *f, const struct judgeme
     event_str(&ev, "then", policy_action_name(j->then));
     if (j->gone)
         event_bool(&ev, "gone", 1);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_story(struct engine *e, int64_t now)
@@ -318,7 +318,7 @@ void say_story(struct engine *e, int64_t now)
 
     begin_task(e, EVENT_STORY, e->story.task, now, &ev);
     put_failure(&ev, &e->story);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 void say_restart(struct engine *e, const struct unit *u, int64_t delay, const char *reason,
@@ -342,7 +342,7 @@ void say_restart(struct engine *e, const struct unit *u, int64_t delay, const ch
     event_int(&ev, "young", u ? u->young : e->young);
     event_int(&ev, "delay", delay);
     event_str(&ev, "reason", reason);
-    end(e, &ev);
+    engine_events_end(e, &ev);
 }
 
 /* What a task says of itself is hostile: it becomes part of the line only as JSON of our making. */
@@ -359,7 +359,8 @@ static json_t *metrics_json(const char *text)
     return v;
 }
 
-static void put_progress(const struct engine *e, const struct unit *u, struct event *ev)
+static void engine_events_put_progress(const struct engine *e, const struct unit *u,
+                                       struct event *ev)
 {
     AUTO_JSON *metrics = metrics_json(u->metrics);
     char name[ENGINE_NAME_MAX];
@@ -375,8 +376,8 @@ void say_progress(struct engine *e, struct unit *u, int64_t now)
     struct event ev;
 
     engine_event(e, EVENT_PROGRESS, now, &ev);
-    put_progress(e, u, &ev);
-    end(e, &ev);
+    engine_events_put_progress(e, u, &ev);
+    engine_events_end(e, &ev);
     if (u->told < u->started || !u->told)
         u->first_told = now;
     u->told = u->shown = now;
@@ -394,14 +395,14 @@ static void show_progress(struct engine *e, struct unit *u, int64_t now)
     if (!e->watched || e->live.len > LIVE_MAX)
         return;
     event_begin_live(&ev, &e->live, u->reported, EVENT_PROGRESS);
-    put_progress(e, u, &ev);
+    engine_events_put_progress(e, u, &ev);
     (void)event_end(&ev);
 }
 
 /* When the log may have the next one of a task: the first of each start, then after a minute, two,
  * four and so on, and every hour. So the log of a job that runs for a week has some two hundred
  * of each task, and a new master knows what is at most an hour old until the task reports again. */
-static int64_t next_record(const struct unit *u)
+static int64_t engine_events_next_record(const struct unit *u)
 {
     int64_t pause = u->told - u->first_told;
 
@@ -416,7 +417,7 @@ void progress_due(struct engine *e, struct unit *u, int64_t now)
 {
     if (!u->untold)
         return;
-    if (now >= next_record(u))
+    if (now >= engine_events_next_record(u))
         say_progress(e, u, now);
     else
         show_progress(e, u, now);
@@ -435,7 +436,7 @@ void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t t
     u->reported = now;
     free(u->metrics);
     u->metrics = metrics_json ? strndup(metrics_json, METRICS_MAX) : NULL;
-    if (now >= u->shown + SHOW_MS || now >= next_record(u))
+    if (now >= u->shown + SHOW_MS || now >= engine_events_next_record(u))
         progress_due(e, u, now);
     else
         timer_set(e, TIMER_PROGRESS, u, u->shown + SHOW_MS);
@@ -467,7 +468,7 @@ int engine_untold(const struct engine *e, struct buf *out)
         if (!u->untold)
             continue;
         event_begin_live(&ev, out, u->reported, EVENT_PROGRESS);
-        put_progress(e, u, &ev);
+        engine_events_put_progress(e, u, &ev);
         r = event_end(&ev);
     }
     return r;

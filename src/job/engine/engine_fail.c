@@ -27,7 +27,8 @@ void fail_remember(struct engine *e, const struct failure *f)
         e->exit = failure_exit(e->story.cls, e->story.code, e->story.signal);
 }
 
-static void tell(struct engine *e, const struct failure *f, const struct judgement *j, int64_t now)
+static void engine_fail_tell(struct engine *e, const struct failure *f, const struct judgement *j,
+                             int64_t now)
 {
     char name[ENGINE_NAME_MAX];
     struct failure own = { 0 };
@@ -123,7 +124,8 @@ bool fail_afford(struct engine *e, struct unit *u, bool counted, enum fail_class
 /* ---- what to do ---- */
 
 /* When a task, or everybody because of it, starts again. */
-static int64_t pause_of(const struct engine *e, const struct unit *u, uint8_t *young, int64_t lived)
+static int64_t engine_fail_pause_of(const struct engine *e, const struct unit *u, uint8_t *young,
+                                    int64_t lived)
 {
     int64_t delay = budget_delay(young, lived), least = role_of(e, u)->restart.delay;
 
@@ -147,18 +149,19 @@ static void move_alone(struct engine *e, struct unit *u, int64_t delay, const ch
     gang_look(e, now);
 }
 
-static void move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
+static void engine_fail_move(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
     bool alone = e->state != JOB_RUNNING || run_alone(e, u) || run_named(e, u);
 
     if (!t->gone && alone) {
-        move_alone(e, u, pause_of(e, u, &u->young, t->lived), t->f->text, now);
+        move_alone(e, u, engine_fail_pause_of(e, u, &u->young, t->lived), t->f->text, now);
         return;
     }
     if (!t->gone && !alone) {
         s->leave = true;
-        again_gang(e, "a task has to move", pause_of(e, u, &e->young, now - e->formed), now);
+        again_gang(e, "a task has to move", engine_fail_pause_of(e, u, &e->young, now - e->formed),
+                   now);
         return;
     }
     again_slot(e, s, now);
@@ -167,15 +170,15 @@ static void move(struct engine *e, struct unit *u, const struct trouble *t, int6
     gang_look(e, now);
 }
 
-static void act(struct engine *e, struct unit *u, enum policy_action action,
-                const struct trouble *t, int64_t now)
+static void engine_fail_act(struct engine *e, struct unit *u, enum policy_action action,
+                            const struct trouble *t, int64_t now)
 {
     bool whole = e->state == JOB_RUNNING && !run_alone(e, u);
 
     if (e->state != JOB_RUNNING)
         gang_spoil(e);
     if (action == POLICY_MOVE) {
-        move(e, u, t, now);
+        engine_fail_move(e, u, t, now);
         return;
     }
     if (action == POLICY_PORTS)
@@ -183,11 +186,12 @@ static void act(struct engine *e, struct unit *u, enum policy_action action,
     if (action == POLICY_GANG || (action == POLICY_PORTS && whole)) {
         if (e->state == JOB_RUNNING) {
             again_gang(e, t->here ? "an agent ended" : "a task failed",
-                       pause_of(e, u, &e->young, now - e->formed), now);
+                       engine_fail_pause_of(e, u, &e->young, now - e->formed), now);
             return;
         }
     }
-    again_later(e, u, pause_of(e, u, &u->young, t->lived), t->here ? t->f->text : "it failed", now);
+    again_later(e, u, engine_fail_pause_of(e, u, &u->young, t->lived),
+                t->here ? t->f->text : "it failed", now);
 }
 
 /* A side task's end never matters to the others; with a container all that are in it end. */
@@ -207,8 +211,9 @@ void fail_give_up_side(struct engine *e, struct unit *u, bool gone)
     run_step(e, role_of(e, u), SPEC_AFTER_FINISHED);
 }
 
-static enum policy_action decide(struct engine *e, struct unit *u, const struct trouble *t,
-                                 struct policy_verdict v, int64_t now)
+static enum policy_action engine_fail_decide(struct engine *e, struct unit *u,
+                                             const struct trouble *t, struct policy_verdict v,
+                                             int64_t now)
 {
     bool side = role_of(e, u)->side;
 
@@ -224,14 +229,14 @@ static enum policy_action decide(struct engine *e, struct unit *u, const struct 
 static void judge_side(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
 {
     struct policy_verdict v = verdict(e, u, t);
-    struct judgement j = { decide(e, u, t, v, now), v.counted, t->gone };
+    struct judgement j = { engine_fail_decide(e, u, t, v, now), v.counted, t->gone };
 
-    tell(e, t->f, &j, now);
+    engine_fail_tell(e, t->f, &j, now);
     if (j.then == POLICY_FAIL || j.then == POLICY_USED_UP) {
         fail_give_up_side(e, u, t->gone);
         gang_look(e, now);
     } else if (j.then != POLICY_NOTHING) {
-        act(e, u, j.then, t, now);
+        engine_fail_act(e, u, j.then, t, now);
     }
 }
 
@@ -242,7 +247,8 @@ static const char *used_up(bool counted, enum fail_class cls)
     return cls == FAIL_FILES ? "it was no better elsewhere" : "too many containers were lost";
 }
 
-static void judge(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
+static void engine_fail_judge(struct engine *e, struct unit *u, const struct trouble *t,
+                              int64_t now)
 {
     struct policy_verdict v = verdict(e, u, t);
     struct judgement j = { .gone = t->gone };
@@ -251,9 +257,9 @@ static void judge(struct engine *e, struct unit *u, const struct trouble *t, int
         judge_side(e, u, t, now);
         return;
     }
-    j.then = decide(e, u, t, v, now);
+    j.then = engine_fail_decide(e, u, t, v, now);
     j.counted = v.counted && j.then != POLICY_FAIL && j.then != POLICY_NOTHING;
-    tell(e, t->f, &j, now);
+    engine_fail_tell(e, t->f, &j, now);
     fail_remember(e, t->f);
     if (e->state == JOB_FINISHING)
         return;
@@ -263,7 +269,7 @@ static void judge(struct engine *e, struct unit *u, const struct trouble *t, int
     else if (j.then == POLICY_USED_UP)
         end_failed(e, used_up(v.counted, t->f->cls), now);
     else if (j.then != POLICY_NOTHING)
-        act(e, u, j.then, t, now);
+        engine_fail_act(e, u, j.then, t, now);
 }
 
 /* ---- ends ---- */
@@ -332,7 +338,8 @@ static bool is_preempted(const struct engine *e, const struct unit *u, const str
            f->cls != FAIL_NONE && u->t.stopping && f->when >= u->stopped;
 }
 
-static void follow(struct engine *e, struct unit *u, const struct trouble *t, int64_t now)
+static void engine_fail_follow(struct engine *e, struct unit *u, const struct trouble *t,
+                               int64_t now)
 {
     struct slot *s = &e->slots[u->t.slot];
 
@@ -343,7 +350,7 @@ static void follow(struct engine *e, struct unit *u, const struct trouble *t, in
     if (u->t.state == TASK_DONE || u->again)
         ended_well(e, u, now);
     else
-        judge(e, u, t, now);
+        engine_fail_judge(e, u, t, now);
 }
 
 /* The agent's clock of the day may be set, or be another than ours: it cannot have lived for longer
@@ -379,7 +386,7 @@ static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t
     u->t.code = f->code;
     u->t.fail = well ? FAIL_NONE : is_preempted(e, u, f) ? FAIL_PREEMPTED : f->cls;
     unit_set(e, u, next, now);
-    follow(e, u, t, now);
+    engine_fail_follow(e, u, t, now);
     leaving_look(e, &e->slots[u->t.slot], now);
     again_look(e, now);
     end_look(e, now);
@@ -460,7 +467,7 @@ void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char
         if (e->reforming)
             again_slot(e, s, now);
         else
-            judge(e, u, &t, now);
+            engine_fail_judge(e, u, &t, now);
         gang_look(e, now);
     }
     again_look(e, now);

@@ -148,7 +148,7 @@ void gang_want_all(struct engine *e)
     }
 }
 
-static void ask_all(struct engine *e, int64_t now)
+static void engine_gang_ask_all(struct engine *e, int64_t now)
 {
     gang_want_all(e);
     say_gang(e, GANG_ASKS, 0, now);
@@ -173,11 +173,11 @@ int engine_start(struct engine *e, int64_t now, struct err *err)
         return r;
     job_do(e, JOB_EV_START, NULL, now);
     gang_set_limit(e, now);
-    ask_all(e, now);
+    engine_gang_ask_all(e, now);
     return engine_leave(e, err);
 }
 
-static void give_up(struct engine *e, int64_t now)
+static void engine_gang_give_up(struct engine *e, int64_t now)
 {
     AUTO_FREE char *text =
         str_printf("the gang was not complete within its hold time (%u of %u containers), %u times",
@@ -199,7 +199,7 @@ void gang_on_hold_over(struct engine *e, int64_t now)
         return;
     e->rounds++;
     if (e->spec->gang_retry != SPEC_FOREVER && e->rounds > e->spec->gang_retry) {
-        give_up(e, now);
+        engine_gang_give_up(e, now);
         return;
     }
     delay = budget_backoff(e->rounds - 1, e->opt.backoff_min, e->opt.backoff_max, &e->seed);
@@ -213,7 +213,7 @@ void gang_on_hold_over(struct engine *e, int64_t now)
 void gang_on_ask(struct engine *e, int64_t now)
 {
     e->backing_off = false;
-    ask_all(e, now);
+    engine_gang_ask_all(e, now);
     gang_look(e, now);
 }
 

@@ -98,7 +98,7 @@ static void restore_end_text(struct engine *e, const char *text)
         engine_oom(e);
 }
 
-static void on_job(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_on_job(struct engine *e, const json_t *v, int64_t t)
 {
     const char *name = restore_text(v, "state");
     enum job_state s, before = e->state;
@@ -131,7 +131,7 @@ static void on_job(struct engine *e, const json_t *v, int64_t t)
     }
 }
 
-static void back_off(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_back_off(struct engine *e, const json_t *v, int64_t t)
 {
     e->rounds++;
     /* For the next one to be as it would have been. */
@@ -143,7 +143,7 @@ static void back_off(struct engine *e, const json_t *v, int64_t t)
     timer_set(e, TIMER_ASK, NULL, restore_later(t, v));
 }
 
-static void on_gang(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_on_gang(struct engine *e, const json_t *v, int64_t t)
 {
     const char *name = restore_text(v, "step");
     enum gang_step step;
@@ -154,7 +154,7 @@ static void on_gang(struct engine *e, const json_t *v, int64_t t)
     if (step == GANG_FORMS) {
         e->numbered = true;
     } else if (step == GANG_BACKS_OFF) {
-        back_off(e, v, t);
+        engine_restore_back_off(e, v, t);
     } else if (step == GANG_RETURNS) {
         e->reforming = false;
         timer_set(e, TIMER_REFORM, NULL, NEVER);
@@ -165,7 +165,7 @@ static void on_gang(struct engine *e, const json_t *v, int64_t t)
     }
 }
 
-static void on_restart(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_on_restart(struct engine *e, const json_t *v, int64_t t)
 {
     struct unit *u = restore_unit(e, v);
     uint32_t young = restore_u32(v, "young", 0);
@@ -189,7 +189,7 @@ static void on_restart(struct engine *e, const json_t *v, int64_t t)
 }
 
 /* The last words, once there is nothing more to decide. */
-static void on_end(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_on_end(struct engine *e, const json_t *v, int64_t t)
 {
     const char *text = restore_text(v, "text");
 
@@ -231,7 +231,7 @@ static void restore_again(struct engine *e, struct unit *u, int64_t t)
     again_stop(e, u, e->grace, t);
 }
 
-static void on_request(struct engine *e, const json_t *v, int64_t t)
+static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t t)
 {
     const char *what = restore_text(v, "what");
 
@@ -256,11 +256,11 @@ static void on_request(struct engine *e, const json_t *v, int64_t t)
 /* ---- one record ---- */
 
 static void (*const readers[EVENT_KINDS_])(struct engine *e, const json_t *v, int64_t t) = {
-    [EVENT_JOB] = on_job,
-    [EVENT_GANG] = on_gang,
-    [EVENT_RESTART] = on_restart,
-    [EVENT_REQUEST] = on_request,
-    [EVENT_END] = on_end,
+    [EVENT_JOB] = engine_restore_on_job,
+    [EVENT_GANG] = engine_restore_on_gang,
+    [EVENT_RESTART] = engine_restore_on_restart,
+    [EVENT_REQUEST] = engine_restore_on_request,
+    [EVENT_END] = engine_restore_on_end,
     [EVENT_TASK] = restore_task,
     [EVENT_READY] = restore_ready,
     [EVENT_PROGRESS] = restore_progress,
@@ -268,7 +268,7 @@ static void (*const readers[EVENT_KINDS_])(struct engine *e, const json_t *v, in
     [EVENT_CONTAINER] = restore_container,
 };
 
-static enum event_kind kind_of(const json_t *v)
+static enum event_kind engine_restore_kind_of(const json_t *v)
 {
     const char *name = restore_text(v, "event");
 
@@ -278,9 +278,9 @@ static enum event_kind kind_of(const json_t *v)
     return EVENT_KINDS_;
 }
 
-static void apply(struct engine *e, const json_t *v)
+static void engine_restore_apply(struct engine *e, const json_t *v)
 {
-    enum event_kind k = kind_of(v);
+    enum event_kind k = engine_restore_kind_of(v);
     int64_t t = restore_int(v, "t", 0);
     uint64_t seq = e->seq;
 
@@ -301,7 +301,7 @@ static void apply_pending(struct engine *e)
 {
     for (uint32_t i = 0; i < e->n_pending; i++) {
         if (e->bad == 0)
-            apply(e, e->pending[i]);
+            engine_restore_apply(e, e->pending[i]);
         json_decref(e->pending[i]);
     }
     e->n_pending = 0;
@@ -321,7 +321,7 @@ static void correct(struct engine *e, const json_t *v, int64_t now)
     const char *role = restore_text(v, "role");
     struct role *r = role ? restore_role(e, role, strlen(role)) : NULL;
 
-    switch (kind_of(v)) {
+    switch (engine_restore_kind_of(v)) {
     case EVENT_TASK:
     case EVENT_READY:
         if (!u)
@@ -366,14 +366,14 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
         return r;
     if (!restore_text(v, "event"))
         return err_set(err, -EINVAL, "events log: a line without an event");
-    if (kind_of(v) == EVENT_SUMMARY) {
+    if (engine_restore_kind_of(v) == EVENT_SUMMARY) {
         summary_restore(e, v);
         return engine_leave(e, err);
     }
     summary_close(e); /* whatever is missing of it */
     e->read = true;
     /* A master's first word: what the one before it left unfinished was never decided. */
-    if (kind_of(v) == EVENT_MASTER)
+    if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
     more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));
     if (!more)

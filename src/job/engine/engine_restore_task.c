@@ -22,7 +22,7 @@ bool restore_ports(struct unit *u, const json_t *v)
 }
 
 /* Its container is gone: who had ended in it has no place any more. */
-static void vacate(struct engine *e, struct slot *s)
+static void restore_vacate(struct engine *e, struct slot *s)
 {
     slot_set(e, s, SLOT_IDLE);
     for (uint32_t i = 0; i < e->roles[s->role].procs; i++) {
@@ -43,7 +43,7 @@ static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_
     unit_over(e, u, false);
     unit_set(e, u, TASK_WAITING, t);
     if (!had_none)
-        vacate(e, &e->slots[u->t.slot]);
+        restore_vacate(e, &e->slots[u->t.slot]);
     unit_forget_place(e, u);
     /* Whoever is moved gets another one; whoever lost it too, unless all is to be given back. */
     if (!u->retired && e->state < JOB_FINISHING && !e->backing_off)
@@ -128,7 +128,7 @@ static void to_ended(struct engine *e, struct unit *u, const json_t *v, int64_t 
     unit_set(e, u, next, t);
     if (next == TASK_LOST) {
         timer_set(e, TIMER_RESTART, u, NEVER);
-        vacate(e, &e->slots[u->t.slot]);
+        restore_vacate(e, &e->slots[u->t.slot]);
         return;
     }
     if (next != TASK_DONE || u->retired || u->again || e->reforming || e->state >= JOB_FINISHING)
@@ -272,7 +272,7 @@ void restore_container(struct engine *e, const json_t *v, int64_t t)
     if (!s)
         return;
     if (str_eq(state, "GONE"))
-        vacate(e, s);
+        restore_vacate(e, s);
     if (!str_eq(state, "LEAVING") || s->state < SLOT_GRANTED)
         return;
     s->leaving = true;

@@ -158,7 +158,8 @@ static void adopt_new(struct engine *e, struct unit *u, const struct engine_held
     run_step(e, role_of(e, u), SPEC_AFTER_STARTED);
 }
 
-static void adopt(struct engine *e, struct unit *u, const struct engine_held *h, int64_t now)
+static void engine_resume_adopt(struct engine *e, struct unit *u, const struct engine_held *h,
+                                int64_t now)
 {
     u->held = true;
     if (u->t.state != TASK_RUNNING || u->t.attempt != h->attempt ||
@@ -205,7 +206,7 @@ int engine_on_held(struct engine *e, const struct engine_held *held, int64_t now
         h.ports = none;
     /* The end of an earlier start is old news: it may be prepared for the next. */
     if (h.pid > 0 || (h.ended && h.attempt >= u->starts - unit_live(u)))
-        adopt(e, u, &h, now);
+        engine_resume_adopt(e, u, &h, now);
     else
         adopt_prepared(u, &h);
     return engine_leave(e, err);

@@ -21,13 +21,13 @@ struct writer {
     int bad;
 };
 
-static void begin(struct writer *w, const char *what, struct event *ev)
+static void engine_begin(struct writer *w, const char *what, struct event *ev)
 {
     event_begin_live(ev, w->out, w->now, EVENT_SUMMARY);
     event_str(ev, "what", what);
 }
 
-static void end(struct writer *w, struct event *ev)
+static void engine_summary_do_end(struct writer *w, struct event *ev)
 {
     int r = event_end(ev);
 
@@ -84,7 +84,7 @@ static void put_timers(const struct writer *w, const struct unit *u, struct even
     }
 }
 
-static void put_times(struct writer *w, const char *of, const struct budget *b)
+static void engine_put_times(struct writer *w, const char *of, const struct budget *b)
 {
     for (uint32_t i = 0; i < b->n; i += TIMES_MAX) {
         AUTO_JSON *list = json_array();
@@ -93,14 +93,14 @@ static void put_times(struct writer *w, const char *of, const struct budget *b)
         for (uint32_t k = i; k < b->n && k < i + TIMES_MAX; k++)
             if (json_array_append_new(list, json_integer(b->at[k])) < 0)
                 w->bad = -ENOMEM;
-        begin(w, "budget", &ev);
+        engine_begin(w, "budget", &ev);
         event_str(&ev, "of", of);
         event_json(&ev, "at", list);
-        end(w, &ev);
+        engine_summary_do_end(w, &ev);
     }
 }
 
-static int roles_json(const struct engine *e, json_t **ret)
+static int engine_roles_json(const struct engine *e, json_t **ret)
 {
     AUTO_JSON *list = json_array();
 
@@ -118,15 +118,15 @@ static int roles_json(const struct engine *e, json_t **ret)
     return 0;
 }
 
-static void put_job(struct writer *w, const struct engine_facts *facts)
+static void engine_put_job(struct writer *w, const struct engine_facts *facts)
 {
     const struct engine *e = w->e;
     AUTO_JSON *roles = NULL;
     struct event ev;
 
-    if (roles_json(e, &roles) < 0)
+    if (engine_roles_json(e, &roles) < 0)
         w->bad = -ENOMEM;
-    begin(w, "job", &ev);
+    engine_begin(w, "job", &ev);
     event_int(&ev, "next", (int64_t)e->seq);
     event_str(&ev, "state", job_state_name(e->state));
     say_facts(&ev, facts);
@@ -136,10 +136,10 @@ static void put_job(struct writer *w, const struct engine_facts *facts)
     event_str(&ev, "names", e->names);
     put_timers(w, NULL, &ev);
     event_json(&ev, "roles", roles);
-    end(w, &ev);
-    put_times(w, "gang", &e->gang);
-    put_times(w, "losses", &e->losses);
-    put_times(w, "files", &e->files);
+    engine_summary_do_end(w, &ev);
+    engine_put_times(w, "gang", &e->gang);
+    engine_put_times(w, "losses", &e->losses);
+    engine_put_times(w, "files", &e->files);
 }
 
 static void put_story(struct writer *w)
@@ -150,7 +150,7 @@ static void put_story(struct writer *w)
 
     if (!f->set)
         return;
-    begin(w, "story", &ev);
+    engine_begin(w, "story", &ev);
     event_str(&ev, "task", engine_task_name(w->e, f->task, name));
     event_str(&ev, "class", fail_key(f->cls));
     event_int(&ev, "code", f->code);
@@ -160,7 +160,7 @@ static void put_story(struct writer *w)
     event_int(&ev, "attempt", f->attempt);
     event_str(&ev, "text", f->text);
     event_str(&ev, "lines", f->lines);
-    end(w, &ev);
+    engine_summary_do_end(w, &ev);
 }
 
 static void put_slot(const struct slot *s, struct event *ev)
@@ -175,7 +175,7 @@ static void put_slot(const struct slot *s, struct event *ev)
 }
 
 /* A container's own fields stand with its first task. */
-static void put_task(struct writer *w, const struct slot *s, const struct unit *u)
+static void engine_put_task(struct writer *w, const struct slot *s, const struct unit *u)
 {
     AUTO_JSON *metrics = NULL;
     char name[ENGINE_NAME_MAX];
@@ -183,7 +183,7 @@ static void put_task(struct writer *w, const struct slot *s, const struct unit *
 
     if (u->metrics)
         (void)json_parse("metrics", u->metrics, strlen(u->metrics), &metrics, NULL);
-    begin(w, "task", &ev);
+    engine_begin(w, "task", &ev);
     event_str(&ev, "task", engine_task_name(w->e, u->t.id, name));
     event_str(&ev, "state", task_state_name(u->t.state));
     for (size_t i = 0; i < COUNT_OF(summary_task); i++)
@@ -196,8 +196,8 @@ static void put_task(struct writer *w, const struct slot *s, const struct unit *
     event_json(&ev, "metrics", metrics);
     if (u->t.id == s->first)
         put_slot(s, &ev);
-    end(w, &ev);
-    put_times(w, name, &u->budget);
+    engine_summary_do_end(w, &ev);
+    engine_put_times(w, name, &u->budget);
 }
 
 int engine_summary(const struct engine *e, const struct engine_facts *facts, int64_t now,
@@ -205,10 +205,10 @@ int engine_summary(const struct engine *e, const struct engine_facts *facts, int
 {
     struct writer w = { .e = e, .out = out, .now = now };
 
-    put_job(&w, facts);
+    engine_put_job(&w, facts);
     for (uint32_t i = 0; i < e->n_slots && w.bad == 0; i++)
         for (uint32_t k = 0; k < e->roles[e->slots[i].role].procs; k++)
-            put_task(&w, &e->slots[i], &e->units[e->slots[i].first + k]);
+            engine_put_task(&w, &e->slots[i], &e->units[e->slots[i].first + k]);
     put_story(&w);
     return w.bad;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A field that is not there is as in a new engine. */
-static void read_field(const struct summary_field *f, const json_t *v, void *of)
+static void summary_read_field(const struct summary_field *f, const json_t *v, void *of)
 {
     void *p = (char *)of + f->at;
     int64_t n = restore_int(v, f->key, 0);
@@ -50,7 +50,7 @@ static void read_timers(struct engine *e, struct unit *u, const json_t *v)
     }
 }
 
-static void read_roles(struct engine *e, const json_t *list)
+static void summary_read_roles(struct engine *e, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *v = json_array_get(list, i);
@@ -64,7 +64,7 @@ static void read_roles(struct engine *e, const json_t *list)
     }
 }
 
-static void read_job(struct engine *e, const json_t *v)
+static void summary_read_job(struct engine *e, const json_t *v)
 {
     const char *state = restore_text(v, "state"), *names = restore_text(v, "names");
     int64_t next = restore_int(v, "next", 0), grace = restore_int(v, "grace", e->grace);
@@ -73,13 +73,13 @@ static void read_job(struct engine *e, const json_t *v)
         e->state = JOB_ASKING; /* nobody writes one of a job that ends */
     e->seq = next > 0 && next <= SUMMARY_NUMBER_MAX ? (uint64_t)next : 0;
     for (size_t i = 0; i < COUNT_OF(summary_engine); i++)
-        read_field(&summary_engine[i], v, e);
+        summary_read_field(&summary_engine[i], v, e);
     if (grace >= 0 && grace <= RESTORE_DELAY_MAX)
         e->grace = grace;
     if (names && engine_set_names(e, names, NULL) == -ENOMEM)
         engine_oom(e);
     read_timers(e, NULL, v);
-    read_roles(e, json_object_get(v, "roles"));
+    summary_read_roles(e, json_object_get(v, "roles"));
 }
 
 /* The container of a task that was added since the job began comes into being with it: they stand
@@ -137,7 +137,7 @@ static void read_task(struct engine *e, const json_t *v)
         return;
     (void)restore_ports(u, v); /* first: one of the fields says where they are from */
     for (size_t i = 0; i < COUNT_OF(summary_task); i++)
-        read_field(&summary_task[i], v, u);
+        summary_read_field(&summary_task[i], v, u);
     u->brought = u->brought && u->t.n_ports > 0;
     u->shown = u->reported = u->told;
     u->starting = u->starting && u->t.state == TASK_READY;
@@ -267,7 +267,7 @@ void summary_restore(struct engine *e, const json_t *v)
 
     if (str_eq(what, "job") && !e->read && !e->summing) {
         e->summing = true;
-        read_job(e, v);
+        summary_read_job(e, v);
     } else if (str_eq(what, "end")) {
         summary_close(e);
     }

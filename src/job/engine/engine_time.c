@@ -83,7 +83,7 @@ static int64_t *owner(struct engine *e, enum timer kind, uint32_t unit)
     return kind < TIMER_JOB_ ? &e->at[kind] : &e->units[unit].at[kind - TIMER_JOB_];
 }
 
-static void sift_up(struct timer_entry *h, uint32_t i)
+static void engine_time_sift_up(struct timer_entry *h, uint32_t i)
 {
     struct timer_entry x = h[i];
 
@@ -134,7 +134,7 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at)
     }
     e->heap = heap;
     e->heap[e->n_heap] = (struct timer_entry){ .at = at, .unit = unit, .kind = kind };
-    sift_up(e->heap, e->n_heap++);
+    engine_time_sift_up(e->heap, e->n_heap++);
     drop_stale(e);
 }
 
@@ -196,7 +196,7 @@ static void fire(struct engine *e, enum timer kind, struct unit *u, int64_t now)
     }
 }
 
-static const struct timer_entry *due(struct engine *e, int64_t now)
+static const struct timer_entry *engine_time_due(struct engine *e, int64_t now)
 {
     drop_stale(e);
     return e->heap && e->n_heap > 0 && e->heap->at <= now ? e->heap : NULL;
@@ -209,7 +209,7 @@ int engine_on_time(struct engine *e, int64_t now, struct err *err)
 
     if (r < 0)
         return r;
-    while (e->bad == 0 && (next = due(e, now))) {
+    while (e->bad == 0 && (next = engine_time_due(e, now))) {
         struct timer_entry top = *next;
 
         drop_top(e);

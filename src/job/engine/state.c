@@ -109,7 +109,7 @@ const char *job_state_name(enum job_state s)
     return job_names[s];
 }
 
-static int find(const char *const *names, int n, const char *name)
+static int state_find(const char *const *names, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
         if (str_eq(names[i], name))
@@ -119,7 +119,7 @@ static int find(const char *const *names, int n, const char *name)
 
 int task_state_from(const char *name, enum task_state *ret)
 {
-    int i = find(task_names, TASK_STATES_, name);
+    int i = state_find(task_names, TASK_STATES_, name);
 
     if (i < 0)
         return i;
@@ -129,7 +129,7 @@ int task_state_from(const char *name, enum task_state *ret)
 
 int job_state_from(const char *name, enum job_state *ret)
 {
-    int i = find(job_names, JOB_STATES_, name);
+    int i = state_find(job_names, JOB_STATES_, name);
 
     if (i < 0)
         return i;

@@ -166,7 +166,7 @@ int spec_set_text(char **where, const char *text)
 }
 
 /* Room for one element more: *v is moved when there was none (at 0, 1, 2, 4, 8 … elements). */
-static int grow(void **v, size_t n, size_t size)
+static int spec_grow(void **v, size_t n, size_t size)
 {
     void *p;
 
@@ -188,7 +188,7 @@ int spec_set_var(struct spec_vars *l, const char *name, const char *value)
             return spec_set_text(&l->v[i].value, value);
     n = strdup(name);
     v = strdup(value);
-    if (!n || !v || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!n || !v || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
         return -ENOMEM;
     l->v[l->n++] = (struct spec_var){ take(n), take(v) };
     return 0;
@@ -205,7 +205,7 @@ int spec_add_file(struct spec_files *l, const char *from, const char *to)
 {
     AUTO_FREE char *f = strdup(from), *t = to ? strdup(to) : NULL;
 
-    if (!f || (to && !t) || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!f || (to && !t) || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
         return -ENOMEM;
     l->v[l->n++] = (struct spec_file){ take(f), take(t) };
     return 0;
@@ -215,7 +215,7 @@ int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when)
 {
     AUTO_FREE char *copy = strdup(role);
 
-    if (!copy || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!copy || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
         return -ENOMEM;
     l->v[l->n++] = (struct spec_after){ take(copy), when };
     return 0;
@@ -231,7 +231,7 @@ int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value)
             return 0;
         }
     copy = strdup(name);
-    if (!copy || grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!copy || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
         return -ENOMEM;
     l->v[l->n++] = (struct spec_amount){ take(copy), value };
     return 0;

@@ -11,14 +11,14 @@ struct search {
     size_t way[SPEC_ROLES_MAX], n; /* from where we started to where we are */
 };
 
-static size_t place_of(const struct spec *s, const char *name)
+static size_t spec_after_place_of(const struct spec *s, const char *name)
 {
     const struct spec_role *r = spec_role(s, name);
 
     return r ? (size_t)(r - s->roles) : SPEC_ROLES_MAX;
 }
 
-static int unknown(struct spec_checker *c, const char *name)
+static int spec_after_unknown(struct spec_checker *c, const char *name)
 {
     const char *names[SPEC_ROLES_MAX], *near;
     char shown[48];
@@ -49,7 +49,7 @@ static int cycle(struct search *x, size_t to)
 }
 
 /* At most SPEC_ROLES_MAX deep: every role is on the way once. */
-static int visit(struct search *x, size_t at)
+static int spec_after_visit(struct search *x, size_t at)
 {
     const struct spec_role *role = &x->c->s->roles[at];
     int r = 0;
@@ -57,15 +57,15 @@ static int visit(struct search *x, size_t at)
     x->colour[at] = ON_WAY;
     x->way[x->n++] = at;
     for (size_t i = 0; i < role->after.n && r == 0; i++) {
-        size_t to = place_of(x->c->s, role->after.v[i].role);
+        size_t to = spec_after_place_of(x->c->s, role->after.v[i].role);
 
         x->c->role = role;
         if (to == SPEC_ROLES_MAX)
-            r = unknown(x->c, role->after.v[i].role);
+            r = spec_after_unknown(x->c, role->after.v[i].role);
         else if (x->colour[to] == ON_WAY)
             r = cycle(x, to);
         else if (x->colour[to] == NEW)
-            r = visit(x, to);
+            r = spec_after_visit(x, to);
     }
     x->colour[at] = SEEN;
     x->n--;
@@ -78,7 +78,7 @@ int spec_check_after(struct spec_checker *c)
     int r = 0;
 
     for (size_t i = 0; i < c->s->n_roles && r == 0; i++)
-        r = x.colour[i] == NEW ? visit(&x, i) : 0;
+        r = x.colour[i] == NEW ? spec_after_visit(&x, i) : 0;
     c->role = NULL;
     return r;
 }

@@ -23,7 +23,7 @@ static int open_quote(struct splitter *s, char quote)
 }
 
 /* After the opening quote; leaves `p` after the closing one. */
-static int quoted(struct splitter *s, char quote)
+static int spec_argv_quoted(struct splitter *s, char quote)
 {
     for (; *s->p != quote; s->p++) {
         if (*s->p == '\0')
@@ -55,7 +55,7 @@ static int one_word(struct splitter *s)
         s->p++;
         if (c == '\'' || c == '"') {
             s->some = true;
-            r = quoted(s, c);
+            r = spec_argv_quoted(s, c);
             continue;
         }
         if (c == '\\') {

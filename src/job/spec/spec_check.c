@@ -34,8 +34,8 @@ int spec_check_fault(struct spec_checker *c, const char *key, const char *fmt, .
 /* ---- the tables ---- */
 
 /* The reader has looked at what came from a file; front ends fill in fields by hand. */
-static int check_number(struct spec_checker *c, const char *key, const struct spec_key *k,
-                        const void *base)
+static int spec_check_number(struct spec_checker *c, const char *key, const struct spec_key *k,
+                             const void *base)
 {
     char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], is[SPEC_NUMBER_MAX];
     int64_t v = spec_get_number(k, base), most = k->max;
@@ -49,8 +49,8 @@ static int check_number(struct spec_checker *c, const char *key, const struct sp
                             spec_number_text(k, most, max));
 }
 
-static int walk(struct spec_checker *c, const char *prefix, const struct spec_key *table,
-                const void *base)
+static int spec_walk(struct spec_checker *c, const char *prefix, const struct spec_key *table,
+                     const void *base)
 {
     int r = 0;
 
@@ -60,9 +60,9 @@ static int walk(struct spec_checker *c, const char *prefix, const struct spec_ke
 
         snprintf(key, sizeof(key), "%s%s%s", prefix, *prefix ? "." : "", k->name);
         if (k->type == SPEC_MAP)
-            r = walk(c, key, k->keys, at);
+            r = spec_walk(c, key, k->keys, at);
         else if (spec_is_number(k))
-            r = check_number(c, key, k, base);
+            r = spec_check_number(c, key, k, base);
         else if (spec_check_types[k->type])
             r = spec_check_types[k->type](c, key, k, at);
     }
@@ -105,7 +105,7 @@ static int check_ports(struct spec_checker *c, const struct spec_role *role)
                             need, c->s->port_low, c->s->port_high, room);
 }
 
-static int check_role(struct spec_checker *c, const struct spec_role *role)
+static int spec_check_role(struct spec_checker *c, const struct spec_role *role)
 {
     int r;
 
@@ -125,7 +125,7 @@ static int check_role(struct spec_checker *c, const struct spec_role *role)
     if (r == 0)
         r = check_ports(c, role);
     if (r == 0)
-        r = walk(c, "", spec_role_keys, role);
+        r = spec_walk(c, "", spec_role_keys, role);
     if (r == 0)
         r = spec_check_twins(c);
     return r < 0 ? r : spec_check_bytes(c);
@@ -149,7 +149,7 @@ static size_t values_of(const struct spec *s)
     return n;
 }
 
-static int check_job(struct spec_checker *c)
+static int spec_check_job(struct spec_checker *c)
 {
     const struct spec *s = c->s;
     int r;
@@ -182,7 +182,7 @@ static int check_job(struct spec_checker *c)
     }
     r = check_restart(c, &s->restart);
     if (r == 0)
-        r = walk(c, "", spec_job_keys, s);
+        r = spec_walk(c, "", spec_job_keys, s);
     if (r == 0)
         r = spec_check_twins(c);
     return r < 0 ? r : spec_check_bytes(c);
@@ -234,10 +234,10 @@ int spec_check(const struct spec *s, struct spec_faults *f)
     if (f->unreadable)
         return -EINVAL;
     note_roles(&c);
-    r = check_job(&c);
+    r = spec_check_job(&c);
     for (size_t i = 0; i < s->n_roles && r == 0; i++) {
         c.role = &s->roles[i];
-        r = check_role(&c, c.role);
+        r = spec_check_role(&c, c.role);
     }
     c.role = NULL;
     if (r == 0)

@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* The row of an option, and the struct that its offset counts from. */
-static const struct spec_key *find(const struct spec_key *table, const char *flag, void **base)
+static const struct spec_key *spec_flags_find(const struct spec_key *table, const char *flag,
+                                              void **base)
 {
     for (; table->name; table++) {
         void *inner = (char *)*base + table->offset;
@@ -13,7 +14,7 @@ static const struct spec_key *find(const struct spec_key *table, const char *fla
 
         if (str_eq(table->flag, flag))
             return table;
-        k = table->type == SPEC_MAP ? find(table->keys, flag, &inner) : NULL;
+        k = table->type == SPEC_MAP ? spec_flags_find(table->keys, flag, &inner) : NULL;
         if (k) {
             *base = inner;
             return k;
@@ -22,7 +23,8 @@ static const struct spec_key *find(const struct spec_key *table, const char *fla
     return NULL;
 }
 
-static int read_text(struct spec_reader *r, const struct spec_key *k, const char *text, void *base)
+static int spec_flags_read_text(struct spec_reader *r, const struct spec_key *k, const char *text,
+                                void *base)
 {
     AUTO_FREE char *copy = strdup(text);
     struct spec_node n = { .kind = SPEC_NODE_TEXT, .text = copy };
@@ -64,7 +66,7 @@ static int split_words(const char *text, struct strs *ret)
     return e;
 }
 
-static int add_words(struct spec_reader *r, const char *text, void *at)
+static int spec_flags_add_words(struct spec_reader *r, const char *text, void *at)
 {
     AUTO_STRS words = { 0 };
 
@@ -77,7 +79,7 @@ static int add_words(struct spec_reader *r, const char *text, void *at)
     return 0;
 }
 
-static int add_env(struct spec_reader *r, const char *text, void *at)
+static int spec_flags_add_env(struct spec_reader *r, const char *text, void *at)
 {
     const char *equals = strchr(text, '=');
     AUTO_FREE char *name = equals ? strndup(text, (size_t)(equals - text)) : NULL;
@@ -90,7 +92,7 @@ static int add_env(struct spec_reader *r, const char *text, void *at)
 
 /* Options win over the file: what would have the same name beside the task, or the same source,
  * is replaced. */
-static int put_file(struct spec_files *l, const char *from, const char *to)
+static int spec_flags_put_file(struct spec_files *l, const char *from, const char *to)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->v[i].from, from) == 0 || (to && str_eq(l->v[i].to, to)))
@@ -99,7 +101,7 @@ static int put_file(struct spec_files *l, const char *from, const char *to)
     return spec_add_file(l, from, to);
 }
 
-static int add_files(struct spec_reader *r, const char *text, void *at)
+static int spec_flags_add_files(struct spec_reader *r, const char *text, void *at)
 {
     AUTO_STRS names = { 0 };
     int e;
@@ -112,7 +114,7 @@ static int add_files(struct spec_reader *r, const char *text, void *at)
 
         if (hash)
             *hash++ = '\0';
-        e = put_file(at, names.v[i], hash);
+        e = spec_flags_put_file(at, names.v[i], hash);
         if (e < 0)
             return e;
     }
@@ -121,14 +123,14 @@ static int add_files(struct spec_reader *r, const char *text, void *at)
 
 /* "[FROM=]TO". Targets may have a '=' themselves (hdfs:///out/day=7), but FROM is a name beside the
  * task, which has no colon and does not begin with a slash. */
-static int add_output(struct spec_reader *r, const char *text, void *at)
+static int spec_flags_add_output(struct spec_reader *r, const char *text, void *at)
 {
     size_t n = strcspn(text, "=:");
     bool pair = text[n] == '=' && text[0] != '/';
     AUTO_FREE char *from = strndup(text, pair ? n : 0);
 
     (void)r;
-    return from ? put_file(at, from, pair ? text + n + 1 : text) : -ENOMEM;
+    return from ? spec_flags_put_file(at, from, pair ? text + n + 1 : text) : -ENOMEM;
 }
 
 /* ---- --role NAME=COUNT[,key=value…] ---- */
@@ -162,7 +164,7 @@ static int set_role_key(struct spec_reader *r, struct spec_role *role, const cha
              k->type == SPEC_EXPORTS)
         e = spec_read_fault(r, "this key can be said in a job file only");
     else
-        e = read_text(r, k, value, role);
+        e = spec_flags_read_text(r, k, value, role);
     spec_read_leave(r, mark);
     return e;
 }
@@ -188,7 +190,7 @@ static int set_role_keys(struct spec_reader *r, struct spec_role *role, char *te
     return 0;
 }
 
-static int set_role(struct spec_reader *r, const char *text)
+static int spec_flags_set_role(struct spec_reader *r, const char *text)
 {
     AUTO_FREE char *name = strdup(text);
     struct spec_role *role;
@@ -212,26 +214,27 @@ static int set_role(struct spec_reader *r, const char *text)
         if (e < 0)
             return e;
     }
-    e = read_text(r, spec_key_find(spec_role_keys, "count"), count, role);
+    e = spec_flags_read_text(r, spec_key_find(spec_role_keys, "count"), count, role);
     return e < 0 ? e : set_role_keys(r, role, keys);
 }
 
 /* ---- which is which ---- */
 
 static int (*const adders[SPEC_TYPES_])(struct spec_reader *r, const char *text, void *at) = {
-    [SPEC_TEXTS] = add_words,
-    [SPEC_ENV] = add_env,
-    [SPEC_FILES] = add_files,
-    [SPEC_OUTPUT] = add_output,
+    [SPEC_TEXTS] = spec_flags_add_words,
+    [SPEC_ENV] = spec_flags_add_env,
+    [SPEC_FILES] = spec_flags_add_files,
+    [SPEC_OUTPUT] = spec_flags_add_output,
 };
 
-static int set(struct spec_reader *r, const struct spec_key *k, const char *value, void *base)
+static int spec_flags_set(struct spec_reader *r, const struct spec_key *k, const char *value,
+                          void *base)
 {
     if (k->type == SPEC_ROLES)
-        return set_role(r, value);
+        return spec_flags_set_role(r, value);
     if (adders[k->type])
         return adders[k->type](r, value, (char *)base + k->offset);
-    return read_text(r, k, value, base);
+    return spec_flags_read_text(r, k, value, base);
 }
 
 int spec_flag(struct spec *s, const char *flag, const char *value, struct spec_faults *f)
@@ -242,12 +245,12 @@ int spec_flag(struct spec *s, const char *flag, const char *value, struct spec_f
     void *base = s;
     int e;
 
-    k = find(spec_flag_keys, flag, &base);
+    k = spec_flags_find(spec_flag_keys, flag, &base);
     if (!k)
-        k = find(spec_job_keys, flag, &base);
+        k = spec_flags_find(spec_job_keys, flag, &base);
     e = buf_printf(&r.path, "--%s", flag);
     if (e == 0)
-        e = k ? set(&r, k, value, base) : spec_read_fault(&r, "there is no such option");
+        e = k ? spec_flags_set(&r, k, value, base) : spec_read_fault(&r, "there is no such option");
     buf_done(&r.path);
     if (e < 0)
         return e;

@@ -8,7 +8,7 @@ typedef json_t *write_fn(const struct spec_key *k, const void *at);
 
 /* Adds a value to a list or object, which is released when that fails; jansson releases the value,
  * also when there is no list or object to put it into. */
-static json_t *add_item(json_t *list, json_t *v)
+static json_t *spec_add_item(json_t *list, json_t *v)
 {
     if (json_array_append_new(list, v) == 0)
         return list;
@@ -16,7 +16,7 @@ static json_t *add_item(json_t *list, json_t *v)
     return NULL;
 }
 
-static json_t *add_entry(json_t *map, const char *key, json_t *v)
+static json_t *spec_add_entry(json_t *map, const char *key, json_t *v)
 {
     if (json_object_set_new_nocheck(map, key, v) == 0)
         return map;
@@ -56,7 +56,7 @@ static json_t *write_number(const struct spec_key *k, const void *base)
     }
 }
 
-static json_t *write_text(const struct spec_key *k, const void *at)
+static json_t *spec_write_text(const struct spec_key *k, const void *at)
 {
     (void)k;
     return json_text(*(char *const *)at);
@@ -69,18 +69,18 @@ static json_t *write_texts(const struct spec_key *k, const void *at)
 
     (void)k;
     for (size_t i = 0; i < l->n; i++)
-        list = add_item(list, json_text(l->v[i]));
+        list = spec_add_item(list, json_text(l->v[i]));
     return unless_empty(list);
 }
 
-static json_t *write_env(const struct spec_key *k, const void *at)
+static json_t *spec_write_env(const struct spec_key *k, const void *at)
 {
     const struct spec_vars *l = at;
     json_t *map = json_object();
 
     (void)k;
     for (size_t i = 0; i < l->n; i++)
-        map = add_entry(map, l->v[i].name, json_text(l->v[i].value));
+        map = spec_add_entry(map, l->v[i].name, json_text(l->v[i].value));
     return unless_empty(map);
 }
 
@@ -91,7 +91,7 @@ static json_t *write_amounts(const struct spec_key *k, const void *at)
 
     (void)k;
     for (size_t i = 0; i < l->n; i++)
-        map = add_entry(map, l->v[i].name, json_integer(l->v[i].value));
+        map = spec_add_entry(map, l->v[i].name, json_integer(l->v[i].value));
     return unless_empty(map);
 }
 
@@ -107,7 +107,7 @@ static json_t *write_files(const struct spec_key *k, const void *at)
         else if (json_make(&pair, NULL, "{s:o, s:o}", "from", json_text(l->v[i].from), "to",
                            json_text(l->v[i].to)) < 0)
             pair = NULL;
-        list = add_item(list, pair);
+        list = spec_add_item(list, pair);
     }
     return unless_empty(list);
 }
@@ -120,8 +120,8 @@ static json_t *write_after(const struct spec_key *k, const void *at)
 
     (void)k;
     for (size_t i = 0; i < l->n; i++)
-        list = add_item(list,
-                        add_entry(json_object(), l->v[i].role, json_string(whens[l->v[i].when])));
+        list = spec_add_item(
+            list, spec_add_entry(json_object(), l->v[i].role, json_string(whens[l->v[i].when])));
     return unless_empty(list);
 }
 
@@ -132,10 +132,10 @@ static json_t *write_ready(const struct spec_key *k, const void *at)
     json_t *map = json_object();
 
     if (ready->kind != SPEC_READY_NONE) /* the rows stand in the order of the kinds */
-        map = add_entry(map, k->keys[ready->kind - 1].name,
-                        ready->kind == SPEC_READY_PORT ? json_true() : json_text(ready->what));
+        map = spec_add_entry(map, k->keys[ready->kind - 1].name,
+                             ready->kind == SPEC_READY_PORT ? json_true() : json_text(ready->what));
     if (ready->timeout)
-        map = add_entry(map, timeout->name, write_number(timeout, ready));
+        map = spec_add_entry(map, timeout->name, write_number(timeout, ready));
     return unless_empty(map);
 }
 
@@ -160,16 +160,16 @@ static json_t *write_roles(const struct spec_key *k, const void *at)
     json_t *map = json_object();
 
     for (size_t i = 0; i < s->n_roles; i++)
-        map = add_entry(map, s->roles[i].name, write_table(k->keys, &s->roles[i]));
+        map = spec_add_entry(map, s->roles[i].name, write_table(k->keys, &s->roles[i]));
     return unless_empty(map);
 }
 
 static write_fn *const writers[SPEC_TYPES_] = {
-    [SPEC_TEXT] = write_text,   [SPEC_TEXTS] = write_texts, [SPEC_COMMAND] = write_texts,
-    [SPEC_ENV] = write_env,     [SPEC_FILES] = write_files, [SPEC_OUTPUT] = write_files,
-    [SPEC_AFTER] = write_after, [SPEC_READY] = write_ready, [SPEC_RANGE] = write_range,
-    [SPEC_MAP] = write_map,     [SPEC_ROLES] = write_roles, [SPEC_AMOUNTS] = write_amounts,
-    [SPEC_EXPORTS] = write_env,
+    [SPEC_TEXT] = spec_write_text,   [SPEC_TEXTS] = write_texts, [SPEC_COMMAND] = write_texts,
+    [SPEC_ENV] = spec_write_env,     [SPEC_FILES] = write_files, [SPEC_OUTPUT] = write_files,
+    [SPEC_AFTER] = write_after,      [SPEC_READY] = write_ready, [SPEC_RANGE] = write_range,
+    [SPEC_MAP] = write_map,          [SPEC_ROLES] = write_roles, [SPEC_AMOUNTS] = write_amounts,
+    [SPEC_EXPORTS] = spec_write_env,
 };
 
 static json_t *write_table(const struct spec_key *table, const void *base)
@@ -180,7 +180,7 @@ static json_t *write_table(const struct spec_key *table, const void *base)
         json_t *v = spec_is_number(k) ? write_number(k, base)
                                       : writers[k->type](k, (const char *)base + k->offset);
 
-        map = json_is_null(v) ? map : add_entry(map, k->name, v);
+        map = json_is_null(v) ? map : spec_add_entry(map, k->name, v);
     }
     return map;
 }

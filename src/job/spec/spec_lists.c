@@ -13,7 +13,7 @@ static int too_many(struct spec_reader *r, const struct spec_node *n)
 typedef int read_fn(struct spec_reader *r, const struct spec_node *n, void *at);
 
 /* Calls `fn` for every element of a list or entry of a map, with the path and line of each. */
-static int each(struct spec_reader *r, const struct spec_node *n, read_fn *fn, void *at)
+static int spec_lists_each(struct spec_reader *r, const struct spec_node *n, read_fn *fn, void *at)
 {
     for (size_t i = 0; i < n->n; i++) {
         size_t mark;
@@ -47,17 +47,17 @@ static int read_texts(struct spec_reader *r, const struct spec_node *n, void *at
         return strs_add(at, n->text);
     if (n->kind != SPEC_NODE_LIST)
         return spec_read_expected(r, "a list of texts", n);
-    return n->n > SPEC_LIST_MAX ? too_many(r, n) : each(r, n, read_word, at);
+    return n->n > SPEC_LIST_MAX ? too_many(r, n) : spec_lists_each(r, n, read_word, at);
 }
 
-static int read_command(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_command(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     struct err err = ERR_INIT;
     int e;
 
     strs_done(at);
     if (n->kind == SPEC_NODE_LIST)
-        return each(r, n, read_word, at);
+        return spec_lists_each(r, n, read_word, at);
     if (n->kind != SPEC_NODE_TEXT)
         return spec_read_expected(r, "a command", n);
     e = spec_words(n->text, at, &err);
@@ -66,7 +66,7 @@ static int read_command(struct spec_reader *r, const struct spec_node *n, void *
 
 /* ---- environment ---- */
 
-static int read_var(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_var(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind == SPEC_NODE_NOTHING)
         return spec_read_fault(r, "text was expected, found nothing; write \"\" for empty text");
@@ -75,11 +75,11 @@ static int read_var(struct spec_reader *r, const struct spec_node *n, void *at)
     return spec_set_var(at, n->key, n->text);
 }
 
-static int read_env(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_env(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind != SPEC_NODE_MAP)
         return spec_read_expected(r, "a map of names and values", n);
-    return n->n > SPEC_LIST_MAX ? too_many(r, n) : each(r, n, read_var, at);
+    return n->n > SPEC_LIST_MAX ? too_many(r, n) : spec_lists_each(r, n, spec_lists_read_var, at);
 }
 
 /* ---- files ---- */
@@ -104,7 +104,7 @@ static int read_from_to(struct spec_reader *r, const struct spec_node *n, void *
     return spec_add_file(at, from->text, to->text);
 }
 
-static int read_file(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_file(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind == SPEC_NODE_TEXT)
         return spec_add_file(at, n->text, NULL);
@@ -117,20 +117,20 @@ static int read_file(struct spec_reader *r, const struct spec_node *n, void *at)
     return spec_read_fault(r, "one FROM: TO was expected, found %zu", n->n);
 }
 
-static int read_files(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_files(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->n > SPEC_LIST_MAX)
         return too_many(r, n);
     if (n->kind == SPEC_NODE_TEXT)
-        return read_file(r, n, at);
-    return each(r, n, n->kind == SPEC_NODE_MAP ? read_pair : read_file, at);
+        return spec_lists_read_file(r, n, at);
+    return spec_lists_each(r, n, n->kind == SPEC_NODE_MAP ? read_pair : spec_lists_read_file, at);
 }
 
 static int read_output(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind == SPEC_NODE_TEXT)
         return spec_add_file(at, "", n->text);
-    return read_files(r, n, at);
+    return spec_lists_read_files(r, n, at);
 }
 
 /* ---- amounts ---- */
@@ -155,7 +155,7 @@ static int read_amounts(struct spec_reader *r, const struct spec_node *n, void *
         return spec_read_expected(r, "a map of names and numbers", n);
     return n->n > SPEC_AMOUNTS_MAX
                ? spec_read_fault(r, "%zu entries; at most %d are taken", n->n, SPEC_AMOUNTS_MAX)
-               : each(r, n, read_amount, at);
+               : spec_lists_each(r, n, read_amount, at);
 }
 
 /* ---- after ---- */
@@ -183,7 +183,7 @@ static int read_after_item(struct spec_reader *r, const struct spec_node *n, voi
     AUTO_STRS words = { 0 };
 
     if (n->kind == SPEC_NODE_MAP)
-        return each(r, n, read_after_pair, at);
+        return spec_lists_each(r, n, read_after_pair, at);
     if (n->kind != SPEC_NODE_TEXT)
         return spec_read_expected(r, "a role", n);
     if (strs_split(&words, n->text, " \t\n") < 0)
@@ -197,7 +197,8 @@ static int read_after(struct spec_reader *r, const struct spec_node *n, void *at
 {
     if (n->n > SPEC_ROLES_MAX)
         return spec_read_fault(r, "%zu entries; a job has at most %d roles", n->n, SPEC_ROLES_MAX);
-    return n->kind == SPEC_NODE_LIST ? each(r, n, read_after_item, at) : read_after_item(r, n, at);
+    return n->kind == SPEC_NODE_LIST ? spec_lists_each(r, n, read_after_item, at)
+                                     : read_after_item(r, n, at);
 }
 
 /* ---- ready ---- */
@@ -230,8 +231,8 @@ static int read_ready_key(struct spec_reader *r, const struct spec_key *keys,
     return n->kind == SPEC_NODE_NOTHING ? 0 : read_check(r, n, (size_t)(k - keys), ready);
 }
 
-static int read_ready(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,
-                      struct spec_ready *ready)
+static int spec_lists_read_ready(struct spec_reader *r, const struct spec_key *k,
+                                 const struct spec_node *n, struct spec_ready *ready)
 {
     struct spec_node yes = { .kind = SPEC_NODE_TEXT, .text = (char[]){ "true" } };
     int e = 0;
@@ -278,19 +279,25 @@ static int read_role(struct spec_reader *r, const struct spec_node *n, void *at)
     return spec_read_map(r, spec_role_keys, n, role);
 }
 
-static int read_roles(struct spec_reader *r, const struct spec_node *n, void *at)
+static int spec_lists_read_roles(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind != SPEC_NODE_MAP)
         return spec_read_expected(r, "a map of roles", n);
-    return each(r, n, read_role, at);
+    return spec_lists_each(r, n, read_role, at);
 }
 
 /* ---- which is which ---- */
 
 static read_fn *const readers[SPEC_TYPES_] = {
-    [SPEC_TEXTS] = read_texts, [SPEC_COMMAND] = read_command, [SPEC_ENV] = read_env,
-    [SPEC_FILES] = read_files, [SPEC_OUTPUT] = read_output,   [SPEC_AFTER] = read_after,
-    [SPEC_ROLES] = read_roles, [SPEC_AMOUNTS] = read_amounts, [SPEC_EXPORTS] = read_env,
+    [SPEC_TEXTS] = read_texts,
+    [SPEC_COMMAND] = spec_lists_read_command,
+    [SPEC_ENV] = spec_lists_read_env,
+    [SPEC_FILES] = spec_lists_read_files,
+    [SPEC_OUTPUT] = read_output,
+    [SPEC_AFTER] = read_after,
+    [SPEC_ROLES] = spec_lists_read_roles,
+    [SPEC_AMOUNTS] = read_amounts,
+    [SPEC_EXPORTS] = spec_lists_read_env,
 };
 
 int spec_read_list(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,
@@ -298,5 +305,5 @@ int spec_read_list(struct spec_reader *r, const struct spec_key *k, const struct
 {
     void *at = (char *)base + k->offset;
 
-    return k->type == SPEC_READY ? read_ready(r, k, n, at) : readers[k->type](r, n, at);
+    return k->type == SPEC_READY ? spec_lists_read_ready(r, k, n, at) : readers[k->type](r, n, at);
 }

@@ -48,7 +48,7 @@ static json_t *time_shape(void)
                      "pattern", "^([0-9]+(\\.[0-9]+)?|([0-9]+(\\.[0-9]+)?(d|h|ms|m|s))+)$");
 }
 
-static json_t *list_of(json_t *items)
+static json_t *spec_list_of(json_t *items)
 {
     return json_pack("{s:s, s:o}", "type", "array", "items", items);
 }
@@ -60,7 +60,7 @@ static json_t *map_of(json_t *values)
 
 static json_t *words_shape(void)
 {
-    return json_pack("{s:[o, o]}", "anyOf", text_shape(), list_of(scalar()));
+    return json_pack("{s:[o, o]}", "anyOf", text_shape(), spec_list_of(scalar()));
 }
 
 static json_t *env_shape(void)
@@ -86,12 +86,13 @@ static json_t *pair(void)
 static json_t *files_shape(void)
 {
     return json_pack("{s:[o, o, o]}", "anyOf", text_shape(), map_of(text_shape()),
-                     list_of(json_pack("{s:[o, o]}", "anyOf", scalar(), pair())));
+                     spec_list_of(json_pack("{s:[o, o]}", "anyOf", scalar(), pair())));
 }
 
 static json_t *output_shape(void)
 {
-    return json_pack("{s:[o, o, o]}", "anyOf", text_shape(), map_of(scalar()), list_of(pair()));
+    return json_pack("{s:[o, o, o]}", "anyOf", text_shape(), map_of(scalar()),
+                     spec_list_of(pair()));
 }
 
 static json_t *whens(void)
@@ -102,7 +103,7 @@ static json_t *whens(void)
 static json_t *after_shape(void)
 {
     return json_pack("{s:[{s:[s, s]}, o, o]}", "anyOf", "type", "string", "null", whens(),
-                     list_of(json_pack("{s:[{s:s}, o]}", "anyOf", "type", "string", whens())));
+                     spec_list_of(json_pack("{s:[{s:s}, o]}", "anyOf", "type", "string", whens())));
 }
 
 static json_t *range_shape(void)

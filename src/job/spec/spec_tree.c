@@ -41,7 +41,7 @@ struct spec_node *spec_tree_free(struct spec_node *root)
 
 /* ---- building ---- */
 
-static int refuse(struct builder *b, size_t line, const char *what)
+static int spec_refuse(struct builder *b, size_t line, const char *what)
 {
     b->f->unreadable = true;
     return spec_fault(b->f, (int)line + 1, NULL, "%s", what) == -ENOMEM ? -ENOMEM : -EINVAL;
@@ -55,7 +55,7 @@ static int new_node(struct builder *b, size_t line, struct spec_node **ret)
 
     *ret = NULL;
     if (++b->nodes > SPEC_NODES_MAX)
-        return refuse(b, line, "too large: more than 100,000 values");
+        return spec_refuse(b, line, "too large: more than 100,000 values");
     if (!parent) {
         *ret = b->root = calloc(1, sizeof(**ret));
         if (!b->root)
@@ -100,7 +100,7 @@ static int add_scalar(struct builder *b, const yaml_event_t *e)
     int r;
 
     if (strlen(s) != e->data.scalar.length)
-        return refuse(b, line, "a text has a NUL byte in it");
+        return spec_refuse(b, line, "a text has a NUL byte in it");
     if (wants_key(b)) {
         b->key_line[b->depth - 1] = (int)line + 1;
         b->key[b->depth - 1] = strdup(s);
@@ -119,16 +119,16 @@ static int add_scalar(struct builder *b, const yaml_event_t *e)
     return 0;
 }
 
-static int begin(struct builder *b, const yaml_event_t *e, enum spec_node_kind kind)
+static int spec_begin(struct builder *b, const yaml_event_t *e, enum spec_node_kind kind)
 {
     size_t line = e->start_mark.line;
     struct spec_node *node;
     int r;
 
     if (wants_key(b))
-        return refuse(b, line, "a key must be text, not a list or a map");
+        return spec_refuse(b, line, "a key must be text, not a list or a map");
     if (b->depth == SPEC_DEPTH_MAX)
-        return refuse(b, line, "lists and maps are nested more than 32 deep");
+        return spec_refuse(b, line, "lists and maps are nested more than 32 deep");
     r = new_node(b, line, &node);
     if (!node)
         return r;
@@ -147,7 +147,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* "roles.worker", of the map that was just closed; cut where it is too long. */
-static void path_of(const struct builder *b, char *out, size_t cap)
+static void spec_path_of(const struct builder *b, char *out, size_t cap)
 {
     size_t n = 0;
 
@@ -171,7 +171,7 @@ static int refuse_twins(struct builder *b, const struct spec_node *map)
 
     if (!sorted)
         return -ENOMEM;
-    path_of(b, path, sizeof(path));
+    spec_path_of(b, path, sizeof(path));
     for (size_t i = 0; i < map->n; i++)
         sorted[i] = &map->v[i];
     qsort(sorted, map->n, sizeof(struct spec_node *), by_key);
@@ -186,7 +186,7 @@ static int refuse_twins(struct builder *b, const struct spec_node *map)
     return r == -ENOMEM ? r : 0;
 }
 
-static int end(struct builder *b)
+static int spec_end(struct builder *b)
 {
     const struct spec_node *node = b->open[--b->depth];
 
@@ -226,19 +226,19 @@ static int on_event(struct builder *b, const yaml_event_t *e)
     const char *wrong = forbidden(e);
 
     if (wrong)
-        return refuse(b, e->start_mark.line, wrong);
+        return spec_refuse(b, e->start_mark.line, wrong);
     switch (e->type) {
     case YAML_SCALAR_EVENT:
         return add_scalar(b, e);
     case YAML_SEQUENCE_START_EVENT:
-        return begin(b, e, SPEC_NODE_LIST);
+        return spec_begin(b, e, SPEC_NODE_LIST);
     case YAML_MAPPING_START_EVENT:
-        return begin(b, e, SPEC_NODE_MAP);
+        return spec_begin(b, e, SPEC_NODE_MAP);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        return end(b);
+        return spec_end(b);
     case YAML_DOCUMENT_START_EVENT:
-        return b->root ? refuse(b, e->start_mark.line, "a second document begins here") : 0;
+        return b->root ? spec_refuse(b, e->start_mark.line, "a second document begins here") : 0;
     case YAML_STREAM_END_EVENT:
         b->ended = true;
         return 0;
@@ -287,7 +287,7 @@ static int complain(struct builder *b, const char *text, size_t n)
                       problem, p->problem_mark.column + 1);
 }
 
-static int build(struct builder *b, const char *text, size_t n)
+static int spec_build(struct builder *b, const char *text, size_t n)
 {
     int r = 0;
 
@@ -312,7 +312,7 @@ int spec_tree(const void *text, size_t n, struct spec_node **ret, struct spec_fa
 
     if (!yaml_parser_initialize(&b.parser))
         return -ENOMEM;
-    r = build(&b, n ? text : "", n);
+    r = spec_build(&b, n ? text : "", n);
     yaml_parser_delete(&b.parser);
     for (size_t i = 0; i < SPEC_DEPTH_MAX; i++)
         free(b.key[i]);

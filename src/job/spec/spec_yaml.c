@@ -63,7 +63,7 @@ int spec_read_expected(struct spec_reader *r, const char *what, const struct spe
                            n + 4 < sizeof(shown) ? "" : "…");
 }
 
-static int list_keys(struct buf *out, const struct spec_key *table)
+static int spec_list_keys(struct buf *out, const struct spec_key *table)
 {
     int r = 0;
 
@@ -83,7 +83,7 @@ int spec_read_unknown(struct spec_reader *r, const struct spec_key *table, const
         return spec_read_fault(r, "unknown key in a role: it belongs to the job");
     if (near)
         return spec_read_fault(r, "unknown key (did you mean '%s'?)", near);
-    if (list_keys(&all, table) < 0 || !buf_text(&all))
+    if (spec_list_keys(&all, table) < 0 || !buf_text(&all))
         return -ENOMEM;
     return spec_read_fault(r, "unknown key (known are %s)", buf_text(&all));
 }
@@ -174,8 +174,8 @@ static int to_number(const struct spec_key *k, const char *s, int64_t *ret)
     }
 }
 
-static int read_number(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,
-                       void *base)
+static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
+                            const struct spec_node *n, void *base)
 {
     char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], shown[48];
     int64_t v = 0;
@@ -241,7 +241,7 @@ static int read_single(struct spec_reader *r, const struct spec_key *k, const st
     case SPEC_RANGE:
         return read_range(r, k, n, base);
     default:
-        return read_number(r, k, n, base);
+        return spec_read_number(r, k, n, base);
     }
 }
 

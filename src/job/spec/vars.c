@@ -34,7 +34,7 @@ static bool is_name_char(char c)
 }
 
 /* Reads "{name:role:task}" or the same in double braces at `p`, which is at a '{'. */
-static bool read_var(const char *p, struct var *ret)
+static bool vars_read_var(const char *p, struct var *ret)
 {
     size_t braces = p[1] == '{' ? 2 : 1, n = 0;
     char *colon;
@@ -72,7 +72,7 @@ static unsigned parameters(const char *row)
     return colon ? 1 + (strchr(colon + 1, ':') != NULL) : 0;
 }
 
-static bool is_known(const char *name)
+static bool vars_is_known(const char *name)
 {
     for (size_t i = 0; vars_names[i]; i++)
         if (strlen(name) == name_len(vars_names[i]) &&
@@ -82,7 +82,7 @@ static bool is_known(const char *name)
 }
 
 /* The row that fits the name and the number of its parts, or NULL. */
-static const char *row_of(const struct var *v)
+static const char *vars_row_of(const struct var *v)
 {
     unsigned parts = (v->role != NULL) + (v->task != NULL);
 
@@ -124,7 +124,7 @@ static const char *nearly(const char *name)
 
 /* ---- values ---- */
 
-static int no_value(const struct var *v, struct err *err, const char *why)
+static int vars_no_value(const struct var *v, struct err *err, const char *why)
 {
     return err_set(err, -EINVAL, "{%s%s%s%s%s} has no value: %s", v->name, v->role ? ":" : "",
                    v->role ? v->role : "", v->task ? ":" : "", v->task ? v->task : "", why);
@@ -141,9 +141,10 @@ static int own_port(const struct vars *vars, const struct var *v, struct buf *ou
     int64_t i = 0;
 
     if (v->role && str_to_i64(v->role, 0, INT64_MAX, &i) < 0)
-        return no_value(v, err, "the last part is not a number");
+        return vars_no_value(v, err, "the last part is not a number");
     if ((uint64_t)i >= vars->n_ports)
-        return no_value(v, err, v->role ? "the task has no such port" : "the task has no port");
+        return vars_no_value(v, err,
+                             v->role ? "the task has no such port" : "the task has no port");
     return buf_printf(out, "%u", vars->port[i]);
 }
 
@@ -167,11 +168,11 @@ static int plain_value(const struct vars *vars, const struct var *v, struct buf 
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (strcmp(texts[i].name, v->name) == 0)
             return texts[i].text ? buf_add_str(out, texts[i].text)
-                                 : no_value(v, err, "it is not known here");
+                                 : vars_no_value(v, err, "it is not known here");
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (strcmp(numbers[i].name, v->name) == 0)
             return buf_printf(out, "%u", numbers[i].n);
-    return no_value(v, err, "it is not known");
+    return vars_no_value(v, err, "it is not known");
 }
 
 /* `with_ports` where they have some. */
@@ -197,12 +198,12 @@ static int task_value(const struct cluster_role *role, const struct var *v, stru
     int64_t i;
 
     if (str_to_i64(v->task, 0, INT64_MAX, &i) < 0 || (size_t)i >= role->n)
-        return no_value(v, err, "the role has no task of that number");
+        return vars_no_value(v, err, "the role has no task of that number");
     t = &role->tasks[i];
     if (strcmp(v->name, "host") == 0)
         return buf_add_str(out, t->host);
     return t->n_ports ? buf_printf(out, "%u", t->port[0])
-                      : no_value(v, err, "the task has no port");
+                      : vars_no_value(v, err, "the task has no port");
 }
 
 static int role_value(const struct vars *vars, const struct var *v, struct buf *out,
@@ -211,7 +212,7 @@ static int role_value(const struct vars *vars, const struct var *v, struct buf *
     const struct cluster_role *role = vars->cluster ? cluster_role(vars->cluster, v->role) : NULL;
 
     if (!role)
-        return no_value(v, err, "there is no such role");
+        return vars_no_value(v, err, "there is no such role");
     if (v->task)
         return task_value(role, v, out, err);
     if (strcmp(v->name, "count") == 0)
@@ -219,11 +220,11 @@ static int role_value(const struct vars *vars, const struct var *v, struct buf *
     return hosts_value(role, strcmp(v->name, "hosts") == 0, out);
 }
 
-static int expand_one(const struct vars *vars, const struct var *v, struct buf *out,
-                      struct err *err)
+static int vars_expand_one(const struct vars *vars, const struct var *v, struct buf *out,
+                           struct err *err)
 {
-    if (!row_of(v))
-        return no_value(v, err, "its parts are not those of a variable");
+    if (!vars_row_of(v))
+        return vars_no_value(v, err, "its parts are not those of a variable");
     if (is_own_port(v))
         return own_port(vars, v, out, err);
     return v->role ? role_value(vars, v, out, err) : plain_value(vars, v, out, err);
@@ -233,25 +234,25 @@ static int expand_one(const struct vars *vars, const struct var *v, struct buf *
 static const char *next_var(const char *text, struct var *ret)
 {
     for (const char *p = strchr(text, '{'); p; p = strchr(p + 1, '{'))
-        if (read_var(p, ret) && (is_known(ret->name) || nearly(ret->name)))
+        if (vars_read_var(p, ret) && (vars_is_known(ret->name) || nearly(ret->name)))
             return p;
     return NULL;
 }
 
 /* Says what went wrong while adding to the buffer; -EINVAL has been explained already. */
-static int explain(int r, struct err *err)
+static int vars_explain(int r, struct err *err)
 {
     if (r == -ENOMEM)
         return err_oom(err);
     return r == -E2BIG ? err_set(err, r, "the text becomes too long") : r;
 }
 
-static int replace(const struct vars *v, const struct var *var, const char *p, struct buf *out,
-                   struct err *err)
+static int vars_replace(const struct vars *v, const struct var *var, const char *p, struct buf *out,
+                        struct err *err)
 {
     if (var->doubled)
         return buf_add(out, p + 1, var->len - 2);
-    return is_known(var->name) ? expand_one(v, var, out, err) : buf_add(out, p, var->len);
+    return vars_is_known(var->name) ? vars_expand_one(v, var, out, err) : buf_add(out, p, var->len);
 }
 
 int vars_expand(const struct vars *v, const char *text, struct buf *out, struct err *err)
@@ -263,17 +264,18 @@ int vars_expand(const struct vars *v, const char *text, struct buf *out, struct 
     while ((p = next_var(text, &var))) {
         r = buf_add(out, text, (size_t)(p - text));
         if (r == 0)
-            r = replace(v, &var, p, out, err);
+            r = vars_replace(v, &var, p, out, err);
         if (r < 0)
-            return explain(r, err);
+            return vars_explain(r, err);
         text = p + var.len;
     }
-    return explain(buf_add(out, text, strlen(text)), err);
+    return vars_explain(buf_add(out, text, strlen(text)), err);
 }
 
 /* ---- without values ---- */
 
-static const struct vars_role *find_role(const struct vars_role *roles, size_t n, const char *name)
+static const struct vars_role *vars_find_role(const struct vars_role *roles, size_t n,
+                                              const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(roles[i].name, name) == 0)
@@ -297,7 +299,7 @@ static int unknown_role(const struct var *v, const struct vars_role *roles, size
 static int check_role_var(const struct var *v, const struct vars_role *roles, size_t n,
                           struct err *err)
 {
-    const struct vars_role *role = find_role(roles, n, v->role);
+    const struct vars_role *role = vars_find_role(roles, n, v->role);
     int64_t i = 0;
 
     if (!role)
@@ -305,12 +307,12 @@ static int check_role_var(const struct var *v, const struct vars_role *roles, si
     if (!v->task)
         return 0;
     if (str_to_i64(v->task, 0, INT64_MAX, &i) < 0)
-        return no_value(v, err, "the last part is not a number");
+        return vars_no_value(v, err, "the last part is not a number");
     if ((size_t)i >= role->tasks)
         return err_set(err, -EINVAL, "{%s:%s:%s}: role '%s' has %zu tasks, numbered from 0",
                        v->name, v->role, v->task, role->name, role->tasks);
     if (strcmp(v->name, "port") == 0 && role->ports == 0)
-        return no_value(v, err, "tasks of the role have no port; give it ports: 1");
+        return vars_no_value(v, err, "tasks of the role have no port; give it ports: 1");
     return 0;
 }
 
@@ -347,17 +349,17 @@ static int check_own_port(const struct var *v, const struct vars_role *own, stru
                    own->name);
 }
 
-static int check_one(const struct var *v, const struct vars_role *roles, size_t n,
-                     const struct vars_role *own, struct err *err)
+static int vars_check_one(const struct var *v, const struct vars_role *roles, size_t n,
+                          const struct vars_role *own, struct err *err)
 {
     if (v->doubled)
         return 0;
-    if (!is_known(v->name))
+    if (!vars_is_known(v->name))
         return err_set(err, -EINVAL,
                        "{%s}: unknown variable (did you mean {%s}? double the braces "
                        "if it is none)",
                        v->name, nearly(v->name));
-    if (!row_of(v))
+    if (!vars_row_of(v))
         return bad_form(v, err);
     if (is_own_port(v))
         return check_own_port(v, own, err);
@@ -371,7 +373,7 @@ int vars_check(const char *text, const struct vars_role *roles, size_t n_roles,
     int r;
 
     while ((text = next_var(text, &v))) {
-        r = check_one(&v, roles, n_roles, own, err);
+        r = vars_check_one(&v, roles, n_roles, own, err);
         if (r < 0)
             return r;
         text += v.len;
@@ -385,7 +387,7 @@ size_t vars_size(const char *text, const struct vars_role *roles, size_t n_roles
     struct var v;
 
     while ((text = next_var(text, &v))) {
-        const struct vars_role *role = v.role ? find_role(roles, n_roles, v.role) : NULL;
+        const struct vars_role *role = v.role ? vars_find_role(roles, n_roles, v.role) : NULL;
 
         if (role && (strcmp(v.name, "hosts") == 0 || strcmp(v.name, "addresses") == 0))
             total += role->tasks * ADDRESS_MAX;

@@ -152,7 +152,7 @@ static int done(struct master *m, struct http_call *c, int r, struct err *err)
     return r < 0 ? r : http_reply_json(c, 200, v, err);
 }
 
-static int put_stop(struct master *m, struct http_call *c, struct err *err)
+static int api_put_stop(struct master *m, struct http_call *c, struct err *err)
 {
     const char *grace = http_query(c, "grace_ms");
     int64_t ms = 0;
@@ -341,7 +341,7 @@ static const struct {
     { "GET", "/v1/exports/", get_exports },
     { "GET", "/v1/kv/",     kv_path },
     { "PUT", "/v1/kv/",     kv_path },
-    { "PUT", "/v1/stop",    put_stop },
+    { "PUT", "/v1/stop",    api_put_stop },
     { "PUT", "/v1/kill",    put_kill },
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
@@ -360,7 +360,7 @@ static bool path_fits(const char *route, const char *path)
     return route[n - 1] == '/' ? strncmp(route, path, n) == 0 : str_eq(route, path);
 }
 
-static int handle(void *user, struct http_call *c, struct err *err)
+static int api_handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
     bool path_known = false;
@@ -398,7 +398,7 @@ static int start_remote(struct master *m, struct err *err)
                                      .name = "api",
                                      .key = &m->key,
                                      .headers = protocol_header(),
-                                     .handler = handle,
+                                     .handler = api_handle,
                                      .user = m };
     struct master_container *c = m->opt->container;
     int r = 0;
@@ -419,7 +419,7 @@ int api_start(struct master *m, struct err *err)
     struct http_server_options o = { .loop = m->loop,
                                      .check = is_owner,
                                      .headers = protocol_header(),
-                                     .handler = handle,
+                                     .handler = api_handle,
                                      .user = m };
     int r;
 

@@ -50,8 +50,8 @@ static char *group_of(const char *export, const char **ret_name)
     return group;
 }
 
-static int add_entry(struct master *m, const struct task *t, const char *text, json_t *list,
-                     struct err *err)
+static int exports_add_entry(struct master *m, const struct task *t, const char *text, json_t *list,
+                             struct err *err)
 {
     struct plan plan = form_plan(m, t->attempt);
     AUTO_BUF value = { .max = VALUE_MAX };
@@ -87,8 +87,8 @@ static json_t *child(json_t *parent, const char *key, json_t *(*make)(void))
 }
 
 /* Adds what the tasks of a role publish of one export to the group's document. */
-static int add_export(struct master *m, uint32_t role, const struct spec_var *export,
-                      const char *name, json_t *document, struct err *err)
+static int exports_add_export(struct master *m, uint32_t role, const struct spec_var *export,
+                              const char *name, json_t *document, struct err *err)
 {
     json_t *entries = json_object_get(document, "entries"), *list;
     int64_t updated = json_integer_value(json_object_get(document, "updated"));
@@ -100,7 +100,7 @@ static int add_export(struct master *m, uint32_t role, const struct spec_var *ex
         if (t->role != role || !is_published(m, t))
             continue;
         list = child(entries, name, json_array);
-        r = list ? add_entry(m, t, export->value, list, err) : err_oom(err);
+        r = list ? exports_add_entry(m, t, export->value, list, err) : err_oom(err);
         updated = t->since > updated ? t->since : updated;
     }
     if (r == 0 && (json_object_set_new(document, "updated", json_integer(updated)) < 0 ||
@@ -147,7 +147,7 @@ static int make_groups(struct master *m, const char *wanted, json_t *groups, str
                 continue;
             r = document_of(m, groups, group, &document, err);
             if (r == 0)
-                r = add_export(m, role, &exports->v[i], name, document, err);
+                r = exports_add_export(m, role, &exports->v[i], name, document, err);
         }
     }
     return r;

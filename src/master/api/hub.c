@@ -284,7 +284,7 @@ void hub_task_lost(struct master *m, uint32_t task)
 /* ---- pieces ---- */
 
 /* The line before a piece. */
-static int put_head(struct follower *f, uint32_t task, int stream, size_t n)
+static int hub_put_head(struct follower *f, uint32_t task, int stream, size_t n)
 {
     char name[ENGINE_NAME_MAX];
     uint32_t began = f->master->feeds[task].began;
@@ -302,7 +302,7 @@ int hub_put(struct follower *f, uint32_t task, int stream, const uint8_t *p, siz
 {
     if (f->queue.len + n + 180 > HUB_QUEUE_MAX)
         return -E2BIG;
-    if ((!f->opt->plain && put_head(f, task, stream, n) < 0) || buf_add(&f->queue, p, n) < 0)
+    if ((!f->opt->plain && hub_put_head(f, task, stream, n) < 0) || buf_add(&f->queue, p, n) < 0)
         return -ENOMEM;
     f->places[task].at[stream] += n;
     cond_wake_all(&f->wake);
@@ -324,7 +324,7 @@ void hub_place_tail(struct follower *f, uint32_t task, int stream, uint64_t size
 }
 
 /* Marks count up: a later one answers all that were before it. */
-static void note_size(struct follower *f, const Agent__OutputPiece *piece, uint64_t base)
+static void hub_note_size(struct follower *f, const Agent__OutputPiece *piece, uint64_t base)
 {
     struct place *at = &f->places[piece->task];
     int stream = piece->err ? ERR : OUT;
@@ -347,7 +347,7 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 
     if (!at || !at->wanted || at->missed)
         return false;
-    note_size(f, piece, base);
+    hub_note_size(f, piece, base);
     if (!hub_wants(f, stream)) {
         at->at[stream] = end > at->at[stream] ? end : at->at[stream];
         return true;

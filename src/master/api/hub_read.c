@@ -14,7 +14,7 @@
 #define DRAIN_MS 10000 /* without a byte taken: the reader has stopped */
 
 /* What a killed agent could not send any more: its files are on this machine. */
-static int read_file(struct follower *f, uint32_t task, int stream)
+static int hub_read_file(struct follower *f, uint32_t task, int stream)
 {
     struct master *m = f->master;
     AUTO_FREE char *path = NULL;
@@ -66,7 +66,7 @@ static bool owes(struct follower *f, uint32_t task)
         return false;
     if (d->lost) {
         for (int s = OUT; s < STREAMS; s++)
-            more |= hub_wants(f, s) && read_file(f, task, s) > 0;
+            more |= hub_wants(f, s) && hub_read_file(f, task, s) > 0;
         return more;
     }
     if (at->missed && f->queue.len == 0)
@@ -100,7 +100,7 @@ static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
            (!d->ended || f->places[task].at[stream] < d->size[stream]);
 }
 
-static bool lacks_any(const struct follower *f)
+static bool hub_lacks_any(const struct follower *f)
 {
     bool lacks = false;
 
@@ -155,20 +155,20 @@ static int write_queue(struct follower *f, struct http_call *c, struct err *err)
     return r;
 }
 
-static int64_t patience_of(const struct follower *f)
+static int64_t hub_patience_of(const struct follower *f)
 {
     return f->opt->silent_ms > 0 ? f->opt->silent_ms : SILENT_MS;
 }
 
 /* The end of a stream that is not all of it: clients that do not know "missing" take it for an end.
  */
-static int put_missing(struct follower *f, uint32_t task, int stream)
+static int hub_put_missing(struct follower *f, uint32_t task, int stream)
 {
     char name[ENGINE_NAME_MAX], why[96] = "its agent is gone";
 
     if (!f->master->feeds[task].lost)
         (void)snprintf(why, sizeof(why), "its agent has sent nothing for %g s",
-                       (double)patience_of(f) / 1000);
+                       (double)hub_patience_of(f) / 1000);
     if (f->opt->plain)
         return buf_printf(&f->queue, "[the rest is missing: %s]\n", why);
     return buf_printf(
@@ -186,7 +186,7 @@ static int tell_missing(struct follower *f, struct http_call *c, struct err *err
     for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->n_feeds; i++) {
         for (int s = OUT; r == 0 && s < STREAMS; s++)
             if (owes_stream(f, i, s) || lacks_stream(f, i, s))
-                r = put_missing(f, i, s) < 0 ? err_oom(err) : 0;
+                r = hub_put_missing(f, i, s) < 0 ? err_oom(err) : 0;
         if (r == 0 && f->queue.len > HUB_QUEUE_MAX / 4)
             r = write_queue(f, c, err);
     }
@@ -194,7 +194,7 @@ static int tell_missing(struct follower *f, struct http_call *c, struct err *err
 }
 
 /* 1 while there is more, 0 when the reader has everything that is to be had. */
-static int turn(struct follower *f, struct http_call *c, struct err *err)
+static int hub_turn(struct follower *f, struct http_call *c, struct err *err)
 {
     struct master *m = f->master;
     bool more;
@@ -208,19 +208,21 @@ static int turn(struct follower *f, struct http_call *c, struct err *err)
     if (f->queue.len > 0 ||
         (f->opt->events && (f->journal_at < m->journal.size || f->live_at < live_end(&m->live))))
         return 1;
-    if (m->ended && f->opt->follow && !more && lacks_any(f)) /* no end: the reader looks there */
+    if (m->ended && f->opt->follow && !more &&
+        hub_lacks_any(f)) /* no end: the reader looks there */
         return err_set(err, -ENODATA, "output of an agent that is gone was not sent");
     if (m->ended && f->opt->follow && !more)
         return 0;
-    if (!f->opt->follow && (!more || loop_now(m->loop) - f->moved > patience_of(f)))
+    if (!f->opt->follow && (!more || loop_now(m->loop) - f->moved > hub_patience_of(f)))
         return tell_missing(f, c, err);
-    r = cond_wait(m->loop, &f->wake, loop_in(m->loop, f->opt->follow ? 1000 : patience_of(f) / 3));
+    r = cond_wait(m->loop, &f->wake,
+                  loop_in(m->loop, f->opt->follow ? 1000 : hub_patience_of(f) / 3));
     if (r == -ETIMEDOUT && http_gone(c))
         return err_set(err, -EPIPE, "the reader has gone");
     return r < 0 && r != -ETIMEDOUT ? r : 1;
 }
 
-static void join(struct follower *f)
+static void hub_join(struct follower *f)
 {
     struct master *m = f->master;
 
@@ -233,7 +235,7 @@ static void join(struct follower *f)
             hub_request(f, i);
 }
 
-static void leave(struct follower *f)
+static void hub_leave(struct follower *f)
 {
     struct master *m = f->master;
 
@@ -261,17 +263,17 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
     if (r == 0)
         r = http_reply_begin(
             c, 200, o->plain ? "text/plain; charset=utf-8" : "application/x-ydl-pieces", err);
-    join(&f);
+    hub_join(&f);
     m->watchers += o->events;
     m->clients += o->stop_when_gone;
     while (r == 0 || r == 1) {
-        r = turn(&f, c, err);
+        r = hub_turn(&f, c, err);
         if (r == 0)
             break;
     }
     m->watchers -= o->events;
     m->clients -= o->stop_when_gone;
-    leave(&f);
+    hub_leave(&f);
     if (r < 0) {
         if (o->stop_when_gone)
             client_watch_broken(m, r);

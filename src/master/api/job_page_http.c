@@ -74,7 +74,7 @@ static int ask_groups(void *arg, const char *user, struct strs *ret, struct err 
 
 /* ---- the page ---- */
 
-static int add_text(struct buf *out, const char *s)
+static int page_add_text(struct buf *out, const char *s)
 {
     int r = 0;
 
@@ -95,11 +95,11 @@ static int add_cell(struct buf *out, const char *text)
     int r = buf_add(out, "<td>", 4);
 
     if (r == 0)
-        r = add_text(out, text ? text : "");
+        r = page_add_text(out, text ? text : "");
     return r < 0 ? r : buf_add(out, "</td>", 5);
 }
 
-static const char *text_of(const json_t *o, const char *key)
+static const char *page_text_of(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
 
@@ -107,7 +107,7 @@ static const char *text_of(const json_t *o, const char *key)
 }
 
 /* Relative too: a page of ours below a path that we do not know. */
-static int add_logs(struct buf *out, const char *task)
+static int page_add_logs(struct buf *out, const char *task)
 {
     static const char *const streams[] = { "out", "err" };
     int r = buf_add_str(out, "<td>");
@@ -122,7 +122,7 @@ static int add_logs(struct buf *out, const char *task)
     return r < 0 ? r : buf_add_str(out, "</td>");
 }
 
-static int add_task(struct buf *out, const json_t *t)
+static int page_add_task(struct buf *out, const json_t *t)
 {
     char attempt[32];
     int r = buf_add(out, "<tr>", 4);
@@ -130,19 +130,19 @@ static int add_task(struct buf *out, const json_t *t)
     (void)snprintf(attempt, sizeof(attempt), "%lld",
                    (long long)json_integer_value(json_object_get(t, "attempt")));
     if (r == 0)
-        r = add_cell(out, text_of(t, "task"));
+        r = add_cell(out, page_text_of(t, "task"));
     if (r == 0)
-        r = add_cell(out, text_of(t, "state"));
+        r = add_cell(out, page_text_of(t, "state"));
     if (r == 0)
-        r = add_cell(out, text_of(t, "node"));
+        r = add_cell(out, page_text_of(t, "node"));
     if (r == 0)
         r = add_cell(out, attempt);
     if (r == 0)
-        r = add_logs(out, text_of(t, "task"));
+        r = page_add_logs(out, page_text_of(t, "task"));
     return r < 0 ? r : buf_add(out, "</tr>\n", 6);
 }
 
-static int add_head(struct buf *out, const json_t *job)
+static int page_add_head(struct buf *out, const json_t *job)
 {
     static const char head[] = "<!doctype html><meta charset=\"utf-8\"><style>"
                                "body{font:14px sans-serif;margin:2em}td,th{padding:.2em 1em;"
@@ -150,15 +150,15 @@ static int add_head(struct buf *out, const json_t *job)
     int r = buf_add(out, head, sizeof(head) - 1);
 
     if (r == 0)
-        r = add_text(out, text_of(job, "name"));
+        r = page_add_text(out, page_text_of(job, "name"));
     if (r == 0)
         r = buf_add(out, ": ", 2);
     if (r == 0)
-        r = add_text(out, text_of(job, "state"));
+        r = page_add_text(out, page_text_of(job, "state"));
     if (r == 0)
         r = buf_add(out, "</h1><p>", 8);
     if (r == 0)
-        r = add_text(out, text_of(job, "waiting"));
+        r = page_add_text(out, page_text_of(job, "waiting"));
     return r;
 }
 
@@ -168,16 +168,16 @@ static int add_page(struct buf *out, const json_t *job)
                                 "</tr>\n",
                       end[] = "</table>\n<p>All of the output: <code>ydl logs ";
     const json_t *tasks = json_object_get(job, "tasks");
-    int r = add_head(out, job);
+    int r = page_add_head(out, job);
 
     if (r == 0)
         r = buf_add(out, table, sizeof(table) - 1);
     for (size_t i = 0; r == 0 && i < json_array_size(tasks); i++)
-        r = add_task(out, json_array_get(tasks, i));
+        r = page_add_task(out, json_array_get(tasks, i));
     if (r == 0)
         r = buf_add(out, end, sizeof(end) - 1);
     if (r == 0)
-        r = add_text(out, text_of(job, "job"));
+        r = page_add_text(out, page_text_of(job, "job"));
     if (r == 0)
         r = buf_add(out, "</code></p>\n", 12);
     if (r == 0 && json_object_get(job, "tensorboard"))
@@ -242,7 +242,7 @@ static int lead_to_tensorboard(struct master *m, struct http_call *c, struct err
     return http_reply(c, 200, "text/html; charset=utf-8", text, sizeof(text) - 1, err);
 }
 
-static int send_first(struct master *m, struct http_call *c, struct err *err)
+static int page_send_first(struct master *m, struct http_call *c, struct err *err)
 {
     AUTO_FREE char *url = NULL;
     int r = m->spec.tensorboard_first > 0 ? tensorboard_url(m, &url, err) : 0;
@@ -257,7 +257,7 @@ static const struct {
     const char *path;
     int (*run)(struct master *m, struct http_call *c, struct err *err);
 } routes[] = {
-    { "/",            send_first },
+    { "/",            page_send_first },
     { "/job",         send_page },
     { "/logs",        send_logs },
     { "/v1/job",      send_status },
@@ -265,7 +265,7 @@ static const struct {
 };
 /* clang-format on */
 
-static int handle(void *user, struct http_call *c, struct err *err)
+static int page_handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
     const char *path = http_path(c);
@@ -291,7 +291,7 @@ int page_start(struct master *m, struct err *err)
         .loop = m->loop,
         .name = "page",
         .check = is_proxy,
-        .handler = handle,
+        .handler = page_handle,
         .user = m,
         /* YARN's proxy opens a connection for every request, and closes it only when its JVM
          * collects garbage. Connections that it keeps open would use up the limit. */

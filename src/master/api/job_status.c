@@ -30,7 +30,7 @@ static int see_progress(struct master *m, struct err *err)
 
 /* Lets the history see what the journal has got since, in steps between which others have the loop;
  * who comes meanwhile waits. */
-static int catch_up(struct master *m, struct err *err)
+static int job_status_catch_up(struct master *m, struct err *err)
 {
     AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
     int r = 0;
@@ -66,7 +66,7 @@ static int add_tensorboard(struct master *m, json_t *job, struct err *err)
 }
 
 /* What the job waits for, and why it may have to wait for long. */
-static void add_waiting(struct master *m, struct buf *out)
+static void job_status_add_waiting(struct master *m, struct buf *out)
 {
     const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
     const char *trouble = ops && ops->trouble && !m->ended ? ops->trouble(m->platform) : "";
@@ -79,13 +79,13 @@ static void add_waiting(struct master *m, struct buf *out)
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
 {
     AUTO_BUF waiting = { .max = 4 * KIB };
-    int r = catch_up(m, err);
+    int r = job_status_catch_up(m, err);
 
     if (r == 0)
         r = history_json(m->history, tasks, ret, err);
     if (r < 0)
         return r;
-    add_waiting(m, &waiting);
+    job_status_add_waiting(m, &waiting);
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);

@@ -9,7 +9,7 @@ static const struct {
     int number;
 } signals[] = { { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 } };
 
-static void tell(struct master *m, int number)
+static void signal_request_tell(struct master *m, int number)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Signal body = AGENT__SIGNAL__INIT;
@@ -32,7 +32,7 @@ int signal_request_put(struct master *m, struct http_call *c, struct err *err)
 
         if (!str_eq(signals[i].name, name))
             continue;
-        tell(m, signals[i].number);
+        signal_request_tell(m, signals[i].number);
         r = json_make(&v, err, "{s:s}", "signal", name);
         return r < 0 ? r : http_reply_json(c, 200, v, err);
     }

@@ -21,7 +21,7 @@ struct counts {
     int desired, actual, started, completed, failed;
 };
 
-static struct counts count(const struct master *m, uint32_t role)
+static struct counts slider_documents_count(const struct master *m, uint32_t role)
 {
     const struct task *t = NULL;
     struct counts c = { 0 };
@@ -59,7 +59,8 @@ static int publisher(struct master *m, const char *name, json_t **ret, struct er
 
 /* ---- resources ---- */
 
-static int resources(struct master *m, const char *name, json_t **ret, struct err *err)
+static int slider_documents_resources(struct master *m, const char *name, json_t **ret,
+                                      struct err *err)
 {
     AUTO_JSON *components =
         json_pack("{s:{s:s}}", "slider-appmaster", "yarn.component.instances", "1");
@@ -106,7 +107,7 @@ static json_t *containers_of(struct master *m, uint32_t role)
 
 static int component(struct master *m, uint32_t i, json_t **ret, struct err *err)
 {
-    struct counts c = count(m, i);
+    struct counts c = slider_documents_count(m, i);
 
     return json_make(ret, err, "{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}",
                      "name", m->spec.roles[i].name, "priority", (int)i + 1, "desired", c.desired,
@@ -190,7 +191,7 @@ static int containers(struct master *m, const char *name, json_t **ret, struct e
 
 static int liveness(struct master *m, const char *name, json_t **ret, struct err *err)
 {
-    struct counts c = count(m, UINT32_MAX);
+    struct counts c = slider_documents_count(m, UINT32_MAX);
 
     (void)name;
     return json_make(ret, err, "{s:b, s:i}", "allRequestsSatisfied", wanting(&c) == 0,
@@ -199,7 +200,7 @@ static int liveness(struct master *m, const char *name, json_t **ret, struct err
 
 static int statistics(struct master *m, const char *name, json_t **ret, struct err *err)
 {
-    struct counts c = count(m, UINT32_MAX);
+    struct counts c = slider_documents_count(m, UINT32_MAX);
 
     (void)name;
     return json_make(ret, err, "{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "containers.active.requests",
@@ -208,7 +209,7 @@ static int statistics(struct master *m, const char *name, json_t **ret, struct e
                      "containers.requested", c.desired, "containers.start.started", c.started);
 }
 
-static int ping(struct master *m, const char *name, json_t **ret, struct err *err)
+static int slider_documents_ping(struct master *m, const char *name, json_t **ret, struct err *err)
 {
     char when[EXPORTS_TIME];
 
@@ -227,14 +228,14 @@ static const struct {
     { "publisher",                    publisher },
     { "publisher/exports",            exports_json },
     { "publisher/exports/",           exports_json },
-    { "application/live/resources",   resources },
+    { "application/live/resources",   slider_documents_resources },
     { "application/live/components",  components },
     { "application/live/components/", components },
     { "application/live/containers",  containers },
     { "application/live/containers/", containers },
     { "application/live/liveness",    liveness },
     { "application/live/statistics",  statistics },
-    { "application/action/ping",      ping },
+    { "application/action/ping",      slider_documents_ping },
 };
 /* clang-format on */
 

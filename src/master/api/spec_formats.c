@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static int add_list(const struct cluster_role *role, struct buf *out)
+static int spec_formats_add_list(const struct cluster_role *role, struct buf *out)
 {
     for (size_t i = 0; i < role->n; i++) {
         const struct cluster_task *t = &role->tasks[i];
@@ -23,7 +23,7 @@ static int render_hosts(const struct cluster *c, struct buf *out)
     for (size_t i = 0; i < c->n && r == 0; i++) {
         r = buf_printf(out, "%s=", c->roles[i].name);
         if (r >= 0)
-            r = add_list(&c->roles[i], out);
+            r = spec_formats_add_list(&c->roles[i], out);
         if (r >= 0)
             r = buf_add_str(out, "\n");
     }
@@ -41,7 +41,7 @@ static int render_env(const struct cluster *c, struct buf *out)
         if (r == 0)
             r = buf_add_str(out, "_HOSTS=");
         if (r == 0)
-            r = add_list(&c->roles[i], out);
+            r = spec_formats_add_list(&c->roles[i], out);
         if (r == 0)
             r = buf_add_str(out, "\n");
     }
@@ -68,7 +68,7 @@ static int render_tf(const struct cluster *c, struct buf *out)
     return r < 0 ? r : buf_add_str(out, "}}\n");
 }
 
-static bool serves(const char *role)
+static bool spec_formats_serves(const char *role)
 {
     static const char *const names[] = { "chief", "ps", "worker" };
 
@@ -85,7 +85,7 @@ static int render_clusterspec(const struct cluster *c, struct buf *out)
     bool first = true;
 
     for (size_t i = 0; i < c->n && r == 0; i++) {
-        if (!serves(c->roles[i].name) || c->roles[i].n == 0)
+        if (!spec_formats_serves(c->roles[i].name) || c->roles[i].n == 0)
             continue;
         r = buf_printf(out, "%s\"%s\":[", first ? "" : ",", c->roles[i].name);
         first = false;

@@ -45,7 +45,7 @@ int tensorboard_url(struct master *m, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int dial(struct master *m, struct http_client **ret, struct err *err)
+static int tensorboard_dial(struct master *m, struct http_client **ret, struct err *err)
 {
     const struct task *t = find_task(m);
     const char *found = t ? host_of(m, t) : NULL;
@@ -138,7 +138,7 @@ int tensorboard_pass(struct master *m, struct http_call *c, struct err *err)
     if (m->n_passed >= PASS_MAX)
         return err_set(err, -EAGAIN, "too many ask for TensorBoard at the same time");
     m->n_passed++;
-    r = dial(m, &client, err);
+    r = tensorboard_dial(m, &client, err);
     if (r == 0)
         r = pass_request(m, client, c, err);
     m->n_passed--;

@@ -40,7 +40,7 @@ void usage_done(struct master *m)
     m->n_usage = 0;
 }
 
-static void ask(struct master *m)
+static void usage_ask(struct master *m)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Measure body = AGENT__MEASURE__INIT;
@@ -61,7 +61,7 @@ static const struct usage *fresh(const struct master *m, uint32_t task)
 }
 
 /* Does a task run of which nothing is known, though its agent is there? */
-static bool lacks(const struct master *m)
+static bool usage_lacks(const struct master *m)
 {
     const struct task *t = NULL;
 
@@ -80,8 +80,8 @@ int usage_wait(struct master *m, struct err *err)
     int64_t deadline = loop_in(m->loop, WAIT_MS);
     int r = 0;
 
-    ask(m);
-    while (r == 0 && lacks(m) && !m->ended)
+    usage_ask(m);
+    while (r == 0 && usage_lacks(m) && !m->ended)
         r = cond_wait(m->loop, &m->measured, deadline);
     return r == 0 || r == -ETIMEDOUT ? 0 : err_set(err, r, "interrupted");
 }

@@ -90,7 +90,7 @@ static int hold_directory(struct run_dir *x, struct err *err)
     return 0;
 }
 
-static bool is_missing(const char *path)
+static bool run_dir_is_missing(const char *path)
 {
     struct stat st;
 
@@ -99,16 +99,16 @@ static bool is_missing(const char *path)
 
 static bool is_complete(const struct run_dir *x)
 {
-    bool whole = !is_missing(x->m->work_dir);
+    bool whole = !run_dir_is_missing(x->m->work_dir);
 
     for (size_t i = 0; i < COUNT_OF(x->files); i++)
-        whole &= !x->files[i].there || !is_missing(x->files[i].path);
+        whole &= !x->files[i].there || !run_dir_is_missing(x->files[i].path);
     for (size_t i = 0; i < COUNT_OF(x->sockets); i++)
-        whole &= x->sockets[i].fd < 0 || !is_missing(x->sockets[i].path);
+        whole &= x->sockets[i].fd < 0 || !run_dir_is_missing(x->sockets[i].path);
     return whole;
 }
 
-static int put_file(const struct kept_file *f, struct err *err)
+static int run_dir_put_file(const struct kept_file *f, struct err *err)
 {
     const struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, f->since };
     int r = path_write_new(f->path, f->text.data, f->text.len, 0600, err);
@@ -131,10 +131,10 @@ static int put_back(struct run_dir *x, struct err *err)
     int r = hold_directory(x, err);
 
     for (size_t i = 0; i < COUNT_OF(x->files) && r == 0; i++)
-        if (x->files[i].there && is_missing(x->files[i].path))
-            r = put_file(&x->files[i], err);
+        if (x->files[i].there && run_dir_is_missing(x->files[i].path))
+            r = run_dir_put_file(&x->files[i], err);
     for (size_t i = 0; i < COUNT_OF(x->sockets) && r == 0; i++)
-        if (x->sockets[i].fd >= 0 && is_missing(x->sockets[i].path))
+        if (x->sockets[i].fd >= 0 && run_dir_is_missing(x->sockets[i].path))
             r = put_socket(&x->sockets[i], err);
     return r;
 }

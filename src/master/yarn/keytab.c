@@ -79,7 +79,7 @@ struct keytab *keytab_free(struct keytab *k)
 
 /* Nothing of the container that says who we are: it is to sign in with the keytab. Its memory is
  * counted as the container's, and what it only reserves counts as well. */
-static int make_env(struct strs *ret)
+static int keytab_make_env(struct strs *ret)
 {
     static const char *const kept[] = { "PATH", "LANG",   "TZ",          "LD_LIBRARY_PATH",
                                         "HOME", "TMPDIR", "KRB5_CONFIG", "YDL_TRACE" };
@@ -97,7 +97,8 @@ static int make_env(struct strs *ret)
     return r;
 }
 
-static int make_argv(const struct keytab *k, const struct yarn_keytab *open, struct strs *ret)
+static int keytab_make_argv(const struct keytab *k, const struct yarn_keytab *open,
+                            struct strs *ret)
 {
     const char *const words[] = { YARN_KEYTAB_HELPER, "tokens",        "--conf",
                                   k->conf_dir,        "--keytab",      "/proc/self/fd/0",
@@ -187,7 +188,8 @@ struct helper {
     int status;
 };
 
-static int run(struct helper *h, const struct strs *argv, const struct strs *env, struct err *err)
+static int keytab_run(struct helper *h, const struct strs *argv, const struct strs *env,
+                      struct err *err)
 {
     AUTO_PROC *p = NULL;
     struct proc_spec spec = { .program = "./" YARN_KEYTAB_HELPER,
@@ -206,7 +208,8 @@ static int run(struct helper *h, const struct strs *argv, const struct strs *env
                            : err_code(err, r, "wait for the helper");
 }
 
-static int judge(const struct helper *h, struct credentials **ret, int64_t *ret_ms, struct err *err)
+static int keytab_judge(const struct helper *h, struct credentials **ret, int64_t *ret_ms,
+                        struct err *err)
 {
     AUTO_BUF out = { .max = ANSWER_MAX };
     AUTO_BUF said = { .max = COMPLAINT_MAX };
@@ -231,7 +234,7 @@ static int run_helper(struct loop *l, const struct keytab *k, struct yarn_keytab
 {
     AUTO_STRS argv = { 0 };
     AUTO_STRS env = { 0 };
-    int r = make_argv(k, open, &argv) < 0 || make_env(&env) < 0 ? err_oom(err) : 0;
+    int r = keytab_make_argv(k, open, &argv) < 0 || keytab_make_env(&env) < 0 ? err_oom(err) : 0;
 
     h->loop = l;
     if (r == 0)
@@ -240,7 +243,7 @@ static int run_helper(struct loop *l, const struct keytab *k, struct yarn_keytab
         r = make_memory("tokens", NULL, &h->fds[1], err);
     if (r == 0)
         r = make_memory("errors", NULL, &h->fds[2], err);
-    return r < 0 ? r : run(h, &argv, &env, err);
+    return r < 0 ? r : keytab_run(h, &argv, &env, err);
 }
 
 int keytab_get(struct loop *l, const struct keytab *k, struct credentials **ret, int64_t *ret_ms,
@@ -253,7 +256,7 @@ int keytab_get(struct loop *l, const struct keytab *k, struct credentials **ret,
     if (r == 0)
         r = run_helper(l, k, &open, &h, err);
     if (r == 0)
-        r = judge(&h, ret, ret_ms, err);
+        r = keytab_judge(&h, ret, ret_ms, err);
     for (size_t i = 0; i < COUNT_OF(h.fds); i++)
         if (h.fds[i] >= 0)
             close(h.fds[i]);

@@ -20,7 +20,7 @@ struct keytab_watch {
     struct cond ended;
 };
 
-static void plan(struct keytab_watch *w, int64_t ms)
+static void keytab_watch_plan(struct keytab_watch *w, int64_t ms)
 {
     w->span = ms;
     w->due = loop_in(w->m->loop, ms / 2);
@@ -40,7 +40,7 @@ static void tell_failure(struct keytab_watch *w, const struct err *err)
         master_note(w->m, text);
 }
 
-static int step(struct keytab_watch *w, struct err *err)
+static int keytab_watch_step(struct keytab_watch *w, struct err *err)
 {
     struct master *m = w->m;
     AUTO_CREDENTIALS *newer = NULL;
@@ -54,11 +54,11 @@ static int step(struct keytab_watch *w, struct err *err)
         return r;
     log_info(LOG_MASTER, "%zu newer tokens, got with the keytab, good for %lld s", n,
              (long long)ms / 1000);
-    plan(w, ms);
+    keytab_watch_plan(w, ms);
     return 0;
 }
 
-static void run_watch(void *arg)
+static void keytab_watch_run_watch(void *arg)
 {
     struct keytab_watch *w = arg;
     struct loop *l = w->m->loop;
@@ -70,7 +70,7 @@ static void run_watch(void *arg)
 
         r = left > 0 ? fiber_sleep(l, left) : 0;
         if (r == 0)
-            r = step(w, &err);
+            r = keytab_watch_step(w, &err);
         if (r == -ECANCELED)
             break;
         if (r == 0 && w->failures > 0)
@@ -104,8 +104,8 @@ int keytab_watch_start(struct master *m, struct err *err)
     at -= loop_wall();
     w->due = loop_in(m->loop, at > 0 ? at : 0);
     if (c->tokens_ms > 0)
-        plan(w, c->tokens_ms);
-    r = fiber_start(m->loop, run_watch, w, &w->fiber, err);
+        keytab_watch_plan(w, c->tokens_ms);
+    r = fiber_start(m->loop, keytab_watch_run_watch, w, &w->fiber, err);
     if (r < 0)
         free(w);
     else

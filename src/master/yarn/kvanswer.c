@@ -50,7 +50,7 @@ static struct held_answer *copy_answer(const struct kv_word *words, size_t n)
     return h;
 }
 
-static void send_first(struct master *m)
+static void kvanswer_send_first(struct master *m)
 {
     struct held_answers *all = &m->kv_held;
     AUTO_FREE struct held_answer *h = all->first;
@@ -62,7 +62,7 @@ static void send_first(struct master *m)
     outbox_reply(m, h->task, h->id, h->words, h->n);
 }
 
-static void send_all(struct master *m)
+static void kvanswer_send_all(struct master *m)
 {
     if (m->kv_held.first && !m->kv_held.told) {
         m->kv_held.told = true;
@@ -70,10 +70,10 @@ static void send_all(struct master *m)
                              "dies now, the next one may not know what was answered");
     }
     while (m->kv_held.first)
-        send_first(m);
+        kvanswer_send_first(m);
 }
 
-static bool may_go(const struct master *m, unsigned round, uint64_t behind)
+static bool kvanswer_may_go(const struct master *m, unsigned round, uint64_t behind)
 {
     return m->kv_unlogged || mirror_holds(m->kv_mirror, round, behind);
 }
@@ -82,8 +82,8 @@ void kvanswer_send(struct master *m)
 {
     const struct held_answer *h;
 
-    while ((h = m->kv_held.first) && may_go(m, h->round, h->behind))
-        send_first(m);
+    while ((h = m->kv_held.first) && kvanswer_may_go(m, h->round, h->behind))
+        kvanswer_send_first(m);
 }
 
 void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
@@ -92,13 +92,13 @@ void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word
     struct held_answers *all = &m->kv_held;
     struct held_answer *h;
 
-    if (!all->first && may_go(m, m->kv_journal.round, m->kv_journal.size)) {
+    if (!all->first && kvanswer_may_go(m, m->kv_journal.round, m->kv_journal.size)) {
         outbox_reply(m, task, id, words, n);
         return;
     }
     h = all->bytes < BYTES_MAX ? copy_answer(words, n) : NULL;
     if (!h) {
-        send_all(m);
+        kvanswer_send_all(m);
         outbox_reply(m, task, id, words, n);
         return;
     }
@@ -129,7 +129,7 @@ int64_t kvanswer_deadline(const struct master *m)
 void kvanswer_on_time(struct master *m)
 {
     if (kvanswer_deadline(m) <= master_now(m))
-        send_all(m);
+        kvanswer_send_all(m);
 }
 
 void kvanswer_done(struct master *m)

@@ -32,8 +32,8 @@ enum {
 
 /* ---- writing ---- */
 
-static int encode(struct buf *out, uint8_t op, const struct kv_word *key,
-                  const struct kv_word *value)
+static int kvlog_encode(struct buf *out, uint8_t op, const struct kv_word *key,
+                        const struct kv_word *value)
 {
     size_t n = 5 + (key ? key->n : 0) + (value ? value->n : 0);
     int r = buf_add_be32(out, (uint32_t)n);
@@ -49,12 +49,12 @@ static int encode(struct buf *out, uint8_t op, const struct kv_word *key,
     return r;
 }
 
-static int append(struct master *m, uint8_t op, const struct kv_word *key,
-                  const struct kv_word *value)
+static int kvlog_append(struct master *m, uint8_t op, const struct kv_word *key,
+                        const struct kv_word *value)
 {
     AUTO_BUF record = { .max = 2 * MIB };
 
-    if (encode(&record, op, key, value) < 0)
+    if (kvlog_encode(&record, op, key, value) < 0)
         return -ENOMEM;
     return journal_append(&m->kv_journal, record.data, record.len);
 }
@@ -94,7 +94,7 @@ static int append_answered(struct master *m, const struct kv_change *c)
     if (r == 0 && c->value && c->value->n)
         r = buf_add(&body, c->value->p, c->value->n);
     if (r == 0)
-        r = encode(&record, OP_ANSWERED, c->key, &(struct kv_word){ body.data, body.len });
+        r = kvlog_encode(&record, OP_ANSWERED, c->key, &(struct kv_word){ body.data, body.len });
     return r < 0 ? -ENOMEM : journal_append(&m->kv_journal, record.data, record.len);
 }
 
@@ -102,12 +102,16 @@ static int append_change(struct master *m, const struct kv_change *c)
 {
     if (count_done(c) > 0)
         return append_answered(m, c);
-    return append(m, !c->key ? OP_GENERATION : c->value ? OP_PUT : OP_DELETE, c->key, c->value);
+    return kvlog_append(m,
+                        !c->key    ? OP_GENERATION
+                        : c->value ? OP_PUT
+                                   : OP_DELETE,
+                        c->key, c->value);
 }
 
 static int append_one(void *arg, const struct kv_word *key, const struct kv_word *value)
 {
-    return append(arg, OP_PUT, key, value);
+    return kvlog_append(arg, OP_PUT, key, value);
 }
 
 static int append_done(void *arg, const struct kv_done *done, size_t n)
@@ -117,16 +121,16 @@ static int append_done(void *arg, const struct kv_done *done, size_t n)
     return count_done(&c) > 0 ? append_answered(arg, &c) : 0;
 }
 
-static int write_all(struct master *m)
+static int kvlog_write_all(struct master *m)
 {
-    int r = append(m, OP_BEGIN, NULL, NULL);
+    int r = kvlog_append(m, OP_BEGIN, NULL, NULL);
 
     if (r == 0)
         r = kv_each(m->kv, append_one, m);
     if (r == 0)
         r = kv_each_done(m->kv, append_done, m);
     if (r == 0)
-        r = append(m, OP_WHOLE, NULL, NULL);
+        r = kvlog_append(m, OP_WHOLE, NULL, NULL);
     m->kv_log_base = m->kv_journal.size;
     return r;
 }
@@ -139,7 +143,7 @@ static bool is_long(const struct master *m)
     return m->kv_journal.size > most && m->kv_journal.size > 2 * m->kv_log_base;
 }
 
-static int begin(struct master *m, struct err *err)
+static int kvlog_begin(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
         .parts = { m->opt->container->jobs, "kv", "log" },
@@ -153,7 +157,7 @@ static int begin(struct master *m, struct err *err)
 
     if (r == 0)
         r = mirror_begin(m, &o, &m->kv_mirror, err);
-    if (r == 0 && write_all(m) < 0)
+    if (r == 0 && kvlog_write_all(m) < 0)
         r = err_oom(err);
     return r;
 }
@@ -168,12 +172,12 @@ void kvlog_change(void *user, const struct kv_change *c)
     if (!m->opt->container || m->kv_unlogged || (nothing && (c->n_done > 0 || !m->kv_mirror)))
         return;
     if (!m->kv_mirror)
-        r = begin(m, &err);
+        r = kvlog_begin(m, &err);
     if (r == 0)
         r = append_change(m, c);
     if (r == 0 && is_long(m)) {
         journal_restart(&m->kv_journal);
-        r = write_all(m);
+        r = kvlog_write_all(m);
         kvanswer_moved(m);
     }
     if (r == 0)
@@ -218,7 +222,7 @@ struct kv_record {
 };
 
 /* The next one; false at the end. Nothing behind a record that is cut short can be told apart. */
-static bool next_record(struct view *all, struct kv_record *ret)
+static bool kvlog_next_record(struct view *all, struct kv_record *ret)
 {
     struct view one = { 0 };
 
@@ -236,7 +240,7 @@ static bool is_whole(struct view rest)
 {
     struct kv_record x;
 
-    while (next_record(&rest, &x))
+    while (kvlog_next_record(&rest, &x))
         if (x.op == OP_WHOLE)
             return true;
     return false;
@@ -264,14 +268,14 @@ static int restore_record(struct kv *k, struct kv_record *x)
     }
 }
 
-static int restore(void *arg, const struct buf *part, struct err *err)
+static int kvlog_do_restore(void *arg, const struct buf *part, struct err *err)
 {
     struct master *m = arg;
     struct view all = view_of(part->data, part->len);
     struct kv_record x;
     int r = 0;
 
-    while (r != -ENOMEM && next_record(&all, &x) && (x.op != OP_BEGIN || is_whole(all)))
+    while (r != -ENOMEM && kvlog_next_record(&all, &x) && (x.op != OP_BEGIN || is_whole(all)))
         r = restore_record(m->kv, &x);
     return r == -ENOMEM ? err_oom(err) : 0;
 }
@@ -279,7 +283,7 @@ static int restore(void *arg, const struct buf *part, struct err *err)
 int kvlog_restore(struct master *m, struct err *err)
 {
     const struct parts parts = { m->opt->container->jobs, "kv", "log" };
-    int r = parts_read(m, &parts, restore, m, err);
+    int r = parts_read(m, &parts, kvlog_do_restore, m, err);
 
     if (r < 0 && r != -ENOMEM && r != -ECANCELED) {
         log_warn(LOG_MASTER, "the key-value store of the master before is lost: %s", err->text);

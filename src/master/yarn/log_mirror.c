@@ -137,7 +137,7 @@ static bool is_done(const struct mirror *x)
 }
 
 /* Closes the file; negative when its end is not there. */
-static int finish(struct mirror *x, int r, struct err *err)
+static int mirror_finish(struct mirror *x, int r, struct err *err)
 {
     if (x->out && (!x->needed || r < 0))
         x->out = fs_abort(x->out);
@@ -180,7 +180,7 @@ static void run_mirror(void *arg)
         forget_part(x);
         r = fiber_sleep(m->loop, AGAIN_MS);
     }
-    x->result = finish(x, r == -ECANCELED ? r : 0, &err);
+    x->result = mirror_finish(x, r == -ECANCELED ? r : 0, &err);
     x->fiber = NULL;
     cond_wake_all(&x->ended);
 }

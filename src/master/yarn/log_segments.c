@@ -28,7 +28,7 @@ char *parts_name(const struct parts *p, int attempt, unsigned number)
     return name ? path_join(p->dir, name) : NULL;
 }
 
-static int by_order(const void *a, const void *b)
+static int parts_by_order(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
 
@@ -67,7 +67,7 @@ static int find_parts(struct master_container *c, const struct parts *p, struct 
         v[ret->n++] = one;
     }
     if (r == 0 && ret->n)
-        qsort(ret->v, ret->n, sizeof(*ret->v), by_order);
+        qsort(ret->v, ret->n, sizeof(*ret->v), parts_by_order);
     return r;
 }
 
@@ -102,7 +102,7 @@ int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg,
     return r;
 }
 
-static int see_head(void *arg, const char *line, size_t n)
+static int parts_see_head(void *arg, const char *line, size_t n)
 {
     return segment_head_line(arg, line, n);
 }
@@ -116,7 +116,7 @@ static size_t first_needed(struct master *m, const struct list *list)
         struct segment_head head = { 0 };
 
         take_from_writer(m, list->v[i].path);
-        (void)fs_lines(m->opt->container->fs, list->v[i].path, see_head, &head, NULL);
+        (void)fs_lines(m->opt->container->fs, list->v[i].path, parts_see_head, &head, NULL);
         if (head.whole)
             return i;
     }

@@ -87,8 +87,8 @@ static int open_session(struct loop *l, struct master_container *c, struct err *
 
 /* ---- the job's files ---- */
 
-static int find_place(struct master_container *c, enum yarn_home what, char **ret_path,
-                      char **ret_uri, struct err *err)
+static int master_container_find_place(struct master_container *c, enum yarn_home what,
+                                       char **ret_path, char **ret_uri, struct err *err)
 {
     *ret_uri = yarn_home(c->boot.base, what, c->boot.job, NULL);
     if (!*ret_uri)
@@ -138,7 +138,7 @@ static int load_patiently(struct fetching *f, const char *from, struct err *err)
     return r;
 }
 
-static int fetch(void *arg, struct err *err)
+static int master_container_fetch(void *arg, struct err *err)
 {
     struct fetching *f = arg;
     AUTO_FREE char *from = path_join(f->c->logs, f->name);
@@ -159,9 +159,9 @@ static int fetch_job(struct loop *l, struct master_container *c, struct err *err
     int r, waited;
 
     group_init(&g, l, 0);
-    r = group_go(&g, fetch, &job, err);
+    r = group_go(&g, master_container_fetch, &job, err);
     if (r == 0)
-        r = group_go(&g, fetch, &spec, err);
+        r = group_go(&g, master_container_fetch, &spec, err);
     waited = group_wait(&g, r < 0 ? NULL : err);
     r = r < 0 ? r : waited;
     if (r == 0)
@@ -176,7 +176,7 @@ static int fetch_job(struct loop *l, struct master_container *c, struct err *err
 }
 
 /* A container that was started anew in the same place begins afresh. */
-static int make_dirs(struct master_container *c, struct err *err)
+static int master_container_make_dirs(struct master_container *c, struct err *err)
 {
     AUTO_FREE char *cwd = getcwd(NULL, 0);
 
@@ -193,7 +193,7 @@ static int make_dirs(struct master_container *c, struct err *err)
     return 0;
 }
 
-static void forget(struct master_container *c, const char *name)
+static void master_container_forget(struct master_container *c, const char *name)
 {
     AUTO_FREE char *path = path_join(c->dir.path, name);
 
@@ -227,8 +227,8 @@ static int fetch_with_tokens(struct loop *l, struct master_container *c, struct 
 
     while (r == -EKEYREJECTED) {
         log_warn(LOG_MASTER, "%s", err->text);
-        forget(c, "job.json");
-        forget(c, "spec.json");
+        master_container_forget(c, "job.json");
+        master_container_forget(c, "spec.json");
         r = tokens_wait(l, c, err);
         if (r == 0)
             r = fetch_job(l, c, err);
@@ -250,11 +250,11 @@ int master_container_open(struct loop *l, struct master_container *ret, struct e
     if (r == 0)
         r = find_host(l, c, err);
     if (r == 0)
-        r = find_place(c, YARN_HOME_JOBS, &c->jobs, &c->jobs_uri, err);
+        r = master_container_find_place(c, YARN_HOME_JOBS, &c->jobs, &c->jobs_uri, err);
     if (r == 0)
-        r = find_place(c, YARN_HOME_LOGS, &c->logs, &c->logs_uri, err);
+        r = master_container_find_place(c, YARN_HOME_LOGS, &c->logs, &c->logs_uri, err);
     if (r == 0)
-        r = make_dirs(c, err);
+        r = master_container_make_dirs(c, err);
     if (r == 0)
         r = keytab_open(&c->boot, c->dir.run, &c->keytab, err);
     return r < 0 ? r : fetch_with_tokens(l, c, err);

@@ -38,7 +38,7 @@ static char *last_words(const struct master *m, const struct outcome *o)
                       o->lines ? o->lines : "");
 }
 
-static int add_line(struct buf *out, const char *line)
+static int leave_add_line(struct buf *out, const char *line)
 {
     return buf_printf(out, "%s%s", out->len ? "\n" : "", line);
 }
@@ -53,11 +53,12 @@ static char *with_missing(const struct master *m, char *text, int r)
         return take(words);
     r = buf_add_str(&all, words);
     if (r == 0)
-        r = add_line(&all, "HDFS could not be reached: the end of the events log is not there");
+        r = leave_add_line(&all,
+                           "HDFS could not be reached: the end of the events log is not there");
     if (r == 0 && m->unsaved)
-        r = add_line(&all, m->unsaved);
+        r = leave_add_line(&all, m->unsaved);
     if (r == 0 && *outputs_told(m))
-        r = add_line(&all, outputs_told(m));
+        r = leave_add_line(&all, outputs_told(m));
     return r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : take(words);
 }
 

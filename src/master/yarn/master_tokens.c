@@ -11,8 +11,8 @@
 #define FILE_MAX_ MIB
 
 /* Everybody else's tokens stay as they are: the ResourceManager alone gives us ours. */
-static int keep(struct master_container *c, const struct credentials *newer, size_t *ret_n,
-                struct err *err)
+static int master_tokens_keep(struct master_container *c, const struct credentials *newer,
+                              size_t *ret_n, struct err *err)
 {
     struct credentials *own = session_credentials(c->session);
     int r = 0;
@@ -42,7 +42,7 @@ static int for_agents(const struct master *m, struct buf *ret, struct err *err)
     return r < 0 ? r : credentials_write(theirs, ret, err);
 }
 
-static void send_to(struct agent_conn *a, const struct buf *bytes)
+static void tokens_send_to(struct agent_conn *a, const struct buf *bytes)
 {
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Tokens body = AGENT__TOKENS__INIT;
@@ -53,21 +53,21 @@ static void send_to(struct agent_conn *a, const struct buf *bytes)
     outbox_send(a, &msg);
 }
 
-static void wipe(struct buf *b)
+static void tokens_wipe(struct buf *b)
 {
     if (b->data)
         explicit_bzero(b->data, b->len);
 }
 
-static int tell_all(struct master *m, struct err *err)
+static int tokens_tell_all(struct master *m, struct err *err)
 {
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     int r = for_agents(m, &bytes, err);
 
     for (uint32_t i = 0; r == 0 && i < m->n_agents; i++)
         if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost)
-            send_to(m->agents[i], &bytes);
-    wipe(&bytes);
+            tokens_send_to(m->agents[i], &bytes);
+    tokens_wipe(&bytes);
     return r;
 }
 
@@ -81,14 +81,14 @@ void tokens_tell(struct agent_conn *a)
     if (for_agents(a->master, &bytes, &err) < 0)
         master_fault(a->master, &err);
     else
-        send_to(a, &bytes);
-    wipe(&bytes);
+        tokens_send_to(a, &bytes);
+    tokens_wipe(&bytes);
 }
 
 int tokens_keep(struct master_container *c, const struct credentials *newer, size_t *ret_n,
                 struct err *err)
 {
-    int r = keep(c, newer, ret_n, err);
+    int r = master_tokens_keep(c, newer, ret_n, err);
 
     return r < 0 ? r : fs_set_take_tokens(c->set, err);
 }
@@ -102,12 +102,12 @@ int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n,
 
     if (m->platform && yarn_has_launched(m->platform))
         tokens_were_sent(c);
-    r = keep(c, newer, ret_n, err);
+    r = master_tokens_keep(c, newer, ret_n, err);
     if (r == 0 && m->platform)
         r = yarn_set_tokens(m->platform, err);
     if (r == 0)
         r = fs_set_take_tokens(c->set, err);
-    return r < 0 ? r : tell_all(m, err);
+    return r < 0 ? r : tokens_tell_all(m, err);
 }
 
 int tokens_read(struct http_call *call, struct credentials **ret, struct err *err)
@@ -117,7 +117,7 @@ int tokens_read(struct http_call *call, struct credentials **ret, struct err *er
 
     if (r == 0)
         r = credentials_parse(body.data ? body.data : (uint8_t *)"", body.len, ret, err);
-    wipe(&body);
+    tokens_wipe(&body);
     if (r == -EBADMSG)
         r = err->code = -EINVAL; /* the client's mistake, not ours */
     return r;

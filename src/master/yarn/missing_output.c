@@ -41,7 +41,7 @@ struct outputs {
     char *told;         /* the first sentence that was said of them */
 };
 
-static struct output **bucket(struct outputs *o, uint32_t agent)
+static struct output **outputs_bucket(struct outputs *o, uint32_t agent)
 {
     return &o->heads[agent % BUCKETS];
 }
@@ -106,7 +106,7 @@ static void text_unref(struct outputs *o, struct text *t)
     free(t);
 }
 
-static const char *node_of(const struct output *x)
+static const char *outputs_node_of(const struct output *x)
 {
     return x->node ? x->node->s : "";
 }
@@ -122,13 +122,14 @@ static void output_free(struct outputs *o, struct output *x)
 
 static struct output *find_output(struct outputs *o, uint32_t agent, uint32_t task)
 {
-    for (struct output *x = *bucket(o, agent); x; x = x->next)
+    for (struct output *x = *outputs_bucket(o, agent); x; x = x->next)
         if (x->agent == agent && x->task == task)
             return x;
     return NULL;
 }
 
-static struct output *add_output(struct outputs *o, const struct output *like, const char *node)
+static struct output *outputs_add_output(struct outputs *o, const struct output *like,
+                                         const char *node)
 {
     struct output *x = o->n < OWED_MAX ? malloc(sizeof(*x)) : NULL;
 
@@ -139,8 +140,8 @@ static struct output *add_output(struct outputs *o, const struct output *like, c
     *x = *like;
     x->node = text_ref(o, node, NODE_TEXT_MAX);
     x->why = NULL;
-    x->next = *bucket(o, x->agent);
-    *bucket(o, x->agent) = x;
+    x->next = *outputs_bucket(o, x->agent);
+    *outputs_bucket(o, x->agent) = x;
     o->n++;
     return x;
 }
@@ -158,12 +159,12 @@ void outputs_started(struct master *m, const struct agent_conn *a, uint32_t task
     if (x && attempt > x->last)
         x->last = attempt;
     else if (o && !x)
-        (void)add_output(o, &like, a->node);
+        (void)outputs_add_output(o, &like, a->node);
 }
 
 static void drop_outputs(struct outputs *o, uint32_t agent, bool all)
 {
-    for (struct output **at = o ? bucket(o, agent) : NULL; at && *at;) {
+    for (struct output **at = o ? outputs_bucket(o, agent) : NULL; at && *at;) {
         struct output *x = *at;
 
         if (x->agent != agent || (x->why && !all)) {
@@ -187,7 +188,8 @@ void outputs_saved(struct master *m, uint32_t agent)
 
 /* Is the task's output one of those that are called "worker-3"? Of a task that was scaled away,
  * too: what it wrote is saved when it goes. */
-static bool is_named(const struct master *m, const struct output *x, char *const *labels, size_t n)
+static bool outputs_is_named(const struct master *m, const struct output *x, char *const *labels,
+                             size_t n)
 {
     char name[ENGINE_NAME_MAX] = "";
     char *colon;
@@ -204,7 +206,7 @@ static bool is_named(const struct master *m, const struct output *x, char *const
 
 void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n)
 {
-    struct output **at = m->outputs ? bucket(m->outputs, agent) : NULL;
+    struct output **at = m->outputs ? outputs_bucket(m->outputs, agent) : NULL;
     struct agent_conn *a = agents_get(m, agent);
 
     if (a)
@@ -212,7 +214,7 @@ void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels,
     while (at && *at) {
         struct output *x = *at;
 
-        if (x->agent != agent || !is_named(m, x, labels, n)) {
+        if (x->agent != agent || !outputs_is_named(m, x, labels, n)) {
             at = &x->next;
             continue;
         }
@@ -229,7 +231,7 @@ void outputs_left(struct master *m, uint32_t agent)
 
 bool outputs_owed(const struct master *m, uint32_t agent)
 {
-    for (struct output *x = m->outputs ? *bucket(m->outputs, agent) : NULL; x; x = x->next)
+    for (struct output *x = m->outputs ? *outputs_bucket(m->outputs, agent) : NULL; x; x = x->next)
         if (x->agent == agent)
             return true;
     return false;
@@ -239,7 +241,7 @@ void outputs_unsaved(struct master *m, uint32_t agent, const char *why)
 {
     struct outputs *o = m->outputs;
 
-    for (struct output *x = o ? *bucket(o, agent) : NULL; x; x = x->next) {
+    for (struct output *x = o ? *outputs_bucket(o, agent) : NULL; x; x = x->next) {
         if (x->agent != agent || x->why)
             continue;
         x->why = text_ref(o, why, WHY_TEXT_MAX);
@@ -256,7 +258,7 @@ void outputs_put(struct master *m, uint32_t agent, struct event *e)
     AUTO_JSON *list = json_array();
     const char *why = NULL;
 
-    for (const struct output *x = o ? *bucket(o, agent) : NULL; x; x = x->next) {
+    for (const struct output *x = o ? *outputs_bucket(o, agent) : NULL; x; x = x->next) {
         char name[ENGINE_NAME_MAX] = "";
 
         if (x->agent != agent)
@@ -275,7 +277,7 @@ void outputs_put(struct master *m, uint32_t agent, struct event *e)
 }
 
 /* Is it the first of its agent's? */
-static bool is_first(const struct outputs *o, const struct output *x)
+static bool outputs_is_first(const struct outputs *o, const struct output *x)
 {
     const struct output *y = o->heads[x->agent % BUCKETS];
 
@@ -289,8 +291,8 @@ void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, 
 {
     for (size_t i = 0; m->outputs && i < BUCKETS; i++)
         for (const struct output *x = m->outputs->heads[i]; x; x = x->next)
-            if (is_first(m->outputs, x))
-                fn(arg, x->agent, node_of(x));
+            if (outputs_is_first(m->outputs, x))
+                fn(arg, x->agent, outputs_node_of(x));
 }
 
 int outputs_restore(struct master *m, const json_t *record, const char *node)
@@ -315,7 +317,7 @@ int outputs_restore(struct master *m, const json_t *record, const char *node)
 
         if (name && engine_find_task(m->engine, name, &like.task, NULL) == 0 &&
             !find_output(o, like.agent, like.task))
-            (void)add_output(o, &like, node ? node : "");
+            (void)outputs_add_output(o, &like, node ? node : "");
     }
     if (why)
         outputs_unsaved(m, (uint32_t)agent, why);
@@ -351,7 +353,7 @@ static int put_output(const struct master *m, const struct output *x, struct buf
                    x->first == x->last ? "" : "s", x->first);
     if (r == 0 && x->first != x->last)
         r = buf_printf(out, " to %u", x->last);
-    return r < 0 ? r : buf_printf(out, " on '%s')", node_of(x));
+    return r < 0 ? r : buf_printf(out, " on '%s')", outputs_node_of(x));
 }
 
 static void note_outputs(struct master *m, struct output *const *v, size_t n)

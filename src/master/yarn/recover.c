@@ -70,7 +70,7 @@ static bool says_more(const char *line, size_t n)
     return false;
 }
 
-static const char *text_of(const json_t *v)
+static const char *recover_text_of(const json_t *v)
 {
     const char *text = json_string_value(json_object_get(v, "text"));
 
@@ -92,7 +92,7 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = node_faults_restore(x->m, v);
     if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->unsaved)
-        x->m->unsaved = str_printf("%s", text_of(v));
+        x->m->unsaved = str_printf("%s", recover_text_of(v));
     return r < 0 ? err_oom(err) : 0;
 }
 
@@ -105,7 +105,7 @@ static int flush_batch(struct recovery *x)
     return fiber_yield(x->m->loop);
 }
 
-static int on_line(void *arg, const char *line, size_t n)
+static int recover_on_line(void *arg, const char *line, size_t n)
 {
     struct recovery *x = arg;
     bool summary = segment_is_summary(line, n);
@@ -149,7 +149,7 @@ int recover_read(struct master *m, struct err *err)
     x->m = m;
     x->err = err;
     buf_init(&x->batch, BATCH + FS_LINE_MAX + 1);
-    r = parts_lines(m, &events, on_line, x, err);
+    r = parts_lines(m, &events, recover_on_line, x, err);
     if (r == 0)
         r = flush_batch(x);
     buf_done(&x->batch);
@@ -168,8 +168,8 @@ static void expect_output(struct master *m, const struct agent_conn *a, const st
         outputs_started(m, a, t->id, ran ? t->attempt : t->attempt - 1);
 }
 
-static int adopt(struct master *m, uint32_t slot, uint32_t agent, const struct logged_agent *k,
-                 struct err *err)
+static int recover_adopt(struct master *m, uint32_t slot, uint32_t agent,
+                         const struct logged_agent *k, struct err *err)
 {
     uint32_t role, first, n;
     struct agent_conn *a;
@@ -204,7 +204,7 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
         if (!engine_slot_is_away(m->engine, i) || (k && k->saved && ended))
             continue;
         if (k && *k->container && !k->lost && !k->saved)
-            r = adopt(m, i, agent, k, err);
+            r = recover_adopt(m, i, agent, k, err);
         else /* granted, but its agent never came: YARN knows it, we do not */
             r = engine_on_lost(m->engine, i, FAIL_NODE, "its master was lost before it had begun",
                                master_now(m), err);

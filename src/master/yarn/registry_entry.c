@@ -34,7 +34,8 @@ static const struct conf *conf_of(const struct master *m)
 
 /* The job's name as a label, or with the application's number behind it: a second job of the same
  * name at the same time has to have another one. */
-static const char *candidate(const struct master *m, bool numbered, char out[REGISTRY_LABEL])
+static const char *registry_entry_candidate(const struct master *m, bool numbered,
+                                            char out[REGISTRY_LABEL])
 {
     const char *number = strrchr(m->opt->dir->id, '_');
     char label[REGISTRY_LABEL];
@@ -86,7 +87,7 @@ static int is_alive(struct enrolled *x, const char *path, struct err *err)
 
 /* ---- the records ---- */
 
-static int put_job(struct enrolled *x, const char *path, bool ours, struct err *err)
+static int registry_entry_put_job(struct enrolled *x, const char *path, bool ours, struct err *err)
 {
     const struct master *m = x->m;
     const struct master_container *c = m->opt->container;
@@ -184,7 +185,7 @@ static int put_other(struct enrolled *x, struct err *err)
 static int claim(struct enrolled *x, const char *path, struct err *err)
 {
     AUTO_FREE char *owner = NULL;
-    int r = put_job(x, path, false, err);
+    int r = registry_entry_put_job(x, path, false, err);
 
     if (r != -EEXIST)
         return r;
@@ -193,16 +194,16 @@ static int claim(struct enrolled *x, const char *path, struct err *err)
     if (r < 0)
         return r;
     if (str_eq(owner, x->m->opt->dir->id)) /* a master before us was here */
-        return put_job(x, path, true, err);
+        return registry_entry_put_job(x, path, true, err);
     r = is_alive(x, path, err);
     if (r != 0)
         return r < 0 ? r : err_set(err, -EEXIST, "'%s' is another job's", path);
     r = registry_delete(x->registry, path, true, loop_in(x->m->loop, CALL_MS), err);
-    return r < 0 ? r : put_job(x, path, false, err);
+    return r < 0 ? r : registry_entry_put_job(x, path, false, err);
 }
 
 /* Where a master before us was, if there was one; *ret is the caller's, and NULL if not. */
-static int find_own(struct enrolled *x, char **ret, struct err *err)
+static int registry_entry_find_own(struct enrolled *x, char **ret, struct err *err)
 {
     int r = 0;
 
@@ -211,7 +212,8 @@ static int find_own(struct enrolled *x, char **ret, struct err *err)
         AUTO_FREE char *path = NULL;
         char name[REGISTRY_LABEL];
 
-        r = registry_service_path(x->m->user, CLASS, candidate(x->m, i > 0, name), &path, err);
+        r = registry_service_path(x->m->user, CLASS, registry_entry_candidate(x->m, i > 0, name),
+                                  &path, err);
         if (r == 0)
             r = owner_of(x, path, &owner, err);
         if (r == 0 && str_eq(owner, x->m->opt->dir->id)) {
@@ -225,17 +227,18 @@ static int find_own(struct enrolled *x, char **ret, struct err *err)
 static int enroll(struct enrolled *x, struct err *err)
 {
     AUTO_FREE char *path = NULL;
-    int r = find_own(x, &path, err);
+    int r = registry_entry_find_own(x, &path, err);
 
     if (r == 0 && path) {
-        r = put_job(x, path, true, err);
+        r = registry_entry_put_job(x, path, true, err);
     } else if (r == 0) {
         r = -EEXIST;
         for (int i = 0; i < 2 && r == -EEXIST; i++) {
             char name[REGISTRY_LABEL];
 
             free(take(path));
-            r = registry_service_path(x->m->user, CLASS, candidate(x->m, i > 0, name), &path, err);
+            r = registry_service_path(x->m->user, CLASS,
+                                      registry_entry_candidate(x->m, i > 0, name), &path, err);
             if (r == 0)
                 r = claim(x, path, err);
         }
@@ -292,7 +295,7 @@ static int open_registry(struct enrolled *x)
 }
 
 /* With the record all below it goes; after us another master will need it. */
-static void take_away(struct enrolled *x)
+static void registry_entry_take_away(struct enrolled *x)
 {
     struct loop *l = x->m->loop;
     struct err err = ERR_INIT;
@@ -305,13 +308,13 @@ static void take_away(struct enrolled *x)
     fiber_shield(l, false);
 }
 
-static void run(void *arg)
+static void registry_entry_run(void *arg)
 {
     struct enrolled *x = arg;
 
     if (open_registry(x) == 0)
         registry_tasks_serve(x);
-    take_away(x);
+    registry_entry_take_away(x);
     x->fiber = NULL;
     cond_wake_all(&x->changed);
 }
@@ -341,7 +344,7 @@ int registry_entry_start(struct master *m, struct err *err)
     if (find_domain(x, err) == -ENOMEM)
         return -ENOMEM;
     x->wanted = x->domain && registry_tasks_wanted(m);
-    return fiber_start(m->loop, run, x, &x->fiber, err);
+    return fiber_start(m->loop, registry_entry_run, x, &x->fiber, err);
 }
 
 void registry_entry_end(struct master *m)

@@ -21,7 +21,8 @@
 
 /* ---- what is called how ---- */
 
-static const char *label_of(const struct master *m, const struct task *t, char out[REGISTRY_LABEL])
+static const char *registry_tasks_label_of(const struct master *m, const struct task *t,
+                                           char out[REGISTRY_LABEL])
 {
     char text[64];
 
@@ -37,7 +38,7 @@ const char *registry_tasks_host(const struct master *m, const struct task *t, co
 
     if (!domain)
         return number;
-    (void)snprintf(out, NAMES_TEXT, "%s.%.190s", label_of(m, t, label), domain);
+    (void)snprintf(out, NAMES_TEXT, "%s.%.190s", registry_tasks_label_of(m, t, label), domain);
     return out;
 }
 
@@ -70,7 +71,7 @@ bool registry_tasks_wanted(const struct master *m)
 /* ---- looking up ---- */
 
 /* 0: it is this number. -ENXIO: not yet. */
-static int look_up(struct enrolled *x, const char *name, const char *number)
+static int registry_tasks_look_up(struct enrolled *x, const char *name, const char *number)
 {
     struct resolve_addrs found = { 0 };
     struct loop *l = x->m->loop;
@@ -85,23 +86,24 @@ static int look_up(struct enrolled *x, const char *name, const char *number)
     return r == -ECANCELED || r == -ENOMEM ? r : -ENXIO;
 }
 
-static int wait_for(struct enrolled *x, const char *name, const char *number, int64_t deadline)
+static int registry_tasks_wait_for(struct enrolled *x, const char *name, const char *number,
+                                   int64_t deadline)
 {
     int64_t pause = FIRST_MS;
-    int r = look_up(x, name, number);
+    int r = registry_tasks_look_up(x, name, number);
 
     while (r == -ENXIO && loop_now(x->m->loop) < deadline) {
         r = fiber_sleep(x->m->loop, pause);
         pause = 2 * pause < PAUSE_MS ? 2 * pause : PAUSE_MS;
         if (r == 0)
-            r = look_up(x, name, number);
+            r = registry_tasks_look_up(x, name, number);
     }
     return r;
 }
 
 /* ---- the records ---- */
 
-static int room_for(struct enrolled *x, uint32_t task)
+static int registry_tasks_room_for(struct enrolled *x, uint32_t task)
 {
     struct registry_entry_place *v;
     uint32_t n = task + 16;
@@ -134,8 +136,8 @@ static int component_path(struct enrolled *x, const struct task *t, const char *
     return registry_component_path(x->path, registry_label(text, label), ret, err);
 }
 
-static int put_task(struct enrolled *x, const struct task *t, const struct agent_conn *a,
-                    struct err *err)
+static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
+                                   const struct agent_conn *a, struct err *err)
 {
     struct master *m = x->m;
     const struct platform_ops *ops = m->platform->ops;
@@ -144,7 +146,7 @@ static int put_task(struct enrolled *x, const struct task *t, const struct agent
     AUTO_FREE char *path = NULL;
     struct registry_entry_place *p = &x->places[t->id];
     char label[REGISTRY_LABEL], role[REGISTRY_LABEL], host[sizeof(a->host)], node[sizeof(a->node)];
-    struct registry_record record = { .description = label_of(m, t, label),
+    struct registry_record record = { .description = registry_tasks_label_of(m, t, label),
                                       .persistence = REGISTRY_CONTAINER,
                                       .id = container,
                                       .ip = host,
@@ -223,7 +225,7 @@ void registry_tasks_prepare_again(struct master *m, uint32_t task)
     stop_holding(x->wishes, x->n_wishes, task);
 }
 
-static void deliver(struct enrolled *x, const struct registry_entry_wish *w)
+static void registry_tasks_deliver(struct enrolled *x, const struct registry_entry_wish *w)
 {
     struct agent_conn *a = agents_get(x->m, w->agent);
     struct err err = ERR_INIT;
@@ -240,9 +242,9 @@ static int put_wish(struct enrolled *x, const struct registry_entry_wish *w, str
 
     if (!a || a->lost || t->agent != w->agent)
         return 0; /* it is elsewhere by now, or will be */
-    if (room_for(x, w->task) < 0)
+    if (registry_tasks_room_for(x, w->task) < 0)
         return err_oom(err);
-    return stands(x, w->task, w->agent) ? 0 : put_task(x, t, a, err);
+    return stands(x, w->task, w->agent) ? 0 : registry_tasks_put_task(x, t, a, err);
 }
 
 static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int64_t deadline)
@@ -255,8 +257,9 @@ static int see_wish(struct enrolled *x, const struct registry_entry_wish *w, int
     if (!stands(x, w->task, w->agent) || !a)
         return 0;
     (void)snprintf(host, sizeof(host), "%s", a->host); /* it may be forgotten while we wait */
-    (void)snprintf(name, sizeof(name), "%s.%.190s", label_of(x->m, t, label), x->domain);
-    r = wait_for(x, name, host, deadline);
+    (void)snprintf(name, sizeof(name), "%s.%.190s", registry_tasks_label_of(x->m, t, label),
+                   x->domain);
+    r = registry_tasks_wait_for(x, name, host, deadline);
     if (r == 0 && stands(x, w->task, w->agent))
         x->places[w->task].seen = true;
     return r;
@@ -283,7 +286,7 @@ static int serve_batch(struct enrolled *x)
         x->named = false;
     }
     for (size_t i = 0; i < x->n_batch && r != -ECANCELED; i++)
-        deliver(x, &x->batch[i]);
+        registry_tasks_deliver(x, &x->batch[i]);
     return r == -ECANCELED ? r : 0;
 }
 
@@ -330,7 +333,7 @@ static int name_again(struct enrolled *x)
     return r;
 }
 
-static int begin(struct enrolled *x)
+static int registry_tasks_begin(struct enrolled *x)
 {
     struct err err = ERR_INIT;
     const char *before = engine_names(x->m->engine);
@@ -342,7 +345,8 @@ static int begin(struct enrolled *x)
         r = engine_set_names(x->m->engine, NULL, &err);
     if (r < 0 || !x->wanted)
         return r;
-    r = wait_for(x, x->domain, x->m->opt->container->host, loop_in(x->m->loop, PROBE_MS));
+    r = registry_tasks_wait_for(x, x->domain, x->m->opt->container->host,
+                                loop_in(x->m->loop, PROBE_MS));
     x->named = r == 0;
     if (r == -ENXIO)
         log_info(LOG_MASTER, "'%s' cannot be looked up here: tasks are told numbers", x->domain);
@@ -351,7 +355,7 @@ static int begin(struct enrolled *x)
 
 void registry_tasks_serve(struct enrolled *x)
 {
-    int r = begin(x);
+    int r = registry_tasks_begin(x);
 
     while (r == 0) {
         r = x->n_wishes > 0 ? serve_wishes(x) : cond_wait(x->m->loop, &x->changed, LOOP_NEVER);
@@ -365,7 +369,7 @@ void registry_tasks_give_up(struct enrolled *x)
     x->wanted = x->named = false;
     free(take(x->domain));
     for (size_t i = 0; i < x->n_wishes && !x->m->ended; i++)
-        deliver(x, &x->wishes[i]);
+        registry_tasks_deliver(x, &x->wishes[i]);
     x->n_wishes = 0;
 }
 

@@ -28,7 +28,7 @@ static bool is_same(const struct token *a, const struct token *b)
     return a->id_len == b->id_len && (a->id_len == 0 || memcmp(a->id, b->id, a->id_len) == 0);
 }
 
-static bool is_known(const struct master_container *c, const struct token *t)
+static bool tokens_is_known(const struct master_container *c, const struct token *t)
 {
     const struct credentials *own = session_credentials(c->session);
 
@@ -55,7 +55,7 @@ void tokens_remember(struct master_container *c, const struct token *t)
     struct tokens_got *g = &c->got;
     AUTO_IDENT id = { 0 };
 
-    if (is_known(c, t) || ident_parse(t->kind, t->id, t->id_len, &id, NULL) < 0 ||
+    if (tokens_is_known(c, t) || ident_parse(t->kind, t->id, t->id_len, &id, NULL) < 0 ||
         id.type != IDENT_DELEGATION || !str_eq(id.renewer, session_user(c->session)))
         return;
     if (g->n == TOKENS_GOT) { /* it expires, and most likely has */

@@ -85,7 +85,7 @@ static int put_tokens(struct waiting *w, struct http_call *call, struct err *err
 }
 
 /* There is nobody here who could tell tasks: the application ends, and they with it. */
-static int put_stop(struct waiting *w, struct http_call *call, struct err *err)
+static int tokens_wait_put_stop(struct waiting *w, struct http_call *call, struct err *err)
 {
     AUTO_JSON *v = NULL;
     int r = json_make(&v, err, "{s:s}", "state", "KILLED");
@@ -98,7 +98,7 @@ static int put_stop(struct waiting *w, struct http_call *call, struct err *err)
 }
 
 /* Nothing comes until there is a master in our place, who is at the same address. */
-static int hold(struct waiting *w, struct http_call *call, struct err *err)
+static int tokens_wait_hold(struct waiting *w, struct http_call *call, struct err *err)
 {
     int r = http_reply_begin(call, 200, "application/octet-stream", err);
 
@@ -114,12 +114,12 @@ static const struct {
     int (*run)(struct waiting *w, struct http_call *call, struct err *err);
 } routes[] = {
     { "PUT", "/v1/tokens", put_tokens },
-    { "PUT", "/v1/stop", put_stop },
-    { "PUT", "/v1/kill", put_stop },
-    { "GET", "/v1/attach", hold },
+    { "PUT", "/v1/stop", tokens_wait_put_stop },
+    { "PUT", "/v1/kill", tokens_wait_put_stop },
+    { "GET", "/v1/attach", tokens_wait_hold },
 };
 
-static int handle(void *user, struct http_call *call, struct err *err)
+static int tokens_wait_handle(void *user, struct http_call *call, struct err *err)
 {
     struct waiting *w = user;
     int r = protocol_check_request(http_header(call, PROTOCOL_HEADER), err);
@@ -142,7 +142,7 @@ static int open_door(struct waiting *w, struct err *err)
     struct http_server_options o = { .loop = w->loop,
                                      .key = &c->boot.key,
                                      .headers = protocol_header(),
-                                     .handler = handle,
+                                     .handler = tokens_wait_handle,
                                      .user = w };
     struct amrm_conf shown = { .host = c->host, .tracking_url = "" };
     int r = c->api_fd < 0 ? listen_tcp("0.0.0.0", 0, 0, &c->api_fd, &c->api_port, err) : 0;
@@ -179,7 +179,7 @@ static int stand_there(struct waiting *w, struct err *err)
 }
 
 /* Another attempt would have the same tokens: this is the job's end. */
-static int give_up(struct waiting *w, struct err *err)
+static int tokens_wait_give_up(struct waiting *w, struct err *err)
 {
     static const char ended[] =
         "the tokens that the job was submitted with have ended, so that its new master could read "
@@ -207,5 +207,5 @@ int tokens_wait(struct loop *l, struct master_container *c, struct err *err)
     r = stand_there(&w, err);
     if (r < 0 || w.got)
         return r;
-    return give_up(&w, err);
+    return tokens_wait_give_up(&w, err);
 }

@@ -66,7 +66,7 @@ struct foreign {
     uid_t owner; /* of the last */
 };
 
-static void count_foreign(void *arg, const char *rest, uid_t owner)
+static void local_gpus_count_foreign(void *arg, const char *rest, uid_t owner)
 {
     struct foreign *f = arg;
     int64_t number;
@@ -105,7 +105,7 @@ int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_M
     if (have == n)
         return 0;
     local_gpus_release(locks, have);
-    name_lock_owners(LOCK_NAME, count_foreign, &f);
+    name_lock_owners(LOCK_NAME, local_gpus_count_foreign, &f);
     if (f.n == 0)
         return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, of->n);
     return err_set(err, -EAGAIN,

@@ -131,7 +131,7 @@ static int make_run(struct job_dir *d, struct err *err)
 
 /* The lock is taken before anybody can look: a job is never seen without a living master between
  * its birth and its start. */
-static int take_lock(struct job_dir *d, struct err *err)
+static int local_jobs_take_lock(struct job_dir *d, struct err *err)
 {
     AUTO_FREE char *path = path_join(d->path, "lock");
 
@@ -145,7 +145,7 @@ static int take_lock(struct job_dir *d, struct err *err)
     return 0;
 }
 
-static int make_dirs(struct job_dir *d, const char *jobs, struct err *err)
+static int local_jobs_make_dirs(struct job_dir *d, const char *jobs, struct err *err)
 {
     AUTO_FREE char *logs = NULL;
 
@@ -183,9 +183,9 @@ int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
     if (r == 0)
         path_spread(jobs);
     if (r == 0)
-        r = make_dirs(&d, jobs, err);
+        r = local_jobs_make_dirs(&d, jobs, err);
     if (r == 0)
-        r = take_lock(&d, err);
+        r = local_jobs_take_lock(&d, err);
     if (r == 0)
         r = make_run(&d, err);
     if (r < 0) {
@@ -248,7 +248,7 @@ int jobs_open(const char *path, struct job_dir *ret, struct err *err)
     return jobs && id ? open_dir(jobs, id, ret, err) : err_oom(err);
 }
 
-static int newest_first(const struct dirent **a, const struct dirent **b)
+static int local_jobs_newest_first(const struct dirent **a, const struct dirent **b)
 {
     return -strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -267,7 +267,7 @@ int jobs_each(const char *state_dir, int (*fn)(void *arg, struct job_dir *d), vo
 
     if (!jobs)
         return err_oom(err);
-    n = scandir(jobs, &list, is_job, newest_first);
+    n = scandir(jobs, &list, is_job, local_jobs_newest_first);
     if (n < 0)
         return errno == ENOENT ? 0 : err_sys(err, "list '%s'", jobs);
     for (int i = 0; i < n; i++) {
@@ -311,7 +311,7 @@ struct search {
     char ids[160]; /* of the first few that have the name */
 };
 
-static bool has_name(const struct job_dir *d, const char *name)
+static bool local_jobs_has_name(const struct job_dir *d, const char *name)
 {
     AUTO_JSON *facts = NULL;
 
@@ -319,13 +319,13 @@ static bool has_name(const struct job_dir *d, const char *name)
            str_eq(json_string_value(json_object_get(facts, "name")), name);
 }
 
-static int compare(void *arg, struct job_dir *d)
+static int local_jobs_compare(void *arg, struct job_dir *d)
 {
     struct search *s = arg;
     bool last = str_eq(s->what, "last");
     size_t used = strlen(s->ids);
 
-    if (!last && !str_eq(d->id, s->what) && !has_name(d, s->what))
+    if (!last && !str_eq(d->id, s->what) && !local_jobs_has_name(d, s->what))
         return 0;
     if (s->found++ < 3)
         (void)snprintf(s->ids + used, sizeof(s->ids) - used, "%s%s", used ? ", " : "", d->id);
@@ -340,7 +340,7 @@ int jobs_find(const char *state_dir, const char *what, struct job_dir *ret, stru
 {
     AUTO_JOB_DIR found = JOB_DIR_INIT;
     struct search s = { .what = what, .ret = &found };
-    int r = jobs_each(state_dir, compare, &s, err);
+    int r = jobs_each(state_dir, local_jobs_compare, &s, err);
 
     if (r < 0)
         return r;

@@ -30,7 +30,7 @@ struct sum {
     unsigned jobs;
 };
 
-static int add_job(void *arg, struct job_dir *d)
+static int local_ledger_add_job(void *arg, struct job_dir *d)
 {
     struct sum *s = arg;
     AUTO_FREE char *path = path_join(d->path, NOTE);
@@ -74,7 +74,7 @@ int local_ledger_take(const struct local_options *o, uint64_t held, uint64_t mor
 
     if (lock < 0)
         return err_code(err, lock, "lock the ledger in '%s'", o->state_dir);
-    r = jobs_each(o->state_dir, add_job, &sum, err);
+    r = jobs_each(o->state_dir, local_ledger_add_job, &sum, err);
     if (r < 0)
         return r;
     local_machine(&machine);

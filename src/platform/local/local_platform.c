@@ -60,7 +60,7 @@ struct local {
 /* ---- room ---- */
 
 /* Gives back what the slot has been given, however it came to lose it. */
-static void vacate(struct local *p, struct seat *s)
+static void local_platform_vacate(struct local *p, struct seat *s)
 {
     local_gpus_release(s->gpu_locks, s->n_gpus);
     s->n_gpus = 0;
@@ -81,7 +81,7 @@ static void lose_slots(struct local *p, uint32_t number, const char *text)
 
         if (!s || s->agent != number)
             continue;
-        vacate(p, s);
+        local_platform_vacate(p, s);
         p->base.on.on_lost(p->base.on.user, i, FAIL_NODE, text);
     }
 }
@@ -103,7 +103,7 @@ static bool is_agent_or_minded(void *arg, pid_t pid)
 
 /* What an agent left behind. The containers that it ran end when it does, and their docker clients
  * after them: nobody is to start the tasks again before that. */
-static void end_rest(struct local *p)
+static void local_platform_end_rest(struct local *p)
 {
     int64_t deadline = loop_in(p->opt.loop, MINDED_MS);
 
@@ -142,7 +142,7 @@ static void bury_agent(void *arg)
     (void)snprintf(text, sizeof(text), "agent %u ended with code %d", a->number,
                    proc_exit_code(status));
     trace(LOG_PLATFORM, "%s", text);
-    end_rest(p);
+    local_platform_end_rest(p);
     p->living--;
     cond_wake_all(&p->ended);
     lose_slots(p, a->number, text);
@@ -194,7 +194,7 @@ static int start_proc(struct local *p, struct agent_proc *a, struct err *err)
     return proc_start(p->opt.loop, &spec, &a->proc, err);
 }
 
-static int start_agent(struct local *p, uint32_t place, struct err *err)
+static int local_platform_start_agent(struct local *p, uint32_t place, struct err *err)
 {
     struct agent_proc *a = calloc(1, sizeof(*a));
     int r;
@@ -217,7 +217,7 @@ static int start_agent(struct local *p, uint32_t place, struct err *err)
     return 0;
 }
 
-static void agent_gone(struct platform *base, uint32_t number, const char *why)
+static void local_platform_agent_gone(struct platform *base, uint32_t number, const char *why)
 {
     struct local *p = (struct local *)base;
 
@@ -231,7 +231,7 @@ static void agent_gone(struct platform *base, uint32_t number, const char *why)
 /* ---- slots ---- */
 
 /* Machines take turns; within one, its agents do. */
-static uint32_t place_of(const struct local *p, uint32_t slot)
+static uint32_t local_platform_place_of(const struct local *p, uint32_t slot)
 {
     uint32_t per_node = p->n_places / p->nodes;
 
@@ -265,13 +265,13 @@ static int find_room(struct local *p, struct seat *s, struct err *err)
 static int grant(struct local *p, uint32_t slot, struct err *err)
 {
     struct seat *s = p->seats[slot];
-    uint32_t place = place_of(p, slot);
+    uint32_t place = local_platform_place_of(p, slot);
     int r = find_room(p, s, err);
 
     if (r == 0 && !p->places[place])
-        r = start_agent(p, place, err);
+        r = local_platform_start_agent(p, place, err);
     if (r < 0 || !p->places[place]) {
-        vacate(p, s);
+        local_platform_vacate(p, s);
         return r;
     }
     s->pending = false;
@@ -322,7 +322,7 @@ static void run_granter(void *arg)
     cond_wake_all(&p->ended);
 }
 
-static int grow_seats(struct local *p, uint32_t slot, struct err *err)
+static int local_platform_grow_seats(struct local *p, uint32_t slot, struct err *err)
 {
     uint32_t n = p->n_seats ? p->n_seats : 16;
     struct seat **v;
@@ -342,10 +342,11 @@ static int grow_seats(struct local *p, uint32_t slot, struct err *err)
     return p->seats[slot] ? 0 : err_oom(err);
 }
 
-static int ask(struct platform *base, uint32_t slot, const struct spec_role *role, struct err *err)
+static int local_platform_ask(struct platform *base, uint32_t slot, const struct spec_role *role,
+                              struct err *err)
 {
     struct local *p = (struct local *)base;
-    int r = grow_seats(p, slot, err);
+    int r = local_platform_grow_seats(p, slot, err);
 
     if (r < 0)
         return r;
@@ -358,7 +359,7 @@ static int ask(struct platform *base, uint32_t slot, const struct spec_role *rol
     return 0;
 }
 
-static void release(struct platform *base, uint32_t slot)
+static void local_platform_release(struct platform *base, uint32_t slot)
 {
     struct local *p = (struct local *)base;
     struct seat *s = slot < p->n_seats ? p->seats[slot] : NULL;
@@ -372,12 +373,12 @@ static void release(struct platform *base, uint32_t slot)
     }
     if (!s->agent)
         return;
-    vacate(p, s);
+    local_platform_vacate(p, s);
 }
 
 /* ---- the end ---- */
 
-static int close_platform(struct platform *base, int64_t deadline, struct err *err)
+static int local_platform_close_platform(struct platform *base, int64_t deadline, struct err *err)
 {
     struct local *p = (struct local *)base;
     int r = 0;
@@ -399,7 +400,7 @@ static int close_platform(struct platform *base, int64_t deadline, struct err *e
     return 0;
 }
 
-static struct platform *free_platform(struct platform *base)
+static struct platform *local_platform_free_platform(struct platform *base)
 {
     struct local *p = (struct local *)base;
     struct agent_proc *next;
@@ -422,11 +423,11 @@ static struct platform *free_platform(struct platform *base)
 
 static const struct platform_ops local_ops = {
     .name = "local",
-    .ask = ask,
-    .release = release,
-    .agent_gone = agent_gone,
-    .close = close_platform,
-    .free = free_platform,
+    .ask = local_platform_ask,
+    .release = local_platform_release,
+    .agent_gone = local_platform_agent_gone,
+    .close = local_platform_close_platform,
+    .free = local_platform_free_platform,
 };
 
 /* Agents for one machine: enough for all tasks it could get, by our limit and the system's. */

@@ -13,7 +13,7 @@ static int32_t priority_of(const struct yarn_platform *p, const struct spec_role
     return (int32_t)(role - p->opt.spec->roles) + 1;
 }
 
-static const char *label_of(const struct yarn_platform *p, const struct spec_role *role)
+static const char *yarn_label_of(const struct yarn_platform *p, const struct spec_role *role)
 {
     return role->label ? role->label : p->opt.spec->label;
 }
@@ -24,7 +24,7 @@ void yarn_want_of(const struct yarn_platform *p, const struct spec_role *role,
     yarn_role_resource(role, &ret->room, &ret->size);
     ret->node = (struct yarn_spread_want){
         .size = &ret->size,
-        .label = label_of(p, role),
+        .label = yarn_label_of(p, role),
         .role = (size_t)(role - p->opt.spec->roles),
         .how = role->spread,
         .hosts = &role->hosts,

@@ -20,7 +20,7 @@ void yarn_boot_done(struct yarn_boot *b)
 
 /* ---- reading ---- */
 
-static int set_text(char **to, const char *from, struct err *err)
+static int yarn_set_text(char **to, const char *from, struct err *err)
 {
     if (!from)
         return 0;
@@ -29,7 +29,7 @@ static int set_text(char **to, const char *from, struct err *err)
 }
 
 /* A job's id becomes a directory's name and the key's identity. */
-static int check_job(const char *job, struct err *err)
+static int yarn_check_job(const char *job, struct err *err)
 {
     if (!*job || *job == '.' || strchr(job, '/'))
         return err_set(err, -EBADMSG, "the job's id is '%.40s'", job);
@@ -56,9 +56,9 @@ static int set_facts(struct yarn_boot *b, const json_t *v, struct err *err)
     if (json_unpack((json_t *)v, "{s:s, s:s, s:s, s?s, s?s}", "job", &job, "base", &base, "conf",
                     &conf, "user", &user, "address", &address) < 0)
         return err_set(err, -EBADMSG, "the job, its base or its configuration is missing");
-    r = check_job(job, err);
+    r = yarn_check_job(job, err);
     for (size_t i = 0; r == 0 && i < COUNT_OF(rows); i++)
-        r = set_text(rows[i].to, *rows[i].from, err);
+        r = yarn_set_text(rows[i].to, *rows[i].from, err);
     return r;
 }
 
@@ -89,7 +89,7 @@ int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct er
 
 /* ---- writing ---- */
 
-static int add_text(json_t *v, const char *name, const char *text, struct err *err)
+static int yarn_add_text(json_t *v, const char *name, const char *text, struct err *err)
 {
     AUTO_JSON *one = NULL;
     int r;
@@ -112,10 +112,10 @@ int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *
     };
     AUTO_JSON *v = json_object();
     AUTO_FREE char *text = NULL;
-    int r = v ? check_job(b->job, err) : err_oom(err);
+    int r = v ? yarn_check_job(b->job, err) : err_oom(err);
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(rows); i++)
-        r = add_text(v, rows[i].name, rows[i].text, err);
+        r = yarn_add_text(v, rows[i].name, rows[i].text, err);
     if (r == 0 &&
         json_object_set_new(v, PROTOCOL_KEY, json_integer(protocol_number(PROTOCOL_BOOT))) < 0)
         r = err_oom(err);

@@ -25,7 +25,7 @@ static bool is_welcome(struct yarn_platform *p, struct yarn_seat *s, const char 
 }
 
 /* Nothing is asked for the slot any more; the engine asks again after a while. */
-static void refuse(struct yarn_platform *p, uint32_t slot, const char *text)
+static void yarn_refuse(struct yarn_platform *p, uint32_t slot, const char *text)
 {
     yarn_seat_empty(p, p->seats[slot]);
     p->base.on.on_refused(p->base.on.user, slot, false, text);
@@ -47,7 +47,7 @@ static int take_grant(struct yarn_platform *p, const struct amrm_event *e, struc
 
         (void)amrm_release(am_rm(p->am), id, NULL);
         if (yarn_ask_slot(p, (uint32_t)e->request, &err) < 0)
-            refuse(p, (uint32_t)e->request, err.text);
+            yarn_refuse(p, (uint32_t)e->request, err.text);
         return 0;
     }
     free(s->host);
@@ -183,7 +183,7 @@ static void on_trouble(struct yarn_platform *p, const struct err *why)
         p->base.on.on_note(p->base.on.user, failing(why, text, sizeof(text)));
 }
 
-static void on_refused(struct yarn_platform *p, int64_t id, const struct err *why)
+static void yarn_on_refused(struct yarn_platform *p, int64_t id, const struct err *why)
 {
     struct yarn_seat *s = yarn_seat_at(p, id);
     char text[YARN_TROUBLE_MAX];
@@ -192,10 +192,10 @@ static void on_refused(struct yarn_platform *p, int64_t id, const struct err *wh
         return;
     snprintf(text, sizeof(text), "the ResourceManager refuses to give such a container: %s",
              why->text);
-    refuse(p, (uint32_t)id, text);
+    yarn_refuse(p, (uint32_t)id, text);
 }
 
-static void on_registered(struct yarn_platform *p, bool again)
+static void yarn_on_registered(struct yarn_platform *p, bool again)
 {
     if (again)
         p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job goes on");
@@ -209,7 +209,7 @@ int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn
 {
     switch (e->type) {
     case AMRM_REGISTERED:
-        on_registered(p, e->again);
+        yarn_on_registered(p, e->again);
         break;
     case AMRM_GRANTED:
         return take_grant(p, e, g);
@@ -226,7 +226,7 @@ int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn
         on_node(p, e->node);
         break;
     case AMRM_REFUSED:
-        on_refused(p, e->ask.id, e->why);
+        yarn_on_refused(p, e->ask.id, e->why);
         break;
     case AMRM_TROUBLE:
         on_trouble(p, e->why);

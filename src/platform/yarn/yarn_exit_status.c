@@ -65,7 +65,7 @@ enum fail_class yarn_end_class(int32_t exit_status, const char *diagnostics)
 }
 
 /* Lines of Java's stack traces and of lists of processes, and the empty ones around them. */
-static bool is_noise(const char *line, size_t n)
+static bool yarn_end_is_noise(const char *line, size_t n)
 {
     static const char *const begins[] = { "at ", "... ", "|- ", "Dump of the process-tree" };
 
@@ -84,26 +84,26 @@ struct line {
     size_t n;
 };
 
-static void cut(struct line *l, size_t n)
+static void yarn_end_cut(struct line *l, size_t n)
 {
     l->at += n;
     l->n -= n;
 }
 
 /* "[2026-11-16 11:27:48.628]", and the name of a class: "java.io.IOException: ". */
-static void cut_ornament(struct line *l)
+static void yarn_end_cut_ornament(struct line *l)
 {
     const char *end = *l->at == '[' ? memchr(l->at, ']', l->n) : NULL;
     size_t n = 0;
 
     if (end && isdigit((unsigned char)l->at[1]))
-        cut(l, (size_t)(end - l->at) + 1);
+        yarn_end_cut(l, (size_t)(end - l->at) + 1);
     while (l->n > 0 && isspace((unsigned char)*l->at))
-        cut(l, 1);
+        yarn_end_cut(l, 1);
     while (n < l->n && (isalnum((unsigned char)l->at[n]) || strchr("._$", l->at[n])))
         n++;
     if (n + 2 < l->n && memchr(l->at, '.', n) && l->at[n] == ':' && l->at[n + 1] == ' ')
-        cut(l, n + 2);
+        yarn_end_cut(l, n + 2);
 }
 
 /* The lines that a person can use: the first ones; or, when the text gives causes, the last cause
@@ -119,11 +119,11 @@ static size_t useful_lines(const char *text, struct line out[3])
         bool is_cause = l.n > sizeof(cause) && memcmp(text, cause, sizeof(cause) - 1) == 0;
 
         text += l.n;
-        if (is_noise(l.at, l.n))
+        if (yarn_end_is_noise(l.at, l.n))
             continue;
         if (is_cause)
-            cut(&l, sizeof(cause) - 1);
-        cut_ornament(&l);
+            yarn_end_cut(&l, sizeof(cause) - 1);
+        yarn_end_cut_ornament(&l);
         if (l.n == 0 || (caused && (!is_cause || !memchr(l.at, ' ', l.n))))
             continue;
         if (is_cause)

@@ -27,7 +27,8 @@ int yarn_image_by_yarn(const struct spec *s, const struct conf *c, bool *ret, st
 }
 
 /* With a mode behind each: older versions want one. */
-static int add_mounts(const struct spec *s, Yarn__ContainerLaunchContext *c, struct err *err)
+static int yarn_image_add_mounts(const struct spec *s, Yarn__ContainerLaunchContext *c,
+                                 struct err *err)
 {
     AUTO_BUF text = { .max = MOUNTS_MAX };
     int r = 0;
@@ -65,7 +66,7 @@ int yarn_image_launch(const struct spec *s, const struct spec_role *role,
         return 0;
     for (size_t i = 0; i < COUNT_OF(rows) && r == 0; i++)
         r = yarn_launch_env(c, rows[i].name, rows[i].value, err);
-    return r == 0 ? add_mounts(s, c, err) : r;
+    return r == 0 ? yarn_image_add_mounts(s, c, err) : r;
 }
 
 /* Does the text say that the image is not there, or must not be used? */

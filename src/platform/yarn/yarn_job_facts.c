@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static int copy(const char *text, char **ret, struct err *err)
+static int yarn_copy(const char *text, char **ret, struct err *err)
 {
     if (!text)
         return 0;
@@ -13,7 +13,7 @@ static int copy(const char *text, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-static int read_file(const json_t *v, struct yarn_facts_file *ret, struct err *err)
+static int yarn_read_file(const json_t *v, struct yarn_facts_file *ret, struct err *err)
 {
     const char *url = NULL;
     json_int_t size = 0, timestamp = 0;
@@ -26,10 +26,10 @@ static int read_file(const json_t *v, struct yarn_facts_file *ret, struct err *e
     ret->timestamp = timestamp;
     ret->archive = archive;
     ret->brief = brief;
-    r = copy(json_string_value(json_object_get(v, "to")), &ret->to, err);
+    r = yarn_copy(json_string_value(json_object_get(v, "to")), &ret->to, err);
     if (r == 0)
-        r = copy(json_string_value(json_object_get(v, "role")), &ret->role, err);
-    return r < 0 ? r : copy(url, &ret->url, err);
+        r = yarn_copy(json_string_value(json_object_get(v, "role")), &ret->role, err);
+    return r < 0 ? r : yarn_copy(url, &ret->url, err);
 }
 
 static int read_node(const json_t *v, struct yarn_facts_node *ret, struct err *err)
@@ -44,13 +44,13 @@ static int read_node(const json_t *v, struct yarn_facts_node *ret, struct err *e
     ret->memory = memory;
     ret->vcores = vcores;
     ret->gpus = gpus;
-    r = copy(host, &ret->host, err);
+    r = yarn_copy(host, &ret->host, err);
     if (r == 0)
-        r = copy(json_string_value(json_object_get(v, "rack")), &ret->rack, err);
-    return r < 0 ? r : copy(json_string_value(json_object_get(v, "label")), &ret->label, err);
+        r = yarn_copy(json_string_value(json_object_get(v, "rack")), &ret->rack, err);
+    return r < 0 ? r : yarn_copy(json_string_value(json_object_get(v, "label")), &ret->label, err);
 }
 
-static int read_files(const json_t *list, struct yarn_facts *ret, struct err *err)
+static int yarn_read_files(const json_t *list, struct yarn_facts *ret, struct err *err)
 {
     size_t n = json_array_size(list);
     int r = 0;
@@ -59,14 +59,14 @@ static int read_files(const json_t *list, struct yarn_facts *ret, struct err *er
     if (!ret->files)
         return err_oom(err);
     for (size_t i = 0; i < n && r == 0; i++) {
-        r = read_file(json_array_get(list, i), &ret->files[ret->n_files++], err);
+        r = yarn_read_file(json_array_get(list, i), &ret->files[ret->n_files++], err);
         if (r == 0 && !ret->files[i].to)
             r = err_set(err, -EINVAL, "the job's facts have a file without a name");
     }
     return r;
 }
 
-static int read_nodes(const json_t *list, struct yarn_facts *ret, struct err *err)
+static int yarn_read_nodes(const json_t *list, struct yarn_facts *ret, struct err *err)
 {
     size_t n = json_array_size(list);
     int r = 0;
@@ -85,10 +85,10 @@ int yarn_facts_read(const json_t *job, struct yarn_facts *ret, struct err *err)
 
     *ret =
         (struct yarn_facts){ .heartbeat = json_integer_value(json_object_get(job, "heartbeat")) };
-    r = read_file(json_object_get(job, "program"), &ret->program, err);
+    r = yarn_read_file(json_object_get(job, "program"), &ret->program, err);
     if (r == 0)
-        r = read_files(json_object_get(job, "files"), ret, err);
-    return r < 0 ? r : read_nodes(json_object_get(job, "nodes"), ret, err);
+        r = yarn_read_files(json_object_get(job, "files"), ret, err);
+    return r < 0 ? r : yarn_read_nodes(json_object_get(job, "nodes"), ret, err);
 }
 
 /* ---- writing ---- */
@@ -127,7 +127,7 @@ int yarn_facts_write(const struct yarn_facts *f, json_t *job, struct err *err)
     return r ? err_oom(err) : 0;
 }
 
-static void file_done(struct yarn_facts_file *f)
+static void yarn_file_done(struct yarn_facts_file *f)
 {
     free(f->to);
     free(f->role);
@@ -136,9 +136,9 @@ static void file_done(struct yarn_facts_file *f)
 
 void yarn_facts_done(struct yarn_facts *f)
 {
-    file_done(&f->program);
+    yarn_file_done(&f->program);
     for (size_t i = 0; i < f->n_files; i++)
-        file_done(&f->files[i]);
+        yarn_file_done(&f->files[i]);
     for (size_t i = 0; i < f->n_nodes; i++) {
         free(f->nodes[i].host);
         free(f->nodes[i].rack);

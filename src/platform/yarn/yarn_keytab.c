@@ -17,7 +17,7 @@ void yarn_keytab_init(struct yarn_keytab *k)
     *k = (struct yarn_keytab){ .keytab = { .max = YARN_KEYTAB_MAX } };
 }
 
-static void wipe(struct buf *b)
+static void yarn_keytab_wipe(struct buf *b)
 {
     if (b->data)
         explicit_bzero(b->data, b->cap);
@@ -28,13 +28,14 @@ void yarn_keytab_done(struct yarn_keytab *k)
 {
     free(take(k->principal));
     strs_done(&k->places);
-    wipe(&k->keytab);
+    yarn_keytab_wipe(&k->keytab);
 }
 
 /* ---- the seal ---- */
 
 /* Not the job's key itself: that one is for TLS. */
-static int make_key(const struct stream_key *key, uint8_t ret[EVP_MAX_MD_SIZE], struct err *err)
+static int yarn_keytab_make_key(const struct stream_key *key, uint8_t ret[EVP_MAX_MD_SIZE],
+                                struct err *err)
 {
     static const char purpose[] = "ydl keytab";
     unsigned n = 0;
@@ -47,11 +48,11 @@ static int make_key(const struct stream_key *key, uint8_t ret[EVP_MAX_MD_SIZE], 
 }
 
 /* The cipher with its key, and the job's id as what it vouches for besides. */
-static int start(EVP_CIPHER_CTX *c, const struct stream_key *key, const uint8_t *nonce, bool seal,
-                 struct err *err)
+static int yarn_keytab_start(EVP_CIPHER_CTX *c, const struct stream_key *key, const uint8_t *nonce,
+                             bool seal, struct err *err)
 {
     uint8_t secret[EVP_MAX_MD_SIZE];
-    int n = 0, r = make_key(key, secret, err);
+    int n = 0, r = yarn_keytab_make_key(key, secret, err);
 
     if (r == 0 && (EVP_CipherInit_ex(c, EVP_aes_256_gcm(), NULL, secret, nonce, seal) != 1 ||
                    EVP_CipherUpdate(c, NULL, &n, (const uint8_t *)key->identity,
@@ -63,7 +64,8 @@ static int start(EVP_CIPHER_CTX *c, const struct stream_key *key, const uint8_t 
 
 AUTO_DEFINE(cipher, EVP_CIPHER_CTX *, EVP_CIPHER_CTX_free);
 
-static int seal(const struct stream_key *key, const char *text, struct buf *ret, struct err *err)
+static int yarn_keytab_do_seal(const struct stream_key *key, const char *text, struct buf *ret,
+                               struct err *err)
 {
     AUTO(cipher) EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     size_t len = strlen(text);
@@ -73,7 +75,7 @@ static int seal(const struct stream_key *key, const char *text, struct buf *ret,
     if (r == 0 && getrandom(nonce, NONCE, 0) != NONCE)
         r = err_sys(err, "random number");
     if (r == 0)
-        r = start(c, key, nonce, true, err);
+        r = yarn_keytab_start(c, key, nonce, true, err);
     if (r < 0)
         return r;
     if (buf_room(ret, HEAD + len + TAG, &room) < 0)
@@ -95,7 +97,7 @@ static int unseal(const struct stream_key *key, const uint8_t *p, size_t n, stru
     AUTO(cipher) EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     size_t len = n - HEAD - TAG;
     uint8_t *room = NULL;
-    int got = 0, r = c ? start(c, key, p + sizeof(magic), false, err) : err_oom(err);
+    int got = 0, r = c ? yarn_keytab_start(c, key, p + sizeof(magic), false, err) : err_oom(err);
 
     if (r < 0)
         return r;
@@ -143,7 +145,7 @@ int yarn_keytab_seal(const struct yarn_keytab *k, const struct stream_key *key, 
 
     if (r < 0)
         return r;
-    r = seal(key, text, ret, err);
+    r = yarn_keytab_do_seal(key, text, ret, err);
     explicit_bzero(text, strlen(text));
     free(text);
     return r;
@@ -164,7 +166,7 @@ static int set_places(const json_t *list, struct yarn_keytab *k, struct err *err
     return 0;
 }
 
-static int read_text(const struct buf *text, struct yarn_keytab *k, struct err *err)
+static int yarn_keytab_read_text(const struct buf *text, struct yarn_keytab *k, struct err *err)
 {
     AUTO_JSON *v = NULL;
     const char *principal = NULL, *base64 = NULL;
@@ -205,7 +207,7 @@ int yarn_keytab_open(const void *p, size_t n, const struct stream_key *key, stru
         return err_set(err, -EBADMSG, "this is no keytab of a job");
     r = unseal(key, p, n, &text, err);
     if (r == 0)
-        r = read_text(&text, ret, err);
-    wipe(&text);
+        r = yarn_keytab_read_text(&text, ret, err);
+    yarn_keytab_wipe(&text);
     return r;
 }

@@ -23,7 +23,7 @@ int yarn_launch_make_tokens(struct yarn_platform *p, struct err *err)
     return r < 0 ? r : credentials_write(c, &p->tokens, err);
 }
 
-static int add_command(Yarn__ContainerLaunchContext *c, struct err *err)
+static int yarn_launch_add_command(Yarn__ContainerLaunchContext *c, struct err *err)
 {
     static const char *const parts[] = { "exec ./ydl-node agent --container",
                                          "1><LOG_DIR>/agent.log", "2>&1" };
@@ -34,8 +34,8 @@ static int add_command(Yarn__ContainerLaunchContext *c, struct err *err)
     return r;
 }
 
-static int add_file(Yarn__ContainerLaunchContext *c, const char *name,
-                    const struct yarn_facts_file *f, struct err *err)
+static int yarn_add_file(Yarn__ContainerLaunchContext *c, const char *name,
+                         const struct yarn_facts_file *f, struct err *err)
 {
     const struct yarn_file file = {
         .url = f->url,
@@ -49,17 +49,17 @@ static int add_file(Yarn__ContainerLaunchContext *c, const char *name,
     return yarn_launch_file(c, name, &file, err);
 }
 
-static int add_files(struct yarn_platform *p, const struct spec_role *role,
-                     Yarn__ContainerLaunchContext *c, struct err *err)
+static int yarn_add_files(struct yarn_platform *p, const struct spec_role *role,
+                          Yarn__ContainerLaunchContext *c, struct err *err)
 {
     const struct yarn_facts *facts = p->opt.facts;
-    int r = add_file(c, "ydl-node", &facts->program, err);
+    int r = yarn_add_file(c, "ydl-node", &facts->program, err);
 
     for (size_t i = 0; r == 0 && i < facts->n_files; i++) {
         const struct yarn_facts_file *f = &facts->files[i];
 
         if (!f->role || str_eq(f->role, role->name))
-            r = add_file(c, f->to, f, err);
+            r = yarn_add_file(c, f->to, f, err);
     }
     return r;
 }
@@ -76,10 +76,10 @@ static int make_context(struct yarn_platform *p, const struct spec_role *role,
         .window_ms = RELAUNCH_WINDOW_MS,
     };
     AUTO_MESSAGE Yarn__ContainerLaunchContext *c = yarn_launch_new();
-    int r = c ? add_command(c, err) : err_oom(err);
+    int r = c ? yarn_launch_add_command(c, err) : err_oom(err);
 
     if (r == 0)
-        r = add_files(p, role, c, err);
+        r = yarn_add_files(p, role, c, err);
     if (r == 0 && p->opt.images)
         r = yarn_image_launch(p->opt.spec, role, c, err);
     if (r == 0)

@@ -88,7 +88,7 @@ static void run_clock(void *arg)
 
 /* ---- slots ---- */
 
-static int grow_seats(struct yarn_platform *p, uint32_t slot, struct err *err)
+static int yarn_grow_seats(struct yarn_platform *p, uint32_t slot, struct err *err)
 {
     uint32_t n = p->n_seats ? p->n_seats : 16;
     struct yarn_seat **v;
@@ -111,10 +111,11 @@ static int grow_seats(struct yarn_platform *p, uint32_t slot, struct err *err)
     return p->seats[slot] ? 0 : err_oom(err);
 }
 
-static int ask(struct platform *base, uint32_t slot, const struct spec_role *role, struct err *err)
+static int yarn_platform_ask(struct platform *base, uint32_t slot, const struct spec_role *role,
+                             struct err *err)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
-    int r = grow_seats(p, slot, err);
+    int r = yarn_grow_seats(p, slot, err);
 
     if (r < 0)
         return r;
@@ -148,7 +149,7 @@ static void let_leave(struct yarn_platform *p, struct yarn_seat *s)
     cond_wake_all(&p->changed);
 }
 
-static void release(struct platform *base, uint32_t slot)
+static void yarn_release(struct platform *base, uint32_t slot)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     struct yarn_seat *s = yarn_seat_at(p, slot);
@@ -166,13 +167,13 @@ static void release(struct platform *base, uint32_t slot)
     yarn_seat_empty(p, s);
 }
 
-static void take_back(struct platform *base, uint32_t slot)
+static void yarn_take_back(struct platform *base, uint32_t slot)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     struct yarn_seat *s = yarn_seat_at(p, slot);
 
     if (!s || s->state != SEAT_RUNNING || yarn_at_client(s)) {
-        release(base, slot);
+        yarn_release(base, slot);
         return;
     }
     yarn_stop_container(p, s->host, s->port, s->container);
@@ -190,7 +191,7 @@ static bool leaver_left(struct yarn_platform *p, uint32_t agent)
     return false;
 }
 
-static void agent_gone(struct platform *base, uint32_t agent, const char *why)
+static void yarn_agent_gone(struct platform *base, uint32_t agent, const char *why)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
 
@@ -243,14 +244,14 @@ static bool at_client(struct platform *base, uint32_t agent)
     return p->client_agent && agent == p->client_agent;
 }
 
-static int64_t silence(struct platform *base)
+static int64_t yarn_silence(struct platform *base)
 {
     const struct yarn_platform *p = (struct yarn_platform *)base;
 
     return p->registered ? loop_now(p->loop) - am_answered(p->am) : 0;
 }
 
-static const char *node_of(struct platform *base, uint32_t slot)
+static const char *yarn_node_of(struct platform *base, uint32_t slot)
 {
     const struct yarn_seat *s = yarn_seat_at((struct yarn_platform *)base, slot);
 
@@ -297,7 +298,7 @@ int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *rol
                const char *container, struct err *err)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
-    int r = grow_seats(p, slot, err);
+    int r = yarn_grow_seats(p, slot, err);
 
     if (r == 0 && role->place == SPEC_PLACE_CLIENT)
         p->client_agent = agent;
@@ -325,7 +326,7 @@ static size_t taken_seats(const struct yarn_platform *p)
 }
 
 /* What does not leave by itself is ended with the application, a moment later. */
-static int close_platform(struct platform *base, int64_t deadline, struct err *err)
+static int yarn_close_platform(struct platform *base, int64_t deadline, struct err *err)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     int r = 0;
@@ -347,7 +348,7 @@ int yarn_finish(struct platform *base, Yarn__FinalStatus status, const char *tex
 }
 
 /* After a kill one more heartbeat may still be answered as if nothing had happened. */
-static bool is_killed(struct platform *base)
+static bool yarn_is_killed(struct platform *base)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
     int64_t deadline = loop_in(p->loop, OVER_MS);
@@ -368,7 +369,7 @@ int yarn_set_tokens(struct platform *base, struct err *err)
     return yarn_launch_make_tokens(p, err);
 }
 
-static void stop_fibers(struct yarn_platform *p)
+static void yarn_stop_fibers(struct yarn_platform *p)
 {
     p->closing = true;
     fiber_shield(p->loop, true);
@@ -381,12 +382,12 @@ static void stop_fibers(struct yarn_platform *p)
     fiber_shield(p->loop, false);
 }
 
-static struct platform *free_platform(struct platform *base)
+static struct platform *yarn_free_platform(struct platform *base)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
 
     if (p->am)
-        stop_fibers(p);
+        yarn_stop_fibers(p);
     while (p->leavers)
         yarn_leaver_ended(p, p->leavers->container);
     p->am = am_free(p->am);
@@ -408,22 +409,22 @@ static struct platform *free_platform(struct platform *base)
 static const struct platform_ops yarn_ops = {
     .name = "yarn",
     .apart = true,
-    .ask = ask,
-    .release = release,
-    .take_back = take_back,
-    .agent_gone = agent_gone,
+    .ask = yarn_platform_ask,
+    .release = yarn_release,
+    .take_back = yarn_take_back,
+    .agent_gone = yarn_agent_gone,
     .find_agent = find_agent,
     .container = container_of_agent,
-    .node = node_of,
+    .node = yarn_node_of,
     .avoid = avoid,
     .nodes = count_nodes,
     .trouble = yarn_trouble,
     .at_client = at_client,
-    .silence = silence,
-    .is_killed = is_killed,
+    .silence = yarn_silence,
+    .is_killed = yarn_is_killed,
     .forgotten = yarn_is_forgotten,
-    .close = close_platform,
-    .free = free_platform,
+    .close = yarn_close_platform,
+    .free = yarn_free_platform,
 };
 
 /* The one that the ResourceManager knows already; its page is new. */
@@ -448,7 +449,7 @@ static int open_am(struct yarn_platform *p, struct err *err)
     return r < 0 ? r : am_start(p->am, err);
 }
 
-static int begin(struct yarn_platform *p, struct err *err)
+static int yarn_begin(struct yarn_platform *p, struct err *err)
 {
     const struct yarn_facts *facts = p->opt.facts;
     AUTO_YARN_EARLY *early = take(p->opt.early);
@@ -485,9 +486,9 @@ int yarn_new(const struct yarn_options *opt, const struct platform_events *on,
     p->loop = session_loop(opt->session);
     p->heartbeat = opt->facts->heartbeat > 0 ? opt->facts->heartbeat : HEARTBEAT_MS;
     p->tokens.max = MIB;
-    r = begin(p, err);
+    r = yarn_begin(p, err);
     if (r < 0) {
-        (void)free_platform(&p->base);
+        (void)yarn_free_platform(&p->base);
         return r;
     }
     *ret = &p->base;

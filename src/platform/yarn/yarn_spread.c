@@ -18,7 +18,7 @@ struct yarn_spread {
     size_t n;
 };
 
-static size_t first_of(const struct yarn_spread *s, const char *host)
+static size_t yarn_spread_first_of(const struct yarn_spread *s, const char *host)
 {
     size_t i = 0;
 
@@ -27,7 +27,7 @@ static size_t first_of(const struct yarn_spread *s, const char *host)
     return i;
 }
 
-static int add(struct yarn_spread *s, const struct yarn_facts_node *node)
+static int yarn_spread_add(struct yarn_spread *s, const struct yarn_facts_node *node)
 {
     struct place *v = realloc(s->v, (s->n + 1) * sizeof(*v)), *p;
 
@@ -42,7 +42,7 @@ static int add(struct yarn_spread *s, const struct yarn_facts_node *node)
         .memory = node->memory,
         .gpus = node->gpus,
         .vcores = node->vcores,
-        .first = first_of(s, node->host),
+        .first = yarn_spread_first_of(s, node->host),
         .usable = true,
     };
     s->n++;
@@ -54,7 +54,7 @@ struct yarn_spread *yarn_spread_new(const struct yarn_facts_node *nodes, size_t 
     struct yarn_spread *s = calloc(1, sizeof(*s));
 
     for (size_t i = 0; s && i < n; i++)
-        if (add(s, &nodes[i]) < 0)
+        if (yarn_spread_add(s, &nodes[i]) < 0)
             return yarn_spread_free(s);
     return s;
 }
@@ -90,14 +90,14 @@ static bool is_crowded(const struct place *p, const struct yarn_spread_want *w)
 
 /* Cores are not compared: most clusters do not schedule by them, and those that do say no in time.
  */
-static bool fits(const struct place *p, const struct yarn_spread_want *w)
+static bool yarn_spread_fits(const struct place *p, const struct yarn_spread_want *w)
 {
     return p->usable && !p->avoided && p->memory >= w->size->memory_mb &&
            p->gpus >= gpus_of(w->size) && str_eq(p->label, w->label ? w->label : "") &&
            !is_crowded(p, w);
 }
 
-static bool is_named(const struct place *p, const struct strs *hosts)
+static bool yarn_spread_is_named(const struct place *p, const struct strs *hosts)
 {
     return strs_has(hosts, p->host) || strs_has(hosts, p->rack);
 }
@@ -117,7 +117,7 @@ static size_t best_of(const struct yarn_spread *s, const struct yarn_spread_want
     for (size_t i = 0; i < s->n; i++) {
         const struct place *p = &s->v[i];
 
-        if (!fits(p, w) || (named && !is_named(p, w->hosts)))
+        if (!yarn_spread_fits(p, w) || (named && !yarn_spread_is_named(p, w->hosts)))
             continue;
         if (best == YARN_SPREAD_ANYWHERE || is_better(p, &s->v[best], w->how))
             best = i;
@@ -157,7 +157,7 @@ void yarn_spread_back(struct yarn_spread *s, size_t node, const struct yarn_spre
         s->v[node].of_role[w->role]--;
 }
 
-static size_t find(const struct yarn_spread *s, const char *host)
+static size_t yarn_spread_find(const struct yarn_spread *s, const char *host)
 {
     for (size_t i = 0; i < s->n; i++)
         if (str_eq(s->v[i].host, host))
@@ -169,13 +169,13 @@ size_t yarn_spread_move(struct yarn_spread *s, size_t node, const char *host,
                         const struct yarn_spread_want *w)
 {
     const struct yarn_facts_node unknown = { .host = (char *)host, .label = (char *)w->label };
-    size_t at = find(s, host);
+    size_t at = yarn_spread_find(s, host);
 
     if (at == node && at != YARN_SPREAD_ANYWHERE)
         return node;
     yarn_spread_back(s, node, w);
     if (at == YARN_SPREAD_ANYWHERE) {
-        if (add(s, &unknown) < 0)
+        if (yarn_spread_add(s, &unknown) < 0)
             return YARN_SPREAD_ANYWHERE;
         at = s->n - 1;
     }
@@ -185,7 +185,7 @@ size_t yarn_spread_move(struct yarn_spread *s, size_t node, const char *host,
 bool yarn_spread_allows(const struct yarn_spread *s, size_t node, const char *host,
                         const struct yarn_spread_want *w)
 {
-    size_t at = find(s, host);
+    size_t at = yarn_spread_find(s, host);
 
     return at == YARN_SPREAD_ANYWHERE || at == node || !is_crowded(&s->v[at], w);
 }
@@ -219,17 +219,17 @@ const char *yarn_spread_rack(const struct yarn_spread *s, size_t node)
 
 int yarn_spread_set(struct yarn_spread *s, const struct yarn_facts_node *node, bool usable)
 {
-    size_t at = find(s, node->host);
+    size_t at = yarn_spread_find(s, node->host);
 
     if (at == YARN_SPREAD_ANYWHERE)
-        return usable ? add(s, node) : 0;
+        return usable ? yarn_spread_add(s, node) : 0;
     s->v[at].usable = usable;
     return 0;
 }
 
 void yarn_spread_avoid(struct yarn_spread *s, const char *host, bool on)
 {
-    size_t at = find(s, host);
+    size_t at = yarn_spread_find(s, host);
 
     if (at != YARN_SPREAD_ANYWHERE)
         s->v[at].avoided = on;

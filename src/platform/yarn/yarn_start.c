@@ -75,7 +75,7 @@ static int start_all(struct start_call *c, struct nm_item *items, struct err *er
     return r < 0 ? r : nm_start(p->nodes, &at, items, c->n, err);
 }
 
-static void run_start(void *arg)
+static void yarn_run_start(void *arg)
 {
     struct start_call *c = arg;
     struct yarn_platform *p = c->p;
@@ -132,7 +132,7 @@ void yarn_start_grants(struct yarn_platform *p, struct yarn_grants *g)
                 c->ids[c->n] = p->seats[g->slots[k]]->container;
                 c->tokens[c->n++] = take(g->tokens[k]);
             }
-        if (!c || fiber_start(p->loop, run_start, c, NULL, &err) < 0) {
+        if (!c || fiber_start(p->loop, yarn_run_start, c, NULL, &err) < 0) {
             err_oom(&err);
             start_failed(p, g->slots[i], &err);
             if (c)
