@@ -191,7 +191,7 @@ static const char *check_script_of(const struct interpreter *in, const struct st
     return NULL;
 }
 
-static int machine_check_check_script(struct checking *c, const struct strs *command)
+static int machine_check_script(struct checking *c, const struct strs *command)
 {
     const struct interpreter *in = interpreter_of(command->v[0]);
     const char *script = in ? check_script_of(in, command) : NULL;
@@ -202,7 +202,7 @@ static int machine_check_check_script(struct checking *c, const struct strs *com
     return fault(c, "there is no script '%s'", script);
 }
 
-static int machine_check_check_command(struct checking *c)
+static int machine_check_command(struct checking *c)
 {
     const struct strs *command = c->role->command.n ? &c->role->command : &c->spec->command;
     int r;
@@ -215,12 +215,12 @@ static int machine_check_check_command(struct checking *c)
     if (c->role->image || c->spec->image)
         return 0; /* what is in an image only the image knows */
     r = check_program(c, command->v[0]);
-    return r < 0 ? r : machine_check_check_script(c, command);
+    return r < 0 ? r : machine_check_script(c, command);
 }
 
 /* ---- room ---- */
 
-static int machine_check_check_room(struct checking *c, uint64_t *memory, uint64_t *gpus)
+static int machine_check_room(struct checking *c, uint64_t *memory, uint64_t *gpus)
 {
     const struct check_machine *m = c->machine;
     char want[STR_SIZE_MAX], have[STR_SIZE_MAX];
@@ -287,7 +287,7 @@ static char *check_plain(const char *name)
     return path;
 }
 
-static int machine_check_check_file(struct checking *c, const char *from)
+static int machine_check_file(struct checking *c, const char *from)
 {
     AUTO_FREE char *path = check_plain(from);
 
@@ -300,8 +300,7 @@ static int machine_check_check_file(struct checking *c, const char *from)
     return 0;
 }
 
-static int machine_check_check_files(struct checking *c, const char *key,
-                                     const struct spec_files *files)
+static int machine_check_files(struct checking *c, const char *key, const struct spec_files *files)
 {
     int r = 0;
 
@@ -310,11 +309,11 @@ static int machine_check_check_files(struct checking *c, const char *key,
     else
         snprintf(c->key, sizeof(c->key), "%s", key);
     for (size_t i = 0; i < files->n && r == 0; i++)
-        r = machine_check_check_file(c, files->v[i].from);
+        r = machine_check_file(c, files->v[i].from);
     return r;
 }
 
-static int machine_check_check_image(struct checking *c, const char *image)
+static int machine_check_image(struct checking *c, const char *image)
 {
     const char *why = image ? image_name_fault(image) : NULL;
 
@@ -356,7 +355,7 @@ static int check_target(struct checking *c, const char *target)
     return 0;
 }
 
-static int machine_check_check_output(struct checking *c)
+static int machine_check_output(struct checking *c)
 {
     int r = 0;
 
@@ -377,13 +376,13 @@ static int check_things(struct checking *c)
 {
     const struct spec_files *files = c->role ? &c->role->files : &c->spec->files;
     const struct spec_files *archives = c->role ? &c->role->archives : &c->spec->archives;
-    int r = machine_check_check_files(c, "files", files);
+    int r = machine_check_files(c, "files", files);
 
     if (r == 0)
-        r = machine_check_check_files(c, "archives", archives);
+        r = machine_check_files(c, "archives", archives);
     if (r == 0)
-        r = machine_check_check_image(c, c->role ? c->role->image : c->spec->image);
-    return r == 0 && !c->role ? machine_check_check_output(c) : r;
+        r = machine_check_image(c, c->role ? c->role->image : c->spec->image);
+    return r == 0 && !c->role ? machine_check_output(c) : r;
 }
 
 /* The same command of several roles is looked at once. */
@@ -406,13 +405,13 @@ int check_local(const struct spec *s, const struct check_machine *m, struct spec
         c.role = &s->roles[i];
         r = check_things(&c);
         if (r == 0 && !check_event_dedup_seen(s, i))
-            r = machine_check_check_command(&c);
+            r = machine_check_command(&c);
     }
     earlier_bad = c.bad;
     c.bad = false;
     for (size_t i = 0; r == 0 && i < s->n_roles; i++) {
         c.role = &s->roles[i];
-        r = machine_check_check_room(&c, &memory, &gpus);
+        r = machine_check_room(&c, &memory, &gpus);
     }
     if (r == 0)
         r = check_sum(&c, memory, gpus);

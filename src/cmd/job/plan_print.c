@@ -27,7 +27,7 @@ static int add_cluster(struct job_call *x, const struct spec *s, json_t *doc, st
     return launch_yarn_plan(x, s, &launch, doc, err);
 }
 
-static int plan_print_print_text(const struct plan *p, struct err *err)
+static int plan_print_text(const struct plan *p, struct err *err)
 {
     AUTO_BUF text = { .max = 256 * MIB };
     int r = plan_text(p, &text, err);
@@ -60,7 +60,7 @@ int plan_print(struct job_call *x, const struct spec *s, const struct framework 
     p.out = out;
     p.cluster = plan_places_cluster(places);
     p.server_port = fw->servers ? plan_places_next_port(places) : 0;
-    r = x->globals->json ? plan_json(&p, &doc, err) : plan_print_print_text(&p, err);
+    r = x->globals->json ? plan_json(&p, &doc, err) : plan_print_text(&p, err);
     if (r == 0 && on == OPTIONS_YARN)
         r = add_cluster(x, s, doc, err);
     return r == 0 && doc ? json_print(stdout, doc, err) : r;

@@ -49,8 +49,8 @@ static bool exports_it(const struct slider_making *k, const char *group, const j
     return !lists && host && strstr(value, host);
 }
 
-static int slider_add_add_export(const struct slider_making *k, const char *group,
-                                 const json_t *export, json_t *exports, struct err *err)
+static int slider_add_export(const struct slider_making *k, const char *group, const json_t *export,
+                             json_t *exports, struct err *err)
 {
     const char *name = json_string_value(json_object_get(export, "name"));
     const char *value = json_string_value(json_object_get(export, "value"));
@@ -88,7 +88,7 @@ int slider_add_exports(const struct slider_making *k, struct err *err)
         json_array_foreach(json_object_get(group, "exports"), j, export)
         {
             if (r == 0 && name)
-                r = slider_add_add_export(k, name, export, exports, err);
+                r = slider_add_export(k, name, export, exports, err);
         }
     }
     if (r == 0 && json_object_size(exports) > 0 && json_object_set(k->role, "exports", exports) < 0)

@@ -96,8 +96,7 @@ static const struct {
 };
 
 /* A fault that shows the value. */
-static int spec_check_refuse(struct spec_checker *c, const char *key, const char *value,
-                             const char *why)
+static int spec_refuse(struct spec_checker *c, const char *key, const char *value, const char *why)
 {
     char shown[80];
 
@@ -105,27 +104,26 @@ static int spec_check_refuse(struct spec_checker *c, const char *key, const char
     return spec_check_fault(c, key, "'%s' cannot be used: %s", shown, why);
 }
 
-static int spec_check_check_name(struct spec_checker *c, const char *key, const char *rule,
-                                 const char *s)
+static int spec_check_name(struct spec_checker *c, const char *key, const char *rule, const char *s)
 {
     const char *why = bad_name(s);
 
     for (size_t i = 0; !why && i < COUNT_OF(rules); i++)
         if (strcmp(rules[i].key, rule) == 0)
             why = rules[i].bad(s);
-    return why ? spec_check_refuse(c, key, s, why) : 0;
+    return why ? spec_refuse(c, key, s, why) : 0;
 }
 
-static int spec_check_check_text(struct spec_checker *c, const char *key, const struct spec_key *k,
-                                 const void *at)
+static int spec_check_one(struct spec_checker *c, const char *key, const struct spec_key *k,
+                          const void *at)
 {
     const char *s = *(char *const *)at;
 
-    return s ? spec_check_check_name(c, key, k->name, s) : 0;
+    return s ? spec_check_name(c, key, k->name, s) : 0;
 }
 
-static int spec_check_check_texts(struct spec_checker *c, const char *key, const struct spec_key *k,
-                                  const void *at)
+static int spec_check_texts(struct spec_checker *c, const char *key, const struct spec_key *k,
+                            const void *at)
 {
     const struct strs *l = at;
     char item[80];
@@ -133,7 +131,7 @@ static int spec_check_check_texts(struct spec_checker *c, const char *key, const
 
     for (size_t i = 0; i < l->n && r == 0; i++) {
         snprintf(item, sizeof(item), "%s[%zu]", key, i);
-        r = spec_check_check_name(c, item, k->name, l->v[i]);
+        r = spec_check_name(c, item, k->name, l->v[i]);
     }
     return r;
 }
@@ -153,14 +151,14 @@ static const struct vars_role *poorest(const struct spec_checker *c, bool withou
 }
 
 /* A text that may have variables; `name_len` is what stands before it in its string. */
-static int spec_check_check_value(struct spec_checker *c, const char *key, const char *s,
-                                  const struct vars_role *own, size_t name_len)
+static int spec_check_value(struct spec_checker *c, const char *key, const char *s,
+                            const struct vars_role *own, size_t name_len)
 {
     struct err err = ERR_INIT;
     const char *why = bad_text(s, false);
 
     if (why)
-        return spec_check_refuse(c, key, s, why);
+        return spec_refuse(c, key, s, why);
     if (vars_check(s, c->roles, c->n_roles, own, &err) < 0)
         return spec_check_fault(c, key, "%s", err.text);
     if (name_len + vars_size(s, c->roles, c->n_roles) > STRING_MAX_)
@@ -175,8 +173,8 @@ static const struct vars_role *own_role(const struct spec_checker *c, bool witho
     return &c->roles[c->role - c->s->roles];
 }
 
-static int spec_check_check_command(struct spec_checker *c, const char *key,
-                                    const struct spec_key *k, const void *at)
+static int check_command(struct spec_checker *c, const char *key, const struct spec_key *k,
+                         const void *at)
 {
     const struct strs *l = at;
     const struct vars_role *own = own_role(c, true);
@@ -186,7 +184,7 @@ static int spec_check_check_command(struct spec_checker *c, const char *key,
     if (l->n && *l->v[0] == '\0')
         r = spec_check_fault(c, key, "the program's name is empty");
     for (size_t i = 0; i < l->n && r == 0; i++)
-        r = spec_check_check_value(c, key, l->v[i], own, 0);
+        r = spec_check_value(c, key, l->v[i], own, 0);
     return r;
 }
 
@@ -227,15 +225,15 @@ static int check_pairs(struct spec_checker *c, const char *key, const struct spe
         str_clean(shown, sizeof(shown), l->v[i].name);
         snprintf(entry, sizeof(entry), "%.8s.%s", key, shown);
         if (why)
-            r = spec_check_refuse(c, key, l->v[i].name, why);
+            r = spec_refuse(c, key, l->v[i].name, why);
         else
-            r = spec_check_check_value(c, entry, l->v[i].value, own, strlen(l->v[i].name) + 1);
+            r = spec_check_value(c, entry, l->v[i].value, own, strlen(l->v[i].name) + 1);
     }
     return r;
 }
 
-static int spec_check_check_env(struct spec_checker *c, const char *key, const struct spec_key *k,
-                                const void *at)
+static int spec_check_env(struct spec_checker *c, const char *key, const struct spec_key *k,
+                          const void *at)
 {
     (void)k;
     return check_pairs(c, key, at, bad_env_name);
@@ -315,7 +313,7 @@ static int check_amounts(struct spec_checker *c, const char *key, const struct s
                 break;
             }
         if (why)
-            r = spec_check_refuse(c, key, name, why);
+            r = spec_refuse(c, key, name, why);
     }
     return r;
 }
@@ -353,24 +351,24 @@ static const char *target_of(const struct spec_file *f, size_t *len)
     return s + from;
 }
 
-static int spec_check_check_file(struct spec_checker *c, const char *key, const struct spec_file *f)
+static int spec_check_file(struct spec_checker *c, const char *key, const struct spec_file *f)
 {
     const char *why = bad_name(f->from), *name;
     size_t n;
 
     if (why)
-        return spec_check_refuse(c, key, f->from, why);
+        return spec_refuse(c, key, f->from, why);
     why = f->to ? bad_target(f->to) : NULL;
     if (why)
-        return spec_check_refuse(c, key, f->to, why);
+        return spec_refuse(c, key, f->to, why);
     name = target_of(f, &n);
     if (!f->to && (n == 0 || (n == 1 && *name == '.') || (n == 2 && strncmp(name, "..", 2) == 0)))
-        return spec_check_refuse(c, key, f->from, "it has no name of its own; write FROM: NAME");
+        return spec_refuse(c, key, f->from, "it has no name of its own; write FROM: NAME");
     return 0;
 }
 
-static int spec_check_check_files(struct spec_checker *c, const char *key, const struct spec_key *k,
-                                  const void *at)
+static int spec_check_files(struct spec_checker *c, const char *key, const struct spec_key *k,
+                            const void *at)
 {
     const struct spec_files *l = at;
     char item[80];
@@ -379,13 +377,13 @@ static int spec_check_check_files(struct spec_checker *c, const char *key, const
     (void)k;
     for (size_t i = 0; i < l->n && r == 0; i++) {
         snprintf(item, sizeof(item), "%s[%zu]", key, i);
-        r = spec_check_check_file(c, item, &l->v[i]);
+        r = spec_check_file(c, item, &l->v[i]);
     }
     return r;
 }
 
-static int spec_check_check_output(struct spec_checker *c, const char *key,
-                                   const struct spec_key *k, const void *at)
+static int check_results(struct spec_checker *c, const char *key, const struct spec_key *k,
+                         const void *at)
 {
     const struct spec_files *l = at;
     int r = 0;
@@ -397,8 +395,8 @@ static int spec_check_check_output(struct spec_checker *c, const char *key,
         const char *bad_to = f->to ? bad_name(f->to) : "it has no target; write FROM: TARGET";
 
         if (bad_from || bad_to)
-            r = spec_check_refuse(c, key, bad_from || !f->to ? f->from : f->to,
-                                  bad_from ? bad_from : bad_to);
+            r = spec_refuse(c, key, bad_from || !f->to ? f->from : f->to,
+                            bad_from ? bad_from : bad_to);
     }
     return r;
 }
@@ -491,17 +489,11 @@ static int check_ready(struct spec_checker *c, const char *key, const struct spe
         why = bad_target(ready->what);
     else if (ready->kind == SPEC_READY_LOG)
         why = bad_name(ready->what);
-    return why ? spec_check_refuse(c, key, ready->what, why) : 0;
+    return why ? spec_refuse(c, key, ready->what, why) : 0;
 }
 
 spec_check_fn *const spec_check_types[SPEC_TYPES_] = {
-    [SPEC_TEXT] = spec_check_check_text,
-    [SPEC_TEXTS] = spec_check_check_texts,
-    [SPEC_COMMAND] = spec_check_check_command,
-    [SPEC_ENV] = spec_check_check_env,
-    [SPEC_FILES] = spec_check_check_files,
-    [SPEC_OUTPUT] = spec_check_check_output,
-    [SPEC_READY] = check_ready,
-    [SPEC_AMOUNTS] = check_amounts,
-    [SPEC_EXPORTS] = check_exports,
+    [SPEC_TEXT] = spec_check_one, [SPEC_TEXTS] = spec_check_texts, [SPEC_COMMAND] = check_command,
+    [SPEC_ENV] = spec_check_env,  [SPEC_FILES] = spec_check_files, [SPEC_OUTPUT] = check_results,
+    [SPEC_READY] = check_ready,   [SPEC_AMOUNTS] = check_amounts,  [SPEC_EXPORTS] = check_exports,
 };
