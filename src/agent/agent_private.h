@@ -238,6 +238,9 @@ void output_place_keep(const struct agent_task *t);
  * container, or out of memory. */
 char *output_mark(const struct agent *a, const char *what, const char *of);
 void output_marks_remove(const struct agent *a);
+/* export_output.c: what this container has saved of a task ("worker-3", "out") is the file of this
+ * number in HDFS, which stays the same when others rename it. 0: nothing. */
+uint64_t output_saved(const struct agent *a, const char *label, const char *end);
 
 /* ---- output_kept.c: a task's files here, which others may remove; in a container only ---- */
 #define OUTPUT_NAME 32

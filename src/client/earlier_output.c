@@ -90,12 +90,29 @@ static int same_files(const struct logfile *saved, const struct logfile *sent, s
     return same_bytes(a, b, begin, err);
 }
 
+/* Is it what an agent saved that was killed, while the one that follows it in the same container
+ * sends the same again, with all that came since? The master knows the file by its number. */
+static bool goes_on(const json_t *status, const struct logfile *f)
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t, *ids = NULL;
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        if (str_eq(format_text(t, "task"), f->task))
+            ids = json_object_get(t, "saved_files");
+    }
+    return f->id && (json_int_t)f->id == json_integer_value(json_array_get(ids, f->stream));
+}
+
 /* 1: it is to be left out. */
-static int earlier_is_sent(const json_t *ended, const struct logfiles *sent,
+static int earlier_is_sent(const json_t *status, const json_t *ended, const struct logfiles *sent,
                            const struct logfile *f, struct err *err)
 {
     const struct logfile *other;
 
+    if (goes_on(status, f))
+        return 1;
     if (f->part > 0 || !json_object_get(ended, f->task))
         return 0;
     if (!sent)
@@ -113,7 +130,7 @@ int earlier_keep(const json_t *status, const struct logfiles *sent, struct logfi
 
     for (size_t i = 0; i < l->n; i++) {
         struct logfile *f = &l->v[i];
-        int out = r < 0 ? 0 : earlier_is_sent(ended, sent, f, err);
+        int out = r < 0 ? 0 : earlier_is_sent(status, ended, sent, f, err);
 
         r = out < 0 ? out : r;
         if (out == 1) {

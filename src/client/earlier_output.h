@@ -3,7 +3,10 @@
  * An agent saves its tasks' output when it leaves (agent/output/export_output.c), and the master
  * sends what the agents have that are there now. Of a task that has not ended, all that is saved is
  * of agents that it had before. Of one that has, the newest file may be that of the agent that
- * still sends it. Fibers only. */
+ * still sends it. Where an agent was killed and another one follows it in its container, the file
+ * that the first one saved is the beginning of what the second one sends: the master tells its
+ * number
+ * ("saved_files" of a task). Fibers only. */
 #pragma once
 #include "client/logfiles.h"
 

@@ -97,6 +97,7 @@ static int logfiles_add_file(struct logfiles *l, struct fs *fs, const struct fs_
                              struct logfile *f)
 {
     f->fs = fs;
+    f->id = e->file_id;
     f->path = strdup(e->path);
     if (f->path && logfiles_do_add(l, f) == 0)
         return 0;

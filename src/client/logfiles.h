@@ -15,6 +15,7 @@ struct logfile {
     enum piece_stream stream;
     uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
     bool earlier;  /* of a job that runs, and its master does not send it: earlier_output.h */
+    uint64_t id;   /* number of the file in HDFS; 0 elsewhere */
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */

@@ -429,6 +429,8 @@ void hub_task_started(struct master *m, uint32_t task);
 void hub_task_held(struct master *m, const Agent__HeldTask *h);
 /* Before hub_task_started(): what the agent says of the task's files there. */
 void hub_task_place(struct master *m, const Agent__StartedTask *s);
+/* Adds "saved_files" to tasks of a status document: see struct feed. */
+int hub_add_saved(struct master *m, json_t *status, struct err *err);
 /* What a task that is being prepared has written in other places. */
 void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err);
 /* The start, counted from 1, that its file there begins with; 0: the one that comes. */
@@ -443,7 +445,6 @@ void hub_wake(struct master *m); /* there are new events */
 /* Waits until the readers have everything, for as long as they go on reading. */
 void hub_drain(struct master *m);
 void hub_done(struct master *m);
-
 /* ---- api.c ---- */
 int api_start(struct master *m, struct err *err);
 /* Another master goes on (m->left): nobody is heard any more, and who waits for an answer is told

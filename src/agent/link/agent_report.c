@@ -135,6 +135,8 @@ void report_started(struct agent_task *t)
     m->log_began = t->log_began;
     m->out_base = t->log_base[0];
     m->err_base = t->log_base[1];
+    m->out_saved = output_saved(t->agent, t->label, "out");
+    m->err_saved = output_saved(t->agent, t->label, "err");
     report_gather(t->agent, &t->agent->report->started, &m->base);
 }
 

@@ -57,6 +57,8 @@ static void resync_fill(struct agent_task *t, Agent__HeldTask *m, uint32_t *port
     m->out_base = t->log_base[0];
     m->err_base = t->log_base[1];
     m->log_began = t->log_began;
+    m->out_saved = output_saved(t->agent, t->label, "out");
+    m->err_saved = output_saved(t->agent, t->label, "err");
     m->out_size = rotate_size(&t->streams[0].cut);
     m->err_size = rotate_size(&t->streams[1].cut);
     m->ports = ports;

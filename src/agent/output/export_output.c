@@ -51,17 +51,16 @@ static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, st
 
 /* ---- what this container has saved before ---- */
 
-static char *name_mark(const struct log *l)
+static char *name_mark(const struct agent *a, const char *label, const char *end)
 {
-    AUTO_FREE char *of = str_printf("%s.std%s", l->label, l->end);
+    AUTO_FREE char *of = str_printf("%s.std%s", label, end);
 
-    return of ? output_mark(l->x->agent, "saved", of) : NULL;
+    return of ? output_mark(a, "saved", of) : NULL;
 }
 
-/* The number of the file, which stays the same when others rename it; 0: there is none. */
-static uint64_t read_mark(const struct log *l)
+uint64_t output_saved(const struct agent *a, const char *label, const char *end)
 {
-    AUTO_FREE char *path = name_mark(l);
+    AUTO_FREE char *path = name_mark(a, label, end);
     AUTO_BUF text = { .max = 64 };
     const char *number = path && path_read(path, &text, NULL) == 0 ? buf_text(&text) : NULL;
     int64_t id = 0;
@@ -72,7 +71,7 @@ static uint64_t read_mark(const struct log *l)
 /* Before the file gets its name: a kill in between leaves a mark of a file that nobody reads. */
 static void write_mark(const struct log *l, const char *part)
 {
-    AUTO_FREE char *path = name_mark(l);
+    AUTO_FREE char *path = name_mark(l->x->agent, l->label, l->end);
     AUTO_FS_ENTRY e = { 0 };
     struct err why = ERR_INIT;
     char text[32];
@@ -142,7 +141,7 @@ static int put_log(void *arg, struct err *err)
     struct log *l = arg;
     AUTO_FREE char *to = name_earlier(l, 0);
     AUTO_FREE char *part = name_part(l);
-    uint64_t before = read_mark(l);
+    uint64_t before = output_saved(l->x->agent, l->label, l->end);
     int r = to && part ? copy_log(l, part, &l->bytes, err) : err_oom(err);
 
     if (r < 0)

@@ -229,6 +229,10 @@ void hub_task_place(struct master *m, const Agent__StartedTask *s)
 {
     struct feed *d = hub_grow_feeds(m) < 0 ? NULL : &m->feeds[s->task];
 
+    if (d) {
+        d->saved[OUT] = s->out_saved;
+        d->saved[ERR] = s->err_saved;
+    }
     if (!d || d->started || s->log_began == 0)
         return;
     d->began = s->log_began;
@@ -248,6 +252,8 @@ void hub_task_held(struct master *m, const Agent__HeldTask *h)
     if (hub_grow_feeds(m) < 0)
         return;
     d = &m->feeds[h->task];
+    d->saved[OUT] = h->out_saved;
+    d->saved[ERR] = h->err_saved;
     for (int s = OUT; s < STREAMS; s++) {
         if (!d->started) {
             d->base[s] = base[s];
@@ -257,6 +263,34 @@ void hub_task_held(struct master *m, const Agent__HeldTask *h)
             d->seen[s] = d->base[s] + size[s];
     }
     hub_task_started(m, h->task);
+}
+
+static int add_saved(json_t *task, const struct feed *d)
+{
+    json_t *both = d->saved[OUT] || d->saved[ERR]
+                       ? json_pack("[I, I]", (json_int_t)d->saved[OUT], (json_int_t)d->saved[ERR])
+                       : NULL;
+
+    if (!both && (d->saved[OUT] || d->saved[ERR]))
+        return -ENOMEM;
+    return both ? json_object_set_new(task, "saved_files", both) : 0;
+}
+
+int hub_add_saved(struct master *m, json_t *status, struct err *err)
+{
+    json_t *tasks = json_object_get(status, "tasks"), *task;
+    uint32_t id = 0;
+    size_t i;
+
+    json_array_foreach(tasks, i, task)
+    {
+        const char *name = json_string_value(json_object_get(task, "task"));
+
+        if (name && engine_find_task(m->engine, name, &id, NULL) == 0 && id < m->n_feeds &&
+            add_saved(task, &m->feeds[id]) < 0)
+            return err_oom(err);
+    }
+    return 0;
 }
 
 void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes)

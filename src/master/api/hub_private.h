@@ -18,6 +18,9 @@ struct feed {
     uint64_t base[STREAMS];
     uint64_t seen[STREAMS]; /* bytes that agents have sent, or said that there are */
     uint64_t size[STREAMS]; /* once ended */
+    /* The file in HDFS that has the beginning of what its agent sends, saved by an agent that died
+     * in the same container: its number there. 0: none. */
+    uint64_t saved[STREAMS];
 };
 
 struct place {

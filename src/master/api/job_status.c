@@ -92,5 +92,7 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     if (registry_entry_path(m) &&
         json_object_set_new(*ret, "registry", json_text(registry_entry_path(m))) < 0)
         return err_oom(err);
-    return add_tensorboard(m, *ret, err);
+    if (tasks)
+        r = hub_add_saved(m, *ret, err);
+    return r < 0 ? r : add_tensorboard(m, *ret, err);
 }
