@@ -67,8 +67,11 @@ void leave_clean(struct agent *a, bool master_gone)
 {
     a->cleaning = true;
     report_flush(a);
-    if (!a->channel || channel_flush(a->channel, loop_in(a->loop, END_MS), NULL) < 0)
-        a->untold = a->unsaved; /* one that is gone may have told nobody */
+    if (a->channel && channel_flush(a->channel, loop_in(a->loop, END_MS), NULL) < 0)
+        a->untold = a->unsaved;
+    (void)fiber_sleep(a->loop, 1); /* a master that went while we stood still is noticed here */
+    if (!a->channel)
+        a->untold = a->unsaved; /* it may have told nobody */
     for (size_t i = 0; i < a->n_tasks; i++) {
         a->tasks[i]->phase = PHASE_IDLE;
         prepare_drop(a->tasks[i]);
