@@ -3,7 +3,7 @@
  * Everything that happens in one turn of the loop is told to the engine first; then one pass here
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
-#include "master/drive_stop.h"
+#include "master/yarn/drive_stop.h"
 #include "master/yarn/missing_output.h"
 #include "master/yarn/registry_entry.h"
 

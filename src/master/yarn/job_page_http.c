@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "loop/listen.h"
 #include "loop/resolve.h"
-#include "master/api/page_access.h"
 #include "master/master_private.h"
+#include "master/yarn/page_access.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* drive_stop.c - when the driver stops: a signal, a ResourceManager that has given this master up,
  * and the end of the job, which only the master that has the job may tell. */
-#include "master/drive_stop.h"
+#include "master/yarn/drive_stop.h"
 #include "master/yarn/rival.h"
 
 #define SIGNAL_MS 3000 /* from the end of an application to its containers' */
