@@ -5,7 +5,7 @@
  * bytes, most significant first; what lies between two of them is carried out as far as it is the
  * master's own business. */
 #include "fuzz.h"
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,7 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
     b->agent = (struct agent_conn){ .master = m, .number = AGENT, .node = "n", .host = "h" };
     b->agents[0] = &b->agent;
     m->opt = &b->opt;
+    m->ops = &master_local_ops;
     m->platform = &b->platform;
     m->wall = WALL;
     m->spec = (struct spec){ .roles = &b->role,
@@ -58,7 +59,7 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
                              .grace = 1000 };
     m->agents = b->agents;
     m->n_agents = m->cap_agents = 1;
-    m->journal.fd = m->kv_journal.fd = -1;
+    m->journal.fd = -1;
     kv.user = m;
     r = loop_new(&m->loop, err);
     if (r == 0)

@@ -93,8 +93,8 @@ void agents_shutdown(struct master *m, int64_t grace)
             ask_to_save(m->agents[i], grace, spared);
             spared = true;
         }
-    if (!spared && m->save_until && !m->opt->container)
-        master_unsaved(m, "results could not be saved: no agent is left");
+    if (!spared && m->save_until)
+        m->ops->nobody_saves(m);
 }
 
 bool agents_saved(const struct master *m)

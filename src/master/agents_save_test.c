@@ -348,7 +348,7 @@ static void drive_to_the_end(struct desk *d)
     struct err err = ERR_INIT;
 
     w->d = d;
-    d->opt.container = &container;
+    be_on_yarn(d, &container);
     d->m.spec.save_time = 600000;
     assert_int_equal(engine_start(d->m.engine, master_now(&d->m), NULL), 0);
     assert_int_equal(fiber_start(d->loop, play, w, NULL, NULL), 0);
@@ -357,7 +357,6 @@ static void drive_to_the_end(struct desk *d)
         wait_a_turn(w);
     check_log(w);
     agents_hang_up(&d->m);
-    d->opt.container = NULL;
 }
 
 static void run_ends(uint32_t first, uint32_t n)

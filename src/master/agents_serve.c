@@ -143,7 +143,7 @@ static void agents_serve_serve(struct agent_conn *a, struct channel *c)
         return;
     }
     trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
-    tokens_tell(a);
+    a->master->ops->agent_up(a);
     agents_tell(a, "up");
     hub_follow_again(a);
     agents_tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);

@@ -68,8 +68,7 @@ int agents_expect(struct master *m, uint32_t number, struct err *err)
 /* The platform forgets it when the container is gone, and records of the agent come later. */
 const char *agents_container(struct agent_conn *a)
 {
-    struct platform *p = a->master->platform;
-    const char *now = p && p->ops->container ? p->ops->container(p, a->number) : "";
+    const char *now = platform_container(a->master->platform, a->number);
     char *copy = *now && !str_eq(now, a->container) ? strdup(now) : NULL;
 
     if (copy) {

@@ -164,7 +164,8 @@ static void ask_about(void *arg)
 {
     struct caller *c = arg;
 
-    c->mine = own_peer(&c->desk->m, c->fd) && own_peer_asked(&c->desk->m, c->fd);
+    c->mine = c->desk->m.ops->own_peer(&c->desk->m, c->fd) &&
+              c->desk->m.ops->own_peer_asked(&c->desk->m, c->fd);
     c->done = true;
 }
 
@@ -231,7 +232,7 @@ static void ask_agents(struct desk *d)
     struct channel *far, *one, *two;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     far = come_from(d, 1, "10.0.0.1", false);
     call_tracker(d, &c);
     assert_false(is_mine(&c)); /* the job has no agent there */
@@ -251,7 +252,6 @@ static void ask_agents(struct desk *d)
     (void)channel_close(far);
     (void)channel_close(one);
     (void)channel_close(two);
-    d->opt.container = NULL;
 }
 
 static void whose_a_connection_is_the_agents_of_its_machine_are_asked(void **state)
@@ -266,7 +266,7 @@ static void ask_one_that_hangs_up(struct desk *d)
     struct channel *one, *again;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     one = come_from(d, 1, "127.0.0.1", false);
     call_tracker(d, &c);
     assert_int_equal(next_kind(d, one), AGENT__TO_AGENT__BODY_WHOSE);
@@ -279,7 +279,6 @@ static void ask_one_that_hangs_up(struct desk *d)
     call_tracker(d, &c);
     assert_true(is_mine(&c));
     (void)channel_close(again);
-    d->opt.container = NULL;
 }
 
 static void an_agent_that_hung_up_is_asked_again(void **state)
@@ -295,7 +294,7 @@ static void ask_beside_a_silent_one(struct desk *d)
     struct channel *silent, *other;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     silent = come_from(d, 1, "127.0.0.1", false);
     other = come_from(d, 2, "127.0.0.1", false);
     call_tracker(d, &c);
@@ -303,7 +302,6 @@ static void ask_beside_a_silent_one(struct desk *d)
     assert_true(is_mine(&c));
     (void)channel_close(silent);
     (void)channel_close(other);
-    d->opt.container = NULL;
 }
 
 static void the_next_agent_is_asked_when_one_is_silent(void **state)
@@ -319,7 +317,7 @@ static void ask_many_that_are_silent(struct desk *d)
     struct channel *silent[4];
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     d->m.own_ask_ms = 20;
     for (uint32_t i = 0; i < COUNT_OF(silent); i++)
         silent[i] = come_from(d, i + 1, "127.0.0.1", false);
@@ -328,7 +326,6 @@ static void ask_many_that_are_silent(struct desk *d)
     assert_int_equal(d->m.last_own_question, 1); /* then the time was over */
     for (uint32_t i = 0; i < COUNT_OF(silent); i++)
         (void)channel_close(silent[i]);
-    d->opt.container = NULL;
 }
 
 static void silent_agents_share_one_time_limit(void **state)

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/path.h"
 #include "loop/listen.h"
+#include "master/local/master_local_private.h"
 #include "master/yarn/missing_output.h"
 #include "test.h"
 
@@ -18,6 +19,7 @@ struct desk {
     struct loop *loop;
     struct job_dir job;
     struct master_options opt;
+    struct master_yarn side; /* of one that is on YARN */
     struct spec_role role;
     struct master m;
     void (*body)(struct desk *d);
@@ -85,10 +87,19 @@ TESTING void free_desk(struct master *m)
     m->kv = kv_free(m->kv);
     m->avoid = blacklist_free(m->avoid);
     hub_done(m);
-    outputs_done(m);
+    if (m->side)
+        outputs_done(m);
     free(m->unsaved);
     free(m->slots);
     free(m->busy.v);
+}
+
+/* From here on it is the master of a container, which is the test's. */
+TESTING void be_on_yarn(struct desk *d, struct master_container *c)
+{
+    d->side = (struct master_yarn)MASTER_YARN_INIT(c);
+    d->m.ops = &master_yarn_ops;
+    d->m.side = &d->side;
 }
 
 TESTING int on_desk(void *arg)
@@ -107,9 +118,11 @@ TESTING int on_desk(void *arg)
     d->role.name = (char *)"w";
     d->role.side = d->role.decides = -1;
     d->role.restart.max = -1;
-    *m = (struct master){
-        .loop = d->loop, .opt = &d->opt, .wall = 1000, .platform = &platform.base
-    };
+    *m = (struct master){ .loop = d->loop,
+                          .opt = &d->opt,
+                          .ops = &master_local_ops,
+                          .wall = 1000,
+                          .platform = &platform.base };
     m->mono = loop_now(d->loop);
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
     m->agents_path = sock;

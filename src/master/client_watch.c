@@ -12,9 +12,7 @@
 
 static bool can_find_us(const struct master *m)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-
-    return !ops || !ops->silence || ops->silence(m->platform) < SILENCE_MS;
+    return platform_silence(m->platform) < SILENCE_MS;
 }
 
 static void run_client_watch(void *arg)

@@ -2,6 +2,7 @@
 #include "job/engine/engine_testing.h"
 #include "loop/fiber.h"
 #include "master/client_watch.h"
+#include "master/local/master_local_private.h"
 
 struct desk {
     struct loop *loop;
@@ -16,7 +17,9 @@ static void make_master(struct desk *d)
     (void)role(&d->b, "w", 1);
     begin(&d->b);
     assert_int_equal(engine_start(d->b.e, d->b.now, NULL), 0);
-    d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .engine = d->b.e };
+    d->m = (struct master){
+        .loop = d->loop, .opt = &d->opt, .ops = &master_local_ops, .engine = d->b.e
+    };
 }
 
 static int end_connections(void *arg)

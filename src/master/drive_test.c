@@ -120,13 +120,13 @@ static void ends_in_hdfs(struct desk *d)
     assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
     assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &container.fs, &path, NULL), 0);
     container.logs = logs;
-    d->opt.container = &container;
+    be_on_yarn(d, &container);
     assert_int_equal(mirror_start(&d->m, NULL), 0);
     drive(d);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
     assert_int_equal(mirror_stop(&d->m, loop_in(d->loop, d->hdfs_away ? 0 : TEST_MS)) < 0,
                      d->hdfs_away);
-    d->opt.container = NULL;
+    be_on_yarn(d, NULL);
     fs_set_free(set);
 }
 
@@ -151,12 +151,12 @@ static void looks_at_deadlines(struct desk *d)
     struct master *m = &d->m;
     int64_t now = loop_now(d->loop);
 
-    assert_int_equal(leave_by(m, 60000), now + 60000);
+    assert_int_equal(master_end_by(m, 60000), now + 60000);
     m->save_until = now + 20000; /* the job's own limit, … */
-    assert_int_equal(leave_by(m, 60000), now + 20000);
+    assert_int_equal(master_end_by(m, 60000), now + 20000);
     m->save_until = now - 1; /* … which others may have used up */
-    assert_int_equal(leave_by(m, 60000), now + 10000);
-    assert_int_equal(leave_by(m, 3000), now + 3000);
+    assert_int_equal(master_end_by(m, 60000), now + 10000);
+    assert_int_equal(master_end_by(m, 3000), now + 3000);
 }
 
 static void the_end_has_one_deadline(void **state)

@@ -1,6 +1,5 @@
 /* form.c - a generation's cluster specification and rendezvous servers. */
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 
@@ -13,7 +12,7 @@ static void fill_task(const struct master *m, const struct task *t, char host[NA
 
     engine_slot(m->engine, t->slot, &role, &first, &n);
     *ret = (struct cluster_task){
-        .host = registry_tasks_host(m, t, a ? a->host : "", host),
+        .host = m->ops->names->host(m, t, a ? a->host : "", host),
         .node = a ? a->node : "",
         .local_rank = t->local_rank,
         .slot = t->rank / (n ? n : 1),
@@ -119,21 +118,16 @@ static unsigned world(const struct master *m)
     return n;
 }
 
-static const char *server_host(const struct master *m)
-{
-    return m->opt->container ? m->opt->container->host : "127.0.0.1";
-}
-
 /* Those that last, or the others. */
 static int start_servers(struct master *m, bool lasting, struct err *err)
 {
     m->server_options = (struct rendezvous_options){
         .loop = m->loop,
-        .host = server_host(m),
+        .host = m->ops->host(m),
         .world = world(m),
         .user = m,
-        .check = own_peer,
-        .vouch = own_peer_asked,
+        .check = m->ops->own_peer,
+        .vouch = m->ops->own_peer_asked,
         .on_note = on_server_note,
         .document = documents_get,
     };
@@ -244,12 +238,11 @@ const char *form_server(const struct master *m, int *ret_port)
     for (size_t i = 0; i < MASTER_SERVERS; i++)
         if (m->servers[i])
             *ret_port = rendezvous_port(m->servers[i]);
-    return server_host(m);
+    return m->ops->host(m);
 }
 
 struct plan form_plan(const struct master *m, uint32_t attempt)
 {
-    static const char *const none[] = { NULL }; /* a container's environment is its agent's */
     struct plan p = {
         .spec = &m->spec,
         .framework = m->framework,
@@ -258,7 +251,7 @@ struct plan form_plan(const struct master *m, uint32_t attempt)
         .cluster = &m->cluster,
         .attempt = attempt,
         .cache = m->plan_cache,
-        .inherited = m->opt->container ? none : (const char *const *)environ,
+        .inherited = m->ops->inherited(),
     };
 
     p.server_host = form_server(m, &p.server_port);

@@ -17,11 +17,8 @@
 #include "loop/fiber.h"
 #include "master/agents.h"
 #include "master/master.h"
-#include "master/yarn/kvlog.h"
-#include "master/yarn/log_summary.h"
-#include "master/yarn/master_container.h"
-#include "platform/local/local_platform.h"
-#include "platform/yarn/yarn_platform.h"
+#include "master/master_ops.h"
+#include "platform/platform.h"
 #include "rendezvous/kv.h"
 #include "rendezvous/rendezvous.h"
 #include "wire/admission.h"
@@ -108,6 +105,8 @@ struct journal {
 struct master {
     struct loop *loop;
     const struct master_options *opt;
+    const struct master_ops *ops; /* what is different on a cluster and on one machine … */
+    void *side;                   /* … and what these hooks keep */
     struct spec spec;
     const struct framework *framework;
     struct engine *engine;
@@ -121,9 +120,7 @@ struct master {
     struct live live;
     unsigned watchers; /* who read events as they come */
     char *log_dir, *cwd, *out_dir, *name, *user, *host_name, *join_file, *agents_path;
-    char *journal_path, *log_path, *state_dir, *work_dir;
-    struct local_options local;
-    struct yarn_options yarn;
+    char *journal_path, *log_path, *work_dir;
     struct stream_key key;
     struct fiber *watcher, *client_watcher;
     int64_t wall, mono; /* the two clocks at the start */
@@ -147,24 +144,8 @@ struct master {
     struct rendezvous_options server_options;
 
     struct http_server *api;
-    unsigned n_passed; /* requests that are being handed on to TensorBoard */
-    struct page *page; /* on YARN: what the tracking URL leads to */
-    char *page_url;
-    struct mirror *mirror; /* on YARN: the journal's copy in HDFS */
-    struct summary summary;
-    uint64_t recovered;        /* bytes of the journal that the masters before us wrote */
-    struct journal kv_journal; /* what changes in the store, … */
-    struct mirror *kv_mirror;  /* … and its copy; NULL: nothing has */
-    uint64_t kv_log_max;       /* bytes of that journal; 0: the usual */
-    uint64_t kv_log_base;      /* of which everything took so many when it last began */
-    struct held_answers kv_held;
-    unsigned late_notes; /* how often a barrier was told to be late, in this generation */
-    struct keytab_watch *keytab_watch;
-    struct run_dir *run_dir;   /* on this machine: keeps RUN as it is */
-    struct enrolled *enrolled; /* on YARN: the job in YARN's registry; NULL: there is none */
-    struct fiber *announcer;
-    struct outputs *outputs;      /* on YARN: whose output is not in HDFS yet; NULL: nobody's */
-    struct recovery *recovery;    /* what earlier masters left, until it is taken over */
+    unsigned n_passed;            /* requests that are being handed on to TensorBoard */
+    unsigned late_notes;          /* how often a barrier was told to be late, in this generation */
     struct kv_wait *kv_waits;     /* requests to the store over HTTP */
     unsigned n_asking, n_logging; /* requests over HTTP that wait for the log; … for its end */
     bool log_ended, log_kept;     /* it has ended; all of it is in HDFS */
@@ -187,19 +168,16 @@ struct master {
     int64_t ask_by;          /* … and are asked to when HDFS has the record of it, or then … */
     uint64_t ask_behind;     /* … which ends here in the journal */
     char *unsaved;           /* why not all that tasks left could be saved, first of all; or NULL */
-    int64_t no_rival_at;     /* HDFS named no later master, in a look that began then */
-    int api_port;            /* on YARN */
 
     bool images_by_platform; /* containers are made of images; otherwise agents run those */
     bool attached;           /* the job is stopped when its client goes */
     bool tls;                /* the agent channel is TCP with TLS: as on a cluster */
     bool interrupted, client_gone;
     unsigned clients; /* connections of the client that the job is attached to */
-    bool kv_unlogged; /* what changes in the store cannot be written down */
     bool ended;
     bool starter; /* somebody sends to them */
     bool hung_up; /* agents are not listened to any more */
-    bool over;    /* YARN has ended the application: there is no time for anything */
+    bool over;    /* the platform has ended us: there is no time for anything */
     bool left;    /* a new master takes over: nothing is ended and nothing removed */
 };
 
@@ -215,7 +193,14 @@ void master_phase_at(struct master *m, const char *name, const char *who, int64_
 /* A fault of ours that the job survives: logged, and noted in the events. */
 void master_fault(struct master *m, const struct err *err);
 
+/* In so many ms, but not after the end's one deadline (spec.save_time), which leaves a few s. */
+int64_t master_end_by(const struct master *m, int64_t ms);
+
 /* ---- tell.c ---- */
+/* What the log says of the job, first and in each summary. */
+struct engine_facts master_facts(const struct master *m);
+/* The record that history begins with: what is known before anything happens. */
+int master_created(struct master *m, struct err *err);
 #define MASTER_FAULT_EXIT 70 /* a fault of ours */
 /* What the engine has said goes into the journal and to the readers. */
 void tell_events(struct master *m);
@@ -249,55 +234,6 @@ uint64_t live_end(const struct live *l);
  * Who is too late for some misses them. */
 int live_read(const struct live *l, uint64_t *at, struct buf *p);
 
-/* ---- log_segments.c ---- */
-struct parts { /* files of one log in a directory of HDFS; borrowed */
-    const char *dir, *head, *tail;
-};
-char *parts_name(const struct parts *p, int attempt, unsigned number); /* NULL: out of memory */
-/* Calls `fn` for each file that is not empty of the masters before us, in their order, with all
- * that is in it. Fibers only. */
-typedef int parts_fn(void *arg, const struct buf *part, struct err *err);
-int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err);
-/* The same line by line, reading as it goes (fs_lines() in hadoop/fs/fs.h), from the last file on
- * that begins with a whole summary. */
-int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg,
-                struct err *err);
-
-/* ---- log_mirror.c ---- */
-int mirror_start(struct master *m, struct err *err);
-/* Copies what is left and ends, at `deadline` at the latest: negative when the end of the events
- * log is not there. Fibers only. */
-int mirror_stop(struct master *m, int64_t deadline);
-/* Is the events log there, up to here? True without a copy. The driver is woken once it may be. */
-bool mirror_has(const struct master *m, uint64_t bytes);
-int64_t mirror_away(const struct master *m); /* since when HDFS fails, loop's clock; 0: it works */
-/* The same of another journal; mirror_stop() ends it too. */
-struct mirror_options {
-    struct parts parts;
-    struct journal *journal;
-    const char *what;                    /* for messages */
-    uint64_t from;                       /* bytes of the journal that are there already */
-    int64_t pause;                       /* ms; what comes within is one write */
-    void (*on_copied)(struct master *m); /* may be NULL: it holds more, or cannot at the moment */
-    struct summary *summary;             /* a file begins with it, when there is one; NULL: never */
-};
-int mirror_begin(struct master *m, const struct mirror_options *o, struct mirror **ret,
-                 struct err *err);
-/* Does it hold that much of the journal as it was in `round`? True, too, when there is no use in
- * waiting: without a copy, at its end, and while HDFS takes nothing. */
-bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes);
-
-/* ---- master_leave.c ---- */
-/* Everything is said and in its place: the ResourceManager may forget us. Fibers only. */
-void leave_yarn(struct master *m);
-/* In so many ms, but not after the end's one deadline (spec.save_time), which leaves a few s. */
-int64_t leave_by(const struct master *m, int64_t ms);
-
-/* ---- job_page_http.c ---- */
-int page_start(struct master *m, struct err *err); /* sets m->page_url */
-void page_find_proxies(struct master *m);          /* until then nobody may look. Fibers only */
-void page_stop(struct master *m);
-
 /* ---- tensorboard_proxy.c ---- */
 /* Where it is, or NULL when none runs; *ret is the caller's. */
 int tensorboard_url(struct master *m, char **ret, struct err *err);
@@ -315,16 +251,6 @@ int inbox_prepared(struct agent_conn *a, uint32_t task, const uint16_t *ports, u
 /* What an agent has that comes back, by its Hello. */
 int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);
 
-/* ---- recover.c ---- */
-/* Takes a job over from the masters before us: reads what they wrote, and makes engine, journal,
- * slots and agents what they were. 1 when there was something, 0 when the job begins here. The
- * platform has just been made. Fibers only. */
-int recover_job(struct master *m, struct err *err);
-const struct agent_log *recover_agents(const struct master *m); /* between the two */
-/* Reads the log; before the platform is made. */
-int recover_read(struct master *m, struct err *err);
-void recover_done(struct master *m); /* what was read is not needed any more */
-
 /* ---- outbox.c ---- */
 int outbox_prepare(struct master *m, uint32_t task, struct err *err);
 int outbox_start(struct master *m, uint32_t task, struct err *err);
@@ -332,12 +258,6 @@ int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err)
 int outbox_drop(struct master *m, uint32_t task, struct err *err);
 void outbox_flush(struct master *m); /* sends what the calls above collected */
 int outbox_welcome(struct agent_conn *a, struct err *err);
-/* Do agents have to copy something when the job has ended? On this machine only what is not to stay
- * where tasks put it. */
-bool results_wanted(const struct master *m);
-/* Results for `to` that wait in a place of ours: where they are when they cannot be saved. NULL:
- * they lie where the job's tasks made them. */
-const char *results_waiting(const struct master *m, const char *to);
 typedef void outbox_sender(struct agent_conn *a, Agent__ToAgent *msg);
 /* A task that cannot be planned, or told to its agent, has failed like one whose command is
  * missing: nobody else would say so. */
@@ -353,10 +273,17 @@ void outbox_start_later(struct agent_conn *a);  /* its Start goes out, now or wh
 void outbox_start_first(struct agent_conn *a);  /* now, if it has to come before something else */
 void outbox_start_forget(struct agent_conn *a); /* what waits is sent no more */
 
+/* ---- barrier.c ---- */
+void barrier_late(void *user, const struct kv_late *l); /* as in struct kv_events */
+
 /* ---- own_peer.c ---- */
-/* Is the connection of this job's? The second asks the agents of its machine. */
-bool own_peer(void *user, int fd);       /* `user` is the master */
-bool own_peer_asked(void *user, int fd); /* fibers only */
+/* own_peer and own_peer_asked of struct master_ops. Where tasks are on other machines: does the
+ * connection come from one where the job has agents, and do these know it? */
+bool own_peer(void *user, int fd);
+bool own_peer_asked(void *user, int fd);
+/* On one machine: the kernel says whose it is, and nobody needs to be asked. */
+bool own_peer_here(void *user, int fd);
+bool own_peer_known(void *user, int fd);
 void own_peer_answer(struct agent_conn *a, const Agent__Owner *m);
 void own_peer_hung_up(struct agent_conn *a);
 
@@ -447,7 +374,7 @@ void hub_done(struct master *m);
 /* ---- api.c ---- */
 int api_start(struct master *m, struct err *err);
 /* Another master goes on (m->left): nobody is heard any more, and who waits for an answer is told
- * so, unless our log has what was asked for. Comes before mirror_stop(). Fibers only. */
+ * so, unless our log has what was asked for. Comes before the end of its copy. Fibers only. */
 void api_hand_over(struct master *m);
 void api_handed_over(struct master *m, bool log_kept); /* … and then this; kept: HDFS has it all */
 /* The client that the job is attached to has gone: the job is stopped. */
@@ -477,22 +404,6 @@ int usage_wait(struct master *m, struct err *err);
 /* Adds "cpu" and "memory" to the tasks of a status document of which they are known. */
 int usage_add(struct master *m, json_t *status, struct err *err);
 void usage_done(struct master *m);
-
-/* ---- master_tokens.c ---- */
-/* Newer tokens from who has the job's key, for us, our agents and containers to come. */
-int tokens_put(struct master *m, struct http_call *c, struct err *err);
-/* The same with those that are here already. */
-int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err);
-/* What has come since the start, to one that may not have it. */
-void tokens_tell(struct agent_conn *a);
-
-/* ---- keytab_watch.c ---- */
-int keytab_watch_start(struct master *m, struct err *err); /* nothing without a keytab */
-void keytab_watch_stop(struct master *m);
-
-/* ---- run_dir.c ---- */
-int run_dir_start(struct master *m, struct err *err); /* once its sockets and files are there */
-void run_dir_stop(struct master *m);
 
 /* ---- spec_formats.c ---- */
 /* The specification in a format of `ydl spec`: hosts, env, tf. */

@@ -173,7 +173,7 @@ static int make_links(const struct master *m, const struct spec_role *role, stru
 
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         n += lists[i]->n;
-    if (n == 0 || m->opt->container) /* YARN has put them in place */
+    if (n == 0 || m->ops->files_in_place)
         return 0;
     ret->v = calloc(n, sizeof(*ret->v));
     ret->list = calloc(n, sizeof(*ret->list));

@@ -36,14 +36,25 @@ static bool is_agents(const struct master *m, const char *ip)
 
 bool own_peer(void *user, int fd)
 {
-    const struct master *m = user;
     struct peer_ends e;
     char ip[INET6_ADDRSTRLEN] = "";
+
+    return peer_ends(fd, &e) == 0 && resolve_text(&e.peer, ip) && is_agents(user, ip);
+}
+
+bool own_peer_here(void *user, int fd)
+{
     uid_t uid = 0;
 
-    if (m->opt->container)
-        return peer_ends(fd, &e) == 0 && resolve_text(&e.peer, ip) && is_agents(m, ip);
+    (void)user;
     return peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
+}
+
+bool own_peer_known(void *user, int fd)
+{
+    (void)user;
+    (void)fd;
+    return true;
 }
 
 /* ---- asking ---- */
@@ -156,8 +167,6 @@ bool own_peer_asked(void *user, int fd)
     struct peer_ends e;
     int r;
 
-    if (!m->opt->container)
-        return true; /* own_peer() knows */
     if (peer_ends(fd, &e) < 0 || !resolve_text(&e.peer, ip))
         return false;
     while ((r = ask_machine(m, ip, &e, deadline)) == -EAGAIN && loop_now(m->loop) < deadline)

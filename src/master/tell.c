@@ -54,6 +54,24 @@ void master_fault(struct master *m, const struct err *err)
     master_note(m, err->text);
 }
 
+struct engine_facts master_facts(const struct master *m)
+{
+    return (struct engine_facts){
+        .job = m->opt->dir ? m->opt->dir->id : NULL,
+        .name = m->name,
+        .user = m->user,
+        .platform = m->platform ? m->platform->ops->name : NULL,
+        .framework = m->framework ? m->framework->name : NULL,
+    };
+}
+
+int master_created(struct master *m, struct err *err)
+{
+    const struct engine_facts f = master_facts(m);
+
+    return engine_created(m->engine, &f, master_now(m), err);
+}
+
 /* ---- all of them ---- */
 
 void tell_events(struct master *m)
@@ -69,7 +87,7 @@ void tell_events(struct master *m)
         (void)journal_append(&m->journal, lines.data, lines.len);
     else
         (void)journal_retry(&m->journal);
-    summary_look(m);
+    m->ops->copy->look(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
     m->told++;

@@ -6,7 +6,6 @@
 #include "loop/listen.h"
 #include "master/api/api_log.h"
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 
@@ -194,15 +193,20 @@ static int put_scale(struct master *m, struct http_call *c, struct err *err)
 /* Where the agent beside the client is to dial. */
 static int get_join(struct master *m, struct http_call *c, struct err *err)
 {
+    const char *address = NULL;
     AUTO_JSON *v = NULL;
-    int r;
+    int r = m->ops->join_address(m, &address, err);
 
-    if (!m->opt->container)
-        return err_set(err, -ENOENT, "agents on this machine know where to go");
-    if (!m->platform) /* it would be sent away */
-        return err_set(err, -EAGAIN, "nobody is expected yet");
-    r = json_make(&v, err, "{s:s}", "address", m->opt->container->boot.address);
+    if (r == 0 && !m->platform) /* it would be sent away */
+        r = err_set(err, -EAGAIN, "nobody is expected yet");
+    if (r == 0)
+        r = json_make(&v, err, "{s:s}", "address", address);
     return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
+static int api_put_tokens(struct master *m, struct http_call *c, struct err *err)
+{
+    return m->ops->put_tokens(m, c, err);
 }
 
 /* ---- the cluster specification ---- */
@@ -346,7 +350,7 @@ static const struct {
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
     { "PUT", "/v1/signal",  signal_request_put },
-    { "PUT", "/v1/tokens",  tokens_put },
+    { "PUT", "/v1/tokens",  api_put_tokens },
     { "GET", "/tensorboard/", tensorboard_pass },
     { "PUT", "/tensorboard/", tensorboard_pass },
     { "POST", "/tensorboard/", tensorboard_pass },
@@ -383,56 +387,16 @@ static int api_handle(void *user, struct http_call *c, struct err *err)
     return err_set(err, -ENOENT, "there is nothing at '%s'", http_path(c));
 }
 
-static bool is_owner(void *user, int fd)
-{
-    uid_t uid = 0;
-
-    (void)user;
-    return sock_peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
-}
-
-/* On YARN: over TCP, to whoever has the job's key. */
-static int start_remote(struct master *m, struct err *err)
-{
-    struct http_server_options o = { .loop = m->loop,
-                                     .name = "api",
-                                     .key = &m->key,
-                                     .headers = protocol_header(),
-                                     .handler = api_handle,
-                                     .user = m };
-    struct master_container *c = m->opt->container;
-    int r = 0;
-
-    if (c->api_fd >= 0) { /* the ResourceManager has told others of it */
-        o.fd = take_fd(c->api_fd);
-        m->api_port = c->api_port;
-    } else {
-        r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &m->api_port, err);
-    }
-    o.limits.write_ms = INT64_MAX / 4;
-    return r < 0 ? r : http_server_start(&o, &m->api, err);
-}
-
 int api_start(struct master *m, struct err *err)
 {
-    AUTO_FREE char *path = path_join(m->opt->dir->run, "api.sock");
-    struct http_server_options o = { .loop = m->loop,
-                                     .check = is_owner,
-                                     .headers = protocol_header(),
-                                     .handler = api_handle,
-                                     .user = m };
-    int r;
+    struct http_server_options o = {
+        .loop = m->loop, .headers = protocol_header(), .handler = api_handle, .user = m
+    };
+    int r = m->ops->listen_api(m, &o, err);
 
-    if (m->opt->container)
-        return start_remote(m, err);
-    if (!path)
-        return err_oom(err);
-    r = listen_unix(path, &o.fd, err);
-    if (r < 0)
-        return r;
     /* A reader that stands still is not cut off: it slows nobody (hub.c). */
     o.limits.write_ms = INT64_MAX / 4;
-    return http_server_start(&o, &m->api, err);
+    return r < 0 ? r : http_server_start(&o, &m->api, err);
 }
 
 /* Those who ask are answered, but for those who wait for the end of the log. */

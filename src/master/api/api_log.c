@@ -28,7 +28,7 @@ static int await_log_end(struct master *m, struct err *err)
     m->n_logging++;
     cond_wake_all(&m->logged);
     while (r == 0 && !m->log_ended)
-        r = cond_wait(m->loop, &m->logged, LOOP_NEVER); /* mirror_stop() has a deadline */
+        r = cond_wait(m->loop, &m->logged, LOOP_NEVER); /* its copy has a deadline */
     m->n_logging--;
     return r < 0 || m->log_kept ? r : api_is_leaving(err);
 }
@@ -50,7 +50,7 @@ int api_await_log(struct master *m, struct err *err)
         return api_is_leaving(err);
     behind = m->journal.size;
     deadline = loop_in(m->loop, LOGGED_MS);
-    while (r == 0 && !m->left && !mirror_holds(m->mirror, m->journal.round, behind))
+    while (r == 0 && !m->left && !m->ops->copy->holds(m, behind))
         r = cond_wait(m->loop, &m->logged, deadline);
     if (r == -ECANCELED)
         return r;

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "loop/listen.h"
 #include "master/api/hub_private.h"
+#include "master/local/master_local_private.h"
 #include "test.h"
 
 #include <string.h>
@@ -107,7 +108,7 @@ static void open_master(struct desk *d)
     d->role = (struct spec_role){
         .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
     };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt };
+    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .ops = &master_local_ops };
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);

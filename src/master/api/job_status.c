@@ -1,7 +1,6 @@
 /* job_status.c - the job as it is: the document of job/history.h, from the journal and the engine.
  */
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 
@@ -68,8 +67,7 @@ static int add_tensorboard(struct master *m, json_t *job, struct err *err)
 /* What the job waits for, and why it may have to wait for long. */
 static void job_status_add_waiting(struct master *m, struct buf *out)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-    const char *trouble = ops && ops->trouble && !m->ended ? ops->trouble(m->platform) : "";
+    const char *trouble = m->ended ? "" : platform_trouble(m->platform);
 
     engine_waiting_for(m->engine, out);
     if (*trouble)
@@ -89,8 +87,6 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);
-    if (registry_entry_path(m) &&
-        json_object_set_new(*ret, "registry", json_text(registry_entry_path(m))) < 0)
-        return err_oom(err);
-    return add_tensorboard(m, *ret, err);
+    r = m->ops->names->add_status(m, *ret, err);
+    return r < 0 ? r : add_tensorboard(m, *ret, err);
 }

@@ -11,7 +11,7 @@
  * Connections notice nothing. */
 #include "base/log.h"
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,7 +168,7 @@ int run_dir_start(struct master *m, struct err *err)
 
     if (!x)
         return err_oom(err);
-    m->run_dir = x;
+    local_of(m)->run_dir = x;
     x->m = m;
     x->fd = x->sockets[0].fd = x->sockets[1].fd = -1;
     r = hold_directory(x, err);
@@ -181,7 +181,7 @@ int run_dir_start(struct master *m, struct err *err)
 
 void run_dir_stop(struct master *m)
 {
-    struct run_dir *x = m->run_dir;
+    struct run_dir *x = local_of(m)->run_dir;
 
     if (!x)
         return;
@@ -203,5 +203,5 @@ void run_dir_stop(struct master *m)
     if (x->fd >= 0)
         close(x->fd);
     free(x);
-    m->run_dir = NULL;
+    local_of(m)->run_dir = NULL;
 }

@@ -9,7 +9,7 @@
 
 #define LOG_MS 60000    /* for the end of the events log to reach HDFS … */
 #define AWAY_MS 120000  /* … and in all, when HDFS has been away before */
-#define LEAST_MS 10000  /* whatever took how long before */
+#define LEAST_MS 10000  /* at least */
 #define FINISH_MS 30000 /* for the ResourceManager to hear the end */
 #define CLEAN_MS 30000  /* for the job's directory in HDFS to be removed */
 #define CANCEL_MS 3000  /* for tokens to be cancelled, which expire anyway */
@@ -67,7 +67,7 @@ static int clean(void *arg, struct err *err)
 {
     struct master *m = arg;
 
-    return rival_has_job(m) ? 0 : master_container_clean(m->opt->container, err);
+    return rival_has_job(m) ? 0 : master_container_clean(yarn_of(m)->container, err);
 }
 
 static int cancel_tokens(void *arg, struct err *err)
@@ -101,23 +101,15 @@ static void clean_up(struct master *m, int64_t deadline)
 
     if (do_by(m, clean, deadline, &err) < 0)
         log_warn(LOG_MASTER, "%s", err.code ? err.text : "the job's directory is left in HDFS");
-    else if (m->opt->container->got.n > 0)
+    else if (yarn_of(m)->container->got.n > 0)
         (void)do_by(m, cancel_tokens, loop_in(m->loop, CANCEL_MS), NULL);
-}
-
-int64_t leave_by(const struct master *m, int64_t ms)
-{
-    int64_t by = loop_in(m->loop, ms), least = loop_in(m->loop, ms < LEAST_MS ? ms : LEAST_MS);
-
-    if (m->save_until && m->save_until < by)
-        by = m->save_until;
-    return by > least ? by : least;
 }
 
 /* HDFS may be away for an hour, and nobody waits that long for a job that has ended. */
 static int64_t log_deadline(const struct master *m)
 {
-    int64_t by = leave_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS), away = mirror_away(m);
+    int64_t by = master_end_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS),
+            away = mirror_away(m);
 
     if (away && away + AWAY_MS < by)
         by = away + AWAY_MS;
