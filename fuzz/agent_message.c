@@ -57,8 +57,8 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
                              .gang_hold = 1000,
                              .gang_retry = 3,
                              .grace = 1000 };
-    m->agents = b->agents;
-    m->n_agents = m->cap_agents = 1;
+    m->agents.v = b->agents;
+    m->agents.n = m->agents.cap = 1;
     m->journal.fd = -1;
     kv.user = m;
     r = loop_new(&m->loop, err);
@@ -127,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     hub_done(&b->m);
     usage_done(&b->m);
-    free(b->m.unsaved);
+    free(b->m.save.unsaved);
     b->m.engine = engine_free(b->m.engine);
     b->m.kv = kv_free(b->m.kv);
     b->m.loop = loop_free(b->m.loop);

@@ -97,10 +97,10 @@ void agents_tell_slots(struct agent_conn *a,
 {
     struct master *m = a->master;
 
-    for (uint32_t i = 0; i < m->n_slots; i++) {
+    for (uint32_t i = 0; i < m->slots.n; i++) {
         struct err err = ERR_INIT;
 
-        if (m->slots[i].agent == a->number && tell(m->engine, i, master_now(m), &err) < 0)
+        if (m->slots.v[i].agent == a->number && tell(m->engine, i, master_now(m), &err) < 0)
             master_fault(m, &err);
     }
     master_wake(m);
@@ -183,13 +183,13 @@ int agents_listen(struct master *m, struct err *err)
     AUTO_FREE char *address = NULL;
     int r = 0;
 
-    group_init(&m->readers, m->loop, 0);
+    group_init(&m->agents.readers, m->loop, 0);
     if (m->tls)
-        r = stream_tls_new(&m->key, true, &m->agents_tls, err);
+        r = stream_tls_new(&m->key, true, &m->agents.tls, err);
     if (r == 0)
         r = m->ops->listen(m, &o.fd, &address, err);
     if (r == 0)
-        r = admission_start(&o, &m->listener, err);
+        r = admission_start(&o, &m->agents.listener, err);
     return r < 0 ? r : m->ops->publish(m, address, err);
 }
 
@@ -219,7 +219,7 @@ static bool is_forgotten(const struct agent_conn *a)
 static int64_t agents_patience(const struct agent_conn *a)
 {
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
-    if (a->master->save_until && !a->channel)
+    if (a->master->save.until && !a->channel)
         return (a->adopted || a->asked) && !is_forgotten(a) ? INT64_MAX : RETURN_MS;
     if (a->adopted)
         return RETURN_MS;
@@ -233,7 +233,7 @@ static void agents_give_up(struct agent_conn *a)
 {
     struct master *m = a->master;
 
-    if (agents_at_client(a) && !m->save_until)
+    if (agents_at_client(a) && !m->save.until)
         api_client_gone(m);
     if (!a->lost)
         m->platform->ops->agent_gone(m->platform, a->number,
@@ -245,8 +245,8 @@ static void agents_give_up(struct agent_conn *a)
 
 void agents_client_gone(struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        struct agent_conn *a = m->agents[i];
+    for (uint32_t i = 0; i < m->agents.n; i++) {
+        struct agent_conn *a = m->agents.v[i];
 
         if (a && !a->channel && !a->lost && agents_at_client(a))
             m->platform->ops->agent_gone(m->platform, a->number, "it went with the client");
@@ -261,8 +261,8 @@ void agents_watch(struct master *m)
     while (!m->ended && fiber_sleep(m->loop, LOOK_MS) == 0) {
         now = loop_now(m->loop);
         looks++;
-        for (uint32_t i = 0; i < m->n_agents; i++) {
-            struct agent_conn *a = m->agents[i];
+        for (uint32_t i = 0; i < m->agents.n; i++) {
+            struct agent_conn *a = m->agents.v[i];
 
             if (!a || a->lost)
                 continue;

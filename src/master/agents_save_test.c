@@ -230,7 +230,7 @@ static void begin_end(struct world *w)
     for (uint32_t i = 0; i < w->n; i++) /* whose container is gone is not waited for */
         w->agents[i].done = w->agents[i].gone;
     master_wake(m);
-    while (!m->save_until || m->ask_by)
+    while (!m->save.until || m->save.ask_by)
         wait_a_turn(w);
 }
 
@@ -243,7 +243,7 @@ static void await_end(struct world *w)
     if (!all_done(w)) {
         CHECK(w, !m->ended);
         w->unsaved = true;
-        m->save_until = loop_now(m->loop);
+        m->save.until = loop_now(m->loop);
         master_wake(m);
     }
     while (!m->ended && loop_now(m->loop) < until)
@@ -336,7 +336,7 @@ static void check_log(struct world *w)
     }
     CHECK(w, end);
     CHECK(w, missing == owed && named == owed);
-    CHECK(w, unsaved == w->unsaved && unsaved == (w->d->m.unsaved != NULL));
+    CHECK(w, unsaved == w->unsaved && unsaved == (w->d->m.save.unsaved != NULL));
 }
 
 /* ---- a job ---- */

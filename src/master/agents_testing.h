@@ -89,9 +89,9 @@ TESTING void free_desk(struct master *m)
     hub_done(m);
     if (m->side)
         outputs_done(m);
-    free(m->unsaved);
-    free(m->slots);
-    free(m->busy.v);
+    free(m->save.unsaved);
+    free(m->slots.v);
+    free(m->outbox.busy.v);
 }
 
 /* From here on it is the master of a container, which is the test's. */
@@ -125,9 +125,9 @@ TESTING int on_desk(void *arg)
                           .platform = &platform.base };
     m->mono = loop_now(d->loop);
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
-    m->agents_path = sock;
-    m->join_file = join;
-    m->log_dir = m->work_dir = d->dir;
+    m->paths.agents = sock;
+    m->paths.join = join;
+    m->paths.logs = m->paths.work = d->dir;
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
@@ -170,7 +170,7 @@ TESTING struct channel *dial(struct desk *d)
     struct sock *s = NULL;
 
     assert_int_equal(
-        sock_connect_unix(d->loop, d->m.agents_path, loop_in(d->loop, ENOUGH), &s, NULL), 0);
+        sock_connect_unix(d->loop, d->m.paths.agents, loop_in(d->loop, ENOUGH), &s, NULL), 0);
     assert_int_equal(stream_plain(s, &stream, NULL), 0);
     assert_int_equal(channel_new(d->loop, stream, &limits, &c, NULL), 0);
     return c;
@@ -205,7 +205,7 @@ TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
     msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
     assert_int_equal(channel_send(c, &msg.base, NULL), 0);
     assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
-    while (admission_serving(d->m.listener) > 0)
+    while (admission_serving(d->m.agents.listener) > 0)
         assert_int_equal(fiber_yield(d->loop), 0);
     return c;
 }

@@ -43,15 +43,15 @@ static int end_connections(void *arg)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         make_master(d);
-        d->m.clients = rows[i].clients;
+        d->m.client.n = rows[i].clients;
         d->m.ended = rows[i].ended;
         client_watch_broken(&d->m, rows[i].code);
-        if (d->m.client_gone != rows[i].gone || (d->m.client_watcher != NULL) != rows[i].waits)
+        if (d->m.client.gone != rows[i].gone || (d->m.client.watcher != NULL) != rows[i].waits)
             fail_msg("row %zu", i);
-        d->m.clients = 1; /* whoever waits for it sees it */
-        while (d->m.client_watcher)
+        d->m.client.n = 1; /* whoever waits for it sees it */
+        while (d->m.client.watcher)
             assert_int_equal(fiber_sleep(d->loop, 10), 0);
-        assert_int_equal(d->m.client_gone, rows[i].gone);
+        assert_int_equal(d->m.client.gone, rows[i].gone);
         d->b.e = engine_free(d->b.e);
         buf_done(&d->b.log);
     }

@@ -148,7 +148,7 @@ static void take_over(struct day *d, uint64_t bytes)
     assert_non_null(path);
     assert_int_equal(journal_open(&m.journal, path, NULL), 0);
     assert_int_equal(kv_new(&on, &m.kv, NULL), 0);
-    assert_int_equal(history_new(&m.history, NULL), 0);
+    assert_int_equal(history_new(&m.status.history, NULL), 0);
     begin(&d->b);
     m.engine = d->b.e;
     memory = mallinfo2().uordblks;
@@ -171,7 +171,7 @@ static void take_over(struct day *d, uint64_t bytes)
         assert_true(took <= TAKE_OVER_MS);
     journal_done(&m.journal);
     m.kv = kv_free(m.kv);
-    m.history = history_free(m.history);
+    m.status.history = history_free(m.status.history);
     recover_done(&m);
 }
 

@@ -24,26 +24,26 @@ void master_wake(struct master *m)
 
 static int grow_slots(struct master *m, uint32_t slot, struct err *err)
 {
-    uint32_t n = m->n_slots ? m->n_slots : 16;
+    uint32_t n = m->slots.n ? m->slots.n : 16;
     struct slot_info *v;
 
     while (n <= slot)
         n *= 2;
-    if (n == m->n_slots)
+    if (n == m->slots.n)
         return 0;
-    v = realloc(m->slots, n * sizeof(*v));
+    v = realloc(m->slots.v, n * sizeof(*v));
     if (!v)
         return err_oom(err);
-    memset(v + m->n_slots, 0, (n - m->n_slots) * sizeof(*v));
-    m->slots = v;
-    m->n_slots = n;
+    memset(v + m->slots.n, 0, (n - m->slots.n) * sizeof(*v));
+    m->slots.v = v;
+    m->slots.n = n;
     return 0;
 }
 
 static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n,
                     struct err *err)
 {
-    struct slot_info *s = &m->slots[slot];
+    struct slot_info *s = &m->slots.v[slot];
 
     lost_forget(m, slot);
     free(take(s->gpus));
@@ -91,9 +91,9 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
 static void on_left(void *user, uint32_t slot)
 {
     struct master *m = user;
-    struct agent_conn *a = agents_get(m, m->slots[slot].agent);
+    struct agent_conn *a = agents_get(m, m->slots.v[slot].agent);
 
-    if (!a || !m->save_until)
+    if (!a || !m->save.until)
         return;
     m->ops->owed->left(m, a->number);
     agents_tell_saved(a);
@@ -118,10 +118,10 @@ void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
-    struct agent_conn *a = agents_get(m, m->slots[slot].agent);
+    struct agent_conn *a = agents_get(m, m->slots.v[slot].agent);
 
-    agents_unsaved(m, m->slots[slot].agent, text);
-    m->ops->owed->lost(m, m->slots[slot].agent, text);
+    agents_unsaved(m, m->slots.v[slot].agent, text);
+    m->ops->owed->lost(m, m->slots.v[slot].agent, text);
     if (a && !a->lost) {
         agents_leave(m, a->number); /* where only its NodeManager is gone: two would do the same */
         a->lost = true;
@@ -139,7 +139,7 @@ static void drive_on_refused(void *user, uint32_t slot, bool here, const char *t
     struct master *m = user;
     struct err err = ERR_INIT;
 
-    m->slots[slot].asked = 0;
+    m->slots.v[slot].asked = 0;
     if (engine_on_refused(m->engine, slot, here, text, master_now(m), &err) < 0)
         master_fault(m, &err);
     master_wake(m);
@@ -239,7 +239,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 
     if (r < 0)
         return r;
-    m->slots[a->id].asked = master_now(m);
+    m->slots.v[a->id].asked = master_now(m);
     engine_slot(m->engine, a->id, &role, &first, &n);
     r = m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], &why);
     if (r < 0 && r != -EALREADY)
@@ -250,7 +250,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 static int do_release(struct master *m, const struct action *a, struct err *err)
 {
     const struct platform_ops *ops = m->platform->ops;
-    uint32_t role, first, n, agent = a->id < m->n_slots ? m->slots[a->id].agent : 0;
+    uint32_t role, first, n, agent = a->id < m->slots.n ? m->slots.v[a->id].agent : 0;
     int r = 0;
 
     engine_slot(m->engine, a->id, &role, &first, &n);
@@ -267,7 +267,7 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
         platform_take_back(m->platform, a->id);
     else
         ops->release(m->platform, a->id);
-    if (a->id < m->n_slots)
+    if (a->id < m->slots.n)
         (void)set_slot(m, a->id, 0, NULL, 0, err);
     return r;
 }
@@ -320,8 +320,8 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
         return 0;
     }
     /* Output and results come home first: then whoever waits for the job finds them there. */
-    m->save_until = loop_in(m->loop, m->spec.save_time);
-    m->ask_by =
+    m->save.until = loop_in(m->loop, m->spec.save_time);
+    m->save.ask_by =
         loop_in(m->loop, WRITTEN_MS < m->spec.save_time / 4 ? WRITTEN_MS : m->spec.save_time / 4);
     return 0;
 }
@@ -357,23 +357,23 @@ static void act_all(struct master *m)
  * has ended, or it takes them for lost: that is in HDFS first, if HDFS is there. */
 static void look_for_record(struct master *m)
 {
-    if (!m->ask_by)
+    if (!m->save.ask_by)
         return;
-    if (m->ask_behind == 0)
-        m->ask_behind = m->journal.size;
-    if (!m->ops->copy->has(m, m->ask_behind) && loop_now(m->loop) < m->ask_by)
+    if (m->save.ask_behind == 0)
+        m->save.ask_behind = m->journal.size;
+    if (!m->ops->copy->has(m, m->save.ask_behind) && loop_now(m->loop) < m->save.ask_by)
         return;
-    m->ask_by = 0;
+    m->save.ask_by = 0;
     agents_shutdown(m, 0);
 }
 
 static void drive_look_for_end(struct master *m)
 {
-    if (!m->save_until || m->ended)
+    if (!m->save.until || m->ended)
         return;
     look_for_record(m);
     m->ended = m->over || agents_saved(m);
-    if (m->ended || loop_now(m->loop) < m->save_until)
+    if (m->ended || loop_now(m->loop) < m->save.until)
         return;
     master_unsaved(m, "not everything could be saved in time");
     tell_events(m);
@@ -391,8 +391,8 @@ static int64_t next_deadline(const struct master *m)
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = node_faults_deadline(m);
     int64_t d = lost_deadline(m), e = m->ops->copy->deadline(m), at = b < e ? b : e;
 
-    if (m->save_until) { /* the store can still be asked, over HTTP */
-        int64_t end = m->ask_by ? m->ask_by : m->save_until;
+    if (m->save.until) { /* the store can still be asked, over HTTP */
+        int64_t end = m->save.ask_by ? m->save.ask_by : m->save.until;
 
         at = on_loop_clock(m, at);
         return at < end ? at : end;

@@ -152,9 +152,9 @@ static void looks_at_deadlines(struct desk *d)
     int64_t now = loop_now(d->loop);
 
     assert_int_equal(master_end_by(m, 60000), now + 60000);
-    m->save_until = now + 20000; /* the job's own limit, … */
+    m->save.until = now + 20000; /* the job's own limit, … */
     assert_int_equal(master_end_by(m, 60000), now + 20000);
-    m->save_until = now - 1; /* … which others may have used up */
+    m->save.until = now - 1; /* … which others may have used up */
     assert_int_equal(master_end_by(m, 60000), now + 10000);
     assert_int_equal(master_end_by(m, 3000), now + 3000);
 }
@@ -226,7 +226,7 @@ static void ends_unsaved(struct desk *d)
 
     d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
     drive(d);
-    assert_non_null(d->m.unsaved);
+    assert_non_null(d->m.save.unsaved);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
 }
 
@@ -269,7 +269,7 @@ static void ends_after_the_wait(struct desk *d)
 
     d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
     drive(d);
-    assert_null(d->m.unsaved);
+    assert_null(d->m.save.unsaved);
 }
 
 static void a_wait_for_a_key_ends_in_time_while_results_are_saved(void **state)
@@ -336,13 +336,13 @@ static void be_lost(struct desk *d, void (*then)(struct master *m, struct agent_
     assert_true(a->lost);
     assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
     assert_int_equal(engine_task(m->engine, 0)->state, before);
-    assert_int_equal(m->n_lost, before == TASK_RUNNING);
+    assert_int_equal(m->slots.n_lost, before == TASK_RUNNING);
     if (then)
         then(m, a);
     assert_int_equal(engine_task(m->engine, 0)->state, TASK_LOST);
-    assert_int_equal(m->n_lost, 0);
+    assert_int_equal(m->slots.n_lost, 0);
     assert_true(lost_deadline(m) == INT64_MAX);
-    assert_int_equal(m->slots[0].agent, 0);
+    assert_int_equal(m->slots.v[0].agent, 0);
     say_exited(a); /* old news */
     a->channel = channel_close(a->channel);
     c = channel_close(c);
@@ -367,7 +367,7 @@ static void time_passes(struct master *m, struct agent_conn *a)
     assert_true(lost_deadline(m) > master_now(m));
     lost_on_time(m);
     assert_int_equal(engine_task(m->engine, 0)->state, TASK_RUNNING);
-    m->slots[0].lost_until = master_now(m);
+    m->slots.v[0].lost_until = master_now(m);
     lost_on_time(m);
 }
 

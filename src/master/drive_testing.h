@@ -114,9 +114,9 @@ static inline int on_desk(void *arg)
     m->avoid = blacklist_free(m->avoid);
     agents_done(m);
     hub_done(m);
-    free(m->unsaved);
-    free(m->slots);
-    free(m->busy.v);
+    free(m->save.unsaved);
+    free(m->slots.v);
+    free(m->outbox.busy.v);
     return 0;
 }
 

@@ -15,7 +15,7 @@ void live_take(struct master *m)
 {
     struct live *l = &m->live;
 
-    engine_watch(m->engine, m->watchers > 0);
+    engine_watch(m->engine, m->live.watchers > 0);
     if (l->lines.max == 0)
         buf_init(&l->lines, LIVE_ROOM);
     if (l->lines.len > LIVE_BYTES) {

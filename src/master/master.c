@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/loop.h"
-#include "master/client_watch.h"
+#include "master/master_private.h"
 
 #include <malloc.h>
 #include <openssl/crypto.h>
@@ -60,18 +60,18 @@ static int master_read_facts(struct master *m, struct err *err)
     int r = jobs_own_facts(m->opt->dir, &facts, err);
 
     if (r == 0)
-        r = master_copy_text(facts, "name", &m->name, err);
+        r = master_copy_text(facts, "name", &m->facts.name, err);
     if (r == 0)
-        r = master_copy_text(facts, "user", &m->user, err);
+        r = master_copy_text(facts, "user", &m->facts.user, err);
     if (r == 0)
-        r = master_copy_text(facts, "cwd", &m->cwd, err);
+        r = master_copy_text(facts, "cwd", &m->facts.cwd, err);
     if (r == 0)
-        r = master_copy_text(facts, "out", &m->out_dir, err);
-    m->attached = json_is_true(json_object_get(facts, "attached"));
+        r = master_copy_text(facts, "out", &m->facts.out_dir, err);
+    m->client.attached = json_is_true(json_object_get(facts, "attached"));
     (void)json_unpack(facts, "{s:{s:I, s:I}}", "phases", "command", &phases[0], "staged",
                       &phases[1]);
-    m->phases[0] = phases[0];
-    m->phases[1] = phases[1];
+    m->facts.phases[0] = phases[0];
+    m->facts.phases[1] = phases[1];
     return r < 0 ? r : read_spec(m, err);
 }
 
@@ -81,14 +81,14 @@ static int fill_paths(struct master *m, struct err *err)
 
     (void)uname(&name);
     m->host_name = strdup(name.nodename);
-    m->work_dir = jobs_work_dir(m->opt->dir);
-    m->log_dir = path_join(m->opt->dir->path, "logs");
-    m->journal_path = path_join(m->opt->dir->path, "events.jsonl");
-    m->log_path = path_join(m->opt->dir->path, "master.log");
-    m->join_file = path_join(m->opt->dir->run, "join.json");
-    m->agents_path = path_join(m->opt->dir->run, "agents.sock");
-    if (!m->host_name || !m->work_dir || !m->log_dir || !m->journal_path || !m->log_path ||
-        !m->join_file || !m->agents_path)
+    m->paths.work = jobs_work_dir(m->opt->dir);
+    m->paths.logs = path_join(m->opt->dir->path, "logs");
+    m->paths.journal = path_join(m->opt->dir->path, "events.jsonl");
+    m->paths.log = path_join(m->opt->dir->path, "master.log");
+    m->paths.join = path_join(m->opt->dir->run, "join.json");
+    m->paths.agents = path_join(m->opt->dir->run, "agents.sock");
+    if (!m->host_name || !m->paths.work || !m->paths.logs || !m->paths.journal || !m->paths.log ||
+        !m->paths.join || !m->paths.agents)
         return err_oom(err);
     return 0;
 }
@@ -116,7 +116,7 @@ static int start_engine(struct master *m, struct err *err)
     if (r == 0)
         r = kv_new(&kv, &m->kv, err);
     if (r == 0)
-        r = history_new(&m->history, err);
+        r = history_new(&m->status.history, err);
     if (r == 0)
         r = blacklist_new(m->spec.avoid == SPEC_AVOID_ALL ? BLACKLIST_ANY_FAULT
                                                           : BLACKLIST_NODES_FAULT,
@@ -154,7 +154,7 @@ static int master_set_up(struct master *m, struct err *err)
     if (r == 0)
         r = m->ops->prepare(m, err);
     if (r == 0)
-        r = journal_open(&m->journal, m->journal_path, err);
+        r = journal_open(&m->journal, m->paths.journal, err);
     if (r == 0)
         r = start_engine(m, err);
     if (r == 0)
@@ -180,9 +180,9 @@ static void master_stop_fibers(struct master *m)
 {
     if (m->watcher)
         fiber_cancel(m->watcher);
-    if (m->client_watcher)
-        fiber_cancel(m->client_watcher);
-    while (m->watcher || m->client_watcher)
+    if (m->client.watcher)
+        fiber_cancel(m->client.watcher);
+    while (m->watcher || m->client.watcher)
         (void)fiber_yield(m->loop);
     m->ops->stop(m);
 }
@@ -191,7 +191,7 @@ static int master_start_fibers(struct master *m, struct err *err)
 {
     int r = fiber_start(m->loop, master_run_watch, m, &m->watcher, err);
 
-    if (r == 0 && m->attached)
+    if (r == 0 && m->client.attached)
         r = client_watch(m, err);
     if (r == 0)
         r = m->ops->start(m, err);
@@ -206,17 +206,17 @@ int64_t master_end_by(const struct master *m, int64_t ms)
 {
     int64_t by = loop_in(m->loop, ms), least = loop_in(m->loop, ms < LEAST_MS ? ms : LEAST_MS);
 
-    if (m->save_until && m->save_until < by)
-        by = m->save_until;
+    if (m->save.until && m->save.until < by)
+        by = m->save.until;
     return by > least ? by : least;
 }
 
 /* The directory for results, when nothing was put into it, and the one we made it in. */
 static void remove_empty_out(const struct master *m)
 {
-    AUTO_FREE char *all = m->out_dir ? path_dir(m->out_dir) : NULL;
+    AUTO_FREE char *all = m->facts.out_dir ? path_dir(m->facts.out_dir) : NULL;
 
-    if (m->out_dir && rmdir(m->out_dir) == 0 && all && str_ends(all, "/ydl-out"))
+    if (m->facts.out_dir && rmdir(m->facts.out_dir) == 0 && all && str_ends(all, "/ydl-out"))
         (void)rmdir(all);
 }
 
@@ -225,7 +225,8 @@ static void remove_empty_out(const struct master *m)
 static void master_remove_run(struct master *m)
 {
     AUTO_FREE char *fetched = path_join(m->opt->dir->path, JOBS_FETCHED);
-    const char *waited = m->save_until && !m->unsaved ? m->ops->results_waiting(m, NULL) : NULL;
+    const char *waited =
+        m->save.until && !m->save.unsaved ? m->ops->results_waiting(m, NULL) : NULL;
     struct err err = ERR_INIT;
 
     if (path_remove(m->opt->dir->run, &err) < 0 || (fetched && path_remove(fetched, &err) < 0) ||
@@ -249,14 +250,14 @@ static void take_down(struct master *m)
         api_handed_over(m, m->ops->copy->end(m, loop_in(m->loop, LEFT_MS)) == 0 && !m->over);
     } else if (m->platform && !m->over) {
         hub_drain(m);
-        if (!m->save_until || m->ask_by)
+        if (!m->save.until || m->save.ask_by)
             agents_shutdown(m, 0);
         (void)m->platform->ops->close(
             m->platform, master_end_by(m, m->platform->ops->apart ? CLOSE_APART_MS : CLOSE_MS),
             &err);
     }
     m->ops->leave(m);
-    m->api = m->api ? http_server_stop(m->api) : NULL;
+    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
     m->ops->close(m);
     agents_hang_up(m);
     if (m->platform)
@@ -273,30 +274,30 @@ static void free_parts(struct master *m)
     hub_done(m);
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
-    m->history = history_free(m->history);
+    m->status.history = history_free(m->status.history);
     m->avoid = blacklist_free(m->avoid);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
     m->ops->free(m);
     usage_done(m);
-    for (uint32_t i = 0; i < m->n_slots; i++) {
-        free(m->slots[i].gpus);
-        free(m->slots[i].lost_why);
+    for (uint32_t i = 0; i < m->slots.n; i++) {
+        free(m->slots.v[i].gpus);
+        free(m->slots.v[i].lost_why);
     }
-    free(m->slots);
-    free(m->busy.v);
-    free(m->work_dir);
-    free(m->log_dir);
-    free(m->cwd);
-    free(m->out_dir);
-    free(m->name);
-    free(m->user);
+    free(m->slots.v);
+    free(m->outbox.busy.v);
+    free(m->paths.work);
+    free(m->paths.logs);
+    free(m->facts.cwd);
+    free(m->facts.out_dir);
+    free(m->facts.name);
+    free(m->facts.user);
     free(m->host_name);
-    free(m->join_file);
-    free(m->agents_path);
-    free(m->journal_path);
-    free(m->log_path);
-    free(m->unsaved);
+    free(m->paths.join);
+    free(m->paths.agents);
+    free(m->paths.journal);
+    free(m->paths.log);
+    free(m->save.unsaved);
     spec_done(&m->spec);
     OPENSSL_cleanse(m->key.key, sizeof(m->key.key));
 }

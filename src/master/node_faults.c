@@ -37,9 +37,9 @@ static int64_t waiting_since(const struct master *m)
 {
     int64_t since = INT64_MAX;
 
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].asked && m->slots[i].asked < since)
-            since = m->slots[i].asked;
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].asked && m->slots.v[i].asked < since)
+            since = m->slots.v[i].asked;
     return since;
 }
 

@@ -61,8 +61,7 @@ static int setup(void **state)
     b->role = (struct spec_role){ .name = (char *)"worker", .count = 2, .procs = 1, .ports = 1 };
     b->m = (struct master){ .ops = &master_local_ops,
                             .platform = &b->fake.base,
-                            .slots = b->slots,
-                            .n_slots = 2,
+                            .slots = { .v = b->slots, .n = 2 },
                             .spec = { .roles = &b->role, .n_roles = 1 } };
     b->m.wall = T0;
     b->m.mono = loop_now(b->m.loop);

@@ -52,7 +52,7 @@ static int send_welcome(struct agent_conn *a, const struct results *results, str
     facts.results = results->list;
     facts.n_results = results->n;
     facts.job = m->opt->dir->id;
-    facts.owner = m->user ? m->user : (char *)"";
+    facts.owner = m->facts.user ? m->facts.user : (char *)"";
     facts.venv = m->spec.venv ? m->spec.venv : (char *)"";
     facts.hadoop = m->spec.hadoop;
     if (m->ops->welcome(m, env, &body, &facts) < 0)

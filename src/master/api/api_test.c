@@ -64,7 +64,7 @@ static void start_asking(struct desk *d, const char *target)
     d->over = d->asked = false;
     memset(d->said, 0, sizeof(d->said));
     assert_int_equal(fiber_start(d->loop, run_client, d, NULL, NULL), 0);
-    while (!d->over && d->m.n_asking == 0)
+    while (!d->over && d->m.api.n_asking == 0)
         assert_int_equal(fiber_yield(d->loop), 0);
 }
 
@@ -104,7 +104,7 @@ static int on_desk(void *arg)
                           .ops = &master_yarn_ops,
                           .side = &d->side,
                           .wall = 1000,
-                          .user = (char *)"me" };
+                          .facts = { .user = (char *)"me" } };
     m->mono = loop_now(d->loop);
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
     memcpy(m->key.identity, "job-1", 6);
@@ -116,7 +116,7 @@ static int on_desk(void *arg)
     assert_int_equal(kv_new(&kv, &m->kv, NULL), 0);
     assert_int_equal(api_start(m, NULL), 0);
     d->body(d);
-    m->api = m->api ? http_server_stop(m->api) : NULL;
+    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
     (void)mirror_stop(m, loop_in(d->loop, ENOUGH));
     kvanswer_done(m);
     kvlog_done(m);
@@ -208,7 +208,7 @@ static void be_left_with_it_in_the_log(struct desk *d, bool kept)
         assert_int_equal(path_read(copy, &text, NULL), 0);
         assert_non_null(memmem(text.data, text.len, "\"kill\"", 6));
     }
-    assert_null(d->m.api); /* nobody is heard any more */
+    assert_null(d->m.api.server); /* nobody is heard any more */
     d->container.logs = d->dir;
 }
 

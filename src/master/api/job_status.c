@@ -9,7 +9,7 @@ static int see_lines(struct master *m, const char *p, size_t n, struct err *err)
     const char *at = p, *end;
 
     while ((end = memchr(at, '\n', (size_t)(p + n - at))) != NULL) {
-        if (history_apply(m->history, at, (size_t)(end - at), err) == -ENOMEM)
+        if (history_apply(m->status.history, at, (size_t)(end - at), err) == -ENOMEM)
             return -ENOMEM;
         err_clear(err);
         at = end + 1;
@@ -34,11 +34,11 @@ static int job_status_catch_up(struct master *m, struct err *err)
     AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
     int r = 0;
 
-    while (r == 0 && m->catching_up)
+    while (r == 0 && m->status.catching_up)
         r = fiber_yield(m->loop);
-    m->catching_up = r == 0;
-    while (r == 0 && m->history_at < m->journal.size) {
-        uint64_t at = m->history_at;
+    m->status.catching_up = r == 0;
+    while (r == 0 && m->status.at < m->journal.size) {
+        uint64_t at = m->status.at;
         ssize_t n = journal_lines(&m->journal, &at, &lines);
 
         if (n < 0)
@@ -46,11 +46,11 @@ static int job_status_catch_up(struct master *m, struct err *err)
         else if (n > 0)
             r = see_lines(m, (char *)lines.data, (size_t)n, err);
         if (r == 0)
-            m->history_at = at;
-        if (r == 0 && m->history_at < m->journal.size)
+            m->status.at = at;
+        if (r == 0 && m->status.at < m->journal.size)
             r = fiber_yield(m->loop);
     }
-    m->catching_up = false;
+    m->status.catching_up = false;
     return r < 0 ? r : see_progress(m, err);
 }
 
@@ -80,7 +80,7 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     int r = job_status_catch_up(m, err);
 
     if (r == 0)
-        r = history_json(m->history, tasks, ret, err);
+        r = history_json(m->status.history, tasks, ret, err);
     if (r < 0)
         return r;
     job_status_add_waiting(m, &waiting);

@@ -11,12 +11,12 @@ int local_listen(struct master *m, int *ret_fd, char **ret_address, struct err *
 {
     int port = 0;
     int r = m->tls ? listen_tcp("127.0.0.1", 0, 0, ret_fd, &port, err)
-                   : listen_unix(m->agents_path, ret_fd, err);
+                   : listen_unix(m->paths.agents, ret_fd, err);
 
     if (r < 0)
         return r;
     *ret_address =
-        m->tls ? str_printf("tcp:127.0.0.1:%d", port) : str_printf("unix:%s", m->agents_path);
+        m->tls ? str_printf("tcp:127.0.0.1:%d", port) : str_printf("unix:%s", m->paths.agents);
     return *ret_address ? 0 : err_oom(err);
 }
 
@@ -36,7 +36,7 @@ int local_publish(struct master *m, const char *address, struct err *err)
     text = json_dumps(v, JSON_COMPACT);
     if (!text)
         return err_oom(err);
-    return path_write_new(m->join_file, text, strlen(text), 0600, err);
+    return path_write_new(m->paths.join, text, strlen(text), 0600, err);
 }
 
 static bool is_owner(void *user, int fd)

@@ -40,9 +40,9 @@ int local_welcome(const struct master *m, struct strs *env, Agent__Welcome *welc
                   Agent__JobFacts *facts)
 {
     (void)welcome;
-    facts->log_dir = m->log_dir;
-    facts->work_dir = m->work_dir;
-    facts->cwd = own_directories(&m->spec) || !m->cwd ? (char *)"" : m->cwd;
+    facts->log_dir = m->paths.logs;
+    facts->work_dir = m->paths.work;
+    facts->cwd = own_directories(&m->spec) || !m->facts.cwd ? (char *)"" : m->facts.cwd;
     return collect_env(env);
 }
 
@@ -73,7 +73,7 @@ const char *local_results_waiting(const struct master *m, const char *to)
             return NULL;
         waits = waits || (!*f->v[i].from && (!to || str_eq(f->v[i].to, to)));
     }
-    return waits ? m->out_dir : NULL;
+    return waits ? m->facts.out_dir : NULL;
 }
 
 /* A path below `dir` that lives as long as `r`; NULL when out of memory. */
@@ -85,14 +85,14 @@ static const char *below(struct results *r, const char *dir, const char *name)
 /* Tasks share $YDL_OUT, and a directory to run in, unless the job brings files of its own. */
 int local_results(const struct master *m, struct results *r)
 {
-    const char *cwd = m->cwd ? m->cwd : "/";
+    const char *cwd = m->facts.cwd ? m->facts.cwd : "/";
 
     for (size_t i = 0; i < m->spec.output.n; i++) {
         const struct spec_file *f = &m->spec.output.v[i];
         const char *from = f->from, *to = f->to;
 
         if (!*from)
-            from = m->out_dir;
+            from = m->facts.out_dir;
         else if (!own_directories(&m->spec))
             from = below(r, cwd, from);
         if (!spec_is_remote(to))

@@ -27,10 +27,10 @@ static int local_start_platform(struct master *m, const struct platform_events *
         .loop = m->loop,
         .spec = &m->spec,
         .node_program = x->node_program,
-        .join_file = m->join_file,
+        .join_file = m->paths.join,
         .state_dir = x->state_dir,
         .job_dir = m->opt->dir->path,
-        .log_path = m->log_path,
+        .log_path = m->paths.log,
         .host_name = m->host_name,
         .nodes = m->spec.nodes,
     };
@@ -90,8 +90,8 @@ static int local_on_signal(struct master *m, struct err *err)
 {
     m->interrupted = true;
     fiber_shield(m->loop, true);
-    if (m->save_until)
-        m->save_until = loop_now(m->loop);
+    if (m->save.until)
+        m->save.until = loop_now(m->loop);
     else if (engine_stop(m->engine, "a signal", master_now(m), err) < 0)
         err_clear(err); /* the driver sees why, and writes the last record */
     return 0;

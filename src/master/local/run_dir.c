@@ -85,8 +85,8 @@ static int hold_directory(struct run_dir *x, struct err *err)
     if (x->fd >= 0)
         close(x->fd);
     x->fd = take_fd(fd);
-    if (mkdir(x->m->work_dir, 0700) < 0 && errno != EEXIST)
-        return err_sys(err, "make directory '%s'", x->m->work_dir);
+    if (mkdir(x->m->paths.work, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, "make directory '%s'", x->m->paths.work);
     return 0;
 }
 
@@ -99,7 +99,7 @@ static bool run_dir_is_missing(const char *path)
 
 static bool is_complete(const struct run_dir *x)
 {
-    bool whole = !run_dir_is_missing(x->m->work_dir);
+    bool whole = !run_dir_is_missing(x->m->paths.work);
 
     for (size_t i = 0; i < COUNT_OF(x->files); i++)
         whole &= !x->files[i].there || !run_dir_is_missing(x->files[i].path);

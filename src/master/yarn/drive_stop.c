@@ -10,8 +10,8 @@ static void drive_say_killed(struct master *m)
     struct err err = ERR_INIT;
 
     (void)engine_kill(m->engine, "YARN", master_now(m), &err);
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].agent)
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].agent)
             drive_platform_events.on_lost(m, i, FAIL_PERSON, "the application was killed");
 }
 

@@ -304,7 +304,7 @@ int page_start(struct master *m, struct err *err)
     if (!yarn_of(m)->page)
         return err_oom(err);
     yarn_of(m)->page->access =
-        (struct page_access){ .owner = m->user,
+        (struct page_access){ .owner = m->facts.user,
                               .view = m->spec.acl.view,
                               .host = yarn_of(m)->container->host,
                               .secure = session_secure(yarn_of(m)->container->session),

@@ -158,7 +158,7 @@ static void run_mirror(void *arg)
         err_clear(&err);
         if (!is_behind(x)) {
             r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
-            if (r == 0 && !x->ending && !m->ask_by && x->opt.pause > 0)
+            if (r == 0 && !x->ending && !m->save.ask_by && x->opt.pause > 0)
                 r = fiber_sleep(m->loop, x->opt.pause);
             continue;
         }
@@ -169,7 +169,7 @@ static void run_mirror(void *arg)
         if (x->opt.on_copied && r != -ECANCELED)
             x->opt.on_copied(m);
         x->away = r == 0 ? 0 : x->away ? x->away : loop_now(m->loop);
-        if (r == 0 && m->ask_by)
+        if (r == 0 && m->save.ask_by)
             master_wake(m);
         if (r == 0 || r == -ECANCELED)
             continue;
@@ -239,7 +239,7 @@ static int await_end(struct mirror *x, int64_t deadline)
 
 static void wake_asking(struct master *m)
 {
-    cond_wake_all(&m->logged);
+    cond_wake_all(&m->api.logged);
 }
 
 int mirror_start(struct master *m, struct err *err)

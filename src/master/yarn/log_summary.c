@@ -82,9 +82,9 @@ static int put_own(struct master *m, struct buf *out)
 {
     struct own_lines x = { .m = m, .out = out };
 
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && !m->agents[i]->lost && m->agents[i]->node[0])
-            put_agent(&x, m->agents[i]);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && !m->agents.v[i]->lost && m->agents.v[i]->node[0])
+            put_agent(&x, m->agents.v[i]);
     outputs_each(m, put_owed, &x);
     if (m->avoid)
         blacklist_each(m->avoid, put_avoided, &x);
@@ -108,7 +108,7 @@ static bool is_time(const struct master *m)
     const struct summary *s = &yarn_of(m)->summary;
     uint64_t every = s->every ? s->every : EVERY;
 
-    return yarn_of(m)->mirror && s->text.len == 0 && !m->unsaved &&
+    return yarn_of(m)->mirror && s->text.len == 0 && !m->save.unsaved &&
            engine_state(m->engine) < JOB_FINISHING &&
            m->journal.size - s->at >= every + EVERY_SUMMARIES * (uint64_t)s->len;
 }

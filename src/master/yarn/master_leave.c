@@ -55,8 +55,8 @@ static char *with_missing(const struct master *m, char *text, int r)
     if (r == 0)
         r = leave_add_line(&all,
                            "HDFS could not be reached: the end of the events log is not there");
-    if (r == 0 && m->unsaved)
-        r = leave_add_line(&all, m->unsaved);
+    if (r == 0 && m->save.unsaved)
+        r = leave_add_line(&all, m->save.unsaved);
     if (r == 0 && *outputs_told(m))
         r = leave_add_line(&all, outputs_told(m));
     return r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : take(words);

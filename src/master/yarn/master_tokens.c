@@ -64,9 +64,9 @@ static int tokens_tell_all(struct master *m, struct err *err)
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     int r = for_agents(m, &bytes, err);
 
-    for (uint32_t i = 0; r == 0 && i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost)
-            tokens_send_to(m->agents[i], &bytes);
+    for (uint32_t i = 0; r == 0 && i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->channel && !m->agents.v[i]->lost)
+            tokens_send_to(m->agents.v[i], &bytes);
     tokens_wipe(&bytes);
     return r;
 }

@@ -113,8 +113,8 @@ static void write_phases(struct master *m)
     int64_t submitted = yarn_submitted(m);
 
     for (size_t i = 0; i < COUNT_OF(phases); i++)
-        if (m->phases[i])
-            master_phase_at(m, phases[i].name, phases[i].who, m->phases[i]);
+        if (m->facts.phases[i])
+            master_phase_at(m, phases[i].name, phases[i].who, m->facts.phases[i]);
     if (submitted)
         master_phase_at(m, "submitted", "ydl", submitted);
     master_phase_at(m, "master", "nm", m->wall);

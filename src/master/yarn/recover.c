@@ -91,8 +91,8 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = node_faults_restore(x->m, v);
-    if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->unsaved)
-        x->m->unsaved = str_printf("%s", recover_text_of(v));
+    if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->save.unsaved)
+        x->m->save.unsaved = str_printf("%s", recover_text_of(v));
     return r < 0 ? err_oom(err) : 0;
 }
 

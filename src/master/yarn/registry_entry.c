@@ -45,7 +45,7 @@ static const char *registry_entry_candidate(const struct master *m, bool numbere
     char label[REGISTRY_LABEL];
     int64_t n = 0;
 
-    (void)registry_label(m->name ? m->name : m->opt->dir->id, label);
+    (void)registry_label(m->facts.name ? m->facts.name : m->opt->dir->id, label);
     if (number)
         (void)str_to_i64(number + 1, 0, INT32_MAX, &n);
     if (numbered)
@@ -103,7 +103,8 @@ static int registry_entry_put_job(struct enrolled *x, const char *path, bool our
         { .api = "http://ydl/page", .protocol = "webui", .uri = yarn_of(m)->page_url },
     };
     const struct registry_attribute attributes[] = { { "ydl:framework", m->framework->name } };
-    const struct registry_record record = { .description = m->name ? m->name : m->opt->dir->id,
+    const struct registry_record record = { .description =
+                                                m->facts.name ? m->facts.name : m->opt->dir->id,
                                             .persistence = REGISTRY_APPLICATION,
                                             .id = m->opt->dir->id,
                                             .external = external,
@@ -167,14 +168,15 @@ static int put_other(struct enrolled *x, struct err *err)
 {
     const struct master *m = x->m;
     struct registry_endpoint rows[ROWS_MAX];
-    const struct registry_record record = { .description = m->name ? m->name : m->opt->dir->id,
+    const struct registry_record record = { .description =
+                                                m->facts.name ? m->facts.name : m->opt->dir->id,
                                             .persistence = REGISTRY_ATTEMPT,
                                             .id = m->opt->dir->id,
                                             .external = rows,
                                             .n_external = ROWS_MAX };
     AUTO_STRS uris = { 0 };
     AUTO_FREE char *path = NULL, *owner = NULL;
-    int r = registry_service_path(m->user, m->framework->registry, x->name, &path, err);
+    int r = registry_service_path(m->facts.user, m->framework->registry, x->name, &path, err);
 
     if (r == 0)
         r = owner_of(x, path, &owner, err);
@@ -219,8 +221,8 @@ static int registry_entry_find_own(struct enrolled *x, char **ret, struct err *e
         AUTO_FREE char *path = NULL;
         char name[REGISTRY_LABEL];
 
-        r = registry_service_path(x->m->user, CLASS, registry_entry_candidate(x->m, i > 0, name),
-                                  &path, err);
+        r = registry_service_path(x->m->facts.user, CLASS,
+                                  registry_entry_candidate(x->m, i > 0, name), &path, err);
         if (r == 0)
             r = owner_of(x, path, &owner, err);
         if (r == 0 && str_eq(owner, x->m->opt->dir->id)) {
@@ -244,7 +246,7 @@ static int enroll(struct enrolled *x, struct err *err)
             char name[REGISTRY_LABEL];
 
             free(take(path));
-            r = registry_service_path(x->m->user, CLASS,
+            r = registry_service_path(x->m->facts.user, CLASS,
                                       registry_entry_candidate(x->m, i > 0, name), &path, err);
             if (r == 0)
                 r = claim(x, path, err);

@@ -308,7 +308,7 @@ static int serve_wishes(struct enrolled *x)
 static int make_domain(struct enrolled *x, struct err *err)
 {
     char user[REGISTRY_LABEL];
-    char *whole = str_printf("%s.%s.%s", x->name, registry_user(x->m->user, user), x->domain);
+    char *whole = str_printf("%s.%s.%s", x->name, registry_user(x->m->facts.user, user), x->domain);
 
     if (!whole)
         return err_oom(err);

@@ -59,7 +59,7 @@ int yarn_results(const struct master *m, struct results *r)
         results_add(r, f->v[i].from, f->v[i].to);
         all |= !*f->v[i].from;
     }
-    if (!all && m->out_dir)
-        results_add(r, "", m->out_dir);
+    if (!all && m->facts.out_dir)
+        results_add(r, "", m->facts.out_dir);
     return 0;
 }
