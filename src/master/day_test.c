@@ -7,7 +7,9 @@
  * both are jobs of 1,000 tasks that live for N hours. */
 #include "base/path.h"
 #include "job/engine/engine_testing.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
+#include "master/yarn/recover.h"
 
 #include <malloc.h>
 #include <time.h>

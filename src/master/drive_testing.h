@@ -2,6 +2,7 @@
 #pragma once
 #include "base/path.h"
 #include "master/local/master_local_private.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 #include "wire/wire_testing.h"
 

@@ -5,6 +5,7 @@
 #include "job/engine/engine_testing.h"
 #include "job/history_private.h"
 #include "master/yarn/missing_output.h"
+#include "master/yarn/recover.h"
 
 #include <malloc.h>
 

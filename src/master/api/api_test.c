@@ -2,6 +2,7 @@
  * master that hands over answers nobody any more. Over a real connection; the driver is the test.
  */
 #include "base/path.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 #include "test.h"
 

@@ -1,6 +1,7 @@
 /* job_page_http.c - the first page of a job: what the tracking URL leads to, and behind it its
  * TensorBoard. Read-only, plain HTTP, for YARN's proxy and whom it may show it to (page_access.h).
  */
+#include "master/yarn/job_page_http.h"
 #include "base/log.h"
 #include "loop/listen.h"
 #include "loop/resolve.h"

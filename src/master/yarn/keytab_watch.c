@@ -7,6 +7,7 @@
  * Half, so that whoever lost us has tokens that are good for long enough to find our successor. */
 #include "base/log.h"
 #include "master/yarn/keytab.h"
+#include "master/yarn/master_tokens.h"
 #include "master/yarn/master_yarn_private.h"
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
  * not answered after some seconds, answers go out, and the log says that the next master may not
  * know of them. */
 #include "base/log.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
  * file, and on one machine nobody takes over. Answers wait for the copy: kvanswer.c. */
 #include "base/log.h"
 #include "base/path.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* kvlog_test.c - the store of one master is the next one's; see kvlog.c. HDFS is a directory here.
  */
 #include "base/path.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 #include "test.h"
 

@@ -1,6 +1,7 @@
 /* log_mirror.c - a journal in HDFS: a copy that outlives the master, from which a new one takes
  * over and people read the past. Behind by a fraction of a second; a NameNode that cannot be
  * reached does not hold the job up. */
+#include "master/yarn/log_mirror.h"
 #include "base/log.h"
 #include "master/yarn/master_yarn_private.h"
 

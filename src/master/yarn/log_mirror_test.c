@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "hadoop/namenode.pb-c.h"
 #include "hadoop/yarn/rpc_testing.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_yarn_private.h"
 
 #define GIVE_UP_MS 300

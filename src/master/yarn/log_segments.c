@@ -1,5 +1,6 @@
 /* log_segments.c - files of a log in HDFS, as log_mirror.c writes them: the segments of
  * job/segment.h. */
+#include "master/yarn/log_segments.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "job/segment.h"

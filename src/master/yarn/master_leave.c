@@ -1,6 +1,8 @@
 /* master_leave.c - the last word of a master in a container: what YARN's pages show, and nothing
  * left. */
+#include "master/yarn/master_leave.h"
 #include "base/log.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_tokens.h"
 #include "master/yarn/missing_output.h"
 #include "master/yarn/rival.h"

@@ -6,9 +6,15 @@
 #include "job/protocol.h"
 #include "loop/listen.h"
 #include "master/yarn/drive_stop.h"
+#include "master/yarn/job_page_http.h"
+#include "master/yarn/keytab.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_leave.h"
 #include "master/yarn/missing_output.h"
+#include "master/yarn/recover.h"
 #include "master/yarn/registry_entry.h"
 #include "master/yarn/rival.h"
+#include "master/yarn/yarn_welcome.h"
 #include "platform/yarn/yarn_image.h"
 
 #include <string.h>

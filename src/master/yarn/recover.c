@@ -4,11 +4,13 @@
  *     its agents' containers ──► platform, slots
  *
  * The agents come by themselves: they look for us. */
+#include "master/yarn/recover.h"
 #include "base/log.h"
 #include "job/agent_log.h"
 #include "job/engine/state.h"
 #include "job/protocol.h"
 #include "job/segment.h"
+#include "master/yarn/log_segments.h"
 #include "master/yarn/missing_output.h"
 
 #include <stdio.h>

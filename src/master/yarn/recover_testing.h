@@ -4,7 +4,9 @@
 #include "base/path.h"
 #include "job/engine/engine_testing.h"
 #include "job/segment.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/missing_output.h"
+#include "master/yarn/recover.h"
 
 struct desk {
     char dir[TEST_PATH];

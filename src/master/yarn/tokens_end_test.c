@@ -5,6 +5,7 @@
 #include "hadoop/token/ident.h"
 #include "hadoop/token/writable.h"
 #include "hadoop/yarn/rpc_testing.h"
+#include "master/yarn/master_leave.h"
 #include "master/yarn/master_tokens.h"
 #include "master/yarn/master_yarn_private.h"
 #include "platform/yarn/yarn_platform_private.h"

@@ -1,5 +1,6 @@
 /* yarn_welcome.c - what an agent in a container of YARN is told: its container is where its tasks
  * are, and the container's environment what they build on. */
+#include "master/yarn/yarn_welcome.h"
 #include "master/welcome.h"
 #include "master/yarn/master_yarn_private.h"
 
