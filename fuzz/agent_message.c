@@ -66,6 +66,8 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
         r = framework_find(how & 16 ? "pytorch" : "none", &m->framework, err);
     if (r == 0)
         r = kv_new(&kv, &m->kv, err);
+    if (r == 0)
+        r = hub_new(&m->hub, err);
     return r == 0 ? engine_new(&m->spec, &opt, &m->engine, err) : r;
 }
 
@@ -125,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 2 + n;
         size -= 2 + n;
     }
-    hub_done(&b->m);
+    b->m.hub = hub_free(b->m.hub);
     usage_done(&b->m);
     free(b->m.save.unsaved);
     b->m.engine = engine_free(b->m.engine);

@@ -134,6 +134,5 @@ void agents_done(struct master *m)
     for (uint32_t i = 0; i < m->agents.n; i++)
         free_agent(m->agents.v[i]);
     free(m->agents.v);
-    free(m->outbox.starting.v);
     m->agents.tls = stream_tls_free(m->agents.tls);
 }

@@ -86,12 +86,12 @@ TESTING void free_desk(struct master *m)
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->avoid = blacklist_free(m->avoid);
-    hub_done(m);
+    m->hub = hub_free(m->hub);
     if (m->side)
         outputs_done(m);
     free(m->save.unsaved);
-    free(m->slots.v);
-    free(m->outbox.busy.v);
+    slots_done(&m->slots);
+    outbox_done(&m->outbox);
 }
 
 /* From here on it is the master of a container, which is the test's. */
@@ -129,6 +129,7 @@ TESTING int on_desk(void *arg)
     m->paths.join = join;
     m->paths.logs = m->paths.work = d->dir;
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
     assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &m->avoid, NULL), 0);

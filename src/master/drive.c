@@ -60,6 +60,16 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
     return 0;
 }
 
+void slots_done(struct slots *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        free(s->v[i].gpus);
+        free(s->v[i].lost_why);
+    }
+    free(s->v);
+    *s = (struct slots){ 0 };
+}
+
 int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err)
 {
     int r = grow_slots(m, slot, err);

@@ -37,6 +37,7 @@ struct saving {
 /* ---- drive.c ---- */
 /* Until the end; one that was taken over has begun already. */
 int drive_job(struct master *m, bool begun, struct err *err);
+void slots_done(struct slots *s);
 int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err);
 /* The engine hears that a slot's container is lost. */
 void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char *text);

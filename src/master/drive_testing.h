@@ -105,6 +105,7 @@ static inline int on_desk(void *arg)
     };
     assert_non_null(path);
     assert_int_equal(journal_open(&m->journal, path, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
     assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &m->avoid, NULL), 0);
@@ -114,10 +115,10 @@ static inline int on_desk(void *arg)
     m->kv = kv_free(m->kv);
     m->avoid = blacklist_free(m->avoid);
     agents_done(m);
-    hub_done(m);
+    m->hub = hub_free(m->hub);
     free(m->save.unsaved);
-    free(m->slots.v);
-    free(m->outbox.busy.v);
+    slots_done(&m->slots);
+    outbox_done(&m->outbox);
     return 0;
 }
 

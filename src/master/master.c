@@ -116,6 +116,8 @@ static int start_engine(struct master *m, struct err *err)
     if (r == 0)
         r = kv_new(&kv, &m->kv, err);
     if (r == 0)
+        r = hub_new(&m->hub, err);
+    if (r == 0)
         r = history_new(&m->status.history, err);
     if (r == 0)
         r = blacklist_new(m->spec.avoid == SPEC_AVOID_ALL ? BLACKLIST_ANY_FAULT
@@ -271,7 +273,7 @@ static void take_down(struct master *m)
 static void free_parts(struct master *m)
 {
     agents_done(m);
-    hub_done(m);
+    m->hub = hub_free(m->hub);
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->status.history = history_free(m->status.history);
@@ -280,12 +282,8 @@ static void free_parts(struct master *m)
     buf_done(&m->live.lines);
     m->ops->free(m);
     usage_done(m);
-    for (uint32_t i = 0; i < m->slots.n; i++) {
-        free(m->slots.v[i].gpus);
-        free(m->slots.v[i].lost_why);
-    }
-    free(m->slots.v);
-    free(m->outbox.busy.v);
+    slots_done(&m->slots);
+    outbox_done(&m->outbox);
     free(m->paths.work);
     free(m->paths.logs);
     free(m->facts.cwd);
@@ -351,8 +349,8 @@ int master_run(const struct master_options *o, struct err *err)
     master_say_ready(m, r, err);
     if (r == 0)
         r = master_begin(m, &begun, err);
-    m->left =
-        r == -ECANCELED && o->ops->followed; /* ended before we could begin: another one will */
+    /* Ended before we could begin: another one will. */
+    m->left = r == -ECANCELED && o->ops->followed;
     if (r == 0)
         r = drive_job(m, begun, err);
     take_down(m);

@@ -69,7 +69,7 @@ struct master {
     struct api api;
     struct job_status status;
     struct usage_table usage;
-    struct hub hub;
+    struct hub *hub;
 
     struct cond work;        /* the driver has something to look at */
     bool tls;                /* the agent channel is TCP with TLS: as on a cluster */

@@ -23,6 +23,13 @@ int numbers_add(struct numbers *l, uint32_t id)
     return 0;
 }
 
+void outbox_done(struct outbox *o)
+{
+    free(o->busy.v);
+    free(o->starting.v);
+    *o = (struct outbox){ 0 };
+}
+
 /* ---- collecting ---- */
 
 static int outbox_collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,

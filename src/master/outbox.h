@@ -25,6 +25,7 @@ int outbox_prepare(struct master *m, uint32_t task, struct err *err);
 int outbox_start(struct master *m, uint32_t task, struct err *err);
 int outbox_stop(struct master *m, uint32_t task, int64_t grace, struct err *err);
 int outbox_drop(struct master *m, uint32_t task, struct err *err);
+void outbox_done(struct outbox *o);
 void outbox_flush(struct master *m); /* sends what the calls above collected */
 int outbox_welcome(struct agent_conn *a, struct err *err);
 typedef void outbox_sender(struct agent_conn *a, Agent__ToAgent *msg);

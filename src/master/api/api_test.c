@@ -112,6 +112,7 @@ static int on_desk(void *arg)
     assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
     assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &d->container.fs, &unused, NULL), 0);
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(engine_start(m->engine, 1000, NULL), 0);
     assert_int_equal(kv_new(&kv, &m->kv, NULL), 0);
@@ -123,6 +124,7 @@ static int on_desk(void *arg)
     kvlog_done(m);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
+    m->hub = hub_free(m->hub);
     m->kv = kv_free(m->kv);
     m->engine = engine_free(m->engine);
     return 0;

@@ -5,15 +5,8 @@
 #include "wire/http.h"
 
 struct agent_conn;
+struct hub; /* opaque */
 struct master;
-
-struct hub {
-    struct feed *feeds; /* by task: what is known of its output */
-    uint32_t n_feeds;
-    struct follower *followers;
-    struct cond left;   /* one of them has gone */
-    uint64_t last_mark; /* of a question how much there is */
-};
 
 struct follower; /* one reader of output and events */
 struct follow_options {
@@ -45,4 +38,5 @@ void hub_task_lost(struct master *m, uint32_t task);
 void hub_wake(struct master *m); /* there are new events */
 /* Waits until the readers have everything, for as long as they go on reading. */
 void hub_drain(struct master *m);
-void hub_done(struct master *m);
+int hub_new(struct hub **ret, struct err *err);
+struct hub *hub_free(struct hub *h);

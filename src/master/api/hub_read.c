@@ -44,7 +44,7 @@ static int hub_read_file(struct follower *f, uint32_t task, int stream)
 /* Of a task whose agent is there: is there more to come of this stream? */
 static bool owes_stream(const struct follower *f, uint32_t task, int stream)
 {
-    const struct feed *d = &f->master->hub.feeds[task];
+    const struct feed *d = &f->master->hub->feeds[task];
     const struct place *at = &f->places[task];
     uint64_t end = at->until[stream];
 
@@ -57,7 +57,7 @@ static bool owes_stream(const struct follower *f, uint32_t task, int stream)
 /* Is there more to come of this task? Asks for what was missed. */
 static bool owes(struct follower *f, uint32_t task)
 {
-    const struct feed *d = &f->master->hub.feeds[task];
+    const struct feed *d = &f->master->hub->feeds[task];
     struct place *at = &f->places[task];
     bool more = false;
 
@@ -81,7 +81,7 @@ static bool owes_any(struct follower *f)
 {
     bool more = false;
 
-    for (uint32_t i = 0; i < f->n_places && i < f->master->hub.n_feeds; i++)
+    for (uint32_t i = 0; i < f->n_places && i < f->master->hub->n_feeds; i++)
         more |= owes(f, i);
     return more;
 }
@@ -91,7 +91,7 @@ static bool owes_any(struct follower *f)
 static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
 {
     const struct master *m = f->master;
-    const struct feed *d = &m->hub.feeds[task];
+    const struct feed *d = &m->hub->feeds[task];
 
     if (!m->platform || !m->platform->ops->apart)
         return false; /* the files are here, and were read */
@@ -103,7 +103,7 @@ static bool hub_lacks_any(const struct follower *f)
 {
     bool lacks = false;
 
-    for (uint32_t i = 0; i < f->n_places && i < f->master->hub.n_feeds; i++)
+    for (uint32_t i = 0; i < f->n_places && i < f->master->hub->n_feeds; i++)
         for (int s = OUT; s < STREAMS; s++)
             lacks |= lacks_stream(f, i, s);
     return lacks;
@@ -165,7 +165,7 @@ static int hub_put_missing(struct follower *f, uint32_t task, int stream)
 {
     char name[ENGINE_NAME_MAX], why[96] = "its agent is gone";
 
-    if (!f->master->hub.feeds[task].lost)
+    if (!f->master->hub->feeds[task].lost)
         (void)snprintf(why, sizeof(why), "its agent has sent nothing for %g s",
                        (double)hub_patience_of(f) / 1000);
     if (f->opt->plain)
@@ -182,7 +182,7 @@ static int tell_missing(struct follower *f, struct http_call *c, struct err *err
 {
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->hub.n_feeds; i++) {
+    for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->hub->n_feeds; i++) {
         for (int s = OUT; r == 0 && s < STREAMS; s++)
             if (owes_stream(f, i, s) || lacks_stream(f, i, s))
                 r = hub_put_missing(f, i, s) < 0 ? err_oom(err) : 0;
@@ -225,12 +225,12 @@ static void hub_join(struct follower *f)
 {
     struct master *m = f->master;
 
-    f->next = m->hub.followers;
+    f->next = m->hub->followers;
     if (f->next)
         f->next->prev = f;
-    m->hub.followers = f;
+    m->hub->followers = f;
     for (uint32_t i = 0; i < f->n_places; i++)
-        if (f->places[i].wanted && i < m->hub.n_feeds)
+        if (f->places[i].wanted && i < m->hub->n_feeds)
             hub_request(f, i);
 }
 
@@ -241,12 +241,12 @@ static void hub_leave(struct follower *f)
     if (f->prev)
         f->prev->next = f->next;
     else
-        m->hub.followers = f->next;
+        m->hub->followers = f->next;
     if (f->next)
         f->next->prev = f->prev;
     free(f->places);
     buf_done(&f->queue);
-    cond_wake_all(&m->hub.left);
+    cond_wake_all(&m->hub->left);
 }
 
 int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
@@ -284,12 +284,12 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
 void hub_drain(struct master *m)
 {
     hub_wake(m);
-    while (m->hub.followers) {
+    while (m->hub->followers) {
         bool moving = false;
 
-        for (struct follower *f = m->hub.followers; f; f = f->next)
+        for (struct follower *f = m->hub->followers; f; f = f->next)
             moving |= loop_now(m->loop) - f->moved < DRAIN_MS;
-        if (!moving || cond_wait(m->loop, &m->hub.left, loop_in(m->loop, 500)) == -ECANCELED)
+        if (!moving || cond_wait(m->loop, &m->hub->left, loop_in(m->loop, 500)) == -ECANCELED)
             return;
     }
 }
