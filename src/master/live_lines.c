@@ -30,6 +30,11 @@ void live_take(struct master *m)
         trace(LOG_MASTER, "no memory for what is shown of progress");
 }
 
+void live_done(struct live *l)
+{
+    buf_done(&l->lines);
+}
+
 uint64_t live_end(const struct live *l)
 {
     return l->begin + l->lines.len;

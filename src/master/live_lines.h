@@ -12,6 +12,7 @@ struct live {
     unsigned watchers; /* who read events as they come */
 };
 
+void live_done(struct live *l);
 void live_take(struct master *m); /* what the engine has of them */
 uint64_t live_end(const struct live *l);
 /* Whole lines from *at on into `p`, which is empty when there are none; *at goes on behind them.

@@ -118,7 +118,7 @@ static int start_engine(struct master *m, struct err *err)
     if (r == 0)
         r = hub_new(&m->hub, err);
     if (r == 0)
-        r = history_new(&m->status.history, err);
+        r = job_status_new(&m->status, err);
     if (r == 0)
         r = blacklist_new(m->spec.avoid == SPEC_AVOID_ALL ? BLACKLIST_ANY_FAULT
                                                           : BLACKLIST_NODES_FAULT,
@@ -259,7 +259,7 @@ static void take_down(struct master *m)
             &err);
     }
     m->ops->leave(m);
-    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
+    api_stop(m);
     m->ops->close(m);
     agents_hang_up(m);
     if (m->platform)
@@ -276,10 +276,10 @@ static void free_parts(struct master *m)
     m->hub = hub_free(m->hub);
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
-    m->status.history = history_free(m->status.history);
+    job_status_done(&m->status);
     m->avoid = blacklist_free(m->avoid);
     journal_done(&m->journal);
-    buf_done(&m->live.lines);
+    live_done(&m->live);
     m->ops->free(m);
     usage_done(m);
     slots_done(&m->slots);

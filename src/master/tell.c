@@ -90,8 +90,7 @@ void tell_events(struct master *m)
     m->ops->copy->look(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
-    m->api.told++;
-    cond_wake_all(&m->api.logged);
+    api_told(m);
 }
 
 /* The engine is past help: everybody's agent ends with us. Nothing here needs memory. */

@@ -400,6 +400,11 @@ int api_start(struct master *m, struct err *err)
     return r < 0 ? r : http_server_start(&o, &m->api.server, err);
 }
 
+void api_stop(struct master *m)
+{
+    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
+}
+
 /* Those who ask are answered, but for those who wait for the end of the log. */
 static void answer_all(struct master *m)
 {
@@ -411,7 +416,7 @@ static void answer_all(struct master *m)
     while (m->api.n_asking > (m->api.log_ended ? 0 : m->api.n_logging) && loop_now(m->loop) < until)
         (void)fiber_yield(m->loop);
     if (m->api.n_logging == 0)
-        m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
+        api_stop(m);
 }
 
 /* Nothing that is asked from here on would be in the log. Streams go on at the next master. */

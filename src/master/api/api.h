@@ -47,6 +47,14 @@ void api_handed_over(struct master *m, bool log_kept); /* … and then this; kep
 void api_client_gone(struct master *m);
 /* The store's answer to a request over HTTP. */
 void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n);
+void api_stop(struct master *m); /* nobody is heard any more. Fibers only */
+/* The journal has all that the engine has said; its copy has more than it had. */
+void api_told(struct master *m);
+void api_copied(struct master *m);
+
+/* ---- job_status.c ---- */
+int job_status_new(struct job_status *s, struct err *err);
+void job_status_done(struct job_status *s);
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
 
 /* ---- exports.c ---- */

@@ -10,6 +10,17 @@
 #define TURN_MS 20000  /* for the driver to see what was asked for … */
 #define LOGGED_MS 3000 /* … and for HDFS to have it: it does not hold people up */
 
+void api_told(struct master *m)
+{
+    m->api.told++;
+    cond_wake_all(&m->api.logged);
+}
+
+void api_copied(struct master *m)
+{
+    cond_wake_all(&m->api.logged);
+}
+
 int api_is_leaving(struct err *err)
 {
     err_set(err, -EAGAIN,

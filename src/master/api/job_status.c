@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+int job_status_new(struct job_status *s, struct err *err)
+{
+    return history_new(&s->history, err);
+}
+
+void job_status_done(struct job_status *s)
+{
+    s->history = history_free(s->history);
+}
+
 static int see_lines(struct master *m, const char *p, size_t n, struct err *err)
 {
     const char *at = p, *end;

@@ -238,11 +238,6 @@ static int await_end(struct mirror *x, int64_t deadline)
     return r;
 }
 
-static void wake_asking(struct master *m)
-{
-    cond_wake_all(&m->api.logged);
-}
-
 int mirror_start(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
@@ -252,7 +247,7 @@ int mirror_start(struct master *m, struct err *err)
         .from = yarn_of(m)->recovered,
         .pause = PAUSE_MS,
         .summary = &yarn_of(m)->summary,
-        .on_copied = wake_asking,
+        .on_copied = api_copied,
     };
 
     return mirror_begin(m, &o, &yarn_of(m)->mirror, err);
