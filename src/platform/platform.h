@@ -87,3 +87,64 @@ struct platform {
     const struct platform_ops *ops;
     struct platform_events on;
 };
+
+/* ---- what not every platform has; `p` may be NULL, while there is none ---- */
+
+/* Do its containers have names? */
+static inline bool platform_has_containers(const struct platform *p)
+{
+    return p && p->ops->container;
+}
+
+static inline const char *platform_container(struct platform *p, uint32_t agent)
+{
+    return platform_has_containers(p) ? p->ops->container(p, agent) : "";
+}
+
+/* `said`: who the agent says that it is. */
+static inline uint32_t platform_find_agent(struct platform *p, const char *container, uint32_t said)
+{
+    return p && p->ops->find_agent ? p->ops->find_agent(p, container) : said;
+}
+
+/* `said`: where its agent says that it is. */
+static inline const char *platform_node(struct platform *p, uint32_t slot, const char *said)
+{
+    return p && p->ops->node ? p->ops->node(p, slot) : said;
+}
+
+static inline void platform_take_back(struct platform *p, uint32_t slot)
+{
+    (p->ops->take_back ? p->ops->take_back : p->ops->release)(p, slot);
+}
+
+/* Is there a choice of nodes, so that some can be avoided? */
+static inline bool platform_can_avoid(const struct platform *p)
+{
+    return p && p->ops->avoid;
+}
+
+static inline const char *platform_trouble(struct platform *p)
+{
+    return p && p->ops->trouble ? p->ops->trouble(p) : "";
+}
+
+static inline bool platform_at_client(struct platform *p, uint32_t agent)
+{
+    return p && p->ops->at_client && p->ops->at_client(p, agent);
+}
+
+static inline int64_t platform_silence(struct platform *p)
+{
+    return p && p->ops->silence ? p->ops->silence(p) : 0;
+}
+
+static inline bool platform_is_killed(struct platform *p)
+{
+    return p && p->ops->is_killed && p->ops->is_killed(p);
+}
+
+static inline bool platform_forgotten(struct platform *p, uint32_t agent)
+{
+    return p && p->ops->forgotten && p->ops->forgotten(p, agent);
+}

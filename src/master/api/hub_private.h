@@ -32,6 +32,14 @@ struct place {
     bool wanted, missed;
 };
 
+struct hub {
+    struct feed *feeds; /* by task: what is known of its output */
+    uint32_t n_feeds;
+    struct follower *followers;
+    struct cond left;   /* one of them has gone */
+    uint64_t last_mark; /* of a question how much there is */
+};
+
 struct follower {
     struct master *master;
     struct follower *prev, *next;

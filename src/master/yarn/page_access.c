@@ -1,5 +1,5 @@
 /* page_access.c - see page_access.h */
-#include "master/api/page_access.h"
+#include "master/yarn/page_access.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/conf/conf_services.h"

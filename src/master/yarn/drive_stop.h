@@ -1,7 +1,7 @@
-/* drive_stop.h - when the driver stops. See drive_stop.c. Called by the driver's fiber alone;
- * negative: the driver ends, and tells no end of the job. */
+/* drive_stop.h - when the driver stops in a container. See drive_stop.c. Called by the driver's
+ * fiber alone; negative: the driver ends, and tells no end of the job. */
 #pragma once
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 int drive_on_signal(struct master *m, struct err *err);
 int drive_given_up(struct master *m, struct err *err);     /* m->over: YARN has ended us */

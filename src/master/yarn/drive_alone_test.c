@@ -66,7 +66,7 @@ static void end_alone(struct desk *d, int expected)
     silence = 60000;
     assert_int_equal(fs_set_new(d->loop, NULL, &container.set, NULL), 0);
     assert_int_equal(fs_find(container.set, d->dir, FS_ON_LOCAL, &container.fs, &path, NULL), 0);
-    d->opt.container = &container;
+    be_on_yarn(d, &container);
     d->m.platform = &platform;
     assert_int_equal(engine_start(d->m.engine, master_now(&d->m), NULL), 0);
     assert_int_equal(engine_kill(d->m.engine, "me", master_now(&d->m), NULL), 0);
@@ -80,7 +80,7 @@ static void end_alone(struct desk *d, int expected)
     while (!d->hdfs_away || (d->later && !d->done))
         (void)fiber_sleep(d->loop, 5);
     d->m.platform = NULL;
-    d->opt.container = NULL;
+    be_on_yarn(d, NULL);
     container.set = fs_set_free(container.set);
 }
 

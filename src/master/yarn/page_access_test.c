@@ -1,7 +1,7 @@
 /* page_access_test.c - who may look at a job's page, by address and by name. */
 #include "base/auto.h"
 #include "base/str.h"
-#include "master/api/page_access.h"
+#include "master/yarn/page_access.h"
 #include "test.h"
 
 #include <errno.h>

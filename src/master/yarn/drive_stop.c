@@ -1,6 +1,6 @@
-/* drive_stop.c - when the driver stops: a signal, a ResourceManager that has given this master up,
- * and the end of the job, which only the master that has the job may tell. */
-#include "master/drive_stop.h"
+/* drive_stop.c - when the driver stops in a container: a signal, a ResourceManager that has given
+ * this master up, and the end of the job, which only the master that has the job may tell. */
+#include "master/yarn/drive_stop.h"
 #include "master/yarn/rival.h"
 
 #define SIGNAL_MS 3000 /* from the end of an application to its containers' */
@@ -10,32 +10,19 @@ static void drive_say_killed(struct master *m)
     struct err err = ERR_INIT;
 
     (void)engine_kill(m->engine, "YARN", master_now(m), &err);
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].agent)
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].agent)
             drive_platform_events.on_lost(m, i, FAIL_PERSON, "the application was killed");
 }
 
-static bool drive_is_killed(struct master *m)
-{
-    return m->platform->ops->is_killed && m->platform->ops->is_killed(m->platform);
-}
-
-/* Here as if a person had asked; where tasks have ended already, what is not saved yet is not
- * waited for any more. On YARN the NodeManager wants our container to end, and gives us next to no
- * time: either the application was killed, and we say so; or only we are meant, and a new master
- * will take over what we leave as it is. */
+/* The NodeManager wants our container to end, and gives us next to no time: either the application
+ * was killed, and we say so; or only we are meant, and a new master will take over what we leave as
+ * it is. */
 int drive_on_signal(struct master *m, struct err *err)
 {
     m->interrupted = true;
     fiber_shield(m->loop, true);
-    if (!m->opt->container) {
-        if (m->save_until)
-            m->save_until = loop_now(m->loop);
-        else if (engine_stop(m->engine, "a signal", master_now(m), err) < 0)
-            err_clear(err); /* the driver sees why, and writes the last record */
-        return 0;
-    }
-    if (drive_is_killed(m)) {
+    if (platform_is_killed(m->platform)) {
         drive_say_killed(m);
         return 0;
     }
@@ -51,7 +38,7 @@ int drive_given_up(struct master *m, struct err *err)
     int64_t until = loop_in(m->loop, SIGNAL_MS);
     int r = 0;
 
-    if (drive_is_killed(m))
+    if (platform_is_killed(m->platform))
         return drive_on_signal(m, err);
     while (r == 0)
         r = cond_wait(m->loop, &m->work, until);

@@ -1,11 +1,12 @@
 /* job_page_http.c - the first page of a job: what the tracking URL leads to, and behind it its
  * TensorBoard. Read-only, plain HTTP, for YARN's proxy and whom it may show it to (page_access.h).
  */
+#include "master/yarn/job_page_http.h"
 #include "base/log.h"
 #include "loop/listen.h"
 #include "loop/resolve.h"
-#include "master/api/page_access.h"
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
+#include "master/yarn/page_access.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,18 +36,18 @@ static bool is_proxy(void *user, int fd)
     socklen_t n = sizeof(peer);
     char text[INET6_ADDRSTRLEN] = "";
 
-    if (!m->page || getpeername(fd, &peer.sa, &n) < 0)
+    if (!yarn_of(m)->page || getpeername(fd, &peer.sa, &n) < 0)
         return false;
     (void)resolve_text(&peer, text);
-    return page_access_from(&m->page->access, text);
+    return page_access_from(&yarn_of(m)->page->access, text);
 }
 
 static int learn_groups(struct master *m, const char *user, struct err *err)
 {
-    struct page *p = m->page;
+    struct page *p = yarn_of(m)->page;
     AUTO_FREE char *name = strdup(user);
     AUTO_STRS now = { 0 };
-    int r = name ? fs_groups(m->opt->container->fs, user, &now, err) : err_oom(err);
+    int r = name ? fs_groups(yarn_of(m)->container->fs, user, &now, err) : err_oom(err);
 
     if (r < 0)
         return r;
@@ -63,7 +64,7 @@ static int learn_groups(struct master *m, const char *user, struct err *err)
 static int ask_groups(void *arg, const char *user, struct strs *ret, struct err *err)
 {
     struct master *m = arg;
-    struct page *p = m->page;
+    struct page *p = yarn_of(m)->page;
     bool known = str_eq(p->asked, user) && loop_now(m->loop) < p->groups_until;
     int r = known ? 0 : learn_groups(m, user, err);
 
@@ -269,7 +270,7 @@ static int page_handle(void *user, struct http_call *c, struct err *err)
 {
     struct master *m = user;
     const char *path = http_path(c);
-    int r = page_access_check(&m->page->access, http_header(c, "Cookie"), err);
+    int r = page_access_check(&yarn_of(m)->page->access, http_header(c, "Cookie"), err);
 
     if (r < 0)
         return r;
@@ -300,36 +301,38 @@ int page_start(struct master *m, struct err *err)
     };
     int port = 0, r;
 
-    m->page = calloc(1, sizeof(*m->page));
-    if (!m->page)
+    yarn_of(m)->page = calloc(1, sizeof(*yarn_of(m)->page));
+    if (!yarn_of(m)->page)
         return err_oom(err);
-    m->page->access = (struct page_access){ .owner = m->user,
-                                            .view = m->spec.acl.view,
-                                            .host = m->opt->container->host,
-                                            .secure = session_secure(m->opt->container->session),
-                                            .groups = ask_groups,
-                                            .arg = m };
+    yarn_of(m)->page->access =
+        (struct page_access){ .owner = m->facts.user,
+                              .view = m->spec.acl.view,
+                              .host = yarn_of(m)->container->host,
+                              .secure = session_secure(yarn_of(m)->container->session),
+                              .groups = ask_groups,
+                              .arg = m };
     r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &port, err);
     if (r == 0)
-        r = http_server_start(&o, &m->page->server, err);
+        r = http_server_start(&o, &yarn_of(m)->page->server, err);
     if (r < 0)
         return r;
-    m->page_url = str_printf("http://%s:%d/", m->opt->container->host, port);
-    return m->page_url ? 0 : err_oom(err);
+    yarn_of(m)->page_url = str_printf("http://%s:%d/", yarn_of(m)->container->host, port);
+    return yarn_of(m)->page_url ? 0 : err_oom(err);
 }
 
 void page_find_proxies(struct master *m)
 {
-    if (m->page)
-        page_access_find(&m->page->access, m->loop, session_conf(m->opt->container->session));
+    if (yarn_of(m)->page)
+        page_access_find(&yarn_of(m)->page->access, m->loop,
+                         session_conf(yarn_of(m)->container->session));
 }
 
 void page_stop(struct master *m)
 {
-    if (!m->page)
+    if (!yarn_of(m)->page)
         return;
-    m->page->server = http_server_stop(m->page->server);
-    free(m->page->asked);
-    strs_done(&m->page->groups);
-    free(take(m->page));
+    yarn_of(m)->page->server = http_server_stop(yarn_of(m)->page->server);
+    free(yarn_of(m)->page->asked);
+    strs_done(&yarn_of(m)->page->groups);
+    free(take(yarn_of(m)->page));
 }
