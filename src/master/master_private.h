@@ -457,7 +457,8 @@ void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, si
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
 
 /* ---- exports.c ---- */
-/* What tasks publish now, of one group or (NULL) of all: doc/api.md. -ENOENT: no such group. */
+/* What tasks publish now, of one group or (NULL) of all: doc/reference/api.md. -ENOENT: no such
+ * group. */
 int exports_json(struct master *m, const char *group, json_t **ret, struct err *err);
 /* "container_…", or a name of our own where containers have none; NULL: out of memory. */
 char *exports_container(struct master *m, const struct task *t);
