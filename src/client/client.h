@@ -1,7 +1,8 @@
 /* client.h - one job and the way to its master, on this machine or on YARN.
  *
- * A job that runs is asked (doc/api.md): over its socket here, over TLS with the job's key on YARN.
- * One that has ended is read from its files. A caller of client_status() sees no difference.
+ * A job that runs is asked (doc/reference/api.md): over its socket here, over TLS with the job's
+ * key on YARN. One that has ended is read from its files. A caller of client_status() sees no
+ * difference.
  *
  * On YARN a master may go away while the job lives, and another one takes its place. Questions then
  * wait for it, for as long as client_set_patience() says, and a note tells people so. Fibers only.

@@ -1,7 +1,7 @@
 /* protocol.h - version numbers of what one process says or writes and another one reads.
  *
  * A client may be older or newer than a job that it looks at, so each conversation and each file
- * carries a number (doc/versions.md has the table):
+ * carries a number (doc/reference/versions.md has the table):
  *     a file or a record of JSON has a key "format"; without it the number is 1
  *     an HTTP request to a master and each of its answers have a header "Ydl-Protocol"
  *     the agents' channel has it in Hello and Welcome

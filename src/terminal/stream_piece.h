@@ -1,8 +1,9 @@
 /* stream_piece.h - the master's stream of events and output, taken apart.
  *
- * A piece is a line of JSON and, when it says "len", that many bytes behind its newline (doc/api.md
- * draws it). The bytes are handed on as they come, however many there are; a line may have
- * PIECE_LINE_MAX bytes. What makes no sense is -EPROTO with a sentence. Pure; any thread. */
+ * A piece is a line of JSON and, when it says "len", that many bytes behind its newline
+ * (doc/reference/api.md draws it). The bytes are handed on as they come, however many there are; a
+ * line may have PIECE_LINE_MAX bytes. What makes no sense is -EPROTO with a sentence. Pure; any
+ * thread. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

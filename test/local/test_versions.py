@@ -1,4 +1,4 @@
-"""Client, master and agents of different versions: read, or one sentence (doc/versions.md).
+"""Client, master and agents of different versions: read, or one sentence (doc/reference/versions.md).
 
 What earlier versions left is in `test/golden`; what later ones may say is said by a peer of the test.
 `test/yarn_jobs/test_yarn_pairs.py` does the same with programs that were built from an earlier commit.

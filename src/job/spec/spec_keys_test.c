@@ -141,11 +141,11 @@ static void the_manual_has_the_keys_of_the_table(void **state)
         assert_non_null(strstr(text, k->help));
 }
 
-/* doc/job-file.md names every key, in backquotes. */
+/* doc/reference/job-file.md names every key, in backquotes. */
 static void the_document_names_every_key(void **state)
 {
     AUTO_BUF b = { .max = 256 * KIB };
-    FILE *in = fopen(YDL_SOURCE_DIR "/doc/job-file.md", "re");
+    FILE *in = fopen(YDL_SOURCE_DIR "/doc/reference/job-file.md", "re");
     char quoted[64], piece[4096];
     size_t n;
 

@@ -1,4 +1,4 @@
-/* api.c - the master's HTTP API: doc/api.md, one row per path. */
+/* api.c - the master's HTTP API: doc/reference/api.md, one row per path. */
 #include "base/log.h"
 #include "base/path.h"
 #include "job/protocol.h"
