@@ -1,6 +1,34 @@
 /* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
+#include "agent/agent.h"
+#include "agent/agent_container.h"
+#include "agent/agent_leave.h"
 #include "agent/agent_private.h"
+#include "agent/client_lifeline.h"
+#include "agent/container_gpus.h"
+#include "agent/dirs.h"
+#include "agent/link/agent_report.h"
+#include "agent/link/handshake.h"
+#include "agent/link/join.h"
+#include "agent/link/kv_relay.h"
 #include "agent/link/master_lookup.h"
+#include "agent/link/peer_owner.h"
+#include "agent/link/reconnect.h"
+#include "agent/output/export.h"
+#include "agent/output/output_follow.h"
+#include "agent/predecessor.h"
+#include "agent/task_tokens.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/cgroup.h"
+#include "agent/tasks/finish.h"
+#include "agent/tasks/limits.h"
+#include "agent/tasks/measure.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/signal_forward.h"
+#include "agent/tasks/spawn.h"
+#include "agent/tasks/task_start.h"
+#include "agent/tasks/task_stop.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -17,18 +45,13 @@
 #define SILENT_MIN 3000
 #define READ_MS 50
 
-struct agent_task *agent_task(const struct agent *a, uint32_t id)
-{
-    return id < a->n_ids ? a->by_id[id] : NULL;
-}
-
 void agent_break(struct agent *a, int code, const char *what)
 {
-    if (a->broken)
+    if (a->life.broken)
         return;
-    a->broken = code;
-    snprintf(a->why, sizeof(a->why), "%s", what);
-    fiber_cancel(a->main);
+    a->life.broken = code;
+    snprintf(a->life.why, sizeof(a->life.why), "%s", what);
+    fiber_cancel(a->life.main);
 }
 
 /* ---- signals ---- */
@@ -37,9 +60,9 @@ static void agent_on_signal(uv_signal_t *h, int signum)
 {
     struct agent *a = h->data;
 
-    if (!a->signal)
-        a->signal = signum;
-    fiber_cancel(a->main); /* again and again is fine: it is shielded while it cleans up */
+    if (!a->life.signal)
+        a->life.signal = signum;
+    fiber_cancel(a->life.main); /* again and again is fine: it is shielded while it cleans up */
 }
 
 static int agent_watch_signals(struct agent *a, struct err *err)
@@ -49,9 +72,9 @@ static int agent_watch_signals(struct agent *a, struct err *err)
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         int r;
 
-        uv_signal_init(loop_uv(a->loop), &a->signals[i + 1]);
-        a->signals[i + 1].data = a;
-        r = uv_signal_start(&a->signals[i + 1], agent_on_signal, wanted[i]);
+        uv_signal_init(loop_uv(a->loop), &a->life.signals[i]);
+        a->life.signals[i].data = a;
+        r = uv_signal_start(&a->life.signals[i], agent_on_signal, wanted[i]);
         if (r < 0)
             return err_code(err, r, "watch for signals");
     }
@@ -72,16 +95,16 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     Agent__Pong pong = AGENT__PONG__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
 
-    a->last_ping = loop_now(a->loop);
-    a->oom_kills = finish_oom_kills();
+    a->link.last_ping = loop_now(a->loop);
+    a->limits.oom_kills = finish_oom_kills();
     pong.seq = ping->seq;
     pong.rss = own_memory();
-    pong.tasks = (uint32_t)a->living;
+    pong.tasks = (uint32_t)a->tasks.living;
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     (void)report_send(a, &m);
     lookup_newer(a, ping->alone_ms);
-    if (pong.rss > RESIDENT_MAX && !a->join.path)
+    if (pong.rss > RESIDENT_MAX && !a->link.join.path)
         handshake_forget_code();
 }
 
@@ -93,7 +116,7 @@ static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
     if (!v)
         return err_oom(err);
     for (size_t i = 0; i < m->n_tasks; i++) {
-        v[n] = agent_task(a, m->tasks[i]);
+        v[n] = agent_task_find(a, m->tasks[i]);
         n += v[n] != NULL;
     }
     stop_tasks(a, v, n, m->grace_ms, m->deadline);
@@ -103,7 +126,7 @@ static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
 static void drop_named(struct agent *a, const Agent__Drop *m)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct agent_task *t = agent_task(a, m->tasks[i]);
+        struct agent_task *t = agent_task_find(a, m->tasks[i]);
 
         if (t)
             prepare_drop(t);
@@ -148,11 +171,11 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         tokens_replace(a, m->tokens);
         break;
     case AGENT__TO_AGENT__BODY_SHUTDOWN:
-        a->told_to_leave = true;
-        a->grace = m->shutdown->grace_ms;
-        a->job_failed = m->shutdown->failed;
-        a->spared = m->shutdown->spared;
-        a->save_ms = m->shutdown->save_ms;
+        a->leave.told = true;
+        a->leave.grace = m->shutdown->grace_ms;
+        a->leave.job_failed = m->shutdown->failed;
+        a->leave.spared = m->shutdown->spared;
+        a->leave.save_ms = m->shutdown->save_ms;
         r = 1;
         break;
     default: /* of a newer master */
@@ -166,11 +189,11 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
  * for another; it may also just be slow. */
 static int64_t agent_silence(const struct agent *a)
 {
-    int64_t beats = (int64_t)SILENT_BEATS * a->heartbeat;
+    int64_t beats = (int64_t)SILENT_BEATS * a->link.heartbeat;
 
     if (beats < SILENT_MIN)
         beats = SILENT_MIN;
-    return beats < a->lease / 2 ? beats : a->lease / 2;
+    return beats < a->link.lease / 2 ? beats : a->link.lease / 2;
 }
 
 /* Until the master says so (1), or is gone, or a signal comes. */
@@ -182,20 +205,20 @@ static int obey_all(struct agent *a, struct err *err)
         int64_t deadline = LOOP_NEVER, soon = loop_in(a->loop, READ_MS);
         Agent__ToAgent *m = NULL;
 
-        if (a->lease > 0)
-            deadline = a->last_ping + agent_silence(a);
+        if (a->link.lease > 0)
+            deadline = a->link.last_ping + agent_silence(a);
         /* After a pause of the whole machine there may be pings that were not read yet. */
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
-                           a->superseded ? "another has its place"
-                           : a->cut_off  ? "this node is cut off"
-                                         : "the master is gone");
+                           a->lookup.superseded ? "another has its place"
+                           : a->lookup.cut_off  ? "this node is cut off"
+                                                : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)
         return err_set(err, r, "the master has said nothing for %lld s",
-                       (long long)(loop_now(a->loop) - a->last_ping) / 1000);
+                       (long long)(loop_now(a->loop) - a->link.last_ping) / 1000);
     return r;
 }
 
@@ -204,8 +227,8 @@ static int obey_all(struct agent *a, struct err *err)
 /* Does the lease leave a master that is lost some time to come back? */
 static bool agent_may_wait(const struct agent *a, int r)
 {
-    return r < 0 && a->lease > 0 && loop_now(a->loop) < a->last_ping + a->lease && !a->signal &&
-           !a->broken && !a->cut_off && r != -EPROTO && r != -ENOMEM;
+    return r < 0 && a->link.lease > 0 && loop_now(a->loop) < a->link.last_ping + a->link.lease &&
+           !a->life.signal && !a->life.broken && !a->lookup.cut_off && r != -EPROTO && r != -ENOMEM;
 }
 
 static int agent_serve(struct agent *a, struct err *err)
@@ -226,9 +249,9 @@ static int agent_serve(struct agent *a, struct err *err)
  * started. */
 static int64_t grace_of(const struct agent *a)
 {
-    if (a->signal && a->container && !a->container->client)
+    if (a->life.signal && a->container && !a->container->client)
         return SIGNAL_GRACE;
-    return a->told_to_leave ? a->grace : LOST_GRACE;
+    return a->leave.told ? a->leave.grace : LOST_GRACE;
 }
 
 static int live(void *arg)
@@ -236,16 +259,16 @@ static int live(void *arg)
     struct agent *a = arg;
     int r;
 
-    a->main = fiber_self(a->loop);
-    r = a->opt->client ? lifeline_begin(a, a->err) : 0;
+    a->life.main = fiber_self(a->loop);
+    r = a->opt->client ? lifeline_begin(a, a->life.err) : 0;
     if (r == 0)
-        r = agent_serve(a, a->err);
+        r = agent_serve(a, a->life.err);
     fiber_shield(a->loop, true);
-    attend_begin(a);
+    leave_pings_start(a);
     leave_tasks(a, grace_of(a));
-    if (a->told_to_leave && !a->signal && !a->broken)
+    if (a->leave.told && !a->life.signal && !a->life.broken)
         export_all(a, false);
-    else if (a->container && !a->container->client && a->work_dir && !a->broken)
+    else if (a->container && !a->container->client && a->dirs.work && !a->life.broken)
         export_all(a, true); /* what tasks wrote is here, and nowhere else */
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
@@ -256,10 +279,12 @@ static int live(void *arg)
 
 static void close_handles(struct agent *a)
 {
-    uv_handle_t *const all[] = { (uv_handle_t *)&a->signals[0],  (uv_handle_t *)&a->signals[1],
-                                 (uv_handle_t *)&a->signals[2],  (uv_handle_t *)&a->signals[3],
-                                 (uv_handle_t *)&a->sweep_timer, (uv_handle_t *)&a->stop_timer,
-                                 (uv_handle_t *)&a->watch_timer };
+    uv_handle_t *const all[] = {
+        (uv_handle_t *)&a->life.signals[0], (uv_handle_t *)&a->life.signals[1],
+        (uv_handle_t *)&a->life.signals[2], (uv_handle_t *)&a->reap.child,
+        (uv_handle_t *)&a->reap.timer,      (uv_handle_t *)&a->stop.timer,
+        (uv_handle_t *)&a->limits.timer,
+    };
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (all[i]->data && !uv_is_closing(all[i]))
@@ -270,15 +295,16 @@ static void agent_done(struct agent *a)
 {
     close_handles(a);
     a->loop = loop_free(a->loop); /* whatever fibers there are end here */
-    prepare_free(a);
+    gpus_done(a);
+    agent_tasks_done(a);
+    reap_done(a);
     report_free(a);
-    free(a->relay);
+    free(a->link.relay);
     spawner_free(a->spawner);
-    tree_done(&a->tree);
-    cgroups_done(&a->cgroups);
-    join_done(&a->join);
-    if (a->welcome)
-        agent__to_agent__free_unpacked(a->welcome, NULL);
+    cgroups_done(&a->limits.cgroups);
+    join_done(&a->link.join);
+    if (a->link.welcome)
+        agent__to_agent__free_unpacked(a->link.welcome, NULL);
     dirs_done(a);
     if (a->container)
         agent_container_done(a->container);
@@ -290,14 +316,14 @@ static int find_owner(struct agent *a, struct agent_container *c, struct err *er
     int r;
 
     if (!a->opt->container && !a->opt->client)
-        return join_read(a->opt->join_file, &a->join, err);
+        return join_read(a->opt->join_file, &a->link.join, err);
     a->container = c;
     r = a->opt->client ? agent_container_read_client(a->opt->client, c, err)
                        : agent_container_read(c, err);
     if (r == 0)
-        r = join_set_address(&a->join, c->boot.address, err);
+        r = join_set_address(&a->link.join, c->boot.address, err);
     if (r == 0)
-        a->join.key = c->boot.key;
+        a->link.join.key = c->boot.key;
     return r;
 }
 
@@ -312,12 +338,10 @@ static int agent_set_up(struct agent *a, struct err *err)
         return r;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return err_sys(err, "become a subreaper");
-    uv_timer_init(loop_uv(a->loop), &a->stop_timer);
-    uv_timer_init(loop_uv(a->loop), &a->watch_timer);
-    a->stop_timer.data = a->watch_timer.data = a;
-    a->oom_kills = finish_oom_kills();
-    a->umask = umask(0);
-    (void)umask(a->umask);
+    stop_init(a);
+    limits_init(a);
+    a->dirs.umask = umask(0);
+    (void)umask(a->dirs.umask);
     r = reap_init(a, err);
     if (r == 0)
         r = agent_watch_signals(a, err);
@@ -326,7 +350,7 @@ static int agent_set_up(struct agent *a, struct err *err)
 
 int agent_run(const struct agent_options *o, struct err *err)
 {
-    struct agent a = { .opt = o, .err = err };
+    struct agent a = { .opt = o, .life.err = err };
     struct agent_container c = { 0 };
     int r = find_owner(&a, &c, err);
 
@@ -334,12 +358,12 @@ int agent_run(const struct agent_options *o, struct err *err)
         r = agent_set_up(&a, err);
     if (r == 0)
         r = loop_run(a.loop, live, &a, false);
-    if (a.signal)
-        r = 128 + a.signal;
-    else if (a.broken)
-        r = err_set(err, a.broken, "the agent cannot go on: %s", a.why);
+    if (a.life.signal)
+        r = 128 + a.life.signal;
+    else if (a.life.broken)
+        r = err_set(err, a.life.broken, "the agent cannot go on: %s", a.life.why);
     else if (r > 0)
-        r = a.untold ? AGENT_UNSAVED : 0; /* told to leave */
+        r = a.leave.untold ? AGENT_UNSAVED : 0; /* told to leave */
     agent_done(&a);
     return r;
 }

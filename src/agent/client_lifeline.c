@@ -4,6 +4,7 @@
  *
  * Its end is the client's, however that came: everything ends then, and our directory goes, which
  * nobody else could remove any more. */
+#include "agent/client_lifeline.h"
 #include "agent/agent_private.h"
 #include "base/log.h"
 #include "loop/sock.h"
@@ -25,9 +26,9 @@ static void client_lifeline_run(void *arg)
     if (n == -ECANCELED)
         return;
     log_warn(LOG_AGENT, "the client is gone");
-    if (!a->signal)
-        a->signal = SIGHUP;
-    fiber_cancel(a->main);
+    if (!a->life.signal)
+        a->life.signal = SIGHUP;
+    fiber_cancel(a->life.main);
 }
 
 int lifeline_begin(struct agent *a, struct err *err)

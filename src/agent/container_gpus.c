@@ -3,6 +3,7 @@
  * YARN says how many, and with its plugin it hides all others: then the container sees no more than
  * its own. Without the plugin it sees those of the whole machine, and which are its own is settled
  * among the agents there, by locks that last as long as they do. */
+#include "agent/container_gpus.h"
 #include "agent/agent_private.h"
 #include "platform/local/gpus.h"
 
@@ -38,7 +39,7 @@ static int gpus_choose(struct agent *a, const struct gpus *of, unsigned n, uint3
     int64_t deadline = loop_in(a->loop, PATIENCE_MS);
     int r = local_gpus_take(of, n, a->gpus.locks, ids, err);
 
-    while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leaving) {
+    while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leave.begun) {
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
             return err_set(err, -ECANCELED, "the agent ends");
         r = local_gpus_take(of, n, a->gpus.locks, ids, err);

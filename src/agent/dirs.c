@@ -9,7 +9,9 @@
  * and beside the client the same in the directory that it made, with logs/; elsewhere where the job
  * says, or beside the join file. Logs are YARN's to show and to keep:
  * worker-3.stdout and worker-3.stderr in its log directory. */
+#include "agent/dirs.h"
 #include "agent/agent_private.h"
+#include "agent/task_tokens.h"
 #include "agent/tasks/link_tree.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -32,10 +34,10 @@ static char *socket_dir(const struct agent *a)
     size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
     size_t n = c ? strlen(c->dir) : 0;
 
-    if (!c || strlen(a->tasks_dir) + SOCKET_NAME_MAX <= most || !str_starts(a->tasks_dir, c->dir) ||
-        a->tasks_dir[n] != '/')
-        return strdup(a->tasks_dir);
-    return str_printf("/proc/%d/cwd%s", (int)getpid(), a->tasks_dir + n);
+    if (!c || strlen(a->dirs.tasks) + SOCKET_NAME_MAX <= most ||
+        !str_starts(a->dirs.tasks, c->dir) || a->dirs.tasks[n] != '/')
+        return strdup(a->dirs.tasks);
+    return str_printf("/proc/%d/cwd%s", (int)getpid(), a->dirs.tasks + n);
 }
 
 static int dirs_name_places(struct agent *a, struct err *err)
@@ -44,20 +46,20 @@ static int dirs_name_places(struct agent *a, struct err *err)
     const struct agent_container *c = a->container;
 
     if (*f->work_dir)
-        a->work_dir = strdup(f->work_dir);
+        a->dirs.work = strdup(f->work_dir);
     else
-        a->work_dir = c ? strdup(c->own) : path_dir(a->opt->join_file);
-    a->tasks_dir = a->work_dir ? path_join(a->work_dir, "tasks") : NULL;
+        a->dirs.work = c ? strdup(c->own) : path_dir(a->opt->join_file);
+    a->dirs.tasks = a->dirs.work ? path_join(a->dirs.work, "tasks") : NULL;
     if (*f->log_dir)
-        a->log_dir = strdup(f->log_dir);
-    else if (a->work_dir)
-        a->log_dir = c ? strdup(c->log_dir) : path_join(a->work_dir, "logs");
-    if (!a->tasks_dir || !a->log_dir)
+        a->dirs.log = strdup(f->log_dir);
+    else if (a->dirs.work)
+        a->dirs.log = c ? strdup(c->log_dir) : path_join(a->dirs.work, "logs");
+    if (!a->dirs.tasks || !a->dirs.log)
         return err_oom(err);
-    a->tmp_dir = str_printf("%s/tmp-%u", a->tasks_dir, a->opt->number);
-    a->out_dir = str_printf("%s/out", a->work_dir);
-    a->socket_dir = socket_dir(a);
-    return a->tmp_dir && a->out_dir && a->socket_dir ? 0 : err_oom(err);
+    a->dirs.tmp = str_printf("%s/tmp-%u", a->dirs.tasks, a->opt->number);
+    a->dirs.out = str_printf("%s/out", a->dirs.work);
+    a->dirs.sockets = socket_dir(a);
+    return a->dirs.tmp && a->dirs.out && a->dirs.sockets ? 0 : err_oom(err);
 }
 
 struct shipped {
@@ -88,15 +90,15 @@ int dirs_place_files(struct agent *a, struct err *err)
 
     if (!s.dir || a->container->client)
         return 0; /* everything is where it was */
-    while (a->spreading)
-        (void)cond_wait(a->loop, &a->spread_now, LOOP_NEVER);
-    if (a->spread)
+    while (a->dirs.spreading)
+        (void)cond_wait(a->loop, &a->dirs.spread_changed, LOOP_NEVER);
+    if (a->dirs.spread)
         return 0;
-    a->spreading = true;
+    a->dirs.spreading = true;
     r = work_run(a->loop, spread_ship, &s);
-    a->spreading = false;
-    a->spread = r == 0;
-    cond_wake_all(&a->spread_now);
+    a->dirs.spreading = false;
+    a->dirs.spread = r == 0;
+    cond_wake_all(&a->dirs.spread_changed);
     return r;
 }
 
@@ -104,25 +106,25 @@ int dirs_place_files(struct agent *a, struct err *err)
  * which all its agents share, whether tasks still write. It goes with us, however we end. */
 static void share_lock(struct agent *a)
 {
-    a->log_lock = open(a->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (a->log_lock < 0 || flock(a->log_lock, LOCK_SH | LOCK_NB) < 0)
-        log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->log_dir);
+    a->dirs.log_lock = open(a->dirs.log, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (a->dirs.log_lock < 0 || flock(a->dirs.log_lock, LOCK_SH | LOCK_NB) < 0)
+        log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->dirs.log);
 }
 
 int dirs_set_up(struct agent *a, struct err *err)
 {
     int r;
 
-    if (a->work_dir)
+    if (a->dirs.work)
         return 0; /* by an earlier welcome */
     r = dirs_name_places(a, err);
     log_set_job(a->facts->job);
     if (r == 0)
-        r = path_mkdirs(a->log_dir, 0750, err);
+        r = path_mkdirs(a->dirs.log, 0750, err);
     if (r == 0 && !a->container)
         share_lock(a);
     if (r == 0)
-        r = path_mkdirs(a->tmp_dir, 0700, err);
+        r = path_mkdirs(a->dirs.tmp, 0700, err);
     if (r == 0)
         r = tokens_begin(a, err);
     return r;
@@ -130,13 +132,13 @@ int dirs_set_up(struct agent *a, struct err *err)
 
 void dirs_done(struct agent *a)
 {
-    if (a->log_lock > 0)
-        close(a->log_lock);
-    free(a->work_dir);
-    free(a->tasks_dir);
-    free(a->socket_dir);
-    free(a->tmp_dir);
-    free(a->out_dir);
-    free(a->log_dir);
-    free(a->token_file);
+    if (a->dirs.log_lock > 0)
+        close(a->dirs.log_lock);
+    free(a->dirs.work);
+    free(a->dirs.tasks);
+    free(a->dirs.sockets);
+    free(a->dirs.tmp);
+    free(a->dirs.out);
+    free(a->dirs.log);
+    free(a->dirs.token_file);
 }

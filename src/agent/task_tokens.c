@@ -1,6 +1,8 @@
 /* task_tokens.c - the tokens that tasks use, in a file of theirs: everything that the container was
  * given but the job's key, and newer ones when the master sends them. */
+#include "agent/task_tokens.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
 #include "base/log.h"
 
 static int write_file(struct agent *a, struct err *err)
@@ -8,7 +10,7 @@ static int write_file(struct agent *a, struct err *err)
     AUTO_CREDENTIALS *theirs = NULL;
     int r = yarn_boot_strip(a->container->credentials, &theirs, err);
 
-    return r == 0 ? credentials_save(theirs, a->token_file, err) : r;
+    return r == 0 ? credentials_save(theirs, a->dirs.token_file, err) : r;
 }
 
 int tokens_begin(struct agent *a, struct err *err)
@@ -17,8 +19,8 @@ int tokens_begin(struct agent *a, struct err *err)
 
     if (!a->container)
         return 0;
-    a->token_file = str_printf("%s/tokens", a->work_dir);
-    if (!a->token_file)
+    a->dirs.token_file = str_printf("%s/tokens", a->dirs.work);
+    if (!a->dirs.token_file)
         return err_oom(err);
     r = write_file(a, err);
     return r < 0 ? err_wrap(err, r, "tokens for tasks") : 0;
@@ -36,7 +38,7 @@ void tokens_replace(struct agent *a, const Agent__Tokens *m)
     if (r == 0) {
         credentials_free(a->container->credentials);
         a->container->credentials = take(newer);
-        r = a->token_file ? write_file(a, &err) : 0;
+        r = a->dirs.token_file ? write_file(a, &err) : 0;
     }
     if (r == -EOPNOTSUPP)
         return; /* no container, no tokens */

@@ -5,7 +5,14 @@
  *     what happened meanwhile ──►
  *
  * What happens between the two is held back: before the Welcome the master knows nobody here. */
+#include "agent/link/handshake.h"
 #include "agent/agent_private.h"
+#include "agent/dirs.h"
+#include "agent/link/agent_report.h"
+#include "agent/link/kv_relay.h"
+#include "agent/link/resync.h"
+#include "agent/output/output_follow.h"
+#include "agent/tasks/ports.h"
 #include "base/log.h"
 #include "job/protocol.h"
 #include "loop/listen.h"
@@ -30,7 +37,7 @@ static int handshake_shake_hands(struct agent *a, struct sock *s, int64_t deadli
     int r;
 
     handshake_forget_code();
-    r = stream_tls_client(s, &a->join.key, deadline, ret, err);
+    r = stream_tls_client(s, &a->link.join.key, deadline, ret, err);
     handshake_forget_code();
     return r;
 }
@@ -42,19 +49,19 @@ static int handshake_dial(struct agent *a, int64_t deadline, struct err *err)
     struct sock *s = NULL;
     int r;
 
-    if (a->join.path)
-        r = sock_connect_unix(a->loop, a->join.path, deadline, &s, err);
+    if (a->link.join.path)
+        r = sock_connect_unix(a->loop, a->link.join.path, deadline, &s, err);
     else
-        r = sock_connect(a->loop, a->join.host, a->join.port, deadline, &s, err);
+        r = sock_connect(a->loop, a->link.join.host, a->link.join.port, deadline, &s, err);
     if (r < 0)
         return r;
-    if (a->join.path)
+    if (a->link.join.path)
         r = stream_plain(s, &stream, err);
     else
         r = handshake_shake_hands(a, s, deadline, &stream, err);
     if (r < 0)
         return r;
-    return channel_new(a->loop, stream, &limits, &a->channel, err);
+    return channel_new(a->loop, stream, &limits, &a->link.channel, err);
 }
 
 /* ---- what others reach our tasks by ---- */
@@ -89,13 +96,14 @@ static void find_own_address(struct agent *a)
     char name[INET6_ADDRSTRLEN];
     const char *ip = a->opt->host;
 
-    if (*a->host)
+    if (*a->link.host)
         return;
     if (!ip)
-        ip = a->join.path ? "127.0.0.1" : sock_local_ip(stream_sock(channel_stream(a->channel)));
+        ip = a->link.join.path ? "127.0.0.1"
+                               : sock_local_ip(stream_sock(channel_stream(a->link.channel)));
     if (!a->opt->host && a->container && !a->container->client && handshake_by_name(a, ip, name))
         ip = name;
-    snprintf(a->host, sizeof(a->host), "%s", ip);
+    snprintf(a->link.host, sizeof(a->link.host), "%s", ip);
 }
 
 /* ---- hello ---- */
@@ -110,24 +118,24 @@ static int say_hello(struct agent *a, struct err *err)
     (void)gethostname(name, sizeof(name) - 1);
     hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
     hello.build = (char *)YDL_VERSION;
-    hello.job = a->join.key.identity;
-    if (a->join.path) /* with TLS the key has spoken already */
-        hello.key = (ProtobufCBinaryData){ .data = a->join.key.key, .len = STREAM_KEY };
+    hello.job = a->link.join.key.identity;
+    if (a->link.join.path) /* with TLS the key has spoken already */
+        hello.key = (ProtobufCBinaryData){ .data = a->link.join.key.key, .len = STREAM_KEY };
     hello.agent = a->opt->number;
-    hello.host = a->host;
+    hello.host = a->link.host;
     hello.node = a->container ? a->container->node : name;
     if (a->opt->node)
         hello.node = (char *)a->opt->node;
     hello.pid = (uint32_t)getpid();
     if (a->container)
         hello.container = a->container->id;
-    hello.again = a->welcome != NULL;
+    hello.again = a->link.welcome != NULL;
     hello.knows_owners = true;
     if (resync_hello(a, &hello) < 0)
         return err_oom(err);
     m.hello = &hello;
     m.body_case = AGENT__TO_MASTER__BODY_HELLO;
-    r = channel_send(a->channel, &m.base, err);
+    r = channel_send(a->link.channel, &m.base, err);
     resync_hello_done(&hello);
     return r;
 }
@@ -137,7 +145,7 @@ static int say_hello(struct agent *a, struct err *err)
 int handshake_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, struct err *err)
 {
     ProtobufCMessage *m = NULL;
-    int r = channel_read(a->channel, &agent__to_agent__descriptor, deadline, &m, err);
+    int r = channel_read(a->link.channel, &agent__to_agent__descriptor, deadline, &m, err);
 
     *ret = (Agent__ToAgent *)m;
     return r;
@@ -172,12 +180,12 @@ void handshake_forget_code(void)
 /* Takes `m` over: it stays for its facts, in the place of an earlier one. */
 static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
-    bool first = !a->welcome;
+    bool first = !a->link.welcome;
     int r = 0;
 
     if (m->body_case != AGENT__TO_AGENT__BODY_WELCOME || !m->welcome->job) {
         if (m->body_case == AGENT__TO_AGENT__BODY_REFUSED) {
-            a->hopeless = true;
+            a->link.hopeless = true;
             r = err_set(err, -EACCES, "the master refuses us: %.200s", m->refused->text);
         } else {
             r = err_set(err, -EPROTO, "the master's first message is no welcome");
@@ -187,27 +195,28 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     }
     r = protocol_check(PROTOCOL_AGENT, m->welcome->version ? m->welcome->version : 1, err);
     if (r < 0) {
-        a->hopeless = true;
+        a->link.hopeless = true;
         agent__to_agent__free_unpacked(m, NULL);
         return r;
     }
-    if (a->welcome)
-        agent__to_agent__free_unpacked(a->welcome, NULL);
-    a->welcome = m;
+    if (a->link.welcome)
+        agent__to_agent__free_unpacked(a->link.welcome, NULL);
+    a->link.welcome = m;
     a->facts = m->welcome->job;
-    a->lease = m->welcome->lease_ms;
-    a->heartbeat = m->welcome->heartbeat_ms;
+    a->link.lease = m->welcome->lease_ms;
+    a->link.heartbeat = m->welcome->heartbeat_ms;
     /* YARN knows nothing of an agent at the client. */
-    a->cut_ms = a->container && !a->container->client ? m->welcome->cut_ms : 0;
-    a->last_ping = loop_now(a->loop);
-    a->superseded = false;
+    a->lookup.cut_ms = a->container && !a->container->client ? m->welcome->cut_ms : 0;
+    a->link.last_ping = loop_now(a->loop);
+    a->lookup.superseded = false;
     if (first)
-        a->known = a->last_ping; /* later ones may come from a master that is cut off with us */
+        a->lookup.known =
+            a->link.last_ping; /* later ones may come from a master that is cut off with us */
     if (first)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)
         r = dirs_set_up(a, err);
-    a->hopeless = r < 0; /* another try would end in the same way */
+    a->link.hopeless = r < 0; /* another try would end in the same way */
     return r;
 }
 
@@ -239,15 +248,15 @@ int handshake_master(struct agent *a, int64_t deadline, struct err *err)
         r = be_welcomed(a, deadline, err);
     }
     if (r < 0)
-        a->channel = channel_close(a->channel);
+        a->link.channel = channel_close(a->link.channel);
     report_go_on(a);
-    if (r == 0 && !a->join.path)
+    if (r == 0 && !a->link.join.path)
         handshake_forget_code();
     return r;
 }
 
 void handshake_part(struct agent *a)
 {
-    a->channel = channel_close(a->channel);
+    a->link.channel = channel_close(a->link.channel);
     follow_forget(a);
 }

@@ -12,6 +12,7 @@
  * up, or two of each would run. */
 #include "agent/link/master_lookup.h"
 #include "agent/agent_private.h"
+#include "agent/link/handshake.h"
 #include "agent/link/job_files.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -138,7 +139,7 @@ static void run_look(void *arg)
 /* On a cluster whose patience is short there is less time for everything. */
 static int64_t part_of_limit(const struct agent *a, int64_t ms, int part)
 {
-    return a->cut_ms > 0 && a->cut_ms / part < ms ? a->cut_ms / part : ms;
+    return a->lookup.cut_ms > 0 && a->lookup.cut_ms / part < ms ? a->lookup.cut_ms / part : ms;
 }
 
 int64_t lookup_try_ms(const struct agent *a, int64_t ms)
@@ -150,9 +151,9 @@ int64_t lookup_try_ms(const struct agent *a, int64_t ms)
 
 bool lookup_is_late(const struct agent *a)
 {
-    int64_t before = a->cut_ms / 2 < LATE_MS ? a->cut_ms / 2 : LATE_MS;
+    int64_t before = a->lookup.cut_ms / 2 < LATE_MS ? a->lookup.cut_ms / 2 : LATE_MS;
 
-    return a->cut_ms > 0 && loop_now(a->loop) > a->known + a->cut_ms - before;
+    return a->lookup.cut_ms > 0 && loop_now(a->loop) > a->lookup.known + a->lookup.cut_ms - before;
 }
 
 /* Is one of these machines there? A connection is enough, or that it is refused: we have no token
@@ -220,7 +221,7 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
         fiber_shield(a->loop, false);
     }
     if (ret->reached || (lookup_is_late(a) && reach_cluster(a, l.dir)))
-        a->known = loop_now(a->loop);
+        a->lookup.known = loop_now(a->loop);
 }
 
 void lookup_done(struct lookup_found *f)
@@ -235,8 +236,8 @@ void lookup_done(struct lookup_found *f)
 static void leave_master(struct agent *a, const char *address)
 {
     log_warn(LOG_AGENT, "there is a newer master, at '%s'", address);
-    a->superseded = true;
-    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+    a->lookup.superseded = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
 /* So does this one, and nobody looks for another. */
@@ -245,24 +246,24 @@ static void leave_all(struct agent *a)
     log_warn(LOG_AGENT,
              "neither the ResourceManager nor HDFS has been reached for %lld s: tasks end before "
              "they are started elsewhere",
-             (long long)(loop_now(a->loop) - a->known) / 1000);
-    a->cut_off = true;
-    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+             (long long)(loop_now(a->loop) - a->lookup.known) / 1000);
+    a->lookup.cut_off = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
 static void run_newer(void *arg)
 {
     struct agent *a = arg;
     AUTO_LOOKUP found = { 0 };
-    const struct channel *c = a->channel;
-    int64_t before = lookup_is_late(a) ? a->known : -1;
+    const struct channel *c = a->link.channel;
+    int64_t before = lookup_is_late(a) ? a->lookup.known : -1;
 
     lookup_master(a, LOOP_NEVER, &found);
-    a->looking = false;
-    if (a->channel == c && c && !a->leaving) {
-        if (found.address && found.attempt > a->welcome->welcome->attempt)
+    a->lookup.looking = false;
+    if (a->link.channel == c && c && !a->leave.begun) {
+        if (found.address && found.attempt > a->link.welcome->welcome->attempt)
             leave_master(a, found.address);
-        else if (a->known == before)
+        else if (a->lookup.known == before)
             leave_all(a);
     }
     handshake_forget_code();
@@ -272,13 +273,14 @@ void lookup_newer(struct agent *a, int64_t alone)
 {
     int64_t now = loop_now(a->loop);
     uint32_t salt = 0;
-    bool due = alone >= ALONE_MS && now >= a->look_after;
+    bool due = alone >= ALONE_MS && now >= a->lookup.after;
 
-    if (now - alone > a->known)
-        a->known = now - alone;
-    if (!a->container || !a->welcome->welcome->attempt || a->looking || !(due || lookup_is_late(a)))
+    if (now - alone > a->lookup.known)
+        a->lookup.known = now - alone;
+    if (!a->container || !a->link.welcome->welcome->attempt || a->lookup.looking ||
+        !(due || lookup_is_late(a)))
         return;
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
-    a->look_after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */
-    a->looking = fiber_start(a->loop, run_newer, a, NULL, NULL) == 0;
+    a->lookup.after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */
+    a->lookup.looking = fiber_start(a->loop, run_newer, a, NULL, NULL) == 0;
 }

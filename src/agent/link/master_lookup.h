@@ -6,6 +6,15 @@
 
 struct agent;
 
+struct agent_lookup {
+    int64_t cut_ms;  /* as in Welcome: how long before YARN gives our node up; 0: it does not */
+    int64_t known;   /* when we last knew that we are not cut off; loop's clock */
+    bool looking;    /* for a newer master, … */
+    int64_t after;   /* … and not again before; loop's clock */
+    bool superseded; /* there is one */
+    bool cut_off;    /* we are: the end */
+};
+
 struct lookup_found {
     char *address;    /* that the newest master has left; NULL: none, or it cannot be seen */
     unsigned attempt; /* its number, from 1; 0: it does not say */

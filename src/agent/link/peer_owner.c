@@ -2,7 +2,8 @@
  *
  * Their protocols have no keys, and the master sees no more than an address, which all users of a
  * machine share. The kernel here knows whose socket it is. */
-#include "agent/agent_private.h"
+#include "agent/link/peer_owner.h"
+#include "agent/link/agent_report.h"
 #include "base/log.h"
 #include "loop/peer.h"
 

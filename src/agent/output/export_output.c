@@ -9,7 +9,10 @@
  *
  * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
  * one that is not in the list the files were removed while we ran, and its output is lost. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/output/output_files.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -263,7 +266,7 @@ static int add_found(struct export *x, struct logs *all, const struct log *like)
         one.label = all->labels.v[i];
         for (size_t k = 0; k < 2; k++) {
             if (strs_take(&all->paths,
-                          str_printf("%s/%s.std%s", x->agent->log_dir, one.label, ends[k])) < 0)
+                          str_printf("%s/%s.std%s", x->agent->dirs.log, one.label, ends[k])) < 0)
                 return -ENOMEM;
             from[k].kept = -1;
             from[k].gone = rotate_look(&from[k].cut, all->paths.v[all->paths.n - 1]) < 0;
@@ -279,15 +282,15 @@ static int list_logs(struct export *x, struct logs *all, const struct log *like,
 
     if (export_found(a, &all->labels) < 0)
         return err_oom(err);
-    all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
+    all->v = calloc(2 * (a->tasks.n + all->labels.n) + 1, sizeof(*all->v));
     all->found = calloc(2 * all->labels.n + 1, sizeof(*all->found));
     if (!all->v || !all->found)
         return err_oom(err);
-    for (size_t i = 0; i < a->n_tasks; i++) {
+    for (size_t i = 0; i < a->tasks.n; i++) {
         struct log one = *like;
 
-        one.label = a->tasks[i]->label;
-        if (export_output_add_logs(all, one, a->tasks[i]->streams) < 0)
+        one.label = a->tasks.v[i]->label;
+        if (export_output_add_logs(all, one, a->tasks.v[i]->output.streams) < 0)
             return err_oom(err);
     }
     return add_found(x, all, like) < 0 ? err_oom(err) : 0;

@@ -2,6 +2,7 @@
  * environment of tasks, and those that YARN put beside them to start the container.
  *
  * Known by what they are, not by how they are called: a link to one, of either kind, is one too. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
 #include "base/path.h"
 #include "platform/yarn/yarn_keytab.h"
@@ -106,9 +107,9 @@ int export_own_find(struct export *x, struct err *err)
     else if (r == 0 && run)
         r = add_all_in(&x->own, run, err);
     if (r == 0)
-        r = add_all_in(&x->own, a->work_dir, err);
+        r = add_all_in(&x->own, a->dirs.work, err);
     if (r == 0)
-        r = add_all_in(&x->own, a->tasks_dir, err);
+        r = add_all_in(&x->own, a->dirs.tasks, err);
     if (x->own.n)
         qsort(x->own.v, x->own.n, sizeof(*x->own.v), by_inode);
     return r;

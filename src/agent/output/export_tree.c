@@ -5,7 +5,9 @@
  * target is there already our files go into it. Of two tasks that leave a file of one name, the
  * later one's goes into TARGET/worker-3/; what an earlier job left under it is replaced. So is
  * everything by a directory that is all tasks' together. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/path.h"
 #include "loop/work.h"
 

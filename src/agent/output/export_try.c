@@ -1,5 +1,7 @@
 /* export_try.c - one step of saving, again and again while HDFS is away: it may be restarting. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 
 #define TRIES_MAX 60

@@ -4,8 +4,10 @@
  * Event files only grow, while somebody writes them: what is new of them is appended to the copy.
  * Other files are small and copied when they have another length. What cannot be read now is tried
  * again at the next look; nothing here ever ends a task. */
+#include "agent/output/tensorboard_mirror.h"
 #include "agent/agent_private.h"
 #include "agent/link/job_files.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -160,8 +162,7 @@ static void tensorboard_mirror_run(void *arg)
     } while (fiber_sleep(a->loop, LOOK_MS) == 0);
     mirror_free(x);
     a->mirror = NULL;
-    a->busy--;
-    cond_wake_all(&a->quiet);
+    agent_tasks_idle(a);
 }
 
 int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char *to,
@@ -178,13 +179,13 @@ int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char 
         return err_oom(err);
     x->agent = a;
     x->from = strdup(from);
-    x->to = path_join(t->work, to);
+    x->to = path_join(t->prep.work, to);
     r = x->from && x->to ? fiber_start(a->loop, tensorboard_mirror_run, x, &a->mirror, err)
                          : err_oom(err);
     if (r < 0)
         mirror_free(x);
     else
-        a->busy++;
+        agent_tasks_busy(a);
     return r;
 }
 

@@ -9,7 +9,10 @@
  *     POST /v1/progress             {"step": 3, "total": 10, "metrics": {"loss": 0.5}}
  *
  * Values may be any bytes. */
+#include "agent/socket/kvhttp.h"
 #include "agent/agent_private.h"
+#include "agent/link/kv_relay.h"
+#include "agent/socket/kvline.h"
 #include "base/json.h"
 #include "wire/http_call.h"
 

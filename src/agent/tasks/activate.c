@@ -1,7 +1,11 @@
 /* activate.c - what a task's environment gets besides variables of the job: a Python environment
  * that is its own, and where the machine has its Hadoop. Done last, over the job's variables, so
  * that `python` is the environment's whatever PATH the job says. */
+#include "agent/tasks/activate.h"
 #include "agent/agent_private.h"
+#include "agent/environ.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/conda_activate.h"
 #include "base/path.h"
 #include "job/spec/spec.h"
 #include "pyenv/libhdfs_home.h"
@@ -75,7 +79,7 @@ int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
 
     if (!*a->facts->venv)
         return 0;
-    r = !dir ? err_oom(err) : t->image ? 0 : check_python(dir, err);
+    r = !dir ? err_oom(err) : t->image.name ? 0 : check_python(dir, err);
     if (r < 0)
         return r;
     meta = path_join(dir, "conda-meta");
@@ -124,7 +128,7 @@ int activate_mxnet(const struct env *e, const struct agent_task *t, const char *
     int r;
 
     /* What the launcher tells parameter servers and who uses them. */
-    if (t->image || !env_get(e, "DMLC_PS_ROOT_URI") || !servers || str_eq(servers, "0"))
+    if (t->image.name || !env_get(e, "DMLC_PS_ROOT_URI") || !servers || str_eq(servers, "0"))
         return 0;
     r = python_dir(e, program, &bin);
     if (r == 0 && bin)
@@ -164,7 +168,7 @@ int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__Star
     AUTO_STRS vars = { 0 };
 
     /* What is on this machine is not in an image. */
-    if (how == SPEC_HADOOP_NO || t->image || (how == SPEC_HADOOP_AUTO && !names_hdfs(m)))
+    if (how == SPEC_HADOOP_NO || t->image.name || (how == SPEC_HADOOP_AUTO && !names_hdfs(m)))
         return 0;
     if (hadoop_home_find(&from, &h) < 0)
         return err_oom(err);

@@ -5,7 +5,12 @@
  * there: containers have links to it. Its place is known only then, and is the same for all of
  * them. So the first agent that comes tells the files of the environment; whoever comes later sees
  * that it is done. Two that come at once write the same, and each file is replaced as a whole. */
+#include "agent/tasks/conda_activate.h"
 #include "agent/agent_private.h"
+#include "agent/environ.h"
+#include "agent/tasks/activate.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/spawn.h"
 #include "agent/tasks/spawn_reason.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -113,17 +118,17 @@ int conda_command(struct strs *argv, const struct env *e, const struct agent_tas
                   struct err *err)
 {
     const char *dir = env_get(e, "CONDA_PREFIX");
-    const struct spawn_spec spec = { .argv = argv->v, .envp = e->v, .cwd = t->work };
+    const struct spawn_spec spec = { .argv = argv->v, .envp = e->v, .cwd = t->prep.work };
     AUTO_FREE char *program = NULL, *full = NULL;
     int r;
 
     /* A CONDA_PREFIX may also be the user's own, of another environment. */
-    if (!*t->agent->facts->venv || t->image || !dir || env_get(e, "VIRTUAL_ENV"))
+    if (!*t->agent->facts->venv || t->image.name || !dir || env_get(e, "VIRTUAL_ENV"))
         return 0;
     r = has_scripts(dir);
     if (r <= 0)
         return r < 0 ? err_oom(err) : 0;
-    full = spawn_find(&spec, &program, NULL) == 0 ? path_join(t->work, program) : NULL;
+    full = spawn_find(&spec, &program, NULL) == 0 ? path_join(t->prep.work, program) : NULL;
     if (!full || access(full, X_OK) < 0)
         return 0; /* the start says why, better than a shell */
     return conda_wrap(argv) < 0 ? err_oom(err) : 0;
@@ -169,15 +174,15 @@ void conda_place(struct agent *a)
 
     if (!*a->facts->venv || !a->container || a->container->client)
         return; /* it is used where it is */
-    while (a->placing)
-        (void)cond_wait(a->loop, &a->placed_now, LOOP_NEVER);
-    if (a->placed)
+    while (a->conda.placing)
+        (void)cond_wait(a->loop, &a->conda.changed, LOOP_NEVER);
+    if (a->conda.placed)
         return;
-    a->placing = true;
+    a->conda.placing = true;
     link = path_join(a->container->dir, AGENT_ENV);
     if (link)
         tell_files(a, link);
-    a->placing = false;
-    a->placed = true;
-    cond_wake_all(&a->placed_now);
+    a->conda.placing = false;
+    a->conda.placed = true;
+    cond_wake_all(&a->conda.changed);
 }

@@ -1,7 +1,12 @@
 /* task_files.c - what a task finds in its directory: symbolic links to files, and to archives that
  * were unpacked once for all tasks of this agent. */
+#include "agent/tasks/task_files.h"
 #include "agent/agent_private.h"
 #include "agent/output/last_lines.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/spawn.h"
+#include "agent/tree_remove.h"
 #include "base/path.h"
 
 #include <fcntl.h>
@@ -76,7 +81,7 @@ static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const s
 
     if (fd < 0)
         return err_sys(err, "unpack '%s'", u->from);
-    if (a->leaving)
+    if (a->leave.begun)
         return err_set(err, -ECANCELED, "unpack '%s': the job has ended", u->from);
     files_fill(words, u, argv);
     spec.extra = spec.cgroup = -1;
@@ -130,7 +135,7 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     if (!a->files)
         a->files = calloc(1, sizeof(*a->files));
     if (a->files && !a->files->dir)
-        a->files->dir = str_printf("%s/unpacked-%u", a->work_dir, a->opt->number);
+        a->files->dir = str_printf("%s/unpacked-%u", a->dirs.work, a->opt->number);
     if (u && a->files && a->files->dir) {
         u->from = strdup(from);
         u->dir = str_printf("%s/%u", a->files->dir, a->files->n++);
