@@ -1,9 +1,7 @@
 /* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
 #include "agent/agent.h"
-#include "agent/agent_container.h"
 #include "agent/agent_leave.h"
 #include "agent/agent_private.h"
-#include "agent/client_lifeline.h"
 #include "agent/container_gpus.h"
 #include "agent/dirs.h"
 #include "agent/link/agent_report.h"
@@ -15,8 +13,7 @@
 #include "agent/link/reconnect.h"
 #include "agent/output/export.h"
 #include "agent/output/output_follow.h"
-#include "agent/predecessor.h"
-#include "agent/task_tokens.h"
+#include "agent/platform/agent_platform.h"
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/cgroup.h"
 #include "agent/tasks/finish.h"
@@ -40,7 +37,6 @@
 
 #define RESIDENT_MAX (3 * MIB) /* beyond it, code that was run once is given back */
 #define LOST_GRACE 2000        /* for tasks whose master is gone */
-#define SIGNAL_GRACE 100       /* of the 250 ms that a NodeManager leaves us */
 #define SILENT_BEATS 4         /* heartbeats that may fail to come */
 #define SILENT_MIN 3000
 #define READ_MS 50
@@ -168,7 +164,8 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         peer_owner_answer(a, m->whose);
         break;
     case AGENT__TO_AGENT__BODY_TOKENS:
-        tokens_replace(a, m->tokens);
+        if (a->platform->tokens)
+            a->platform->tokens(a, m->tokens);
         break;
     case AGENT__TO_AGENT__BODY_SHUTDOWN:
         a->leave.told = true;
@@ -233,7 +230,7 @@ static bool agent_may_wait(const struct agent *a, int r)
 
 static int agent_serve(struct agent *a, struct err *err)
 {
-    int r = a->container ? predecessor_end(a, err) : 0;
+    int r = a->platform->begin ? a->platform->begin(a, err) : 0;
 
     if (r == 0)
         r = reconnect_first(a, err);
@@ -245,12 +242,11 @@ static int agent_serve(struct agent *a, struct err *err)
     return r;
 }
 
-/* A NodeManager that says SIGTERM kills us a moment later, and only we can end what tasks have
- * started. */
+/* Who sends SIGTERM may kill us a moment later, and only we can end what tasks have started. */
 static int64_t grace_of(const struct agent *a)
 {
-    if (a->life.signal && a->container && !a->container->client)
-        return SIGNAL_GRACE;
+    if (a->life.signal && a->platform->signal_grace)
+        return a->platform->signal_grace;
     return a->leave.told ? a->leave.grace : LOST_GRACE;
 }
 
@@ -260,15 +256,13 @@ static int live(void *arg)
     int r;
 
     a->life.main = fiber_self(a->loop);
-    r = a->opt->client ? lifeline_begin(a, a->life.err) : 0;
-    if (r == 0)
-        r = agent_serve(a, a->life.err);
+    r = agent_serve(a, a->life.err);
     fiber_shield(a->loop, true);
     leave_pings_start(a);
     leave_tasks(a, grace_of(a));
     if (a->leave.told && !a->life.signal && !a->life.broken)
         export_all(a, false);
-    else if (a->container && !a->container->client && a->dirs.work && !a->life.broken)
+    else if (a->platform->saves_lost && a->dirs.work && !a->life.broken)
         export_all(a, true); /* what tasks wrote is here, and nowhere else */
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
@@ -306,25 +300,7 @@ static void agent_done(struct agent *a)
     if (a->link.welcome)
         agent__to_agent__free_unpacked(a->link.welcome, NULL);
     dirs_done(a);
-    if (a->container)
-        agent_container_done(a->container);
-}
-
-/* Whose we are, by the credentials of a container or of the client, or by a file. */
-static int find_owner(struct agent *a, struct agent_container *c, struct err *err)
-{
-    int r;
-
-    if (!a->opt->container && !a->opt->client)
-        return join_read(a->opt->join_file, &a->link.join, err);
-    a->container = c;
-    r = a->opt->client ? agent_container_read_client(a->opt->client, c, err)
-                       : agent_container_read(c, err);
-    if (r == 0)
-        r = join_set_address(&a->link.join, c->boot.address, err);
-    if (r == 0)
-        a->link.join.key = c->boot.key;
-    return r;
+    a->platform->done(a);
 }
 
 static int agent_set_up(struct agent *a, struct err *err)
@@ -348,11 +324,15 @@ static int agent_set_up(struct agent *a, struct err *err)
     return r == 0 ? report_init(a, err) : r;
 }
 
+const struct agent_platform *agent_platform_of(const struct agent_options *o)
+{
+    return o->client ? &agent_at_client : o->container ? &agent_on_yarn : &agent_on_machine;
+}
+
 int agent_run(const struct agent_options *o, struct err *err)
 {
-    struct agent a = { .opt = o, .life.err = err };
-    struct agent_container c = { 0 };
-    int r = find_owner(&a, &c, err);
+    struct agent a = { .opt = o, .platform = agent_platform_of(o), .life.err = err };
+    int r = a.platform->join(&a, err);
 
     if (r == 0)
         r = agent_set_up(&a, err);

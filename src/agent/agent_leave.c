@@ -99,26 +99,7 @@ void leave_tasks(struct agent *a, int64_t grace)
 
 /* ---- what is ours goes ---- */
 
-/* The run directory, when the master could not remove it and no other agent uses it any more.
- * Whoever removes the directory of tasks, which must be empty, was the last. */
-static void leave_remove_run(struct agent *a)
-{
-    AUTO_FREE char *run = path_dir(a->opt->join_file);
-    struct stat st;
-
-    if (!run || !a->dirs.tasks || !str_starts(a->dirs.work, run) || lstat(run, &st) < 0)
-        return;
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return;
-    if (rmdir(a->dirs.tasks) < 0 && errno != ENOENT)
-        return;
-    if (remove_tree(a, run, NULL) < 0)
-        log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
-}
-
-/* In a container everything of ours is in one directory, which stays for an agent that may follow
- * us there unless the job is over; beside the client that one is there before we are, and only ours
- * to remove when the client is gone. Elsewhere others have theirs there. */
+/* What other agents need is not removed. */
 static void remove_own(struct agent *a, bool master_gone)
 {
     if (a->dirs.tmp)
@@ -130,10 +111,7 @@ static void remove_own(struct agent *a, bool master_gone)
         (void)rmdir(a->dirs.out);
     if (a->leave.told)
         output_marks_remove(a);
-    if (a->container && (a->container->client || (a->dirs.work && a->leave.told)))
-        (void)remove_tree(a, a->container->own, NULL);
-    else if (!a->container && master_gone && a->facts)
-        leave_remove_run(a);
+    a->platform->remove_own(a, master_gone);
 }
 
 void leave_clean(struct agent *a, bool master_gone)

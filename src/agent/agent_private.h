@@ -3,13 +3,13 @@
  * alone, unless it says otherwise there; others read it. Everything runs on the loop's thread. */
 #pragma once
 #include "agent/agent.h"
-#include "agent/agent_container.h"
 #include "agent/agent_leave.h"
 #include "agent/container_gpus.h"
 #include "agent/dirs.h"
 #include "agent/link/handshake.h"
 #include "agent/link/master_lookup.h"
 #include "agent/output/logrotate.h"
+#include "agent/platform/agent_platform.h"
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/conda_activate.h"
 #include "agent/tasks/limits.h"
@@ -22,6 +22,7 @@
 #include "loop/loop.h"
 #include <uv.h>
 
+struct agent_container;
 struct files;
 struct follow;
 struct spawner;
@@ -38,7 +39,9 @@ struct agent_life {
 
 struct agent {
     const struct agent_options *opt;
-    struct agent_container *container; /* NULL: neither on YARN nor beside the client */
+    const struct agent_platform *platform;
+    struct agent_home home;
+    struct agent_container *container; /* platform/ and task_tokens.c only; NULL: on this machine */
     const Agent__JobFacts *facts;      /* of link.welcome; NULL before the first one */
     struct loop *loop;
     struct spawner *spawner;

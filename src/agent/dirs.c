@@ -11,7 +11,6 @@
  * worker-3.stdout and worker-3.stderr in its log directory. */
 #include "agent/dirs.h"
 #include "agent/agent_private.h"
-#include "agent/task_tokens.h"
 #include "agent/tasks/link_tree.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -30,12 +29,12 @@
  * whose working directory it is, there is a short one for everybody with our user id. */
 static char *socket_dir(const struct agent *a)
 {
-    const struct agent_container *c = a->container;
+    const char *dir = a->home.dir;
     size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
-    size_t n = c ? strlen(c->dir) : 0;
+    size_t n = dir ? strlen(dir) : 0;
 
-    if (!c || strlen(a->dirs.tasks) + SOCKET_NAME_MAX <= most ||
-        !str_starts(a->dirs.tasks, c->dir) || a->dirs.tasks[n] != '/')
+    if (!dir || strlen(a->dirs.tasks) + SOCKET_NAME_MAX <= most ||
+        !str_starts(a->dirs.tasks, dir) || a->dirs.tasks[n] != '/')
         return strdup(a->dirs.tasks);
     return str_printf("/proc/%d/cwd%s", (int)getpid(), a->dirs.tasks + n);
 }
@@ -43,17 +42,13 @@ static char *socket_dir(const struct agent *a)
 static int dirs_name_places(struct agent *a, struct err *err)
 {
     const Agent__JobFacts *f = a->facts;
-    const struct agent_container *c = a->container;
 
-    if (*f->work_dir)
-        a->dirs.work = strdup(f->work_dir);
-    else
-        a->dirs.work = c ? strdup(c->own) : path_dir(a->opt->join_file);
+    a->dirs.work = strdup(*f->work_dir ? f->work_dir : a->home.own);
     a->dirs.tasks = a->dirs.work ? path_join(a->dirs.work, "tasks") : NULL;
     if (*f->log_dir)
         a->dirs.log = strdup(f->log_dir);
     else if (a->dirs.work)
-        a->dirs.log = c ? strdup(c->log_dir) : path_join(a->dirs.work, "logs");
+        a->dirs.log = a->home.log ? strdup(a->home.log) : path_join(a->dirs.work, "logs");
     if (!a->dirs.tasks || !a->dirs.log)
         return err_oom(err);
     a->dirs.tmp = str_printf("%s/tmp-%u", a->dirs.tasks, a->opt->number);
@@ -85,10 +80,10 @@ static int spread_ship(void *arg)
  * files, and the master that has welcomed us wants to be answered. */
 int dirs_place_files(struct agent *a, struct err *err)
 {
-    struct shipped s = { a->container ? a->container->dir : NULL, err };
+    struct shipped s = { a->home.dir, err };
     int r;
 
-    if (!s.dir || a->container->client)
+    if (!a->platform->unpacks)
         return 0; /* everything is where it was */
     while (a->dirs.spreading)
         (void)cond_wait(a->loop, &a->dirs.spread_changed, LOOP_NEVER);
@@ -102,15 +97,6 @@ int dirs_place_files(struct agent *a, struct err *err)
     return r;
 }
 
-/* Whoever waits for the end of a job on this machine whose master was killed sees by this lock, in
- * which all its agents share, whether tasks still write. It goes with us, however we end. */
-static void share_lock(struct agent *a)
-{
-    a->dirs.log_lock = open(a->dirs.log, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (a->dirs.log_lock < 0 || flock(a->dirs.log_lock, LOCK_SH | LOCK_NB) < 0)
-        log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->dirs.log);
-}
-
 int dirs_set_up(struct agent *a, struct err *err)
 {
     int r;
@@ -121,12 +107,10 @@ int dirs_set_up(struct agent *a, struct err *err)
     log_set_job(a->facts->job);
     if (r == 0)
         r = path_mkdirs(a->dirs.log, 0750, err);
-    if (r == 0 && !a->container)
-        share_lock(a);
     if (r == 0)
         r = path_mkdirs(a->dirs.tmp, 0700, err);
     if (r == 0)
-        r = tokens_begin(a, err);
+        r = a->platform->set_up(a, err);
     return r;
 }
 

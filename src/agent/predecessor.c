@@ -26,8 +26,7 @@ static bool predecessor_is_ours(const struct agent *a, pid_t pid, struct tree_pr
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     return pid > 1 && pid != getpid() && stat(path, &st) == 0 && st.st_uid == geteuid() &&
            tree_look(pid, ret) && ret->state != 'Z' &&
-           tree_env(pid, AGENT_CONTAINER_MARK, mark, sizeof(mark)) &&
-           str_eq(mark, a->container->id);
+           tree_env(pid, AGENT_CONTAINER_MARK, mark, sizeof(mark)) && str_eq(mark, a->home.id);
 }
 
 /* How many were still there. */
@@ -51,7 +50,7 @@ static size_t predecessor_kill_all(const struct agent *a)
 
 int predecessor_end(struct agent *a, struct err *err)
 {
-    AUTO_FREE char *tasks = path_join(a->container->own, "tasks");
+    AUTO_FREE char *tasks = path_join(a->home.own, "tasks");
     int64_t deadline = loop_in(a->loop, END_MS);
     size_t left = 1;
 

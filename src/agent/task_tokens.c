@@ -1,6 +1,7 @@
 /* task_tokens.c - the tokens that tasks use, in a file of theirs: everything that the container was
  * given but the job's key, and newer ones when the master sends them. */
 #include "agent/task_tokens.h"
+#include "agent/agent_container.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
 #include "base/log.h"
@@ -17,8 +18,6 @@ int tokens_begin(struct agent *a, struct err *err)
 {
     int r;
 
-    if (!a->container)
-        return 0;
     a->dirs.token_file = str_printf("%s/tokens", a->dirs.work);
     if (!a->dirs.token_file)
         return err_oom(err);
@@ -32,16 +31,13 @@ void tokens_replace(struct agent *a, const Agent__Tokens *m)
 {
     AUTO_CREDENTIALS *newer = NULL;
     struct err err = ERR_INIT;
-    int r = a->container ? credentials_parse(m->credentials.data, m->credentials.len, &newer, &err)
-                         : -EOPNOTSUPP;
+    int r = credentials_parse(m->credentials.data, m->credentials.len, &newer, &err);
 
     if (r == 0) {
         credentials_free(a->container->credentials);
         a->container->credentials = take(newer);
         r = a->dirs.token_file ? write_file(a, &err) : 0;
     }
-    if (r == -EOPNOTSUPP)
-        return; /* no container, no tokens */
     if (r < 0) {
         err_wrap(&err, r, "newer tokens");
         report_note(a, err.text);

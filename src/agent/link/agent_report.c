@@ -146,7 +146,7 @@ void report_started(struct agent_task *t)
  * master: whatever we could say would only be earlier, not right. */
 static bool is_taken_along(const struct agent_task *t)
 {
-    return t->agent->container && t->agent->life.signal;
+    return t->agent->platform->told_by_rm && t->agent->life.signal;
 }
 
 void report_exited(struct agent_task *t, const Agent__ExitedTask *end)

@@ -78,8 +78,7 @@ static bool handshake_by_name(struct agent *a, const char *local, char out[INET6
     struct resolve_addrs found;
     struct err err = ERR_INIT;
 
-    if (resolve_host(a->loop, a->container->node, 0, loop_in(a->loop, RESOLVE_MS), &found, &err) <
-        0) {
+    if (resolve_host(a->loop, a->home.node, 0, loop_in(a->loop, RESOLVE_MS), &found, &err) < 0) {
         log_warn(LOG_AGENT, "%s, ignoring", err.text);
         return false;
     }
@@ -101,7 +100,7 @@ static void find_own_address(struct agent *a)
     if (!ip)
         ip = a->link.join.path ? "127.0.0.1"
                                : sock_local_ip(stream_sock(channel_stream(a->link.channel)));
-    if (!a->opt->host && a->container && !a->container->client && handshake_by_name(a, ip, name))
+    if (!a->opt->host && a->platform->cluster_name && handshake_by_name(a, ip, name))
         ip = name;
     snprintf(a->link.host, sizeof(a->link.host), "%s", ip);
 }
@@ -123,12 +122,12 @@ static int say_hello(struct agent *a, struct err *err)
         hello.key = (ProtobufCBinaryData){ .data = a->link.join.key.key, .len = STREAM_KEY };
     hello.agent = a->opt->number;
     hello.host = a->link.host;
-    hello.node = a->container ? a->container->node : name;
+    hello.node = a->home.node ? (char *)a->home.node : name;
     if (a->opt->node)
         hello.node = (char *)a->opt->node;
     hello.pid = (uint32_t)getpid();
-    if (a->container)
-        hello.container = a->container->id;
+    if (a->home.id)
+        hello.container = (char *)a->home.id;
     hello.again = a->link.welcome != NULL;
     hello.knows_owners = true;
     if (resync_hello(a, &hello) < 0)
@@ -206,7 +205,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     a->link.lease = m->welcome->lease_ms;
     a->link.heartbeat = m->welcome->heartbeat_ms;
     /* YARN knows nothing of an agent at the client. */
-    a->lookup.cut_ms = a->container && !a->container->client ? m->welcome->cut_ms : 0;
+    a->lookup.cut_ms = a->platform->cut_off ? m->welcome->cut_ms : 0;
     a->link.last_ping = loop_now(a->loop);
     a->lookup.superseded = false;
     if (first)

@@ -186,7 +186,7 @@ static bool reach_cluster(struct agent *a, const char *dir)
     AUTO_HOSTS rms = { 0 }, nns = { 0 };
     const struct conf *conf;
 
-    if (!a->container || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
+    if (!a->home.staging || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
         return false;
     conf = session_conf(remote.session);
     if (conf_resourcemanagers(conf, RM_CLIENT, &rms, NULL) == 0 && reach_one(a, &rms))
@@ -207,8 +207,8 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
 
     *ret = (struct lookup_found){ 0 };
     l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
-    if (!l.dir && a->container)
-        l.dir = a->container->staging;
+    if (!l.dir)
+        l.dir = a->home.staging;
     if (!l.dir || fiber_start(a->loop, run_look, &l, &f, NULL) < 0)
         return;
     while (!l.done && r == 0)
@@ -277,7 +277,7 @@ void lookup_newer(struct agent *a, int64_t alone)
 
     if (now - alone > a->lookup.known)
         a->lookup.known = now - alone;
-    if (!a->container || !a->link.welcome->welcome->attempt || a->lookup.looking ||
+    if (!a->home.staging || !a->link.welcome->welcome->attempt || a->lookup.looking ||
         !(due || lookup_is_late(a)))
         return;
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);

@@ -116,7 +116,7 @@ int reconnect_first(struct agent *a, struct err *err)
 {
     int r;
 
-    if (!a->container)
+    if (!a->home.staging)
         return dial_until(a, loop_in(a->loop, FIRST_MS), err);
     r = handshake_master(a, loop_in(a->loop, ARRIVE_MS), err);
     if (r < 0 && !reconnect_over(a, r, LOOP_NEVER)) {

@@ -150,7 +150,7 @@ static void save_found(struct export *x, const Agent__Result *m, struct saved *s
         snprintf(s->fail, sizeof(s->fail), "out of memory");
     for (size_t i = 0; i < labels.n && (!*m->from || (i == 0 && a->tasks.n == 0)); i++) {
         AUTO_FREE char *from =
-            *m->from ? path_join(a->container->dir, m->from) : path_join(a->dirs.out, labels.v[i]);
+            *m->from ? path_join(a->home.dir, m->from) : path_join(a->dirs.out, labels.v[i]);
 
         if (from)
             export_tree(x, from, labels.v[i], s);
@@ -293,7 +293,7 @@ void export_all(struct agent *a, bool output_only)
         x.until = loop_in(a->loop, HURRY_MS);
     if (output_only && !*a->facts->export_dir)
         return;
-    if (!a->container && !*a->facts->export_dir && !a->facts->n_results)
+    if (!a->platform->saves && !*a->facts->export_dir && !a->facts->n_results)
         return;
     report_flush(a);
     if (fiber_start(a->loop, export_run, &x, &x.fiber, &err) < 0)

@@ -65,7 +65,7 @@ int export_found(const struct agent *a, struct strs *ret)
 {
     int r = 0;
 
-    if (!a->container || !a->dirs.log || *a->facts->log_dir)
+    if (!a->platform->successors || !a->dirs.log || *a->facts->log_dir)
         return 0; /* other agents' tasks are there, too */
     r = scan(a, a->dirs.log, ".stdout", ret);
     if (r == 0)

@@ -133,8 +133,7 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
 static char *name_part(const struct log *l)
 {
     const struct agent *a = l->x->agent;
-    AUTO_FREE char *own =
-        a->container ? strdup(a->container->id) : str_printf("%u", a->opt->number);
+    AUTO_FREE char *own = a->home.id ? strdup(a->home.id) : str_printf("%u", a->opt->number);
 
     return own ? str_printf("%s/.%s.%s.%s.part", l->dir, l->label, l->end, own) : NULL;
 }

@@ -97,15 +97,12 @@ static int add_all_in(struct own_files *own, const char *dir, struct err *err)
 int export_own_find(struct export *x, struct err *err)
 {
     const struct agent *a = x->agent;
-    AUTO_FREE char *run = a->opt->join_file ? path_dir(a->opt->join_file) : NULL;
-    int r = a->container ? add_beside(&x->own, a->container->dir, err) : 0;
+    int r = a->home.dir ? add_beside(&x->own, a->home.dir, err) : 0;
 
-    if (a->container)
-        find_tmp(x, a->container->dir);
-    if (r == 0 && a->container)
-        r = add_all_in(&x->own, a->container->own, err);
-    else if (r == 0 && run)
-        r = add_all_in(&x->own, run, err);
+    if (a->home.dir)
+        find_tmp(x, a->home.dir);
+    if (r == 0)
+        r = add_all_in(&x->own, a->home.own, err);
     if (r == 0)
         r = add_all_in(&x->own, a->dirs.work, err);
     if (r == 0)

@@ -186,33 +186,6 @@ static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
 
 /* ---- putting it in place ---- */
 
-/* When the job began here. The clock need not be that of the files there, but what is ours is known
- * better by its name: placed(). */
-static int64_t began_here(const struct copy *c)
-{
-    struct stat st;
-
-    if (stat(c->x->agent->opt->join_file, &st) < 0)
-        return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-}
-
-/* When the job was handed in, by the clock that files there have; 0: unknown. */
-static int64_t job_began(struct copy *c)
-{
-    AUTO_FREE char *key = path_join(c->x->agent->facts->staging, "key");
-    AUTO_FREE char *path = NULL;
-    AUTO_FS_ENTRY e = { 0 };
-    struct fs *fs = NULL;
-
-    if (!c->x->agent->container)
-        return began_here(c);
-    if (!key || !*c->x->agent->facts->staging ||
-        remote_find(&c->x->remote, key, &fs, &path, NULL) < 0 || fs_exists(fs, path, &e, NULL) <= 0)
-        return 0;
-    return e.mtime;
-}
-
 /* Is the file that is there ours, of another task? */
 static bool placed(const struct copy *c, const char *to)
 {
@@ -273,7 +246,8 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
 
 static int export_tree_merge(struct copy *c, const char *label, struct err *err)
 {
-    int64_t began = job_began(c);
+    const struct agent *a = c->x->agent;
+    int64_t began = a->platform->job_began(a, &c->x->remote);
     int r = 0;
 
     for (size_t i = 0; i < c->dirs.n && r == 0; i++) {

@@ -55,8 +55,8 @@ int output_init(struct agent_task *t, struct err *err)
     for (int i = 0; i < 2; i++) {
         struct stream_out *s = &t->output.streams[i];
 
-        s->path =
-            str_printf("%s/%s.%s%s", a->dirs.log, t->label, a->container ? "std" : "", streams[i]);
+        s->path = str_printf("%s/%s.%s%s", a->dirs.log, t->label,
+                             a->platform->successors ? "std" : "", streams[i]);
         if (!s->path)
             return err_oom(err);
         find_pieces(s);
@@ -101,12 +101,12 @@ const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME])
 
 char *output_mark(const struct agent *a, const char *what, const char *of)
 {
-    return a->container ? str_printf("%s/" MARK "%s-%s", a->dirs.log, what, of) : NULL;
+    return a->platform->successors ? str_printf("%s/" MARK "%s-%s", a->dirs.log, what, of) : NULL;
 }
 
 void output_marks_remove(const struct agent *a)
 {
-    AUTO_DIR DIR *d = a->container && a->dirs.log ? opendir(a->dirs.log) : NULL;
+    AUTO_DIR DIR *d = a->platform->successors && a->dirs.log ? opendir(a->dirs.log) : NULL;
     struct dirent *e;
 
     while (d && (e = readdir(d)))

@@ -38,9 +38,7 @@ __attribute__((format(printf, 2, 3))) static int activate_lacks(struct err *err,
 /* Where it is here; NULL when out of memory. */
 static char *find_venv(const struct agent *a)
 {
-    const struct agent_container *c = a->container;
-
-    return c && !c->client ? path_join(c->dir, AGENT_ENV) : strdup(a->facts->venv);
+    return a->platform->unpacks ? path_join(a->home.dir, AGENT_ENV) : strdup(a->facts->venv);
 }
 
 /* Without this a task would run with some other python, and miss its packages. */

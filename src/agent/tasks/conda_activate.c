@@ -172,14 +172,14 @@ void conda_place(struct agent *a)
 {
     AUTO_FREE char *link = NULL;
 
-    if (!*a->facts->venv || !a->container || a->container->client)
+    if (!*a->facts->venv || !a->platform->unpacks)
         return; /* it is used where it is */
     while (a->conda.placing)
         (void)cond_wait(a->loop, &a->conda.changed, LOOP_NEVER);
     if (a->conda.placed)
         return;
     a->conda.placing = true;
-    link = path_join(a->container->dir, AGENT_ENV);
+    link = path_join(a->home.dir, AGENT_ENV);
     if (link)
         tell_files(a, link);
     a->conda.placing = false;

@@ -66,24 +66,6 @@ int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err
 
 /* ---- what the container sees ---- */
 
-/* Directories of a variable of YARN's, with `below` behind each, that are there. */
-static int add_yarns(struct strs *to, const char *variable, const char *below, const char *how)
-{
-    const char *list = getenv(variable);
-    AUTO_STRS dirs = { 0 };
-    int r = list ? strs_split(&dirs, list, ",") : 0;
-
-    for (size_t i = 0; i < dirs.n && r == 0; i++) {
-        AUTO_FREE char *path = path_join(dirs.v[i], below);
-
-        if (!path)
-            return -ENOMEM;
-        if (*path == '/' && access(path, F_OK) == 0)
-            r = *how ? strs_take(to, str_printf("%s:%s:%s", path, path, how)) : strs_add(to, path);
-    }
-    return r;
-}
-
 static bool short_sockets(const struct agent *a)
 {
     return str_eq(a->dirs.sockets, a->dirs.tasks);
@@ -92,8 +74,7 @@ static bool short_sockets(const struct agent *a)
 static int add_places(const struct agent_task *t, struct strs *to)
 {
     const struct agent *a = t->agent;
-    const char *venv = !a->container && *a->facts->venv ? a->facts->venv : NULL;
-    const char *const places[] = { t->prep.work, a->dirs.work, a->dirs.log, t->prep.out, venv };
+    const char *const places[] = { t->prep.work, a->dirs.work, a->dirs.log, t->prep.out };
     int r = 0;
 
     for (size_t i = 0; i < t->image.mounts.n && r == 0; i++)
@@ -102,11 +83,7 @@ static int add_places(const struct agent_task *t, struct strs *to)
         r = places[i] ? strs_add(to, places[i]) : 0;
     if (r == 0 && !short_sockets(a))
         r = strs_take(to, str_printf("%s:%s", a->dirs.tasks, DOCKER_TASKS));
-    if (r < 0 || !a->container)
-        return r;
-    /* Links in the work directory lead to the NodeManager's caches. */
-    r = add_yarns(to, "LOCAL_DIRS", "", "");
-    return r == 0 ? add_yarns(to, "LOCAL_USER_DIRS", "filecache", "ro") : r;
+    return r == 0 ? a->platform->mounts(a, to) : r;
 }
 
 static char *socket_inside(const struct agent_task *t)
@@ -179,7 +156,7 @@ static char *container_name(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
 
-    return str_printf("ydl-%s-%s-%u-%d", a->container ? a->container->id : a->facts->job, t->label,
+    return str_printf("ydl-%s-%s-%u-%d", a->home.id ? a->home.id : a->facts->job, t->label,
                       t->start.attempt, (int)getpid());
 }
 
@@ -213,12 +190,12 @@ static int docker_make_words(const struct agent_task *t, const char *env_file,
     AUTO_FREE char *program = calloc(1, PROGRAM_MAX);
     AUTO_FREE gid_t *groups = calloc(GROUPS_MAX_, sizeof(*groups));
     struct docker_args d = { .image = t->image.name, .task = t->name, .gpus = t->prep.gpus };
-    const struct agent_container *c = t->agent->container;
+    const char *id = t->agent->home.id;
     int n, r;
 
-    if (c)
-        mark = str_printf("%s=%s", AGENT_CONTAINER_MARK, c->id);
-    if (!name || !program || !groups || (c && !mark) ||
+    if (id)
+        mark = str_printf("%s=%s", AGENT_CONTAINER_MARK, id);
+    if (!name || !program || !groups || (id && !mark) ||
         init_words(t, env_file, command, &init) < 0 || add_places(t, &places) < 0)
         return err_oom(err);
     if (readlink("/proc/self/exe", program, PROGRAM_MAX - 1) < 0)

@@ -3,7 +3,6 @@
  * What we did ourselves is known. A SIGKILL that nobody of us sent is the kernel's when its count
  * of memory kills has gone up. A failure on a full disk is the disk's. */
 #include "agent/tasks/finish.h"
-#include "agent/agent_container.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
 #include "agent/output/last_lines.h"
@@ -94,7 +93,7 @@ static bool finish_out_of_memory(const struct agent_task *t, struct verdict *v)
 
 bool finish_directory_gone(const struct agent *a)
 {
-    return a->container && agent_container_is_gone(a->container);
+    return a->platform->gone && a->platform->gone(a);
 }
 
 enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err)

@@ -56,8 +56,8 @@ int prepare_name(struct agent_task *t, struct err *err)
     t->socket.path = str_printf("%s/%s.sock", a->dirs.sockets, t->label);
     if (*a->facts->cwd)
         t->prep.work = strdup(a->facts->cwd);
-    else if (a->container)
-        t->prep.work = strdup(a->container->dir);
+    else if (a->home.dir)
+        t->prep.work = strdup(a->home.dir);
     else
         t->prep.work = t->prep.scratch ? prepare_path(t, "work") : NULL;
     return t->prep.scratch && t->socket.path && t->prep.work ? 0 : err_oom(err);
@@ -88,7 +88,7 @@ static int make_work(struct agent_task *t, bool with_files, struct err *err)
 /* Results that are not to stay where they are need a place to be taken from. */
 static bool results_are_taken(const struct agent *a)
 {
-    bool taken = a->container != NULL;
+    bool taken = a->platform->saves;
 
     for (size_t i = 0; i < a->facts->n_results; i++)
         taken = taken || !*a->facts->results[i]->from;

@@ -4,7 +4,6 @@
  * whatever happens to anybody, and nobody has to read for the task to go on. Each Start is a fiber
  * that gives way now and then, so that a thousand starts do not hold up an answer to a Ping. */
 #include "agent/tasks/task_start.h"
-#include "agent/agent_container.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
 #include "agent/link/agent_report.h"
@@ -37,7 +36,6 @@
 #include <sys/stat.h>
 
 #define TURN_MS 5
-#define TOKEN_FILE "HADOOP_TOKEN_FILE_LOCATION"
 
 struct starting {
     struct agent *agent;
@@ -87,33 +85,13 @@ static int set_ours(struct env *e, const struct agent_task *t, const char *spec,
     return r == 0 ? set_number(e, "PMI_SIZE", t->start.world) : r;
 }
 
-/* A container's own variables, or the user's, for the job's to be put over. */
-static int set_yarns(struct env *weak, struct env *e, const struct agent_task *t)
-{
-    const struct agent *a = t->agent;
-    const struct agent_container *c = a->container;
-    bool here = !c || c->client;
-    int r = c ? agent_container_env(c, environ, weak) : 0;
-
-    if (r == 0 && !here)
-        r = env_set(e, "HOME", c->dir);
-    else if (r == 0 && t->image.name) /* the user's own home means nothing in an image */
-        r = env_set(e, "HOME", a->dirs.tmp);
-    if (r < 0 || !c)
-        return r;
-    r = env_set(e, AGENT_CONTAINER_MARK, c->id);
-    if (r < 0 || (here && getenv(TOKEN_FILE))) /* the user has tokens already, and knows why */
-        return r;
-    return env_set(e, TOKEN_FILE, a->dirs.token_file);
-}
-
 /* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
  * image has variables of its own. */
 static int start_make_env(struct env *weak, struct env *e, const struct agent_task *t,
                           const Agent__StartTask *m, const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
-    int r = set_yarns(weak, e, t);
+    int r = t->agent->platform->env(t, weak, e);
 
     for (size_t i = 0; i < f->n_env && r == 0; i++)
         r = env_lend(weak, f->env[i]);
@@ -148,7 +126,7 @@ static int start_open_output(struct agent_task *t, int i, struct err *err)
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
     t->output.start[i] = rotate_size(&t->output.streams[i].cut);
-    if (t->agent->container)
+    if (t->agent->platform->successors)
         output_keep(&t->output.streams[i]);
     if (t->agent->dirs.umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
