@@ -176,7 +176,7 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         r = 1;
         break;
     default: /* of a newer master */
-        trace(LOG_AGENT, "a message of kind %d, ignoring", (int)m->body_case);
+        trace(LOG_AGENT, "unknown message of kind %d, ignoring", (int)m->body_case);
     }
     agent__to_agent__free_unpacked(m, NULL);
     return r;
@@ -208,7 +208,7 @@ static int obey_all(struct agent *a, struct err *err)
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
-                           a->lookup.superseded ? "another has its place"
+                           a->lookup.superseded ? "another master has replaced it"
                            : a->lookup.cut_off  ? "this node is cut off"
                                                 : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;

@@ -1,4 +1,9 @@
-/* agent_container.c - see agent_container.h */
+/* agent_container.c - reads the environment and the credentials of a container of YARN, and decides
+ * which variables of it tasks get.
+ *
+ * Most of what a NodeManager sets describes the container or tunes a Java virtual machine. Tasks
+ * get the user's environment as it would be without YARN, so the list of what is left out is here.
+ */
 #include "agent/agent_container.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -17,7 +22,7 @@ static int need(const char *name, const char **ret, struct err *err)
     if (*ret && **ret)
         return 0;
     err_set(err, -ENOENT, "%s is not set", name);
-    err_hint(err, "--container is for containers that YARN has made");
+    err_hint(err, "--container only works in a container that YARN has started");
     return -ENOENT;
 }
 
@@ -39,7 +44,7 @@ static int check_id(const char *id, struct err *err)
 
     for (const char *p = id; *p; p++)
         good = good && (isalnum((unsigned char)*p) || *p == '_');
-    return good ? 0 : err_set(err, -EBADMSG, "'%.120s' is no container's id", id);
+    return good ? 0 : err_set(err, -EBADMSG, "'%.120s' is not a container id", id);
 }
 
 static int pick_log_dir(struct agent_container *c, struct err *err)
@@ -55,7 +60,7 @@ static int pick_log_dir(struct agent_container *c, struct err *err)
     for (size_t i = 0; i < dirs.n && !c->log_dir; i++)
         if (dirs.v[i][0] == '/' && access(dirs.v[i], W_OK | X_OK) == 0)
             c->log_dir = take(dirs.v[i]);
-    return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' can be written to", list);
+    return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' is writable", list);
 }
 
 static int find_dir(struct agent_container *c, struct err *err)

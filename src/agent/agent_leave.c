@@ -66,7 +66,7 @@ void leave_pings_start(struct agent *a)
     struct err err = ERR_INIT;
 
     if (a->link.channel && fiber_start(a->loop, leave_pings_run, a, &a->leave.pings, &err) < 0)
-        log_warn(LOG_AGENT, "the master may take us for lost: %s", err.text);
+        log_warn(LOG_AGENT, "the master may consider this agent lost: %s", err.text);
 }
 
 static void leave_pings_stop(struct agent *a)
@@ -94,7 +94,7 @@ void leave_tasks(struct agent *a, int64_t grace)
         ;
     relay_stop(a);
     if (!reap_all(a, loop_in(a->loop, END_MS)))
-        log_error(LOG_AGENT, "processes are left that cannot be killed");
+        log_error(LOG_AGENT, "some processes cannot be killed");
 }
 
 /* ---- what is ours goes ---- */

@@ -41,7 +41,7 @@ static int gpus_choose(struct agent *a, const struct gpus *of, unsigned n, uint3
 
     while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leave.begun) {
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
-            return err_set(err, -ECANCELED, "the agent ends");
+            return err_set(err, -ECANCELED, "the agent is stopping");
         r = local_gpus_take(of, n, a->gpus.locks, ids, err);
     }
     if (r == 0)

@@ -1,5 +1,7 @@
-/* container_init.c - see container_init.h. No loop and no fibers: a few descriptors to wait for,
- * and little memory. */
+/* container_init.c - process 1 of a container image: starts the task, hands signals on, reaps.
+ *
+ * Process 1 must end when the agent does and must not take memory from the task. So there is no
+ * loop and there are no fibers: one poll() on a signalfd and on the connection to the agent. */
 #include "agent/container_init.h"
 #include "agent/tasks/spawn.h"
 #include "base/path.h"

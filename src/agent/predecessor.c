@@ -58,11 +58,11 @@ int predecessor_end(struct agent *a, struct err *err)
         return err_oom(err);
     if (access(tasks, F_OK) < 0)
         return 0; /* we are the first */
-    log_info(LOG_AGENT, "another agent was here before");
+    log_info(LOG_AGENT, "an earlier agent ran in this container: ending what it left");
     while ((left = predecessor_kill_all(a)) > 0 && loop_now(a->loop) < deadline)
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
             return err_set(err, -ECANCELED, "stopped");
     if (left)
-        log_warn(LOG_AGENT, "%zu processes of it do not go away, ignoring", left);
+        log_warn(LOG_AGENT, "%zu processes that it left cannot be killed, ignoring", left);
     return remove_tree(a, tasks, err);
 }

@@ -1,4 +1,8 @@
-/* supervisor.c - see supervisor.h */
+/* supervisor.c - the keeper and the guard, two processes above an agent; supervisor.h draws them.
+ *
+ * Each waits for the one below it and is told by the kernel (PR_SET_PDEATHSIG) when the one above
+ * is killed. Whichever is left ends what the agent's tasks have started, and the keeper's exit code
+ * tells the NodeManager whether to start the container again. */
 #include "agent/supervisor.h"
 #include "agent/tasks/process_tree.h"
 #include "base/path.h"

@@ -187,7 +187,7 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
             a->link.hopeless = true;
             r = err_set(err, -EACCES, "the master refuses us: %.200s", m->refused->text);
         } else {
-            r = err_set(err, -EPROTO, "the master's first message is no welcome");
+            r = err_set(err, -EPROTO, "the master's first message is not a Welcome");
         }
         agent__to_agent__free_unpacked(m, NULL);
         return r;
@@ -225,7 +225,7 @@ static int be_welcomed(struct agent *a, int64_t deadline, struct err *err)
     int r = handshake_next(a, deadline, &m, err);
 
     if (r == 0)
-        return err_set(err, -ECONNRESET, "the master hung up at once");
+        return err_set(err, -ECONNRESET, "the master closed the connection at once");
     if (r < 0)
         return err_wrap(err, r, "wait for the master's welcome");
     return take_welcome(a, m, err);

@@ -1,4 +1,4 @@
-/* job_files.c - see job_files.h */
+/* job_files.c - a session with HDFS for the moments when the agent needs one. */
 #include "agent/link/job_files.h"
 #include "agent/agent_private.h"
 

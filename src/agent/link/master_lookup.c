@@ -51,7 +51,7 @@ static int lookup_read_all(struct fs_reader *in, struct buf *out, struct err *er
         if (n <= 0)
             return (int)n;
         if (buf_add(out, p, (size_t)n) < 0)
-            return err_set(err, -E2BIG, "it is too large");
+            return err_set(err, -E2BIG, "the file is too large");
     }
 }
 
@@ -129,7 +129,7 @@ static void run_look(void *arg)
 
     l->found->reached = !is_silence(r);
     if (r < 0)
-        trace(LOG_AGENT, "no word of the master: %s", err.text);
+        trace(LOG_AGENT, "cannot look up the master: %s", err.text);
     l->done = true;
     cond_wake_all(&l->changed);
 }

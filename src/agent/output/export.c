@@ -30,7 +30,7 @@
 int export_moved(struct export *x, struct err *err)
 {
     x->moved = loop_now(x->agent->loop);
-    return x->stop ? err_set(err, -ECANCELED, "it is too late") : 0;
+    return x->stop ? err_set(err, -ECANCELED, "out of time") : 0;
 }
 
 void export_failed(const struct export *x, struct saved *s, const struct err *err)
@@ -39,11 +39,11 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
     if (*s->fail)
         return;
     if (x->stop && x->hurry)
-        snprintf(s->fail, sizeof(s->fail), "the container was ended before");
+        snprintf(s->fail, sizeof(s->fail), "the container ended first");
     else if (x->stop && x->late)
-        snprintf(s->fail, sizeof(s->fail), "there was no more time (save-time)");
+        snprintf(s->fail, sizeof(s->fail), "save-time expired");
     else if (x->stop && err->code == -ECANCELED)
-        snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
+        snprintf(s->fail, sizeof(s->fail), "no progress for %d s", STUCK_MS / 1000);
     else
         snprintf(s->fail, sizeof(s->fail), "%s", err->text);
 }

@@ -160,7 +160,7 @@ static int put_log(void *arg, struct err *err)
             return r;
         err_clear(err);
     }
-    return err_set(err, -EEXIST, "'%s' is taken", to);
+    return err_set(err, -EEXIST, "'%s' already exists", to);
 }
 
 static int save_log(void *arg, struct err *err)

@@ -56,7 +56,7 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
     if (!path)
         return err_oom(err);
     if (c->x->stop)
-        return err_set(err, -ECANCELED, "it is too late");
+        return err_set(err, -ECANCELED, "out of time");
     c->x->looked_at++;
     if (lstat(path, &link) < 0 || stat(path, &st) < 0)
         return 0; /* it has gone, or leads nowhere */

@@ -52,7 +52,7 @@ static bool logrotate_cut(struct agent_task *t, int i)
     else
         rotate_drop(&s->cut);
     if (s->cut.never)
-        trace(LOG_AGENT, "'%s' stays whole: its file system cannot cut files", s->path);
+        trace(LOG_AGENT, "'%s' is not rotated: its file system cannot cut files", s->path);
     if (r >= 0)
         return true;
     trace(LOG_AGENT, "'%s' was not cut (code %d)", s->path, r);

@@ -301,7 +301,7 @@ static void watch_files(struct follow *f, struct agent_task *t)
         if (s->wd >= 0 && follow_remember(f, s->wd, t, i) == 0)
             continue;
         if (s->wd >= 0 || errno != ENOENT) { /* too many watches: do without */
-            trace(LOG_AGENT, "no inotify any more: looking now and then");
+            trace(LOG_AGENT, "inotify is not available: polling");
             uv_poll_stop(&f->poll);
             close(f->fd);
             f->fd = -1;

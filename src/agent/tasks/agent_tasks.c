@@ -90,7 +90,7 @@ int agent_task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_ta
                                         : err_set(err, -EPROTO, "task %u is '%s'", t->id, t->name);
     }
     if (!agent_task_good_name(m->name))
-        return err_set(err, -EPROTO, "a task has no good name");
+        return err_set(err, -EPROTO, "a task has an invalid name");
     r = agent_tasks_grow(a, m->task, err);
     if (r < 0)
         return r;

@@ -156,14 +156,15 @@ static void tell_files(struct agent *a, const char *link)
     int r = p.dir ? work_run(a->loop, conda_tell, &p) : 0; /* that it lacks, tasks are told */
 
     if (r < 0)
-        log_warn(LOG_AGENT, "the Python environment cannot be told its place: %s, ignoring",
+        log_warn(LOG_AGENT, "cannot update the paths in the Python environment: %s, ignoring",
                  p.err.text);
     if (p.stuck.n)
-        log_warn(LOG_AGENT,
-                 "'%s' is too long a place for %zu files of the Python environment, which say "
-                 "another one: '%s'%s",
-                 p.dir, p.stuck.n, p.stuck.v[0], p.stuck.n > 1 ? " …" : "");
-    trace(LOG_AGENT, "%zu files of the Python environment were told their place", p.changed);
+        log_warn(
+            LOG_AGENT,
+            "the path '%s' is too long for %zu files of the Python environment, which keep the "
+            "path that they were made with: '%s'%s",
+            p.dir, p.stuck.n, p.stuck.v[0], p.stuck.n > 1 ? " …" : "");
+    trace(LOG_AGENT, "updated the path in %zu files of the Python environment", p.changed);
     free(p.dir);
     strs_done(&p.stuck);
 }

@@ -1,4 +1,7 @@
-/* docker_args.c - see docker_args.h */
+/* docker_args.c - the command line of `docker run` for a task, and what its client says when it
+ * fails.
+ *
+ * A path that is mounted twice is given once: docker refuses the second. */
 #include "agent/tasks/docker_args.h"
 #include "base/buf.h"
 

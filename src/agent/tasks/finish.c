@@ -119,8 +119,8 @@ static struct verdict finish_judge(const struct agent_task *t, const struct buf 
     } else if (signum && t->stop.stopping && (signum == SIGTERM || signum == SIGKILL)) {
         v.fail = FAIL_PERSON;
         snprintf(v.text, sizeof(v.text),
-                 signum == SIGTERM ? "ended when it was asked to"
-                                   : "killed when its grace was over");
+                 signum == SIGTERM ? "ended when it was asked to stop"
+                                   : "killed when its grace period expired");
     } else if (!t->stop.stopping && finish_directory_gone(t->agent)) {
         v.fail = FAIL_NODE;
         snprintf(v.text, sizeof(v.text), DIRECTORY_GONE);

@@ -144,7 +144,7 @@ static void limits_check_output(struct agent_task *t, uint64_t limit)
         sum += rotate_size(&t->output.streams[i].cut);
     if (sum <= limit)
         return;
-    snprintf(text, sizeof(text), "wrote %s of output, %s are allowed", str_size(sum, have),
+    snprintf(text, sizeof(text), "wrote %s of output, the limit is %s", str_size(sum, have),
              str_size(limit, most));
     stop_for(t, FAIL_LOG_LIMIT, text);
 }

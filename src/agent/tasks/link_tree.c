@@ -1,4 +1,5 @@
-/* link_tree.c - see link_tree.h */
+/* link_tree.c - a tree of directories with links in place of files, made by walking the original.
+ * Two agents may do so at once in one directory: what is there already is left as it is. */
 #include "agent/tasks/link_tree.h"
 #include "base/auto.h"
 #include "base/path.h"

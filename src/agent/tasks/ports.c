@@ -1,4 +1,10 @@
-/* ports.c - see ports.h */
+/* ports.c - ports held for tasks until their programs bind them.
+ *
+ *     any ──► held ──► shared (the program sets SO_REUSE…) ──► held again
+ *               └────► let go (it sets neither)            ──► held again
+ *
+ * A held port is checked on IPv4 and IPv6, and again before each start: connections that linger
+ * after the last program are not in the way, a program that listens is. */
 #include "agent/tasks/ports.h"
 #include "agent/tasks/port_owner.h"
 #include "base/auto.h"

@@ -167,7 +167,7 @@ static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTa
     int r;
 
     if (t->phase != PHASE_IDLE) {
-        err_set(err, -EBUSY, "it still runs");
+        err_set(err, -EBUSY, "the task is still running");
         return FAIL_START;
     }
     t->prep.share_ports = m->share_ports;

@@ -1,4 +1,8 @@
-/* process_tree.c - see process_tree.h */
+/* process_tree.c - reads the processes below one process.
+ *
+ * Where the kernel lists the children of a process (CONFIG_PROC_CHILDREN) those lists are followed;
+ * elsewhere all of /proc is read and sorted out by parents. Before a signal the process's start
+ * time is compared again, through a pidfd: a number that was given out anew is not hit. */
 #include "agent/tasks/process_tree.h"
 #include "base/buf.h"
 #include "base/path.h"

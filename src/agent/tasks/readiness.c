@@ -110,7 +110,7 @@ static const struct {
     [SPEC_READY_PORT] = { port_open, "nothing accepts connections on its port" },
     [SPEC_READY_HTTP] = { http_fine, "it does not answer with 200" },
     [SPEC_READY_FILE] = { file_there, "the file is not there" },
-    [SPEC_READY_LOG] = { probe_said, "its output does not say so" },
+    [SPEC_READY_LOG] = { probe_said, "its output does not contain the text" },
 };
 
 /* ---- the fiber ---- */
@@ -160,7 +160,7 @@ int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err
     int r;
 
     if (ready->kind >= COUNT_OF(kinds) || !kinds[ready->kind].check)
-        return err_set(err, -EPROTO, "there is no readiness of kind %u", ready->kind);
+        return err_set(err, -EPROTO, "unknown readiness check %u", ready->kind);
     p = calloc(1, sizeof(*p));
     if (p) {
         *p = (struct probe){ .task = t, .kind = ready->kind, .timeout = ready->timeout_ms };

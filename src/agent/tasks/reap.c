@@ -258,7 +258,7 @@ static void sweep(struct agent *a)
             continue;
         }
         if (t->process.dirty)
-            report_note(a, "a process that a task left behind does not go away, ignoring");
+            report_note(a, "a process that a task left behind cannot be killed, ignoring");
         finish_task(t);
     }
     if (left)

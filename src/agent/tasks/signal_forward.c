@@ -12,7 +12,7 @@
 void signal_forward(struct agent *a, const Agent__Signal *m)
 {
     if (m->number != SIGUSR1 && m->number != SIGUSR2) {
-        log_warn(LOG_AGENT, "signal %u is not one to be passed on, ignoring", m->number);
+        log_warn(LOG_AGENT, "signal %u is not forwarded to tasks, ignoring", m->number);
         return;
     }
     for (size_t i = 0; i < a->tasks.n; i++) {

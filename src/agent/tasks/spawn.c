@@ -1,4 +1,4 @@
-/* spawn.c - see spawn.h.
+/* spawn.c - starts a process without copying our memory.
  *
  * clone() with CLONE_VM and CLONE_VFORK and a stack of the child's own, as posix_spawn() does it;
  * posix_spawn() itself has no word for limits, the parent's death or the memory killer. Between

@@ -116,8 +116,8 @@ static int files_unpack(struct agent *a, const struct unpacked *u, struct err *e
         }
         return r;
     }
-    err_set(err, -EINVAL, "'%s' is no archive that can be unpacked", u->from);
-    err_hint(err, "tar, tar.gz, tgz, tar.bz2, tar.xz, tar.zst and zip can be");
+    err_set(err, -EINVAL, "'%s' is not an archive that ydl can unpack", u->from);
+    err_hint(err, "supported: tar, tar.gz, tgz, tar.bz2, tar.xz, tar.zst and zip");
     return -EINVAL;
 }
 
@@ -223,7 +223,8 @@ static int task_files_place(struct agent_task *t, const Agent__FileLink *f, stru
     if (!dir)
         return err_oom(err);
     if (!inside(f->to))
-        return err_set(err, -EINVAL, "'%s' is no name for a file beside the task", f->to);
+        return err_set(err, -EINVAL, "'%s' is not a valid name for a file in the task's directory",
+                       f->to);
     if (access(f->from, R_OK) < 0)
         return err_sys(err, "use '%s'", f->from);
     if (f->archive) {

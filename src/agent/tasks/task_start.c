@@ -100,7 +100,7 @@ static int start_make_env(struct env *weak, struct env *e, const struct agent_ta
     if (r == 0)
         r = set_ours(e, t, spec, m->pmi);
     if (r == -EINVAL)
-        return err_set(err, r, "a variable of its environment is not NAME=value");
+        return err_set(err, r, "one of its environment variables is not NAME=value");
     if (r < 0)
         return err_oom(err);
     r = activate_venv(e, t, err);
@@ -287,7 +287,7 @@ static void start_task(struct agent_task *t, const Agent__StartTask *m, const ch
     enum fail_class fail;
 
     if (t->stop.stopping) {
-        err_set(&err, -ECANCELED, "it was to end before it was started");
+        err_set(&err, -ECANCELED, "stopped before it was started");
         err.detail = 143;
         finish_unstarted(t, FAIL_PERSON, &err);
         return;
