@@ -4,14 +4,14 @@
  * along, and given us credentials. It kills us a moment after a SIGTERM, may start another agent
  * in the same place, and removes everything when the job is over: nothing may stay here only. */
 #include "agent/platform/yarn_container.h"
-#include "agent/agent_container.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
 #include "agent/link/job_files.h"
 #include "agent/link/join.h"
+#include "agent/platform/agent_container.h"
 #include "agent/platform/agent_platform.h"
-#include "agent/predecessor.h"
-#include "agent/task_tokens.h"
+#include "agent/platform/predecessor.h"
+#include "agent/platform/task_tokens.h"
 #include "agent/tree_remove.h"
 #include "base/path.h"
 

@@ -11,11 +11,11 @@
  * that its process 1 holds, and a client is left alone when its agent dies: it sees the container
  * to its end, which comes at once, for the same reason. */
 #include "agent/tasks/docker.h"
-#include "agent/agent_container.h"
 #include "agent/agent_private.h"
 #include "agent/container_init.h"
 #include "agent/environ.h"
 #include "agent/output/last_lines.h"
+#include "agent/platform/agent_container.h"
 #include "agent/socket/kvsock.h"
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/docker_args.h"

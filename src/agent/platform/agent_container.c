@@ -4,7 +4,7 @@
  * Most of what a NodeManager sets describes the container or tunes a Java virtual machine. Tasks
  * get the user's environment as it would be without YARN, so the list of what is left out is here.
  */
-#include "agent/agent_container.h"
+#include "agent/platform/agent_container.h"
 #include "base/path.h"
 #include "base/str.h"
 

@@ -2,9 +2,9 @@
  *
  * Its tasks' own processes died with it (the kernel sees to that), but not what those had started.
  * They are known by the container's id in their environment, which nobody else can have. */
-#include "agent/predecessor.h"
-#include "agent/agent_container.h"
+#include "agent/platform/predecessor.h"
 #include "agent/agent_private.h"
+#include "agent/platform/agent_container.h"
 #include "agent/tasks/process_tree.h"
 #include "agent/tree_remove.h"
 #include "base/log.h"

@@ -1,9 +1,9 @@
 /* task_tokens.c - the tokens that tasks use, in a file of theirs: everything that the container was
  * given but the job's key, and newer ones when the master sends them. */
-#include "agent/task_tokens.h"
-#include "agent/agent_container.h"
+#include "agent/platform/task_tokens.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
+#include "agent/platform/agent_container.h"
 #include "base/log.h"
 
 static int write_file(struct agent *a, struct err *err)
