@@ -1,4 +1,4 @@
-/* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
+/* agent.c - the agent's life: connects to the master, obeys it, ends everything and leaves. */
 #include "agent/agent.h"
 #include "agent/agent_leave.h"
 #include "agent/agent_private.h"
@@ -35,7 +35,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define RESIDENT_MAX (3 * MIB) /* beyond it, code that was run once is given back */
+#define RESIDENT_MAX (3 * MIB) /* above this, pages of code that ran once are released */
 #define LOST_GRACE 2000        /* for tasks whose master is gone */
 #define SILENT_BEATS 4         /* heartbeats that may fail to come */
 #define SILENT_MIN 3000
@@ -58,7 +58,7 @@ static void agent_on_signal(uv_signal_t *h, int signum)
 
     if (!a->life.signal)
         a->life.signal = signum;
-    fiber_cancel(a->life.main); /* again and again is fine: it is shielded while it cleans up */
+    fiber_cancel(a->life.main); /* again and again is fine: cleaning up is shielded */
 }
 
 static int agent_watch_signals(struct agent *a, struct err *err)
@@ -129,7 +129,7 @@ static void drop_named(struct agent *a, const Agent__Drop *m)
     }
 }
 
-/* Takes `m` over. 1 when it is the last. */
+/* Takes ownership of `m`. Returns 1 for the last message. */
 static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     int r = 0;
@@ -182,8 +182,8 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
     return r;
 }
 
-/* When a master that says nothing is taken for lost. With a lease there is then still time to look
- * for another; it may also just be slow. */
+/* How long a master may be silent before it counts as lost. With a lease there is still time to
+ * look for another one; it may also just be slow. */
 static int64_t agent_silence(const struct agent *a)
 {
     int64_t beats = (int64_t)SILENT_BEATS * a->link.heartbeat;
@@ -193,7 +193,7 @@ static int64_t agent_silence(const struct agent *a)
     return beats < a->link.lease / 2 ? beats : a->link.lease / 2;
 }
 
-/* Until the master says so (1), or is gone, or a signal comes. */
+/* Returns 1 when the master says to leave, or an error when it is gone or a signal came. */
 static int obey_all(struct agent *a, struct err *err)
 {
     int r = 0;
@@ -204,7 +204,7 @@ static int obey_all(struct agent *a, struct err *err)
 
         if (a->link.lease > 0)
             deadline = a->link.last_ping + agent_silence(a);
-        /* After a pause of the whole machine there may be pings that were not read yet. */
+        /* After the whole machine was suspended, there may be pings that were not read yet. */
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
@@ -221,7 +221,7 @@ static int obey_all(struct agent *a, struct err *err)
 
 /* ---- a life ---- */
 
-/* Does the lease leave a master that is lost some time to come back? */
+/* Does the lease still allow a lost master to come back? */
 static bool agent_may_wait(const struct agent *a, int r)
 {
     return r < 0 && a->link.lease > 0 && loop_now(a->loop) < a->link.last_ping + a->link.lease &&
@@ -242,7 +242,7 @@ static int agent_serve(struct agent *a, struct err *err)
     return r;
 }
 
-/* Who sends SIGTERM may kill us a moment later, and only we can end what tasks have started. */
+/* Whoever sends SIGTERM may kill us a moment later, and only we can end what tasks have started. */
 static int64_t grace_of(const struct agent *a)
 {
     if (a->life.signal && a->platform->signal_grace)
@@ -263,7 +263,7 @@ static int live(void *arg)
     if (a->leave.told && !a->life.signal && !a->life.broken)
         export_all(a, false);
     else if (a->platform->saves_lost && a->dirs.work && !a->life.broken)
-        export_all(a, true); /* what tasks wrote is here, and nowhere else */
+        export_all(a, true); /* the tasks' output exists only here */
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;

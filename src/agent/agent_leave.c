@@ -31,7 +31,7 @@
 
 /* ---- the master is answered meanwhile ---- */
 
-/* False when there is nobody to listen to any more. */
+/* False when the connection is gone. */
 static bool leave_pings_once(struct agent *a)
 {
     Agent__ToAgent *m = NULL;
@@ -119,7 +119,7 @@ void leave_clean(struct agent *a, bool master_gone)
     a->leave.cleaning = true;
     report_flush(a);
     if (!a->link.channel || channel_flush(a->link.channel, loop_in(a->loop, END_MS), NULL) < 0)
-        a->leave.untold = a->leave.unsaved; /* one that is gone may have told nobody */
+        a->leave.untold = a->leave.unsaved; /* a master that is gone may not have passed it on */
     for (size_t i = 0; i < a->tasks.n; i++) {
         a->tasks.v[i]->phase = PHASE_IDLE;
         prepare_drop(a->tasks.v[i]);

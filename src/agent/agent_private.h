@@ -27,7 +27,7 @@ struct files;
 struct follow;
 struct spawner;
 
-/* How it ends, and who may end it: agent.c, and client_lifeline.c for the signal. */
+/* How it ends, and who may end it: agent.c, and at_client.c for the signal. */
 struct agent_life {
     struct fiber *main;
     uv_signal_t signals[3];
@@ -41,7 +41,7 @@ struct agent {
     const struct agent_options *opt;
     const struct agent_platform *platform;
     struct agent_home home;
-    struct agent_container *container; /* platform/ and task_tokens.c only; NULL: on this machine */
+    struct agent_container *container; /* for platform/ only; NULL: on this machine */
     const Agent__JobFacts *facts;      /* of link.welcome; NULL before the first one */
     struct loop *loop;
     struct spawner *spawner;

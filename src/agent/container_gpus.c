@@ -11,9 +11,9 @@
 #include <stdio.h>
 
 #define PAUSE_MS 200
-#define PATIENCE_MS 30000 /* somebody whose container is about to end may still have them */
+#define PATIENCE_MS 30000 /* a container that is ending may still hold them */
 
-/* Devices that are there and not forbidden. */
+/* Devices that exist and that we may open. */
 static void find_open(struct gpus *ret)
 {
     struct gpus all;
@@ -60,7 +60,7 @@ int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err 
     if (a->gpus.list || n == 0)
         return 0;
     find_open(&seen);
-    if (seen.n <= n) { /* all of them are ours; none: they are of a kind that we do not know */
+    if (seen.n <= n) { /* all of them are ours; none at all: they are of an unknown kind */
         for (unsigned i = 0; i < seen.n; i++)
             ids[i] = i;
         n = seen.n;

@@ -25,8 +25,8 @@
 #define SHIP "ydl-ship"    /* the archive with what the job brought along */
 #define SOCKET_NAME_MAX 70 /* of a task: "/", its label and ".sock" */
 
-/* What sockets of tasks begin with. A container's directory is too long a name for one; through us,
- * whose working directory it is, there is a short one for everybody with our user id. */
+/* What the paths of tasks' sockets begin with. A container's directory is too long for the path of
+ * a socket; /proc/PID/cwd of ours leads there too, for every process of our user. */
 static char *socket_dir(const struct agent *a)
 {
     const char *dir = a->home.dir;
@@ -77,7 +77,7 @@ static int spread_ship(void *arg)
 }
 
 /* Not before the first Prepare, in a fiber of its own and by another thread: there may be very many
- * files, and the master that has welcomed us wants to be answered. */
+ * files, and the master's pings must be answered meanwhile. */
 int dirs_place_files(struct agent *a, struct err *err)
 {
     struct shipped s = { a->home.dir, err };

@@ -21,7 +21,7 @@ struct agent_dirs {         /* absolute paths; all NULL before the first welcome
 };
 
 int dirs_set_up(struct agent *a, struct err *err); /* after a welcome; the first one decides */
-/* Puts what the job brought along in place, once, however many call. Fibers only: a thread does the
- * work. */
+/* Puts the job's files in place, once, however many callers there are. Fibers only: a thread does
+ * the work. */
 int dirs_place_files(struct agent *a, struct err *err);
 void dirs_done(struct agent *a);

@@ -1,5 +1,5 @@
-/* tree_remove.c - trees are removed by another thread: on a slow file system a large one takes
- * longer than a master waits for an answer. */
+/* tree_remove.c - removes directory trees in another thread: on a slow file system a large one
+ * takes longer than the master waits for an answer. */
 #include "agent/tree_remove.h"
 #include "agent/agent_private.h"
 #include "agent/tasks/agent_tasks.h"

@@ -1,7 +1,7 @@
-/* agent_report.c - to the master, in batches.
+/* agent_report.c - messages to the master, in batches.
  *
- * Parts say what happened; it gathers until the loop is about to wait, and then goes as one message
- * of each kind. A thousand tasks that end together are a few dozen messages and one write. */
+ * Events are collected until the loop is about to wait and then sent, one message per kind. A
+ * thousand tasks that end together cost a few dozen messages and one write. */
 #include "agent/link/agent_report.h"
 #include "agent/agent_private.h"
 #include "agent/link/resync.h"
@@ -142,8 +142,8 @@ void report_started(struct agent_task *t)
     report_gather(t->agent, &t->agent->link.report->started, &m->base);
 }
 
-/* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
- * master: whatever we could say would only be earlier, not right. */
+/* The container is being killed, and the task with it. The ResourceManager knows why and tells the
+ * master; anything we said would only be earlier, not right. */
 static bool is_taken_along(const struct agent_task *t)
 {
     return t->agent->platform->told_by_rm && t->agent->life.signal;

@@ -4,7 +4,8 @@
  *                              ◄── Welcome (where things go, how long to wait for a lost master)
  *     what happened meanwhile ──►
  *
- * What happens between the two is held back: before the Welcome the master knows nobody here. */
+ * What happens between the two is held back: before the Welcome, the master knows none of our
+ * tasks. */
 #include "agent/link/handshake.h"
 #include "agent/agent_private.h"
 #include "agent/dirs.h"
@@ -29,8 +30,8 @@
 #define FRAME_MAX (64 * MIB)
 #define QUEUE_MAX (64 * MIB)
 
-/* Gives memory back before and after: what led here and the handshake itself, both in memory at
- * the same time, would be the most that an agent ever takes. */
+/* Releases memory before and after: the code that led here and that of the handshake, both in
+ * memory at the same time, would be an agent's peak. */
 static int handshake_shake_hands(struct agent *a, struct sock *s, int64_t deadline,
                                  struct stream **ret, struct err *err)
 {
@@ -71,8 +72,8 @@ static bool is_loopback(const char *ip)
     return str_starts(ip, "127.") || str_eq(ip, "::1");
 }
 
-/* The number behind the name that the cluster has for this machine. Some machines know themselves
- * by a number that nobody else can use. */
+/* The address of the name that the cluster has for this machine. Some machines resolve their own
+ * name to an address that no other machine can reach. */
 static bool handshake_by_name(struct agent *a, const char *local, char out[INET6_ADDRSTRLEN])
 {
     struct resolve_addrs found;
@@ -118,7 +119,7 @@ static int say_hello(struct agent *a, struct err *err)
     hello.version = (uint32_t)protocol_number(PROTOCOL_AGENT);
     hello.build = (char *)YDL_VERSION;
     hello.job = a->link.join.key.identity;
-    if (a->link.join.path) /* with TLS the key has spoken already */
+    if (a->link.join.path) /* with TLS the key has been checked already */
         hello.key = (ProtobufCBinaryData){ .data = a->link.join.key.key, .len = STREAM_KEY };
     hello.agent = a->opt->number;
     hello.host = a->link.host;
@@ -150,9 +151,8 @@ int handshake_next(struct agent *a, int64_t deadline, Agent__ToAgent **ret, stru
     return r;
 }
 
-/* A handshake, or a look into HDFS, runs through megabytes of code that are not needed again. Its
- * pages are the program file's own, unchanged: the kernel drops them, and brings back what is run
- * after all. */
+/* A handshake, or a look into HDFS, runs megabytes of code that are not needed again. These pages
+ * are unchanged pages of the program file: the kernel can drop them and reloads what runs again. */
 static int forget_segment(struct dl_phdr_info *program, size_t size, void *arg)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
@@ -176,7 +176,7 @@ void handshake_forget_code(void)
     (void)malloc_trim(0);
 }
 
-/* Takes `m` over: it stays for its facts, in the place of an earlier one. */
+/* Takes `m` over: it is kept for its facts and replaces an earlier one. */
 static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     bool first = !a->link.welcome;
@@ -204,18 +204,18 @@ static int take_welcome(struct agent *a, Agent__ToAgent *m, struct err *err)
     a->facts = m->welcome->job;
     a->link.lease = m->welcome->lease_ms;
     a->link.heartbeat = m->welcome->heartbeat_ms;
-    /* YARN knows nothing of an agent at the client. */
+    /* YARN does not know an agent beside the client. */
     a->lookup.cut_ms = a->platform->cut_off ? m->welcome->cut_ms : 0;
     a->link.last_ping = loop_now(a->loop);
     a->lookup.superseded = false;
     if (first)
         a->lookup.known =
-            a->link.last_ping; /* later ones may come from a master that is cut off with us */
+            a->link.last_ping; /* later ones may come from a master that is cut off too */
     if (first)
         r = ports_init(&a->ports, a->facts->port_low, a->facts->port_high, err);
     if (r == 0)
         r = dirs_set_up(a, err);
-    a->link.hopeless = r < 0; /* another try would end in the same way */
+    a->link.hopeless = r < 0; /* another try would fail in the same way */
     return r;
 }
 

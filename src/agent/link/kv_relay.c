@@ -1,5 +1,5 @@
-/* kv_relay.c - requests to the job's key-value store, which lives in the master: asked by fibers
- * that serve a task's sockets, answered whenever the master does. */
+/* kv_relay.c - requests to the job's key-value store, which lives in the master: fibers that serve
+ * a task's socket ask and wait for the master's answer. */
 #include "agent/link/kv_relay.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -32,8 +32,8 @@ static struct relay *relay_of(struct agent *a)
     if (a->link.relay)
         return a->link.relay;
     a->link.relay = calloc(1, sizeof(*a->link.relay));
-    /* The master knows requests by their numbers: those of another agent in this container, or of
-     * one elsewhere that had the task before, are others. */
+    /* The master identifies requests by their numbers, so we start at a random one: an earlier
+     * agent of this container, or of this task, must not have used the same numbers. */
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
     if (a->link.relay)
         a->link.relay->last_id = (uint64_t)salt << 31;
@@ -93,7 +93,7 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
         while (w && (w->id != reply->id || w->task->id != reply->task))
             w = w->next;
         if (!w || w->done)
-            continue; /* it does not want to know any more */
+            continue; /* nobody waits for it any more */
         w->result = copy_words(w->answer, reply);
         w->done = true;
         cond_wake_all(&w->changed);

@@ -1,15 +1,15 @@
-/* master_lookup.c - the job's directory in HDFS: which master is the newest one, and is there still
- * a job?
+/* master_lookup.c - the job's directory in HDFS: which master is the newest, and does the job still
+ * exist?
  *
  *     JOBS/APP/master.json    {"format": 1, "attempt": 2, "address": "tcp:…"}
  *     no JOBS/APP at all      the job is over, and what it needed while it ran was removed
  *
- * Also, while connected: a master whom the ResourceManager does not answer may have been replaced
- * without knowing it, and then we are the only ones who can find out. It says so in its pings.
+ * Also, while connected: a master that cannot reach the ResourceManager may have been replaced
+ * without knowing it, and then only agents can find out. Its pings say how long it has been alone.
  *
- * Who reaches neither a master that the ResourceManager answers, nor the machines of HDFS and of
- * the ResourceManager, is on a node that is cut off. Its tasks must end before YARN gives the node
- * up, or two of each would run. */
+ * An agent that reaches neither a master in touch with the ResourceManager, nor the machines of
+ * HDFS and of the ResourceManager, is on a node that is cut off. Its tasks must end before YARN
+ * gives the node up, or each would run twice. */
 #include "agent/link/master_lookup.h"
 #include "agent/agent_private.h"
 #include "agent/link/handshake.h"
@@ -25,8 +25,8 @@
 
 #define LOOK_MS 10000  /* for all of one look */
 #define CALL_MS 4000   /* for one call of it */
-#define ALONE_MS 15000 /* a ResourceManager that restarts needs less, more often than not */
-#define AGAIN_MS 30000 /* between two looks at whether there is another, more or less */
+#define ALONE_MS 15000 /* a ResourceManager usually restarts in less */
+#define AGAIN_MS 30000 /* about the time between two lookups */
 #define REACH_MS 4000  /* for connections to the servers of one kind */
 #define TRY_LEAST 2000 /* for a handshake on a busy machine */
 #define LATE_MS                                                                                    \
@@ -108,7 +108,7 @@ static int lookup_read_place(const struct look *l, struct err *err)
     return r;
 }
 
-/* Says that nobody answers, or nothing at all. Other errors come from somebody. */
+/* Errors that mean nobody answered. Any other error is an answer. */
 static bool is_silence(int r)
 {
     static const int codes[] = { -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH,   -ENETDOWN,
@@ -136,7 +136,7 @@ static void run_look(void *arg)
 
 /* ---- are we cut off? ---- */
 
-/* On a cluster whose patience is short there is less time for everything. */
+/* On a cluster with short timeouts there is less time for everything. */
 static int64_t part_of_limit(const struct agent *a, int64_t ms, int part)
 {
     return a->lookup.cut_ms > 0 && a->lookup.cut_ms / part < ms ? a->lookup.cut_ms / part : ms;
@@ -156,8 +156,8 @@ bool lookup_is_late(const struct agent *a)
     return a->lookup.cut_ms > 0 && loop_now(a->loop) > a->lookup.known + a->lookup.cut_ms - before;
 }
 
-/* Is one of these machines there? A connection is enough, or that it is refused: we have no token
- * for the ResourceManager, and a call to HDFS is tried again until its time is over. */
+/* Is one of these machines reachable? A connection is enough, even a refused one: we have no token
+ * for the ResourceManager, and a call to HDFS retries until it times out. */
 static bool reach_one(struct agent *a, const struct hosts *hosts)
 {
     int64_t ms = part_of_limit(a, REACH_MS, 12) / (int64_t)(hosts->n ? hosts->n : 1);
@@ -176,8 +176,8 @@ static bool reach_one(struct agent *a, const struct hosts *hosts)
     return false;
 }
 
-/* From a node that reaches the ResourceManager's machine the NodeManager's heartbeats arrive, and
- * YARN does not give it up. */
+/* If this node reaches the ResourceManager's machine, so do the NodeManager's heartbeats, and YARN
+ * does not give the node up. */
 static bool reach_cluster(struct agent *a, const char *dir)
 {
     static const char scheme[] = "hdfs://";
@@ -232,7 +232,7 @@ void lookup_done(struct lookup_found *f)
 
 /* ---- while connected ---- */
 
-/* The connection ends, and reconnect.c finds the other one. */
+/* Closes the connection; reconnect.c then finds the newer master. */
 static void leave_master(struct agent *a, const char *address)
 {
     log_warn(LOG_AGENT, "there is a newer master, at '%s'", address);
@@ -240,7 +240,7 @@ static void leave_master(struct agent *a, const char *address)
     (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
-/* So does this one, and nobody looks for another. */
+/* Closes the connection, too, but for good. */
 static void leave_all(struct agent *a)
 {
     log_warn(LOG_AGENT,

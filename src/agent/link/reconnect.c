@@ -1,9 +1,9 @@
-/* reconnect.c - looking for the master: a new one of a container, or one that was lost.
+/* reconnect.c - finding the master: for the first time, or after the connection was lost.
  *
- * A master that only lost the connection is found where it was. One that died comes back somewhere
- * else, as another attempt of the application, and says where in STAGING/master.json. Until then,
- * and for no longer than the lease, tasks go on. Every agent of the job looks at the same file, so
- * each waits for a time of its own. */
+ * After a lost connection the master is still where it was. One that died comes back elsewhere, as
+ * another attempt of the application, and writes its address to STAGING/master.json. Until then,
+ * but no longer than the lease, tasks continue. Every agent of the job reads the same file, so each
+ * waits for a random time. */
 #include "agent/link/reconnect.h"
 #include "agent/agent_private.h"
 #include "agent/link/handshake.h"
@@ -16,10 +16,10 @@
 #include <sys/random.h>
 
 #define DIAL_MS 30000    /* for one try, when there is no other */
-#define ARRIVE_MS 10000  /* for the first of many: a whole job may be dialling */
+#define ARRIVE_MS 10000  /* for the first of many: all agents of a job may connect at once */
 #define TRY_MS 5000      /* for one of many */
 #define FIRST_MS 60000   /* for a new container to find the master */
-#define SOON_MS 300      /* before the first try, more or less */
+#define SOON_MS 300      /* about the time before the first try */
 #define ROUND_MS 2000    /* between two rounds, from half to one and a half of it */
 #define ROUND_LAST 10000 /* the same when it takes long */
 #define ROUNDS_EAGER 15  /* how many rounds are not "long" */
@@ -47,9 +47,9 @@ static int try_at(struct agent *a, const char *address, int64_t end, struct err 
     return r;
 }
 
-/* Where the newest one says that it is, then where we last knew one. When neither is there, nor the
- * job's directory, the job has ended without us: a NodeManager that forgot our container has nobody
- * to end it. */
+/* Tries the address of the newest master, then the last known one. If neither answers and the job's
+ * directory is gone, the job has ended without us: a NodeManager that lost track of our container
+ * does not end it. */
 static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
 {
     AUTO_LOOKUP found = { 0 };
@@ -96,8 +96,8 @@ static int rounds(struct agent *a, int64_t end, struct err *err)
     return r;
 }
 
-/* On this machine. A master that a thousand dial at the same time sends one away that is slow to
- * greet it, as a stranger would be: that one comes again. */
+/* On this machine. A master that a thousand agents connect to at once drops those that are slow to
+ * say hello, as it would strangers: they retry. */
 static int dial_until(struct agent *a, int64_t end, struct err *err)
 {
     int r;

@@ -1,6 +1,6 @@
-/* resync.c - what a master that takes us back is told: the tasks as they are, and the last end of
- * each. An end is kept as the bytes of its message, from its report until the task is started anew
- * or dropped: a master that died just then may never have heard of it. */
+/* resync.c - what a master is told when we reconnect: the state of all tasks, and the last end of
+ * each. An end is kept as a packed message until the task is restarted or dropped: a master that
+ * died just then may never have seen it. */
 #include "agent/link/resync.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"

@@ -1,4 +1,4 @@
-/* resync.h - what a master that takes us back is told: the tasks, and the last end of each. */
+/* resync.h - what a master is told when we reconnect: the tasks, and the last end of each. */
 #pragma once
 #include "agent.pb-c.h"
 #include <stddef.h>
@@ -12,7 +12,7 @@ struct task_last_end {
 };
 
 void resync_keep(struct agent_task *t, const Agent__ExitedTask *end);
-void resync_forget(struct agent_task *t); /* it is started anew, or never again */
+void resync_forget(struct agent_task *t); /* it is restarted, or dropped */
 void resync_tell(struct agent *a);        /* reports all ends that are kept */
 /* Lists the tasks in `hello`, which needs resync_hello_done() then; -ENOMEM: it does not. */
 int resync_hello(const struct agent *a, Agent__Hello *hello);

@@ -3,11 +3,12 @@
  *     EXPORT_DIR/worker-3.out, .err     the task's output, see export_output.c
  *     TO                                results, see export_tree.c
  *
- * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
+ * This includes an earlier agent of this container, whose tasks are known only by the names of
+ * their files.
  *
- * A fiber saves while the main one watches the time. Whatever is not saved after two minutes
- * without progress, or at the deadline that the master set, is reported as failed. If the container
- * is being killed, or the master is gone, only output is saved, with a short deadline. */
+ * One fiber saves while the main one watches the time. What is not saved after two minutes without
+ * progress, or by the master's deadline, is reported as failed. If the container is being killed,
+ * or the master is gone, only output is saved, with a short deadline. */
 #include "agent/output/export.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -139,8 +140,8 @@ static bool export_event_dedup_seen(const struct agent *a, size_t i, const char 
     return false;
 }
 
-/* What tasks of an earlier agent left. They ran in the directory that ours do; where we have none,
- * it is looked at for the first of theirs. */
+/* What tasks of an earlier agent left. They ran in the same directory as ours; if we had no tasks,
+ * it is saved for the first of theirs. */
 static void save_found(struct export *x, const Agent__Result *m, struct saved *s)
 {
     const struct agent *a = x->agent;
@@ -157,8 +158,7 @@ static void save_found(struct export *x, const Agent__Result *m, struct saved *s
     }
 }
 
-/* Of one task. Where nothing is left of the container's directory, nothing says that a task that
- * ended well had no results. */
+/* Of one task. If the container's directory is gone, a task that succeeded may have had results. */
 static void save_result_of(struct export *x, const struct agent_task *t, const char *from,
                            struct saved *s)
 {

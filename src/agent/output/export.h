@@ -4,6 +4,6 @@
 
 struct agent;
 
-/* Saves all and tells the master of each target. `output_only`: nobody waits for us any more, there
- * are seconds left. Fibers only: takes as long as the copying, or until nothing moves. */
+/* Saves all and tells the master of each target. `output_only`: only output, within seconds. Fibers
+ * only: returns when all is copied or there is no progress. */
 void export_all(struct agent *a, bool output_only);

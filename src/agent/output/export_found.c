@@ -1,5 +1,5 @@
-/* export_found.c - tasks of an earlier agent of this container: what they wrote is there, and who
- * they were is in its names.
+/* export_found.c - tasks of an earlier agent of this container, found by the names of the files
+ * that they left.
  *
  *     LOGS/worker-3.stdout, .stderr
  *     .ydl/out/worker-3/ */

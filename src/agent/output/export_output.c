@@ -1,10 +1,10 @@
-/* export_output.c - what tasks wrote to their two streams goes to HDFS when the agent leaves.
+/* export_output.c - tasks' output goes to HDFS when the agent leaves.
  *
  *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
  *                                       there becomes worker-3.1.out, …
  *
- * An agent that follows another one in its container has the same files, and more in them. So the
- * numbers of the files in HDFS are kept (LOGS/.ydl-saved-worker-3.stdout), and those files
+ * An agent that succeeds another one in its container has the same files, with more in them. So the
+ * ids of the files in HDFS are kept (LOGS/.ydl-saved-worker-3.stdout), and those files are
  * replaced.
  *
  * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
@@ -61,7 +61,7 @@ static char *name_mark(const struct log *l)
     return of ? output_mark(l->x->agent, "saved", of) : NULL;
 }
 
-/* The number of the file, which stays the same when others rename it; 0: there is none. */
+/* The id of the file, which stays the same when it is renamed; 0: there is none. */
 static uint64_t read_mark(const struct log *l)
 {
     AUTO_FREE char *path = name_mark(l);
@@ -72,7 +72,8 @@ static uint64_t read_mark(const struct log *l)
     return number && str_to_i64(number, 1, INT64_MAX, &id) == 0 ? (uint64_t)id : 0;
 }
 
-/* Before the file gets its name: a kill in between leaves a mark of a file that nobody reads. */
+/* Written before the file gets its final name: if we are killed in between, the mark names a file
+ * that nobody reads. */
 static void write_mark(const struct log *l, const char *part)
 {
     AUTO_FREE char *path = name_mark(l);
@@ -114,7 +115,7 @@ static void remove_ours(const struct log *l, uint64_t id)
         log_warn(LOG_AGENT, "%s; its lines are saved twice", err.text);
 }
 
-/* A task that was elsewhere before has left its output there: it stays, beside ours. */
+/* Output of a task that ran elsewhere before is kept, beside ours. */
 static int keep_earlier(const struct log *l, const char *to, struct err *err)
 {
     AUTO_FS_ENTRY old = { 0 };
@@ -129,7 +130,7 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
     return r < 0 ? r : 0;
 }
 
-/* A name of our own: an agent of the same task that was cut off may be saving just now, too. */
+/* A name of our own: an agent that was cut off may be saving the same task right now. */
 static char *name_part(const struct log *l)
 {
     const struct agent *a = l->x->agent;
@@ -138,7 +139,7 @@ static char *name_part(const struct log *l)
     return own ? str_printf("%s/.%s.%s.%s.part", l->dir, l->label, l->end, own) : NULL;
 }
 
-/* Under another name first: a reader sees all of it or nothing. */
+/* Written under another name first: a reader sees all of it or nothing. */
 static int put_log(void *arg, struct err *err)
 {
     struct log *l = arg;
@@ -183,7 +184,7 @@ static int save_log(void *arg, struct err *err)
     return 0;
 }
 
-/* All that there is to save. What is an earlier agent's is ours to name. */
+/* All that is to be saved, with paths and labels for what an earlier agent left. */
 struct logs {
     struct log *v;
     size_t n;
@@ -219,7 +220,7 @@ static bool add_log(struct logs *all, const struct log *one, int stream)
     return !from->gone;
 }
 
-/* Both files of a task. A piece that has no name yet gets it now: nobody cuts any more. */
+/* Both files of a task. A piece that has no name yet is named now: rotation has ended. */
 static int export_output_add_logs(struct logs *all, struct log one, struct stream_out from[2])
 {
     size_t before = all->n;
@@ -239,7 +240,7 @@ static int export_output_add_logs(struct logs *all, struct log one, struct strea
     return 0;
 }
 
-/* The labels of those of whose output nothing is missing. */
+/* The labels of tasks whose output is complete. */
 static int name_saved(const struct logs *all, struct strs *ret)
 {
     AUTO_FREE bool *failed = calloc(all->there.n + 1, sizeof(*failed));

@@ -1,7 +1,7 @@
 /* logrotate.c - output of long tasks in pieces (base/rotate.h), one file after the other.
  *
- * The copying is another thread's; the cut itself, which takes no time, is done here, between two
- * looks of whoever sends the same file to the master. */
+ * Another thread copies; the cut itself, which takes no time, is made on the loop's thread, between
+ * two reads by output_follow.c. */
 #include "agent/output/logrotate.h"
 #include "agent/agent_private.h"
 #include "agent/tasks/agent_tasks.h"
@@ -46,7 +46,8 @@ static bool logrotate_cut(struct agent_task *t, int i)
     struct copying c = { &s->cut, piece_of(a) };
     int r = work_run(a->loop, logrotate_copy, &c);
 
-    /* One that has ended meanwhile stays as it is: others may be reading it to its end. */
+    /* The output of a task that has ended meanwhile stays as it is: it may be being read to its
+     * end. */
     if (r == 1 && is_due(t, i))
         r = rotate_cut(&s->cut, c.piece, a->facts->log_keep);
     else

@@ -1,5 +1,5 @@
-/* output_files.c - a task's two output files, also when they are not where they were, and when
- * another agent wrote to them before us or will after us.
+/* output_files.c - a task's two output files: they stay readable after they were removed, and
+ * another agent may have written to them before us or go on after us.
  *
  * When a NodeManager restarts it may remove the log directory of a running container. The tasks go
  * on writing to their open files. We read these through descriptors of our own: to send output to
@@ -86,7 +86,7 @@ void output_keep(struct stream_out *s)
         return;
     if (s->kept < 0 || fstat(s->kept, &now) < 0 || now.st_dev != old.st_dev ||
         now.st_ino != old.st_ino)
-        s->gone = true; /* one is kept, not more: the master is to know */
+        s->gone = true; /* only one is kept open: the master must know that output is missing */
 }
 
 const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME])

@@ -40,7 +40,7 @@ int output_init(struct agent_task *t, struct err *err);
 void output_done(struct agent_task *t); /* also after output_init() failed */
 
 void output_keep(struct stream_out *s); /* when its task is started, in a container */
-/* A path that the file can be opened by, though it was removed; perhaps in `room`. */
+/* A path by which the file can be opened even after it was removed; may point to `room`. */
 const char *output_name(const struct stream_out *s, char room[OUTPUT_NAME]);
 
 /* Where the files belong among all that the task wrote, for an agent that follows us: finds it as

@@ -1,9 +1,9 @@
-/* output_follow.c - output to the master, while somebody there reads.
+/* output_follow.c - sends output to the master while somebody there reads it.
  *
- * The task writes to its files and knows nothing of this. The kernel says which files grew
- * (inotify); the new bytes are read and sent as far as the master's credit goes. Signs are gathered
- * for a few milliseconds, so that a task that writes a line at a time costs a hundred looks a
- * second, not a hundred thousand. */
+ * The task just writes to its files. The kernel says which files grew (inotify); new bytes are read
+ * and sent as far as the master's credit allows. Notifications are gathered for a few milliseconds,
+ * so that a task that writes line by line costs a hundred reads a second, not a hundred thousand.
+ */
 #include "agent/output/output_follow.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -15,7 +15,7 @@
 #include <sys/inotify.h>
 
 #define GATHER_MS 10
-#define BLIND_MS 100 /* between looks at everything, where inotify is not to be had */
+#define BLIND_MS 100 /* polling interval where inotify is not available */
 #define CHUNK (64 * KIB)
 #define PIECES 32
 #define QUEUE_MAX (512 * KIB) /* the channel is slow: wait */
@@ -57,7 +57,7 @@ static void follow_send_pieces(struct follow *f)
     body.n_pieces = f->n_pieces;
     m.output = &body;
     m.body_case = AGENT__TO_MASTER__BODY_OUTPUT;
-    report_flush(f->agent); /* that it was started is said before what it wrote */
+    report_flush(f->agent); /* the start is reported before the output */
     (void)report_send(f->agent, &m);
     f->n_pieces = 0;
     f->used = 0;
@@ -98,7 +98,7 @@ static void skip_to(struct follow *f, struct agent_task *t, int i, uint64_t to)
         follow_send_pieces(f);
 }
 
-/* Of what was removed because there was too much nobody waits for more. */
+/* Skips what rotation has deleted. */
 static void skip_gap(struct follow *f, struct agent_task *t, int i)
 {
     const struct stream_out *s = &t->output.streams[i];
@@ -107,7 +107,7 @@ static void skip_gap(struct follow *f, struct agent_task *t, int i)
         skip_to(f, t, i, rotate_begin(&s->cut));
 }
 
-/* A piece that others have removed, maybe with the directory: what comes after it may be there. */
+/* Skips a piece that was removed by others: the next one may exist. */
 static void skip_piece(struct follow *f, struct agent_task *t, int i)
 {
     const struct stream_out *s = &t->output.streams[i];
@@ -115,7 +115,7 @@ static void skip_piece(struct follow *f, struct agent_task *t, int i)
     skip_to(f, t, i, (s->sent / s->cut.piece + 1) * s->cut.piece);
 }
 
-/* Who wants to know how long the file is hears it first. */
+/* A reader that asked for the file's length gets it before the data. */
 static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t size)
 {
     struct stream_out *s = &t->output.streams[i];
@@ -144,7 +144,7 @@ static bool send_some(struct follow *f, struct agent_task *t, int i)
         follow_send_pieces(f);
     skip_gap(f, t, i);
     if (s->sent > size)
-        s->sent = size; /* asked for what comes, wherever that is */
+        s->sent = size; /* only new output was requested */
     send_size(f, t, i, size);
     want = may_send(f, s, size, &fresh);
     n = want ? rotate_read(&s->cut, s->sent, f->chunk + f->used, want) : 0;
@@ -288,7 +288,7 @@ static int follow_remember(struct follow *f, int wd, struct agent_task *t, int i
     return 0;
 }
 
-/* A file that is not there yet is watched from the start of its task. */
+/* A file that does not exist yet is watched once its task is started. */
 static void watch_files(struct follow *f, struct agent_task *t)
 {
     for (int i = 0; i < 2 && f->fd >= 0; i++) {

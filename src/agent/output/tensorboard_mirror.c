@@ -1,9 +1,9 @@
 /* tensorboard_mirror.c - a directory in HDFS, copied beside a task that can only read files here:
  * TensorBoard, which would need a JVM to look into HDFS itself.
  *
- * Event files only grow, while somebody writes them: what is new of them is appended to the copy.
- * Other files are small and copied when they have another length. What cannot be read now is tried
- * again at the next look; nothing here ever ends a task. */
+ * Event files only grow: new bytes are appended to the copy. Other files are small and copied when
+ * their length changes. What cannot be read is retried at the next look; a failure here never ends
+ * a task. */
 #include "agent/output/tensorboard_mirror.h"
 #include "agent/agent_private.h"
 #include "agent/link/job_files.h"
@@ -19,7 +19,7 @@
 #define CALL_MS 20000
 #define DEPTH_MAX 16
 #define FILES_MAX 10000
-#define OTHER_MAX (16 * MIB) /* what is larger and no event file is a checkpoint */
+#define OTHER_MAX (16 * MIB) /* anything larger that is not an event file is a checkpoint */
 #define PIECE (64 * KIB)
 
 struct mirror {
@@ -131,7 +131,8 @@ static int tensorboard_mirror_copy_tree(struct mirror *x, const char *from, cons
 
 /* ---- its life ---- */
 
-/* Tokens may be newer than at the last look, and between two of them nothing is kept. */
+/* Opens a new session each time: tokens may have been renewed, and nothing is kept open between
+ * looks. */
 static int tensorboard_mirror_look(struct mirror *x, struct err *err)
 {
     AUTO_FREE char *path = NULL;

@@ -37,7 +37,7 @@ static int agent_container_copy(const char *name, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-/* It becomes a variable that processes are known by. */
+/* It goes into a variable by which a successor finds our processes. */
 static int check_id(const char *id, struct err *err)
 {
     bool good = strlen(id) < ID_MAX;
@@ -174,8 +174,8 @@ void agent_container_done(struct agent_container *c)
 
 /* ---- what tasks get of it ---- */
 
-/* Whatever the job itself wants of these names comes from the master and is put in afterwards. A
- * name that ends with '*' stands for all that begin so. */
+/* Variables of these names that the job sets come from the master and are added later. A trailing
+ * '*' matches any rest. */
 static const char *const leftovers[] = {
     "APPLICATION_WEB_PROXY_BASE",
     "APP_SUBMIT_TIME_ENV",
@@ -203,7 +203,7 @@ static const char *const leftovers[] = {
     "_",
 };
 
-/* The same of what a user may have set for us. */
+/* The same for what a user may have set for ydl. */
 static const char *const for_us[] = { "YDL_LOG", "YDL_ON", "YDL_PLAN", "YDL_TRACE" };
 
 static bool is_among(const char *const *names, size_t n_names, const char *entry)
@@ -230,7 +230,7 @@ int agent_container_env(const struct agent_container *c, char *const *from, stru
     for (; *from && r == 0; from++) {
         r = is_among(not, n, *from) ? 0 : env_lend(e, *from);
         if (r == -EINVAL)
-            r = 0; /* no variable at all: a shell function's remains */
+            r = 0; /* not a variable: the rest of an exported shell function */
     }
     return r;
 }

@@ -2,9 +2,9 @@
  *
  *     ydl run ──── a socket that nobody writes to ────► our standard input
  *
- * The client makes for it what comes near to a container: a directory with credentials. It lives
- * for as long as the client does. The end of the socket is the client's, however that came:
- * everything ends then, and our directory goes, which nobody else could remove any more. */
+ * The client makes something similar to a container for it: a directory with credentials. The agent
+ * lives as long as the client: when the socket closes, the client is gone, however it ended. Then
+ * everything ends and our directory is removed, since nobody else could do it. */
 #include "agent/agent_private.h"
 #include "agent/environ.h"
 #include "agent/platform/agent_platform.h"
@@ -60,7 +60,7 @@ static int at_client_env(const struct agent_task *t, struct env *weak, struct en
     return env_set(e, TOKEN_FILE, t->agent->dirs.token_file);
 }
 
-/* The client made it before we were there, and is gone. */
+/* The client made the directory and may be gone by now. */
 static void at_client_remove_own(struct agent *a, bool master_gone)
 {
     (void)master_gone;

@@ -1,7 +1,7 @@
 /* on_machine.c - an agent of a job on this machine, or on machines that someone else manages.
  *
  * It joins by a file, whose directory it shares with the job's other agents and with the master.
- * What tasks write stays where it is; HDFS is only needed when a result is to go there. */
+ * Output stays where it is; HDFS is only needed when a result goes there. */
 #include "agent/agent_private.h"
 #include "agent/environ.h"
 #include "agent/link/join.h"
@@ -37,8 +37,8 @@ static void on_machine_done(struct agent *a)
     a->home.own = NULL;
 }
 
-/* Whoever waits for the end of a job on this machine whose master was killed sees by this lock, in
- * which all its agents share, whether tasks still write. It goes with us, however we end. */
+/* All agents of a job share this lock: if the master was killed, whoever waits for the job's end
+ * sees by it whether tasks still write. The kernel drops it when we end. */
 static int on_machine_lock_logs(struct agent *a, struct err *err)
 {
     (void)err;
@@ -116,8 +116,8 @@ static int on_machine_session(const struct agent *a, const char *uri, struct ses
     return r;
 }
 
-/* When the job began here. The clock need not be that of the files there, but what is ours is known
- * better by its name: placed() in export_tree.c. */
+/* When the job began here. The target's clock may differ, but files that we saved are recognised by
+ * name anyway: placed() in export_tree.c. */
 static int64_t on_machine_job_began(const struct agent *a, const struct remote *remote)
 {
     struct stat st;
@@ -130,8 +130,8 @@ static int64_t on_machine_job_began(const struct agent *a, const struct remote *
 
 /* ---- the end ---- */
 
-/* The run directory, when the master could not remove it and no other agent uses it any more.
- * Whoever removes the directory of tasks, which must be empty, was the last. */
+/* Removes the run directory if the master could not and no other agent uses it any more. The last
+ * agent is the one that can remove the directory of tasks, which must be empty. */
 static void on_machine_remove_own(struct agent *a, bool master_gone)
 {
     const char *run = a->home.own;

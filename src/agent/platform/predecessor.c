@@ -1,7 +1,7 @@
 /* predecessor.c - an agent that died in this container before us, and what its tasks left.
  *
- * Its tasks' own processes died with it (the kernel sees to that), but not what those had started.
- * They are known by the container's id in their environment, which nobody else can have. */
+ * The kernel killed its tasks' processes with it, but not what those had started. They are
+ * recognised by the container's id in their environment, which is unique. */
 #include "agent/platform/predecessor.h"
 #include "agent/agent_private.h"
 #include "agent/platform/agent_container.h"
@@ -39,7 +39,7 @@ static size_t predecessor_kill_all(const struct agent *a)
     while (d && (e = readdir(d))) {
         struct tree_proc p;
 
-        /* What was seen is what gets the signal, not who has its number a moment later. */
+        /* The signal goes to the process that was seen, not to one that got its pid later. */
         if (predecessor_is_ours(a, (pid_t)strtol(e->d_name, NULL, 10), &p)) {
             found++;
             (void)tree_signal(&p, SIGKILL);

@@ -1,5 +1,5 @@
-/* task_tokens.c - the tokens that tasks use, in a file of theirs: everything that the container was
- * given but the job's key, and newer ones when the master sends them. */
+/* task_tokens.c - the file with the tokens that tasks use: the container's without the job's key,
+ * and newer ones when the master sends them. */
 #include "agent/platform/task_tokens.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -25,8 +25,8 @@ int tokens_begin(struct agent *a, struct err *err)
     return r < 0 ? err_wrap(err, r, "tokens for tasks") : 0;
 }
 
-/* Tasks that live read the file anew when their tokens run out; those that hold on to the old ones
- * can be helped by nobody. */
+/* Running tasks should reread the file when their tokens expire; those that keep the old ones
+ * cannot be helped. */
 void tokens_replace(struct agent *a, const Agent__Tokens *m)
 {
     AUTO_CREDENTIALS *newer = NULL;

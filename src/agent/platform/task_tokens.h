@@ -6,7 +6,7 @@
 
 struct agent;
 
-/* Writes those of the container to dirs.token_file; nothing without a container. */
+/* Writes the container's to dirs.token_file. Only in a container, or beside the client. */
 int tokens_begin(struct agent *a, struct err *err);
 /* Newer ones from the master, in the place of the container's own. A failure is reported to it. */
 void tokens_replace(struct agent *a, const Agent__Tokens *m);

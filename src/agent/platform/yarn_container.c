@@ -1,8 +1,9 @@
 /* yarn_container.c - an agent in a container of YARN.
  *
  * The NodeManager has made the directory and the log directory, unpacked what the job brought
- * along, and given us credentials. It kills us a moment after a SIGTERM, may start another agent
- * in the same place, and removes everything when the job is over: nothing may stay here only. */
+ * along, and given us credentials. It kills us a moment after a SIGTERM, may start another agent in
+ * the same directory, and removes everything when the job is over: results must be saved elsewhere.
+ */
 #include "agent/platform/yarn_container.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
@@ -64,7 +65,7 @@ int yarn_container_env(const struct agent_task *t, struct env *weak, struct env 
     return r == 0 ? env_set(e, AGENT_CONTAINER_MARK, a->home.id) : r;
 }
 
-/* Directories of a variable of YARN's, with `below` behind each, that are there. */
+/* The existing directories of a variable of YARN's, with `below` appended to each. */
 static int add_yarns(struct strs *to, const char *variable, const char *below, const char *how)
 {
     const char *list = getenv(variable);
@@ -96,7 +97,7 @@ int yarn_container_session(const struct agent *a, const char *uri, struct sessio
 {
     const struct agent_container *c = a->container;
 
-    (void)uri; /* tokens and results are on the cluster, whatever this one is */
+    (void)uri; /* everything is on the cluster */
     o->conf_text = c->boot.conf;
     o->user = c->boot.user;
     if (!o->user && a->facts && *a->facts->owner)
@@ -134,8 +135,7 @@ static int yarn_container_task_env(const struct agent_task *t, struct env *weak,
     return r == 0 ? env_set(e, TOKEN_FILE, t->agent->dirs.token_file) : r;
 }
 
-/* Everything of ours is in one directory, which stays for an agent that may follow us there unless
- * the job is over. */
+/* Our files are in one directory, which stays for a possible successor unless the job is over. */
 static void yarn_container_remove_own(struct agent *a, bool master_gone)
 {
     (void)master_gone;

@@ -161,7 +161,7 @@ static int barrier(struct agent_task *t, struct http_call *c, const char *name, 
     return kvhttp_ask(t, c, &q, err);
 }
 
-/* "NAME=NUMBER" for each metric; what is not a number has no place here. */
+/* "NAME=NUMBER" for each metric; anything but a number is refused. */
 static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts, struct err *err)
 {
     const char *name;

@@ -1,7 +1,7 @@
 /* kvsock.c - YDL_SOCKET: the job's key-value store for user code, through a Unix socket.
  *
- * A connection speaks lines (kvline.h) or HTTP (kvhttp.c): requests of ours begin with a small
- * letter, those of HTTP with a capital. Each is a fiber that ends with its task. */
+ * A connection speaks lines (kvline.h) or HTTP (kvhttp.c): our requests begin with a lower-case
+ * letter, HTTP's with a capital. Each connection is a fiber that ends with its task. */
 #include "agent/socket/kvsock.h"
 #include "agent/agent_private.h"
 #include "agent/link/kv_relay.h"
@@ -157,7 +157,7 @@ static void run_conn(void *arg)
 
 /* ---- the socket ---- */
 
-/* Takes `fd` over. What cannot be served is closed, and the task sees the end of the stream. */
+/* Takes `fd` over. A connection that cannot be served is closed. */
 static void kvsock_welcome(struct agent_task *t, int fd)
 {
     struct kvconn *c = t->socket.n_conns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -204,7 +204,7 @@ static void on_connect(uv_poll_t *h, int status, int events)
             return;
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
-        /* Nothing takes it out of the queue, so that the loop would turn for nothing else. */
+        /* The connection stays in the queue, so the loop would spin. */
         trace(LOG_AGENT, "%s: accept: error %d, trying again", s->task->name, errno);
         (void)uv_poll_stop(&s->poll);
         (void)uv_timer_start(&s->again, on_again, PAUSE_MS, 0);

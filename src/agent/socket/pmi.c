@@ -1,7 +1,7 @@
 /* pmi.c - PMI-1 for a task: MPI programs find each other without mpirun.
  *
- * The task has one end of a socket pair (PMI_FD), a fiber of ours the other. What it publishes goes
- * to the job's key-value store under "pmi/", and its barrier is one of all ranks:
+ * The task has one end of a socket pair (PMI_FD), one of our fibers the other. What it publishes
+ * goes to the job's key-value store under "pmi/", and its barrier is a barrier of all ranks:
  *
  *     cmd=put key=K value=V   ──►  put pmi/K V              cmd=put_result rc=0
  *     cmd=get key=K           ──►  get pmi/K                cmd=get_result rc=0 value=V
@@ -167,7 +167,7 @@ static int on_finalize(struct request *q)
     return buf_add_str(q->out, "cmd=finalize_ack rc=0\n");
 }
 
-/* It waits to be killed: MPICH's MPI_Abort would return, and the program go on. */
+/* No answer: it waits to be killed. MPICH's MPI_Abort would return and the program continue. */
 static int on_abort(struct request *q)
 {
     char text[16];

@@ -1,6 +1,6 @@
-/* activate.c - what a task's environment gets besides variables of the job: a Python environment
- * that is its own, and where the machine has its Hadoop. Done last, over the job's variables, so
- * that `python` is the environment's whatever PATH the job says. */
+/* activate.c - what a task's environment gets besides the job's variables: its own Python
+ * environment, and the machine's Hadoop. Applied last, over the job's variables, so that `python`
+ * is the environment's whatever PATH the job sets. */
 #include "agent/tasks/activate.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 3))) static int activate_lacks(struct err *err,
 
 /* ---- Python ---- */
 
-/* Where it is here; NULL when out of memory. */
+/* Its path on this node; NULL when out of memory. */
 static char *find_venv(const struct agent *a)
 {
     return a->platform->unpacks ? path_join(a->home.dir, AGENT_ENV) : strdup(a->facts->venv);
@@ -91,8 +91,8 @@ int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
 
 /* ---- MXNet ---- */
 
-/* The directory of the Python that a command runs; *ret stays NULL when it runs none, or one that
- * cannot be found. */
+/* The directory of the Python that a command runs; *ret stays NULL when it is not Python or cannot
+ * be found. */
 static int python_dir(const struct env *e, const char *program, char **ret)
 {
     AUTO_FREE char *name = path_base(program);
@@ -125,7 +125,7 @@ int activate_mxnet(const struct env *e, const struct agent_task *t, const char *
     const char *servers = env_get(e, "DMLC_NUM_SERVER");
     int r;
 
-    /* What the launcher tells parameter servers and who uses them. */
+    /* Variables that the launcher sets for parameter servers and their users. */
     if (t->image.name || !env_get(e, "DMLC_PS_ROOT_URI") || !servers || str_eq(servers, "0"))
         return 0;
     r = python_dir(e, program, &bin);
@@ -145,7 +145,7 @@ static const char *activate_get(void *arg, const char *name)
     return env_get(arg, name);
 }
 
-/* Does the task say that it will want HDFS? */
+/* Do the task's arguments name HDFS? */
 static bool names_hdfs(const Agent__StartTask *m)
 {
     static const char *const schemes[] = { "hdfs://", "viewfs://" };

@@ -20,10 +20,10 @@
 #define AGENT_TASKS_TOP 65536 /* no job has a task of this number */
 
 enum task_phase {
-    PHASE_IDLE,     /* not started, or ended and told */
-    PHASE_STARTING, /* a Start has come, its turn has not */
+    PHASE_IDLE,     /* not started, or its end was reported */
+    PHASE_STARTING, /* a Start was received, its turn has not come */
     PHASE_RUNNING,
-    PHASE_SWEEPING, /* its process has ended, what it left behind is being ended */
+    PHASE_SWEEPING, /* its process has ended, processes that it left are being ended */
 };
 
 struct agent_task {
@@ -56,11 +56,11 @@ struct agent_tasks {
 };
 
 struct agent_task *agent_task_find(const struct agent *a, uint32_t id); /* NULL: not known */
-/* The one of this number and name, made when it is not there. */
+/* The task of this number and name, created when it does not exist. */
 int agent_task_get(struct agent *a, const Agent__PrepareTask *m, struct agent_task **ret,
                    struct err *err);
 void agent_tasks_done(struct agent *a); /* frees all of them */
 
-/* A fiber that the agent waits for when it leaves begins and ends. */
+/* A fiber that the agent must wait for when it leaves starts, and ends. */
 void agent_tasks_busy(struct agent *a);
 void agent_tasks_idle(struct agent *a);

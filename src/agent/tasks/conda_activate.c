@@ -1,10 +1,10 @@
-/* conda_activate.c - a conda environment of tasks: its variables, its scripts, and its files that
- * are to know where it is.
+/* conda_activate.c - a conda environment of tasks: its variables, its scripts, and the files that
+ * contain its path.
  *
- * YARN unpacks an archive once on a node, and all containers of a user that name it share what is
- * there: containers have links to it. Its place is known only then, and is the same for all of
- * them. So the first agent that comes tells the files of the environment; whoever comes later sees
- * that it is done. Two that come at once write the same, and each file is replaced as a whole. */
+ * YARN unpacks an archive once on a node, and all containers of a user share it by links. Its path
+ * is known only then, and is the same for all of them. So the first agent writes the path into the
+ * environment's files; later ones see that it is done. Two at the same time write the same, and
+ * each file is replaced as a whole. */
 #include "agent/tasks/conda_activate.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #define VARIABLES_MAX MIB
-#define UNSET "***unset***" /* what conda writes for a variable that is not to be there */
+#define UNSET "***unset***" /* what conda writes for a variable that was unset */
 #define SCRIPTS "etc/conda/activate.d/*.sh"
 
 /* A function, because a script may set words of its own. */
@@ -38,7 +38,7 @@
 
 /* ---- its variables ---- */
 
-/* What `conda env config vars set` keeps, where the job says nothing else. */
+/* Variables of `conda env config vars set` that the job does not set. */
 static int set_kept(struct env *e, const char *dir)
 {
     AUTO_FREE char *path = path_join(dir, "conda-meta/state");

@@ -1,5 +1,5 @@
-/* conda_activate.h - a conda environment of tasks: its variables, its scripts, and its files that
- * are to know where it is. */
+/* conda_activate.h - a conda environment of tasks: its variables, its scripts, and the files that
+ * contain its path. */
 #pragma once
 #include "agent/environ.h"
 #include "base/err.h"
@@ -14,10 +14,9 @@ struct agent_conda { /* conda_place() is at work, or has been */
 };
 
 int conda_variables(struct env *e, const char *dir); /* 0, -ENOMEM */
-/* Wraps `argv`, so that what packages want to be run when the environment is activated is run
- * before the command. */
+/* Wraps `argv`, so that the activation scripts of packages run before the command. */
 int conda_command(struct strs *argv, const struct env *e, const struct agent_task *t,
                   struct err *err);
-/* Tells the environment's files where it is, once for all callers. Fibers only: a thread does the
- * work. */
+/* Writes the environment's path into its files, once for all callers. Fibers only: a thread does
+ * the work. */
 void conda_place(struct agent *a);

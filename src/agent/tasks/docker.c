@@ -4,12 +4,12 @@
  *
  * The client is the task's process as the rest of the agent knows it: signals go to it, and it ends
  * when the container has ended and is removed. Process 1 of the container (container_init.h) opens
- * the output files itself and leaves word of how the task ended. When that word is missing no task
- * ran, or nobody could tell: then whatever there is of the container is removed by force.
+ * the output files itself and writes how the task ended to a file. Without that file no task ran,
+ * or it is unknown: then the container, if there is one, is removed by force.
  *
  * Killing the client would not end the container. So a task is killed by closing the connection
- * that its process 1 holds, and a client is left alone when its agent dies: it sees the container
- * to its end, which comes at once, for the same reason. */
+ * that its process 1 holds, and a client is left alone when its agent dies: the container ends at
+ * once for the same reason, and the client removes it. */
 #include "agent/tasks/docker.h"
 #include "agent/agent_private.h"
 #include "agent/container_init.h"
@@ -124,7 +124,7 @@ static int docker_write_env(const struct agent_task *t, const struct env *weak, 
     return r < 0 ? err_oom(err) : init_env_write(path, &lent, strong, err);
 }
 
-/* Which docker the job wants, and how. */
+/* The job's settings for the docker client. */
 static int keep_docker_vars(struct agent_task *t, const struct env *job)
 {
     int r = 0;
@@ -321,7 +321,7 @@ static void remove_container(struct agent_task *t)
     agent_tasks_idle(t->agent);
 }
 
-/* No word from process 1: docker says why. */
+/* Process 1 wrote nothing: docker's message says why. */
 static void no_word(struct agent_task *t)
 {
     AUTO_FREE char *path = prepare_path(t, "docker");

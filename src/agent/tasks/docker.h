@@ -10,7 +10,7 @@ struct agent_task;
 
 struct task_image {
     char *name;               /* NULL: none, and the rest means nothing */
-    struct strs mounts, vars; /* vars: which docker, and how */
+    struct strs mounts, vars; /* vars: DOCKER_* for its client */
     uint32_t cpus;
     int64_t hung_up; /* when its container was given up; loop's clock; 0: not */
     bool removing;   /* its container is being removed */
@@ -32,7 +32,7 @@ int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err
 int docker_launch(struct agent_task *t, const struct strs *command, const struct docker_envs *envs,
                   struct docker_launch *ret, struct err *err);
 void docker_launch_done(struct docker_launch *l);
-/* Kills what is in its container. False when it has none, or when that was of no use before. */
+/* Kills everything in its container. False when it has none, or when that did not help before. */
 bool docker_hang_up(struct agent_task *t);
 void docker_ended(struct agent_task *t); /* its client has: makes process.status the task's own */
 void docker_clear(struct agent_task *t); /* removes its files */

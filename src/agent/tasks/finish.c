@@ -1,7 +1,7 @@
-/* finish.c - what is told of an end: its class, a sentence, and the last lines.
+/* finish.c - what is reported of a task's end: its class, a sentence, and the last lines.
  *
- * What we did ourselves is known. A SIGKILL that nobody of us sent is the kernel's when its count
- * of memory kills has gone up. A failure on a full disk is the disk's. */
+ * What we did ourselves is known. A SIGKILL that we did not send came from the kernel if its count
+ * of out-of-memory kills has gone up. A failure on a full disk is blamed on the disk. */
 #include "agent/tasks/finish.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -140,7 +140,7 @@ static struct verdict finish_judge(const struct agent_task *t, const struct buf 
 
 /* ---- what is told ---- */
 
-/* Errors first: what explains a failure is there. */
+/* Standard error first: it usually explains the failure. */
 static void read_lines(const struct agent_task *t, const Agent__ExitedTask *end, struct buf *out)
 {
     unsigned most = t->agent->facts->lines ? t->agent->facts->lines : LINES_DEFAULT, n = 0;
@@ -208,7 +208,7 @@ void finish_task(struct agent_task *t)
         t->process.ended > t->process.started ? t->process.ended - t->process.started : 1;
     finish_tell(t, end);
     cgroup_remove(&t->memory.cgroup);
-    /* Nobody may get between this attempt and the next; what is in the way now is told then. */
+    /* Holds the ports for the next attempt; a failure now is reported then. */
     for (size_t i = 0; i < t->prep.n_ports; i++)
         (void)ports_hold_again(&t->prep.ports[i], NULL);
     t->phase = PHASE_IDLE;

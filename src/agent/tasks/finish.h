@@ -1,5 +1,5 @@
-/* finish.h - what is told of a task's end: its class, a sentence and the last lines. Loop thread;
- * blocks on the local disk. */
+/* finish.h - what is reported of a task's end: its class, a sentence and the last lines. Loop
+ * thread; blocks on the local disk. */
 #pragma once
 #include "base/err.h"
 #include "job/event.h"
@@ -13,6 +13,6 @@ void finish_unstarted(struct agent_task *t, enum fail_class why, const struct er
 uint64_t finish_oom_kills(void); /* how often the kernel has killed for memory */
 /* Is the directory of our container gone? Nothing is made there then: nobody would remove it. */
 bool finish_directory_gone(const struct agent *a);
-/* Something of a task could not be made: the class of that. The task is not to blame when the
- * directory of its container is gone, which `err` then says. */
+/* The class of a failure to set a task up: `fail`, unless the directory of the container is gone.
+ * Then it is the node's, and `err` says so. */
 enum fail_class finish_blame(const struct agent *a, enum fail_class fail, struct err *err);

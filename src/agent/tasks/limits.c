@@ -1,8 +1,8 @@
 /* limits.c - limits that nobody else enforces: memory where there is no cgroup, and size of output.
  *
  * Looks four times a second, while a task with a limit runs. Memory is the sum over the task's
- * whole tree: first as the kernel counts it at no cost, where pages that processes share count
- * several times; only when that is over the limit is it measured exactly. */
+ * process tree: first by resident size, which is cheap but counts shared pages several times; only
+ * when that exceeds the limit, exactly. */
 #include "agent/tasks/limits.h"
 #include "agent/agent_private.h"
 #include "agent/tasks/agent_tasks.h"
@@ -64,7 +64,7 @@ static bool shares_with(const struct agent_task *t, const struct agent_task *oth
     return other == t || (t->memory.shared && other->prep.slot == t->prep.slot);
 }
 
-/* By all that share the limit with it. */
+/* Memory used by all tasks that share the limit. */
 static uint64_t used_of_limit(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
@@ -90,7 +90,7 @@ static void limits_measure(struct agent *a)
     add_up(a, limits_exact, true);
 }
 
-/* Of several that share a limit the one with the most has to go. */
+/* Of tasks that share a limit, the one that uses most is ended. */
 static bool has_most(const struct agent_task *t)
 {
     const struct agent *a = t->agent;

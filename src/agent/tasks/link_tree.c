@@ -14,7 +14,7 @@
 
 static int spread(const char *from, const char *to, int depth, struct err *err);
 
-/* Only a directory of the task's own is gone into: another archive's link leads into the cache. */
+/* Enters only real directories: a link of another archive leads into the cache. */
 static int spread_dir(const char *from, const char *to, int depth, struct err *err)
 {
     struct stat st;

@@ -1,13 +1,13 @@
-/* measure.c - what tasks use, while somebody at the master wants to know: once a second, each with
- * all processes that it has started. What is in a container of docker is not below us, and not
- * seen. */
+/* measure.c - what tasks use, reported once a second while the master asks for it. Each task counts
+ * with all processes that it has started. Tasks in docker containers are not below us and cannot be
+ * measured. */
 #include "agent/tasks/measure.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
 #include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/reap.h"
 
-#define FIRST_MS 150 /* between the two looks that a share of the processor needs */
+#define FIRST_MS 150 /* between the two samples that processor usage needs */
 #define PAUSE_MS 1000
 #define MOST_MS 60000 /* who wants more asks again */
 #define BATCH 256
@@ -43,7 +43,7 @@ static bool measure_look(struct agent *a)
     return r == 0;
 }
 
-/* The same as a share since the look before, which must have been of the same process. */
+/* Processor time as a share since the last sample, which must be of the same process. */
 static void measure_fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
 {
     struct task_usage *u = &t->usage;

@@ -1,4 +1,4 @@
-/* measure.h - what tasks use, for whoever wants to know it at the master. */
+/* measure.h - what tasks use, reported to the master on request. */
 #pragma once
 #include "agent.pb-c.h"
 #include "loop/fiber.h"

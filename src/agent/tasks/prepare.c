@@ -33,7 +33,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define TURN 32 /* tasks that are prepared before others have their turn */
+#define TURN 32 /* tasks prepared before the fiber yields */
 
 struct preparing {
     struct agent *agent;
@@ -72,7 +72,7 @@ static int prepare_make_dir(const char *path, struct err *err)
     return 0;
 }
 
-/* Only for a task that has files of its own, or nowhere else to run. */
+/* Created only for a task that has files of its own or nowhere else to run. */
 static int make_work(struct agent_task *t, bool with_files, struct err *err)
 {
     AUTO_FREE char *work = prepare_path(t, "work");
@@ -85,7 +85,7 @@ static int make_work(struct agent_task *t, bool with_files, struct err *err)
     return prepare_make_dir(work, err);
 }
 
-/* Results that are not to stay where they are need a place to be taken from. */
+/* Are there results that must be saved elsewhere? Then tasks get a directory for them. */
 static bool results_are_taken(const struct agent *a)
 {
     bool taken = a->platform->saves;
@@ -105,7 +105,7 @@ static int make_out(struct agent_task *t, struct err *err)
     return t->prep.out ? path_mkdirs(t->prep.out, 0755, err) : err_oom(err);
 }
 
-/* One port: the one it had, the one asked for (unless 0), or any. */
+/* Holds one port: the one it had, the one requested (unless 0), or any. */
 static int hold_port(struct agent_task *t, size_t i, unsigned number, struct err *err)
 {
     struct port *p = &t->prep.ports[i];
@@ -160,7 +160,7 @@ enum fail_class prepare_file_class(int r)
     return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO ? FAIL_DISK : FAIL_FILES;
 }
 
-/* Says which class of failure it is; FAIL_NONE when all is well. */
+/* Returns the class of the failure, or FAIL_NONE. */
 static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTask *m,
                                     struct err *err)
 {
@@ -200,7 +200,7 @@ static enum fail_class prepare_task(struct agent_task *t, const Agent__PrepareTa
 
 /* ---- a message ---- */
 
-/* A task that cannot even be named cannot be reported either. */
+/* A task without a valid name cannot be reported either. */
 static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
 {
     struct err err = ERR_INIT;
@@ -215,7 +215,7 @@ static int prepare_one(struct agent *a, const Agent__PrepareTask *m)
     if (remove_wait(t) < 0 || a->leave.begun)
         return 0;
     fail = finish_directory_gone(a) ? FAIL_NODE : prepare_task(t, m, &err);
-    fail = finish_blame(a, fail, &err); /* it may go at any moment */
+    fail = finish_blame(a, fail, &err); /* it may be removed at any moment */
     if (!a->leave.begun)
         report_prepared(t, fail, err.text);
     return 0;

@@ -16,11 +16,11 @@ struct task_prep { /* as the last Prepare said */
     size_t n_ports;
     bool share_ports;  /* the program binds beside us */
     uint32_t slot;     /* tasks of one slot may share a limit of memory */
-    char *gpus;        /* as a program counts those that it can see; "" for none */
+    char *gpus;        /* numbers as in CUDA_VISIBLE_DEVICES; "" for none */
     bool gpus_unknown; /* it was given some of a kind that we cannot name */
-    char *scratch;     /* how its files begin */
+    char *scratch;     /* prefix of the paths of its files */
     char *work;        /* where it runs */
-    char *out;         /* YDL_OUT, when that is ours to say; else NULL */
+    char *out;         /* YDL_OUT; NULL: we do not set it */
     bool has_work;     /* a directory of its own is there, … */
     bool removing;     /* … or being removed: tree_remove.c */
 };

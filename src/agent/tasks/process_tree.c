@@ -186,7 +186,7 @@ static struct tree_proc *tree_find(const struct tree *t, pid_t pid)
 /* The child of the root that `p` descends from; NULL when it is not below the root. */
 static const struct tree_proc *find_top(const struct tree *t, const struct tree_proc *p, pid_t root)
 {
-    for (size_t i = 0; p && i <= t->n; i++) { /* a picture of a moment may have circles */
+    for (size_t i = 0; p && i <= t->n; i++) { /* a snapshot may contain cycles */
         if (p->parent == root)
             return p;
         p = tree_find(t, p->parent);

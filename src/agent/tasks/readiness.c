@@ -1,6 +1,7 @@
-/* readiness.c - readiness: is its port open, does it answer, is the file there, has it said so?
+/* readiness.c - readiness checks: is the port open, does it answer, does the file exist, does the
+ * output contain the text?
  *
- * A fiber for each task that is not ready yet. It asks often at first, then once a second. */
+ * A fiber for each task that is not ready yet. It checks often at first, then once a second. */
 #include "agent/tasks/readiness.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -76,7 +77,7 @@ static bool file_there(struct probe *p)
     return path && access(path, F_OK) == 0;
 }
 
-/* Reads on from where the last look ended, a little before: the words may have been half there. */
+/* Continues a little before the end of the last look: the text may have been half written. */
 static bool said_in(struct probe *p, int i, char *chunk)
 {
     struct rotate *of = &p->task->output.streams[i].cut;
@@ -105,7 +106,7 @@ static bool probe_said(struct probe *p)
 
 static const struct {
     bool (*check)(struct probe *p);
-    const char *lacks; /* what is the matter while it is not */
+    const char *lacks; /* why it is not ready */
 } kinds[] = {
     [SPEC_READY_PORT] = { port_open, "nothing accepts connections on its port" },
     [SPEC_READY_HTTP] = { http_fine, "it does not answer with 200" },

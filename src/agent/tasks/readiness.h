@@ -1,4 +1,4 @@
-/* readiness.h - is a task ready: its port is open, it answers, a file is there, it says so? */
+/* readiness.h - is a task ready: by its port, an HTTP answer, a file, or a text in its output. */
 #pragma once
 #include "agent.pb-c.h"
 #include "base/err.h"

@@ -1,17 +1,17 @@
-/* reap.c - who has ended, and what it left behind.
+/* reap.c - processes that have ended, and what they left behind.
  *
  * We are a child subreaper: a process whose parent dies becomes our child. So when a task's process
  * has ended, whatever it left behind (daemons, double forks, sessions of their own) is found among
  * our children and below them. Each of those is some task's: by YDL_SOCKET in the environment it
- * was started with, or by the session it is in. What cleared both can only belong to a task that
- * was there before it: when none of those is left, it goes too.
+ * was started with, or by the session it is in. A process that has cleared both can only belong to
+ * a task that was started before it: when all of those have ended, it is killed, too.
  *
  *     ended ──► group killed, status taken ──► look ──► nothing ──► finish_task()
  *                                               ▲  └──► something: killed ──┐
  *                                               └───────── a moment ◄───────┘
  *
- * Nothing was missed when a look finds nothing: a process that forks and dies while we look stays
- * visible as a zombie until we take its status, and then we look again. */
+ * A look that finds nothing has missed nothing: a process that forks and dies while we look stays
+ * visible as a zombie until we reap it, and then we look again. */
 #include "agent/tasks/reap.h"
 #include "agent/agent_private.h"
 #include "agent/link/agent_report.h"
@@ -31,8 +31,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define SWEEP_MS 5       /* between two looks at what does not go away */
-#define SWEEP_LIMIT 5000 /* then it is left alone, with a note */
+#define SWEEP_MS 5       /* between two looks at what has not ended */
+#define SWEEP_LIMIT 5000 /* then we give up, with a note to the master */
 #define SWEEP_SHARE 4    /* a look that took 1 ms is not repeated for 4 ms */
 
 /* ---- processes by number ---- */
@@ -79,7 +79,7 @@ int reap_watch(struct agent_task *t)
     return 0;
 }
 
-/* Takes it out and moves up what it had pushed on. */
+/* Removes it and moves up the entries that it had displaced. */
 static void unwatch(struct agent *a, struct agent_task *t)
 {
     size_t i = reap_slot_of(a, t->process.pid);
@@ -137,7 +137,7 @@ struct agent_task *reap_owner(const struct agent *a, const struct tree_proc *p)
     return t ? t : by_session(a, top->session);
 }
 
-/* Nobody's, and no task that could have started it runs any more? */
+/* Is its owner unknown, and has every task that could have started it ended? */
 static bool abandoned(const struct agent *a, const struct tree_proc *p)
 {
     for (size_t i = 0; i < a->tasks.n; i++)
@@ -148,7 +148,7 @@ static bool abandoned(const struct agent *a, const struct tree_proc *p)
 
 /* ---- signals ---- */
 
-/* Running tasks that are not meant need not be looked at, nor our helpers. */
+/* Skips running tasks that are not marked, and our helpers. */
 static bool not_meant(void *user, pid_t pid)
 {
     const struct agent *a = user;
@@ -162,7 +162,8 @@ int reap_look(struct agent *a)
     return tree_read(&a->reap.tree, getpid(), not_meant, a);
 }
 
-/* Is it to get the signal? A task that is over has no processes; what is nobody's is only killed.
+/* Does it get the signal? A task that has ended has no processes of its own; a process of an
+ * unknown owner is only ever killed.
  */
 static bool meant(const struct agent *a, const struct tree_proc *p, const struct agent_task *t,
                   int signum)
@@ -180,7 +181,7 @@ static void signal_one(struct agent *a, const struct tree_proc *p, int signum)
         return;
     if (t && t->phase == PHASE_RUNNING && p->group == t->process.pid)
         return; /* reached with its group */
-    /* What is nobody's may be any one's that has just ended. */
+    /* A process of an unknown owner may belong to any task that has just ended. */
     for (size_t i = 0; !t && i < a->tasks.n; i++)
         a->tasks.v[i]->process.dirty = true;
     if (t)
@@ -197,7 +198,7 @@ void reap_signal(struct agent *a, int signum)
             continue;
         if (signum == SIGKILL && docker_hang_up(t))
             continue;
-        /* Its number is its group's until we take its status. */
+        /* Its pid is its group's until we reap it. */
         (void)kill(-t->process.pid, signum);
         if (signum == SIGKILL)
             cgroup_kill(&t->memory.cgroup);
@@ -219,8 +220,7 @@ static bool have_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Nothing is found when we have no child left but the tasks that run; that costs nothing to see
- * when none does. */
+/* Cheap when we have no child at all: then there is nothing to find. */
 static void look_for_rest(struct agent *a)
 {
     int64_t before = loop_now(a->loop), cost;
@@ -291,7 +291,7 @@ static void task_ended(struct agent_task *t)
     struct agent *a = t->agent;
     struct rusage use = { 0 };
 
-    /* While it is a zombie its number cannot be another group's. */
+    /* While it is a zombie, its pid cannot become another group's. */
     (void)kill(-t->process.pid, SIGKILL);
     while (wait4(t->process.pid, &t->process.status, 0, &use) < 0 && errno == EINTR)
         ;

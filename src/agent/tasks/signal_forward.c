@@ -1,6 +1,5 @@
-/* signal_forward.c - signals with a meaning of the user's own, on their way from the launcher to
- * the tasks. The first process of a task gets them: a program that wants its children to have them
- * tells them.
+/* signal_forward.c - user-defined signals, forwarded from the launcher to the tasks. The first
+ * process of a task gets them; it may forward them to its children.
  */
 #include "agent/tasks/signal_forward.h"
 #include "agent/agent_private.h"
@@ -19,7 +18,7 @@ void signal_forward(struct agent *a, const Agent__Signal *m)
         const struct agent_task *t = a->tasks.v[i];
 
         if (t->phase == PHASE_RUNNING &&
-            t->process.pid > 0) /* not reaped yet: its number is its own */
+            t->process.pid > 0) /* not reaped yet: its pid is still its own */
             (void)kill(t->process.pid, (int)m->number);
     }
 }

@@ -18,7 +18,7 @@
 #define UNPACK_MS ((int64_t)30 * 60 * 1000) /* for one archive */
 #define WORDS_MAX 8
 
-/* An archive that is unpacked, or being so. */
+/* An archive that is unpacked or being unpacked. */
 struct unpacked {
     char *from, *dir;
     bool done;
@@ -34,7 +34,7 @@ struct files {
     char *dir;
 };
 
-/* How to unpack by how a name ends: FROM and TO stand for the two paths. */
+/* The command for each file name extension; FROM and TO stand for the two paths. */
 static const struct {
     const char *end;
     const char *argv[WORDS_MAX];
@@ -67,7 +67,7 @@ static void files_fill(const char *const words[WORDS_MAX], const struct unpacked
     argv[WORDS_MAX - 1] = NULL;
 }
 
-/* Runs one of the tools with what it says in a file beside the directory. */
+/* Runs one of the tools, with its output in a file beside the directory. */
 static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const struct unpacked *u,
                     struct err *err)
 {
@@ -147,7 +147,7 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     return NULL;
 }
 
-/* Unpacks it, from nothing: an earlier try may have left a part, which can be large. */
+/* Unpacks it from scratch: an earlier try may have left a part, which can be large. */
 static void unpack_now(struct agent *a, struct unpacked *u)
 {
     u->done = false;
@@ -159,8 +159,8 @@ static void unpack_now(struct agent *a, struct unpacked *u)
     cond_wake_all(&u->changed);
 }
 
-/* The directory with the archive's contents, unpacked by whoever asks first. What failed once is
- * tried again by who asks later: the disk may have been full. */
+/* The directory with the archive's contents, unpacked by the first caller. A failure is retried by
+ * the next one: the disk may have been full. */
 static int unpacked_dir(struct agent *a, const char *from, const char **ret, struct err *err)
 {
     struct unpacked *u = a->files ? a->files->first : NULL;

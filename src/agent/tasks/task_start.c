@@ -1,8 +1,8 @@
 /* task_start.c - Start: a task's process, with its output in files.
  *
- * The files are the process's own standard output and error, opened to append: every byte is there
- * whatever happens to anybody, and nobody has to read for the task to go on. Each Start is a fiber
- * that gives way now and then, so that a thousand starts do not hold up an answer to a Ping. */
+ * The files are the process's own standard output and error, opened to append: no byte is lost
+ * whoever dies, and the task never waits for a reader. Each Start is a fiber that yields now and
+ * then, so that a thousand starts do not delay the answer to a Ping. */
 #include "agent/tasks/task_start.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
@@ -160,7 +160,7 @@ static void reset(struct agent_task *t, const Agent__StartTask *m)
 static enum fail_class place_ports(struct agent_task *t, struct err *err)
 {
     for (size_t i = 0; i < t->prep.n_ports; i++) {
-        /* Is it still ours to give? Somebody may have taken it since its last owner ended. */
+        /* Another program may have taken it since its last owner ended. */
         if (ports_hold_again(&t->prep.ports[i], err) < 0)
             return FAIL_PORT;
         if (!t->prep.share_ports)
@@ -209,7 +209,7 @@ static enum fail_class start_run(struct agent_task *t, struct spawn_spec *spec, 
     return FAIL_NONE;
 }
 
-/* Its descriptor cannot be handed to a container. */
+/* Its descriptor cannot be passed into a container. */
 static int no_pmi(struct err *err)
 {
     return err_set(err, -EOPNOTSUPP,
@@ -312,7 +312,7 @@ static void start_task(struct agent_task *t, const Agent__StartTask *m, const ch
 
 /* ---- a message ---- */
 
-/* Without one the agent is told nothing new. */
+/* An empty specification means that nothing has changed. */
 static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
 {
     uint8_t *copy;
@@ -332,9 +332,9 @@ static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct er
     return 0;
 }
 
-/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
- * a full disk did not take is written with the next start: the master does not say it again. So is
- * one that somebody removed, with its directory or without. */
+/* One file for all tasks that are started with the same specification. Earlier ones stay: their
+ * readers are alive. A file that a full disk prevented is written at the next start, since the
+ * master does not send it again; so is one that was removed, even with its directory. */
 static int start_write_spec(struct agent *a, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -359,7 +359,7 @@ static int start_write_spec(struct agent *a, struct err *err)
     return 0;
 }
 
-/* *ret is the file that those who start now are told of; NULL where there is none. */
+/* *ret is the path for tasks that start now; NULL: there is no specification. */
 static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **ret,
                        struct err *err)
 {
@@ -406,7 +406,7 @@ static void start_run_start(void *arg)
 
         if (t->phase != PHASE_STARTING)
             continue;          /* named twice */
-        reset(t, m->tasks[i]); /* whatever is said of it from now on is of this attempt */
+        reset(t, m->tasks[i]); /* reports from now on are about this attempt */
         if (a->leave.begun)
             t->phase = PHASE_IDLE;
         else if (no_spec)
@@ -424,7 +424,7 @@ static void start_run_start(void *arg)
         handshake_forget_code();
 }
 
-/* All of them must be there and not started: anything else is a fault of the master. */
+/* All of them must be prepared and not started: anything else is a fault of the master. */
 static int start_check(const struct agent *a, const Agent__Start *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {

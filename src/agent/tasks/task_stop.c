@@ -1,7 +1,7 @@
-/* task_stop.c - ending tasks: told by a file, asked by a signal, then killed.
+/* task_stop.c - ends tasks: a file and a signal ask them to, then they are killed.
  *
- * The file that YDL_STOP names appears before the signal comes, with the time of the kill in
- * milliseconds since 1970: a program that looks at it between two steps needs no signal handler,
+ * The file that YDL_STOP names appears before the signal is sent, with the time of the kill in
+ * milliseconds since 1970: a program that checks for it between two steps needs no signal handler
  * and knows how long it has to save its state. */
 #include "agent/tasks/task_stop.h"
 #include "agent/agent_private.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Under a name of its own first: nobody reads half a number. */
+/* Written under another name first: nobody reads half a number. */
 static void write_deadline(struct agent_task *t, int64_t deadline)
 {
     AUTO_FREE char *path = prepare_path(t, "stop"), *tmp = prepare_path(t, "stop-new");
@@ -99,7 +99,7 @@ static void stop_ask(struct agent *a, int64_t grace, int64_t deadline)
     }
     reap_signal(a, grace > 0 ? SIGTERM : SIGKILL);
     if (grace > 0)
-        reap_signal(a, SIGCONT); /* one that was stopped could not hear it */
+        reap_signal(a, SIGCONT); /* a stopped process would not get it */
     unmark(a);
     plan_kill(a);
 }
