@@ -307,7 +307,7 @@ def test_files_are_put_in_place(bench, tmp_path):
         assert b.output(task) == b"data\npacked\npacked\n"
     for link, says in (({"from": "/no/such", "to": "x"}, "use '/no/such'"),
                        ({"from": "/etc/passwd", "to": "../x"}, "is not a valid name for a file"),
-                       ({"from": "/etc/passwd", "to": "x", "archive": True}, "is no archive"),
+                       ({"from": "/etc/passwd", "to": "x", "archive": True}, "is not an archive"),
                        ({"from": f"{tmp_path}/bad.tar", "to": "x", "archive": True}, "unpack")):
         (tmp_path / "bad.tar").write_text("this is no archive")
         got = b.prepare({"task": 9, "name": "worker:9", "files": [link]})[0]
