@@ -1,6 +1,6 @@
 /* client_agent.c - see client_agent.h */
 #include "launch/client_agent.h"
-#include "agent/agent_container.h"
+#include "agent/platform/agent_container.h"
 #include "agent/supervisor.h"
 #include "base/path.h"
 #include "client/client_private.h"

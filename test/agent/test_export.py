@@ -214,7 +214,7 @@ def test_a_server_that_says_nothing_does_not_hold_up_the_end(container):
         b.tell(shutdown={"grace_ms": 0})
         saved = b.saved(200)
         assert b.agents[0].wait(10) == 0 and time.monotonic() - began > 115
-        assert [s["fail"] for s in saved] == ["nothing moved for 120 s"] * 2 + [""], saved
+        assert [s["fail"] for s in saved] == ["no progress for 120 s"] * 2 + [""], saved
 
 
 def test_what_an_earlier_agent_of_the_container_left_is_saved_too(container, tmp_path):

@@ -58,7 +58,8 @@ void job_status_done(struct job_status *s);
 int api_status(struct master *m, bool tasks, json_t **ret, struct err *err);
 
 /* ---- exports.c ---- */
-/* What tasks publish now, of one group or (NULL) of all: doc/reference/api.md. -ENOENT: no such group. */
+/* What tasks publish now, of one group or (NULL) of all: doc/reference/api.md. -ENOENT: no such
+ * group. */
 int exports_json(struct master *m, const char *group, json_t **ret, struct err *err);
 /* "container_…", or a name of our own where containers have none; NULL: out of memory. */
 char *exports_container(struct master *m, const struct task *t);

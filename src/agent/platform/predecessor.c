@@ -1,8 +1,12 @@
 /* predecessor.c - an agent that died in this container before us, and what its tasks left.
  *
- * Its tasks' own processes died with it (the kernel sees to that), but not what those had started.
- * They are known by the container's id in their environment, which nobody else can have. */
+ * The kernel killed its tasks' processes with it, but not what those had started. They are
+ * recognised by the container's id in their environment, which is unique. */
+#include "agent/platform/predecessor.h"
 #include "agent/agent_private.h"
+#include "agent/platform/agent_container.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tree_remove.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -22,8 +26,7 @@ static bool predecessor_is_ours(const struct agent *a, pid_t pid, struct tree_pr
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     return pid > 1 && pid != getpid() && stat(path, &st) == 0 && st.st_uid == geteuid() &&
            tree_look(pid, ret) && ret->state != 'Z' &&
-           tree_env(pid, AGENT_CONTAINER_MARK, mark, sizeof(mark)) &&
-           str_eq(mark, a->container->id);
+           tree_env(pid, AGENT_CONTAINER_MARK, mark, sizeof(mark)) && str_eq(mark, a->home.id);
 }
 
 /* How many were still there. */
@@ -36,7 +39,7 @@ static size_t predecessor_kill_all(const struct agent *a)
     while (d && (e = readdir(d))) {
         struct tree_proc p;
 
-        /* What was seen is what gets the signal, not who has its number a moment later. */
+        /* The signal goes to the process that was seen, not to one that got its pid later. */
         if (predecessor_is_ours(a, (pid_t)strtol(e->d_name, NULL, 10), &p)) {
             found++;
             (void)tree_signal(&p, SIGKILL);
@@ -47,7 +50,7 @@ static size_t predecessor_kill_all(const struct agent *a)
 
 int predecessor_end(struct agent *a, struct err *err)
 {
-    AUTO_FREE char *tasks = path_join(a->container->own, "tasks");
+    AUTO_FREE char *tasks = path_join(a->home.own, "tasks");
     int64_t deadline = loop_in(a->loop, END_MS);
     size_t left = 1;
 
@@ -55,11 +58,11 @@ int predecessor_end(struct agent *a, struct err *err)
         return err_oom(err);
     if (access(tasks, F_OK) < 0)
         return 0; /* we are the first */
-    log_info(LOG_AGENT, "another agent was here before");
+    log_info(LOG_AGENT, "an earlier agent ran in this container: ending what it left");
     while ((left = predecessor_kill_all(a)) > 0 && loop_now(a->loop) < deadline)
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
             return err_set(err, -ECANCELED, "stopped");
     if (left)
-        log_warn(LOG_AGENT, "%zu processes of it do not go away, ignoring", left);
+        log_warn(LOG_AGENT, "%zu processes that it left cannot be killed, ignoring", left);
     return remove_tree(a, tasks, err);
 }

@@ -1,5 +1,5 @@
 /* agent_container_test.c - see agent_container.h */
-#include "agent/agent_container.h"
+#include "agent/platform/agent_container.h"
 #include "base/path.h"
 #include "test.h"
 

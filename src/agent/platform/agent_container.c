@@ -1,5 +1,10 @@
-/* agent_container.c - see agent_container.h */
-#include "agent/agent_container.h"
+/* agent_container.c - reads the environment and the credentials of a container of YARN, and decides
+ * which variables of it tasks get.
+ *
+ * Most of what a NodeManager sets describes the container or tunes a Java virtual machine. Tasks
+ * get the user's environment as it would be without YARN, so the list of what is left out is here.
+ */
+#include "agent/platform/agent_container.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -17,7 +22,7 @@ static int need(const char *name, const char **ret, struct err *err)
     if (*ret && **ret)
         return 0;
     err_set(err, -ENOENT, "%s is not set", name);
-    err_hint(err, "--container is for containers that YARN has made");
+    err_hint(err, "--container only works in a container that YARN has started");
     return -ENOENT;
 }
 
@@ -32,14 +37,14 @@ static int agent_container_copy(const char *name, char **ret, struct err *err)
     return *ret ? 0 : err_oom(err);
 }
 
-/* It becomes a variable that processes are known by. */
+/* It goes into a variable by which a successor finds our processes. */
 static int check_id(const char *id, struct err *err)
 {
     bool good = strlen(id) < ID_MAX;
 
     for (const char *p = id; *p; p++)
         good = good && (isalnum((unsigned char)*p) || *p == '_');
-    return good ? 0 : err_set(err, -EBADMSG, "'%.120s' is no container's id", id);
+    return good ? 0 : err_set(err, -EBADMSG, "'%.120s' is not a container id", id);
 }
 
 static int pick_log_dir(struct agent_container *c, struct err *err)
@@ -55,7 +60,7 @@ static int pick_log_dir(struct agent_container *c, struct err *err)
     for (size_t i = 0; i < dirs.n && !c->log_dir; i++)
         if (dirs.v[i][0] == '/' && access(dirs.v[i], W_OK | X_OK) == 0)
             c->log_dir = take(dirs.v[i]);
-    return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' can be written to", list);
+    return c->log_dir ? 0 : err_set(err, -ENOENT, "none of '%s' is writable", list);
 }
 
 static int find_dir(struct agent_container *c, struct err *err)
@@ -169,8 +174,8 @@ void agent_container_done(struct agent_container *c)
 
 /* ---- what tasks get of it ---- */
 
-/* Whatever the job itself wants of these names comes from the master and is put in afterwards. A
- * name that ends with '*' stands for all that begin so. */
+/* Variables of these names that the job sets come from the master and are added later. A trailing
+ * '*' matches any rest. */
 static const char *const leftovers[] = {
     "APPLICATION_WEB_PROXY_BASE",
     "APP_SUBMIT_TIME_ENV",
@@ -198,7 +203,7 @@ static const char *const leftovers[] = {
     "_",
 };
 
-/* The same of what a user may have set for us. */
+/* The same for what a user may have set for ydl. */
 static const char *const for_us[] = { "YDL_LOG", "YDL_ON", "YDL_PLAN", "YDL_TRACE" };
 
 static bool is_among(const char *const *names, size_t n_names, const char *entry)
@@ -225,7 +230,7 @@ int agent_container_env(const struct agent_container *c, char *const *from, stru
     for (; *from && r == 0; from++) {
         r = is_among(not, n, *from) ? 0 : env_lend(e, *from);
         if (r == -EINVAL)
-            r = 0; /* no variable at all: a shell function's remains */
+            r = 0; /* not a variable: the rest of an exported shell function */
     }
     return r;
 }

@@ -1,11 +1,11 @@
 /* agent_container.h - what the agent learns from the YARN container that it runs in.
  *
- * The NodeManager says where things are by environment variables; the master says whose the agent
- * is by the container's credentials (platform/yarn/yarn_boot.h).
+ * The NodeManager passes directories in environment variables; the master passes its address and
+ * the job's key in the container's credentials (platform/yarn/yarn_boot.h).
  *
- * Tasks that run beside the client have no container, but `ydl run` makes what comes near to one:
- * a directory with credentials, for our own things, while tasks run where the user is, in the
- * user's own environment. Reading blocks on the local disk. */
+ * Tasks that run beside the client have no container, but `ydl run` makes something similar: a
+ * directory with credentials for our own files, while tasks run in the user's directory and
+ * environment. Reading blocks on the local disk. */
 #pragma once
 #include "agent/environ.h"
 #include "base/auto.h"
@@ -40,8 +40,9 @@ int agent_container_read(struct agent_container *ret, struct err *err);
  * nobody else's. */
 int agent_container_read_client(const char *dir, struct agent_container *ret, struct err *err);
 void agent_container_done(struct agent_container *c); /* wipes; zero is a valid start */
-/* Has its work directory been removed, or moved away? A NodeManager does so to containers that it
- * does not know, some time before anybody hears that they are lost. Never beside the client. */
+/* Has its work directory been removed, or moved away? A NodeManager removes those of containers
+ * that it has lost track of, some time before they are reported lost. Always false beside the
+ * client. */
 bool agent_container_is_gone(const struct agent_container *c);
 
 static inline void auto_agent_container_(struct agent_container *c)
@@ -50,7 +51,7 @@ static inline void auto_agent_container_(struct agent_container *c)
 }
 #define AUTO_CONTAINER AUTO(agent_container) struct agent_container
 
-/* Lends what of `from`, an environment that YARN made, is for tasks: without what describes the
- * container and without what a Java virtual machine would want. Of the user's own, beside the
- * client, all but what was meant for us. -ENOMEM. */
+/* Lends the variables of `from` that are for tasks: in a container of YARN all but those that
+ * describe the container or tune a Java virtual machine, beside the client all but those meant for
+ * us. -ENOMEM. */
 int agent_container_env(const struct agent_container *c, char *const *from, struct env *e);
