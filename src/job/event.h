@@ -28,7 +28,8 @@ enum event_kind {
     EVENT_GANG,   /* step (asks, forms, back-off, returns), reason, generation, have, want, delay */
     EVENT_AGENT,  /* agent up, leaving, lost or saved: agent, state, container, node, host, reason;
                    * output: [{task, first, last}] attempts whose output is not known to be saved
-                   * there, and why; made by the master, so that one after it knows its agents */
+                   * there, and why; made by the master, so that its successor can recognize its
+                   * agents */
     EVENT_MASTER, /* first record of each master's part of the log: attempt, address; its own */
     EVENT_CONTAINER, /* what no task's state tells: task (its first), state (LEAVING, GONE), class
                       */
@@ -58,14 +59,14 @@ enum fail_class {
     FAIL_MEMORY, /* out of memory: kernel, agent's watch, or NodeManager */
     FAIL_START,  /* could not be started: no such command, not executable, environment too large */
     FAIL_FILES,  /* its files could not be put in place */
-    FAIL_PORT,   /* its port could not be held, or was taken */
+    FAIL_PORT,   /* its port could not be reserved, or was taken */
     FAIL_DISK,   /* the disk is full or broken */
     FAIL_NOT_READY, /* not ready within its time */
     FAIL_LOG_LIMIT, /* wrote more output than allowed */
     FAIL_NODE,      /* node, container or agent lost */
     FAIL_PREEMPTED, /* taken back by the cluster */
     FAIL_PERSON,    /* killed by a person or by YARN on a person's behalf */
-    FAIL_IMAGE,     /* its container image is not to be had (last: agents send the number) */
+    FAIL_IMAGE,     /* its container image is not available (last: agents send the number) */
     FAIL_CLASSES_
 };
 const char *fail_name(enum fail_class c); /* "out of memory" */

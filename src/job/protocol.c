@@ -1,4 +1,5 @@
-/* protocol.c - see protocol.h */
+/* protocol.c - the table of numbers that this ydl reads and writes, and the one sentence for what
+ * is too new or too old, with what to install. See protocol.h. */
 #include "job/protocol.h"
 #include "base/auto.h"
 #include "base/str.h"

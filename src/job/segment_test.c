@@ -159,7 +159,7 @@ static void who_goes_on_behind_a_summary_is_not_shown_it(void **state)
 
     (void)state;
     assert_wanted(0, summary);
-    assert_wanted(8, summary); /* that one is not to be had any more */
+    assert_wanted(8, summary); /* that one is no longer available */
     assert_wanted(9, "{\"seq\":9,");
     assert_wanted(10, "{\"seq\":10,");
     assert_wanted(11, NULL);

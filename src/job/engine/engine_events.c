@@ -137,9 +137,9 @@ static const struct {
     const char *name, *reason;
 } steps[GANG_STEPS_] = {
     [GANG_ASKS]      = { "asks",     "asked" },
-    [GANG_FORMS]     = { "forms",    "every port is held" },
-    [GANG_BACKS_OFF] = { "back-off", "not complete in time: everything is given back" },
-    [GANG_RETURNS]   = { "returns",  "everybody has ended: all are prepared again" },
+    [GANG_FORMS]     = { "forms",    "all ports are reserved" },
+    [GANG_BACKS_OFF] = { "back-off", "not complete in time: releasing all containers" },
+    [GANG_RETURNS]   = { "returns",  "all tasks have ended: preparing them again" },
 };
 /* clang-format on */
 

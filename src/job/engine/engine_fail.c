@@ -1,4 +1,5 @@
-/* engine_fail.c - how tasks end, what a failure leads to, and whose story is told.
+/* engine_fail.c - how tasks end, what a failure leads to, and which failure is reported as the
+ * cause.
  *
  * A failure is first remembered (the earliest by its own clock is the story), then judged by the
  * table in policy.c, then paid for from a budget, then acted upon. What arrives while everybody is
@@ -6,7 +7,7 @@
  * all does the budget pay. */
 #include "job/engine/engine_private.h"
 
-#define LOSSES_ARE_ONE_MS 5000 /* a node takes its containers along one by one */
+#define LOSSES_ARE_ONE_MS 5000 /* the containers of a lost node are reported one by one */
 #define FAULTS_ARE_ONE_MS 500  /* but what cannot be put in place there may not be anywhere */
 /* So often it is tried elsewhere: a node where it failed twice is avoided, so the last time it is
  * another one, and the files are to blame. */
@@ -160,8 +161,8 @@ static void engine_fail_move(struct engine *e, struct unit *u, const struct trou
     }
     if (!t->gone && !alone) {
         s->leave = true;
-        again_gang(e, "a task has to move", engine_fail_pause_of(e, u, &e->young, now - e->formed),
-                   now);
+        again_gang(e, "a task must move to another container",
+                   engine_fail_pause_of(e, u, &e->young, now - e->formed), now);
         return;
     }
     again_slot(e, s, now);
@@ -243,8 +244,8 @@ static void judge_side(struct engine *e, struct unit *u, const struct trouble *t
 static const char *used_up(bool counted, enum fail_class cls)
 {
     if (counted)
-        return "its restarts are used up";
-    return cls == FAIL_FILES ? "it was no better elsewhere" : "too many containers were lost";
+        return "it has no restarts left";
+    return cls == FAIL_FILES ? "it failed on other nodes too" : "too many containers were lost";
 }
 
 static void engine_fail_judge(struct engine *e, struct unit *u, const struct trouble *t,
@@ -488,6 +489,6 @@ int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const c
         return 0;
     fail_slot(e, s, cls, text, now);
     resume_settle(e, now);
-    gang_look(e, now); /* it may have been the last one that all waited for */
+    gang_look(e, now); /* it may have been the last one that the gang waited for */
     return engine_leave(e, err);
 }

@@ -3,7 +3,7 @@
  *     engine.c         birth, death, questions         engine_gang.c    asks, grants, forming
  *     engine_counts.c    states and their counters       engine_run.c     start order, readiness
  *     engine_events.c     event lines                     engine_fail.c    ends, losses, verdicts
- *     engine_time.c    timers, the queue of actions    engine_restart.c   restarts, forming anew
+ *     engine_time.c    timers, the queue of actions    engine_restart.c   restarts, forming again
  *     engine_wait.c    what it waits for               engine_end.c     finishing
  *     engine_restore.c the log, read back              engine_commands.c  stop, kill, restart,
  * scale engine_resume.c  a new master's beginning        engine_leaving.c containers taken back
@@ -73,7 +73,7 @@ struct unit {
     bool down;       /* failed, and has not run since */
     bool again;      /* a person wants it to start again once it has ended */
     bool untold;     /* its progress is newer than what the log says */
-    bool held;       /* its agent, which comes back, has it as we know it */
+    bool held;       /* its agent, which has reconnected, confirms its state */
     bool brought;    /* its ports are from another container: they may be taken in this one */
     uint8_t young;   /* how often it died soon after its start */
     int64_t at[TIMERS_ - TIMER_JOB_];
@@ -229,7 +229,7 @@ void say_story(struct engine *e, int64_t now);
 enum gang_step {
     GANG_ASKS,
     GANG_FORMS,     /* everybody is prepared */
-    GANG_BACKS_OFF, /* not complete in time: everything is given back */
+    GANG_BACKS_OFF, /* not complete in time: releasing all containers */
     GANG_RETURNS,   /* everybody has ended, and is prepared again */
     GANG_STEPS_
 };
@@ -292,7 +292,7 @@ bool run_named(const struct engine *e, const struct unit *u);
 /* The container of `s` is gone, by a report or because it did not answer. */
 void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char *text,
                int64_t now);
-/* Success, when every task that decides it has done its work. */
+/* Success, when every deciding task has succeeded. */
 void fail_or_not(struct engine *e, int64_t now);
 /* It runs no more because its agent does not, but its place is as good as before. */
 void fail_here(struct engine *e, struct unit *u, const char *text, int64_t now);
@@ -335,7 +335,7 @@ void leaving_look(struct engine *e, struct slot *s, int64_t now);
 void leaving_prepare(struct engine *e, struct unit *u, int64_t now);
 
 /* ---- engine_restore.c ---- */
-/* Forgets what was read since the engine last was at rest; its tasks are told anew. */
+/* Forgets what was read since the engine last was at rest; its tasks are told again. */
 void restore_drop(struct engine *e, int64_t now);
 
 /* ---- engine_resume.c ---- */

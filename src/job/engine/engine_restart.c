@@ -1,4 +1,4 @@
-/* engine_restart.c - starting again: one task in its place, or all of them as a new generation.
+/* engine_restart.c - starting again: a single task in its place, or all tasks as a new generation.
  *
  *     failed ──► everybody is asked to stop ──► all have ended, the delay is over ──►
  *     PREPARE with the same ports (or another container is asked for) ──► ACTION_FORM ──► START */

@@ -3,8 +3,8 @@
  * Each record does to the engine what was done when it was written, with the same functions: so
  * what no record says (which roles are open, what a budget has left, until when a gang is held)
  * comes out as it was. What the functions say and want meanwhile is thrown away: it stands in the
- * log, and resume wants it anew. Records are hostile until proven: numbers have bounds, names must
- * be known, and what cannot be is mended by resume. */
+ * log, and resume wants it again. Records are hostile until proven: numbers have bounds, names must
+ * be known, and what cannot be is repaired by resume. */
 #include "job/engine/restore_private.h"
 
 #include <string.h>
@@ -372,7 +372,7 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     }
     summary_close(e); /* whatever is missing of it */
     e->read = true;
-    /* A master's first word: what the one before it left unfinished was never decided. */
+    /* A master's first word: what its predecessor left unfinished was never decided. */
     if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
     more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));

@@ -1,4 +1,6 @@
-/* policy.c - see policy.h */
+/* policy.c - one row for each class: whether it counts against the restarts, and what each
+ * restart policy does about it. That preemption and lost nodes never count is a column here, not
+ * a condition in the engine. See policy.h. */
 #include "job/engine/policy.h"
 
 #define CANNOT_RUN 126

@@ -269,7 +269,7 @@ int spec_fault(struct spec_faults *f, int line, const char *key, const char *fmt
     if (++f->n > SPEC_FAULTS_MAX)
         return -EINVAL;
     if (f->n == SPEC_FAULTS_MAX)
-        return strs_add(&f->lines, "… and more mistakes: mend these first") < 0 ? -ENOMEM : -EINVAL;
+        return strs_add(&f->lines, "… and more errors: fix these first") < 0 ? -ENOMEM : -EINVAL;
     va_start(ap, fmt);
     n = vasprintf(&text, fmt, ap);
     va_end(ap);

@@ -85,8 +85,8 @@ struct spec_restart {
     struct strs codes; /* numbers: only what ended with one of these codes; empty: not said */
 };
 
-/* Who may see the job, and who may change it, besides its owner: "USERS GROUPS", lists with commas
- * and one blank between; NULL: nobody. */
+/* The users and groups, besides the owner, that may see the job, and those that may change it:
+ * "USERS GROUPS", lists with commas and one blank between; NULL: nobody. */
 struct spec_acl {
     char *view, *modify;
 };

@@ -57,9 +57,9 @@ int spec_read_expected(struct spec_reader *r, const char *what, const struct spe
     size_t n;
 
     if (found->kind != SPEC_NODE_TEXT)
-        return spec_read_fault(r, "%s was expected, found %s", what, spec_node_name(found));
+        return spec_read_fault(r, "expected %s, found %s", what, spec_node_name(found));
     n = str_clean(shown, sizeof(shown), found->text);
-    return spec_read_fault(r, "%s was expected, found '%s%s'", what, shown,
+    return spec_read_fault(r, "expected %s, found '%s%s'", what, shown,
                            n + 4 < sizeof(shown) ? "" : "…");
 }
 

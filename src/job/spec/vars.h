@@ -37,8 +37,8 @@ struct vars_role {
 };
 
 /* Looks at a text without values: 0, or -EINVAL naming the role or name that is wrong or, by one
- * typing mistake, nearly right. `roles` are all there are, `own` the one whose text it is. For
- * spec_check(). */
+ * typing mistake, nearly right. `roles` are all roles of the job, `own` is the one that the text
+ * belongs to. For spec_check(). */
 int vars_check(const char *text, const struct vars_role *roles, size_t n_roles,
                const struct vars_role *own, struct err *err);
 
