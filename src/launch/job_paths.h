@@ -1,4 +1,4 @@
-/* job_paths.h - where the paths of a job file begin.
+/* job_paths.h - which directory the paths of a job are relative to.
  *
  * What a job file names lies beside it: its paths are relative to its directory, and its command
  * runs there. What stands on the command line is relative to the current directory. A path that is

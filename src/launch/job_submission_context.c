@@ -1,4 +1,6 @@
-/* job_submission_context.c - see job_submission_private.h */
+/* job_submission_context.c - what the submission and job.json say of the cluster: where the files
+ * are, which nodes have room, and the limits that YARN is to keep in case the master never
+ * starts. See job_submission_private.h. */
 #include "base/str.h"
 #include "hadoop/yarn/submission.h"
 #include "launch/job_submission_private.h"

@@ -7,8 +7,8 @@
 struct launch_yarn_options {
     struct session *session;
     char *const *command; /* what the user typed, for the record; NULL: nothing */
-    bool attached;        /* the job is stopped when whoever attaches to it goes away */
-    bool wait;            /* for a cluster that can hold it, if it cannot now */
+    bool attached;        /* the job is stopped when the attached client goes away */
+    bool wait;            /* until the cluster is large enough */
     bool no_ship;
 };
 

@@ -1,9 +1,9 @@
 /* conda_prefix.h - files of a conda environment that say where it is.
  *
- * A conda package is made with a placeholder, a path of 255 bytes that no machine has; who installs
- * it puts the environment's place there instead. A text becomes shorter by that. In a program or a
- * library each string keeps its room: what is left over is filled with NULs, by which it can become
- * longer again, as long as the placeholder was.
+ * A conda package is made with a placeholder, a path of 255 bytes that no machine has; the
+ * installer replaces it by the path of the environment. A text becomes shorter by that. In a
+ * program or a library each string keeps its room: what is left over is filled with NULs, by which
+ * it can become longer again, as long as the placeholder was.
  *
  * An archive of `ydl pack` has the placeholders again, so that it is the same wherever it was made
  * and can be told any place that is not longer. It names the files:

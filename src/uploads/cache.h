@@ -9,9 +9,9 @@
  *     BASE/jobs/APP/uses              HASH/NAME lines: what this application needs
  *
  * An upload is hashed once more on its way, so that what stands under a hash has it, whatever
- * happened to the file meanwhile. Two clients that send the same at once both succeed. What a
- * killed client left is never used; it is removed by the next upload from the same machine, and a
- * day later by one from anywhere.
+ * happened to the file meanwhile. Two clients that send the same at once both succeed. An
+ * unfinished upload of a killed client is never used; it is removed by the next upload from the
+ * same machine, and a day later by one from anywhere.
  *
  * Fibers only. One fiber per cache; it starts others while it uploads. */
 #pragma once

@@ -17,8 +17,8 @@
  * working directory itself are left alone; so is what a named thing brings already. .git,
  * __pycache__, ydl-out and Python environments are not gone into. What is found appears at the
  * same relative path; it travels in one archive, so that its names can be anything, and that has
- * the name UPLOADS_BUNDLE in the container, where the agent spreads it; what has its name there
- * already, as something named for one role only may, stays.
+ * the name UPLOADS_BUNDLE in the container, where the agent spreads it; an existing name, such as a
+ * file of one role only, is kept.
  *
  * Blocks on the local disk. Any thread. */
 #pragma once

@@ -54,7 +54,7 @@ def test_a_file_of_requirements_is_known_by_what_is_in_it(ydl, wheel):
     assert "pip: ERROR: No matching distribution found for no-such-package-of-anybody==1" \
         in failed.stderr
     assert "pip install failed (exit code 1)" in failed.stderr
-    log = failed.stderr.partition("all of it: ")[2].splitlines()[0]
+    log = failed.stderr.partition("full log: ")[2].splitlines()[0]
     assert "no-such-package-of-anybody" in open(log).read()
 
 
@@ -88,9 +88,9 @@ def test_two_that_want_the_same_make_it_once(ydl, wheel):
 @pytest.mark.parametrize("words, says", [
     (["--venv", "nowhere"], "venv: there is no environment"),
     (["--venv", "file"], "venv: 'file' is not a directory"),
-    (["--venv", "."], "venv: '.' is no Python environment"),
-    (["--venv", "broken"], "venv: 'broken' is no Python environment"),
-    (["--venv", ".", "--pip", "six"], "say venv or pip, not both"),
+    (["--venv", "."], "venv: '.' is not a Python environment"),
+    (["--venv", "broken"], "venv: 'broken' is not a Python environment"),
+    (["--venv", ".", "--pip", "six"], "give either venv or pip"),
     (["--hadoop", "maybe"], "hadoop"),
 ])
 def test_what_cannot_work_is_told_before_it_starts(ydl, words, says):

@@ -112,7 +112,7 @@ def test_logs_are_aggregated_and_read_back(alice):
 
 @pytest.mark.full
 @pytest.mark.parametrize("user, reason, hint", [
-    ("dave", "User dave not found", "every node needs an account of that name"),
+    ("dave", "User dave not found", "every node needs an account with that name"),
     ("bin", "Requested user bin is banned", "container-executor.cfg on the nodes decides")])
 def test_a_user_whom_the_nodes_do_not_run_is_told_why(alice, lce_cluster, user, reason, hint):
     """The story's first line is the reason, whatever YARN writes around it."""
