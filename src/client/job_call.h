@@ -14,10 +14,10 @@ struct job_where {
 /* clang-format off */
 #define JOB_WHERE_OPTS                                                                              \
     { "on", 0, CLI_CHOICE, offsetof(struct job_where, on), NULL, "PLACE",                           \
-      "only jobs of this machine, or only those of the cluster; without it $YDL_ON, then both",     \
+      "only local jobs, or only jobs on YARN; default: $YDL_ON, or both",                            \
       job_places },                                                                                 \
     { "staging", 0, CLI_TEXT, offsetof(struct job_where, staging), NULL, "DIR",                     \
-      "where the files of jobs on YARN are, when it was said to run or submit" }
+      "staging directory in HDFS, if run or submit was given one" }
 /* clang-format on */
 extern const char *const job_places[];        /* "local", "yarn" */
 extern const struct cli_opt job_where_opts[]; /* of verbs that have no others */

@@ -1,7 +1,6 @@
-/* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory
- * of this machine, where long ones are in pieces (base/rotate.h), or of HDFS, where a task that was
- * on several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers
- * only; blocks on the local disk. */
+/* logfiles.h - saved task output, as files ROLE-RANK.out and ROLE-RANK.err: in a local directory,
+ * where long ones are in pieces (base/rotate.h); in HDFS, where a task that moved has several
+ * (ROLE-RANK.1.out …); or fetched into a spool. Fibers only; blocks on the local disk. */
 #pragma once
 #include "base/json.h"
 #include "base/str.h"
@@ -14,7 +13,7 @@ struct logfile {
     uint32_t rank;
     enum piece_stream stream;
     uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
-    bool earlier;  /* of a job that runs, and its master does not send it: earlier_output.h */
+    bool earlier;  /* of a running job, whose master does not send it: earlier_output.h */
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */

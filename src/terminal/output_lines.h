@@ -57,7 +57,7 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
 /* Where the file begins that the last piece was of (its `began`): so many bytes were in others. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
 /* So many bytes of the stream were in files that no piece comes of: they were shown, or left out.
- * The next piece is of a file that begins behind them, wherever its sender says that it does. */
+ * The next piece continues behind them, whatever offset its sender gives. */
 int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes);
 /* The pieces that come now begin again where their sender likes: what was shown already is left out
  * of them, and each stream goes on at its offset. */

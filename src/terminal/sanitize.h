@@ -5,8 +5,8 @@
 #pragma once
 #include "base/buf.h"
 
-/* What is to be seen of a line (without its newline) that carriage returns wrote over: the part
- * behind the last one that has something behind it. *n is its length afterwards. */
+/* The visible part of a line (without its newline) with carriage returns: the text after the last
+ * one that is followed by text. *n is its length afterwards. */
 const char *sanitize_segment(const char *p, size_t *n);
 
 /* Appends one line. Text, tabs and colours (ESC [ … m) stay, with a reset at the end when there was
