@@ -1,8 +1,8 @@
-/* yarn_boot.h - what a container of ours is told, and where a job's things are in HDFS.
+/* yarn_boot.h - the boot document of a job's containers, and a job's directories in HDFS.
  *
- * A container is told everything by its credentials, so that nothing of it stands in a command, in
- * an environment or on a page: the job's key (secret "ydl.key", STREAM_KEY bytes) and a JSON
- * document (secret "ydl.boot"):
+ * A container gets everything in its credentials, so that nothing appears in a command, in an
+ * environment or on a page: the job's key (secret "ydl.key", STREAM_KEY bytes) and a JSON document
+ * (secret "ydl.boot"):
  *     {"format": 1, "job": "application_…", "base": "hdfs://ns/user/me/.ydl", "user": "me",
  *      "conf": "<configuration>…", "address": "tcp:10.0.0.5:40123"}
  * `conf` is the submitter's configuration, as much of it as we read; `address` is the master's, and

@@ -1,6 +1,6 @@
-/* yarn_keytab.h - a keytab on its way from who submits a job to the job's master.
+/* yarn_keytab.h - a keytab on its way from the client that submits a job to the job's master.
  *
- * A job that outlives its tokens gets others with the keytab of its owner. It goes with the job in
+ * A job that outlives its tokens gets new ones with its owner's keytab. It goes with the job in
  * a file of the staging directory that nobody else can read, as a resource of its containers that
  * YARN removes with the application, and sealed with a key that only the containers' credentials
  * carry: what a task finds of it, copies or sends elsewhere is of no use to anybody. Every node

@@ -13,9 +13,9 @@
 #include "platform/yarn/yarn_boot.h"
 #include "platform/yarn/yarn_job_facts.h"
 
-/* A master that waits for the means to read its job is known to the ResourceManager meanwhile, so
- * that those who can help find it. Nothing that the ResourceManager says until yarn_new() takes it
- * over is lost. Fibers only. */
+/* A master that waits for tokens with which to read its job registers first, so that a client can
+ * find it and hand it tokens. Nothing that the ResourceManager says until yarn_new() takes it over
+ * is lost. Fibers only. */
 struct yarn_early; /* opaque */
 int yarn_register(struct session *s, const struct conf *node, const struct amrm_conf *shown,
                   struct yarn_early **ret, struct err *err); /* `node` as in yarn_options */

@@ -20,7 +20,7 @@ enum seat_state {
     SEAT_LEAVING, /* given back: its agent may finish what it does */
 };
 
-/* What the ResourceManager has been asked for, for a slot. */
+/* The state of a slot's ask at the ResourceManager. */
 enum yarn_asked {
     ASKED_NODE,     /* a container on the node that was picked */
     ASKED_ANYWHERE, /* … or on any other: for as long as it takes */
@@ -127,7 +127,7 @@ void yarn_ask_cancel(struct yarn_platform *p, uint32_t slot);
 /* Asks that their nodes have not served may be served elsewhere now. When to look again. */
 int64_t yarn_ask_relax(struct yarn_platform *p);
 
-/* What a container of a role has to be like; do not copy, it points into itself. */
+/* The requirements of a role's containers; do not copy, it points into itself. */
 struct yarn_want {
     struct yarn_role_room room;
     struct yarn_resource size;
