@@ -1,9 +1,9 @@
 /* rendezvous.h - the servers that frameworks expect their launcher to run, inside the master.
  *
  * One protocol is one file and one row of the table. A server lives for one generation: a re-formed
- * gang gets a new one on a new port, so that a straggler of the old one cannot disturb. But one
- * that only tells what there is (rendezvous_lasts) stays where others have found it. Loop thread;
- * each connection is a fiber with deadlines. */
+ * gang gets a new one on a new port, so that a straggler of the old one cannot disturb. A server
+ * that only publishes information (rendezvous_lasts) keeps its port, because others know it. Loop
+ * thread; each connection is a fiber with deadlines. */
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
