@@ -1,4 +1,6 @@
-/* principal.c - see principal.h. */
+/* principal.c - Hadoop's auth_to_local: each rule formats the principal's parts into a text,
+ * matches it, and rewrites it as sed would. The first rule that applies gives the short name. See
+ * principal.h. */
 #include "hadoop/conf/principal.h"
 #include "base/buf.h"
 

@@ -176,7 +176,7 @@ static void xml_on_start(void *arg, const char *element, const char **atts)
         return;
     }
     if (s->depth == 1 && !str_eq(e, "configuration")) {
-        fail_at(s, -EBADMSG, "this is no Hadoop configuration: it begins with the element", e);
+        fail_at(s, -EBADMSG, "this is not a Hadoop configuration: its root element is", e);
         return;
     }
     if (s->skip_from)

@@ -1,7 +1,7 @@
 /* extend.c - another DataNode for a pipeline that lost one. See writer.h.
  *
- * The NameNode names one, an old member copies what it has there (TRANSFER_BLOCK), and then the
- * new one is a member like the others. */
+ * The NameNode names one, an old member copies its replica there (TRANSFER_BLOCK), and then the new
+ * one is a member like the others. */
 #include "base/log.h"
 #include "hadoop/hdfs/op.h"
 #include "hadoop/hdfs/writer.h"

@@ -24,7 +24,7 @@ bool recovery_replace(const struct replace_policy *p, uint32_t wanted, size_t le
 
 /* Whether it may go on with `left` DataNodes after none could be added: always, but where the
  * configuration insists (ALWAYS, and no best effort). A write that one DataNode can still take is
- * not given up because others are not there. */
+ * not given up because others are missing. */
 bool recovery_go_on(const struct replace_policy *p, size_t left);
 
 /* How far a block has come. */

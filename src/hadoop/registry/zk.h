@@ -1,7 +1,7 @@
 /* zk.h - a session with ZooKeeper, by its own C client on our loop. Private to this directory.
  *
  * The client's single-threaded form says which descriptor it waits for and for how long; a fiber of
- * ours does the waiting. A lost connection is made anew by the client, a lost (expired) session by
+ * ours does the waiting. A lost connection is made again by the client, a lost (expired) session by
  * us; calls in between wait and are tried again until their deadline. Fibers only; any number of
  * them may call at once.
  *

@@ -1,4 +1,5 @@
-/* gss_api.c - see gss_api.h */
+/* gss_api.c - loads libgssapi_krb5 by name and finds its functions. An error is the mechanism's
+ * words where it has any, and a hint from a table of causes. See gss_api.h. */
 #include "hadoop/sasl/gss_api.h"
 #include "base/auto.h"
 #include "base/dl.h"
@@ -52,7 +53,7 @@ static const char find_kdc[] = "look at [realms] in krb5.conf (KRB5_CONFIG names
 static const char look_server[] = "no such server principal: compare the *.principal settings, and "
                                   "the host name that this machine uses for the server";
 static const char look_client[] = "no such user: check the name and realm of --principal";
-static const char new_keytab[] = "the key is not the principal's present one: export the keytab "
+static const char new_keytab[] = "the key is not the principal's current one: export the keytab "
                                  "again, or run kinit with the right password";
 static const char look_keytab[] = "see whose keys are in it with klist -k";
 static const char new_password[] = "the password has expired: run kpasswd";

@@ -1,4 +1,5 @@
-/* layer.c - see layer.h */
+/* layer.c - both directions are the same struct with other keys. A wrong MAC, a gap or a
+ * repetition ends the connection: nothing after it can be trusted. See layer.h. */
 #include "hadoop/sasl/layer.h"
 
 #include <endian.h>

@@ -9,8 +9,8 @@
  *
  * A fiber of its own registers and sends the heartbeats: quickly while asks are outstanding,
  * slower the longer they are, slowly when there is nothing to wait for, at once when there is
- * something to say. It goes on through restarts and changes of the ResourceManager, and nothing
- * that whoever takes the events does can hold it up. Fibers of one loop only. */
+ * something to say. It survives restarts and failovers of the ResourceManager, and never waits for
+ * the consumer of the events. Fibers of one loop only. */
 #pragma once
 #include "base/auto.h"
 #include "hadoop/yarn/amrm.h"
@@ -39,7 +39,7 @@ int am_start(struct am *a, struct err *err);
  * fine; always NULL. */
 struct am *am_free(struct am *a);
 
-/* To ask, release, blacklist, look: whatever of it needs telling is told at once. Borrowed. Not for
+/* To ask, release, blacklist and look; changes are sent at once. Borrowed. Not for
  * amrm_finish(), and not for the exchange. */
 struct amrm *am_rm(struct am *a);
 

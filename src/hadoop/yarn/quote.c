@@ -1,4 +1,6 @@
-/* quote.c - see quote.h. */
+/* quote.c - a word is put in single quotes for the inner shell, then escaped for the outer one's
+ * double quotes; where two characters would form a NodeManager's marker, an empty pair of quotes
+ * breaks it. See quote.h. */
 #include "hadoop/yarn/quote.h"
 
 #include <string.h>
