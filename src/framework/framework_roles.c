@@ -19,7 +19,7 @@ static const char *framework_roles_key_of(const struct spec_role *r, const char 
     return out;
 }
 
-/* A fault is kept and the work goes on; only memory stops it. */
+/* Faults are collected and the checks continue; only memory stops it. */
 static int go_on(int r)
 {
     return r == -EINVAL ? 0 : r;

@@ -8,8 +8,8 @@
  *     ydl-native VERB [--fallback] [WORD…] [-- COMMAND…]
  *
  * COMMAND is what the role would run otherwise: its Python is where the framework's library is
- * looked for, and with --fallback it is run when there is none. Private to framework/ but for the
- * name. Pure. */
+ * looked for, and with --fallback it is run when there is none. Private to framework/ except for
+ * the name. Pure. */
 #pragma once
 #include "framework/framework.h"
 

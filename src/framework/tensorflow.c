@@ -1,7 +1,7 @@
 /* tensorflow.c - TensorFlow's TF_CONFIG.
  *
  * Every task gets the same list of addresses and its own place in it. The evaluator gets it too but
- * stands in no list: nobody talks to it. Which tasks end by themselves depends on the roles: with
+ * is in no list: nobody talks to it. Which tasks end by themselves depends on the roles: with
  * parameter servers and a chief (TensorFlow 2) only the chief does; with clients, which use servers
  * that others run, only they do; otherwise chief and workers. Roles that never end by themselves
  * run nothing but a server, so ydl-native can play them. */

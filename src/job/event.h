@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of a record, without its newline. Whoever reads the log passes a longer one over. */
+/* Bytes of a record, without its newline. Readers of the log skip a longer one. */
 #define EVENT_LINE_MAX ((size_t)1 * MIB)
 
 enum event_kind {
@@ -36,7 +36,7 @@ enum event_kind {
     EVENT_REQUEST,   /* a person's wish: what (stop, kill, restart, scale), task, role, count, who;
                       * grace of a stop */
     EVENT_PROGRESS,  /* task, step, total, metrics. In the log the first of each start, the last,
-                      * and some between (engine_events.c); to who follows the job one a second per
+                      * and some between (engine_events.c); to a follower of the job one a second per
                       * task, without a number */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE,   /* how far the start has come: name, who (was waited for); made by the master */
@@ -82,7 +82,7 @@ struct event {
     int bad;
 };
 void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum event_kind k);
-/* The same of a line that does not stand in the log, and so has no number. */
+/* The same of a line that is not in the log, and so has no number. */
 void event_begin_live(struct event *e, struct buf *out, int64_t t, enum event_kind k);
 void event_str(struct event *e, const char *key, const char *value); /* NULL value: left out */
 void event_strn(struct event *e, const char *key, const char *value, size_t n);

@@ -81,7 +81,7 @@ const char *protocol_header(void)
     return PROTOCOL_HEADER ": " TEXT(API) "\r\n";
 }
 
-/* What is no number is as old as nothing that we know. */
+/* Text that is not a number counts as a version that no ydl had. */
 static int64_t header_number(const char *value)
 {
     int64_t number = 0;

@@ -1,7 +1,7 @@
 /* plan_text.c - the plan for people; see plan.h.
  *
- * Tasks of a role differ in little, and that little is what one looks for: so what all of them have
- * in common is said once, and each rank gets a line with the rest. */
+ * Tasks of a role differ in little, and that little is what one looks for: so the common part is
+ * printed once, and each rank gets a line with the rest. */
 #include "framework/plan/plan.h"
 #include "framework/plan/plan_names.h"
 #include "framework/task.h"

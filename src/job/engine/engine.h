@@ -270,7 +270,7 @@ int engine_events(struct engine *e, struct buf *out);
 int engine_summary(const struct engine *e, const struct engine_facts *facts, int64_t now,
                    struct buf *out);
 int engine_summary_end(struct buf *out, int64_t now);
-/* The same of lines that are for those who look at the job now, and stand in no log: progress. */
+/* The same of lines that are for those who look at the job now, and are in no log: progress. */
 int engine_live(struct engine *e, struct buf *out);
 void engine_watch(struct engine *e, bool on); /* does anybody? Not at first */
 /* Progress that is newer than what the log says, a line of each task. */

@@ -7,7 +7,7 @@
 
 #define METRICS_MAX (16 * KIB)
 #define KEEP_MAX (64 * KIB) /* of an empty buffer */
-#define LIVE_MAX (4 * MIB)  /* of what is shown and stands in no log */
+#define LIVE_MAX (4 * MIB)  /* of what is shown and is in no log */
 #define SHOW_MS 1000        /* from one report of a task's that is shown to the next */
 #define RECORD_MIN_MS ((int64_t)60 * 1000)
 #define RECORD_MAX_MS ((int64_t)60 * 60 * 1000)

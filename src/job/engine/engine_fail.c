@@ -2,9 +2,9 @@
  * cause.
  *
  * A failure is first remembered (the earliest by its own clock is the story), then judged by the
- * table in policy.c, then paid for from a budget, then acted upon. What arrives while everybody is
- * being stopped is judged too, if it happened before we asked the task to stop; but only once for
- * all does the budget pay. */
+ * table in policy.c, then paid for from a budget, then acted upon. Failures that arrive while all
+ * tasks are being stopped are judged too, if they happened before the task was asked to stop; but
+ * only once for all does the budget pay. */
 #include "job/engine/engine_private.h"
 
 #define LOSSES_ARE_ONE_MS 5000 /* the containers of a lost node are reported one by one */
@@ -86,14 +86,14 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
         v.action = POLICY_MOVE;
     if (t->here && v.action == POLICY_MOVE)
         v.action = role_of(e, u)->restart.policy == SPEC_RESTART_GANG ? POLICY_GANG : POLICY_AGAIN;
-    /* What has not run yet cannot have failed: only its container has to be replaced. */
+    /* A task that has not run yet cannot have failed: only its container has to be replaced. */
     if (t->gone && v.action == POLICY_FAIL && cls != FAIL_IMAGE &&
         (!e->ever_started || (role_of(e, u)->side && !t->ran)))
         return replace;
     return v;
 }
 
-/* What the job's own restarts need not pay for. */
+/* Failures that do not count against the job's restarts. */
 static int afford_loss(struct engine *e, enum fail_class cls, int64_t window, int64_t now)
 {
     bool files = cls == FAIL_FILES;
@@ -133,8 +133,8 @@ static int64_t engine_fail_pause_of(const struct engine *e, const struct unit *u
     return delay > least ? delay : least;
 }
 
-/* Others in that container may be well: they shall not suffer. What fails wherever it is tried (a
- * disk is full for a while, and there is no other) is tried less and less often. */
+/* Others in that container may be well: they shall not suffer. A task that fails wherever it is
+ * tried (every disk is full for a while) is retried less and less often. */
 static void move_alone(struct engine *e, struct unit *u, int64_t delay, const char *why,
                        int64_t now)
 {
@@ -286,7 +286,7 @@ void fail_or_not(struct engine *e, int64_t now)
 static void ended_well(struct engine *e, struct unit *u, int64_t now)
 {
     if (e->state == JOB_FINISHING || e->reforming)
-        return; /* everybody is being stopped: whoever does it looks after all of them */
+        return; /* all are being stopped: that code handles every task */
     if (u->again) {
         again_unit(e, u, now);
         return;
@@ -307,7 +307,7 @@ static struct failure failure_of(const struct unit *u, const struct engine_end *
                          .attempt = u->t.attempt,
                          .when = end->when,
                          .lived = end->lived,
-                         .text = (char *)end->text, /* copied by whoever keeps it */
+                         .text = (char *)end->text, /* copied by its keeper */
                          .lines = (char *)end->lines };
 
     if (f.cls == FAIL_NONE && f.signal > 0)
@@ -373,7 +373,7 @@ static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t
     bool well;
     int r;
 
-    /* What happened before we asked it to end was its own doing, though we hear it afterwards. */
+    /* A failure before the task was asked to end is its own, even if it is reported afterwards. */
     well =
         f->cls == FAIL_NONE || (u->t.stopping && f->when >= u->stopped && !is_preempted(e, u, f));
     r = may_end(e, u, well ? TASK_EV_DONE : TASK_EV_FAIL, &next, err);

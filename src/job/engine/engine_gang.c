@@ -1,11 +1,14 @@
 /* engine_gang.c - the gang: all containers or none.
  *
- *     ask for all ── first grant ──► holding ── all agents there ──► prepare ──► ACTION_FORM
- *         ▲                             │ hold time over
- *         └── backed off ◄── give everything back
+ *     ask for all ──first grant──► holding ──all agents connected──► prepare ──► ACTION_FORM
+ *         ▲                           │ hold time over
+ *         └── back off ◄── release all containers
  *
- * Waiting with empty hands is not limited. Holding is: two jobs that each hold a half of what both
- * need would otherwise wait for each other forever. */
+ * Waiting without any container is not limited. Holding some is: two jobs that each hold half of
+ * what both need would otherwise wait for each other forever. The hold time starts with the first
+ * grant. The delay of the back-off doubles with each round and is jittered, so that of two such
+ * jobs one asks first and gets everything; the rounds are counted from 0 again once a gang has
+ * formed. */
 #include "job/engine/engine_private.h"
 
 #include <string.h>
@@ -233,7 +236,7 @@ static void fail_refused(struct engine *e, const struct slot *s, int64_t now)
         end_begin(e, &how, now);
 }
 
-/* It is told once, and when it is another reason than before. */
+/* Reported once, and again when the reason changes. */
 static void keep_refusal(struct engine *e, const char *text, int64_t now)
 {
     if (str_eq(e->refusal, text))

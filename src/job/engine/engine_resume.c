@@ -1,8 +1,8 @@
 /* engine_resume.c - a new master's beginning: the log says what was, the agents say what is.
  *
  * The log may be behind by what the last master had decided and not written down. So an agent is
- * believed when it runs what the log does not know; and when all are back, it is looked at whether
- * the whole makes sense: a gang whose members are of different generations is formed again. */
+ * believed when it runs what the log does not know; and when all are back, the whole is checked for
+ * consistency: a gang whose members are of different generations is formed again. */
 #include "job/engine/engine_private.h"
 
 #define COME_BACK_MS 15000 /* what agents get at least before an old hold time gives them up */
@@ -219,7 +219,7 @@ static bool is_to_end(const struct engine *e, const struct unit *u)
     return e->state == JOB_FINISHING || e->reforming || u->retired || e->slots[u->t.slot].leaving;
 }
 
-/* What the last master may have told it, or not. */
+/* Orders that the last master may or may not have sent it. */
 static void tell_again(struct engine *e, struct unit *u, int64_t now)
 {
     int64_t left = u->stopped + e->grace - now;

@@ -1,4 +1,4 @@
-/* engine_run.c - from prepared to running: in what order, and when a role's time has come. */
+/* engine_run.c - from prepared to running: the order of starts, and when a role may start. */
 #include "job/engine/engine_private.h"
 
 #include <string.h>

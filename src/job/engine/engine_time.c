@@ -43,7 +43,7 @@ void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t gr
     e->queue[at] = (struct action){ .kind = kind, .id = id, .grace = grace };
 }
 
-/* What has become pointless while it stood in the queue is left out. */
+/* Actions that have become pointless in the queue are left out. */
 static bool still_wanted(const struct engine *e, const struct action *a)
 {
     switch (a->kind) {

@@ -86,7 +86,7 @@ int failure_exit(enum fail_class cls, int code, int signal)
         return exits[cls].always;
     if (signal > 0)
         return SIGNAL_BASE + signal;
-    /* What a shell cannot show must not become a success. */
+    /* A code that a shell cannot show must not become a success. */
     if (code <= 0 || code > 255)
         return exits[cls].without;
     return code;

@@ -255,7 +255,7 @@ static char *fault_line(const struct spec_faults *f, int line, const char *key, 
         line = spec_tree_line(f->tree, key);
     if (line > 0)
         snprintf(place, sizeof(place), ":%d", line);
-    /* What is in no line of the file came from elsewhere. */
+    /* A fault without a line did not come from the file. */
     return str_printf("%s%s%s%s%s%s", line && f->file ? f->file : "", line && f->file ? place : "",
                       line && f->file ? ": " : "", key ? key : "", key ? ": " : "", text);
 }

@@ -137,7 +137,9 @@ static void a_value_out_of_range_or_choice_is_named(void **state)
         { "roles: {w: {procs: 0}}",
           "job.yaml:1: roles.w.procs: '0' is out of range: it can be 1 to 20000" },
         { "roles: {w: {memory: 4}}",
-          "job.yaml:1: roles.w.memory: '4' is out of range: it can be 1m to 1024t" },
+          "job.yaml:1: roles.w.memory: '4' means 4 bytes; did you mean 4g?" },
+        { "roles: {w: {memory: 512}}",
+          "job.yaml:1: roles.w.memory: '512' means 512 bytes; did you mean 512m?" },
         { "roles: {w: {memory: 99e}}",
           "job.yaml:1: roles.w.memory: '99e' is out of range: it can be 1m to 1024t" },
         { "grace: 2d", "job.yaml:1: grace: '2d' is out of range: it can be 0 to 1d" },
@@ -216,7 +218,7 @@ static void all_mistakes_are_said_at_once(void **state)
           "job.yaml:1: name: expected text, found a list\n"
           "job.yaml:2: frame: unknown key (did you mean 'framework'?)\n"
           "job.yaml:5: roles.worker.count: expected a number, found 'many'\n"
-          "job.yaml:6: roles.worker.memory: '4' is out of range: it can be 1m to 1024t\n"
+          "job.yaml:6: roles.worker.memory: '4' means 4 bytes; did you mean 4g?\n"
           "job.yaml:7: roles.worker.comand: unknown key (did you mean 'command'?)\n"
           "job.yaml:8: roles.ps.restart: 'sometimes' is not one of default, never, task, gang\n"
           "job.yaml:9: grace: expected a duration such as 30s, 5m or 1h30m, found '-1'" },

@@ -217,7 +217,7 @@ static int spec_check_say_nothing(struct spec_checker *c)
                : 0;
 }
 
-/* What is not there. Said last, and only when all the rest is right. */
+/* Missing parts. Checked last, and only when everything else is right. */
 static int check_missing(struct spec_checker *c)
 {
     size_t deciders = 0, deciding_tasks = 0;

@@ -86,8 +86,7 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
         { W "attempts: 0", "j:3: attempts: '0' is out of range: it can be 1 to 1000" },
         { W "master: {label: a b}",
           "j:3: master.label: 'a b' cannot be used: it has a blank in it" },
-        { W "master: {memory: 1}", "j:3: master.memory: '1' is out of range: it can be 1m to "
-                                   "1024t" },
+        { W "master: {memory: 1}", "j:3: master.memory: '1' means 1 byte; did you mean 1g?" },
         { W "keytab: k", "j:3: keytab: principal and keytab must be given together" },
         { W "principal: a@B", "j:3: principal: principal and keytab must be given together" },
         { W "mounts: ['/a:/b', '/a:/b:ro', '/a:/b:rw']", "" },

@@ -287,7 +287,7 @@ int spec_check_bytes(struct spec_checker *c)
 
 /* ---- resources ---- */
 
-/* What has a key of its own, by YARN's names for it. */
+/* Resources that have a key of their own, by YARN's names for them. */
 static const struct {
     const char *name, *key;
 } own_keys[] = { { "memory-mb", "memory" },

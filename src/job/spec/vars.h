@@ -29,7 +29,7 @@ struct vars {
  * ({port} of a task without one, {hosts:nobody}). -E2BIG past the ceiling of `out`. */
 int vars_expand(const struct vars *v, const char *text, struct buf *out, struct err *err);
 
-/* What is known of a role before anything runs. */
+/* A role as it is known before anything runs. */
 struct vars_role {
     const char *name;
     size_t tasks;
