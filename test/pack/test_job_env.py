@@ -160,7 +160,7 @@ def test_other_tasks_are_told_when_the_job_says_so(ydl, hadoop, words, there):
 def test_what_libhdfs_lacks_is_named_before_anything_starts(ydl, hadoop):
     words = ("run", "--hadoop", "yes", "--", "touch", "started")
     os.unlink(f"{hadoop['HADOOP_HOME']}/lib/native/libhdfs.so")
-    assert "hadoop: there is no libhdfs.so" in ydl.run(*words, check=2, env=hadoop).stderr
+    assert "hadoop: libhdfs.so was not found" in ydl.run(*words, check=2, env=hadoop).stderr
     hadoop["HADOOP_HOME"] = "/nowhere"
-    assert "hadoop: there is no Hadoop" in ydl.run(*words, check=2, env=hadoop).stderr
+    assert "hadoop: Hadoop was not found" in ydl.run(*words, check=2, env=hadoop).stderr
     assert not (ydl.work / "started").exists()

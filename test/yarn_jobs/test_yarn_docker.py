@@ -183,7 +183,7 @@ def test_an_image_that_is_not_there_is_nobody_elses_fault(alice, dockers):
     done = alice("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--image", "no-such-image:1",
                  "--image-by", "yarn", "--restart", "gang", "--", "true", check=125)
     assert "could not run the image 'no-such-image:1'" in done.stderr
-    assert "hint: look at the image's name" in done.stderr and "avoided" not in done.stderr
+    assert "hint: check the image's name" in done.stderr and "avoided" not in done.stderr
 
 
 @pytest.mark.parametrize("by", ["agent", "yarn"])

@@ -119,7 +119,7 @@ def test_what_is_no_environment_is_refused(jobs):
 def test_libhdfs_is_found_on_the_node_or_the_task_does_not_start(jobs, tmp_path):
     failed = jobs.run(*YARN, "--hadoop", "yes", "--", "echo", "ran", check=78)
     assert "ran" not in failed.stdout
-    assert "hadoop: there is no Hadoop" in failed.stderr
+    assert "hadoop: Hadoop was not found" in failed.stderr
     home = tmp_path / "hadoop"
     for name in ("share/hadoop/common/c.jar", "share/hadoop/hdfs/h.jar", "lib/native/libhdfs.so"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
