@@ -79,7 +79,7 @@ int path_remove(const char *path, struct err *err);
  * Whatever lies in a directory that cannot be trusted is not to be used. */
 int path_trusted(const char *dir, struct err *err);
 /* Whether the group is the user's own, of nobody else: by its number, or by its name in these files
- * (without NSS, which the static program has not; of a group that is unknown to them the number
+ * (without NSS, which the static program cannot use; of a group that is unknown to them the number
  * alone counts). One that the files give to others as well is not. */
 bool path_group_is_private(const char *passwd, const char *group, uid_t uid, gid_t gid);
 

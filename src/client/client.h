@@ -88,8 +88,8 @@ int client_put(struct client *c, const char *target, struct err *err);
 /* The same with a body, and without waiting for a master that is away. */
 int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err);
 /* The same for a request that ends the job, without waiting for a master that is away. On YARN the
- * application itself is killed when there has been no master yet, or with `force`, and a note, when
- * none answers that understands us and it has not ended meanwhile. */
+ * application itself is killed when there has been no master yet, or with `force`, with a note,
+ * when no master of a compatible version answers and the job has not ended meanwhile. */
 int client_end(struct client *c, const char *target, bool force, struct err *err);
 
 /* An answer that is read piece by piece, over a connection of its own. */

@@ -1,5 +1,5 @@
-/* event_dedup.h - which records of an events log were seen already, for who reads it from several
- * masters one after the other.
+/* event_dedup.h - which records of an events log were seen already, for a reader of several masters
+ * one after the other.
  *
  * Records are numbered. A master that died may have sent records that it had not stored; the next
  * one gives their numbers to others. So a record is known by its number and its text, as far back

@@ -29,7 +29,7 @@ struct logfiles {
 bool logfiles_wanted(const struct strs *wanted, const char *task);
 
 /* "worker-12.err", "worker-12.3.err" (the part 3), or "worker-12.stderr" as in YARN's own logs;
- * false for what is no such name. */
+ * false for any other name. */
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
@@ -41,7 +41,7 @@ bool logfiles_killed(const json_t *status);
  * -ENOMEM. */
 int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret);
 
-/* Adds those in `dir`; names that are none of ours are left out, and no directory is no file.
+/* Adds those in `dir`; other names are left out, and a missing directory counts as empty.
  * logfiles_done() in any case. */
 int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, struct logfiles *ret,
                   struct err *err);

@@ -165,7 +165,7 @@ static int capacity_size_of(struct capacity_job *j, const struct spec_role *role
 
 /* ---- limits ---- */
 
-/* What the RM refuses whatever the nodes have. It looks before it rounds. */
+/* The RM refuses this whatever the nodes have. It looks before it rounds. */
 static int check_largest(struct capacity_job *j, const struct spec_role *role,
                          const struct deploy_size *asked)
 {

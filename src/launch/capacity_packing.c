@@ -163,13 +163,13 @@ static size_t capacity_packing_put(struct packing *p, const struct capacity_clas
     return c->count - left;
 }
 
-/* What the queue has left for a label after the classes that were put before. */
+/* The queue's remaining share of a label, after the classes packed before. */
 static struct deploy_size capacity_packing_queue_left(const struct packing *p, const char *label,
                                                       bool now)
 {
     struct deploy_size left = queue_most(p->f, label);
 
-    /* What is used is known for nodes without a label only. */
+    /* Usage is known only for nodes without a label. */
     for (size_t t = 0; now && !*label && t <= DEPLOY_CORES; t++)
         left.v[t] -= p->f->queue.used.v[t];
     for (size_t i = 0; i < p->j->n; i++)

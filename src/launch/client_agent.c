@@ -144,7 +144,7 @@ static int client_agent_start_agent(struct client_agent *b, struct err *err)
     return r < 0 ? r : start_process(b, err);
 }
 
-/* What it said last, without the newline; "" when it said nothing. */
+/* Its last line, without the newline; "" when it said nothing. */
 static void client_agent_last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
 {
     off_t size = lseek(b->log, 0, SEEK_END), from = size - (LAST_LINE_MAX - 1);

@@ -1,5 +1,5 @@
 /* conf_export.c - walks the settings that are set and writes those that ydl reads, with
- * references resolved; values that cannot stand in XML are refused. See conf_export.h. */
+ * references resolved; values that cannot be written in XML are refused. See conf_export.h. */
 #include "launch/conf_export.h"
 #include "base/str.h"
 #include "hadoop/conf/keys.h"
@@ -40,8 +40,8 @@ static bool is_read(const char *key)
     return key_find(key) != NULL;
 }
 
-/* What stands for a character, or NULL when it stands for itself. A carriage return would be read
- * back as a line feed. */
+/* The entity for a character, or NULL when the character needs none. A carriage return would be
+ * read back as a line feed. */
 static const char *entity(char c)
 {
     switch (c) {

@@ -89,7 +89,8 @@ static int make_logs(struct submission *x, struct err *err)
     return fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
 }
 
-/* What is found below BASE becomes part of the job, and what is written there holds its key. */
+/* Files below BASE become part of the job, and the job's key is written there, so it must be
+ * trusted. */
 static int trust_home(struct submission *x, const char *dir, struct err *err)
 {
     int r = fs_trusted(x->fs, dir, err);
@@ -330,7 +331,7 @@ static int submit_submit(struct submission *x, struct err *err)
 
 /* ---- all of it ---- */
 
-/* What the application cannot be submitted without. */
+/* The steps without which the application cannot be submitted. */
 static int prepare(struct submission *x, struct err *err)
 {
     static step_fn *const fns[] = { upload, get_tokens, submit_keytab_write };

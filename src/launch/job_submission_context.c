@@ -103,7 +103,7 @@ int submit_add_acls(const struct submission *x, Yarn__ContainerLaunchContext *c,
                                    acl->modify ? acl->modify : " ", err);
 }
 
-/* The master keeps the time limit and then saves what there is. YARN is told a later one, for a job
+/* The master keeps the time limit and then saves what there is. YARN gets a later one, for a job
  * that never got a master. */
 static int64_t lifetime(const struct spec *s)
 {

@@ -263,7 +263,7 @@ static void remove_out(const struct job_dir *d)
 
 /* ---- all of it ---- */
 
-/* "file:///a" is "/a" to whoever works with it from here on. */
+/* Strips the scheme: from here on "file:///a" is "/a". */
 static void plain_paths(struct spec *s)
 {
     struct spec_files *lists[] = { &s->files, &s->archives };
@@ -281,7 +281,7 @@ static void plain_paths(struct spec *s)
     }
 }
 
-/* What the master finds in the job's directory. */
+/* Writes the files that the master needs into the job's directory. */
 static int launch_write_job(struct spec *s, const struct launch_options *o, const struct job_dir *d,
                             struct err *err)
 {

@@ -217,7 +217,7 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
     return 0;
 }
 
-/* What goes with the job so that it can outlive its tokens. */
+/* Checks the keytab with which the job can outlive its tokens. */
 static int launch_check_keytab(struct launching *l, struct spec_faults *f, struct err *err)
 {
     const struct deploy_keytab k = deploy_keytab(l->o->session, l->spec);

@@ -68,7 +68,7 @@ static enum found check_look(const char *dir, const char *name)
     return access(path, X_OK) == 0 ? FOUND_PROGRAM : FOUND_FILE;
 }
 
-/* The best thing of that name in the directories of a PATH. */
+/* The best match for that name in the directories of a PATH. */
 static enum found look_in_path(const struct checking *c, const char *path, const char *name)
 {
     enum found best = FOUND_NOTHING;

@@ -18,7 +18,7 @@ static size_t find_word(const struct strs *command, const char *word)
     return i;
 }
 
-/* What follows `--` and nothing else. */
+/* Keeps only what follows `--`. */
 static int native_programs_restore(struct spec_role *r)
 {
     size_t from = find_word(&r->command, "--") + 1;

@@ -53,7 +53,8 @@ int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char *
 /* Why sending it is unsafe, or NULL: a file that others can read, a network that is not encrypted.
  * `qops` are the protections of RPC that are accepted. *ret is the caller's. */
 int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **ret, struct err *err);
-/* The same for who has checked it: the principal with its realm, which is the caller's. */
+/* The same for callers that have checked it: the principal with its realm, which is the caller's.
+ */
 int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
                           struct err *err);
 

@@ -27,8 +27,8 @@ typedef void listen_on_accept(void *user, struct sock *s);
 
 struct listener; /* opaque */
 
-/* Accepts connections on `fd`, which is taken over, also when this fails. While descriptors or
- * memory run out it waits a little and goes on. *ret is the caller's: listener_close(). */
+/* Accepts connections on `fd`, which is taken over, also when this fails. When descriptors or
+ * memory run out it waits a little and tries again. *ret is the caller's: listener_close(). */
 int listener_start(struct loop *l, int fd, listen_on_accept *on_accept, void *user,
                    struct listener **ret, struct err *err);
 size_t listener_connections(const struct listener *ln); /* fibers of on_accept that still run */

@@ -33,7 +33,7 @@ struct platform_events {
     void (*on_leaving)(void *user, uint32_t slot, const char *text);
     /* A sentence for the events log: why asks are not served. */
     void (*on_note)(void *user, const char *text);
-    /* How far the start has come, for the timeline: "registered", "granted" … */
+    /* Phases of the start, for the timeline: "registered", "granted" … */
     void (*on_phase)(void *user, const char *name, const char *who);
     /* Somebody has ended the job through the platform: no container is left for long. */
     void (*on_over)(void *user, const char *text);

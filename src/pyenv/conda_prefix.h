@@ -25,7 +25,7 @@
 #define CONDA_PREFIX_FROM_MAX 4          /* paths that are looked for; more are not */
 #define CONDA_PREFIX_TEXT_MAX (16 * MIB) /* a longer text stays as it is */
 
-/* Bytes that are to stand at a position of a file. */
+/* Bytes that are to be written at a position of a file. */
 struct conda_prefix_patch {
     uint64_t at;
     char *bytes;

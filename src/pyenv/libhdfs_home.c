@@ -1,6 +1,6 @@
-/* libhdfs_home.c - for each thing a list of places in order: the job's variables, the PATH, then
- * where distributions put it. The first place that passes its test (a libjvm.so, a directory with
- * jars) counts. See libhdfs_home.h. */
+/* libhdfs_home.c - for each component a list of places in order: the job's variables, the PATH,
+ * then where distributions put it. The first place that passes its test (a libjvm.so, a directory
+ * with jars) counts. See libhdfs_home.h. */
 #include "pyenv/libhdfs_home.h"
 #include "base/buf.h"
 #include "base/path.h"

@@ -197,7 +197,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     return 0;
 }
 
-/* Those that are no longer part of their role do not count, and hear so. */
+/* Tasks that are no longer part of their role do not count, and get an error. */
 static void send_retired_away(struct kv *k, struct kv_place *p)
 {
     struct kv_wait *next;

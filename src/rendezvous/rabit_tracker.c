@@ -11,7 +11,7 @@
  *     how many failed        ──►  ┘  again while it is not 0
  *     its port               ──►      (the worker listens there now)
  *
- * "recover" is "start" with a rank, for one whose links broke. "print" and "shutdown" are said on
+ * "recover" is "start" with a rank, for one whose links broke. "print" and "shutdown" come on
  * connections of their own. A worker that has said shutdown may start again, in a new round. */
 #include "base/log.h"
 #include "rendezvous/rabit_tracker_private.h"

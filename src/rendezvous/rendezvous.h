@@ -24,7 +24,7 @@ struct rendezvous_options {
     bool (*check)(void *user, int fd);
     bool (*vouch)(void *user, int fd);             /* the same, and may wait; may be NULL */
     void (*on_note)(void *user, const char *text); /* prints and complaints of workers */
-    /* For servers that tell of the job: what stands at `path` ("publisher/exports"). -ENOENT:
+    /* For servers that tell of the job: the value at `path` ("publisher/exports"). -ENOENT:
      * nothing. *ret is the caller's. NULL: there is nothing to tell. */
     int (*document)(void *user, const char *path, json_t **ret, struct err *err);
 };

@@ -9,7 +9,7 @@
  *                                                …until all are here…
  *                                          ◄──   {rank, host, port} of the next in the ring
  *
- * "shutdown", "error" and "print" are said on connections of their own. On an error every other
+ * "shutdown", "error" and "print" come on connections of their own. On an error every other
  * worker is told by a number sent to its error port; so they are when a worker starts again while
  * the ring stands, because then it is broken. All have to start again then. When all have said
  * shutdown, the next start begins again, too. */

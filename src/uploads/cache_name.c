@@ -48,8 +48,8 @@ char *cache_name(const char *path, bool packed)
 
 /* ---- of what is on its way ---- */
 
-/* A process id means something only to who sees the same processes: on the same boot of the same
- * kernel, in the same pid namespace. False when that cannot be told. */
+/* A process id is meaningful only to programs that see the same processes: on the same boot of the
+ * same kernel, in the same pid namespace. False when that cannot be told. */
 static bool this_machine(char ret[MACHINE_TEXT])
 {
     AUTO_BUF boot = { .max = 4 * KIB };

@@ -14,7 +14,7 @@ struct cache {
     bool ready; /* BASE/cache is there, and what killed clients left is not */
 };
 
-/* One thing that is to be in the cache. */
+/* One file that is to be in the cache. */
 struct cache_part {
     struct cache *cache;
     struct progress *progress;

@@ -1,4 +1,4 @@
-/* cache_put.c - one thing into the cache: read, looked for, sent. See cache.h. */
+/* cache_put.c - puts one file into the cache: read, looked for, sent. See cache.h. */
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
@@ -267,7 +267,7 @@ static int cache_part_send_to(struct cache_part *p, const char *tmp, struct err 
     return r < 0 ? r : fs_close(take(w), err);
 }
 
-/* Another client of ours was quicker: theirs has the same content. A file with the name but another
+/* Another ydl client was faster: theirs has the same content. A file with the name but another
  * length is damaged, and another user's file may be anything: both are replaced. */
 static int yield_to(struct cache_part *p, const char *path, struct err *err)
 {

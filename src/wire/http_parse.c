@@ -260,8 +260,8 @@ static ssize_t execute(struct http_parse *h, const char *p, size_t n)
     return at - p;
 }
 
-/* A line that begins with a blank goes on with the header before it, or so some think. llhttp does
- * not mind; a request that means two things to two readers is refused. */
+/* Some servers take a line that begins with a blank as a continuation of the header before it.
+ * llhttp does not mind; a request that means two things to two readers is refused. */
 static bool has_folded_line(struct http_parse *h, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -56,6 +56,6 @@ int conf_list(const struct conf *c, const char *key, struct strs *ret, struct er
 /* Adds the name of every key that is set and begins with `prefix` to `ret`, sorted. */
 int conf_keys(const struct conf *c, const char *prefix, struct strs *ret, struct err *err);
 
-/* "-EINVAL: yarn-site.xml:12: 'KEY' is 'VALUE', WHAT", for who finds fault with a value. */
+/* "-EINVAL: yarn-site.xml:12: 'KEY' is 'VALUE', WHAT", for callers that reject a value. */
 int conf_bad(const struct conf *c, const char *key, const char *value, const char *what,
              struct err *err);

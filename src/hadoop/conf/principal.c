@@ -48,7 +48,7 @@ static int principal_take_apart(const char *name, struct principal *ret)
     return 0;
 }
 
-/* Ends the text at the next `end` and goes on behind it; NULL when there is none. */
+/* Ends the text at the next `end` and continues after it; NULL when there is none. */
 static char *cut_at(char **at, char end)
 {
     char *from = *at, *to = strchr(from, end);

@@ -184,8 +184,8 @@ static char *home_of(const struct fs *fs)
     return str_printf("%s/%s", prefix ? prefix : "/user", session_user(fs->set->session));
 }
 
-/* Worked out again each time, for who we are may be learned late, but the same text stays where it
- * is: callers hold on to it. */
+/* Worked out again each time, because the user may be learned late, but the same text stays where
+ * it is: callers hold on to it. */
 const char *fs_home(struct fs *fs)
 {
     AUTO_FREE char *now = home_of(fs);

@@ -73,7 +73,7 @@ static int copy_block(struct hdfs_writer *w, const struct node *from, const stru
     return r < 0 ? r : datanode_ask(s, &op, NULL, err);
 }
 
-/* The member of `all` that the pipeline has not; NULL when there is none. */
+/* The member of `all` that the pipeline lacks; NULL when there is none. */
 static const struct node *find_new(const struct nodes *all, const struct nodes *old)
 {
     for (size_t i = 0; i < all->n; i++)

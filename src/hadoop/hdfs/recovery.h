@@ -1,7 +1,7 @@
 /* recovery.h - what to do when a pipeline breaks: the decisions, without the doing. Pure.
  *
- * A pipeline that loses a DataNode goes on with the others: what they acked is safe, and what they
- * did not ack is still in our memory and is sent again. */
+ * A pipeline that loses a DataNode continues with the others: what they acked is safe, and what
+ * they did not ack is still in our memory and is sent again. */
 #pragma once
 #include "hadoop/hdfs/packet.h"
 #include <stdbool.h>

@@ -318,7 +318,7 @@ static void on_new_session(void *arg)
 
 /* ---- beginning and end ---- */
 
-/* "h:1,h:2/a" is two servers and a place that stands before the root. */
+/* "h:1,h:2/a" is two servers and a path that is put before the root. */
 static int read_quorum(const struct conf *c, struct strs *servers, char **ret_chroot,
                        struct err *err)
 {

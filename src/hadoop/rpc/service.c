@@ -255,7 +255,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
 }
 
 /* How long a call may fail before it is given up. A service of one address that never answered is
- * most likely not there, and the user should hear it at once; one that says "not now" is. */
+ * most likely not there, and the user should be told at once; one that says "not now" is. */
 static int64_t rpc_patience_of(const struct rpc_service *s, enum rpc_action action)
 {
     return s->answered || action == RPC_TRY_AGAIN ? s->conf.patience_ms : s->conf.first_patience_ms;

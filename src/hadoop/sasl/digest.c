@@ -126,7 +126,7 @@ static int add_answer(const struct digest *d, const struct challenge *c, const c
     return r < 0 ? r : buf_add(out, b.data + 1, b.len - 1);
 }
 
-/* The first cipher of ours that the server has; false when there is none. */
+/* The first of our ciphers that the server has; false when there is none. */
 static bool choose_cipher(const struct digest *d, unsigned offered, enum cipher_kind *ret)
 {
     for (size_t i = 0; i < d->cipher_count; i++)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before a service ever answered a person wants to hear at once that it is not there; but an HA
+/* Before a service ever answered, the user wants to know at once that it is not there; but an HA
  * pair may just be changing over, and while it does both addresses refuse. Once it did answer, an
  * operation is worth waiting for. */
 #define PATIENCE_MS 60000

@@ -33,7 +33,8 @@ struct am_conf {
  * there is none, which means that we are not running as a master. `s` and conf->nodes are
  * borrowed. Contacts nobody. *ret is the caller's: am_free(). */
 int am_new(struct session *s, const struct am_conf *conf, struct am **ret, struct err *err);
-/* Registers and goes on from there. Returns at once: AMRM_REGISTERED tells of the success. */
+/* Registers and sends heartbeats from then on. Returns at once: AMRM_REGISTERED tells of the
+ * success. */
 int am_start(struct am *a, struct err *err);
 /* On a fiber: waits for the heartbeat to end. It does not finish: that is am_finish(). NULL is
  * fine; always NULL. */

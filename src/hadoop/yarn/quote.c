@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What a shell reads inside double quotes, but for the quotes themselves. */
+/* What a shell reads inside double quotes, except for the quotes themselves. */
 static bool is_live(char c)
 {
     return c == '\\' || c == '$' || c == '`' || c == '"';

@@ -34,7 +34,7 @@ struct yarn_boot {
     struct stream_key key;                    /* its identity is the job's id */
 };
 
-/* -ENOKEY when the credentials carry nothing of ours. `ret` needs yarn_boot_done() in any case. */
+/* -ENOKEY when the credentials hold no ydl job. `ret` needs yarn_boot_done() in any case. */
 int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct err *err);
 int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *err);
 void yarn_boot_done(struct yarn_boot *b); /* wipes the key; zero is a valid start */

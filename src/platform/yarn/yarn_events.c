@@ -200,7 +200,7 @@ static void yarn_on_refused(struct yarn_platform *p, int64_t id, const struct er
 static void yarn_on_registered(struct yarn_platform *p, bool again)
 {
     if (again)
-        p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job goes on");
+        p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job continues");
     else
         p->base.on.on_phase(p->base.on.user, "registered", "rm");
     p->registered = true;

@@ -40,7 +40,7 @@ static inline void auto_yarn_keytab_(struct yarn_keytab *k)
 /* Appends the file's bytes. */
 int yarn_keytab_seal(const struct yarn_keytab *k, const struct stream_key *key, struct buf *ret,
                      struct err *err);
-/* -EBADMSG when the bytes are no such file, or not this job's. `ret` was zeroed; it needs
+/* -EBADMSG when the bytes are not such a file, or of another job. `ret` was zeroed; it needs
  * yarn_keytab_done() in any case. */
 int yarn_keytab_open(const void *p, size_t n, const struct stream_key *key, struct yarn_keytab *ret,
                      struct err *err);

@@ -46,7 +46,7 @@ int yarn_new(const struct yarn_options *opt, const struct platform_events *on,
 /* Agents that are granted from now on have higher numbers than this. */
 void yarn_count_from(struct platform *base, uint32_t number);
 
-/* A container of an earlier attempt of the master goes on as this slot's, with this agent. */
+/* A container of an earlier attempt of the master becomes this slot's, with this agent. */
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err);
 

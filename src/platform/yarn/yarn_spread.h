@@ -36,7 +36,7 @@ void yarn_spread_back(struct yarn_spread *s, size_t node, const struct yarn_spre
 size_t yarn_spread_move(struct yarn_spread *s, size_t node, const char *host,
                         const struct yarn_spread_want *w);
 
-/* May one more stand on this host, besides the one that is to be on `node`? Room is not looked at.
+/* May one more run on this host, besides the one that is to be on `node`? Room is not looked at.
  */
 bool yarn_spread_allows(const struct yarn_spread *s, size_t node, const char *host,
                         const struct yarn_spread_want *w);
