@@ -1,4 +1,6 @@
-/* buf.c - see buf.h */
+/* buf.c - growth by doubling up to the ceiling, numbers in network order, and the cursor. A read
+ * past the end of a view marks it bad and gives zeroes from then on, so a parser checks once at
+ * its end. See buf.h. */
 #include "base/buf.h"
 
 #include <endian.h>

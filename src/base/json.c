@@ -1,4 +1,6 @@
-/* json.c - see json.h */
+/* json.c - guards around jansson. Its parser recurses, so depth is measured before a text is
+ * parsed; its lexer mishandles a failed allocation, so after the first one all later ones of that
+ * parse fail too. See json.h. */
 #include "base/json.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -21,7 +23,7 @@ int json_make(json_t **ret, struct err *err, const char *fmt, ...)
     case json_error_null_value: /* what a nested maker gives when it ran out */
         return err_oom(err);
     case json_error_invalid_utf8:
-        return err_set(err, -EILSEQ, "a text for JSON is not UTF-8");
+        return err_set(err, -EILSEQ, "text for JSON is not UTF-8");
     default:
         return err_set(err, -EINVAL, "JSON format '%s': %s", fmt, e.text);
     }

@@ -1,4 +1,5 @@
-/* path.c - see path.h */
+/* path.c - names are taken apart as text; a file that must appear whole is written under another
+ * name, flushed, renamed, and its directory flushed too. See path.h. */
 #include "base/path.h"
 #include "base/str.h"
 
@@ -77,7 +78,7 @@ static int make_one(const char *path, mode_t mode, struct err *err)
     if (stat(path, &st) < 0)
         return err_sys(err, "look at '%s'", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, -ENOTDIR, "'%s' is in the way: it is not a directory", path);
+        return err_set(err, -ENOTDIR, "'%s' exists and is not a directory", path);
     return 0;
 }
 

@@ -50,7 +50,7 @@ const char *str_size(uint64_t bytes, char out[STR_SIZE_MAX]);
  * not UTF-8 become \n, \t, \r or \xNN. Cut at `cap` bytes with the NUL, never inside a character.
  * Returns the length. */
 size_t str_clean(char *out, size_t cap, const char *s);
-/* Bytes of the UTF-8 character at `s`, which is not the end; 0 when it is none (or a control
+/* Bytes of the UTF-8 character at `s`, which is not the end; 0 when it is not one (or a control
  * character from 0x80 to 0x9f). */
 size_t str_utf8_len(const char *s);
 

@@ -280,8 +280,8 @@ int client_put_now(struct client *c, const char *target, const void *p, size_t n
     return client_ask(c, ASK_NOW, &request, &http, err);
 }
 
-/* Whom a request that ends the job cannot reach: nobody is there, it is another version of ydl's,
- * or it is about to leave. */
+/* Whom a request that ends the job cannot reach: it does not answer, is of another version of ydl,
+ * or is about to leave. */
 static bool is_deaf(int r)
 {
     return client_broken(r) || r == -EPROTONOSUPPORT || r == -EAGAIN;

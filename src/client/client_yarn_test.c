@@ -35,7 +35,8 @@ static void be_refused(struct world *w, struct client *c)
     AUTO_JSON *v = NULL;
 
     assert_int_equal(client_alive(c, &err), str_eq(w->type, "ydl") ? -EACCES : -ENOENT);
-    assert_non_null(strstr(err.text, str_eq(w->type, "ydl") ? "a job of 'mallory'" : "no job of"));
+    assert_non_null(
+        strstr(err.text, str_eq(w->type, "ydl") ? "a job of 'mallory'" : "not a ydl job"));
     err_clear(&err);
     assert_true(client_status(c, true, &v, &err) < 0);
 }

@@ -1,4 +1,5 @@
-/* earlier_output.c - see earlier_output.h */
+/* earlier_output.c - compares the start of a saved file with what an agent sends: where the bytes
+ * are the same it is the same output, and the saved copy is left out. See earlier_output.h. */
 #include "client/earlier_output.h"
 #include "terminal/format.h"
 

@@ -1,4 +1,5 @@
-/* logfiles.c - see logfiles.h */
+/* logfiles.c - sorts file names by task, part and stream, and reads a task's parts as one stream,
+ * forward or from its end. See logfiles.h. */
 #include "client/logfiles.h"
 #include "base/path.h"
 #include "base/rotate.h"

@@ -1,4 +1,6 @@
-/* output_spool.c - see output_spool.h */
+/* output_spool.c - every stream is a list of extents in the one file. A piece that begins before
+ * the end of its stream has been seen before, and only its new bytes are kept. See
+ * output_spool.h. */
 #include "client/output_spool.h"
 #include "base/path.h"
 #include "base/str.h"

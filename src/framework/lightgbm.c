@@ -69,10 +69,10 @@ const struct framework framework_lightgbm = {
     .name = "lightgbm",
     .summary = "LightGBM over sockets: the lightgbm program, or a script",
     .doc = "Workers (-n) get LIGHTGBM_MACHINES (host:port of all), LIGHTGBM_NUM_MACHINES and "
-           "LIGHTGBM_LOCAL_LISTEN_PORT, for a script to hand on as the parameters machines, "
-           "num_machines and local_listen_port. Where the command is 'lightgbm' itself, they are "
-           "put behind it as key=value, but for those that it has already. The job has succeeded "
-           "when all workers have; a restart is of the gang, as LightGBM takes nobody back.",
+           "LIGHTGBM_LOCAL_LISTEN_PORT, for a script to pass on as the parameters machines, "
+           "num_machines and local_listen_port. If the command is 'lightgbm' itself, those that it "
+           "does not set are appended to it as key=value. The job succeeds when all workers "
+           "succeed; a restart restarts all of them, because LightGBM cannot take a worker back.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

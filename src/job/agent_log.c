@@ -1,4 +1,5 @@
-/* agent_log.c - see agent_log.h */
+/* agent_log.c - an array sorted by the agents' numbers; numbers only grow, so adding is
+ * appending, and forgetting keeps the order. See agent_log.h. */
 #include "job/agent_log.h"
 #include "base/str.h"
 

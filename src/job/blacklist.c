@@ -1,4 +1,5 @@
-/* blacklist.c - see blacklist.h */
+/* blacklist.c - a table says which failure counts how much for each policy. A node that is let
+ * off later may be tried once: its next fault puts it back at once. See blacklist.h. */
 #include "job/blacklist.h"
 #include "base/str.h"
 

@@ -1,4 +1,5 @@
-/* cluster_spec.c - see cluster_spec.h */
+/* cluster_spec.c - finds who shares a machine with whom by sorting the tasks by node once, so
+ * that ten thousand tasks do not compare themselves with each other. See cluster_spec.h. */
 #include "job/cluster_spec.h"
 #include "base/auto.h"
 #include "job/spec/spec.h"

@@ -194,7 +194,7 @@ static int history_on_job(struct history *h, const json_t *v, int64_t t)
     return set_roles(h, json_object_get(v, "roles"));
 }
 
-/* What a state makes untrue. */
+/* Resets what a state makes untrue. */
 static void history_forget(struct history_task *k)
 {
     if (k->state != TASK_RUNNING)
@@ -346,7 +346,7 @@ static int keep_missing(struct history *h, const json_t *v)
     return json_array_append(h->missing, text) < 0 ? -ENOMEM : 0;
 }
 
-/* Of several the first one is the cause, more often than not. */
+/* Of several failures the first is usually the cause. */
 static int history_on_note(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
@@ -370,7 +370,7 @@ static int history_on_end(struct history *h, const json_t *v, int64_t t)
     return 0;
 }
 
-/* What the records before a summary would have said, for whoever has not seen them. */
+/* Takes over what the records before a summary would have said. */
 static int history_on_summary(struct history *h, const json_t *v, int64_t t)
 {
     const char *what = history_text_of(v, "what");

@@ -159,7 +159,7 @@ int options_where(const struct options *o, enum options_on *ret, struct err *err
             *ret = (enum options_on)i;
             return 0;
         }
-    return cli_bad(err, "YDL_ON is '%s', which is neither local nor yarn", env);
+    return cli_bad(err, "YDL_ON is '%s': it must be local or yarn", env);
 }
 
 bool options_only_plan(void)
@@ -321,7 +321,7 @@ int options_faults(const struct cli *c, const struct spec_faults *f, struct err 
     }
     if (!globals_of(c)->json)
         return EXIT_USAGE;
-    text = str_printf("%zu mistake%s in the job", n, n == 1 ? "" : "s");
+    text = str_printf("%zu error%s in the job", n, n == 1 ? "" : "s");
     if (!text)
         return err_oom(err);
     r = json_make(&doc, err, "{s:{s:s, s:i, s:s, s:n, s:i, s:o}}", "error", "code", "USAGE",

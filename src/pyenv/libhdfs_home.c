@@ -1,4 +1,6 @@
-/* libhdfs_home.c - see libhdfs_home.h */
+/* libhdfs_home.c - for each component a list of places in order: the job's variables, the PATH,
+ * then where distributions put it. The first place that passes its test (a libjvm.so, a directory
+ * with jars) counts. See libhdfs_home.h. */
 #include "pyenv/libhdfs_home.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -318,13 +320,13 @@ void hadoop_home_done(struct hadoop_home *h)
 const char *hadoop_home_missing(const struct hadoop_home *h)
 {
     if (!h->java)
-        return "there is no Java: JAVA_HOME names no directory with a libjvm.so";
+        return "Java was not found: JAVA_HOME names no directory with a libjvm.so";
     if (!h->home)
-        return "there is no Hadoop: HADOOP_HOME names no directory with its jars";
+        return "Hadoop was not found: HADOOP_HOME names no directory with its jars";
     if (!h->hdfs)
-        return "there is no HDFS: HADOOP_HDFS_HOME names no directory with its jars";
+        return "HDFS was not found: HADOOP_HDFS_HOME names no directory with its jars";
     if (!h->lib_dir)
-        return "there is no libhdfs.so, neither in lib/native of Hadoop nor in LD_LIBRARY_PATH";
+        return "libhdfs.so was not found, neither in Hadoop's lib/native nor in LD_LIBRARY_PATH";
     return NULL;
 }
 
@@ -335,7 +337,7 @@ static int hadoop_home_set(const struct hadoop_env *e, const char *name, const c
                                                : strs_take(ret, str_printf("%s=%s", name, text));
 }
 
-/* Behind what is there, without what is there already. */
+/* Appends what is not there yet. */
 static int hadoop_home_append(const struct hadoop_env *e, const char *name,
                               const char *const more[2], struct strs *ret)
 {

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <string.h>
 
-/* A directory that is being walked, and those it is in: a symbolic link may lead back. */
+/* A directory that is being walked, and its parents: a symbolic link may lead back. */
 struct level {
     const struct level *above;
     const char *path, *name;
@@ -150,7 +150,8 @@ static int pack_put(const struct walk *w, struct pack_entry e, struct err *err)
         return 0;
     if (pack_settle(l, err) < 0)
         return -ENOMEM;
-    return l->bytes <= w->rules->most ? 0 : err_set(err, -E2BIG, "'%s' is too much", e.path);
+    return l->bytes <= w->rules->most ? 0
+                                      : err_set(err, -E2BIG, "'%s' exceeds the size limit", e.path);
 }
 
 int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, bool executable)
@@ -241,7 +242,8 @@ static int pack_add_plain(const struct walk *w, const char *path, const char *na
                           const struct stat *st, struct err *err)
 {
     if (!S_ISREG(st->st_mode))
-        return lenient(w) ? 0 : err_set(err, -EINVAL, "'%s' is neither file nor directory", path);
+        return lenient(w) ? 0
+                          : err_set(err, -EINVAL, "'%s' is neither a file nor a directory", path);
     if (access(path, R_OK) < 0)
         return err_sys(err, "'%s' cannot be read", path);
     return pack_put(w,
@@ -286,7 +288,7 @@ static bool left_out(const struct walk *w, const char *name)
     return false;
 }
 
-/* What is called `base` in the directory `above`. */
+/* The entry `base` of the directory `above`. */
 static int pack_add_child(const struct walk *w, const struct level *above, const char *base,
                           struct err *err)
 {
@@ -341,7 +343,7 @@ static int add_directory(const struct walk *w, const struct level *above, const 
 
     for (const struct level *l = above; l; l = l->above)
         if (l->dev == here.dev && l->ino == here.ino)
-            return lenient(w) ? 0 : err_set(err, -ELOOP, "'%s' leads into itself", path);
+            return lenient(w) ? 0 : err_set(err, -ELOOP, "'%s' contains itself", path);
     if (here.depth > PACK_DEPTH_MAX)
         return err_set(err, -E2BIG, "'%s' is more than %d directories deep", path, PACK_DEPTH_MAX);
     if (*name)

@@ -104,8 +104,10 @@ static size_t list_came(struct kv_place *p)
     return n;
 }
 
-/* All go on, `last` too unless it is NULL, and the next to come opens the barrier anew. That it was
- * passed is told before the first one hears of it: a store that is made anew knows it of all. */
+/* All go on, `last` too unless it is NULL, and the next to come opens the barrier again. The
+ * passing is recorded before the first task hears of it, so that a restored store knows that all
+ * have passed.
+ */
 static void kv_barrier_let_go(struct kv *k, struct kv_place *p, const struct kv_ask *last)
 {
     size_t n = list_came(p);
@@ -195,7 +197,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     return 0;
 }
 
-/* Those that are no longer part of their role do not count, and hear so. */
+/* Tasks that are no longer part of their role do not count, and get an error. */
 static void send_retired_away(struct kv *k, struct kv_place *p)
 {
     struct kv_wait *next;

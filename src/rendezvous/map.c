@@ -1,5 +1,5 @@
-/* map.c - a hash table of nodes that live in their owners' memory. It grows by doubling; when
- * there is no memory to grow, it goes on with longer chains. */
+/* map.c - a hash table of nodes that live in their owners' memory. It grows by doubling; without
+ * memory to grow, its chains get longer. */
 #include "rendezvous/map.h"
 
 #include <string.h>

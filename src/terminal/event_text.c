@@ -1,4 +1,5 @@
-/* event_text.c - see event_text.h */
+/* event_text.c - a table with one function for each kind of record. A kind that this ydl does not
+ * know is shown as its JSON. See event_text.h. */
 #include "terminal/event_text.h"
 #include "base/str.h"
 #include "job/event.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* " (KEY VALUE, …)" of those keys that are there. */
+/* " (KEY VALUE, …)" for the keys that the record has. */
 static int put_keys(const json_t *v, const char *const *keys, struct buf *out)
 {
     bool any = false;
@@ -165,7 +166,7 @@ static int event_text_on_ready(const json_t *v, struct buf *out)
 {
     int r = format_clean(out, format_text(v, "task"));
 
-    return r < 0 ? r : buf_add_str(out, " answers");
+    return r < 0 ? r : buf_add_str(out, " is ready");
 }
 
 static int event_text_on_note(const json_t *v, struct buf *out)
@@ -195,8 +196,9 @@ static int event_text_on_phase(const json_t *v, struct buf *out)
 static int event_text_on_summary(const json_t *v, struct buf *out)
 {
     return str_eq(format_text(v, "what"), "job")
-               ? buf_add_str(out, "a new master took over from a summary of the log: what happened "
-                                  "before is shown when the job has ended")
+               ? buf_add_str(
+                     out,
+                     "a new master took over; earlier events are shown after the job has ended")
                : 0;
 }
 

@@ -1,4 +1,5 @@
-/* format.c - see format.h */
+/* format.c - texts are made into buffers of a fixed size of the caller's, and whatever comes from
+ * a job is cleaned of control characters on its way. See format.h. */
 #include "terminal/format.h"
 #include "base/str.h"
 

@@ -14,7 +14,7 @@ const char *format_when(int64_t ms, char out[FORMAT_WHEN]);
 /* "04:12:07.123" in local time. */
 const char *format_clock(int64_t ms, char out[FORMAT_WHEN]);
 
-/* What members of a document hold, whatever is missing or of another type: "" or the fallback. */
+/* Members of a document; one that is missing or of another type is "" or the fallback. */
 const char *format_text(const json_t *v, const char *key);
 int64_t format_int(const json_t *v, const char *key, int64_t otherwise);
 

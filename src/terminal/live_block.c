@@ -1,4 +1,5 @@
-/* live_block.c - see live_block.h */
+/* live_block.c - lines are collected, cut to the terminal's width in columns (not bytes), and
+ * drawn over those of the last time. See live_block.h. */
 #include "terminal/live_block.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -175,7 +176,7 @@ static int put_roles(struct block *b)
     json_array_foreach(roles, i, role)
     {
         if (b->live->n + 1 >= b->most && i + 1 < n) {
-            r = buf_printf(&b->line, "  and %zu more roles", n - i);
+            r = buf_printf(&b->line, "  and %zu more role%s", n - i, n - i == 1 ? "" : "s");
             return r < 0 ? r : live_end_line(b, "\033[2m");
         }
         r = put_role(b, role, width);

@@ -132,7 +132,8 @@ static int64_t show_due(const struct source *f)
     return f->since + (bar ? SHOW_BAR_MS : SHOW_WAIT_MS);
 }
 
-/* Shows what there is of a line. Unless it is the end, a character that has not come whole waits.
+/* Shows what there is of a line. An incomplete character waits for its other bytes, except at the
+ * end.
  */
 static int show_part(struct show *s, struct source *f, bool end, int64_t now)
 {
@@ -306,7 +307,8 @@ int show_tick(struct show *s, int64_t now)
         f->waiting = false;
         if (r == 0 && late)
             r = show_part(s, f, false, now);
-        if (f->part.len > 0) /* waits on; what is left of one that was shown starts anew */
+        if (f->part.len >
+            0) /* waits on; the rest of a line that was partly shown starts a new one */
             wait_begin(s, f, late ? now : since);
     }
     return r == 0 ? show_put(s) : r;

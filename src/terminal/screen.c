@@ -1,4 +1,6 @@
-/* screen.c - see screen.h */
+/* screen.c - producers append to a queue of chunks; one fiber waits for the descriptors and
+ * writes. The live block is wiped before lines are written and drawn again below them. See
+ * screen.h. */
 #include "terminal/screen.h"
 #include "base/str.h"
 #include "cli/exit.h"
@@ -21,7 +23,7 @@
 #define PENDING_MAX (512 * KIB) /* above it screen_wait() waits */
 #define EARLY_BYTES (32 * KIB)  /* so much is written before its time */
 #define FRAME_MS 100
-#define IDLE_MS 1000 /* the block is drawn anew so often, for its clock */
+#define IDLE_MS 1000 /* the block is drawn again so often, for its clock */
 #define FIRST_MS 250 /* and not at all for a job that is shorter */
 
 /* What the two streams are. */
@@ -72,7 +74,7 @@ static bool has_utf8(void)
     return false;
 }
 
-/* A terminal that nobody knows, or that can only write lines. */
+/* An unknown terminal, or one that can only write lines. */
 static bool is_dumb(void)
 {
     const char *term = getenv("TERM");

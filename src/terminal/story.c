@@ -1,4 +1,5 @@
-/* story.c - see story.h */
+/* story.c - puts the sentence together: name, state, first failure, exit code. Parts that an
+ * older master did not record are left out. See story.h. */
 #include "terminal/story.h"
 #include "base/str.h"
 #include "job/event.h"
@@ -119,7 +120,7 @@ static int put_name(const json_t *status, struct buf *out)
     return r == 0 && *name ? buf_add_str(out, ")") : r;
 }
 
-/* What was not saved is said too: then the exit code is none of success. */
+/* Unsaved results are reported too: then the exit code is not 0. */
 static int put_success(const json_t *status, struct buf *out)
 {
     int64_t from = format_int(status, "created", 0), to = format_int(status, "ended", 0);
@@ -134,6 +135,34 @@ static int put_success(const json_t *status, struct buf *out)
     return r < 0 ? r : format_clean(out, unsaved);
 }
 
+/* "was stopped by root": a reason that begins with what was done needs no verb before it. */
+static int put_killed(const char *reason, struct buf *out)
+{
+    bool verb = str_starts(reason, "stopped by ") || str_starts(reason, "killed ");
+    int r = buf_add_str(out, verb ? " was " : *reason ? " was killed: " : " was killed");
+
+    return r < 0 ? r : format_clean(out, reason);
+}
+
+/* The state of a job that has not ended. */
+static int put_alive(const char *state, struct buf *out)
+{
+    static const struct {
+        const char *state, *words;
+    } rows[] = {
+        { "NEW", "starting" },
+        { "ASKING", "waiting for containers" },
+        { "FORMING", "preparing its nodes" },
+        { "FINISHING", "ending" },
+    };
+    char lower[16];
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq(state, rows[i].state))
+            return buf_printf(out, " is %s", rows[i].words);
+    return buf_printf(out, " is %s", format_lower(state, lower, sizeof(lower)));
+}
+
 int story_line(const json_t *status, struct buf *out)
 {
     const char *state = format_text(status, "state"), *reason = format_text(status, "reason");
@@ -143,17 +172,10 @@ int story_line(const json_t *status, struct buf *out)
         return r;
     if (str_eq(state, "SUCCEEDED"))
         return put_success(status, out);
-    if (str_eq(state, "KILLED")) {
-        r = buf_add_str(out, " was killed");
-        if (r == 0 && *reason)
-            r = buf_add_str(out, ": ");
-        return r < 0 ? r : format_clean(out, reason);
-    }
-    if (!str_eq(state, "FAILED")) {
-        char lower[16];
-
-        return buf_printf(out, " is %s", format_lower(state, lower, sizeof(lower)));
-    }
+    if (str_eq(state, "KILLED"))
+        return put_killed(reason, out);
+    if (!str_eq(state, "FAILED"))
+        return put_alive(state, out);
     r = buf_add_str(out, " failed");
     return r < 0 ? r : put_why(status, out);
 }

@@ -1,4 +1,5 @@
-/* task_table.c - see task_table.h */
+/* task_table.c - two sets of columns, with and without what tasks use; a cell that nobody has a
+ * value for is a dash. See task_table.h. */
 #include "terminal/task_table.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,4 +1,5 @@
-/* timeline.c - see timeline.h */
+/* timeline.c - the first of each phase counts, because later ones are of restarts. Phases that
+ * were not noted are found in other records by a table. See timeline.h. */
 #include "terminal/timeline.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -14,7 +15,7 @@ static const struct {
     [TIMELINE_USER] = { "user", "the job itself" },
 };
 
-/* Whose wait it was that ended with a phase, where its record does not say it. */
+/* Who was waited for in a phase, when its record does not say it. */
 static const struct {
     const char *name;
     enum timeline_who who;

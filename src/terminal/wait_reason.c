@@ -1,4 +1,5 @@
-/* wait_reason.c - see wait_reason.h. */
+/* wait_reason.c - one table from states to words. It is printed rarely: after a while, and less
+ * often the longer the wait. See wait_reason.h. */
 #include "terminal/wait_reason.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -11,7 +12,7 @@ static const struct {
     { "", "waiting for the job's master to start", true },
     { "NEW", "waiting for the job's master to start", true },
     { "ASKING", "waiting for containers", true },
-    { "FORMING", "preparing containers", true },
+    { "FORMING", "preparing nodes", true },
     { "RUNNING", "starting tasks", false },
     { "FINISHING", "ending", true },
 };

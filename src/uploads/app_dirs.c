@@ -1,4 +1,5 @@
-/* app_dirs.c - see app_dirs.h */
+/* app_dirs.c - asks YARN about one application after the other, and stops asking at the first
+ * sign that the answers will not come. See app_dirs.h. */
 #include "uploads/app_dirs.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -46,7 +47,7 @@ int app_dirs_ask_yarn(void *user, const char *app, struct err *err)
     return yarn_app_state_final(answer->report->state) ? APP_DIRS_ENDED : APP_DIRS_LIVES;
 }
 
-/* What is in BASE/jobs and is an application's; nothing when there is no such directory. */
+/* The applications' directories in BASE/jobs; nothing when there is no such directory. */
 struct job_dir {
     char *app, *path;
     int64_t since;

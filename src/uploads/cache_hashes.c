@@ -1,4 +1,6 @@
-/* cache_hashes.c - see cache_hashes.h */
+/* cache_hashes.c - the file is read whole, and at the end read again, merged with what is new
+ * here, and replaced by a rename: of two programs that write at the same time one may lose an
+ * entry, which is then hashed again. See cache_hashes.h. */
 #include "uploads/cache_hashes.h"
 #include "base/path.h"
 #include "base/str.h"

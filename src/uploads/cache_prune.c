@@ -1,4 +1,4 @@
-/* cache_prune.c - what is in the cache, and what need not stay there. See cache.h. */
+/* cache_prune.c - lists the cache, and removes what is no longer needed. See cache.h. */
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "uploads/app_dirs.h"
@@ -181,8 +181,8 @@ static bool cache_may_go(const struct cache_entries *all, const struct app_dirs 
     return true;
 }
 
-/* Takes it out of sight first: whoever looks for it from now on sends it anew; whoever has found it
- * just before has marked it, and then it is put back. */
+/* Hides it first: a client that looks for it from now on uploads it again; one that found it just
+ * before has marked it as used, and then it is put back. */
 static int remove_hash(struct cache *c, const struct cache_entry *e, bool *ret_gone,
                        struct err *err)
 {

@@ -1,4 +1,6 @@
-/* cache_source.c - see cache_source.h */
+/* cache_source.c - one struct hides whether the bytes are a file's or those of an archive that is
+ * packed while it is read. Before and after, size and times are compared: a file that changes
+ * while it is read is an error, not a wrong hash. See cache_source.h. */
 #include "uploads/cache_source.h"
 #include "base/str.h"
 

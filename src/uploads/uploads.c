@@ -116,7 +116,7 @@ static int uploads_check_name(struct uploads_search *s, const struct named *n,
         return uploads_refuse(s, n->key, "%s", err.text);
     if (str_eq(item->to, UPLOADS_BUNDLE) || str_eq(item->to, UPLOADS_ENV) ||
         str_eq(item->to, "ydl-node"))
-        return uploads_refuse(s, n->key, "the name '%s' is ydl's own", item->to);
+        return uploads_refuse(s, n->key, "the name '%s' is reserved by ydl", item->to);
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int look_at_directory(struct uploads_search *s, const struct named *n,
     int r;
 
     if (n->archive)
-        return uploads_refuse(s, n->key, "'%s' is a directory, not an archive: it belongs to files",
+        return uploads_refuse(s, n->key, "'%s' is a directory, not an archive: list it under files",
                               n->file->from);
     r = pack_add(&tree, item->from, "", NULL, &err);
     if (r < 0)
@@ -152,7 +152,7 @@ static int look_at_local(struct uploads_search *s, const struct named *n, struct
     if (S_ISDIR(st.st_mode))
         return look_at_directory(s, n, item);
     if (!S_ISREG(st.st_mode))
-        return uploads_refuse(s, n->key, "'%s' is neither file nor directory", n->file->from);
+        return uploads_refuse(s, n->key, "'%s' is neither a file nor a directory", n->file->from);
     item->size = (uint64_t)st.st_size;
     return 0;
 }
@@ -179,7 +179,7 @@ int uploads_place(struct uploads_search *s, const char *key, const char *from,
     } else if (str_starts(from, "file:///")) {
         item->from = strdup(from + strlen("file://"));
     } else if (scheme) {
-        return uploads_refuse(s, key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+        return uploads_refuse(s, key, "'%s': files can be local, or on hdfs:// or viewfs://", from);
     } else {
         item->from = path_join(s->options->cwd, from);
     }

@@ -37,7 +37,7 @@ static int uploads_add_word(struct strs *ret, const char *word)
     return r < 0 || !value || !value[1] ? r : strs_add(ret, value + 1);
 }
 
-/* What stands between blanks, quotes and operators of shell text. */
+/* The words between blanks, quotes and operators of shell text. */
 static int uploads_add_text(struct strs *ret, const char *text)
 {
     AUTO_STRS words = { 0 };

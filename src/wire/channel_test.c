@@ -181,7 +181,8 @@ static int break_it(void *arg)
     static const struct bad_row rows[] = {
         { "\x00\x01\x00\x01", 4, -E2BIG, "a message of 65537 bytes, at most 65536" },
         { "\xff\xff\xff\xff", 4, -E2BIG, "a message of 4294967295 bytes, at most 65536" },
-        { "\x00\x00\x00\x02\x0a\xff", 6, -EBADMSG, "2 bytes that are no message agent.ToMaster" },
+        { "\x00\x00\x00\x02\x0a\xff", 6, -EBADMSG,
+          "2 bytes that are not a valid message agent.ToMaster" },
         { "\x00\x00", 2, -ENODATA, "the other side ended inside a message" },
         { "\x00\x00\x00\x05\x0a", 5, -ENODATA, "the other side ended inside a message" },
     };

@@ -44,7 +44,7 @@ struct http_client *http_client_free(struct http_client *c)
 
 /* ---- asking ---- */
 
-/* What stands in a request line or a header must not end it. */
+/* Text in a request line or a header must not contain its end. */
 static bool http_is_plain(const char *s, bool spaces)
 {
     for (; *s; s++) {

@@ -1,4 +1,5 @@
-/* http_conn.c - see http_conn.h */
+/* http_conn.c - a message ends where the parser says, and what was read beyond it stays in the
+ * buffer for the next one (pipelining). See http_conn.h. */
 #include "wire/http_conn.h"
 
 #include <string.h>

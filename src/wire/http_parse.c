@@ -144,7 +144,7 @@ static int on_value(llhttp_t *l, const char *at, size_t n)
     return h->in_value ? http_add_text(h, at, n) : 0;
 }
 
-/* Whatever length such an answer tells, it is that of another one. */
+/* Such an answer has no body, whatever length it states. */
 static bool never_has_body(unsigned status)
 {
     return status / 100 == 1 || status == 204 || status == 304;
@@ -165,7 +165,7 @@ static int on_head(llhttp_t *l)
     wrong = http_check_head(h, &status);
     if (wrong)
         return http_refuse(h, status, wrong);
-    /* Nothing is upgraded here: a request that offers it is answered as it stands. */
+    /* Nothing is upgraded here: the upgrade is ignored and the request is answered as it is. */
     l->upgrade = 0;
     h->stage = HTTP_AT_BODY;
     return HPE_PAUSED;
@@ -260,8 +260,8 @@ static ssize_t execute(struct http_parse *h, const char *p, size_t n)
     return at - p;
 }
 
-/* A line that begins with a blank goes on with the header before it, or so some think. llhttp does
- * not mind; a request that means two things to two readers is one too many. */
+/* Some servers take a line that begins with a blank as a continuation of the header before it.
+ * llhttp does not mind; a request that means two things to two readers is refused. */
 static bool has_folded_line(struct http_parse *h, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

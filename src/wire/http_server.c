@@ -245,7 +245,7 @@ static int start_admission(struct http_server *s, struct err *err)
                                    .late = s->tls ? NULL : s->late,
                                    .wait_ms = first_ms(s) };
 
-    if (s->o.vouch) /* whoever is asked may be slow, and that is no fault of the peer's */
+    if (s->o.vouch) /* the handler may be slow, which is not the peer's fault */
         o.entering_max = s->limits.connections_max;
 
     answer_text(s->forbidden, sizeof(s->forbidden), 403, "this address or user may not ask here");

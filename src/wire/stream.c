@@ -1,5 +1,5 @@
-/* stream.c - see stream.h: moves bytes between the socket and whoever reads or writes, through TLS
- * where there is one.
+/* stream.c - see stream.h: moves bytes between the socket and its reader or writer, through TLS if
+ * there is one.
  *
  * With TLS the reader never writes. What reading makes necessary to send (an answer to a change of
  * keys) stays with OpenSSL until somebody writes, so two fibers never write to the socket. */

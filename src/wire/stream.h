@@ -1,6 +1,6 @@
 /* stream.h - bytes both ways: a plain socket, or TLS 1.3 with a pre-shared key over one.
  *
- * The key is the job's: 32 random bytes, known to the master and whoever may talk to it. The
+ * The key is the job's: 32 random bytes, known to the master and those allowed to talk to it. The
  * identity that goes with it is the job's id, so a key is never accepted for another job. No
  * certificates, no other suites, no older version, no early data, no renegotiation. Fibers only;
  * one reads and one writes at a time. */

@@ -126,7 +126,7 @@ def test_a_job_that_is_not_there(jobs):
         assert done.returncode == 1 and "there is no job 'nothing'" in done.stderr, verb
         assert "hint: " in done.stderr
     assert jobs("scale", "nothing", "worker=2").returncode == 1
-    assert "there is no job yet" in jobs("status", "last").stderr
+    assert "there are no jobs yet" in jobs("status", "last").stderr
     assert json.loads(jobs("status", "x", "--json").stdout)["error"]["code"] == "ENOENT"
 
 

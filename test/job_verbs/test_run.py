@@ -106,7 +106,7 @@ MISTAKES = [
     (["-n", "x", "--mem", "y", "--grace", "z", "--", "./gone"],
      ["workers", "mem", "grace", "there is no program './gone'"]),
     (["-f", "none.yaml"], ["none.yaml"]),
-    ([], ["command"]),
+    ([], ["Nothing to run"]),
 ]
 
 

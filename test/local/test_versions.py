@@ -57,7 +57,7 @@ def test_verbs_understand_a_job_of_an_earlier_version(local, old_jobs, name, cod
     events = local.run("events", name, "--json", check=0).stdout.decode().splitlines()
     assert [json.loads(line)["seq"] for line in events] == list(range(len(events)))
     assert json.loads(events[-1])["event"] == "end"
-    assert b"had ended already" in local.run("stop", name, check=0).stdout
+    assert b"had already ended" in local.run("stop", name, check=0).stdout
 
 
 # ---- a master of another version ----

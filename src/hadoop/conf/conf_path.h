@@ -1,7 +1,7 @@
 /* conf_path.h - where a file is: "hdfs://ns/a b", "/a", "a", "file:///x", "viewfs://…".
  *
  * As in Hadoop the text is not percent-decoded: %, #, ?, + and brackets mean themselves, and so
- * does every character but '/' and, in HDFS, ':'. Pure but for the working directory, to which a
+ * does every character but '/' and, in HDFS, ':'. Pure except for the working directory, to which a
  * relative local path belongs. Any thread. */
 #pragma once
 #include "base/auto.h"

@@ -1,4 +1,5 @@
-/* conf_services.c - see conf_services.h */
+/* conf_services.c - reads lists of servers out of suffixed settings (KEY.NAMESERVICE.ID), with
+ * the fallbacks that Hadoop has for each suffix that is missing. See conf_services.h. */
 #include "hadoop/conf/conf_services.h"
 #include "hadoop/conf/address.h"
 

@@ -1,4 +1,5 @@
-/* conf_store.c - see conf_store.h */
+/* conf_store.c - collects settings in the order of reading, then sorts them once and decides for
+ * each key which value counts: the last, unless an earlier one is final. See conf_store.h. */
 #include "hadoop/conf/conf_store.h"
 #include "base/log.h"
 #include "hadoop/conf/conf.h"
@@ -110,8 +111,8 @@ static void trace_final(const struct conf *c, const struct setting *s, const str
           kept->line, c->files.v[s->file], s->line);
 }
 
-/* What counts of the settings v[0..n), which all have one key and stand in the order of reading,
- * goes to *ret; the rest is freed. False when none has a value. */
+/* Of the settings v[0..n), which have the same key and are in the order of reading, the one that
+ * counts goes to *ret; the rest is freed. False when none has a value. */
 static bool conf_store_decide(const struct conf *c, struct setting *v, size_t n,
                               struct setting *ret)
 {

@@ -33,7 +33,7 @@ int fs_replace(struct fs *fs, const char *path, const struct fs_create *how, con
     struct fs_create beside = *how;
     int r;
 
-    beside.overwrite = true; /* one that was killed at this may have left it */
+    beside.overwrite = true; /* a process killed while writing may have left it */
     r = part ? fs_put(fs, part, &beside, p, n, err) : err_oom(err);
     if (r < 0)
         return r;

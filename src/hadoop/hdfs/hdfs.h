@@ -11,8 +11,8 @@
 
 struct hdfs; /* opaque */
 
-/* For the authority of an hdfs:// name: a name service or host[:port]. Signs in with the session's
- * delegation token for it where there is one. Contacts nobody yet. *ret is the caller's:
+/* For the authority of an hdfs:// name: a name service or host[:port]. Authenticates with the
+ * session's delegation token for it, if there is one. Contacts nobody yet. *ret is the caller's:
  * hdfs_close(); `session` is borrowed. */
 int hdfs_open(struct session *session, const char *authority, struct hdfs **ret, struct err *err);
 /* No reader or writer may be left. Waits for the lease renewer. NULL is fine; always NULL. */

@@ -1,4 +1,6 @@
-/* pipeline_nodes.c - see pipeline_nodes.h */
+/* pipeline_nodes.c - the DataNodes of a pipeline, with the storages and tokens that stand beside
+ * them in parallel lists of the messages, kept together here so that removing one cannot shift
+ * the others. See pipeline_nodes.h. */
 #include "hadoop/hdfs/pipeline_nodes.h"
 #include "base/auto.h"
 #include "base/str.h"

@@ -1,4 +1,6 @@
-/* app_logs.c - see app_logs.h */
+/* app_logs.c - walks the places of where.h, opens each node's file with the reader of its format,
+ * and goes on with the next node when one is broken: one damaged file does not hide the others.
+ * See app_logs.h. */
 #include "hadoop/logs/app_logs.h"
 #include "base/buf.h"
 #include "hadoop/logs/app_log_format.h"
@@ -142,9 +144,10 @@ static int none_found(const struct conf *c, const char *app, const char *user, c
     bool on = false;
 
     (void)conf_bool(c, "yarn.log-aggregation-enable", &on, NULL);
-    err_set(err, -ENOENT, "there are no aggregated logs of '%s' of user '%s', as in '%s'", app,
-            user, place);
-    err_hint(err, on ? "they come some seconds after the end, and go after the cluster's time"
+    err_set(err, -ENOENT, "no aggregated logs of '%s' of user '%s' were found, looking for '%s'",
+            app, user, place);
+    err_hint(err, on ? "they appear some seconds after the end, and are removed after the "
+                       "cluster's retention time"
                      : "yarn.log-aggregation-enable is not true: this cluster keeps none");
     return -ENOENT;
 }

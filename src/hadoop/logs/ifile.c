@@ -72,7 +72,7 @@ static int ifile_make_room(struct ifile *f, struct err *err)
     if (f->n_files < f->room)
         return 0;
     if (room > FILES_MAX)
-        return err_set(err, -EBADMSG, "its index has more files than can be");
+        return err_set(err, -EBADMSG, "its index has too many files");
     more = realloc(f->files, room * sizeof(*more));
     if (!more)
         return err_oom(err);
@@ -166,7 +166,7 @@ static int read_index(struct ifile *f, const struct log_about *about, struct err
     if (!mark_of(about->app, mark))
         return err_oom(err);
     if (memcmp(tail + 4, mark, sizeof(mark)) != 0)
-        return err_set(err, -EBADMSG, "the file has no proper end: it was not written whole");
+        return err_set(err, -EBADMSG, "the file is incomplete: its end is missing");
     if (n > INDEX_MAX || n > end - sizeof(tail) - MARK_BYTES)
         return ifile_broken(err);
     bytes = malloc(n + 1);

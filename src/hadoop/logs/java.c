@@ -1,4 +1,6 @@
-/* java.c - see java.h */
+/* java.c - a recursive reader of Java's object stream, by its tag bytes. Objects get handles in
+ * the order of reading and may be referred to later, so the tree it makes is kept in a table too;
+ * depth and numbers are limited. See java.h. */
 #include "hadoop/logs/java.h"
 #include "hadoop/logs/java_private.h"
 

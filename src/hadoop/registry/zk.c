@@ -105,7 +105,7 @@ static int zk_add_server(struct zk *z, const char *server, struct buf *hosts, st
     return r;
 }
 
-/* One name that nobody knows does not matter while there are others. */
+/* One unknown host name does not matter while others are known. */
 static int find_servers(struct zk *z, struct buf *hosts, struct err *err)
 {
     int r = err_set(err, -EINVAL, "no ZooKeeper server is configured");

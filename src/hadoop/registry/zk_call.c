@@ -23,7 +23,7 @@ struct question {
     const char *verb, *path;
     const struct buf *data;
     bool ephemeral;
-    bool again;        /* asked before, and nobody knows what became of it */
+    bool again;        /* sent before, with an unknown outcome */
     struct buf *bytes; /* where answers go */
     struct strs *names;
 };

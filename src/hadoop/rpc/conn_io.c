@@ -19,7 +19,7 @@ static int unpack_answer(struct conn *c, struct waiting *w, const struct frame_a
 
     w->answer = protobuf_c_message_unpack(m->response, NULL, a->body_size, a->body);
     if (!w->answer)
-        return err_set(err, -EPROTO, "%s answers '%s' with something else than %s", c->name,
+        return err_set(err, -EPROTO, "%s answered '%s' with something other than %s", c->name,
                        m->name, m->response->short_name);
     return 0;
 }

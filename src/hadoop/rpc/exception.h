@@ -1,4 +1,4 @@
-/* exception.h - Java exceptions of Hadoop's servers, as errors of ours. Pure. */
+/* exception.h - turns Java exceptions of Hadoop's servers into errors. Pure. */
 #pragma once
 #include "base/err.h"
 

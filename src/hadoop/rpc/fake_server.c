@@ -1,4 +1,5 @@
-/* fake_server.c - see fake_server.h */
+/* fake_server.c - a thread with blocking sockets, so that a fault in our loop cannot make client
+ * and server fail alike. See fake_server.h. */
 #include "hadoop/rpc/fake_server.h"
 #include "hadoop/rpc/frame.h"
 

@@ -15,7 +15,7 @@
 #define PING_MS 30000
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MOST_MS 2000
-#define SILENCE_MS 3000 /* whoever waits for longer is told what for */
+#define SILENCE_MS 3000 /* a longer wait is reported with its reason */
 
 struct place {
     struct rpc_address address; /* strings are ours */
@@ -172,7 +172,7 @@ static int open_conn(struct rpc_service *s, int64_t deadline, struct err *err)
     return r;
 }
 
-/* A working connection in s->conn; one fiber makes it, the others wait for that. */
+/* A working connection in s->conn; one fiber connects, the others wait for it. */
 static int need_conn(struct rpc_service *s, int64_t deadline, struct err *err)
 {
     while (s->connecting) {
@@ -255,7 +255,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
 }
 
 /* How long a call may fail before it is given up. A service of one address that never answered is
- * most likely not there, and the user should hear it at once; one that says "not now" is. */
+ * most likely not there, and the user should be told at once; one that says "not now" is. */
 static int64_t rpc_patience_of(const struct rpc_service *s, enum rpc_action action)
 {
     return s->answered || action == RPC_TRY_AGAIN ? s->conf.patience_ms : s->conf.first_patience_ms;

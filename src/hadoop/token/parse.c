@@ -4,7 +4,7 @@
  *                         VInt n { Text alias, bytes secret }
  *             version 1   varint length, hadoop.Credentials
  *
- * Whatever stands behind is ignored, as Hadoop does. */
+ * Trailing bytes are ignored, as Hadoop does. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/token/credentials.h"

@@ -1,4 +1,6 @@
-/* am_blacklist.c - see am_blacklist.h. */
+/* am_blacklist.c - each name has two bits: whether we want it on the list and whether the
+ * ResourceManager has it there. What differs is sent; when a call fails or the server restarts,
+ * its side is forgotten and all differs again. See am_blacklist.h. */
 #include "hadoop/yarn/am_blacklist.h"
 #include "base/auto.h"
 #include "base/str.h"

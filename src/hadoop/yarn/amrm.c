@@ -221,7 +221,8 @@ int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err)
     int r = am_blacklist_set(&a->blacklist, name, on);
 
     if (r == -EINVAL)
-        return err_set(err, r, "'%s' cannot be on the blacklist: it is no host and no rack", name);
+        return err_set(err, r, "'%s' cannot be on the blacklist: it is neither a host nor a rack",
+                       name);
     return r < 0 ? err_oom(err) : news(a, 0);
 }
 
@@ -257,9 +258,9 @@ int amrm_update(struct amrm *a, const struct amrm_update *update, struct err *er
     struct amrm_change *more;
 
     if (by_size != !!update->resource)
-        return err_set(err, -EINVAL, "a container changes its size or its type, one at a time");
+        return err_set(err, -EINVAL, "a container's size and type cannot change at the same time");
     if (containers_get(&a->known, update->container) != CONTAINER_HELD)
-        return err_set(err, -ENOENT, "only a container that is ours can be changed");
+        return err_set(err, -ENOENT, "only a container of this application can be changed");
     m = change_message(update);
     more = reallocarray(a->changes, a->n_changes + 1, sizeof(*more));
     if (more)

@@ -354,7 +354,7 @@ int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret
 
 static enum amrm_todo amrm_over(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
-    /* Whoever has said its last word and then is not known any more has been heard. */
+    /* An attempt that is unknown after it sent its last request has been heard. */
     bool done = a->finish_sent && (a->state == AMRM_FINISHING || a->state == AMRM_LAST_RESYNC);
     int r = reserve_events(e, 1);
 
@@ -375,7 +375,8 @@ static enum amrm_todo lost(struct amrm *a)
     return AMRM_AGAIN;
 }
 
-/* Our registration got through and its answer did not. What it said is lost, but we are in. */
+/* Our registration got through and its answer did not. Its answer is lost, but the attempt is
+ * registered. */
 static enum amrm_todo registered_already(struct amrm *a, struct amrm_events *e)
 {
     if (reserve_events(e, 1) < 0)
@@ -441,8 +442,8 @@ static enum amrm_todo amrm_refused(struct amrm *a, const struct err *fault, stru
     return AMRM_AGAIN;
 }
 
-/* Whoever waits for containers is told why none come: once for each run of failures, and not again
- * when the same comes back. */
+/* Reports why no containers come: once for each run of failures, and not again when the same reason
+ * comes back. */
 static enum amrm_todo in_trouble(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
     char *text;

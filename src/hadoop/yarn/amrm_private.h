@@ -72,7 +72,7 @@ struct amrm {
     unsigned refusals; /* times in a row that signing in failed */
 };
 
-/* Moves to the next state by the table; -EPROTO when there is none, which is a fault of ours. */
+/* Moves to the next state by the table; -EPROTO when there is none, which is a bug in ydl. */
 int amrm_move(struct amrm *a, enum amrm_step step, struct err *err);
 
 int amrm_queue_release(struct amrm *a, struct yarn_container_id id);

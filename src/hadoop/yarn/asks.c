@@ -259,7 +259,7 @@ int asks_add(struct asks *t, const struct ask *ask, struct err *err)
         if (g->rows[0].count > 0)
             return err_set(err, -EEXIST,
                            "priority %" PRId32 ", request %" PRId64
-                           " asks for containers of another shape already",
+                           " already asks for containers of another size",
                            ask->priority, ask->id);
         r = reshape(g, ask);
     }

@@ -232,7 +232,7 @@ static void two_shapes_under_one_key_are_refused(void **state)
     ask.resource = large;
     assert_int_equal(asks_add(t, &ask, &err), -EEXIST);
     assert_string_equal(err.text,
-                        "priority 1, request 0 asks for containers of another shape already");
+                        "priority 1, request 0 already asks for containers of another size");
     ask.id = 1; /* another id may have it */
     assert_int_equal(asks_add(t, &ask, NULL), 0);
     ask.label = "gpu";

@@ -115,7 +115,7 @@ int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop_
     n->token = copy;
     copy = (struct token){ 0 };
     n->has_token = true;
-    /* The present connection goes on: the old token was good when it signed in. */
+    /* The present connection stays: the old token was good when it signed in. */
     return n->service ? rpc_service_set_token(n->service, &n->token, err) : 0;
 }
 

@@ -1,4 +1,6 @@
-/* budget.c - see budget.h */
+/* budget.c - the times of recent restarts, oldest first: one more is allowed while fewer than
+ * `max` lie within the window. Delays double up to a ceiling and are jittered, so that jobs that
+ * failed together do not come back together. See budget.h. */
 #include "job/engine/budget.h"
 
 #include <string.h>

@@ -387,7 +387,7 @@ int engine_find_task(const struct engine *e, const char *name, uint32_t *ret, st
     int64_t rank;
 
     if (!colon || str_to_i64(colon + 1, 0, SPEC_TASKS_MAX, &rank) < 0)
-        return err_set(err, -EINVAL, "'%s' is no task: a role and a number, like worker:0", name);
+        return err_set(err, -EINVAL, "'%s' is not a task name such as worker:0", name);
     for (uint32_t i = 0; i < e->n_roles; i++) {
         const struct role *r = &e->roles[i];
 

@@ -2,9 +2,9 @@
  *
  * Each record does to the engine what was done when it was written, with the same functions: so
  * what no record says (which roles are open, what a budget has left, until when a gang is held)
- * comes out as it was. What the functions say and want meanwhile is thrown away: it stands in the
- * log, and resume wants it anew. Records are hostile until proven: numbers have bounds, names must
- * be known, and what cannot be is mended by resume. */
+ * comes out as it was. Events and actions that the functions produce meanwhile are discarded: the
+ * events are in the log, and resume asks for the actions again. Records are hostile until proven:
+ * numbers have bounds, names must be known, and what cannot be is repaired by resume. */
 #include "job/engine/restore_private.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ struct unit *restore_unit_named(const struct engine *e, const char *name)
     return &e->units[e->slots[r->slots[rank / r->procs]].first + rank % r->procs];
 }
 
-/* A number that only grows; whoever counted it on had not formed the gang yet. */
+/* A number that only grows; the master that raised it had not formed the gang yet. */
 static void see_generation(struct engine *e, const json_t *v)
 {
     uint32_t g = restore_u32(v, "generation", 0);
@@ -314,7 +314,7 @@ static void forget_pending(struct engine *e)
     e->n_pending = 0;
 }
 
-/* Other readers of the log have believed it: they are told what is so instead. */
+/* Other readers of the log have believed it, so a correction is written. */
 static void correct(struct engine *e, const json_t *v, int64_t now)
 {
     struct unit *u = restore_unit(e, v);
@@ -372,7 +372,7 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     }
     summary_close(e); /* whatever is missing of it */
     e->read = true;
-    /* A master's first word: what the one before it left unfinished was never decided. */
+    /* A master's first word: what its predecessor left unfinished was never decided. */
     if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
     more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));

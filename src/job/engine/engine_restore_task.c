@@ -45,7 +45,8 @@ static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_
     if (!had_none)
         restore_vacate(e, &e->slots[u->t.slot]);
     unit_forget_place(e, u);
-    /* Whoever is moved gets another one; whoever lost it too, unless all is to be given back. */
+    /* A task that moves gets another one; so does one that lost its container, unless all are being
+     * released. */
     if (!u->retired && e->state < JOB_FINISHING && !e->backing_off)
         slot_ask(e, &e->slots[u->t.slot]);
 }

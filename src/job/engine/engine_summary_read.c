@@ -1,5 +1,6 @@
-/* engine_summary_read.c - a summary, read back into a new engine; see engine_summary.c. What it
- * says is hostile like the rest of the log: numbers have bounds, and resume mends what cannot be.
+/* engine_summary_read.c - a summary, read back into a new engine; see engine_summary.c. Its
+ * contents are hostile like the rest of the log: numbers have bounds, and resume repairs what
+ * cannot be.
  */
 #include "job/engine/restore_private.h"
 #include "job/engine/summary_private.h"

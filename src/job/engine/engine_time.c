@@ -43,7 +43,7 @@ void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t gr
     e->queue[at] = (struct action){ .kind = kind, .id = id, .grace = grace };
 }
 
-/* What has become pointless while it stood in the queue is left out. */
+/* Actions that have become pointless in the queue are left out. */
 static bool still_wanted(const struct engine *e, const struct action *a)
 {
     switch (a->kind) {
@@ -159,9 +159,9 @@ static void on_stop(struct engine *e, struct unit *u, int64_t now)
 
     if (!unit_live(u))
         return;
-    /* Its agent should have killed it by now: it is past helping, and so is what it holds. */
+    /* Its agent should have killed it by now: it cannot be saved, and neither can its container. */
     action_add(e, ACTION_RELEASE, u->t.slot, 0);
-    fail_slot(e, s, FAIL_NODE, "it did not end when it was told to, nor did its agent end it", now);
+    fail_slot(e, s, FAIL_NODE, "it did not stop when told to, and its agent did not stop it", now);
 }
 
 static void fire(struct engine *e, enum timer kind, struct unit *u, int64_t now)

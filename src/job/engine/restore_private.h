@@ -7,7 +7,7 @@
 int64_t restore_int(const json_t *v, const char *key, int64_t without);
 uint32_t restore_u32(const json_t *v, const char *key, uint32_t without); /* below UINT32_MAX */
 const char *restore_text(const json_t *v, const char *key);               /* NULL: none */
-/* The task that it speaks of, also one that is scaled away; NULL: there is none. */
+/* The task that the record names, also one that was scaled away; NULL: there is none. */
 struct unit *restore_unit(const struct engine *e, const json_t *v);
 struct unit *restore_unit_named(const struct engine *e, const char *name); /* NULL name: none */
 

@@ -255,7 +255,7 @@ static char *fault_line(const struct spec_faults *f, int line, const char *key, 
         line = spec_tree_line(f->tree, key);
     if (line > 0)
         snprintf(place, sizeof(place), ":%d", line);
-    /* What is in no line of the file came from elsewhere. */
+    /* A fault without a line did not come from the file. */
     return str_printf("%s%s%s%s%s%s", line && f->file ? f->file : "", line && f->file ? place : "",
                       line && f->file ? ": " : "", key ? key : "", key ? ": " : "", text);
 }
@@ -269,7 +269,7 @@ int spec_fault(struct spec_faults *f, int line, const char *key, const char *fmt
     if (++f->n > SPEC_FAULTS_MAX)
         return -EINVAL;
     if (f->n == SPEC_FAULTS_MAX)
-        return strs_add(&f->lines, "… and more mistakes: mend these first") < 0 ? -ENOMEM : -EINVAL;
+        return strs_add(&f->lines, "… and more errors: fix these first") < 0 ? -ENOMEM : -EINVAL;
     va_start(ap, fmt);
     n = vasprintf(&text, fmt, ap);
     va_end(ap);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define SPEC_READ_GIGABYTES 256 /* a bare number below it was meant in gigabytes */
+
 /* ---- where we are, and what is wrong there ---- */
 
 int spec_read_enter(struct spec_reader *r, const char *key, size_t i, size_t *mark)
@@ -57,9 +59,9 @@ int spec_read_expected(struct spec_reader *r, const char *what, const struct spe
     size_t n;
 
     if (found->kind != SPEC_NODE_TEXT)
-        return spec_read_fault(r, "%s was expected, found %s", what, spec_node_name(found));
+        return spec_read_fault(r, "expected %s, found %s", what, spec_node_name(found));
     n = str_clean(shown, sizeof(shown), found->text);
-    return spec_read_fault(r, "%s was expected, found '%s%s'", what, shown,
+    return spec_read_fault(r, "expected %s, found '%s%s'", what, shown,
                            n + 4 < sizeof(shown) ? "" : "…");
 }
 
@@ -174,10 +176,25 @@ static int to_number(const struct spec_key *k, const char *s, int64_t *ret)
     }
 }
 
+/* A size without a unit that is far too small is most likely one whose unit was forgotten. */
+static int spec_read_range(struct spec_reader *r, const struct spec_key *k, const char *text,
+                           int64_t v)
+{
+    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], shown[48];
+    bool bare =
+        k->type == SPEC_SIZE && v > 0 && v < k->min && text[strspn(text, "0123456789")] == '\0';
+
+    str_clean(shown, sizeof(shown), text);
+    if (bare)
+        return spec_read_fault(r, "'%s' means %" PRId64 " byte%s; did you mean %" PRId64 "%s?",
+                               shown, v, v == 1 ? "" : "s", v, v < SPEC_READ_GIGABYTES ? "g" : "m");
+    return spec_read_fault(r, "'%s' is out of range: it can be %s to %s", shown,
+                           spec_number_text(k, k->min, min), spec_number_text(k, k->max, max));
+}
+
 static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
                             const struct spec_node *n, void *base)
 {
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], shown[48];
     int64_t v = 0;
     int e = to_number(k, n->text, &v);
 
@@ -187,9 +204,7 @@ static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
         spec_set_number(k, base, v);
         return 0;
     }
-    str_clean(shown, sizeof(shown), n->text);
-    return spec_read_fault(r, "'%s' is out of range: it can be %s to %s", shown,
-                           spec_number_text(k, k->min, min), spec_number_text(k, k->max, max));
+    return spec_read_range(r, k, n->text, e == 0 ? v : 0);
 }
 
 static int read_choice(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,

@@ -101,8 +101,8 @@ static bool is_agent_or_minded(void *arg, pid_t pid)
     return is_agent(arg, pid) || proc_is_minded(NULL, pid);
 }
 
-/* What an agent left behind. The containers that it ran end when it does, and their docker clients
- * after them: nobody is to start the tasks again before that. */
+/* What an agent left behind. Its containers end when it does, and then their docker clients: nobody
+ * is to start the tasks again before that. */
 static void local_platform_end_rest(struct local *p)
 {
     int64_t deadline = loop_in(p->opt.loop, MINDED_MS);
@@ -149,8 +149,8 @@ static void bury_agent(void *arg)
     forget_proc(a);
 }
 
-/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory. When
- * there is none for this one, it is told again, until there is. */
+/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory.
+ * Without one for this slot the reason is reported again from time to time. */
 static void on_agent_end(void *user)
 {
     struct agent_proc *a = user;
@@ -189,7 +189,8 @@ static int start_proc(struct local *p, struct agent_proc *a, struct err *err)
         (void)snprintf(node, sizeof(node), "%s", p->opt.host_name);
     else
         (void)snprintf(node, sizeof(node), "node%u", machine);
-    /* Every address of 127/8 is this machine: pretended ones differ in it as real ones would. */
+    /* Every address of 127/8 is this machine: pretended nodes have different ones, as real nodes
+     * would. */
     (void)snprintf(host, sizeof(host), "127.0.%u.%u", machine / 250, machine % 250 + 1);
     return proc_start(p->opt.loop, &spec, &a->proc, err);
 }
@@ -281,7 +282,7 @@ static int grant(struct local *p, uint32_t slot, struct err *err)
     return 0;
 }
 
-/* What stands in the way is said once, until something could be granted again. */
+/* The reason for waiting is reported once, until something can be granted again. */
 static void grant_all(struct local *p)
 {
     for (uint32_t i = 0; i < p->n_seats && !p->closing; i++) {

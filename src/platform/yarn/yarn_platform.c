@@ -1,4 +1,6 @@
-/* yarn_platform.c - see yarn_platform.h */
+/* yarn_platform.c - the hooks of the platform table. A *seat* is what YARN knows of a slot:
+ * asked, granted, started, leaving. An agent that leaves is given time to go by itself, then its
+ * container is stopped. See yarn_platform.h. */
 #include "base/log.h"
 #include "base/str.h"
 #include "platform/yarn/yarn_platform_private.h"
@@ -157,7 +159,7 @@ static void yarn_release(struct platform *base, uint32_t slot)
     if (!s || s->state == SEAT_EMPTY)
         return;
     if (yarn_at_client(s))
-        ; /* nobody else knows of it, and its agent stays */
+        ; /* only this platform knows of it, and its agent stays */
     else if (s->state == SEAT_ASKED)
         yarn_ask_cancel(p, slot);
     else if (s->state == SEAT_STARTING)
@@ -266,7 +268,7 @@ static void avoid(struct platform *base, const char *node, bool on)
     (void)amrm_blacklist(am_rm(p->am), node, on, NULL);
 }
 
-/* Of the role that has the fewest to choose from. */
+/* For the role that has the fewest nodes to choose from. */
 static unsigned count_nodes(struct platform *base)
 {
     const struct yarn_platform *p = (struct yarn_platform *)base;
@@ -325,7 +327,7 @@ static size_t taken_seats(const struct yarn_platform *p)
     return n;
 }
 
-/* What does not leave by itself is ended with the application, a moment later. */
+/* Containers that do not leave by themselves end with the application, a moment later. */
 static int yarn_close_platform(struct platform *base, int64_t deadline, struct err *err)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;
