@@ -14,10 +14,11 @@ struct job_where {
 /* clang-format off */
 #define JOB_WHERE_OPTS                                                                              \
     { "on", 0, CLI_CHOICE, offsetof(struct job_where, on), NULL, "PLACE",                           \
-      "only jobs of this machine, or only those of the cluster; without it $YDL_ON, then both",     \
-      job_places },                                                                                 \
+      "where to look for jobs", job_places, .fallback = "$YDL_ON, or both", .group = CLI_OTHER,     \
+      .rare = true },                                                                               \
     { "staging", 0, CLI_TEXT, offsetof(struct job_where, staging), NULL, "DIR",                     \
-      "where the files of jobs on YARN are, when it was said to run or submit" }
+      "directory of jobs on YARN, if they were started with --staging DIR", .group = CLI_OTHER,     \
+      .rare = true }
 /* clang-format on */
 extern const char *const job_places[];        /* "local", "yarn" */
 extern const struct cli_opt job_where_opts[]; /* of verbs that have no others */

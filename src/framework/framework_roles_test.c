@@ -121,7 +121,7 @@ static void what_cannot_be_is_a_fault(void **state)
         { "framework: ray\n#! workers 2\n",
           "command: framework 'ray' has no program to run: the job needs a command" },
         { "framework: mxnet\n#! workers 2\n",
-          "roles.scheduler.command: there is no command, for the role or for the job" },
+          "Nothing to run. Try: ydl run -n 2 -- python train.py" },
     };
     /* clang-format on */
 

@@ -179,7 +179,7 @@ def test_a_signal_stops_the_job(jobs, signum):
         run.send_signal(signum)
         assert run.stdout.read() == "worker:0│ saved\n"
         assert run.wait(timeout=50) == 130
-        assert "ydl: stopping the job; once more to kill it\n" in run.stderr.read()
+        assert "ydl: stopping the job; press Ctrl-C again to kill it now\n" in run.stderr.read()
 
 
 def test_a_second_signal_kills_it(jobs):

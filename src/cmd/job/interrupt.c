@@ -51,8 +51,8 @@ static const struct {
     int (*ask)(struct interrupt *i, struct err *err);
     const char *note;
 } steps[] = {
-    { interrupt_stop_job, "stopping the job; once more to kill it" },
-    { kill_job, "killing the job; once more to leave at once" },
+    { interrupt_stop_job, "stopping the job; press Ctrl-C again to kill it now" },
+    { kill_job, "killing the job; press Ctrl-C again to leave at once" },
 };
 
 static void interrupt_on_signal(uv_signal_t *h, int signum)

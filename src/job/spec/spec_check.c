@@ -37,16 +37,15 @@ int spec_check_fault(struct spec_checker *c, const char *key, const char *fmt, .
 static int spec_check_number(struct spec_checker *c, const char *key, const struct spec_key *k,
                              const void *base)
 {
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], is[SPEC_NUMBER_MAX];
+    char is[SPEC_NUMBER_MAX], text[SPEC_RANGE_TEXT_MAX];
     int64_t v = spec_get_number(k, base), most = k->max;
 
     for (size_t i = 0; k->type == SPEC_CHOICE && k->choices[i]; i++)
         most = (int64_t)i;
     if (v == k->preset || (v >= k->min && v <= most))
         return 0;
-    return spec_check_fault(c, key, "'%s' is out of range: it can be %s to %s",
-                            spec_number_text(k, v, is), spec_number_text(k, k->min, min),
-                            spec_number_text(k, most, max));
+    return spec_check_fault(c, key, "%s",
+                            spec_range_text(k, v, spec_number_text(k, v, is), most, text));
 }
 
 static int spec_walk(struct spec_checker *c, const char *prefix, const struct spec_key *table,
@@ -188,6 +187,21 @@ static int spec_check_job(struct spec_checker *c)
     return r < 0 ? r : spec_check_bytes(c);
 }
 
+/* Who typed a command line is told what to type; in a file the place counts. */
+static int no_command(struct spec_checker *c)
+{
+    bool any = c->f->file != NULL;
+    int r;
+
+    for (size_t i = 0; i < c->s->n_roles; i++)
+        any = any || c->s->roles[i].command.n > 0;
+    if (any)
+        return spec_check_fault(c, "command",
+                                "nothing to run: set the command of the role or of the job");
+    r = spec_fault(c->f, 0, NULL, "Nothing to run. Try: ydl run -n 2 -- python train.py");
+    return r == -ENOMEM ? r : 0;
+}
+
 /* What is not there. Said last, and only when all the rest is right. */
 static int check_missing(struct spec_checker *c)
 {
@@ -196,14 +210,13 @@ static int check_missing(struct spec_checker *c)
 
     if (spec_tasks(c->s) == 0)
         return spec_check_fault(c, "roles",
-                                "the job has no task: a count above 0 is needed "
-                                "(-n N, or a role's count)");
+                                "the job has no tasks: set -n N, or the count of a role");
     for (size_t i = 0; i < c->s->n_roles && r == 0; i++) {
         const struct spec_role *role = &c->s->roles[i];
 
         c->role = role;
         if (role->count && role->command.n == 0 && c->s->command.n == 0 && !role->provided)
-            r = spec_check_fault(c, "command", "there is no command, for the role or for the job");
+            r = no_command(c);
         deciders += role->side != 1 && role->decides != 0;
         deciding_tasks += role->side != 1 && role->decides != 0 ? role->count : 0;
     }

@@ -83,11 +83,10 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
         { W "acl: {view: 'a b c'}",
           "j:3: acl.view: 'a b c' cannot be used: users stand with commas, then one blank, then "
           "groups with commas" },
-        { W "attempts: 0", "j:3: attempts: '0' is out of range: it can be 1 to 1000" },
+        { W "attempts: 0", "j:3: attempts: '0' is out of range (1 to 1000)" },
         { W "master: {label: a b}",
           "j:3: master.label: 'a b' cannot be used: it has a blank in it" },
-        { W "master: {memory: 1}", "j:3: master.memory: '1' is out of range: it can be 1m to "
-                                   "1024t" },
+        { W "master: {memory: 1}", "j:3: master.memory: '1' means 1 byte; did you mean 1g?" },
         { W "keytab: k", "j:3: keytab: principal and keytab belong together" },
         { W "principal: a@B", "j:3: principal: principal and keytab belong together" },
         { W "mounts: ['/a:/b', '/a:/b:ro', '/a:/b:rw']", "" },
@@ -143,7 +142,7 @@ static void amounts_of_resources_are_whole_and_have_names_of_their_own(void **st
         { "command: x\nroles: {w: {resources: 2}}",
           "j:2: roles.w.resources: a map of names and numbers was expected, found '2'" },
         { "command: x\nroles: {w: {resources: {a: 0}}}",
-          "j:2: roles.w.resources.a: '0' is out of range: it can be 1 to 1125899906842624" },
+          "j:2: roles.w.resources.a: '0' is out of range (1 to 1125899906842624)" },
         { "command: x\nroles: {w: {resources: {a: some}}}",
           "j:2: roles.w.resources.a: a whole number was expected, found 'some'" },
         { "command: x\nroles: {w: {resources: {a: [1]}}}",
@@ -276,12 +275,11 @@ static void cycles_of_dependencies_are_shown(void **state)
 static void what_is_missing_is_said_when_all_else_is_right(void **state)
 {
     static const struct row rows[] = {
-        { "command: x", "roles: the job has no task: a count above 0 is needed (-n N, or a role's "
-                        "count)" },
+        { "command: x", "roles: the job has no tasks: set -n N, or the count of a role" },
         { "command: x\nroles: {w: 0}",
-          "j:2: roles: the job has no task: a count above 0 is needed (-n N, or a role's count)" },
+          "j:2: roles: the job has no tasks: set -n N, or the count of a role" },
         { "roles: {w: 1, v: 0}",
-          "j:1: roles.w.command: there is no command, for the role or for the job" },
+          "j:1: roles.w.command: nothing to run: set the command of the role or of the job" },
         { "roles: {w: {comand: x}}", "j:1: roles.w.comand: unknown key (did you mean 'command'?)" },
         { "command: x\nroles: {w: {side: true}}",
           "j:2: roles: no role decides success: all are side roles" },
@@ -299,7 +297,7 @@ static void mistakes_of_the_file_and_of_the_check_are_said_together(void **state
     static const struct row rows[] = {
         { "command: x {rnak}\nnmae: y\nroles:\n  a: {count: -1}\n  b: {after: c}\n",
           "j:2: nmae: unknown key (did you mean 'name'?)\n"
-          "j:4: roles.a.count: '-1' is out of range: it can be 0 to 20000\n"
+          "j:4: roles.a.count: '-1' is out of range (0 to 20000)\n"
           "j:1: command: {rnak}: unknown variable (did you mean {rank}? double the braces if it is "
           "none)\n"
           "j:5: roles.b.after: there is no role 'c'" },
@@ -341,12 +339,12 @@ static void values_set_by_hand_are_checked_too(void **state)
     assert_string_equal(lines, "port-range: 10-20 is no range of ports\n"
                                "roles: 20001 tasks in all; a job has at most 20000\n"
                                "command: '\\xff' cannot be used: it is not UTF-8\n"
-                               "grace: '-5' is out of range: it can be 0 to 1d\n"
+                               "grace: '-5' is out of range (0 to 1d)\n"
                                "queue: 'a\\xff' cannot be used: it is not UTF-8\n"
-                               "roles.w.count: '20001' is out of range: it can be 0 to 20000\n"
-                               "roles.w.memory: '3' is out of range: it can be 1m to 1024t\n"
+                               "roles.w.count: '20001' is out of range (0 to 20000)\n"
+                               "roles.w.memory: '3' means 3 bytes; did you mean 3g?\n"
                                "roles.w.ready.timeout: it cannot be negative\n"
-                               "roles.w.restart.max: '-7' is out of range: it can be 0 to 1000000");
+                               "roles.w.restart.max: '-7' is out of range (0 to 1000000)");
 }
 
 static void a_role_whose_command_the_framework_brings_needs_none(void **state)
