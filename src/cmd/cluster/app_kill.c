@@ -58,17 +58,18 @@ static int app_kill_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster kill application_1794718682665_0075", "end it" },
+    { "ydl cluster kill application_1794718682665_0075", "kill an application" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_kill = {
     .name = "kill",
-    .summary = "end an application",
-    .text = "Ends an application at once, without asking, and waits until it has ended.",
+    .summary = "kill an application",
+    .text = "Kills an application at once and waits until it has ended.",
     .operands = "ID",
     .least = 1,
     .most = 1,
     .examples = examples,
+    .ask = "Which application?",
     .run = app_kill_run,
 };

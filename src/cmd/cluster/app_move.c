@@ -32,7 +32,8 @@ static int app_move_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster move application_1794718682665_0075 prod", "let it use another share" },
+    { "ydl cluster move application_1794718682665_0075 prod",
+      "move an application to the queue prod" },
     { 0 },
 };
 

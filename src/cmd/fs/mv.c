@@ -13,7 +13,7 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "force", 'f', CLI_FLAG, offsetof(struct args, force), NULL, NULL,
-      "replace a file that is there already" },
+      "replace an existing file" },
     { 0 },
 };
 /* clang-format on */
@@ -103,17 +103,17 @@ static int mv_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file at one instant" },
-    { "ydl fs mv '/in/*.csv' /done", "move all that match into a directory" },
+    { "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file atomically" },
+    { "ydl fs mv '/in/*.csv' /done", "move everything that matches into a directory" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_mv = {
     .name = "mv",
-    .summary = "rename or move files and directories",
-    .text = "Moves files and directories within one file system. A TARGET that is a directory\n"
-            "takes them in under their own names. With -f a file that is in the way is replaced,\n"
-            "at one instant for all readers.",
+    .summary = "move or rename files and directories",
+    .text = "Moves files and directories within one file system. If TARGET is a directory, they "
+            "are moved\n"
+            "into it under their own names. With -f, an existing file is replaced atomically.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "SOURCE… TARGET",
