@@ -14,9 +14,9 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
     yarn_app_id_text(yarn_app_id_of(a->application_id), id);
     if (!k->json) {
         if (killed)
-            printf("%s is killed\n", id);
+            printf("killed %s\n", id);
         else
-            printf("%s had ended already: %s\n", id, state);
+            printf("%s has already ended: %s\n", id, state);
         return 0;
     }
     r = json_make(&v, err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,

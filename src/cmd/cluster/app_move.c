@@ -19,7 +19,7 @@ static int app_move_work(struct cluster *k, struct err *err)
         return r;
     yarn_app_id_text(id, text);
     if (!k->json) {
-        printf("%s is in queue '%s' now\n", text, queue);
+        printf("moved %s to queue '%s'\n", text, queue);
         return 0;
     }
     r = json_make(&v, err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));

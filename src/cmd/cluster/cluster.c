@@ -60,7 +60,7 @@ static void hint_nearest(struct cluster *k, const char *name, struct err *err)
     if (!near)
         return;
     err->hint[0] = '\0'; /* a better one than what is there */
-    err_hint(err, "did you mean '%s'? 'ydl cluster queues' shows them all", near);
+    err_hint(err, "did you mean '%s'? List all queues: ydl cluster queues", near);
 }
 
 int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct err *err)
@@ -72,8 +72,8 @@ int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct e
         hint_nearest(k, name, err);
     if (r < 0 || !leaf || q->n == 0)
         return r;
-    err_set(err, -EINVAL, "the queue '%s' has queues below it: applications go into those", name);
-    err_hint(err, "'ydl cluster queues %s' shows them", name);
+    err_set(err, -EINVAL, "the queue '%s' has queues below it: choose one of those", name);
+    err_hint(err, "list them: ydl cluster queues %s", name);
     return -EINVAL;
 }
 

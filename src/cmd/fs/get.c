@@ -52,8 +52,8 @@ static int get_get(struct copy *c, const struct target *t, const char *operand, 
     int r = files_expand(c->files, operand, &c->from, &all, err);
 
     if (r == 0 && all.n > 1 && !t->directory)
-        r = err_set(err, -ENOTDIR, "'%s' stands for %zu files, but '%s' is not a directory",
-                    operand, all.n, t->operand);
+        r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
+                    all.n, t->operand);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         r = copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err);
         if (r < 0)

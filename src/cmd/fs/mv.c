@@ -28,7 +28,7 @@ static int mv_check(const char *from, const struct place *to, bool force, struct
         return err_set(err, -EEXIST, "the directory '%s' exists already", to->path);
     if (to->exists && !force) {
         err_set(err, -EEXIST, "'%s' exists already", to->path);
-        err_hint(err, "-f replaces it");
+        err_hint(err, "use -f to replace it");
         return -EEXIST;
     }
     return 0;
@@ -70,8 +70,8 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
     int r = files_expand(f, operand, &item.fs, &all, err);
 
     if (r == 0 && all.n > 1 && !t->directory)
-        r = err_set(err, -ENOTDIR, "'%s' stands for %zu files, but '%s' is not a directory",
-                    operand, all.n, t->operand);
+        r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
+                    all.n, t->operand);
     if (r < 0)
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {

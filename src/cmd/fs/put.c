@@ -34,7 +34,7 @@ static int put_stdin(struct copy *c, const struct target *t, struct err *err)
 {
     if (t->directory) {
         err_set(err, -EISDIR, "'%s' is a directory", t->operand);
-        err_hint(err, "standard input has no name: give the file's own path");
+        err_hint(err, "standard input has no name: give the path of the new file");
         return -EISDIR;
     }
     return copy_operand(c, t, NULL, "", err);

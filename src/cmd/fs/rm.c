@@ -30,7 +30,7 @@ static int rm_check(const struct args *a, const struct files_item *item, struct 
 
     if (item->entry->type == FS_DIRECTORY && !a->recursive) {
         err_set(err, -EISDIR, "'%s' is a directory", path);
-        err_hint(err, "-r deletes it with everything in it");
+        err_hint(err, "use -r to delete directories");
         return -EISDIR;
     }
     return guard_delete(&g, path, err);

@@ -249,7 +249,7 @@ static int warn_of_silent(const struct reading *d, const struct spool *spool, st
 
         if (format_clean(&line, missing->v[i]) < 0 || !buf_text(&line))
             return err_oom(err);
-        fprintf(stderr, "ydl: not all output is available of %s\n", buf_text(&line));
+        fprintf(stderr, "ydl: some output is not available: %s\n", buf_text(&line));
     }
     return 0;
 }

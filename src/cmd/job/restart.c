@@ -6,8 +6,8 @@ static int restart_work(struct job_call *x, struct err *err)
 {
     const char *task = x->cli->n_operands > 1 ? x->cli->operands[1] : NULL;
     AUTO_FREE char *target = str_printf("/v1/restart%s%s", task ? "?task=" : "", task ? task : "");
-    AUTO_FREE char *text = str_printf("%s: %s %s started again", client_id(x->client),
-                                      task ? task : "all tasks", task ? "is" : "are");
+    AUTO_FREE char *text =
+        str_printf("%s: restarting %s", client_id(x->client), task ? task : "all tasks");
     json_t *extra = NULL;
     int r = task ? act_task(task, err) : 0;
 

@@ -37,8 +37,8 @@ static int scale_work(struct job_call *x, struct err *err)
     r = act_change(x, buf_text(&target), err);
     if (r != 0)
         return r;
-    text = str_printf("%s: %s has %lld containers from now on", client_id(x->client), role,
-                      (long long)count);
+    text = str_printf("%s: changing %s to %lld container%s", client_id(x->client), role,
+                      (long long)count, count == 1 ? "" : "s");
     r = text ? json_make(&extra, err, "{s:s, s:I}", "role", role, "count", (json_int_t)count)
              : err_oom(err);
     return r < 0 ? r : act_say(x, "scale", text, extra, err);
