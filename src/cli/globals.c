@@ -27,7 +27,7 @@ const struct cli_opt globals_opts[] = {
     { "principal", 0,   CLI_TEXT, AT(principal), NULL,  "NAME",
       "authenticate as the Kerberos principal NAME", ON_CLUSTER, .rare = true },
     { "keytab",    0,   CLI_TEXT, AT(keytab),    NULL,  "FILE",
-      "get the ticket with the keys in FILE; a job on YARN takes the file along", ON_CLUSTER,
+      "file with the keys of the principal; uploaded with jobs on YARN", ON_CLUSTER,
       .rare = true },
     { "timeout",   0,   CLI_MS,   AT(timeout),   "60s", "DURATION",
       "give up when the cluster does not answer for DURATION", ON_CLUSTER, .rare = true },

@@ -6,7 +6,7 @@ is free of a phrase is added to its list, and stays free of it.
 
 import re
 
-from source import _TOKEN, Tree, is_test, line_of
+from source import TOKEN, Tree, is_test, line_of
 
 PHRASES = (  # what it was, and what to write
     ("so many", "a number: 'COUNT containers'"),
@@ -18,26 +18,31 @@ PHRASES = (  # what it was, and what to write
     ("are told", "say who prints it: 'prints why'"),
     ("without it", "'(default: …)'"),
     ("of its own accord", "'automatically'"),
-    ("by itself", "'automatically'"),
     ("when it was said", "'if --option was given'"),
     ("what was said", "'the options'"),
     ("story is told", "'prints why'"),
     ("the least time", "'minimum delay'"),
     ("least important", "'log level'"),
+    ("one to be avoided", "'when to stop using a node'"),
+    ("operand is missing", "ask for it: 'Which job?'"),
     ("has gone", "'was closed', 'has exited'"),
     ("once more", "'again'"),
     ("would rather", "'preferred'"),
     ("is no error", "'is not an error', 'ignore …'"),
 )
 # Folders and files whose texts are free of these; a folder stands for all below it.
-SOURCES = ("src/base", "src/cli", "src/client", "src/cmd/cache", "src/cmd/cluster", "src/cmd/doctor",
+SOURCES = ("src/agent", "src/base", "src/cli", "src/client", "src/cmd/cache", "src/cmd/cluster", "src/cmd/doctor",
            "src/cmd/fs", "src/cmd/job", "src/cmd/native", "src/cmd/node", "src/cmd/pack", "src/cmd/completion.c",
-           "src/cmd/help.c", "src/cmd/verbs.c", "src/cmd/version.c", "src/job/spec", "src/launch")
-DOCUMENTS = ("CONTRIBUTING.md", "README.md")
+           "src/cmd/help.c", "src/cmd/verbs.c", "src/cmd/version.c", "src/framework/plan", "src/hadoop/conf",
+           "src/hadoop/fs", "src/hadoop/hdfs", "src/hadoop/logs", "src/hadoop/registry", "src/hadoop/sasl",
+           "src/hadoop/session", "src/hadoop/token", "src/job/spec", "src/launch", "src/loop", "src/master/local",
+           "src/native", "src/platform", "src/pyenv", "src/rendezvous", "src/slider", "src/terminal", "src/uploads",
+           "src/wire")
+DOCUMENTS = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "doc/frameworks.md", "doc/third-party.md", "examples")
 RECORDS = ("doc/findings.md", "doc/test-report.md")  # of what was found, in the words of its day
 
-_WORDS = re.compile("|".join(rf"(?<![\w-]){re.escape(p).replace(chr(92) + ' ', chr(92) + 's+')}(?![\w-])"
-                             for p, _ in PHRASES), re.IGNORECASE)
+_WORDS = re.compile(r"(?<![\w-])(?:" + "|".join(r"\s+".join(map(re.escape, p.split())) for p, _ in PHRASES)
+                    + r")(?![\w-])", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\.")
 _INSTEAD = dict(PHRASES)
 
@@ -66,7 +71,7 @@ def _literals(text: str) -> str:
     """C source with all but the insides of its strings turned into blanks: the lines stay, and a
     sentence that goes on in the next literal can be searched. Between others a mark stands."""
     out, end = [], 0
-    for m in _TOKEN.finditer(text):
+    for m in TOKEN.finditer(text):
         between = text[end:m.start()]
         apart = between.strip() != ""
         out.append(("|" if apart else "") + re.sub(r"[^\n]", " ", between))
