@@ -25,6 +25,10 @@ static int check_opt(const struct cli_opt *o, struct err *err)
         return err_set(err, -EINVAL, "option '--%s': flags have no meta, all others one", o->name);
     if ((o->type == CLI_CHOICE) != (o->choices != NULL))
         return err_set(err, -EINVAL, "option '--%s': choices go with CLI_CHOICE", o->name);
+    if (o->group >= CLI_GROUPS_)
+        return err_set(err, -EINVAL, "option '--%s': there is no such group", o->name);
+    if (o->preset && o->fallback)
+        return err_set(err, -EINVAL, "option '--%s': either a default or words for it", o->name);
     if (o->type == CLI_LIST && o->preset)
         return err_set(err, -EINVAL, "option '--%s': a list has no default", o->name);
     if (o->type == CLI_FLAG && o->preset && strcmp(o->preset, "yes") != 0)

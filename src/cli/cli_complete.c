@@ -69,9 +69,11 @@ static const char *const bash_kinds[] = {
     [CLI_COMMANDS] = "commands", [CLI_VERBS] = "verbs",
 };
 
-static void bash_names(FILE *out, const struct cli_opt *table)
+static void bash_names(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
 {
     for (const struct cli_opt *o = table; o->name; o++) {
+        if (!cli_shown(v, o))
+            continue;
         fprintf(out, " --%s", o->name);
         if (cli_on_flag(o))
             fprintf(out, " --no-%s", o->name);
@@ -91,7 +93,12 @@ static void bash_verb(FILE *out, const struct cli *c)
         if (!(*sub)->hidden)
             fprintf(out, "%s ", (*sub)->name);
     fputs("'\n        options='", out);
-    bash_names(out, cli_opts(v));
+    bash_names(out, v, cli_opts(v));
+    if (v && v->lacks) {
+        fputs("'\n        globals='", out);
+        bash_names(out, v, cli_globals(c->program));
+        fputs(" --help -h", out);
+    }
     fputs("'\n        operands='", out);
     if (v && v->words) {
         fputs("words", out);
@@ -216,7 +223,7 @@ void cli_bash(FILE *out, const struct cli_program *p)
     fprintf(out, "# bash completion of %s; load it with: source <(%s completion bash)\n", p->name,
             p->name);
     put_driver(out, p, "_@_verb() {\n    globals='");
-    bash_names(out, cli_globals(p));
+    bash_names(out, NULL, cli_globals(p));
     fputs(" --help -h'\n    case \"$1\" in\n", out);
     cli_walk(p, bash_verb, out);
     fputs("    esac\n}\n\n", out);

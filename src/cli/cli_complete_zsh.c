@@ -57,9 +57,10 @@ static void options(FILE *out, const struct cli *c)
     static const struct cli_opt help = { "help", 'h', .help = "show help" };
 
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        cli_option(out, o, o->letter);
+        if (cli_shown(c->verb, o))
+            cli_option(out, o, o->letter);
     for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
-        if (!cli_shadowed(c->verb, o))
+        if (cli_shown(c->verb, o) && !cli_shadowed(c->verb, o))
             cli_option(out, o, cli_letter(c->verb, o));
     cli_option(out, &help, cli_letter(c->verb, &help));
 }

@@ -114,49 +114,123 @@ static unsigned print_label(FILE *out, const struct cli_opt *o, char letter)
     return columns(label, strlen(label));
 }
 
+static void flow_text(struct page *p, const char *s)
+{
+    flow(p, s, strlen(s));
+}
+
+/* "(default: 3)" */
+static void print_default(struct page *p, const struct cli_opt *o)
+{
+    const char *value = o->fallback ? o->fallback : o->type != CLI_FLAG ? o->preset : NULL;
+    AUTO_FREE char *text = value ? str_printf("(default: %s)", value) : NULL;
+
+    if (text)
+        flow_text(p, text);
+}
+
 static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsigned indent)
 {
+    AUTO_FREE char *first = str_printf("%s%s", o->help, o->choices ? ":" : "");
+
     p->indent = indent;
     p->column = print_label(p->out, o, letter);
     if (p->column + 2 > indent)
         cli_end_line(p);
-    flow(p, o->help, strlen(o->help));
+    if (first)
+        flow_text(p, first);
     for (const char *const *c = o->choices; c && *c; c++) {
-        AUTO_FREE char *word = str_printf("%s%s", c == o->choices ? "(" : "", *c);
-        AUTO_FREE char *more = word ? str_printf("%s%s", word, c[1] ? "," : ")") : NULL;
+        AUTO_FREE char *word = str_printf("%s%s", *c, c[1] ? "," : "");
 
-        if (more)
-            flow(p, more, strlen(more));
+        if (word)
+            flow_text(p, word);
     }
     if (o->type == CLI_LIST)
-        flow(p, "(may be repeated)", 17);
-    if (o->preset && o->type != CLI_FLAG) {
-        flow(p, "(default", 8);
-        fprintf(p->out, " %s)", o->preset);
-    }
+        flow_text(p, "(repeatable)");
+    print_default(p, o);
     cli_end_line(p);
     p->indent = 0;
 }
 
-static void print_opts(struct page *p, const struct cli *c, bool globals)
+/* ---- options under their headings ---- */
+
+static const struct cli_opt help_opt = { "help", 'h', .help = "show this help",
+                                         .group = CLI_OTHER };
+
+/* Calls fn(arg, o, letter) for each option of one group that is to be shown. Returns how many. */
+static size_t each_opt(const struct cli *c, unsigned how, enum cli_group group,
+                       void (*fn)(void *arg, const struct cli_opt *o, char letter), void *arg)
 {
-    const struct cli_opt *table = globals ? cli_globals(c->program) : cli_opts(c->verb);
-    static const struct cli_opt help = { "help", 'h', .help = "show this text" };
-    unsigned indent = 0;
+    const struct cli_verb *v = c->verb;
+    const struct cli_opt *globals = cli_globals(c->program);
+    size_t n = 0;
 
-    for (const struct cli_opt *o = table; o->name; o++) {
-        unsigned w = print_label(NULL, o, o->letter);
-
-        if (w <= LABEL_MOST && w > indent)
-            indent = w;
+    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
+        if (o->group == group && cli_shown(v, o) && (!o->rare || (how & CLI_HELP_ALL))) {
+            fn(arg, o, o->letter);
+            n++;
+        }
+    if (!v && !(how & CLI_HELP_PROSE))
+        return n;
+    for (const struct cli_opt *o = globals; o->name; o++)
+        if (o->group == group && cli_shown(v, o) && !cli_shadowed(v, o) &&
+            (!o->rare || (how & CLI_HELP_ALL))) {
+            fn(arg, o, cli_letter(v, o));
+            n++;
+        }
+    if (group == CLI_OTHER) {
+        fn(arg, &help_opt, cli_letter(v, &help_opt));
+        n++;
     }
-    indent = (indent ? indent : 14) + 2;
-    fputs(globals ? "\nOptions of every verb:\n" : "\nOptions:\n", p->out);
-    for (const struct cli_opt *o = table; o->name; o++)
-        if (!globals || !cli_shadowed(c->verb, o))
-            print_opt(p, o, globals ? cli_letter(c->verb, o) : o->letter, indent);
-    if (globals)
-        print_opt(p, &help, cli_letter(c->verb, &help), indent);
+    return n;
+}
+
+static void widest(void *arg, const struct cli_opt *o, char letter)
+{
+    unsigned *indent = arg, w = print_label(NULL, o, letter);
+
+    if (w <= LABEL_MOST && w > *indent)
+        *indent = w;
+}
+
+struct group {
+    struct page *p;
+    const char *heading; /* NULL: has been printed */
+    unsigned indent;
+};
+
+static void print_grouped(void *arg, const struct cli_opt *o, char letter)
+{
+    struct group *g = arg;
+
+    if (g->heading)
+        fprintf(g->p->out, "\n%s:\n", g->heading);
+    g->heading = NULL;
+    print_opt(g->p, o, letter, g->indent);
+}
+
+static void print_opts(struct page *p, const struct cli *c, unsigned how)
+{
+    unsigned indent = 12;
+
+    for (enum cli_group i = 0; i < CLI_GROUPS_; i++)
+        (void)each_opt(c, how, i, widest, &indent);
+    for (enum cli_group i = 0; i < CLI_GROUPS_; i++) {
+        struct group g = { p, cli_group_names[i], indent + 2 };
+
+        (void)each_opt(c, how, i, print_grouped, &g);
+    }
+}
+
+static bool has_rare(const struct cli *c)
+{
+    for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
+        if (o->rare && cli_shown(c->verb, o))
+            return true;
+    for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
+        if (o->rare && cli_shown(c->verb, o) && !cli_shadowed(c->verb, o))
+            return true;
+    return false;
 }
 
 static void print_verbs(struct page *p, const struct cli *c)
@@ -204,20 +278,46 @@ static void cli_print_usage(struct page *p, const struct cli *c)
     fputs("\n\n", p->out);
 }
 
-static void print_more(FILE *out, const struct cli *c, bool full)
+/* "See ydl-run(1) for all options: ydl run --help --all, man ydl-run" */
+static void write_more(FILE *out, const struct cli *c, unsigned how)
 {
     const struct cli_verb *v = c->verb;
+    bool rare = (v || (how & CLI_HELP_PROSE)) && !(how & CLI_HELP_ALL) && has_rare(c);
+    AUTO_FREE char *page =
+        str_printf("%s%s%s", c->program->name, v ? "-" : "", v ? c->path[0]->name : "");
 
-    fputs("\nMore: ", out);
-    if (*cli_next(c) || !full) {
-        fprintf(out, "'%s help", c->program->name);
+    if (!page)
+        return;
+    fprintf(out, "See %s(1)%s: ", page, rare ? " for all options" : "");
+    if (*cli_next(c) || (!rare && !(how & CLI_HELP_PROSE))) {
+        fprintf(out, "%s help", c->program->name);
         cli_print_words(out, c, ' ');
-        fprintf(out, "%s', ", *cli_next(c) ? " VERB" : "");
+        fputs(*cli_next(c) ? " VERB, " : ", ", out);
     }
-    fprintf(out, "'man %s%s%s'\n", c->program->name, v ? "-" : "", v ? c->path[0]->name : "");
+    if (rare && v) {
+        cli_print_path(out, c);
+        fputs(" --help --all, ", out);
+    }
+    fprintf(out, "man %s", page);
 }
 
-void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
+static void print_more(struct page *p, const struct cli *c, unsigned how)
+{
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+
+    if (!f)
+        return;
+    write_more(f, c, how);
+    if (fclose(f) != 0)
+        return;
+    fputc('\n', p->out);
+    flow_text(p, text);
+    cli_end_line(p);
+}
+
+void cli_help(FILE *out, const struct cli *c, unsigned width, unsigned how)
 {
     const struct cli_verb *v = c->verb;
     const struct cli_section *s = v ? v->sections : c->program->sections;
@@ -229,16 +329,14 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     cli_prose(&p, text ? text : summary, 0);
     if (*cli_next(c))
         print_verbs(&p, c);
-    if (cli_opts(v)->name)
-        print_opts(&p, c, false);
-    if (v || full)
-        print_opts(&p, c, true);
+    if (v || (how & CLI_HELP_PROSE))
+        print_opts(&p, c, how);
     print_examples(&p, v ? v->examples : c->program->examples);
-    for (; full && s && s->title; s++) {
+    for (; (how & CLI_HELP_PROSE) && s && s->title; s++) {
         fprintf(out, "\n%s\n", s->title);
         cli_prose(&p, s->body, 2);
     }
-    print_more(out, c, full);
+    print_more(&p, c, how);
 }
 
 void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
@@ -259,5 +357,5 @@ void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
         cli_prose(&p, s->body, 2);
     }
     print_examples(&p, page->examples);
-    fprintf(out, "\nMore: 'man %s'\n", page->name);
+    fprintf(out, "\nSee also: man %s\n", page->name);
 }

@@ -153,28 +153,59 @@ static void opt_names(FILE *out, const struct cli_opt *o)
     fputc('\n', out);
 }
 
-static void opts(FILE *out, const struct cli_opt *table)
+static void man_default(FILE *out, const struct cli_opt *o)
 {
-    if (!table->name)
+    const char *value = o->fallback ? o->fallback : o->type != CLI_FLAG ? o->preset : NULL;
+
+    if (!value)
         return;
-    fputs(".Bl -tag -width Ds\n", out);
-    for (const struct cli_opt *o = table; o->name; o++) {
-        opt_names(out, o);
-        text(out, o->help, strlen(o->help), true);
-        for (const char *const *c = o->choices; c && *c; c++) {
-            fprintf(out, "%s.Cm", c == o->choices ? "One of\n" : "");
-            arg(out, *c, strlen(*c));
-            fputs(c[1] ? " ,\n" : " .\n", out);
-        }
-        if (o->type == CLI_LIST)
-            fputs("May be repeated.\n", out);
-        if (o->preset && o->type != CLI_FLAG) {
-            fputs("The default is\n.Cm", out);
-            arg(out, o->preset, strlen(o->preset));
-            fputs(" .\n", out);
-        }
+    if (o->fallback) {
+        AUTO_FREE char *words = str_printf("default: %s", value);
+
+        if (words)
+            text(out, words, strlen(words), true);
+        return;
     }
-    fputs(".El\n", out);
+    fputs("The default is\n.Cm", out);
+    arg(out, value, strlen(value));
+    fputs(" .\n", out);
+}
+
+static void man_opt(FILE *out, const struct cli_opt *o)
+{
+    opt_names(out, o);
+    text(out, o->help, strlen(o->help), true);
+    for (const char *const *c = o->choices; c && *c; c++) {
+        fprintf(out, "%s.Cm", c == o->choices ? "One of\n" : "");
+        arg(out, *c, strlen(*c));
+        fputs(c[1] ? " ,\n" : " .\n", out);
+    }
+    if (o->type == CLI_LIST)
+        fputs("May be repeated.\n", out);
+    man_default(out, o);
+}
+
+/* The options that `v` shows, with a heading for each group where there are several; `v` is NULL
+ * for those of the program. */
+static void opts(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
+{
+    bool first = !v; /* nothing but a heading is before it */
+
+    for (int g = 0; g < CLI_GROUPS_; g++) {
+        bool any = false;
+
+        for (const struct cli_opt *o = table; o->name; o++) {
+            if ((int)o->group != g || !cli_shown(v, o))
+                continue;
+            if (!any && g != CLI_OPTIONS)
+                fprintf(out, "%s%s:\n", first ? "" : ".Pp\n", cli_group_names[g]);
+            fputs(any ? "" : ".Bl -tag -width Ds\n", out);
+            any = true;
+            first = false;
+            man_opt(out, o);
+        }
+        fputs(any ? ".El\n" : "", out);
+    }
 }
 
 /* One word of a usage line: "[PATH…]" is optional, capitals are a place-holder. */
@@ -244,7 +275,7 @@ static void leaves(FILE *out, struct cli *c, bool pages)
             arg(out, c->path[i]->name, strlen(c->path[i]->name));
         fputc('\n', out);
         cli_man_prose(out, v->text ? v->text : v->summary);
-        opts(out, cli_opts(v));
+        opts(out, v, cli_opts(v));
     }
     for (const struct cli_verb *const *sub = cli_next(c); *sub && c->depth < CLI_DEPTH; sub++) {
         if ((*sub)->hidden)
@@ -340,14 +371,14 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
     if (v) {
         cli_man_prose(out, v->text ? v->text : v->summary);
         if (!v->subs)
-            opts(out, cli_opts(v));
+            opts(out, v, cli_opts(v));
         leaves(out, &c, true);
         fprintf(out, ".Ss Options of every verb\nSee\n.Xr %s 1 .\n", p->name);
     } else {
         cli_man_prose(out, p->text ? p->text : p->summary);
         verb_list(out, p);
         fputs(".Ss Options of every verb\n", out);
-        opts(out, cli_globals(p));
+        opts(out, NULL, cli_globals(p));
         fputs("With\n.Fl \\-help\na verb prints what it does and takes, and does nothing.\n", out);
     }
     sections(out, v ? v->sections : p->sections);

@@ -19,6 +19,14 @@ static inline bool cli_takes_value(const struct cli_opt *o)
     return o->type != CLI_FLAG;
 }
 
+/* Help, manual pages and completions of `v` have the option. */
+static inline bool cli_shown(const struct cli_verb *v, const struct cli_opt *o)
+{
+    return !v || !(o->feature & v->lacks);
+}
+
+extern const char *const cli_group_names[CLI_GROUPS_];
+
 /* The global option `g` does not exist at `v`: the verb has its own of that name. */
 static inline bool cli_shadowed(const struct cli_verb *v, const struct cli_opt *g)
 {

@@ -6,6 +6,17 @@
 #include <stdarg.h>
 #include <string.h>
 
+const char *const cli_group_names[CLI_GROUPS_] = {
+    [CLI_OPTIONS] = "Options",
+    [CLI_WHAT] = "What to run",
+    [CLI_RESOURCES] = "Resources",
+    [CLI_ENVIRONMENT] = "Environment",
+    [CLI_FAILURES] = "Failure handling",
+    [CLI_CLUSTER] = "YARN and HDFS",
+    [CLI_OUTPUT] = "Output",
+    [CLI_OTHER] = "Other",
+};
+
 static const struct cli_opt no_opts[1];
 static const struct cli_verb *const no_verbs[1];
 

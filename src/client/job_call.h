@@ -14,10 +14,11 @@ struct job_where {
 /* clang-format off */
 #define JOB_WHERE_OPTS                                                                              \
     { "on", 0, CLI_CHOICE, offsetof(struct job_where, on), NULL, "PLACE",                           \
-      "only local jobs, or only jobs on YARN; default: $YDL_ON, or both",                            \
-      job_places },                                                                                 \
+      "where to look for jobs", job_places, .fallback = "$YDL_ON, or both", .group = CLI_OTHER,     \
+      .rare = true },                                                                               \
     { "staging", 0, CLI_TEXT, offsetof(struct job_where, staging), NULL, "DIR",                     \
-      "staging directory in HDFS, if run or submit was given one" }
+      "directory of jobs on YARN, if they were started with --staging DIR", .group = CLI_OTHER,     \
+      .rare = true }
 /* clang-format on */
 extern const char *const job_places[];        /* "local", "yarn" */
 extern const struct cli_opt job_where_opts[]; /* of verbs that have no others */

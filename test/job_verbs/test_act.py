@@ -39,7 +39,7 @@ def test_kill_does_not_ask(alive):
 
 def test_one_task_is_started_again_in_its_place(alive):
     before = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
-    assert alive.ok("restart", "alive", "worker:1") == f"{alive.job}: worker:1 is started again\n"
+    assert alive.ok("restart", "alive", "worker:1") == f"{alive.job}: restarting worker:1\n"
 
     def again():
         tasks = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
@@ -60,7 +60,7 @@ def test_all_tasks_are_started_again(alive):
 
 def test_a_role_gets_larger_and_smaller(alive):
     assert alive.ok("scale", "alive", "worker=3") == (
-        f"{alive.job}: worker has 3 containers from now on\n")
+        f"{alive.job}: changing worker to 3 containers\n")
     alive.until(lambda: alive.json("status", "alive")["roles"][0]["states"].get("RUNNING") == 3)
     assert alive.json("scale", "alive", "worker=1") == {
         "job": alive.job, "done": "scale", "role": "worker", "count": 1}

@@ -301,7 +301,7 @@ def test_the_addresses_of_a_job(jobs):
     assert jobs.json("spec", job, "--format", "tf")["cluster"]["worker"][1].endswith(str(ports[1]))
     for style in ("hosts", "env", "clusterspec"):
         done = jobs("spec", job, "--json", "--format", style)
-        assert done.returncode == 2 and f"--format {style} is no JSON" in done.stderr
+        assert done.returncode == 2 and f"--format {style} is not JSON" in done.stderr
         assert set(json.loads(done.stdout)) == {"error"}
     jobs.ok("kill", job)
     done = jobs("spec", job)

@@ -25,19 +25,21 @@ static int cat_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs cat /logs/today.txt | tail", "the end of a file" },
-    { "ydl fs cat '/out/part-*' > all.csv", "several files as one" },
+    { "ydl fs cat /logs/today.txt | tail", "print the end of a file" },
+    { "ydl fs cat '/out/part-*' > all.csv", "concatenate files" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_cat = {
     .name = "cat",
     .summary = "print files",
-    .text = "Writes the content of files to standard output. A file that somebody is still\n"
-            "writing is shown up to where its writer last flushed it.",
+    .text =
+        "Writes the content of files to standard output. A file that is still being written is\n"
+        "printed up to where its writer last flushed it.",
     .operands = "PATH…",
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which file?",
     .run = cat_run,
 };

@@ -71,7 +71,7 @@ int files_find(struct files *f, const char *operand, enum fs_default where, stru
                char **ret_path, struct err *err)
 {
     if (!*operand)
-        return err_set(err, -EINVAL, "an empty path means nothing");
+        return err_set(err, -EINVAL, "a path is empty");
     if (!f->x->session && !str_starts(operand, "file:") && where == FS_ON_CLUSTER) {
         *err = f->x->unconfigured;
         return err->code;

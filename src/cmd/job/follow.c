@@ -117,7 +117,7 @@ static int follow_on_failure(struct follow *f, const json_t *record)
         strncmp(f->lost, text, sizeof(f->lost) - 1) == 0)
         return 0;
     snprintf(f->lost, sizeof(f->lost), "%s", text);
-    return screen_note(f->screen, "the container of %s is replaced: %s", task, text);
+    return screen_note(f->screen, "replacing the container of %s: %s", task, text);
 }
 
 static int follow_on_end(struct follow *f, const json_t *record)
@@ -421,7 +421,7 @@ static int after_the_end(struct follow *f, int r, struct follow_result *ret, str
     if (shown < 0 && !f->ended)
         return shown;
     if (shown < 0 && !final(shown))
-        (void)screen_note(f->screen, "not all output could be shown: %s; see 'ydl logs %s'",
+        (void)screen_note(f->screen, "some output could not be shown: %s; see 'ydl logs %s'",
                           err->text, client_id(f->client));
     err_clear(err);
     r = f->ended ? make_status(f, true, &ret->status, err)

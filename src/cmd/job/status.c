@@ -20,7 +20,7 @@ struct args {
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
-      "each task, not only how many are in which state" },
+      "list each task" },
     { 0 },
 };
 
@@ -186,40 +186,41 @@ static int status_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl status last", "the newest job" },
-    { "ydl status mnist --tasks", "every task of it" },
+    { "ydl status last", "show the newest job" },
+    { "ydl status mnist --tasks", "list all tasks of the job named mnist" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT",
-      "Times are milliseconds since 1970, null where there is none.\n\n"
-      "job, name, user, platform, framework\tWhat it is.\n"
+      "Times are milliseconds since 1970, or null.\n\n"
+      "job, name, user, platform, framework\tThe id of the job and what it is.\n"
       "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
-      "reason, waiting\tSentences: why it is in this state, what it waits for.\n"
-      "generation, restarts\tHow often its tasks were brought together anew, and restarted.\n"
+      "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
+      "generation, restarts\tHow often all tasks were restarted together, and how often single "
+      "ones.\n"
       "created, started, ended\tTimes.\n"
       "exit, whose\tThe exit status, and the task it comes from.\n"
-      "unsaved\tA sentence when results could not be put where they belong, else null.\n"
-      "missing\tOutput that is not known to be saved, or null: tasks (how many attempts of "
-      "tasks),\n"
-      "texts (sentences that name them).\n"
-      "roles\tA list of objects with name, count, states (numbers by state), step, total.\n"
+      "unsaved\tA sentence if results could not be saved, or null.\n"
+      "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts\n"
+      "(sentences that name them).\n"
+      "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
       "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
       "node, host, ports, pid, since, code, class, step, total, metrics.\n"
       "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
       "progress\tstep, total, eta_ms; or null.\n"
-      "lost\ttrue when the master was killed and the end is a guess." },
+      "lost\ttrue if the master was killed, so that the end is a guess." },
     { 0 },
 };
 
 const struct cli_verb verb_status = {
     .name = "status",
-    .summary = "how a job is doing",
+    .summary = "show how a job is doing",
     .text =
-        "Shows the state of a job, running or ended: its roles and how many tasks are in which\n"
-        "state, what it waits for, how far it is, and why it failed.\n\n"
-        "A job is named by its id, by its name when that is unique, or by last.",
+        "Shows the state of a job, running or ended: its roles, the states of their tasks, what "
+        "it\n"
+        "is waiting for, its progress, and why it failed.\n\n"
+        "A job is named by its id, by its name if that is unique, or by 'last', the newest job.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -227,5 +228,6 @@ const struct cli_verb verb_status = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = status_run,
 };

@@ -19,9 +19,9 @@ struct args {
 };
 
 static const struct cli_opt opts[] = {
-    { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "the job's directory", NULL },
+    { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "directory of the job" },
     { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
-      "as the application master of YARN", NULL },
+      "run as the application master on YARN" },
     { 0 },
 };
 
@@ -89,12 +89,12 @@ static int node_master_run(struct cli *c, struct err *err)
     if (a->container)
         return run_in_loop(&run, run_container);
     if (!a->dir)
-        return cli_bad(err, "--dir is missing");
+        return cli_bad(err, "--dir DIR is needed");
     r = jobs_open(a->dir, &dir, err);
     if (r < 0)
         return r;
     if (!dir.run)
-        return err_set(err, -ENOENT, "'%s' is not a job that is to be run", a->dir);
+        return err_set(err, -ENOENT, "'%s' is not the directory of a new job", a->dir);
     note_pid();
     run.dir = &dir;
     run.ready_fd = move_pipe();
@@ -103,7 +103,7 @@ static int node_master_run(struct cli *c, struct err *err)
 
 const struct cli_verb verb_node_master = {
     .name = "master",
-    .summary = "run one job: started by ydl, not by people",
+    .summary = "run one job (started by ydl)",
     .hidden = true,
     .opts = opts,
     .args_size = sizeof(struct args),

@@ -37,16 +37,15 @@ int spec_check_fault(struct spec_checker *c, const char *key, const char *fmt, .
 static int spec_check_number(struct spec_checker *c, const char *key, const struct spec_key *k,
                              const void *base)
 {
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], is[SPEC_NUMBER_MAX];
+    char is[SPEC_NUMBER_MAX], text[SPEC_RANGE_TEXT_MAX];
     int64_t v = spec_get_number(k, base), most = k->max;
 
     for (size_t i = 0; k->type == SPEC_CHOICE && k->choices[i]; i++)
         most = (int64_t)i;
     if (v == k->preset || (v >= k->min && v <= most))
         return 0;
-    return spec_check_fault(c, key, "'%s' is out of range: it can be %s to %s",
-                            spec_number_text(k, v, is), spec_number_text(k, k->min, min),
-                            spec_number_text(k, most, max));
+    return spec_check_fault(c, key, "%s",
+                            spec_range_text(k, v, spec_number_text(k, v, is), most, text));
 }
 
 static int spec_walk(struct spec_checker *c, const char *prefix, const struct spec_key *table,

@@ -83,7 +83,7 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
         { W "acl: {view: 'a b c'}",
           "j:3: acl.view: 'a b c' cannot be used: expected USER,USER GROUP,GROUP: names separated "
           "by commas, with one blank before the groups" },
-        { W "attempts: 0", "j:3: attempts: '0' is out of range: it can be 1 to 1000" },
+        { W "attempts: 0", "j:3: attempts: '0' is out of range (1 to 1000)" },
         { W "master: {label: a b}",
           "j:3: master.label: 'a b' cannot be used: it has a blank in it" },
         { W "master: {memory: 1}", "j:3: master.memory: '1' means 1 byte; did you mean 1g?" },
@@ -142,7 +142,7 @@ static void amounts_of_resources_are_whole_and_have_names_of_their_own(void **st
         { "command: x\nroles: {w: {resources: 2}}",
           "j:2: roles.w.resources: expected a map of names and numbers, found '2'" },
         { "command: x\nroles: {w: {resources: {a: 0}}}",
-          "j:2: roles.w.resources.a: '0' is out of range: it can be 1 to 1125899906842624" },
+          "j:2: roles.w.resources.a: '0' is out of range (1 to 1125899906842624)" },
         { "command: x\nroles: {w: {resources: {a: some}}}",
           "j:2: roles.w.resources.a: expected a whole number, found 'some'" },
         { "command: x\nroles: {w: {resources: {a: [1]}}}",
@@ -298,7 +298,7 @@ static void mistakes_of_the_file_and_of_the_check_are_said_together(void **state
     static const struct row rows[] = {
         { "command: x {rnak}\nnmae: y\nroles:\n  a: {count: -1}\n  b: {after: c}\n",
           "j:2: nmae: unknown key (did you mean 'name'?)\n"
-          "j:4: roles.a.count: '-1' is out of range: it can be 0 to 20000\n"
+          "j:4: roles.a.count: '-1' is out of range (0 to 20000)\n"
           "j:1: command: {rnak}: unknown variable (did you mean {rank}? for literal braces, double "
           "them)\n"
           "j:5: roles.b.after: there is no role 'c'" },
@@ -340,12 +340,12 @@ static void values_set_by_hand_are_checked_too(void **state)
     assert_string_equal(lines, "port-range: 10-20 is not a range of ports\n"
                                "roles: 20001 tasks in all; a job has at most 20000\n"
                                "command: '\\xff' cannot be used: it is not UTF-8\n"
-                               "grace: '-5' is out of range: it can be 0 to 1d\n"
+                               "grace: '-5' is out of range (0 to 1d)\n"
                                "queue: 'a\\xff' cannot be used: it is not UTF-8\n"
-                               "roles.w.count: '20001' is out of range: it can be 0 to 20000\n"
-                               "roles.w.memory: '3' is out of range: it can be 1m to 1024t\n"
+                               "roles.w.count: '20001' is out of range (0 to 20000)\n"
+                               "roles.w.memory: '3' means 3 bytes; did you mean 3g?\n"
                                "roles.w.ready.timeout: it cannot be negative\n"
-                               "roles.w.restart.max: '-7' is out of range: it can be 0 to 1000000");
+                               "roles.w.restart.max: '-7' is out of range (0 to 1000000)");
 }
 
 static void a_role_whose_command_the_framework_brings_needs_none(void **state)

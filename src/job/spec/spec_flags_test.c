@@ -125,8 +125,8 @@ static void a_bad_option_is_named(void **state)
     static const struct row rows[] = {
         { NULL, { { "mem", "lots" } },
           "--mem: expected a size such as 512m or 1.5g, found 'lots'\n" },
-        { NULL, { { "workers", "-1" } }, "--workers: '-1' is out of range: it can be 0 to 20000\n" },
-        { NULL, { { "procs", "0" } }, "--procs: '0' is out of range: it can be 1 to 20000\n" },
+        { NULL, { { "workers", "-1" } }, "--workers: '-1' is out of range (0 to 20000)\n" },
+        { NULL, { { "procs", "0" } }, "--procs: '0' is out of range (1 to 20000)\n" },
         { NULL, { { "restart", "nver" } }, "--restart: 'nver' is not one of default, never, task, "
                                            "gang (did you mean 'never'?)\n" },
         { NULL, { { "env", "NAME" } }, "--env: expected NAME=VALUE, found 'NAME'\n" },

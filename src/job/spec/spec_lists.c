@@ -144,7 +144,7 @@ static int read_amount(struct spec_reader *r, const struct spec_node *n, void *a
         return spec_read_expected(r, "a whole number", n);
     e = str_to_i64(n->text, 1, SPEC_AMOUNT_MAX, &v);
     if (e == -ERANGE)
-        return spec_read_fault(r, "'%s' is out of range: it can be 1 to %lld", n->text,
+        return spec_read_fault(r, "'%s' is out of range (1 to %lld)", n->text,
                                (long long)SPEC_AMOUNT_MAX);
     return e < 0 ? spec_read_expected(r, "a whole number", n) : spec_set_amount(at, n->key, v);
 }

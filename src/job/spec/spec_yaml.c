@@ -8,8 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define SPEC_READ_GIGABYTES 256 /* a bare number below it was meant in gigabytes */
-
 /* ---- where we are, and what is wrong there ---- */
 
 int spec_read_enter(struct spec_reader *r, const char *key, size_t i, size_t *mark)
@@ -176,25 +174,10 @@ static int to_number(const struct spec_key *k, const char *s, int64_t *ret)
     }
 }
 
-/* A size without a unit that is far too small is most likely one whose unit was forgotten. */
-static int spec_read_range(struct spec_reader *r, const struct spec_key *k, const char *text,
-                           int64_t v)
-{
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], shown[48];
-    bool bare =
-        k->type == SPEC_SIZE && v > 0 && v < k->min && text[strspn(text, "0123456789")] == '\0';
-
-    str_clean(shown, sizeof(shown), text);
-    if (bare)
-        return spec_read_fault(r, "'%s' means %" PRId64 " byte%s; did you mean %" PRId64 "%s?",
-                               shown, v, v == 1 ? "" : "s", v, v < SPEC_READ_GIGABYTES ? "g" : "m");
-    return spec_read_fault(r, "'%s' is out of range: it can be %s to %s", shown,
-                           spec_number_text(k, k->min, min), spec_number_text(k, k->max, max));
-}
-
 static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
                             const struct spec_node *n, void *base)
 {
+    char shown[48], text[SPEC_RANGE_TEXT_MAX];
     int64_t v = 0;
     int e = to_number(k, n->text, &v);
 
@@ -204,7 +187,8 @@ static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
         spec_set_number(k, base, v);
         return 0;
     }
-    return spec_read_range(r, k, n->text, e == 0 ? v : 0);
+    str_clean(shown, sizeof(shown), n->text);
+    return spec_read_fault(r, "%s", spec_range_text(k, v, shown, k->max, text));
 }
 
 static int read_choice(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,
