@@ -1,4 +1,6 @@
-/* client.c - see client.h. What both kinds of client do in the same way. */
+/* client.c - requests and documents for both kinds of client. A request waits for a master that
+ * is being replaced; a status falls back to the job's files when no master answers. See client.h.
+ */
 #include "client/client.h"
 #include "base/str.h"
 #include "client/client_private.h"

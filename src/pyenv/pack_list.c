@@ -1,4 +1,6 @@
-/* pack_list.c - what goes into an archive: walking trees. See pack.h. */
+/* pack_list.c - walks directory trees and lists what goes into an archive. Links that stay inside
+ * are kept as links, others are followed, and a directory that contains itself is refused. See
+ * pack.h. */
 #include "base/path.h"
 #include "base/str.h"
 #include "pyenv/pack_private.h"

@@ -1,4 +1,6 @@
-/* cache_put.c - puts one file into the cache: read, looked for, sent. See cache.h. */
+/* cache_put.c - puts one file into the cache: hash it, look for it, send it under a temporary
+ * name while hashing again, rename it. Hashing and reading run in the work pool; renaming cannot
+ * be interrupted, so that no file without an owner is left. See cache.h. */
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"

@@ -1,4 +1,7 @@
-/* http_server.c - see http.h: connections, one request after the other. */
+/* http_server.c - serves each connection on a fiber, one request after the other. A failed
+ * request gets an answer if none was begun; before closing, unread bytes are taken for a moment,
+ * because the kernel would otherwise reset the connection and the client could lose the answer.
+ * See http.h. */
 #include "base/log.h"
 #include "loop/listen.h"
 #include "wire/admission.h"

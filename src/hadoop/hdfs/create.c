@@ -1,4 +1,6 @@
-/* create.c - a file to be written comes to be, and goes again when that fails. See hdfs.h. */
+/* create.c - creates a file to write, and deletes it again when writing fails. A create call
+ * outlives a cancelled caller for a moment, because the file may exist by then and must not be
+ * left behind. See hdfs.h. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/hdfs/writer.h"

@@ -1,4 +1,6 @@
-/* zk.c - the session: see zk.h */
+/* zk.c - the session: a fiber drives the ZooKeeper client, which only says which descriptor it
+ * waits for and until when. When a session has expired its handle is replaced by a new one, and
+ * waiting calls are repeated on that. See zk.h. */
 #include "hadoop/registry/zk.h"
 #include "base/log.h"
 #include "hadoop/registry/zk_private.h"

@@ -1,4 +1,5 @@
-/* zk_call.c - one question to ZooKeeper and its answer: see zk.h */
+/* zk_call.c - one request to ZooKeeper and its answer. The client cannot cancel a request, so a
+ * call belongs to its fiber and to the client, and the last of the two frees it. See zk.h. */
 #include "base/path.h"
 #include "hadoop/registry/zk.h"
 #include "hadoop/registry/zk_private.h"

@@ -1,4 +1,6 @@
-/* conn_io.c - see conn.h: the fiber that reads answers and the one that sends what was queued. */
+/* conn_io.c - the fiber that reads answers and the one that sends what was queued. Everything
+ * queued in one turn of the loop goes out with one system call, wrapped as a whole where the
+ * connection is protected. See conn.h. */
 #include "base/log.h"
 #include "hadoop/rpc/conn_private.h"
 #include "loop/sock.h"

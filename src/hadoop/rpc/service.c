@@ -1,4 +1,13 @@
-/* service.c - see rpc.h: which address, how often, and what to say when it was all in vain. */
+/* service.c - calls that survive a server's restart or failover. See rpc.h.
+ *
+ *     rpc_call ──► a connection, kept or new ──► call ──► answered: done
+ *         ▲            │ not reachable, standby     │ exception.h: retry or fail over
+ *         └── pause ◄──┴── the next address ◄───────┘
+ *
+ * There is no pause until each address had its turn; then longer and longer ones, jittered, until
+ * the caller's deadline or patience. A call that may have been carried out is repeated unless its
+ * method is RPC_ONCE. The last error says what was tried, with a
+ * line for each address when none is active. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/rpc/conn.h"

@@ -1,4 +1,5 @@
-/* amrm.c - see amrm.h. The states, and what the master wants. */
+/* amrm.c - the table of states, and what the master wants: asks, releases and updates are
+ * collected here and go with the next heartbeat. See amrm.h. */
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/amrm_private.h"

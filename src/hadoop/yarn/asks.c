@@ -1,4 +1,6 @@
-/* asks.c - see asks.h. What is wanted: adding, taking back, counting down. */
+/* asks.c - the wanted side of the table: adding, cancelling, counting down. An ask counts in the
+ * row of its host, of the host's rack and of '*'; a grant counts down the same rows as the
+ * ResourceManager does, and a row for which that is uncertain is sent again. See asks.h. */
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/asks_private.h"

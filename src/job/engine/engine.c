@@ -1,4 +1,6 @@
-/* engine.c - see engine.h: how an engine is made, and the questions it answers. */
+/* engine.c - how an engine is made, and the questions it answers. Every call goes through
+ * engine_enter() and engine_leave(), so that running out of memory inside a decision is noticed
+ * once and reported from then on. See engine.h. */
 #include "job/engine/engine_private.h"
 
 #include <stdio.h>

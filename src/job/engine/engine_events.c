@@ -1,4 +1,7 @@
-/* engine_events.c - the engine's decisions as event lines. */
+/* engine_events.c - the engine's decisions as event lines. The last line of each batch is marked
+ * as a point of rest: a new master reads the log up to such a line, so that it never sees half a
+ * decision. Progress is shown to those who watch, and written ever less often, so that the log of
+ * a long job stays short. */
 #include "job/engine/engine_private.h"
 #include "job/history.h"
 #include "job/protocol.h"
