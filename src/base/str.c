@@ -1,5 +1,6 @@
 /* str.c - see str.h. Numbers and units are in str_num.c. */
 #include "base/str.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -49,18 +50,9 @@ void strs_done(struct strs *l)
 int strs_take(struct strs *l, char *s)
 {
     AUTO_FREE char *mine = s;
-    char **v;
 
-    if (!mine)
+    if (!mine || ARRAY_ROOM(l->v, l->n + 1) < 0) /* with the NULL */
         return -ENOMEM;
-    /* The room (2, 4, 8 … with the NULL) follows from the count, so it needs no field of its own.
-     */
-    if ((l->n & (l->n + 1)) == 0) {
-        v = realloc(l->v, (l->n + 1) * 2 * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        l->v = v;
-    }
     l->v[l->n++] = take(mine);
     l->v[l->n] = NULL;
     return 0;

@@ -2,6 +2,7 @@
  *
  * A log may come from a crashed disk or from a newer ydl: a field of the wrong type is as good as
  * none, a task that no role has is nobody's, and every number has its bounds. */
+#include "base/array.h"
 #include "job/history_private.h"
 
 #include <string.h>
@@ -97,18 +98,11 @@ static void keep_said(json_t **to, const json_t *v, const char *key)
 static int resize(struct history_role *r, uint32_t count)
 {
     uint32_t n = count * r->procs;
-    struct history_task *tasks;
 
     r->count = count;
-    if (n <= r->n_tasks)
-        return 0;
-    tasks = reallocarray(r->tasks, n, sizeof(*tasks));
-    if (!tasks)
-        return -ENOMEM;
-    for (uint32_t i = r->n_tasks; i < n; i++)
-        tasks[i] = (struct history_task){ .agent = -1 };
-    r->tasks = tasks;
-    r->n_tasks = n;
+    while (r->n_tasks < n)
+        if (ARRAY_ADD(r->tasks, r->n_tasks, (struct history_task){ .agent = -1 }) < 0)
+            return -ENOMEM;
     return 0;
 }
 

@@ -1,4 +1,5 @@
 /* pack_list.c - what goes into an archive: walking trees. See pack.h. */
+#include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "pyenv/pack_private.h"
@@ -57,19 +58,9 @@ void pack_list_done(struct pack_list *l)
 
 static int pack_grow(struct pack_list *l, struct err *err)
 {
-    size_t cap = l->cap ? 2 * l->cap : 16;
-    struct pack_entry *v;
-
-    if (l->n < l->cap)
-        return 0;
     if (l->n >= PACK_ENTRIES_MAX)
         return err_set(err, -E2BIG, "more than %d files", PACK_ENTRIES_MAX);
-    v = realloc(l->v, cap * sizeof(*v));
-    if (!v)
-        return err_oom(err);
-    l->v = v;
-    l->cap = cap;
-    return 0;
+    return ARRAY_FIT(l->v, l->cap, l->n + 1) < 0 ? err_oom(err) : 0;
 }
 
 uint64_t pack_entry_size(const struct pack_entry *e)

@@ -1,6 +1,7 @@
 /* collapse.c - see collapse.h. Lines wait in a queue, in the order in which the first of each came;
  * a table of chains over it finds the one that a rank may join. */
 #include "terminal/collapse.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,6 @@ struct held {
     struct held *next;  /* in the queue */
     struct held *chain; /* of the bucket, newest first */
     uint64_t seq, hash;
-    size_t ranks_cap;
     struct collapse_line line;
     char text[];
 };
@@ -90,22 +90,9 @@ static int collapse_add_rank(struct held *h, uint32_t rank)
     struct collapse_line *l = &h->line;
     size_t at = l->n_ranks;
 
-    if (l->n_ranks == h->ranks_cap) {
-        size_t cap = h->ranks_cap ? h->ranks_cap * 2 : 4;
-        uint32_t *more = reallocarray(l->ranks, cap, sizeof(*more));
-
-        if (!more)
-            return -ENOMEM;
-        l->ranks = more;
-        h->ranks_cap = cap;
-    }
-    while (at > 0 && l->ranks[at - 1] > rank) { /* they come nearly in order */
-        l->ranks[at] = l->ranks[at - 1];
+    while (at > 0 && l->ranks[at - 1] > rank) /* they come nearly in order */
         at--;
-    }
-    l->ranks[at] = rank;
-    l->n_ranks++;
-    return 0;
+    return ARRAY_INSERT(l->ranks, l->n_ranks, at, rank);
 }
 
 /* Takes the first out of the queue and its chain, and hands it on. */

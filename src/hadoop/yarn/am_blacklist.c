@@ -1,5 +1,6 @@
 /* am_blacklist.c - see am_blacklist.h. */
 #include "hadoop/yarn/am_blacklist.h"
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/message.h"
@@ -33,8 +34,8 @@ static struct am_blacklist_name *am_blacklist_find(const struct am_blacklist *b,
 
 int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
 {
-    struct am_blacklist_name *known = am_blacklist_find(b, name), *more;
-    char *copy;
+    struct am_blacklist_name *known = am_blacklist_find(b, name);
+    AUTO_FREE char *copy = NULL;
 
     if (!*name || str_eq(name, "*"))
         return -EINVAL;
@@ -44,15 +45,10 @@ int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
     }
     if (!on)
         return 0;
-    more = reallocarray(b->v, b->n + 1, sizeof(*more));
-    if (!more)
-        return -ENOMEM;
-    b->v = more;
     copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    b->v[b->n++] = (struct am_blacklist_name){ .name = copy, .on = true };
-    return 0;
+    return ARRAY_ADD(b->v, b->n, (struct am_blacklist_name){ .name = take(copy), .on = true });
 }
 
 bool am_blacklist_has(const struct am_blacklist *b, const char *name)

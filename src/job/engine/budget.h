@@ -9,7 +9,7 @@
 /* What was used within the window. Zeroed is empty; nothing is allocated before the first use. */
 struct budget {
     int64_t *at; /* oldest first */
-    uint32_t n, cap;
+    uint32_t n;
 };
 
 void budget_done(struct budget *b);

@@ -5,6 +5,7 @@
  * comes out as it was. What the functions say and want meanwhile is thrown away: it stands in the
  * log, and resume wants it anew. Records are hostile until proven: numbers have bounds, names must
  * be known, and what cannot be is mended by resume. */
+#include "base/array.h"
 #include "job/engine/restore_private.h"
 
 #include <string.h>
@@ -354,7 +355,6 @@ void restore_drop(struct engine *e, int64_t now)
 int engine_restore(struct engine *e, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    json_t **more;
     int64_t seq;
     int r = engine_enter(e, err);
 
@@ -375,11 +375,8 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     /* A master's first word: what the one before it left unfinished was never decided. */
     if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
-    more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));
-    if (!more)
+    if (ARRAY_ADD(e->pending, e->n_pending, json_incref(v)) < 0)
         return err_oom(err);
-    e->pending = more;
-    e->pending[e->n_pending++] = json_incref(v);
     seq = restore_int(v, "seq", -1);
     if (seq >= 0 && seq < INT64_MAX && (uint64_t)seq >= e->seq)
         e->seq = (uint64_t)seq + 1;
