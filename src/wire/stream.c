@@ -63,7 +63,7 @@ static void send_without_waiting(struct stream *s)
         (void)send(sock_fd(s->sock), out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-struct stream *dn_stream_close(struct stream *s)
+struct stream *stream_close(struct stream *s)
 {
     if (!s)
         return NULL;
@@ -320,7 +320,7 @@ int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadli
     return r;
 }
 
-int dn_stream_write(struct stream *s, const void *p, size_t n, int64_t deadline)
+int stream_write(struct stream *s, const void *p, size_t n, int64_t deadline)
 {
     struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
 

@@ -102,8 +102,8 @@ static void cross(struct world *w)
     }
     if (group_wait(&g, NULL) < 0)
         r = -EIO;
-    w->a = dn_stream_close(w->a);
-    w->b = dn_stream_close(w->b);
+    w->a = stream_close(w->a);
+    w->b = stream_close(w->b);
     assert_int_equal(r, 0);
 }
 
@@ -146,12 +146,12 @@ static int say_goodbye(void *arg)
     char c;
 
     shake_well(w);
-    assert_int_equal(dn_stream_write(w->a, "x", 1, loop_in(w->loop, TEST_MS)), 0);
-    w->a = dn_stream_close(w->a);
+    assert_int_equal(stream_write(w->a, "x", 1, loop_in(w->loop, TEST_MS)), 0);
+    w->a = stream_close(w->a);
     assert_int_equal(stream_read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(stream_read(w->b, &c, 1, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(stream_read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), -ENODATA);
-    w->b = dn_stream_close(w->b);
+    w->b = stream_close(w->b);
     return 0;
 }
 
@@ -163,8 +163,8 @@ static int cut_off(void *arg)
     shake_well(w);
     assert_int_equal(shutdown(sock_fd(stream_sock(w->a)), SHUT_WR), 0);
     assert_int_equal(stream_read(w->b, &c, 1, loop_in(w->loop, TEST_MS)), -ECONNRESET);
-    w->b = dn_stream_close(w->b);
-    w->a = dn_stream_close(w->a);
+    w->b = stream_close(w->b);
+    w->a = stream_close(w->a);
     return 0;
 }
 
@@ -268,8 +268,8 @@ static int close_under_a_reader(void *arg)
     w->done = false;
     assert_int_equal(fiber_start(w->loop, read_one, w, NULL, NULL), 0);
     assert_int_equal(fiber_sleep(w->loop, 1), 0);
-    dn_stream_close(w->b);
-    dn_stream_close(w->a);
+    stream_close(w->b);
+    stream_close(w->a);
     while (!w->done)
         assert_int_equal(fiber_sleep(w->loop, 1), 0);
     assert_int_equal(w->result, -ECONNABORTED);
@@ -291,10 +291,10 @@ static int write_to_nobody(void *arg)
 
     assert_non_null(data);
     shake_well(w);
-    assert_int_equal(dn_stream_write(w->a, data, BIG, loop_in(w->loop, 20)), -ETIMEDOUT);
-    assert_int_equal(dn_stream_write(w->a, data, 1, loop_in(w->loop, TEST_MS)), -ETIMEDOUT);
-    dn_stream_close(w->a);
-    dn_stream_close(w->b);
+    assert_int_equal(stream_write(w->a, data, BIG, loop_in(w->loop, 20)), -ETIMEDOUT);
+    assert_int_equal(stream_write(w->a, data, 1, loop_in(w->loop, TEST_MS)), -ETIMEDOUT);
+    stream_close(w->a);
+    stream_close(w->b);
     return 0;
 }
 
@@ -336,11 +336,11 @@ static int use_a_key_often(void *arg)
         while (!w->done)
             assert_int_equal(fiber_sleep(w->loop, 1), 0);
         assert_int_equal(w->result, 0);
-        assert_int_equal(dn_stream_write(w->b, "y", 1, loop_in(w->loop, TEST_MS)), 0);
+        assert_int_equal(stream_write(w->b, "y", 1, loop_in(w->loop, TEST_MS)), 0);
         assert_int_equal(stream_read(w->a, &c, 1, loop_in(w->loop, TEST_MS)), 1);
         assert_int_equal(c, 'y');
-        dn_stream_close(w->a);
-        dn_stream_close(w->b);
+        stream_close(w->a);
+        stream_close(w->b);
     }
     return 0;
 }
