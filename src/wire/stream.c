@@ -216,25 +216,6 @@ ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline)
     return got;
 }
 
-int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline)
-{
-    char *at = p;
-    ssize_t got = 1;
-
-    s->refs++; /* it may be closed between two reads */
-    while (n > 0 && got > 0) {
-        got = stream_read(s, at, n, deadline);
-        if (got > 0) {
-            at += got;
-            n -= (size_t)got;
-        }
-    }
-    stream_unref(s);
-    if (got < 0)
-        return (int)got;
-    return n > 0 ? -ENODATA : 0;
-}
-
 /* ---- writing ---- */
 
 static void stream_step(struct iovec **iov, int *count, size_t n)

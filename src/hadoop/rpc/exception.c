@@ -78,13 +78,6 @@ static const struct row *rpc_exception_find(const char *class_name)
     return NULL;
 }
 
-enum rpc_exception rpc_exception_of(const char *class_name)
-{
-    const struct row *row = class_name ? rpc_exception_find(class_name) : NULL;
-
-    return row ? row->which : RPC_EX_OTHER;
-}
-
 enum rpc_action rpc_exception_action(int detail)
 {
     for (size_t i = 0; i < COUNT_OF(rows); i++)

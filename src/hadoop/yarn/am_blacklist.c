@@ -51,13 +51,6 @@ int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
     return ARRAY_ADD(b->v, b->n, (struct am_blacklist_name){ .name = take(copy), .on = true });
 }
 
-bool am_blacklist_has(const struct am_blacklist *b, const char *name)
-{
-    const struct am_blacklist_name *known = am_blacklist_find(b, name);
-
-    return known && known->on;
-}
-
 static bool am_blacklist_differs(const struct am_blacklist_name *n)
 {
     return n->stale || n->on != n->told;
@@ -69,23 +62,6 @@ bool am_blacklist_changed(const struct am_blacklist *b)
         if (am_blacklist_differs(&b->v[i]))
             return true;
     return false;
-}
-
-size_t am_blacklist_count(const struct am_blacklist *b)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->n; i++)
-        n += b->v[i].on;
-    return n;
-}
-
-const char *am_blacklist_name(const struct am_blacklist *b, size_t i)
-{
-    for (size_t k = 0; k < b->n; k++)
-        if (b->v[k].on && i-- == 0)
-            return b->v[k].name;
-    return NULL;
 }
 
 int am_blacklist_build(struct am_blacklist *b, Yarn__AllocateRequest *request)
