@@ -16,6 +16,13 @@ char *path_join(const char *dir, const char *name)
     return str_printf("%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
 }
 
+int path_has(const char *dir, const char *name)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+
+    return path ? access(path, F_OK) == 0 : -ENOMEM;
+}
+
 /* Length of `path` without the slashes at its end; a root keeps one. */
 static size_t path_trimmed(const char *path)
 {

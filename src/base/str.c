@@ -39,6 +39,23 @@ bool str_ends(const char *s, const char *suffix)
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+const char *str_behind(const char *s, char c)
+{
+    const char *last = strrchr(s, c);
+
+    return last ? last + 1 : s;
+}
+
+uint64_t str_hash(const void *p, size_t n)
+{
+    const uint8_t *at = p;
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ at[i]) * 0x100000001b3u;
+    return h;
+}
+
 void strs_done(struct strs *l)
 {
     for (size_t i = 0; i < l->n; i++)

@@ -167,7 +167,7 @@ int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs
     {
         const char *name = format_text(t, "task");
 
-        if ((lost || logfiles_is_killed(t)) && format_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+        if ((lost || logfiles_is_killed(t)) && json_int_or(t, "pid", 0) > 0 && !has_task(l, name) &&
             strs_add(ret, name) < 0)
             return -ENOMEM;
     }

@@ -214,15 +214,12 @@ static int leads_inside(const char *path, const char *inside)
 
 static int skipped(const struct walk *w, const char *path, const char *base)
 {
-    AUTO_FREE char *mark = NULL;
-
     for (const char *const *p = w->rules->skip; p && *p; p++)
         if (str_eq(*p, base))
             return 1;
     if (!w->rules->skip || w->rules->into_envs)
         return 0;
-    mark = path_join(path, "pyvenv.cfg"); /* every Python environment has one */
-    return mark ? access(mark, F_OK) == 0 : -ENOMEM;
+    return path_has(path, "pyvenv.cfg"); /* every Python environment has one */
 }
 
 static int add_directory(const struct walk *w, const struct level *above, const char *path,

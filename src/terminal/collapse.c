@@ -2,6 +2,7 @@
  * a table of chains over it finds the one that a rank may join. */
 #include "terminal/collapse.h"
 #include "base/array.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,15 +56,6 @@ struct collapse *collapse_free(struct collapse *c)
     }
     free(c);
     return NULL;
-}
-
-static uint64_t collapse_hash_of(const char *p, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 0x100000001b3ULL;
-    return h;
 }
 
 static bool collapse_same(const struct held *h, const struct collapse_from *from, const char *text,
@@ -121,7 +113,7 @@ static int collapse_hold(struct collapse *c, const struct collapse_from *from, s
 
     if (!h)
         return -ENOMEM;
-    *h = (struct held){ .seq = ++c->seq, .hash = collapse_hash_of(text, len) };
+    *h = (struct held){ .seq = ++c->seq, .hash = str_hash(text, len) };
     h->line = (struct collapse_line){ .role = from->role, .stream = from->stream, .len = len };
     h->line.text = h->text;
     memcpy(h->text, text, len);
@@ -141,7 +133,7 @@ static int collapse_hold(struct collapse *c, const struct collapse_from *from, s
 int collapse_add(struct collapse *c, const struct collapse_from *from, const char *text, size_t len,
                  int64_t now)
 {
-    struct held *h = collapse_find(c, from, collapse_hash_of(text, len), text, len);
+    struct held *h = collapse_find(c, from, str_hash(text, len), text, len);
     int r;
 
     if (h) {

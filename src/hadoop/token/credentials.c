@@ -23,13 +23,6 @@ void secret_done(struct secret *s)
     *s = (struct secret){ 0 };
 }
 
-void wipe_buf(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->cap);
-    buf_done(b);
-}
-
 int credentials_new(struct credentials **ret, struct err *err)
 {
     *ret = calloc(1, sizeof(**ret));
