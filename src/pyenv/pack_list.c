@@ -5,6 +5,7 @@
 #include "pyenv/pack_private.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* A directory that is being walked, and those it is in: a symbolic link may lead back. */
@@ -37,6 +38,38 @@ bool pack_stamp_eq(const struct pack_stamp *a, const struct pack_stamp *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->mtime == b->mtime &&
            a->ctime == b->ctime;
+}
+
+int pack_stamp_changed(const char *path, struct err *err)
+{
+    err_set(err, -ESTALE, "'%s' changed while it was read", path);
+    err_hint(err, "try again when nobody writes to it");
+    return -ESTALE;
+}
+
+int pack_stamp_check(int fd, const char *path, const struct pack_stamp *stamp, struct err *err)
+{
+    struct pack_stamp now;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, "look at '%s'", path);
+    now = pack_stamp_of(&st);
+    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, stamp) ? 0 : pack_stamp_changed(path, err);
+}
+
+int pack_stamp_open(const char *path, const struct pack_stamp *stamp, int *ret_fd, struct err *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int r;
+
+    if (fd < 0)
+        return errno == ENOENT ? pack_stamp_changed(path, err) : err_sys(err, "read '%s'", path);
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    r = pack_stamp_check(fd, path, stamp, err);
+    if (r == 0)
+        *ret_fd = take_fd(fd);
+    return r;
 }
 
 static void pack_entry_done(struct pack_entry *e)
