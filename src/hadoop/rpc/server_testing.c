@@ -1,5 +1,5 @@
-/* fake_server.c - see fake_server.h */
-#include "hadoop/rpc/fake_server.h"
+/* server_testing.c - see server_testing.h */
+#include "hadoop/rpc/server_testing.h"
 #include "hadoop/rpc/frame.h"
 
 #include <arpa/inet.h>
