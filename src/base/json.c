@@ -47,6 +47,23 @@ json_t *json_text(const char *s)
     return json_stringn_nocheck(b.len ? (const char *)b.data : "", b.len);
 }
 
+json_t *json_texts(char *const *v, size_t n)
+{
+    AUTO_JSON *list = json_array();
+
+    for (size_t i = 0; list && v && i < n && v[i]; i++)
+        if (json_array_append_new(list, json_text(v[i])) < 0)
+            return NULL;
+    return take(list);
+}
+
+int64_t json_int_or(const json_t *v, const char *key, int64_t otherwise)
+{
+    const json_t *n = json_object_get(v, key);
+
+    return json_is_integer(n) ? json_integer_value(n) : otherwise;
+}
+
 /* Looks for the nesting before the parser recurses into it; what is wrong otherwise, it finds. */
 static bool too_deep(const char *p, size_t n)
 {

@@ -20,6 +20,9 @@ char *path_dir(const char *path);  /* "a/b" of "a/b/c/"; "/" of "/a"; "." of "a"
  * Check a name from outside with this before it becomes part of a path. */
 bool path_is_name(const char *name, size_t n);
 
+/* Is there a `name` in `dir`? Yes (1), no (0) or -ENOMEM. */
+int path_has(const char *dir, const char *name);
+
 /* Makes the directory and those above it that are missing, all with `mode` (less the umask). A
  * directory that is there already is fine, anything else in the way is -ENOTDIR. */
 int path_mkdirs(const char *path, mode_t mode, struct err *err);

@@ -13,6 +13,12 @@ bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
+/* What stands behind the last `c`, or all of `s`: the name of "dir/name", the class of "a.b.Class".
+ */
+const char *str_behind(const char *s, char c);
+/* A hash for tables whose keys nobody chooses to make them slow: FNV-1a. */
+uint64_t str_hash(const void *p, size_t n);
+
 /* A list of strings that it owns; NULL-terminated at v[n] once it has an element. */
 struct strs {
     char **v;

@@ -208,7 +208,7 @@ static const char bash_driver[] =
     "    fi\n"
     "}\n";
 
-static void put_driver(FILE *out, const struct cli_program *p, const char *script)
+void cli_put_script(FILE *out, const struct cli_program *p, const char *script)
 {
     for (; *script; script++) {
         if (*script == '@')
@@ -222,17 +222,17 @@ void cli_bash(FILE *out, const struct cli_program *p)
 {
     fprintf(out, "# bash completion of %s; load it with: source <(%s completion bash)\n", p->name,
             p->name);
-    put_driver(out, p, "_@_verb() {\n    globals='");
+    cli_put_script(out, p, "_@_verb() {\n    globals='");
     bash_names(out, NULL, cli_globals(p));
     fputs(" --help -h'\n    case \"$1\" in\n", out);
     cli_walk(p, bash_verb, out);
     fputs("    esac\n}\n\n", out);
-    put_driver(out, p, "_@_value() {\n    case \"$1\" in\n");
+    cli_put_script(out, p, "_@_value() {\n    case \"$1\" in\n");
     cli_walk(p, bash_values, out);
     for (const struct cli_opt *o = cli_globals(p); o->name; o++)
         bash_value(out, NULL, o);
     fputs("    esac\n}\n\n", out);
-    put_driver(out, p, bash_driver);
-    put_driver(out, p, "\ncomplete -F _@ ");
+    cli_put_script(out, p, bash_driver);
+    cli_put_script(out, p, "\ncomplete -F _@ ");
     fprintf(out, "%s\n", p->name);
 }

@@ -38,16 +38,6 @@ static const char path_function[] =
     "end\n"
     "\n";
 
-static void cli_complete_fish_put(FILE *out, const struct cli_program *p, const char *script)
-{
-    for (; *script; script++) {
-        if (*script == '@')
-            cli_print_name(out, p->name);
-        else
-            fputc(*script, out);
-    }
-}
-
 static void known(FILE *out, const struct cli *c)
 {
     if (!c->verb)
@@ -183,12 +173,12 @@ void cli_fish(FILE *out, const struct cli_program *p)
 
     fprintf(out, "# fish completion of %s; load it with: %s completion fish | source\n", p->name,
             p->name);
-    cli_complete_fish_put(out, p, "function __@_path\n    set -l known");
+    cli_put_script(out, p, "function __@_path\n    set -l known");
     cli_walk(p, known, out);
     fputs("\n    set -l valued", out);
     cli_walk(p, valued, out);
     fputc('\n', out);
-    cli_complete_fish_put(out, p, path_function);
+    cli_put_script(out, p, path_function);
     fprintf(out, "complete -c %s -f\n", p->name);
     for (const struct cli_opt *o = cli_globals(p); o->name; o++)
         cli_complete_fish_option(out, &root, o, true);

@@ -65,6 +65,8 @@ bool cli_block(const char **at, struct cli_block *ret);
 
 /* ---- completion scripts ---- */
 
+/* A piece of a script in which each @ stands for the program's name. */
+void cli_put_script(FILE *out, const struct cli_program *p, const char *script);
 void cli_bash(FILE *out, const struct cli_program *p);
 void cli_zsh(FILE *out, const struct cli_program *p);
 void cli_zsh_end(FILE *out, const struct cli_program *p); /* after those of other names */

@@ -56,7 +56,6 @@ const char *client_id(const struct client *c);
  * nobody knows. Borrowed. */
 const char *client_home(struct client *c);
 const char *client_logs(struct client *c);
-const struct job_dir *client_dir(const struct client *c); /* NULL on YARN */
 
 /* Shown to the user while a request waits: "the master of … is being restarted". Without this it
  * goes to standard error; `fn` NULL: nowhere. */

@@ -171,8 +171,3 @@ int client_new(struct loop *l, struct job_dir *d, struct client **ret, struct er
     *ret = take(c);
     return 0;
 }
-
-const struct job_dir *client_dir(const struct client *c)
-{
-    return c->ops == &local_ops ? &((const struct local *)c)->dir : NULL;
-}

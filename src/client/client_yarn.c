@@ -227,7 +227,7 @@ static void free_yarn(struct client *c)
 {
     struct yarn *y = yarn_of(c);
 
-    dn_stream_close(y->ready);
+    stream_close(y->ready);
     rpc_free(y->answer);
     free(y->dir);
     diagnostics_done(&y->said);

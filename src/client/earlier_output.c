@@ -14,7 +14,7 @@ bool earlier_any(const json_t *status, const struct strs *wanted)
 
     json_array_foreach(tasks, i, t)
     {
-        if ((format_int(t, "attempt", 0) > 0 || format_int(t, "generation", 0) > 0) &&
+        if ((json_int_or(t, "attempt", 0) > 0 || json_int_or(t, "generation", 0) > 0) &&
             logfiles_wanted(wanted, format_text(t, "task")))
             return true;
     }

@@ -109,7 +109,7 @@ static int64_t created_here(const struct search *s)
 {
     AUTO_JSON *facts = NULL;
 
-    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? format_int(facts, "created", 0)
+    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? json_int_or(facts, "created", 0)
                                                                : 0;
 }
 

@@ -47,7 +47,7 @@ static int say_state(struct job_call *x, const char *what, const json_t *status,
     if (!text)
         return err_oom(err);
     r = json_make(&extra, err, "{s:s, s:I}", "state", state, "exit",
-                  (json_int_t)format_int(status, "exit", 0));
+                  (json_int_t)json_int_or(status, "exit", 0));
     return r < 0 ? r : act_say(x, what, text, extra, err);
 }
 

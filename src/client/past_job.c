@@ -336,7 +336,7 @@ static int past_find_end(const struct past *p, json_t **ret, struct err *err)
 /* As the status says it: a job that succeeded without saving its results has its own exit code. */
 static json_int_t past_exit_of(const json_t *end)
 {
-    json_int_t code = format_int(end, "exit", 0);
+    json_int_t code = json_int_or(end, "exit", 0);
 
     return code == 0 && json_is_true(json_object_get(end, "unsaved")) ? HISTORY_UNSAVED_EXIT : code;
 }
@@ -354,7 +354,7 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
     if (str_eq(format_text(end, "event"), "end"))
         if (set_new(v, "state", json_string(format_text(end, "state"))) < 0 ||
             set_new(v, "exit", json_integer(past_exit_of(end))) < 0 ||
-            set_new(v, "ended", json_integer(format_int(end, "t", 0))) < 0)
+            set_new(v, "ended", json_integer(json_int_or(end, "t", 0))) < 0)
             return err_oom(err);
     if (make_end(p, v) < 0)
         return err_oom(err);

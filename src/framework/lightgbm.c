@@ -25,9 +25,7 @@ static int lightgbm_common(const struct framework_task *t, char **ret, struct er
 
 static bool lightgbm_is_program(const struct strs *argv)
 {
-    const char *slash = argv->n > 0 ? strrchr(argv->v[0], '/') : NULL;
-
-    return argv->n > 0 && str_eq(slash ? slash + 1 : argv->v[0], "lightgbm");
+    return argv->n > 0 && str_eq(str_behind(argv->v[0], '/'), "lightgbm");
 }
 
 /* Adds key=value unless the user has given the key. */

@@ -16,7 +16,7 @@ struct logged_agent {
 };
 struct agent_log {          /* zero is empty */
     struct logged_agent *v; /* in the order of their numbers */
-    uint32_t n, cap;
+    uint32_t n;
     uint32_t kept; /* after the last agent_log_forget() */
 };
 void agent_log_done(struct agent_log *l);

@@ -193,15 +193,6 @@ static int submit_write_spec(struct submission *x, struct err *err)
     return r < 0 ? r : write_whole(x, "spec.json", text.data, text.len, err);
 }
 
-static json_t *submit_command_json(char *const *words)
-{
-    json_t *list = json_array();
-
-    for (; list && words && *words; words++)
-        (void)json_array_append_new(list, json_text(*words));
-    return list;
-}
-
 static int submit_write_job(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
@@ -212,7 +203,7 @@ static int submit_write_job(struct submission *x, struct err *err)
                       PROTOCOL_KEY, protocol_number(PROTOCOL_JOB), "id", x->ret->id, "name",
                       json_text(o->spec->name), "user", json_text(session_user(o->session)),
                       "created", (json_int_t)o->began, "out", json_text(out), "attached",
-                      o->attached, "command", submit_command_json(o->command), "phases", "command",
+                      o->attached, "command", json_texts(o->command, SIZE_MAX), "phases", "command",
                       (json_int_t)o->began, "staged", (json_int_t)loop_wall());
 
     if (r == 0)
@@ -426,9 +417,7 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
     }
     cache_files_done(&x.files);
     x.cache = cache_close(x.cache);
-    if (x.tokens.data)
-        explicit_bzero(x.tokens.data, x.tokens.len);
-    buf_done(&x.tokens);
+    buf_wipe(&x.tokens);
     free(x.keytab.url);
     free(x.jobs);
     free(x.logs);

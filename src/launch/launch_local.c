@@ -46,15 +46,6 @@ int launch_node_program(char **ret, struct err *err)
 
 /* ---- what the master is told ---- */
 
-static json_t *launch_command_json(char *const *words)
-{
-    json_t *list = json_array();
-
-    for (; list && words && *words; words++)
-        (void)json_array_append_new(list, json_text(*words));
-    return list;
-}
-
 /* Our name, or null where the system has none for us. */
 static json_t *user_json(void)
 {
@@ -172,7 +163,7 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
                   protocol_number(PROTOCOL_JOB), "id", d->id, "name", json_text(s->name), "user",
                   user_json(), "created", (json_int_t)loop_wall(), "cwd", json_text(o->cwd), "out",
                   json_text(out), "attached", o->attached, "command",
-                  launch_command_json(o->command));
+                  json_texts(o->command, SIZE_MAX));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }
 

@@ -376,9 +376,7 @@ static int launch_submit(struct launching *l, int64_t began, struct err *err)
     l->x->tokens_ms = app.tokens_ms;
     if (r == 0)
         note_expiry(l);
-    if (app.credentials.data)
-        explicit_bzero(app.credentials.data, app.credentials.len);
-    buf_done(&app.credentials);
+    buf_wipe(&app.credentials);
     explicit_bzero(&app.key, sizeof(app.key));
     return r;
 }

@@ -95,8 +95,8 @@ static bool brought_along(const struct checking *c, const char *name)
 
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (size_t k = 0; k < lists[i]->n; k++) {
-            const char *from = lists[i]->v[k].from, *slash = strrchr(from, '/');
-            const char *to = lists[i]->v[k].to ? lists[i]->v[k].to : slash ? slash + 1 : from;
+            const struct spec_file *f = &lists[i]->v[k];
+            const char *to = f->to ? f->to : str_behind(f->from, '/');
             size_t n = strlen(to);
 
             if (n > 0 && strncmp(plain, to, n) == 0 && (plain[n] == '\0' || plain[n] == '/'))
@@ -166,7 +166,7 @@ static const struct interpreter {
 
 static const struct interpreter *interpreter_of(const char *program)
 {
-    const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
+    const char *base = str_behind(program, '/');
 
     for (size_t i = 0; i < COUNT_OF(interpreters); i++) {
         size_t n = strlen(interpreters[i].name);

@@ -27,13 +27,6 @@ struct renew {
     struct cond changed;
 };
 
-static void renew_wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->len);
-    buf_reset(b);
-}
-
 static void set_span(struct renew *r, int64_t ms, int64_t due)
 {
     r->span = ms;
@@ -68,7 +61,7 @@ static int renew_get(struct renew *r, struct err *err)
         return result;
     if (ms <= 0)
         return err_set(err, -ENODATA, "the NameNode issued no token");
-    renew_wipe(&r->tokens);
+    buf_wipe(&r->tokens);
     result = credentials_write(c, &r->tokens, err);
     if (result < 0)
         return result;
@@ -175,7 +168,7 @@ struct renew *renew_stop(struct renew *r)
     while (r->fiber)
         (void)cond_wait(r->loop, &r->changed, LOOP_NEVER);
     fiber_shield(r->loop, false);
-    renew_wipe(&r->tokens);
+    buf_wipe(&r->tokens);
     buf_done(&r->tokens);
     free(r);
     return NULL;

@@ -1,7 +1,7 @@
 /* listen_test.c - claims about listening sockets, on loopback and in a directory of their own. */
 #include "base/str.h"
 #include "loop/fiber.h"
-#include "loop/listen.h"
+#include "loop/listener_testing.h"
 #include "test.h"
 
 #include <stdio.h>

@@ -307,11 +307,6 @@ pid_t proc_pid(const struct proc *p)
     return p->pid;
 }
 
-int proc_pidfd(const struct proc *p)
-{
-    return p->pidfd;
-}
-
 int proc_exit_code(int status)
 {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

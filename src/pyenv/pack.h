@@ -92,6 +92,11 @@ uint64_t pack_size(struct pack_list *l);
 /* The stamp of an open or a named file. */
 struct pack_stamp pack_stamp_of(const struct stat *st);
 bool pack_stamp_eq(const struct pack_stamp *a, const struct pack_stamp *b);
+/* Opens a file to be read from its beginning to its end. -ESTALE when it is not what the stamp was
+ * taken of; so says pack_stamp_check() of an open one. *ret_fd is the caller's. */
+int pack_stamp_open(const char *path, const struct pack_stamp *stamp, int *ret_fd, struct err *err);
+int pack_stamp_check(int fd, const char *path, const struct pack_stamp *stamp, struct err *err);
+int pack_stamp_changed(const char *path, struct err *err); /* -ESTALE, with its words */
 
 /* ---- its bytes ---- */
 

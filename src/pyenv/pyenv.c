@@ -30,22 +30,15 @@ void pyenv_done(struct pyenv *e)
 
 /* ---- what it is ---- */
 
-static int pyenv_has(const char *dir, const char *name)
-{
-    AUTO_FREE char *path = path_join(dir, name);
-
-    return path ? access(path, F_OK) == 0 : -ENOMEM;
-}
-
 static int pyenv_find_kind(struct pyenv *e)
 {
-    int r = pyenv_has(e->dir, "conda-meta");
+    int r = path_has(e->dir, "conda-meta");
 
     if (r > 0)
         e->kind = PYENV_CONDA;
     if (r != 0)
         return r < 0 ? r : 0;
-    r = pyenv_has(e->dir, "pyvenv.cfg");
+    r = path_has(e->dir, "pyvenv.cfg");
     if (r > 0)
         e->kind = PYENV_VENV;
     return r < 0 ? r : 0;

@@ -1,4 +1,5 @@
 /* kv_barrier.c - the verbs that wait: for a key, and for one another. */
+#include "base/array.h"
 #include "rendezvous/kv_private.h"
 
 #define MS_MAX ((int64_t)1000 * 1000 * 1000 * 1000)
@@ -76,22 +77,6 @@ static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
     kv_answer_error(k, a, "barrier: '%s' is not a count from 1 to %d", kv_show(&a->words[2], shown),
                     COUNT_MAX);
     return false;
-}
-
-/* Makes room for one more than wait. */
-static int reserve_came(struct kv_place *p)
-{
-    size_t cap = p->came_cap ? 2 * p->came_cap : 8;
-    struct kv_done *bigger;
-
-    if (p->waits + 1 < p->came_cap)
-        return 0;
-    bigger = reallocarray(p->came, cap, sizeof(*bigger));
-    if (!bigger)
-        return -ENOMEM;
-    p->came = bigger;
-    p->came_cap = cap;
-    return 0;
 }
 
 /* Lists those who wait; returns how many. */
@@ -178,7 +163,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     if (!kv_barrier_may_wait(k, a))
         return 0;
     p = kv_place_get(&k->barriers, &a->words[1]);
-    if (p && reserve_came(p) < 0) {
+    if (p && ARRAY_FIT(p->came, p->came_cap, p->waits + 2) < 0) { /* this one, and the last */
         kv_place_tidy(p);
         return err_oom(err);
     }

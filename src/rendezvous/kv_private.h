@@ -53,7 +53,7 @@ struct kv {
     size_t n_keys; /* those with a value */
     size_t bytes;  /* of their names and values */
     struct kv_wait **heap;
-    size_t heap_n, heap_cap;
+    size_t heap_n;
 };
 
 /* The place of that name, made when there is none; NULL when out of memory. */

@@ -98,8 +98,8 @@ static int event_text_on_restart(const json_t *v, struct buf *out)
 
 static int event_text_on_gang(const json_t *v, struct buf *out)
 {
-    int r = buf_printf(out, "gang %lld of %lld", (long long)format_int(v, "have", 0),
-                       (long long)format_int(v, "want", 0));
+    int r = buf_printf(out, "gang %lld of %lld", (long long)json_int_or(v, "have", 0),
+                       (long long)json_int_or(v, "want", 0));
 
     if (r == 0 && *format_text(v, "reason"))
         r = buf_add_str(out, ": ");
@@ -109,7 +109,7 @@ static int event_text_on_gang(const json_t *v, struct buf *out)
 static int event_text_on_agent(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node", "host", "container", "reason", NULL };
-    int r = buf_printf(out, "agent %lld ", (long long)format_int(v, "agent", 0));
+    int r = buf_printf(out, "agent %lld ", (long long)json_int_or(v, "agent", 0));
 
     if (r == 0)
         r = put_lower(format_text(v, "state"), out);
@@ -119,7 +119,7 @@ static int event_text_on_agent(const json_t *v, struct buf *out)
 static int on_master(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "address", NULL };
-    int r = buf_printf(out, "master, attempt %lld", (long long)format_int(v, "attempt", 1));
+    int r = buf_printf(out, "master, attempt %lld", (long long)json_int_or(v, "attempt", 1));
 
     return r < 0 ? r : put_keys(v, keys, out);
 }

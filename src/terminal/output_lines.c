@@ -1,6 +1,7 @@
 /* output_lines.c - see output_lines.h. Here pieces become lines; output_line.c gives them their
  * prefix. */
 #include "terminal/output_lines.h"
+#include "base/str.h"
 #include "terminal/format.h"
 #include "terminal/output_lines_private.h"
 #include "terminal/sanitize.h"
@@ -16,11 +17,9 @@
 
 static size_t show_slot_of(const struct show *s, const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
+    uint64_t h = str_hash(name, strlen(name));
     size_t at;
 
-    for (const char *p = name; *p; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3ULL;
     for (at = h & (s->n_slots - 1); s->slots[at]; at = (at + 1) & (s->n_slots - 1))
         if (strcmp(s->slots[at]->name, name) == 0)
             break;
@@ -96,7 +95,7 @@ int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks)
 
     json_array_foreach(roles, i, role)
     {
-        int64_t n = format_int(role, "count", 0) * format_int(role, "procs", 1);
+        int64_t n = json_int_or(role, "count", 0) * json_int_or(role, "procs", 1);
 
         for (int64_t rank = 0; r == 0 && rank < n; rank++) {
             char name[PIECE_TASK_MAX];

@@ -26,7 +26,7 @@ static const char *story_node_of(const json_t *status, const char *task)
 
 static int put_class(const json_t *story, enum fail_class cls, struct buf *out)
 {
-    int64_t signal = format_int(story, "signal", 0);
+    int64_t signal = json_int_or(story, "signal", 0);
     const char *name = cls == FAIL_SIGNAL && signal > 0 ? sigabbrev_np((int)signal) : NULL;
 
     if (cls == FAIL_EXIT || cls == FAIL_NONE)
@@ -49,7 +49,7 @@ static bool says_class(const char *text, enum fail_class cls)
 static int put_how(const json_t *story, struct buf *out)
 {
     const char *task = format_text(story, "task"), *text = format_text(story, "text");
-    int64_t code = format_int(story, "code", 0);
+    int64_t code = json_int_or(story, "code", 0);
     bool sentence = *task && str_starts(text, task) && strchr(": ", text[strlen(task)]);
     enum fail_class cls = FAIL_NONE;
     size_t before = out->len;
@@ -93,7 +93,7 @@ int story_cause(const json_t *status, struct buf *out)
 static int put_why(const json_t *status, struct buf *out)
 {
     const char *reason = format_text(status, "reason");
-    int64_t code = format_int(status, "exit", 0);
+    int64_t code = json_int_or(status, "exit", 0);
     int r = buf_add_str(out, ": ");
 
     if (r < 0)
@@ -123,7 +123,7 @@ static int put_name(const json_t *status, struct buf *out)
 /* Unsaved results are reported too: then the exit code is not 0. */
 static int put_success(const json_t *status, struct buf *out)
 {
-    int64_t from = format_int(status, "created", 0), to = format_int(status, "ended", 0);
+    int64_t from = json_int_or(status, "created", 0), to = json_int_or(status, "ended", 0);
     const char *unsaved = format_text(status, "unsaved");
     char span[FORMAT_SPAN];
     int r = buf_add_str(out, " succeeded");

@@ -67,7 +67,7 @@ static int who_of(const char *key)
 static void add_noted(struct timeline *t, const json_t *record)
 {
     const char *name = format_text(record, "name");
-    int64_t at = format_int(record, "time", format_int(record, "t", 0));
+    int64_t at = json_int_or(record, "time", json_int_or(record, "t", 0));
 
     for (int i = 0; i < PHASES_; i++) {
         if (!str_eq(names[i].name, name) || t->phases[i].noted)
@@ -81,7 +81,7 @@ static void add_noted(struct timeline *t, const json_t *record)
 void timeline_add(struct timeline *t, const json_t *record)
 {
     const char *event = format_text(record, "event"), *state = format_text(record, "state");
-    int64_t at = format_int(record, "t", 0);
+    int64_t at = json_int_or(record, "t", 0);
 
     if (str_eq(event, "phase") || str_eq(format_text(record, "kind"), "phase")) {
         add_noted(t, record);

@@ -28,7 +28,7 @@ static bool on_its_way(const json_t *role)
 
     json_object_foreach((json_t *)counts, key, value) all += json_integer_value(value);
     for (size_t i = 0; i < COUNT_OF(settled); i++)
-        n += format_int(counts, settled[i], 0);
+        n += json_int_or(counts, settled[i], 0);
     return n < all;
 }
 

@@ -1,5 +1,6 @@
 /* uploads.c - the list of what travels, and what the job names. See uploads.h. */
 #include "uploads/uploads.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "hadoop/yarn/launch_context.h"
 #include "uploads/uploads_private.h"
@@ -34,15 +35,10 @@ void uploads_done(struct uploads_list *l)
 
 int uploads_push(struct uploads_list *l, struct uploads_item item)
 {
-    struct uploads_item *v = item.from && item.to ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
-
-    if (!v) {
-        uploads_item_done(&item);
-        return -ENOMEM;
-    }
-    l->v = v;
-    v[l->n++] = item;
-    return 0;
+    if (item.from && item.to && ARRAY_ADD(l->v, l->n, item) == 0)
+        return 0;
+    uploads_item_done(&item);
+    return -ENOMEM;
 }
 
 int uploads_add(struct uploads_list *l, const char *from, const char *to, struct err *err)

@@ -110,9 +110,7 @@ static int uploads_found_add(struct uploads_search *s, const struct spec_role *r
 /* These say yes (1), no (0) or -ENOMEM. */
 static int is_package(const char *dir)
 {
-    AUTO_FREE char *mark = path_join(dir, "__init__.py");
-
-    return mark ? access(mark, F_OK) == 0 : -ENOMEM;
+    return path_has(dir, "__init__.py");
 }
 
 static int is_module(const char *dir, const char *name)

@@ -60,7 +60,6 @@ void admission_pass(struct visitor *v);
 void admission_refused(struct admission *a, const char *host, const char *why);
 size_t admission_serving(const struct admission *a); /* fibers that still run */
 size_t admission_waiting(const struct admission *a); /* strangers without one */
-struct admission *admission_of(const struct visitor *v);
 /* No new connections, and strangers go; those that have a fiber go on. */
 void admission_stop(struct admission *a);
 /* The same, cancels the fibers and waits until all have ended. Fibers only, and not one of its own.

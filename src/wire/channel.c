@@ -79,7 +79,7 @@ static void write_queued(struct channel *c)
     c->sending = full;
     /* Without a deadline: a peer that stopped reading is found by its silence, and what gathers
      * meanwhile has its ceiling. Closing ends this. */
-    r = dn_stream_write(c->stream, full.data, full.len, LOOP_NEVER);
+    r = stream_write(c->stream, full.data, full.len, LOOP_NEVER);
     buf_done(&c->sending);
     /* Messages that arrived before the end can still be read: the last ones often say why. */
     if (r < 0)
@@ -114,7 +114,7 @@ int channel_new(struct loop *l, struct stream *s, const struct channel_limits *l
     struct channel *c = calloc(1, sizeof(*c));
 
     if (!c) {
-        dn_stream_close(s);
+        stream_close(s);
         return err_oom(err);
     }
     c->loop = l;
@@ -276,7 +276,7 @@ struct channel *channel_close(struct channel *c)
     if (!c)
         return NULL;
     c->closed = true;
-    c->stream = dn_stream_close(c->stream);
+    c->stream = stream_close(c->stream);
     err_set(&why, -ECONNABORTED, "the channel was closed");
     (void)break_with(c, &why);
     channel_do_unref(c);

@@ -22,7 +22,7 @@ int http_client_new(struct loop *l, struct stream *s, const char *host,
     if (c)
         c->host = strdup(host);
     if (!c || !c->host) {
-        dn_stream_close(s);
+        stream_close(s);
         return err_oom(err);
     }
     all.body_max = all.body_max ? all.body_max : UINT64_MAX;

@@ -14,7 +14,7 @@ void http_conn_init(struct http_conn *c, struct loop *l, struct stream *s, bool 
 
 void http_conn_done(struct http_conn *c)
 {
-    c->stream = dn_stream_close(c->stream);
+    c->stream = stream_close(c->stream);
     buf_done(&c->raw);
     http_parse_done(&c->in);
 }

@@ -1,5 +1,6 @@
 /* http_parse.c - see http_parse.h: the glue to llhttp. */
 #include "wire/http_parse.h"
+#include "base/array.h"
 #include "wire/http_check.h"
 
 #include <string.h>
@@ -84,19 +85,12 @@ static int on_url_complete(llhttp_t *l)
 
 static int new_field(struct http_parse *h)
 {
-    size_t cap = h->cap_fields ? 2 * h->cap_fields : 16;
-    struct http_field *fields;
+    struct http_field field = { .name = (uint32_t)h->text.len };
 
     if (h->n_fields >= h->limits->headers_max)
         return http_refuse(h, 431, "too many headers");
-    if (h->n_fields == h->cap_fields) {
-        fields = reallocarray(h->fields, cap, sizeof(*fields));
-        if (!fields)
-            return http_out_of_memory(h);
-        h->fields = fields;
-        h->cap_fields = cap;
-    }
-    h->fields[h->n_fields++] = (struct http_field){ .name = (uint32_t)h->text.len };
+    if (ARRAY_ADD(h->fields, h->n_fields, field) < 0)
+        return http_out_of_memory(h);
     h->in_name = true;
     return 0;
 }
@@ -217,7 +211,7 @@ void http_parse_done(struct http_parse *h)
     buf_done(&h->body);
     free(h->fields);
     h->fields = NULL;
-    h->n_fields = h->cap_fields = 0;
+    h->n_fields = 0;
 }
 
 void http_parse_next(struct http_parse *h)

@@ -201,7 +201,7 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
     if (http_server_open_stream(s, sock, &stream) < 0)
         return;
     if (s->open >= s->limits.connections_max) {
-        dn_stream_close(stream);
+        stream_close(stream);
         return;
     }
     if (!s->o.strangers)

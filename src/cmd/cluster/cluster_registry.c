@@ -101,13 +101,9 @@ static void cluster_registry_print_text(const struct look *k)
 static int cluster_registry_print_json(const struct look *k, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    json_t *below = json_array();
     int r = json_make(&v, err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
-                      "below", below);
+                      "below", json_texts(k->below.v, k->below.n));
 
-    for (size_t i = 0; i < k->below.n && r == 0; i++)
-        if (json_array_append_new(below, json_text(k->below.v[i])) < 0)
-            r = err_oom(err);
     return r < 0 ? r : json_print(stdout, v, err);
 }
 

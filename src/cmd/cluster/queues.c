@@ -91,7 +91,7 @@ static json_t *make_json(const struct yarn_queue *q, const char *above)
         share(i->has_current_capacity, i->current_capacity), "running",
         (json_int_t)(s ? s->num_apps_running : 0), "waiting",
         (json_int_t)(s ? s->num_apps_pending : 0), "labels",
-        fact_texts((char *const *)i->accessible_node_labels, i->n_accessible_node_labels),
+        json_texts((char *const *)i->accessible_node_labels, i->n_accessible_node_labels),
         "default_label",
         i->default_node_label_expression[0] ? json_text(i->default_node_label_expression)
                                             : json_null(),

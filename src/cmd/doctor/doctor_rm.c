@@ -1,4 +1,5 @@
 /* doctor_rm.c - the ResourceManagers, their nodes, and the queue. */
+#include "base/str.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/doctor/doctor_probe.h"
 #include "hadoop/ha.pb-c.h"
@@ -115,13 +116,6 @@ static int look_at_state(struct queue *x, struct err *err)
 }
 
 /* "prod" of "root.prod". */
-static const char *check_last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot ? dot + 1 : path;
-}
-
 static int look_at_rights(struct queue *x, struct err *err)
 {
     AUTO_RPC Yarn__GetQueueUserAclsInfoResponse *answer = NULL;
@@ -133,7 +127,7 @@ static int look_at_rights(struct queue *x, struct err *err)
     for (size_t i = 0; i < answer->n_queues; i++) {
         const Yarn__QueueUserAclInfo *q = answer->queues[i];
 
-        if (strcmp(check_last_part(q->queue_name), check_last_part(x->d->queue)) != 0)
+        if (strcmp(str_behind(q->queue_name, '.'), str_behind(x->d->queue, '.')) != 0)
             continue;
         known = true;
         for (size_t j = 0; j < q->n_user_acls; j++)

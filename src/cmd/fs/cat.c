@@ -1,7 +1,6 @@
 /* cat.c - `ydl fs cat`: the content of files, one after the other. */
 #include "cli/exit.h"
 #include "cmd/fs/fs_files.h"
-#include "cmd/fs/stdio.h"
 #include "cmd/fs/verbs.h"
 
 static int cat_show(struct files *f, const struct files_item *item, struct err *err)
@@ -10,7 +9,7 @@ static int cat_show(struct files *f, const struct files_item *item, struct err *
     int x = fs_open(item->fs, item->entry->path, &r, err);
 
     (void)f;
-    return x < 0 ? x : stdio_out(r, NULL, NULL, err);
+    return x < 0 ? x : files_to_stdout(r, NULL, NULL, err);
 }
 
 static int cat_work(struct files *f, struct err *err)

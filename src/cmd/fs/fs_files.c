@@ -3,6 +3,7 @@
 #include "cli/exit.h"
 #include "loop/fiber.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- one verb ---- */
@@ -190,4 +191,15 @@ int files_walk(struct files *f, struct fs *fs, const char *path, files_walk_fn *
             r = files_walk_entry(f, fs, e, fn, arg, err);
     }
     return files_failed(f, path, r, err);
+}
+
+/* ---- standard output ---- */
+
+int files_to_stdout(struct fs_reader *r, fs_progress_fn *on_progress, void *arg, struct err *err)
+{
+    int x;
+
+    fflush(stdout); /* what was printed before comes first */
+    x = fs_copy_out(r, STDOUT_FILENO, on_progress, arg, err);
+    return x == -EPIPE && exit_reader_gone(STDOUT_FILENO) ? EXIT_OUTPUT_GONE : x;
 }

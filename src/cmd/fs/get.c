@@ -1,5 +1,5 @@
 /* get.c - `ydl fs get`: from the cluster to this machine. */
-#include "cmd/fs/stdio.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/transfer.h"
 #include "cmd/fs/verbs.h"
 
@@ -41,7 +41,7 @@ static int get_print(struct files *f, const struct files_item *item, struct err 
     if (x == 0)
         x = progress_begin(item->entry->name, item->entry->length,
                            f->x->globals->quiet || isatty(STDOUT_FILENO), &progress, err);
-    return x < 0 ? x : stdio_out(r, get_on_progress, progress, err);
+    return x < 0 ? x : files_to_stdout(r, get_on_progress, progress, err);
 }
 
 /* ---- to files ---- */

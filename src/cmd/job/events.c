@@ -52,7 +52,7 @@ static int print_record(const json_t *v, struct err *err)
         return err_oom(err);
     if (text.len == 0)
         return 0; /* nothing for people */
-    printf("%s  %s\n", format_clock(format_int(v, "t", 0), when), buf_text(&text));
+    printf("%s  %s\n", format_clock(json_int_or(v, "t", 0), when), buf_text(&text));
     return flushed(err);
 }
 

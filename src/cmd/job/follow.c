@@ -72,7 +72,7 @@ static int follow_on_job(struct follow *f, const json_t *record)
 
 static int follow_on_gang(struct follow *f, const json_t *record)
 {
-    int64_t have = format_int(record, "have", 0), want = format_int(record, "want", 0);
+    int64_t have = json_int_or(record, "have", 0), want = json_int_or(record, "want", 0);
 
     snprintf(f->waiting, sizeof(f->waiting), "have %lld of %lld containers; %s", (long long)have,
              (long long)want, format_text(record, "reason"));
@@ -94,7 +94,7 @@ static int follow_on_note(struct follow *f, const json_t *record)
 static int follow_on_restart(struct follow *f, const json_t *record)
 {
     const char *task = format_text(record, "task"), *reason = format_text(record, "reason");
-    int64_t used = format_int(record, "used", 0), max = format_int(record, "max", -1);
+    int64_t used = json_int_or(record, "used", 0), max = json_int_or(record, "max", -1);
     char count[64] = "";
 
     said_something(f);

@@ -141,8 +141,8 @@ static int list_add_apps(struct listing *l, struct err *err)
 
 static int list_newest_first(const void *a, const void *b)
 {
-    int64_t x = format_int(*(json_t *const *)a, "created", 0);
-    int64_t y = format_int(*(json_t *const *)b, "created", 0);
+    int64_t x = json_int_or(*(json_t *const *)a, "created", 0);
+    int64_t y = json_int_or(*(json_t *const *)b, "created", 0);
 
     return (x < y) - (x > y);
 }
@@ -176,8 +176,8 @@ static int print_table(const json_t *jobs, struct err *err)
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     json_array_foreach(jobs, i, j)
     {
-        int64_t created = format_int(j, "created", 0), ended = format_int(j, "ended", now);
-        int64_t code = format_int(j, "exit", -1);
+        int64_t created = json_int_or(j, "created", 0), ended = json_int_or(j, "ended", now);
+        int64_t code = json_int_or(j, "exit", -1);
         char when[FORMAT_WHEN], span[FORMAT_SPAN], state[16];
 
         table_cell(&t, "%s", format_text(j, "job"));

@@ -41,18 +41,18 @@ static int status_put(struct buf *out, const char *label, const char *value)
 
 static int status_put_times(struct buf *out, const json_t *v)
 {
-    int64_t created = format_int(v, "created", 0), now = loop_wall();
+    int64_t created = json_int_or(v, "created", 0), now = loop_wall();
     char when[FORMAT_WHEN], span[FORMAT_SPAN];
 
     return buf_printf(out, "%-11s %s, %s %s\n", "started", format_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
-                      format_span(created > 0 ? format_int(v, "ended", now) - created : -1, span));
+                      format_span(created > 0 ? json_int_or(v, "ended", now) - created : -1, span));
 }
 
 static int status_put_progress(struct buf *out, const json_t *v)
 {
     const json_t *p = json_object_get(v, "progress");
-    int64_t eta = format_int(p, "eta_ms", -1);
+    int64_t eta = json_int_or(p, "eta_ms", -1);
     AUTO_BUF text = { .max = KIB };
     char span[FORMAT_SPAN];
     int r = format_progress(p, &text);
@@ -66,7 +66,7 @@ static int status_put_progress(struct buf *out, const json_t *v)
 
 static int put_counts(struct buf *out, const json_t *v)
 {
-    int64_t generation = format_int(v, "generation", 0), restarts = format_int(v, "restarts", 0);
+    int64_t generation = json_int_or(v, "generation", 0), restarts = json_int_or(v, "restarts", 0);
     int r = 0;
 
     if (generation > 0)
@@ -87,7 +87,7 @@ static int status_put_missing(struct buf *out, const json_t *v)
     if (r < 0 || json_array_size(texts) < 2)
         return r;
     return buf_printf(out, "%-11s of %lld task attempts in all: ydl events %s\n", "",
-                      (long long)format_int(missing, "tasks", 0), format_text(v, "job"));
+                      (long long)json_int_or(missing, "tasks", 0), format_text(v, "job"));
 }
 
 static int status_put_head(struct buf *out, const json_t *v, const char *logs)
@@ -139,7 +139,7 @@ static int print_roles(const json_t *v, struct err *err)
             !buf_text(&text) || !buf_text(&progress))
             return err_oom(err);
         table_cell(&t, "%s", format_text(role, "name"));
-        table_cell(&t, "%lld", (long long)(all ? all : format_int(role, "count", 0)));
+        table_cell(&t, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
         table_cell(&t, "%s", buf_text(&text));
         table_cell(&t, "%s", buf_text(&progress));
     }

@@ -23,8 +23,7 @@ static int tokens_verb_print(const struct credentials *c, int64_t ms, struct err
     r = r < 0 ? err_oom(err) : credentials_write(c, &out, err);
     if (r == 0 && path_write_fd(STDOUT_FILENO, out.data, out.len) < 0)
         r = err_sys(err, "write the tokens");
-    if (out.data)
-        explicit_bzero(out.data, out.len);
+    buf_wipe(&out);
     return r;
 }
 

@@ -113,13 +113,13 @@ static void sum(const json_t *job, double *share, uint64_t *memory)
     json_array_foreach(tasks, i, t)
     {
         *share += json_number_value(json_object_get(t, "cpu"));
-        *memory += (uint64_t)format_int(t, "memory", 0);
+        *memory += (uint64_t)json_int_or(t, "memory", 0);
     }
 }
 
 static int top_add_row(struct table *t, const json_t *job)
 {
-    int64_t created = format_int(job, "created", 0), now = loop_wall();
+    int64_t created = json_int_or(job, "created", 0), now = loop_wall();
     char state[16], span[FORMAT_SPAN], size[STR_SIZE_MAX];
     AUTO_BUF progress = { .max = KIB };
     double share;

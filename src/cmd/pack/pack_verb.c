@@ -154,16 +154,6 @@ static int pack_verb_make(struct packing *p, struct err *err)
 
 /* ---- saying ---- */
 
-static json_t *notes_json(const struct strs *notes)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; list && i < notes->n; i++)
-        if (json_array_append_new(list, json_text(notes->v[i])) < 0)
-            return json_decref(list), NULL;
-    return list;
-}
-
 static int pack_verb_print_json(const struct packing *p, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -171,7 +161,7 @@ static int pack_verb_print_json(const struct packing *p, struct err *err)
                       json_text(p->path), "kind", pyenv_kind_name(p->env.kind), "hash", p->hash,
                       "size", (json_int_t)pack_file_written(p->file), "files",
                       (json_int_t)p->list.n_files, "bytes", (json_int_t)p->list.bytes, "python",
-                      json_text(p->env.python), "notes", notes_json(&p->notes));
+                      json_text(p->env.python), "notes", json_texts(p->notes.v, p->notes.n));
 
     return r < 0 ? r : json_print(stdout, v, err);
 }

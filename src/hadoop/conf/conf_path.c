@@ -21,11 +21,6 @@ void fs_path_done(struct fs_path *p)
     *p = (struct fs_path){ 0 };
 }
 
-char *fs_path_text(const struct fs_path *p)
-{
-    return str_printf("%s://%s%s", p->scheme, p->authority, p->path);
-}
-
 /* Appends one name; ".." takes the last one away again. */
 static int add_name(struct buf *b, const char *name, size_t n)
 {

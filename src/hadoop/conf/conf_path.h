@@ -35,9 +35,6 @@ int conf_path(const struct conf *c, const char *text, const char *user, struct f
 int conf_mounts(const struct conf *c, const char *text, const char *user, struct strs *ret,
                 char **ret_path, struct err *err);
 
-/* "hdfs://ns/a b". A new string, or NULL when out of memory. */
-char *fs_path_text(const struct fs_path *p);
-
 /* Joins with a slash, then takes out ".", "..", "//" and the slash at the end. `base` is absolute;
  * an absolute `path` replaces it. *ret is the caller's. -EINVAL when ".." leads above the root,
  * -E2BIG past 64 KiB, -ENOMEM. */

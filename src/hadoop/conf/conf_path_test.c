@@ -28,6 +28,12 @@ static const char xml[] = "<configuration>" P("fs.defaultFS", "hdfs://ns")
                                                         MOUNT("default", "link./d",
                                                               "hdfs://ns9/d") "</configuration>";
 
+/* "hdfs://ns/a b". A new string, or NULL when out of memory. */
+static char *fs_path_text(const struct fs_path *p)
+{
+    return str_printf("%s://%s%s", p->scheme, p->authority, p->path);
+}
+
 static struct conf *conf_of(const char *text)
 {
     struct conf *c = NULL;

@@ -1,6 +1,7 @@
 /* conf_store.c - collects settings in the order of reading, then sorts them once and decides for
  * each key which value counts: the last, unless an earlier one is final. See conf_store.h. */
 #include "hadoop/conf/conf_store.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "hadoop/conf/conf.h"
 #include "hadoop/conf/keys.h"
@@ -73,28 +74,16 @@ struct conf *conf_free(struct conf *c)
 int store_add(struct conf *c, const struct xml_property *p, size_t file, struct err *err)
 {
     struct setting s = { .final = p->final, .file = file, .line = p->line, .order = c->n };
-    struct setting *v;
 
     if (c->n == STORE_MAX)
         return err_set(err, -E2BIG, "%s:%d: more than %d settings", c->files.v[file], p->line,
                        STORE_MAX);
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? 2 * c->cap : 64;
-
-        v = realloc(c->v, cap * sizeof(*v));
-        if (!v)
-            return err_oom(err);
-        c->v = v;
-        c->cap = cap;
-    }
     s.key = strdup(key_current(p->name));
     s.value = p->value ? strdup(p->value) : NULL;
-    if (!s.key || (p->value && !s.value)) {
-        setting_done(&s);
-        return err_oom(err);
-    }
-    c->v[c->n++] = s;
-    return 0;
+    if (s.key && (!p->value || s.value) && ARRAY_ADD(c->v, c->n, s) == 0)
+        return 0;
+    setting_done(&s);
+    return err_oom(err);
 }
 
 static int by_key_and_order(const void *a, const void *b)

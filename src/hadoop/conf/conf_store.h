@@ -24,7 +24,7 @@ struct conf {
     char *user_name, *user_home; /* for ${user.name} and ${user.home} */
     struct strs files;           /* every file read, as errors call it */
     struct setting *v;           /* sorted by key once sealed */
-    size_t n, cap;
+    size_t n;
 };
 
 /* An empty conf that knows who runs it. *ret is the caller's: conf_free(). */

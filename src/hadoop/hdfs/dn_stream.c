@@ -359,8 +359,3 @@ const char *dn_stream_name(const struct dn_stream *s)
 {
     return s->name;
 }
-
-const char *dn_stream_peer_ip(const struct dn_stream *s)
-{
-    return sock_peer_ip(s->sock);
-}

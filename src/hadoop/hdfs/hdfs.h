@@ -92,10 +92,3 @@ int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err);
 
 /* Adds the groups that a user is in, as the NameNode has it; of one that it does not know, none. */
 int hdfs_groups(struct hdfs *fs, const char *user, struct strs *ret, struct err *err);
-
-struct hdfs_stats {
-    uint64_t capacity, used, remaining; /* bytes */
-    uint64_t missing_blocks, corrupt_blocks, under_replicated;
-    bool safe_mode;
-};
-int hdfs_stats(struct hdfs *fs, struct hdfs_stats *ret, struct err *err);

@@ -61,28 +61,14 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-static const char *rpc_exception_short_name(const char *class_name)
-{
-    const char *dot = strrchr(class_name, '.');
-
-    return dot ? dot + 1 : class_name;
-}
-
 static const struct row *rpc_exception_find(const char *class_name)
 {
-    const char *name = rpc_exception_short_name(class_name);
+    const char *name = str_behind(class_name, '.');
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq(rows[i].name, name))
             return &rows[i];
     return NULL;
-}
-
-enum rpc_exception rpc_exception_of(const char *class_name)
-{
-    const struct row *row = class_name ? rpc_exception_find(class_name) : NULL;
-
-    return row ? row->which : RPC_EX_OTHER;
 }
 
 enum rpc_action rpc_exception_action(int detail)
@@ -134,7 +120,7 @@ int rpc_exception_err(const char *class_name, const char *message, struct err *e
     char name[120], line[320];
     int code;
 
-    rpc_exception_first_line(class_name ? rpc_exception_short_name(class_name) : "error", name,
+    rpc_exception_first_line(class_name ? str_behind(class_name, '.') : "error", name,
                              sizeof(name));
     rpc_exception_first_line(message ? message : "", line, sizeof(line));
     if (!row)

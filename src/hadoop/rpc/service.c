@@ -45,7 +45,6 @@ struct rpc_service {
     bool warned;   /* that it does not answer now */
     uint8_t client_id[FRAME_CLIENT_ID];
     int32_t next_call;
-    double last_ms;
 };
 
 /* ---- making ---- */
@@ -146,11 +145,6 @@ const char *rpc_service_ip(const struct rpc_service *s)
     return s->conn ? conn_ip(s->conn) : "";
 }
 
-double rpc_service_last_ms(const struct rpc_service *s)
-{
-    return s->last_ms;
-}
-
 void *rpc_free(void *message)
 {
     if (message)
@@ -208,19 +202,10 @@ struct attempt {
     size_t failures;
 };
 
-static double rpc_now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage **ret,
                     struct err *err)
 {
     int64_t until = loop_in(s->loop, s->conf.call_ms);
-    double exact;
     int r;
 
     a->call.sent = false;
@@ -230,10 +215,7 @@ static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage *
     a->place = s->current;
     if (r < 0)
         return r;
-    exact = rpc_now_ms();
-    r = conn_call(s->conn, &a->call, until, ret, err);
-    s->last_ms = rpc_now_ms() - exact;
-    return r;
+    return conn_call(s->conn, &a->call, until, ret, err);
 }
 
 static bool rpc_is_network(int code)

@@ -47,7 +47,7 @@ struct amrm {
     struct am_blacklist blacklist;
     struct containers known;
     struct amrm_release *releases;
-    size_t n_releases;
+    size_t n_releases, cap_releases;
     struct amrm_change *changes;
     size_t n_changes;
 

@@ -10,7 +10,7 @@
  */
 struct budget {
     int64_t *at; /* oldest first */
-    uint32_t n, cap;
+    uint32_t n;
 };
 
 void budget_done(struct budget *b);

@@ -151,7 +151,7 @@ struct engine {
 
     int64_t at[TIMER_JOB_];
     struct timer_entry *heap;
-    uint32_t n_heap, cap_heap;
+    uint32_t n_heap;
     struct action *queue; /* a ring */
     uint32_t n_queue, cap_queue, first_queue;
     struct buf events, too_late; /* too_late: records after "end", which are dropped */
@@ -162,7 +162,7 @@ struct engine {
     int64_t created, ran; /* when the job was made, and first ran; 0: not yet */
     bool read, summing;   /* a record was read back; a summary is being read */
     json_t **pending;     /* records that were read since the engine last was at rest */
-    uint32_t n_pending, cap_pending;
+    uint32_t n_pending;
     int bad;
     struct err fault;
 };
@@ -171,9 +171,6 @@ struct engine {
 int engine_enter(const struct engine *e, struct err *err); /* -ENOMEM … when it is past help */
 int engine_leave(struct engine *e, struct err *err);
 void engine_oom(struct engine *e);
-/* Room for `need` elements: the block, perhaps moved; NULL when out of memory (`p` is as it was).
- */
-void *engine_grow(void *p, uint32_t *cap, uint32_t need, size_t size);
 /* Makes slots for a role, with their tasks, up to `count` of them; they are born retired, and
  * engine_join() makes them part of the job. */
 int engine_add_slots(struct engine *e, struct role *r, uint32_t count);

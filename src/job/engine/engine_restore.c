@@ -5,22 +5,16 @@
  * comes out as it was. Events and actions that the functions produce meanwhile are discarded: the
  * events are in the log, and resume asks for the actions again. Records are hostile until proven:
  * numbers have bounds, names must be known, and what cannot be is repaired by resume. */
+#include "base/array.h"
 #include "job/engine/restore_private.h"
 
 #include <string.h>
 
 /* ---- fields ---- */
 
-int64_t restore_int(const json_t *v, const char *key, int64_t without)
-{
-    const json_t *x = json_object_get(v, key);
-
-    return json_is_integer(x) ? json_integer_value(x) : without;
-}
-
 uint32_t restore_u32(const json_t *v, const char *key, uint32_t without)
 {
-    int64_t n = restore_int(v, key, -1);
+    int64_t n = json_int_or(v, key, -1);
 
     return n < 0 || n >= UINT32_MAX ? without : (uint32_t)n;
 }
@@ -242,7 +236,7 @@ static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t
     else if (str_eq(what, "restart") && e->state < JOB_FINISHING)
         restore_again(e, restore_unit(e, v), t);
     else if (str_eq(what, "stop")) {
-        engine_set_grace(e, restore_int(v, "grace", e->grace));
+        engine_set_grace(e, json_int_or(v, "grace", e->grace));
         e->stops++;
         if (e->state == JOB_FINISHING && e->stops > 1)
             end_kill_rest(e, t);
@@ -281,7 +275,7 @@ static enum event_kind engine_restore_kind_of(const json_t *v)
 static void engine_restore_apply(struct engine *e, const json_t *v)
 {
     enum event_kind k = engine_restore_kind_of(v);
-    int64_t t = restore_int(v, "t", 0);
+    int64_t t = json_int_or(v, "t", 0);
     uint64_t seq = e->seq;
 
     if (k == EVENT_KINDS_ || !readers[k])
@@ -354,7 +348,6 @@ void restore_drop(struct engine *e, int64_t now)
 int engine_restore(struct engine *e, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    json_t **more;
     int64_t seq;
     int r = engine_enter(e, err);
 
@@ -375,12 +368,9 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     /* A master's first word: what its predecessor left unfinished was never decided. */
     if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
-    more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));
-    if (!more)
+    if (ARRAY_ADD(e->pending, e->n_pending, json_incref(v)) < 0)
         return err_oom(err);
-    e->pending = more;
-    e->pending[e->n_pending++] = json_incref(v);
-    seq = restore_int(v, "seq", -1);
+    seq = json_int_or(v, "seq", -1);
     if (seq >= 0 && seq < INT64_MAX && (uint64_t)seq >= e->seq)
         e->seq = (uint64_t)seq + 1;
     if (json_is_true(json_object_get(v, "rest")))

@@ -2,6 +2,7 @@
  *
  * The timers are a heap of times. Unsetting or moving one leaves its entry where it is: an entry
  * counts only while it says the same time as its owner. */
+#include "base/array.h"
 #include "job/engine/engine_private.h"
 
 /* ---- actions ---- */
@@ -118,7 +119,6 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at)
 {
     uint32_t unit = u ? u->t.id : 0;
     int64_t *own = owner(e, kind, unit);
-    struct timer_entry *heap;
 
     if (*own == at)
         return;
@@ -127,12 +127,10 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at)
         drop_stale(e);
         return;
     }
-    heap = engine_grow(e->heap, &e->cap_heap, e->n_heap + 1, sizeof(*heap));
-    if (!heap) {
+    if (ARRAY_ROOM(e->heap, e->n_heap) < 0) {
         engine_oom(e);
         return;
     }
-    e->heap = heap;
     e->heap[e->n_heap] = (struct timer_entry){ .at = at, .unit = unit, .kind = kind };
     engine_time_sift_up(e->heap, e->n_heap++);
     drop_stale(e);

@@ -2,6 +2,7 @@
  * refused (anchors, tags, twins, size) is refused while it is read, so a hostile file costs no
  * more than its limits. See spec_tree.h. */
 #include "job/spec/spec_tree.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +54,7 @@ static int spec_refuse(struct builder *b, size_t line, const char *what)
  * be none. Its line is that of its key. */
 static int new_node(struct builder *b, size_t line, struct spec_node **ret)
 {
-    struct spec_node *parent = b->depth ? b->open[b->depth - 1] : NULL, *v;
+    struct spec_node *parent = b->depth ? b->open[b->depth - 1] : NULL;
 
     *ret = NULL;
     if (++b->nodes > SPEC_NODES_MAX)
@@ -65,14 +66,9 @@ static int new_node(struct builder *b, size_t line, struct spec_node **ret)
         b->root->line = (int)line + 1;
         return 0;
     }
-    if ((parent->n & (parent->n - 1)) == 0) { /* 1, 2, 4, …: full */
-        v = realloc(parent->v, (parent->n ? parent->n * 2 : 1) * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        parent->v = v;
-    }
-    *ret = &parent->v[parent->n++];
-    **ret = (struct spec_node){ .line = (int)line + 1 };
+    if (ARRAY_ADD(parent->v, parent->n, (struct spec_node){ .line = (int)line + 1 }) < 0)
+        return -ENOMEM;
+    *ret = &parent->v[parent->n - 1];
     if (parent->kind == SPEC_NODE_MAP) {
         (*ret)->key = take(b->key[b->depth - 1]);
         (*ret)->line = b->key_line[b->depth - 1];

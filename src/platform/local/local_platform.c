@@ -6,6 +6,7 @@
  * A *place* is a pretended machine's seat for an agent. An agent that was lost is replaced in the
  * same place under a new number, so that nobody can take one for the other. */
 #include "platform/local/local_platform.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "loop/fiber.h"
 #include "loop/proc.h"
@@ -325,19 +326,9 @@ static void run_granter(void *arg)
 
 static int local_platform_grow_seats(struct local *p, uint32_t slot, struct err *err)
 {
-    uint32_t n = p->n_seats ? p->n_seats : 16;
-    struct seat **v;
-
-    while (n <= slot)
-        n *= 2;
-    if (n > p->n_seats) {
-        v = realloc(p->seats, n * sizeof(struct seat *));
-        if (!v)
+    while (p->n_seats <= slot)
+        if (ARRAY_ADD(p->seats, p->n_seats, NULL) < 0)
             return err_oom(err);
-        memset(v + p->n_seats, 0, (n - p->n_seats) * sizeof(struct seat *));
-        p->seats = v;
-        p->n_seats = n;
-    }
     if (!p->seats[slot])
         p->seats[slot] = calloc(1, sizeof(struct seat));
     return p->seats[slot] ? 0 : err_oom(err);

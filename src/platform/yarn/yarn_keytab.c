@@ -19,18 +19,11 @@ void yarn_keytab_init(struct yarn_keytab *k)
     *k = (struct yarn_keytab){ .keytab = { .max = YARN_KEYTAB_MAX } };
 }
 
-static void yarn_keytab_wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->cap);
-    buf_done(b);
-}
-
 void yarn_keytab_done(struct yarn_keytab *k)
 {
     free(take(k->principal));
     strs_done(&k->places);
-    yarn_keytab_wipe(&k->keytab);
+    buf_wipe(&k->keytab);
 }
 
 /* ---- the seal ---- */
@@ -119,13 +112,10 @@ static int make_text(const struct yarn_keytab *k, char **ret, struct err *err)
 {
     AUTO_JSON *v = NULL;
     char *bytes = NULL;
-    json_t *places = json_array();
+    json_t *places = json_texts(k->places.v, k->places.n);
     int r;
 
-    for (size_t i = 0; places && i < k->places.n; i++)
-        (void)json_array_append_new(places, json_text(k->places.v[i]));
-    if (!places || json_array_size(places) != k->places.n ||
-        str_base64(k->keytab.data ? k->keytab.data : magic, k->keytab.len, &bytes) < 0) {
+    if (!places || str_base64(k->keytab.data ? k->keytab.data : magic, k->keytab.len, &bytes) < 0) {
         json_decref(places);
         return err_oom(err);
     }
@@ -210,6 +200,6 @@ int yarn_keytab_open(const void *p, size_t n, const struct stream_key *key, stru
     r = unseal(key, p, n, &text, err);
     if (r == 0)
         r = yarn_keytab_read_text(&text, ret, err);
-    yarn_keytab_wipe(&text);
+    buf_wipe(&text);
     return r;
 }

@@ -1,6 +1,7 @@
 /* yarn_platform.c - the hooks of the platform table. A *seat* is what YARN knows of a slot:
  * asked, granted, started, leaving. An agent that leaves is given time to go by itself, then its
  * container is stopped. See yarn_platform.h. */
+#include "base/array.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "platform/yarn/yarn_platform_private.h"
@@ -92,19 +93,9 @@ static void run_clock(void *arg)
 
 static int yarn_grow_seats(struct yarn_platform *p, uint32_t slot, struct err *err)
 {
-    uint32_t n = p->n_seats ? p->n_seats : 16;
-    struct yarn_seat **v;
-
-    while (n <= slot)
-        n *= 2;
-    if (n > p->n_seats) {
-        v = realloc(p->seats, n * sizeof(*v));
-        if (!v)
+    while (p->n_seats <= slot)
+        if (ARRAY_ADD(p->seats, p->n_seats, NULL) < 0)
             return err_oom(err);
-        memset(v + p->n_seats, 0, (n - p->n_seats) * sizeof(*v));
-        p->seats = v;
-        p->n_seats = n;
-    }
     if (!p->seats[slot]) {
         p->seats[slot] = calloc(1, sizeof(struct yarn_seat));
         if (p->seats[slot])

@@ -2,6 +2,7 @@
  * it, every release gives back. It may be wrong, since other jobs ask too; an ask that is not
  * served is therefore relaxed later. See yarn_spread.h. */
 #include "platform/yarn/yarn_spread.h"
+#include "base/array.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -31,12 +32,11 @@ static size_t yarn_spread_first_of(const struct yarn_spread *s, const char *host
 
 static int yarn_spread_add(struct yarn_spread *s, const struct yarn_facts_node *node)
 {
-    struct place *v = realloc(s->v, (s->n + 1) * sizeof(*v)), *p;
+    struct place *p;
 
-    if (!v)
+    if (ARRAY_ROOM(s->v, s->n) < 0)
         return -ENOMEM;
-    s->v = v;
-    p = &v[s->n];
+    p = &s->v[s->n];
     *p = (struct place){
         .host = strdup(node->host),
         .rack = strdup(node->rack && *node->rack ? node->rack : "/default-rack"),

@@ -1,8 +1,8 @@
-/* listener.c - see listen.h: accepting. A listener is a group of fibers: one that accepts, and one
- * for each connection. */
+/* listener_testing.c - see listener_testing.h. A listener is a group of fibers: one that accepts,
+ * and one for each connection. */
+#include "loop/listener_testing.h"
 #include "base/log.h"
 #include "loop/fiber.h"
-#include "loop/listen.h"
 
 #include <netinet/in.h>
 #include <uv.h>

@@ -1,4 +1,4 @@
-/* fake_server.h - for tests: a server in a thread that speaks IPC version 9 by a script.
+/* server_testing.h - for tests: a server in a thread that speaks IPC version 9 by a script.
  *
  * One row per call it gets, over all its connections; the last row repeats. */
 #pragma once

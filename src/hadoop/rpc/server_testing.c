@@ -1,6 +1,6 @@
-/* fake_server.c - a thread with blocking sockets, so that a fault in our loop cannot make client
- * and server fail alike. See fake_server.h. */
-#include "hadoop/rpc/fake_server.h"
+/* server_testing.c - a thread with blocking sockets, so that a fault in our loop cannot make client
+ * and server fail alike. See server_testing.h. */
+#include "hadoop/rpc/server_testing.h"
 #include "hadoop/rpc/frame.h"
 
 #include <arpa/inet.h>
