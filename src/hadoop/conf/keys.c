@@ -83,7 +83,7 @@ static const struct key keys[] = {
     { "ipc.client.connection.maxidletime", "10000", KEY_MS,
       "idle time after which a connection is closed" },
     { "ipc.client.fallback-to-simple-auth-allowed", "false", KEY_BOOL,
-      "with Kerberos, also allow servers without it" },
+      "with Kerberos, also allow servers that do not use it" },
     { "ipc.client.rpc-timeout.ms", "120000", KEY_MS,
       "timeout for an RPC call" },
     { "ipc.maximum.data.length", "134217728", KEY_SIZE, "maximum size of a request" },
