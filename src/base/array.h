@@ -16,6 +16,7 @@
  * other arguments are evaluated several times. */
 #pragma once
 #include "base/auto.h"
+#include <stdint.h>
 #include <string.h>
 
 /* Room for one element more than `n`. */
@@ -66,6 +67,8 @@ static inline void *array_fit_(void *v, size_t *cap, size_t need, size_t item)
 
     if (v && need <= *cap)
         return v;
+    if (need > SIZE_MAX / 2)
+        return NULL; /* no power of two is as large */
     while (bigger < need)
         bigger *= 2;
     v = reallocarray(v, bigger, item);

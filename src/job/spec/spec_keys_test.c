@@ -118,8 +118,9 @@ static void the_schema_has_the_keys_of_the_table(void **state)
 static void the_manual_has_the_keys_of_the_table(void **state)
 {
     static const char *const some[] = {
-        "\ngrace\ttime between the request to stop and the kill (default: 30s). A duration such as "
-        "30s, 5m or 1h30m. Option: --grace.\n",
+        ("\ngrace\ttime between the request to stop and the kill (default: 30s). A duration such "
+         "as "
+         "30s, 5m or 1h30m. Option: --grace.\n"),
         "\nroles.NAME.count\tnumber of containers. Default: 1.\n",
         "\nroles.NAME.ready.http\tGET of this path on its first port returns 200.\n",
         "\nqueue\tqueue to submit to. On YARN only. Option: --queue.\n",
