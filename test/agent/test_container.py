@@ -80,7 +80,7 @@ def test_a_container_that_is_none_says_so(tmp_path):
     assert run.returncode != 0 and "CONTAINER_ID is not set" in run.stderr
     both = subprocess.run([BIN / "ydl-node", "agent", "--container", "--join", "x"], check=False,
                           capture_output=True, text=True)
-    assert both.returncode == 2 and "either" in both.stderr, both
+    assert both.returncode == 2 and "one of --join, --container and --client" in both.stderr, both
 
 
 def test_newer_tokens_reach_the_tasks_file(container):

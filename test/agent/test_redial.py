@@ -28,7 +28,8 @@ def test_a_lost_connection_is_made_again_with_everything_told(container):
     held = {t["task"]: t for t in hello["tasks"]}
     assert held[0] == {"task": 0, "generation": 2, "attempt": 3, "pid": pid, "ports": port,
                        "ready": False, "ended": False, "slot": 7, "out_base": 100,
-                       "err_base": 20, "out_size": 6, "err_size": 0, "log_began": 4}
+                       "err_base": 20, "out_size": 6, "err_size": 0, "log_began": 4,
+                       "out_saved": 0, "err_saved": 0}
     assert (held[1]["ended"], held[1]["pid"], held[2]["ended"], held[2]["pid"]) == (True, 0, False, 0)
     assert b.exited(1) == end  # told again, just so
     assert alive(pid)

@@ -125,7 +125,7 @@ def test_what_is_wrong_there_is_said_before_anything_starts(jobs, home):
                     check=2)
     assert f"{home.removeprefix('hdfs://')}/nothing" in done.stderr
     assert "is a directory, not an archive" in done.stderr
-    assert done.stderr.count("is no directory") == 2
+    assert done.stderr.count("is not a directory") == 2
     assert not (jobs.work / "started").exists() and not job_dirs(jobs)
 
 

@@ -151,7 +151,7 @@ def test_a_scheduler_here_and_workers_there_exchange_bytes(here):
     for expected in ("worker:0│ HEARD welcome 0", "worker:1│ HEARD welcome 1",
                      "scheduler:0│ ALL is here"):
         assert any(re.sub(r"\s*│", "│", line) == expected for line in lines), lines
-    assert "1 scheduler here" in done.stderr
+    assert "1 scheduler on this machine" in done.stderr
     app = here.jobs.apps()[0]
     agents = {e["container"] for e in here.events() if e["event"] == "agent" and e["state"] == "up"}
     assert f"client_{app}" in agents and len(agents) == 3

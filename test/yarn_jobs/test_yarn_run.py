@@ -264,7 +264,7 @@ def test_what_a_command_names_is_sent_up_to_256_mb(jobs):
     assert "data" in jobs.run("plan", *words, "--", "wc", "data", check=0).stdout
     (jobs.work / "one").write_bytes(b"1")
     refused = jobs.run("run", *words, "--", "wc", "data", "one", check=2).stderr
-    for word in ("more than 256 MB", "'one'", "--files", "HDFS", "--no-ship"):
+    for word in ("exceed 256 MB", "'one'", "--files", "HDFS", "--no-ship"):
         assert word in refused, refused
     jobs.run("plan", *words, "--no-ship", "--", "wc", "data", "one", check=0)
     assert jobs.apps() == []

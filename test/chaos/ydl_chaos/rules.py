@@ -58,7 +58,7 @@ def _killed_too_late(world: World) -> bool:
     by_person = "person.kill" in o.happened and any(kind.startswith("rm.") for kind in o.happened)
     return ("yarn.kill" in o.happened or by_person) and \
         o.status.get("state") == "SUCCEEDED" and o.yarn.get("finalStatus") == "KILLED" and \
-        last.get("event") == "end" and last.get("t", 0) <= o.yarn.get("finishedTime", 0)
+        last.get("event") == "end" and last.get("t", 0) <= o.yarn.get("finishedTime", -1)
 
 
 def everybody_agrees(world: World) -> Iterator[str]:
