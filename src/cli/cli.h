@@ -41,6 +41,9 @@ enum cli_type {
     CLI_CHOICE, /* int: the place in `choices`; -1 without a default */
 };
 
+/* Options of older commands (cmd/front) have names of any form. Their `name` begins with its
+ * dashes, as in "-hip", and is taken as it stands; they have no field of a struct, because their
+ * parser is cmd/front/legacy_opts.h. The printers here serve both. */
 struct cli_opt {
     const char *name; /* without dashes; NULL ends the table */
     char letter;      /* 0 for none */
@@ -50,6 +53,13 @@ struct cli_opt {
     const char *meta;           /* what the value is called; NULL for flags */
     const char *help;           /* one sentence, lower case, no full stop */
     const char *const *choices; /* NULL-terminated */
+    /* What follows is of older commands only. */
+    const char *also[3];       /* further spellings, with their dashes */
+    int64_t least;             /* of a number: CLI_I64 */
+    unsigned more;             /* number of words that follow the value and belong to it */
+    const char *same_as;       /* the option of ydl that it is, as "--queue" */
+    const char *no_effect;     /* it has none, because: "ydl runs no Java" */
+    const char *not_supported; /* it is an error, because, and what instead */
 };
 
 /* A command and what it does. */
@@ -70,7 +80,6 @@ struct buf;
 struct cli_page {
     const char *name, *summary; /* "ydl-job"; NULL ends the table */
     int section;                /* 5 for files */
-    const char *usage;          /* of a program: "NAME [OPTION…] WORD", a line for each form */
     const char *text;           /* the description; prose as in struct cli_section */
     const char *made_title;     /* a section whose prose `make` appends: 0, or -ENOMEM … */
     int (*make)(struct buf *out);
@@ -87,30 +96,22 @@ enum cli_complete { CLI_NOTHING, CLI_FILES, CLI_DIRS, CLI_COMMANDS, CLI_VERBS };
 struct cli;
 
 struct cli_verb {
-    const char *name, *summary; /* summary: lower case, no full stop */
-    const char *text;           /* what it does, paragraphs; NULL: the summary says it all */
-    const struct cli_opt *opts; /* NULL for none; a verb with subs has none */
-    size_t args_size;           /* of the struct that the offsets are in */
-    const char *operands;       /* as in the usage line: "[PATH…]"; NULL for none */
-    unsigned least, most;       /* how many operands */
-    enum cli_complete complete; /* what they are … */
-    const char *const *words;   /* … or which words they may be, NULL-terminated */
-    bool command_follows;       /* the first operand ends the options: it is a command's name */
-    bool hidden;                /* works, but is not shown */
+    const char *name, *summary;    /* summary: lower case, no full stop */
+    const char *text;              /* what it does, paragraphs; NULL: the summary says it all */
+    const struct cli_opt *opts;    /* NULL for none; a verb with subs has none */
+    const struct cli_opt *globals; /* those of the program's globals that it takes; NULL: all */
+    size_t args_size;              /* of the struct that the offsets are in */
+    const char *operands;          /* as in the usage line: "[PATH…]"; NULL for none */
+    unsigned least, most;          /* how many operands */
+    enum cli_complete complete;    /* what they are … */
+    const char *const *words;      /* … or which words they may be, NULL-terminated */
+    bool command_follows;          /* the first operand ends the options: it is a command's name */
+    bool hidden;                   /* works, but is not shown */
     const struct cli_verb *const *subs; /* NULL-terminated, or NULL */
     const struct cli_example *examples;
     const struct cli_section *sections;
     /* Does it. Returns an exit code, or a negative errno with `err` set, or cli_bad(). */
     int (*run)(struct cli *c, struct err *err);
-};
-
-/* Further names that the program goes by, with command lines of their own. */
-struct cli_program;
-struct cli_others {
-    /* The manual page of the i-th of them: 1 and its name, 0 when there is none, -ENOMEM. */
-    int (*man)(FILE *out, const struct cli_program *p, size_t i, const char **ret_name);
-    void (*completion)(FILE *out, const char *shell); /* of them all */
-    void (*names)(FILE *out);                         /* all, each after a blank */
 };
 
 struct cli_program {
@@ -121,7 +122,12 @@ struct cli_program {
     const struct cli_example *examples;
     const struct cli_section *sections;
     const struct cli_page *pages; /* further ones of the manual, or NULL */
-    const struct cli_others *others;
+    /* Commands that the program is under other names, NULL-terminated, or NULL: only printed here,
+     * see cmd/front. Such a command has no `verbs`. It has `self`, what it does without a verb,
+     * whose `subs` are its verbs. */
+    const struct cli_program *const *others;
+    const struct cli_verb *self;
+    const char *const *aliases; /* further names of such a command, NULL-terminated, or NULL */
 };
 
 #define CLI_DEPTH 4
@@ -171,11 +177,11 @@ unsigned cli_width(FILE *out); /* of its terminal, 60 to 100; 80 elsewhere */
 /* The manual page in mdoc: of the program when `v` is NULL, else of one of its verbs with
  * everything below it. */
 void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v);
+/* The page of one of its `others`, with all verbs. */
+void cli_man_other(FILE *out, const struct cli_program *p, const struct cli_program *other);
 
 /* One of its further pages. 0 or -ENOMEM. */
 int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page);
-/* The same for people at a terminal; what its `make` would make is left out. */
-void cli_help_page(FILE *out, const struct cli_page *page, unsigned width);
 
 /* A completion script: "bash", "zsh" or "fish". CLI_USAGE for another shell. */
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err);

@@ -21,7 +21,7 @@ static int check_opt(const struct cli_opt *o, struct err *err)
     at_zero.offset = 0;
     if (!o->help || !*o->help || isupper((unsigned char)*o->help) || str_ends(o->help, "."))
         return err_set(err, -EINVAL, "option '--%s': help must be a lower-case phrase", o->name);
-    if (cli_takes_value(o) != (o->meta != NULL))
+    if ((o->type != CLI_FLAG) != cli_takes_value(o))
         return err_set(err, -EINVAL, "option '--%s': flags have no meta, all others one", o->name);
     if ((o->type == CLI_CHOICE) != (o->choices != NULL))
         return err_set(err, -EINVAL, "option '--%s': choices go with CLI_CHOICE", o->name);

@@ -1,4 +1,5 @@
 /* cli_help.c - help for people at a terminal; see cli.h. */
+#include "base/buf.h"
 #include "cli/cli_private.h"
 
 #include <string.h>
@@ -98,65 +99,82 @@ static void cli_prose(struct page *p, const char *text, unsigned indent)
 }
 
 /* "  -n, --workers N", and how many columns it takes. */
-static unsigned print_label(FILE *out, const struct cli_opt *o, char letter)
+static unsigned print_label(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
 {
-    AUTO_FREE char *label = NULL;
-    char before[8] = "    ";
+    AUTO_BUF label = { .max = KIB };
+    struct cli_names names;
+    const char *text;
 
-    if (letter)
-        snprintf(before, sizeof(before), "-%c, ", letter);
-    label = str_printf("  %s--%s%s%s%s", before, cli_on_flag(o) ? "[no-]" : "", o->name,
-                       o->meta ? " " : "", o->meta ? o->meta : "");
-    if (!label)
-        return 0;
-    if (out)
-        fputs(label, out);
-    return columns(label, strlen(label));
+    cli_names_at(v, o, &names);
+    (void)buf_add_str(&label, str_starts(names.v[0], "--") ? "      " : "  ");
+    for (size_t i = 0; i < names.n; i++) {
+        if (!cli_on_flag(o) || names.v[i][1] != '-')
+            (void)buf_printf(&label, "%s%s", i ? ", " : "", names.v[i]);
+        else if (!str_starts(names.v[i], "--no-"))
+            (void)buf_printf(&label, "%s--[no-]%s", i ? ", " : "", names.v[i] + 2);
+    }
+    if (o->meta)
+        (void)buf_printf(&label, " %s", o->meta);
+    text = buf_text(&label);
+    if (out && text)
+        fputs(text, out);
+    return text ? columns(text, strlen(text)) : 0;
 }
 
-static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsigned indent)
+/* "(default 3)", wrapped like the text before it. */
+static void flow_note(struct page *p, const char *what, const char *text)
+{
+    AUTO_FREE char *note = text ? str_printf("(%s %s)", what, text) : NULL;
+
+    if (note)
+        flow(p, note, strlen(note));
+}
+
+static void print_opt(struct page *p, const struct cli_verb *v, const struct cli_opt *o,
+                      unsigned indent)
 {
     p->indent = indent;
-    p->column = print_label(p->out, o, letter);
+    p->column = print_label(p->out, v, o);
     if (p->column + 2 > indent)
         cli_end_line(p);
     flow(p, o->help, strlen(o->help));
     for (const char *const *c = o->choices; c && *c; c++) {
-        AUTO_FREE char *word = str_printf("%s%s", c == o->choices ? "(" : "", *c);
-        AUTO_FREE char *more = word ? str_printf("%s%s", word, c[1] ? "," : ")") : NULL;
+        AUTO_FREE char *word =
+            str_printf("%s%s%s", c == o->choices ? "(" : "", *c, c[1] ? "," : ")");
 
-        if (more)
-            flow(p, more, strlen(more));
+        if (word)
+            flow(p, word, strlen(word));
     }
     if (o->type == CLI_LIST)
         flow(p, "(may be repeated)", 17);
-    if (o->preset && o->type != CLI_FLAG) {
-        flow(p, "(default", 8);
-        fprintf(p->out, " %s)", o->preset);
-    }
+    flow_note(p, "default", cli_takes_value(o) ? o->preset : NULL);
+    flow_note(p, "has no effect:", o->no_effect);
+    flow_note(p, "not supported:", o->not_supported);
     cli_end_line(p);
     p->indent = 0;
 }
 
 static void print_opts(struct page *p, const struct cli *c, bool globals)
 {
-    const struct cli_opt *table = globals ? cli_globals(c->program) : cli_opts(c->verb);
-    static const struct cli_opt help = { "help", 'h', .help = "show this text" };
+    const struct cli_opt *table = globals ? cli_globals_at(c) : cli_opts(c->verb);
+    const char *title = !globals           ? "Options"
+                        : c->program->self ? "Options added by ydl"
+                                           : "Options of every verb";
     unsigned indent = 0;
 
     for (const struct cli_opt *o = table; o->name; o++) {
-        unsigned w = print_label(NULL, o, o->letter);
+        unsigned w = print_label(NULL, c->verb, o);
 
         if (w <= LABEL_MOST && w > indent)
             indent = w;
     }
     indent = (indent ? indent : 14) + 2;
-    fputs(globals ? "\nOptions of every verb:\n" : "\nOptions:\n", p->out);
+    fprintf(p->out, "\n%s:\n", title);
     for (const struct cli_opt *o = table; o->name; o++)
         if (!globals || !cli_shadowed(c->verb, o))
-            print_opt(p, o, globals ? cli_letter(c->verb, o) : o->letter, indent);
+            print_opt(p, c->verb, o, indent);
     if (globals)
-        print_opt(p, &help, cli_letter(c->verb, &help), indent);
+        print_opt(p, c->verb, cli_help_opt, indent);
 }
 
 static void print_verbs(struct page *p, const struct cli *c)
@@ -194,32 +212,38 @@ static void print_examples(struct page *p, const struct cli_example *e)
 
 static void cli_print_usage(struct page *p, const struct cli *c)
 {
-    const struct cli_verb *v = c->verb;
+    bool branch = *cli_next(c) != NULL;
+    const char *operands = c->verb ? c->verb->operands : NULL;
 
     fputs("usage: ", p->out);
     cli_print_path(p->out, c);
-    fputs(*cli_next(c) ? " VERB [OPTION…] [OPERAND…]" : " [OPTION…]", p->out);
-    if (v && v->operands)
-        fprintf(p->out, " %s", v->operands);
-    fputs("\n\n", p->out);
+    fputs(branch ? " VERB [OPTION…] [OPERAND…]" : " [OPTION…]", p->out);
+    if (branch && operands)
+        fprintf(p->out, "\n       %s [OPTION…]", c->program->name); /* without a verb */
+    fprintf(p->out, "%s%s\n\n", operands ? " " : "", operands ? operands : "");
 }
 
 static void print_more(FILE *out, const struct cli *c, bool full)
 {
-    const struct cli_verb *v = c->verb;
+    const char *name = c->program->name;
 
     fputs("\nMore: ", out);
-    if (*cli_next(c) || !full) {
-        fprintf(out, "'%s help", c->program->name);
+    if (c->program->self && (*cli_next(c) || c->depth > 0))
+        fprintf(out, "'%s %s--help', ", name, c->depth > 0 ? "" : "VERB ");
+    else if (!c->program->self && (*cli_next(c) || !full)) {
+        fprintf(out, "'%s help", name);
         cli_print_words(out, c, ' ');
         fprintf(out, "%s', ", *cli_next(c) ? " VERB" : "");
     }
-    fprintf(out, "'man %s%s%s'\n", c->program->name, v ? "-" : "", v ? c->path[0]->name : "");
+    if (c->program->self || c->depth == 0)
+        fprintf(out, "'man %s'\n", name);
+    else
+        fprintf(out, "'man %s-%s'\n", name, c->path[0]->name);
 }
 
 void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
 {
-    const struct cli_verb *v = c->verb;
+    const struct cli_verb *v = c->depth > 0 ? c->verb : NULL;
     const struct cli_section *s = v ? v->sections : c->program->sections;
     const char *summary = v ? v->summary : c->program->summary;
     const char *text = v ? v->text : c->program->text;
@@ -229,7 +253,7 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     cli_prose(&p, text ? text : summary, 0);
     if (*cli_next(c))
         print_verbs(&p, c);
-    if (cli_opts(v)->name)
+    if (cli_opts(c->verb)->name)
         print_opts(&p, c, false);
     if (v || full)
         print_opts(&p, c, true);
@@ -239,25 +263,4 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
         cli_prose(&p, s->body, 2);
     }
     print_more(out, c, full);
-}
-
-void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
-{
-    struct page p = { .out = out, .width = width };
-    const char *line = page->usage;
-
-    while (line && *line) {
-        size_t n = strcspn(line, "\n");
-
-        fprintf(out, "%s%.*s\n", line == page->usage ? "usage: " : "       ", (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-    fputs(page->usage ? "\n" : "", out);
-    cli_prose(&p, page->text, 0);
-    for (const struct cli_section *s = page->sections; s && s->title; s++) {
-        fprintf(out, "\n%s\n", s->title);
-        cli_prose(&p, s->body, 2);
-    }
-    print_examples(&p, page->examples);
-    fprintf(out, "\nMore: 'man %s'\n", page->name);
 }

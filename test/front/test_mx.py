@@ -157,7 +157,8 @@ PAGES = {  # how its usage begins, a beginning of an option, and what it may be
     "dmlc_yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
     "dmlc-submit": ("dmlc-submit [OPTION…] ", "--sched", "--scheduler"),
     "ydl-launch": ("ydl-launch [OPTION…] ", "--sched", "--scheduler"),
-    "ydl-tf": ("ydl-tf launch [OPTION…]\n", "-number", "-numberworkers -numberps"),
+    "ydl-tf": ("ydl-tf VERB [OPTION…] [OPERAND…]\n       ydl-tf [OPTION…] [-- WORD…]\n",
+               "-number", "-numberworkers -numberps"),
 }
 
 

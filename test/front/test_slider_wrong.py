@@ -81,7 +81,7 @@ def test_broken_files_get_a_sentence(here):
 
 def test_it_has_help_a_manual_page_and_completions(here):
     page = here.slider("--help", check=0).stdout
-    assert page.startswith("usage: slider create [OPTION…] NAME\n") and max(map(len, page.splitlines())) <= 80
+    assert page.startswith("usage: slider VERB [OPTION…] [OPERAND…]\n") and max(map(len, page.splitlines())) <= 80
     assert here.slider("--version", check=0).stdout.startswith("slider ")
     assert "nothing of ydl is Java" in " ".join(here.slider("create", "--help", check=0).stdout.split())
     here.run("ydl", "help", "--man-dir", "man", check=0)

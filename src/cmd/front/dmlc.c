@@ -12,48 +12,53 @@ static const char *const trackers[] = { "rabit", "xgboost", NULL };
 #define JAVA "nothing of ydl is Java"
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--nworker" }, "N", "how many workers; must be given", .number = true, .least = 1 },
-    { { "-s", "--server-nodes" }, "N", "how many servers; without any the job is one of rabit",
-      .preset = "0", .number = true },
-    { { "-hip", "--host_ip" }, "ADDRESS",
-      "the address of this machine, where tasks on the cluster reach the scheduler; another "
-      "machine's is ignored with a note",
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--nworker" }, .meta = "N", .help = "how many workers; must be given",
+      .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--server-nodes" }, .meta = "N",
+      .help = "how many servers; without any the job is one of rabit", .preset = "0",
+      .type = CLI_I64 },
+    { "-hip", .also = { "--host_ip" }, .meta = "ADDRESS", .help = "the address of this machine, "
+      "where tasks on the cluster reach the scheduler; another machine's is ignored with a note",
       .preset = "auto" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler of a job with servers runs: here, as long as this command stays, or in "
-      "a container; without it here, and in a container with --detach", .choices = schedulers },
-    { { "--tracker" }, "KIND",
-      "whose tracker a job without servers has: rabit, and XGBoost up to 2.0, or XGBoost from 2.1",
-      .preset = "rabit", .choices = trackers },
-    { { "--log-level" }, "LEVEL", "how much is said", .preset = "INFO", .choices = levels },
-    { { "--log-file" }, "FILE", "put what is said into FILE too" },
-    { { "-q", "--queue" }, "QUEUE", "the queue to submit to; without it the cluster's own choice",
-      .word = "--queue" },
-    { { "-ac", "--auto_file_cache" }, "0|1", "send the files that the command names",
-      .preset = "1", .choices = off_on },
-    { { "-f", "--files" }, "FILE[#FILE…]", "further files to send", .list = true },
-    { { "--jobname" }, "NAME", "what the job is called; auto: made from counts and program",
-      .preset = "auto" },
-    { { "--tempdir" }, "DIR", "the directory in HDFS for what is sent; without it .ydl at home" },
-    { { "--vcores" }, "N", "processor cores of each task", .preset = "1", .number = true,
-      .least = 1 },
-    { { "-mem", "--memory_mb" }, "MB", "memory of each task", .preset = "1024", .number = true,
-      .least = 1 },
-    { { "--libhdfs-opts" }, "TEXT", "options of Java for tasks that use libhdfs",
+    { "--scheduler", .meta = "WHERE", .help = "where the scheduler of a job with servers runs: "
+      "here, as long as this command stays, or in a container; without it here, and in a container "
+      "with --detach", .choices = schedulers },
+    { "--tracker", .meta = "KIND", .help = "whose tracker a job without servers has: rabit, and "
+      "XGBoost up to 2.0, or XGBoost from 2.1", .preset = "rabit", .choices = trackers },
+    { "--log-level", .meta = "LEVEL", .help = "how much is said", .preset = "INFO",
+      .choices = levels },
+    { "--log-file", .meta = "FILE", .help = "put what is said into FILE too" },
+    { "-q", .also = { "--queue" }, .meta = "QUEUE",
+      .help = "the queue to submit to; without it the cluster's own choice", .same_as = "--queue" },
+    { "-ac", .also = { "--auto_file_cache" }, .meta = "0|1",
+      .help = "send the files that the command names", .preset = "1", .choices = off_on },
+    { "-f", .also = { "--files" }, .meta = "FILE[#FILE…]", .help = "further files to send",
+      .type = CLI_LIST },
+    { "--jobname", .meta = "NAME",
+      .help = "what the job is called; auto: made from counts and program", .preset = "auto" },
+    { "--tempdir", .meta = "DIR",
+      .help = "the directory in HDFS for what is sent; without it .ydl at home" },
+    { "--vcores", .meta = "N", .help = "processor cores of each task", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory of each task",
+      .preset = "1024", .type = CLI_I64, .least = 1 },
+    { "--libhdfs-opts", .meta = "TEXT", .help = "options of Java for tasks that use libhdfs",
       .preset = "-Xmx128m" },
-    { { "--ship-libcxx" }, "DIR", "send libstdc++.so.6 of DIR to the tasks" },
-    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
-      .word = "--env" },
-    { { "--max-attempts" }, "N", "how often a task may be tried before the job fails",
-      .number = true, .least = 1 },
-    { { "-hb", "--hadoop_binary" }, "FILE",
-      "the program 'hadoop'; the configuration beside it counts when nothing else names one" },
-    { { "--name-node" }, "NAME", "the name node; only the one of the Hadoop configuration is taken",
+    { "--ship-libcxx", .meta = "DIR", .help = "send libstdc++.so.6 of DIR to the tasks" },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
+      .type = CLI_LIST, .same_as = "--env" },
+    { "--max-attempts", .meta = "N", .help = "how often a task may be tried before the job fails",
+      .type = CLI_I64, .least = 1 },
+    { "-hb", .also = { "--hadoop_binary" }, .meta = "FILE", .help = "the program 'hadoop'; the "
+      "configuration beside it counts when nothing else names one" },
+    { "--name-node", .meta = "NAME",
+      .help = "the name node; only the one of the Hadoop configuration is taken",
       .preset = "default" },
-    { { "--app-classpath" }, "PATH", "class path of the application master", .nothing = JAVA },
-    { { "--yarn-scripts" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
-    { .names = { NULL } },
+    { "--app-classpath", .meta = "PATH", .help = "class path of the application master",
+      .no_effect = JAVA },
+    { "--yarn-scripts", .meta = "DIR", .help = "where dmlc-yarn.jar is", .no_effect = JAVA },
+    { 0 },
 };
 /* clang-format on */
 
@@ -179,29 +184,30 @@ static const struct cli_example examples[] = {
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = dmlc_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 static const char *const aliases[] = { "dmlc-yarn.py", "dmlc_yarn.py", NULL };
 
 const struct front front_dmlc = {
-    .name = "dmlc-yarn",
-    .aliases = aliases,
-    .summary = "run a distributed program on YARN, as dmlc-core's dmlc_yarn.py",
-    .text =
-        "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
-        "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
-        "cluster. Without --on or $YDL_ON jobs run on YARN.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.\n\n"
-        "A task that fails is started again on another node, and its node is avoided, unless\n"
-        "the node was lost or its container taken back. With servers all tasks are started again.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "dmlc-yarn",
+        .summary = "run a distributed program on YARN, as dmlc-core's dmlc_yarn.py",
+        .text =
+            "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
+            "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
+            "cluster. Without --on or $YDL_ON jobs run on YARN.\n\n"
+            "Options are found anywhere on the line, also behind the command; what is not known\n"
+            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
+            "exit status is the job's.\n\n"
+            "A task that fails is started again on another node, and its node is avoided, unless\n"
+            "the node was lost or its container taken back. With servers all tasks are started again.",
+        .aliases = aliases,
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_job,
+        .sections = front_sections,
+    },
 };

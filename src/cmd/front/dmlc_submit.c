@@ -20,66 +20,73 @@ static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "l
 #define IMAGE "--docker-image names the image that tasks run in"
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "--cluster" }, "KIND",
-      "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
+static const struct cli_opt options[] = {
+    { "--cluster", .meta = "KIND",
+      .help = "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
       .choices = clusters },
-    { { "--num-workers" }, "N", "how many workers; must be given", .number = true, .least = 1 },
-    { { "--num-servers" }, "N", "how many servers; without any the job is one of rabit",
-      .preset = "0", .number = true },
-    { { "--worker-cores" }, "N", "processor cores of a worker", .preset = "1", .number = true,
+    { "--num-workers", .meta = "N", .help = "how many workers; must be given", .type = CLI_I64,
       .least = 1 },
-    { { "--server-cores" }, "N", "processor cores of a server", .preset = "1", .number = true,
-      .least = 1 },
-    { { "--worker-memory" }, "SIZE", "memory of a worker", .preset = "1g" },
-    { { "--server-memory" }, "SIZE", "memory of a server", .preset = "1g" },
-    { { "--jobname" }, "NAME", "what the job is called; without it made from counts and program" },
-    { { "--queue" }, "QUEUE", "the queue to submit to; without it the cluster's own choice",
-      .word = "--queue" },
-    { { "--log-level" }, "LEVEL", "how much is said", .preset = "INFO", .choices = levels },
-    { { "--log-file" }, "FILE", "put what is said into FILE too" },
-    { { "--host-ip" }, "ADDRESS",
-      "the address of this machine, where tasks on the cluster reach the scheduler" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler of a job with servers runs: here, as long as this command stays, or in "
-      "a container; without it here, and in a container with --detach", .choices = schedulers },
-    { { "--tracker" }, "KIND",
-      "whose tracker a job without servers has: rabit, and XGBoost up to 2.0, or XGBoost from 2.1",
-      .preset = "rabit", .choices = trackers },
-    { { "--hdfs-tempdir" }, "DIR",
-      "the directory in HDFS for what is sent; without it .ydl at home" },
-    { { "--auto-file-cache" }, "BOOL", "send the files that the command names",
+    { "--num-servers", .meta = "N", .help = "how many servers; without any the job is one of rabit",
+      .preset = "0", .type = CLI_I64 },
+    { "--worker-cores", .meta = "N", .help = "processor cores of a worker", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--server-cores", .meta = "N", .help = "processor cores of a server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--worker-memory", .meta = "SIZE", .help = "memory of a worker", .preset = "1g" },
+    { "--server-memory", .meta = "SIZE", .help = "memory of a server", .preset = "1g" },
+    { "--jobname", .meta = "NAME",
+      .help = "what the job is called; without it made from counts and program" },
+    { "--queue", .meta = "QUEUE",
+      .help = "the queue to submit to; without it the cluster's own choice", .same_as = "--queue" },
+    { "--log-level", .meta = "LEVEL", .help = "how much is said", .preset = "INFO",
+      .choices = levels },
+    { "--log-file", .meta = "FILE", .help = "put what is said into FILE too" },
+    { "--host-ip", .meta = "ADDRESS",
+      .help = "the address of this machine, where tasks on the cluster reach the scheduler" },
+    { "--scheduler", .meta = "WHERE", .help = "where the scheduler of a job with servers runs: "
+      "here, as long as this command stays, or in a container; without it here, and in a container "
+      "with --detach", .choices = schedulers },
+    { "--tracker", .meta = "KIND", .help = "whose tracker a job without servers has: rabit, and "
+      "XGBoost up to 2.0, or XGBoost from 2.1", .preset = "rabit", .choices = trackers },
+    { "--hdfs-tempdir", .meta = "DIR",
+      .help = "the directory in HDFS for what is sent; without it .ydl at home" },
+    { "--auto-file-cache", .meta = "BOOL", .help = "send the files that the command names",
       .preset = "True" },
-    { { "--files" }, "FILE", "further files to send", .list = true },
-    { { "--archives" }, "FILE", "archives to unpack in the directory of each task, on YARN",
-      .list = true },
-    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
-      .word = "--env" },
-    { { "--ship-libcxx" }, "DIR", "send libstdc++.so.6 of DIR to the tasks" },
-    { { "--local-num-attempt" }, "N", "how often a task may be tried again on this machine",
-      .preset = "0", .number = true },
-    { { "--yarn-app-classpath" }, "PATH", "class path of the application master",
-      .nothing = JAVA },
-    { { "--yarn-app-dir" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
-    { { "--host-file" }, "FILE", "hosts, of ssh and mpi",
-      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
-      .refused = "ydl does not copy by ssh; --files sends files along" },
-    { { "--sge-log-dir" }, "DIR", "logs, of sge",
-      .refused = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
-    { { "--mesos-master" }, "HOST", "of mesos", .refused = NOT_ON("mesos") PLACES },
-    { { "--slurm-worker-nodes" }, "N", "of slurm",
-      .refused = NOT_ON("slurm") "--num-workers is how many workers there are" },
-    { { "--slurm-server-nodes" }, "N", "of slurm",
-      .refused = NOT_ON("slurm") "--num-servers is how many servers there are" },
-    { { "--kube-namespace" }, "NAME", "of kubernetes", .refused = NOT_ON("kubernetes") PLACES },
-    { { "--kube-worker-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
-    { { "--kube-server-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
-    { { "--kube-worker-template" }, "FILE", "of kubernetes",
-      .refused = NOT_ON("kubernetes") PLACES },
-    { { "--kube-server-template" }, "FILE", "of kubernetes",
-      .refused = NOT_ON("kubernetes") PLACES },
-    { .names = { NULL } },
+    { "--files", .meta = "FILE", .help = "further files to send", .type = CLI_LIST },
+    { "--archives", .meta = "FILE",
+      .help = "archives to unpack in the directory of each task, on YARN", .type = CLI_LIST },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
+      .type = CLI_LIST, .same_as = "--env" },
+    { "--ship-libcxx", .meta = "DIR", .help = "send libstdc++.so.6 of DIR to the tasks" },
+    { "--local-num-attempt", .meta = "N",
+      .help = "how often a task may be tried again on this machine", .preset = "0",
+      .type = CLI_I64 },
+    { "--yarn-app-classpath", .meta = "PATH", .help = "class path of the application master",
+      .no_effect = JAVA },
+    { "--yarn-app-dir", .meta = "DIR", .help = "where dmlc-yarn.jar is", .no_effect = JAVA },
+    { "--host-file", .meta = "FILE", .help = "hosts, of ssh and mpi",
+      .not_supported = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+    { "--sync-dst-dir", .meta = "DIR", .help = "where ssh copies to",
+      .not_supported = "ydl does not copy by ssh; --files sends files along" },
+    { "--sge-log-dir", .meta = "DIR", .help = "logs, of sge",
+      .not_supported = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
+    { "--mesos-master", .meta = "HOST", .help = "of mesos",
+      .not_supported = NOT_ON("mesos") PLACES },
+    { "--slurm-worker-nodes", .meta = "N", .help = "of slurm",
+      .not_supported = NOT_ON("slurm") "--num-workers is how many workers there are" },
+    { "--slurm-server-nodes", .meta = "N", .help = "of slurm",
+      .not_supported = NOT_ON("slurm") "--num-servers is how many servers there are" },
+    { "--kube-namespace", .meta = "NAME", .help = "of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { "--kube-worker-image", .meta = "IMAGE", .help = "of kubernetes",
+      .not_supported = NOT_ON("kubernetes") IMAGE },
+    { "--kube-server-image", .meta = "IMAGE", .help = "of kubernetes",
+      .not_supported = NOT_ON("kubernetes") IMAGE },
+    { "--kube-worker-template", .meta = "FILE", .help = "of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { "--kube-server-template", .meta = "FILE", .help = "of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { 0 },
 };
 /* clang-format on */
 
@@ -285,25 +292,26 @@ static const struct cli_example examples[] = {
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = dmlc_submit_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_submit = {
-    .name = "dmlc-submit",
-    .summary = "run a distributed program on YARN or on this machine, as dmlc-core's dmlc-submit",
-    .text =
-        "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
-        "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
-        "tracker runs in the cluster.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "dmlc-submit",
+        .summary = "run a distributed program on YARN or on this machine, as dmlc-core's dmlc-submit",
+        .text =
+            "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
+            "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
+            "tracker runs in the cluster.\n\n"
+            "Options are found anywhere on the line, also behind the command; what is not known\n"
+            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
+            "exit status is the job's.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_job,
+        .sections = front_sections,
+    },
 };

@@ -1,43 +1,66 @@
-/* front_common.c - see front_common.h */
-#include "cmd/front/front_common.h"
+/* front_common.c - options and texts of every front end; see fronts.h. */
+#include "cmd/front/fronts.h"
+
+static const char exits[] =
+    "0\tThe job succeeded.\n"
+    "2\tThe command line, or a file that it names, is wrong; nothing was started.\n"
+    "69\tThe cluster cannot be reached.\n"
+    "75\tTry again later: the job waited too long for resources, or lost nodes too often.\n"
+    "130\tInterrupted.\n\n"
+    "A job that failed gives the exit status of the task that failed first. See ydl-run(1).";
+
+const char front_variables[] =
+    "HADOOP_CONF_DIR\tThe directory with the configuration of the cluster.\n"
+    "YDL_ON\tWhere jobs run by default: local or yarn.\n"
+    "YDL_PLAN\tIf set to 1, the plan is printed and nothing is started; see ydl-plan(1).\n"
+    "YDL_SAY\tIf set to 1, the equivalent ydl command is shown, as with -v.";
+
+const struct cli_section front_sections[] = { { "ENVIRONMENT", front_variables },
+                                              { "EXIT STATUS", exits },
+                                              { 0 } };
 
 static const char *const places[] = { "local", "yarn", NULL };
 
 /* clang-format off */
 #define PLAIN                                                                                       \
-    { { "--conf" }, "DIR", "read the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR",      \
-      .word = "--conf" },                                                                           \
-    { { "--json" }, NULL, "print facts and errors as JSON on standard output", .word = "--json" },  \
-    { { "-v", "--verbose" }, NULL, "say more, and show the same command in ydl's own words",        \
-      .word = "--verbose" },                                                                        \
-    { { "-q", "--quiet" }, NULL, "print no progress, notes or warnings", .word = "--quiet" },       \
-    { { "--version" }, NULL, "print the version" }
+    { "--conf", .meta = "DIR",                                                                      \
+      .help = "read the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR",                   \
+      .same_as = "--conf" },                                                                        \
+    { "--json", .help = "print facts and errors as JSON on standard output",                        \
+      .same_as = "--json" },                                                                        \
+    { "-v", .also = { "--verbose" },                                                                \
+      .help = "say more, and show the same command in ydl's own words", .same_as = "--verbose" },   \
+    { "-q", .also = { "--quiet" }, .help = "print no progress, notes or warnings",                  \
+      .same_as = "--quiet" },                                                                       \
+    { "--version", .help = "print the version" }
 
-const struct legacy_option common_plain[] = {
+const struct cli_opt common_plain[] = {
     PLAIN,
-    { .names = { NULL } },
+    { 0 },
 };
 
-const struct legacy_option common_job[] = {
-    { { "--on" }, "PLACE", "run on this machine or on the cluster", .choices = places },
-    { { "--detach" }, NULL, "start the job, print its id and leave it to itself" },
-    { { "--name" }, "NAME", "what the job is called", .word = "--name" },
-    { { "--docker-image" }, "IMAGE", "the container image that tasks run in", .word = "--image" },
-    { { "--node-label" }, "LABEL", "run on nodes that have this label", .word = "--label" },
-    { { "--queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
-    { { "--gpus" }, "N", "number of GPUs of a worker's container", .number = true,
-      .word = "--gpus" },
-    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
-      .word = "--env" },
-    { { "--files" }, "FILE[#NAME]", "files and directories to put beside each task", .list = true,
-      .word = "--files" },
-    { { "--archives" }, "FILE[#NAME]", "archives to unpack beside each task", .list = true,
-      .word = "--archives" },
-    { { "--venv" }, "DIR", "a Python environment whose programs come first in PATH",
-      .word = "--venv" },
-    { { "--output" }, "[DIR=]TARGET", "where to put what tasks leave in $YDL_OUT", .list = true,
-      .word = "--output" },
+const struct cli_opt common_job[] = {
+    { "--on", .meta = "PLACE", .help = "run on this machine or on the cluster", .choices = places },
+    { "--detach", .help = "start the job, print its id and leave it to itself" },
+    { "--name", .meta = "NAME", .help = "what the job is called", .same_as = "--name" },
+    { "--docker-image", .meta = "IMAGE", .help = "the container image that tasks run in",
+      .same_as = "--image" },
+    { "--node-label", .meta = "LABEL", .help = "run on nodes that have this label",
+      .same_as = "--label" },
+    { "--queue", .meta = "QUEUE", .help = "the queue to submit to", .same_as = "--queue" },
+    { "--gpus", .meta = "N", .help = "number of GPUs of a worker's container", .type = CLI_I64,
+      .same_as = "--gpus" },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
+      .type = CLI_LIST, .same_as = "--env" },
+    { "--files", .meta = "FILE[#NAME]", .help = "files and directories to put beside each task",
+      .type = CLI_LIST, .same_as = "--files" },
+    { "--archives", .meta = "FILE[#NAME]", .help = "archives to unpack beside each task",
+      .type = CLI_LIST, .same_as = "--archives" },
+    { "--venv", .meta = "DIR", .help = "a Python environment whose programs come first in PATH",
+      .same_as = "--venv" },
+    { "--output", .meta = "[DIR=]TARGET", .help = "where to put what tasks leave in $YDL_OUT",
+      .type = CLI_LIST, .same_as = "--output" },
     PLAIN,
-    { .names = { NULL } },
+    { 0 },
 };
 /* clang-format on */

@@ -8,25 +8,26 @@
 static const char *const places[] = { "local", "yarn", NULL };
 
 /* clang-format off */
-static const struct legacy_option own[] = {
-    { { "-n", "--nworker" }, "N", "workers", .number = true, .least = 1 },
-    { { "-s", "--server-nodes" }, "N", "servers", .preset = "0", .number = true },
-    { { "-hip", "--host_ip" }, "IP", "address", .preset = "auto" },
-    { { "--log-level" }, "L", "level" },
-    { { "--log-file" }, "FILE", "file" },
-    { { "-f", "--files" }, "FILE", "files", .list = true },
-    { { "-mem", "--memory_mb" }, "MB", "memory", .number = true },
-    { { "--place" }, "WHERE", "place", .choices = places },
-    { { "--p3" }, NULL, "a flag" },
-    { { "--set" }, "COMPONENT KEY VALUE", "three words", .list = true, .more = 2 },
-    { .names = { NULL } },
+static const struct cli_opt own[] = {
+    { "-n", .also = { "--nworker" }, .meta = "N", .help = "workers", .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--server-nodes" }, .meta = "N", .help = "servers", .preset = "0",
+      .type = CLI_I64 },
+    { "-hip", .also = { "--host_ip" }, .meta = "IP", .help = "address", .preset = "auto" },
+    { "--log-level", .meta = "L", .help = "level" },
+    { "--log-file", .meta = "FILE", .help = "file" },
+    { "-f", .also = { "--files" }, .meta = "FILE", .help = "files", .type = CLI_LIST },
+    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory", .type = CLI_I64 },
+    { "--place", .meta = "WHERE", .help = "place", .choices = places },
+    { "--p3", .help = "a flag" },
+    { "--set", .meta = "COMPONENT KEY VALUE", .help = "three words", .type = CLI_LIST, .more = 2 },
+    { 0 },
 };
-static const struct legacy_option extra[] = {
-    { { "--gpus" }, "N", "number of GPUs", .word = "--gpus" },
-    { { "-q", "--quiet" }, NULL, "be quiet" },
-    { { "--files" }, "FILE", "shadowed" },
-    { { "--version" }, NULL, "print the version" },
-    { .names = { NULL } },
+static const struct cli_opt extra[] = {
+    { "--gpus", .meta = "N", .help = "number of GPUs", .same_as = "--gpus" },
+    { "-q", .also = { "--quiet" }, .help = "be quiet" },
+    { "--files", .meta = "FILE", .help = "shadowed" },
+    { "--version", .help = "print the version" },
+    { 0 },
 };
 /* clang-format on */
 
@@ -213,22 +214,20 @@ static void values_are_the_last_ones_or_the_presets(void **state)
     assert_null(legacy_value(&s, &a, "--quiet"));
     assert_true(legacy_given(&a, "--p3"));
     assert_false(legacy_given(&a, "--host_ip"));
-    assert_true(legacy_shadowed(&s, &extra[2]));
-    assert_false(legacy_shadowed(&s, &extra[1]));
 }
 
 static void tables_with_mistakes_are_found_out(void **state)
 {
-    static const struct legacy_option rows[][3] = {
-        { { { "-a" }, NULL, "Capital" } },
-        { { { "-a" }, NULL, "full stop." } },
-        { { { "-a" }, NULL, NULL } },
-        { { { "a" }, NULL, "no dash" } },
-        { { { "-a", "--b" }, NULL, "twice" }, { { "--b" }, NULL, "twice" } },
-        { { { "-a" }, "N", "bad preset", .preset = "x", .number = true } },
-        { { { "-a" }, NULL, "a flag that counts", .number = true } },
-        { { { "-a" }, NULL, "both", .word = "--x", .nothing = "because" } },
-        { { { "-a" }, NULL, "both", .refused = "no", .nothing = "because" } },
+    static const struct cli_opt rows[][3] = {
+        { { "-a", .help = "Capital" } },
+        { { "-a", .help = "full stop." } },
+        { { "-a" } },
+        { { "a", .help = "no dash" } },
+        { { "-a", .also = { "--b" }, .help = "twice" }, { "--b", .help = "twice" } },
+        { { "-a", .meta = "N", .help = "bad preset", .preset = "x", .type = CLI_I64 } },
+        { { "-a", .help = "a flag that counts", .type = CLI_I64 } },
+        { { "-a", .help = "both", .same_as = "--x", .no_effect = "because" } },
+        { { "-a", .help = "both", .not_supported = "no", .no_effect = "because" } },
     };
     struct legacy_syntax s = { .own = own, .extra = extra };
     struct err err = ERR_INIT;

@@ -13,28 +13,28 @@
 static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--n", "--num-workers" }, "N", "how many workers; without it 2", .number = true,
-      .least = 1 },
-    { { "-s", "--s", "--num-servers" }, "N", "how many servers; without it as many as workers",
-      .number = true },
-    { { "--jobname" }, "NAME", "what the job is called; without it, after its script",
-      .word = "--name" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler runs: here, as long as this command stays, or in a container; without "
-      "it here, and in a container with --detach", .choices = schedulers },
-    { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
-      "is what the job is written in, and changes nothing",
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--n", "--num-workers" }, .meta = "N",
+      .help = "how many workers; without it 2", .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--s", "--num-servers" }, .meta = "N",
+      .help = "how many servers; without it as many as workers", .type = CLI_I64 },
+    { "--jobname", .meta = "NAME", .help = "what the job is called; without it, after its script",
+      .same_as = "--name" },
+    { "--scheduler", .meta = "WHERE", .help = "where the scheduler runs: here, as long as this "
+      "command stays, or in a container; without it here, and in a container with --detach",
+      .choices = schedulers },
+    { "--native", .meta = "WHEN", .help = "servers without Python; auto: a scheduler only, where "
+      "MXNet's library is found; a language is what the job is written in, and changes nothing",
       .choices = family_natives },
-    { { "--mem" }, "SIZE", "memory of a worker's and of a server's container", .preset = "1g" },
-    { { "--cpus" }, "N", "processor cores of a worker's and of a server's container",
-      .preset = "1", .number = true, .least = 1 },
-    { { "--max-attempts" }, "N",
-      "how often a task may be tried before the job fails, each time elsewhere; without it 3 on "
-      "YARN, 1 here", .number = true, .least = 1 },
-    { { "--jar" }, "FILE", "the program of MXNetOnYARN", .nothing = "nothing of ydl is Java" },
-    { .names = { NULL } },
+    { "--mem", .meta = "SIZE", .help = "memory of a worker's and of a server's container",
+      .preset = "1g" },
+    { "--cpus", .meta = "N", .help = "processor cores of a worker's and of a server's container",
+      .preset = "1", .type = CLI_I64, .least = 1 },
+    { "--max-attempts", .meta = "N", .help = "how often a task may be tried before the job fails, "
+      "each time elsewhere; without it 3 on YARN, 1 here", .type = CLI_I64, .least = 1 },
+    { "--jar", .meta = "FILE", .help = "the program of MXNetOnYARN",
+      .no_effect = "nothing of ydl is Java" },
+    { 0 },
 };
 /* clang-format on */
 
@@ -138,28 +138,29 @@ static const struct cli_example examples[] = {
 };
 
 static const struct front_verb only = {
-    .operands = "JOB [WORD…]",
-    .options = options,
+    .cli = { .opts = options, .operands = "JOB [WORD…]", .complete = CLI_FILES },
     .habits = LEGACY_JOINED,
     .head = leads_in,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = mx_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_mx = {
-    .name = "ydl-mx",
-    .summary = "train with MXNet on YARN or on this machine, as MXNetOnYARN",
-    .text =
-        "Runs a job with MXNet's distributed key-value store: workers, as many servers unless -s\n"
-        "says otherwise, and a scheduler. The first word says where: yarn or local; without it,\n"
-        "$YDL_ON, then yarn. It may also be the number of workers.\n\n"
-        "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
-        "words after it are the job's own. Results that tasks leave in $YDL_OUT go to HDFS, below\n"
-        "/user/ME/.ydl/out/, when the job runs there.\n\n"
-        "A task that fails makes its node one to be avoided, whatever the reason but a lost node\n"
-        "or preemption, and all tasks are started again, three times in all on YARN.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-mx",
+        .summary = "train with MXNet on YARN or on this machine, as MXNetOnYARN",
+        .text =
+            "Runs a job with MXNet's distributed key-value store: workers, as many servers unless -s\n"
+            "says otherwise, and a scheduler. The first word says where: yarn or local; without it,\n"
+            "$YDL_ON, then yarn. It may also be the number of workers.\n\n"
+            "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
+            "words after it are the job's own. Results that tasks leave in $YDL_OUT go to HDFS, below\n"
+            "/user/ME/.ydl/out/, when the job runs there.\n\n"
+            "A task that fails makes its node one to be avoided, whatever the reason but a lost node\n"
+            "or preemption, and all tasks are started again, three times in all on YARN.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_job,
+        .sections = front_sections,
+    },
 };

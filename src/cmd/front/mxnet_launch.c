@@ -9,29 +9,31 @@ static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", N
 static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--num-workers" }, "N", "how many workers; must be given", .number = true,
-      .least = 1 },
-    { { "-s", "--num-servers" }, "N", "how many servers; without it as many as workers",
-      .number = true },
-    { { "--launcher" }, "KIND", "where to run: local or yarn; without it $YDL_ON, then local",
-      .choices = launchers },
-    { { "--env-server" }, "NAME:VALUE", "environment variables of the servers", .list = true },
-    { { "--env-worker" }, "NAME:VALUE", "environment variables of the workers", .list = true },
-    { { "--env" }, "NAME", "a variable of ours that every task gets too", .list = true },
-    { { "--p3" }, NULL, "send parameters in slices, by priority" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler runs on YARN: here, as long as this command stays, or in a container; "
-      "without it here, and in a container with --detach", .choices = schedulers },
-    { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
-      "is what the job is written in, and changes nothing",
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--num-workers" }, .meta = "N", .help = "how many workers; must be given",
+      .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--num-servers" }, .meta = "N",
+      .help = "how many servers; without it as many as workers", .type = CLI_I64 },
+    { "--launcher", .meta = "KIND",
+      .help = "where to run: local or yarn; without it $YDL_ON, then local", .choices = launchers },
+    { "--env-server", .meta = "NAME:VALUE", .help = "environment variables of the servers",
+      .type = CLI_LIST },
+    { "--env-worker", .meta = "NAME:VALUE", .help = "environment variables of the workers",
+      .type = CLI_LIST },
+    { "--env", .meta = "NAME", .help = "a variable of ours that every task gets too",
+      .type = CLI_LIST },
+    { "--p3", .help = "send parameters in slices, by priority" },
+    { "--scheduler", .meta = "WHERE", .help = "where the scheduler runs on YARN: here, as long as "
+      "this command stays, or in a container; without it here, and in a container with --detach",
+      .choices = schedulers },
+    { "--native", .meta = "WHEN", .help = "servers without Python; auto: a scheduler only, where "
+      "MXNet's library is found; a language is what the job is written in, and changes nothing",
       .choices = family_natives },
-    { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi",
-      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
-      .refused = "ydl does not copy by ssh; --files sends files along" },
-    { .names = { NULL } },
+    { "-H", .also = { "--hostfile" }, .meta = "FILE", .help = "hosts, of ssh and mpi",
+      .not_supported = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+    { "--sync-dst-dir", .meta = "DIR", .help = "where ssh copies to",
+      .not_supported = "ydl does not copy by ssh; --files sends files along" },
+    { 0 },
 };
 /* clang-format on */
 
@@ -167,24 +169,25 @@ static const struct cli_example examples[] = {
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = mxnet_launch_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_launch = {
-    .name = "ydl-launch",
-    .summary = "run a distributed MXNet program, as MXNet's tools/launch.py",
-    .text =
-        "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
-        "key-value store. On YARN the scheduler runs on this machine.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-launch",
+        .summary = "run a distributed MXNet program, as MXNet's tools/launch.py",
+        .text =
+            "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
+            "key-value store. On YARN the scheduler runs on this machine.\n\n"
+            "Options are found anywhere on the line, also behind the command; what is not known\n"
+            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
+            "exit status is the job's.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_job,
+        .sections = front_sections,
+    },
 };

@@ -19,83 +19,88 @@ static const char *const who_serves[] = { "ydl", "script", NULL };
 static const char *const policies[] = { "0", "1", "2", NULL };
 
 /* clang-format off */
-static const struct legacy_option job_options[] = {
-    { { "-job" }, "FILE", "the script, run here with --ps and --wk, the servers' addresses" },
-    { { "--tf_client" }, "FILE", "the same" },
-    { { "-numberworkers", "--num_worker" }, "N", "how many workers", .preset = "1",
-      .number = true, .least = 1 },
-    { { "-numberps", "--num_ps" }, "N", "how many parameter servers", .preset = "0",
-      .number = true },
-    { { "--servers" }, "WHO",
-      "what workers and parameter servers run: a server of ours, or the script itself, which then "
-      "gets --job_name and --task_index too", .preset = "ydl", .choices = who_serves },
-    { { "--clients" }, "N",
-      "how many times the script runs, each with its --task_index; 'workers': once for each worker",
-      .preset = "1" },
-    { { "--client_place" }, "WHERE", "where the script runs: here ('client'), or in a container",
-      .preset = "client" },
-    { { "--appname" }, "NAME", "what the job is called", .preset = "tensorflow" },
-    { { "--priority" }, "N", "its priority in the queue", .number = true, .word = "--priority" },
-    { { "--container_memory" }, "MB", "memory of a server; without it 1024, and 4096 where the "
-      "script was named by --tf_client", .number = true, .least = 1 },
-    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
-      .number = true, .least = 1 },
-    { { "--master_memory" }, "MB", "memory of the master's container", .number = true,
+static const struct cli_opt job_options[] = {
+    { "-job", .meta = "FILE",
+      .help = "the script, run here with --ps and --wk, the servers' addresses" },
+    { "--tf_client", .meta = "FILE", .help = "the same" },
+    { "-numberworkers", .also = { "--num_worker" }, .meta = "N", .help = "how many workers",
+      .preset = "1", .type = CLI_I64, .least = 1 },
+    { "-numberps", .also = { "--num_ps" }, .meta = "N", .help = "how many parameter servers",
+      .preset = "0", .type = CLI_I64 },
+    { "--servers", .meta = "WHO", .help = "what workers and parameter servers run: a server of "
+      "ours, or the script itself, which then gets --job_name and --task_index too",
+      .preset = "ydl", .choices = who_serves },
+    { "--clients", .meta = "N", .help = "how many times the script runs, each with its "
+      "--task_index; 'workers': once for each worker", .preset = "1" },
+    { "--client_place", .meta = "WHERE",
+      .help = "where the script runs: here ('client'), or in a container", .preset = "client" },
+    { "--appname", .meta = "NAME", .help = "what the job is called", .preset = "tensorflow" },
+    { "--priority", .meta = "N", .help = "its priority in the queue", .type = CLI_I64,
+      .same_as = "--priority" },
+    { "--container_memory", .meta = "MB", .help = "memory of a server; without it 1024, and 4096 "
+      "where the script was named by --tf_client", .type = CLI_I64, .least = 1 },
+    { "--container_vcores", .meta = "N", .help = "processor cores of a server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--master_memory", .meta = "MB", .help = "memory of the master's container", .type = CLI_I64,
       .least = 1 },
-    { { "--master_vcores" }, "N", "processor cores of the master's container", .number = true,
-      .least = 1 },
-    { { "--node_label_expression" }, "LABEL", "run on nodes that have this label",
-      .word = "--label" },
-    { { "--container_retry_policy" }, "N",
-      "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
+    { "--master_vcores", .meta = "N", .help = "processor cores of the master's container",
+      .type = CLI_I64, .least = 1 },
+    { "--node_label_expression", .meta = "LABEL", .help = "run on nodes that have this label",
+      .same_as = "--label" },
+    { "--container_retry_policy", .meta = "N",
+      .help = "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
       .choices = policies },
-    { { "--container_max_retries" }, "N", "how often", .preset = "0", .number = true },
-    { { "--container_retry_error_codes" }, "CODES",
-      "with policy 2: only after these exit codes, with commas between them" },
-    { { "--container_retry_interval" }, "MS", "the least time before it is started again",
-      .number = true },
-    { { "--attempt_failures_validity_interval" }, "MS",
-      "failures longer ago than this do not count", .number = true, .least = -1 },
-    { { "-jar", "--jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
-    { { "--jni_so" }, "FILE", "its bridge to TensorFlow", .nothing = NO_JAVA },
-    { { "--log_properties" }, "FILE", "how Java writes its log", .nothing = NO_JAVA },
-    { .names = { NULL } },
+    { "--container_max_retries", .meta = "N", .help = "how often", .preset = "0", .type = CLI_I64 },
+    { "--container_retry_error_codes", .meta = "CODES",
+      .help = "with policy 2: only after these exit codes, with commas between them" },
+    { "--container_retry_interval", .meta = "MS",
+      .help = "the least time before it is started again", .type = CLI_I64 },
+    { "--attempt_failures_validity_interval", .meta = "MS",
+      .help = "failures longer ago than this do not count", .type = CLI_I64, .least = -1 },
+    { "-jar", .also = { "--jar" }, .meta = "FILE", .help = "the program of TensorFlow on YARN",
+      .no_effect = NO_JAVA },
+    { "--jni_so", .meta = "FILE", .help = "its bridge to TensorFlow", .no_effect = NO_JAVA },
+    { "--log_properties", .meta = "FILE", .help = "how Java writes its log", .no_effect = NO_JAVA },
+    { 0 },
 };
 
-static const struct legacy_option launch_options[] = {
-    { { "--app_name" }, "NAME", "what the job is called", .preset = "TensorFlow" },
-    { { "--num_worker" }, "N", "how many workers", .preset = "2", .number = true, .least = 1 },
-    { { "--num_ps" }, "N", "how many parameter servers", .preset = "1", .number = true },
-    { { "--container_memory" }, "MB", "memory of a server", .preset = "4096", .number = true,
+static const struct cli_opt launch_options[] = {
+    { "--app_name", .meta = "NAME", .help = "what the job is called", .preset = "TensorFlow" },
+    { "--num_worker", .meta = "N", .help = "how many workers", .preset = "2", .type = CLI_I64,
       .least = 1 },
-    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
-      .number = true, .least = 1 },
-    { { "--am_memory" }, "MB", "memory of the master's container; without it 64", .number = true,
-      .least = 1 },
-    { { "--am_vcores" }, "N", "processor cores of the master's container", .number = true,
-      .least = 1 },
-    { { "--am_queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
-    { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along "
-      "with " OTHER_HALF ", which lies beside it" },
-    { { "--tf_jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
-    { .names = { NULL } },
+    { "--num_ps", .meta = "N", .help = "how many parameter servers", .preset = "1",
+      .type = CLI_I64 },
+    { "--container_memory", .meta = "MB", .help = "memory of a server", .preset = "4096",
+      .type = CLI_I64, .least = 1 },
+    { "--container_vcores", .meta = "N", .help = "processor cores of a server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--am_memory", .meta = "MB", .help = "memory of the master's container; without it 64",
+      .type = CLI_I64, .least = 1 },
+    { "--am_vcores", .meta = "N", .help = "processor cores of the master's container",
+      .type = CLI_I64, .least = 1 },
+    { "--am_queue", .meta = "QUEUE", .help = "the queue to submit to", .same_as = "--queue" },
+    { "--tf_lib", .meta = "FILE", .help = "the library of TensorFlow, libtensorflow_cc.so.2, to be "
+      "sent along with " OTHER_HALF ", which lies beside it" },
+    { "--tf_jar", .meta = "FILE", .help = "the program of TensorFlow on YARN",
+      .no_effect = NO_JAVA },
+    { 0 },
 };
 
-static const struct legacy_option cluster_options[] = {
-    { { "--app_id" }, "ID", "the job" },
-    { .names = { NULL } },
+static const struct cli_opt cluster_options[] = {
+    { "--app_id", .meta = "ID", .help = "the job" },
+    { 0 },
 };
 
-static const struct legacy_option application_options[] = {
-    { { "--list", "-list" }, NULL, "all applications of the cluster" },
-    { { "--kill", "-kill" }, "ID", "ends one" },
-    { { "--status", "-status" }, "ID", "how one is doing" },
-    { .names = { NULL } },
+static const struct cli_opt application_options[] = {
+    { "--list", .also = { "-list" }, .help = "all applications of the cluster" },
+    { "--kill", .also = { "-kill" }, .meta = "ID", .help = "ends one" },
+    { "--status", .also = { "-status" }, .meta = "ID", .help = "how one is doing" },
+    { 0 },
 };
 
-static const struct legacy_option kill_options[] = {
-    { { "--application", "-application" }, "ID", "the job" },
-    { .names = { NULL } },
+static const struct cli_opt kill_options[] = {
+    { "--application", .also = { "-application" }, .meta = "ID", .help = "the job" },
+    { 0 },
 };
 /* clang-format on */
 
@@ -405,55 +410,52 @@ static int translate_application(const struct front_ask *a, struct front_call *c
 /* ---- the tables ---- */
 
 static const struct front_verb launch_verb = {
-    .name = "launch",
-    .summary = "start servers, print where they are, and leave them running",
-    .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as soon as\n"
-            "all servers run. They run until 'ydl-tf kill'.",
-    .options = launch_options,
+    .cli = { .name = "launch",
+             .summary = "start servers, print where they are, and leave them running",
+             .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as "
+                     "soon as\n"
+                     "all servers run. They run until 'ydl-tf kill'.",
+             .opts = launch_options },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_JOB,
     .verb = "submit",
     .translate = translate_launch,
 };
 static const struct front_verb cluster_verb = {
-    .name = "cluster",
-    .summary = "print where the servers of a job are",
-    .options = cluster_options,
+    .cli = { .name = "cluster",
+             .summary = "print where the servers of a job are",
+             .opts = cluster_options,
+             .globals = common_plain },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "spec",
     .translate = translate_cluster,
 };
 static const struct front_verb application_verb = {
-    .name = "application",
-    .summary = "list, look at or end applications",
-    .options = application_options,
+    .cli = { .name = "application",
+             .summary = "list, look at or end applications",
+             .opts = application_options,
+             .globals = common_plain },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "cluster",
     .translate = translate_application,
 };
 static const struct front_verb kill_verb = {
-    .name = "kill",
-    .summary = "end a job at once",
-    .options = kill_options,
+    .cli = { .name = "kill",
+             .summary = "end a job at once",
+             .opts = kill_options,
+             .globals = common_plain },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "kill",
     .translate = translate_kill,
 };
+static const struct cli_verb *const verbs[] = { &launch_verb.cli, &cluster_verb.cli,
+                                                &application_verb.cli, &kill_verb.cli, NULL };
 static const struct front_verb job_verb = {
-    .summary = "start servers and run a script that uses them",
-    .operands = "[-- WORD…]",
-    .options = job_options,
+    .cli = { .operands = "[-- WORD…]", .opts = job_options, .complete = CLI_FILES, .subs = verbs },
     .habits = LEGACY_AMONG,
     .options_first = true,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate_job,
 };
-static const struct front_verb *const verbs[] = { &launch_verb, &cluster_verb, &application_verb,
-                                                  &kill_verb,   &job_verb,     NULL };
 
 static const struct cli_example examples[] = {
     { "ydl-tf -job job.py -numberworkers 4 -numberps 1",
@@ -468,15 +470,19 @@ static const struct cli_example examples[] = {
 };
 
 const struct front front_tf = {
-    .name = "ydl-tf",
-    .summary = "TensorFlow servers on YARN or on this machine, as TensorFlow on YARN",
-    .text =
-        "Starts TensorFlow servers, workers and parameter servers, and a script that uses them.\n"
-        "The script runs here and finds their addresses in --wk and --ps, HOST:PORT with commas\n"
-        "between them; the job ends when it ends, with its exit status. Words after -- are the\n"
-        "script's own.\n\n"
-        "The servers run no Python: they are TensorFlow's own library, as it is found in the\n"
-        "script's Python. With --on local all of it runs on this machine.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-tf",
+        .summary = "TensorFlow servers on YARN or on this machine, as TensorFlow on YARN",
+        .text =
+            "Starts TensorFlow servers, workers and parameter servers, and a script that uses them.\n"
+            "The script runs here and finds their addresses in --wk and --ps, HOST:PORT with commas\n"
+            "between them; the job ends when it ends, with its exit status. Words after -- are the\n"
+            "script's own.\n\n"
+            "The servers run no Python: they are TensorFlow's own library, as it is found in the\n"
+            "script's Python. With --on local all of it runs on this machine.",
+        .self = &job_verb.cli,
+        .examples = examples,
+        .globals = common_job,
+        .sections = front_sections,
+    },
 };

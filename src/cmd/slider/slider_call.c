@@ -141,8 +141,8 @@ int slider_check_name(const char *name, struct err *err)
 static int missing_name(const struct slider *s, struct err *err)
 {
     cli_bad(err, "the application's name is missing");
-    err_hint(err, "as in: %s %s tf1%s", s->ask->name, s->ask->verb->name,
-             str_eq(s->ask->verb->name, "create")
+    err_hint(err, "as in: %s %s tf1%s", s->ask->name, s->ask->verb->cli.name,
+             str_eq(s->ask->verb->cli.name, "create")
                  ? " --appdef DIR --template appConfig.json --resources resources.json"
                  : "");
     return CLI_USAGE;
@@ -152,7 +152,7 @@ static int missing_name(const struct slider *s, struct err *err)
 static int take_operands(struct slider *s, bool named, struct err *err)
 {
     const struct strs *words = &s->ask->args->command;
-    size_t most = str_eq(s->ask->verb->name, "exports") ? 2 : 1;
+    size_t most = str_eq(s->ask->verb->cli.name, "exports") ? 2 : 1;
 
     if (words->n == 0)
         return named ? missing_name(s, err) : 0;
@@ -168,10 +168,10 @@ static int take_options(struct slider *s, struct err *err)
     const struct legacy_args *args = s->ask->args;
 
     for (size_t i = 0; i < args->n; i++) {
-        const struct legacy_option *o = args->hits[i].option;
+        const struct cli_opt *o = args->hits[i].option;
 
-        if (o->nothing && strs_take(&s->notes, str_printf("%s has no effect: %s",
-                                                          args->hits[i].name, o->nothing)) < 0)
+        if (o->no_effect && strs_take(&s->notes, str_printf("%s has no effect: %s",
+                                                            args->hits[i].name, o->no_effect)) < 0)
             return err_oom(err);
     }
     return 0;
@@ -215,7 +215,7 @@ static int slider_work(struct job_call *x, struct err *err)
     int r;
 
     s->x = x;
-    r = function_of(s->ask->verb->name, &named)(s, err);
+    r = function_of(s->ask->verb->cli.name, &named)(s, err);
     slider_store_close(s);
     return r;
 }
@@ -226,7 +226,7 @@ static int slider_run(struct slider *s, struct err *err)
     AUTO_STRS words = { 0 };
     bool named = false;
     const char *on = front_on(s->ask, "yarn");
-    int r = function_of(s->ask->verb->name, &named) ? 0 : err_set(err, -ENOSYS, "no such verb");
+    int r = function_of(s->ask->verb->cli.name, &named) ? 0 : err_set(err, -ENOSYS, "no such verb");
 
     if (r == 0 && !str_eq(on, "local") && !str_eq(on, "yarn"))
         r = cli_bad(err, "YDL_ON is '%.60s', which is neither local nor yarn", on);
@@ -260,7 +260,7 @@ int slider_act(const struct front_ask *a, struct err *err)
     int r = slider_run(&s, err);
 
     if (r == CLI_USAGE)
-        err_hint(err, "see '%s %s --help'", a->name, a->verb->name);
+        err_hint(err, "see '%s %s --help'", a->name, a->verb->cli.name);
     slider_say_notes(&s); /* those that nobody has said yet */
     if (r < 0)
         r = report(&s, r, err);
