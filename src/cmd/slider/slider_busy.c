@@ -1,6 +1,6 @@
 /* slider_busy.c - one command at a time for a definition: a file that only one of them can make;
  * see slider_verb.h. */
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_store.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
 

@@ -1,6 +1,7 @@
 /* slider_change.c - `slider stop`, `destroy` and `flex`; see slider_verb.h. */
 #include "client/job_actions.h"
 #include "client/job_wait.h"
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "terminal/format.h"
 #include "wire/http.h"

@@ -1,7 +1,7 @@
-/* slider_files.c - JSON files as people write them, and packages; see slider_verb.h. */
+/* slider_files.c - JSON files as people write them, and packages; see slider_files.h. */
+#include "cmd/slider/slider_files.h"
 #include "base/path.h"
 #include "cli/exit.h"
-#include "cmd/slider/slider_verb.h"
 #include "pyenv/unzip.h"
 
 #include <string.h>

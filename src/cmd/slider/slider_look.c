@@ -1,5 +1,6 @@
 /* slider_look.c - `slider status`, `list`, `exists` and `lookup`; see slider_verb.h. */
 #include "client/client_yarn_private.h"
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "terminal/format.h"
 

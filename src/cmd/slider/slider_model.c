@@ -1,5 +1,5 @@
-/* slider_model.c - the three files of an application taken together; see slider_verb.h. */
-#include "cmd/slider/slider_verb.h"
+/* slider_model.c - the three files of an application taken together; see slider_model.h. */
+#include "cmd/slider/slider_model.h"
 #include "job/spec/spec.h"
 
 #include <ctype.h>

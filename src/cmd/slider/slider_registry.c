@@ -1,6 +1,7 @@
 /* slider_registry.c - `slider registry` and `slider exports`; see slider_verb.h.
  *
  * What runs is asked for its exports; configurations are those of the definition. */
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "wire/http.h"
 

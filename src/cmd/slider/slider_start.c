@@ -1,8 +1,9 @@
 /* slider_start.c - from a definition to its job, and back from the definition to the job that its
- * last start made; see slider_verb.h. */
+ * last start made; see slider_start.h. */
+#include "cmd/slider/slider_start.h"
 #include "client/client_private.h"
 #include "cmd/job/start_job.h"
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_job.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"

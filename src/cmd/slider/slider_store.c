@@ -1,4 +1,4 @@
-/* slider_store.c - definitions of applications, on this machine or in HDFS; see slider_verb.h.
+/* slider_store.c - definitions of applications, on this machine or in HDFS; see slider_store.h.
  *
  *     ~/.slider/cluster/NAME/            in HDFS, 0750
  *     $XDG_STATE_HOME/ydl/slider/NAME/   with --on local
@@ -9,8 +9,8 @@
  *         busy              while a command starts it or changes all of it
  *
  * A definition is made under another name and renamed when it is whole. */
+#include "cmd/slider/slider_store.h"
 #include "base/path.h"
-#include "cmd/slider/slider_verb.h"
 #include "job/protocol.h"
 #include "loop/fiber.h"
 #include "pyenv/pack.h"
