@@ -9,55 +9,56 @@ static const char *const off_on[] = { "0", "1", NULL };
 static const char *const schedulers[] = { "client", "cluster", NULL };
 static const char *const trackers[] = { "rabit", "xgboost", NULL };
 
-#define JAVA "nothing of ydl is Java"
+#define JAVA "ydl does not use Java"
 
 /* clang-format off */
 static const struct cli_opt options[] = {
-    { "-n", .also = { "--nworker" }, .meta = "N", .help = "how many workers; must be given",
+    { "-n", .also = { "--nworker" }, .meta = "N", .help = "number of workers; required",
       .type = CLI_I64, .least = 1 },
     { "-s", .also = { "--server-nodes" }, .meta = "N",
-      .help = "how many servers; without any the job is one of rabit", .preset = "0",
-      .type = CLI_I64 },
-    { "-hip", .also = { "--host_ip" }, .meta = "ADDRESS", .help = "the address of this machine, "
-      "where tasks on the cluster reach the scheduler; another machine's is ignored with a note",
-      .preset = "auto" },
-    { "--scheduler", .meta = "WHERE", .help = "where the scheduler of a job with servers runs: "
-      "here, as long as this command stays, or in a container; without it here, and in a container "
-      "with --detach", .choices = schedulers },
-    { "--tracker", .meta = "KIND", .help = "whose tracker a job without servers has: rabit, and "
-      "XGBoost up to 2.0, or XGBoost from 2.1", .preset = "rabit", .choices = trackers },
-    { "--log-level", .meta = "LEVEL", .help = "how much is said", .preset = "INFO",
-      .choices = levels },
-    { "--log-file", .meta = "FILE", .help = "put what is said into FILE too" },
+      .help = "number of servers; with 0, the job uses rabit", .preset = "0", .type = CLI_I64 },
+    { "-hip", .also = { "--host_ip" }, .meta = "ADDRESS", .help = "address of this machine at "
+      "which tasks on the cluster reach the scheduler; the address of another machine is ignored, "
+      "with a note", .preset = "auto" },
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "
+      "on this machine, which requires this command to keep running, or in a container (default: "
+      "on this machine; with --detach, in a container)", .choices = schedulers },
+    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "
+      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",
+      .choices = trackers },
+    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO", .choices = levels },
+    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" },
     { "-q", .also = { "--queue" }, .meta = "QUEUE",
-      .help = "the queue to submit to; without it the cluster's own choice", .same_as = "--queue" },
+      .help = "queue to submit to (default: the cluster's choice)", .same_as = "--queue" },
     { "-ac", .also = { "--auto_file_cache" }, .meta = "0|1",
-      .help = "send the files that the command names", .preset = "1", .choices = off_on },
-    { "-f", .also = { "--files" }, .meta = "FILE[#FILE…]", .help = "further files to send",
+      .help = "upload the files that the command names", .preset = "1", .choices = off_on },
+    { "-f", .also = { "--files" }, .meta = "FILE[#FILE…]", .help = "additional file to upload",
       .type = CLI_LIST },
     { "--jobname", .meta = "NAME",
-      .help = "what the job is called; auto: made from counts and program", .preset = "auto" },
+      .help = "name of the job; auto: made from the counts and the program's name",
+      .preset = "auto" },
     { "--tempdir", .meta = "DIR",
-      .help = "the directory in HDFS for what is sent; without it .ydl at home" },
-    { "--vcores", .meta = "N", .help = "processor cores of each task", .preset = "1",
+      .help = "directory in HDFS for uploads (default: .ydl in your home directory)" },
+    { "--vcores", .meta = "N", .help = "number of CPU cores per task", .preset = "1",
       .type = CLI_I64, .least = 1 },
-    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory of each task",
+    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory per task, in MB",
       .preset = "1024", .type = CLI_I64, .least = 1 },
     { "--libhdfs-opts", .meta = "TEXT", .help = "options of Java for tasks that use libhdfs",
       .preset = "-Xmx128m" },
-    { "--ship-libcxx", .meta = "DIR", .help = "send libstdc++.so.6 of DIR to the tasks" },
-    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
-      .type = CLI_LIST, .same_as = "--env" },
-    { "--max-attempts", .meta = "N", .help = "how often a task may be tried before the job fails",
-      .type = CLI_I64, .least = 1 },
-    { "-hb", .also = { "--hadoop_binary" }, .meta = "FILE", .help = "the program 'hadoop'; the "
-      "configuration beside it counts when nothing else names one" },
+    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
+      .same_as = "--env" },
+    { "--max-attempts", .meta = "N",
+      .help = "maximum number of attempts per task before the job fails", .type = CLI_I64,
+      .least = 1 },
+    { "-hb", .also = { "--hadoop_binary" }, .meta = "FILE", .help = "path of the program 'hadoop'; "
+      "the configuration beside it is used if no other is named" },
     { "--name-node", .meta = "NAME",
-      .help = "the name node; only the one of the Hadoop configuration is taken",
+      .help = "name of the NameNode; only the one in the Hadoop configuration is accepted",
       .preset = "default" },
-    { "--app-classpath", .meta = "PATH", .help = "class path of the application master",
+    { "--app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
       .no_effect = JAVA },
-    { "--yarn-scripts", .meta = "DIR", .help = "where dmlc-yarn.jar is", .no_effect = JAVA },
+    { "--yarn-scripts", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = JAVA },
     { 0 },
 };
 /* clang-format on */
@@ -77,9 +78,8 @@ static int check_name_node(const struct front_ask *a, struct err *err)
 
     if (str_eq(node, "default"))
         return 0;
-    cli_bad(err, "--name-node: the name node is the one of the Hadoop configuration, not '%s'",
-            node);
-    err_hint(err, "name another configuration with --conf DIR");
+    cli_bad(err, "--name-node: ydl uses the NameNode of the Hadoop configuration, not '%s'", node);
+    err_hint(err, "use another configuration with --conf DIR");
     return CLI_USAGE;
 }
 
@@ -178,7 +178,7 @@ static int dmlc_translate(const struct front_ask *a, struct front_call *c, struc
 
 static const struct cli_example examples[] = {
     { "dmlc-yarn.py -hip 192.168.1.1 -n 1 -s 1 python imagenet.py",
-      "a worker and a server on YARN, the scheduler here" },
+      "a worker and a server on YARN, with the scheduler on this machine" },
     { "dmlc-yarn -n 4 -mem 2048 ./xgboost mushroom.conf", "four workers of a rabit program" },
     { 0 },
 };
@@ -194,16 +194,18 @@ static const char *const aliases[] = { "dmlc-yarn.py", "dmlc_yarn.py", NULL };
 const struct front front_dmlc = {
     .program = {
         .name = "dmlc-yarn",
-        .summary = "run a distributed program on YARN, as dmlc-core's dmlc_yarn.py",
+        .summary = "run a distributed program on YARN, like dmlc-core's dmlc_yarn.py",
         .text =
             "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
-            "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
-            "cluster. Without --on or $YDL_ON jobs run on YARN.\n\n"
-            "Options are found anywhere on the line, also behind the command; what is not known\n"
-            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-            "exit status is the job's.\n\n"
-            "A task that fails is started again on another node, and its node is avoided, unless\n"
-            "the node was lost or its container taken back. With servers all tasks are started again.",
+"ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
+"cluster. Jobs run on YARN unless --on or $YDL_ON says\n"
+"otherwise.\n\n"
+"Options may stand anywhere on the line, also after the command; unknown options are\n"
+"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+"status is the job's.\n\n"
+"A failed task is restarted on another node, and its node is not used again, unless the\n"
+"node was lost or the container preempted. In a job with servers, all tasks are\n"
+"restarted.",
         .aliases = aliases,
         .self = &only.cli,
         .examples = examples,

@@ -30,8 +30,8 @@ static int add_scheduler(const struct front_ask *a, const struct dmlc *f, struct
     if (!str_eq(where, "client"))
         return front_option(c, "--role", "scheduler=1");
     if (!front_attached(a))
-        return cli_bad(err, "a scheduler on this machine ends with the command: with --detach it "
-                            "has to be in the cluster (--scheduler cluster)");
+        return cli_bad(
+            err, "with --detach the scheduler cannot run on this machine: use --scheduler cluster");
     r = front_option(c, "--role", "scheduler=1,place=client");
     if (r == 0 && f->address)
         r = front_option(c, "--client-address", "%s", f->address);
@@ -57,8 +57,8 @@ int dmlc_native(const struct front_ask *a, struct front_call *c)
     if (!said || str_eq(said, "python"))
         return 0;
     return front_note(c,
-                      "--native %s is not needed: any program is a job, and is run as it is "
-                      "written, for servers too; --native yes makes servers of ours",
+                      "--native %s is not needed: a program in any language is run as it is, for "
+                      "servers too; --native yes runs ydl's own servers",
                       said);
 }
 

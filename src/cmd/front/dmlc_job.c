@@ -126,13 +126,13 @@ int dmlc_needs(const struct front_ask *a, const char *count, struct err *err)
 {
     if (!front_given(a, count)) {
         cli_bad(err, "the number of workers is missing (%s)", count);
-        err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+        err_hint(err, "try: %s %s 2 python job.py", a->name, count);
         return CLI_USAGE;
     }
     if (a->args->command.n > 0)
         return 0;
     cli_bad(err, "a command is missing");
-    err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+    err_hint(err, "try: %s %s 2 python job.py", a->name, count);
     return CLI_USAGE;
 }
 
@@ -340,9 +340,8 @@ int dmlc_kvstore(const struct strs *command, struct front_call *c)
                 continue;
             return front_note(
                 c,
-                "'%s %s' is a store within one process: each worker would train alone "
-                "while servers and scheduler wait for them in vain; what trains "
-                "together is %s",
+                "'%s %s' is a store within one process: each worker would train alone, and servers "
+                "and scheduler would do nothing; use %s to train together",
                 options[k], value, strstr(value, "async") ? "dist_async" : "dist_sync");
         }
     return 0;

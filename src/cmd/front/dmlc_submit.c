@@ -12,79 +12,79 @@ static const char *const trackers[] = { "rabit", "xgboost", NULL };
 static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "local",
                                         "ssh",  "mesos", "kubernetes", NULL };
 
-#define JAVA "nothing of ydl is Java"
+#define JAVA "ydl does not use Java"
 
 /* Options of other clusters. Theirs let them pass in silence, whatever the cluster was. */
 #define NOT_ON(cluster) "ydl does not run on " cluster "; "
-#define PLACES "--cluster is yarn or local"
-#define IMAGE "--docker-image names the image that tasks run in"
+#define PLACES "use --cluster yarn or --cluster local"
+#define IMAGE "use --docker-image"
 
 /* clang-format off */
 static const struct cli_opt options[] = {
     { "--cluster", .meta = "KIND",
-      .help = "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
+      .help = "where to run: yarn or local (default: $DMLC_SUBMIT_CLUSTER, or $YDL_ON)",
       .choices = clusters },
-    { "--num-workers", .meta = "N", .help = "how many workers; must be given", .type = CLI_I64,
+    { "--num-workers", .meta = "N", .help = "number of workers; required", .type = CLI_I64,
       .least = 1 },
-    { "--num-servers", .meta = "N", .help = "how many servers; without any the job is one of rabit",
+    { "--num-servers", .meta = "N", .help = "number of servers; with 0, the job uses rabit",
       .preset = "0", .type = CLI_I64 },
-    { "--worker-cores", .meta = "N", .help = "processor cores of a worker", .preset = "1",
+    { "--worker-cores", .meta = "N", .help = "number of CPU cores per worker", .preset = "1",
       .type = CLI_I64, .least = 1 },
-    { "--server-cores", .meta = "N", .help = "processor cores of a server", .preset = "1",
+    { "--server-cores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
       .type = CLI_I64, .least = 1 },
-    { "--worker-memory", .meta = "SIZE", .help = "memory of a worker", .preset = "1g" },
-    { "--server-memory", .meta = "SIZE", .help = "memory of a server", .preset = "1g" },
+    { "--worker-memory", .meta = "SIZE", .help = "memory per worker", .preset = "1g" },
+    { "--server-memory", .meta = "SIZE", .help = "memory per server", .preset = "1g" },
     { "--jobname", .meta = "NAME",
-      .help = "what the job is called; without it made from counts and program" },
-    { "--queue", .meta = "QUEUE",
-      .help = "the queue to submit to; without it the cluster's own choice", .same_as = "--queue" },
-    { "--log-level", .meta = "LEVEL", .help = "how much is said", .preset = "INFO",
-      .choices = levels },
-    { "--log-file", .meta = "FILE", .help = "put what is said into FILE too" },
+      .help = "name of the job (default: made from the counts and the program's name)" },
+    { "--queue", .meta = "QUEUE", .help = "queue to submit to (default: the cluster's choice)",
+      .same_as = "--queue" },
+    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO", .choices = levels },
+    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" },
     { "--host-ip", .meta = "ADDRESS",
-      .help = "the address of this machine, where tasks on the cluster reach the scheduler" },
-    { "--scheduler", .meta = "WHERE", .help = "where the scheduler of a job with servers runs: "
-      "here, as long as this command stays, or in a container; without it here, and in a container "
-      "with --detach", .choices = schedulers },
-    { "--tracker", .meta = "KIND", .help = "whose tracker a job without servers has: rabit, and "
-      "XGBoost up to 2.0, or XGBoost from 2.1", .preset = "rabit", .choices = trackers },
+      .help = "address of this machine at which tasks on the cluster reach the scheduler" },
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "
+      "on this machine, which requires this command to keep running, or in a container (default: "
+      "on this machine; with --detach, in a container)", .choices = schedulers },
+    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "
+      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",
+      .choices = trackers },
     { "--hdfs-tempdir", .meta = "DIR",
-      .help = "the directory in HDFS for what is sent; without it .ydl at home" },
-    { "--auto-file-cache", .meta = "BOOL", .help = "send the files that the command names",
+      .help = "directory in HDFS for uploads (default: .ydl in your home directory)" },
+    { "--auto-file-cache", .meta = "BOOL", .help = "upload the files that the command names",
       .preset = "True" },
-    { "--files", .meta = "FILE", .help = "further files to send", .type = CLI_LIST },
+    { "--files", .meta = "FILE", .help = "additional file to upload", .type = CLI_LIST },
     { "--archives", .meta = "FILE",
-      .help = "archives to unpack in the directory of each task, on YARN", .type = CLI_LIST },
-    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
-      .type = CLI_LIST, .same_as = "--env" },
-    { "--ship-libcxx", .meta = "DIR", .help = "send libstdc++.so.6 of DIR to the tasks" },
+      .help = "archive to unpack into each task's working directory on YARN", .type = CLI_LIST },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
+      .same_as = "--env" },
+    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" },
     { "--local-num-attempt", .meta = "N",
-      .help = "how often a task may be tried again on this machine", .preset = "0",
+      .help = "maximum number of retries per task on this machine", .preset = "0",
       .type = CLI_I64 },
-    { "--yarn-app-classpath", .meta = "PATH", .help = "class path of the application master",
+    { "--yarn-app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
       .no_effect = JAVA },
-    { "--yarn-app-dir", .meta = "DIR", .help = "where dmlc-yarn.jar is", .no_effect = JAVA },
-    { "--host-file", .meta = "FILE", .help = "hosts, of ssh and mpi",
-      .not_supported = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { "--sync-dst-dir", .meta = "DIR", .help = "where ssh copies to",
-      .not_supported = "ydl does not copy by ssh; --files sends files along" },
-    { "--sge-log-dir", .meta = "DIR", .help = "logs, of sge",
+    { "--yarn-app-dir", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = JAVA },
+    { "--host-file", .meta = "FILE", .help = "list of hosts for ssh and mpi",
+      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },
+    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",
+      .not_supported = "ydl does not copy by ssh; use --files to upload files" },
+    { "--sge-log-dir", .meta = "DIR", .help = "log directory for sge",
       .not_supported = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
-    { "--mesos-master", .meta = "HOST", .help = "of mesos",
+    { "--mesos-master", .meta = "HOST", .help = "master of mesos",
       .not_supported = NOT_ON("mesos") PLACES },
-    { "--slurm-worker-nodes", .meta = "N", .help = "of slurm",
-      .not_supported = NOT_ON("slurm") "--num-workers is how many workers there are" },
-    { "--slurm-server-nodes", .meta = "N", .help = "of slurm",
-      .not_supported = NOT_ON("slurm") "--num-servers is how many servers there are" },
-    { "--kube-namespace", .meta = "NAME", .help = "of kubernetes",
+    { "--slurm-worker-nodes", .meta = "N", .help = "nodes of slurm",
+      .not_supported = NOT_ON("slurm") "use --num-workers" },
+    { "--slurm-server-nodes", .meta = "N", .help = "nodes of slurm",
+      .not_supported = NOT_ON("slurm") "use --num-servers" },
+    { "--kube-namespace", .meta = "NAME", .help = "namespace of kubernetes",
       .not_supported = NOT_ON("kubernetes") PLACES },
-    { "--kube-worker-image", .meta = "IMAGE", .help = "of kubernetes",
+    { "--kube-worker-image", .meta = "IMAGE", .help = "worker image of kubernetes",
       .not_supported = NOT_ON("kubernetes") IMAGE },
-    { "--kube-server-image", .meta = "IMAGE", .help = "of kubernetes",
+    { "--kube-server-image", .meta = "IMAGE", .help = "server image of kubernetes",
       .not_supported = NOT_ON("kubernetes") IMAGE },
-    { "--kube-worker-template", .meta = "FILE", .help = "of kubernetes",
+    { "--kube-worker-template", .meta = "FILE", .help = "worker template of kubernetes",
       .not_supported = NOT_ON("kubernetes") PLACES },
-    { "--kube-server-template", .meta = "FILE", .help = "of kubernetes",
+    { "--kube-server-template", .meta = "FILE", .help = "server template of kubernetes",
       .not_supported = NOT_ON("kubernetes") PLACES },
     { 0 },
 };
@@ -100,10 +100,10 @@ static int dmlc_submit_find_place(const struct front_ask *a, const char **ret, s
         said = front_env(a, "YDL_ON");
     *ret = said;
     if (!said)
-        return cli_bad(err, "where to run is not said: --cluster yarn, or --cluster local");
+        return cli_bad(err, "--cluster is missing: use --cluster yarn or --cluster local");
     if (str_eq(said, "yarn") || str_eq(said, "local"))
         return 0;
-    return cli_bad(err, "ydl runs on yarn and on local machines, not on '%s'", said);
+    return cli_bad(err, "'%s' is not supported: ydl runs on yarn or local", said);
 }
 
 /* "512m", "1.5g": a number and one of two letters, which the older parser insisted on. */
@@ -219,7 +219,8 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
     int r = 0;
 
     if (front_given(a, "--archives") && str_eq(f->on, "local"))
-        r = front_note(c, "--archives has no effect: tasks on this machine run where you are");
+        r = front_note(
+            c, "--archives has no effect: tasks on this machine run in the current directory");
     else if (front_given(a, "--archives")) {
         r = dmlc_files(a, "--archives", "", c, err);
         if (r == 0)
@@ -285,7 +286,7 @@ static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c
 
 static const struct cli_example examples[] = {
     { "dmlc-submit --cluster yarn --num-workers 2 --num-servers 1 python train.py",
-      "two workers and a server on YARN, the scheduler here" },
+      "two workers and a server on YARN, with the scheduler on this machine" },
     { "dmlc-submit --cluster local --num-workers 4 ./xgboost mushroom.conf",
       "four workers of a rabit program on this machine" },
     { 0 },
@@ -301,14 +302,14 @@ static const struct front_verb only = {
 const struct front front_submit = {
     .program = {
         .name = "dmlc-submit",
-        .summary = "run a distributed program on YARN or on this machine, as dmlc-core's dmlc-submit",
+        .summary = "run a distributed program on YARN or locally, like dmlc-core's dmlc-submit",
         .text =
             "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
-            "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
-            "tracker runs in the cluster.\n\n"
-            "Options are found anywhere on the line, also behind the command; what is not known\n"
-            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-            "exit status is the job's.",
+"that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
+"tracker runs in the cluster.\n\n"
+"Options may stand anywhere on the line, also after the command; unknown options are\n"
+"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+"status is the job's.",
         .self = &only.cli,
         .examples = examples,
         .globals = common_job,

@@ -144,8 +144,8 @@ static int apply_rows(const struct request *q, struct front_call *c)
             r = front_note(c, "%s has no effect: %s", h->name, h->option->no_effect);
         if (r == 0 && h->late)
             r = front_note(c,
-                           "%s stands behind the command and was taken as an option of %s; write "
-                           "-- before the command to leave it to the job",
+                           "%s after the command was taken as an option of %s; to pass it to the "
+                           "job, put -- before the command",
                            h->name, q->ask.front->program.name);
         if (r == 0 && h->option->same_as)
             r = front_add(c, h->option->same_as);
@@ -211,7 +211,7 @@ static void print_word(FILE *out, const char *w)
 
 static void front_say_same(const struct request *q, const struct front_call *c)
 {
-    fprintf(stderr, "%s: the same as: ydl", q->ask.name);
+    fprintf(stderr, "%s: equivalent command: ydl", q->ask.name);
     for (size_t i = 0; i < c->words.n; i++) {
         char clean[4096];
 
@@ -223,7 +223,10 @@ static void front_say_same(const struct request *q, const struct front_call *c)
             fputs(" -f JOB", stderr);
     }
     if (c->job)
-        fprintf(stderr, "\n%s: and JOB is: %s", q->ask.name, c->job);
+        fprintf(stderr,
+                "\n"
+                "%s: where JOB is: %s",
+                q->ask.name, c->job);
     fputc('\n', stderr);
 }
 

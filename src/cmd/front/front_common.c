@@ -24,12 +24,12 @@ static const char *const places[] = { "local", "yarn", NULL };
 /* clang-format off */
 #define PLAIN                                                                                       \
     { "--conf", .meta = "DIR",                                                                      \
-      .help = "read the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR",                   \
+      .help = "use the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR",                    \
       .same_as = "--conf" },                                                                        \
     { "--json", .help = "print facts and errors as JSON on standard output",                        \
       .same_as = "--json" },                                                                        \
     { "-v", .also = { "--verbose" },                                                                \
-      .help = "say more, and show the same command in ydl's own words", .same_as = "--verbose" },   \
+      .help = "print more messages, and the equivalent ydl command", .same_as = "--verbose" },      \
     { "-q", .also = { "--quiet" }, .help = "print no progress, notes or warnings",                  \
       .same_as = "--quiet" },                                                                       \
     { "--version", .help = "print the version" }
@@ -40,25 +40,29 @@ const struct cli_opt common_plain[] = {
 };
 
 const struct cli_opt common_job[] = {
-    { "--on", .meta = "PLACE", .help = "run on this machine or on the cluster", .choices = places },
-    { "--detach", .help = "start the job, print its id and leave it to itself" },
-    { "--name", .meta = "NAME", .help = "what the job is called", .same_as = "--name" },
-    { "--docker-image", .meta = "IMAGE", .help = "the container image that tasks run in",
+    { "--on", .meta = "PLACE", .help = "where to run: on this machine or on the cluster",
+      .choices = places },
+    { "--detach", .help = "submit the job, print its id and exit" },
+    { "--name", .meta = "NAME", .help = "name of the job", .same_as = "--name" },
+    { "--docker-image", .meta = "IMAGE", .help = "container image to run tasks in",
       .same_as = "--image" },
-    { "--node-label", .meta = "LABEL", .help = "run on nodes that have this label",
+    { "--node-label", .meta = "LABEL", .help = "run only on nodes with this label",
       .same_as = "--label" },
-    { "--queue", .meta = "QUEUE", .help = "the queue to submit to", .same_as = "--queue" },
-    { "--gpus", .meta = "N", .help = "number of GPUs of a worker's container", .type = CLI_I64,
+    { "--queue", .meta = "QUEUE", .help = "queue to submit to", .same_as = "--queue" },
+    { "--gpus", .meta = "N", .help = "number of GPUs per worker", .type = CLI_I64,
       .same_as = "--gpus" },
-    { "--env", .meta = "NAME=VALUE", .help = "environment variables of every task",
-      .type = CLI_LIST, .same_as = "--env" },
-    { "--files", .meta = "FILE[#NAME]", .help = "files and directories to put beside each task",
-      .type = CLI_LIST, .same_as = "--files" },
-    { "--archives", .meta = "FILE[#NAME]", .help = "archives to unpack beside each task",
-      .type = CLI_LIST, .same_as = "--archives" },
-    { "--venv", .meta = "DIR", .help = "a Python environment whose programs come first in PATH",
+    { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
+      .same_as = "--env" },
+    { "--files", .meta = "FILE[#NAME]",
+      .help = "file or directory to put into each task's working directory", .type = CLI_LIST,
+      .same_as = "--files" },
+    { "--archives", .meta = "FILE[#NAME]",
+      .help = "archive to unpack into each task's working directory", .type = CLI_LIST,
+      .same_as = "--archives" },
+    { "--venv", .meta = "DIR",
+      .help = "directory of the Python environment to use: its programs come first in PATH",
       .same_as = "--venv" },
-    { "--output", .meta = "[DIR=]TARGET", .help = "where to put what tasks leave in $YDL_OUT",
+    { "--output", .meta = "[DIR=]TARGET", .help = "where to save what tasks write to $YDL_OUT",
       .type = CLI_LIST, .same_as = "--output" },
     PLAIN,
     { 0 },

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NEAR_NAMES 256
-#define LEAVE_IT "when it is the job's own, write -- before the command"
+#define LEAVE_IT "if it is an option of the job, put -- before the command"
 
 static const struct cli_opt help_rows[] = { { "-h", .also = { "--help" } }, { 0 } };
 static const struct cli_opt nothing_rows[1];
@@ -186,7 +186,7 @@ static int ambiguous(struct parser *p, const char *word)
         for (size_t i = 0; legacy_spelt(o, i); i++)
             if (strncmp(legacy_spelt(o, i), word, len) == 0)
                 (void)buf_printf(&all, "%s%s", all.len ? ", " : "", legacy_spelt(o, i));
-    cli_bad(p->err, "option '%.*s' may be one of %s", (int)len, word,
+    cli_bad(p->err, "option '%.*s' is ambiguous: %s", (int)len, word,
             buf_text(&all) ? buf_text(&all) : "several");
     err_hint(p->err, LEAVE_IT);
     return CLI_USAGE;
@@ -235,7 +235,7 @@ static int legacy_check_value(const struct cli_opt *o, const char *v, struct err
         return cli_bad(err, "option '%s': '%s' is %s", legacy_name(o), v,
                        r == -ERANGE ? "out of range" : "not a whole number");
     if (n < o->least)
-        return cli_bad(err, "option '%s': %s is too few, %lld is the least", legacy_name(o), v,
+        return cli_bad(err, "option '%s': %s is less than the minimum, %lld", legacy_name(o), v,
                        (long long)o->least);
     return 0;
 }

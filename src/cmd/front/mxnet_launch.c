@@ -10,29 +10,29 @@ static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
 static const struct cli_opt options[] = {
-    { "-n", .also = { "--num-workers" }, .meta = "N", .help = "how many workers; must be given",
+    { "-n", .also = { "--num-workers" }, .meta = "N", .help = "number of workers; required",
       .type = CLI_I64, .least = 1 },
     { "-s", .also = { "--num-servers" }, .meta = "N",
-      .help = "how many servers; without it as many as workers", .type = CLI_I64 },
+      .help = "number of servers (default: as many as workers)", .type = CLI_I64 },
     { "--launcher", .meta = "KIND",
-      .help = "where to run: local or yarn; without it $YDL_ON, then local", .choices = launchers },
-    { "--env-server", .meta = "NAME:VALUE", .help = "environment variables of the servers",
+      .help = "where to run: local or yarn (default: $YDL_ON, or local)", .choices = launchers },
+    { "--env-server", .meta = "NAME:VALUE", .help = "environment variable for the servers",
       .type = CLI_LIST },
-    { "--env-worker", .meta = "NAME:VALUE", .help = "environment variables of the workers",
+    { "--env-worker", .meta = "NAME:VALUE", .help = "environment variable for the workers",
       .type = CLI_LIST },
-    { "--env", .meta = "NAME", .help = "a variable of ours that every task gets too",
+    { "--env", .meta = "NAME", .help = "variable of this environment to pass to all tasks",
       .type = CLI_LIST },
     { "--p3", .help = "send parameters in slices, by priority" },
-    { "--scheduler", .meta = "WHERE", .help = "where the scheduler runs on YARN: here, as long as "
-      "this command stays, or in a container; without it here, and in a container with --detach",
-      .choices = schedulers },
-    { "--native", .meta = "WHEN", .help = "servers without Python; auto: a scheduler only, where "
-      "MXNet's library is found; a language is what the job is written in, and changes nothing",
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job on YARN: on "
+      "this machine, which requires this command to keep running, or in a container (default: on "
+      "this machine; with --detach, in a container)", .choices = schedulers },
+    { "--native", .meta = "WHEN", .help = "run servers without Python; auto: only the scheduler, "
+      "if MXNet's library is found; the name of a language is accepted and has no effect",
       .choices = family_natives },
-    { "-H", .also = { "--hostfile" }, .meta = "FILE", .help = "hosts, of ssh and mpi",
-      .not_supported = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { "--sync-dst-dir", .meta = "DIR", .help = "where ssh copies to",
-      .not_supported = "ydl does not copy by ssh; --files sends files along" },
+    { "-H", .also = { "--hostfile" }, .meta = "FILE", .help = "list of hosts for ssh and mpi",
+      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },
+    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",
+      .not_supported = "ydl does not copy by ssh; use --files to upload files" },
     { 0 },
 };
 /* clang-format on */
@@ -44,7 +44,7 @@ static int mxnet_launch_find_place(const struct front_ask *a, const char **ret, 
     *ret = said ? said : front_on(a, "local");
     if (!said || str_eq(said, "yarn") || str_eq(said, "local"))
         return 0;
-    return cli_bad(err, "ydl runs on yarn and on local machines, not by '%s'", said);
+    return cli_bad(err, "'%s' is not supported: ydl runs on yarn or local", said);
 }
 
 /* ---- variables ---- */
@@ -178,13 +178,13 @@ static const struct front_verb only = {
 const struct front front_launch = {
     .program = {
         .name = "ydl-launch",
-        .summary = "run a distributed MXNet program, as MXNet's tools/launch.py",
+        .summary = "run a distributed MXNet program, like MXNet's tools/launch.py",
         .text =
             "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
-            "key-value store. On YARN the scheduler runs on this machine.\n\n"
-            "Options are found anywhere on the line, also behind the command; what is not known\n"
-            "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-            "exit status is the job's.",
+"key-value store. On YARN the scheduler runs on this machine.\n\n"
+"Options may stand anywhere on the line, also after the command; unknown options are\n"
+"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+"status is the job's.",
         .self = &only.cli,
         .examples = examples,
         .globals = common_job,

@@ -12,7 +12,7 @@
 
 #define OLD_JOB_MB 1024 /* what the first generation's script asked for a server */
 #define OLD_MB 4096     /* and what its Java client did */
-#define NO_JAVA "nothing of ydl is Java"
+#define NO_JAVA "ydl does not use Java"
 #define OTHER_HALF "libtensorflow_framework.so.2"
 
 static const char *const who_serves[] = { "ydl", "script", NULL };
@@ -21,85 +21,92 @@ static const char *const policies[] = { "0", "1", "2", NULL };
 /* clang-format off */
 static const struct cli_opt job_options[] = {
     { "-job", .meta = "FILE",
-      .help = "the script, run here with --ps and --wk, the servers' addresses" },
-    { "--tf_client", .meta = "FILE", .help = "the same" },
-    { "-numberworkers", .also = { "--num_worker" }, .meta = "N", .help = "how many workers",
+      .help = "script to run on this machine, with the servers' addresses in --ps and --wk" },
+    { "--tf_client", .meta = "FILE", .help = "same as -job" },
+    { "-numberworkers", .also = { "--num_worker" }, .meta = "N", .help = "number of workers",
       .preset = "1", .type = CLI_I64, .least = 1 },
-    { "-numberps", .also = { "--num_ps" }, .meta = "N", .help = "how many parameter servers",
+    { "-numberps", .also = { "--num_ps" }, .meta = "N", .help = "number of parameter servers",
       .preset = "0", .type = CLI_I64 },
-    { "--servers", .meta = "WHO", .help = "what workers and parameter servers run: a server of "
-      "ours, or the script itself, which then gets --job_name and --task_index too",
+    { "--servers", .meta = "WHO", .help = "what workers and parameter servers run: ydl's "
+      "TensorFlow server, or the script, which then also gets --job_name and --task_index",
       .preset = "ydl", .choices = who_serves },
-    { "--clients", .meta = "N", .help = "how many times the script runs, each with its "
-      "--task_index; 'workers': once for each worker", .preset = "1" },
+    { "--clients", .meta = "N", .help = "number of copies of the script, each with its "
+      "--task_index; 'workers': one per worker", .preset = "1" },
     { "--client_place", .meta = "WHERE",
-      .help = "where the script runs: here ('client'), or in a container", .preset = "client" },
-    { "--appname", .meta = "NAME", .help = "what the job is called", .preset = "tensorflow" },
-    { "--priority", .meta = "N", .help = "its priority in the queue", .type = CLI_I64,
+      .help = "where to run the script: on this machine (client) or in a container",
+      .preset = "client" },
+    { "--appname", .meta = "NAME", .help = "name of the job", .preset = "tensorflow" },
+    { "--priority", .meta = "N", .help = "priority in the queue", .type = CLI_I64,
       .same_as = "--priority" },
-    { "--container_memory", .meta = "MB", .help = "memory of a server; without it 1024, and 4096 "
-      "where the script was named by --tf_client", .type = CLI_I64, .least = 1 },
-    { "--container_vcores", .meta = "N", .help = "processor cores of a server", .preset = "1",
-      .type = CLI_I64, .least = 1 },
-    { "--master_memory", .meta = "MB", .help = "memory of the master's container", .type = CLI_I64,
+    { "--container_memory", .meta = "MB",
+      .help = "memory per server, in MB (default: 1024; 4096 with --tf_client)", .type = CLI_I64,
       .least = 1 },
-    { "--master_vcores", .meta = "N", .help = "processor cores of the master's container",
+    { "--container_vcores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
       .type = CLI_I64, .least = 1 },
-    { "--node_label_expression", .meta = "LABEL", .help = "run on nodes that have this label",
+    { "--master_memory", .meta = "MB", .help = "memory of the master's container, in MB",
+      .type = CLI_I64, .least = 1 },
+    { "--master_vcores", .meta = "N", .help = "number of CPU cores of the master's container",
+      .type = CLI_I64, .least = 1 },
+    { "--node_label_expression", .meta = "LABEL", .help = "run only on nodes with this label",
       .same_as = "--label" },
     { "--container_retry_policy", .meta = "N",
-      .help = "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
+      .help = "0: a failed server fails the job; 1 and 2: it is restarted", .preset = "0",
       .choices = policies },
-    { "--container_max_retries", .meta = "N", .help = "how often", .preset = "0", .type = CLI_I64 },
+    { "--container_max_retries", .meta = "N", .help = "maximum number of restarts per server",
+      .preset = "0", .type = CLI_I64 },
     { "--container_retry_error_codes", .meta = "CODES",
-      .help = "with policy 2: only after these exit codes, with commas between them" },
+      .help = "with policy 2, restart only after these exit codes, separated by commas" },
     { "--container_retry_interval", .meta = "MS",
-      .help = "the least time before it is started again", .type = CLI_I64 },
+      .help = "minimum delay before a restart, in milliseconds", .type = CLI_I64 },
     { "--attempt_failures_validity_interval", .meta = "MS",
-      .help = "failures longer ago than this do not count", .type = CLI_I64, .least = -1 },
-    { "-jar", .also = { "--jar" }, .meta = "FILE", .help = "the program of TensorFlow on YARN",
+      .help = "ignore failures that are older than this many milliseconds", .type = CLI_I64,
+      .least = -1 },
+    { "-jar", .also = { "--jar" }, .meta = "FILE", .help = "program of TensorFlow on YARN",
       .no_effect = NO_JAVA },
-    { "--jni_so", .meta = "FILE", .help = "its bridge to TensorFlow", .no_effect = NO_JAVA },
-    { "--log_properties", .meta = "FILE", .help = "how Java writes its log", .no_effect = NO_JAVA },
+    { "--jni_so", .meta = "FILE", .help = "bridge library of TensorFlow on YARN",
+      .no_effect = NO_JAVA },
+    { "--log_properties", .meta = "FILE", .help = "log configuration for Java",
+      .no_effect = NO_JAVA },
     { 0 },
 };
 
 static const struct cli_opt launch_options[] = {
-    { "--app_name", .meta = "NAME", .help = "what the job is called", .preset = "TensorFlow" },
-    { "--num_worker", .meta = "N", .help = "how many workers", .preset = "2", .type = CLI_I64,
+    { "--app_name", .meta = "NAME", .help = "name of the job", .preset = "TensorFlow" },
+    { "--num_worker", .meta = "N", .help = "number of workers", .preset = "2", .type = CLI_I64,
       .least = 1 },
-    { "--num_ps", .meta = "N", .help = "how many parameter servers", .preset = "1",
+    { "--num_ps", .meta = "N", .help = "number of parameter servers", .preset = "1",
       .type = CLI_I64 },
-    { "--container_memory", .meta = "MB", .help = "memory of a server", .preset = "4096",
+    { "--container_memory", .meta = "MB", .help = "memory per server", .preset = "4096",
       .type = CLI_I64, .least = 1 },
-    { "--container_vcores", .meta = "N", .help = "processor cores of a server", .preset = "1",
+    { "--container_vcores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
       .type = CLI_I64, .least = 1 },
-    { "--am_memory", .meta = "MB", .help = "memory of the master's container; without it 64",
+    { "--am_memory", .meta = "MB", .help = "memory of the master's container, in MB (default: 64)",
       .type = CLI_I64, .least = 1 },
-    { "--am_vcores", .meta = "N", .help = "processor cores of the master's container",
+    { "--am_vcores", .meta = "N", .help = "number of CPU cores of the master's container",
       .type = CLI_I64, .least = 1 },
-    { "--am_queue", .meta = "QUEUE", .help = "the queue to submit to", .same_as = "--queue" },
-    { "--tf_lib", .meta = "FILE", .help = "the library of TensorFlow, libtensorflow_cc.so.2, to be "
-      "sent along with " OTHER_HALF ", which lies beside it" },
-    { "--tf_jar", .meta = "FILE", .help = "the program of TensorFlow on YARN",
-      .no_effect = NO_JAVA },
+    { "--am_queue", .meta = "QUEUE", .help = "queue to submit to", .same_as = "--queue" },
+    { "--tf_lib", .meta = "FILE",
+      .help = "upload TensorFlow's library, libtensorflow_cc.so.2, and " OTHER_HALF " beside it" },
+    { "--tf_jar", .meta = "FILE", .help = "program of TensorFlow on YARN", .no_effect = NO_JAVA },
     { 0 },
 };
 
 static const struct cli_opt cluster_options[] = {
-    { "--app_id", .meta = "ID", .help = "the job" },
+    { "--app_id", .meta = "ID", .help = "application id of the job" },
     { 0 },
 };
 
 static const struct cli_opt application_options[] = {
-    { "--list", .also = { "-list" }, .help = "all applications of the cluster" },
-    { "--kill", .also = { "-kill" }, .meta = "ID", .help = "ends one" },
-    { "--status", .also = { "-status" }, .meta = "ID", .help = "how one is doing" },
+    { "--list", .also = { "-list" }, .help = "list all applications of the cluster" },
+    { "--kill", .also = { "-kill" }, .meta = "ID", .help = "kill an application" },
+    { "--status", .also = { "-status" }, .meta = "ID",
+      .help = "print the status of an application" },
     { 0 },
 };
 
 static const struct cli_opt kill_options[] = {
-    { "--application", .also = { "-application" }, .meta = "ID", .help = "the job" },
+    { "--application", .also = { "-application" }, .meta = "ID",
+      .help = "application id of the job" },
     { 0 },
 };
 /* clang-format on */
@@ -203,7 +210,7 @@ static int count_clients(const struct front_ask *a, int64_t workers, int64_t *re
         return 0;
     }
     if (str_to_i64(text, 1, 10000, ret) < 0)
-        return cli_bad(err, "--clients: '%s' is neither a number from 1 on nor 'workers'", text);
+        return cli_bad(err, "--clients: '%s' is neither a positive number nor 'workers'", text);
     return 0;
 }
 
@@ -227,7 +234,7 @@ static const char *tf_script_of(const struct front_ask *a)
 static int missing_job(struct err *err)
 {
     cli_bad(err, "a job is missing");
-    err_hint(err, "name a script, as in: ydl-tf -job job.py -numberworkers 4 -numberps 1");
+    err_hint(err, "try: ydl-tf -job job.py -numberworkers 4 -numberps 1");
     return CLI_USAGE;
 }
 
@@ -315,8 +322,8 @@ static int add_half(const char *lib, struct front_call *c, struct err *err)
         return front_option(c, "--files", "%s", half);
     cli_bad(err, "--tf_lib: '%s' cannot be loaded without " OTHER_HALF ", which is not beside it",
             lib);
-    err_hint(err, "name the one in the directory 'tensorflow' of a Python environment, which has "
-                  "both");
+    err_hint(err,
+             "use the one in the directory 'tensorflow' of a Python environment, which has both");
     return CLI_USAGE;
 }
 
@@ -355,11 +362,10 @@ static int translate_launch(const struct front_ask *a, struct front_call *c, str
         .alone = true,
         .sized = is_sized(a),
     };
-    int r = a->args->command.n ? cli_bad(err,
-                                         "'%s': launch starts servers only; a script runs with "
-                                         "ydl-tf -job %s",
-                                         a->args->command.v[0], a->args->command.v[0])
-                               : 0;
+    int r = a->args->command.n
+                ? cli_bad(err, "'%s': launch only starts servers; run a script with ydl-tf -job %s",
+                          a->args->command.v[0], a->args->command.v[0])
+                : 0;
 
     if (r == 0)
         r = front_option(c, "--spec", "clusterspec");
@@ -403,7 +409,7 @@ static int translate_application(const struct front_ask *a, struct front_call *c
             return 0;
         }
     if (!front_given(a, "--list"))
-        return cli_bad(err, "one of --list, --kill ID and --status ID is missing");
+        return cli_bad(err, "--list, --kill ID or --status ID is missing");
     return front_add(c, "apps");
 }
 
@@ -411,10 +417,10 @@ static int translate_application(const struct front_ask *a, struct front_call *c
 
 static const struct front_verb launch_verb = {
     .cli = { .name = "launch",
-             .summary = "start servers, print where they are, and leave them running",
+             .summary = "start servers, print their addresses, and leave them running",
              .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as "
                      "soon as\n"
-                     "all servers run. They run until 'ydl-tf kill'.",
+                     "all servers are running. They run until 'ydl-tf kill'.",
              .opts = launch_options },
     .habits = LEGACY_AMONG,
     .verb = "submit",
@@ -422,7 +428,7 @@ static const struct front_verb launch_verb = {
 };
 static const struct front_verb cluster_verb = {
     .cli = { .name = "cluster",
-             .summary = "print where the servers of a job are",
+             .summary = "print the addresses of a job's servers",
              .opts = cluster_options,
              .globals = common_plain },
     .habits = LEGACY_AMONG,
@@ -431,7 +437,7 @@ static const struct front_verb cluster_verb = {
 };
 static const struct front_verb application_verb = {
     .cli = { .name = "application",
-             .summary = "list, look at or end applications",
+             .summary = "list, show or kill applications",
              .opts = application_options,
              .globals = common_plain },
     .habits = LEGACY_AMONG,
@@ -440,7 +446,7 @@ static const struct front_verb application_verb = {
 };
 static const struct front_verb kill_verb = {
     .cli = { .name = "kill",
-             .summary = "end a job at once",
+             .summary = "kill a job",
              .opts = kill_options,
              .globals = common_plain },
     .habits = LEGACY_AMONG,
@@ -459,27 +465,28 @@ static const struct front_verb job_verb = {
 
 static const struct cli_example examples[] = {
     { "ydl-tf -job job.py -numberworkers 4 -numberps 1",
-      "five servers on YARN, and a script here that uses them" },
+      "five servers on YARN, and a script on this machine that uses them" },
     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --clients workers",
       "a client for each worker" },
     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --servers script",
       "a script that starts its own server" },
     { "ydl-tf launch --num_worker 2 --num_ps 1", "servers for any number of scripts" },
-    { "ydl-tf kill --application application_1700000000000_0001", "their end" },
+    { "ydl-tf kill --application application_1700000000000_0001", "stop them" },
     { 0 },
 };
 
 const struct front front_tf = {
     .program = {
         .name = "ydl-tf",
-        .summary = "TensorFlow servers on YARN or on this machine, as TensorFlow on YARN",
+        .summary = "run TensorFlow servers on YARN or on this machine, like TensorFlow on YARN",
         .text =
-            "Starts TensorFlow servers, workers and parameter servers, and a script that uses them.\n"
-            "The script runs here and finds their addresses in --wk and --ps, HOST:PORT with commas\n"
-            "between them; the job ends when it ends, with its exit status. Words after -- are the\n"
-            "script's own.\n\n"
-            "The servers run no Python: they are TensorFlow's own library, as it is found in the\n"
-            "script's Python. With --on local all of it runs on this machine.",
+            "Starts TensorFlow servers, workers and parameter servers, and a script that uses\n"
+            "them.\n"
+"The script runs on this machine and gets their addresses in --wk and --ps, as HOST:PORT\n"
+"separated by commas; the job ends when the script ends, with its exit status. Words\n"
+"after -- are passed to the script.\n\n"
+"The servers run no Python: they use TensorFlow's library, as found in the script's\n"
+"Python environment. With --on local, everything runs on this machine.",
         .self = &job_verb.cli,
         .examples = examples,
         .globals = common_job,

@@ -62,7 +62,7 @@ static int report(struct slider *s, int result, const struct err *err)
 static int missing_name(const struct slider *s, struct err *err)
 {
     cli_bad(err, "the application's name is missing");
-    err_hint(err, "as in: %s %s tf1%s", s->ask->name, s->ask->verb->cli.name,
+    err_hint(err, "try: %s %s tf1%s", s->ask->name, s->ask->verb->cli.name,
              str_eq(s->ask->verb->cli.name, "create")
                  ? " --appdef DIR --template appConfig.json --resources resources.json"
                  : "");

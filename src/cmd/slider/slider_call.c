@@ -82,8 +82,10 @@ int slider_check_name(const char *name, struct err *err)
 
     if (name[0] >= 'a' && name[0] <= 'z' && !name[n] && n <= NAME_BYTES)
         return 0;
-    cli_bad(err, "'%.100s' is no application's name", name);
-    err_hint(err, "it has small letters, digits, '_' and '-', at most %d, and a letter first",
+    cli_bad(err, "'%.100s' is not a valid application name", name);
+    err_hint(err,
+             "use lower-case letters, digits, '_' and '-', at most %d characters, beginning with a "
+             "letter",
              NAME_BYTES);
     return CLI_USAGE;
 }

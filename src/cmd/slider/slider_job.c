@@ -41,11 +41,10 @@ static int add_port_range(const struct slider_model *m, json_t *job)
         return 0;
     high = text[low] == '-' ? strspn(text + low + 1, "0123456789") : 0;
     if (low == 0 || high == 0 || text[low + 1 + high])
-        return strs_take(
-            m->notes,
-            str_printf("site.global.slider.allowed.ports: '%.60s' is not one range, such as "
-                       "48000-49000, and has no effect",
-                       text));
+        return strs_take(m->notes,
+                         str_printf("site.global.slider.allowed.ports: '%.60s' has no effect: it "
+                                    "is not a single range such as 48000-49000",
+                                    text));
     return json_object_set_new(job, "port-range", json_string(text)) < 0 ? -ENOMEM : 0;
 }
 
@@ -86,7 +85,7 @@ static int slider_add_roles(const struct slider_model *m, const struct slider_jo
         if (slider_role(&m->v[i], &name) < 0 || !buf_text(&name))
             return err_oom(err);
         if (json_object_get(roles, buf_text(&name)))
-            return cli_bad(err, "metainfo.json: component '%s' is there twice", m->v[i].name);
+            return cli_bad(err, "metainfo.json: duplicate component '%s'", m->v[i].name);
         if (json_object_set(roles, buf_text(&name), role) < 0)
             return err_oom(err);
     }

@@ -299,10 +299,10 @@ static int slider_add_row(const struct slider *s, const struct app *a, json_t *l
 static int check_list(const struct slider *s, struct err *err)
 {
     if (slider_given(s, "--live") && slider_given(s, "--state"))
-        return cli_bad(err, "--live and --state exclude each other");
+        return cli_bad(err, "--live and --state cannot be combined");
     if (!slider_given(s, "--containers") &&
         (slider_given(s, "--version") || slider_given(s, "--components")))
-        return cli_bad(err, "--version and --components need --containers");
+        return cli_bad(err, "--version and --components require --containers");
     return 0;
 }
 
@@ -379,7 +379,7 @@ int slider_lookup(struct slider *s, struct err *err)
     AUTO_JSON *internal = NULL;
     AUTO_JSON *status = NULL;
     int r = id ? json_make(&internal, err, "{s:s}", "job", id)
-               : cli_bad(err, "--id is missing: which application of YARN?");
+               : cli_bad(err, "--id is missing: which application?");
     struct slider_docs d = { .internal = internal };
 
     if (r == 0)

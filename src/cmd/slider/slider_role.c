@@ -98,8 +98,8 @@ static int run_script(const struct slider_making *k, struct err *err)
         return r;
     r = slider_write_json(command, &text);
     if (r == -E2BIG)
-        return cli_bad(err, "appConfig: the values for component '%s' are more than %zu KB",
-                       k->c->name, TEXT_MAX / KIB);
+        return cli_bad(err, "appConfig: the values for component '%s' exceed %zu KB", k->c->name,
+                       TEXT_MAX / KIB);
     if (r < 0 || !buf_text(&text) ||
         slider_set(k->role, "command", json_pack("[s, s]", "python3", SLIDER_AGENT "/agent.py")) <
             0 ||
@@ -205,7 +205,7 @@ static int add_image(const struct slider_making *k)
         return 0; /* once is enough */
     return strs_take(k->m->notes,
                      str_printf("site.global.run.mode is docker, but no image is named by "
-                                "site.global.docker.image or --docker-image: it runs without one"));
+                                "site.global.docker.image or --docker-image: running without one"));
 }
 
 /* ---- what it needs ---- */
@@ -332,7 +332,7 @@ int slider_restart(const json_t *resources, json_t **ret, struct err *err)
     for (size_t i = 0; i < COUNT_OF(policies); i++)
         known |= str_eq(policy, policies[i]);
     if (r == 0 && !known)
-        r = cli_bad(err, "'ydl.restart' is '%.60s', and can be gang, task or never", policy);
+        r = cli_bad(err, "'ydl.restart' is '%.60s'; it must be gang, task or never", policy);
     if (r == 0)
         r = window(resources, &seconds, err);
     if (r == 0 && str_eq(policy, "never"))
@@ -396,9 +396,7 @@ static int make_role(struct slider_making *k, struct err *err)
     if (r == 0)
         r = add_end(k, err);
     if (r == 0 && k->tokens.preferred && k->c == &k->m->v[0] &&
-        strs_take(k->m->notes,
-                  str_printf("{DEFAULT_n} has no effect: ports are chosen among the free ones")) <
-            0)
+        strs_take(k->m->notes, str_printf("{DEFAULT_n} has no effect: any free port is used")) < 0)
         r = err_oom(err);
     return r;
 }

@@ -89,7 +89,7 @@ static int add_port(struct slider_tokens *t, const struct slider_component *c, b
     char name[24];
 
     if (k >= SLIDER_PORTS_MAX)
-        return cli_bad(err, "appConfig: component '%s' wants more than %d ports", c->name,
+        return cli_bad(err, "appConfig: component '%s' uses more than %d ports", c->name,
                        SLIDER_PORTS_MAX);
     if (!own && k == 0 && (c != t->component || c->count > 1))
         return add_var(out, "port", c, ":0");
@@ -209,7 +209,7 @@ static int slider_explain(int r, struct err *err)
 {
     if (r == -ENOMEM)
         return err_oom(err);
-    return r == -E2BIG ? cli_bad(err, "a value becomes too long") : r;
+    return r == -E2BIG ? cli_bad(err, "a value is too long") : r;
 }
 
 /* Adds what stands before the next ${TOKEN}, or all that is left, and goes on behind it: 1 when
@@ -268,8 +268,8 @@ static int add_site(const json_t *dicts, const char *token, size_t n, struct buf
                : NULL;
     if (text)
         return buf_add_str(out, text);
-    return cli_bad(err, "metainfo.json: an export names ${%.*s}, which appConfig does not have",
-                   (int)n, token);
+    return cli_bad(err, "metainfo.json: an export names ${%.*s}, which is not in appConfig", (int)n,
+                   token);
 }
 
 int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, const char *value,

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#define NO_JAVA "nothing of ydl is Java"
-#define CONFIGURED "the cluster is what the Hadoop configuration says; name another by --conf DIR"
+#define NO_JAVA "ydl does not use Java"
+#define CONFIGURED "the Hadoop configuration names the cluster; use another with --conf DIR"
 
 static const char *const places[] = { "local", "yarn", NULL };
 static const char *const formats[] = { "xml", "json", "properties", NULL };
@@ -17,62 +17,63 @@ static const char *const providers[] = { "agent", NULL };
 /* On every verb of Slider's. */
 #define ANYWHERE                                                                                    \
     { "--fs", .also = { "--filesystem" }, .meta = "URI",                                            \
-      .help = "the file system where definitions are, instead of the cluster's own" },              \
-    { "--basepath", .meta = "DIR", .help = "where they are there, instead of .slider at home" },    \
-    { "-D", .meta = "NAME=VALUE", .help = "a setting of Hadoop", .type = CLI_LIST,                  \
+      .help = "file system of the definitions (default: the cluster's)" },                          \
+    { "--basepath", .meta = "DIR",                                                                  \
+      .help = "directory of the definitions (default: .slider in your home directory)" },           \
+    { "-D", .meta = "NAME=VALUE", .help = "set a Hadoop property", .type = CLI_LIST,                \
       .not_supported = CONFIGURED },                                                                \
-    { "--m", .also = { "--manager" }, .meta = "HOST:PORT", .help = "the ResourceManager",           \
-      .not_supported = CONFIGURED },                                                                \
-    { "-S", .meta = "NAME=VALUE", .help = "a system property", .type = CLI_LIST,                    \
+    { "--m", .also = { "--manager" }, .meta = "HOST:PORT",                                          \
+      .help = "address of the ResourceManager", .not_supported = CONFIGURED },                      \
+    { "-S", .meta = "NAME=VALUE", .help = "set a system property", .type = CLI_LIST,                \
       .no_effect = NO_JAVA },                                                                       \
-    { "--debug", .help = "the same as -v" }
+    { "--debug", .help = "same as -v" }
 
 #define ON                                                                                          \
-    { "--on", .meta = "PLACE",                                                                      \
-      .help = "applications of this machine or of the cluster; without it $YDL_ON, then yarn",      \
-      .choices = places }
+    { "--on", .meta = "PLACE", .help = "where the application is: on this machine or on the "       \
+      "cluster (default: $YDL_ON, or yarn)", .choices = places }
 
 #define OUT { "-o", .also = { "--out" }, .meta = "FILE",                                            \
-      .help = "write there instead of to standard output" }
+      .help = "write to FILE instead of standard output" }
 #define WAIT                                                                                        \
-    { "--wait", .meta = "SECONDS", .help = "wait until all instances run, for so long at most",     \
-      .preset = "0", .type = CLI_I64 }
+    { "--wait", .meta = "SECONDS",                                                                  \
+      .help = "wait at most SECONDS until all instances run; 0: do not wait", .preset = "0",        \
+      .type = CLI_I64 }
 
 /* What makes a definition. */
 #define BUILDING                                                                                    \
-    { "--appdef", .meta = "DIR|ZIP",                                                                \
-      .help = "the package: metainfo.json, package/scripts, package/files" },                       \
-    { "--template", .meta = "FILE",                                                                 \
-      .help = "appConfig: the settings; looked for here, then in the package" },                    \
-    { "--resources", .meta = "FILE", .help = "resources: instances, memory and cores of each "      \
-      "component; looked for in the same way" },                                                    \
-    { "--metainfo", .meta = "FILE", .help = "use this metainfo.json instead of the package's" },    \
-    { "--metainfojson", .meta = "TEXT", .help = "the same, as the text itself" },                   \
-    { "--package", .meta = "DIR|ZIP", .help = "the same as --appdef" },                             \
+    { "--appdef", .meta = "DIR|FILE", .help = "application package, a directory or zip archive "    \
+      "with metainfo.json, package/scripts and package/files" },                                    \
+    { "--template", .meta = "FILE", .help = "settings (appConfig); FILE is looked up in the "       \
+      "current directory, then in the package" },                                                   \
+    { "--resources", .meta = "FILE", .help = "resources: number of instances, memory and cores "    \
+      "of each component; looked up like --template" },                                             \
+    { "--metainfo", .meta = "FILE", .help = "use FILE instead of the package's metainfo.json" },    \
+    { "--metainfojson", .meta = "TEXT", .help = "use TEXT as metainfo.json" },                      \
+    { "--package", .meta = "DIR|FILE", .help = "same as --appdef" },                                \
     { "--component", .also = { "--comp", "--role" }, .meta = "NAME COUNT",                          \
-      .help = "so many instances of a component", .type = CLI_LIST, .more = 1 },                    \
+      .help = "run COUNT instances of component NAME", .type = CLI_LIST, .more = 1 },               \
     { "-O", .also = { "--option" }, .meta = "KEY VALUE",                                            \
-      .help = "a setting of appConfig, for all components", .type = CLI_LIST, .more = 1 },          \
+      .help = "set KEY in appConfig for all components", .type = CLI_LIST, .more = 1 },             \
     { "--compopt", .also = { "--co", "--roleopt" }, .meta = "COMPONENT KEY VALUE",                  \
-      .help = "the same for one component", .type = CLI_LIST, .more = 2 },                          \
+      .help = "set KEY in appConfig for one component", .type = CLI_LIST, .more = 2 },              \
     { "--resopt", .also = { "-ro" }, .meta = "KEY VALUE",                                           \
-      .help = "a key of resources.json, for all components", .type = CLI_LIST, .more = 1 },         \
+      .help = "set KEY in resources for all components", .type = CLI_LIST, .more = 1 },             \
     { "--rescompopt", .also = { "--rco" }, .meta = "COMPONENT KEY VALUE",                           \
-      .help = "the same for one component", .type = CLI_LIST, .more = 2 },                          \
-    { "--gpus", .meta = "N", .help = "how many GPUs an instance has, where yarn.io/gpu does not "   \
-      "say it; not of ps and tensorboard", .type = CLI_I64 },                                       \
-    { "--image", .meta = "IMAGE", .help = "the same as --docker-image" },                           \
+      .help = "set KEY in resources for one component", .type = CLI_LIST, .more = 2 },              \
+    { "--gpus", .meta = "N", .help = "number of GPUs per instance, unless yarn.io/gpu is set; "     \
+      "not for ps and tensorboard", .type = CLI_I64 },                                              \
+    { "--image", .meta = "IMAGE", .help = "same as --docker-image" },                               \
     { "--zkhosts", .meta = "HOSTS",                                                                 \
-      .help = "what ${ZK_HOST} stands for, instead of the cluster's ZooKeeper" },                   \
-    { "--zkpath", .meta = "PATH", .help = "what ${DEFAULT_ZK_PATH} stands for" },                   \
-    { "--provider", .meta = "KIND", .help = "who runs components", .preset = "agent",               \
+      .help = "value of ${ZK_HOST} (default: the cluster's ZooKeeper)" },                           \
+    { "--zkpath", .meta = "PATH", .help = "value of ${DEFAULT_ZK_PATH}" },                          \
+    { "--provider", .meta = "KIND", .help = "how components are run", .preset = "agent",            \
       .choices = providers },                                                                       \
-    { "--name", .meta = "NAME", .help = "what the job is called",                                   \
+    { "--name", .meta = "NAME", .help = "name of the job",                                          \
       .not_supported = "the job has the application's name, which is the word after the verb" },    \
-    { "--detach", .help = "leave the application to itself, as is always done" },                   \
-    { "--appconf", .meta = "DIR", .help = "a directory of configuration",                           \
+    { "--detach", .help = "accepted; applications always run detached" },                           \
+    { "--appconf", .meta = "DIR", .help = "configuration directory",                                \
       .not_supported = "settings are in the file that --template names" },                          \
-    { "--apphome", .meta = "DIR", .help = "where an application is installed on the nodes",         \
+    { "--apphome", .meta = "DIR", .help = "installation directory on the nodes",                    \
       .not_supported = "an application is in its package, which --appdef names" }
 
 static const struct cli_opt create_options[] = {
@@ -85,59 +86,62 @@ static const struct cli_opt start_options[] = {
     WAIT, OUT, ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt stop_options[] = {
-    { "--wait", .meta = "SECONDS", .help = "how long to wait for its end; 0: however long it takes",
-      .preset = "0", .type = CLI_I64 },
-    { "--force", .help = "kill it at once, without the scripts' own stop" },
-    { "--message", .meta = "TEXT", .help = "why; status shows it" },
+    { "--wait", .meta = "SECONDS",
+      .help = "wait at most SECONDS for the application to end; 0: no limit", .preset = "0",
+      .type = CLI_I64 },
+    { "--force",
+      .help = "kill the application at once, without running the scripts' stop command" },
+    { "--message", .meta = "TEXT", .help = "reason, shown by 'slider status'" },
     ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt destroy_options[] = {
-    { "--force", .help = "really; must be given" },
+    { "--force", .help = "confirm; required" },
     ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt status_options[] = {
     OUT, ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt list_options[] = {
-    { "--live", .help = "only what runs" },
-    { "--state", .meta = "STATE",
-      .help = "only what is in this state: ACCEPTED, RUNNING, FINISHED, FAILED, KILLED, STOPPED" },
-    { "--containers", .help = "with the tasks of each" },
-    { "--components", .meta = "NAME,…", .help = "only those of these components",
+    { "--live", .help = "list only running applications" },
+    { "--state", .meta = "STATE", .help = "list only applications in this state: ACCEPTED, "
+      "RUNNING, FINISHED, FAILED, KILLED, STOPPED" },
+    { "--containers", .help = "list the containers of each application" },
+    { "--components", .meta = "NAME,…", .help = "list only containers of these components",
       .type = CLI_LIST },
-    { "--version", .meta = "VERSION", .help = "only those of applications of this version" },
+    { "--version", .meta = "VERSION",
+      .help = "list only containers of applications of this version" },
     ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt exists_options[] = {
-    { "--live", .help = "does it run?" },
-    { "--state", .meta = "STATE", .help = "is it in this state?" },
+    { "--live", .help = "check whether the application is running" },
+    { "--state", .meta = "STATE", .help = "check whether the application is in this state" },
     OUT, ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt flex_options[] = {
     { "--component", .also = { "--comp", "--role" }, .meta = "NAME COUNT",
-      .help = "so many instances of a component, +N more or -N fewer", .type = CLI_LIST,
-      .more = 1 },
+      .help = "run COUNT instances of component NAME; +N adds instances, -N removes them",
+      .type = CLI_LIST, .more = 1 },
     ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt registry_options[] = {
-    { "--name", .meta = "NAME", .help = "the application" },
-    { "--list", .help = "the applications that run" },
-    { "--listexp", .help = "the groups of its exports" },
-    { "--getexp", .meta = "GROUP", .help = "one group, as JSON" },
-    { "--listconf", .help = "the dictionaries of its configuration" },
-    { "--getconf", .meta = "DICT", .help = "one dictionary" },
-    { "--format", .meta = "FORMAT", .help = "how --getconf writes it", .preset = "xml",
+    { "--name", .meta = "NAME", .help = "name of the application" },
+    { "--list", .help = "list running applications" },
+    { "--listexp", .help = "list the groups of exports" },
+    { "--getexp", .meta = "GROUP", .help = "print a group of exports as JSON" },
+    { "--listconf", .help = "list the configuration dictionaries" },
+    { "--getconf", .meta = "DICT", .help = "print a configuration dictionary" },
+    { "--format", .meta = "FORMAT", .help = "output format of --getconf", .preset = "xml",
       .choices = formats },
     { "-o", .also = { "--out", "--dest" }, .meta = "FILE",
-      .help = "write there instead of to standard output" },
-    { "--user", .meta = "USER", .help = "whose application, where that is not one's own" },
-    { "--servicetype", .meta = "TYPE", .help = "which kind of service; there is one kind",
+      .help = "write to FILE instead of standard output" },
+    { "--user", .meta = "USER", .help = "owner of the application (default: you)" },
+    { "--servicetype", .meta = "TYPE", .help = "type of service; only one exists",
       .preset = SLIDER_SERVICE },
-    { "--internal", .help = "internal addresses too", .no_effect = "there are none" },
+    { "--internal", .help = "include internal addresses", .no_effect = "there are none" },
     ON, ANYWHERE, { 0 },
 };
 static const struct cli_opt lookup_options[] = {
-    { "--id", .meta = "ID", .help = "the application of YARN, or a job of this machine" },
+    { "--id", .meta = "ID", .help = "application id, or the id of a job on this machine" },
     OUT, ON, ANYWHERE, { 0 },
 };
 
@@ -150,16 +154,16 @@ static const struct {
     { "kill-container",  "use 'ydl restart JOB TASK'" },
     { "am-suicide",      "use 'ydl cluster kill', or kill the master's process" },
     { "resolve",         "use 'slider exports' and 'slider registry'" },
-    { "package",         "name the package with --appdef; it is kept with the definition" },
-    { "install-package", "name the package with --appdef; it is kept with the definition" },
+    { "package",         "name the package with --appdef; it is saved with the definition" },
+    { "install-package", "name the package with --appdef; it is saved with the definition" },
     { "keytab",          "use 'ydl --principal NAME --keytab FILE'" },
     { "install-keytab",  "use 'ydl --principal NAME --keytab FILE'" },
     { "resource",        "use --files and --archives, or 'ydl fs put'" },
-    { "client",          "clients of an application are installed by themselves" },
-    { "dependency",      "nothing of ydl has to be installed on the cluster" },
+    { "client",          "clients of an application are installed automatically" },
+    { "dependency",      "ydl needs nothing installed on the cluster" },
     { "diagnostics",     "use 'ydl doctor' and 'ydl status JOB --tasks'" },
     { "nodes",           "use 'ydl cluster nodes'" },
-    { "tokens",          "tokens are got and renewed by ydl itself" },
+    { "tokens",          "ydl gets and renews tokens itself" },
     { "kdiag",           "use 'ydl doctor'" },
 };
 /* clang-format on */
@@ -170,8 +174,10 @@ static int act_other(const struct front_ask *a, struct err *err)
 
     for (size_t i = 0; words->n > 0 && i < COUNT_OF(absent); i++)
         if (str_eq(absent[i].verb, words->v[0])) {
-            fprintf(stderr, "%s: the verb '%s' is not there\n  hint: %s\n", a->name, absent[i].verb,
-                    absent[i].instead);
+            fprintf(stderr,
+                    "%s: the verb '%s' is not supported\n"
+                    "  hint: %s\n",
+                    a->name, absent[i].verb, absent[i].instead);
             return SLIDER_UNIMPLEMENTED;
         }
     if (words->n > 0 && front_verb(a->front, words->v[0])->cli.name)
@@ -179,7 +185,7 @@ static int act_other(const struct front_ask *a, struct err *err)
     else
         front_no_verb(a->front, words->n > 0 ? words->v[0] : NULL, err);
     err_hint(err,
-             "as in: %s create tf1 --appdef DIR --template appConfig.json --resources "
+             "try: %s create tf1 --appdef DIR --template appConfig.json --resources "
              "resources.json; see '%s --help'",
              a->name, a->name);
     return CLI_USAGE;
@@ -214,51 +220,52 @@ static int act_help(const struct front_ask *a, struct err *err)
 static const struct cli_opt none[1];
 
 VERB(create_verb, slider_act, "NAME", common_job, .name = "create", .opts = create_options,
-     .summary = "keep an application's definition and start it",
-     .text = "Reads the package and the two files, keeps them under NAME and starts the\n"
-             "application. Prints the id of its job and leaves it to itself; with --wait it\n"
-             "waits until all instances run. What fails leaves nothing behind.");
+     .summary = "save an application's definition and start it",
+     .text = "Reads the package and the two files, saves them as NAME and starts the application.\n"
+             "Prints the id of its job and exits; with --wait, waits until all instances run. A\n"
+             "create that fails leaves nothing behind.");
 VERB(build_verb, slider_act, "NAME", common_job, .name = "build", .opts = build_options,
-     .summary = "keep an application's definition, to be started later");
+     .summary = "save an application's definition without starting it");
 VERB(update_verb, slider_act, "NAME", common_job, .name = "update", .opts = build_options,
-     .summary = "change a definition; what is not given stays as it is",
+     .summary = "change an application's definition",
      .text = "Replaces the package, the settings or the resources of a definition; what is not\n"
-             "given stays as it is. An application that runs is not changed: its next start is.");
+             "given is unchanged. A running application changes at its next start.");
 VERB(start_verb, slider_act, "NAME", common_plain, .name = "start", .opts = start_options,
-     .summary = "start an application that is stopped",
-     .text = "Starts an application from its definition alone: the files that it was made from\n"
-             "are not needed, nor is the machine where that was done.");
+     .summary = "start a stopped application",
+     .text = "Starts an application from its saved definition: neither the original files nor the\n"
+             "machine that it was created on are needed.");
 VERB(stop_verb, slider_act, "NAME", common_plain, .name = "stop", .opts = stop_options,
-     .summary = "end an application; its definition stays",
-     .text = "Asks every instance to stop, kills what has not stopped when the grace is over, and\n"
-             "waits for the end. One that does not run is fine.");
+     .summary = "stop an application; its definition is kept",
+     .text = "Asks every instance to stop, kills those that have not stopped after the grace\n"
+             "period, and waits for the end. Succeeds if the application is not running.");
 VERB(status_verb, slider_act, "NAME", common_plain, .name = "status", .opts = status_options,
-     .summary = "describe an application, as JSON");
+     .summary = "describe an application as JSON");
 VERB(list_verb, slider_act, "[NAME]", common_plain, .name = "list", .opts = list_options,
-     .summary = "list applications, those that do not run too",
-     .text = "A line for each: name, state, job, address of its page. With NAME the exit status\n"
-             "is 255 when it is not listed.");
+     .summary = "list applications, including stopped ones",
+     .text =
+         "Prints name, state, job and tracking URL of each. With NAME, the exit status is 255 if\n"
+         "it is not listed.");
 VERB(exists_verb, slider_act, "NAME", common_plain, .name = "exists", .opts = exists_options,
-     .summary = "is there such an application, does it run?",
-     .text = "Exit status 0 for yes, 255 for no, 69 when there is no such application.");
+     .summary = "check whether an application exists or is running",
+     .text = "The exit status is 0 for yes, 255 for no, and 69 if there is no such application.");
 VERB(destroy_verb, slider_act, "NAME", common_plain, .name = "destroy", .opts = destroy_options,
-     .summary = "remove the definition of an application that does not run");
+     .summary = "remove the definition of a stopped application");
 VERB(flex_verb, slider_act, "NAME", common_plain, .name = "flex", .opts = flex_options,
-     .summary = "change how many instances a component has",
-     .text = "Changes the definition and, when it runs, the application. Exit status 0 when a\n"
-             "running one was changed, 255 when it counts for the next start only.");
+     .summary = "change the number of instances of a component",
+     .text =
+         "Changes the definition and, if it is running, the application. The exit status is 0 if\n"
+         "a running application was changed, 255 if the change takes effect at the next start.");
 VERB(registry_verb, slider_act, "[NAME]", common_plain, .name = "registry",
-     .opts = registry_options,
-     .summary = "what an application publishes: exports and configuration");
+     .opts = registry_options, .summary = "print an application's exports and configuration");
 VERB(exports_verb, slider_act, "NAME [GROUP]", common_plain, .name = "exports",
-     .opts = status_options, .summary = "the exports of an application that runs, as JSON",
+     .opts = status_options, .summary = "print the exports of a running application as JSON",
      .text = "The document that its instances get from\n"
              "http://MASTER:PORT/ws/v1/slider/publisher/exports, or one group of it.");
 VERB(lookup_verb, slider_act, NULL, common_plain, .name = "lookup", .opts = lookup_options,
-     .summary = "what is known of an application by its id, as JSON");
+     .summary = "print the status of an application by its id, as JSON");
 VERB(version_verb, act_version, NULL, none, .name = "version", .summary = "print the version");
 VERB(help_verb, act_help, "[VERB]", none, .name = "help",
-     .summary = "show this text, or that of one verb");
+     .summary = "show this help, or that of a verb");
 
 static const struct cli_verb *const verbs[] = {
     &create_verb.cli,  &build_verb.cli,   &update_verb.cli,   &start_verb.cli,
@@ -277,24 +284,24 @@ static const struct cli_section sections[] = {
     { "FILES",
       "~/.slider/cluster/NAME\tIn HDFS, the definition of an application: metainfo.json,\n"
       "app_config.json, resources.json, internal.json, the package and what runs its scripts.\n"
-      "$XDG_STATE_HOME/ydl/slider/NAME\tThe same with --on local. Without the variable,\n"
-      "~/.local/state/ydl/slider." },
-    { "VERBS THAT ARE NOT THERE",
+      "$XDG_STATE_HOME/ydl/slider/NAME\tThe same with --on local. By default,\n"
+      "$XDG_STATE_HOME is ~/.local/state." },
+    { "UNSUPPORTED VERBS",
       "upgrade, kill-container, am-suicide, resolve, package, install-package, keytab,\n"
-      "install-keytab, resource, client, dependency, diagnostics, nodes, tokens and kdiag end\n"
-      "with 51 and a word on what does it instead." },
+      "install-keytab, resource, client, dependency, diagnostics, nodes, tokens and kdiag exit\n"
+      "with 51 and print what to use instead." },
     { "EXIT STATUS",
       "0\tDone.\n"
       "2\tThe command line, or a file that it names, is wrong; nothing was started.\n"
       "3\tInterrupted.\n"
-      "43, 48\tNot permitted; the cluster cannot be reached.\n"
+      "43, 48\tPermission denied; the cluster is unreachable.\n"
       "44\tNo such export or configuration.\n"
-      "50, 56\tA fault of ours; something else failed.\n"
-      "51\tA verb that is not there.\n"
-      "65, 66, 67\tThe application failed, was killed, or does not run in time.\n"
+      "50, 56\tInternal error; another failure.\n"
+      "51\tThe verb is not supported.\n"
+      "65, 66, 67\tThe application failed, was killed, or did not start in time.\n"
       "69\tThere is no such application.\n"
-      "70, 73, 75\tIt does not run; it runs; it is there already.\n"
-      "255\tNo: of list, exists and flex." },
+      "70, 73, 75\tThe application is not running; is running; exists already.\n"
+      "255\tThe answer of list, exists or flex is no." },
     { 0 },
 };
 
@@ -304,28 +311,29 @@ static const struct cli_example examples[] = {
     { "slider create tf1 --on local --appdef tf.zip --resources r.json --wait 60",
       "the same on this machine, from a zip archive" },
     { "slider exports tf1 ps", "where its parameter servers are" },
-    { "slider flex tf1 --component worker +1", "one worker more" },
-    { "slider stop tf1; slider destroy tf1 --force", "its end" },
+    { "slider flex tf1 --component worker +1", "add a worker" },
+    { "slider stop tf1; slider destroy tf1 --force", "stop it and remove its definition" },
     { 0 },
 };
 
 const struct front front_slider = {
     .program = {
         .name = "slider",
-        .summary = "applications of several components on YARN or on this machine, as Apache Slider",
+        .summary = "run applications of several components on YARN or locally, like Apache Slider",
         .text =
-            "Runs applications that are packaged for Apache Slider: a package says which components\n"
-            "there are and which scripts start them (metainfo.json), appConfig has their settings,\n"
-            "and resources how many instances of each run, in containers of which size. An\n"
-            "application is known by its name; its definition is kept until it is destroyed.\n\n"
-            "  slider create tf1 --appdef app-packages/tensorflow \\\n"
-            "      --template appConfig-default.json --resources resources.default.json\n\n"
-            "A component is a role of a job of ydl, so that 'ydl status', 'ydl logs' and all other\n"
-            "verbs work with it, by the id that 'slider list' shows. All components start together;\n"
-            "the application succeeds when all components but ps and tensorboard have ended with 0.\n"
-            "When an instance fails all start again, as often as yarn.container.failure.threshold\n"
-            "says; with \"ydl.restart\": \"task\" in resources.json only the one that failed does, on\n"
-            "its port. Without --on or $YDL_ON applications run on YARN.",
+            "Runs applications that are packaged for Apache Slider: a package says which\n"
+            "components\n"
+"there are and which scripts start them (metainfo.json), appConfig has their settings,\n"
+"and resources how many instances of each run, in containers of which size. An\n"
+"application is known by its name; its definition is kept until 'slider destroy'.\n\n"
+"  slider create tf1 --appdef app-packages/tensorflow \\\n"
+"      --template appConfig-default.json --resources resources.default.json\n\n"
+"A component is a role of a job of ydl, so that 'ydl status', 'ydl logs' and all other\n"
+"verbs work with it, by the id that 'slider list' shows. All components start together;\n"
+"the application succeeds when all components but ps and tensorboard have ended with 0.\n"
+"When an instance fails, all are restarted, up to yarn.container.failure.threshold times;\n"
+"with \"ydl.restart\": \"task\" in resources.json, only the failed instance is, on the same\n"
+"port. Applications run on YARN unless --on or $YDL_ON says otherwise.",
         .self = &other_verb.cli,
         .examples = examples,
         .sections = sections,
