@@ -248,12 +248,12 @@ static bool wanted_version(const struct slider *s, const struct app *a)
     return !wanted || str_eq(wanted, json_string_value(json_object_get(app, "version")));
 }
 
-static void print_containers(const struct slider *s, const json_t *status)
+static void print_containers(const struct slider *s, const json_t *tasks)
 {
     const json_t *task;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "tasks"), i, task)
+    json_array_foreach(tasks, i, task)
     {
         char name[256], host[256], state[64];
 
@@ -278,21 +278,20 @@ static bool slider_is_wanted(const struct slider *s, const struct app *a)
 static int slider_add_row(const struct slider *s, const struct app *a, json_t *list,
                           struct err *err)
 {
-    const char *id = format_text(a->docs.internal, "job");
+    const json_t *tasks = slider_given(s, "--containers") && wanted_version(s, a)
+                              ? json_object_get(a->status, "tasks")
+                              : NULL;
+    const char *id = format_text(a->docs.internal, "job"), *url = url_of(s);
     AUTO_JSON *row = NULL;
     int r;
 
     if (!s->json) {
-        printf("%-30s  %10s  %-42s  %s\n", a->name, a->state, id, url_of(s));
-        if (slider_given(s, "--containers") && wanted_version(s, a))
-            print_containers(s, a->status);
+        printf("%-30s  %10s  %-42s  %s\n", a->name, a->state, id, url);
+        print_containers(s, tasks);
         return 0;
     }
     r = json_make(&row, err, "{s:s, s:s, s:s, s:s, s:b, s:O?}", "name", a->name, "state", a->state,
-                  "job", id, "url", url_of(s), "live", a->live, "tasks",
-                  slider_given(s, "--containers") && wanted_version(s, a)
-                      ? json_object_get(a->status, "tasks")
-                      : NULL);
+                  "job", id, "url", url, "live", a->live, "tasks", tasks);
     return r < 0 ? r : json_array_append(list, row) < 0 ? err_oom(err) : 0;
 }
 
