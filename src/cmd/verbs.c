@@ -1,7 +1,6 @@
 /* verbs.c - the program `ydl`: its verbs and what its manual page says. */
 #include "cmd/verbs.h"
 #include "cli/globals.h"
-#include "cmd/front/front.h"
 #include "cmd/job/verbs.h"
 
 static const struct cli_verb *const verbs[] = {

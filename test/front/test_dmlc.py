@@ -59,8 +59,8 @@ def test_the_scheduler_is_where_one_says(fronts, program):
 def test_a_store_of_one_process_is_warned_of(fronts, program):
     def notes(store):
         return fronts.plan(program, *FAMILY[program], "true", "--kv-store", store)["notes"]
-    assert "what trains together is dist_sync\n" in notes("sync")
-    assert "what trains together is dist_async\n" in notes("async")
+    assert "use dist_sync to train together\n" in notes("sync")
+    assert "use dist_async to train together\n" in notes("async")
     assert notes("dist_sync") == notes("horovod") == ""
 
 

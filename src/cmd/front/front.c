@@ -1,7 +1,7 @@
 /* front.c - which front end it is, and from its words to those of ydl; see front.h. */
+#include "cmd/front/front.h"
 #include "cli/exit.h"
 #include "cli/globals.h"
-#include "cmd/front/fronts.h"
 #include "cmd/front/tee.h"
 
 #include <stdio.h>
@@ -9,37 +9,11 @@
 
 #define SECRET "AWS_" /* keys of a cloud are handed on like other variables, but not shown */
 
-const struct cli_program *const front_table[] = {
-    &front_dmlc.program,
-    &front_submit.program,
-    &front_launch.program,
-    &front_mx.program,
-    &front_tf.program,
-    &front_slider.program,
-    NULL,
-};
-
 static const char *front_base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
-}
-
-const struct front *front_find(const char *path)
-{
-    const char *name = path ? front_base_of(path) : "";
-
-    for (const struct cli_program *const *p = front_table; *p; p++) {
-        const struct front *f = (const struct front *)*p; /* its first member */
-
-        if (str_eq((*p)->name, name))
-            return f;
-        for (const char *const *a = (*p)->aliases; a && *a; a++)
-            if (str_eq(*a, name))
-                return f;
-    }
-    return NULL;
 }
 
 /* ---- taking apart ---- */

@@ -6,7 +6,8 @@
  * exit codes are the same for all. With -v, or YDL_SAY=1, the words are shown.
  *
  * A new front end is a file with its tables and its translation, a line in fronts.h and one in
- * front.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk. */
+ * cmd/fronts.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk.
+ */
 #pragma once
 #include "cmd/front/legacy_opts.h"
 #include <stdarg.h>
@@ -54,11 +55,6 @@ struct front {
     struct cli_program program; /* first; its globals are options that every front end takes */
     int (*exit_code)(int code); /* of ydl to its own; NULL: the same */
 };
-
-extern const struct cli_program *const front_table[]; /* of struct front; NULL-terminated */
-
-/* By the last part of a program's path; NULL when it is no front end. */
-const struct front *front_find(const char *path);
 
 /* The form of a line by its first word (NULL: none): the verb of that name, else `self`. */
 const struct front_verb *front_verb(const struct front *f, const char *word);

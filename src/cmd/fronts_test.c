@@ -1,5 +1,6 @@
-/* front_test.c - the tables of all front ends, and what is made from them. */
+/* fronts_test.c - the tables of all front ends, and what is made from them. */
 #include "cmd/front/front.h"
+#include "cmd/verbs.h"
 #include "test.h"
 
 #include <string.h>
