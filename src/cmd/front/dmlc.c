@@ -83,65 +83,31 @@ static int check_name_node(const struct front_ask *a, struct err *err)
     return CLI_USAGE;
 }
 
-static int note_address(const struct dmlc *f, struct front_call *c)
+static void note_address(const struct dmlc *f, struct front_call *c)
 {
-    if (!f->address)
-        return 0;
-    if (str_eq(f->on, "local"))
-        return front_note(c, "--host_ip is not needed: all tasks run on this machine");
-    if (f->servers == 0)
-        return front_note(c, "--host_ip is not needed: the tracker runs in the cluster");
-    return 0;
+    if (f->address && str_eq(f->on, "local"))
+        front_note(c, "--host_ip is not needed: all tasks run on this machine");
+    else if (f->address && f->servers == 0)
+        front_note(c, "--host_ip is not needed: the tracker runs in the cluster");
 }
 
 /* What tasks are told by the variables that their programs know. */
-static int dmlc_add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+static void dmlc_add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *hdfs = front_value(a, "--libhdfs-opts");
-    int r = dmlc_pass(a, c);
 
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
-    if (r == 0 && f->attempts > 0)
-        r = dmlc_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
-    if (r == 0)
-        r = dmlc_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r;
+    dmlc_pass(a, c);
+    dmlc_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
+    dmlc_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
+    if (f->attempts > 0)
+        dmlc_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
+    dmlc_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
+    dmlc_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
 }
 
-static int dmlc_add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
-                         struct err *err)
-{
-    const char *temp = front_value(a, "--tempdir"), *log = front_value(a, "--log-file");
-    bool cache = !str_eq(front_value(a, "-ac"), "0");
-    int r = dmlc_name(a, f, c);
-
-    if (r == 0)
-        r = dmlc_files(a, "-f", "#", c, err);
-    if (r == 0)
-        r = dmlc_libcxx(a, c, err);
-    if (r == 0)
-        r = dmlc_conf(a, front_value(a, "-hb"), c);
-    if (r == 0 && temp && !str_eq(temp, "/tmp"))
-        r = front_option(c, "--staging", "%s", temp);
-    if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
-        r = front_add(c, "--verbose");
-    if (r == 0 && !cache)
-        r = front_add(c, "--no-ship");
-    if (r == 0 && log) {
-        c->log_file = strdup(log);
-        r = c->log_file ? 0 : -ENOMEM;
-    }
-    if (r == 0 && f->servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(f, cache), c);
-}
+static const struct dmlc_options dmlc_options = { "-f", "#", "--tempdir", "-hb" };
 
 static int dmlc_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
@@ -160,20 +126,24 @@ static int dmlc_translate(const struct front_ask *a, struct front_call *c, struc
         .address = address(a),
         .sized = front_given(a, "-mem") || front_given(a, "--vcores"),
     };
+    bool cache = !str_eq(front_value(a, "-ac"), "0");
     int r = memory ? dmlc_needs(a, "-n", err) : -ENOMEM;
 
     if (r == 0)
         r = check_name_node(a, err);
-    if (r == 0 && !str_eq(front_value(a, "-ac"), "0"))
+    if (r == 0 && cache)
         r = dmlc_script(a, f.on, err);
     f.attempts = dmlc_attempts(a, f.on, "--max-attempts");
     if (r == 0)
         r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = note_address(&f, c);
-    if (r == 0)
-        r = dmlc_add_env(a, &f, c);
-    return r < 0 ? r : dmlc_add_rest(a, &f, c, err);
+    if (r < 0)
+        return r;
+    note_address(&f, c);
+    dmlc_add_env(a, &f, c);
+    r = dmlc_launcher(a, &f, &dmlc_options, c, err);
+    if (!cache)
+        front_add(c, "--no-ship");
+    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {
@@ -197,15 +167,15 @@ const struct front front_dmlc = {
         .summary = "run a distributed program on YARN, like dmlc-core's dmlc_yarn.py",
         .text =
             "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
-"ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
-"cluster. Jobs run on YARN unless --on or $YDL_ON says\n"
-"otherwise.\n\n"
-"Options may stand anywhere on the line, also after the command; unknown options are\n"
-"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-"status is the job's.\n\n"
-"A failed task is restarted on another node, and its node is not used again, unless the\n"
-"node was lost or the container preempted. In a job with servers, all tasks are\n"
-"restarted.",
+            "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
+            "cluster. Jobs run on YARN unless --on or $YDL_ON says\n"
+            "otherwise.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.\n\n"
+            "A failed task is restarted on another node, and its node is not used again, unless the\n"
+            "node was lost or the container preempted. In a job with servers, all tasks are\n"
+            "restarted.",
         .aliases = aliases,
         .self = &only.cli,
         .examples = examples,

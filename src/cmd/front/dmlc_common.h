@@ -29,11 +29,11 @@ int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_cal
                struct err *err);
 
 /* Variables of ours that tasks get: DMLC_…, AWS_… and rabit_…, but those that a launcher sets. */
-int dmlc_pass(const struct front_ask *a, struct front_call *c);
+void dmlc_pass(const struct front_ask *a, struct front_call *c);
 
 /* One more variable of every task, unless the user gave it by --env. */
-int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
-             ...) __attribute__((format(printf, 4, 5)));
+void dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+              ...) __attribute__((format(printf, 4, 5)));
 
 /* CLI_USAGE when the option that counts workers, or the command, is missing. */
 int dmlc_needs(const struct front_ask *a, const char *count, struct err *err);
@@ -45,7 +45,7 @@ int dmlc_script(const struct front_ask *a, const char *on, struct err *err);
 /* Values of --native: those of ydl, and those of MXNetOnYARN's launch.py, which are languages. */
 extern const char *const family_natives[];
 /* --native as ydl's; a note for a language, which needs no option. */
-int dmlc_native(const struct front_ask *a, struct front_call *c);
+void dmlc_native(const struct front_ask *a, struct front_call *c);
 
 /* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
 int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
@@ -53,7 +53,16 @@ int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
 /* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
 int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
 /* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
-int dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
+void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
+
+/* Options that dmlc-yarn and dmlc-submit call by names of their own. */
+struct dmlc_options {
+    const char *files, *between;  /* further files; what may stand between several in one value */
+    const char *staging, *hadoop; /* the directory in HDFS; the program 'hadoop', or NULL */
+};
+/* Name, files, configuration, log: what both add to the words of the job. */
+int dmlc_launcher(const struct front_ask *a, const struct dmlc *f, const struct dmlc_options *o,
+                  struct front_call *c, struct err *err);
 
 /* What becomes of the files that a command names. */
 enum dmlc_files {
@@ -79,7 +88,7 @@ int dmlc_program(const char *word, struct strs *to);
 
 /* The Hadoop configuration below HADOOP_HOME, which is what these launchers went by, when nothing
  * else names one. `binary` is the path of a bin/hadoop, or NULL. */
-int dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c);
+void dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c);
 
 /* A note for words like `--kv-store sync`, which is no store that servers have a part in. */
-int dmlc_kvstore(const struct strs *command, struct front_call *c);
+void dmlc_kvstore(const struct strs *command, struct front_call *c);

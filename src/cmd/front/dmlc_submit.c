@@ -147,31 +147,25 @@ static int dmlc_submit_describe(const struct front_ask *a, struct dmlc *f, struc
     return 0;
 }
 
-static int add_memory(const struct front_ask *a, struct front_call *c, const char *name,
-                      const char *text)
+static void add_memory(const struct front_ask *a, struct front_call *c, const char *name,
+                       const char *text)
 {
     uint64_t bytes = 0;
 
     (void)str_to_size(text, &bytes);
-    return dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
+    dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
 }
 
-static int dmlc_submit_add_env(const struct front_ask *a, const struct dmlc *f,
-                               struct front_call *c)
+static void dmlc_submit_add_env(const struct front_ask *a, const struct dmlc *f,
+                                struct front_call *c)
 {
-    int r = dmlc_pass(a, c);
-
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
-    if (r == 0)
-        r = add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
-    if (r == 0)
-        r = add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r;
+    dmlc_pass(a, c);
+    dmlc_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
+    dmlc_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
+    add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
+    add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
 }
 
 /* ---- archives, which were unpacked into the task's own directory ---- */
@@ -209,7 +203,9 @@ static int dmlc_submit_wrap(const struct front_ask *a, const struct dmlc *f, str
         r = strs_add(ret, names);
     for (char *p = names; r == 0 && *p; p++)
         *p = *p == ' ' ? ':' : *p;
-    return r < 0 ? r : dmlc_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+    if (r == 0)
+        dmlc_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+    return r;
 }
 
 static int make_command(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
@@ -219,8 +215,8 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
     int r = 0;
 
     if (front_given(a, "--archives") && str_eq(f->on, "local"))
-        r = front_note(
-            c, "--archives has no effect: tasks on this machine run in the current directory");
+        front_note(c,
+                   "--archives has no effect: tasks on this machine run in the current directory");
     else if (front_given(a, "--archives")) {
         r = dmlc_files(a, "--archives", "", c, err);
         if (r == 0)
@@ -235,28 +231,7 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
 
 /* ---- all of it ---- */
 
-static int dmlc_submit_add_rest(const struct front_ask *a, const struct dmlc *f,
-                                struct front_call *c, struct err *err)
-{
-    const char *temp = front_value(a, "--hdfs-tempdir"), *log = front_value(a, "--log-file");
-    int r = dmlc_name(a, f, c);
-
-    if (r == 0)
-        r = dmlc_files(a, "--files", "", c, err);
-    if (r == 0)
-        r = dmlc_libcxx(a, c, err);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && temp && !str_eq(temp, "/tmp"))
-        r = front_option(c, "--staging", "%s", temp);
-    if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
-        r = front_add(c, "--verbose");
-    if (r == 0 && log) {
-        c->log_file = strdup(log);
-        r = c->log_file ? 0 : -ENOMEM;
-    }
-    return r;
-}
+static const struct dmlc_options submit_options = { "--files", "", "--hdfs-tempdir", NULL };
 
 static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
@@ -269,19 +244,15 @@ static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c
         r = dmlc_script(a, f.on, err);
     if (r == 0)
         r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = dmlc_submit_add_env(a, &f, c);
-    if (r == 0)
-        r = dmlc_submit_add_rest(a, &f, c, err);
-    if (r == 0)
-        r = make_command(a, &f, &command, c, err);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
     if (r < 0)
         return r;
-    if (!cache && front_add(c, "--no-ship") < 0)
-        return -ENOMEM;
-    return dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
+    dmlc_submit_add_env(a, &f, c);
+    r = dmlc_launcher(a, &f, &submit_options, c, err);
+    if (r == 0)
+        r = make_command(a, &f, &command, c, err);
+    if (!cache)
+        front_add(c, "--no-ship");
+    return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {
@@ -305,11 +276,11 @@ const struct front front_submit = {
         .summary = "run a distributed program on YARN or locally, like dmlc-core's dmlc-submit",
         .text =
             "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
-"that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
-"tracker runs in the cluster.\n\n"
-"Options may stand anywhere on the line, also after the command; unknown options are\n"
-"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-"status is the job's.",
+            "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
+            "tracker runs in the cluster.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.",
         .self = &only.cli,
         .examples = examples,
         .globals = common_job,

@@ -107,26 +107,23 @@ static int front_take_apart(const struct front *f, char *const *words, size_t n,
 /* ---- translating ---- */
 
 /* What the rows of the tables say by themselves. */
-static int apply_rows(const struct request *q, struct front_call *c)
+static void apply_rows(const struct request *q, struct front_call *c)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < q->args.n; i++) {
+    for (size_t i = 0; i < q->args.n; i++) {
         const struct legacy_hit *h = &q->args.hits[i];
 
         if (h->option->no_effect)
-            r = front_note(c, "%s has no effect: %s", h->name, h->option->no_effect);
-        if (r == 0 && h->late)
-            r = front_note(c,
-                           "%s after the command was taken as an option of %s; to pass it to the "
-                           "job, put -- before the command",
-                           h->name, q->ask.front->program.name);
-        if (r == 0 && h->option->same_as)
-            r = front_add(c, h->option->same_as);
-        if (r == 0 && h->option->same_as && h->value)
-            r = front_add(c, h->value);
+            front_note(c, "%s has no effect: %s", h->name, h->option->no_effect);
+        if (h->late)
+            front_note(c,
+                       "%s after the command was taken as an option of %s; to pass it to the job, "
+                       "put -- before the command",
+                       h->name, q->ask.front->program.name);
+        if (h->option->same_as)
+            front_add(c, h->option->same_as);
+        if (h->option->same_as && h->value)
+            front_add(c, h->value);
     }
-    return r;
 }
 
 static int front_do_translate(const struct request *q, struct front_call *c, struct err *err)
@@ -135,10 +132,10 @@ static int front_do_translate(const struct request *q, struct front_call *c, str
     const char *verb = str_eq(v->verb, "run") && !front_attached(&q->ask) ? "submit" : v->verb;
     int r;
 
-    if (front_add(c, verb) < 0 || apply_rows(q, c) < 0)
-        return err_oom(err);
+    front_add(c, verb);
+    apply_rows(q, c);
     r = v->translate(&q->ask, c, err);
-    if (r == -ENOMEM)
+    if (r == -ENOMEM || (r == 0 && c->failed))
         return err_oom(err);
     if (r == CLI_USAGE)
         err_hint(err, "see '%s --help'", q->ask.front->program.name);

@@ -9,6 +9,7 @@
  * cmd/fronts.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk.
  */
 #pragma once
+#include "base/json.h"
 #include "cmd/front/legacy_opts.h"
 #include <stdarg.h>
 
@@ -32,6 +33,7 @@ struct front_call {
     char *job;         /* a job file as text; NULL: the words say it all */
     struct strs notes; /* said first on standard error, unless -q */
     char *log_file;    /* standard error goes there too; NULL: nowhere else */
+    bool failed;       /* out of memory: words or notes are missing */
 };
 
 /* One form of the command line. Those of a front end are `self` of its program, for lines without a
@@ -80,15 +82,17 @@ static inline void auto_front_call_(struct front_call *c)
 }
 #define AUTO_FRONT_CALL AUTO(front_call) struct front_call /* = { 0 } */
 
-/* ---- for translations: all return 0 or -ENOMEM (with `err` untouched) ---- */
+/* ---- for translations: what runs out of memory sets `failed`, which front.c looks at ---- */
 
-int front_add(struct front_call *c, const char *word);
+void front_add(struct front_call *c, const char *word);
 /* Two words: an option and its value. */
-int front_option(struct front_call *c, const char *option, const char *fmt, ...)
+void front_option(struct front_call *c, const char *option, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-int front_note(struct front_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void front_note(struct front_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The job file, in place of one that is there. */
+void front_job(struct front_call *c, const json_t *job);
 /* "--" and the command: to be called last. */
-int front_command(struct front_call *c, const struct strs *command);
+void front_command(struct front_call *c, const struct strs *command);
 
 const char *front_value(const struct front_ask *a, const char *name); /* legacy_value() */
 bool front_given(const struct front_ask *a, const char *name);

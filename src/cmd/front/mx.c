@@ -113,16 +113,14 @@ static int mx_translate(const struct front_ask *a, struct front_call *c, struct 
         return r;
     f.servers = legacy_number(&a->syntax, a->args, "-s", f.workers);
     r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = dmlc_native(a, c);
-    if (r == 0)
-        r = dmlc_pass(a, c);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    if (r == 0)
-        r = front_run_words(a, &a->args->command, &command);
+    if (r < 0)
+        return r;
+    dmlc_native(a, c);
+    dmlc_pass(a, c);
+    dmlc_conf(a, NULL, c);
+    if (f.servers > 0)
+        dmlc_kvstore(&a->args->command, c);
+    r = front_run_words(a, &a->args->command, &command);
     return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, true), c);
 }
 
@@ -151,13 +149,13 @@ const struct front front_mx = {
         .summary = "train with MXNet on YARN or on this machine, like MXNetOnYARN",
         .text =
             "Runs a job with MXNet's distributed key-value store: workers, servers (as many as\n"
-"workers, unless -s is given) and a scheduler. The first word may be the place, yarn or\n"
-"local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
-"JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
-"words after it are passed to the job. On YARN, what tasks write to $YDL_OUT is saved in\n"
-"HDFS, below /user/ME/.ydl/out/.\n\n"
-"When a task fails, its node is not used again, unless the node was lost or the task\n"
-"preempted, and all tasks are restarted. On YARN there are three attempts.",
+            "workers, unless -s is given) and a scheduler. The first word may be the place, yarn or\n"
+            "local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
+            "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
+            "words after it are passed to the job. On YARN, what tasks write to $YDL_OUT is saved in\n"
+            "HDFS, below /user/ME/.ydl/out/.\n\n"
+            "When a task fails, its node is not used again, unless the node was lost or the task\n"
+            "preempted, and all tasks are restarted. On YARN there are three attempts.",
         .self = &only.cli,
         .examples = examples,
         .globals = common_job,

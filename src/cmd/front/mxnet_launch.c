@@ -91,43 +91,39 @@ static int role_envs(const struct front_ask *a, struct front_call *c, struct err
     r = json_make(&job, err, "{s:O}", "roles", roles);
     if (r < 0)
         return r;
-    c->job = json_dumps(job, JSON_COMPACT);
-    return c->job ? 0 : err_oom(err);
+    front_job(c, job);
+    return 0;
 }
 
 /* NAME hands a variable of ours on; NAME=VALUE, which others of the family take, works too. */
-static int named_env(const struct front_ask *a, struct front_call *c)
+static void named_env(const struct front_ask *a, struct front_call *c)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+    for (size_t i = 0; i < a->args->n; i++) {
         const struct legacy_hit *h = &a->args->hits[i];
         const char *value = legacy_is(h->option, "--env") ? front_env(a, h->value) : NULL;
 
         if (!legacy_is(h->option, "--env"))
             continue;
         if (strchr(h->value, '='))
-            r = front_option(c, "--env", "%s", h->value);
+            front_option(c, "--env", "%s", h->value);
         else if (value)
-            r = front_option(c, "--env", "%s=%s", h->value, value);
+            front_option(c, "--env", "%s=%s", h->value, value);
         else
-            r = front_note(c, "--env %s: the variable is not set here", h->value);
+            front_note(c, "--env %s: the variable is not set here", h->value);
     }
-    return r;
 }
 
-static int mxnet_launch_add_env(const struct front_ask *a, const struct dmlc *f,
-                                struct front_call *c)
+static void mxnet_launch_add_env(const struct front_ask *a, const struct dmlc *f,
+                                 struct front_call *c)
 {
-    int r = dmlc_pass(a, c);
-
-    if (r == 0 && front_given(a, "--p3"))
-        r = dmlc_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
-    if (r == 0 && front_given(a, "--p3"))
-        r = dmlc_env(a, c, "DMLC_PS_WATER_MARK", "10");
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r < 0 ? r : named_env(a, c);
+    dmlc_pass(a, c);
+    if (front_given(a, "--p3")) {
+        dmlc_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
+        dmlc_env(a, c, "DMLC_PS_WATER_MARK", "10");
+    }
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
+    named_env(a, c);
 }
 
 static int mxnet_launch_translate(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -148,16 +144,16 @@ static int mxnet_launch_translate(const struct front_ask *a, struct front_call *
     f.attempts = dmlc_attempts(a, f.on, NULL);
     r = dmlc_words(a, &f, c, err);
     if (r == 0)
-        r = dmlc_native(a, c);
+        dmlc_native(a, c);
     if (r == 0)
         r = role_envs(a, c, err);
-    if (r == 0)
-        r = mxnet_launch_add_env(a, &f, c);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
+    if (r < 0)
+        return r;
+    mxnet_launch_add_env(a, &f, c);
+    dmlc_conf(a, NULL, c);
+    if (f.servers > 0)
+        dmlc_kvstore(&a->args->command, c);
+    return dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {
@@ -181,10 +177,10 @@ const struct front front_launch = {
         .summary = "run a distributed MXNet program, like MXNet's tools/launch.py",
         .text =
             "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
-"key-value store. On YARN the scheduler runs on this machine.\n\n"
-"Options may stand anywhere on the line, also after the command; unknown options are\n"
-"passed to the command. Put -- before the command to pass all its words to it. The exit\n"
-"status is the job's.",
+            "key-value store. On YARN the scheduler runs on this machine.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.",
         .self = &only.cli,
         .examples = examples,
         .globals = common_job,

@@ -131,17 +131,18 @@ static int64_t tf_number(const struct front_ask *a, const char *name, int64_t ot
     return legacy_number(&a->syntax, a->args, name, otherwise);
 }
 
-static int tf_add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
+static void tf_add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
 {
     /* Where the servers are ours and there is a script, only its end counts. */
     const char *decides = s->own && !s->alone && str_eq(name, "worker") ? ",decides=false" : "";
 
     if (n == 0)
-        return 0;
+        return;
     if (!s->sized)
-        return front_option(c, "--role", "%s=%lld%s", name, (long long)n, decides);
-    return front_option(c, "--role", "%s=%lld,memory=%lldm,cpus=%lld%s", name, (long long)n,
-                        (long long)s->memory, (long long)s->cores, decides);
+        front_option(c, "--role", "%s=%lld%s", name, (long long)n, decides);
+    else
+        front_option(c, "--role", "%s=%lld,memory=%lldm,cpus=%lld%s", name, (long long)n,
+                     (long long)s->memory, (long long)s->cores, decides);
 }
 
 static bool is_sized(const struct front_ask *a)
@@ -171,33 +172,29 @@ static int master_file(struct front_call *c, const struct servers *s)
     if (r == 0 && json_object_set(job, "master", master) < 0)
         r = -ENOMEM;
     if (r == 0)
-        c->job = json_dumps(job, JSON_COMPACT);
-    return c->job ? 0 : -ENOMEM;
+        front_job(c, job);
+    return r;
 }
 
 static int add_servers(const struct front_ask *a, const struct servers *s, struct front_call *c)
 {
-    int r = front_option(c, "--on", "%s", front_on(a, "yarn"));
-
-    if (r == 0)
-        r = front_option(c, "--framework", "tensorflow");
-    if (r == 0 && !front_given(a, "--name"))
-        r = front_option(c, "--name", "%s", s->name);
-    if (r == 0 && s->own)
-        r = front_option(c, "--native", "yes");
-    if (r == 0)
-        r = tf_add_role(c, s, "ps", s->ps);
-    if (r == 0)
-        r = tf_add_role(c, s, "worker", s->workers);
-    if (r == 0 && s->retries > 0)
-        r = front_option(c, "--restart", "task");
-    if (r == 0 && s->retries > 0)
-        r = front_option(c, "--max-restarts", "%lld", (long long)s->retries);
-    if (r == 0 && s->retries > 0 && s->retry_ms > 0)
-        r = front_option(c, "--restart-delay", "%lldms", (long long)s->retry_ms);
-    if (r == 0 && s->retries > 0 && s->retry_codes)
-        r = front_option(c, "--restart-codes", "%s", s->retry_codes);
-    return r < 0 ? r : master_file(c, s);
+    front_option(c, "--on", "%s", front_on(a, "yarn"));
+    front_option(c, "--framework", "tensorflow");
+    if (!front_given(a, "--name"))
+        front_option(c, "--name", "%s", s->name);
+    if (s->own)
+        front_option(c, "--native", "yes");
+    tf_add_role(c, s, "ps", s->ps);
+    tf_add_role(c, s, "worker", s->workers);
+    if (s->retries > 0) {
+        front_option(c, "--restart", "task");
+        front_option(c, "--max-restarts", "%lld", (long long)s->retries);
+    }
+    if (s->retries > 0 && s->retry_ms > 0)
+        front_option(c, "--restart-delay", "%lldms", (long long)s->retry_ms);
+    if (s->retries > 0 && s->retry_codes)
+        front_option(c, "--restart-codes", "%s", s->retry_codes);
+    return master_file(c, s);
 }
 
 /* How often the script runs: a number, or once for each worker. */
@@ -281,11 +278,11 @@ static int script_words(const struct front_ask *a, const struct servers *s, int6
     return r;
 }
 
-static int add_clients(const struct front_ask *a, int64_t n, struct front_call *c)
+static void add_clients(const struct front_ask *a, int64_t n, struct front_call *c)
 {
     bool here = str_eq(front_value(a, "--client_place"), "client") && front_attached(a);
 
-    return front_option(c, "--role", "client=%lld%s", (long long)n, here ? ",place=client" : "");
+    front_option(c, "--role", "client=%lld%s", (long long)n, here ? ",place=client" : "");
 }
 
 static int translate_job(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -302,10 +299,12 @@ static int translate_job(const struct front_ask *a, struct front_call *c, struct
     if (r == 0)
         r = add_servers(a, &s, c);
     if (r == 0 && s.own)
-        r = add_clients(a, clients, c);
+        add_clients(a, clients, c);
     if (r == 0)
         r = script_words(a, &s, clients, &command);
-    return r < 0 ? r : front_command(c, &command);
+    if (r == 0)
+        front_command(c, &command);
+    return r;
 }
 
 /* ---- the second generation ---- */
@@ -318,8 +317,10 @@ static int add_half(const char *lib, struct front_call *c, struct err *err)
 
     if (!half)
         return -ENOMEM;
-    if (front_exists(half))
-        return front_option(c, "--files", "%s", half);
+    if (front_exists(half)) {
+        front_option(c, "--files", "%s", half);
+        return 0;
+    }
     cli_bad(err, "--tf_lib: '%s' cannot be loaded without " OTHER_HALF ", which is not beside it",
             lib);
     err_hint(err,
@@ -335,17 +336,18 @@ static int add_library(const struct front_ask *a, struct front_call *c, struct e
 
     if (!lib)
         return 0;
-    if (strstr(lib, "libbridge.so"))
-        return front_note(c, "--tf_lib: libbridge.so is not needed, TensorFlow's own library is");
+    if (strstr(lib, "libbridge.so")) {
+        front_note(c, "--tf_lib: libbridge.so is not needed, TensorFlow's own library is");
+        return 0;
+    }
     if (!front_exists(lib))
         return cli_bad(err, "--tf_lib: there is no '%s'", lib);
     slash = strrchr(lib, '/');
-    r = front_option(c, "--files", "%s", lib);
+    front_option(c, "--files", "%s", lib);
+    r = add_half(lib, c, err);
     if (r == 0)
-        r = add_half(lib, c, err);
-    return r < 0
-               ? r
-               : front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);
+        front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);
+    return r;
 }
 
 static int translate_launch(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -368,28 +370,33 @@ static int translate_launch(const struct front_ask *a, struct front_call *c, str
                 : 0;
 
     if (r == 0)
-        r = front_option(c, "--spec", "clusterspec");
+        front_option(c, "--spec", "clusterspec");
     if (r == 0)
         r = add_library(a, c, err);
     return r < 0 ? r : add_servers(a, &s, c);
 }
 
-static int translate_cluster(const struct front_ask *a, struct front_call *c, struct err *err)
+/* The job that an option names is the verb's operand. */
+static int add_job(const struct front_ask *a, const char *option, struct front_call *c,
+                   struct err *err)
 {
-    const char *id = front_value(a, "--app_id");
-    int r;
+    const char *id = front_value(a, option);
 
     if (!id)
-        return cli_bad(err, "--app_id is missing: which job?");
-    r = front_option(c, "--format", "clusterspec");
-    return r < 0 ? r : front_add(c, id);
+        return cli_bad(err, "%s is missing: which job?", option);
+    front_add(c, id);
+    return 0;
+}
+
+static int translate_cluster(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    front_option(c, "--format", "clusterspec");
+    return add_job(a, "--app_id", c, err);
 }
 
 static int translate_kill(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    const char *id = front_value(a, "--application");
-
-    return id ? front_add(c, id) : cli_bad(err, "--application is missing: which job?");
+    return add_job(a, "--application", c, err);
 }
 
 /* The words of the verb that it is come first, so they are put in here. */
@@ -403,14 +410,13 @@ static int translate_application(const struct front_ask *a, struct front_call *c
         if (front_given(a, verbs[i].option)) {
             strs_done(&c->words);
             c->words = (struct strs){ 0 };
-            if (front_add(c, verbs[i].verb) < 0 ||
-                front_add(c, front_value(a, verbs[i].option)) < 0)
-                return err_oom(err);
-            return 0;
+            front_add(c, verbs[i].verb);
+            return add_job(a, verbs[i].option, c, err);
         }
     if (!front_given(a, "--list"))
         return cli_bad(err, "--list, --kill ID or --status ID is missing");
-    return front_add(c, "apps");
+    front_add(c, "apps");
+    return 0;
 }
 
 /* ---- the tables ---- */
@@ -482,11 +488,11 @@ const struct front front_tf = {
         .text =
             "Starts TensorFlow servers, workers and parameter servers, and a script that uses\n"
             "them.\n"
-"The script runs on this machine and gets their addresses in --wk and --ps, as HOST:PORT\n"
-"separated by commas; the job ends when the script ends, with its exit status. Words\n"
-"after -- are passed to the script.\n\n"
-"The servers run no Python: they use TensorFlow's library, as found in the script's\n"
-"Python environment. With --on local, everything runs on this machine.",
+            "The script runs on this machine and gets their addresses in --wk and --ps, as HOST:PORT\n"
+            "separated by commas; the job ends when the script ends, with its exit status. Words\n"
+            "after -- are passed to the script.\n\n"
+            "The servers run no Python: they use TensorFlow's library, as found in the script's\n"
+            "Python environment. With --on local, everything runs on this machine.",
         .self = &job_verb.cli,
         .examples = examples,
         .globals = common_job,
