@@ -4,6 +4,37 @@
 #include <ctype.h>
 #include <string.h>
 
+static bool is_phrase(const char *text)
+{
+    return text && *text && !isupper((unsigned char)*text) && !str_ends(text, ".");
+}
+
+/* A row of an older command. */
+static int check_older(const struct cli_opt *o, struct err *err)
+{
+    struct cli_opt at_zero = *o;
+    bool known = !o->preset || !o->choices;
+    int64_t n = 0;
+
+    at_zero.offset = 0;
+    for (const char *const *c = o->choices; c && *c; c++)
+        known |= str_eq(*c, o->preset);
+    if (!cli_is_older(o) || !o->name[1] || !known)
+        return err_set(err, -EINVAL, "option '%s': no dash, or a default that is no choice",
+                       o->name);
+    if (!is_phrase(o->help))
+        return err_set(err, -EINVAL, "option '%s': help must be a lower-case phrase", o->name);
+    if (!!o->same_as + !!o->no_effect + !!o->not_supported > 1)
+        return err_set(err, -EINVAL, "option '%s' has an effect and none", o->name);
+    if (!cli_takes_value(o) && (o->choices || o->type != CLI_FLAG || o->preset))
+        return err_set(err, -EINVAL, "option '%s' takes no value but has rules for it", o->name);
+    if (!o->preset || o->type != CLI_I64)
+        return 0;
+    if (cli_set(&at_zero, &n, o->preset, err) < 0 || n < o->least)
+        return err_set(err, -EINVAL, "option '%s': its default is no value of it", o->name);
+    return 0;
+}
+
 static int check_opt(const struct cli_opt *o, struct err *err)
 {
     struct strs list = { 0 };
@@ -19,7 +50,7 @@ static int check_opt(const struct cli_opt *o, struct err *err)
     struct cli_opt at_zero = *o;
 
     at_zero.offset = 0;
-    if (!o->help || !*o->help || isupper((unsigned char)*o->help) || str_ends(o->help, "."))
+    if (!is_phrase(o->help))
         return err_set(err, -EINVAL, "option '--%s': help must be a lower-case phrase", o->name);
     if ((o->type != CLI_FLAG) != cli_takes_value(o))
         return err_set(err, -EINVAL, "option '--%s': flags have no meta, all others one", o->name);
@@ -32,16 +63,29 @@ static int check_opt(const struct cli_opt *o, struct err *err)
     return o->preset ? cli_set(&at_zero, &field, o->preset, err) : 0;
 }
 
-static int check_opts(const struct cli_opt *table, struct err *err)
+static bool share_name(const struct cli_opt *a, const struct cli_opt *b)
+{
+    struct cli_names x, y;
+    bool same = false;
+
+    cli_names(a, &x);
+    cli_names(b, &y);
+    for (size_t i = 0; i < x.n; i++)
+        for (size_t j = 0; j < y.n; j++)
+            same |= str_eq(x.v[i], y.v[j]);
+    return same;
+}
+
+static int check_opts(const struct cli_opt *table, bool older, struct err *err)
 {
     int r;
 
     for (const struct cli_opt *o = table; o->name; o++) {
         for (const struct cli_opt *other = table; other != o; other++)
-            if (strcmp(o->name, other->name) == 0 || (o->letter && o->letter == other->letter))
+            if (share_name(o, other))
                 return err_set(err, -EINVAL, "options '--%s' and '--%s' have one name", o->name,
                                other->name);
-        r = check_opt(o, err);
+        r = older ? check_older(o, err) : check_opt(o, err);
         if (r < 0)
             return r;
     }
@@ -50,11 +94,11 @@ static int check_opts(const struct cli_opt *table, struct err *err)
 
 static int check_verb(const struct cli_verb *v, size_t depth, struct err *err)
 {
-    int r = check_opts(cli_opts(v), err);
+    int r = check_opts(cli_opts(v), false, err);
 
     if (r < 0)
         return err_wrap(err, r, "verb '%s'", v->name);
-    if (!v->summary || isupper((unsigned char)*v->summary) || str_ends(v->summary, "."))
+    if (!is_phrase(v->summary))
         return err_set(err, -EINVAL, "verb '%s': summary must be a lower-case phrase", v->name);
     if (depth >= CLI_DEPTH || (v->subs && (v->opts || v->run)) || (!v->subs && !v->run))
         return err_set(err, -EINVAL, "verb '%s': either verbs below it or a function", v->name);
@@ -72,9 +116,15 @@ static int check_verb(const struct cli_verb *v, size_t depth, struct err *err)
 
 int cli_check(const struct cli_program *p, struct err *err)
 {
-    int r = check_opts(cli_globals(p), err);
+    const struct cli_verb *const *verbs = p->self ? p->self->subs : p->verbs;
+    int r = check_opts(cli_globals(p), p->self, err);
 
-    for (const struct cli_verb *const *v = p->verbs; r == 0 && *v; v++)
-        r = check_verb(*v, 0, err);
+    if (r == 0 && p->self)
+        r = check_opts(cli_opts(p->self), true, err);
+    for (; r == 0 && verbs && *verbs; verbs++) {
+        r = p->self ? check_opts(cli_opts(*verbs), true, err) : check_verb(*verbs, 0, err);
+        if (r == 0 && !is_phrase((*verbs)->summary))
+            return err_set(err, -EINVAL, "verb '%s': no summary", (*verbs)->name);
+    }
     return r;
 }

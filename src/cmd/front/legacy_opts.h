@@ -78,5 +78,3 @@ bool legacy_is(const struct cli_opt *o, const char *name);
 
 /* How an error text calls it: its longest spelling. */
 const char *legacy_name(const struct cli_opt *o);
-/* Looks for mistakes in a table; for tests. */
-int legacy_check(const struct legacy_syntax *s, struct err *err);

@@ -229,14 +229,15 @@ static void tables_with_mistakes_are_found_out(void **state)
         { { "-a", .help = "both", .same_as = "--x", .no_effect = "because" } },
         { { "-a", .help = "both", .not_supported = "no", .no_effect = "because" } },
     };
-    struct legacy_syntax s = { .own = own, .extra = extra };
+    struct cli_verb self = { .opts = own };
+    const struct cli_program program = { .globals = extra, .self = &self };
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_int_equal(legacy_check(&s, &err), 0);
+    assert_int_equal(cli_check(&program, &err), 0);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        s.own = rows[i];
-        assert_true(legacy_check(&s, &err) < 0);
+        self.opts = rows[i];
+        assert_true(cli_check(&program, &err) < 0);
     }
 }
 

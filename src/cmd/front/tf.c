@@ -487,10 +487,9 @@ const struct front front_tf = {
         .summary = "run TensorFlow servers on YARN or on this machine, like TensorFlow on YARN",
         .text =
             "Starts TensorFlow servers, workers and parameter servers, and a script that uses\n"
-            "them.\n"
-            "The script runs on this machine and gets their addresses in --wk and --ps, as HOST:PORT\n"
-            "separated by commas; the job ends when the script ends, with its exit status. Words\n"
-            "after -- are passed to the script.\n\n"
+            "them. The script runs on this machine and gets their addresses in --wk and --ps, as\n"
+            "HOST:PORT separated by commas; the job ends when the script ends, with its exit\n"
+            "status. Words after -- are passed to the script.\n\n"
             "The servers run no Python: they use TensorFlow's library, as found in the script's\n"
             "Python environment. With --on local, everything runs on this machine.",
         .self = &job_verb.cli,

@@ -321,16 +321,15 @@ const struct front front_slider = {
         .name = "slider",
         .summary = "run applications of several components on YARN or locally, like Apache Slider",
         .text =
-            "Runs applications that are packaged for Apache Slider: a package says which\n"
-            "components\n"
-            "there are and which scripts start them (metainfo.json), appConfig has their settings,\n"
-            "and resources how many instances of each run, in containers of which size. An\n"
-            "application is known by its name; its definition is kept until 'slider destroy'.\n\n"
+            "Runs applications that are packaged for Apache Slider. The package lists the\n"
+            "components and the scripts that start them (metainfo.json), appConfig has their\n"
+            "settings, and resources the number and size of instances of each. An application is\n"
+            "known by its name; its definition is kept until 'slider destroy'.\n\n"
             "  slider create tf1 --appdef app-packages/tensorflow \\\n"
             "      --template appConfig-default.json --resources resources.default.json\n\n"
-            "A component is a role of a job of ydl, so that 'ydl status', 'ydl logs' and all other\n"
-            "verbs work with it, by the id that 'slider list' shows. All components start together;\n"
-            "the application succeeds when all components but ps and tensorboard have ended with 0.\n"
+            "A component is a role of a ydl job, so 'ydl status', 'ydl logs' and all other verbs\n"
+            "work with the id that 'slider list' shows. All components start together; the\n"
+            "application succeeds when all components but ps and tensorboard have exited with 0.\n"
             "When an instance fails, all are restarted, up to yarn.container.failure.threshold times;\n"
             "with \"ydl.restart\": \"task\" in resources.json, only the failed instance is, on the same\n"
             "port. Applications run on YARN unless --on or $YDL_ON says otherwise.",
