@@ -4,12 +4,7 @@
 
 #include <string.h>
 
-static const char *const levels[] = { "INFO", "DEBUG", NULL };
 static const char *const off_on[] = { "0", "1", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const trackers[] = { "rabit", "xgboost", NULL };
-
-#define JAVA "ydl does not use Java"
 
 /* clang-format off */
 static const struct cli_opt options[] = {
@@ -20,14 +15,9 @@ static const struct cli_opt options[] = {
     { "-hip", .also = { "--host_ip" }, .meta = "ADDRESS", .help = "address of this machine at "
       "which tasks on the cluster reach the scheduler; the address of another machine is ignored, "
       "with a note", .preset = "auto" },
-    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "
-      "on this machine, which requires this command to keep running, or in a container (default: "
-      "on this machine; with --detach, in a container)", .choices = schedulers },
-    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "
-      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",
-      .choices = trackers },
-    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO", .choices = levels },
-    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" },
+    DMLC_SCHEDULER,
+    DMLC_TRACKER,
+    DMLC_LOG,
     { "-q", .also = { "--queue" }, .meta = "QUEUE",
       .help = "queue to submit to (default: the cluster's choice)", .same_as = "--queue" },
     { "-ac", .also = { "--auto_file_cache" }, .meta = "0|1",
@@ -45,7 +35,7 @@ static const struct cli_opt options[] = {
       .preset = "1024", .type = CLI_I64, .least = 1 },
     { "--libhdfs-opts", .meta = "TEXT", .help = "options of Java for tasks that use libhdfs",
       .preset = "-Xmx128m" },
-    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" },
+    DMLC_LIBCXX,
     { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
       .same_as = "--env" },
     { "--max-attempts", .meta = "N",
@@ -57,8 +47,8 @@ static const struct cli_opt options[] = {
       .help = "name of the NameNode; only the one in the Hadoop configuration is accepted",
       .preset = "default" },
     { "--app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
-      .no_effect = JAVA },
-    { "--yarn-scripts", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = JAVA },
+      .no_effect = DMLC_JAVA },
+    { "--yarn-scripts", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = DMLC_JAVA },
     { 0 },
 };
 /* clang-format on */

@@ -39,9 +39,10 @@ static int add_scheduler(const struct front_ask *a, const struct dmlc *f, struct
 
 /* Theirs named what the program was written in; scala and the others ran it for servers too, which
  * is what is done with any program. */
-const char *const family_natives[] = {
-    "auto", "yes", "no", "python", "scala", "cpp", "java", NULL
-};
+const char *const dmlc_schedulers[] = { "client", "cluster", NULL };
+const char *const dmlc_trackers[] = { "rabit", "xgboost", NULL };
+const char *const dmlc_levels[] = { "INFO", "DEBUG", NULL };
+const char *const dmlc_natives[] = { "auto", "yes", "no", "python", "scala", "cpp", "java", NULL };
 
 void dmlc_native(const struct front_ask *a, struct front_call *c)
 {

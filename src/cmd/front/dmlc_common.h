@@ -42,8 +42,39 @@ int dmlc_needs(const struct front_ask *a, const char *count, struct err *err);
  * in something else. On this machine ydl itself looks. */
 int dmlc_script(const struct front_ask *a, const char *on, struct err *err);
 
-/* Values of --native: those of ydl, and those of MXNetOnYARN's launch.py, which are languages. */
-extern const char *const family_natives[];
+/* Values of --native (those of ydl, and those of MXNetOnYARN's launch.py, which are languages), and
+ * of other options. */
+extern const char *const dmlc_natives[], *const dmlc_schedulers[], *const dmlc_trackers[],
+                                                                       *const dmlc_levels[];
+
+/* Options that several of them have. */
+#define DMLC_JAVA "ydl does not use Java"
+/* clang-format off */
+#define DMLC_SCHEDULER                                                                              \
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "  \
+      "on this machine, which requires this command to keep running, or in a container (default: "  \
+      "on this machine; with --detach, in a container)", .choices = dmlc_schedulers }
+#define DMLC_NATIVE                                                                                 \
+    { "--native", .meta = "WHEN", .help = "run servers without Python; auto: only the scheduler, "  \
+      "if MXNet's library is found; the name of a language is accepted and has no effect",          \
+      .choices = dmlc_natives }
+#define DMLC_TRACKER                                                                                \
+    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "     \
+      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",                \
+      .choices = dmlc_trackers }
+#define DMLC_LOG                                                                                    \
+    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO",                        \
+      .choices = dmlc_levels },                                                                     \
+    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" }
+#define DMLC_LIBCXX                                                                                 \
+    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" }
+#define DMLC_SSH(hosts, long_hosts)                                                                 \
+    { hosts, .also = { long_hosts }, .meta = "FILE", .help = "list of hosts for ssh and mpi",       \
+      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },         \
+    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",                      \
+      .not_supported = "ydl does not copy by ssh; use --files to upload files" }
+/* clang-format on */
+
 /* --native as ydl's; a note for a language, which needs no option. */
 void dmlc_native(const struct front_ask *a, struct front_call *c);
 

@@ -6,13 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const levels[] = { "INFO", "DEBUG", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const trackers[] = { "rabit", "xgboost", NULL };
 static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "local",
                                         "ssh",  "mesos", "kubernetes", NULL };
-
-#define JAVA "ydl does not use Java"
 
 /* Options of other clusters. Theirs let them pass in silence, whatever the cluster was. */
 #define NOT_ON(cluster) "ydl does not run on " cluster "; "
@@ -38,16 +33,11 @@ static const struct cli_opt options[] = {
       .help = "name of the job (default: made from the counts and the program's name)" },
     { "--queue", .meta = "QUEUE", .help = "queue to submit to (default: the cluster's choice)",
       .same_as = "--queue" },
-    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO", .choices = levels },
-    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" },
+    DMLC_LOG,
     { "--host-ip", .meta = "ADDRESS",
       .help = "address of this machine at which tasks on the cluster reach the scheduler" },
-    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "
-      "on this machine, which requires this command to keep running, or in a container (default: "
-      "on this machine; with --detach, in a container)", .choices = schedulers },
-    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "
-      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",
-      .choices = trackers },
+    DMLC_SCHEDULER,
+    DMLC_TRACKER,
     { "--hdfs-tempdir", .meta = "DIR",
       .help = "directory in HDFS for uploads (default: .ydl in your home directory)" },
     { "--auto-file-cache", .meta = "BOOL", .help = "upload the files that the command names",
@@ -57,17 +47,15 @@ static const struct cli_opt options[] = {
       .help = "archive to unpack into each task's working directory on YARN", .type = CLI_LIST },
     { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
       .same_as = "--env" },
-    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" },
+    DMLC_LIBCXX,
     { "--local-num-attempt", .meta = "N",
       .help = "maximum number of retries per task on this machine", .preset = "0",
       .type = CLI_I64 },
     { "--yarn-app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
-      .no_effect = JAVA },
-    { "--yarn-app-dir", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = JAVA },
-    { "--host-file", .meta = "FILE", .help = "list of hosts for ssh and mpi",
-      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },
-    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",
-      .not_supported = "ydl does not copy by ssh; use --files to upload files" },
+      .no_effect = DMLC_JAVA },
+    { "--yarn-app-dir", .meta = "DIR", .help = "directory of dmlc-yarn.jar",
+      .no_effect = DMLC_JAVA },
+    DMLC_SSH("--host-file", NULL),
     { "--sge-log-dir", .meta = "DIR", .help = "log directory for sge",
       .not_supported = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
     { "--mesos-master", .meta = "HOST", .help = "master of mesos",

@@ -10,8 +10,6 @@
 
 #define WORKERS 2 /* what its scripts started when nobody said a number */
 
-static const char *const schedulers[] = { "client", "cluster", NULL };
-
 /* clang-format off */
 static const struct cli_opt options[] = {
     { "-n", .also = { "--n", "--num-workers" }, .meta = "N",
@@ -20,12 +18,8 @@ static const struct cli_opt options[] = {
       .help = "number of servers (default: as many as workers)", .type = CLI_I64 },
     { "--jobname", .meta = "NAME", .help = "name of the job (default: made from the script's name)",
       .same_as = "--name" },
-    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler: on this machine, which "
-      "requires this command to keep running, or in a container (default: on this machine; with "
-      "--detach, in a container)", .choices = schedulers },
-    { "--native", .meta = "WHEN", .help = "run servers without Python; auto: only the scheduler, "
-      "if MXNet's library is found; the name of a language is accepted and has no effect",
-      .choices = family_natives },
+    DMLC_SCHEDULER,
+    DMLC_NATIVE,
     { "--mem", .meta = "SIZE", .help = "memory per worker and per server", .preset = "1g" },
     { "--cpus", .meta = "N", .help = "number of CPU cores per worker and per server", .preset = "1",
       .type = CLI_I64, .least = 1 },
@@ -33,7 +27,7 @@ static const struct cli_opt options[] = {
       "node, before the job fails (default: 3 on YARN, 1 on this machine)", .type = CLI_I64,
       .least = 1 },
     { "--jar", .meta = "FILE", .help = "program of MXNetOnYARN",
-      .no_effect = "ydl does not use Java" },
+      .no_effect = DMLC_JAVA },
     { 0 },
 };
 /* clang-format on */

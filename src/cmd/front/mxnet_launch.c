@@ -6,7 +6,6 @@
 #include <string.h>
 
 static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
 static const struct cli_opt options[] = {
@@ -23,16 +22,9 @@ static const struct cli_opt options[] = {
     { "--env", .meta = "NAME", .help = "variable of this environment to pass to all tasks",
       .type = CLI_LIST },
     { "--p3", .help = "send parameters in slices, by priority" },
-    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job on YARN: on "
-      "this machine, which requires this command to keep running, or in a container (default: on "
-      "this machine; with --detach, in a container)", .choices = schedulers },
-    { "--native", .meta = "WHEN", .help = "run servers without Python; auto: only the scheduler, "
-      "if MXNet's library is found; the name of a language is accepted and has no effect",
-      .choices = family_natives },
-    { "-H", .also = { "--hostfile" }, .meta = "FILE", .help = "list of hosts for ssh and mpi",
-      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },
-    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",
-      .not_supported = "ydl does not copy by ssh; use --files to upload files" },
+    DMLC_SCHEDULER,
+    DMLC_NATIVE,
+    DMLC_SSH("-H", "--hostfile"),
     { 0 },
 };
 /* clang-format on */
