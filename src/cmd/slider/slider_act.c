@@ -6,20 +6,6 @@
 
 #include <stdio.h>
 
-static const struct {
-    const char *verb;
-    slider_fn *fn;
-    bool named; /* needs an application's name */
-} verbs[] = {
-    { "create", slider_create, true },      { "build", slider_build, true },
-    { "update", slider_update, true },      { "start", slider_start_verb, true },
-    { "stop", slider_stop, true },          { "status", slider_status, true },
-    { "list", slider_list, false },         { "exists", slider_exists, true },
-    { "destroy", slider_destroy, true },    { "flex", slider_flex, true },
-    { "registry", slider_registry, false }, { "exports", slider_exports, true },
-    { "lookup", slider_lookup, false },
-};
-
 /* ---- how it ends ---- */
 
 static int report_json(int result, int code, const struct err *err)
@@ -70,15 +56,15 @@ static int missing_name(const struct slider *s, struct err *err)
 }
 
 /* The operands: a name and, for `exports`, a group. */
-static int take_operands(struct slider *s, bool named, struct err *err)
+static int take_operands(struct slider *s, struct err *err)
 {
     const struct strs *words = &s->ask->args->command;
-    size_t most = str_eq(s->ask->verb->cli.name, "exports") ? 2 : 1;
+    const struct cli_verb *v = &s->ask->verb->cli;
 
     if (words->n == 0)
-        return named ? missing_name(s, err) : 0;
-    if (words->n > most)
-        return cli_bad(err, "unexpected '%.100s'", words->v[most]);
+        return v->least > 0 ? missing_name(s, err) : 0;
+    if (words->n > v->most)
+        return cli_bad(err, "unexpected '%.100s'", words->v[v->most]);
     s->name = words->v[0];
     return slider_check_name(s->name, err);
 }
@@ -99,44 +85,30 @@ static int take_options(struct slider *s, struct err *err)
 }
 
 /* The words of ydl that a job is started with; the rest is in the job itself. */
-static int slider_make_words(const struct slider *s, struct strs *ret)
+static void slider_make_words(const struct slider *s, struct front_call *c)
 {
     static const char *const flags[] = { "--json", "--verbose", "--quiet" };
     const char *conf = slider_value(s, "--conf");
-    int r = strs_add(ret, s->ask->name);
 
-    if (r == 0)
-        r = strs_add(ret, "submit");
-    if (r == 0)
-        r = strs_take(ret, str_printf("--on=%s", s->local ? "local" : "yarn"));
-    if (r == 0 && conf)
-        r = strs_take(ret, str_printf("--conf=%s", conf));
-    for (size_t i = 0; r == 0 && i < COUNT_OF(flags); i++)
+    front_add(c, s->ask->name);
+    front_add(c, "submit");
+    front_option(c, "--on", "%s", s->local ? "local" : "yarn");
+    if (conf)
+        front_option(c, "--conf", "%s", conf);
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
         if (slider_given(s, flags[i]))
-            r = strs_add(ret, flags[i]);
-    if (r == 0 && slider_given(s, "--debug"))
-        r = strs_add(ret, "--verbose");
-    return r;
-}
-
-static slider_fn *function_of(const char *verb, bool *ret_named)
-{
-    for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        if (str_eq(verbs[i].verb, verb)) {
-            *ret_named = verbs[i].named;
-            return verbs[i].fn;
-        }
-    return NULL;
+            front_add(c, flags[i]);
+    if (slider_given(s, "--debug"))
+        front_add(c, "--verbose");
 }
 
 static int slider_work(struct job_call *x, struct err *err)
 {
     struct slider *s = (struct slider *)x->cli; /* its first member */
-    bool named;
     int r;
 
     s->x = x;
-    r = function_of(s->ask->verb->cli.name, &named)(s, err);
+    r = s->fn(s, err);
     slider_store_close(s);
     return r;
 }
@@ -144,20 +116,20 @@ static int slider_work(struct job_call *x, struct err *err)
 static int slider_run(struct slider *s, struct err *err)
 {
     struct cli_program program = *s->ask->program;
-    AUTO_STRS words = { 0 };
-    bool named = false;
+    AUTO_FRONT_CALL call = { 0 };
     const char *on = front_on(s->ask, "yarn");
-    int r = function_of(s->ask->verb->cli.name, &named) ? 0 : err_set(err, -ENOSYS, "no such verb");
+    int r = 0;
 
-    if (r == 0 && !str_eq(on, "local") && !str_eq(on, "yarn"))
+    if (!str_eq(on, "local") && !str_eq(on, "yarn"))
         r = cli_bad(err, "YDL_ON is '%.60s', which is neither local nor yarn", on);
     if (r == 0)
-        r = take_operands(s, named, err);
+        r = take_operands(s, err);
     if (r == 0)
         r = take_options(s, err);
     if (r < 0)
         return r;
-    if (slider_make_words(s, &words) < 0)
+    slider_make_words(s, &call);
+    if (call.failed)
         return err_oom(err);
     program.name = s->ask->name;
     log_init(program.name);
@@ -165,16 +137,17 @@ static int slider_run(struct slider *s, struct err *err)
         log_set_level(LOG_LEVEL_ERROR);
     else if (slider_given(s, "--verbose") || slider_given(s, "--debug"))
         log_set_level(LOG_LEVEL_INFO);
-    r = cli_parse(&program, (int)words.n, words.v, &s->cli, err);
+    r = cli_parse(&program, (int)call.words.n, call.words.v, &s->cli, err);
     if (r == 0)
         r = job_run(&s->cli, slider_work, err);
     cli_done(&s->cli);
     return r;
 }
 
-int slider_act(const struct front_ask *a, struct err *err)
+int slider_act(const struct front_ask *a, slider_fn *fn, struct err *err)
 {
     struct slider s = { .ask = a,
+                        .fn = fn,
                         .local = str_eq(front_on(a, "yarn"), "local"),
                         .json = front_given(a, "--json"),
                         .excerpt = { .max = 16 * KIB } };

@@ -23,9 +23,14 @@ enum slider_code {
     SLIDER_FALSE = 255,
 };
 
+struct slider;
+/* A verb's work, on a fiber. An exit code of Slider's, or a negative errno with `err` set. */
+typedef int slider_fn(struct slider *s, struct err *err);
+
 struct slider {
     struct cli cli; /* first: a job_call's cli leads back here */
     const struct front_ask *ask;
+    slider_fn *fn;
     const char *name; /* the application's; NULL when the verb was given none */
     bool local, json;
     enum slider_code code; /* of the failure that is on its way; 0: ydl's own */
@@ -37,9 +42,6 @@ struct slider {
     char *base;
     bool scratch; /* only a plan is wanted: definitions are made in a directory of no consequence */
 };
-
-/* A verb's work, on a fiber. An exit code of Slider's, or a negative errno with `err` set. */
-typedef int slider_fn(struct slider *s, struct err *err);
 
 int slider_exit(int code); /* from ydl's codes */
 /* CLI_USAGE for what cannot be an application's name; any other is safe as a file's. */

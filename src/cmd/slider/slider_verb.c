@@ -209,69 +209,95 @@ static int act_help(const struct front_ask *a, struct err *err)
 
 /* ---- verbs ---- */
 
-/* A verb that takes names. */
-#define VERB(variable, does, words, ours, ...)                                                     \
-    static const struct front_verb variable = {                                                    \
-        .cli = { .operands = words, .globals = ours, __VA_ARGS__ },                                \
+/* A verb and its function, which takes `from` to `to` operands. */
+#define VERB(does, words, from, to, ours, ...)                                                     \
+    static int does##_act(const struct front_ask *a, struct err *err)                              \
+    {                                                                                              \
+        return slider_act(a, does, err);                                                           \
+    }                                                                                              \
+    static const struct front_verb does##_verb = {                                                 \
+        .cli = { .operands = words, .least = from, .most = to, .globals = ours, __VA_ARGS__ },     \
         .habits = LEGACY_NAMES,                                                                    \
-        .act = does,                                                                               \
+        .act = does##_act,                                                                         \
     }
 
 static const struct cli_opt none[1];
 
-VERB(create_verb, slider_act, "NAME", common_job, .name = "create", .opts = create_options,
+VERB(slider_create, "NAME", 1, 1, common_job, .name = "create", .opts = create_options,
      .summary = "save an application's definition and start it",
      .text = "Reads the package and the two files, saves them as NAME and starts the application.\n"
              "Prints the id of its job and exits; with --wait, waits until all instances run. A\n"
              "create that fails leaves nothing behind.");
-VERB(build_verb, slider_act, "NAME", common_job, .name = "build", .opts = build_options,
+VERB(slider_build, "NAME", 1, 1, common_job, .name = "build", .opts = build_options,
      .summary = "save an application's definition without starting it");
-VERB(update_verb, slider_act, "NAME", common_job, .name = "update", .opts = build_options,
+VERB(slider_update, "NAME", 1, 1, common_job, .name = "update", .opts = build_options,
      .summary = "change an application's definition",
      .text = "Replaces the package, the settings or the resources of a definition; what is not\n"
              "given is unchanged. A running application changes at its next start.");
-VERB(start_verb, slider_act, "NAME", common_plain, .name = "start", .opts = start_options,
+VERB(slider_start_verb, "NAME", 1, 1, common_plain, .name = "start", .opts = start_options,
      .summary = "start a stopped application",
      .text = "Starts an application from its saved definition: neither the original files nor the\n"
              "machine that it was created on are needed.");
-VERB(stop_verb, slider_act, "NAME", common_plain, .name = "stop", .opts = stop_options,
+VERB(slider_stop, "NAME", 1, 1, common_plain, .name = "stop", .opts = stop_options,
      .summary = "stop an application; its definition is kept",
      .text = "Asks every instance to stop, kills those that have not stopped after the grace\n"
              "period, and waits for the end. Succeeds if the application is not running.");
-VERB(status_verb, slider_act, "NAME", common_plain, .name = "status", .opts = status_options,
+VERB(slider_status, "NAME", 1, 1, common_plain, .name = "status", .opts = status_options,
      .summary = "describe an application as JSON");
-VERB(list_verb, slider_act, "[NAME]", common_plain, .name = "list", .opts = list_options,
+VERB(slider_list, "[NAME]", 0, 1, common_plain, .name = "list", .opts = list_options,
      .summary = "list applications, including stopped ones",
      .text =
          "Prints name, state, job and tracking URL of each. With NAME, the exit status is 255 if\n"
          "it is not listed.");
-VERB(exists_verb, slider_act, "NAME", common_plain, .name = "exists", .opts = exists_options,
+VERB(slider_exists, "NAME", 1, 1, common_plain, .name = "exists", .opts = exists_options,
      .summary = "check whether an application exists or is running",
      .text = "The exit status is 0 for yes, 255 for no, and 69 if there is no such application.");
-VERB(destroy_verb, slider_act, "NAME", common_plain, .name = "destroy", .opts = destroy_options,
+VERB(slider_destroy, "NAME", 1, 1, common_plain, .name = "destroy", .opts = destroy_options,
      .summary = "remove the definition of a stopped application");
-VERB(flex_verb, slider_act, "NAME", common_plain, .name = "flex", .opts = flex_options,
+VERB(slider_flex, "NAME", 1, 1, common_plain, .name = "flex", .opts = flex_options,
      .summary = "change the number of instances of a component",
      .text =
          "Changes the definition and, if it is running, the application. The exit status is 0 if\n"
          "a running application was changed, 255 if the change takes effect at the next start.");
-VERB(registry_verb, slider_act, "[NAME]", common_plain, .name = "registry",
-     .opts = registry_options, .summary = "print an application's exports and configuration");
-VERB(exports_verb, slider_act, "NAME [GROUP]", common_plain, .name = "exports",
-     .opts = status_options, .summary = "print the exports of a running application as JSON",
+VERB(slider_registry, "[NAME]", 0, 1, common_plain, .name = "registry", .opts = registry_options,
+     .summary = "print an application's exports and configuration");
+VERB(slider_exports, "NAME [GROUP]", 1, 2, common_plain, .name = "exports", .opts = status_options,
+     .summary = "print the exports of a running application as JSON",
      .text = "The document that its instances get from\n"
              "http://MASTER:PORT/ws/v1/slider/publisher/exports, or one group of it.");
-VERB(lookup_verb, slider_act, NULL, common_plain, .name = "lookup", .opts = lookup_options,
+VERB(slider_lookup, NULL, 0, 1, common_plain, .name = "lookup", .opts = lookup_options,
      .summary = "print the status of an application by its id, as JSON");
-VERB(version_verb, act_version, NULL, none, .name = "version", .summary = "print the version");
-VERB(help_verb, act_help, "[VERB]", none, .name = "help",
-     .summary = "show this help, or that of a verb");
+static const struct front_verb version_verb = {
+    .cli = { .name = "version", .summary = "print the version", .globals = none },
+    .habits = LEGACY_NAMES,
+    .act = act_version,
+};
+static const struct front_verb help_verb = {
+    .cli = { .name = "help",
+             .summary = "show this help, or that of a verb",
+             .operands = "[VERB]",
+             .globals = none },
+    .habits = LEGACY_NAMES,
+    .act = act_help,
+};
 
 static const struct cli_verb *const verbs[] = {
-    &create_verb.cli,  &build_verb.cli,   &update_verb.cli,   &start_verb.cli,
-    &stop_verb.cli,    &status_verb.cli,  &list_verb.cli,     &exists_verb.cli,
-    &destroy_verb.cli, &flex_verb.cli,    &registry_verb.cli, &exports_verb.cli,
-    &lookup_verb.cli,  &version_verb.cli, &help_verb.cli,     NULL,
+    &slider_create_verb.cli,
+    &slider_build_verb.cli,
+    &slider_update_verb.cli,
+    &slider_start_verb_verb.cli,
+    &slider_stop_verb.cli,
+    &slider_status_verb.cli,
+    &slider_list_verb.cli,
+    &slider_exists_verb.cli,
+    &slider_destroy_verb.cli,
+    &slider_flex_verb.cli,
+    &slider_registry_verb.cli,
+    &slider_exports_verb.cli,
+    &slider_lookup_verb.cli,
+    &version_verb.cli,
+    &help_verb.cli,
+    NULL,
 };
 static const struct front_verb other_verb = {
     .cli = { .subs = verbs },

@@ -15,8 +15,8 @@
 
 #define SLIDER_SERVICE "org-apache-slider" /* the class of their records in YARN's registry */
 
-/* The `act` of every verb: finds its function by the verb's name. */
-int slider_act(const struct front_ask *a, struct err *err);
+/* Runs a verb to its exit code. */
+int slider_act(const struct front_ask *a, slider_fn *fn, struct err *err);
 
 slider_fn slider_create, slider_build, slider_update, slider_start_verb; /* slider_build.c */
 slider_fn slider_status, slider_list, slider_exists, slider_lookup;      /* slider_look.c */
