@@ -185,7 +185,3 @@ int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *
 
 /* A completion script: "bash", "zsh" or "fish". CLI_USAGE for another shell. */
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err);
-
-/* Looks for mistakes in the tables: two options of one name, a default that does not parse, a
- * missing help text. For tests. */
-int cli_check(const struct cli_program *p, struct err *err);

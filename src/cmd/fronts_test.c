@@ -1,4 +1,5 @@
 /* fronts_test.c - the tables of all front ends, and what is made from them. */
+#include "cli/cli_testing.h"
 #include "cmd/front/front.h"
 #include "cmd/verbs.h"
 #include "test.h"

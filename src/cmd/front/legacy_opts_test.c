@@ -1,5 +1,6 @@
 /* legacy_opts_test.c - see legacy_opts.h */
 #include "base/buf.h"
+#include "cli/cli_testing.h"
 #include "cmd/front/legacy_opts.h"
 #include "test.h"
 

@@ -1,4 +1,5 @@
-/* cli_check.c - mistakes in the command tables, found by a test; see cli.h. */
+/* cli_testing.c - mistakes in the command tables, found by tests; see cli_testing.h. */
+#include "cli/cli_testing.h"
 #include "cli/cli_private.h"
 
 #include <ctype.h>
