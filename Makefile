@@ -7,6 +7,10 @@ all: ## builds the programs into build/bin/
 	@$(call build,release,build,--target programs)
 demo: ## sets everything up and trains a real model on this machine
 	@tools/demo
+demo-yarn: ## the same training on a real Hadoop, which it fetches and starts on this machine
+	@tools/demo-yarn
+demo-yarn-down: ## stops that Hadoop
+	@tools/demo-yarn down
 setup: ## installs what this machine lacks (the table is in tools/setup)
 	@tools/setup all
 check: ## what CI runs: unit tests, gates, fuzz corpora, and tests on real clusters beside them
@@ -53,6 +57,6 @@ install: all ## programs, manual pages and completions below PREFIX (/usr/local)
 clean: ## removes build/
 	rm -rf build
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "%-15s %s\n", $$1, $$2 }'
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
 .NOTPARALLEL:

@@ -5,7 +5,7 @@
  * bytes, most significant first; what lies between two of them is carried out as far as it is the
  * master's own business. */
 #include "fuzz.h"
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,7 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
     b->agent = (struct agent_conn){ .master = m, .number = AGENT, .node = "n", .host = "h" };
     b->agents[0] = &b->agent;
     m->opt = &b->opt;
+    m->ops = &master_local_ops;
     m->platform = &b->platform;
     m->wall = WALL;
     m->spec = (struct spec){ .roles = &b->role,
@@ -56,15 +57,17 @@ static int make_master(struct bench *b, uint8_t how, struct err *err)
                              .gang_hold = 1000,
                              .gang_retry = 3,
                              .grace = 1000 };
-    m->agents = b->agents;
-    m->n_agents = m->cap_agents = 1;
-    m->journal.fd = m->kv_journal.fd = -1;
+    m->agents.v = b->agents;
+    m->agents.n = m->agents.cap = 1;
+    m->journal.fd = -1;
     kv.user = m;
     r = loop_new(&m->loop, err);
     if (r == 0)
         r = framework_find(how & 16 ? "pytorch" : "none", &m->framework, err);
     if (r == 0)
         r = kv_new(&kv, &m->kv, err);
+    if (r == 0)
+        r = hub_new(&m->hub, err);
     return r == 0 ? engine_new(&m->spec, &opt, &m->engine, err) : r;
 }
 
@@ -124,9 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 2 + n;
         size -= 2 + n;
     }
-    hub_done(&b->m);
+    b->m.hub = hub_free(b->m.hub);
     usage_done(&b->m);
-    free(b->m.unsaved);
+    free(b->m.save.unsaved);
     b->m.engine = engine_free(b->m.engine);
     b->m.kv = kv_free(b->m.kv);
     b->m.loop = loop_free(b->m.loop);

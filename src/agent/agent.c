@@ -1,6 +1,31 @@
-/* agent.c - the agent's life: dial, say hello, obey, end everything, leave. */
+/* agent.c - the agent's life: connects to the master, obeys it, ends everything and leaves. */
+#include "agent/agent.h"
+#include "agent/agent_leave.h"
 #include "agent/agent_private.h"
+#include "agent/container_gpus.h"
+#include "agent/dirs.h"
+#include "agent/link/agent_report.h"
+#include "agent/link/handshake.h"
+#include "agent/link/join.h"
+#include "agent/link/kv_relay.h"
 #include "agent/link/master_lookup.h"
+#include "agent/link/peer_owner.h"
+#include "agent/link/reconnect.h"
+#include "agent/output/export.h"
+#include "agent/output/output_follow.h"
+#include "agent/platform/agent_platform.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/cgroup.h"
+#include "agent/tasks/finish.h"
+#include "agent/tasks/limits.h"
+#include "agent/tasks/measure.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/signal_forward.h"
+#include "agent/tasks/spawn.h"
+#include "agent/tasks/task_start.h"
+#include "agent/tasks/task_stop.h"
 #include "base/log.h"
 
 #include <signal.h>
@@ -10,25 +35,19 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define RESIDENT_MAX (3 * MIB) /* beyond it, code that was run once is given back */
+#define RESIDENT_MAX (3 * MIB) /* above this, pages of code that ran once are released */
 #define LOST_GRACE 2000        /* for tasks whose master is gone */
-#define SIGNAL_GRACE 100       /* of the 250 ms that a NodeManager leaves us */
 #define SILENT_BEATS 4         /* heartbeats that may fail to come */
 #define SILENT_MIN 3000
 #define READ_MS 50
 
-struct agent_task *agent_task(const struct agent *a, uint32_t id)
-{
-    return id < a->n_ids ? a->by_id[id] : NULL;
-}
-
 void agent_break(struct agent *a, int code, const char *what)
 {
-    if (a->broken)
+    if (a->life.broken)
         return;
-    a->broken = code;
-    snprintf(a->why, sizeof(a->why), "%s", what);
-    fiber_cancel(a->main);
+    a->life.broken = code;
+    snprintf(a->life.why, sizeof(a->life.why), "%s", what);
+    fiber_cancel(a->life.main);
 }
 
 /* ---- signals ---- */
@@ -37,9 +56,9 @@ static void agent_on_signal(uv_signal_t *h, int signum)
 {
     struct agent *a = h->data;
 
-    if (!a->signal)
-        a->signal = signum;
-    fiber_cancel(a->main); /* again and again is fine: it is shielded while it cleans up */
+    if (!a->life.signal)
+        a->life.signal = signum;
+    fiber_cancel(a->life.main); /* again and again is fine: cleaning up is shielded */
 }
 
 static int agent_watch_signals(struct agent *a, struct err *err)
@@ -49,9 +68,9 @@ static int agent_watch_signals(struct agent *a, struct err *err)
     for (size_t i = 0; i < COUNT_OF(wanted); i++) {
         int r;
 
-        uv_signal_init(loop_uv(a->loop), &a->signals[i + 1]);
-        a->signals[i + 1].data = a;
-        r = uv_signal_start(&a->signals[i + 1], agent_on_signal, wanted[i]);
+        uv_signal_init(loop_uv(a->loop), &a->life.signals[i]);
+        a->life.signals[i].data = a;
+        r = uv_signal_start(&a->life.signals[i], agent_on_signal, wanted[i]);
         if (r < 0)
             return err_code(err, r, "watch for signals");
     }
@@ -72,16 +91,16 @@ void agent_pong(struct agent *a, const Agent__Ping *ping)
     Agent__Pong pong = AGENT__PONG__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
 
-    a->last_ping = loop_now(a->loop);
-    a->oom_kills = finish_oom_kills();
+    a->link.last_ping = loop_now(a->loop);
+    a->limits.oom_kills = finish_oom_kills();
     pong.seq = ping->seq;
     pong.rss = own_memory();
-    pong.tasks = (uint32_t)a->living;
+    pong.tasks = (uint32_t)a->tasks.living;
     m.pong = &pong;
     m.body_case = AGENT__TO_MASTER__BODY_PONG;
     (void)report_send(a, &m);
     lookup_newer(a, ping->alone_ms);
-    if (pong.rss > RESIDENT_MAX && !a->join.path)
+    if (pong.rss > RESIDENT_MAX && !a->link.join.path)
         handshake_forget_code();
 }
 
@@ -93,7 +112,7 @@ static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
     if (!v)
         return err_oom(err);
     for (size_t i = 0; i < m->n_tasks; i++) {
-        v[n] = agent_task(a, m->tasks[i]);
+        v[n] = agent_task_find(a, m->tasks[i]);
         n += v[n] != NULL;
     }
     stop_tasks(a, v, n, m->grace_ms, m->deadline);
@@ -103,14 +122,14 @@ static int stop_named(struct agent *a, const Agent__Stop *m, struct err *err)
 static void drop_named(struct agent *a, const Agent__Drop *m)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct agent_task *t = agent_task(a, m->tasks[i]);
+        struct agent_task *t = agent_task_find(a, m->tasks[i]);
 
         if (t)
             prepare_drop(t);
     }
 }
 
-/* Takes `m` over. 1 when it is the last. */
+/* Takes ownership of `m`. Returns 1 for the last message. */
 static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     int r = 0;
@@ -145,35 +164,36 @@ static int obey(struct agent *a, Agent__ToAgent *m, struct err *err)
         peer_owner_answer(a, m->whose);
         break;
     case AGENT__TO_AGENT__BODY_TOKENS:
-        tokens_replace(a, m->tokens);
+        if (a->platform->tokens)
+            a->platform->tokens(a, m->tokens);
         break;
     case AGENT__TO_AGENT__BODY_SHUTDOWN:
-        a->told_to_leave = true;
-        a->grace = m->shutdown->grace_ms;
-        a->job_failed = m->shutdown->failed;
-        a->spared = m->shutdown->spared;
-        a->save_ms = m->shutdown->save_ms;
+        a->leave.told = true;
+        a->leave.grace = m->shutdown->grace_ms;
+        a->leave.job_failed = m->shutdown->failed;
+        a->leave.spared = m->shutdown->spared;
+        a->leave.save_ms = m->shutdown->save_ms;
         r = 1;
         break;
     default: /* of a newer master */
-        trace(LOG_AGENT, "a message of kind %d, ignoring", (int)m->body_case);
+        trace(LOG_AGENT, "unknown message of kind %d, ignoring", (int)m->body_case);
     }
     agent__to_agent__free_unpacked(m, NULL);
     return r;
 }
 
-/* When a master that says nothing is taken for lost. With a lease there is then still time to look
- * for another; it may also just be slow. */
+/* How long a master may be silent before it counts as lost. With a lease there is still time to
+ * look for another one; it may also just be slow. */
 static int64_t agent_silence(const struct agent *a)
 {
-    int64_t beats = (int64_t)SILENT_BEATS * a->heartbeat;
+    int64_t beats = (int64_t)SILENT_BEATS * a->link.heartbeat;
 
     if (beats < SILENT_MIN)
         beats = SILENT_MIN;
-    return beats < a->lease / 2 ? beats : a->lease / 2;
+    return beats < a->link.lease / 2 ? beats : a->link.lease / 2;
 }
 
-/* Until the master says so (1), or is gone, or a signal comes. */
+/* Returns 1 when the master says to leave, or an error when it is gone or a signal came. */
 static int obey_all(struct agent *a, struct err *err)
 {
     int r = 0;
@@ -182,35 +202,35 @@ static int obey_all(struct agent *a, struct err *err)
         int64_t deadline = LOOP_NEVER, soon = loop_in(a->loop, READ_MS);
         Agent__ToAgent *m = NULL;
 
-        if (a->lease > 0)
-            deadline = a->last_ping + agent_silence(a);
-        /* After a pause of the whole machine there may be pings that were not read yet. */
+        if (a->link.lease > 0)
+            deadline = a->link.last_ping + agent_silence(a);
+        /* After the whole machine was suspended, there may be pings that were not read yet. */
         r = handshake_next(a, deadline < soon ? soon : deadline, &m, err);
         if (r == 0)
             return err_set(err, -ECONNRESET,
-                           a->superseded ? "another has its place"
-                           : a->cut_off  ? "this node is cut off"
-                                         : "the master is gone");
+                           a->lookup.superseded ? "another master has replaced it"
+                           : a->lookup.cut_off  ? "this node is cut off"
+                                                : "the master is gone");
         r = r > 0 ? obey(a, m, err) : r;
     }
     if (r == -ETIMEDOUT)
         return err_set(err, r, "the master has said nothing for %lld s",
-                       (long long)(loop_now(a->loop) - a->last_ping) / 1000);
+                       (long long)(loop_now(a->loop) - a->link.last_ping) / 1000);
     return r;
 }
 
 /* ---- a life ---- */
 
-/* Does the lease leave a master that is lost some time to come back? */
+/* Does the lease still allow a lost master to come back? */
 static bool agent_may_wait(const struct agent *a, int r)
 {
-    return r < 0 && a->lease > 0 && loop_now(a->loop) < a->last_ping + a->lease && !a->signal &&
-           !a->broken && !a->cut_off && r != -EPROTO && r != -ENOMEM;
+    return r < 0 && a->link.lease > 0 && loop_now(a->loop) < a->link.last_ping + a->link.lease &&
+           !a->life.signal && !a->life.broken && !a->lookup.cut_off && r != -EPROTO && r != -ENOMEM;
 }
 
 static int agent_serve(struct agent *a, struct err *err)
 {
-    int r = a->container ? predecessor_end(a, err) : 0;
+    int r = a->platform->begin ? a->platform->begin(a, err) : 0;
 
     if (r == 0)
         r = reconnect_first(a, err);
@@ -222,13 +242,12 @@ static int agent_serve(struct agent *a, struct err *err)
     return r;
 }
 
-/* A NodeManager that says SIGTERM kills us a moment later, and only we can end what tasks have
- * started. */
+/* Whoever sends SIGTERM may kill us a moment later, and only we can end what tasks have started. */
 static int64_t grace_of(const struct agent *a)
 {
-    if (a->signal && a->container && !a->container->client)
-        return SIGNAL_GRACE;
-    return a->told_to_leave ? a->grace : LOST_GRACE;
+    if (a->life.signal && a->platform->signal_grace)
+        return a->platform->signal_grace;
+    return a->leave.told ? a->leave.grace : LOST_GRACE;
 }
 
 static int live(void *arg)
@@ -236,17 +255,15 @@ static int live(void *arg)
     struct agent *a = arg;
     int r;
 
-    a->main = fiber_self(a->loop);
-    r = a->opt->client ? lifeline_begin(a, a->err) : 0;
-    if (r == 0)
-        r = agent_serve(a, a->err);
+    a->life.main = fiber_self(a->loop);
+    r = agent_serve(a, a->life.err);
     fiber_shield(a->loop, true);
-    attend_begin(a);
+    leave_pings_start(a);
     leave_tasks(a, grace_of(a));
-    if (a->told_to_leave && !a->signal && !a->broken)
+    if (a->leave.told && !a->life.signal && !a->life.broken)
         export_all(a, false);
-    else if (a->container && !a->container->client && a->work_dir && !a->broken)
-        export_all(a, true); /* what tasks wrote is here, and nowhere else */
+    else if (a->platform->saves_lost && a->dirs.work && !a->life.broken)
+        export_all(a, true); /* the tasks' output exists only here */
     leave_clean(a, r < 0);
     fiber_shield(a->loop, false);
     return r;
@@ -256,10 +273,12 @@ static int live(void *arg)
 
 static void close_handles(struct agent *a)
 {
-    uv_handle_t *const all[] = { (uv_handle_t *)&a->signals[0],  (uv_handle_t *)&a->signals[1],
-                                 (uv_handle_t *)&a->signals[2],  (uv_handle_t *)&a->signals[3],
-                                 (uv_handle_t *)&a->sweep_timer, (uv_handle_t *)&a->stop_timer,
-                                 (uv_handle_t *)&a->watch_timer };
+    uv_handle_t *const all[] = {
+        (uv_handle_t *)&a->life.signals[0], (uv_handle_t *)&a->life.signals[1],
+        (uv_handle_t *)&a->life.signals[2], (uv_handle_t *)&a->reap.child,
+        (uv_handle_t *)&a->reap.timer,      (uv_handle_t *)&a->stop.timer,
+        (uv_handle_t *)&a->limits.timer,
+    };
 
     for (size_t i = 0; i < COUNT_OF(all); i++)
         if (all[i]->data && !uv_is_closing(all[i]))
@@ -270,35 +289,18 @@ static void agent_done(struct agent *a)
 {
     close_handles(a);
     a->loop = loop_free(a->loop); /* whatever fibers there are end here */
-    prepare_free(a);
+    gpus_done(a);
+    agent_tasks_done(a);
+    reap_done(a);
     report_free(a);
-    free(a->relay);
+    free(a->link.relay);
     spawner_free(a->spawner);
-    tree_done(&a->tree);
-    cgroups_done(&a->cgroups);
-    join_done(&a->join);
-    if (a->welcome)
-        agent__to_agent__free_unpacked(a->welcome, NULL);
+    cgroups_done(&a->limits.cgroups);
+    join_done(&a->link.join);
+    if (a->link.welcome)
+        agent__to_agent__free_unpacked(a->link.welcome, NULL);
     dirs_done(a);
-    if (a->container)
-        agent_container_done(a->container);
-}
-
-/* Whose we are, by the credentials of a container or of the client, or by a file. */
-static int find_owner(struct agent *a, struct agent_container *c, struct err *err)
-{
-    int r;
-
-    if (!a->opt->container && !a->opt->client)
-        return join_read(a->opt->join_file, &a->join, err);
-    a->container = c;
-    r = a->opt->client ? agent_container_read_client(a->opt->client, c, err)
-                       : agent_container_read(c, err);
-    if (r == 0)
-        r = join_set_address(&a->join, c->boot.address, err);
-    if (r == 0)
-        a->join.key = c->boot.key;
-    return r;
+    a->platform->done(a);
 }
 
 static int agent_set_up(struct agent *a, struct err *err)
@@ -312,34 +314,36 @@ static int agent_set_up(struct agent *a, struct err *err)
         return r;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return err_sys(err, "become a subreaper");
-    uv_timer_init(loop_uv(a->loop), &a->stop_timer);
-    uv_timer_init(loop_uv(a->loop), &a->watch_timer);
-    a->stop_timer.data = a->watch_timer.data = a;
-    a->oom_kills = finish_oom_kills();
-    a->umask = umask(0);
-    (void)umask(a->umask);
+    stop_init(a);
+    limits_init(a);
+    a->dirs.umask = umask(0);
+    (void)umask(a->dirs.umask);
     r = reap_init(a, err);
     if (r == 0)
         r = agent_watch_signals(a, err);
     return r == 0 ? report_init(a, err) : r;
 }
 
+const struct agent_platform *agent_platform_of(const struct agent_options *o)
+{
+    return o->client ? &agent_at_client : o->container ? &agent_on_yarn : &agent_on_machine;
+}
+
 int agent_run(const struct agent_options *o, struct err *err)
 {
-    struct agent a = { .opt = o, .err = err };
-    struct agent_container c = { 0 };
-    int r = find_owner(&a, &c, err);
+    struct agent a = { .opt = o, .platform = agent_platform_of(o), .life.err = err };
+    int r = a.platform->join(&a, err);
 
     if (r == 0)
         r = agent_set_up(&a, err);
     if (r == 0)
         r = loop_run(a.loop, live, &a, false);
-    if (a.signal)
-        r = 128 + a.signal;
-    else if (a.broken)
-        r = err_set(err, a.broken, "the agent cannot go on: %s", a.why);
+    if (a.life.signal)
+        r = 128 + a.life.signal;
+    else if (a.life.broken)
+        r = err_set(err, a.life.broken, "the agent cannot go on: %s", a.life.why);
     else if (r > 0)
-        r = a.untold ? AGENT_UNSAVED : 0; /* told to leave */
+        r = a.leave.untold ? AGENT_UNSAVED : 0; /* told to leave */
     agent_done(&a);
     return r;
 }

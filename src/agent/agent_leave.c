@@ -1,5 +1,26 @@
-/* agent_leave.c - the end of an agent: of its tasks, of what they left, and of its own things. */
+/* agent_leave.c - the end of an agent: of its tasks, of what they left, and of its own things.
+ *
+ * Ending what tasks left behind takes seconds and saving takes minutes. A master that hears nothing
+ * meanwhile takes the agent for lost and does not wait for what it saves. So a fiber goes on
+ * reading: the master's pings are answered, and what tasks wrote can be read. Whatever else it says
+ * is too late. */
+#include "agent/agent_leave.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
+#include "agent/link/handshake.h"
+#include "agent/link/kv_relay.h"
+#include "agent/output/logrotate.h"
+#include "agent/output/output_files.h"
+#include "agent/output/output_follow.h"
+#include "agent/output/tensorboard_mirror.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/measure.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/task_files.h"
+#include "agent/tasks/task_start.h"
+#include "agent/tasks/task_stop.h"
+#include "agent/tree_remove.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -8,76 +29,109 @@
 
 #define END_MS 5000 /* for the kernel to end what was killed */
 
+/* ---- the master is answered meanwhile ---- */
+
+/* False when the connection is gone. */
+static bool leave_pings_once(struct agent *a)
+{
+    Agent__ToAgent *m = NULL;
+    int r = handshake_next(a, LOOP_NEVER, &m, NULL);
+
+    if (r == -ECANCELED)
+        return false;
+    if (r <= 0) {
+        a->link.channel = channel_close(a->link.channel); /* it is gone: we save all the same */
+        return false;
+    }
+    if (m->body_case == AGENT__TO_AGENT__BODY_PING)
+        agent_pong(a, m->ping);
+    else if (m->body_case == AGENT__TO_AGENT__BODY_FOLLOW)
+        (void)follow_begin(a, m->follow);
+    agent__to_agent__free_unpacked(m, NULL);
+    return true;
+}
+
+static void leave_pings_run(void *arg)
+{
+    struct agent *a = arg;
+
+    while (a->link.channel && leave_pings_once(a))
+        ;
+    a->leave.pings = NULL;
+    cond_wake_all(&a->leave.pings_ended);
+}
+
+void leave_pings_start(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    if (a->link.channel && fiber_start(a->loop, leave_pings_run, a, &a->leave.pings, &err) < 0)
+        log_warn(LOG_AGENT, "the master may consider this agent lost: %s", err.text);
+}
+
+static void leave_pings_stop(struct agent *a)
+{
+    if (a->leave.pings)
+        fiber_cancel(a->leave.pings);
+    while (a->leave.pings)
+        (void)cond_wait(a->loop, &a->leave.pings_ended, LOOP_NEVER);
+}
+
+/* ---- tasks end ---- */
+
 void leave_tasks(struct agent *a, int64_t grace)
 {
     int64_t deadline = loop_in(a->loop, (grace > 0 ? grace : 0) + END_MS);
 
-    a->leaving = true;
+    a->leave.begun = true;
     stop_all(a, grace);
     measure_end(a);
     logrotate_end(a);
     tensorboard_mirror_end(a);
-    for (struct helper *h = a->helpers; h; h = h->next)
+    for (struct helper *h = a->reap.helpers; h; h = h->next)
         (void)kill(-h->pid, SIGKILL);
-    while ((a->living || a->busy) && cond_wait(a->loop, &a->quiet, deadline) == 0)
+    while ((a->tasks.living || a->tasks.busy) && cond_wait(a->loop, &a->tasks.quiet, deadline) == 0)
         ;
     relay_stop(a);
     if (!reap_all(a, loop_in(a->loop, END_MS)))
-        log_error(LOG_AGENT, "processes are left that cannot be killed");
+        log_error(LOG_AGENT, "some processes cannot be killed");
 }
 
-/* The run directory, when the master could not remove it and no other agent uses it any more.
- * Whoever removes the directory of tasks, which must be empty, was the last. */
-static void leave_remove_run(struct agent *a)
-{
-    AUTO_FREE char *run = path_dir(a->opt->join_file);
-    struct stat st;
+/* ---- what is ours goes ---- */
 
-    if (!run || !a->tasks_dir || !str_starts(a->work_dir, run) || lstat(run, &st) < 0)
-        return;
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-        return;
-    if (rmdir(a->tasks_dir) < 0 && errno != ENOENT)
-        return;
-    if (remove_tree(a, run, NULL) < 0)
-        log_warn(LOG_AGENT, "cannot remove '%s', ignoring", run);
-}
-
-/* In a container everything of ours is in one directory, which stays for an agent that may follow
- * us there unless the job is over; beside the client that one is there before we are, and only ours
- * to remove when the client is gone. Elsewhere others have theirs there. */
+/* What other agents need is not removed. */
 static void remove_own(struct agent *a, bool master_gone)
 {
-    if (a->tmp_dir)
-        (void)remove_tree(a, a->tmp_dir, NULL);
-    for (size_t i = 0; i < a->n_tasks; i++)
-        if (a->tasks[i]->out)
-            (void)remove_tree(a, a->tasks[i]->out, NULL);
-    if (a->out_dir)
-        (void)rmdir(a->out_dir);
-    if (a->told_to_leave)
+    if (a->dirs.tmp)
+        (void)remove_tree(a, a->dirs.tmp, NULL);
+    for (size_t i = 0; i < a->tasks.n; i++)
+        if (a->tasks.v[i]->prep.out)
+            (void)remove_tree(a, a->tasks.v[i]->prep.out, NULL);
+    if (a->dirs.out)
+        (void)rmdir(a->dirs.out);
+    if (a->leave.told)
         output_marks_remove(a);
-    if (a->container && (a->container->client || (a->work_dir && a->told_to_leave)))
-        (void)remove_tree(a, a->container->own, NULL);
-    else if (!a->container && master_gone && a->facts)
-        leave_remove_run(a);
+    a->platform->remove_own(a, master_gone);
 }
 
 void leave_clean(struct agent *a, bool master_gone)
 {
-    a->cleaning = true;
+    a->leave.cleaning = true;
     report_flush(a);
-    if (!a->channel || channel_flush(a->channel, loop_in(a->loop, END_MS), NULL) < 0)
-        a->untold = a->unsaved; /* one that is gone may have told nobody */
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        a->tasks[i]->phase = PHASE_IDLE;
-        prepare_drop(a->tasks[i]);
+    if (a->link.channel && channel_flush(a->link.channel, loop_in(a->loop, END_MS), NULL) < 0)
+        a->leave.untold = a->leave.unsaved;
+    (void)fiber_sleep(a->loop, 1); /* a master that died while we were blocked is noticed here */
+    if (!a->link.channel)
+        a->leave.untold = a->leave.unsaved; /* it may not have passed it on */
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        a->tasks.v[i]->phase = PHASE_IDLE;
+        prepare_drop(a->tasks.v[i]);
     }
     remove_end(a);
     files_done(a);
     start_done(a);
     remove_own(a, master_gone);
-    attend_end(a);
+    leave_pings_stop(a);
     follow_stop(a);
-    a->channel = channel_close(a->channel);
+    a->link.channel = channel_close(a->link.channel);
 }

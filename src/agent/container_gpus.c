@@ -3,6 +3,7 @@
  * YARN says how many, and with its plugin it hides all others: then the container sees no more than
  * its own. Without the plugin it sees those of the whole machine, and which are its own is settled
  * among the agents there, by locks that last as long as they do. */
+#include "agent/container_gpus.h"
 #include "agent/agent_private.h"
 #include "platform/local/gpus.h"
 
@@ -10,9 +11,9 @@
 #include <stdio.h>
 
 #define PAUSE_MS 200
-#define PATIENCE_MS 30000 /* somebody whose container is about to end may still have them */
+#define PATIENCE_MS 30000 /* a container that is ending may still hold them */
 
-/* Devices that are there and not forbidden. */
+/* Devices that exist and that we may open. */
 static void find_open(struct gpus *ret)
 {
     struct gpus all;
@@ -38,9 +39,9 @@ static int gpus_choose(struct agent *a, const struct gpus *of, unsigned n, uint3
     int64_t deadline = loop_in(a->loop, PATIENCE_MS);
     int r = local_gpus_take(of, n, a->gpus.locks, ids, err);
 
-    while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leaving) {
+    while (r == -EAGAIN && loop_now(a->loop) < deadline && !a->leave.begun) {
         if (fiber_sleep(a->loop, PAUSE_MS) < 0)
-            return err_set(err, -ECANCELED, "the agent ends");
+            return err_set(err, -ECANCELED, "the agent is stopping");
         r = local_gpus_take(of, n, a->gpus.locks, ids, err);
     }
     if (r == 0)
@@ -59,7 +60,7 @@ int gpus_of_container(struct agent *a, unsigned n, const char **ret, struct err 
     if (a->gpus.list || n == 0)
         return 0;
     find_open(&seen);
-    if (seen.n <= n) { /* all of them are ours; none: they are of a kind that we do not know */
+    if (seen.n <= n) { /* all of them are ours; none at all: they are of an unknown kind */
         for (unsigned i = 0; i < seen.n; i++)
             ids[i] = i;
         n = seen.n;

@@ -1,5 +1,7 @@
-/* container_init.c - see container_init.h. No loop and no fibers: a few descriptors to wait for,
- * and little memory. */
+/* container_init.c - process 1 of a container image: starts the task, hands signals on, reaps.
+ *
+ * Process 1 must end when the agent does and must not take memory from the task. So there is no
+ * loop and there are no fibers: one poll() on a signalfd and on the connection to the agent. */
 #include "agent/container_init.h"
 #include "agent/tasks/spawn.h"
 #include "base/path.h"
@@ -20,7 +22,7 @@
 struct init {
     const struct init_options *o;
     int agent;   /* the connection whose end is ours */
-    int signals; /* all that can be had, as a descriptor */
+    int signals; /* all of them, as a descriptor */
     pid_t task;  /* 0: none any more */
     int status;
     uint64_t peak;
@@ -41,7 +43,7 @@ static int connect_agent(struct init *x, struct err *err)
     return 0;
 }
 
-/* It says nothing to us; what can be read is the end. */
+/* The agent sends nothing: anything to read means that the connection has ended. */
 static bool container_init_agent_gone(const struct init *x)
 {
     char byte;
@@ -52,8 +54,8 @@ static bool container_init_agent_gone(const struct init *x)
 
 /* ---- memory ---- */
 
-/* The number behind `word` (or the first one) in the first of two files that is there: they are of
- * the two kinds of cgroups. */
+/* The number after `word` (or the first number) in whichever of two files exists: one per version
+ * of cgroups. */
 static uint64_t cgroup_number(const char *newer, const char *older, const char *word)
 {
     AUTO_BUF text = { .max = 4 * KIB };
@@ -139,7 +141,7 @@ static void container_init_reap(struct init *x)
     }
 }
 
-/* From process 1 this reaches every process of the container, and nobody else. */
+/* Sent by process 1, this reaches every process of the container and no other. */
 static void container_init_kill_all(int signum)
 {
     (void)kill(-1, signum);

@@ -6,8 +6,8 @@
  * It starts the task with the agent's environment and output files, hands every signal on to all
  * processes of the container, and reaps. It holds a connection to the task's socket: when that
  * ends, the agent is gone or has given the task up, and everything is killed. With process 1 the
- * kernel ends all others, so nothing can stay behind. What became of the task it leaves in a file,
- * since docker would tell neither a signal nor why a command could not be started. */
+ * kernel ends all others, so nothing can stay behind. It writes how the task ended to a file, since
+ * docker reports neither a signal nor why a command could not be started. */
 #pragma once
 #include "agent/environ.h"
 #include "base/err.h"
@@ -25,7 +25,7 @@ int init_run(const struct init_options *o, struct err *err);
 
 /* ---- the environment's file ---- */
 
-/* `weak` ones give way to what the image sets itself, `strong` ones do not. */
+/* The image's own variables override `weak` ones, but not `strong` ones. */
 int init_env_write(const char *path, const struct env *weak, const struct env *strong,
                    struct err *err);
 /* Puts them together with `image`, an environment, into `ret`, which borrows from `text` (the

@@ -9,6 +9,7 @@
  * and beside the client the same in the directory that it made, with logs/; elsewhere where the job
  * says, or beside the join file. Logs are YARN's to show and to keep:
  * worker-3.stdout and worker-3.stderr in its log directory. */
+#include "agent/dirs.h"
 #include "agent/agent_private.h"
 #include "agent/tasks/link_tree.h"
 #include "base/log.h"
@@ -24,40 +25,36 @@
 #define SHIP "ydl-ship"    /* the archive with what the job brought along */
 #define SOCKET_NAME_MAX 70 /* of a task: "/", its label and ".sock" */
 
-/* What sockets of tasks begin with. A container's directory is too long a name for one; through us,
- * whose working directory it is, there is a short one for everybody with our user id. */
+/* What the paths of tasks' sockets begin with. A container's directory is too long for the path of
+ * a socket; /proc/PID/cwd of ours leads there too, for every process of our user. */
 static char *socket_dir(const struct agent *a)
 {
-    const struct agent_container *c = a->container;
+    const char *dir = a->home.dir;
     size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
-    size_t n = c ? strlen(c->dir) : 0;
+    size_t n = dir ? strlen(dir) : 0;
 
-    if (!c || strlen(a->tasks_dir) + SOCKET_NAME_MAX <= most || !str_starts(a->tasks_dir, c->dir) ||
-        a->tasks_dir[n] != '/')
-        return strdup(a->tasks_dir);
-    return str_printf("/proc/%d/cwd%s", (int)getpid(), a->tasks_dir + n);
+    if (!dir || strlen(a->dirs.tasks) + SOCKET_NAME_MAX <= most ||
+        !str_starts(a->dirs.tasks, dir) || a->dirs.tasks[n] != '/')
+        return strdup(a->dirs.tasks);
+    return str_printf("/proc/%d/cwd%s", (int)getpid(), a->dirs.tasks + n);
 }
 
 static int dirs_name_places(struct agent *a, struct err *err)
 {
     const Agent__JobFacts *f = a->facts;
-    const struct agent_container *c = a->container;
 
-    if (*f->work_dir)
-        a->work_dir = strdup(f->work_dir);
-    else
-        a->work_dir = c ? strdup(c->own) : path_dir(a->opt->join_file);
-    a->tasks_dir = a->work_dir ? path_join(a->work_dir, "tasks") : NULL;
+    a->dirs.work = strdup(*f->work_dir ? f->work_dir : a->home.own);
+    a->dirs.tasks = a->dirs.work ? path_join(a->dirs.work, "tasks") : NULL;
     if (*f->log_dir)
-        a->log_dir = strdup(f->log_dir);
-    else if (a->work_dir)
-        a->log_dir = c ? strdup(c->log_dir) : path_join(a->work_dir, "logs");
-    if (!a->tasks_dir || !a->log_dir)
+        a->dirs.log = strdup(f->log_dir);
+    else if (a->dirs.work)
+        a->dirs.log = a->home.log ? strdup(a->home.log) : path_join(a->dirs.work, "logs");
+    if (!a->dirs.tasks || !a->dirs.log)
         return err_oom(err);
-    a->tmp_dir = str_printf("%s/tmp-%u", a->tasks_dir, a->opt->number);
-    a->out_dir = str_printf("%s/out", a->work_dir);
-    a->socket_dir = socket_dir(a);
-    return a->tmp_dir && a->out_dir && a->socket_dir ? 0 : err_oom(err);
+    a->dirs.tmp = str_printf("%s/tmp-%u", a->dirs.tasks, a->opt->number);
+    a->dirs.out = str_printf("%s/out", a->dirs.work);
+    a->dirs.sockets = socket_dir(a);
+    return a->dirs.tmp && a->dirs.out && a->dirs.sockets ? 0 : err_oom(err);
 }
 
 struct shipped {
@@ -80,63 +77,52 @@ static int spread_ship(void *arg)
 }
 
 /* Not before the first Prepare, in a fiber of its own and by another thread: there may be very many
- * files, and the master that has welcomed us wants to be answered. */
+ * files, and the master's pings must be answered meanwhile. */
 int dirs_place_files(struct agent *a, struct err *err)
 {
-    struct shipped s = { a->container ? a->container->dir : NULL, err };
+    struct shipped s = { a->home.dir, err };
     int r;
 
-    if (!s.dir || a->container->client)
+    if (!a->platform->unpacks)
         return 0; /* everything is where it was */
-    while (a->spreading)
-        (void)cond_wait(a->loop, &a->spread_now, LOOP_NEVER);
-    if (a->spread)
+    while (a->dirs.spreading)
+        (void)cond_wait(a->loop, &a->dirs.spread_changed, LOOP_NEVER);
+    if (a->dirs.spread)
         return 0;
-    a->spreading = true;
+    a->dirs.spreading = true;
     r = work_run(a->loop, spread_ship, &s);
-    a->spreading = false;
-    a->spread = r == 0;
-    cond_wake_all(&a->spread_now);
+    a->dirs.spreading = false;
+    a->dirs.spread = r == 0;
+    cond_wake_all(&a->dirs.spread_changed);
     return r;
-}
-
-/* Whoever waits for the end of a job on this machine whose master was killed sees by this lock, in
- * which all its agents share, whether tasks still write. It goes with us, however we end. */
-static void share_lock(struct agent *a)
-{
-    a->log_lock = open(a->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (a->log_lock < 0 || flock(a->log_lock, LOCK_SH | LOCK_NB) < 0)
-        log_info(LOG_AGENT, "cannot lock '%s', ignoring", a->log_dir);
 }
 
 int dirs_set_up(struct agent *a, struct err *err)
 {
     int r;
 
-    if (a->work_dir)
+    if (a->dirs.work)
         return 0; /* by an earlier welcome */
     r = dirs_name_places(a, err);
     log_set_job(a->facts->job);
     if (r == 0)
-        r = path_mkdirs(a->log_dir, 0750, err);
-    if (r == 0 && !a->container)
-        share_lock(a);
+        r = path_mkdirs(a->dirs.log, 0750, err);
     if (r == 0)
-        r = path_mkdirs(a->tmp_dir, 0700, err);
+        r = path_mkdirs(a->dirs.tmp, 0700, err);
     if (r == 0)
-        r = tokens_begin(a, err);
+        r = a->platform->set_up(a, err);
     return r;
 }
 
 void dirs_done(struct agent *a)
 {
-    if (a->log_lock > 0)
-        close(a->log_lock);
-    free(a->work_dir);
-    free(a->tasks_dir);
-    free(a->socket_dir);
-    free(a->tmp_dir);
-    free(a->out_dir);
-    free(a->log_dir);
-    free(a->token_file);
+    if (a->dirs.log_lock > 0)
+        close(a->dirs.log_lock);
+    free(a->dirs.work);
+    free(a->dirs.tasks);
+    free(a->dirs.sockets);
+    free(a->dirs.tmp);
+    free(a->dirs.out);
+    free(a->dirs.log);
+    free(a->dirs.token_file);
 }

@@ -1,4 +1,6 @@
-/* environ.c - see environ.h */
+/* environ.c - an environment as the array that exec() takes: entries are lent or copied, and a
+ * later one replaces an earlier one of its name in place. A few hundred entries: a linear search
+ * will do. */
 #include "agent/environ.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* environ.h - an environment being put together: "NAME=value" entries, where a later one of a name
- * replaces the earlier. Pure; any thread, one at a time per value. */
+/* environ.h - an environment being put together: "NAME=value" entries, where a later one replaces
+ * an earlier one of the same name. Pure; any thread, one at a time per value. */
 #pragma once
 #include "base/auto.h"
 #include "base/str.h"

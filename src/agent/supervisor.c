@@ -1,4 +1,8 @@
-/* supervisor.c - see supervisor.h */
+/* supervisor.c - the keeper and the guard, two processes above an agent; supervisor.h draws them.
+ *
+ * Each waits for the one below it and is told by the kernel (PR_SET_PDEATHSIG) when the one above
+ * is killed. Whichever is left ends what the agent's tasks have started, and the keeper's exit code
+ * tells the NodeManager whether to start the container again. */
 #include "agent/supervisor.h"
 #include "agent/tasks/process_tree.h"
 #include "base/path.h"
@@ -37,7 +41,7 @@ static bool is_link_to_dir(const char *path)
            S_ISDIR(to.st_mode);
 }
 
-/* Before anybody else has written here: all of them are the launch script's. */
+/* Runs before anybody else has written here: all links are the launch script's. */
 static void find_links(const char *dir, int depth, struct strs *ret)
 {
     AUTO_DIR DIR *d = opendir(dir);
@@ -111,8 +115,8 @@ static bool supervisor_reap(pid_t child, int *status)
     return ended;
 }
 
-/* Waits for the child's end and returns its status. Signals, which are blocked, are handed on; from
- * the first on it has so much time, and none when it stands still: then it is killed. */
+/* Waits for the child's end and returns its status. Signals, which are blocked, are forwarded; from
+ * the first one on the child has limited time, and none when it is stopped: then it is killed. */
 static int mind(pid_t child, const sigset_t *signals)
 {
     const struct timespec step = { .tv_nsec = LOOK_MS * 1000000L };
@@ -132,7 +136,7 @@ static int mind(pid_t child, const sigset_t *signals)
     return status;
 }
 
-/* The guard is dead, and its agent has been told so: it ends its tasks by itself if it can. */
+/* The guard is dead and its agent was told: it ends its tasks by itself if it can. */
 static void await_agent(void)
 {
     int64_t until = supervisor_now_ms() + ALONE_MS;
@@ -146,7 +150,7 @@ static void await_agent(void)
     }
 }
 
-/* A child whose parent's end is a SIGTERM to it; 0 in the child. */
+/* Forks a child that gets SIGTERM when its parent ends; 0 in the child. */
 static pid_t fork_minded(struct err *err)
 {
     pid_t parent = getpid(), child = fork();
@@ -165,8 +169,8 @@ static int run_guard(int (*fn)(void *arg), void *arg, const sigset_t *signals, s
     pid_t agent;
     int status;
 
-    /* Not a session: of a group whose last tie to its session is cut the kernel wakes up who was
-     * stopped, so that the end of a frozen keeper reaches a frozen guard. */
+    /* Not a session of its own: when a process group becomes orphaned, the kernel wakes its stopped
+     * processes, so that the end of a frozen keeper reaches a frozen guard. */
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     agent = fork_minded(err);
@@ -195,7 +199,8 @@ int supervisor_run(int (*fn)(void *arg), void *arg, const char *links, struct er
     if (links)
         find_links(links, LINKS_DEPTH, &found);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)signal(SIGCHLD, SIG_DFL); /* ignored, as by who started us, no child would be heard of */
+    (void)signal(SIGCHLD, SIG_DFL); /* if it stayed ignored, as whoever started us may have left it,
+                                       no child's end would be reported */
     sigemptyset(&signals);
     for (size_t i = 0; i < COUNT_OF(minded); i++)
         (void)sigaddset(&signals, minded[i]);

@@ -3,10 +3,10 @@
  *     NodeManager ──► keeper ──► guard ──► agent ──► tasks, and whatever they start
  *                     └ its group ┘└──── a group of their own
  *
- * A NodeManager starts a container again, in its place, when it failed; but one that ended by
- * SIGKILL it takes for killed on purpose, and gives up. So two processes of next to nothing stand
- * above the agent: when the agent is killed, whoever did it, they end what the agent left behind
- * and exit with a code of their own, which the NodeManager is told to restart.
+ * A NodeManager restarts a failed container in place; but it takes one that ended by SIGKILL for
+ * killed on purpose and gives up. So two tiny processes stand above the agent: when the agent is
+ * killed, by whomever, they end what it left behind and exit with a code that the NodeManager is
+ * told to retry.
  *
  * What ends a container ends the keeper and its group. The guard is in another one, and inherits
  * whatever becomes an orphan below it: when the keeper is killed, or the agent stands still

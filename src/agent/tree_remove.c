@@ -1,6 +1,9 @@
-/* tree_remove.c - trees are removed by another thread: on a slow file system a large one takes
- * longer than a master waits for an answer. */
+/* tree_remove.c - removes directory trees in another thread: on a slow file system a large one
+ * takes longer than the master waits for an answer. */
+#include "agent/tree_remove.h"
 #include "agent/agent_private.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/prepare.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/work.h"
@@ -33,8 +36,8 @@ static void remove_work(struct agent_task *t)
 
     if (work && remove_tree(t->agent, work, &err) < 0)
         log_warn(LOG_AGENT, "%s: %s, ignoring", t->name, err.text);
-    t->removing = false;
-    cond_wake_all(&t->agent->removed);
+    t->prep.removing = false;
+    cond_wake_all(&t->agent->remover.changed);
 }
 
 /* One after the other; others may be dropped meanwhile. */
@@ -45,15 +48,15 @@ static void remove_dropped(void *arg)
 
     while (found) {
         found = false;
-        for (size_t i = 0; i < a->n_tasks; i++) {
-            if (!a->tasks[i]->removing)
+        for (size_t i = 0; i < a->tasks.n; i++) {
+            if (!a->tasks.v[i]->prep.removing)
                 continue;
-            remove_work(a->tasks[i]);
+            remove_work(a->tasks.v[i]);
             found = true;
         }
     }
-    a->remover = NULL;
-    cond_wake_all(&a->removed);
+    a->remover.fiber = NULL;
+    cond_wake_all(&a->remover.changed);
 }
 
 void remove_begin(struct agent_task *t)
@@ -61,10 +64,10 @@ void remove_begin(struct agent_task *t)
     struct agent *a = t->agent;
     struct err err = ERR_INIT;
 
-    t->removing = true;
-    if (a->remover || fiber_start(a->loop, remove_dropped, a, &a->remover, &err) == 0)
+    t->prep.removing = true;
+    if (a->remover.fiber || fiber_start(a->loop, remove_dropped, a, &a->remover.fiber, &err) == 0)
         return;
-    t->removing = false;
+    t->prep.removing = false;
     log_warn(LOG_AGENT, "%s: its directory stays: %s", t->name, err.text);
 }
 
@@ -72,13 +75,13 @@ int remove_wait(const struct agent_task *t)
 {
     int r = 0;
 
-    while (r == 0 && t->removing)
-        r = cond_wait(t->agent->loop, &t->agent->removed, LOOP_NEVER); /* a thread's end */
+    while (r == 0 && t->prep.removing)
+        r = cond_wait(t->agent->loop, &t->agent->remover.changed, LOOP_NEVER); /* a thread's end */
     return r;
 }
 
 void remove_end(struct agent *a)
 {
-    while (a->remover)
-        (void)cond_wait(a->loop, &a->removed, LOOP_NEVER);
+    while (a->remover.fiber)
+        (void)cond_wait(a->loop, &a->remover.changed, LOOP_NEVER);
 }

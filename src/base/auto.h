@@ -43,7 +43,7 @@ AUTO_DEFINE(dir, DIR *, closedir);
 #define AUTO_CLOSE AUTO(close)
 #define AUTO_DIR AUTO(dir)
 
-/* The value of `p`, which becomes NULL: whoever gets it owns it now. */
+/* Returns the value of `p`, which becomes NULL: ownership moves to the caller. */
 #define take(p)                                                                                    \
     ({                                                                                             \
         __typeof__(p) take_ = (p);                                                                 \

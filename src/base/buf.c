@@ -1,4 +1,6 @@
-/* buf.c - see buf.h */
+/* buf.c - growth by doubling up to the ceiling, numbers in network order, and the cursor. A read
+ * past the end of a view marks it bad and gives zeroes from then on, so a parser checks once at
+ * its end. See buf.h. */
 #include "base/buf.h"
 
 #include <endian.h>
@@ -16,6 +18,13 @@ void buf_done(struct buf *b)
     free(b->data);
     b->data = NULL;
     b->len = b->cap = 0;
+}
+
+void buf_wipe(struct buf *b)
+{
+    if (b->data)
+        explicit_bzero(b->data, b->cap);
+    buf_done(b);
 }
 
 void buf_reset(struct buf *b)

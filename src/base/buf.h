@@ -17,6 +17,7 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b);  /* frees; the buffer can be used again with the same ceiling */
+void buf_wipe(struct buf *b);  /* the same for secrets: nothing of them stays in memory */
 void buf_reset(struct buf *b); /* len = 0, keeps the memory */
 
 /* Room for `n` more bytes at the end; *ret points to them. len is not changed. */

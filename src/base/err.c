@@ -1,4 +1,5 @@
-/* err.c - see err.h */
+/* err.c - fills the one struct that carries an error upward. A wrap puts its words in front of the
+ * text; what does not fit is cut, never allocated. See err.h. */
 #include "base/err.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 struct err {
     int code;       /* negative errno, 0 while unset */
-    int detail;     /* which of its cases, numbered by the layer that set it (rpc: the exception) */
+    int detail;     /* further detail, numbered by the layer that set it (rpc: the exception) */
     char text[480]; /* one sentence without a final full stop; user values stand in 'quotes' */
     char hint[240]; /* what to do about it, or "" */
 };

@@ -1,4 +1,6 @@
-/* json.c - see json.h */
+/* json.c - guards around jansson. Its parser recurses, so depth is measured before a text is
+ * parsed; its lexer mishandles a failed allocation, so after the first one all later ones of that
+ * parse fail too. See json.h. */
 #include "base/json.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -21,7 +23,7 @@ int json_make(json_t **ret, struct err *err, const char *fmt, ...)
     case json_error_null_value: /* what a nested maker gives when it ran out */
         return err_oom(err);
     case json_error_invalid_utf8:
-        return err_set(err, -EILSEQ, "a text for JSON is not UTF-8");
+        return err_set(err, -EILSEQ, "text for JSON is not UTF-8");
     default:
         return err_set(err, -EINVAL, "JSON format '%s': %s", fmt, e.text);
     }
@@ -43,6 +45,23 @@ json_t *json_text(const char *s)
         s += n ? n : 1;
     }
     return json_stringn_nocheck(b.len ? (const char *)b.data : "", b.len);
+}
+
+json_t *json_texts(char *const *v, size_t n)
+{
+    AUTO_JSON *list = json_array();
+
+    for (size_t i = 0; list && v && i < n && v[i]; i++)
+        if (json_array_append_new(list, json_text(v[i])) < 0)
+            return NULL;
+    return take(list);
+}
+
+int64_t json_int_or(const json_t *v, const char *key, int64_t otherwise)
+{
+    const json_t *n = json_object_get(v, key);
+
+    return json_is_integer(n) ? json_integer_value(n) : otherwise;
 }
 
 /* Looks for the nesting before the parser recurses into it; what is wrong otherwise, it finds. */

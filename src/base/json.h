@@ -21,6 +21,13 @@ int json_make(json_t **ret, struct err *err, const char *fmt, ...);
  * memory. For names that come from outside. */
 json_t *json_text(const char *s);
 
+/* Strings as a list: `n` of them, or as many as there are before a NULL. NULL when out of memory.
+ */
+json_t *json_texts(char *const *v, size_t n);
+
+/* What a member of an object holds; `otherwise` when it is missing or no whole number. */
+int64_t json_int_or(const json_t *v, const char *key, int64_t otherwise);
+
 /* Parses exactly one value of at most JSON_DEPTH_MAX levels; a key may stand only once in an
  * object. -EINVAL with `what` (a file name, "answer of …"), line and column. *ret is the
  * caller's. */

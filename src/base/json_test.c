@@ -136,6 +136,38 @@ static void a_file_is_parsed_up_to_its_ceiling(void **state)
     assert_int_equal(json_parse_file(path, 8, &none, &err), -ENOENT);
 }
 
+static void a_member_is_a_whole_number_or_what_stands_for_it(void **state)
+{
+    AUTO_JSON *v = NULL;
+
+    (void)state;
+    assert_int_equal(json_make(&v, NULL, "{s:i, s:s, s:f}", "n", 7, "text", "7", "half", 0.5), 0);
+    assert_int_equal(json_int_or(v, "n", -1), 7);
+    assert_int_equal(json_int_or(v, "text", -1), -1);
+    assert_int_equal(json_int_or(v, "half", -1), -1);
+    assert_int_equal(json_int_or(v, "none", INT64_MIN), INT64_MIN);
+    assert_int_equal(json_int_or(NULL, "n", 3), 3);
+}
+
+static void texts_are_listed_up_to_their_number_or_a_null(void **state)
+{
+    char a[] = "a", b[] = "b\xff", d[] = "d";
+    char *const words[] = { a, b, NULL, d };
+    static const struct {
+        size_t n, listed;
+    } rows[] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 4, 2 }, { SIZE_MAX, 2 } };
+    AUTO_JSON *none = json_texts(NULL, SIZE_MAX);
+
+    (void)state;
+    assert_int_equal(json_array_size(none), 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_JSON *v = json_texts(words, rows[i].n);
+
+        assert_true(json_is_array(v));
+        assert_int_equal(json_array_size(v), rows[i].listed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +178,8 @@ int main(void)
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(a_file_is_parsed_up_to_its_ceiling),
         cmocka_unit_test(a_text_is_read_whole_or_not_at_all),
+        cmocka_unit_test(a_member_is_a_whole_number_or_what_stands_for_it),
+        cmocka_unit_test(texts_are_listed_up_to_their_number_or_a_null),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void set_name(char *name, const char *value)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* What stands before the text: "ydl: warn: rpc: ", with time or job where there is one. */
+/* The prefix of the text: "ydl: warn: rpc: ", with time or job where there is one. */
 static size_t begin_line(char *line, size_t cap, enum log_part part, enum log_level level)
 {
     struct timespec now;

@@ -1,9 +1,9 @@
-/* name_lock.h - machine-wide locks by name, and whose they are.
+/* name_lock.h - machine-wide locks by name, and which user holds them.
  *
  * A lock is a socket with an abstract Unix name: it needs no directory that everybody may write to
  * and goes away with whoever held it. It keeps out programs that ask for it, not people who mean
- * harm: anybody can take any name first. So whoever does not get one says who has it. Any thread;
- * nothing waits. */
+ * harm: anybody can take any name first. So a failed attempt reports which user has the lock. Any
+ * thread; nothing waits. */
 #pragma once
 #include "base/err.h"
 #include <sys/types.h>

@@ -1,10 +1,13 @@
-/* path.c - see path.h */
+/* path.c - names are taken apart as text; a file that must appear whole is written under another
+ * name, flushed, renamed, and its directory flushed too. See path.h. */
 #include "base/path.h"
 #include "base/str.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 char *path_join(const char *dir, const char *name)
@@ -14,6 +17,13 @@ char *path_join(const char *dir, const char *name)
     if (n == 0 || *name == '/')
         return strdup(name);
     return str_printf("%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
+}
+
+int path_has(const char *dir, const char *name)
+{
+    AUTO_FREE char *path = path_join(dir, name);
+
+    return path ? access(path, F_OK) == 0 : -ENOMEM;
 }
 
 /* Length of `path` without the slashes at its end; a root keeps one. */
@@ -77,7 +87,7 @@ static int make_one(const char *path, mode_t mode, struct err *err)
     if (stat(path, &st) < 0)
         return err_sys(err, "look at '%s'", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set(err, -ENOTDIR, "'%s' is in the way: it is not a directory", path);
+        return err_set(err, -ENOTDIR, "'%s' exists and is not a directory", path);
     return 0;
 }
 
@@ -98,6 +108,17 @@ int path_mkdirs(const char *path, mode_t mode, struct err *err)
             return r;
     }
     return make_one(copy, mode, err);
+}
+
+void path_spread(const char *dir)
+{
+    AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int flags = 0; /* the kernel writes an int, whatever the request's name says */
+
+    if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FS_TOPDIR_FL))
+        return;
+    flags |= FS_TOPDIR_FL;
+    (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
 int path_read(const char *path, struct buf *ret, struct err *err)

@@ -16,9 +16,12 @@ char *path_join(const char *dir, const char *name);
 char *path_base(const char *path); /* "c" of "a/b/c/"; "/" of "/"; "." of "" */
 char *path_dir(const char *path);  /* "a/b" of "a/b/c/"; "/" of "/a"; "." of "a" */
 
-/* Whether these bytes name one thing in a directory: not empty, "." or "..", no slash, no NUL. What
- * others say that a name is has to be asked before it becomes a part of a path. */
+/* Whether these bytes name one thing in a directory: not empty, "." or "..", no slash, no NUL.
+ * Check a name from outside with this before it becomes part of a path. */
 bool path_is_name(const char *name, size_t n);
+
+/* Is there a `name` in `dir`? Yes (1), no (0) or -ENOMEM. */
+int path_has(const char *dir, const char *name);
 
 /* Makes the directory and those above it that are missing, all with `mode` (less the umask). A
  * directory that is there already is fine, anything else in the way is -ENOTDIR. */
@@ -70,7 +73,7 @@ int path_write_unflushed(const char *path, const void *p, size_t n, mode_t mode,
 int path_write_new(const char *path, const void *p, size_t n, mode_t mode, struct err *err);
 
 /* Removes a file, or a directory with all that is in it; follows no symbolic link, also when
- * somebody puts one in the way meanwhile. What is not there is fine. */
+ * somebody puts one in the way meanwhile. A missing path is no error. */
 int path_remove(const char *path, struct err *err);
 
 /* Whether only we (and root) can exchange what we make in `dir`: 0 when it is ours or root's and
@@ -79,7 +82,7 @@ int path_remove(const char *path, struct err *err);
  * Whatever lies in a directory that cannot be trusted is not to be used. */
 int path_trusted(const char *dir, struct err *err);
 /* Whether the group is the user's own, of nobody else: by its number, or by its name in these files
- * (without NSS, which the static program has not; of a group that is unknown to them the number
+ * (without NSS, which the static program cannot use; of a group that is unknown to them the number
  * alone counts). One that the files give to others as well is not. */
 bool path_group_is_private(const char *passwd, const char *group, uid_t uid, gid_t gid);
 

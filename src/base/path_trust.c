@@ -34,13 +34,13 @@ static int path_above_is_safe(char *path, struct err *err)
         if (stat(*path ? path : "/", &st) < 0)
             return err_sys(err, "look at '%s'", path);
         if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
-            return err_set(err, -EPERM, "everybody can exchange what is in '%s'", path);
+            return err_set(err, -EPERM, "anyone can replace the files in '%s'", path);
     }
     return 0;
 }
 
-/* Of the line in /etc/passwd or /etc/group whose third field is `id`: its first and fourth field,
- * in `text`. */
+/* Finds the line of /etc/passwd or /etc/group whose third field is `id`, and its first and fourth
+ * field, in `text`. */
 static bool find_account(const char *file, unsigned id, struct buf *text, char *ret[2])
 {
     char number[16], *rest, *line;

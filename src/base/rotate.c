@@ -140,8 +140,8 @@ static bool is_lost(const struct rotate *r)
     return path && !is_there(path);
 }
 
-/* 1 when there are more pieces than before. Fewer there are only when somebody removed them, maybe
- * with the directory: what they held was written all the same. */
+/* 1 when there are more pieces than before. There are fewer only when somebody removed them,
+ * perhaps with the directory: what they held was written all the same. */
 static int rotate_look_again(struct rotate *r)
 {
     struct rotate now;
@@ -352,7 +352,7 @@ int rotate_copy(const struct rotate *r, uint64_t piece, uint64_t most)
     }
     if (at < piece)
         return 0;
-    /* What is not on the disk yet when the file is cut is waited for then, by everybody. */
+    /* Data not yet on the disk when the file is cut has to be waited for then, by all its users. */
     return fdatasync(from) == 0 ? 1 : -errno;
 }
 

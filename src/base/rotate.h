@@ -9,9 +9,9 @@
  * twice, whenever anybody is killed. On file systems that cannot do that the file stays whole. It
  * works for writers that append (O_APPEND), and for those only.
  *
- * Offsets are those of the whole. One process cuts; any may read meanwhile. Who has the file open
- * (`kept`) reads on when somebody has removed it, or the directory, under who writes. Blocks on the
- * local disk. One thread at a time per value. */
+ * Offsets are those of the whole. One process cuts; any may read meanwhile. A reader that has the
+ * file open (`kept`) can go on when file or directory are removed. Blocks on the local disk. One
+ * thread at a time per value. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
@@ -33,10 +33,10 @@ struct rotate {
 /* What there is by now; a file that is not there is none yet. -ENOMEM, or why the directory cannot
  * be read. */
 int rotate_look(struct rotate *r, const char *path);
-/* For who is going to cut: ends what another one that was killed had begun. */
+/* For who is going to cut: completes a cut that was interrupted when its process was killed. */
 int rotate_mend(struct rotate *r);
 
-/* The first byte that is still there, and how many there are with those that are not. */
+/* The offset of the first byte that still exists, and the length including the removed bytes. */
 uint64_t rotate_begin(const struct rotate *r);
 uint64_t rotate_size(struct rotate *r);
 /* At most `n` bytes from `at` on, those of one file; 0 at the end; -ESTALE before rotate_begin().

@@ -282,7 +282,7 @@ static void a_piece_that_got_no_name_gets_it_with_the_next(void **state)
     }
 }
 
-/* A NodeManager that starts anew removes the directory: what was written is not less. */
+/* A NodeManager that starts again removes the directory: what was written is not less. */
 static void pieces_that_were_removed_still_count(void **state)
 {
     struct bench *b = *state;

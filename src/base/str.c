@@ -1,5 +1,6 @@
 /* str.c - see str.h. Numbers and units are in str_num.c. */
 #include "base/str.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -38,6 +39,23 @@ bool str_ends(const char *s, const char *suffix)
     return n >= m && memcmp(s + n - m, suffix, m) == 0;
 }
 
+const char *str_behind(const char *s, char c)
+{
+    const char *last = strrchr(s, c);
+
+    return last ? last + 1 : s;
+}
+
+uint64_t str_hash(const void *p, size_t n)
+{
+    const uint8_t *at = p;
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ at[i]) * 0x100000001b3u;
+    return h;
+}
+
 void strs_done(struct strs *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -49,18 +67,9 @@ void strs_done(struct strs *l)
 int strs_take(struct strs *l, char *s)
 {
     AUTO_FREE char *mine = s;
-    char **v;
 
-    if (!mine)
+    if (!mine || ARRAY_ROOM(l->v, l->n + 1) < 0) /* with the NULL */
         return -ENOMEM;
-    /* The room (2, 4, 8 … with the NULL) follows from the count, so it needs no field of its own.
-     */
-    if ((l->n & (l->n + 1)) == 0) {
-        v = realloc(l->v, (l->n + 1) * 2 * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        l->v = v;
-    }
     l->v[l->n++] = take(mine);
     l->v[l->n] = NULL;
     return 0;

@@ -13,6 +13,12 @@ bool str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 
+/* What stands behind the last `c`, or all of `s`: the name of "dir/name", the class of "a.b.Class".
+ */
+const char *str_behind(const char *s, char c);
+/* A hash for tables whose keys nobody chooses to make them slow: FNV-1a. */
+uint64_t str_hash(const void *p, size_t n);
+
 /* A list of strings that it owns; NULL-terminated at v[n] once it has an element. */
 struct strs {
     char **v;
@@ -50,7 +56,7 @@ const char *str_size(uint64_t bytes, char out[STR_SIZE_MAX]);
  * not UTF-8 become \n, \t, \r or \xNN. Cut at `cap` bytes with the NUL, never inside a character.
  * Returns the length. */
 size_t str_clean(char *out, size_t cap, const char *s);
-/* Bytes of the UTF-8 character at `s`, which is not the end; 0 when it is none (or a control
+/* Bytes of the UTF-8 character at `s`, which is not the end; 0 when it is not one (or a control
  * character from 0x80 to 0x9f). */
 size_t str_utf8_len(const char *s);
 

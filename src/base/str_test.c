@@ -295,6 +295,27 @@ static void bytes_become_hexadecimal(void **state)
     assert_string_equal(hex, "007fff");
 }
 
+static void what_stands_behind_the_last_separator_is_the_name(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = { { "a/b/c", "c" }, { "c", "c" }, { "a/", "" }, { "", "" }, { "/a.b", "a.b" } };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_string_equal(str_behind(rows[i].in, '/'), rows[i].out);
+    assert_string_equal(str_behind("org.x.Y", '.'), "Y");
+}
+
+/* The values that its authors publish. */
+static void the_hash_is_fnv_1a(void **state)
+{
+    (void)state;
+    assert_true(str_hash("", 0) == 0xcbf29ce484222325u);
+    assert_true(str_hash("a", 1) == 0xaf63dc4c8601ec8cu);
+    assert_true(str_hash("foobar", 6) == 0x85944171f73967e8u);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +331,8 @@ int main(void)
         cmocka_unit_test(base64_goes_there_and_back),
         cmocka_unit_test(what_is_not_base64_is_refused),
         cmocka_unit_test(bytes_become_hexadecimal),
+        cmocka_unit_test(what_stands_behind_the_last_separator_is_the_name),
+        cmocka_unit_test(the_hash_is_fnv_1a),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* cli.c - the parser; see cli.h. */
+#include "base/buf.h"
 #include "cli/cli_private.h"
 
 #include <ctype.h>
@@ -105,7 +106,8 @@ static const char *near_option(const struct cli *c, const char *name)
     tables(c, both);
     for (size_t i = 0; i < COUNT_OF(both); i++)
         for (const struct cli_opt *o = both[i].opt; o->name && n < NEAR_NAMES; o++)
-            names[n++] = o->name;
+            if (cli_shown(c->verb, o))
+                names[n++] = o->name;
     return str_nearest(name, names, n);
 }
 
@@ -142,6 +144,8 @@ static int long_option(struct parser *s, const char *arg)
         s->c->help = true;
         return 0;
     }
+    if (strcmp(name, "all") == 0 && s->c->help)
+        return 0; /* of the help: see wants_all() */
     near = near_option(s->c, only);
     cli_bad(s->err, "unknown option '--%s'%s%s%s", only, near ? "; did you mean '--" : "",
             near ? near : "", near ? "'?" : "");
@@ -248,33 +252,61 @@ static int check_word(const struct cli *c, const char *operand, struct err *err)
     return CLI_USAGE;
 }
 
+/* "'ydl fs' needs a verb: cat, chmod, …" */
+static int needs_verb(const struct cli *c, const char *path, struct err *err)
+{
+    AUTO_BUF names = { .max = sizeof(err->text) };
+
+    for (const struct cli_verb *const *v = cli_next(c); *v; v++)
+        if (!(*v)->hidden)
+            (void)buf_printf(&names, "%s%s", names.len ? ", " : "", (*v)->name);
+    return cli_bad(err, "'%s' needs a verb: %s", path, buf_text(&names) ? buf_text(&names) : "…");
+}
+
+/* "Which job? Try: ydl status last" */
+static int needs_operands(const struct cli *c, const char *path, struct err *err)
+{
+    const struct cli_verb *v = c->verb;
+    const char *example = v->examples ? v->examples[0].command : NULL;
+    AUTO_FREE char *what =
+        v->ask ? strdup(v->ask) : str_printf("'%s' needs %s.", path, v->operands);
+
+    if (!what)
+        return err_oom(err);
+    if (example)
+        return cli_bad(err, "%s Try: %s", what, example);
+    return cli_bad(err, "%s Usage: %s %s", what, path, v->operands);
+}
+
 static int check_operands(const struct cli *c, struct err *err)
 {
     const struct cli_verb *v = c->verb;
     AUTO_FREE char *path = path_text(c);
-    int r;
+    int r = 0;
 
     if (!path)
         return err_oom(err);
-    if (v->subs) {
-        cli_bad(err, "'%s' alone does nothing: a verb must follow", path);
-        see_help(c, err);
-        return CLI_USAGE;
-    }
-    if (c->n_operands < v->least)
-        cli_bad(err, "an operand is missing: '%s %s'", path, v->operands);
+    if (v->subs)
+        r = needs_verb(c, path, err);
+    else if (c->n_operands < v->least)
+        r = needs_operands(c, path, err);
     else if (c->n_operands > v->most)
-        cli_bad(err, "'%s' is one operand too many: '%s%s%s'", c->operands[v->most], path,
-                v->operands ? " " : "", v->operands ? v->operands : "");
-    for (size_t i = 0; v->words && i < c->n_operands && i < v->most; i++) {
+        r = cli_bad(err, "unexpected '%s'. Usage: %s [OPTION…]%s%s", c->operands[v->most], path,
+                    v->operands ? " " : "", v->operands ? v->operands : "");
+    if (r == CLI_USAGE)
+        see_help(c, err);
+    for (size_t i = 0; r == 0 && v->words && i < c->n_operands; i++)
         r = check_word(c, c->operands[i], err);
-        if (r < 0)
-            return r;
-    }
-    if (c->n_operands >= v->least && c->n_operands <= v->most)
-        return 0;
-    see_help(c, err);
-    return CLI_USAGE;
+    return r;
+}
+
+/* `--help --all`: a verb may have an option of that name itself. */
+static bool wants_all(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--all") == 0)
+            return true;
+    return false;
 }
 
 static int one(struct parser *s, char *arg)
@@ -303,6 +335,7 @@ int cli_parse(const struct cli_program *p, int argc, char **argv, struct cli *re
         r = one(&s, argv[s.at]);
     if (r == 0 && ret->verb && !ret->help)
         r = check_operands(ret, err);
+    ret->help_all = ret->help && wants_all(argc, argv);
     if (r == CLI_USAGE && ret->help) { /* whoever asks for help gets it, whatever else is wrong */
         err_clear(err);
         r = 0;

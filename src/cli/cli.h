@@ -41,6 +41,20 @@ enum cli_type {
     CLI_CHOICE, /* int: the place in `choices`; -1 without a default */
 };
 
+/* The headings that help and manual pages have options under, in their order. */
+enum cli_group {
+    CLI_OPTIONS, /* of a verb that has too few for groups */
+    CLI_WHAT,
+    CLI_RESOURCES,
+    CLI_ENVIRONMENT,
+    CLI_FAILURES,
+    CLI_CLUSTER,
+    CLI_OUTPUT,
+    CLI_OTHER,
+    CLI_ADDED, /* of an older command: what it has of ydl */
+    CLI_GROUPS_
+};
+
 /* Options of older commands (cmd/front) have names of any form. Their `name` begins with its
  * dashes, as in "-hip", and is taken as it stands; they have no field of a struct, because their
  * parser is cmd/front/legacy_opts.h. The printers here serve both. */
@@ -53,6 +67,12 @@ struct cli_opt {
     const char *meta;           /* what the value is called; NULL for flags */
     const char *help;           /* one sentence, lower case, no full stop */
     const char *const *choices; /* NULL-terminated */
+    enum cli_group group;
+    bool rare;        /* shown in manual pages and by `--help --all`, not by `--help` */
+    unsigned feature; /* bits; verbs that lack one do not show the option. Those of ydl accept it
+                       * all the same, those of older commands do not know it */
+    const char
+        *fallback; /* the default in words, where it is not a constant: "$YDL_ON, or local" */
     /* What follows is of older commands only. */
     const char *also[3];       /* further spellings, with their dashes */
     int64_t least;             /* of a number: CLI_I64 */
@@ -96,17 +116,18 @@ enum cli_complete { CLI_NOTHING, CLI_FILES, CLI_DIRS, CLI_COMMANDS, CLI_VERBS };
 struct cli;
 
 struct cli_verb {
-    const char *name, *summary;    /* summary: lower case, no full stop */
-    const char *text;              /* what it does, paragraphs; NULL: the summary says it all */
-    const struct cli_opt *opts;    /* NULL for none; a verb with subs has none */
-    const struct cli_opt *globals; /* those of the program's globals that it takes; NULL: all */
-    size_t args_size;              /* of the struct that the offsets are in */
-    const char *operands;          /* as in the usage line: "[PATH…]"; NULL for none */
-    unsigned least, most;          /* how many operands */
-    enum cli_complete complete;    /* what they are … */
-    const char *const *words;      /* … or which words they may be, NULL-terminated */
-    bool command_follows;          /* the first operand ends the options: it is a command's name */
-    bool hidden;                   /* works, but is not shown */
+    const char *name, *summary; /* summary: lower case, no full stop */
+    const char *text;           /* what it does, paragraphs; NULL: the summary says it all */
+    const struct cli_opt *opts; /* NULL for none; a verb with subs has none */
+    size_t args_size;           /* of the struct that the offsets are in */
+    const char *operands;       /* as in the usage line: "[PATH…]"; NULL for none */
+    unsigned least, most;       /* how many operands */
+    enum cli_complete complete; /* what they are … */
+    const char *const *words;   /* … or which words they may be, NULL-terminated */
+    bool command_follows;       /* the first operand ends the options: it is a command's name */
+    bool hidden;                /* works, but is not shown */
+    unsigned lacks;             /* features: see struct cli_opt */
+    const char *ask;            /* what to say when operands are missing: "Which job?" */
     const struct cli_verb *const *subs; /* NULL-terminated, or NULL */
     const struct cli_example *examples;
     const struct cli_section *sections;
@@ -141,7 +162,8 @@ struct cli {
     void *globals, *args;        /* structs of the tables, owned here */
     char **operands;             /* n_operands of argv's words and a NULL; the list owned here */
     size_t n_operands;
-    bool help; /* -h or --help was there: nothing else was checked */
+    bool help;     /* -h or --help was there: nothing else was checked */
+    bool help_all; /* --all was there as well */
 };
 
 /* Not an errno: the command line or a value in it is wrong, and the exit code is 2. */
@@ -169,9 +191,13 @@ int cli_find(const struct cli_program *p, char *const *words, struct cli *c, str
 
 /* ---- what is printed from the tables; look at ferror(out) when done ---- */
 
-/* The overview of the program when c->verb is NULL, else the page of the verb. `full` adds the
- * sections of prose, and its options to the overview. `width`: columns, see cli_width(). */
-void cli_help(FILE *out, const struct cli *c, unsigned width, bool full);
+#define CLI_HELP_PROSE 1U /* with the sections of prose; the overview with its options */
+#define CLI_HELP_ALL 2U   /* with the rare options */
+#define CLI_HELP_LINES 60 /* at most so many lines without any of these, at 80 columns */
+
+/* The overview of the program when c->verb is NULL, else the page of the verb. `how`: CLI_HELP_…;
+ * `width`: columns, see cli_width(). */
+void cli_help(FILE *out, const struct cli *c, unsigned width, unsigned how);
 unsigned cli_width(FILE *out); /* of its terminal, 60 to 100; 80 elsewhere */
 
 /* The manual page in mdoc: of the program when `v` is NULL, else of one of its verbs with

@@ -119,13 +119,13 @@ static const char *const bash_kinds[] = {
     [CLI_COMMANDS] = "commands", [CLI_VERBS] = "verbs",
 };
 
-static void bash_names(FILE *out, const struct cli_opt *table)
+static void bash_names(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
 {
     for (const struct cli_opt *o = table; o->name; o++) {
         struct cli_names names;
 
         cli_names(o, &names);
-        for (size_t i = 0; i < names.n; i++)
+        for (size_t i = 0; cli_shown(v, o) && i < names.n; i++)
             fprintf(out, " %s", names.v[i]);
     }
 }
@@ -141,10 +141,11 @@ static void bash_verb(FILE *out, const struct cli *c)
         if (!(*sub)->hidden)
             fprintf(out, "%s ", (*sub)->name);
     fputs("'\n        options='", out);
-    bash_names(out, cli_opts(v));
-    if (v && v->globals) {
+    bash_names(out, v, cli_opts(v));
+    if (v && v->lacks) {
         fputs("'\n        globals='", out);
-        bash_names(out, v->globals);
+        bash_names(out, v, cli_globals(c->program));
+        fputs(" --help -h", out);
     }
     fputs("'\n        operands='", out);
     if (v && v->words) {
@@ -259,7 +260,7 @@ static const char bash_driver[] =
 void cli_bash(FILE *out, const struct cli_program *p)
 {
     cli_print_script(out, p, "\n_@_verb() {\n    globals='");
-    bash_names(out, cli_globals(p));
+    bash_names(out, NULL, cli_globals(p));
     fputs(" --help -h'\n    case \"$1\" in\n", out);
     cli_walk(p, bash_verb, out);
     fputs("    esac\n}\n\n", out);

@@ -169,7 +169,8 @@ static void verb(FILE *out, const struct cli *c)
     if (!c->verb)
         return;
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        cli_complete_fish_option(out, c, o, false);
+        if (cli_shown(c->verb, o))
+            cli_complete_fish_option(out, c, o, false);
     operands(out, c);
 }
 

@@ -52,9 +52,10 @@ static void cli_option(FILE *out, const struct cli_verb *v, const struct cli_opt
 static void options(FILE *out, const struct cli *c)
 {
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        cli_option(out, NULL, o);
-    for (const struct cli_opt *o = cli_globals_at(c); o->name; o++)
-        if (!cli_shadowed(c->verb, o))
+        if (cli_shown(c->verb, o))
+            cli_option(out, NULL, o);
+    for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
+        if (cli_shown(c->verb, o) && !cli_shadowed(c->verb, o))
             cli_option(out, c->verb, o);
     cli_option(out, c->verb, cli_help_opt);
 }

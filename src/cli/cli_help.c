@@ -121,60 +121,119 @@ static unsigned print_label(FILE *out, const struct cli_verb *v, const struct cl
     return text ? columns(text, strlen(text)) : 0;
 }
 
-/* "(default 3)", wrapped like the text before it. */
+static void flow_text(struct page *p, const char *s)
+{
+    flow(p, s, strlen(s));
+}
+
+/* "(default: 3)", wrapped like the text before it. */
 static void flow_note(struct page *p, const char *what, const char *text)
 {
-    AUTO_FREE char *note = text ? str_printf("(%s %s)", what, text) : NULL;
+    AUTO_FREE char *note = text ? str_printf("(%s: %s)", what, text) : NULL;
 
     if (note)
-        flow(p, note, strlen(note));
+        flow_text(p, note);
 }
 
 static void print_opt(struct page *p, const struct cli_verb *v, const struct cli_opt *o,
                       unsigned indent)
 {
+    AUTO_FREE char *first = str_printf("%s%s", o->help, o->choices ? ":" : "");
+
     p->indent = indent;
     p->column = print_label(p->out, v, o);
     if (p->column + 2 > indent)
         cli_end_line(p);
-    flow(p, o->help, strlen(o->help));
+    if (first)
+        flow_text(p, first);
     for (const char *const *c = o->choices; c && *c; c++) {
-        AUTO_FREE char *word =
-            str_printf("%s%s%s", c == o->choices ? "(" : "", *c, c[1] ? "," : ")");
+        AUTO_FREE char *word = str_printf("%s%s", *c, c[1] ? "," : "");
 
         if (word)
-            flow(p, word, strlen(word));
+            flow_text(p, word);
     }
     if (o->type == CLI_LIST)
-        flow(p, "(may be repeated)", 17);
-    flow_note(p, "default", cli_takes_value(o) ? o->preset : NULL);
-    flow_note(p, "has no effect:", o->no_effect);
-    flow_note(p, "not supported:", o->not_supported);
+        flow_text(p, "(repeatable)");
+    flow_note(p, "default", cli_default(o));
+    flow_note(p, "has no effect", o->no_effect);
+    flow_note(p, "not supported", o->not_supported);
     cli_end_line(p);
     p->indent = 0;
 }
 
-static void print_opts(struct page *p, const struct cli *c, bool globals)
+/* ---- options under their headings ---- */
+
+static bool is_printed(const struct cli_verb *v, const struct cli_opt *o, unsigned how)
 {
-    const struct cli_opt *table = globals ? cli_globals_at(c) : cli_opts(c->verb);
-    const char *title = !globals           ? "Options"
-                        : c->program->self ? "Options added by ydl"
-                                           : "Options of every verb";
-    unsigned indent = 0;
+    return cli_shown(v, o) && (!o->rare || (how & CLI_HELP_ALL));
+}
 
-    for (const struct cli_opt *o = table; o->name; o++) {
-        unsigned w = print_label(NULL, c->verb, o);
+/* Calls fn(arg, v, o) for each option of one group that is to be shown. */
+static void each_opt(const struct cli *c, unsigned how, enum cli_group group,
+                     void (*fn)(void *arg, const struct cli_verb *v, const struct cli_opt *o),
+                     void *arg)
+{
+    const struct cli_verb *v = c->verb;
+    enum cli_group last = c->program->self ? CLI_ADDED : CLI_OTHER; /* where --help is */
 
-        if (w <= LABEL_MOST && w > indent)
-            indent = w;
+    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
+        if (o->group == group && is_printed(v, o, how))
+            fn(arg, v, o);
+    if (c->depth == 0 && !(how & CLI_HELP_PROSE))
+        return;
+    for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
+        if (o->group == group && is_printed(v, o, how) && !cli_shadowed(v, o))
+            fn(arg, v, o);
+    if (group == last)
+        fn(arg, v, cli_help_opt);
+}
+
+static void widest(void *arg, const struct cli_verb *v, const struct cli_opt *o)
+{
+    unsigned *indent = arg, w = print_label(NULL, v, o);
+
+    if (w <= LABEL_MOST && w > *indent)
+        *indent = w;
+}
+
+struct group {
+    struct page *p;
+    const char *heading; /* NULL: has been printed */
+    unsigned indent;
+};
+
+static void print_grouped(void *arg, const struct cli_verb *v, const struct cli_opt *o)
+{
+    struct group *g = arg;
+
+    if (g->heading)
+        fprintf(g->p->out, "\n%s:\n", g->heading);
+    g->heading = NULL;
+    print_opt(g->p, v, o, g->indent);
+}
+
+static void print_opts(struct page *p, const struct cli *c, unsigned how)
+{
+    unsigned indent = 12;
+
+    for (enum cli_group i = 0; i < CLI_GROUPS_; i++)
+        each_opt(c, how, i, widest, &indent);
+    for (enum cli_group i = 0; i < CLI_GROUPS_; i++) {
+        struct group g = { p, cli_group_names[i], indent + 2 };
+
+        each_opt(c, how, i, print_grouped, &g);
     }
-    indent = (indent ? indent : 14) + 2;
-    fprintf(p->out, "\n%s:\n", title);
-    for (const struct cli_opt *o = table; o->name; o++)
-        if (!globals || !cli_shadowed(c->verb, o))
-            print_opt(p, c->verb, o, indent);
-    if (globals)
-        print_opt(p, c->verb, cli_help_opt, indent);
+}
+
+static bool has_rare(const struct cli *c)
+{
+    for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
+        if (o->rare && cli_shown(c->verb, o))
+            return true;
+    for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
+        if (o->rare && cli_shown(c->verb, o) && !cli_shadowed(c->verb, o))
+            return true;
+    return false;
 }
 
 static void print_verbs(struct page *p, const struct cli *c)
@@ -223,25 +282,49 @@ static void cli_print_usage(struct page *p, const struct cli *c)
     fprintf(p->out, "%s%s\n\n", operands ? " " : "", operands ? operands : "");
 }
 
-static void print_more(FILE *out, const struct cli *c, bool full)
+/* "See ydl-run(1) for all options: ydl run --help --all, man ydl-run" */
+static void write_more(FILE *out, const struct cli *c, unsigned how)
 {
-    const char *name = c->program->name;
+    const struct cli_program *p = c->program;
+    bool alone = p->self || c->depth == 0; /* no page of the verb */
+    bool rare = (c->depth > 0 || (how & CLI_HELP_PROSE)) && !(how & CLI_HELP_ALL) && has_rare(c);
+    AUTO_FREE char *page =
+        str_printf("%s%s%s", p->name, alone ? "" : "-", alone ? "" : c->path[0]->name);
 
-    fputs("\nMore: ", out);
-    if (c->program->self && (*cli_next(c) || c->depth > 0))
-        fprintf(out, "'%s %s--help', ", name, c->depth > 0 ? "" : "VERB ");
-    else if (!c->program->self && (*cli_next(c) || !full)) {
-        fprintf(out, "'%s help", name);
+    if (!page)
+        return;
+    fprintf(out, "See %s(1)%s: ", page, rare ? " for all options" : "");
+    if (p->self && (*cli_next(c) || c->depth > 0)) {
+        fprintf(out, "%s %s--help, ", p->name, c->depth > 0 ? "" : "VERB ");
+    } else if (!p->self && (*cli_next(c) || (!rare && !(how & CLI_HELP_PROSE)))) {
+        fprintf(out, "%s help", p->name);
         cli_print_words(out, c, ' ');
-        fprintf(out, "%s', ", *cli_next(c) ? " VERB" : "");
+        fputs(*cli_next(c) ? " VERB, " : ", ", out);
     }
-    if (c->program->self || c->depth == 0)
-        fprintf(out, "'man %s'\n", name);
-    else
-        fprintf(out, "'man %s-%s'\n", name, c->path[0]->name);
+    if (rare && c->depth > 0) {
+        cli_print_path(out, c);
+        fputs(" --help --all, ", out);
+    }
+    fprintf(out, "man %s", page);
 }
 
-void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
+static void print_more(struct page *p, const struct cli *c, unsigned how)
+{
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+
+    if (!f)
+        return;
+    write_more(f, c, how);
+    if (fclose(f) != 0)
+        return;
+    fputc('\n', p->out);
+    flow_text(p, text);
+    cli_end_line(p);
+}
+
+void cli_help(FILE *out, const struct cli *c, unsigned width, unsigned how)
 {
     const struct cli_verb *v = c->depth > 0 ? c->verb : NULL;
     const struct cli_section *s = v ? v->sections : c->program->sections;
@@ -253,14 +336,11 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, bool full)
     cli_prose(&p, text ? text : summary, 0);
     if (*cli_next(c))
         print_verbs(&p, c);
-    if (cli_opts(c->verb)->name)
-        print_opts(&p, c, false);
-    if (v || full)
-        print_opts(&p, c, true);
+    print_opts(&p, c, how);
     print_examples(&p, v ? v->examples : c->program->examples);
-    for (; full && s && s->title; s++) {
+    for (; (how & CLI_HELP_PROSE) && s && s->title; s++) {
         fprintf(out, "\n%s\n", s->title);
         cli_prose(&p, s->body, 2);
     }
-    print_more(out, c, full);
+    print_more(&p, c, how);
 }

@@ -160,33 +160,58 @@ static void cli_man_note(FILE *out, const char *what, const char *why)
         text(out, sentence, strlen(sentence), true);
 }
 
-/* The rows of a verb, or of its program, where it has none of that name. */
+static void man_default(FILE *out, const struct cli_opt *o)
+{
+    const char *value = cli_default(o);
+
+    if (!value)
+        return;
+    if (o->fallback) {
+        cli_man_note(out, "default: ", value);
+        return;
+    }
+    fputs("The default is\n.Cm", out);
+    arg(out, value, strlen(value));
+    fputs(" .\n", out);
+}
+
+static void man_opt(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
+{
+    opt_names(out, v, o);
+    text(out, o->help, strlen(o->help), true);
+    for (const char *const *c = o->choices; c && *c; c++) {
+        fprintf(out, "%s.Cm", c == o->choices ? "One of\n" : "");
+        arg(out, *c, strlen(*c));
+        fputs(c[1] ? " ,\n" : " .\n", out);
+    }
+    if (o->type == CLI_LIST)
+        fputs("May be repeated.\n", out);
+    man_default(out, o);
+    cli_man_note(out, "It has no effect: ", o->no_effect);
+    cli_man_note(out, "It is not supported: ", o->not_supported);
+}
+
+/* The options that `v` shows, its own or those of its program that it has not itself, with a
+ * heading for each group where there are several; `v` is NULL for those of the program. */
 static void opts(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
 {
-    if (!table->name)
-        return;
-    fputs(".Bl -tag -width Ds\n", out);
-    for (const struct cli_opt *o = table; o->name; o++) {
-        if (cli_shadowed(v, o))
-            continue;
-        opt_names(out, v, o);
-        text(out, o->help, strlen(o->help), true);
-        for (const char *const *c = o->choices; c && *c; c++) {
-            fprintf(out, "%s.Cm", c == o->choices ? "One of\n" : "");
-            arg(out, *c, strlen(*c));
-            fputs(c[1] ? " ,\n" : " .\n", out);
+    bool first = !v; /* nothing but a heading is before it */
+
+    for (int g = 0; g < CLI_GROUPS_; g++) {
+        bool any = false;
+
+        for (const struct cli_opt *o = table; o->name; o++) {
+            if ((int)o->group != g || !cli_shown(v, o) || cli_shadowed(v, o))
+                continue;
+            if (!any && g != CLI_OPTIONS && g != CLI_ADDED)
+                fprintf(out, "%s%s:\n", first ? "" : ".Pp\n", cli_group_names[g]);
+            fputs(any ? "" : ".Bl -tag -width Ds\n", out);
+            any = true;
+            first = false;
+            man_opt(out, v, o);
         }
-        if (o->type == CLI_LIST)
-            fputs("May be repeated.\n", out);
-        if (o->preset && cli_takes_value(o)) {
-            fputs("The default is\n.Cm", out);
-            arg(out, o->preset, strlen(o->preset));
-            fputs(" .\n", out);
-        }
-        cli_man_note(out, "It has no effect: ", o->no_effect);
-        cli_man_note(out, "It is not supported: ", o->not_supported);
+        fputs(any ? ".El\n" : "", out);
     }
-    fputs(".El\n", out);
 }
 
 /* One word of a usage line: "[PATH…]" is optional, capitals are a place-holder. */
@@ -239,7 +264,7 @@ static void leaves(FILE *out, struct cli *c, size_t top, bool pages)
             arg(out, c->path[i]->name, strlen(c->path[i]->name));
         fputc('\n', out);
         cli_man_prose(out, v->text ? v->text : v->summary);
-        opts(out, NULL, cli_opts(v));
+        opts(out, v, cli_opts(v));
     }
     for (const struct cli_verb *const *sub = cli_next(c); *sub && c->depth < CLI_DEPTH; sub++) {
         if ((*sub)->hidden)
@@ -335,7 +360,7 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
     if (v) {
         cli_man_prose(out, v->text ? v->text : v->summary);
         if (!v->subs)
-            opts(out, NULL, cli_opts(v));
+            opts(out, v, cli_opts(v));
         leaves(out, &c, 1, true);
         fprintf(out, ".Ss Options of every verb\nSee\n.Xr %s 1 .\n", p->name);
     } else {
@@ -359,7 +384,7 @@ void cli_man_other(FILE *out, const struct cli_program *p, const struct cli_prog
     leaves(out, &c, 0, false);
     fputs(".Sh DESCRIPTION\n", out);
     cli_man_prose(out, other->text);
-    opts(out, NULL, cli_opts(other->self));
+    opts(out, other->self, cli_opts(other->self));
     leaves(out, &c, 0, true);
     fprintf(out, ".Ss Options added by %s\n", p->name);
     opts(out, other->self, cli_globals(other));

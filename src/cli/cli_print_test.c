@@ -7,14 +7,15 @@
 #include <string.h>
 
 struct args {
-    bool recursive, checks;
+    bool recursive, checks, slow, odd;
     unsigned copies;
     struct strs also;
-    int order;
+    int order, where;
     const char *into;
 };
 
 static const char *const orders[] = { "name", "size", NULL };
+static const char *const wheres[] = { "here", "there", NULL };
 
 #define AT(field) offsetof(struct args, field)
 /* clang-format off */
@@ -25,10 +26,14 @@ static const struct cli_opt opts[] = {
     { "also",      0,   CLI_LIST,   AT(also),      NULL,  "FILE", "take FILE too" },
     { "order",     0,   CLI_CHOICE, AT(order),     "name", "KEY", "sort by KEY", orders },
     { "into-this-directory-here", 0, CLI_TEXT, AT(into), NULL, "DIR", "a long label" },
+    { "where",     0,   CLI_CHOICE, AT(where),     NULL,  "KEY", "put it", wheres, CLI_WHAT, .fallback = "$T_WHERE, or here" },
+    { "slow",      0,   CLI_FLAG,   AT(slow),      NULL,  NULL,  "take your time", .group = CLI_WHAT, .rare = true },
+    { "odd",       0,   CLI_FLAG,   AT(odd),       NULL,  NULL,  "of another verb", .group = CLI_OUTPUT, .feature = 2 },
     { 0 },
 };
 static const struct cli_opt globals[] = {
-    { "json", 'j', CLI_FLAG, 0, NULL, NULL, "print JSON" },
+    { "json", 'j', CLI_FLAG, 0, NULL, NULL, "print JSON", .group = CLI_OTHER },
+    { "far", 0, CLI_FLAG, 0, NULL, NULL, "look far away", .group = CLI_CLUSTER, .feature = 1 },
     { 0 },
 };
 /* clang-format on */
@@ -63,6 +68,7 @@ static const struct cli_verb put = {
     .least = 1,
     .most = CLI_ANY,
     .complete = CLI_FILES,
+    .lacks = 2,
     .run = run,
 };
 static const struct cli_verb secret = {
@@ -81,6 +87,7 @@ static const struct cli_verb start = { .name = "start",
                                        .most = CLI_ANY,
                                        .complete = CLI_COMMANDS,
                                        .command_follows = true,
+                                       .lacks = 1,
                                        .run = run };
 static const struct cli_verb *const verbs[] = { &fs, &start, NULL };
 static const struct cli_program program = {
@@ -93,7 +100,7 @@ static const struct cli_program program = {
     .verbs = verbs,
 };
 
-enum kind { HELP, FULL, MAN, BASH, ZSH, FISH };
+enum kind { HELP, FULL, ALL, MAN, BASH, ZSH, FISH };
 
 static char *printed(enum kind kind, const char *verb, const char *sub)
 {
@@ -108,8 +115,8 @@ static char *printed(enum kind kind, const char *verb, const char *sub)
     assert_int_equal(cli_find(&program, words, &c, &err), 0);
     if (kind == MAN)
         cli_man(f, &program, c.path[0]);
-    else if (kind == HELP || kind == FULL)
-        cli_help(f, &c, 60, kind == FULL);
+    else if (kind == HELP || kind == FULL || kind == ALL)
+        cli_help(f, &c, 60, kind == FULL ? CLI_HELP_PROSE : kind == ALL ? CLI_HELP_ALL : 0);
     else
         cli_completion(f, &program, kind == BASH ? "bash" : kind == ZSH ? "zsh" : "fish", &err);
     assert_int_equal(fclose(f), 0);
@@ -135,17 +142,58 @@ static void help_is_aligned_and_wrapped(void **state)
                               "  -r, --recursive    go down [all the way: it's deep]\n"
                               "      --[no-]checks  compare check sums\n"
                               "  -c, --copies N     keep N copies of every block that is\n"
-                              "                     written to the cluster (default 3)\n"
-                              "      --also FILE    take FILE too (may be repeated)\n"
-                              "      --order KEY    sort by KEY (name, size) (default name)\n"
+                              "                     written to the cluster (default: 3)\n"
+                              "      --also FILE    take FILE too (repeatable)\n"
+                              "      --order KEY    sort by KEY: name, size (default: name)\n"
                               "      --into-this-directory-here DIR\n"
                               "                     a long label\n"
                               "\n"
-                              "Options of every verb:\n"
-                              "  -j, --json  print JSON\n"
-                              "  -h, --help  show this text\n"
+                              "What to run:\n"
+                              "      --where KEY    put it: here, there (default: $T_WHERE,\n"
+                              "                     or here)\n"
                               "\n"
-                              "More: 't-x help fs put', 'man t-x-fs'\n");
+                              "YARN and HDFS:\n"
+                              "      --far          look far away\n"
+                              "\n"
+                              "Other:\n"
+                              "  -j, --json         print JSON\n"
+                              "  -h, --help         show this help\n"
+                              "\n"
+                              "See t-x-fs(1) for all options: t-x fs put --help --all, man\n"
+                              "t-x-fs\n");
+}
+
+static void rare_options_are_in_the_manual_page_and_with_all(void **state)
+{
+    AUTO_FREE char *brief = printed(HELP, "fs", "put");
+    AUTO_FREE char *all = printed(ALL, "fs", "put");
+    AUTO_FREE char *man = printed(MAN, "fs", NULL);
+
+    (void)state;
+    assert_null(strstr(brief, "--slow"));
+    has(all, "      --slow         take your time\n");
+    assert_null(strstr(all, "for all options"));
+    has(man, "\nWhat to run:\n.Bl -tag -width Ds\n.It Fl \\-where Ar KEY\n");
+    has(man, "Default: $T_WHERE, or here.\n.It Fl \\-slow\nTake your time.\n.El\n");
+}
+
+static void options_that_a_verb_has_no_use_for_are_not_shown(void **state)
+{
+    AUTO_FREE char *all = printed(ALL, "fs", "put");
+    AUTO_FREE char *man = printed(MAN, "fs", NULL);
+    AUTO_FREE char *local = printed(ALL, "start", NULL);
+    AUTO_FREE char *bash = printed(BASH, NULL, NULL);
+    AUTO_FREE char *zsh = printed(ZSH, NULL, NULL);
+    AUTO_FREE char *fish = printed(FISH, NULL, NULL);
+
+    (void)state;
+    assert_null(strstr(all, "--odd"));
+    assert_null(strstr(man, "odd"));
+    assert_null(strstr(zsh, "--odd"));
+    assert_null(strstr(fish, "-l odd"));
+    has(all, "YARN and HDFS:\n      --far ");
+    assert_null(strstr(local, "--far"));
+    has(bash, "globals=' -j --json --help -h'\n");
 }
 
 static void no_line_of_help_is_wider_than_asked(void **state)
@@ -238,6 +286,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_is_aligned_and_wrapped),
+        cmocka_unit_test(rare_options_are_in_the_manual_page_and_with_all),
+        cmocka_unit_test(options_that_a_verb_has_no_use_for_are_not_shown),
         cmocka_unit_test(no_line_of_help_is_wider_than_asked),
         cmocka_unit_test(sections_are_in_the_full_text_only),
         cmocka_unit_test(a_manual_page_guards_what_roff_would_misread),

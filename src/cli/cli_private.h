@@ -5,8 +5,10 @@
 /* The tables, an empty one where none is given: for (o = cli_opts(v); o->name; o++). */
 const struct cli_opt *cli_opts(const struct cli_verb *v); /* NULL is fine */
 const struct cli_opt *cli_globals(const struct cli_program *p);
-const struct cli_opt *cli_globals_at(const struct cli *c); /* those that its verb takes */
-extern const struct cli_opt cli_help_opt[2];               /* --help, which no table has */
+extern const struct cli_opt cli_help_opt[2]; /* --help, which no table has */
+extern const char *const cli_group_names[CLI_GROUPS_];
+/* The default as it is shown: "3", "$YDL_ON, or local"; NULL for none. */
+const char *cli_default(const struct cli_opt *o);
 /* What may follow the verbs that are in `c` already: for (v = cli_next(c); *v; v++). */
 const struct cli_verb *const *cli_next(const struct cli *c);
 
@@ -38,6 +40,12 @@ static inline bool cli_is_older(const struct cli_opt *o)
     return o->name[0] == '-';
 }
 
+/* Help, manual pages and completions of `v` have the option. */
+static inline bool cli_shown(const struct cli_verb *v, const struct cli_opt *o)
+{
+    return !v || !(o->feature & v->lacks);
+}
+
 /* Gives `base` its defaults; reads one value. */
 int cli_presets(const struct cli_opt *opts, void *base, struct err *err);
 int cli_set(const struct cli_opt *o, void *base, const char *s, struct err *err);
@@ -66,7 +74,7 @@ void cli_fish(FILE *out, const struct cli_program *p);
 void cli_print_words(FILE *out, const struct cli *c, char sep);
 /* All names that it can be called by, each after a blank. */
 void cli_print_commands(FILE *out, const struct cli_program *p);
-/* A piece of a script; @ stands for the program's name as a function. */
+/* A piece of a script, in which each @ stands for the program's name as a function. */
 void cli_print_script(FILE *out, const struct cli_program *p, const char *script);
 /* A name that shells take for functions: "ydl-node" becomes "ydl_node". */
 void cli_print_name(FILE *out, const char *name);

@@ -68,9 +68,15 @@ static const struct cli_verb mv = {
 };
 static const struct cli_verb *const fs_verbs[] = { &put, &mv, NULL };
 static const struct cli_verb fs = { .name = "fs", .summary = "files", .subs = fs_verbs };
+static const struct cli_example start_examples[] = {
+    { "t start make", "make it" },
+    { 0 },
+};
 static const struct cli_verb start = {
     .name = "start",
     .summary = "run a command",
+    .ask = "Which command?",
+    .examples = start_examples,
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "COMMAND [ARG…]",
@@ -243,7 +249,7 @@ static void a_mistake_is_named_and_the_nearest_word_offered(void **state)
         { "t sf", "unknown verb 'sf'; did you mean 'fs'?", "see 't --help'" },
         { "t secre", "unknown verb 'secre'", NULL },
         { "t fs putt", "'t fs' has no verb 'putt'; did you mean 'put'?", "see 't fs --help'" },
-        { "t fs", "'t fs' alone does nothing: a verb must follow", NULL },
+        { "t fs", "'t fs' needs a verb: put, mv", NULL },
         { "t fs put --queue", "option '--queue' needs a value (NAME)", "see 't fs put --help'" },
         { "t fs put -q", "option '--queue' needs a value (NAME)", NULL },
         { "t fs put --json=1", "option '--json' takes no value", NULL },
@@ -258,10 +264,11 @@ static void a_mistake_is_named_and_the_nearest_word_offered(void **state)
         { "t fs put --on yran",
           "option '--on': 'yran' is not one of local, yarn; did you mean 'yarn'?", NULL },
         { "t fs put --on 1", "option '--on': '1' is not one of local, yarn", NULL },
-        { "t fs mv a", "an operand is missing: 't fs mv FROM TO'", "see 't fs mv --help'" },
-        { "t fs mv a b c", "'c' is one operand too many: 't fs mv FROM TO'", NULL },
+        { "t fs mv a", "'t fs mv' needs FROM TO. Usage: t fs mv FROM TO", "see 't fs mv --help'" },
+        { "t start", "Which command? Try: t start make", "see 't start --help'" },
+        { "t fs mv a b c", "unexpected 'c'. Usage: t fs mv [OPTION…] FROM TO", NULL },
         { "t shell bsh", "'bsh' is not one of bash|zsh; did you mean 'bash'?", NULL },
-        { "t secret x", "'x' is one operand too many: 't secret'", NULL },
+        { "t secret x", "unexpected 'x'. Usage: t secret [OPTION…]", NULL },
     };
 
     (void)state;
@@ -307,6 +314,31 @@ static void whoever_asks_for_help_gets_it(void **state)
     }
 }
 
+static void all_goes_with_help_and_is_no_option_without_it(void **state)
+{
+    static const struct {
+        const char *line;
+        bool all;
+    } rows[] = {
+        { "t fs mv --help --all", true },
+        { "t --help --all fs mv", true },
+        { "t fs mv --help", false },
+        { "t fs put --help -- --all", false },
+    };
+    AUTO_CLI without = { 0 };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        AUTO_CLI c = { 0 };
+
+        assert_int_equal(parse(rows[i].line, &c, &err), 0);
+        assert_true(c.help);
+        assert_int_equal(c.help_all, rows[i].all);
+    }
+    assert_int_equal(parse("t fs put --all", &without, &err), CLI_USAGE);
+}
+
 static void a_verb_wins_over_a_global_option_of_its_letter(void **state)
 {
     AUTO_CLI inside = { 0 };
@@ -346,6 +378,8 @@ static void tables_with_mistakes_are_found_out(void **state)
         { { "a", 0, CLI_COUNT, 0, "x", "N", "bad preset" } },
         { { "a", 0, CLI_CHOICE, 0, NULL, "N", "no choices" } },
         { { "a", 0, CLI_LIST, 0, "x", "N", "list with preset" } },
+        { { "a", 0, CLI_TEXT, 0, "x", "N", "two defaults", .fallback = "y" } },
+        { { "a", 0, CLI_FLAG, 0, NULL, NULL, "no such group", .group = CLI_GROUPS_ } },
         { { "a", 'x', CLI_FLAG, 0, NULL, NULL, "b" }, { "b", 'x', CLI_FLAG, 0, NULL, NULL, "b" } },
         { { "a", 0, CLI_FLAG, 0, NULL, NULL, "b" }, { "a", 0, CLI_FLAG, 0, NULL, NULL, "b" } },
     };
@@ -370,6 +404,7 @@ int main(void)
         cmocka_unit_test(a_flag_that_is_on_can_be_switched_off_and_on),
         cmocka_unit_test(a_mistake_is_named_and_the_nearest_word_offered),
         cmocka_unit_test(whoever_asks_for_help_gets_it),
+        cmocka_unit_test(all_goes_with_help_and_is_no_option_without_it),
         cmocka_unit_test(a_verb_wins_over_a_global_option_of_its_letter),
         cmocka_unit_test(a_verb_is_found_by_its_words),
         cmocka_unit_test(tables_with_mistakes_are_found_out),

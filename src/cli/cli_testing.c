@@ -10,6 +10,15 @@ static bool is_phrase(const char *text)
     return text && *text && !isupper((unsigned char)*text) && !str_ends(text, ".");
 }
 
+static int check_shown(const struct cli_opt *o, struct err *err)
+{
+    if (o->group >= CLI_GROUPS_)
+        return err_set(err, -EINVAL, "option '%s': there is no such group", o->name);
+    if (o->preset && o->fallback)
+        return err_set(err, -EINVAL, "option '%s': either a default or words for it", o->name);
+    return 0;
+}
+
 /* A row of an older command. */
 static int check_older(const struct cli_opt *o, struct err *err)
 {
@@ -25,6 +34,8 @@ static int check_older(const struct cli_opt *o, struct err *err)
                        o->name);
     if (!is_phrase(o->help))
         return err_set(err, -EINVAL, "option '%s': help must be a lower-case phrase", o->name);
+    if (check_shown(o, err) < 0)
+        return -EINVAL;
     if (!!o->same_as + !!o->no_effect + !!o->not_supported > 1)
         return err_set(err, -EINVAL, "option '%s' has an effect and none", o->name);
     if (!cli_takes_value(o) && (o->choices || o->type != CLI_FLAG || o->preset))
@@ -57,6 +68,8 @@ static int check_opt(const struct cli_opt *o, struct err *err)
         return err_set(err, -EINVAL, "option '--%s': flags have no meta, all others one", o->name);
     if ((o->type == CLI_CHOICE) != (o->choices != NULL))
         return err_set(err, -EINVAL, "option '--%s': choices go with CLI_CHOICE", o->name);
+    if (check_shown(o, err) < 0)
+        return -EINVAL;
     if (o->type == CLI_LIST && o->preset)
         return err_set(err, -EINVAL, "option '--%s': a list has no default", o->name);
     if (o->type == CLI_FLAG && o->preset && strcmp(o->preset, "yes") != 0)

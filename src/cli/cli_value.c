@@ -7,6 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const cli_group_names[CLI_GROUPS_] = {
+    [CLI_OPTIONS] = "Options",
+    [CLI_WHAT] = "What to run",
+    [CLI_RESOURCES] = "Resources",
+    [CLI_ENVIRONMENT] = "Environment",
+    [CLI_FAILURES] = "Failure handling",
+    [CLI_CLUSTER] = "YARN and HDFS",
+    [CLI_OUTPUT] = "Output",
+    [CLI_OTHER] = "Other",
+    [CLI_ADDED] = "Options added by ydl",
+};
+
 static const struct cli_opt no_opts[1];
 static const struct cli_verb *const no_verbs[1];
 
@@ -20,11 +32,13 @@ const struct cli_opt *cli_globals(const struct cli_program *p)
     return p->globals ? p->globals : no_opts;
 }
 
-const struct cli_opt cli_help_opt[2] = { { "help", 'h', .help = "show this text" } };
+const struct cli_opt cli_help_opt[2] = { { "help", 'h', .help = "show this help" } };
 
-const struct cli_opt *cli_globals_at(const struct cli *c)
+const char *cli_default(const struct cli_opt *o)
 {
-    return c->verb && c->verb->globals ? c->verb->globals : cli_globals(c->program);
+    if (o->fallback)
+        return o->fallback;
+    return cli_takes_value(o) ? o->preset : NULL;
 }
 
 static void cli_value_spell(struct cli_names *ret, const char *dashes, const char *name)

@@ -3,6 +3,7 @@
 #include "base/json.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,13 @@ static size_t exit_row_of(int result)
     while (i < COUNT_OF(rows) && rows[i].result != result)
         i++;
     return i;
+}
+
+bool exit_reader_gone(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, 0) > 0 && (p.revents & POLLERR) != 0;
 }
 
 int exit_code(int result)

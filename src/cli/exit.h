@@ -23,6 +23,8 @@ enum exit_code {
 /* Not an errno: whoever read our standard output has gone. A verb returns it instead of -EPIPE, so
  * that a broken connection is not taken for `ydl … | head`, and nothing is printed. */
 #define EXIT_OUTPUT_GONE (-4097)
+/* Is `fd` a pipe whose other end was closed? */
+bool exit_reader_gone(int fd);
 /* Not one either: results have no place to go to, and the error says why. Whatever that is, it is
  * EXIT_CREATE. */
 #define EXIT_NOT_MADE (-4098)

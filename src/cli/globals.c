@@ -9,33 +9,34 @@
 #define AT(field) offsetof(struct globals, field)
 
 /* clang-format off */
+#define COMMON_OPTS                                                                                 \
+    { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,                                       \
+      "print results and errors as JSON", .group = CLI_OTHER },                  \
+    { "verbose",   'v', CLI_FLAG, AT(verbose),   NULL,  NULL,                                       \
+      "print more about what is being done", .group = CLI_OTHER },                                  \
+    { "quiet",     'q', CLI_FLAG, AT(quiet),     NULL,  NULL,                                       \
+      "print no progress, notes or warnings", .group = CLI_OTHER }
+
+#define ON_CLUSTER .group = CLI_CLUSTER, .feature = GLOBALS_CLUSTER
+
 const struct cli_opt globals_opts[] = {
     { "conf",      0,   CLI_TEXT, AT(conf),      NULL,  "DIR",
-      "read the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR" },
+      "cluster configuration", ON_CLUSTER, .fallback = "$HADOOP_CONF_DIR" },
     { "as",        0,   CLI_TEXT, AT(as),        NULL,  "USER",
-      "act for USER; the cluster must allow us to" },
+      "act on behalf of USER; the cluster must permit it", ON_CLUSTER, .rare = true },
     { "principal", 0,   CLI_TEXT, AT(principal), NULL,  "NAME",
-      "be the Kerberos principal NAME" },
+      "authenticate as the Kerberos principal NAME", ON_CLUSTER, .rare = true },
     { "keytab",    0,   CLI_TEXT, AT(keytab),    NULL,  "FILE",
-      "get the principal's ticket with the keys in FILE; a job on YARN takes them along" },
+      "file with the keys of the principal; uploaded with jobs on YARN", ON_CLUSTER,
+      .rare = true },
     { "timeout",   0,   CLI_MS,   AT(timeout),   "60s", "DURATION",
-      "give up when the cluster has not answered for DURATION" },
-    { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,
-      "print facts and errors as JSON on standard output" },
-    { "verbose",   'v', CLI_FLAG, AT(verbose),   NULL,  NULL,
-      "say more about what is being done" },
-    { "quiet",     'q', CLI_FLAG, AT(quiet),     NULL,  NULL,
-      "print no progress, notes or warnings" },
+      "give up when the cluster does not answer for DURATION", ON_CLUSTER, .rare = true },
+    COMMON_OPTS,
     { 0 },
 };
 
 const struct cli_opt globals_node_opts[] = {
-    { "json",      0,   CLI_FLAG, AT(json),      NULL,  NULL,
-      "print facts and errors as JSON on standard output" },
-    { "verbose",   'v', CLI_FLAG, AT(verbose),   NULL,  NULL,
-      "say more about what is being done" },
-    { "quiet",     'q', CLI_FLAG, AT(quiet),     NULL,  NULL,
-      "print no progress, notes or warnings" },
+    COMMON_OPTS,
     { 0 },
 };
 /* clang-format on */
@@ -68,7 +69,8 @@ static int globals_run(struct cli *c, struct err *err)
     else if (g->verbose)
         log_set_level(LOG_LEVEL_INFO);
     if (c->help || !c->verb) {
-        cli_help(stdout, c, cli_width(stdout), c->help && !c->verb);
+        cli_help(stdout, c, cli_width(stdout),
+                 (c->help && !c->verb ? CLI_HELP_PROSE : 0) | (c->help_all ? CLI_HELP_ALL : 0));
         return finish_output(err);
     }
     r = c->verb->run(c, err);

@@ -15,6 +15,10 @@ struct globals {
     const char *job, *job_by;
 };
 
+/* A feature: what contacts a cluster. Of a verb that lacks it the options for that are accepted,
+ * and not shown. */
+#define GLOBALS_CLUSTER 1U
+
 extern const struct cli_opt globals_opts[];      /* of ydl */
 extern const struct cli_opt globals_node_opts[]; /* of ydl-node: those that need no cluster */
 

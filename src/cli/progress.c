@@ -28,7 +28,7 @@ static int64_t progress_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool terminal_has_utf8(void)
+bool progress_has_utf8(void)
 {
     static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
@@ -58,7 +58,7 @@ int progress_begin(const char *label, uint64_t total, bool quiet, struct progres
         return err_oom(err);
     p->total = total;
     p->rated_at = progress_now_ms();
-    p->utf8 = terminal_has_utf8();
+    p->utf8 = progress_has_utf8();
     p->colour = !no_color || !*no_color;
     *ret = take(p);
     return 0;

@@ -33,6 +33,9 @@ struct progress *progress_end(struct progress *p);
 AUTO_DEFINE(progress, struct progress *, progress_end);
 #define AUTO_PROGRESS AUTO(progress) struct progress
 
+/* Does the terminal show UTF-8? By the variables of the locale. */
+bool progress_has_utf8(void);
+
 /* ---- the line itself, for tests ---- */
 
 struct progress_view {

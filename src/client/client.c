@@ -1,4 +1,6 @@
-/* client.c - see client.h. What both kinds of client do in the same way. */
+/* client.c - requests and documents for both kinds of client. A request waits for a master that
+ * is being replaced; a status falls back to the job's files when no master answers. See client.h.
+ */
 #include "client/client.h"
 #include "base/str.h"
 #include "client/client_private.h"
@@ -280,8 +282,8 @@ int client_put_now(struct client *c, const char *target, const void *p, size_t n
     return client_ask(c, ASK_NOW, &request, &http, err);
 }
 
-/* Whom a request that ends the job cannot reach: nobody is there, it is another version of ydl's,
- * or it is about to leave. */
+/* Whom a request that ends the job cannot reach: it does not answer, is of another version of ydl,
+ * or is about to leave. */
 static bool is_deaf(int r)
 {
     return client_broken(r) || r == -EPROTONOSUPPORT || r == -EAGAIN;

@@ -1,11 +1,12 @@
-/* client.h - one job and the way to its master, on this machine or on YARN.
+/* client.h - one job and the connection to its master, on this machine or on YARN.
  *
- * A job that runs is asked (doc/api.md): over its socket here, over TLS with the job's key on YARN.
- * One that has ended is read from its files. A caller of client_status() sees no difference.
+ * A running job is asked over HTTP (doc/reference/api.md): on its socket here, through TLS with the
+ * job's key on YARN. A job that has ended is read from its files. A caller of client_status() sees
+ * no difference.
  *
- * On YARN a master may go away while the job lives, and another one takes its place. Questions then
- * wait for it, for as long as client_set_patience() says, and a note tells people so. Fibers only.
- */
+ * On YARN a master may go away while the job lives, and another one takes its place. Requests then
+ * wait for it, for as long as client_set_patience() allows, and a note tells the user. Fibers
+ * only. */
 #pragma once
 #include "base/auto.h"
 #include "base/buf.h"
@@ -29,8 +30,8 @@ struct session;
 /* A job on this machine, in a directory that is known; `d` is taken over and empty afterwards. *ret
  * is the caller's: client_free(). Need not be on a fiber. */
 int client_new(struct loop *l, struct job_dir *d, struct client **ret, struct err *err);
-/* A job on YARN that was submitted just now, or is known by its id. With `key` (copied) it is asked
- * with that one, without it is read from HDFS. `session` is borrowed. Contacts nobody. */
+/* A job on YARN that was submitted just now, or is known by its id. `key` (copied) is used to
+ * authenticate; NULL: it is read from HDFS. `session` is borrowed. Contacts nobody. */
 int client_open_app(struct loop *l, struct session *session, struct yarn_app_id id,
                     const struct stream_key *key, struct client **ret, struct err *err);
 /* Where its files are, instead of what configuration or user say: --staging. NULL changes nothing.
@@ -55,10 +56,9 @@ const char *client_id(const struct client *c);
  * nobody knows. Borrowed. */
 const char *client_home(struct client *c);
 const char *client_logs(struct client *c);
-const struct job_dir *client_dir(const struct client *c); /* NULL on YARN */
 
-/* What people are told while we wait: "the master of … is being restarted". Without this it goes to
- * standard error; `fn` NULL: nowhere. */
+/* Shown to the user while a request waits: "the master of … is being restarted". Without this it
+ * goes to standard error; `fn` NULL: nowhere. */
 typedef void client_note_fn(void *user, const char *text);
 void client_set_note(struct client *c, client_note_fn *fn, void *user);
 /* How long questions wait for a master that is away: CLIENT_SHORT_MS at first; 0: not at all. */
@@ -70,7 +70,8 @@ void client_set_connect(struct client *c, int64_t ms);
 /* Has it not ended? Looks afresh: 1 yes, 0 no, or a negative errno. */
 int client_alive(struct client *c, struct err *err);
 /* After something failed with `r`, or (0) a stream ended without the job's end: 1 when its master
- * answers again, so that one can go on; 0 when the job has ended; otherwise `r`, or why not. */
+ * answers again and the request can be repeated; 0 when the job has ended; otherwise `r`, or why
+ * not. */
 int client_again(struct client *c, int r, struct err *err);
 /* Is it a connection that failed, and not what was asked? 0, an end without a reason, is. */
 bool client_broken(int r);
@@ -86,8 +87,8 @@ int client_put(struct client *c, const char *target, struct err *err);
 /* The same with a body, and without waiting for a master that is away. */
 int client_put_now(struct client *c, const char *target, const void *p, size_t n, struct err *err);
 /* The same for a request that ends the job, without waiting for a master that is away. On YARN the
- * application itself is killed when there has been no master yet, or with `force`, and a note, when
- * none answers that understands us and it has not ended meanwhile. */
+ * application itself is killed when there has been no master yet, or with `force`, with a note,
+ * when no master of a compatible version answers and the job has not ended meanwhile. */
 int client_end(struct client *c, const char *target, bool force, struct err *err);
 
 /* An answer that is read piece by piece, over a connection of its own. */
@@ -115,12 +116,12 @@ int client_summary(struct client *c, json_t **ret, struct err *err);
 int client_events(struct client *c, bool follow, int (*fn)(void *arg, const char *line, size_t n),
                   void *arg, struct err *err);
 
-/* What its tasks wrote so far, as files that can be read: those it left, or what its master sends
- * now. *ret_spool (the caller's, perhaps NULL) outlives `ret`. */
+/* What its tasks wrote so far, as files that can be read: from the files it left, or from what its
+ * master sends now. *ret_spool (the caller's, perhaps NULL) outlives `ret`. */
 int client_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                   struct spool **ret_spool, struct err *err);
-/* Of a job that runs, what its tasks wrote where they were before: all of `ret` is `earlier`. What
- * is not to be had is said, and is no error. */
+/* Output that a running job's tasks wrote on machines they have left: all of `ret` is `earlier`.
+ * Missing output is reported, and is no error. */
 int client_earlier_output(struct client *c, const struct strs *wanted, struct logfiles *ret,
                           struct err *err);
 /* As client_output(), of a job whose last record was written, whether its master is still there or

@@ -29,7 +29,7 @@ static int client_no_master(const struct local *l, bool alive, struct err *err)
     err_clear(err);
     err_set(err, -ENOTCONN, "the master of %s cannot be reached: %s", l->dir.id,
             alive ? "its socket is not there" : "it is gone");
-    err_hint(err, "'ydl status %s' says how far it came; %s/master.log may say why", l->dir.id,
+    err_hint(err, "'ydl status %s' shows how far it got; %s/master.log may say why", l->dir.id,
              l->dir.path);
     return -ENOTCONN;
 }
@@ -170,9 +170,4 @@ int client_new(struct loop *l, struct job_dir *d, struct client **ret, struct er
     *d = (struct job_dir)JOB_DIR_INIT;
     *ret = take(c);
     return 0;
-}
-
-const struct job_dir *client_dir(const struct client *c)
-{
-    return c->ops == &local_ops ? &((const struct local *)c)->dir : NULL;
 }

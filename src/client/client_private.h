@@ -41,7 +41,7 @@ int client_init(struct client *c, struct loop *l, const struct client_ops *ops, 
 /* Tells people. */
 void client_say(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For client_open_app() and for who has many: the application's side of it. */
+/* For client_open_app() and for callers with many applications: the application's side of it. */
 struct yarn_jobs;
 int client_yarn_new(struct yarn_jobs *jobs, struct yarn_app_id id, const struct stream_key *key,
                     struct client **ret, struct err *err);

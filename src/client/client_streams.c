@@ -44,7 +44,7 @@ static int read_events(struct client_stream *s, struct events *e, struct err *er
         ssize_t n;
 
         if (buf_room(&b, READ_BYTES, &room) < 0)
-            return err_set(err, -EPROTO, "the master's events have a line without an end");
+            return err_set(err, -EPROTO, "the master's events end in the middle of a line");
         n = client_read(s, room, READ_BYTES, err);
         if (n <= 0)
             return (int)n;
@@ -58,7 +58,8 @@ static int read_events(struct client_stream *s, struct events *e, struct err *er
     return r;
 }
 
-/* What the present master has, from where we are; with `follow` until it or the job ends. */
+/* What the present master has, from the current position; with `follow` until it or the job ends.
+ */
 static int ask_events(struct client *c, bool follow, struct events *e, struct err *err)
 {
     AUTO_FREE char *target =
@@ -177,8 +178,7 @@ static int read_earlier(struct client *c, const struct strs *wanted, json_t **re
     return r < 0 ? r : client_status(c, true, ret_status, err);
 }
 
-/* What is saved, and a document that is newer. Whoever asks wants to see what there is, also while
- * HDFS is away. */
+/* What is saved, and a document that is newer. It should work even while HDFS is away. */
 static int find_earlier(struct client *c, const struct strs *wanted, json_t **ret_status,
                         struct logfiles *ret, struct err *err)
 {
@@ -191,7 +191,7 @@ static int find_earlier(struct client *c, const struct strs *wanted, json_t **re
     }
     if (r < 0) {
         logfiles_done(ret);
-        client_say(c, "what tasks wrote where they were before cannot be shown: %s", why.text);
+        client_say(c, "earlier output of tasks that moved cannot be shown: %s", why.text);
     }
     return 0;
 }

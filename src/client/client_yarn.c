@@ -51,8 +51,8 @@ static char *unsaved_in(const char *text)
     return begin ? strndup(begin, strcspn(begin, "\n")) : NULL;
 }
 
-/* Of a job that never was: the exit code of who submitted it, and its words in y->said; else 0. It
- * is YARN that refused it, or we who took it back. */
+/* Of a job that never was: the exit code of the submitting command, and its error in y->said; else
+ * 0. Either YARN refused it, or the client withdrew it. */
 static int read_not_submitted(struct yarn *y, bool killed)
 {
     struct err refused = ERR_INIT;
@@ -65,7 +65,7 @@ static int read_not_submitted(struct yarn *y, bool killed)
     return exit_code(r);
 }
 
-/* How YARN says that it ended, for a log that does not. */
+/* The end as YARN reports it, for a log without one. */
 static int set_end(struct yarn *y)
 {
     const Yarn__ApplicationReport *a = report_of(y);
@@ -227,7 +227,7 @@ static void free_yarn(struct client *c)
 {
     struct yarn *y = yarn_of(c);
 
-    dn_stream_close(y->ready);
+    stream_close(y->ready);
     rpc_free(y->answer);
     free(y->dir);
     diagnostics_done(&y->said);

@@ -28,7 +28,7 @@ static int yarn_check_owner(struct yarn *y, const Yarn__ApplicationReport *a, st
     if (y->ours)
         return 0;
     if (!str_eq(a->application_type, YARN_JOBS_TYPE)) {
-        err_set(err, -ENOENT, "%s is no job of ydl: its type is '%s'", y->c.id,
+        err_set(err, -ENOENT, "%s is not a ydl job: its type is '%s'", y->c.id,
                 a->application_type);
         err_hint(err, "'ydl cluster app %s' shows what YARN knows of it", y->c.id);
         return -ENOENT;
@@ -43,7 +43,7 @@ static int yarn_check_owner(struct yarn *y, const Yarn__ApplicationReport *a, st
     return 0;
 }
 
-/* The RM keeps so many applications only; the files of one stay. */
+/* The RM remembers only so many applications; the files of one stay. */
 static int look_for_files(struct yarn *y, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -57,7 +57,8 @@ static int look_for_files(struct yarn *y, struct err *err)
         return r;
     if (r == 0) {
         err_set(err, -ENOENT, "there is no job '%s'", y->c.id);
-        err_hint(err, "see `ydl list --all`; a job of another --staging directory needs that one");
+        err_hint(err,
+                 "see `ydl list --all`; for a job in another staging directory, give --staging");
         return -ENOENT;
     }
     y->forgotten = true;
@@ -136,7 +137,7 @@ static int yarn_no_master(struct yarn *y, struct err *err)
     if (yarn_ended(y))
         return err_set(err, -ENOTCONN, "%s has ended", y->c.id);
     if (yarn_before_first(y))
-        return err_set(err, -ENOTCONN, "the master of %s does not run yet", y->c.id);
+        return err_set(err, -ENOTCONN, "the master of %s is not running yet", y->c.id);
     return err_set(err, -ENOTCONN, "the master of %s does not answer", y->c.id);
 }
 
@@ -166,7 +167,7 @@ static int yarn_dial(struct yarn *y, const char *host, int port, struct stream *
         r = stream_tls_client(sock, &y->key, deadline, ret, err);
     if (r == 0 || r == -ENOMEM || r == -ECANCELED)
         return r;
-    /* Whoever listens there now may be another job's master. */
+    /* Another job's master may listen there by now. */
     err_clear(err);
     return yarn_no_master(y, err);
 }
@@ -228,8 +229,9 @@ static int gave_up(struct yarn *y, struct err *err)
     if (y->c.patience <= 0)
         return r;
     err_clear(err);
-    err_set(err, -ENOTCONN, "the master of %s has not answered for %s; the application lives on",
-            y->c.id, format_span(y->c.patience, span));
+    err_set(err, -ENOTCONN,
+            "the master of %s has not answered for %s; the application is still running", y->c.id,
+            format_span(y->c.patience, span));
     err_hint(err, "'ydl cluster app %s' shows what YARN knows; 'ydl kill %s' ends it", y->c.id,
              y->c.id);
     return -ENOTCONN;

@@ -1,4 +1,6 @@
-/* connect.c - see connect.h */
+/* connect.c - opens a session, then runs the verb on a fiber that a signal can cancel. A missing
+ * or wrong configuration is the user's to fix and gets the exit code of a usage error. See
+ * connect.h. */
 #include "client/connect.h"
 #include "hadoop/session/kerberos.h"
 #include "hadoop/token/credentials.h"

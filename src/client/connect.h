@@ -1,5 +1,5 @@
-/* connect.h - what a verb stands on that talks to a cluster: a loop, a session made from the
- * global options, and a fiber to run on.
+/* connect.h - what a verb that talks to a cluster needs: a loop, a session made from the global
+ * options, and a fiber to run on.
  *
  * Ctrl-C and SIGTERM cancel that fiber: its waits end, it cleans up, and the verb's result is
  * "interrupted". Main thread. */

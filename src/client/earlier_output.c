@@ -1,4 +1,5 @@
-/* earlier_output.c - see earlier_output.h */
+/* earlier_output.c - compares the start of a saved file with what an agent sends: where the bytes
+ * are the same it is the same output, and the saved copy is left out. See earlier_output.h. */
 #include "client/earlier_output.h"
 #include "terminal/format.h"
 
@@ -13,7 +14,7 @@ bool earlier_any(const json_t *status, const struct strs *wanted)
 
     json_array_foreach(tasks, i, t)
     {
-        if ((format_int(t, "attempt", 0) > 0 || format_int(t, "generation", 0) > 0) &&
+        if ((json_int_or(t, "attempt", 0) > 0 || json_int_or(t, "generation", 0) > 0) &&
             logfiles_wanted(wanted, format_text(t, "task")))
             return true;
     }
@@ -90,12 +91,29 @@ static int same_files(const struct logfile *saved, const struct logfile *sent, s
     return same_bytes(a, b, begin, err);
 }
 
+/* Is it what an agent saved that was killed, while the one that follows it in the same container
+ * sends the same again, with all that came since? The master knows the file by its number. */
+static bool goes_on(const json_t *status, const struct logfile *f)
+{
+    const json_t *tasks = json_object_get(status, "tasks"), *t, *ids = NULL;
+    size_t i;
+
+    json_array_foreach(tasks, i, t)
+    {
+        if (str_eq(format_text(t, "task"), f->task))
+            ids = json_object_get(t, "saved_files");
+    }
+    return f->id && (json_int_t)f->id == json_integer_value(json_array_get(ids, f->stream));
+}
+
 /* 1: it is to be left out. */
-static int earlier_is_sent(const json_t *ended, const struct logfiles *sent,
+static int earlier_is_sent(const json_t *status, const json_t *ended, const struct logfiles *sent,
                            const struct logfile *f, struct err *err)
 {
     const struct logfile *other;
 
+    if (goes_on(status, f))
+        return 1;
     if (f->part > 0 || !json_object_get(ended, f->task))
         return 0;
     if (!sent)
@@ -113,7 +131,7 @@ int earlier_keep(const json_t *status, const struct logfiles *sent, struct logfi
 
     for (size_t i = 0; i < l->n; i++) {
         struct logfile *f = &l->v[i];
-        int out = r < 0 ? 0 : earlier_is_sent(ended, sent, f, err);
+        int out = r < 0 ? 0 : earlier_is_sent(status, ended, sent, f, err);
 
         r = out < 0 ? out : r;
         if (out == 1) {

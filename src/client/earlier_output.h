@@ -1,9 +1,11 @@
-/* earlier_output.h - what the tasks of a job that runs have written where they were before.
+/* earlier_output.h - output that the tasks of a running job wrote on machines they have left.
  *
  * An agent saves its tasks' output when it leaves (agent/output/export_output.c), and the master
- * sends what the agents have that are there now. Of a task that has not ended, all that is saved is
- * of agents that it had before. Of one that has, the newest file may be that of the agent that
- * still sends it. Fibers only. */
+ * sends what the present agents have. For a task that has not ended, every saved file is from an
+ * earlier agent; for one that has, the newest file may be from the agent that still sends it. When
+ * an agent was killed and another one follows it in the same container, the file that the first one
+ * saved is the beginning of what the second one sends: the master tells its number ("saved_files"
+ * of a task). Fibers only. */
 #pragma once
 #include "client/logfiles.h"
 

@@ -61,6 +61,24 @@ static void what_is_saved_is_shown_once(void **state)
     }
 }
 
+static void what_the_next_agent_in_the_container_sends_again_is_left_out(void **state)
+{
+    AUTO_JSON *status = status_with("RUNNING");
+    AUTO_FS_SET *set = NULL;
+    AUTO_LOGFILES saved = { 0 };
+
+    put(*state, "worker-0.1.out", "one\ntwo\n");
+    put(*state, "worker-0.out", "three\n");
+    assert_int_equal(logfiles_list(local_files(&set), *state, NULL, &saved, NULL), 0);
+    assert_int_equal(saved.n, 2);
+    assert_true(saved.v[1].id != 0 && saved.v[1].id != saved.v[0].id);
+    json_object_set_new(json_array_get(json_object_get(status, "tasks"), 0), "saved_files",
+                        json_pack("[I, i]", (json_int_t)saved.v[1].id, 0));
+    assert_int_equal(earlier_keep(status, NULL, &saved, NULL), 0);
+    assert_int_equal(saved.n, 1);
+    assert_int_equal(saved.v[0].part, 1);
+}
+
 static void only_a_job_with_a_second_start_has_any(void **state)
 {
     AUTO_JSON *status = status_with("RUNNING");
@@ -79,6 +97,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_saved_is_shown_once, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(
+            what_the_next_agent_in_the_container_sends_again_is_left_out, make_dir, remove_dir),
         cmocka_unit_test(only_a_job_with_a_second_start_has_any),
     };
 

@@ -1,7 +1,7 @@
-/* event_dedup.h - which records of an events log were seen already, for who reads it from several
- * masters one after the other.
+/* event_dedup.h - which records of an events log were seen already, for a reader of several masters
+ * one after the other.
  *
- * Records are numbered. A master that dies may have shown records that it had not kept; the next
+ * Records are numbered. A master that died may have sent records that it had not stored; the next
  * one gives their numbers to others. So a record is known by its number and its text, as far back
  * as EVENT_DEDUP_BACK; what is older was kept. Pure. */
 #pragma once

@@ -79,7 +79,7 @@ static int look_on_yarn(struct search *s, struct err *err)
 static int none(const struct search *s, struct err *err)
 {
     if (s->last)
-        err_set(err, -ENOENT, "there is no job yet");
+        err_set(err, -ENOENT, "there are no jobs yet");
     else
         err_set(err, -ENOENT, "there is no job '%s'", s->what);
     err_hint(err, "see `ydl list --all`");
@@ -100,7 +100,7 @@ static int many(const struct search *s, struct err *err)
     }
     err_set(err, -EINVAL, "%zu jobs are called '%s': %s%s", n, s->what, ids,
             s->apps.n > IDS_SHOWN ? ", …" : "");
-    err_hint(err, "name one by its id");
+    err_hint(err, "name one of them by its id");
     return -EINVAL;
 }
 
@@ -109,7 +109,7 @@ static int64_t created_here(const struct search *s)
 {
     AUTO_JSON *facts = NULL;
 
-    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? format_int(facts, "created", 0)
+    return s->dir.id && jobs_facts(&s->dir, &facts, NULL) == 0 ? json_int_or(facts, "created", 0)
                                                                : 0;
 }
 

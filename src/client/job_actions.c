@@ -1,4 +1,6 @@
-/* job_actions.c - see job_actions.h */
+/* job_actions.c - asks the master, and where a master is lost on the way asks the next one.
+ * Answers of a job that ends are told apart by its state, because every refusal looks alike. See
+ * job_actions.h. */
 #include "client/job_actions.h"
 #include "client/job_wait.h"
 #include "client/past_job.h"
@@ -45,7 +47,7 @@ static int say_state(struct job_call *x, const char *what, const json_t *status,
     if (!text)
         return err_oom(err);
     r = json_make(&extra, err, "{s:s, s:I}", "state", state, "exit",
-                  (json_int_t)format_int(status, "exit", 0));
+                  (json_int_t)json_int_or(status, "exit", 0));
     return r < 0 ? r : act_say(x, what, text, extra, err);
 }
 
@@ -57,7 +59,7 @@ int act_runs(struct job_call *x, struct err *err)
     if (r != 0)
         return r;
     r = client_status(x->client, false, &status, err);
-    return r < 0 ? r : say_state(x, "nothing", status, "had ended already", err);
+    return r < 0 ? r : say_state(x, "nothing", status, "had already ended", err);
 }
 
 /* The answers of a master that has no use for a change look alike, whatever the reason: its state
@@ -76,7 +78,7 @@ int act_change(struct job_call *x, const char *target, struct err *err)
     err_clear(err);
     if (state == JOB_FINISHING)
         return err_set(err, -EALREADY, "%s: the job is ending", client_id(x->client));
-    r = say_state(x, "nothing", status, "had ended already", err);
+    r = say_state(x, "nothing", status, "had already ended", err);
     return r < 0 ? r : 1;
 }
 
@@ -163,5 +165,5 @@ int act_task(const char *name, struct err *err)
 
     if (piece_task(name, &role, &rank))
         return 0;
-    return cli_bad(err, "'%s' is no task's name, such as worker:0", name);
+    return cli_bad(err, "'%s' is not a task name such as worker:0", name);
 }

@@ -2,7 +2,7 @@
 #pragma once
 #include "client/job_call.h"
 
-/* A job that still runs? If not, says how it ended ("… had ended already") and returns 0. 1: it
+/* A job that still runs? If not, says how it ended ("… had already ended") and returns 0. 1: it
  * runs. */
 int act_runs(struct job_call *x, struct err *err);
 

@@ -30,7 +30,7 @@ static int end_of_request(void *user, struct http_call *c, struct err *err)
     struct story *s = user;
     enum fate fate = s->fates[s->asked];
 
-    if (str_eq(http_path(c), "/v1/events")) { /* who waits now, waits for ever */
+    if (str_eq(http_path(c), "/v1/events")) { /* who waits now, waits forever */
         s->waited = true;
         end_app(&s->w);
         return err_set(err, -EAGAIN, "it is leaving");

@@ -1,4 +1,5 @@
-/* job_call.c - see job_call.h */
+/* job_call.c - sets up what a verb needs, in the order in which it can fail: loop, fiber, the
+ * job's platform, and the cluster only when it is needed. See job_call.h. */
 #include "client/job_call.h"
 #include "base/path.h"
 #include "loop/fiber.h"
@@ -135,7 +136,7 @@ int job_place(const struct job_where *w, enum job_place *ret, struct err *err)
             *ret = (enum job_place)i;
             return 0;
         }
-    return cli_bad(err, "YDL_ON is '%s', which is neither local nor yarn", env);
+    return cli_bad(err, "YDL_ON is '%s': it must be local or yarn", env);
 }
 
 int job_yarn_too(struct job_call *x, const struct job_where *w, struct yarn_jobs **ret,
@@ -177,7 +178,7 @@ int job_exit(const json_t *status, struct err *err)
 
     if (json_is_integer(code) && json_integer_value(code) >= 0 && json_integer_value(code) <= 255)
         return (int)json_integer_value(code);
-    return err_set(err, -EPROTO, "the job has ended, but nobody says how");
+    return err_set(err, -EPROTO, "the job has ended, but how is not recorded");
 }
 
 int job_tell(const json_t *status, const char *logs, struct err *err)

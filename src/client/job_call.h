@@ -14,10 +14,11 @@ struct job_where {
 /* clang-format off */
 #define JOB_WHERE_OPTS                                                                              \
     { "on", 0, CLI_CHOICE, offsetof(struct job_where, on), NULL, "PLACE",                           \
-      "only jobs of this machine, or only those of the cluster; without it $YDL_ON, then both",     \
-      job_places },                                                                                 \
+      "where to look for jobs", job_places, .fallback = "$YDL_ON, or both", .group = CLI_OTHER,     \
+      .rare = true },                                                                               \
     { "staging", 0, CLI_TEXT, offsetof(struct job_where, staging), NULL, "DIR",                     \
-      "where the files of jobs on YARN are, when it was said to run or submit" }
+      "directory of jobs on YARN, if they were started with --staging DIR", .group = CLI_OTHER,     \
+      .rare = true }
 /* clang-format on */
 extern const char *const job_places[];        /* "local", "yarn" */
 extern const struct cli_opt job_where_opts[]; /* of verbs that have no others */
@@ -42,7 +43,7 @@ typedef int job_fn(struct job_call *x, struct err *err);
 
 /* Runs it. Ctrl-C and SIGTERM cancel the fiber, and the result is "interrupted". */
 int job_run(const struct cli *c, job_fn *fn, struct err *err);
-/* The same without any care for signals: for who handles them (follow.h). */
+/* The same without any care for signals: for callers that handle them (follow.h). */
 int job_run_plain(const struct cli *c, job_fn *fn, struct err *err);
 /* The same for the job that the first operand names; the verb's arguments begin with a struct
  * job_where. */
@@ -62,8 +63,8 @@ int job_session(struct job_call *x, struct session **ret, struct err *err);
 int job_yarn(struct job_call *x, const char *staging, struct yarn_jobs **ret, struct err *err);
 /* Where to look. */
 int job_place(const struct job_where *w, enum job_place *ret, struct err *err);
-/* The same as job_yarn() for who can do without: NULL also where the user does not want YARN, and
- * when `w` allows both a broken configuration is only a note. */
+/* The same as job_yarn() for callers that can do without it: NULL also where the user does not want
+ * YARN, and when `w` allows both a broken configuration is only a note. */
 int job_yarn_too(struct job_call *x, const struct job_where *w, struct yarn_jobs **ret,
                  struct err *err);
 /* The cluster failed with `r`, and jobs of this machine are asked for too: 0 and a note on standard

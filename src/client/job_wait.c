@@ -1,5 +1,5 @@
 /* job_wait.c - waiting for a job's end: the events stream is read until it has the record of the
- * end, beside an alarm for who does not want to wait for ever. */
+ * end, beside an alarm for callers that give a timeout. */
 #include "client/job_wait.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"

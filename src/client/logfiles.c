@@ -1,5 +1,7 @@
-/* logfiles.c - see logfiles.h */
+/* logfiles.c - sorts file names by task, part and stream, and reads a task's parts as one stream,
+ * forward or from its end. See logfiles.h. */
 #include "client/logfiles.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "base/rotate.h"
 #include "terminal/format.h"
@@ -80,25 +82,13 @@ static int in_order(const void *a, const void *b)
     return r ? r : (x->part - 1 > y->part - 1) - (x->part - 1 < y->part - 1); /* 0 is the last */
 }
 
-static int logfiles_do_add(struct logfiles *l, const struct logfile *f)
-{
-    if ((l->n & (l->n + 1)) == 0) { /* room doubles */
-        struct logfile *v = reallocarray(l->v, (l->n + 1) * 2, sizeof(*v));
-
-        if (!v)
-            return -ENOMEM;
-        l->v = v;
-    }
-    l->v[l->n++] = *f;
-    return 0;
-}
-
 static int logfiles_add_file(struct logfiles *l, struct fs *fs, const struct fs_entry *e,
                              struct logfile *f)
 {
     f->fs = fs;
+    f->id = e->file_id;
     f->path = strdup(e->path);
-    if (f->path && logfiles_do_add(l, f) == 0)
+    if (f->path && ARRAY_ADD(l->v, l->n, *f) == 0)
         return 0;
     free(f->path);
     return -ENOMEM;
@@ -179,7 +169,7 @@ int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs
     {
         const char *name = format_text(t, "task");
 
-        if ((lost || logfiles_is_killed(t)) && format_int(t, "pid", 0) > 0 && !has_task(l, name) &&
+        if ((lost || logfiles_is_killed(t)) && json_int_or(t, "pid", 0) > 0 && !has_task(l, name) &&
             strs_add(ret, name) < 0)
             return -ENOMEM;
     }
@@ -197,7 +187,7 @@ int logfiles_add(const struct spool *s, const struct strs *wanted, struct logfil
 
         memcpy(f.task, task, strlen(task) + 1);
         if (logfiles_set_role(&f) && logfiles_wanted(wanted, task) && !logfiles_has(ret, &f) &&
-            logfiles_do_add(ret, &f) < 0)
+            ARRAY_ADD(ret->v, ret->n, f) < 0)
             return err_oom(err);
     }
     sort(ret);
@@ -209,7 +199,7 @@ int logfiles_move(struct logfiles *from, struct logfiles *ret)
     int r = 0;
 
     while (r == 0 && from->n > 0) {
-        r = logfiles_do_add(ret, &from->v[from->n - 1]);
+        r = ARRAY_ADD(ret->v, ret->n, from->v[from->n - 1]);
         from->n -= r == 0;
     }
     sort(ret);

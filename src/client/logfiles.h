@@ -1,7 +1,6 @@
-/* logfiles.h - the output that tasks left: files ROLE-RANK.out and ROLE-RANK.err in a directory
- * of this machine, where long ones are in pieces (base/rotate.h), or of HDFS, where a task that was
- * on several machines has several (ROLE-RANK.1.out …), or what was fetched into a spool. Fibers
- * only; blocks on the local disk. */
+/* logfiles.h - saved task output, as files ROLE-RANK.out and ROLE-RANK.err: in a local directory,
+ * where long ones are in pieces (base/rotate.h); in HDFS, where a task that moved has several
+ * (ROLE-RANK.1.out …); or fetched into a spool. Fibers only; blocks on the local disk. */
 #pragma once
 #include "base/json.h"
 #include "base/str.h"
@@ -14,7 +13,8 @@ struct logfile {
     uint32_t rank;
     enum piece_stream stream;
     uint32_t part; /* 1, 2 …: of an earlier agent of the task, in this order; 0: of the last one */
-    bool earlier;  /* of a job that runs, and its master does not send it: earlier_output.h */
+    bool earlier;  /* of a running job, whose master does not send it: earlier_output.h */
+    uint64_t id;   /* number of the file in HDFS; 0 elsewhere */
     struct fs *fs; /* where `path` is; or … */
     char *path;
     const struct spool *spool; /* … the stream `lane` of this one */
@@ -30,7 +30,7 @@ struct logfiles {
 bool logfiles_wanted(const struct strs *wanted, const char *task);
 
 /* "worker-12.err", "worker-12.3.err" (the part 3), or "worker-12.stderr" as in YARN's own logs;
- * false for what is no such name. */
+ * false for any other name. */
 bool logfiles_parse(const char *name, struct logfile *ret);
 /* Is this stream of this task in the list? */
 bool logfiles_has(const struct logfiles *l, const struct logfile *f);
@@ -42,7 +42,7 @@ bool logfiles_killed(const json_t *status);
  * -ENOMEM. */
 int logfiles_lacking(const struct logfiles *l, const json_t *status, struct strs *ret);
 
-/* Adds those in `dir`; names that are none of ours are left out, and no directory is no file.
+/* Adds those in `dir`; other names are left out, and a missing directory counts as empty.
  * logfiles_done() in any case. */
 int logfiles_list(struct fs *fs, const char *dir, const struct strs *wanted, struct logfiles *ret,
                   struct err *err);

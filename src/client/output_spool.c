@@ -1,5 +1,8 @@
-/* output_spool.c - see output_spool.h */
+/* output_spool.c - every stream is a list of extents in the one file. A piece that begins before
+ * the end of its stream has been seen before, and only its new bytes are kept. See
+ * output_spool.h. */
 #include "client/output_spool.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -75,20 +78,6 @@ struct spool *spool_free(struct spool *s)
 
 /* ---- adding ---- */
 
-/* Room for one more in an array whose room doubles. */
-static int one_more(void **v, size_t n, size_t size)
-{
-    void *more;
-
-    if ((n & (n + 1)) != 0)
-        return 0;
-    more = reallocarray(*v, (n + 1) * 2, size);
-    if (!more)
-        return -ENOMEM;
-    *v = more;
-    return 0;
-}
-
 static struct lane *spool_lane_of(struct spool *s, const struct piece *p)
 {
     struct lane *l;
@@ -98,10 +87,9 @@ static struct lane *spool_lane_of(struct spool *s, const struct piece *p)
         if (s->lanes[i - 1].stream == p->stream && str_eq(s->lanes[i - 1].task, p->task))
             return &s->lanes[i - 1];
     if (strlen(p->task) >= sizeof(l->task) ||
-        one_more((void **)&s->lanes, s->n, sizeof(*s->lanes)) < 0)
+        ARRAY_ADD(s->lanes, s->n, (struct lane){ .stream = p->stream }) < 0)
         return NULL;
-    l = &s->lanes[s->n++];
-    *l = (struct lane){ .stream = p->stream };
+    l = &s->lanes[s->n - 1];
     memcpy(l->task, p->task, strlen(p->task) + 1);
     return l;
 }
@@ -151,10 +139,9 @@ int spool_add(struct spool *s, const struct piece *p, struct err *err)
     last = l->n ? &l->runs[l->n - 1] : NULL;
     if (last && last->at + last->n == s->size && spool_end_of(l) == p->offset + have) {
         last->n += p->n - have;
-    } else {
-        if (one_more((void **)&l->runs, l->n, sizeof(*l->runs)) < 0)
-            return err_oom(err);
-        l->runs[l->n++] = (struct run){ p->offset + have, s->size, p->n - have };
+    } else if (ARRAY_ADD(l->runs, l->n, (struct run){ p->offset + have, s->size, p->n - have }) <
+               0) {
+        return err_oom(err);
     }
     s->size += p->n - have;
     return 0;

@@ -1,7 +1,8 @@
-/* output_spool.h - output of tasks that came in pieces, kept until it is read task by task.
+/* output_spool.h - output of many tasks that arrives in pieces, kept until it is read task by
+ * task.
  *
- * All bytes go into one file that has no name, so that nothing is left whatever happens to us.
- * Pieces of one stream come in order; what came twice is kept once. Blocks on the local disk. */
+ * All bytes go into one unnamed file, so that nothing is left behind however this process ends.
+ * Pieces of one stream arrive in order; repeated bytes are kept once. Blocks on the local disk. */
 #pragma once
 #include "base/auto.h"
 #include "base/str.h"
@@ -17,7 +18,8 @@ AUTO_DEFINE(spool, struct spool *, spool_free);
 /* Keeps the bytes of a PIECE_OUTPUT, and of a PIECE_END what it says is missing; other pieces are
  * nothing. */
 int spool_add(struct spool *s, const struct piece *p, struct err *err);
-/* What could not be had, a sentence for each task: "worker:1: its agent has …". Borrowed. */
+/* Output that could not be read, a sentence for each task: "worker:1: its agent has …". Borrowed.
+ */
 const struct strs *spool_missing(const struct spool *s);
 
 /* The streams that came: task and stream of the i-th; false behind the last. */

@@ -1,4 +1,5 @@
-/* output_tail.c - see output_tail.h */
+/* output_tail.c - walks a stream from its last part back to its first, counting newlines, until
+ * enough lines are found; then says where in which part to begin. See output_tail.h. */
 #include "client/output_tail.h"
 #include "terminal/format.h"
 
@@ -97,12 +98,12 @@ uint64_t tail_skip(const json_t *skips, const char *task, enum piece_stream stre
 {
     char key[KEY_MAX];
 
-    return (uint64_t)format_int(skips, tail_key_of(task, stream, false, key), 0);
+    return (uint64_t)json_int_or(skips, tail_key_of(task, stream, false, key), 0);
 }
 
 uint64_t tail_skip_earlier(const json_t *skips, const char *task, enum piece_stream stream)
 {
     char key[KEY_MAX];
 
-    return (uint64_t)format_int(skips, tail_key_of(task, stream, true, key), 0);
+    return (uint64_t)json_int_or(skips, tail_key_of(task, stream, true, key), 0);
 }

@@ -9,9 +9,9 @@
 int tail_begins(const struct logfiles *files, const bool streams[2], int64_t lines,
                 uint64_t *begins, struct err *err);
 
-/* The same for who follows the streams: how many bytes of each come before its last lines, in all
- * its files together. Adds to the object `ret`, which tail_skip() reads. Of a stream with a file
- * that cannot be read all is shown. */
+/* The same for callers that follow the streams: how many bytes of each come before its last lines,
+ * in all its files together. Adds to the object `ret`, which tail_skip() reads. A stream with an
+ * unreadable file is shown in full. */
 int tail_skips(const struct logfiles *files, const bool streams[2], int64_t lines, json_t *ret,
                struct err *err);
 uint64_t tail_skip(const json_t *skips, const char *task, enum piece_stream stream);

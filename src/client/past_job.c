@@ -1,4 +1,6 @@
-/* past_job.c - see past_job.h */
+/* past_job.c - feeds the segments of a log to history.h, from the last one with a whole summary
+ * on. Where a log has no end, the end is made up from what else is known: the master is dead, or
+ * YARN says why. See past_job.h. */
 #include "client/past_job.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -180,7 +182,7 @@ static int64_t last_write(const struct past *p)
     return path && fs_exists(p->fs, path, &e, NULL) == 1 ? e.mtime : 0;
 }
 
-/* Of a job that failed before it could tell its own story: its master's. */
+/* The story of a job that failed before it could record one: its master's. */
 static int make_story(const struct past_end *end, json_t *v)
 {
     bool more = (end->lines && *end->lines) || (end->hint && *end->hint);
@@ -242,7 +244,7 @@ static int past_read_facts(const struct past *p, json_t **ret)
                : json_parse("job.json", text.data ? text.data : (uint8_t *)"", text.len, ret, NULL);
 }
 
-/* What the log does not say stands in job.json. */
+/* Facts that are not in the log come from job.json. */
 static int add_facts(const struct past *p, json_t *v)
 {
     static const char *const keys[] = { "name", "user", "created", "framework" };
@@ -331,11 +333,10 @@ static int past_find_end(const struct past *p, json_t **ret, struct err *err)
     return r;
 }
 
-/* As the status says it: one that succeeded, but whose results are not saved, has a code of its
- * own. */
+/* As the status says it: a job that succeeded without saving its results has its own exit code. */
 static json_int_t past_exit_of(const json_t *end)
 {
-    json_int_t code = format_int(end, "exit", 0);
+    json_int_t code = json_int_or(end, "exit", 0);
 
     return code == 0 && json_is_true(json_object_get(end, "unsaved")) ? HISTORY_UNSAVED_EXIT : code;
 }
@@ -353,7 +354,7 @@ int past_summary(const struct past *p, json_t **ret, struct err *err)
     if (str_eq(format_text(end, "event"), "end"))
         if (set_new(v, "state", json_string(format_text(end, "state"))) < 0 ||
             set_new(v, "exit", json_integer(past_exit_of(end))) < 0 ||
-            set_new(v, "ended", json_integer(format_int(end, "t", 0))) < 0)
+            set_new(v, "ended", json_integer(json_int_or(end, "t", 0))) < 0)
             return err_oom(err);
     if (make_end(p, v) < 0)
         return err_oom(err);

@@ -20,7 +20,7 @@ struct past_end {
     int exit;
     int64_t ended;            /* milliseconds since 1970; 0: when the log was last written to */
     const char *unsaved;      /* results are not where they belong, and why; NULL: nobody says so */
-    const char *lines, *hint; /* what else is known of it, and what to do; NULL or "": nothing */
+    const char *lines, *hint; /* further lines about the cause, and a hint; NULL or "": nothing */
 };
 
 /* Where the files are. Everything is borrowed. */

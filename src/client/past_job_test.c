@@ -36,8 +36,8 @@ static void both_views_tell_the_end(void **state)
         assert_string_equal(format_text(v, "name"), "m");
         assert_string_equal(format_text(v, "user"), "me");
         assert_string_equal(format_text(v, "state"), "FAILED");
-        assert_int_equal(format_int(v, "exit", -1), 3);
-        assert_int_equal(format_int(v, "ended", -1), 3000);
+        assert_int_equal(json_int_or(v, "exit", -1), 3);
+        assert_int_equal(json_int_or(v, "ended", -1), 3000);
         assert_null(json_object_get(v, "lost"));
     }
 }
@@ -53,8 +53,8 @@ static void the_end_counts_where_it_stands(void **state)
         BEGINNING END "{\"seq\":3,\"t\":3100,\"event\":\"agent\",\"agent\":1,\"state\":\"lost\"}\n"
                       "{\"seq\":4,\"t\":3200,\"event\":\"note\",\"text\":\"late\"}\n");
     assert_int_equal(past_summary(&d, &v, NULL), 0);
-    assert_int_equal(format_int(v, "exit", -1), 3);
-    assert_int_equal(format_int(v, "ended", -1), 3000);
+    assert_int_equal(json_int_or(v, "exit", -1), 3);
+    assert_int_equal(json_int_or(v, "ended", -1), 3000);
     assert_null(json_object_get(v, "lost"));
 }
 
@@ -75,7 +75,7 @@ static void a_log_without_an_end_is_a_lost_job(void **state)
 
         assert_string_equal(format_text(v, "state"), "FAILED");
         assert_string_equal(format_text(v, "reason"), "its master was killed");
-        assert_int_equal(format_int(v, "exit", -1), PAST_EXIT_LOST);
+        assert_int_equal(json_int_or(v, "exit", -1), PAST_EXIT_LOST);
         assert_true(json_is_true(json_object_get(v, "lost")));
     }
 }
@@ -138,8 +138,8 @@ static void the_end_is_told_by_who_knows_it(void **state)
         }
         assert_string_equal(format_text(v, "state"), "KILLED");
         assert_string_equal(format_text(v, "reason"), "killed by root");
-        assert_int_equal(format_int(v, "exit", -1), 143);
-        assert_int_equal(format_int(v, "ended", -1), 7000);
+        assert_int_equal(json_int_or(v, "exit", -1), 143);
+        assert_int_equal(json_int_or(v, "ended", -1), 7000);
     }
     put(*state, "events-2.jsonl", END); /* then nobody else is asked */
     d.runs = false;
@@ -147,7 +147,7 @@ static void the_end_is_told_by_who_knows_it(void **state)
         AUTO_JSON *v = NULL;
 
         assert_int_equal(past_summary(&d, &v, &err), 0);
-        assert_int_equal(format_int(v, "exit", -1), 3);
+        assert_int_equal(json_int_or(v, "exit", -1), 3);
         assert_null(json_object_get(v, "lost"));
     }
 }
@@ -164,7 +164,7 @@ static void a_summary_knows_of_results_that_were_not_saved(void **state)
         "{\"seq\":1,\"t\":6,\"event\":\"end\",\"state\":\"SUCCEEDED\",\"exit\":0,"
         "\"unsaved\":true}\n");
     assert_int_equal(past_summary(&d, &v, NULL), 0);
-    assert_int_equal(format_int(v, "exit", -1), 73);
+    assert_int_equal(json_int_or(v, "exit", -1), 73);
 }
 
 static int collect(void *arg, const char *line, size_t n)
@@ -208,8 +208,8 @@ static void a_segment_after_one_that_broke_is_read(void **state)
     assert_int_equal(past_status(&d, true, &full, &err), 0);
     assert_int_equal(past_summary(&d, &brief, &err), 0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(format_int(i ? brief : full, "exit", -1), 3);
-        assert_int_equal(format_int(i ? brief : full, "ended", -1), 3000);
+        assert_int_equal(json_int_or(i ? brief : full, "exit", -1), 3);
+        assert_int_equal(json_int_or(i ? brief : full, "ended", -1), 3000);
         assert_null(json_object_get(i ? brief : full, "lost"));
     }
 }
@@ -231,9 +231,9 @@ static void a_summary_stands_for_what_is_before_it(void **state)
             SUM("\"task\",\"task\":\"w:0\",\"state\":\"RUNNING\",\"attempt\":720,\"since\":1500")
                 SUM("\"end\",\"records\":3") "{\"seq\":1,\"event\":\"restart\"}\n");
     assert_int_equal(past_status(&d, true, &v, &err), 0);
-    assert_int_equal(format_int(v, "restarts", -1), 721);
-    assert_int_equal(format_int(v, "created", -1), 1000);
-    assert_int_equal(format_int(json_array_get(json_object_get(v, "tasks"), 0), "attempt", -1),
+    assert_int_equal(json_int_or(v, "restarts", -1), 721);
+    assert_int_equal(json_int_or(v, "created", -1), 1000);
+    assert_int_equal(json_int_or(json_array_get(json_object_get(v, "tasks"), 0), "attempt", -1),
                      720);
     assert_int_equal(past_events(&d, collect, &all, &err), 0);
     assert_string_equal(buf_text(&all), "{\"seq\":0,\"event\":\"restart\"}"
@@ -272,7 +272,7 @@ static void a_record_in_two_segments_counts_once(void **state)
     put(*state, "events-1.jsonl", first);
     put(*state, "events-2.jsonl", both);
     assert_int_equal(past_status(&d, true, &v, &err), 0);
-    assert_int_equal(format_int(v, "restarts", -1), 1);
+    assert_int_equal(json_int_or(v, "restarts", -1), 1);
 }
 
 static int count(void *arg, const char *line, size_t n)

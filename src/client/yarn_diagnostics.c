@@ -1,4 +1,6 @@
-/* yarn_diagnostics.c - see yarn_diagnostics.h */
+/* yarn_diagnostics.c - takes YARN's text line by line, drops noise and ornaments, and chooses the
+ * line to begin with: one whose meaning a table knows, else the innermost cause, else the first.
+ * See yarn_diagnostics.h. */
 #include "client/yarn_diagnostics.h"
 #include "base/auto.h"
 #include "base/buf.h"
@@ -20,8 +22,8 @@ struct line {
 /* ---- what is known ---- */
 
 #define ACCOUNT                                                                                    \
-    "every node needs an account of that name (getent passwd NAME says whether it has one), or "   \
-    "the job another user: see --as"
+    "every node needs an account with that name (check with getent passwd NAME), or run the job "  \
+    "as another user with --as"
 #define EXECUTOR                                                                                   \
     "container-executor.cfg on the nodes decides who may run containers (banned.users, "           \
     "min.user.id, allowed.system.users): submit as another user"
@@ -126,7 +128,7 @@ static bool diagnostics_is_noise(const struct line *l)
     return l->n == 0;
 }
 
-/* What stands before a line of YARN's own, on the same one. */
+/* A prefix that YARN puts before a line, on the same line. */
 static void cut_preamble(struct line *l)
 {
     static const char *const ends[] = { "Failing this attempt.Diagnostics: ", "Diagnostics: " };

@@ -1,4 +1,5 @@
-/* yarn_jobs.c - see yarn_jobs.h */
+/* yarn_jobs.c - opens the ResourceManager and the file system only when they are first asked for,
+ * so that a verb that needs one of them does not fail for the other. See yarn_jobs.h. */
 #include "client/yarn_jobs.h"
 #include "base/path.h"
 #include "base/str.h"

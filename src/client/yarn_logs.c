@@ -1,4 +1,6 @@
-/* yarn_logs.c - see yarn_logs.h */
+/* yarn_logs.c - reads container logs in order of time and appends each to its task's stream in a
+ * spool. A long log is in pieces, which YARN lists in any order: they are noted first and then
+ * copied by number. See yarn_logs.h. */
 #include "client/yarn_logs.h"
 #include "base/json.h"
 #include "hadoop/logs/app_logs.h"
@@ -49,7 +51,7 @@ static char *piece_key(const struct logs_file *log, size_t name)
     return str_printf("%s/%.*s", log->container, (int)name, log->name);
 }
 
-/* Is it one? Then its number, and how long the name before it is. */
+/* Whether a log is a piece; if so, its number and the length of the name before it. */
 static bool is_piece(const char *name, size_t *ret_name, int64_t *ret_number)
 {
     const char *dot = strrchr(name, '.');

@@ -1,4 +1,4 @@
-/* yarn_logs.h - output of an ended job's tasks from the logs that YARN has put together, for
+/* yarn_logs.h - output of an ended job's tasks from YARN's aggregated logs, for
  * those whose agents could not save it themselves. Fibers only. */
 #pragma once
 #include "client/logfiles.h"

@@ -1,4 +1,5 @@
 /* completion.c - `ydl completion`: the script that teaches a shell our words. */
+#include "cli/globals.h"
 #include "cmd/verbs.h"
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
@@ -9,20 +10,23 @@ static int completion_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "source <(ydl completion bash)", "use it in this shell; put the line into ~/.bashrc" },
-    { "ydl completion zsh > ~/.zfunc/_ydl", "for zsh, with ~/.zfunc in fpath" },
-    { "ydl completion fish > ~/.config/fish/completions/ydl.fish", "for fish" },
+    { "source <(ydl completion bash)",
+      "complete in this shell; put the line into ~/.bashrc to keep it" },
+    { "ydl completion zsh > ~/.zfunc/_ydl", "complete in zsh, with ~/.zfunc in fpath" },
+    { "ydl completion fish > ~/.config/fish/completions/ydl.fish", "complete in fish" },
     { 0 },
 };
 
 const struct cli_verb verb_completion = {
     .name = "completion",
     .summary = "print the completion script for a shell",
-    .text = "Prints a script that makes a shell complete the verbs, options and values of ydl.",
+    .text = "Prints a script with which a shell completes the verbs, options and values of ydl.",
     .operands = "bash|zsh|fish",
     .least = 1,
     .most = 1,
     .words = shells,
     .examples = examples,
+    .ask = "Which shell?",
+    .lacks = GLOBALS_CLUSTER,
     .run = completion_run,
 };

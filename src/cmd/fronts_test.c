@@ -78,7 +78,7 @@ static char *printed(const struct front *f, const struct front_verb *v, const ch
     if (!out)
         return NULL;
     if (str_eq(what, "help"))
-        cli_help(out, &c, 80, true);
+        cli_help(out, &c, 80, CLI_HELP_PROSE);
     else if (str_eq(what, "man"))
         cli_man_other(out, &ydl, &f->program);
     else

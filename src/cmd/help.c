@@ -1,22 +1,25 @@
 /* help.c - `ydl help`: pages for the terminal, and manual pages from the same tables. */
 #include "base/path.h"
+#include "cli/globals.h"
 #include "cmd/verbs.h"
 
 #include <string.h>
 
 struct args {
-    bool man, schema;
+    bool all, man, schema;
     const char *man_dir;
 };
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
+    { "all",   'a', CLI_FLAG, offsetof(struct args, all),     NULL, NULL,
+      "show all options, not only the common ones" },
     { "man",     0, CLI_FLAG, offsetof(struct args, man),     NULL, NULL,
-      "print the manual page instead, in the mdoc language" },
+      "print the manual page, in the mdoc language" },
     { "man-dir", 0, CLI_TEXT, offsetof(struct args, man_dir), NULL, "DIR",
-      "write every manual page into DIR" },
+      "write all manual pages to DIR" },
     { "schema",  0, CLI_FLAG, offsetof(struct args, schema),  NULL, NULL,
-      "print the JSON Schema of the job file, for editors and other programs" },
+      "print the JSON Schema of job files, for editors and other programs" },
     { 0 },
 };
 /* clang-format on */
@@ -86,7 +89,7 @@ static int help_print_schema(const struct cli_program *p, struct err *err)
     for (const struct cli_page *g = p->pages; g && g->name; g++)
         if (g->schema)
             return g->schema(stdout, err);
-    return cli_bad(err, "%s takes no file that has a schema", p->name);
+    return cli_bad(err, "%s has no files with a schema", p->name);
 }
 
 static int help_run(struct cli *c, struct err *err)
@@ -96,7 +99,7 @@ static int help_run(struct cli *c, struct err *err)
     int r;
 
     if (a->schema && (a->man || a->man_dir || c->n_operands))
-        return cli_bad(err, "--schema stands alone: it is about the job file");
+        return cli_bad(err, "--schema cannot be combined with other options or a verb");
     if (a->schema)
         return help_print_schema(c->program, err);
     if (a->man_dir)
@@ -107,27 +110,30 @@ static int help_run(struct cli *c, struct err *err)
     if (a->man)
         cli_man(stdout, c->program, found.path[0]);
     else
-        cli_help(stdout, &found, cli_width(stdout), true);
+        cli_help(stdout, &found, cli_width(stdout), CLI_HELP_PROSE | (a->all ? CLI_HELP_ALL : 0));
     return 0;
 }
 
 static const struct cli_example examples[] = {
-    { "ydl help completion", "everything about one verb" },
-    { "ydl help --man completion | man -l -", "the same as a manual page" },
-    { "ydl help --schema > ydl-job.schema.json", "for an editor that checks job files" },
+    { "ydl help run", "explain 'ydl run'" },
+    { "ydl help -a run", "explain it with all options" },
+    { "ydl help --man run | man -l -", "show its manual page" },
+    { "ydl help --schema > ydl-job.schema.json", "let an editor check job files" },
     { 0 },
 };
 
 const struct cli_verb verb_help = {
     .name = "help",
     .summary = "explain a verb",
-    .text = "Explains a verb, or lists all verbs and the options that each of them takes. More\n"
-            "than 'ydl VERB --help' it shows files, variables, exit codes and JSON keys.",
+    .text =
+        "Explains a verb; without VERB, lists all verbs and the options they have in common. In\n"
+        "addition to 'ydl VERB --help', shows files, variables, exit codes and JSON keys.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[VERB…]",
     .most = CLI_DEPTH,
     .complete = CLI_VERBS,
     .examples = examples,
+    .lacks = GLOBALS_CLUSTER,
     .run = help_run,
 };

@@ -12,40 +12,40 @@ static const struct cli_verb *const verbs[] = {
 
 static const struct cli_example examples[] = {
     { "ydl run -n 2 -- python train.py", "train with two workers on this machine" },
-    { "ydl logs -f last", "what the newest job writes" },
-    { "ydl help version", "what a verb does, its options, and examples" },
-    { "source <(ydl completion bash)", "complete ydl's words in this shell" },
+    { "ydl logs -f last", "follow the output of the newest job" },
+    { "ydl help run", "show what a verb does, its options, and examples" },
+    { "source <(ydl completion bash)", "complete verbs and options in this shell" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "ENVIRONMENT",
       "HADOOP_CONF_DIR\tThe directory with the configuration of the cluster: core-site.xml,\n"
-      "hdfs-site.xml and yarn-site.xml. --conf wins over it.\n"
-      "YDL_TRACE\tParts to trace on standard error, separated by commas: main, loop, conf, rpc,\n"
-      "sasl, token, yarn, hdfs, or all; a minus before a name leaves it out, as in all,-loop.\n"
-      "YDL_LOG\tThe least important messages that are shown: error, warn (as without it) or info.\n"
-      "NO_COLOR\tWhen it is set, nothing is coloured." },
+      "hdfs-site.xml and yarn-site.xml. --conf overrides it.\n"
+      "YDL_TRACE\tComponents to trace on standard error, separated by commas: main, loop, conf,\n"
+      "rpc, sasl, token, yarn, hdfs, or all. A minus excludes one: all,-loop.\n"
+      "YDL_LOG\tLog level: error, warn or info (default: warn).\n"
+      "NO_COLOR\tIf set, do not use colours." },
     { "EXIT STATUS", "0\tSuccess.\n"
-                     "1\tIt failed for a reason that has no code of its own.\n"
-                     "2\tThe command line or a file given to it is wrong.\n"
+                     "1\tAny other failure.\n"
+                     "2\tThe command line, or a file named there, is wrong.\n"
                      "69\tThe cluster cannot be reached.\n"
-                     "70\tA fault of ydl, or an answer that makes no sense.\n"
+                     "70\tAn internal error, or an invalid answer from a server.\n"
                      "73\tThe output cannot be created.\n"
-                     "75\tNot now: try again.\n"
+                     "75\tTemporary failure: try again later.\n"
                      "76\tThe job or a file was made by another version of ydl.\n"
                      "77\tNot permitted.\n"
                      "124\tA time limit was reached.\n"
                      "130\tInterrupted.\n"
-                     "141\tWhoever read the output has gone.\n\n"
-                     "A job that failed gives the code of its first failing task instead." },
+                     "141\tThe output pipe was closed.\n\n"
+                     "If a job failed, the exit status is that of its first failing task." },
     { "JSON OUTPUT",
-      "With --json a verb prints one JSON document on standard output, or one per line where it\n"
-      "goes on printing. The names of the keys do not change. A failure is an object with the\n"
-      "single key error:\n\n"
-      "code\tThe kind, as a word: ECONNREFUSED, USAGE …\n"
+      "With --json, a verb prints one JSON document on standard output, or one per line if it\n"
+      "prints continuously. The names of keys are stable. A failure is an object with the single\n"
+      "key error:\n\n"
+      "code\tThe kind of error: ECONNREFUSED, USAGE …\n"
       "errno\tThe same as a number.\n"
-      "text\tThe sentence that is also on standard error.\n"
+      "text\tThe message that is also on standard error.\n"
       "hint\tWhat to do about it, or null.\n"
       "exit\tThe exit status." },
     { 0 },
@@ -53,10 +53,10 @@ static const struct cli_section sections[] = {
 
 const struct cli_program program_ydl = {
     .name = "ydl",
-    .summary = "distributed deep learning on Hadoop YARN",
+    .summary = "run distributed deep learning on Hadoop YARN",
     .text =
-        "ydl runs distributed deep-learning training on a Hadoop YARN cluster, and looks after\n"
-        "the files and the cluster it needs for that, without a Java machine.",
+        "ydl runs distributed deep-learning jobs on this machine or on a Hadoop YARN cluster. It\n"
+        "also manages files on HDFS and shows the state of the cluster. It needs no Java.",
     .version = YDL_VERSION,
     .date = "November 16, 2026",
     .globals = globals_opts,

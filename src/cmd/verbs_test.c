@@ -4,6 +4,7 @@
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "cmd/verbs.h"
+#include "launch/launch_options.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ static const struct cli_program *const programs[] = { &program_ydl, &program_ydl
                                                       &program_ydl_node };
 static const char *const shells[] = { "bash", "zsh", "fish" };
 
-enum kind { HELP, MAN, COMPLETION };
+enum kind { SHORT, HELP, MAN, COMPLETION };
 
 /* What is printed for `c`; `shell` names the completion. */
 static char *printed(enum kind kind, const struct cli *c, const char *shell)
@@ -24,8 +25,8 @@ static char *printed(enum kind kind, const struct cli *c, const char *shell)
     FILE *f = open_memstream(&text, &n);
 
     assert_non_null(f);
-    if (kind == HELP)
-        cli_help(f, c, 80, true);
+    if (kind == HELP || kind == SHORT)
+        cli_help(f, c, 80, kind == SHORT ? 0 : CLI_HELP_PROSE | CLI_HELP_ALL);
     else if (kind == MAN)
         cli_man(f, c->program, c->path[0]);
     else
@@ -57,6 +58,8 @@ static void check_table(const struct cli *c, const struct cli_opt *table)
     char wanted[128];
 
     for (const struct cli_opt *o = table; o && o->name; o++) {
+        if (c->verb && (o->feature & c->verb->lacks))
+            continue;
         snprintf(wanted, sizeof(wanted), "--%s%s", o->preset && !o->meta ? "[no-]" : "", o->name);
         check_in(help, wanted, "help", c);
         man_spelling(wanted, sizeof(wanted), o->name);
@@ -70,6 +73,19 @@ static void check_table(const struct cli *c, const struct cli_opt *table)
     }
 }
 
+/* A screen, however many options there are: the others are in the manual page. */
+static void check_size(const struct cli *c)
+{
+    AUTO_FREE char *help = printed(SHORT, c, NULL);
+    unsigned lines = 0;
+
+    for (const char *p = help; *p; p += strcspn(p, "\n") + 1, lines++)
+        if (strcspn(p, "\n") > 100)
+            fail_msg("%s %s: a line of help is too wide", c->program->name, c->verb->name);
+    if (lines > CLI_HELP_LINES)
+        fail_msg("%s %s: help has %u lines", c->program->name, c->verb->name, lines);
+}
+
 static void check_verbs(struct cli *c, const struct cli_verb *const *table)
 {
     const struct cli_verb *parent = c->verb;
@@ -79,6 +95,7 @@ static void check_verbs(struct cli *c, const struct cli_verb *const *table)
             continue;
         c->path[c->depth++] = c->verb = *v;
         check_table(c, (*v)->opts);
+        check_size(c);
         check_verbs(c, (*v)->subs);
         c->depth--;
         c->verb = parent;
@@ -93,6 +110,25 @@ static void every_option_is_in_help_man_and_completions(void **state)
 
         check_table(&c, programs[i]->globals);
         check_verbs(&c, programs[i]->verbs);
+    }
+}
+
+/* An option that no verb shows would be accepted, and known to nobody. */
+static void every_option_of_a_job_is_shown_by_a_verb(void **state)
+{
+    static const char *const names[] = { "run", "submit", "plan" };
+
+    (void)state;
+    for (const struct cli_opt *o = options_table; o->name; o++) {
+        size_t shown = 0;
+
+        for (const struct cli_verb *const *v = program_ydl.verbs; *v; v++)
+            for (size_t i = 0; i < COUNT_OF(names); i++)
+                shown += str_eq((*v)->name, names[i]) && !(o->feature & (*v)->lacks);
+        if (o->feature == 0)
+            assert_int_equal(shown, COUNT_OF(names));
+        else
+            assert_int_equal(shown, 1);
     }
 }
 
@@ -118,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_is_in_help_man_and_completions),
+        cmocka_unit_test(every_option_of_a_job_is_shown_by_a_verb),
         cmocka_unit_test(the_tables_have_no_mistakes),
         cmocka_unit_test(verbs_are_in_the_order_of_the_alphabet),
     };

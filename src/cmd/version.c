@@ -95,7 +95,7 @@ static int version_run(struct cli *c, struct err *err)
     printf("%s %s\n", c->program->name, c->program->version);
     for (size_t i = 0; i < COUNT_OF(libraries); i++)
         printf("  %-12s %s\n", libraries[i].name, libraries[i].version());
-    printf("  %-12s %s (ydl needs %s or newer, ydl-node brings its own)\n", "glibc",
+    printf("  %-12s %s (ydl needs %s or newer; ydl-node includes its own)\n", "glibc",
            gnu_get_libc_version(), GLIBC_NEEDED);
     return 0;
 }
@@ -103,23 +103,25 @@ static int version_run(struct cli *c, struct err *err)
 static const struct cli_section sections[] = {
     { "JSON OUTPUT", "program\tThe program's name.\n"
                      "version\tIts version.\n"
-                     "libraries\tAn object: the version of every library linked in, by its name.\n"
+                     "libraries\tAn object: the version of every library linked in, by name.\n"
                      "glibc\tAn object: needed, the oldest C library that ydl runs with, and\n"
                      "running, the one in use." },
     { 0 },
 };
 
 static const struct cli_example examples[] = {
-    { "ydl version --json", "for scripts" },
+    { "ydl version --json", "print the versions as JSON" },
     { 0 },
 };
 
 const struct cli_verb verb_version = {
     .name = "version",
-    .summary = "print the version of ydl and of the libraries in it",
-    .text = "Prints the version of ydl and of every third-party library that is linked into it,\n"
-            "and which C library it needs. 'ydl --version' is the same.",
+    .summary = "print the version of ydl and its libraries",
+    .text =
+        "Prints the version of ydl, of the C library it needs, and of every third-party library\n"
+        "linked into it. 'ydl --version' does the same.",
     .examples = examples,
     .sections = sections,
+    .lacks = GLOBALS_CLUSTER,
     .run = version_run,
 };

@@ -13,7 +13,7 @@ static const struct framework_role roles[] = {
       .ports = 1,
       .make = FRAMEWORK_ALWAYS,
       .command = "dask scheduler --host {host} --port {port} --dashboard-address :0",
-      .doc = "runs 'dask scheduler'; added by itself" },
+      .doc = "runs 'dask scheduler'; added automatically" },
     { .name = "worker",
       .ranked = true,
       .command = "dask worker tcp://{hosts:scheduler} --host {host} --name {role}-{rank} "
@@ -64,9 +64,9 @@ const struct framework framework_dask = {
     .name = "dask",
     .summary = "a Dask cluster, and the job's command as its client",
     .doc = "A scheduler and workers (-n) run the dask program; the job's command runs in the role "
-           "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Memory, cpus "
-           "and gpus of the workers are told to Dask. The job has succeeded when the client has; "
-           "the others are stopped. A restart is of one task.",
+           "'client', and Client() there finds the cluster by DASK_SCHEDULER_ADDRESS. Dask is told "
+           "the memory, cpus and gpus of its workers. The job succeeds when the client does; then "
+           "the other tasks are stopped. A failed task is restarted alone.",
     .proven = true,
     .roles = roles,
     .worker_role = "worker",

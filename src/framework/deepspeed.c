@@ -27,9 +27,9 @@ const struct framework framework_deepspeed = {
     .name = "deepspeed",
     .summary = "DeepSpeed scripts, without the deepspeed launcher",
     .doc = "The command is the script (python train.py --deepspeed …), not 'deepspeed train.py': "
-           "workers (-n, --procs one for each GPU) get torchrun's variables and LOCAL_SIZE, "
-           "CROSS_RANK and CROSS_SIZE, so that deepspeed.init_distributed() asks nobody else. No "
-           "ssh, no hostfile. Success and restarts are those of pytorch.",
+           "workers (-n, with --procs one process for each GPU) get torchrun's variables and "
+           "LOCAL_SIZE, CROSS_RANK and CROSS_SIZE, which is all that deepspeed.init_distributed() "
+           "needs: no ssh, no hostfile. Success and restarts are as with pytorch.",
     .aliases = aliases,
     .roles = roles,
     .worker_role = "worker",

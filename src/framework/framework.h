@@ -25,7 +25,7 @@ enum framework_port {
 
 /* When a role comes into being that the user did not write down. */
 enum framework_make {
-    FRAMEWORK_ASKED,   /* never, but for what -n and -s ask for */
+    FRAMEWORK_ASKED,   /* never, except for what -n and -s ask for */
     FRAMEWORK_ALWAYS,  /* one task, always: Dask's scheduler */
     FRAMEWORK_SERVING, /* one task, when there are servers: ps-lite's scheduler */
     FRAMEWORK_DRIVER,  /* one task, when there is a command of the job's own for it to run */

@@ -19,7 +19,7 @@ static const char *framework_roles_key_of(const struct spec_role *r, const char 
     return out;
 }
 
-/* A fault is kept and the work goes on; only memory stops it. */
+/* Faults are collected and the checks continue; only memory stops it. */
 static int go_on(int r)
 {
     return r == -EINVAL ? 0 : r;
@@ -162,8 +162,8 @@ static int check_roles(const struct framework *fw, const struct spec *s, struct 
         return r;
     near = nearest_row(fw, s);
     return go_on(spec_fault(f, 0, "roles", "framework '%s' needs a role '%s'%s%s%s", fw->name,
-                            fw->worker_role, near ? " (is '" : "", near ? near : "",
-                            near ? "' meant to be it?)" : ""));
+                            fw->worker_role, near ? " (did you mean '" : "", near ? near : "",
+                            near ? "'?)" : ""));
 }
 
 /* ---- what --mem, --cpus, --gpus and --procs are for ---- */
@@ -329,7 +329,7 @@ static bool anybody_decides(const struct spec *s)
     return false;
 }
 
-/* Who says that it decides means that it alone does. */
+/* Once a role is marked as deciding, only the marked roles decide. */
 static void respect_decision(struct spec *s)
 {
     if (!anybody_decides(s))
@@ -338,20 +338,21 @@ static void respect_decision(struct spec *s)
         s->roles[i].decides = s->roles[i].decides == 1;
 }
 
-/* Where the framework's own programs run for ever, somebody else must be there to decide. */
+/* Where the framework's own programs run forever, somebody else must be there to decide. */
 static int check_driver(const struct framework *fw, const struct spec *s, struct spec_faults *f)
 {
     if (f->n > 0 || anybody_decides(s))
         return 0;
     for (const struct framework_role *row = fw->roles; row->name; row++)
         if (row->make == FRAMEWORK_DRIVER)
-            return go_on(spec_fault(f, 0, "command",
-                                    "framework '%s' has no program to run: the job needs a command",
-                                    fw->name));
+            return go_on(spec_fault(
+                f, 0, "command",
+                "framework '%s' runs the job's command, and there is none: add one after --",
+                fw->name));
     return 0;
 }
 
-/* Last: whoever is not on the side decides, when nobody was named. */
+/* Last: when no role is marked as deciding, every role that is not a side role decides. */
 static void framework_roles_settle(struct spec *s)
 {
     bool named = anybody_decides(s);
@@ -365,7 +366,7 @@ static void framework_roles_settle(struct spec *s)
     }
 }
 
-/* Whoever gave a number of restarts and no policy gets the framework's. Where nobody asked for
+/* A number of restarts without a policy means the framework's policy. Where nobody asked for
  * restarts, nothing is set: naming a policy would ask for them. */
 static void choose_restart(const struct framework *fw, struct spec *s)
 {

@@ -111,7 +111,7 @@ static void what_cannot_be_is_a_fault(void **state)
         { C "framework: pytorch\n#! workers 2\n#! servers 1\n",
           "--servers: framework 'pytorch' has no servers" },
         { C "framework: pytorch\nroles: {wroker: 2}",
-          "roles: framework 'pytorch' needs a role 'worker' (is 'wroker' meant to be it?)" },
+          "roles: framework 'pytorch' needs a role 'worker' (did you mean 'wroker'?)" },
         { C "framework: horovod\nroles: {trainer: 2}",
           "roles: framework 'horovod' needs a role 'worker'" },
         { C "framework: jax\nroles: {worker: 0}",
@@ -119,9 +119,9 @@ static void what_cannot_be_is_a_fault(void **state)
         { C "framework: jax\nroles: {worker: {ports: 0}}",
           "roles.worker.ports: framework 'jax' needs 1 for each task" },
         { "framework: ray\n#! workers 2\n",
-          "command: framework 'ray' has no program to run: the job needs a command" },
+          "command: framework 'ray' runs the job's command, and there is none: add one after --" },
         { "framework: mxnet\n#! workers 2\n",
-          "roles.scheduler.command: there is no command, for the role or for the job" },
+          "Nothing to run. Try: ydl run -n 2 -- python train.py" },
     };
     /* clang-format on */
 

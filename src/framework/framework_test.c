@@ -186,7 +186,8 @@ static void ydl_native_plays_what_native_says(void **state)
 }
 
 /* MXNet 1.9.1 can take the first gradient for a weight when workers update their weights themselves
- * (doc/native.md): a script has to know, so nobody is brought there by a switch of ours. */
+ * (doc/reference/native.md): a script has to know, so nobody is brought there by a switch of ours.
+ */
 static void native_servers_do_not_change_who_updates_the_weights(void **state)
 {
     AUTO_JOB j = { 0 };

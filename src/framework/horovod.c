@@ -40,11 +40,12 @@ static const char *const aliases[] = { "hvd", NULL };
 const struct framework framework_horovod = {
     .name = "horovod",
     .summary = "Horovod over gloo, without horovodrun, ssh or MPI",
-    .doc = "The master runs the key-value server that gloo meets at. Workers (-n, --procs one for "
-           "each GPU) get HOROVOD_RANK, HOROVOD_SIZE, their local and cross ranks (a container is "
-           "a host), HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT. Where machines have several networks, "
-           "set HOROVOD_GLOO_IFACE. The job has succeeded when all workers have; a restart is of "
-           "the gang.",
+    .doc = "The master runs the key-value server that gloo needs. Workers (-n, with --procs one "
+           "process for each GPU) get HOROVOD_RANK, HOROVOD_SIZE, their local and cross ranks (a "
+           "container is "
+           "a host), HOROVOD_GLOO_RENDEZVOUS_ADDR and _PORT. If machines have several networks, "
+           "set HOROVOD_GLOO_IFACE. The job succeeds when all workers succeed; a restart restarts "
+           "all of them.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -64,14 +64,13 @@ static int jax_task(const struct framework_task *t, struct err *err)
 const struct framework framework_jax = {
     .name = "jax",
     .summary = "JAX on several processes (jax.distributed)",
-    .doc =
-        "Workers (-n) get what jax.distributed.initialize() reads when it is called without "
-        "arguments: JAX_COORDINATOR_ADDRESS and the variables of Open MPI's launcher. Where a "
-        "process has more than one GPU, pass initialize(num_processes="
-        "int(os.environ['JAX_NUM_PROCESSES']), process_id=int(os.environ['JAX_PROCESS_ID'])), or "
-        "it would use only one of them. With --procs, JAX_LOCAL_DEVICE_IDS says which of the "
-        "container's GPUs are whose. Proxy variables (http_proxy …) can hang it: unset them. The "
-        "job has succeeded when all workers have; a restart is of the gang.",
+    .doc = "Workers (-n) get what jax.distributed.initialize() reads when it is called without "
+           "arguments: JAX_COORDINATOR_ADDRESS and the variables of Open MPI's launcher. If a "
+           "process has more than one GPU, pass initialize(num_processes="
+           "int(os.environ['JAX_NUM_PROCESSES']), process_id=int(os.environ['JAX_PROCESS_ID'])), "
+           "or it uses only one of them. With --procs, JAX_LOCAL_DEVICE_IDS assigns the "
+           "container's GPUs to its processes. Proxy variables (http_proxy …) can make JAX hang: "
+           "unset them. The job succeeds when all workers succeed; a restart restarts all of them.",
     .proven = true,
     .roles = roles,
     .worker_role = "worker",

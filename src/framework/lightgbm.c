@@ -25,9 +25,7 @@ static int lightgbm_common(const struct framework_task *t, char **ret, struct er
 
 static bool lightgbm_is_program(const struct strs *argv)
 {
-    const char *slash = argv->n > 0 ? strrchr(argv->v[0], '/') : NULL;
-
-    return argv->n > 0 && str_eq(slash ? slash + 1 : argv->v[0], "lightgbm");
+    return argv->n > 0 && str_eq(str_behind(argv->v[0], '/'), "lightgbm");
 }
 
 /* Adds key=value unless the user has given the key. */
@@ -69,10 +67,10 @@ const struct framework framework_lightgbm = {
     .name = "lightgbm",
     .summary = "LightGBM over sockets: the lightgbm program, or a script",
     .doc = "Workers (-n) get LIGHTGBM_MACHINES (host:port of all), LIGHTGBM_NUM_MACHINES and "
-           "LIGHTGBM_LOCAL_LISTEN_PORT, for a script to hand on as the parameters machines, "
-           "num_machines and local_listen_port. Where the command is 'lightgbm' itself, they are "
-           "put behind it as key=value, but for those that it has already. The job has succeeded "
-           "when all workers have; a restart is of the gang, as LightGBM takes nobody back.",
+           "LIGHTGBM_LOCAL_LISTEN_PORT, for a script to pass on as the parameters machines, "
+           "num_machines and local_listen_port. If the command is 'lightgbm' itself, those that it "
+           "does not set are appended to it as key=value. The job succeeds when all workers "
+           "succeed; a restart restarts all of them, because LightGBM cannot take a worker back.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -42,11 +42,11 @@ static const char *const aliases[] = { "pmi", "mpich", NULL };
 const struct framework framework_mpi = {
     .name = "mpi",
     .summary = "MPI programs (MPICH, MVAPICH, Intel MPI) by PMI-1, without mpirun",
-    .doc = "The command is the MPI program itself, not mpirun. Workers (-n, --procs for several in "
-           "a container) get PMI_FD, PMI_RANK and PMI_SIZE, and the rank variables of Open MPI, "
+    .doc = "The command is the MPI program itself, not mpirun. Workers (-n, with --procs several "
+           "in a container) get PMI_FD, PMI_RANK and PMI_SIZE, and the rank variables of Open MPI, "
            "MVAPICH and Intel MPI for scripts that look at them. Open MPI's own library needs "
-           "PMIx, which is not offered. The job has succeeded when all workers have; who calls "
-           "MPI_Abort is ended with the code it gives. A restart is of the gang.",
+           "PMIx, which is not supported. The job succeeds when all workers succeed; MPI_Abort "
+           "ends the job with the code it is given. A restart restarts all workers.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

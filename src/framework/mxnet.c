@@ -13,8 +13,8 @@ static const struct framework_role roles[] = {
       .one = true,
       .ports = 1,
       .make = FRAMEWORK_SERVING,
-      .doc = "brings servers and workers together; made by itself when there are servers" },
-    { .name = "server", .doc = "holds a part of the parameters" },
+      .doc = "connects servers and workers; added automatically when there are servers" },
+    { .name = "server", .doc = "holds part of the parameters" },
     { .name = "worker", .ranked = true, .decides = true, .doc = "trains" },
     { 0 },
 };
@@ -75,15 +75,15 @@ static const char *const aliases[] = { "mx", "ps-lite", "pslite", NULL };
 const struct framework framework_mxnet = {
     .name = "mxnet",
     .summary = "MXNet with a distributed key-value store (ps-lite)",
-    .doc = "Workers (-n) and servers (-s, as many as workers when not said) run the job's command; "
+    .doc = "Workers (-n) and servers (-s, by default as many as workers) run the job's command; "
            "a scheduler is added. All get DMLC_ROLE, DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT, "
            "DMLC_NUM_WORKER, DMLC_NUM_SERVER, DMLC_NODE_HOST, DMLC_TASK_ID and DMLC_NUM_ATTEMPT. "
-           "ps-lite numbers its workers by address, so kv.rank need not be YDL_RANK. The job has "
-           "succeeded when all workers have. With -s 0 there is no scheduler, for kvstores that "
-           "are not distributed. Restarts are of the whole gang: ps-lite does not take a node back "
-           "unless PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are set. With 'native: auto' "
-           "the scheduler is ydl-native where libmxnet.so is found beside the command's Python; "
-           "with 'native: yes' the servers are too, and cannot be sent Python's optimizers then: "
+           "ps-lite numbers its workers by address, so kv.rank need not be YDL_RANK. The job "
+           "succeeds when all workers succeed. With -s 0 there is no scheduler, for kvstores that "
+           "are not distributed. A restart restarts all tasks: ps-lite does not take a node back "
+           "unless PS_HEARTBEAT_INTERVAL and PS_HEARTBEAT_TIMEOUT are set. With 'native: auto' the "
+           "scheduler is ydl-native if libmxnet.so is found beside the command's Python; with "
+           "'native: yes' the servers are too, and then cannot run optimizers written in Python: "
            "see ydl-native-mxnet(1).",
     .aliases = aliases,
     .proven = true,

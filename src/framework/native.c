@@ -1,23 +1,17 @@
 /* native.c - see native.h */
 #include "framework/native.h"
+#include "base/str.h"
 
 #include <string.h>
 
-static const char *native_base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 bool native_is(const struct spec_role *r)
 {
-    return r->command.n > 0 && str_eq(native_base_of(r->command.v[0]), NATIVE_PROGRAM);
+    return r->command.n > 0 && str_eq(str_behind(r->command.v[0], '/'), NATIVE_PROGRAM);
 }
 
 bool native_is_python(const struct strs *command)
 {
-    const char *base = command->n > 0 ? native_base_of(command->v[0]) : "";
+    const char *base = command->n > 0 ? str_behind(command->v[0], '/') : "";
 
     return str_ends(base, ".py") ||
            (str_starts(base, "python") && strspn(base + 6, "0123456789.") == strlen(base + 6));

@@ -1,15 +1,15 @@
 /* native.h - roles that ydl-native can play: a scheduler or a server without Python.
  *
  * A framework that has such roles sets `native` in its row and calls native_role() in its
- * `complete`, before the table's commands are filled in. What comes out is an ordinary command that
- * begins with the word NATIVE_PROGRAM; whoever starts the job puts the program's place there
- * (launch/native_programs.h), for only it knows what is installed where.
+ * `complete`, before the table's commands are filled in. The result is an ordinary command that
+ * begins with the word NATIVE_PROGRAM; the launcher replaces it by the program's path
+ * (launch/native_programs.h), which only it knows.
  *
  *     ydl-native VERB [--fallback] [WORD…] [-- COMMAND…]
  *
  * COMMAND is what the role would run otherwise: its Python is where the framework's library is
- * looked for, and with --fallback it is run when there is none. Private to framework/ but for the
- * name. Pure. */
+ * looked for, and with --fallback it is run when there is none. Private to framework/ except for
+ * the name. Pure. */
 #pragma once
 #include "framework/framework.h"
 

@@ -3,7 +3,7 @@
 
 static const struct framework_role roles[] = {
     { .name = "worker", .ranked = true, .decides = true, .doc = "runs the job's command" },
-    { .name = "server", .doc = "is stopped when all others are done" },
+    { .name = "server", .doc = "stopped when all others are done" },
     { 0 },
 };
 
@@ -28,10 +28,10 @@ static const char *const aliases[] = { "plain", NULL };
 const struct framework framework_none = {
     .name = "none",
     .summary = "any program, in any roles",
-    .doc = "Tasks get the variables that all tasks get (YDL_RANK, YDL_WORLD, …) and nothing else. "
-           "The job has succeeded when every task of every role has, but for side roles and the "
-           "role 'server' of -s, which are stopped then. A role has a port where its command uses "
-           "{port}, or where it asks for some with 'ports'.",
+    .doc = "Tasks get only the variables of every task (YDL_RANK, YDL_WORLD, …). The job succeeds "
+           "when the tasks of all roles succeed, except for side roles and the role 'server' (-s), "
+           "which are then stopped. A role has a port if its command uses {port}, or if it asks "
+           "for ports with 'ports'.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

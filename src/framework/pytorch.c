@@ -2,7 +2,7 @@
  *
  * torchrun itself is not needed: what it adds to an environment (a store, restarts with new ranks)
  * is the master's work here, with ranks that stay. The store is rank 0's: it listens on
- * MASTER_PORT, so no task may believe that an agent holds one for it. */
+ * MASTER_PORT, so no task may assume that an agent holds that port. */
 #include "framework/frameworks.h"
 #include "framework/task.h"
 #include "job/engine/policy.h"
@@ -17,7 +17,7 @@ static const struct framework_role roles[] = {
       .ranked = true,
       .one = true,
       .ports = 1,
-      .doc = "rank 0, where it differs from the others; not needed" },
+      .doc = "rank 0, if it differs from the others; optional" },
     { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
     { 0 },
 };
@@ -127,13 +127,13 @@ const struct framework framework_pytorch = {
     .name = "pytorch",
     .summary = "PyTorch (torch.distributed) with torchrun's environment",
     .doc =
-        "Workers (-n) get RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and all else that torchrun "
-        "sets, and TonY's WORLD and INIT_METHOD. With --procs P each container runs P processes, "
-        "LOCAL_RANK 0 to P-1. Where several processes of the training share a machine, "
-        "OMP_NUM_THREADS is 1, or with --cpus the cores of one process, unless you set it "
-        "yourself. A role 'master' is rank 0 where it exists. An error recorded by torch's @record "
-        "is the one that is told. The job has "
-        "succeeded when all have; a restart is of the gang, with the same ranks.",
+        "Workers (-n) get RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and everything else that "
+        "torchrun sets, and TonY's WORLD and INIT_METHOD. With --procs P each container runs P "
+        "processes, "
+        "LOCAL_RANK 0 to P-1. If several processes share a machine, OMP_NUM_THREADS is 1, or with "
+        "--cpus the cores of one process, unless you set it. If there is a role 'master', it is "
+        "rank 0. An error recorded by torch's @record is shown as the cause of a failure. The job "
+        "succeeds when all tasks succeed; a restart restarts all of them, with the same ranks.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

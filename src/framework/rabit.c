@@ -39,8 +39,8 @@ const struct framework framework_rabit = {
     .summary = "rabit programs, and XGBoost up to 2.0",
     .doc = "The master runs the rabit tracker. Workers (-n) get DMLC_TRACKER_URI, "
            "DMLC_TRACKER_PORT, DMLC_TASK_ID, DMLC_NUM_WORKER and DMLC_NUM_ATTEMPT; the tracker "
-           "gives out the ranks. The job has succeeded when all workers have. A restart is of one "
-           "task: rabit takes it back and gives it its old rank.",
+           "assigns the ranks. The job succeeds when all workers succeed. A failed worker is "
+           "restarted alone: rabit takes it back with its old rank.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -1,6 +1,6 @@
 /* ray.c - a Ray cluster for the time of one job: head, workers, and the user's program as driver.
  *
- * The driver is a role of its own. Who wants it in the head's container writes a command for the
+ * The driver is a role of its own. To have it in the head's container, write a command for the
  * role 'head' and lets it decide. */
 #include "framework/framework_roles.h"
 #include "framework/frameworks.h"
@@ -16,7 +16,7 @@ static const struct framework_role roles[] = {
       .ports = 1,
       .make = FRAMEWORK_ALWAYS,
       .command = "ray start --head --node-ip-address={host} --port={port} --block",
-      .doc = "runs 'ray start --head'; added by itself" },
+      .doc = "runs 'ray start --head'; added automatically" },
     { .name = "worker",
       .ranked = true,
       .command = "ray start --address={hosts:head} --node-ip-address={host} --block",
@@ -30,7 +30,7 @@ static const struct framework_role roles[] = {
     { 0 },
 };
 
-/* Ray looks at the machine, not at the container: what was asked for is told to it. Three tenths
+/* Ray looks at the machine, not at the container, so it is given the container's size. Three tenths
  * of the memory for the object store is Ray's own measure. */
 static int ray_resources(struct spec_role *r)
 {
@@ -82,9 +82,9 @@ const struct framework framework_ray = {
     .name = "ray",
     .summary = "a Ray cluster, and the job's command as its driver",
     .doc = "A head and workers (-n) run 'ray start'; the job's command runs in the role 'client', "
-           "where ray.init() finds the cluster by RAY_ADDRESS. Memory, cpus and gpus of the roles "
-           "are told to Ray. The job has succeeded when the client has; the others are stopped. A "
-           "restart is of one task.",
+           "where ray.init() finds the cluster by RAY_ADDRESS. Ray is told the memory, cpus and "
+           "gpus of the roles. The job succeeds when the client does; then the other tasks are "
+           "stopped. A failed task is restarted alone.",
     .roles = roles,
     .worker_role = "worker",
     .elastic = true,

@@ -7,9 +7,9 @@
 #include "framework/task.h"
 
 static const struct framework_role roles[] = {
-    { .name = "worker", .ranked = true, .doc = "any name will do: a component is a role" },
-    { .name = "ps", .doc = "serves the others and is stopped when they are done" },
-    { .name = FRAMEWORK_BOARD, .side = true, .doc = "looks on, until the others are done" },
+    { .name = "worker", .ranked = true, .doc = "any name: a component is a role" },
+    { .name = "ps", .doc = "serves the others; stopped when they are done" },
+    { .name = FRAMEWORK_BOARD, .side = true, .doc = "watches until the others are done" },
     { 0 },
 };
 
@@ -18,7 +18,7 @@ static bool slider_serves(const struct spec_role *r)
     return str_eq(r->name, "ps") || str_eq(r->name, FRAMEWORK_BOARD);
 }
 
-/* Of components that nobody said it of, those decide that do not serve others. */
+/* By default the components that do not serve others decide the job's success. */
 static int slider_complete(struct spec *s, struct spec_faults *f)
 {
     bool anybody = false;
@@ -56,9 +56,9 @@ const struct framework framework_slider = {
     .doc =
         "What 'slider create' makes: each component is a role, whose tasks run the application's "
         "scripts by agent.py. The master answers Slider's REST addresses at SLIDER_REST: there "
-        "tasks find what others publish ('exports' of their roles). The job has succeeded when "
-        "all tasks have, but those of 'ps' and 'tensorboard', which are stopped then; a restart "
-        "is of the gang.",
+        "tasks find what others publish ('exports' of their roles). The job succeeds when all "
+        "tasks succeed, except those of 'ps' and 'tensorboard', which are then stopped; a restart "
+        "restarts all tasks.",
     .proven = true,
     .roles = roles,
     .worker_role = "worker",

@@ -1,4 +1,5 @@
-/* task.c - see task.h. */
+/* task.c - writes environments straight into arrays, without printf: a job of ten thousand tasks
+ * sets hundreds of thousands of variables before it starts. See task.h. */
 #include "framework/task.h"
 
 #include <stdio.h>

@@ -28,8 +28,8 @@ void env_printf(struct env *e, const char *name, const char *fmt, ...)
 int env_end(const struct env *e, struct err *err);
 
 /* Whether the user has set a variable: in the job, in the role, or in what tasks inherit. A
- * framework asks before it sets one that is only a good default. (What the specification says wins
- * over the framework in any case.) */
+ * framework asks before it sets a mere default. (What the specification says wins over the
+ * framework in any case.) */
 bool task_said(const struct framework_task *t, const char *name);
 
 /* Adds a word to the command. */

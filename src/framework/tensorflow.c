@@ -1,7 +1,7 @@
 /* tensorflow.c - TensorFlow's TF_CONFIG.
  *
  * Every task gets the same list of addresses and its own place in it. The evaluator gets it too but
- * stands in no list: nobody talks to it. Who ends by itself depends on what is there: with
+ * is in no list: nobody talks to it. Which tasks end by themselves depends on the roles: with
  * parameter servers and a chief (TensorFlow 2) only the chief does; with clients, which use servers
  * that others run, only they do; otherwise chief and workers. Roles that never end by themselves
  * run nothing but a server, so ydl-native can play them. */
@@ -17,16 +17,16 @@ static const struct framework_role roles[] = {
       .ranked = true,
       .one = true,
       .ports = 1,
-      .doc = "coordinates and saves; without it, worker 0 does" },
+      .doc = "coordinates and saves; optional: worker 0 does it by default" },
     { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains" },
-    { .name = "ps", .ports = 1, .doc = "a parameter server; is stopped at the end" },
+    { .name = "ps", .ports = 1, .doc = "a parameter server; stopped at the end" },
     { .name = "evaluator",
       .side = true,
       .one = true,
-      .doc = "evaluates checkpoints; is in no list of addresses; stopped at the end" },
+      .doc = "evaluates checkpoints; not in the lists of addresses; stopped at the end" },
     { .name = "client",
       .decides = true,
-      .doc = "a script that uses workers and ps as its servers; is in no list of addresses" },
+      .doc = "a script that uses workers and ps as its servers; not in the lists of addresses" },
     { 0 },
 };
 
@@ -148,16 +148,16 @@ static const char *const aliases[] = { "tf", "tf2", NULL };
 const struct framework framework_tensorflow = {
     .name = "tensorflow",
     .summary = "TensorFlow 2 and estimators, by TF_CONFIG",
-    .doc = "Workers (-n), parameter servers (role 'ps', -s), and where the job file names them a "
-           "chief and an evaluator, get TF_CONFIG. The job has succeeded when chief and workers "
-           "have; with a chief and parameter servers, when the chief has; the others are stopped. "
-           "An evaluator that has to finish its last round says 'decides: true', and so does the "
-           "chief or the workers then. With parameter servers a restart is of one task, otherwise "
-           "of the gang. A role 'client' is a script that uses the others as its servers and "
-           "decides alone; it gets no TF_CONFIG but has {hosts:ps} and {hosts:worker}. With "
-           "'native: yes' parameter servers, and workers that do not decide, are ydl-native: they "
-           "run no Python. With 'native: auto' they are where they would have no command. gRPC "
-           "obeys http_proxy: unset it, or set no_proxy. For scripts that take "
+    .doc = "Workers (-n), parameter servers (role 'ps', -s), and a chief and an evaluator if the "
+           "job file names them, get TF_CONFIG. The job succeeds when chief and workers succeed; "
+           "with a chief and parameter servers, when the chief does; then the other tasks are "
+           "stopped. If the evaluator must finish its last round, give it 'decides: true', and the "
+           "chief or the workers too. With parameter servers a failed task is restarted alone, "
+           "otherwise all tasks are. A role 'client' is a script that uses the others as its "
+           "servers and alone decides the job's success; it gets no TF_CONFIG but has {hosts:ps} "
+           "and {hosts:worker}. With 'native: yes' parameter servers, and workers that do not "
+           "decide, are ydl-native and run no Python; with 'native: auto' only those that have no "
+           "command. gRPC obeys http_proxy: unset it, or set no_proxy. For scripts that take "
            "--ps_hosts and --job_name see tensorflow-flags.",
     .aliases = aliases,
     .proven = true,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct framework_role roles[] = {
-    { .name = "ps", .ports = 1, .doc = "a parameter server; is stopped at the end" },
+    { .name = "ps", .ports = 1, .doc = "a parameter server; stopped at the end" },
     { .name = "worker", .decides = true, .ranked = true, .ports = 1, .doc = "trains; 0 is chief" },
     { 0 },
 };
@@ -70,11 +70,11 @@ static const char *const aliases[] = { "tf1", "tf-flags", "tensorflow1", NULL };
 const struct framework framework_tensorflow_flags = {
     .name = "tensorflow-flags",
     .summary = "TensorFlow 1 scripts with --ps_hosts, --worker_hosts, --job_name, --task_index",
-    .doc = "The four arguments are put behind the command of every worker (-n) and parameter "
-           "server (role 'ps', -s). The job has succeeded when all workers have; parameter servers "
-           "are stopped then, and with 'native: yes' they are ydl-native. A restart is of one "
-           "task, on the same port. Scripts with other names "
-           "for these can use framework 'none' and {hosts:ps}, {hosts:worker}, {role} and {rank}.",
+    .doc = "The four arguments are appended to the command of every worker (-n) and parameter "
+           "server (role 'ps', -s). The job succeeds when all workers succeed; then the parameter "
+           "servers are stopped. With 'native: yes' these are ydl-native. A failed task is "
+           "restarted alone, on the same port. Scripts with other names for these arguments can "
+           "use framework 'none' and {hosts:ps}, {hosts:worker}, {role} and {rank}.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -23,10 +23,10 @@ const struct framework framework_xgboost = {
     .name = "xgboost",
     .summary = "XGBoost from 2.1, with its tracker in the master",
     .doc = "The master runs XGBoost's tracker. Workers (-n) get DMLC_TRACKER_URI, "
-           "DMLC_TRACKER_PORT, DMLC_TASK_ID and DMLC_NUM_WORKER, which the script hands to "
-           "collective.CommunicatorContext(dmlc_tracker_uri=…): XGBoost does not read them by "
-           "itself. Ranks are those of the tasks. The job has succeeded when all workers have; a "
-           "restart is of the gang. For XGBoost up to 2.0 see rabit.",
+           "DMLC_TRACKER_PORT, DMLC_TASK_ID and DMLC_NUM_WORKER, which the script passes to "
+           "collective.CommunicatorContext(dmlc_tracker_uri=…): XGBoost does not read them itself. "
+           "Ranks are those of the tasks. The job succeeds when all workers succeed; a restart "
+           "restarts all of them. For XGBoost up to 2.0 see rabit.",
     .aliases = aliases,
     .proven = true,
     .roles = roles,

@@ -1,5 +1,7 @@
-/* agent_log.c - see agent_log.h */
+/* agent_log.c - an array sorted by the agents' numbers; numbers only grow, so adding is
+ * appending, and forgetting keeps the order. See agent_log.h. */
 #include "job/agent_log.h"
+#include "base/array.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -53,18 +55,8 @@ static struct logged_agent *agent_log_get(struct agent_log *l, uint32_t number)
 
     if (at < l->n && l->v[at].number == number)
         return &l->v[at];
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap + l->cap / 2 + 16;
-        struct logged_agent *v = reallocarray(l->v, cap, sizeof(*v));
-
-        if (!v)
-            return NULL;
-        l->v = v;
-        l->cap = cap;
-    }
-    memmove(&l->v[at + 1], &l->v[at], (l->n - at) * sizeof(*l->v));
-    l->v[at] = (struct logged_agent){ .number = number };
-    l->n++;
+    if (ARRAY_INSERT(l->v, l->n, at, (struct logged_agent){ .number = number }) < 0)
+        return NULL;
     return &l->v[at];
 }
 

@@ -1,8 +1,8 @@
-/* agent_log.h - agents as the events log tells of them: where each is. Pure.
+/* agent_log.h - where each agent is, according to the events log. Pure.
  *
- * A job may lose agents for as long as it lives, and their numbers never return. Whoever reads its
- * log keeps those that something still speaks of, and a few more: from time to time it says which
- * these are, and the others are forgotten. */
+ * A job may lose agents for as long as it lives, and their numbers never return. To keep this list
+ * short, its reader says from time to time which agents something still refers to, and the others
+ * are forgotten. */
 #pragma once
 #include "base/json.h"
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct logged_agent {
 };
 struct agent_log {          /* zero is empty */
     struct logged_agent *v; /* in the order of their numbers */
-    uint32_t n, cap;
+    uint32_t n;
     uint32_t kept; /* after the last agent_log_forget() */
 };
 void agent_log_done(struct agent_log *l);
@@ -26,8 +26,8 @@ void agent_log_done(struct agent_log *l);
 int agent_log_add(struct agent_log *l, const json_t *record);
 struct logged_agent *agent_log_find(const struct agent_log *l, int64_t number); /* NULL: unknown */
 
-/* Are there so many that most of them may be forgotten? Then set `used` of those that are not to
- * be, and call the other. What was lost goes; what was not goes when it is not used the next time,
- * either: the record of its use may come later than its own. */
+/* Whether the list is so long that most of it should be forgotten. If so, set `used` of the agents
+ * to keep, and call the other. Lost agents are removed; what was not goes when it is not used the
+ * next time, either: the record of its use may come later than its own. */
 bool agent_log_is_long(const struct agent_log *l);
 void agent_log_forget(struct agent_log *l);

@@ -1,5 +1,7 @@
-/* blacklist.c - see blacklist.h */
+/* blacklist.c - a table says which failure counts how much for each policy. A node that is let
+ * off later may be tried once: its next fault puts it back at once. See blacklist.h. */
 #include "job/blacklist.h"
+#include "base/array.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -17,7 +19,7 @@ struct blacklist {
     enum blacklist_mode mode;
     unsigned max;
     struct node *nodes;
-    size_t n, cap;
+    size_t n;
     size_t n_avoided;
     uint64_t clock;
     unsigned lifts;
@@ -90,22 +92,11 @@ static struct node *blacklist_find(const struct blacklist *a, const char *name)
 
 static struct node *blacklist_add(struct blacklist *a, const char *name)
 {
-    size_t cap = a->cap ? a->cap * 2 : 8;
-    struct node *nodes = a->nodes;
-    char *copy;
+    AUTO_FREE char *copy = strdup(name);
 
-    if (a->n == a->cap) {
-        nodes = reallocarray(a->nodes, cap, sizeof(*nodes));
-        if (!nodes)
-            return NULL;
-        a->nodes = nodes;
-        a->cap = cap;
-    }
-    copy = strdup(name);
-    if (!copy)
+    if (!copy || ARRAY_ADD(a->nodes, a->n, (struct node){ .name = take(copy) }) < 0)
         return NULL;
-    nodes[a->n] = (struct node){ .name = copy };
-    return &nodes[a->n++];
+    return &a->nodes[a->n - 1];
 }
 
 static void blacklist_put(struct blacklist *a, struct node *n)

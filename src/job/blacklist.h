@@ -1,5 +1,5 @@
-/* blacklist.h - nodes on which a job's containers keep failing: which are to be avoided, and which
- * may be tried again. Pure: the caller tells its platform.
+/* blacklist.h - nodes on which a job's containers keep failing: when to stop using one, and when
+ * to try it again. Pure: the caller tells its platform.
  *
  * Only faults that can be the node's count, never a task's own exit code; the older front ends
  * count everything but preemption and lost nodes, and the first time already. One thread at a
@@ -9,7 +9,7 @@
 #include "job/event.h"
 #include <stdbool.h>
 
-/* What a node may be blamed for. */
+/* Failures that a node may have caused. */
 enum blacklist_cause {
     BLACKLIST_START,     /* nothing could be started there */
     BLACKLIST_FILES,     /* files could not be put in place */
@@ -26,7 +26,7 @@ blacklist_cause_of(enum fail_class cls); /* of a task or container that failed s
 enum blacklist_mode { BLACKLIST_NODES_FAULT, BLACKLIST_ANY_FAULT };
 
 struct blacklist; /* opaque */
-/* `max`: so many faults within the job and the node is avoided; 0: 2, or 1 with
+/* `max`: the number of faults within the job after which the node is avoided; 0: 2, or 1 with
  * BLACKLIST_ANY_FAULT. */
 int blacklist_new(enum blacklist_mode mode, unsigned max, struct blacklist **ret, struct err *err);
 struct blacklist *blacklist_free(struct blacklist *a);
@@ -34,7 +34,7 @@ AUTO_DEFINE(blacklist, struct blacklist *, blacklist_free);
 
 /* Something failed on `node`. `n_fit`: how many nodes could take what is asked for, the avoided
  * ones among them; 0: unknown. Returns 1 when the node is to be avoided from now on (said once), 0
- * when not: too few faults yet, or it would be the last one that fits. -ENOMEM. */
+ * when not: there are too few faults yet, or it is the last node that fits. -ENOMEM. */
 int blacklist_fault(struct blacklist *a, const char *node, enum blacklist_cause cause,
                     unsigned n_fit);
 bool blacklist_has(const struct blacklist *a, const char *node);

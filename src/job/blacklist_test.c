@@ -75,7 +75,7 @@ static void the_last_node_that_fits_is_never_avoided(void **state)
         assert_int_equal(blacklist_fault(a, "n2", BLACKLIST_FILES, 2), 0);
     }
     assert_false(blacklist_has(a, "n2"));
-    /* Another one has come: the next fault is one too many. */
+    /* Another one has come: the next fault is refused. */
     assert_int_equal(blacklist_fault(a, "n2", BLACKLIST_FILES, 3), 1);
 }
 

@@ -1,4 +1,5 @@
-/* cluster_spec.c - see cluster_spec.h */
+/* cluster_spec.c - finds who shares a machine with whom by sorting the tasks by node once, so
+ * that ten thousand tasks do not compare themselves with each other. See cluster_spec.h. */
 #include "job/cluster_spec.h"
 #include "base/auto.h"
 #include "job/spec/spec.h"
@@ -71,7 +72,7 @@ int cluster_find_neighbours(struct cluster *c)
 /* ---- as JSON ---- */
 
 /* NULL when out of memory, as are the others: json_make() takes that for an answer. */
-static json_t *ports_json(const struct cluster_task *t)
+json_t *cluster_ports_json(const struct cluster_task *t)
 {
     AUTO_JSON *list = json_array();
 
@@ -90,7 +91,8 @@ static json_t *cluster_tasks_json(const struct cluster_role *role)
         json_t *task = NULL;
 
         if (json_make(&task, NULL, "{s:I, s:o, s:o, s:o}", "rank", (json_int_t)i, "host",
-                      json_text(t->host), "node", json_text(t->node), "ports", ports_json(t)) < 0 ||
+                      json_text(t->host), "node", json_text(t->node), "ports",
+                      cluster_ports_json(t)) < 0 ||
             json_array_append_new(list, task) < 0)
             return NULL;
     }

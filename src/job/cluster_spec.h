@@ -38,6 +38,8 @@ const struct cluster_role *cluster_role(const struct cluster *c, const char *nam
  * of a large job asks. -ENOMEM. */
 int cluster_find_neighbours(struct cluster *c);
 
-/* What stands in the file that YDL_SPEC names: {"generation": 0, "roles": {"ps": [{"rank": 0,
+/* A task's ports as a list; NULL when out of memory. */
+json_t *cluster_ports_json(const struct cluster_task *t);
+/* The contents of the file that YDL_SPEC names: {"generation": 0, "roles": {"ps": [{"rank": 0,
  * "host": "127.0.0.1", "node": "…", "ports": [10001]}]}}. */
 int cluster_json(const struct cluster *c, json_t **ret, struct err *err);

@@ -25,15 +25,15 @@ static const struct {
     [FAIL_SIGNAL]    = { "signal",    "ended by a signal" },
     [FAIL_MEMORY]    = { "memory",    "out of memory" },
     [FAIL_START]     = { "start",     "could not be started" },
-    [FAIL_FILES]     = { "files",     "files could not be put in place" },
-    [FAIL_PORT]      = { "port",      "port could not be held" },
+    [FAIL_FILES]     = { "files",     "its files could not be put in place" },
+    [FAIL_PORT]      = { "port",      "port could not be reserved" },
     [FAIL_DISK]      = { "disk",      "disk full or broken" },
     [FAIL_NOT_READY] = { "not-ready", "not ready in time" },
     [FAIL_LOG_LIMIT] = { "log-limit", "wrote too much output" },
-    [FAIL_IMAGE]     = { "image",     "its image is not to be had" },
+    [FAIL_IMAGE]     = { "image",     "container image not available" },
     [FAIL_NODE]      = { "node",      "node lost" },
     [FAIL_PREEMPTED] = { "preempted", "preempted" },
-    [FAIL_PERSON]    = { "person",    "killed by a person" },
+    [FAIL_PERSON]    = { "person",    "stopped by a user" },
 };
 /* clang-format on */
 

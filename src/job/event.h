@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of a record, without its newline. Whoever reads the log passes a longer one over. */
+/* Bytes of a record, without its newline. Readers of the log skip a longer one. */
 #define EVENT_LINE_MAX ((size_t)1 * MIB)
 
 enum event_kind {
@@ -28,14 +28,15 @@ enum event_kind {
     EVENT_GANG,   /* step (asks, forms, back-off, returns), reason, generation, have, want, delay */
     EVENT_AGENT,  /* agent up, leaving, lost or saved: agent, state, container, node, host, reason;
                    * output: [{task, first, last}] attempts whose output is not known to be saved
-                   * there, and why; made by the master, so that one after it knows its agents */
+                   * there, and why; made by the master, so that its successor can recognize its
+                   * agents */
     EVENT_MASTER, /* first record of each master's part of the log: attempt, address; its own */
     EVENT_CONTAINER, /* what no task's state tells: task (its first), state (LEAVING, GONE), class
                       */
     EVENT_REQUEST,   /* a person's wish: what (stop, kill, restart, scale), task, role, count, who;
                       * grace of a stop */
     EVENT_PROGRESS,  /* task, step, total, metrics. In the log the first of each start, the last,
-                      * and some between (engine_events.c); to who follows the job one a second per
+                      * and some between (engine_events.c); to a follower of the job one a second per
                       * task, without a number */
     EVENT_READY,     /* a task became ready: task */
     EVENT_PHASE,   /* how far the start has come: name, who (was waited for); made by the master */
@@ -58,14 +59,14 @@ enum fail_class {
     FAIL_MEMORY, /* out of memory: kernel, agent's watch, or NodeManager */
     FAIL_START,  /* could not be started: no such command, not executable, environment too large */
     FAIL_FILES,  /* its files could not be put in place */
-    FAIL_PORT,   /* its port could not be held, or was taken */
+    FAIL_PORT,   /* its port could not be reserved, or was taken */
     FAIL_DISK,   /* the disk is full or broken */
     FAIL_NOT_READY, /* not ready within its time */
     FAIL_LOG_LIMIT, /* wrote more output than allowed */
     FAIL_NODE,      /* node, container or agent lost */
     FAIL_PREEMPTED, /* taken back by the cluster */
     FAIL_PERSON,    /* killed by a person or by YARN on a person's behalf */
-    FAIL_IMAGE,     /* its container image is not to be had (last: agents send the number) */
+    FAIL_IMAGE,     /* its container image is not available (last: agents send the number) */
     FAIL_CLASSES_
 };
 const char *fail_name(enum fail_class c); /* "out of memory" */
@@ -81,7 +82,7 @@ struct event {
     int bad;
 };
 void event_begin(struct event *e, struct buf *out, uint64_t seq, int64_t t, enum event_kind k);
-/* The same of a line that does not stand in the log, and so has no number. */
+/* The same of a line that is not in the log, and so has no number. */
 void event_begin_live(struct event *e, struct buf *out, int64_t t, enum event_kind k);
 void event_str(struct event *e, const char *key, const char *value); /* NULL value: left out */
 void event_strn(struct event *e, const char *key, const char *value, size_t n);

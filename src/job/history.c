@@ -2,6 +2,7 @@
  *
  * A log may come from a crashed disk or from a newer ydl: a field of the wrong type is as good as
  * none, a task that no role has is nobody's, and every number has its bounds. */
+#include "base/array.h"
 #include "job/history_private.h"
 
 #include <string.h>
@@ -57,17 +58,10 @@ struct history *history_free(struct history *h)
 
 /* ---- fields ---- */
 
-static int64_t int_of(const json_t *v, const char *key, int64_t without)
-{
-    const json_t *x = json_object_get(v, key);
-
-    return json_is_integer(x) ? json_integer_value(x) : without;
-}
-
 /* Something that is counted on. */
 static int64_t count_of(const json_t *v, const char *key)
 {
-    int64_t n = int_of(v, key, 0);
+    int64_t n = json_int_or(v, key, 0);
 
     return n < 0 || n > COUNT_MAX ? 0 : n;
 }
@@ -97,18 +91,11 @@ static void keep_said(json_t **to, const json_t *v, const char *key)
 static int resize(struct history_role *r, uint32_t count)
 {
     uint32_t n = count * r->procs;
-    struct history_task *tasks;
 
     r->count = count;
-    if (n <= r->n_tasks)
-        return 0;
-    tasks = reallocarray(r->tasks, n, sizeof(*tasks));
-    if (!tasks)
-        return -ENOMEM;
-    for (uint32_t i = r->n_tasks; i < n; i++)
-        tasks[i] = (struct history_task){ .agent = -1 };
-    r->tasks = tasks;
-    r->n_tasks = n;
+    while (r->n_tasks < n)
+        if (ARRAY_ADD(r->tasks, r->n_tasks, (struct history_task){ .agent = -1 }) < 0)
+            return -ENOMEM;
     return 0;
 }
 
@@ -120,7 +107,7 @@ static bool history_fits(int64_t count, int64_t procs)
 
 static int history_add_role(struct history *h, const json_t *v)
 {
-    int64_t count = int_of(v, "count", 0), procs = int_of(v, "procs", 1);
+    int64_t count = json_int_or(v, "count", 0), procs = json_int_or(v, "procs", 1);
     struct history_role *r = &h->roles[h->n_roles];
 
     if (!history_text_of(v, "name") || !history_fits(count, procs))
@@ -184,7 +171,7 @@ static int history_on_job(struct history *h, const json_t *v, int64_t t)
         h->created = t;
     if (h->state == JOB_RUNNING && h->started < 0)
         h->started = t;
-    h->generation = int_of(v, "generation", h->generation);
+    h->generation = json_int_or(v, "generation", h->generation);
     history_keep(&h->reason, v, "reason");
     keep_said(&h->job, v, "job");
     keep_said(&h->name, v, "name");
@@ -194,7 +181,7 @@ static int history_on_job(struct history *h, const json_t *v, int64_t t)
     return set_roles(h, json_object_get(v, "roles"));
 }
 
-/* What a state makes untrue. */
+/* Resets what a state makes untrue. */
 static void history_forget(struct history_task *k)
 {
     if (k->state != TASK_RUNNING)
@@ -222,11 +209,11 @@ static int history_on_task(struct history *h, const json_t *v, int64_t t)
         return 0;
     history_forget(k);
     k->since = t;
-    k->generation = int_of(v, "generation", k->generation);
-    k->attempt = int_of(v, "attempt", k->attempt);
-    k->agent = int_of(v, "agent", k->agent);
-    k->pid = int_of(v, "pid", k->pid);
-    k->code = int_of(v, "code", k->code);
+    k->generation = json_int_or(v, "generation", k->generation);
+    k->attempt = json_int_or(v, "attempt", k->attempt);
+    k->agent = json_int_or(v, "agent", k->agent);
+    k->pid = json_int_or(v, "pid", k->pid);
+    k->code = json_int_or(v, "code", k->code);
     k->ready = json_is_true(json_object_get(v, "ready"));
     if (cls)
         (void)fail_from_key(cls, &k->cls);
@@ -254,8 +241,8 @@ static int history_on_progress(struct history *h, const json_t *v, int64_t t)
 
     if (!k)
         return 0;
-    k->step = int_of(v, "step", k->step);
-    k->total = int_of(v, "total", k->total);
+    k->step = json_int_or(v, "step", k->step);
+    k->total = json_int_or(v, "total", k->total);
     if (!k->reported) {
         k->reported = true;
         k->first_step = k->step;
@@ -274,14 +261,14 @@ static int history_on_restart(struct history *h, const json_t *v, int64_t t)
     (void)t;
     h->restarts++;
     if (str_eq(history_text_of(v, "what"), "gang"))
-        h->generation = int_of(v, "generation", h->generation);
+        h->generation = json_int_or(v, "generation", h->generation);
     return 0;
 }
 
 static int history_on_gang(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
-    h->generation = int_of(v, "generation", h->generation);
+    h->generation = json_int_or(v, "generation", h->generation);
     return 0;
 }
 
@@ -310,7 +297,7 @@ static int history_on_request(struct history *h, const json_t *v, int64_t t)
 {
     const char *name = history_text_of(v, "role");
     struct history_role *r = name ? role_named(h, name, strlen(name)) : NULL;
-    int64_t count = int_of(v, "count", -1);
+    int64_t count = json_int_or(v, "count", -1);
 
     (void)t;
     if (!r || !str_eq(history_text_of(v, "what"), "scale") || !history_fits(count, r->procs))
@@ -346,11 +333,11 @@ static int keep_missing(struct history *h, const json_t *v)
     return json_array_append(h->missing, text) < 0 ? -ENOMEM : 0;
 }
 
-/* Of several the first one is the cause, more often than not. */
+/* Of several failures the first is usually the cause. */
 static int history_on_note(struct history *h, const json_t *v, int64_t t)
 {
     (void)t;
-    if (int_of(v, "missing", 0) > 0 && history_text_of(v, "text") && keep_missing(h, v) < 0)
+    if (json_int_or(v, "missing", 0) > 0 && history_text_of(v, "text") && keep_missing(h, v) < 0)
         return -ENOMEM;
     if (json_is_true(json_object_get(v, "unsaved")) && !h->unsaved)
         history_keep(&h->unsaved, v, "text");
@@ -364,21 +351,21 @@ static int history_on_end(struct history *h, const json_t *v, int64_t t)
     if (state)
         (void)job_state_from(state, &h->state);
     h->ended = t;
-    h->exit = int_of(v, "exit", 0);
+    h->exit = json_int_or(v, "exit", 0);
     history_keep(&h->whose, v, "whose");
     history_keep(&h->reason, v, "text");
     return 0;
 }
 
-/* What the records before a summary would have said, for whoever has not seen them. */
+/* Takes over what the records before a summary would have said. */
 static int history_on_summary(struct history *h, const json_t *v, int64_t t)
 {
     const char *what = history_text_of(v, "what");
 
     if (str_eq(what, "job") && h->created < 0) {
         h->summing = true;
-        h->created = int_of(v, "created", t);
-        h->started = int_of(v, "started", -1);
+        h->created = json_int_or(v, "created", t);
+        h->started = json_int_or(v, "started", -1);
         h->restarts = count_of(v, "restarts");
         return history_on_job(h, v, t);
     }
@@ -388,9 +375,10 @@ static int history_on_summary(struct history *h, const json_t *v, int64_t t)
         return 0;
     if (str_eq(what, "agent"))
         return history_on_agent(h, v, t);
-    if (!str_eq(what, "task") || history_on_task(h, v, int_of(v, "since", 0)) < 0)
+    if (!str_eq(what, "task") || history_on_task(h, v, json_int_or(v, "since", 0)) < 0)
         return 0;
-    return json_object_get(v, "reported") ? history_on_progress(h, v, int_of(v, "reported", 0)) : 0;
+    return json_object_get(v, "reported") ? history_on_progress(h, v, json_int_or(v, "reported", 0))
+                                          : 0;
 }
 
 static int (*const readers[EVENT_KINDS_])(struct history *h, const json_t *v, int64_t t) = {
@@ -425,7 +413,7 @@ int history_apply(struct history *h, const char *line, size_t n, struct err *err
     for (int k = 0; k < EVENT_KINDS_; k++) {
         if (!readers[k] || !str_eq(event_name((enum event_kind)k), name))
             continue;
-        if (readers[k](h, v, int_of(v, "t", 0)) < 0)
+        if (readers[k](h, v, json_int_or(v, "t", 0)) < 0)
             return err_oom(err);
     }
     return 0;

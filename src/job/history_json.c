@@ -163,7 +163,7 @@ static json_t *missing_json(const struct history *h)
                : json_null();
 }
 
-/* A job that did its work, but has nothing to show for it. */
+/* A job that succeeded, but whose results were not saved. */
 static int64_t history_json_exit_of(const struct history *h)
 {
     return h->exit == 0 && h->unsaved ? HISTORY_UNSAVED_EXIT : h->exit;

@@ -1,4 +1,5 @@
-/* protocol.c - see protocol.h */
+/* protocol.c - the table of numbers that this ydl reads and writes, and the one sentence for what
+ * is too new or too old, with what to install. See protocol.h. */
 #include "job/protocol.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -80,7 +81,7 @@ const char *protocol_header(void)
     return PROTOCOL_HEADER ": " TEXT(API) "\r\n";
 }
 
-/* What is no number is as old as nothing that we know. */
+/* Text that is not a number counts as a version that no ydl had. */
 static int64_t header_number(const char *value)
 {
     int64_t number = 0;

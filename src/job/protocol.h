@@ -1,12 +1,12 @@
 /* protocol.h - version numbers of what one process says or writes and another one reads.
  *
  * A client may be older or newer than a job that it looks at, so each conversation and each file
- * carries a number (doc/versions.md has the table):
+ * carries a number (doc/reference/versions.md has the table):
  *     a file or a record of JSON has a key "format"; without it the number is 1
  *     an HTTP request to a master and each of its answers have a header "Ydl-Protocol"
  *     the agents' channel has it in Hello and Welcome
  * A number is raised only for a change that an older reader would misunderstand. Everything else is
- * added beside what is there: whoever does not know a key, an event or a path ignores it. Pure. */
+ * an addition: a reader ignores keys, events and paths that it does not know. Pure. */
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -33,8 +33,8 @@ enum protocol {
 /* What this program says and writes. */
 int protocol_number(enum protocol p);
 
-/* Can we read it, or talk to whoever says this number? 0, or -EPROTONOSUPPORT with one sentence and
- * what to do. */
+/* Whether this program can read a document, or talk to a peer, with this number: 0, or
+ * -EPROTONOSUPPORT with a sentence and a hint. */
 int protocol_check(enum protocol p, int64_t number, struct err *err);
 /* The number of a document: its "format", or 1. */
 int protocol_check_json(enum protocol p, const json_t *document, struct err *err);

@@ -1,4 +1,6 @@
-/* segment.c - see segment.h */
+/* segment.c - names of segments, strictly: digits without leading zeroes, so that each has one
+ * name. Records that two segments both have, because a writer could not know whether the first
+ * was written, are known by their numbers. See segment.h. */
 #include "job/segment.h"
 #include "base/str.h"
 #include "job/event.h"

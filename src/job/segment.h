@@ -41,14 +41,14 @@ uint64_t segment_want(const char *line, size_t n, uint64_t from);
 /* The first of these whole lines that is wanted, or their end. */
 const char *segment_skip(const char *lines, size_t n, uint64_t from);
 
-/* Which records of an events log were read already. A segment that broke may hold more than its
- * master knew, so that the next one repeats it; and older masters began theirs with all that had
- * been written before them. The first record of a master ("event":"master") says by
- * its number how far it had read: what it numbers itself from there on is new. */
+/* Which records of an events log were read already. A segment whose write failed may hold more than
+ * its master knew, so the next one repeats records; and older masters began theirs with all that
+ * had been written before them. The first record of a master ("event":"master") says by its number
+ * how far it had read: later numbers are new. */
 struct segment_seen {
     int64_t attempt; /* of the master whose records are being read */
     uint64_t next;   /* behind the highest number so far */
 };
-/* Was this record (a line without its newline) there before? Remembers it. A line without a number
- * was not. */
+/* Whether this record (a line without its newline) was seen before; remembers it. A line without a
+ * number was not. */
 bool segment_seen_before(struct segment_seen *s, const char *line, size_t n);

@@ -159,11 +159,11 @@ static void who_goes_on_behind_a_summary_is_not_shown_it(void **state)
 
     (void)state;
     assert_wanted(0, summary);
-    assert_wanted(8, summary); /* that one is not to be had any more */
+    assert_wanted(8, summary); /* that one is no longer available */
     assert_wanted(9, "{\"seq\":9,");
     assert_wanted(10, "{\"seq\":10,");
     assert_wanted(11, NULL);
-    /* Lines that stand in no log have no number, and are wanted. */
+    /* Lines that are in no log have no number, and are wanted. */
     assert_ptr_equal(segment_skip(live, sizeof(live) - 1, 5), live);
     assert_int_equal(segment_want("{\"seq\":0,\"t\":1}\n", 16, 5), 5);
     assert_int_equal(segment_want("", 0, 5), 5);

@@ -1,7 +1,7 @@
 /* stored_test.c - logs that earlier builds of ydl have written, as they wrote them: they are read
  * as what they say, alone and where a later master has repeated them. The files are also fuzz
  * corpora (those of engine_restore have a byte before them, so that the first record is cut off),
- * and nobody writes them anew. */
+ * and nobody writes them again. */
 #include "base/path.h"
 #include "base/str.h"
 #include "job/history.h"

@@ -1,4 +1,5 @@
-/* auto_name.c - see auto_name.h. */
+/* auto_name.c - named after the script where there is one (train.py gives train), else after the
+ * program; shells and interpreters in front are skipped. See auto_name.h. */
 #include "launch/auto_name.h"
 
 #include <string.h>

@@ -65,10 +65,10 @@ static int capacity_check_queue(struct capacity_job *j)
             hint(dot ? dot + 1 : q->name, (const char *const *)q->others.v, q->others.n, text));
     if (!q->leaf)
         return capacity_fault(j, "queue",
-                              "'%s' has queues below it, and jobs go into those (there are %s)",
-                              name, capacity_list(&q->others, text, sizeof(text)));
+                              "'%s' is a parent queue and takes no jobs (its queues: %s)", name,
+                              capacity_list(&q->others, text, sizeof(text)));
     if (!q->running)
-        return capacity_fault(j, "queue", "'%s' is stopped and takes no jobs (there are %s)", name,
+        return capacity_fault(j, "queue", "'%s' is stopped and takes no jobs (queues: %s)", name,
                               capacity_list(&q->others, text, sizeof(text)));
     if (q->may_submit == 0)
         return capacity_fault(j, "queue", "%s may not submit to '%s'", j->f->user, name);
@@ -142,7 +142,7 @@ static int capacity_check_image(struct capacity_job *j, const char *key, const c
     if (!why)
         return 0;
     str_clean(shown, sizeof(shown), image);
-    return capacity_fault(j, key, "'%s' is no name of an image: %s", shown, why);
+    return capacity_fault(j, key, "'%s' is not an image name: %s", shown, why);
 }
 
 static int check_images(struct capacity_job *j)
@@ -169,7 +169,7 @@ static int capacity_check_nodes(struct capacity_job *j)
     if (running)
         return 0;
     return capacity_fault(j, NULL, "the cluster has no running node%s",
-                          j->f->n_nodes ? ": all are lost, unhealthy or taken out" : "");
+                          j->f->n_nodes ? ": all are lost, unhealthy or decommissioned" : "");
 }
 
 static int add_classes(struct capacity_job *j, const struct capacity_master *m)

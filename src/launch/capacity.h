@@ -1,11 +1,11 @@
 /* capacity.h - will the job fit? Every ask against what one node, the queue and the cluster can
  * hold.
  *
- * A job needs one container for each of its roles' count and one more for its master. What cannot
- * be is said before the submit, all of it at once; what is merely not free now is told, and waited
- * for. A fault is added only for what is certainly impossible: packing containers onto nodes is
- * tried by first fit, and where that fails without a proof that nothing else would do, `unsure` is
- * set and nothing is said. Pure: looks at the specification and the facts only. */
+ * A job needs one container for each of its roles' count and one more for its master. What is
+ * impossible is reported before the submit, all at once; what is only busy now is noted, and
+ * waited for. A fault is added only for what is certainly impossible: containers are packed onto
+ * nodes by first fit, and if that fails without proof that no other packing works, `unsure` is set
+ * and nothing is reported. Pure: looks at the specification and the facts only. */
 #pragma once
 #include "job/spec/spec.h"
 #include "launch/cluster_facts.h"

@@ -123,7 +123,7 @@ static int unknown_type(struct capacity_job *j, const struct spec_role *role, co
 
     if (str_eq(name, DEPLOY_GPU))
         return capacity_fault(j, capacity_key_of(role, "gpus", key),
-                              "the cluster counts no GPUs: it has no resource type '%s'",
+                              "the cluster does not schedule GPUs: it has no resource type '%s'",
                               DEPLOY_GPU);
     snprintf(what, sizeof(what), "resources.%.100s", name);
     return capacity_fault(j, capacity_key_of(role, what, key),
@@ -165,7 +165,7 @@ static int capacity_size_of(struct capacity_job *j, const struct spec_role *role
 
 /* ---- limits ---- */
 
-/* What the RM refuses whatever the nodes have. It looks before it rounds. */
+/* The RM refuses this whatever the nodes have. It looks before it rounds. */
 static int check_largest(struct capacity_job *j, const struct spec_role *role,
                          const struct deploy_size *asked)
 {
@@ -245,7 +245,7 @@ static int check_node(struct capacity_job *j, const struct capacity_class *c)
     if (nodes == 0)
         return capacity_fault(j, capacity_key_of(c->role, "label", key), "no running node%s%s",
                               *where ? where : " is without a label",
-                              *where ? "" : ", and none is asked for");
+                              *where ? "" : "; name a label with --label");
     for (size_t t = 0; t < f->types.n && r == 0; t++)
         if (c->size.v[t] > most.v[t])
             r = capacity_fault(j, key_of_type(j, c->role, t, key), "%s: the largest node%s has %s",

@@ -2,8 +2,8 @@
  * queue?
  *
  * Containers that are alike are put onto nodes together, the largest first, each node as full as it
- * goes: classes × nodes steps, however many containers there are. When that leaves some over, it
- * does not prove that they cannot fit. What does, is looked for separately:
+ * goes: classes × nodes steps, however many containers there are. Containers left over do not prove
+ * that they cannot fit. What does, is looked for separately:
  *
  *     sums       more is needed of a type than all nodes with the label have, or the queue may take
  *     counts     more containers of at least this size than the nodes have places for that size
@@ -84,7 +84,8 @@ static struct deploy_size queue_most(const struct deploy_facts *f, const char *l
 
 /* ---- first fit, decreasing ---- */
 
-/* Plain nodes first, then small ones: what is scarce stays free for those who need it. */
+/* Plain nodes first, then small ones: scarce resources stay free for the containers that need them.
+ */
 static int by_kind_and_memory(const void *a, const void *b)
 {
     const struct deploy_size *x = &((const struct bin *)a)->node->total;
@@ -162,13 +163,13 @@ static size_t capacity_packing_put(struct packing *p, const struct capacity_clas
     return c->count - left;
 }
 
-/* What the queue has left for a label after the classes that were put before. */
+/* The queue's remaining share of a label, after the classes packed before. */
 static struct deploy_size capacity_packing_queue_left(const struct packing *p, const char *label,
                                                       bool now)
 {
     struct deploy_size left = queue_most(p->f, label);
 
-    /* What is used is known for nodes without a label only. */
+    /* Usage is known only for nodes without a label. */
     for (size_t t = 0; now && !*label && t <= DEPLOY_CORES; t++)
         left.v[t] -= p->f->queue.used.v[t];
     for (size_t i = 0; i < p->j->n; i++)
@@ -349,12 +350,11 @@ static int say_too_many(struct packing *p, const struct lack *l, size_t tasks)
             others ? " or more" : "", where(p, l, text), (long long)l->has,
             l->class->apart ? ", one on a node" : "");
     }
-    return capacity_fault(
-        p->j, "roles",
-        "needs %zu containers (%zu + the master), the tasks' with %s in all; %s %s %s", tasks + 1,
-        tasks, capacity_amount_text(p->f, l->type, l->need, need), where(p, l, text),
-        l->kind == LACK_QUEUE ? "can hold" : "has",
-        capacity_amount_text(p->f, l->type, l->has, has));
+    return capacity_fault(p->j, "roles",
+                          "needs %zu containers (%zu + the master), tasks with %s in all; %s %s %s",
+                          tasks + 1, tasks, capacity_amount_text(p->f, l->type, l->need, need),
+                          where(p, l, text), l->kind == LACK_QUEUE ? "can hold" : "has",
+                          capacity_amount_text(p->f, l->type, l->has, has));
 }
 
 /* "needs 9 containers (8 + the master); there is room for 5 now, and 4 of 'worker' (1 GB) have to
@@ -363,10 +363,10 @@ static void say_waiting(const struct packing *p, struct capacity *ret)
 {
     size_t at = 0, shown = 0;
 
-    at = (size_t)snprintf(ret->text, sizeof(ret->text),
-                          "needs %zu containers (%zu + the master); there is room for %zu now, and "
-                          "must be for",
-                          ret->needed, ret->needed - 1, ret->now);
+    at = (size_t)snprintf(
+        ret->text, sizeof(ret->text),
+        "needs %zu containers (%zu + the master); there is room for %zu now, waiting for",
+        ret->needed, ret->needed - 1, ret->now);
     for (size_t i = 0; i < p->j->n && at < sizeof(ret->text); i++) {
         const struct capacity_class *c = &p->j->v[i];
         char size[CAPACITY_SIZE_TEXT], name[64];

@@ -133,11 +133,11 @@ static void more_than_the_cluster_holds_is_told(void **state)
           "core; the cluster can hold 3 such, one on a node" },
         { { THREE },
           "roles: {a: {count: 3, memory: 4g, cpus: 1}, b: {count: 4, memory: 3500m, cpus: 2}}",
-          "j:1: roles: needs 8 containers (7 + the master), the tasks' with 26 GB in all; the "
+          "j:1: roles: needs 8 containers (7 + the master), tasks with 26 GB in all; the "
           "cluster has 24 GB" },
         { { THREE, .queue = "small", .queue_mb = 2457 },
           "roles: {worker: 4}",
-          "j:1: roles: needs 5 containers (4 + the master), the tasks' with 4 GB in all; the queue "
+          "j:1: roles: needs 5 containers (4 + the master), tasks with 4 GB in all; the queue "
           "'small' can hold 2.4 GB" },
         { { .nodes = { { .mb = 8192, .cores = 16, .gpus = 2, .n = 2 } }, GPU_TYPE },
           "roles: {worker: {count: 5, gpus: 1}}",
@@ -197,7 +197,7 @@ static void where_first_fit_fails_without_a_proof_nothing_is_said(void **state)
           "roles: {a: {count: 2, memory: 4g}, b: {count: 2, memory: 3g},"
           " c: {count: 2, memory: 3008m}}",
           "",
-          "needs 7 containers (6 + the master); there is room for 6 now, and must be for 1 more of "
+          "needs 7 containers (6 + the master); there is room for 6 now, waiting for 1 more of "
           "'c' (2.9 GB, 1 core)",
           true },
     };
@@ -213,17 +213,17 @@ static void what_is_not_free_now_is_said_but_is_no_fault(void **state)
                        { .mb = 8192, .cores = 16, .n = 1, .used_mb = 4096 } } },
           "roles: {worker: {count: 3, memory: 2g}, ps: 1}",
           "",
-          "needs 5 containers (4 + the master); there is room for 3 now, and must be for 2 more of "
+          "needs 5 containers (4 + the master); there is room for 3 now, waiting for 2 more of "
           "'worker' (2 GB, 1 core)" },
         { { THREE, .queue = "small", .queue_mb = 4096, .queue_used_mb = 3072 },
           "roles: {worker: 2}",
           "",
-          "needs 3 containers (2 + the master); there is room for 1 now, and must be for 2 more of "
+          "needs 3 containers (2 + the master); there is room for 1 now, waiting for 2 more of "
           "'worker' (1 GB, 1 core)" },
         { { .nodes = { { .mb = 2048, .cores = 16, .n = 1, .used_mb = 2048 } } },
           "roles: {worker: 1}",
           "",
-          "needs 2 containers (1 + the master); there is room for 0 now, and must be for 1 more of "
+          "needs 2 containers (1 + the master); there is room for 0 now, waiting for 1 more of "
           "the master (64 MB, 1 core), 1 more of 'worker' (1 GB, 1 core)" },
     };
 
@@ -262,10 +262,10 @@ static void an_ask_that_no_node_can_serve_is_named(void **state)
             .labels = { "gpu" },
             .may_use = { "*" } },
           "roles: {a: {label: gpu}}",
-          "master.label: no running node is without a label, and none is asked for" },
+          "master.label: no running node is without a label; name a label with --label" },
         { { .nodes = { { .mb = 8192, .cores = 16, .n = 2, .away = true } } },
           "roles: {a: 1}",
-          "the cluster has no running node: all are lost, unhealthy or taken out" },
+          "the cluster has no running node: all are lost, unhealthy or decommissioned" },
         { { .queue = NULL }, "roles: {a: 1}", "the cluster has no running node" },
     };
 
@@ -278,7 +278,7 @@ static void resource_types_must_be_the_clusters(void **state)
     static const struct row rows[] = {
         { { THREE },
           "roles: {worker: {gpus: 1}}",
-          "j:1: roles.worker.gpus: the cluster counts no GPUs: it has no resource type "
+          "j:1: roles.worker.gpus: the cluster does not schedule GPUs: it has no resource type "
           "'yarn.io/gpu'" },
         { { THREE }, "roles: {worker: {gpus: 0}}", "" },
         { { .nodes = { { .mb = 8192, .cores = 16, .gpus = 2, .n = 1 } },
@@ -311,11 +311,11 @@ static void queue_label_and_image_are_looked_at_together(void **state)
           "" },
         { { THREE, .queue = "root", .parent = true },
           "queue: root\nroles: {w: 1}",
-          "j:1: queue: 'root' has queues below it, and jobs go into those (there are default, "
+          "j:1: queue: 'root' is a parent queue and takes no jobs (its queues: default, "
           "prod)" },
         { { THREE, .queue = "old", .stopped = true },
           "queue: old\nroles: {w: 1}",
-          "j:1: queue: 'old' is stopped and takes no jobs (there are default, prod)" },
+          "j:1: queue: 'old' is stopped and takes no jobs (queues: default, prod)" },
         { { THREE, .queue = "closed", .forbidden = true },
           "queue: closed\nroles: {w: 1}",
           "j:1: queue: alice may not submit to 'closed'" },
@@ -335,9 +335,8 @@ static void queue_label_and_image_are_looked_at_together(void **state)
           "queue: nosuch\nlabel: x\nimage: A/b\nroles: {w: {image: 'a:'}}",
           "j:1: queue: there is no queue 'nosuch'\n"
           "j:2: label: 'x' cannot be used: the cluster has no node labels\n"
-          "j:4: roles.w.image: 'a:' is no name of an image: a tag has letters, digits, '_', '.' "
-          "and "
-          "'-', and at most 128 of them" },
+          "j:4: roles.w.image: 'a:' is not an image name: a tag has at most 128 letters, digits, "
+          "'_', '.' and '-'" },
     };
 
     (void)state;

@@ -1,6 +1,8 @@
-/* client_agent.c - see client_agent.h */
+/* client_agent.c - the agent is a child whose standard input is a socket to us: its end is the
+ * signal to leave, whichever of the two dies. An agent that was killed is started again; one that
+ * fails otherwise ends the job, which cannot go on without it. See client_agent.h. */
 #include "launch/client_agent.h"
-#include "agent/agent_container.h"
+#include "agent/platform/agent_container.h"
 #include "agent/supervisor.h"
 #include "base/path.h"
 #include "client/client_private.h"
@@ -63,7 +65,7 @@ static int ask_address(struct client_agent *b, char **ret, struct err *err)
         return r;
     address = json_string_value(json_object_get(v, "address"));
     if (!address)
-        return err_set(err, -EPROTO, "the master does not say where agents go");
+        return err_set(err, -EPROTO, "the master does not say where agents connect");
     *ret = strdup(address);
     return *ret ? 0 : err_oom(err);
 }
@@ -142,7 +144,7 @@ static int client_agent_start_agent(struct client_agent *b, struct err *err)
     return r < 0 ? r : start_process(b, err);
 }
 
-/* What it said last, without the newline; "" when it said nothing. */
+/* Its last line, without the newline; "" when it said nothing. */
 static void client_agent_last_line(const struct client_agent *b, char out[LAST_LINE_MAX])
 {
     off_t size = lseek(b->log, 0, SEEK_END), from = size - (LAST_LINE_MAX - 1);
@@ -172,8 +174,8 @@ static int client_agent_run_agent(struct client_agent *b, struct err *err)
     if (code == 0 || (code == SUPERVISOR_AGAIN && b->again++ < AGAIN_MAX))
         return code != 0;
     client_agent_last_line(b, said);
-    return err_set(err, -ECHILD, "the agent for tasks on this machine ended with code %d%s%s", code,
-                   *said ? ": " : "", said);
+    return err_set(err, -ECHILD, "the agent for tasks on this machine exited with code %d%s%s",
+                   code, *said ? ": " : "", said);
 }
 
 /* Without its tasks here the job cannot go on. */

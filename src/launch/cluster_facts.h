@@ -47,9 +47,9 @@ struct deploy_share {
 struct deploy_queue {
     char *name; /* as it was asked for */
     bool found, leaf, running;
-    bool may_come;  /* not found, but the scheduler might make it when somebody submits there */
-    bool silent;    /* its scheduler does not say what it may take */
-    int may_submit; /* the user's right: 1, 0, or -1 when the RM does not say */
+    bool may_come;           /* not found, but the scheduler may create it at the first submit */
+    bool silent;             /* its scheduler does not report its limits */
+    int may_submit;          /* the user's right: 1, 0, or -1 when the RM does not say */
     struct deploy_size used; /* by the whole queue now; memory and cores only */
     struct deploy_share *shares;
     size_t n_shares;
@@ -81,7 +81,7 @@ struct deploy_facts {
 };
 
 /* `queue` NULL is "default". A queue that is not there is no error (capacity_check() says so).
- * Fibers only. `ret` is filled anew and needs deploy_facts_done() after success. The session is
+ * Fibers only. `ret` is filled again and needs deploy_facts_done() after success. The session is
  * that of the client. */
 int deploy_facts_get(struct yarn_client *c, struct session *s, const char *queue,
                      struct deploy_facts *ret, struct err *err);

@@ -1,4 +1,5 @@
 /* cluster_facts_queue.c - the queue that a job is to go to; see cluster_facts.h */
+#include "base/str.h"
 #include "launch/cluster_facts_private.h"
 
 #include <string.h>
@@ -130,19 +131,12 @@ int facts_queue_read(const struct yarn_queue *q, struct deploy_facts *f, struct 
 
 /* ---- who may submit ---- */
 
-static const char *facts_last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot ? dot + 1 : path;
-}
-
 /* By path where both are paths; releases before 3.4 tell the last part only. */
 static bool same_queue(const char *a, const char *b)
 {
     if (strchr(a, '.') && strchr(b, '.'))
         return str_eq(a, b);
-    return str_eq(facts_last_part(a), facts_last_part(b));
+    return str_eq(str_behind(a, '.'), str_behind(b, '.'));
 }
 
 int facts_may_submit(const Yarn__GetQueueUserAclsInfoResponse *acls, const char *name)

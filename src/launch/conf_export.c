@@ -1,4 +1,5 @@
-/* conf_export.c - see conf_export.h */
+/* conf_export.c - walks the settings that are set and writes those that ydl reads, with
+ * references resolved; values that cannot be written in XML are refused. See conf_export.h. */
 #include "launch/conf_export.h"
 #include "base/str.h"
 #include "hadoop/conf/keys.h"
@@ -39,8 +40,8 @@ static bool is_read(const char *key)
     return key_find(key) != NULL;
 }
 
-/* What stands for a character, or NULL when it stands for itself. A carriage return would be read
- * back as a line feed. */
+/* The entity for a character, or NULL when the character needs none. A carriage return would be
+ * read back as a line feed. */
 static const char *entity(char c)
 {
     switch (c) {
@@ -104,7 +105,7 @@ static int conf_export_add_all(const struct conf *c, const struct strs *keys, st
             return r;
         r = value ? conf_export_add_setting(out, keys->v[i], value) : 0;
         if (r == -EINVAL)
-            return conf_bad(c, keys->v[i], value, "which cannot stand in XML", err);
+            return conf_bad(c, keys->v[i], value, "which cannot be written in XML", err);
     }
     if (r == 0)
         r = buf_add_str(out, "</configuration>\n");

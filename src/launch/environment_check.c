@@ -1,4 +1,5 @@
-/* environment_check.c - see environment_check.h */
+/* environment_check.c - the checks look at files only and start nothing; each is skipped where
+ * the tasks do not run on this machine. See environment_check.h. */
 #include "launch/environment_check.h"
 #include "base/path.h"
 #include "pyenv/libhdfs_home.h"
@@ -28,16 +29,17 @@ static int check_venv(const struct spec *s, struct spec_faults *f)
     if (!python)
         return -ENOMEM;
     if (stat(s->venv, &st) < 0)
-        return spec_fault(f, 0, "venv", "there is no environment '%s'", s->venv);
+        return spec_fault(f, 0, "venv",
+                          "there is no environment '%s'; to create it: python3 -m venv %s", s->venv,
+                          s->venv);
     if (!S_ISDIR(st.st_mode))
         return spec_fault(f, 0, "venv",
-                          "'%s' is not a directory; archives of environments are for the cluster, "
-                          "on this machine unpack it",
+                          "'%s' is not a directory; unpack it first: archives of environments work "
+                          "only on a cluster",
                           s->venv);
     if (access(python, X_OK) < 0)
         return spec_fault(f, 0, "venv",
-                          "'%s' is no Python environment: it has no bin/python that "
-                          "can be run",
+                          "'%s' is not a Python environment: it has no executable bin/python",
                           s->venv);
     return 0;
 }
@@ -89,10 +91,11 @@ static int check_hadoop(const struct spec *s, struct spec_faults *f)
 int check_env(const struct spec *s, bool on_yarn, struct spec_faults *f)
 {
     bool here = runs_here(s, on_yarn), local = s->venv && !spec_is_remote(s->venv), bad = false;
-    int r = s->venv && s->pip.n ? spec_fault(f, 0, "pip",
-                                             "packages are installed into an environment of their "
-                                             "own: say venv or pip, not both")
-                                : 0;
+    int r =
+        s->venv && s->pip.n
+            ? spec_fault(f, 0, "pip",
+                         "give either venv or pip: packages are installed into a new environment")
+            : 0;
 
     bad = r < 0;
     if (r != -ENOMEM && s->venv && here)

@@ -1,7 +1,7 @@
-/* environment_check.h - what can be known about the environment of a job's tasks before they run:
- * that its Python is there, that libhdfs would work where the job says it must, that its MXNet can
- * train on several machines. Looks at this machine, so for a job on a cluster only at what comes
- * from here; there agents look, before a task's code starts. */
+/* environment_check.h - checks the environment of a job's tasks before they run: is its Python
+ * there, would libhdfs work if the job requires it, can its MXNet train on several machines. Looks
+ * at this machine, so for a job on a cluster only at what comes from here; there agents look,
+ * before a task's code starts. */
 #pragma once
 #include "job/spec/spec.h"
 

@@ -49,7 +49,7 @@ static void an_environment_has_to_be_one(void **state)
         const char *name, *fault;
     } rows[] = { { "none", "there is no environment" },
                  { "file", "is not a directory" },
-                 { "empty", "no bin/python" },
+                 { "empty", "no executable bin/python" },
                  { "good", NULL } };
 
     put(*state, "file", 0600);
@@ -82,7 +82,7 @@ static void packages_and_an_environment_are_one_too_many(void **state)
     s.venv = strdup("/env");
     assert_non_null(s.venv);
     assert_int_equal(check_env(&s, true, &f), -EINVAL);
-    assert_non_null(strstr(f.lines.v[0], "not both"));
+    assert_non_null(strstr(f.lines.v[0], "either venv or pip"));
 }
 
 static void hadoop_is_looked_for_where_tasks_run_here(void **state)

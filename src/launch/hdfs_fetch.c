@@ -1,4 +1,6 @@
-/* hdfs_fetch.c - see hdfs_fetch.h */
+/* hdfs_fetch.c - first everything is looked at, then copied: a job whose third file is missing
+ * fails before the first gigabyte has come. Signals are watched meanwhile, and half a copy is
+ * removed. See hdfs_fetch.h. */
 #include "launch/hdfs_fetch.h"
 #include "cli/progress.h"
 #include "hadoop/fs/fs.h"
@@ -113,7 +115,7 @@ static int look_at_file(struct looking *l, const char *from, bool archive, struc
     if (r == 0)
         r = fs_stat(fs, path, &e, err);
     if (r == 0 && archive && e.type == FS_DIRECTORY)
-        r = err_set(err, -EISDIR, "'%s' is a directory, not an archive: it belongs to files", from);
+        r = err_set(err, -EISDIR, "'%s' is a directory, not an archive: list it under files", from);
     return r;
 }
 

@@ -18,8 +18,8 @@ int fetch_check(struct session *session, const struct spec *s, struct spec_fault
                 struct err *err);
 
 /* Copies the files into the job's directory, with a progress line unless `quiet`, and names the
- * copies in `s` instead. SIGINT and SIGTERM end it with -ECANCELED. Whoever removes the job's
- * directory removes them. */
+ * copies in `s` instead. SIGINT and SIGTERM end it with -ECANCELED. They are removed together with
+ * the job's directory. */
 int fetch_files(struct session *session, struct spec *s, const struct job_dir *d, bool quiet,
                 struct err *err);
 

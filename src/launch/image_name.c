@@ -103,7 +103,7 @@ const char *image_name_fault(const char *name)
     size_t n = at ? (size_t)(at - name) : strlen(name), tag;
 
     if (at && !good_digest(at + 1))
-        return "behind '@' a digest was expected, as sha256:…";
+        return "'@' must be followed by a digest such as sha256:…";
     slash = memchr(name, '/', n);
     if (slash && is_host(name, (size_t)(slash - name))) {
         if (!good_host(name, (size_t)(slash - name)))
@@ -113,10 +113,10 @@ const char *image_name_fault(const char *name)
     for (tag = (size_t)(path - name); tag < n && name[tag] != ':'; tag++)
         ;
     if (tag < n && !good_tag(name + tag + 1, n - tag - 1))
-        return "a tag has letters, digits, '_', '.' and '-', and at most 128 of them";
+        return "a tag has at most 128 letters, digits, '_', '.' and '-'";
     if (tag > NAME_MAX_)
         return "it is longer than 255 bytes";
     if (!good_path(path, tag - (size_t)(path - name)))
-        return "its path has small letters and digits, with '.', '_' or '-' between them";
+        return "its path may have lowercase letters and digits, with '.', '_' or '-' between them";
     return NULL;
 }

@@ -1,4 +1,5 @@
-/* job_environment.c - see job_environment.h */
+/* job_environment.c - shows pip's progress on one line that is wiped at its end, and the last
+ * lines of its log when it fails. See job_environment.h. */
 #include "launch/job_environment.h"
 #include "base/path.h"
 #include "launch/environment_check.h"
@@ -27,8 +28,8 @@ static void on_begin(void *arg)
 
     s->begun = true;
     if (!s->x->globals->quiet)
-        fprintf(stderr, "ydl: installing packages into an environment of their own; "
-                        "the next job with the same ones uses it again\n");
+        fprintf(stderr, "ydl: installing packages into a new environment; later jobs with the same "
+                        "packages reuse it\n");
 }
 
 static void job_environment_on_line(void *arg, const char *line)
@@ -68,7 +69,7 @@ static void show_log(const char *path)
         str_clean(clean, sizeof(clean), from);
         fprintf(stderr, "  pip: %s\n", clean);
     }
-    fprintf(stderr, "  all of it: %s\n", path);
+    fprintf(stderr, "  full log: %s\n", path);
 }
 
 static int job_environment_install(struct job_call *x, struct spec *s, struct err *err)

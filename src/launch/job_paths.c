@@ -1,4 +1,5 @@
-/* job_paths.c - see job_paths.h. */
+/* job_paths.c - one walk visits every path of a job, wherever it stands, and rewrites those that
+ * are relative to another directory than the one that the command will run in. See job_paths.h. */
 #include "launch/job_paths.h"
 #include "base/path.h"
 

@@ -1,7 +1,7 @@
-/* job_paths.h - where the paths of a job file begin.
+/* job_paths.h - which directory the paths of a job are relative to.
  *
  * What a job file names lies beside it: its paths are relative to its directory, and its command
- * runs there. What stands on the command line is relative to the current directory. A path that is
+ * runs there. Paths on the command line are relative to the current directory. A path that is
  * not beside the file but in the current directory is taken from there, as it always was. Main
  * thread; looks at the local disk. */
 #pragma once

@@ -1,4 +1,6 @@
-/* job_submission.c - see job_submission.h */
+/* job_submission.c - steps that wait for different servers run side by side; the application is
+ * submitted as soon as what YARN itself needs is in place, while the small files that only the
+ * master reads are still on their way. A failure takes back what was made. See job_submission.h. */
 #include "launch/job_submission.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -87,7 +89,8 @@ static int make_logs(struct submission *x, struct err *err)
     return fs_mkdirs(x->fs, x->logs, DIR_MODE, true, err);
 }
 
-/* What is found below BASE becomes part of the job, and what is written there holds its key. */
+/* Files below BASE become part of the job, and the job's key is written there, so it must be
+ * trusted. */
 static int trust_home(struct submission *x, const char *dir, struct err *err)
 {
     int r = fs_trusted(x->fs, dir, err);
@@ -190,15 +193,6 @@ static int submit_write_spec(struct submission *x, struct err *err)
     return r < 0 ? r : write_whole(x, "spec.json", text.data, text.len, err);
 }
 
-static json_t *submit_command_json(char *const *words)
-{
-    json_t *list = json_array();
-
-    for (; list && words && *words; words++)
-        (void)json_array_append_new(list, json_text(*words));
-    return list;
-}
-
 static int submit_write_job(struct submission *x, struct err *err)
 {
     const struct submit_options *o = x->o;
@@ -209,7 +203,7 @@ static int submit_write_job(struct submission *x, struct err *err)
                       PROTOCOL_KEY, protocol_number(PROTOCOL_JOB), "id", x->ret->id, "name",
                       json_text(o->spec->name), "user", json_text(session_user(o->session)),
                       "created", (json_int_t)o->began, "out", json_text(out), "attached",
-                      o->attached, "command", submit_command_json(o->command), "phases", "command",
+                      o->attached, "command", json_texts(o->command, SIZE_MAX), "phases", "command",
                       (json_int_t)o->began, "staged", (json_int_t)loop_wall());
 
     if (r == 0)
@@ -328,7 +322,7 @@ static int submit_submit(struct submission *x, struct err *err)
 
 /* ---- all of it ---- */
 
-/* What the application cannot be submitted without. */
+/* The steps without which the application cannot be submitted. */
 static int prepare(struct submission *x, struct err *err)
 {
     static step_fn *const fns[] = { upload, get_tokens, submit_keytab_write };
@@ -336,8 +330,8 @@ static int prepare(struct submission *x, struct err *err)
     return run_together(x, fns, COUNT_OF(fns), err);
 }
 
-/* The master reads these files, but only when YARN has got around to starting it: that takes longer
- * than to write them, and it waits for them (master/yarn/master_container.c). */
+/* The master reads these files, but only when YARN has got around to starting it: this takes longer
+ * than writing them, and the master waits for them (master/yarn/master_container.c). */
 static int submit_hand_over(struct submission *x, struct err *err)
 {
     static step_fn *const fns[] = { submit_submit, submit_write_job, submit_write_spec, write_key,
@@ -346,8 +340,8 @@ static int submit_hand_over(struct submission *x, struct err *err)
     return run_together(x, fns, COUNT_OF(fns), err);
 }
 
-/* YARN calls it killed, whatever the reason: that stands in the words, so that others who look at
- * it learn the same as who has submitted it. */
+/* YARN calls it killed, whatever the reason: the diagnostics have the reason, so that everybody who
+ * looks at the job learns what its submitter was told. */
 static int submit_take_back(const struct submission *x, int r, const struct err *why)
 {
     char text[sizeof(SUBMIT_FAILED) + 16 + 4 * sizeof(why->text)] =
@@ -362,8 +356,8 @@ static int submit_take_back(const struct submission *x, int r, const struct err 
                      NULL);
 }
 
-/* Another step may have failed before we heard that YARN had refused it. What YARN says of it is
- * what everybody else learns, so it is what we say. */
+/* Another step may have failed before we heard that YARN had refused it. YARN's reason is what
+ * everybody else sees, so it is reported here too. */
 static int ask_whether_refused(const struct submission *x, int r, struct err *err)
 {
     AUTO_RPC Yarn__GetApplicationReportResponse *answer = NULL;
@@ -423,9 +417,7 @@ int submit_job(const struct submit_options *o, struct submitted *ret, struct err
     }
     cache_files_done(&x.files);
     x.cache = cache_close(x.cache);
-    if (x.tokens.data)
-        explicit_bzero(x.tokens.data, x.tokens.len);
-    buf_done(&x.tokens);
+    buf_wipe(&x.tokens);
     free(x.keytab.url);
     free(x.jobs);
     free(x.logs);

@@ -4,8 +4,8 @@
  *     facts ─► checks (capacity.h) ─► upload (cache.h) ─► tokens ─► job.json, spec.json, key ─►
  * submit
  *
- * Everything that can be wrong is said before anything is written; what was written is removed when
- * a later step fails. Fibers only. */
+ * Every error that can be found early is reported before anything is written; what was written is
+ * removed when a later step fails. Fibers only. */
 #pragma once
 #include "hadoop/fs/fs.h"
 #include "hadoop/session/session.h"
@@ -40,7 +40,7 @@ struct submitted {
     struct buf credentials; /* what the master was told; the caller's, to be wiped */
 };
 
-/* BASE: `staging` when it is said, else .ydl in the user's home on fs.defaultFS; as a URI. *ret is
+/* BASE: `staging` if it is given, else .ydl in the user's home on fs.defaultFS; as a URI. *ret is
  * the caller's. Contacts nobody. */
 int submit_base(struct fs_set *set, const char *staging, char **ret, struct err *err);
 

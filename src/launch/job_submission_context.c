@@ -1,4 +1,6 @@
-/* job_submission_context.c - see job_submission_private.h */
+/* job_submission_context.c - what the submission and job.json say of the cluster: where the files
+ * are, which nodes have room, and the limits that YARN is to keep in case the master never
+ * starts. See job_submission_private.h. */
 #include "base/str.h"
 #include "hadoop/yarn/submission.h"
 #include "launch/job_submission_private.h"
@@ -101,7 +103,7 @@ int submit_add_acls(const struct submission *x, Yarn__ContainerLaunchContext *c,
                                    acl->modify ? acl->modify : " ", err);
 }
 
-/* The master keeps the time limit and then saves what there is. YARN is told a later one, for a job
+/* The master keeps the time limit and then saves what there is. YARN gets a later one, for a job
  * that never got a master. */
 static int64_t lifetime(const struct spec *s)
 {

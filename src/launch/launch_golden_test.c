@@ -27,10 +27,10 @@ static void assert_told(const json_t *v, size_t i)
     assert_string_equal(format_text(v, "name"), jobs[i].name);
     assert_string_equal(format_text(v, "user"), "alice");
     assert_string_equal(format_text(v, "state"), jobs[i].state);
-    assert_int_equal(format_int(v, "exit", -1), jobs[i].exit);
+    assert_int_equal(json_int_or(v, "exit", -1), jobs[i].exit);
     assert_null(json_object_get(v, "lost"));
     if (jobs[i].ended)
-        assert_int_equal(format_int(v, "ended", -1), jobs[i].ended);
+        assert_int_equal(json_int_or(v, "ended", -1), jobs[i].ended);
 }
 
 static void jobs_of_earlier_versions_are_read(void **state)
@@ -47,7 +47,7 @@ static void jobs_of_earlier_versions_are_read(void **state)
         assert_int_equal(past_summary(&p, &brief, &err), 0);
         assert_told(full, i);
         assert_told(brief, i);
-        assert_int_equal(format_int(full, "restarts", -1), jobs[i].restarts);
+        assert_int_equal(json_int_or(full, "restarts", -1), jobs[i].restarts);
         assert_int_equal(json_array_size(json_object_get(full, "tasks")), 2);
     }
 }

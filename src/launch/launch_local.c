@@ -1,4 +1,6 @@
-/* launch_local.c - see launch_local.h */
+/* launch_local.c - the job's directory is complete before the master starts, and the master says
+ * on a socket that it is ready or why it is not: `ydl run` never polls for it. See
+ * launch_local.h. */
 #include "launch/launch_local.h"
 #include "base/path.h"
 #include "cli/exit.h"
@@ -36,22 +38,13 @@ int launch_node_program(char **ret, struct err *err)
         return err_oom(err);
     if (access(*ret, X_OK) < 0) {
         err_sys(err, "find '%s'", *ret);
-        err_hint(err, "ydl and ydl-node belong into one directory");
+        err_hint(err, "ydl and ydl-node must be in the same directory");
         return -ENOENT;
     }
     return 0;
 }
 
 /* ---- what the master is told ---- */
-
-static json_t *launch_command_json(char *const *words)
-{
-    json_t *list = json_array();
-
-    for (; list && words && *words; words++)
-        (void)json_array_append_new(list, json_text(*words));
-    return list;
-}
 
 /* Our name, or null where the system has none for us. */
 static json_t *user_json(void)
@@ -109,8 +102,8 @@ char *launch_out(const struct spec *s, const char *cwd, const char *id)
     return target && !plain ? NULL : wanted_dir(plain, cwd, id);
 }
 
-/* The directory that the user named: whatever is wrong with it, it is the output that cannot be
- * made. First of all, so that a job whose results have no place leaves nothing behind. */
+/* The directory that the user named: any failure has the exit code of output that cannot be
+ * created. First of all, so that a job whose results have no place leaves nothing behind. */
 static int launch_make_target(const struct spec *s, const char *cwd, struct err *err)
 {
     const char *target = target_of_all(s);
@@ -170,7 +163,7 @@ static int write_facts(const struct spec *s, const struct launch_options *o,
                   protocol_number(PROTOCOL_JOB), "id", d->id, "name", json_text(s->name), "user",
                   user_json(), "created", (json_int_t)loop_wall(), "cwd", json_text(o->cwd), "out",
                   json_text(out), "attached", o->attached, "command",
-                  launch_command_json(o->command));
+                  json_texts(o->command, SIZE_MAX));
     return r < 0 ? r : jobs_write_facts(d, facts, err);
 }
 
@@ -261,7 +254,7 @@ static void remove_out(const struct job_dir *d)
 
 /* ---- all of it ---- */
 
-/* "file:///a" is "/a" to whoever works with it from here on. */
+/* Strips the scheme: from here on "file:///a" is "/a". */
 static void plain_paths(struct spec *s)
 {
     struct spec_files *lists[] = { &s->files, &s->archives };
@@ -279,7 +272,7 @@ static void plain_paths(struct spec *s)
     }
 }
 
-/* What the master finds in the job's directory. */
+/* Writes the files that the master needs into the job's directory. */
 static int launch_write_job(struct spec *s, const struct launch_options *o, const struct job_dir *d,
                             struct err *err)
 {

@@ -1,4 +1,4 @@
-/* launch_local.h - starts the master of a new job on this machine. */
+/* launch_local.h - starts a new job on this machine: its directory, then its master. */
 #pragma once
 #include "job/spec/spec.h"
 #include "loop/loop.h"

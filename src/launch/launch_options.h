@@ -4,7 +4,7 @@
  * file can say have the names and texts of its keys (job/spec/spec_keys.h), and a test holds the
  * two together. Main thread; blocks on the local disk. */
 #pragma once
-#include "cli/cli.h"
+#include "cli/globals.h"
 #include "framework/framework.h"
 #include "job/spec/spec.h"
 
@@ -27,6 +27,12 @@ struct options {
     struct strs roles, files, archives, env, pip, output, tags, mounts, restart_codes;
 };
 
+/* Features of the verbs, which lack the others' (struct cli_verb): staying with the job that was
+ * started (run), and leaving it (submit). */
+#define OPTIONS_STAY (GLOBALS_CLUSTER << 1)
+#define OPTIONS_LEAVE (GLOBALS_CLUSTER << 2)
+
+/* Every verb accepts all of them: `ydl plan` takes the words of any `ydl run`. */
 extern const struct cli_opt options_table[];
 
 /* Names and summaries of framework_table, as a section of the help; a test compares them. */

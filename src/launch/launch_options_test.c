@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FLAGS_MAX 128
@@ -32,6 +33,25 @@ static void every_flag_of_the_specification_is_an_option_with_its_words(void **s
         assert_string_equal(o->meta, keys[i]->meta);
         assert_string_equal(o->help, keys[i]->help);
         assert_int_equal(o->type, spec_flag_repeats(keys[i]) ? CLI_LIST : CLI_TEXT);
+    }
+}
+
+/* "(default: 5m)" is what the table says. */
+static void a_default_in_the_text_is_that_of_the_table(void **state)
+{
+    const struct spec_key *keys[FLAGS_MAX];
+    size_t n = spec_flags(keys, FLAGS_MAX);
+
+    (void)state;
+    for (size_t i = 0; i < n; i++) {
+        const struct spec_key *k = keys[i];
+        char value[SPEC_NUMBER_MAX], wanted[2 * SPEC_NUMBER_MAX];
+
+        if (k->type != SPEC_TIMES && k->preset <= 0)
+            continue;
+        snprintf(wanted, sizeof(wanted), "(default: %s)", spec_number_text(k, k->preset, value));
+        if (!strstr(k->help, wanted))
+            fail_msg("--%s: '%s' is not in its text", k->flag, wanted);
     }
 }
 
@@ -127,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flag_of_the_specification_is_an_option_with_its_words),
+        cmocka_unit_test(a_default_in_the_text_is_that_of_the_table),
         cmocka_unit_test(an_option_is_ours_or_the_specifications),
         cmocka_unit_test(the_help_lists_every_framework),
         cmocka_unit_test(where_a_job_runs_is_said_by_option_then_variable),

@@ -1,4 +1,6 @@
-/* launch_yarn.c - see launch_yarn.h */
+/* launch_yarn.c - checks run in the order of their cost: files here, then NameNode and
+ * ResourceManager at the same time, then the fit. A cluster that has just started has no nodes
+ * yet, so an empty one is asked again before it is called too small. See launch_yarn.h. */
 #include "launch/launch_yarn.h"
 #include "cli/exit.h"
 #include "client/client.h"
@@ -46,7 +48,7 @@ static void launching_done(struct launching *l)
     free(l->cwd);
 }
 
-/* As the job says, then as those who look for it later will read it (yarn_jobs.h). */
+/* From the job, else from where later commands will read it (yarn_jobs.h). */
 static int launch_find_base(struct launching *l, struct err *err)
 {
     const char *staging = l->spec->staging, *env = getenv("YDL_STAGING");
@@ -92,8 +94,8 @@ static int get_facts(void *arg, struct err *err)
     return deploy_facts_get(l->client, l->o->session, l->spec->queue, &l->facts, err);
 }
 
-/* The way to the NameNode, which everything that follows goes. What is wrong with it is said by
- * who goes it. */
+/* The way to the NameNode, which everything that follows goes. Its failures are reported by the
+ * step that uses it. */
 static int open_files(void *arg, struct err *err)
 {
     struct launching *l = arg;
@@ -192,7 +194,7 @@ static int launch_wait_for_room(struct launching *l, struct spec_faults *f, stru
         if (!said)
             launch_say(l, f->lines.v[0]);
         if (!said)
-            launch_say(l, "waiting until the cluster has grown");
+            launch_say(l, "waiting for the cluster to grow");
         said = true;
         r = launch_look_again(l, WAIT_MS, f, err);
     }
@@ -215,7 +217,7 @@ static int check_targets(struct launching *l, enum deploy_look look, struct spec
     return 0;
 }
 
-/* What goes with the job so that it can outlive its tokens. */
+/* Checks the keytab with which the job can outlive its tokens. */
 static int launch_check_keytab(struct launching *l, struct spec_faults *f, struct err *err)
 {
     const struct deploy_keytab k = deploy_keytab(l->o->session, l->spec);
@@ -230,7 +232,7 @@ static int launch_check_keytab(struct launching *l, struct spec_faults *f, struc
     return options_blame(f, "keytab", r, &why, err);
 }
 
-/* Tasks on this machine live for as long as who starts them. */
+/* Tasks on this machine live for as long as the program that starts them. */
 static int check_stays(const struct launching *l, struct spec_faults *f, struct err *err)
 {
     const struct spec *s = l->spec;
@@ -242,7 +244,7 @@ static int check_stays(const struct launching *l, struct spec_faults *f, struct 
         (void)snprintf(key, sizeof(key), "roles.%.40s.place", s->roles[i].name);
         if (spec_fault(f, 0, key,
                        "tasks on this machine end with the command that starts them; "
-                       "use 'ydl run' without --detach-on-interrupt, which stays") == -ENOMEM)
+                       "use 'ydl run' without --detach-on-interrupt") == -ENOMEM)
             return err_oom(err);
     }
     return 0;
@@ -259,10 +261,9 @@ static bool launch_is_ours(const union resolve_addr *a)
 /* The address of another machine, such as the ResourceManager's, which older texts asked for. */
 static int note_not_ours(struct launching *l, struct err *err)
 {
-    AUTO_FREE char *text =
-        str_printf("'%s' is not an address of this machine; tasks that run here use the "
-                   "one from which the cluster is reached",
-                   l->spec->client_address);
+    AUTO_FREE char *text = str_printf("'%s' is not an address of this machine; tasks that run here "
+                                      "use the address that reaches the cluster",
+                                      l->spec->client_address);
 
     if (!text)
         return err_oom(err);
@@ -333,9 +334,8 @@ static void note_expiry(const struct launching *l)
     else
         (void)format_span(ms, span);
     (void)snprintf(text, sizeof(text),
-                   "the job's tokens expire in %s, and then it can neither read from HDFS nor "
-                   "write to it; it gets new ones with --principal and --keytab, or while the "
-                   "'ydl run' that started it is there",
+                   "the job's tokens expire in %s; after that it cannot use HDFS. To get new ones, "
+                   "give --principal and --keytab, or keep 'ydl run' running",
                    span);
     launch_say_note(l, text);
 }
@@ -376,9 +376,7 @@ static int launch_submit(struct launching *l, int64_t began, struct err *err)
     l->x->tokens_ms = app.tokens_ms;
     if (r == 0)
         note_expiry(l);
-    if (app.credentials.data)
-        explicit_bzero(app.credentials.data, app.credentials.len);
-    buf_done(&app.credentials);
+    buf_wipe(&app.credentials);
     explicit_bzero(&app.key, sizeof(app.key));
     return r;
 }
@@ -418,7 +416,7 @@ static int print_plan(struct launching *l, bool checked, json_t *doc, struct err
             printf("cluster: %zu containers with the master's%s%s%s\n", l->room.needed,
                    l->room.fits_now ? ", there is room now" : ": ", l->room.text,
                    l->room.fits_now && l->facts.queue.silent
-                       ? " on the nodes; what the queue may take, its scheduler does not say"
+                       ? " on the nodes; the scheduler does not report the queue's limits"
                        : "");
         return 0;
     }

@@ -7,8 +7,8 @@
 struct launch_yarn_options {
     struct session *session;
     char *const *command; /* what the user typed, for the record; NULL: nothing */
-    bool attached;        /* the job is stopped when whoever attaches to it goes away */
-    bool wait;            /* for a cluster that can hold it, if it cannot now */
+    bool attached;        /* the job is stopped when the attached client goes away */
+    bool wait;            /* until the cluster is large enough */
     bool no_ship;
 };
 
@@ -17,7 +17,7 @@ struct launch_yarn_options {
 int launch_yarn(struct job_call *x, const struct spec *s, const struct launch_yarn_options *o,
                 struct err *err);
 
-/* What `plan` adds: the files that would go there, and whether the job fits; as text, or into
+/* The part that `plan` adds: the uploads, and whether the job fits; as text, or into
  * `doc` with --json. Without a cluster at hand the checks are marked as not done. */
 int launch_yarn_plan(struct job_call *x, const struct spec *s, const struct launch_yarn_options *o,
                      json_t *doc, struct err *err);

@@ -1,4 +1,6 @@
-/* machine_check.c - see machine_check.h */
+/* machine_check.c - finds programs as exec would (PATH of the task, not ours), scripts behind
+ * their interpreters, and leaves alone whatever has a {variable} in it or comes with the job. See
+ * machine_check.h. */
 #include "launch/machine_check.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -44,7 +46,7 @@ static const char *check_value_of(const struct spec_vars *vars, const char *name
     return NULL;
 }
 
-/* What a variable will be replaced in cannot be looked for. */
+/* A word with a variable in it cannot be checked. */
 static bool has_variable(const char *s)
 {
     return strchr(s, '{') != NULL;
@@ -66,7 +68,7 @@ static enum found check_look(const char *dir, const char *name)
     return access(path, X_OK) == 0 ? FOUND_PROGRAM : FOUND_FILE;
 }
 
-/* The best thing of that name in the directories of a PATH. */
+/* The best match for that name in the directories of a PATH. */
 static enum found look_in_path(const struct checking *c, const char *path, const char *name)
 {
     enum found best = FOUND_NOTHING;
@@ -93,8 +95,8 @@ static bool brought_along(const struct checking *c, const char *name)
 
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         for (size_t k = 0; k < lists[i]->n; k++) {
-            const char *from = lists[i]->v[k].from, *slash = strrchr(from, '/');
-            const char *to = lists[i]->v[k].to ? lists[i]->v[k].to : slash ? slash + 1 : from;
+            const struct spec_file *f = &lists[i]->v[k];
+            const char *to = f->to ? f->to : str_behind(f->from, '/');
             size_t n = strlen(to);
 
             if (n > 0 && strncmp(plain, to, n) == 0 && (plain[n] == '\0' || plain[n] == '/'))
@@ -164,7 +166,7 @@ static const struct interpreter {
 
 static const struct interpreter *interpreter_of(const char *program)
 {
-    const char *slash = strrchr(program, '/'), *base = slash ? slash + 1 : program;
+    const char *base = str_behind(program, '/');
 
     for (size_t i = 0; i < COUNT_OF(interpreters); i++) {
         size_t n = strlen(interpreters[i].name);
@@ -230,17 +232,18 @@ static int machine_check_room(struct checking *c, uint64_t *memory, uint64_t *gp
     *gpus += (uint64_t)c->role->gpus * c->role->count;
     if (m->memory && c->role->memory > m->memory) {
         snprintf(c->key, sizeof(c->key), "roles.%s.memory", c->role->name);
-        r = fault(c, "%s is more than this machine has (%s)", str_size(c->role->memory, want),
+        r = fault(c, "%s, more than this machine has (%s)", str_size(c->role->memory, want),
                   str_size(m->memory, have));
     }
     if (r == 0 && c->role->gpus > m->gpus) {
         snprintf(c->key, sizeof(c->key), "roles.%s.gpus", c->role->name);
-        r = fault(c, "%u GPUs are more than this machine has (%u)", c->role->gpus, m->gpus);
+        r = fault(c, "%u GPU%s, more than this machine has (%u)", c->role->gpus,
+                  c->role->gpus == 1 ? "" : "s", m->gpus);
     }
     return r;
 }
 
-/* What no single role asks for, but all of them together. */
+/* Checks the sum of all roles. */
 static int check_sum(struct checking *c, uint64_t memory, uint64_t gpus)
 {
     const struct check_machine *m = c->machine;
@@ -252,11 +255,11 @@ static int check_sum(struct checking *c, uint64_t memory, uint64_t gpus)
     c->role = NULL;
     snprintf(c->key, sizeof(c->key), "roles");
     if (m->memory && memory > m->memory)
-        r = fault(c, "%s of memory for all tasks together is more than this machine has (%s)",
+        r = fault(c, "%s of memory for all tasks together, more than this machine has (%s)",
                   str_size(memory, want), str_size(m->memory, have));
     if (r == 0 && gpus > m->gpus)
-        r = fault(c, "%llu GPUs for all tasks together are more than this machine has (%u)",
-                  (unsigned long long)gpus, m->gpus);
+        r = fault(c, "%llu GPU%s for all tasks together, more than this machine has (%u)",
+                  (unsigned long long)gpus, gpus == 1 ? "" : "s", m->gpus);
     return r;
 }
 
@@ -294,7 +297,7 @@ static int machine_check_file(struct checking *c, const char *from)
     if (!path)
         return -ENOMEM;
     if (!known_place(from))
-        return fault(c, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+        return fault(c, "'%s': files can be local, or on hdfs:// or viewfs://", from);
     if (!spec_is_remote(from) && check_look(c->machine->cwd, path) == FOUND_NOTHING)
         return fault(c, "there is no file '%s'", from);
     return 0;
@@ -324,14 +327,14 @@ static int machine_check_image(struct checking *c, const char *image)
     else
         snprintf(c->key, sizeof(c->key), "image");
     if (why)
-        return fault(c, "'%s' is no image's name: %s", image, why);
+        return fault(c, "'%s' is not an image name: %s", image, why);
     snprintf(c->key, sizeof(c->key), "image-by");
     if (c->spec->image_by == SPEC_IMAGE_BY_YARN)
-        return fault(c, "'yarn' is not on this machine; the agent runs images here, by docker");
+        return fault(c, "'yarn' runs images only on YARN; on this machine use 'agent' (docker)");
     return 0;
 }
 
-/* A directory that we can write to, or one that can be made. */
+/* A directory that can be written to, or can be created. */
 static int check_target(struct checking *c, const char *target)
 {
     AUTO_FREE char *name = check_plain(target);
@@ -349,7 +352,7 @@ static int check_target(struct checking *c, const char *target)
     if (stat(path, &st) < 0)
         return fault(c, "results cannot go to '%s': %m", target);
     if (!S_ISDIR(st.st_mode))
-        return fault(c, "results cannot go to '%s': '%s' is no directory", target, path);
+        return fault(c, "results cannot go to '%s': '%s' is not a directory", target, path);
     if (access(path, W_OK | X_OK) < 0)
         return fault(c, "results cannot go to '%s': '%s' cannot be written to", target, path);
     return 0;
@@ -364,14 +367,14 @@ static int machine_check_output(struct checking *c)
         const char *to = c->spec->output.v[i].to;
 
         if (!known_place(to))
-            r = fault(c, "'%s': results can go here, to hdfs:// or to viewfs://", to);
+            r = fault(c, "'%s': results can go to a local directory, hdfs:// or viewfs://", to);
         else if (!spec_is_remote(to))
             r = check_target(c, to);
     }
     return r;
 }
 
-/* What belongs to the job (no role), or to one of its roles. */
+/* Checks the files of the job (no role), or of one of its roles. */
 static int check_things(struct checking *c)
 {
     const struct spec_files *files = c->role ? &c->role->files : &c->spec->files;

@@ -1,5 +1,5 @@
-/* machine_check.h - what can be known about a job before it runs on this machine: that its programs
- * and scripts are there and that the machine is large enough. Looks at the local disk. */
+/* machine_check.h - checks a job before it runs on this machine: are its programs and scripts
+ * there, and is the machine large enough. Looks at the local disk. */
 #pragma once
 #include "job/spec/spec.h"
 

@@ -105,14 +105,13 @@ static void the_machine_must_be_large_enough(void **state)
     } rows[] = {
         { { .count = 2, .memory = 2048 * MIB }, "" },
         { { .count = 1, .memory = 8192 * MIB },
-          "roles.worker.memory: 8.0 GB is more than this machine has (4.0 GB)" },
+          "roles.worker.memory: 8.0 GB, more than this machine has (4.0 GB)" },
         { { .count = 3, .memory = 2048 * MIB },
-          "roles: 6.0 GB of memory for all tasks together is more than this machine has (4.0 GB)" },
+          "roles: 6.0 GB of memory for all tasks together, more than this machine has (4.0 GB)" },
         { { .count = 1, .gpus = 1 }, "" },
-        { { .count = 1, .gpus = 2 },
-          "roles.worker.gpus: 2 GPUs are more than this machine has (1)" },
+        { { .count = 1, .gpus = 2 }, "roles.worker.gpus: 2 GPUs, more than this machine has (1)" },
         { { .count = 2, .gpus = 1 },
-          "roles: 2 GPUs for all tasks together are more than this machine has (1)" },
+          "roles: 2 GPUs for all tasks together, more than this machine has (1)" },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -144,13 +143,14 @@ static void files_and_targets_elsewhere_are_known_by_their_scheme(void **state)
         { "archives", "viewfs://c/a.tar", "" },
         { "files", "file:///usr", "" },
         { "files", "nothing", "files: there is no file 'nothing'" },
-        { "files", "s3://b/x", "files: 's3://b/x': files can be here, on hdfs:// or on viewfs://" },
+        { "files", "s3://b/x",
+          "files: 's3://b/x': files can be local, or on hdfs:// or viewfs://" },
         { "output", "hdfs://ns/a", "" },
         { "output", "out=made/below", "" },
         { "output", "s3://b/x",
-          "output: 's3://b/x': results can go here, to hdfs:// or to viewfs://" },
+          "output: 's3://b/x': results can go to a local directory, hdfs:// or viewfs://" },
         { "output", "file://host/x",
-          "output: 'file://host/x': results can go here, to hdfs:// or to viewfs://" },
+          "output: 'file://host/x': results can go to a local directory, hdfs:// or viewfs://" },
     };
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {

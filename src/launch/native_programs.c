@@ -1,4 +1,5 @@
-/* native_programs.c - see native_programs.h */
+/* native_programs.c - replaces the word `ydl-native` in commands that a framework made by a path,
+ * and restores it when a job is copied: only the place knows the path. See native_programs.h. */
 #include "launch/native_programs.h"
 #include "base/path.h"
 #include "framework/native.h"
@@ -17,7 +18,7 @@ static size_t find_word(const struct strs *command, const char *word)
     return i;
 }
 
-/* What follows `--` and nothing else. */
+/* Keeps only what follows `--`. */
 static int native_programs_restore(struct spec_role *r)
 {
     size_t from = find_word(&r->command, "--") + 1;
@@ -39,7 +40,9 @@ static int native_programs_missing(struct spec_role *r, const char *program, str
     if (find_word(&r->command, "--fallback") < find_word(&r->command, "--"))
         return native_programs_restore(r);
     (void)snprintf(key, sizeof(key), "roles.%s.command", r->name);
-    return spec_fault(f, r->line, key, "there is no program '%s'; it belongs beside ydl", program);
+    return spec_fault(f, r->line, key,
+                      "there is no program '%s' next to ydl: install both in the same directory",
+                      program);
 }
 
 static int native_programs_place(struct spec_role *r, const char *program, bool travels,

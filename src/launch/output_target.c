@@ -54,7 +54,7 @@ static int probe(struct fs *fs, const char *dir, struct err *err)
     return r < 0 ? r : fs_delete(fs, path, false, err);
 }
 
-/* The directory itself, or the nearest one above it that is there; cuts `path` down to it. */
+/* The directory itself, or its nearest existing parent; cuts `path` down to it. */
 static int output_target_nearest(struct fs *fs, const char *uri, char *path, struct err *err)
 {
     while (true) {
@@ -65,11 +65,12 @@ static int output_target_nearest(struct fs *fs, const char *uri, char *path, str
         if (r < 0)
             return r;
         if (r > 0 && e.type != FS_DIRECTORY)
-            return err_set(err, -ENOTDIR, "'%s' is no directory", path);
+            return err_set(err, -ENOTDIR, "'%s' is not a directory", path);
         if (r > 0)
             return 0;
         if (!slash || str_eq(path, "/"))
-            return err_set(err, -ENOENT, "'%s': there is not even a root", uri);
+            return err_set(err, -ENOENT, "'%s': no such directory, and no parent of it exists",
+                           uri);
         slash[slash == path] = '\0';
     }
 }

@@ -127,7 +127,7 @@ static int deploy_hand_on(struct session *s, struct credentials *ret, bool *some
     return r;
 }
 
-/* A NameNode gives tokens only to who signed in by Kerberos, not to who came with a token. */
+/* A NameNode gives tokens only to clients that authenticated with Kerberos, not with a token. */
 static bool came_with_token(const struct err *err)
 {
     return strstr(err->text, "can be issued only with") != NULL;

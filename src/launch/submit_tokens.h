@@ -1,4 +1,4 @@
-/* submit_tokens.h - delegation tokens for a job, and a look at where its results are to go.
+/* submit_tokens.h - delegation tokens for a job, and the check that its results can be written.
  *
  * A container has no Kerberos ticket: it signs in to HDFS with tokens that the client got. One is
  * needed for each name service that the job names. Fibers only. */
@@ -37,11 +37,11 @@ int deploy_tokens_again(struct session *s, const struct strs *places, struct cre
  * what we signed in with ourselves. */
 struct deploy_keytab {
     const char *file, *principal; /* borrowed; NULL: none */
-    bool withheld;                /* there is one, but the job is somebody else's */
+    bool withheld;                /* there is one, but the job runs as another user */
 };
 
-/* Which one that is: none without Kerberos. Nor is one sent with a job that is submitted for
- * somebody else (--as), who could read it. Contacts nobody. */
+/* Which one that is: none without Kerberos. It is not sent either with a job that runs as another
+ * user (--as), who could read it. Contacts nobody. */
 struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec);
 
 /* Signs in with it: 0, or what is wrong: no such file, no key of the principal, not the user who
@@ -50,10 +50,11 @@ struct deploy_keytab deploy_keytab(struct session *s, const struct spec *spec);
  * session_find_user(). */
 int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char **ret_note,
                         struct err *err);
-/* What is unsafe about sending it, or NULL: a file that others can read, a network that others can
- * listen to. `qops` are the protections of RPC that are accepted. *ret is the caller's. */
+/* Why sending it is unsafe, or NULL: a file that others can read, a network that is not encrypted.
+ * `qops` are the protections of RPC that are accepted. *ret is the caller's. */
 int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **ret, struct err *err);
-/* The same for who has checked it: the principal with its realm, which is the caller's. */
+/* The same for callers that have checked it: the principal with its realm, which is the caller's.
+ */
 int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char **ret_principal,
                           struct err *err);
 

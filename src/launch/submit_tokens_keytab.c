@@ -45,7 +45,7 @@ static int deploy_check_owner(struct session *s, const char *principal, struct e
 
     if (r < 0 || str_eq(name, session_user(s)))
         return r;
-    return err_set(err, -EINVAL, "it is of '%s', but the job would be that of '%s'", principal,
+    return err_set(err, -EINVAL, "it belongs to '%s', but the job would run as '%s'", principal,
                    session_user(s));
 }
 
@@ -56,7 +56,7 @@ int deploy_keytab_sign_in(struct session *s, const struct deploy_keytab *k, char
     int r;
 
     if (!w.who.kerberos)
-        return err_set(err, -EOPNOTSUPP, "this program has no Kerberos");
+        return err_set(err, -EOPNOTSUPP, "this program cannot use Kerberos");
     w.who.keytab = k->file;
     w.who.principal = k->principal;
     r = work_run(session_loop(s), deploy_run_whoami, &w);
@@ -84,9 +84,9 @@ int deploy_keytab_warn(const char *file, unsigned mode, unsigned qops, char **re
                        file, mode & 07777);
     if (r == 0 && clear)
         r = buf_printf(&text,
-                       "%sthe key that the keytab is encrypted with is sent in the clear, because "
-                       "hadoop.rpc.protection is not 'privacy': who listens to the network can get "
-                       "both",
+                       "%sthe key that encrypts the keytab is sent in the clear, because "
+                       "hadoop.rpc.protection is not 'privacy': anyone who can read the network "
+                       "traffic can get both",
                        open ? "; " : "");
     if (r < 0 || ((open || clear) && !buf_text(&text)))
         return err_oom(err);
@@ -113,9 +113,9 @@ int deploy_keytab_check(struct session *s, const struct deploy_keytab *k, char *
     int r;
 
     if (k->withheld) {
-        *ret_note = str_printf("the keytab does not go with the job: '%s', whose it is to be, "
-                               "could read it",
-                               session_user(s));
+        *ret_note = str_printf(
+            "the keytab is not sent with the job: '%s', the user it runs as, could read it",
+            session_user(s));
         return *ret_note ? 0 : err_oom(err);
     }
     if (!k->file)

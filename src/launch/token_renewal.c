@@ -1,4 +1,6 @@
-/* token_renewal.c - see token_renewal.h */
+/* token_renewal.c - one fiber sleeps until three quarters of the tokens' life are over, gets new
+ * ones and hands them to whichever master answers; a failure is told once and tried again more
+ * often. See token_renewal.h. */
 #include "launch/token_renewal.h"
 #include "base/log.h"
 #include "client/client_private.h"
@@ -24,13 +26,6 @@ struct renew {
     struct fiber *fiber;
     struct cond changed;
 };
-
-static void renew_wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->len);
-    buf_reset(b);
-}
 
 static void set_span(struct renew *r, int64_t ms, int64_t due)
 {
@@ -65,8 +60,8 @@ static int renew_get(struct renew *r, struct err *err)
     if (result < 0)
         return result;
     if (ms <= 0)
-        return err_set(err, -ENODATA, "the NameNode gave none");
-    renew_wipe(&r->tokens);
+        return err_set(err, -ENODATA, "the NameNode issued no token");
+    buf_wipe(&r->tokens);
     result = credentials_write(c, &r->tokens, err);
     if (result < 0)
         return result;
@@ -95,13 +90,13 @@ static int renew_step(struct renew *r, struct err *err)
     int result = loop_now(r->loop) >= r->due ? renew_get(r, err) : 0;
 
     if (result < 0)
-        return err_wrap(err, result, "newer tokens for the job");
+        return err_wrap(err, result, "get new tokens for the job");
     return r->tokens.len > 0 && !r->sent ? renew_hand_over(r, err) : 0;
 }
 
 /* ---- the fiber ---- */
 
-/* A master that is away is told of elsewhere, and may well be back in time. */
+/* That a master is away is reported elsewhere, and it may be back in time. */
 static void renew_tell(struct renew *r, int result, const struct err *err)
 {
     if (client_broken(result) || r->told)
@@ -173,7 +168,7 @@ struct renew *renew_stop(struct renew *r)
     while (r->fiber)
         (void)cond_wait(r->loop, &r->changed, LOOP_NEVER);
     fiber_shield(r->loop, false);
-    renew_wipe(&r->tokens);
+    buf_wipe(&r->tokens);
     buf_done(&r->tokens);
     free(r);
     return NULL;

@@ -1,13 +1,13 @@
-/* token_renewal.h - newer delegation tokens for a job that lives longer than those it was submitted
- * with, from the client that stays with it.
+/* token_renewal.h - newer delegation tokens for a job that lives longer than those it was
+ * submitted with, from the client that stays with it.
  *
  *     submit ──3/4 of the tokens' life──► get others ──► PUT /v1/tokens ──► master ──► agents
  *                                             ▲ half the time they are good   │
  *                                             └───────────────────────────────┘
  *
  * The first ones are renewed by the ResourceManager, up to their last day; it knows nothing of
- * later ones. Agents that lose their master look for the next one with what they have, so that
- * has to be good for a while. What goes wrong is told to people and tried again. Fibers only. */
+ * later ones. Agents that lose their master use the tokens they have to find the next one, so
+ * these must stay valid for a while. A failure is reported to the user and retried. Fibers only. */
 #pragma once
 #include "client/job_call.h"
 #include "job/spec/spec.h"

@@ -298,8 +298,8 @@ static void fiber_finish(struct fiber *f)
     uv_close((uv_handle_t *)&f->timer, fiber_on_timer_closed);
 }
 
-/* A fiber has a stack from its first turn on. Without memory for one it waits for its turn, which
- * comes when others have ended. */
+/* A fiber has a stack from its first turn on. Without memory for a stack it waits until another
+ * fiber has ended. */
 static bool has_stack(struct fiber *f)
 {
     if (f->map)
@@ -349,7 +349,7 @@ int fiber_start(struct loop *l, void (*fn)(void *arg), void *arg, struct fiber *
 
     if (!f)
         return err_oom(err);
-    if (!l->spare) { /* whoever cannot have one is to hear it now */
+    if (!l->spare) { /* report a failure to allocate it now */
         char *map = stack_new(l);
 
         if (!map)

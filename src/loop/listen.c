@@ -97,7 +97,7 @@ int listen_tcp(const char *host, unsigned low, unsigned high, int *ret_fd, int *
     if (r < 0)
         return r;
     if (low > high || high > UINT16_MAX || (low == 0 && high != 0))
-        return err_set(err, -EINVAL, "listen on '%s': ports %u to %u are no range", host, low,
+        return err_set(err, -EINVAL, "listen on '%s': ports %u to %u are not a range", host, low,
                        high);
     first = random_below(span);
     r = -EADDRINUSE;

@@ -1,7 +1,7 @@
-/* listen.h - listening sockets, a fiber for each connection, and who is at the other end.
+/* listen.h - listening sockets, and who is at the other end.
  *
- * Binding gives a plain descriptor, so that it can be done early and handed on; a listener accepts
- * on it. Loop thread only; binding does not wait. */
+ * Binding gives a plain descriptor, so that it can be done early and handed on; wire/admission.h
+ * accepts on it. Loop thread only; binding does not wait. */
 #pragma once
 #include "base/auto.h"
 #include "loop/sock.h"
@@ -14,34 +14,16 @@
 int listen_tcp(const char *host, unsigned low, unsigned high, int *ret_fd, int *ret_port,
                struct err *err);
 
-/* Listens on a Unix socket that only this user can connect to (mode 0600). A socket that is there
- * already and that nobody listens on is replaced; anything else in the way is -EADDRINUSE. A path
- * has at most 107 bytes (-ENAMETOOLONG), and should be absolute. *ret_fd is the caller's:
- * listen_close(). */
+/* Listens on a Unix socket that only this user can connect to (mode 0600). An existing socket on
+ * which nobody listens is replaced; anything else in the way is -EADDRINUSE. A path has at most 107
+ * bytes (-ENAMETOOLONG), and should be absolute. *ret_fd is the caller's: listen_close(). */
 int listen_unix(const char *path, int *ret_fd, struct err *err);
 
 /* Closes a listening descriptor; a Unix socket's file is removed first. Always -1. */
 int listen_close(int fd);
 
-/* Runs on a fiber of its own. `s` is the callee's: sock_close(). */
-typedef void listen_on_accept(void *user, struct sock *s);
-
-struct listener; /* opaque */
-
-/* Accepts connections on `fd`, which is taken over, also when this fails. While descriptors or
- * memory run out it waits a little and goes on. *ret is the caller's: listener_close(). */
-int listener_start(struct loop *l, int fd, listen_on_accept *on_accept, void *user,
-                   struct listener **ret, struct err *err);
-size_t listener_connections(const struct listener *ln); /* fibers of on_accept that still run */
-/* No new connections from now on: closes the descriptor. Those that are there go on. */
-void listener_stop(struct listener *ln);
-/* Stops, cancels the connections' fibers and waits until all have ended. Fibers only, and not one
- * of its own. NULL is fine; always NULL. */
-struct listener *listener_close(struct listener *ln);
-AUTO_DEFINE(listener, struct listener *, listener_close);
-#define AUTO_LISTENER AUTO(listener) struct listener
-
-/* Who made the connection, by what the kernel saw then; Unix sockets only, else -EOPNOTSUPP. */
+/* The user and process that connected, as the kernel saw them then; Unix sockets only, else
+ * -EOPNOTSUPP. */
 int sock_peer_uid(int fd, uid_t *ret);
 int sock_peer_pid(int fd, pid_t *ret);
 

@@ -1,7 +1,7 @@
 /* listen_test.c - claims about listening sockets, on loopback and in a directory of their own. */
 #include "base/str.h"
 #include "loop/fiber.h"
-#include "loop/listen.h"
+#include "loop/listener_testing.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -256,9 +256,9 @@ static void what_is_no_address_or_range_is_refused(void **state)
         const char *text;
     } rows[] = {
         { "localhost", 0, 0, "listen on 'localhost': not a numeric address" },
-        { "127.0.0.1", 9, 8, "listen on '127.0.0.1': ports 9 to 8 are no range" },
-        { "127.0.0.1", 0, 8, "listen on '127.0.0.1': ports 0 to 8 are no range" },
-        { "127.0.0.1", 1, 70000, "listen on '127.0.0.1': ports 1 to 70000 are no range" },
+        { "127.0.0.1", 9, 8, "listen on '127.0.0.1': ports 9 to 8 are not a range" },
+        { "127.0.0.1", 0, 8, "listen on '127.0.0.1': ports 0 to 8 are not a range" },
+        { "127.0.0.1", 1, 70000, "listen on '127.0.0.1': ports 1 to 70000 are not a range" },
     };
 
     (void)state;

@@ -44,7 +44,7 @@ static void put_address(const union resolve_addr *a, __be32 out[4], __be16 *ret_
 }
 
 /* The owner of the socket that has these two ends. One that was closed is in no process any more,
- * and has no inode; the kernel says of it that it is root's. */
+ * and has no inode; the kernel attributes it to root. */
 static int ask_kernel(const union resolve_addr *from, const union resolve_addr *to, uid_t *ret)
 {
     struct {
@@ -101,7 +101,7 @@ static void proc_text(const union resolve_addr *a, char out[48])
         (void)snprintf(out, 48, "%08X:%04X", words[0], ntohs(port));
 }
 
-/* The number that comes behind so many other fields. */
+/* The number after that many other fields. */
 static int peer_number_in(const char *p, int field, int64_t *ret)
 {
     char text[24];

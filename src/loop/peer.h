@@ -1,4 +1,4 @@
-/* peer.h - whose process is at the other end of a TCP connection, when it is on this machine.
+/* peer.h - which user's process is at the other end of a TCP connection from this machine.
  *
  * The kernel's own table of sockets is asked, so that it cannot be lied to. Any thread; does not
  * wait. */
@@ -6,14 +6,14 @@
 #include "loop/resolve.h"
 #include <sys/types.h>
 
-struct peer_ends { /* of a connection, as the one has it who accepted it */
+struct peer_ends { /* of a connection, as its accepting side sees them */
     union resolve_addr local, peer;
 };
 int peer_ends(int fd, struct peer_ends *ret);
 
 /* The user that made the other end of a connected TCP socket. -ENOENT: that is not a socket of this
- * machine (or of this network namespace), or it is gone. -ESHUTDOWN: it was closed, and nobody can
- * tell whose it was. */
+ * machine (or of this network namespace), or it is gone. -ESHUTDOWN: it was closed, and its owner
+ * can no longer be determined. */
 int peer_uid(int fd, uid_t *ret);
 /* The same by /proc/net alone, which takes longer the more sockets there are. */
 int peer_uid_by_table(int fd, uid_t *ret);

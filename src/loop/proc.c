@@ -55,7 +55,7 @@ static int add_actions(posix_spawn_file_actions_t *actions, const struct proc_sp
     }
     if (spec->cwd && r == 0)
         r = posix_spawn_file_actions_addchdir_np(actions, spec->cwd);
-    /* Ours are close-on-exec, but not those that whoever started us left open. */
+    /* Our descriptors are close-on-exec; those inherited from our parent may not be. */
     return r == 0 ? posix_spawn_file_actions_addclosefrom_np(actions, 3) : r;
 }
 
@@ -203,7 +203,7 @@ static void on_ended(uv_poll_t *h, int status, int events)
     (void)status;
     (void)events;
     p->polling = false;
-    uv_poll_stop(&p->poll); /* it stays readable for ever */
+    uv_poll_stop(&p->poll); /* it stays readable forever */
     cond_wake_all(&p->ended);
     if (p->on_end)
         take(p->on_end)(p->user);
@@ -305,11 +305,6 @@ struct proc *proc_free(struct proc *p)
 pid_t proc_pid(const struct proc *p)
 {
     return p->pid;
-}
-
-int proc_pidfd(const struct proc *p)
-{
-    return p->pidfd;
 }
 
 int proc_exit_code(int status)

@@ -55,7 +55,6 @@ struct proc *proc_free(struct proc *p);
 void proc_detach(struct proc *p);
 
 pid_t proc_pid(const struct proc *p); /* also its group and session */
-int proc_pidfd(const struct proc *p); /* borrowed */
 
 /* The exit code that a shell would show: the program's own, or 128 + signal. */
 int proc_exit_code(int status);

@@ -1,4 +1,6 @@
-/* proc_strays.c - see proc.h */
+/* proc_strays.c - after a job, children that nobody waits for are those that a killed process
+ * left behind (we are a subreaper). They are listed by the kernel, killed and reaped until there
+ * are none. See proc.h. */
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/path.h"

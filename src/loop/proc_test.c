@@ -61,7 +61,7 @@ static void in_fiber(int (*fn)(void *arg))
     struct world w = { 0 };
     size_t before;
 
-    /* The first loop of a process opens what libuv keeps for ever. */
+    /* The first loop of a process opens what libuv keeps forever. */
     assert_int_equal(loop_new(&w.loop, NULL), 0);
     loop_free(w.loop);
     before = open_fds();

@@ -9,7 +9,7 @@
 #include <uv.h>
 
 /* A machine that has lost its power or its network says nothing more, and who only listens would
- * wait for it for ever: after 20 s of silence it is asked, four times, until 40 s. */
+ * wait for it forever: after 20 s of silence it is asked, four times, until 40 s. */
 #define IDLE_S 20
 #define PROBE_S 5
 #define PROBES 4

@@ -29,7 +29,7 @@ ssize_t sock_readv(struct sock *s, const struct iovec *iov, int count, int64_t d
 ssize_t sock_read_now(struct sock *s, void *p, size_t n);
 int sock_wait_readable(struct sock *s, int64_t deadline);
 /* Calls fn(user) once, from the loop, when there is something to read (or the end), or when the
- * socket is closed here: for who does not keep a fiber waiting. One at a time; not while a fiber
+ * socket is closed here: for callers without a waiting fiber. One at a time; not while a fiber
  * waits to read. */
 int sock_on_readable(struct sock *s, void (*fn)(void *user), void *user);
 /* Exactly `n` bytes, or -ENODATA when the stream ends before. */

@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "job/protocol.h"
 #include "loop/listen.h"
-#include "master/yarn/missing_output.h"
+#include "master/master_private.h"
 
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -48,21 +48,16 @@ static bool key_fits(const struct master *m, const Agent__Hello *h)
 
 bool agents_at_client(const struct agent_conn *a)
 {
-    struct platform *p = a->master->platform;
-
-    return p && p->ops->at_client && p->ops->at_client(p, a->number);
+    return platform_at_client(a->master->platform, a->number);
 }
 
-/* On YARN agents know the name of their container, and the platform whose that is. The client's
- * may be here before anything is granted to it. */
+/* On a cluster agents know the name of their container, and the platform whose that is. The
+ * client's may be here before anything is granted to it. */
 static uint32_t agent_number(struct master *m, const Agent__Hello *h)
 {
-    struct platform *p = m->platform;
-    uint32_t number = h->agent;
+    uint32_t number = platform_find_agent(m->platform, h->container, h->agent);
 
-    if (p && p->ops->find_agent)
-        number = p->ops->find_agent(p, h->container);
-    if (p && p->ops->at_client && p->ops->at_client(p, number))
+    if (platform_at_client(m->platform, number))
         (void)agents_expect(m, number, NULL);
     return number;
 }
@@ -102,10 +97,10 @@ void agents_tell_slots(struct agent_conn *a,
 {
     struct master *m = a->master;
 
-    for (uint32_t i = 0; i < m->n_slots; i++) {
+    for (uint32_t i = 0; i < m->slots.n; i++) {
         struct err err = ERR_INIT;
 
-        if (m->slots[i].agent == a->number && tell(m->engine, i, master_now(m), &err) < 0)
+        if (m->slots.v[i].agent == a->number && tell(m->engine, i, master_now(m), &err) < 0)
             master_fault(m, &err);
     }
     master_wake(m);
@@ -167,34 +162,15 @@ void agents_tell(struct agent_conn *a, const char *state)
     event_str(&e, "state", state);
     event_str(&e, "node", a->node);
     event_str(&e, "host", a->host);
-    if (a->master->platform->ops->container)
+    if (platform_has_containers(a->master->platform))
         event_str(&e, "container", agents_container(a));
     if (!str_eq(state, "up"))
-        outputs_put(a->master, a->number, &e);
+        a->master->ops->owed->put(a->master, a->number, &e);
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
 }
 
 /* ---- where they find us ---- */
-
-static int write_join(struct master *m, const char *address, struct err *err)
-{
-    AUTO_FREE char *key = NULL;
-    AUTO_FREE char *text = NULL;
-    AUTO_JSON *v = NULL;
-    int r = str_base64(m->key.key, sizeof(m->key.key), &key);
-
-    if (r < 0)
-        return err_oom(err);
-    r = json_make(&v, err, "{s:i, s:s, s:s, s:s}", PROTOCOL_KEY, protocol_number(PROTOCOL_JOIN),
-                  "address", address, "job", m->opt->dir->id, "key", key);
-    if (r < 0)
-        return r;
-    text = json_dumps(v, JSON_COMPACT);
-    if (!text)
-        return err_oom(err);
-    return path_write_new(m->join_file, text, strlen(text), 0600, err);
-}
 
 int agents_listen(struct master *m, struct err *err)
 {
@@ -205,41 +181,28 @@ int agents_listen(struct master *m, struct err *err)
                                    .serve = agents_serve,
                                    .user = m };
     AUTO_FREE char *address = NULL;
-    int port = 0, r = 0;
+    int r = 0;
 
-    group_init(&m->readers, m->loop, 0);
+    group_init(&m->agents.readers, m->loop, 0);
     if (m->tls)
-        r = stream_tls_new(&m->key, true, &m->agents_tls, err);
-    if (r == 0 && m->tls)
-        r = listen_tcp(m->opt->container ? "0.0.0.0" : "127.0.0.1", 0, 0, &o.fd, &port, err);
-    else if (r == 0)
-        r = listen_unix(m->agents_path, &o.fd, err);
-    if (r < 0)
-        return r;
-    r = admission_start(&o, &m->listener, err);
-    if (r < 0)
-        return r;
-    if (m->opt->container) {
-        struct master_container *c = m->opt->container;
-
-        c->boot.address = str_printf("tcp:%s:%d", c->host, port);
-        return c->boot.address ? 0 : err_oom(err);
-    }
-    address = m->tls ? str_printf("tcp:127.0.0.1:%d", port) : str_printf("unix:%s", m->agents_path);
-    return address ? write_join(m, address, err) : err_oom(err);
+        r = stream_tls_new(&m->key, true, &m->agents.tls, err);
+    if (r == 0)
+        r = m->ops->listen(m, &o.fd, &address, err);
+    if (r == 0)
+        r = admission_start(&o, &m->agents.listener, err);
+    return r < 0 ? r : m->ops->publish(m, address, err);
 }
 
 /* ---- alive? ---- */
 
 static void agents_ping(struct agent_conn *a)
 {
-    struct platform *p = a->master->platform;
     Agent__ToAgent msg = AGENT__TO_AGENT__INIT;
     Agent__Ping body = AGENT__PING__INIT;
 
     body.seq = ++a->ping;
     body.now = master_now(a->master);
-    body.alone_ms = p->ops->silence ? p->ops->silence(p) : 0;
+    body.alone_ms = platform_silence(a->master->platform);
     msg.body_case = AGENT__TO_AGENT__BODY_PING;
     msg.ping = &body;
     outbox_send(a, &msg);
@@ -248,9 +211,7 @@ static void agents_ping(struct agent_conn *a)
 /* The container of an agent that an earlier master had is gone, and nobody tells us of its end. */
 static bool is_forgotten(const struct agent_conn *a)
 {
-    struct platform *p = a->master->platform;
-
-    return a->adopted && p->ops->forgotten && p->ops->forgotten(p, a->number);
+    return a->adopted && platform_forgotten(a->master->platform, a->number);
 }
 
 /* A container may need long to fetch its files before its agent says the first word, and a machine
@@ -258,7 +219,7 @@ static bool is_forgotten(const struct agent_conn *a)
 static int64_t agents_patience(const struct agent_conn *a)
 {
     /* While it saves it may be cut off; then it ends its container, and the platform says so. */
-    if (a->master->save_until && !a->channel)
+    if (a->master->save.until && !a->channel)
         return (a->adopted || a->asked) && !is_forgotten(a) ? INT64_MAX : RETURN_MS;
     if (a->adopted)
         return RETURN_MS;
@@ -272,7 +233,7 @@ static void agents_give_up(struct agent_conn *a)
 {
     struct master *m = a->master;
 
-    if (agents_at_client(a) && !m->save_until)
+    if (agents_at_client(a) && !m->save.until)
         api_client_gone(m);
     if (!a->lost)
         m->platform->ops->agent_gone(m->platform, a->number,
@@ -284,8 +245,8 @@ static void agents_give_up(struct agent_conn *a)
 
 void agents_client_gone(struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        struct agent_conn *a = m->agents[i];
+    for (uint32_t i = 0; i < m->agents.n; i++) {
+        struct agent_conn *a = m->agents.v[i];
 
         if (a && !a->channel && !a->lost && agents_at_client(a))
             m->platform->ops->agent_gone(m->platform, a->number, "it went with the client");
@@ -300,8 +261,8 @@ void agents_watch(struct master *m)
     while (!m->ended && fiber_sleep(m->loop, LOOK_MS) == 0) {
         now = loop_now(m->loop);
         looks++;
-        for (uint32_t i = 0; i < m->n_agents; i++) {
-            struct agent_conn *a = m->agents[i];
+        for (uint32_t i = 0; i < m->agents.n; i++) {
+            struct agent_conn *a = m->agents.v[i];
 
             if (!a || a->lost)
                 continue;

@@ -1,7 +1,10 @@
 /* agents.h - the master's agents: who they are, their connections, and what they save at the end.
- * Part of master_private.h, which has the structures. Loop thread only. */
+ * Loop thread only. */
 #pragma once
+#include "agent.pb-c.h"
 #include "base/err.h"
+#include "loop/fiber.h"
+#include "master/outbox.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,6 +14,49 @@ struct engine;
 struct master;
 struct sock;
 struct visitor;
+
+/* Which agent it is, as its Hello says. */
+enum agent_coming {
+    AGENT_NEW,
+    AGENT_RESTARTED, /* the one before it, in the same container, has died */
+    AGENT_BACK,      /* had lost its connection, to us or to a master before us */
+};
+
+struct agent_conn { /* an agent, from its grant to its loss */
+    struct master *master;
+    uint32_t number;
+    struct channel *channel; /* NULL while it is not connected */
+    char host[64], node[128];
+    char *container; /* its name; also when that is gone. NULL: it has none, or none yet */
+    char ip[64]; /* where its connection comes from; empty before the first, and on a Unix socket */
+    int64_t heard; /* loop time of its last message */
+    uint64_t ping;
+    struct numbers prepare, start, stop, drop;
+    int64_t stop_grace;  /* of everything in `stop` */
+    uint64_t credit_due; /* bytes of output that were delivered and may come again */
+    uint64_t spec_sent;  /* which specification it has (form.id); 0: none */
+    bool queued, lost, credited;
+    bool start_waits;  /* outbox_pace.c */
+    bool leaving;      /* was told to */
+    bool asked;        /* was told that the job has ended, and to save what its tasks left */
+    bool saved;        /* … and has done so */
+    bool output_saved; /* what its tasks wrote is: no task starts there any more */
+    bool adopted;      /* of an earlier master's, and not here yet */
+    bool described;    /* the cluster's description borrows its host and node */
+    bool used;         /* agents_forget() */
+    unsigned readers;  /* connections that still have it */
+    bool knows_owners; /* of sockets on its machine: own_peer.c */
+    enum agent_coming comes;
+};
+
+struct agents {
+    struct agent_conn **v; /* that there are, in the order of their numbers */
+    uint32_t n, cap;
+    struct admission *listener; /* where they come */
+    struct group readers;       /* of what they say now */
+    struct stream_tls *tls;
+    bool hung_up; /* they are not listened to any more */
+};
 
 /* ---- agents.c ---- */
 int agents_listen(struct master *m, struct err *err);
@@ -58,3 +104,14 @@ bool agents_will_be_heard(const struct agent_conn *a);
 void agents_tell_saved(struct agent_conn *a); /* it has saved what its tasks left */
 /* It is gone: if it was to save something and did not, people are told so. */
 void agents_unsaved(struct master *m, uint32_t number, const char *why);
+
+/* ---- inbox.c ---- */
+/* What one message means. A negative result ends the agent's connection. */
+int inbox_message(struct agent_conn *a, const Agent__ToMaster *msg, struct err *err);
+/* A task is prepared, and stands in the registry if it is to: the engine hears it, if it is so
+ * still. */
+int inbox_prepared(struct agent_conn *a, uint32_t task, const uint16_t *ports, unsigned n,
+                   struct err *err);
+
+/* What an agent has that comes back, by its Hello. */
+int inbox_held(struct agent_conn *a, const Agent__Hello *h, struct err *err);

@@ -12,9 +12,9 @@
 /* Who is late says so while we still listen. */
 static int64_t time_to_save(const struct master *m)
 {
-    int64_t left = m->save_until - loop_now(m->loop);
+    int64_t left = m->save.until - loop_now(m->loop);
 
-    if (!m->save_until)
+    if (!m->save.until)
         return 0;
     left -= left / 4 < REPORT_MS ? left / 4 : REPORT_MS;
     return left > 1 ? left : 1;
@@ -40,8 +40,8 @@ static void ask_to_save(struct agent_conn *a, int64_t grace, bool spared)
 
 static bool any_asked(const struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->asked)
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->asked)
             return true;
     return false;
 }
@@ -50,11 +50,11 @@ void agents_save_late(struct agent_conn *a)
 {
     struct master *m = a->master;
 
-    if (m->save_until && a->comes == AGENT_NEW)
+    if (m->save.until && a->comes == AGENT_NEW)
         a->saved = true;
-    if (m->ended || (m->save_until && a->saved))
+    if (m->ended || (m->save.until && a->saved))
         agents_leave(m, a->number);
-    else if (m->save_until && !m->ask_by) /* until then all are asked together */
+    else if (m->save.until && !m->save.ask_by) /* until then all are asked together */
         ask_to_save(a, 0, any_asked(m));
 }
 
@@ -63,7 +63,7 @@ bool agents_will_be_heard(const struct agent_conn *a)
     const struct master *m = a->master;
 
     return m->platform->ops->apart && a->node[0] && !a->leaving &&
-           !(m->client_gone && agents_at_client(a));
+           !(m->client.gone && agents_at_client(a));
 }
 
 void agents_tell_saved(struct agent_conn *a)
@@ -78,7 +78,7 @@ void agents_unsaved(struct master *m, uint32_t number, const char *why)
     struct agent_conn *a = agents_get(m, number);
     AUTO_FREE char *text = NULL;
 
-    if (!a || a->lost || a->saved || !m->save_until || m->ended || !agents_will_be_heard(a))
+    if (!a || a->lost || a->saved || !m->save.until || m->ended || !agents_will_be_heard(a))
         return;
     text = str_printf("not everything could be saved that is on '%s': %s", a->node, why);
     master_unsaved(m, text ? text : "not everything could be saved");
@@ -88,19 +88,19 @@ void agents_shutdown(struct master *m, int64_t grace)
 {
     bool spared = false;
 
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel) {
-            ask_to_save(m->agents[i], grace, spared);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->channel) {
+            ask_to_save(m->agents.v[i], grace, spared);
             spared = true;
         }
-    if (!spared && m->save_until && !m->opt->container)
-        master_unsaved(m, "results could not be saved: no agent is left");
+    if (!spared && m->save.until)
+        m->ops->nobody_saves(m);
 }
 
 bool agents_saved(const struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        const struct agent_conn *a = m->agents[i];
+    for (uint32_t i = 0; i < m->agents.n; i++) {
+        const struct agent_conn *a = m->agents.v[i];
 
         if (a && !a->lost && !a->saved && (a->channel || agents_will_be_heard(a)))
             return false;

@@ -230,7 +230,7 @@ static void begin_end(struct world *w)
     for (uint32_t i = 0; i < w->n; i++) /* whose container is gone is not waited for */
         w->agents[i].done = w->agents[i].gone;
     master_wake(m);
-    while (!m->save_until || m->ask_by)
+    while (!m->save.until || m->save.ask_by)
         wait_a_turn(w);
 }
 
@@ -243,7 +243,7 @@ static void await_end(struct world *w)
     if (!all_done(w)) {
         CHECK(w, !m->ended);
         w->unsaved = true;
-        m->save_until = loop_now(m->loop);
+        m->save.until = loop_now(m->loop);
         master_wake(m);
     }
     while (!m->ended && loop_now(m->loop) < until)
@@ -336,7 +336,7 @@ static void check_log(struct world *w)
     }
     CHECK(w, end);
     CHECK(w, missing == owed && named == owed);
-    CHECK(w, unsaved == w->unsaved && unsaved == (w->d->m.unsaved != NULL));
+    CHECK(w, unsaved == w->unsaved && unsaved == (w->d->m.save.unsaved != NULL));
 }
 
 /* ---- a job ---- */
@@ -348,7 +348,7 @@ static void drive_to_the_end(struct desk *d)
     struct err err = ERR_INIT;
 
     w->d = d;
-    d->opt.container = &container;
+    be_on_yarn(d, &container);
     d->m.spec.save_time = 600000;
     assert_int_equal(engine_start(d->m.engine, master_now(&d->m), NULL), 0);
     assert_int_equal(fiber_start(d->loop, play, w, NULL, NULL), 0);
@@ -357,7 +357,6 @@ static void drive_to_the_end(struct desk *d)
         wait_a_turn(w);
     check_log(w);
     agents_hang_up(&d->m);
-    d->opt.container = NULL;
 }
 
 static void run_ends(uint32_t first, uint32_t n)

@@ -30,11 +30,11 @@ static void say_gone(struct agent_conn *a, int code, const struct err *why)
 {
     struct master *m = a->master;
 
-    if (m->save_until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
+    if (m->save.until && !m->ended && !a->saved && !a->lost && !agents_will_be_heard(a))
         master_unsaved(m, "not everything could be saved: an agent has ended before");
     /* A container's agent that was killed is started again by its node, and one that only lost its
      * connection comes back: agents_watch() waits for them. */
-    if (m->ended || (m->save_until && a->saved) || !agents_will_be_heard(a)) {
+    if (m->ended || (m->save.until && a->saved) || !agents_will_be_heard(a)) {
         m->platform->ops->agent_gone(m->platform, a->number, code < 0 ? why->text : "it left");
     } else {
         a->heard = loop_now(m->loop);
@@ -49,7 +49,7 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
     struct master *m = a->master;
     bool replaced = a->channel && a->channel != x->channel; /* it is back already, over another */
 
-    if (code < 0 && code != -ECANCELED && !m->ended && !m->hung_up)
+    if (code < 0 && code != -ECANCELED && !m->ended && !m->agents.hung_up)
         log_warn(LOG_MASTER, "agent %u: %s", a->number, why->text);
     if (!replaced)
         agents_close(a);
@@ -57,7 +57,7 @@ static void end_connection(struct agent_reader *x, int code, const struct err *w
         lost_hung_up(a);
     if (!replaced)
         master_wake(m);
-    if (!replaced && code != -ECANCELED && !m->hung_up && !m->left)
+    if (!replaced && code != -ECANCELED && !m->agents.hung_up && !m->left)
         say_gone(a, code, why);
     channel_unref(x->channel);
     a->readers--;
@@ -96,9 +96,9 @@ static void on_more(void *user)
     struct master *m = x->agent->master;
     struct err none = ERR_INIT;
 
-    if (m->hung_up)
+    if (m->agents.hung_up)
         end_connection(x, -ECANCELED, &none);
-    else if (group_go(&m->readers, read_on, x, &none) < 0)
+    else if (group_go(&m->agents.readers, read_on, x, &none) < 0)
         log_error(LOG_MASTER, "agent %u: %s", x->agent->number, none.text); /* it seems silent */
 }
 
@@ -143,7 +143,7 @@ static void agents_serve_serve(struct agent_conn *a, struct channel *c)
         return;
     }
     trace(LOG_MASTER, "agent %u on '%s' is here", a->number, a->node);
-    tokens_tell(a);
+    a->master->ops->agent_up(a);
     agents_tell(a, "up");
     hub_follow_again(a);
     agents_tell_slots(a, a->comes == AGENT_RESTARTED ? engine_on_agent_again : engine_on_agent_up);
@@ -160,9 +160,9 @@ static int agents_open_stream(struct master *m, struct sock *s, struct stream **
     if (!m->tls)
         return stream_plain(s, ret, err);
     (void)snprintf(host, sizeof(host), "%s", sock_peer_ip(s));
-    r = stream_tls_start(m->agents_tls, s, loop_in(m->loop, KEY_MS), ret, err);
+    r = stream_tls_start(m->agents.tls, s, loop_in(m->loop, KEY_MS), ret, err);
     if (r < 0 && r != -ECANCELED)
-        admission_refused(m->listener, host, err->text);
+        admission_refused(m->agents.listener, host, err->text);
     return r;
 }
 
@@ -204,11 +204,11 @@ void agents_serve(void *user, struct visitor *v, struct sock *s)
 
 void agents_hang_up(struct master *m)
 {
-    m->hung_up = true;
-    m->listener = admission_close(m->listener);
-    group_cancel(&m->readers);
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i])
-            agents_close(m->agents[i]);
-    (void)group_wait(&m->readers, NULL);
+    m->agents.hung_up = true;
+    m->agents.listener = admission_close(m->agents.listener);
+    group_cancel(&m->agents.readers);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i])
+            agents_close(m->agents.v[i]);
+    (void)group_wait(&m->agents.readers, NULL);
 }

@@ -8,14 +8,14 @@
 /* Where it is, or would be: in the order of numbers. */
 static uint32_t agents_find_place(const struct master *m, uint32_t number)
 {
-    uint32_t from = 0, to = m->n_agents;
+    uint32_t from = 0, to = m->agents.n;
 
-    if (to > 0 && m->agents[to - 1]->number < number) /* as a new one's is */
+    if (to > 0 && m->agents.v[to - 1]->number < number) /* as a new one's is */
         return to;
     while (from < to) {
         uint32_t mid = from + (to - from) / 2;
 
-        if (m->agents[mid]->number < number)
+        if (m->agents.v[mid]->number < number)
             from = mid + 1;
         else
             to = mid;
@@ -27,22 +27,22 @@ struct agent_conn *agents_get(const struct master *m, uint32_t number)
 {
     uint32_t at = agents_find_place(m, number);
 
-    return at < m->n_agents && m->agents[at]->number == number ? m->agents[at] : NULL;
+    return at < m->agents.n && m->agents.v[at]->number == number ? m->agents.v[at] : NULL;
 }
 
 /* Room for one more. */
 static int grow_table(struct master *m)
 {
-    uint32_t cap = m->cap_agents + m->cap_agents / 2 + 16;
+    uint32_t cap = m->agents.cap + m->agents.cap / 2 + 16;
     struct agent_conn **v;
 
-    if (m->n_agents < m->cap_agents)
+    if (m->agents.n < m->agents.cap)
         return 0;
-    v = reallocarray(m->agents, cap, sizeof(*v));
+    v = reallocarray(m->agents.v, cap, sizeof(*v));
     if (!v)
         return -ENOMEM;
-    m->agents = v;
-    m->cap_agents = cap;
+    m->agents.v = v;
+    m->agents.cap = cap;
     return 0;
 }
 
@@ -51,7 +51,7 @@ int agents_expect(struct master *m, uint32_t number, struct err *err)
     uint32_t at = agents_find_place(m, number);
     struct agent_conn *a;
 
-    if (at < m->n_agents && m->agents[at]->number == number)
+    if (at < m->agents.n && m->agents.v[at]->number == number)
         return 0;
     a = grow_table(m) == 0 ? calloc(1, sizeof(*a)) : NULL;
     if (!a)
@@ -59,17 +59,16 @@ int agents_expect(struct master *m, uint32_t number, struct err *err)
     a->master = m;
     a->number = number;
     a->heard = loop_now(m->loop);
-    memmove(&m->agents[at + 1], &m->agents[at], (m->n_agents - at) * sizeof(a));
-    m->agents[at] = a;
-    m->n_agents++;
+    memmove(&m->agents.v[at + 1], &m->agents.v[at], (m->agents.n - at) * sizeof(a));
+    m->agents.v[at] = a;
+    m->agents.n++;
     return 0;
 }
 
 /* The platform forgets it when the container is gone, and records of the agent come later. */
 const char *agents_container(struct agent_conn *a)
 {
-    struct platform *p = a->master->platform;
-    const char *now = p && p->ops->container ? p->ops->container(p, a->number) : "";
+    const char *now = platform_container(a->master->platform, a->number);
     char *copy = *now && !str_eq(now, a->container) ? strdup(now) : NULL;
 
     if (copy) {
@@ -94,7 +93,7 @@ static void free_agent(struct agent_conn *a)
 static bool is_forgettable(const struct agent_conn *a)
 {
     return (a->lost || a->leaving) && !a->channel && a->readers == 0 && !a->used &&
-           !a->master->save_until && !agents_at_client(a);
+           !a->master->save.until && !agents_at_client(a);
 }
 
 /* A slot has it, or a task shows where it was. */
@@ -102,8 +101,8 @@ static void mark_used(struct master *m)
 {
     struct agent_conn *a;
 
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].agent && (a = agents_get(m, m->slots[i].agent)))
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].agent && (a = agents_get(m, m->slots.v[i].agent)))
             a->used = true;
     for (const struct task *t = NULL; (t = engine_next_in_gang(m->engine, t));)
         if (t->state != TASK_WAITING && (a = agents_get(m, t->agent)))
@@ -114,27 +113,26 @@ void agents_forget(struct master *m)
 {
     uint32_t n = 0, over = 0;
 
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        m->agents[i]->used = m->agents[i]->described;
-        over += is_forgettable(m->agents[i]);
+    for (uint32_t i = 0; i < m->agents.n; i++) {
+        m->agents.v[i]->used = m->agents.v[i]->described;
+        over += is_forgettable(m->agents.v[i]);
     }
     if (over == 0)
         return;
     mark_used(m);
-    for (uint32_t i = 0; i < m->n_agents; i++) {
-        if (is_forgettable(m->agents[i]))
-            free_agent(m->agents[i]);
+    for (uint32_t i = 0; i < m->agents.n; i++) {
+        if (is_forgettable(m->agents.v[i]))
+            free_agent(m->agents.v[i]);
         else
-            m->agents[n++] = m->agents[i];
+            m->agents.v[n++] = m->agents.v[i];
     }
-    m->n_agents = n;
+    m->agents.n = n;
 }
 
 void agents_done(struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        free_agent(m->agents[i]);
-    free(m->agents);
-    free(m->starting.v);
-    m->agents_tls = stream_tls_free(m->agents_tls);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        free_agent(m->agents.v[i]);
+    free(m->agents.v);
+    m->agents.tls = stream_tls_free(m->agents.tls);
 }

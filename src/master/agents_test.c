@@ -84,11 +84,11 @@ static void losing(struct desk *d)
     struct master *m = &d->m;
     uint32_t most = 0;
 
-    m->slots = calloc(3, sizeof(*m->slots));
-    assert_non_null(m->slots);
-    m->n_slots = 3;
+    m->slots.v = calloc(3, sizeof(*m->slots.v));
+    assert_non_null(m->slots.v);
+    m->slots.n = 3;
     for (uint32_t i = 1; i <= 100000; i++) {
-        struct slot_info *s = &m->slots[i % 3];
+        struct slot_info *s = &m->slots.v[i % 3];
         struct agent_conn *a = agents_get(m, s->agent);
 
         if (a && i % 5)
@@ -99,29 +99,29 @@ static void losing(struct desk *d)
         s->agent = i;
         if (i % 50 == 0)
             agents_forget(m);
-        most = m->n_agents > most ? m->n_agents : most;
+        most = m->agents.n > most ? m->agents.n : most;
     }
     assert_in_range(most, 3, 60);
-    assert_in_range(m->cap_agents, 3, 128);
+    assert_in_range(m->agents.cap, 3, 128);
     agents_forget(m);
-    assert_int_equal(m->n_agents, 3);
+    assert_int_equal(m->agents.n, 3);
     for (uint32_t i = 99998; i <= 100000; i++)
         assert_int_equal(agents_get(m, i)->number, i);
     assert_null(agents_get(m, 99997));
     agents_get(m, 99999)->lost = agents_get(m, 99999)->described = true;
-    m->slots[99999 % 3].agent = 0;
+    m->slots.v[99999 % 3].agent = 0;
     agents_forget(m); /* others were told where it is */
     assert_non_null(agents_get(m, 99999));
     agents_get(m, 99999)->described = false;
-    m->save_until = 1;
+    m->save.until = 1;
     agents_forget(m); /* who has saved what is counted at the end */
     assert_non_null(agents_get(m, 99999));
-    m->save_until = 0;
+    m->save.until = 0;
     agents_forget(m);
     assert_null(agents_get(m, 99999));
-    free(m->slots);
-    m->slots = NULL;
-    m->n_slots = 0;
+    free(m->slots.v);
+    m->slots.v = NULL;
+    m->slots.n = 0;
 }
 
 static void agents_that_are_gone_are_forgotten(void **state)
@@ -164,7 +164,8 @@ static void ask_about(void *arg)
 {
     struct caller *c = arg;
 
-    c->mine = own_peer(&c->desk->m, c->fd) && own_peer_asked(&c->desk->m, c->fd);
+    c->mine = c->desk->m.ops->own_peer(&c->desk->m, c->fd) &&
+              c->desk->m.ops->own_peer_asked(&c->desk->m, c->fd);
     c->done = true;
 }
 
@@ -231,7 +232,7 @@ static void ask_agents(struct desk *d)
     struct channel *far, *one, *two;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     far = come_from(d, 1, "10.0.0.1", false);
     call_tracker(d, &c);
     assert_false(is_mine(&c)); /* the job has no agent there */
@@ -251,7 +252,6 @@ static void ask_agents(struct desk *d)
     (void)channel_close(far);
     (void)channel_close(one);
     (void)channel_close(two);
-    d->opt.container = NULL;
 }
 
 static void whose_a_connection_is_the_agents_of_its_machine_are_asked(void **state)
@@ -266,7 +266,7 @@ static void ask_one_that_hangs_up(struct desk *d)
     struct channel *one, *again;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     one = come_from(d, 1, "127.0.0.1", false);
     call_tracker(d, &c);
     assert_int_equal(next_kind(d, one), AGENT__TO_AGENT__BODY_WHOSE);
@@ -279,7 +279,6 @@ static void ask_one_that_hangs_up(struct desk *d)
     call_tracker(d, &c);
     assert_true(is_mine(&c));
     (void)channel_close(again);
-    d->opt.container = NULL;
 }
 
 static void an_agent_that_hung_up_is_asked_again(void **state)
@@ -295,7 +294,7 @@ static void ask_beside_a_silent_one(struct desk *d)
     struct channel *silent, *other;
     struct caller c;
 
-    d->opt.container = &elsewhere;
+    be_on_yarn(d, &elsewhere);
     silent = come_from(d, 1, "127.0.0.1", false);
     other = come_from(d, 2, "127.0.0.1", false);
     call_tracker(d, &c);
@@ -303,7 +302,6 @@ static void ask_beside_a_silent_one(struct desk *d)
     assert_true(is_mine(&c));
     (void)channel_close(silent);
     (void)channel_close(other);
-    d->opt.container = NULL;
 }
 
 static void the_next_agent_is_asked_when_one_is_silent(void **state)
@@ -319,16 +317,15 @@ static void ask_many_that_are_silent(struct desk *d)
     struct channel *silent[4];
     struct caller c;
 
-    d->opt.container = &elsewhere;
-    d->m.own_ask_ms = 20;
+    be_on_yarn(d, &elsewhere);
+    d->m.own_peers.ask_ms = 20;
     for (uint32_t i = 0; i < COUNT_OF(silent); i++)
         silent[i] = come_from(d, i + 1, "127.0.0.1", false);
     call_tracker(d, &c);
     assert_false(is_mine(&c));
-    assert_int_equal(d->m.last_own_question, 1); /* then the time was over */
+    assert_int_equal(d->m.own_peers.last, 1); /* then the time was over */
     for (uint32_t i = 0; i < COUNT_OF(silent); i++)
         (void)channel_close(silent[i]);
-    d->opt.container = NULL;
 }
 
 static void silent_agents_share_one_time_limit(void **state)
@@ -364,7 +361,7 @@ static void back_at_the_end(struct desk *d)
     (void)channel_close(away);
     while (agents_get(&d->m, 2)->channel)
         assert_int_equal(fiber_yield(d->loop), 0);
-    d->m.save_until = loop_in(d->loop, ENOUGH);
+    d->m.save.until = loop_in(d->loop, ENOUGH);
     agents_shutdown(&d->m, 0);
     expect_save(d, here);
     agents_tell_saved(agents_get(&d->m, 1));
@@ -399,7 +396,7 @@ static void adopted_two(struct desk *d)
         agents_get(&d->m, i)->adopted = true;
         agents_get(&d->m, i)->heard = loop_now(d->loop) - 90000;
     }
-    d->m.save_until = loop_in(d->loop, ENOUGH);
+    d->m.save.until = loop_in(d->loop, ENOUGH);
     assert_int_equal(fiber_start(d->loop, run_watch, &d->m, NULL, NULL), 0);
     for (int i = 0; !p->gone && i < ENOUGH / 10; i++)
         assert_int_equal(fiber_sleep(d->loop, 10), 0);
@@ -425,7 +422,7 @@ static void leaving_one(struct desk *d)
     c = come(d, 1, false);
     agents_get(&d->m, 1)->leaving = true;
     agents_get(&d->m, 1)->heard = loop_now(d->loop) - 90000;
-    d->m.save_until = loop_in(d->loop, ENOUGH);
+    d->m.save.until = loop_in(d->loop, ENOUGH);
     assert_false(agents_saved(&d->m));
     assert_int_equal(fiber_start(d->loop, run_watch, &d->m, NULL, NULL), 0);
     expect_end(d, c);

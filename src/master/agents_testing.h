@@ -3,6 +3,7 @@
 #pragma once
 #include "base/path.h"
 #include "loop/listen.h"
+#include "master/local/master_local_private.h"
 #include "master/yarn/missing_output.h"
 #include "test.h"
 
@@ -18,6 +19,7 @@ struct desk {
     struct loop *loop;
     struct job_dir job;
     struct master_options opt;
+    struct master_yarn side; /* of one that is on YARN */
     struct spec_role role;
     struct master m;
     void (*body)(struct desk *d);
@@ -84,11 +86,20 @@ TESTING void free_desk(struct master *m)
     m->engine = engine_free(m->engine);
     m->kv = kv_free(m->kv);
     m->avoid = blacklist_free(m->avoid);
-    hub_done(m);
-    outputs_done(m);
-    free(m->unsaved);
-    free(m->slots);
-    free(m->busy.v);
+    m->hub = hub_free(m->hub);
+    if (m->side)
+        outputs_done(m);
+    free(m->save.unsaved);
+    slots_done(&m->slots);
+    outbox_done(&m->outbox);
+}
+
+/* From here on it is the master of a container, which is the test's. */
+TESTING void be_on_yarn(struct desk *d, struct master_container *c)
+{
+    d->side = (struct master_yarn)MASTER_YARN_INIT(c);
+    d->m.ops = &master_yarn_ops;
+    d->m.side = &d->side;
 }
 
 TESTING int on_desk(void *arg)
@@ -107,15 +118,18 @@ TESTING int on_desk(void *arg)
     d->role.name = (char *)"w";
     d->role.side = d->role.decides = -1;
     d->role.restart.max = -1;
-    *m = (struct master){
-        .loop = d->loop, .opt = &d->opt, .wall = 1000, .platform = &platform.base
-    };
+    *m = (struct master){ .loop = d->loop,
+                          .opt = &d->opt,
+                          .ops = &master_local_ops,
+                          .wall = 1000,
+                          .platform = &platform.base };
     m->mono = loop_now(d->loop);
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
-    m->agents_path = sock;
-    m->join_file = join;
-    m->log_dir = m->work_dir = d->dir;
+    m->paths.agents = sock;
+    m->paths.join = join;
+    m->paths.logs = m->paths.work = d->dir;
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
     assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &m->avoid, NULL), 0);
@@ -157,7 +171,7 @@ TESTING struct channel *dial(struct desk *d)
     struct sock *s = NULL;
 
     assert_int_equal(
-        sock_connect_unix(d->loop, d->m.agents_path, loop_in(d->loop, ENOUGH), &s, NULL), 0);
+        sock_connect_unix(d->loop, d->m.paths.agents, loop_in(d->loop, ENOUGH), &s, NULL), 0);
     assert_int_equal(stream_plain(s, &stream, NULL), 0);
     assert_int_equal(channel_new(d->loop, stream, &limits, &c, NULL), 0);
     return c;
@@ -192,7 +206,7 @@ TESTING struct channel *come_with(struct desk *d, Agent__Hello *hello)
     msg.body_case = AGENT__TO_MASTER__BODY_HELLO;
     assert_int_equal(channel_send(c, &msg.base, NULL), 0);
     assert_int_equal(next_kind(d, c), AGENT__TO_AGENT__BODY_WELCOME);
-    while (admission_serving(d->m.listener) > 0)
+    while (admission_serving(d->m.agents.listener) > 0)
         assert_int_equal(fiber_yield(d->loop), 0);
     return c;
 }

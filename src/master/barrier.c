@@ -50,9 +50,9 @@ void barrier_late(void *user, const struct kv_late *l)
     char raw[64], name[sizeof(raw)];
     size_t n = l->name.n < sizeof(raw) ? l->name.n : sizeof(raw) - 1;
 
-    if (l->n_came == 0 || l->came[0].task == MASTER_API_TASK || m->late_notes >= NOTES_MAX)
+    if (l->n_came == 0 || l->came[0].task == MASTER_API_TASK || m->form.late_notes >= NOTES_MAX)
         return;
-    m->late_notes++;
+    m->form.late_notes++;
     memcpy(raw, l->name.p, n);
     raw[n] = '\0';
     (void)str_clean(name, sizeof(name), raw);

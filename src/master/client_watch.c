@@ -4,7 +4,7 @@
  * A client that dies closes its connection, which tells at once. One that a master before us knew,
  * or whose network failed, comes back by itself, as soon as the ResourceManager tells it where we
  * are: time in which that does not answer us does not count, as it answers nobody else either. */
-#include "master/client_watch.h"
+#include "master/master_private.h"
 
 #define COMES_MS 60000 /* that the client has */
 #define LOOK_MS 1000
@@ -12,9 +12,7 @@
 
 static bool can_find_us(const struct master *m)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-
-    return !ops || !ops->silence || ops->silence(m->platform) < SILENCE_MS;
+    return platform_silence(m->platform) < SILENCE_MS;
 }
 
 static void run_client_watch(void *arg)
@@ -22,17 +20,17 @@ static void run_client_watch(void *arg)
     struct master *m = arg;
     int64_t left = COMES_MS;
 
-    while (left > 0 && !m->clients && !m->ended && fiber_sleep(m->loop, LOOK_MS) == 0)
+    while (left > 0 && !m->client.n && !m->ended && fiber_sleep(m->loop, LOOK_MS) == 0)
         left -= can_find_us(m) ? LOOK_MS : 0;
-    if (left <= 0 && !m->clients && !m->ended)
+    if (left <= 0 && !m->client.n && !m->ended)
         api_client_gone(m);
-    m->client_watcher = NULL;
+    m->client.watcher = NULL;
 }
 
 int client_watch(struct master *m, struct err *err)
 {
-    return m->client_watcher ? 0
-                             : fiber_start(m->loop, run_client_watch, m, &m->client_watcher, err);
+    return m->client.watcher ? 0
+                             : fiber_start(m->loop, run_client_watch, m, &m->client.watcher, err);
 }
 
 /* What the network does; a process that ends is heard of otherwise. */
@@ -43,7 +41,7 @@ static bool client_is_network(int code)
 
 void client_watch_broken(struct master *m, int code)
 {
-    if (m->ended || code == -ECANCELED || m->clients) /* it is back already */
+    if (m->ended || code == -ECANCELED || m->client.n) /* it is back already */
         return;
     if (!client_is_network(code) || client_watch(m, NULL) < 0)
         api_client_gone(m);

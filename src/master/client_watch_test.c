@@ -2,6 +2,7 @@
 #include "job/engine/engine_testing.h"
 #include "loop/fiber.h"
 #include "master/client_watch.h"
+#include "master/local/master_local_private.h"
 
 struct desk {
     struct loop *loop;
@@ -16,7 +17,9 @@ static void make_master(struct desk *d)
     (void)role(&d->b, "w", 1);
     begin(&d->b);
     assert_int_equal(engine_start(d->b.e, d->b.now, NULL), 0);
-    d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .engine = d->b.e };
+    d->m = (struct master){
+        .loop = d->loop, .opt = &d->opt, .ops = &master_local_ops, .engine = d->b.e
+    };
 }
 
 static int end_connections(void *arg)
@@ -40,15 +43,15 @@ static int end_connections(void *arg)
 
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         make_master(d);
-        d->m.clients = rows[i].clients;
+        d->m.client.n = rows[i].clients;
         d->m.ended = rows[i].ended;
         client_watch_broken(&d->m, rows[i].code);
-        if (d->m.client_gone != rows[i].gone || (d->m.client_watcher != NULL) != rows[i].waits)
+        if (d->m.client.gone != rows[i].gone || (d->m.client.watcher != NULL) != rows[i].waits)
             fail_msg("row %zu", i);
-        d->m.clients = 1; /* whoever waits for it sees it */
-        while (d->m.client_watcher)
+        d->m.client.n = 1; /* whoever waits for it sees it */
+        while (d->m.client.watcher)
             assert_int_equal(fiber_sleep(d->loop, 10), 0);
-        assert_int_equal(d->m.client_gone, rows[i].gone);
+        assert_int_equal(d->m.client.gone, rows[i].gone);
         d->b.e = engine_free(d->b.e);
         buf_done(&d->b.log);
     }

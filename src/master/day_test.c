@@ -7,7 +7,9 @@
  * both are jobs of 1,000 tasks that live for N hours. */
 #include "base/path.h"
 #include "job/engine/engine_testing.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
+#include "master/yarn/recover.h"
 
 #include <malloc.h>
 #include <time.h>
@@ -28,6 +30,7 @@ struct day {
     struct fs_set *set;
     struct master_container container;
     struct master_options opt;
+    struct master_yarn side;
     struct master m; /* the first one */
     struct bench b;
     int hours;
@@ -68,21 +71,24 @@ static void open_log(struct day *d)
     const struct mirror_options o = { .parts = { d->container.logs, "events", "jsonl" },
                                       .journal = &d->m.journal,
                                       .what = "the events log",
-                                      .summary = &d->m.summary };
+                                      .summary = &d->side.summary };
     AUTO_FREE char *path = path_join(d->dir, "first.jsonl");
 
     assert_non_null(path);
-    d->m = (struct master){ .loop = d->loop, .opt = &d->opt };
-    d->m.summary.every = d->tasks == GANG_TASKS ? GANG_SUMMARY : 0;
+    d->side = (struct master_yarn)MASTER_YARN_INIT(&d->container);
+    d->m = (struct master){
+        .loop = d->loop, .opt = &d->opt, .ops = &master_yarn_ops, .side = &d->side
+    };
+    d->side.summary.every = d->tasks == GANG_TASKS ? GANG_SUMMARY : 0;
     assert_int_equal(journal_open(&d->m.journal, path, NULL), 0);
-    assert_int_equal(mirror_begin(&d->m, &o, &d->m.mirror, NULL), 0);
+    assert_int_equal(mirror_begin(&d->m, &o, &d->side.mirror, NULL), 0);
 }
 
 static void close_log(struct day *d)
 {
     assert_int_equal(mirror_stop(&d->m, LOOP_NEVER), 0);
     journal_done(&d->m.journal);
-    summary_done(&d->m.summary);
+    summary_done(&d->side.summary);
 }
 
 static struct used used_by(const struct journal *j)
@@ -131,7 +137,8 @@ static int64_t clock_ms(void)
 static void take_over(struct day *d, uint64_t bytes)
 {
     struct kv_events on = { .on_reply = on_reply };
-    struct master m = { .loop = d->loop, .opt = &d->opt };
+    struct master_yarn side = MASTER_YARN_INIT(&d->container);
+    struct master m = { .loop = d->loop, .opt = &d->opt, .ops = &master_yarn_ops, .side = &side };
     AUTO_FREE char *path = path_join(d->dir, "events.jsonl");
     struct task before = *engine_task(d->b.e, 77);
     uint32_t generation = engine_generation(d->b.e);
@@ -140,11 +147,10 @@ static void take_over(struct day *d, uint64_t bytes)
 
     d->b.e = engine_free(d->b.e);
     d->container.attempt = 2;
-    m.kv_journal.fd = -1;
     assert_non_null(path);
     assert_int_equal(journal_open(&m.journal, path, NULL), 0);
     assert_int_equal(kv_new(&on, &m.kv, NULL), 0);
-    assert_int_equal(history_new(&m.history, NULL), 0);
+    assert_int_equal(history_new(&m.status.history, NULL), 0);
     begin(&d->b);
     m.engine = d->b.e;
     memory = mallinfo2().uordblks;
@@ -156,7 +162,7 @@ static void take_over(struct day *d, uint64_t bytes)
                   d->hours, (double)bytes / 1e6, (double)m.journal.size / 1e6, (long long)took,
                   (mallinfo2().uordblks - memory) / 1024);
     if (d->gang)
-        assert_true(m.journal.size < (d->m.summary.every ? GANG_SUMMARY : USUAL_SUMMARY) +
+        assert_true(m.journal.size < (d->side.summary.every ? GANG_SUMMARY : USUAL_SUMMARY) +
                                          (uint64_t)d->tasks * 4096);
     else
         assert_int_equal(m.journal.size, bytes);
@@ -167,7 +173,7 @@ static void take_over(struct day *d, uint64_t bytes)
         assert_true(took <= TAKE_OVER_MS);
     journal_done(&m.journal);
     m.kv = kv_free(m.kv);
-    m.history = history_free(m.history);
+    m.status.history = history_free(m.status.history);
     recover_done(&m);
 }
 
@@ -219,7 +225,6 @@ static void live_a_day(enum spec_policy policy, int usual)
                                               .jobs = path_join(d->dir, "jobs") };
     assert_int_equal(path_mkdirs(d->container.logs, 0700, NULL), 0);
     assert_int_equal(path_mkdirs(d->container.jobs, 0700, NULL), 0);
-    d->opt.container = &d->container;
     bench_init(&d->b, policy, 1000000);
     (void)role(&d->b, "w", d->tasks);
     assert_int_equal(loop_new(&d->loop, NULL), 0);

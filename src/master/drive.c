@@ -3,9 +3,7 @@
  * Everything that happens in one turn of the loop is told to the engine first; then one pass here
  * takes all of its actions, so that they go out in batches. */
 #include "base/log.h"
-#include "master/drive_stop.h"
-#include "master/yarn/missing_output.h"
-#include "master/yarn/registry_entry.h"
+#include "master/master_private.h"
 
 #include <string.h>
 
@@ -26,26 +24,26 @@ void master_wake(struct master *m)
 
 static int grow_slots(struct master *m, uint32_t slot, struct err *err)
 {
-    uint32_t n = m->n_slots ? m->n_slots : 16;
+    uint32_t n = m->slots.n ? m->slots.n : 16;
     struct slot_info *v;
 
     while (n <= slot)
         n *= 2;
-    if (n == m->n_slots)
+    if (n == m->slots.n)
         return 0;
-    v = realloc(m->slots, n * sizeof(*v));
+    v = realloc(m->slots.v, n * sizeof(*v));
     if (!v)
         return err_oom(err);
-    memset(v + m->n_slots, 0, (n - m->n_slots) * sizeof(*v));
-    m->slots = v;
-    m->n_slots = n;
+    memset(v + m->slots.n, 0, (n - m->slots.n) * sizeof(*v));
+    m->slots.v = v;
+    m->slots.n = n;
     return 0;
 }
 
 static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n,
                     struct err *err)
 {
-    struct slot_info *s = &m->slots[slot];
+    struct slot_info *s = &m->slots.v[slot];
 
     lost_forget(m, slot);
     free(take(s->gpus));
@@ -60,6 +58,16 @@ static int set_slot(struct master *m, uint32_t slot, uint32_t agent, const uint3
     memcpy(s->gpus, gpus, n * sizeof(*gpus));
     s->n_gpus = n;
     return 0;
+}
+
+void slots_done(struct slots *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        free(s->v[i].gpus);
+        free(s->v[i].lost_why);
+    }
+    free(s->v);
+    *s = (struct slots){ 0 };
 }
 
 int drive_set_slot(struct master *m, uint32_t slot, uint32_t agent, struct err *err)
@@ -93,11 +101,11 @@ static void on_granted(void *user, uint32_t slot, uint32_t agent, const uint32_t
 static void on_left(void *user, uint32_t slot)
 {
     struct master *m = user;
-    struct agent_conn *a = agents_get(m, m->slots[slot].agent);
+    struct agent_conn *a = agents_get(m, m->slots.v[slot].agent);
 
-    if (!a || !m->save_until)
+    if (!a || !m->save.until)
         return;
-    outputs_left(m, a->number);
+    m->ops->owed->left(m, a->number);
     agents_tell_saved(a);
 }
 
@@ -120,18 +128,17 @@ void drive_lost(struct master *m, uint32_t slot, enum fail_class cls, const char
 static void on_lost(void *user, uint32_t slot, enum fail_class cls, const char *text)
 {
     struct master *m = user;
-    struct agent_conn *a = agents_get(m, m->slots[slot].agent);
+    struct agent_conn *a = agents_get(m, m->slots.v[slot].agent);
 
-    agents_unsaved(m, m->slots[slot].agent, text);
-    outputs_unsaved(m, m->slots[slot].agent, text);
+    agents_unsaved(m, m->slots.v[slot].agent, text);
+    m->ops->owed->lost(m, m->slots.v[slot].agent, text);
     if (a && !a->lost) {
         agents_leave(m, a->number); /* where only its NodeManager is gone: two would do the same */
         a->lost = true;
         agents_tell(a, "lost");
     }
     if (a) /* one that could not even be started has not said where it is */
-        node_faults_node(
-            m, m->platform->ops->node ? m->platform->ops->node(m->platform, slot) : a->node, cls);
+        node_faults_node(m, platform_node(m->platform, slot, a->node), cls);
     if (!lost_waits(m, slot, cls, text))
         drive_lost(m, slot, cls, text);
     master_wake(m);
@@ -142,7 +149,7 @@ static void drive_on_refused(void *user, uint32_t slot, bool here, const char *t
     struct master *m = user;
     struct err err = ERR_INIT;
 
-    m->slots[slot].asked = 0;
+    m->slots.v[slot].asked = 0;
     if (engine_on_refused(m->engine, slot, here, text, master_now(m), &err) < 0)
         master_fault(m, &err);
     master_wake(m);
@@ -170,6 +177,7 @@ static void drive_on_phase(void *user, const char *name, const char *who)
     master_wake(user);
 }
 
+/* Everything is taken away: what is left is to say so. */
 static void on_over(void *user, const char *text)
 {
     struct master *m = user;
@@ -179,7 +187,6 @@ static void on_over(void *user, const char *text)
     master_wake(m);
 }
 
-/* YARN takes everything away: what is left is to say so. */
 const struct platform_events drive_platform_events = {
     .on_granted = on_granted,
     .on_refused = drive_on_refused,
@@ -202,6 +209,21 @@ static void drive_on_progress(void *user, uint32_t task, int64_t step, int64_t t
     master_wake(m);
 }
 
+static void drive_on_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words,
+                           size_t n)
+{
+    const struct master *m = user;
+
+    m->ops->copy->reply(user, task, id, words, n);
+}
+
+static void drive_on_change(void *user, const struct kv_change *c)
+{
+    const struct master *m = user;
+
+    m->ops->copy->change(user, c);
+}
+
 static unsigned on_role_size(void *user, uint32_t task)
 {
     struct master *m = user;
@@ -210,10 +232,10 @@ static unsigned on_role_size(void *user, uint32_t task)
 }
 
 const struct kv_events drive_kv_events = {
-    .on_reply = kvanswer_reply,
+    .on_reply = drive_on_reply,
     .on_progress = drive_on_progress,
     .on_role_size = on_role_size,
-    .on_change = kvlog_change,
+    .on_change = drive_on_change,
     .on_late = barrier_late,
 };
 
@@ -227,7 +249,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 
     if (r < 0)
         return r;
-    m->slots[a->id].asked = master_now(m);
+    m->slots.v[a->id].asked = master_now(m);
     engine_slot(m->engine, a->id, &role, &first, &n);
     r = m->platform->ops->ask(m->platform, a->id, &m->spec.roles[role], &why);
     if (r < 0 && r != -EALREADY)
@@ -238,7 +260,7 @@ static int do_ask(struct master *m, const struct action *a, struct err *err)
 static int do_release(struct master *m, const struct action *a, struct err *err)
 {
     const struct platform_ops *ops = m->platform->ops;
-    uint32_t role, first, n, agent = a->id < m->n_slots ? m->slots[a->id].agent : 0;
+    uint32_t role, first, n, agent = a->id < m->slots.n ? m->slots.v[a->id].agent : 0;
     int r = 0;
 
     engine_slot(m->engine, a->id, &role, &first, &n);
@@ -248,12 +270,14 @@ static int do_release(struct master *m, const struct action *a, struct err *err)
         outbox_flush(m); /* the client's agent stays */
         agents_leave(m, agent);
         if (agents_get(m, agent) &&
-            outputs_owed(m, agent)) /* a master after us does not know it otherwise */
+            m->ops->owed->owes(m, agent)) /* a master after us does not know it otherwise */
             agents_tell(agents_get(m, agent), "leaving");
     }
-    (ops->take_back && agents_never_here(m, agent) ? ops->take_back : ops->release)(m->platform,
-                                                                                    a->id);
-    if (a->id < m->n_slots)
+    if (agents_never_here(m, agent))
+        platform_take_back(m->platform, a->id);
+    else
+        ops->release(m->platform, a->id);
+    if (a->id < m->slots.n)
         (void)set_slot(m, a->id, 0, NULL, 0, err);
     return r;
 }
@@ -262,7 +286,7 @@ static int do_prepare(struct master *m, const struct action *a, struct err *err)
 {
     struct err why = ERR_INIT;
 
-    registry_tasks_prepare_again(m, a->id);
+    m->ops->names->again(m, a->id);
     return outbox_prepare(m, a->id, &why) < 0 ? outbox_fail(m, a->id, &why, err) : 0;
 }
 
@@ -271,7 +295,7 @@ static int do_form(struct master *m, const struct action *a, struct err *err)
     int r;
 
     (void)a;
-    registry_tasks_decide(m);
+    m->ops->names->decide(m);
     r = form_generation(m, err);
     if (r < 0) {
         struct err cause = *err;
@@ -301,13 +325,13 @@ static int do_end(struct master *m, const struct action *a, struct err *err)
 {
     (void)a;
     (void)err;
-    if (!results_wanted(m)) {
+    if (!m->ops->results_wanted(m)) {
         m->ended = true;
         return 0;
     }
     /* Output and results come home first: then whoever waits for the job finds them there. */
-    m->save_until = loop_in(m->loop, m->spec.save_time);
-    m->ask_by =
+    m->save.until = loop_in(m->loop, m->spec.save_time);
+    m->save.ask_by =
         loop_in(m->loop, WRITTEN_MS < m->spec.save_time / 4 ? WRITTEN_MS : m->spec.save_time / 4);
     return 0;
 }
@@ -343,23 +367,23 @@ static void act_all(struct master *m)
  * has ended, or it takes them for lost: that is in HDFS first, if HDFS is there. */
 static void look_for_record(struct master *m)
 {
-    if (!m->ask_by)
+    if (!m->save.ask_by)
         return;
-    if (m->ask_behind == 0)
-        m->ask_behind = m->journal.size;
-    if (!mirror_has(m, m->ask_behind) && loop_now(m->loop) < m->ask_by)
+    if (m->save.ask_behind == 0)
+        m->save.ask_behind = m->journal.size;
+    if (!m->ops->copy->has(m, m->save.ask_behind) && loop_now(m->loop) < m->save.ask_by)
         return;
-    m->ask_by = 0;
+    m->save.ask_by = 0;
     agents_shutdown(m, 0);
 }
 
 static void drive_look_for_end(struct master *m)
 {
-    if (!m->save_until || m->ended)
+    if (!m->save.until || m->ended)
         return;
     look_for_record(m);
     m->ended = m->over || agents_saved(m);
-    if (m->ended || loop_now(m->loop) < m->save_until)
+    if (m->ended || loop_now(m->loop) < m->save.until)
         return;
     master_unsaved(m, "not everything could be saved in time");
     tell_events(m);
@@ -375,10 +399,10 @@ static int64_t on_loop_clock(const struct master *m, int64_t at)
 static int64_t next_deadline(const struct master *m)
 {
     int64_t a = engine_deadline(m->engine), b = kv_deadline(m->kv), c = node_faults_deadline(m);
-    int64_t d = lost_deadline(m), e = kvanswer_deadline(m), at = b < e ? b : e;
+    int64_t d = lost_deadline(m), e = m->ops->copy->deadline(m), at = b < e ? b : e;
 
-    if (m->save_until) { /* the store can still be asked, over HTTP */
-        int64_t end = m->ask_by ? m->ask_by : m->save_until;
+    if (m->save.until) { /* the store can still be asked, over HTTP */
+        int64_t end = m->save.ask_by ? m->save.ask_by : m->save.until;
 
         at = on_loop_clock(m, at);
         return at < end ? at : end;
@@ -398,7 +422,7 @@ static void drive_on_time(struct master *m)
 
     if (kv_deadline(m->kv) <= now)
         kv_on_time(m->kv, now);
-    kvanswer_on_time(m);
+    m->ops->copy->on_time(m);
     node_faults_on_time(m);
     lost_on_time(m);
     if (engine_deadline(m->engine) <= now && engine_on_time(m->engine, now, &err) < 0)
@@ -411,7 +435,7 @@ int drive_job(struct master *m, bool begun, struct err *err)
 
     while (r == 0) {
         if (m->over && !m->interrupted)
-            r = drive_given_up(m, err);
+            r = m->ops->given_up(m, err);
         if (r < 0)
             break;
         drive_on_time(m);
@@ -424,14 +448,14 @@ int drive_job(struct master *m, bool begun, struct err *err)
         if (r == -ETIMEDOUT)
             r = 0;
         if (r == -ECANCELED && !m->interrupted)
-            r = drive_on_signal(m, err);
+            r = m->ops->on_signal(m, err);
     }
-    if (r == 0 && m->opt->container)
-        r = drive_right_to_end(m, err);
+    if (r == 0)
+        r = m->ops->right_to_end(m, err);
     if (r == 0) {
         m->ended = true;
         if (!m->over && engine_fault(m->engine, NULL) == 0)
-            outputs_tell(m);
+            m->ops->owed->tell(m);
         tell_end(m);
     }
     cond_wake_all(&m->journal.grown); /* the last record may have come before the end */

@@ -120,13 +120,13 @@ static void ends_in_hdfs(struct desk *d)
     assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
     assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &container.fs, &path, NULL), 0);
     container.logs = logs;
-    d->opt.container = &container;
+    be_on_yarn(d, &container);
     assert_int_equal(mirror_start(&d->m, NULL), 0);
     drive(d);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
     assert_int_equal(mirror_stop(&d->m, loop_in(d->loop, d->hdfs_away ? 0 : TEST_MS)) < 0,
                      d->hdfs_away);
-    d->opt.container = NULL;
+    be_on_yarn(d, NULL);
     fs_set_free(set);
 }
 
@@ -151,12 +151,12 @@ static void looks_at_deadlines(struct desk *d)
     struct master *m = &d->m;
     int64_t now = loop_now(d->loop);
 
-    assert_int_equal(leave_by(m, 60000), now + 60000);
-    m->save_until = now + 20000; /* the job's own limit, … */
-    assert_int_equal(leave_by(m, 60000), now + 20000);
-    m->save_until = now - 1; /* … which others may have used up */
-    assert_int_equal(leave_by(m, 60000), now + 10000);
-    assert_int_equal(leave_by(m, 3000), now + 3000);
+    assert_int_equal(master_end_by(m, 60000), now + 60000);
+    m->save.until = now + 20000; /* the job's own limit, … */
+    assert_int_equal(master_end_by(m, 60000), now + 20000);
+    m->save.until = now - 1; /* … which others may have used up */
+    assert_int_equal(master_end_by(m, 60000), now + 10000);
+    assert_int_equal(master_end_by(m, 3000), now + 3000);
 }
 
 static void the_end_has_one_deadline(void **state)
@@ -226,7 +226,7 @@ static void ends_unsaved(struct desk *d)
 
     d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
     drive(d);
-    assert_non_null(d->m.unsaved);
+    assert_non_null(d->m.save.unsaved);
     assert_last(d, "\"event\":\"end\"", "\"KILLED\"");
 }
 
@@ -269,7 +269,7 @@ static void ends_after_the_wait(struct desk *d)
 
     d->m.spec.output = (struct spec_files){ .v = files, .n = 2 };
     drive(d);
-    assert_null(d->m.unsaved);
+    assert_null(d->m.save.unsaved);
 }
 
 static void a_wait_for_a_key_ends_in_time_while_results_are_saved(void **state)
@@ -336,13 +336,13 @@ static void be_lost(struct desk *d, void (*then)(struct master *m, struct agent_
     assert_true(a->lost);
     assert_told(d, c, AGENT__TO_AGENT__BODY_SHUTDOWN);
     assert_int_equal(engine_task(m->engine, 0)->state, before);
-    assert_int_equal(m->n_lost, before == TASK_RUNNING);
+    assert_int_equal(m->slots.n_lost, before == TASK_RUNNING);
     if (then)
         then(m, a);
     assert_int_equal(engine_task(m->engine, 0)->state, TASK_LOST);
-    assert_int_equal(m->n_lost, 0);
+    assert_int_equal(m->slots.n_lost, 0);
     assert_true(lost_deadline(m) == INT64_MAX);
-    assert_int_equal(m->slots[0].agent, 0);
+    assert_int_equal(m->slots.v[0].agent, 0);
     say_exited(a); /* old news */
     a->channel = channel_close(a->channel);
     c = channel_close(c);
@@ -367,7 +367,7 @@ static void time_passes(struct master *m, struct agent_conn *a)
     assert_true(lost_deadline(m) > master_now(m));
     lost_on_time(m);
     assert_int_equal(engine_task(m->engine, 0)->state, TASK_RUNNING);
-    m->slots[0].lost_until = master_now(m);
+    m->slots.v[0].lost_until = master_now(m);
     lost_on_time(m);
 }
 

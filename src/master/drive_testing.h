@@ -1,7 +1,9 @@
 /* drive_testing.h - a driver for tests: the platform does nothing, and the test is the agent. */
 #pragma once
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 #include "wire/wire_testing.h"
 
 #include <stdio.h>
@@ -12,6 +14,7 @@ struct desk {
     struct loop *loop;
     struct job_dir job;
     struct master_options opt;
+    struct master_yarn side; /* of one that is on YARN */
     struct spec_role role;
     struct master m;
     void (*body)(struct desk *d);
@@ -73,6 +76,14 @@ static inline void drive(struct desk *d)
     d->m.platform = NULL;
 }
 
+/* From here on it is the master of a container, which is the test's; NULL: of this machine. */
+static inline void be_on_yarn(struct desk *d, struct master_container *c)
+{
+    d->side = (struct master_yarn)MASTER_YARN_INIT(c);
+    d->m.ops = c ? &master_yarn_ops : &master_local_ops;
+    d->m.side = c ? &d->side : NULL;
+}
+
 static inline int on_desk(void *arg)
 {
     struct desk *d = arg;
@@ -87,13 +98,14 @@ static inline int on_desk(void *arg)
                                   .side = -1,
                                   .decides = -1,
                                   .restart = { .max = -1 } };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000 };
+    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .ops = &master_local_ops, .wall = 1000 };
     m->mono = loop_now(d->loop);
     m->spec = (struct spec){
         .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER, .save_time = 60000
     };
     assert_non_null(path);
     assert_int_equal(journal_open(&m->journal, path, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(kv_new(&on, &m->kv, NULL), 0);
     assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &m->avoid, NULL), 0);
@@ -103,10 +115,10 @@ static inline int on_desk(void *arg)
     m->kv = kv_free(m->kv);
     m->avoid = blacklist_free(m->avoid);
     agents_done(m);
-    hub_done(m);
-    free(m->unsaved);
-    free(m->slots);
-    free(m->busy.v);
+    m->hub = hub_free(m->hub);
+    free(m->save.unsaved);
+    slots_done(&m->slots);
+    outbox_done(&m->outbox);
     return 0;
 }
 

@@ -1,6 +1,5 @@
 /* form.c - a generation's cluster specification and rendezvous servers. */
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 
@@ -13,7 +12,7 @@ static void fill_task(const struct master *m, const struct task *t, char host[NA
 
     engine_slot(m->engine, t->slot, &role, &first, &n);
     *ret = (struct cluster_task){
-        .host = registry_tasks_host(m, t, a ? a->host : "", host),
+        .host = m->ops->names->host(m, t, a ? a->host : "", host),
         .node = a ? a->node : "",
         .local_rank = t->local_rank,
         .slot = t->rank / (n ? n : 1),
@@ -33,9 +32,9 @@ static int describe_task(struct master *m, const struct task *t, struct cluster_
         a->described = true;
     if (ret->host != host)
         return 0;
-    if (strs_add(&m->cluster_hosts, host) < 0)
+    if (strs_add(&m->form.hosts, host) < 0)
         return -ENOMEM;
-    ret->host = m->cluster_hosts.v[m->cluster_hosts.n - 1];
+    ret->host = m->form.hosts.v[m->form.hosts.n - 1];
     return 0;
 }
 
@@ -51,15 +50,15 @@ static int fill_cluster(struct master *m, struct err *err)
         free(tasks);
         return err_oom(err);
     }
-    free(m->cluster.roles);
-    free(m->cluster_tasks);
-    m->cluster = (struct cluster){ .roles = roles,
-                                   .n = m->spec.n_roles,
-                                   .generation = engine_generation(m->engine) };
-    m->cluster_tasks = tasks;
-    strs_done(&m->cluster_hosts);
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        m->agents[i]->described = false;
+    free(m->form.cluster.roles);
+    free(m->form.tasks);
+    m->form.cluster = (struct cluster){ .roles = roles,
+                                        .n = m->spec.n_roles,
+                                        .generation = engine_generation(m->engine) };
+    m->form.tasks = tasks;
+    strs_done(&m->form.hosts);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        m->agents.v[i]->described = false;
     for (size_t r = 0, sum = 0; r < m->spec.n_roles; sum += roles[r++].n) {
         roles[r].name = m->spec.roles[r].name;
         roles[r].n = engine_role_tasks(m->engine, (uint32_t)r);
@@ -68,7 +67,7 @@ static int fill_cluster(struct master *m, struct err *err)
     while (result == 0 && (t = engine_next_in_gang(m->engine, t)))
         result = describe_task(m, t, &roles[t->role].tasks[t->rank]);
     if (result == 0)
-        result = cluster_find_neighbours(&m->cluster);
+        result = cluster_find_neighbours(&m->form.cluster);
     return result < 0 ? err_oom(err) : 0;
 }
 
@@ -76,17 +75,17 @@ static int render_cluster(struct master *m, struct err *err)
 {
     AUTO_FREE char *text = NULL;
     AUTO_JSON *v = NULL;
-    int r = cluster_json(&m->cluster, &v, err);
+    int r = cluster_json(&m->form.cluster, &v, err);
 
     if (r < 0)
         return r;
     text = json_dumps(v, JSON_COMPACT);
     if (!text)
         return err_oom(err);
-    if (!str_eq(text, m->cluster_text))
-        m->cluster_id++; /* agents that have the same need not get it again */
-    free(m->cluster_text);
-    m->cluster_text = take(text);
+    if (!str_eq(text, m->form.text))
+        m->form.id++; /* agents that have the same need not get it again */
+    free(m->form.text);
+    m->form.text = take(text);
     return 0;
 }
 
@@ -102,7 +101,7 @@ static void stop_servers(struct master *m, bool all)
 {
     for (size_t i = 0; i < MASTER_SERVERS; i++)
         if (all || !rendezvous_lasts(1U << i))
-            m->servers[i] = rendezvous_free(m->servers[i]);
+            m->form.servers[i] = rendezvous_free(m->form.servers[i]);
 }
 
 /* The tasks that have ranks: others may decide as well, but no server of ours will see them. */
@@ -119,21 +118,16 @@ static unsigned world(const struct master *m)
     return n;
 }
 
-static const char *server_host(const struct master *m)
-{
-    return m->opt->container ? m->opt->container->host : "127.0.0.1";
-}
-
 /* Those that last, or the others. */
 static int start_servers(struct master *m, bool lasting, struct err *err)
 {
-    m->server_options = (struct rendezvous_options){
+    m->form.server_options = (struct rendezvous_options){
         .loop = m->loop,
-        .host = server_host(m),
+        .host = m->ops->host(m),
         .world = world(m),
         .user = m,
-        .check = own_peer,
-        .vouch = own_peer_asked,
+        .check = m->ops->own_peer,
+        .vouch = m->ops->own_peer_asked,
         .on_note = on_server_note,
         .document = documents_get,
     };
@@ -142,7 +136,7 @@ static int start_servers(struct master *m, bool lasting, struct err *err)
 
         if (!(m->framework->servers & (1U << i)) || rendezvous_lasts(1U << i) != lasting)
             continue;
-        r = rendezvous_start(1U << i, &m->server_options, &m->servers[i], err);
+        r = rendezvous_start(1U << i, &m->form.server_options, &m->form.servers[i], err);
         if (r < 0)
             return r;
     }
@@ -153,8 +147,8 @@ static int form_describe(struct master *m, struct err *err)
 {
     int r;
 
-    m->plan_cache = plan_cache_free(m->plan_cache);
-    if (plan_cache_new(&m->plan_cache) < 0)
+    m->form.plans = plan_cache_free(m->form.plans);
+    if (plan_cache_new(&m->form.plans) < 0)
         return err_oom(err);
     r = fill_cluster(m, err);
     return r < 0 ? r : render_cluster(m, err);
@@ -166,7 +160,7 @@ int form_generation(struct master *m, struct err *err)
 
     stop_servers(m, false);
     kv_generation(m->kv);
-    m->late_notes = 0;
+    m->form.late_notes = 0;
     r = form_describe(m, err);
     return r < 0 ? r : start_servers(m, false, err);
 }
@@ -185,7 +179,8 @@ int form_begin(struct master *m, struct err *err)
 
 static bool is_described(const struct master *m, const struct task *t)
 {
-    const struct cluster_role *role = t->role < m->cluster.n ? &m->cluster.roles[t->role] : NULL;
+    const struct cluster_role *role =
+        t->role < m->form.cluster.n ? &m->form.cluster.roles[t->role] : NULL;
     struct cluster_task now;
     char host[NAMES_TEXT];
 
@@ -198,8 +193,8 @@ static bool is_described(const struct master *m, const struct task *t)
 
 static bool has_all(const struct master *m)
 {
-    for (uint32_t r = 0; r < m->cluster.n; r++)
-        if (m->cluster.roles[r].n != engine_role_tasks(m->engine, r))
+    for (uint32_t r = 0; r < m->form.cluster.n; r++)
+        if (m->form.cluster.roles[r].n != engine_role_tasks(m->engine, r))
             return false;
     return true;
 }
@@ -209,7 +204,7 @@ int form_follow(struct master *m, struct err *err)
     int r;
 
     /* Who belongs to a generation that ends stays in its world until the next one is formed. */
-    if (!m->cluster_text || m->cluster.generation != engine_generation(m->engine) ||
+    if (!m->form.text || m->form.cluster.generation != engine_generation(m->engine) ||
         engine_state(m->engine) != JOB_RUNNING || has_all(m))
         return 0;
     r = form_describe(m, err);
@@ -227,14 +222,14 @@ int form_include(struct master *m, uint32_t task, struct err *err)
 
 unsigned form_role_size(const struct master *m, const struct task *t)
 {
-    size_t n = t->role < m->cluster.n ? m->cluster.roles[t->role].n : 0;
+    size_t n = t->role < m->form.cluster.n ? m->form.cluster.roles[t->role].n : 0;
 
     return t->rank < n ? (unsigned)n : 0;
 }
 
 bool form_has(const struct master *m, const struct task *t)
 {
-    return m->cluster_text && m->cluster.generation == engine_generation(m->engine) &&
+    return m->form.text && m->form.cluster.generation == engine_generation(m->engine) &&
            is_described(m, t);
 }
 
@@ -242,23 +237,22 @@ const char *form_server(const struct master *m, int *ret_port)
 {
     *ret_port = 0;
     for (size_t i = 0; i < MASTER_SERVERS; i++)
-        if (m->servers[i])
-            *ret_port = rendezvous_port(m->servers[i]);
-    return server_host(m);
+        if (m->form.servers[i])
+            *ret_port = rendezvous_port(m->form.servers[i]);
+    return m->ops->host(m);
 }
 
 struct plan form_plan(const struct master *m, uint32_t attempt)
 {
-    static const char *const none[] = { NULL }; /* a container's environment is its agent's */
     struct plan p = {
         .spec = &m->spec,
         .framework = m->framework,
         .job = m->opt->dir->id,
-        .out = m->out_dir,
-        .cluster = &m->cluster,
+        .out = m->facts.out_dir,
+        .cluster = &m->form.cluster,
         .attempt = attempt,
-        .cache = m->plan_cache,
-        .inherited = m->opt->container ? none : (const char *const *)environ,
+        .cache = m->form.plans,
+        .inherited = m->ops->inherited(),
     };
 
     p.server_host = form_server(m, &p.server_port);
@@ -268,9 +262,9 @@ struct plan form_plan(const struct master *m, uint32_t attempt)
 void form_done(struct master *m)
 {
     stop_servers(m, true);
-    m->plan_cache = plan_cache_free(m->plan_cache);
-    free(m->cluster.roles);
-    free(m->cluster_tasks);
-    free(m->cluster_text);
-    strs_done(&m->cluster_hosts);
+    m->form.plans = plan_cache_free(m->form.plans);
+    free(m->form.cluster.roles);
+    free(m->form.tasks);
+    free(m->form.text);
+    strs_done(&m->form.hosts);
 }

@@ -3,8 +3,7 @@
  * An agent may speak only of tasks that are its own; one that does not is broken or hostile and is
  * let go. Reports about an earlier life of a task (they crossed with a restart) are dropped. */
 #include "base/log.h"
-#include "master/yarn/missing_output.h"
-#include "master/yarn/registry_entry.h"
+#include "master/master_private.h"
 
 #include <string.h>
 
@@ -56,7 +55,7 @@ static int held_one(struct agent_conn *a, const Agent__HeldTask *h, struct err *
     for (size_t i = 0; i < h->n_ports; i++)
         ports[i] = (uint16_t)h->ports[i];
     if (h->pid || h->ended)
-        outputs_started(m, a, h->task, h->attempt);
+        m->ops->owed->started(m, a, h->task, h->attempt);
     r = engine_on_held(m->engine, &held, master_now(m), err);
     if (r == 0)
         hub_task_held(m, h);
@@ -112,7 +111,7 @@ static int prepared_one(struct agent_conn *a, const Agent__PreparedTask *p, stru
     }
     for (size_t i = 0; i < p->n_ports; i++)
         ports[i] = (uint16_t)p->ports[i];
-    if (registry_tasks_before_ready(a, p->task, ports, (unsigned)p->n_ports))
+    if (m->ops->names->hold(a, p->task, ports, (unsigned)p->n_ports))
         return 0; /* it comes back once others can find it */
     return inbox_prepared(a, p->task, ports, (unsigned)p->n_ports, err);
 }
@@ -137,7 +136,7 @@ static int on_started(struct agent_conn *a, const Agent__ToMaster *msg, struct e
 
         r = own_task(a, s->task, &t, err);
         if (r == 0)
-            outputs_started(m, a, s->task, s->attempt);
+            m->ops->owed->started(m, a, s->task, s->attempt);
         if (r < 0 || !is_current(a, t) || s->attempt != t->attempt)
             continue;
         r = engine_on_started(m->engine, s->task, s->pid, master_now(m), err);
@@ -299,19 +298,10 @@ static int on_saved(struct agent_conn *a, const Agent__ToMaster *msg, struct err
 {
     struct master *m = a->master;
     const Agent__Saved *s = msg->saved;
-    const struct master_container *c = m->opt->container;
-    const char *rest = results_waiting(m, s->to);
-    bool output = c && !s->last && str_eq(s->to, c->logs_uri);
+    const char *rest = m->ops->results_waiting(m, s->to);
+    bool output = m->ops->owed->saved(a, s);
     AUTO_FREE char *text = NULL;
 
-    if (output && s->has_labels) {
-        outputs_saved_labels(m, a->number, s->labels, s->n_labels);
-        outputs_unsaved(m, a->number, *s->fail ? s->fail : "it was not there any more");
-    } else if (*s->fail && (output || s->last)) {
-        outputs_unsaved(m, a->number, s->fail);
-    } else if (output) {
-        outputs_saved(m, a->number);
-    }
     if (s->last)
         agents_tell_saved(a);
     if (!*s->fail || output)

@@ -1,4 +1,4 @@
-/* journal.c - a log as a file; see master_private.h.
+/* journal.c - a log as a file; see journal.h.
  *
  *     written: 0 … in_file        held: in_file … size
  *     ┌──────────────────────┐    ┌───────────┐

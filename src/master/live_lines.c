@@ -15,7 +15,7 @@ void live_take(struct master *m)
 {
     struct live *l = &m->live;
 
-    engine_watch(m->engine, m->watchers > 0);
+    engine_watch(m->engine, m->live.watchers > 0);
     if (l->lines.max == 0)
         buf_init(&l->lines, LIVE_ROOM);
     if (l->lines.len > LIVE_BYTES) {
@@ -28,6 +28,11 @@ void live_take(struct master *m)
     }
     if (engine_live(m->engine, &l->lines) < 0)
         trace(LOG_MASTER, "no memory for what is shown of progress");
+}
+
+void live_done(struct live *l)
+{
+    buf_done(&l->lines);
 }
 
 uint64_t live_end(const struct live *l)

@@ -5,6 +5,7 @@
 #include "job/engine/engine_testing.h"
 #include "job/history_private.h"
 #include "master/yarn/missing_output.h"
+#include "master/yarn/recover.h"
 
 #include <malloc.h>
 
@@ -113,13 +114,13 @@ static void assert_known(const struct losses *x, const struct agent_log *l)
 static void take_over(struct losses *x)
 {
     struct kv_events on = { .on_reply = on_reply };
-    struct master m = { .loop = x->loop, .opt = &x->opt };
+    struct master_yarn side = MASTER_YARN_INIT(&x->container);
+    struct master m = { .loop = x->loop, .opt = &x->opt, .ops = &master_yarn_ops, .side = &side };
     AUTO_FREE char *path = path_join(x->dir, "events.jsonl");
     size_t memory;
 
     x->b.e = engine_free(x->b.e);
     x->container.attempt = 2;
-    m.kv_journal.fd = -1;
     assert_non_null(path);
     assert_int_equal(journal_open(&m.journal, path, NULL), 0);
     assert_int_equal(kv_new(&on, &m.kv, NULL), 0);
@@ -185,7 +186,6 @@ static void agents_that_are_lost_take_no_memory(void **state)
                                               .jobs = path_join(x->dir, "jobs") };
     assert_int_equal(path_mkdirs(x->container.logs, 0700, NULL), 0);
     assert_int_equal(path_mkdirs(x->container.jobs, 0700, NULL), 0);
-    x->opt.container = &x->container;
     bench_init(&x->b, SPEC_RESTART_TASK, 1000000);
     x->b.opt.losses_max = UINT32_MAX;
     x->b.opt.elastic = true;

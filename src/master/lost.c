@@ -29,11 +29,11 @@ static uint32_t count_living(const struct master *m, uint32_t slot)
 
 bool lost_waits(struct master *m, uint32_t slot, enum fail_class cls, const char *text)
 {
-    struct slot_info *s = &m->slots[slot];
+    struct slot_info *s = &m->slots.v[slot];
     const struct agent_conn *a = agents_get(m, s->agent);
     char *why;
 
-    if (!a || !a->channel || s->lost_until || m->over || m->save_until || agents_at_client(a) ||
+    if (!a || !a->channel || s->lost_until || m->over || m->save.until || agents_at_client(a) ||
         !m->platform->ops->apart || loop_now(m->loop) - a->heard > HEARD_MS)
         return false;
     s->living = count_living(m, slot);
@@ -43,32 +43,32 @@ bool lost_waits(struct master *m, uint32_t slot, enum fail_class cls, const char
     s->lost_why = why;
     s->lost_as = cls;
     s->lost_until = master_now(m) + GONE_MS;
-    m->n_lost++;
+    m->slots.n_lost++;
     return true;
 }
 
 void lost_forget(struct master *m, uint32_t slot)
 {
-    struct slot_info *s = &m->slots[slot];
+    struct slot_info *s = &m->slots.v[slot];
 
     if (!s->lost_until)
         return;
     free(take(s->lost_why));
     s->lost_until = 0;
-    m->n_lost--;
+    m->slots.n_lost--;
 }
 
 static void tell_loss(struct master *m, uint32_t slot)
 {
-    AUTO_FREE char *why = take(m->slots[slot].lost_why);
+    AUTO_FREE char *why = take(m->slots.v[slot].lost_why);
 
-    drive_lost(m, slot, m->slots[slot].lost_as, why);
+    drive_lost(m, slot, m->slots.v[slot].lost_as, why);
 }
 
 void lost_task_ended(struct agent_conn *a, const struct task *t, uint32_t attempt)
 {
     struct master *m = a->master;
-    struct slot_info *s = t->slot < m->n_slots ? &m->slots[t->slot] : NULL;
+    struct slot_info *s = t->slot < m->slots.n ? &m->slots.v[t->slot] : NULL;
 
     if (s && s->lost_until && s->agent == a->number && attempt == t->attempt && --s->living == 0)
         tell_loss(m, t->slot);
@@ -78,8 +78,8 @@ void lost_hung_up(struct agent_conn *a)
 {
     struct master *m = a->master;
 
-    for (uint32_t i = 0; i < m->n_slots && m->n_lost > 0; i++)
-        if (m->slots[i].lost_until && m->slots[i].agent == a->number)
+    for (uint32_t i = 0; i < m->slots.n && m->slots.n_lost > 0; i++)
+        if (m->slots.v[i].lost_until && m->slots.v[i].agent == a->number)
             tell_loss(m, i);
 }
 
@@ -87,15 +87,15 @@ int64_t lost_deadline(const struct master *m)
 {
     int64_t at = INT64_MAX;
 
-    for (uint32_t i = 0; i < m->n_slots && m->n_lost > 0; i++)
-        if (m->slots[i].lost_until && m->slots[i].lost_until < at)
-            at = m->slots[i].lost_until;
+    for (uint32_t i = 0; i < m->slots.n && m->slots.n_lost > 0; i++)
+        if (m->slots.v[i].lost_until && m->slots.v[i].lost_until < at)
+            at = m->slots.v[i].lost_until;
     return at;
 }
 
 void lost_on_time(struct master *m)
 {
-    for (uint32_t i = 0; i < m->n_slots && m->n_lost > 0; i++)
-        if (m->slots[i].lost_until && m->slots[i].lost_until <= master_now(m))
+    for (uint32_t i = 0; i < m->slots.n && m->slots.n_lost > 0; i++)
+        if (m->slots.v[i].lost_until && m->slots.v[i].lost_until <= master_now(m))
             tell_loss(m, i);
 }

@@ -5,13 +5,13 @@
 #include "loop/loop.h"
 #include "platform/local/local_jobs.h"
 
-struct master_container;
+struct master_ops;
 
 struct master_options {
     struct loop *loop;
-    const struct job_dir *dir;          /* job.json, lock and RUN are in place */
-    const char *node_program;           /* ydl-node, to start agents with */
-    struct master_container *container; /* on YARN; NULL on one machine. Borrowed, changed */
+    const struct job_dir *dir;    /* job.json, lock and RUN are in place */
+    const struct master_ops *ops; /* on YARN, or on one machine … */
+    void *side;                   /* … and what its hooks keep; borrowed */
     int ready_fd; /* "ready" is written here once the API answers, or the error; then closed. -1:
                      nobody waits */
 };

@@ -25,11 +25,10 @@ static void node_faults_tell(struct master *m, const char *node, bool on)
 
 void node_faults_node(struct master *m, const char *node, enum fail_class cls)
 {
-    const struct platform_ops *ops = m->platform->ops;
-
-    if (!ops->avoid || !*node || m->ended)
+    if (!platform_can_avoid(m->platform) || !*node || m->ended)
         return;
-    if (blacklist_fault(m->avoid, node, blacklist_cause_of(cls), ops->nodes(m->platform)) > 0)
+    if (blacklist_fault(m->avoid, node, blacklist_cause_of(cls),
+                        m->platform->ops->nodes(m->platform)) > 0)
         node_faults_tell(m, node, true);
 }
 
@@ -38,16 +37,17 @@ static int64_t waiting_since(const struct master *m)
 {
     int64_t since = INT64_MAX;
 
-    for (uint32_t i = 0; i < m->n_slots; i++)
-        if (m->slots[i].asked && m->slots[i].asked < since)
-            since = m->slots[i].asked;
+    for (uint32_t i = 0; i < m->slots.n; i++)
+        if (m->slots.v[i].asked && m->slots.v[i].asked < since)
+            since = m->slots.v[i].asked;
     return since;
 }
 
 int64_t node_faults_deadline(const struct master *m)
 {
     const struct platform_ops *ops = m->platform->ops;
-    int64_t since = ops->avoid && blacklist_any(m->avoid) ? waiting_since(m) : INT64_MAX;
+    int64_t since =
+        platform_can_avoid(m->platform) && blacklist_any(m->avoid) ? waiting_since(m) : INT64_MAX;
 
     return since == INT64_MAX ? since : blacklist_lift_at(m->avoid, since, ops->nodes(m->platform));
 }
@@ -79,6 +79,6 @@ static void avoid_again(void *arg, const char *node)
 
 void node_faults_resume(struct master *m)
 {
-    if (m->platform->ops->avoid)
+    if (platform_can_avoid(m->platform))
         blacklist_each(m->avoid, avoid_again, m);
 }

@@ -1,6 +1,6 @@
 /* node_faults_test.c - nodes that are avoided, and let off, as the platform and the log hear of it.
  */
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
 #include "test.h"
 
 #include <string.h>
@@ -59,9 +59,9 @@ static int setup(void **state)
         return -1;
     b->fake = (struct fake){ .base.ops = &choosy, .n_nodes = 3, .told.max = KIB };
     b->role = (struct spec_role){ .name = (char *)"worker", .count = 2, .procs = 1, .ports = 1 };
-    b->m = (struct master){ .platform = &b->fake.base,
-                            .slots = b->slots,
-                            .n_slots = 2,
+    b->m = (struct master){ .ops = &master_local_ops,
+                            .platform = &b->fake.base,
+                            .slots = { .v = b->slots, .n = 2 },
                             .spec = { .roles = &b->role, .n_roles = 1 } };
     b->m.wall = T0;
     b->m.mono = loop_now(b->m.loop);

@@ -23,6 +23,13 @@ int numbers_add(struct numbers *l, uint32_t id)
     return 0;
 }
 
+void outbox_done(struct outbox *o)
+{
+    free(o->busy.v);
+    free(o->starting.v);
+    *o = (struct outbox){ 0 };
+}
+
 /* ---- collecting ---- */
 
 static int outbox_collect(struct master *m, uint32_t task, size_t list, struct agent_conn **ret,
@@ -33,7 +40,7 @@ static int outbox_collect(struct master *m, uint32_t task, size_t list, struct a
     if (!a || a->lost)
         return 0; /* its loss is on the way to the engine */
     if (!a->queued) {
-        if (numbers_add(&m->busy, a->number) < 0)
+        if (numbers_add(&m->outbox.busy, a->number) < 0)
             return err_oom(err);
         a->queued = true;
     }
@@ -154,7 +161,7 @@ static int outbox_add_link(const struct master *m, struct links *l, const struct
     Agent__FileLink *x = &l->v[l->n];
 
     agent__file_link__init(x);
-    x->from = keep_path(l, path_join(m->cwd ? m->cwd : "", f->from));
+    x->from = keep_path(l, path_join(m->facts.cwd ? m->facts.cwd : "", f->from));
     if (f->to)
         x->to = keep_path(l, strdup(f->to));
     else
@@ -173,7 +180,7 @@ static int make_links(const struct master *m, const struct spec_role *role, stru
 
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         n += lists[i]->n;
-    if (n == 0 || m->opt->container) /* YARN has put them in place */
+    if (n == 0 || m->ops->files_in_place)
         return 0;
     ret->v = calloc(n, sizeof(*ret->v));
     ret->list = calloc(n, sizeof(*ret->list));
@@ -213,7 +220,7 @@ static void fill_prepare(struct master *m, uint32_t id, struct prepare_piece *p,
 {
     const struct task *t = engine_task(m->engine, id);
     const struct spec_role *role = &m->spec.roles[t->role];
-    const struct slot_info *slot = &m->slots[t->slot];
+    const struct slot_info *slot = &m->slots.v[t->slot];
     Agent__PrepareTask *x = &p->tasks[at];
 
     agent__prepare_task__init(x);
@@ -284,8 +291,8 @@ static int send_prepare(struct agent_conn *a)
 
 void outbox_flush(struct master *m)
 {
-    for (size_t i = 0; i < m->busy.n; i++) {
-        struct agent_conn *a = agents_get(m, m->busy.v[i]);
+    for (size_t i = 0; i < m->outbox.busy.n; i++) {
+        struct agent_conn *a = agents_get(m, m->outbox.busy.v[i]);
         struct err err = ERR_INIT;
 
         if (!a)
@@ -301,7 +308,7 @@ void outbox_flush(struct master *m)
         }
         outbox_start_later(a);
     }
-    m->busy.n = 0;
+    m->outbox.busy.n = 0;
 }
 
 void outbox_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)

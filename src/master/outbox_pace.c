@@ -69,12 +69,12 @@ static int send_waiting(void *arg, struct err *err)
     int r = 0;
 
     (void)err;
-    for (size_t i = 0; i < m->starting.n && r == 0; i++) {
+    for (size_t i = 0; i < m->outbox.starting.n && r == 0; i++) {
         struct on_way *place = NULL;
         struct agent_conn *a;
 
         r = await_place(m, v, &place);
-        a = agents_get(m, m->starting.v[i]);
+        a = agents_get(m, m->outbox.starting.v[i]);
         if (r < 0 || !a || !a->start_waits)
             continue;
         if (a->lost || !a->channel)
@@ -86,8 +86,8 @@ static int send_waiting(void *arg, struct err *err)
     }
     for (size_t i = 0; i < AT_ONCE; i++)
         channel_unref(v[i].c);
-    m->starting.n = 0;
-    m->starter = false;
+    m->outbox.starting.n = 0;
+    m->outbox.starter = false;
     return 0;
 }
 
@@ -104,13 +104,13 @@ void outbox_start_later(struct agent_conn *a)
 
     if (a->start.n == 0 || a->start_waits)
         return;
-    if (m->busy.n <= AT_ONCE || numbers_add(&m->starting, a->number) < 0) {
+    if (m->outbox.busy.n <= AT_ONCE || numbers_add(&m->outbox.starting, a->number) < 0) {
         send_start(a);
         return;
     }
     a->start_waits = true;
-    if (!m->starter && group_go(&m->readers, send_waiting, m, &err) == 0)
-        m->starter = true;
-    if (!m->starter)
+    if (!m->outbox.starter && group_go(&m->agents.readers, send_waiting, m, &err) == 0)
+        m->outbox.starter = true;
+    if (!m->outbox.starter)
         send_start(a);
 }

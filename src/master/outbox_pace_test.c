@@ -42,12 +42,12 @@ static void send_to_all(struct desk *d)
 
     for (uint32_t i = 1; i <= AGENTS + 1; i++) {
         assert_int_equal(agents_expect(&d->m, i, NULL), 0);
-        assert_int_equal(numbers_add(&d->m.busy, i), 0);
+        assert_int_equal(numbers_add(&d->m.outbox.busy, i), 0);
     }
     for (uint32_t i = 1; i <= AGENTS; i++) {
         c[i] = come(d, i, false);
         agents_get(&d->m, i)->start_waits = true;
-        assert_int_equal(numbers_add(&d->m.starting, i), 0);
+        assert_int_equal(numbers_add(&d->m.outbox.starting, i), 0);
         if (i <= n_stuck)
             send_much(agents_get(&d->m, i));
     }
@@ -57,7 +57,7 @@ static void send_to_all(struct desk *d)
     while (anybody_waits(d))
         assert_int_equal(fiber_yield(d->loop), 0);
     assert_true(loop_now(d->loop) - began < (n_stuck - 1) * PATIENCE); /* not one after the other */
-    d->m.busy.n = 0;
+    d->m.outbox.busy.n = 0;
     for (uint32_t i = 1; i <= AGENTS; i++)
         (void)channel_close(c[i]);
 }

@@ -89,7 +89,7 @@ static int fill_start(struct master *m, uint32_t id, struct start_piece *p, stru
     x->msg.generation = engine_generation(m->engine);
     x->msg.attempt = t->attempt;
     x->msg.rank = t->rank;
-    x->msg.world = (uint32_t)m->cluster.roles[t->role].n;
+    x->msg.world = (uint32_t)m->form.cluster.roles[t->role].n;
     x->msg.pmi = (m->framework->servers & FRAMEWORK_PMI) != 0;
     x->msg.error_file = m->framework->error != NULL;
     fill_ready(x, &role->ready);
@@ -107,15 +107,15 @@ static void send_piece(struct agent_conn *a, struct start_piece *p, outbox_sende
 
     body.tasks = p->list;
     body.n_tasks = p->n;
-    if (a->spec_sent != a->master->cluster_id) { /* without one it uses the last that it got */
-        body.spec.data = (uint8_t *)a->master->cluster_text;
-        body.spec.len = strlen(a->master->cluster_text);
+    if (a->spec_sent != a->master->form.id) { /* without one it uses the last that it got */
+        body.spec.data = (uint8_t *)a->master->form.text;
+        body.spec.len = strlen(a->master->form.text);
     }
     msg.body_case = AGENT__TO_AGENT__BODY_START;
     msg.start = &body;
     if (p->n > 0) {
         send(a, &msg);
-        a->spec_sent = a->master->cluster_id;
+        a->spec_sent = a->master->form.id;
     }
     empty_piece(p);
 }

@@ -28,22 +28,33 @@ static bool is_at(const struct agent_conn *a, const char *ip)
 
 static bool is_agents(const struct master *m, const char *ip)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (is_at(m->agents[i], ip))
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (is_at(m->agents.v[i], ip))
             return true;
     return false;
 }
 
 bool own_peer(void *user, int fd)
 {
-    const struct master *m = user;
     struct peer_ends e;
     char ip[INET6_ADDRSTRLEN] = "";
+
+    return peer_ends(fd, &e) == 0 && resolve_text(&e.peer, ip) && is_agents(user, ip);
+}
+
+bool own_peer_here(void *user, int fd)
+{
     uid_t uid = 0;
 
-    if (m->opt->container)
-        return peer_ends(fd, &e) == 0 && resolve_text(&e.peer, ip) && is_agents(m, ip);
+    (void)user;
     return peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
+}
+
+bool own_peer_known(void *user, int fd)
+{
+    (void)user;
+    (void)fd;
+    return true;
 }
 
 /* ---- asking ---- */
@@ -68,7 +79,7 @@ static void send_question(struct agent_conn *a, uint64_t id, const struct peer_e
 
 void own_peer_answer(struct agent_conn *a, const Agent__Owner *m)
 {
-    struct own_question *q = a->master->own_questions;
+    struct own_question *q = a->master->own_peers.questions;
 
     while (q && (q->id != m->id || q->agent != a->number))
         q = q->next;
@@ -81,7 +92,7 @@ void own_peer_answer(struct agent_conn *a, const Agent__Owner *m)
 
 void own_peer_hung_up(struct agent_conn *a)
 {
-    for (struct own_question *q = a->master->own_questions; q; q = q->next) {
+    for (struct own_question *q = a->master->own_peers.questions; q; q = q->next) {
         if (q->agent != a->number)
             continue;
         q->gone = true;
@@ -101,13 +112,13 @@ static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_e
         return -EAGAIN;
     if (!a->knows_owners) /* an older one: its address is all there is */
         return 1;
-    q.id = ++m->last_own_question;
-    q.next = m->own_questions;
-    m->own_questions = &q;
+    q.id = ++m->own_peers.last;
+    q.next = m->own_peers.questions;
+    m->own_peers.questions = &q;
     send_question(a, q.id, e);
     while (!q.answered && !q.gone && r == 0)
         r = cond_wait(m->loop, &q.changed, soon < deadline ? soon : deadline);
-    for (at = &m->own_questions; *at != &q; at = &(*at)->next)
+    for (at = &m->own_peers.questions; *at != &q; at = &(*at)->next)
         ;
     *at = q.next;
     if (q.answered)
@@ -118,9 +129,9 @@ static int ask_agent(struct master *m, struct agent_conn *a, const struct peer_e
 /* The next one there; NULL: there is none. They are in the order of their numbers. */
 static struct agent_conn *next_at(struct master *m, const char *ip, uint32_t after)
 {
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i]->number > after && is_at(m->agents[i], ip))
-            return m->agents[i];
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i]->number > after && is_at(m->agents.v[i], ip))
+            return m->agents.v[i];
     return NULL;
 }
 
@@ -151,13 +162,11 @@ static int ask_machine(struct master *m, const char *ip, const struct peer_ends 
 bool own_peer_asked(void *user, int fd)
 {
     struct master *m = user;
-    int64_t deadline = loop_in(m->loop, m->own_ask_ms ? m->own_ask_ms : ASK_MS);
+    int64_t deadline = loop_in(m->loop, m->own_peers.ask_ms ? m->own_peers.ask_ms : ASK_MS);
     char ip[INET6_ADDRSTRLEN] = "";
     struct peer_ends e;
     int r;
 
-    if (!m->opt->container)
-        return true; /* own_peer() knows */
     if (peer_ends(fd, &e) < 0 || !resolve_text(&e.peer, ip))
         return false;
     while ((r = ask_machine(m, ip, &e, deadline)) == -EAGAIN && loop_now(m->loop) < deadline)

@@ -51,8 +51,11 @@ static void master_of_the_future(struct desk *d)
                      0);
     first_master_left(d, &log);
     d->container.attempt = 2;
-    d->m = (struct master){ .loop = d->loop, .opt = &d->opt };
-    d->m.journal.fd = d->m.kv_journal.fd = -1;
+    d->side = (struct master_yarn)MASTER_YARN_INIT(&d->container);
+    d->m = (struct master){
+        .loop = d->loop, .opt = &d->opt, .ops = &master_yarn_ops, .side = &d->side
+    };
+    d->m.journal.fd = -1;
     assert_int_equal(recover_read(&d->m, &err), -EPROTONOSUPPORT);
     assert_string_equal(err.text,
                         "the events log: version 2 is newer than this ydl understands (1)");

@@ -21,8 +21,8 @@ void master_unsaved(struct master *m, const char *text)
 {
     struct event e;
 
-    if (!m->unsaved)
-        m->unsaved = strdup(text);
+    if (!m->save.unsaved)
+        m->save.unsaved = strdup(text);
     engine_event(m->engine, EVENT_NOTE, master_now(m), &e);
     event_str(&e, "level", "error");
     event_str(&e, "text", text);
@@ -54,6 +54,24 @@ void master_fault(struct master *m, const struct err *err)
     master_note(m, err->text);
 }
 
+struct engine_facts master_facts(const struct master *m)
+{
+    return (struct engine_facts){
+        .job = m->opt->dir ? m->opt->dir->id : NULL,
+        .name = m->facts.name,
+        .user = m->facts.user,
+        .platform = m->platform ? m->platform->ops->name : NULL,
+        .framework = m->framework ? m->framework->name : NULL,
+    };
+}
+
+int master_created(struct master *m, struct err *err)
+{
+    const struct engine_facts f = master_facts(m);
+
+    return engine_created(m->engine, &f, master_now(m), err);
+}
+
 /* ---- all of them ---- */
 
 void tell_events(struct master *m)
@@ -69,11 +87,10 @@ void tell_events(struct master *m)
         (void)journal_append(&m->journal, lines.data, lines.len);
     else
         (void)journal_retry(&m->journal);
-    summary_look(m);
+    m->ops->copy->look(m);
     if (lines.len > 0 || live_end(&m->live) != shown)
         hub_wake(m);
-    m->told++;
-    cond_wake_all(&m->logged);
+    api_told(m);
 }
 
 /* The engine is past help: everybody's agent ends with us. Nothing here needs memory. */
@@ -111,7 +128,7 @@ void tell_end(struct master *m)
     struct err fault = ERR_INIT;
 
     journal_last(&m->journal);
-    if (m->unsaved)
+    if (m->save.unsaved)
         engine_set_unsaved(m->engine);
     tell_lost(m);
     if (engine_fault(m->engine, &fault) == 0)

@@ -18,7 +18,7 @@
 
 static bool is_python(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = str_behind(path, '/');
 
     return str_starts(base, "python") && strspn(base + 6, "0123456789.") == strlen(base + 6);
 }

@@ -1,5 +1,6 @@
 /* tf_cluster.c - see tf_cluster.h */
 #include "native/tf_cluster.h"
+#include "base/array.h"
 #include "base/json.h"
 
 #include <ctype.h>
@@ -45,7 +46,6 @@ static bool good_address(const char *s)
 static int tf_cluster_add_job(struct tf_cluster *c, const char *name, struct tf_job **ret,
                               struct err *err)
 {
-    struct tf_job *v;
     size_t at = 0;
 
     if (!tf_cluster_good_name(name))
@@ -54,15 +54,10 @@ static int tf_cluster_add_job(struct tf_cluster *c, const char *name, struct tf_
         at++;
     if (at < c->n && str_eq(c->jobs[at].name, name))
         return err_set(err, -EINVAL, "job '%s' is there twice", name);
-    v = reallocarray(c->jobs, c->n + 1, sizeof(*v));
-    if (!v)
+    if (ARRAY_INSERT(c->jobs, c->n, at, (struct tf_job){ .name = strdup(name) }) < 0)
         return err_oom(err);
-    c->jobs = v;
-    memmove(&v[at + 1], &v[at], (c->n - at) * sizeof(*v));
-    v[at] = (struct tf_job){ .name = strdup(name) };
-    c->n++;
-    *ret = &v[at];
-    return v[at].name ? 0 : err_oom(err);
+    *ret = &c->jobs[at];
+    return c->jobs[at].name ? 0 : err_oom(err);
 }
 
 static int tf_cluster_add_task(struct tf_job *j, const char *address, struct err *err)

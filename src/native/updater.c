@@ -1,5 +1,6 @@
 /* updater.c - see updater.h */
 #include "native/updater.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,18 +75,12 @@ static size_t updater_place_of(const struct updater *u, int key)
 static struct slot *updater_slot_of(struct updater *u, int key)
 {
     size_t at = updater_place_of(u, key);
-    struct slot *v;
 
     if (at < u->n && u->slots[at].key == key)
         return &u->slots[at];
-    v = reallocarray(u->slots, u->n + 1, sizeof(*v));
-    if (!v)
+    if (ARRAY_INSERT(u->slots, u->n, at, (struct slot){ .key = key }) < 0)
         return NULL;
-    u->slots = v;
-    memmove(&v[at + 1], &v[at], (u->n - at) * sizeof(*v));
-    v[at] = (struct slot){ .key = key };
-    u->n++;
-    return &v[at];
+    return &u->slots[at];
 }
 
 /* An array of zeroes in the weight's shape, made by MXNet. */

@@ -16,13 +16,13 @@ struct platform;
 
 #define PLATFORM_GPUS_MAX 64
 
-/* What the master hears. */
+/* Callbacks to the master. */
 struct platform_events {
     void *user;
     /* `slot` has a container; agent number `agent` will dial in from it (several slots may share
      * an agent). `gpus`: device numbers that are the slot's. */
     void (*on_granted)(void *user, uint32_t slot, uint32_t agent, const uint32_t *gpus, size_t n);
-    /* What was asked for will not come: it is to be asked for again, later. `here`: because of this
+    /* The ask was refused: it has to be repeated later. `here`: because of this
      * machine. */
     void (*on_refused)(void *user, uint32_t slot, bool here, const char *text);
     /* The agent has left its container as it was told to; on_lost follows. */
@@ -33,7 +33,7 @@ struct platform_events {
     void (*on_leaving)(void *user, uint32_t slot, const char *text);
     /* A sentence for the events log: why asks are not served. */
     void (*on_note)(void *user, const char *text);
-    /* How far the start has come, for the timeline: "registered", "granted" … */
+    /* Phases of the start, for the timeline: "registered", "granted" … */
     void (*on_phase)(void *user, const char *name, const char *who);
     /* Somebody has ended the job through the platform: no container is left for long. */
     void (*on_over)(void *user, const char *text);
@@ -69,13 +69,13 @@ struct platform_ops {
     /* Is it the agent beside the client? It serves all slots there, and is there as long as the
      * client is; it may come before a slot of its is granted. NULL where there is none. */
     bool (*at_client)(struct platform *p, uint32_t agent);
-    /* For how many ms nobody has answered of those who give containers. NULL: that is us. */
+    /* For how many ms the cluster manager has not answered. NULL: that is us. */
     int64_t (*silence)(struct platform *p);
     /* Has somebody killed the job where containers come from? Asks there, and waits a moment for
      * the answer. Fibers only. NULL: that is not possible. */
     bool (*is_killed)(struct platform *p);
-    /* Is it of an earlier master, and has nobody who gives containers named its one since we came?
-     * NULL: that cannot be. */
+    /* Does it belong to an earlier master, and has the cluster not named its container since this
+     * master started? NULL: that cannot be. */
     bool (*forgotten)(struct platform *p, uint32_t agent);
     /* Waits until every agent has left, killing what does not by `deadline`. Fibers only. */
     int (*close)(struct platform *p, int64_t deadline, struct err *err);
@@ -87,3 +87,64 @@ struct platform {
     const struct platform_ops *ops;
     struct platform_events on;
 };
+
+/* ---- what not every platform has; `p` may be NULL, while there is none ---- */
+
+/* Do its containers have names? */
+static inline bool platform_has_containers(const struct platform *p)
+{
+    return p && p->ops->container;
+}
+
+static inline const char *platform_container(struct platform *p, uint32_t agent)
+{
+    return platform_has_containers(p) ? p->ops->container(p, agent) : "";
+}
+
+/* `said`: who the agent says that it is. */
+static inline uint32_t platform_find_agent(struct platform *p, const char *container, uint32_t said)
+{
+    return p && p->ops->find_agent ? p->ops->find_agent(p, container) : said;
+}
+
+/* `said`: where its agent says that it is. */
+static inline const char *platform_node(struct platform *p, uint32_t slot, const char *said)
+{
+    return p && p->ops->node ? p->ops->node(p, slot) : said;
+}
+
+static inline void platform_take_back(struct platform *p, uint32_t slot)
+{
+    (p->ops->take_back ? p->ops->take_back : p->ops->release)(p, slot);
+}
+
+/* Is there a choice of nodes, so that some can be avoided? */
+static inline bool platform_can_avoid(const struct platform *p)
+{
+    return p && p->ops->avoid;
+}
+
+static inline const char *platform_trouble(struct platform *p)
+{
+    return p && p->ops->trouble ? p->ops->trouble(p) : "";
+}
+
+static inline bool platform_at_client(struct platform *p, uint32_t agent)
+{
+    return p && p->ops->at_client && p->ops->at_client(p, agent);
+}
+
+static inline int64_t platform_silence(struct platform *p)
+{
+    return p && p->ops->silence ? p->ops->silence(p) : 0;
+}
+
+static inline bool platform_is_killed(struct platform *p)
+{
+    return p && p->ops->is_killed && p->ops->is_killed(p);
+}
+
+static inline bool platform_forgotten(struct platform *p, uint32_t agent)
+{
+    return p && p->ops->forgotten && p->ops->forgotten(p, agent);
+}

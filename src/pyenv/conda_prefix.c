@@ -1,5 +1,6 @@
 /* conda_prefix.c - paths in texts and in programs. See conda_prefix.h. */
 #include "pyenv/conda_prefix.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -91,18 +92,10 @@ int conda_prefix_text(const struct conda_prefix_move *m, const char *text, size_
 
 static int add_patch(struct conda_prefix_patches *p, uint64_t at, struct buf *bytes)
 {
-    struct conda_prefix_patch *v;
-
     if (p->n >= PATCHES_MAX)
         return -ENOMEM;
-    if ((p->n & (p->n - 1)) == 0) { /* grows at powers of two */
-        v = realloc(p->v, (p->n ? 2 * p->n : 1) * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        p->v = v;
-    }
-    p->v[p->n++] = (struct conda_prefix_patch){ at, (char *)take(bytes->data), bytes->len };
-    return 0;
+    return ARRAY_ADD(p->v, p->n,
+                     (struct conda_prefix_patch){ at, (char *)take(bytes->data), bytes->len });
 }
 
 static bool all_zero(const char *p, size_t n)

@@ -1,9 +1,9 @@
 /* conda_prefix.h - files of a conda environment that say where it is.
  *
- * A conda package is made with a placeholder, a path of 255 bytes that no machine has; who installs
- * it puts the environment's place there instead. A text becomes shorter by that. In a program or a
- * library each string keeps its room: what is left over is filled with NULs, by which it can become
- * longer again, as long as the placeholder was.
+ * A conda package is made with a placeholder, a path of 255 bytes that no machine has; the
+ * installer replaces it by the path of the environment. A text becomes shorter by that. In a
+ * program or a library each string keeps its room: what is left over is filled with NULs, by which
+ * it can become longer again, as long as the placeholder was.
  *
  * An archive of `ydl pack` has the placeholders again, so that it is the same wherever it was made
  * and can be told any place that is not longer. It names the files:
@@ -25,7 +25,7 @@
 #define CONDA_PREFIX_FROM_MAX 4          /* paths that are looked for; more are not */
 #define CONDA_PREFIX_TEXT_MAX (16 * MIB) /* a longer text stays as it is */
 
-/* Bytes that are to stand at a position of a file. */
+/* Bytes that are to be written at a position of a file. */
 struct conda_prefix_patch {
     uint64_t at;
     char *bytes;

@@ -1,4 +1,4 @@
-/* conda_prefix_env.c - an environment that is told where it is. See conda_prefix.h. */
+/* conda_prefix_env.c - writes an unpacked environment's path into its files. See conda_prefix.h. */
 #include "base/path.h"
 #include "pyenv/conda_prefix.h"
 
@@ -141,7 +141,7 @@ static bool stays_inside(const char *name)
            !str_ends(name, "/..") && !str_eq(name, "..");
 }
 
-/* Takes a line apart; false when it is none. */
+/* Takes a line apart; false when it is not one. */
 static bool conda_prefix_env_parse(char *line, struct row *ret)
 {
     char *first = strchr(line, '\t'), *second = first ? strchr(first + 1, '\t') : NULL;
@@ -165,7 +165,7 @@ static int conda_prefix_env_tell_all(struct telling *t, char *list, struct err *
         if (next)
             *next++ = '\0';
         if (!conda_prefix_env_parse(line, &row))
-            return err_set(err, -EINVAL, "'%s/" CONDA_PREFIX_LIST "' makes no sense", t->dir);
+            return err_set(err, -EINVAL, "'%s/" CONDA_PREFIX_LIST "' is damaged", t->dir);
         r = conda_prefix_env_tell(t, &row, err);
     }
     return r;

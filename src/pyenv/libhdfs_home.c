@@ -1,4 +1,6 @@
-/* libhdfs_home.c - see libhdfs_home.h */
+/* libhdfs_home.c - for each component a list of places in order: the job's variables, the PATH,
+ * then where distributions put it. The first place that passes its test (a libjvm.so, a directory
+ * with jars) counts. See libhdfs_home.h. */
 #include "pyenv/libhdfs_home.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -19,20 +21,13 @@ static const char *hadoop_home_value(const struct hadoop_env *e, const char *nam
     return v && *v ? v : NULL;
 }
 
-static int hadoop_home_has(const char *dir, const char *name)
-{
-    AUTO_FREE char *path = path_join(dir, name);
-
-    return path ? access(path, F_OK) == 0 : -ENOMEM;
-}
-
 /* The first of `names` below `dir` that has the file; *ret stays NULL when there is none. */
 static int hadoop_home_find_below(const char *dir, const char *const *names, const char *file,
                                   char **ret)
 {
     for (; *names && !*ret; names++) {
         AUTO_FREE char *path = path_join(dir, *names);
-        int r = path ? hadoop_home_has(path, file) : -ENOMEM;
+        int r = path ? path_has(path, file) : -ENOMEM;
 
         if (r < 0)
             return r;
@@ -163,21 +158,21 @@ static int has_jars(const char *dir)
 /* As Apache packs it, or as distributions spread it out: jars right in it. */
 static int is_hadoop(const char *dir)
 {
-    int r = hadoop_home_has(dir, "share/hadoop/common");
+    int r = path_has(dir, "share/hadoop/common");
 
     return r != 0 ? r : has_jars(dir);
 }
 
 static int is_hdfs(const char *dir)
 {
-    int r = hadoop_home_has(dir, "share/hadoop/hdfs");
+    int r = path_has(dir, "share/hadoop/hdfs");
 
     return r != 0 ? r : has_jars(dir);
 }
 
 static int is_conf(const char *dir)
 {
-    return hadoop_home_has(dir, "core-site.xml");
+    return path_has(dir, "core-site.xml");
 }
 
 /* A place named from where Hadoop is. */
@@ -224,7 +219,7 @@ static int find_hadoop(const struct hadoop_env *e, struct hadoop_home *h)
 
 static int is_lib(const char *dir)
 {
-    return hadoop_home_has(dir, "libhdfs.so");
+    return path_has(dir, "libhdfs.so");
 }
 
 static int try_list(const char *list, test_fn *good, char **ret)
@@ -274,8 +269,8 @@ static int find_jars(struct hadoop_home *h)
     static const char *const hdfses[] = { "share/hadoop/hdfs/lib", "share/hadoop/hdfs", NULL };
     static const char *const spread[] = { "lib", "", NULL };
     AUTO_BUF jars = { .max = MIB };
-    int apache = h->home ? hadoop_home_has(h->home, "share/hadoop/common") : 0;
-    int hdfs_apache = h->hdfs ? hadoop_home_has(h->hdfs, "share/hadoop/hdfs") : 0;
+    int apache = h->home ? path_has(h->home, "share/hadoop/common") : 0;
+    int hdfs_apache = h->hdfs ? path_has(h->hdfs, "share/hadoop/hdfs") : 0;
     int r = apache < 0 || hdfs_apache < 0 ? -ENOMEM : 0;
 
     for (const char *const *p = apache ? commons : spread; *p && r == 0; p++)
@@ -318,13 +313,13 @@ void hadoop_home_done(struct hadoop_home *h)
 const char *hadoop_home_missing(const struct hadoop_home *h)
 {
     if (!h->java)
-        return "there is no Java: JAVA_HOME names no directory with a libjvm.so";
+        return "Java was not found: JAVA_HOME names no directory with a libjvm.so";
     if (!h->home)
-        return "there is no Hadoop: HADOOP_HOME names no directory with its jars";
+        return "Hadoop was not found: HADOOP_HOME names no directory with its jars";
     if (!h->hdfs)
-        return "there is no HDFS: HADOOP_HDFS_HOME names no directory with its jars";
+        return "HDFS was not found: HADOOP_HDFS_HOME names no directory with its jars";
     if (!h->lib_dir)
-        return "there is no libhdfs.so, neither in lib/native of Hadoop nor in LD_LIBRARY_PATH";
+        return "libhdfs.so was not found, neither in Hadoop's lib/native nor in LD_LIBRARY_PATH";
     return NULL;
 }
 
@@ -335,7 +330,7 @@ static int hadoop_home_set(const struct hadoop_env *e, const char *name, const c
                                                : strs_take(ret, str_printf("%s=%s", name, text));
 }
 
-/* Behind what is there, without what is there already. */
+/* Appends what is not there yet. */
 static int hadoop_home_append(const struct hadoop_env *e, const char *name,
                               const char *const more[2], struct strs *ret)
 {

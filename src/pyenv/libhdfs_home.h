@@ -1,4 +1,4 @@
-/* libhdfs_home.h - what a machine has of Hadoop, for programs that read HDFS by libhdfs.
+/* libhdfs_home.h - finds Java and Hadoop on a machine, for programs that read HDFS through libhdfs.
  *
  * libhdfs starts a Java machine inside the program, and finds what that needs by variables:
  *

@@ -1,4 +1,6 @@
-/* mxnet_home.c - see mxnet_home.h */
+/* mxnet_home.c - maps the library and searches only its section of constant texts for the
+ * sentence; an ELF file that is damaged or of another kind counts as one that cannot be judged.
+ * See mxnet_home.h. */
 #include "pyenv/mxnet_home.h"
 #include "base/auto.h"
 #include "base/path.h"

@@ -1,4 +1,4 @@
-/* mxnet_home.h - whether an MXNet that tasks would use can train on several machines.
+/* mxnet_home.h - whether the MXNet that tasks would use was built for distributed training.
  *
  * One that was built without its distributed store (USE_DIST_KVSTORE) imports as well as any other
  * and fails when the training begins, on all machines at once. Its library has the sentence that

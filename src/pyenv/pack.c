@@ -2,7 +2,6 @@
 #include "base/str.h"
 #include "pyenv/pack_private.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define END ((size_t)2 * PACK_BLOCK) /* zeroes that end an archive */
@@ -68,33 +67,10 @@ struct pack *pack_close(struct pack *k)
     return NULL;
 }
 
-static int pack_changed(const struct pack_entry *e, struct err *err)
-{
-    err_set(err, -ESTALE, "'%s' changed while it was read", e->path);
-    err_hint(err, "try again when nobody writes to it");
-    return -ESTALE;
-}
-
-/* Whether the open file is still what was put on the list. */
-static int pack_check(const struct pack *k, const struct pack_entry *e, struct err *err)
-{
-    struct pack_stamp now;
-    struct stat st;
-
-    if (fstat(k->fd, &st) < 0)
-        return err_sys(err, "look at '%s'", e->path);
-    now = pack_stamp_of(&st);
-    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &e->stamp) ? 0 : pack_changed(e, err);
-}
-
 static int open_file(struct pack *k, const struct pack_entry *e, struct err *err)
 {
-    k->fd = open(e->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (k->fd < 0)
-        return errno == ENOENT ? pack_changed(e, err) : err_sys(err, "read '%s'", e->path);
     k->left = e->stamp.size;
-    (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return pack_check(k, e, err);
+    return pack_stamp_open(e->path, &e->stamp, &k->fd, err);
 }
 
 static int add_zeroes(struct pack *k, size_t n, struct err *err)
@@ -132,12 +108,12 @@ static ssize_t give_file(struct pack *k, void *p, size_t n, struct err *err)
         if (got < 0)
             return err_sys(err, "read '%s'", e->path);
         if (got == 0)
-            return pack_changed(e, err);
+            return pack_stamp_changed(e->path, err);
         pack_apply(&e->patches, e->stamp.size - k->left, p, (size_t)got);
         k->left -= (uint64_t)got;
         return got;
     }
-    r = pack_check(k, e, err);
+    r = pack_stamp_check(k->fd, e->path, &e->stamp, err);
     if (r == 0)
         r = add_zeroes(k, pack_padding(e->stamp.size), err);
     close(take_fd(k->fd));

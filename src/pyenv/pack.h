@@ -7,9 +7,9 @@
  * the library that makes them, so that two clients would not agree on the hash, and one core
  * compresses more slowly than a cluster's network carries.
  *
- * It is never held in memory or on a disk either: whoever needs its bytes reads them from a pack,
- * once for the hash and once for the upload. A file that is not what it was when it was added is
- * noticed (-ESTALE).
+ * It is never held in memory or on a disk either: its bytes are read from a pack, once for the hash
+ * and once for the upload. A file that has changed since it was added is detected
+ * (-ESTALE).
  *
  * Everything blocks on the local disk; any thread, one at a time per list or pack. */
 #pragma once
@@ -58,9 +58,9 @@ struct pack_list {
 /* How a tree is walked. */
 struct pack_rules {
     /* Symbolic links are followed to what is at or below this directory (a real path); other ones,
-     * loops, and what is neither file nor directory are left out. NULL: such things are errors, and
-     * links are followed wherever they lead, but those that stay within the tree, and those that
-     * lead nowhere, are kept as links. */
+     * loops, and what is neither a file nor a directory are left out. NULL: such things are errors,
+     * and links are followed wherever they lead, but those that stay within the tree, and those
+     * that lead nowhere, are kept as links. */
     const char *inside;
     const char *const
         *skip;      /* names of directories that are left out; NULL-terminated, or NULL … */
@@ -70,8 +70,8 @@ struct pack_rules {
 };
 
 /* Adds what `path` is under `name`, and everything in it when it is a directory; with the name ""
- * only what is in it. A name that is there already is left as it is. -EACCES and so on for what
- * cannot be read, -EINVAL for what is neither file nor directory, -ELOOP for a directory within
+ * only what is in it. An existing name is left unchanged. -EACCES and so on for what
+ * cannot be read, -EINVAL for what is neither a file nor a directory, -ELOOP for a directory within
  * itself, -E2BIG. */
 int pack_add(struct pack_list *l, const char *path, const char *name, const struct pack_rules *r,
              struct err *err);
@@ -92,6 +92,11 @@ uint64_t pack_size(struct pack_list *l);
 /* The stamp of an open or a named file. */
 struct pack_stamp pack_stamp_of(const struct stat *st);
 bool pack_stamp_eq(const struct pack_stamp *a, const struct pack_stamp *b);
+/* Opens a file to be read from its beginning to its end. -ESTALE when it is not what the stamp was
+ * taken of; so says pack_stamp_check() of an open one. *ret_fd is the caller's. */
+int pack_stamp_open(const char *path, const struct pack_stamp *stamp, int *ret_fd, struct err *err);
+int pack_stamp_check(int fd, const char *path, const struct pack_stamp *stamp, struct err *err);
+int pack_stamp_changed(const char *path, struct err *err); /* -ESTALE, with its words */
 
 /* ---- its bytes ---- */
 

@@ -1,4 +1,5 @@
-/* pack_file.c - see pack_file.h */
+/* pack_file.c - a stream of three stages, pulled from its end: the archive's bytes are hashed,
+ * then compressed, then written. See pack_file.h. */
 #include "pyenv/pack_file.h"
 #include "base/path.h"
 #include "base/str.h"

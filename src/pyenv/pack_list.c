@@ -1,12 +1,16 @@
-/* pack_list.c - what goes into an archive: walking trees. See pack.h. */
+/* pack_list.c - walks directory trees and lists what goes into an archive. Links that stay inside
+ * are kept as links, others are followed, and a directory that contains itself is refused. See
+ * pack.h. */
+#include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "pyenv/pack_private.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 
-/* A directory that is being walked, and those it is in: a symbolic link may lead back. */
+/* A directory that is being walked, and its parents: a symbolic link may lead back. */
 struct level {
     const struct level *above;
     const char *path, *name;
@@ -38,6 +42,38 @@ bool pack_stamp_eq(const struct pack_stamp *a, const struct pack_stamp *b)
            a->ctime == b->ctime;
 }
 
+int pack_stamp_changed(const char *path, struct err *err)
+{
+    err_set(err, -ESTALE, "'%s' changed while it was read", path);
+    err_hint(err, "try again when nobody writes to it");
+    return -ESTALE;
+}
+
+int pack_stamp_check(int fd, const char *path, const struct pack_stamp *stamp, struct err *err)
+{
+    struct pack_stamp now;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, "look at '%s'", path);
+    now = pack_stamp_of(&st);
+    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, stamp) ? 0 : pack_stamp_changed(path, err);
+}
+
+int pack_stamp_open(const char *path, const struct pack_stamp *stamp, int *ret_fd, struct err *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int r;
+
+    if (fd < 0)
+        return errno == ENOENT ? pack_stamp_changed(path, err) : err_sys(err, "read '%s'", path);
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    r = pack_stamp_check(fd, path, stamp, err);
+    if (r == 0)
+        *ret_fd = take_fd(fd);
+    return r;
+}
+
 static void pack_entry_done(struct pack_entry *e)
 {
     free(e->path);
@@ -57,19 +93,9 @@ void pack_list_done(struct pack_list *l)
 
 static int pack_grow(struct pack_list *l, struct err *err)
 {
-    size_t cap = l->cap ? 2 * l->cap : 16;
-    struct pack_entry *v;
-
-    if (l->n < l->cap)
-        return 0;
     if (l->n >= PACK_ENTRIES_MAX)
         return err_set(err, -E2BIG, "more than %d files", PACK_ENTRIES_MAX);
-    v = realloc(l->v, cap * sizeof(*v));
-    if (!v)
-        return err_oom(err);
-    l->v = v;
-    l->cap = cap;
-    return 0;
+    return ARRAY_FIT(l->v, l->cap, l->n + 1) < 0 ? err_oom(err) : 0;
 }
 
 uint64_t pack_entry_size(const struct pack_entry *e)
@@ -150,7 +176,8 @@ static int pack_put(const struct walk *w, struct pack_entry e, struct err *err)
         return 0;
     if (pack_settle(l, err) < 0)
         return -ENOMEM;
-    return l->bytes <= w->rules->most ? 0 : err_set(err, -E2BIG, "'%s' is too much", e.path);
+    return l->bytes <= w->rules->most ? 0
+                                      : err_set(err, -E2BIG, "'%s' exceeds the size limit", e.path);
 }
 
 int pack_add_data(struct pack_list *l, const char *name, char *data, size_t n, bool executable)
@@ -223,15 +250,12 @@ static int leads_inside(const char *path, const char *inside)
 
 static int skipped(const struct walk *w, const char *path, const char *base)
 {
-    AUTO_FREE char *mark = NULL;
-
     for (const char *const *p = w->rules->skip; p && *p; p++)
         if (str_eq(*p, base))
             return 1;
     if (!w->rules->skip || w->rules->into_envs)
         return 0;
-    mark = path_join(path, "pyvenv.cfg"); /* every Python environment has one */
-    return mark ? access(mark, F_OK) == 0 : -ENOMEM;
+    return path_has(path, "pyvenv.cfg"); /* every Python environment has one */
 }
 
 static int add_directory(const struct walk *w, const struct level *above, const char *path,
@@ -241,7 +265,8 @@ static int pack_add_plain(const struct walk *w, const char *path, const char *na
                           const struct stat *st, struct err *err)
 {
     if (!S_ISREG(st->st_mode))
-        return lenient(w) ? 0 : err_set(err, -EINVAL, "'%s' is neither file nor directory", path);
+        return lenient(w) ? 0
+                          : err_set(err, -EINVAL, "'%s' is neither a file nor a directory", path);
     if (access(path, R_OK) < 0)
         return err_sys(err, "'%s' cannot be read", path);
     return pack_put(w,
@@ -286,7 +311,7 @@ static bool left_out(const struct walk *w, const char *name)
     return false;
 }
 
-/* What is called `base` in the directory `above`. */
+/* The entry `base` of the directory `above`. */
 static int pack_add_child(const struct walk *w, const struct level *above, const char *base,
                           struct err *err)
 {
@@ -341,7 +366,7 @@ static int add_directory(const struct walk *w, const struct level *above, const 
 
     for (const struct level *l = above; l; l = l->above)
         if (l->dev == here.dev && l->ino == here.ino)
-            return lenient(w) ? 0 : err_set(err, -ELOOP, "'%s' leads into itself", path);
+            return lenient(w) ? 0 : err_set(err, -ELOOP, "'%s' contains itself", path);
     if (here.depth > PACK_DEPTH_MAX)
         return err_set(err, -E2BIG, "'%s' is more than %d directories deep", path, PACK_DEPTH_MAX);
     if (*name)

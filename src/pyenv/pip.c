@@ -1,4 +1,5 @@
-/* pip.c - see pip.h */
+/* pip.c - the lock of an environment is passed to pip as its standard input, so that it is held
+ * until pip ends, even when ydl is killed and pip is orphaned. See pip.h. */
 #include "base/auto.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -127,7 +128,7 @@ static int pip_watch(struct making *m, int64_t deadline, int *status)
     return r;
 }
 
-/* What it writes goes to m->out. The lock is its standard input: as long as it lives, nobody else
+/* Its output goes to m->out. The lock is its standard input: as long as it lives, nobody else
  * makes the same, even if we are killed. */
 static int pip_run(struct making *m, const char *program, char **argv, int *status, struct err *err)
 {
@@ -144,7 +145,7 @@ static int pip_run(struct making *m, const char *program, char **argv, int *stat
     }
     if (m->interrupted || r == -ECANCELED)
         return err_set(err, -ECANCELED, "interrupted");
-    return r == -ETIME ? err_set(err, r, "pip has not ended in %d hours", 6) : r;
+    return r == -ETIME ? err_set(err, r, "pip has not finished within %d hours", 6) : r;
 }
 
 /* ---- its parts ---- */
@@ -212,7 +213,7 @@ static int pip_take_lock(struct making *m, struct err *err)
         if (errno != EWOULDBLOCK && errno != EINTR)
             return err_sys(err, "lock '%s'", path);
         if (m->o->on_line)
-            m->o->on_line(m->o->arg, "another ydl makes the same environment");
+            m->o->on_line(m->o->arg, "waiting for another ydl that makes the same environment");
         r = fiber_sleep(m->loop, LOOK_MS);
         if (m->interrupted)
             r = -ECANCELED;

@@ -8,9 +8,9 @@
  *
  * KEY is a hash of what is asked for and of the Python that it is for: the words, what is in files
  * of requirements and in those that they name, in wheels, and the interpreter's version and place.
- * What was not used for a month is removed when another one is made.
+ * Environments unused for a month are removed when another one is made.
  *
- * Fibers only. Ctrl-C ends pip, whoever else listens to it. */
+ * Fibers only. Ctrl-C also ends pip. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

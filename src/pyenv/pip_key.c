@@ -78,7 +78,7 @@ static int pip_add_file(EVP_MD_CTX *md, const char *path, int depth, struct err 
     int r;
 
     if (depth > DEPTH)
-        return err_set(err, -ELOOP, "'%s': files of requirements name each other", path);
+        return err_set(err, -ELOOP, "'%s': requirements files include each other", path);
     r = path_read(path, &text, err);
     if (r == 0)
         r = pip_add(md, text.data ? text.data : (uint8_t *)"", text.len, err);
@@ -96,9 +96,7 @@ static int pip_add_word(EVP_MD_CTX *md, const char *word, struct err *err)
     if (file)
         return pip_add_file(md, file, 0, err);
     if (strchr(word, '/') && stat(word, &st) == 0 && S_ISDIR(st.st_mode)) {
-        err_set(err, -EINVAL,
-                "'%s' is a directory: pip would install what is in it now, and nobody "
-                "would know when it changes",
+        err_set(err, -EINVAL, "'%s' is a directory: ydl cannot tell when its contents change",
                 word);
         err_hint(err, "make a wheel of it with 'pip wheel %s' and name that", word);
         return -EINVAL;

@@ -1,4 +1,5 @@
-/* pyenv.c - what a directory is, and what there is to say about it. See pyenv.h. */
+/* pyenv.c - finds out what kind of environment a directory is, and what to warn about. See pyenv.h.
+ */
 #include "pyenv/pyenv.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -29,22 +30,15 @@ void pyenv_done(struct pyenv *e)
 
 /* ---- what it is ---- */
 
-static int pyenv_has(const char *dir, const char *name)
-{
-    AUTO_FREE char *path = path_join(dir, name);
-
-    return path ? access(path, F_OK) == 0 : -ENOMEM;
-}
-
 static int pyenv_find_kind(struct pyenv *e)
 {
-    int r = pyenv_has(e->dir, "conda-meta");
+    int r = path_has(e->dir, "conda-meta");
 
     if (r > 0)
         e->kind = PYENV_CONDA;
     if (r != 0)
         return r < 0 ? r : 0;
-    r = pyenv_has(e->dir, "pyvenv.cfg");
+    r = path_has(e->dir, "pyvenv.cfg");
     if (r > 0)
         e->kind = PYENV_VENV;
     return r < 0 ? r : 0;
@@ -230,21 +224,21 @@ static int note_editable(const struct pack_list *l, struct strs *ret)
     }
     if (n == 0)
         return 0;
-    return strs_take(ret, str_printf("not in it, because it is installed where it is worked on "
-                                     "(pip install -e): %s%s",
-                                     buf_text(&names) ? (const char *)names.data : "",
-                                     n > SHOWN ? ", …" : ""));
+    return strs_take(
+        ret,
+        str_printf("not packed, because it is installed in development mode (pip install -e): %s%s",
+                   buf_text(&names) ? (const char *)names.data : "", n > SHOWN ? ", …" : ""));
 }
 
 int pyenv_notes(const struct pyenv *e, const struct pack_list *l, struct strs *ret)
 {
-    int r = 0;
+    AUTO_FREE char *name = path_base(e->dir);
+    int r = name ? 0 : -ENOMEM;
 
-    if (e->python && pyenv_python_is_private(e->python))
-        r = strs_take(ret, str_printf("its python is a link to '%s', which has to be there on "
-                                      "every machine that uses it; a conda environment, or a venv "
-                                      "of the system's python, needs no such thing",
-                                      e->python));
+    if (r == 0 && e->python && pyenv_python_is_private(e->python))
+        r = strs_take(ret, str_printf("%s uses %s, which every node must have; to avoid this, use "
+                                      "a conda environment or a venv of the system's Python",
+                                      name, e->python));
     if (r == 0 && l && e->kind != PYENV_NONE)
         r = note_editable(l, ret);
     if (r == 0 && l && e->kind == PYENV_CONDA)

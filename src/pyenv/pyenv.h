@@ -2,11 +2,12 @@
  *
  * A venv knows its own place only in the scripts of its bin directory and in the files that
  * activate it; Python itself finds it by pyvenv.cfg. Its interpreter is a link to one outside,
- * which stays that link: whoever unpacks the archive needs the same interpreter at the same path.
- * A conda environment brings its interpreter along and has its place in many more files, which
- * conda's records name: they get the placeholders of their packages again (pyenv/conda_prefix.h),
- * and are told the new place by an agent, or by the program bin/conda-unpack in the archive.
- * Python, and libraries beside it, are found without that, from where they are.
+ * which stays that link: a machine that unpacks the archive needs the same interpreter at the same
+ * path. A conda environment brings its interpreter along and has its place in many more files,
+ * which conda's records name: they get the placeholders of their packages again
+ * (pyenv/conda_prefix.h), and are told the new place by an agent, or by the program
+ * bin/conda-unpack in the archive. Python, and libraries beside it, are found without that, from
+ * where they are.
  *
  * What becomes of the files:
  *   - a script for an interpreter of the environment finds it beside itself;
@@ -34,7 +35,7 @@ const char *pyenv_kind_name(enum pyenv_kind kind);       /* "directory", "venv",
 struct pyenv {
     enum pyenv_kind kind;
     char *dir;            /* absolute */
-    struct strs prefixes; /* the names that its own files may have for it */
+    struct strs prefixes; /* the paths by which its own files may refer to it */
     char *python;         /* an interpreter outside that it needs, absolute; NULL: none */
 };
 
@@ -53,12 +54,12 @@ static inline void auto_pyenv_(struct pyenv *e)
  * rest only what directories say. */
 int pyenv_list(const struct pyenv *e, struct pack_list *l, struct err *err);
 
-/* What whoever unpacks it should know: sentences, without a full stop. `l` is the list of it, or
+/* Warnings for its users: sentences, without a full stop. `l` is the list of it, or
  * NULL, when it is not told about packages whose files are elsewhere. */
 int pyenv_notes(const struct pyenv *e, const struct pack_list *l, struct strs *ret);
 
-/* Whether other machines may well lack the interpreter: it is in somebody's home, say, and not
- * where systems install it. */
+/* Whether other machines probably lack the interpreter: for example because it is in a home
+ * directory and not where systems install it. */
 bool pyenv_python_is_private(const char *python);
 
 /* ---- the texts, for pyenv.h's own files and tests ---- */

@@ -10,7 +10,7 @@
 
 #define RECORD_MAX (256 * MIB)
 #define LIST_MAX (64 * MIB)
-#define PLACE_USUAL 128 /* bytes that the place of an unpacked archive may well have */
+#define PLACE_USUAL 128 /* usual length of an unpacked archive's path */
 #define SHOWN 3         /* files that are named */
 
 /* A file of a package that has a placeholder, as the package's record says. */
@@ -132,7 +132,8 @@ static int forget_origin(json_t *record)
     return r ? -ENOMEM : 0;
 }
 
-/* What a file was in this place: one with the place in it, or a script that was made there. */
+/* What a file was in this place: a file that contains the path, or a script that was generated
+ * there. */
 static void forget_content(json_t *row, bool has_holder)
 {
     const char *type = json_string_value(json_object_get(row, "path_type"));
@@ -243,8 +244,9 @@ int pyenv_conda_notes(const struct pack_list *l, struct strs *ret)
     }
     if (n == 0)
         return 0;
-    return strs_take(ret, str_printf("these say where the environment is, and cannot be told a "
-                                     "place of more than %zu bytes: %s%s",
-                                     least, buf_text(&names) ? (const char *)names.data : "",
-                                     n > SHOWN ? ", …" : ""));
+    return strs_take(
+        ret,
+        str_printf(
+            "these files contain the environment's path, and have room for at most %zu bytes: %s%s",
+            least, buf_text(&names) ? (const char *)names.data : "", n > SHOWN ? ", …" : ""));
 }

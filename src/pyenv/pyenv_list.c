@@ -99,8 +99,8 @@ static int pyenv_list_change(const struct pyenv *e, struct pack_entry *entry, st
     return 0;
 }
 
-/* The interpreter of a venv stays a link, wherever it leads: it is worth nothing without the
- * library that is installed with it. */
+/* The interpreter of a venv stays a link, wherever it leads: it is useless without the library that
+ * is installed with it. */
 static int keep_link(struct pack_entry *entry, struct err *err)
 {
     AUTO_FREE char *text = NULL;
@@ -152,7 +152,7 @@ static int add_replaced(const struct pyenv *e, struct pack_list *l, struct err *
     return r;
 }
 
-/* conda knows an environment by its history, in which are the commands of whoever made it. */
+/* conda recognizes an environment by its history, which has the commands that made it. */
 static int add_conda(struct pack_list *l, struct err *err)
 {
     int r = pyenv_list_add_text(l, "conda-meta/history", "", false, err);

@@ -56,7 +56,7 @@ static uint32_t le32(struct view *v)
 
 static int unzip_broken(const struct unzip *z, const char *what, struct err *err)
 {
-    return err_set(err, -EINVAL, "'%s' is no zip archive that can be read: %s", z->path, what);
+    return err_set(err, -EINVAL, "'%s' is not a readable zip archive: %s", z->path, what);
 }
 
 /* Exactly `n` bytes from a place in the file. */
@@ -191,7 +191,7 @@ int unzip_open(const char *path, struct unzip **ret, struct err *err)
     if (!z->path)
         return err_oom(err);
     if (!S_ISREG(st.st_mode))
-        return unzip_broken(z, "it is no file", err);
+        return unzip_broken(z, "an entry is not a file", err);
     z->bytes = (uint64_t)st.st_size;
     r = unzip_read_table(z, err);
     if (r == 0)
@@ -315,7 +315,8 @@ int unzip_read(struct unzip *z, const char *name, struct buf *ret, struct err *e
             continue;
         if ((row->flags & ENCRYPTED) || (row->method != STORED && row->method != DEFLATED))
             return err_set(err, -EOPNOTSUPP, "'%s': '%s' in it is %s", z->path, name,
-                           row->flags & ENCRYPTED ? "encrypted" : "packed in an unknown way");
+                           row->flags & ENCRYPTED ? "encrypted"
+                                                  : "compressed by an unknown method");
         return unzip_unpack(z, row, ret, err);
     }
     return err_set(err, -ENOENT, "there is no '%s' in '%s'", name, z->path);

@@ -1,4 +1,6 @@
-/* horovod_store.c - see horovod_store.h. */
+/* horovod_store.c - scopes of keys with a budget for all of them together. A scope whose members
+ * have all finished is emptied; how many members it has follows from the keys they put first. See
+ * horovod_store.h. */
 #include "rendezvous/horovod_store.h"
 #include "base/str.h"
 #include "rendezvous/map.h"

@@ -1,9 +1,9 @@
-/* horovod_store.h - what Horovod's workers leave for each other while they find each other. Pure.
+/* horovod_store.h - the key-value store through which Horovod's workers find each other. Pure.
  *
  * A scope is one circle of workers: "global" for all, "local_HOST" for those of a machine,
  * "cross_N" for those of the same local rank, and others for sets of processes. In the first three
  * a worker says when it is done, and a scope in which all are is emptied, so that it can be used
- * again; in the others it takes away its own key. */
+ * again; in the others it deletes its own key. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

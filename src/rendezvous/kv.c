@@ -119,7 +119,7 @@ static const struct verb *kv_find_verb(const struct kv_word *w)
     return NULL;
 }
 
-/* Is the answer of `n` words to something that must not be done again? Who has waited has lost its
+/* Is the answer of `n` words to something that must not be done again? One that waited has lost its
  * words; a value then is that of a key, which can be looked at again. */
 static bool is_done_once(const struct kv_ask *a, size_t n)
 {

@@ -16,9 +16,9 @@
  * task counts once: when it comes again, its first request is answered with an error and the new
  * one stands in its place (a client that gave up may try again). A request that comes again under
  * the same id, from an agent that lost its connection, is not carried out again: it waits on as it
- * did, or gets the same answer once more; also from a store that was made by kv_restore(). Whoever
- * comes with another COUNT than those who wait gets an error. A metric that is not finite becomes
- * null. Loop thread only. */
+ * did, or gets the same answer once more; also from a store that was made by kv_restore(). A task
+ * that comes with another COUNT than the waiting ones gets an error. A metric that is not finite
+ * becomes null. Loop thread only. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -49,7 +49,7 @@ struct kv_change {
     size_t n_done;
 };
 
-/* A barrier that somebody has waited at for as long as it would. */
+/* A barrier at which a wait has timed out. */
 struct kv_late {
     struct kv_word name;
     const struct kv_done *came; /* who is there, with the one that gives up */
@@ -57,8 +57,8 @@ struct kv_late {
     bool usual; /* all tasks of the role must come */
 };
 
-/* What a request leads to. Called inside kv_request() and kv_on_time(), which they must not call
- * again; the words are borrowed. */
+/* Callbacks: the effects of a request. Called inside kv_request() and kv_on_time(), which they must
+ * not call again; the words are borrowed. */
 struct kv_events {
     void *user;
     void (*on_reply)(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n);

@@ -1,4 +1,5 @@
 /* kv_barrier.c - the verbs that wait: for a key, and for one another. */
+#include "base/array.h"
 #include "rendezvous/kv_private.h"
 
 #define MS_MAX ((int64_t)1000 * 1000 * 1000 * 1000)
@@ -78,22 +79,6 @@ static bool read_need(struct kv *k, const struct kv_ask *a, int64_t *ret)
     return false;
 }
 
-/* Makes room for one more than wait. */
-static int reserve_came(struct kv_place *p)
-{
-    size_t cap = p->came_cap ? 2 * p->came_cap : 8;
-    struct kv_done *bigger;
-
-    if (p->waits + 1 < p->came_cap)
-        return 0;
-    bigger = reallocarray(p->came, cap, sizeof(*bigger));
-    if (!bigger)
-        return -ENOMEM;
-    p->came = bigger;
-    p->came_cap = cap;
-    return 0;
-}
-
 /* Lists those who wait; returns how many. */
 static size_t list_came(struct kv_place *p)
 {
@@ -104,8 +89,10 @@ static size_t list_came(struct kv_place *p)
     return n;
 }
 
-/* All go on, `last` too unless it is NULL, and the next to come opens the barrier anew. That it was
- * passed is told before the first one hears of it: a store that is made anew knows it of all. */
+/* All go on, `last` too unless it is NULL, and the next to come opens the barrier again. The
+ * passing is recorded before the first task hears of it, so that a restored store knows that all
+ * have passed.
+ */
 static void kv_barrier_let_go(struct kv *k, struct kv_place *p, const struct kv_ask *last)
 {
     size_t n = list_came(p);
@@ -176,7 +163,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     if (!kv_barrier_may_wait(k, a))
         return 0;
     p = kv_place_get(&k->barriers, &a->words[1]);
-    if (p && reserve_came(p) < 0) {
+    if (p && ARRAY_FIT(p->came, p->came_cap, p->waits + 2) < 0) { /* this one, and the last */
         kv_place_tidy(p);
         return err_oom(err);
     }
@@ -195,7 +182,7 @@ int kv_barrier(struct kv *k, const struct kv_ask *a, struct err *err)
     return 0;
 }
 
-/* Those that are no longer part of their role do not count, and hear so. */
+/* Tasks that are no longer part of their role do not count, and get an error. */
 static void send_retired_away(struct kv *k, struct kv_place *p)
 {
     struct kv_wait *next;

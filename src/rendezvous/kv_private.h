@@ -53,7 +53,7 @@ struct kv {
     size_t n_keys; /* those with a value */
     size_t bytes;  /* of their names and values */
     struct kv_wait **heap;
-    size_t heap_n, heap_cap;
+    size_t heap_n;
 };
 
 /* The place of that name, made when there is none; NULL when out of memory. */
@@ -87,7 +87,7 @@ void kv_answer_error(struct kv *k, const struct kv_ask *a, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The request that a wait stands for, to be answered with its words no longer at hand. */
 struct kv_ask kv_ask_of(const struct kv_wait *w);
-/* A word as a whole number; -EINVAL when it is none or outside. */
+/* A word as a whole number; -EINVAL when it is not one or outside. */
 int kv_number(const struct kv_word *w, int64_t min, int64_t max, int64_t *ret);
 /* A word as it may be shown in a sentence. */
 #define KV_SHOWN 80
@@ -101,7 +101,7 @@ void kv_barrier_late(struct kv *k, struct kv_wait *w); /* its time is over: who 
 /* ---- kv_store.c ---- */
 struct kv_place *kv_find_key(struct kv *k, const struct kv_word *key); /* NULL: it has no value */
 void kv_erase(struct kv *k, struct kv_place *p); /* its value; frees the place, too */
-/* Stores a copy, if there may be one of that size; -EINVAL: there may not. */
+/* Stores a copy, if its size is allowed; -EINVAL: there may not. */
 int kv_store(struct kv *k, const struct kv_word *key, const struct kv_word *value);
 
 /* ---- the verbs: the number of words and the length of a name are right ---- */

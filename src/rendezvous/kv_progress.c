@@ -1,4 +1,4 @@
-/* kv_progress.c - "progress STEP [TOTAL] [NAME=NUMBER …]", told to whoever keeps the job's story.
+/* kv_progress.c - "progress STEP [TOTAL] [NAME=NUMBER …]", passed on to the job's events.
  */
 #include "rendezvous/kv_private.h"
 
@@ -42,7 +42,7 @@ static int kv_progress_add_number(struct buf *out, const char *p, size_t n)
     return buf_printf(out, "%.15g", v);
 }
 
-/* Adds word `i` of the request as a member. -EINVAL when it is none. */
+/* Adds word `i` of the request as a member. -EINVAL when it is not one. */
 static int add_metric(struct buf *out, const struct kv_ask *a, size_t i, size_t first)
 {
     const struct kv_word *w = &a->words[i];

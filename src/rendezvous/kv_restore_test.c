@@ -1,4 +1,4 @@
-/* kv_restore_test.c - a store is made anew from what was told of it; see kv.h */
+/* kv_restore_test.c - a store is made again from what was told of it; see kv.h */
 #include "rendezvous/kv_private.h"
 #include "test.h"
 

@@ -64,7 +64,7 @@ static struct kv_place *kv_store_set(struct kv *k, const struct kv_word *key,
     return place;
 }
 
-/* The same for a request, tells of it and wakes those who wait. -ENOMEM. */
+/* The same for a request; reports the change and wakes waiting requests. -ENOMEM. */
 static int kv_store_store(struct kv *k, const struct kv_word *value, const struct kv_ask *a,
                           const int64_t *number)
 {

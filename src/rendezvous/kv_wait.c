@@ -1,5 +1,6 @@
 /* kv_wait.c - places and who waits at them. Deadlines are a binary heap, earliest first, in which
  * every wait knows its index, so that one which ends early leaves at once. */
+#include "base/array.h"
 #include "rendezvous/kv_private.h"
 
 #include <string.h>
@@ -38,15 +39,8 @@ static void sift_down(struct kv *k, size_t i, struct kv_wait *w)
 
 static int heap_add(struct kv *k, struct kv_wait *w)
 {
-    if (k->heap_n == k->heap_cap) {
-        size_t cap = k->heap_cap ? 2 * k->heap_cap : 64;
-        struct kv_wait **bigger = reallocarray(k->heap, cap, sizeof(struct kv_wait *));
-
-        if (!bigger)
-            return -ENOMEM;
-        k->heap = bigger;
-        k->heap_cap = cap;
-    }
+    if (ARRAY_ROOM(k->heap, k->heap_n) < 0)
+        return -ENOMEM;
     k->heap_n++;
     kv_wait_sift_up(k, k->heap_n - 1, w);
     return 0;

@@ -1,6 +1,7 @@
-/* map.c - a hash table of nodes that live in their owners' memory. It grows by doubling; when
- * there is no memory to grow, it goes on with longer chains. */
+/* map.c - a hash table of nodes that live in their owners' memory. It grows by doubling; without
+ * memory to grow, its chains get longer. */
 #include "rendezvous/map.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -9,11 +10,8 @@
 /* FNV-1a. The keys are those of one job's own tasks, so nobody gains by making them collide. */
 static uint64_t map_hash_of(const void *key, size_t n)
 {
-    const uint8_t *p = key;
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = str_hash(key, n);
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 0x100000001b3u;
     return h ^ (h >> 32);
 }
 

@@ -24,7 +24,7 @@ struct map_node *map_find(const struct map *m, const void *key, size_t n); /* NU
 /* Makes sure that no later map_add() fails. -ENOMEM. */
 int map_ready(struct map *m);
 /* node->key and key_n are set, and no such key is there. -ENOMEM for the first one only: later it
- * goes on with what it has. */
+ * keeps its present size. */
 int map_add(struct map *m, struct map_node *node);
 void map_remove(struct map *m, struct map_node *node);
 

@@ -1,8 +1,9 @@
 /* rabit_links.c - how workers of a rabit job find each other.
  *
- * Of two linked workers the second is told to connect to the first. So two of them must not be
- * served at the same time; others may. A seat is a rank; whoever is being served sits in it, and
- * sits down only when the seats of all its links are empty. */
+ * The tracker tells one worker after the other to connect to those of its links that listen
+ * already. So two linked workers must not be served at the same time; others may. A seat is a rank:
+ * the worker being served sits in it, and takes it only when the seats of all its links are empty.
+ */
 #include "base/log.h"
 #include "rendezvous/rabit_tracker_private.h"
 
@@ -116,7 +117,8 @@ static int rabit_read_number(struct visit *v, int64_t ms, int32_t *ret, struct e
     return 0;
 }
 
-/* Its links stand: whoever it connected to waits for one fewer, and it listens for the others. */
+/* Its links stand: the peers it has connected to wait for one fewer, and it listens for the others.
+ */
 static int note_port(struct visit *v, const struct rabit_peer *peers, int32_t n, int32_t others,
                      struct err *err)
 {

@@ -11,8 +11,8 @@
  *     how many failed        ──►  ┘  again while it is not 0
  *     its port               ──►      (the worker listens there now)
  *
- * "recover" is "start" with a rank, for one whose links broke. "print" and "shutdown" are said on
- * connections of their own. Who has said shutdown may start again, as one of a new round. */
+ * "recover" is "start" with a rank, for one whose links broke. "print" and "shutdown" come on
+ * connections of their own. A worker that has said shutdown may start again, in a new round. */
 #include "base/log.h"
 #include "rendezvous/rabit_tracker_private.h"
 #include "rendezvous/servers.h"
@@ -46,7 +46,7 @@ static void give_seat(struct rabit *t, struct visit *v, int32_t rank)
     (void)map_add(&t->jobs, &s->node); /* map_ready(): does not fail */
 }
 
-/* Its worker said shutdown: whoever starts next may have it. */
+/* Its worker said shutdown: the next one that starts may have it. */
 static void empty_seat(struct rabit *t, struct seat *s)
 {
     if (s->node.key)
@@ -130,7 +130,7 @@ static int join_pending(struct visit *v, struct err *err)
 
     rabit_tracker_replace_pending(t, v);
     if (t->n_given + t->n_pending >= t->world)
-        return err_set(err, -EPROTO, "a worker too many: all %d are here", t->world);
+        return err_set(err, -EPROTO, "too many workers: all %d are connected", t->world);
     t->pending[t->n_pending++] = v;
     if (t->n_given + t->n_pending == t->world)
         seat_all(t);
@@ -201,7 +201,7 @@ static int rabit_tracker_join(struct visit *v, struct err *err)
                    ? (int)used
                    : err_set(err, (int)used, "a worker left before it had its links");
     if (v->rank < 0)
-        return err_set(err, -EPROTO, "a word out of turn");
+        return err_set(err, -EPROTO, "an unexpected command");
     tracker_client_used(v->guest, (size_t)used);
     return rabit_serve(v, &good, err);
 }
@@ -254,7 +254,8 @@ static int rabit_tracker_first_word(const uint8_t *p, size_t n, struct err *err)
         return 0;
     memcpy(&magic, p, sizeof(magic));
     if (magic != RABIT_MAGIC)
-        return err_set(err, -EPROTO, "this is no worker (its first word is 0x%x)", (unsigned)magic);
+        return err_set(err, -EPROTO, "this is not a worker (its first word is 0x%x)",
+                       (unsigned)magic);
     return 1;
 }
 

@@ -1,4 +1,5 @@
-/* rabit_wire.c - see rabit_wire.h. */
+/* rabit_wire.c - a parser is given all bytes so far and says how many it used, 0 when more are
+ * needed: a length out of bounds is an error before the rest arrives. See rabit_wire.h. */
 #include "rendezvous/rabit_wire.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ ssize_t rabit_parse_hello(const uint8_t *p, size_t n, void *ret, struct err *err
     if (r < 0 || v.bad)
         return r;
     if (find_command(text, len, &h->command) < 0)
-        return err_set(err, -EPROTO, "a command that there is not");
+        return err_set(err, -EPROTO, "an unknown command");
     if (h->command == RABIT_PRINT)
         r = next_text(&v, RABIT_TEXT_MAX, &h->text, &h->text_n, err);
     if (r < 0 || v.bad)

@@ -1,7 +1,7 @@
 /* rabit_wire.h - the bytes of the rabit tracker's protocol, as XGBoost up to 2.0 and dmlc-core
  * speak it. Pure: bytes in, structures out, and back.
  *
- * Numbers are 4 bytes in the machine's own order, texts a number and so many bytes. The bytes come
+ * Numbers are 4 bytes in native byte order; a text is its length and its bytes. The bytes come
  * from anybody: every length has a limit. The parsers give the bytes they used, 0 when the message
  * is not whole yet, or -EPROTO; they fit tracker_client_read(). */
 #pragma once

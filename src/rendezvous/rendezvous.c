@@ -37,7 +37,7 @@ int rendezvous_start(unsigned server, const struct rendezvous_options *opt, stru
         return err_set(err, -EINVAL, "there is no rendezvous server %u", server);
     /* One that lasts waits for nobody: who there is may change while it runs. */
     if (!row->lasts && (opt->world < 1 || opt->world > WORLD_MAX))
-        return err_set(err, -EINVAL, "%u workers cannot meet", opt->world);
+        return err_set(err, -EINVAL, "%u is not a valid number of workers", opt->world);
     r->row = row;
     code = row->start(opt, &r->server, &r->port, err);
     if (code < 0)

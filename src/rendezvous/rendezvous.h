@@ -1,9 +1,9 @@
 /* rendezvous.h - the servers that frameworks expect their launcher to run, inside the master.
  *
  * One protocol is one file and one row of the table. A server lives for one generation: a re-formed
- * gang gets a new one on a new port, so that a straggler of the old one cannot disturb. But one
- * that only tells what there is (rendezvous_lasts) stays where others have found it. Loop thread;
- * each connection is a fiber with deadlines. */
+ * gang gets a new one on a new port, so that a straggler of the old one cannot disturb. A server
+ * that only publishes information (rendezvous_lasts) keeps its port, because others know it. Loop
+ * thread; each connection is a fiber with deadlines. */
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -24,7 +24,7 @@ struct rendezvous_options {
     bool (*check)(void *user, int fd);
     bool (*vouch)(void *user, int fd);             /* the same, and may wait; may be NULL */
     void (*on_note)(void *user, const char *text); /* prints and complaints of workers */
-    /* For servers that tell of the job: what stands at `path` ("publisher/exports"). -ENOENT:
+    /* For servers that tell of the job: the value at `path` ("publisher/exports"). -ENOENT:
      * nothing. *ret is the caller's. NULL: there is nothing to tell. */
     int (*document)(void *user, const char *path, json_t **ret, struct err *err);
 };

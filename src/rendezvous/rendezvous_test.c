@@ -164,9 +164,9 @@ static int speak_nonsense(void *arg)
         s = sock_close(s);
         w->server = rendezvous_free(w->server);
     }
-    assert_string_equal(w->notes,
-                        "rabit: 127.0.0.1: this is no worker (its first word is 0x20544547)\n"
-                        "xgboost: 127.0.0.1: this is no worker (its first word is 0x20544547)\n");
+    assert_string_equal(
+        w->notes, "rabit: 127.0.0.1: this is not a worker (its first word is 0x20544547)\n"
+                  "xgboost: 127.0.0.1: this is not a worker (its first word is 0x20544547)\n");
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct slider {
     struct http_server *http;
 };
 
-/* What stands behind the base, without slashes around it; *ret is the caller's. */
+/* The path after the base, without slashes around it; *ret is the caller's. */
 static int document_path(const char *path, char **ret, struct err *err)
 {
     size_t n = strlen(BASE);

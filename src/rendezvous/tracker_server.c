@@ -1,4 +1,11 @@
-/* tracker_server.c - see tracker_server.h. */
+/* tracker_server.c - the life of a connection:
+ *
+ *     stranger ──first word──► guest, unproven ──tracker_client_proven()──► guest ──► settled
+ *        │ late or too many        │ little time, the oldest makes room
+ *        └──────────► closed ◄─────┘
+ *
+ * What workers print, and notes about those who break the rules, have a rate that refills with
+ * time. See tracker_server.h. */
 #include "rendezvous/tracker_server.h"
 #include "base/str.h"
 #include "loop/fiber.h"
@@ -54,7 +61,8 @@ void tracker_server_note(struct guests *gs, const char *fmt, ...)
     (void)vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
     va_end(ap);
     if (gs->notes++ == NOTES_MAX)
-        (void)snprintf(text + n, sizeof(text) - (size_t)n, "no further notes of this kind");
+        (void)snprintf(text + n, sizeof(text) - (size_t)n,
+                       "further notes of this kind are suppressed");
     (void)str_clean(clean, sizeof(clean), text); /* a parser's complaint may quote what it read */
     tracker_tell(gs, clean);
 }
@@ -76,7 +84,7 @@ static bool may_print(struct guests *gs, size_t n)
     return true;
 }
 
-/* Of lines that were left out people are told, when there is room for that again. */
+/* Reports the lines that were left out, once the rate allows it again. */
 static void tell_unprinted(struct guests *gs)
 {
     char text[120];
@@ -242,7 +250,7 @@ ssize_t tracker_client_read(struct tracker_client *g, guest_parse *parse, void *
         if (n == 0)
             return -ENODATA;
         if (n == -ETIMEDOUT)
-            return err_set(err, -ETIMEDOUT, "it said too little in the time it has");
+            return err_set(err, -ETIMEDOUT, "it sent too little in time");
         if (n < 0)
             return err_code(err, (int)n, "read");
         g->in.len += (size_t)n;
@@ -273,7 +281,7 @@ int tracker_client_linger(struct tracker_client *g, struct err *err)
     ssize_t n = g->in.len ? 1 : sock_read(g->sock, &c, 1, LOOP_NEVER);
 
     if (n > 0)
-        return err_set(err, -EPROTO, "more than it may say");
+        return err_set(err, -EPROTO, "it sent more than it may");
     return n == 0 || n == -ECANCELED ? (int)n : err_code(err, (int)n, "read");
 }
 
@@ -321,7 +329,7 @@ static bool tracker_is_number(const char *s)
     return n > 0;
 }
 
-/* Of any length: leading zeroes aside, the longer one is larger. */
+/* Numbers of any length: leading zeroes aside, the longer one is larger. */
 static int compare_numbers(const char *a, const char *b)
 {
     size_t n, m;

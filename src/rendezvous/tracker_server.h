@@ -46,7 +46,7 @@ tracker_server_close(struct guests *gs); /* ends all and waits for them; always 
 /* A note: "rabit: TEXT". After many of them no more are made. Does not wait. */
 void tracker_server_note(struct guests *gs, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* What a worker prints: a note per line, as it is but for control characters. Does not wait. */
+/* What a worker prints: a note per line, as it is except for control characters. Does not wait. */
 void tracker_server_print(struct guests *gs, const char *text, size_t n);
 
 /* Reads one message: calls parse(bytes so far) until it is content. It gives the bytes it used, 0
@@ -63,9 +63,9 @@ int tracker_client_write(struct tracker_client *g, const void *p, size_t n, stru
 /* The guest has nothing more to say; waits until it hangs up, however long. */
 int tracker_client_linger(struct tracker_client *g, struct err *err);
 
-/* A worker says each thing on a new connection, so that its start may be read before the shutdown
- * that it said earlier. Waits until everybody of the same host who came before `g` and was greeted
- * has been heard, but not for long; -ECANCELED. For a start that fits badly, before that is judged.
+/* A worker sends each command on a new connection, so that its start may be read before an earlier
+ * shutdown. Waits until everybody of the same host who came before `g` and was greeted has been
+ * heard, but not for long; -ECANCELED. For a start that fits badly, before that is judged.
  */
 int tracker_client_settle(struct tracker_client *g);
 void tracker_client_heard(struct tracker_client *g); /* also when it leaves. Does not wait */

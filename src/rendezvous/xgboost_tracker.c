@@ -9,10 +9,10 @@
  *                                                …until all are here…
  *                                          ◄──   {rank, host, port} of the next in the ring
  *
- * "shutdown", "error" and "print" are said on connections of their own. On an error every other
+ * "shutdown", "error" and "print" come on connections of their own. On an error every other
  * worker is told by a number sent to its error port; so they are when a worker starts again while
  * the ring stands, because then it is broken. All have to start again then. When all have said
- * shutdown, the next start begins anew, too. */
+ * shutdown, the next start begins again, too. */
 #include "loop/fiber.h"
 #include "rendezvous/servers.h"
 #include "rendezvous/tracker_server.h"
@@ -229,7 +229,7 @@ static int start_again(struct visit *v, struct err *err)
 
     if (r < 0)
         return r;
-    tracker_server_note(t->guests, "task '%s' starts again, so all others have to", v->hello.task);
+    tracker_server_note(t->guests, "task '%s' starts again, so all others must", v->hello.task);
     add_pending(t, v);
     return xgboost_tracker_tell_all(t, ring, n, v->hello.task, err);
 }
@@ -240,7 +240,7 @@ static int xgboost_tracker_on_start(struct visit *v, struct err *err)
     int r;
 
     if (v->hello.world != -1)
-        return err_set(err, -EPROTO, "a start by one that has started");
+        return err_set(err, -EPROTO, "a start by a worker that has already started");
     r = send_world(v, err);
     if (r == 0 && t->running)
         r = tracker_client_settle(v->guest); /* it may have said shutdown before */
@@ -308,7 +308,8 @@ static ssize_t parse_magic(const uint8_t *p, size_t n, void *ret, struct err *er
         return 0;
     memcpy(&magic, p, sizeof(magic));
     if (magic != XGBOOST_MAGIC)
-        return err_set(err, -EPROTO, "this is no worker (its first word is 0x%x)", (unsigned)magic);
+        return err_set(err, -EPROTO, "this is not a worker (its first word is 0x%x)",
+                       (unsigned)magic);
     return sizeof(magic);
 }
 

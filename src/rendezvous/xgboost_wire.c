@@ -1,4 +1,6 @@
-/* xgboost_wire.c - see xgboost_wire.h. */
+/* xgboost_wire.c - finds the JSON of a message, then a table of commands reads the fields of
+ * each. Texts from workers may have any encoding: what is not UTF-8 becomes '?'. See
+ * xgboost_wire.h. */
 #include "rendezvous/xgboost_wire.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -23,7 +25,7 @@ static ssize_t find_text(const uint8_t *p, size_t n, size_t max, const char **re
     return (ssize_t)sizeof(len) + len;
 }
 
-/* What workers print may be of any coding, and JSON knows one: other bytes become '?'. */
+/* Workers may print any encoding, and JSON needs UTF-8: other bytes become '?'. */
 static int to_utf8(const char *p, size_t n, char **ret)
 {
     char *copy = malloc(n + 1);
@@ -58,7 +60,7 @@ static int parse_object(const char *p, size_t n, json_t **ret, struct err *err)
     if (r < 0)
         return err_wrap(err, -EPROTO, "a worker's words");
     if (!json_is_object(v))
-        return err_set(err, -EPROTO, "a message that is no JSON object");
+        return err_set(err, -EPROTO, "a message that is not a JSON object");
     *ret = take(v);
     return 0;
 }
@@ -69,7 +71,7 @@ static int get_number(const json_t *v, const char *key, int64_t min, int64_t max
     const json_t *m = json_object_get(v, key);
 
     if (!json_is_integer(m) || json_integer_value(m) < min || json_integer_value(m) > max)
-        return err_set(err, -EPROTO, "a message without a sensible '%s'", key);
+        return err_set(err, -EPROTO, "a message without a valid '%s'", key);
     *ret = json_integer_value(m);
     return 0;
 }
@@ -93,7 +95,7 @@ static int read_hello(const json_t *v, struct xgboost_hello *h, struct err *err)
     if (r < 0)
         return r;
     if (!task || strlen(task) > XGBOOST_TASK_MAX)
-        return err_set(err, -EPROTO, "a message without a sensible 'task_id'");
+        return err_set(err, -EPROTO, "a message without a valid 'task_id'");
     (void)snprintf(h->task, sizeof(h->task), "%s", task);
     return 0;
 }

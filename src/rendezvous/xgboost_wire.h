@@ -1,8 +1,8 @@
 /* xgboost_wire.h - the messages of XGBoost's tracker protocol from 2.1 on. Pure.
  *
- * A message is a 4-byte length in the machine's own order and so many bytes of JSON. The bytes come
- * from anybody: every length has a limit. The parsers give the bytes they used, 0 when the message
- * is not whole yet, or -EPROTO; they fit tracker_client_read(). */
+ * A message is a 4-byte length in native byte order, followed by that many bytes of JSON. The bytes
+ * come from anybody: every length has a limit. The parsers give the bytes they used, 0 when the
+ * message is not whole yet, or -EPROTO; they fit tracker_client_read(). */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

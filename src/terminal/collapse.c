@@ -1,6 +1,8 @@
 /* collapse.c - see collapse.h. Lines wait in a queue, in the order in which the first of each came;
  * a table of chains over it finds the one that a rank may join. */
 #include "terminal/collapse.h"
+#include "base/array.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,6 @@ struct held {
     struct held *next;  /* in the queue */
     struct held *chain; /* of the bucket, newest first */
     uint64_t seq, hash;
-    size_t ranks_cap;
     struct collapse_line line;
     char text[];
 };
@@ -57,15 +58,6 @@ struct collapse *collapse_free(struct collapse *c)
     return NULL;
 }
 
-static uint64_t collapse_hash_of(const char *p, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 0x100000001b3ULL;
-    return h;
-}
-
 static bool collapse_same(const struct held *h, const struct collapse_from *from, const char *text,
                           size_t len)
 {
@@ -90,22 +82,9 @@ static int collapse_add_rank(struct held *h, uint32_t rank)
     struct collapse_line *l = &h->line;
     size_t at = l->n_ranks;
 
-    if (l->n_ranks == h->ranks_cap) {
-        size_t cap = h->ranks_cap ? h->ranks_cap * 2 : 4;
-        uint32_t *more = reallocarray(l->ranks, cap, sizeof(*more));
-
-        if (!more)
-            return -ENOMEM;
-        l->ranks = more;
-        h->ranks_cap = cap;
-    }
-    while (at > 0 && l->ranks[at - 1] > rank) { /* they come nearly in order */
-        l->ranks[at] = l->ranks[at - 1];
+    while (at > 0 && l->ranks[at - 1] > rank) /* they come nearly in order */
         at--;
-    }
-    l->ranks[at] = rank;
-    l->n_ranks++;
-    return 0;
+    return ARRAY_INSERT(l->ranks, l->n_ranks, at, rank);
 }
 
 /* Takes the first out of the queue and its chain, and hands it on. */
@@ -134,7 +113,7 @@ static int collapse_hold(struct collapse *c, const struct collapse_from *from, s
 
     if (!h)
         return -ENOMEM;
-    *h = (struct held){ .seq = ++c->seq, .hash = collapse_hash_of(text, len) };
+    *h = (struct held){ .seq = ++c->seq, .hash = str_hash(text, len) };
     h->line = (struct collapse_line){ .role = from->role, .stream = from->stream, .len = len };
     h->line.text = h->text;
     memcpy(h->text, text, len);
@@ -154,7 +133,7 @@ static int collapse_hold(struct collapse *c, const struct collapse_from *from, s
 int collapse_add(struct collapse *c, const struct collapse_from *from, const char *text, size_t len,
                  int64_t now)
 {
-    struct held *h = collapse_find(c, from, collapse_hash_of(text, len), text, len);
+    struct held *h = collapse_find(c, from, str_hash(text, len), text, len);
     int r;
 
     if (h) {

@@ -23,7 +23,8 @@ struct collapse_line {
     int64_t at; /* when the first came */
 };
 
-/* Gets each line when its time is over; what is not 0 is returned by the call that led to it. */
+/* Gets each line when its time is over; a result that is not 0 is returned by the call that led to
+ * it. */
 typedef int collapse_fn(void *user, const struct collapse_line *line);
 
 /* *ret is the caller's. -ENOMEM. */
@@ -31,7 +32,7 @@ int collapse_new(collapse_fn *fn, void *user, struct collapse **ret);
 struct collapse *collapse_free(struct collapse *c); /* forgets what it holds */
 AUTO_DEFINE(collapse, struct collapse *, collapse_free);
 
-/* Who writes a line. `role` is borrowed and outlives the collapse; `last`, which starts at 0, is
+/* The source of a line. `role` is borrowed and outlives the collapse; `last`, which starts at 0, is
  * remembered for the rank and stream from one call to the next. */
 struct collapse_from {
     const char *role;

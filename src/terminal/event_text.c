@@ -1,4 +1,5 @@
-/* event_text.c - see event_text.h */
+/* event_text.c - a table with one function for each kind of record. A kind that this ydl does not
+ * know is shown as its JSON. See event_text.h. */
 #include "terminal/event_text.h"
 #include "base/str.h"
 #include "job/event.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* " (KEY VALUE, …)" of those keys that are there. */
+/* " (KEY VALUE, …)" for the keys that the record has. */
 static int put_keys(const json_t *v, const char *const *keys, struct buf *out)
 {
     bool any = false;
@@ -97,8 +98,8 @@ static int event_text_on_restart(const json_t *v, struct buf *out)
 
 static int event_text_on_gang(const json_t *v, struct buf *out)
 {
-    int r = buf_printf(out, "gang %lld of %lld", (long long)format_int(v, "have", 0),
-                       (long long)format_int(v, "want", 0));
+    int r = buf_printf(out, "gang %lld of %lld", (long long)json_int_or(v, "have", 0),
+                       (long long)json_int_or(v, "want", 0));
 
     if (r == 0 && *format_text(v, "reason"))
         r = buf_add_str(out, ": ");
@@ -108,7 +109,7 @@ static int event_text_on_gang(const json_t *v, struct buf *out)
 static int event_text_on_agent(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "node", "host", "container", "reason", NULL };
-    int r = buf_printf(out, "agent %lld ", (long long)format_int(v, "agent", 0));
+    int r = buf_printf(out, "agent %lld ", (long long)json_int_or(v, "agent", 0));
 
     if (r == 0)
         r = put_lower(format_text(v, "state"), out);
@@ -118,7 +119,7 @@ static int event_text_on_agent(const json_t *v, struct buf *out)
 static int on_master(const json_t *v, struct buf *out)
 {
     static const char *const keys[] = { "address", NULL };
-    int r = buf_printf(out, "master, attempt %lld", (long long)format_int(v, "attempt", 1));
+    int r = buf_printf(out, "master, attempt %lld", (long long)json_int_or(v, "attempt", 1));
 
     return r < 0 ? r : put_keys(v, keys, out);
 }
@@ -165,7 +166,7 @@ static int event_text_on_ready(const json_t *v, struct buf *out)
 {
     int r = format_clean(out, format_text(v, "task"));
 
-    return r < 0 ? r : buf_add_str(out, " answers");
+    return r < 0 ? r : buf_add_str(out, " is ready");
 }
 
 static int event_text_on_note(const json_t *v, struct buf *out)
@@ -195,8 +196,9 @@ static int event_text_on_phase(const json_t *v, struct buf *out)
 static int event_text_on_summary(const json_t *v, struct buf *out)
 {
     return str_eq(format_text(v, "what"), "job")
-               ? buf_add_str(out, "a new master took over from a summary of the log: what happened "
-                                  "before is shown when the job has ended")
+               ? buf_add_str(
+                     out,
+                     "a new master took over; earlier events are shown after the job has ended")
                : 0;
 }
 

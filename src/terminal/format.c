@@ -1,4 +1,5 @@
-/* format.c - see format.h */
+/* format.c - texts are made into buffers of a fixed size of the caller's, and whatever comes from
+ * a job is cleaned of control characters on its way. See format.h. */
 #include "terminal/format.h"
 #include "base/str.h"
 
@@ -62,13 +63,6 @@ const char *format_text(const json_t *v, const char *key)
     return s ? s : "";
 }
 
-int64_t format_int(const json_t *v, const char *key, int64_t otherwise)
-{
-    const json_t *n = json_object_get(v, key);
-
-    return json_is_integer(n) ? json_integer_value(n) : otherwise;
-}
-
 const char *format_lower(const char *s, char *out, size_t cap)
 {
     size_t n = 0;
@@ -89,7 +83,7 @@ int format_states(const json_t *states, struct buf *out)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(order); i++) {
-        int64_t n = format_int(states, order[i], 0);
+        int64_t n = json_int_or(states, order[i], 0);
 
         if (n <= 0)
             continue;
@@ -102,7 +96,7 @@ int format_states(const json_t *states, struct buf *out)
 
 int format_progress(const json_t *v, struct buf *out)
 {
-    int64_t step = format_int(v, "step", -1), total = format_int(v, "total", 0);
+    int64_t step = json_int_or(v, "step", -1), total = json_int_or(v, "total", 0);
 
     if (total > 0 && step >= 0)
         return buf_printf(out, "%lld/%lld %d %%", (long long)step, (long long)total,

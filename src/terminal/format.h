@@ -14,9 +14,8 @@ const char *format_when(int64_t ms, char out[FORMAT_WHEN]);
 /* "04:12:07.123" in local time. */
 const char *format_clock(int64_t ms, char out[FORMAT_WHEN]);
 
-/* What members of a document hold, whatever is missing or of another type: "" or the fallback. */
+/* Members of a document; one that is missing or of another type is "" or the fallback. */
 const char *format_text(const json_t *v, const char *key);
-int64_t format_int(const json_t *v, const char *key, int64_t otherwise);
 
 /* {"RUNNING": 2, "WAITING": 1} as "2 running, 1 waiting", in the order of a task's life; "-" for
  * none. */

@@ -1,4 +1,5 @@
-/* live_block.c - see live_block.h */
+/* live_block.c - lines are collected, cut to the terminal's width in columns (not bytes), and
+ * drawn over those of the last time. See live_block.h. */
 #include "terminal/live_block.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -73,7 +74,7 @@ static int live_end_line(struct block *b, const char *style)
 
 static int put_left(struct block *b, const json_t *progress)
 {
-    int64_t eta = format_int(progress, "eta_ms", -1);
+    int64_t eta = json_int_or(progress, "eta_ms", -1);
     char span[FORMAT_SPAN];
 
     if (eta < 0)
@@ -98,7 +99,8 @@ static int live_put_head(struct block *b)
 {
     const json_t *s = b->v->status, *progress = json_object_get(s, "progress");
     const char *name = format_text(s, "name");
-    int64_t created = format_int(s, "created", b->v->now), restarts = format_int(s, "restarts", 0);
+    int64_t created = json_int_or(s, "created", b->v->now),
+            restarts = json_int_or(s, "restarts", 0);
     char state[16], span[FORMAT_SPAN];
     int r = format_clean(&b->line, *name ? name : format_text(s, "job"));
 
@@ -175,7 +177,7 @@ static int put_roles(struct block *b)
     json_array_foreach(roles, i, role)
     {
         if (b->live->n + 1 >= b->most && i + 1 < n) {
-            r = buf_printf(&b->line, "  and %zu more roles", n - i);
+            r = buf_printf(&b->line, "  and %zu more role%s", n - i, n - i == 1 ? "" : "s");
             return r < 0 ? r : live_end_line(b, "\033[2m");
         }
         r = put_role(b, role, width);

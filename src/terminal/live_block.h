@@ -1,5 +1,5 @@
 /* live_block.h - the block at the bottom of the terminal while a job runs. Pure: it makes bytes for
- * a terminal, and somebody else (screen.h) writes them.
+ * a terminal, and screen.h writes them.
  *
  *     mnist  running  0:42  step 120/1000 12 %  5:10 left
  *       ps      1 running
@@ -27,7 +27,7 @@ struct live_view {
     bool utf8, colour;
 };
 
-/* Appends what draws the block, which replaces the one that is there. */
+/* Appends the bytes that draw the block over the present one. */
 int live_draw(struct live *l, const struct live_view *v, struct buf *out);
 /* Appends what takes it away; `width` is the terminal's present one, where lines that were drawn on
  * a wider one now take several rows. */

@@ -1,6 +1,7 @@
 /* output_lines.c - see output_lines.h. Here pieces become lines; output_line.c gives them their
  * prefix. */
 #include "terminal/output_lines.h"
+#include "base/str.h"
 #include "terminal/format.h"
 #include "terminal/output_lines_private.h"
 #include "terminal/sanitize.h"
@@ -16,11 +17,9 @@
 
 static size_t show_slot_of(const struct show *s, const char *name)
 {
-    uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
+    uint64_t h = str_hash(name, strlen(name));
     size_t at;
 
-    for (const char *p = name; *p; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3ULL;
     for (at = h & (s->n_slots - 1); s->slots[at]; at = (at + 1) & (s->n_slots - 1))
         if (strcmp(s->slots[at]->name, name) == 0)
             break;
@@ -96,7 +95,7 @@ int show_roles(struct show *s, const json_t *roles, size_t *ret_tasks)
 
     json_array_foreach(roles, i, role)
     {
-        int64_t n = format_int(role, "count", 0) * format_int(role, "procs", 1);
+        int64_t n = json_int_or(role, "count", 0) * json_int_or(role, "procs", 1);
 
         for (int64_t rank = 0; r == 0 && rank < n; rank++) {
             char name[PIECE_TASK_MAX];
@@ -132,7 +131,8 @@ static int64_t show_due(const struct source *f)
     return f->since + (bar ? SHOW_BAR_MS : SHOW_WAIT_MS);
 }
 
-/* Shows what there is of a line. Unless it is the end, a character that has not come whole waits.
+/* Shows what there is of a line. An incomplete character waits for its other bytes, except at the
+ * end.
  */
 static int show_part(struct show *s, struct source *f, bool end, int64_t now)
 {
@@ -306,7 +306,8 @@ int show_tick(struct show *s, int64_t now)
         f->waiting = false;
         if (r == 0 && late)
             r = show_part(s, f, false, now);
-        if (f->part.len > 0) /* waits on; what is left of one that was shown starts anew */
+        if (f->part.len >
+            0) /* waits on; the rest of a line that was partly shown starts a new one */
             wait_begin(s, f, late ? now : since);
     }
     return r == 0 ? show_put(s) : r;

@@ -1,10 +1,10 @@
 /* output_lines.h - the output of many tasks as lines for people: `worker:1│ loss 0.31`.
  *
  * Pieces go in, whole lines come out, never mixed. A line longer than SHOW_LINE_MAX comes in
- * several parts; one that is not finished within SHOW_WAIT_MS is shown as far as it is. Where
- * lines of one task follow each other such a line goes on where it stopped; before a line of
- * another task it is ended. Without prefixes nothing else is added or changed, so one stream of one
- * task comes out exactly as it was written.
+ * several parts; one that is not finished within SHOW_WAIT_MS is shown as far as it is. When the
+ * next line is of the same task, such a line continues where it stopped; before a line of another
+ * task it is ended. Without prefixes nothing else is added or changed, so one stream of one task
+ * comes out exactly as it was written.
  *
  * On a terminal bytes are made safe (sanitize.h) and no line stays open; elsewhere they pass as
  * they are. Pure: the clock is the caller's, and what is made goes to a function of the caller's.
@@ -57,10 +57,10 @@ uint64_t show_offset(const struct show *s, const char *task, enum piece_stream s
 /* Where the file begins that the last piece was of (its `began`): so many bytes were in others. */
 uint64_t show_file(const struct show *s, const char *task, enum piece_stream stream);
 /* So many bytes of the stream were in files that no piece comes of: they were shown, or left out.
- * The next piece is of a file that begins behind them, wherever its sender says that it does. */
+ * The next piece continues behind them, whatever offset its sender gives. */
 int show_earlier(struct show *s, const char *task, enum piece_stream stream, uint64_t bytes);
-/* The pieces that come now begin again where their sender likes: what was shown already is left out
- * of them, and each stream goes on at its offset. */
+/* The pieces that come now begin again where their sender likes: bytes that were shown already are
+ * left out, and each stream continues at its offset. */
 void show_resume(struct show *s);
 /* Skips nothing in this stream: its sender already starts after the bytes that were shown. */
 void show_resume_none(struct show *s, const char *task, enum piece_stream stream);

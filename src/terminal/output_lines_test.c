@@ -407,7 +407,7 @@ static void what_was_shown_does_not_come_again(void **state)
     assert_true(str_ends(buf_text(&seen.all), "five\n"));
 }
 
-/* A new master that starts a task anew, on another machine, counts its output from 0. */
+/* A new master that starts a task again, on another machine, counts its output from 0. */
 static void a_file_that_begins_later_is_shown_from_its_beginning(void **state)
 {
     AUTO_SEEN seen = SEEN;

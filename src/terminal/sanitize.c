@@ -1,11 +1,12 @@
-/* sanitize.c - see sanitize.h */
+/* sanitize.c - walks the bytes: UTF-8 and colours pass, any other control sequence is dropped,
+ * and text before a carriage return is what the terminal would have overwritten. See sanitize.h. */
 #include "terminal/sanitize.h"
 #include "base/str.h"
 
 #include <string.h>
 
 #define ESC '\033'
-#define SEQUENCE_MAX 64 /* bytes of a control sequence; a longer one is no such thing */
+#define SEQUENCE_MAX 64 /* bytes of a control sequence; a longer one is not treated as one */
 #define RESET "\033[0m"
 
 const char *sanitize_segment(const char *p, size_t *n)
@@ -21,7 +22,7 @@ const char *sanitize_segment(const char *p, size_t *n)
     return cr + 1;
 }
 
-/* Bytes of the control sequence ESC [ parameters final at `p`; 0 when it is none. */
+/* Bytes of the control sequence ESC [ parameters final at `p`; 0 when it is not one. */
 static size_t sequence_len(const char *p, size_t n)
 {
     size_t most = n < SEQUENCE_MAX ? n : SEQUENCE_MAX;

@@ -5,8 +5,8 @@
 #pragma once
 #include "base/buf.h"
 
-/* What is to be seen of a line (without its newline) that carriage returns wrote over: the part
- * behind the last one that has something behind it. *n is its length afterwards. */
+/* The visible part of a line (without its newline) with carriage returns: the text after the last
+ * one that is followed by text. *n is its length afterwards. */
 const char *sanitize_segment(const char *p, size_t *n);
 
 /* Appends one line. Text, tabs and colours (ESC [ … m) stay, with a reset at the end when there was
@@ -14,6 +14,6 @@ const char *sanitize_segment(const char *p, size_t *n);
  * control character and what is not UTF-8 becomes \xNN. -ENOMEM, -E2BIG. */
 int sanitize_line(struct buf *out, const char *p, size_t n);
 
-/* How many of the last bytes are the beginning of a UTF-8 character whose rest has not come: 0 to
+/* How many of the last bytes are the beginning of a UTF-8 character whose rest is missing: 0 to
  * 3. So a cut need not fall inside one. */
 size_t sanitize_tail(const char *p, size_t n);

@@ -1,7 +1,10 @@
-/* screen.c - see screen.h */
+/* screen.c - producers append to a queue of chunks; one fiber waits for the descriptors and
+ * writes. The live block is wiped before lines are written and drawn again below them. See
+ * screen.h. */
 #include "terminal/screen.h"
 #include "base/str.h"
 #include "cli/exit.h"
+#include "cli/progress.h"
 #include "hadoop/fs/fdwait.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
@@ -21,7 +24,7 @@
 #define PENDING_MAX (512 * KIB) /* above it screen_wait() waits */
 #define EARLY_BYTES (32 * KIB)  /* so much is written before its time */
 #define FRAME_MS 100
-#define IDLE_MS 1000 /* the block is drawn anew so often, for its clock */
+#define IDLE_MS 1000 /* the block is drawn again so often, for its clock */
 #define FIRST_MS 250 /* and not at all for a job that is shorter */
 
 /* What the two streams are. */
@@ -59,20 +62,7 @@ static const int fds[2] = { STDOUT_FILENO, STDERR_FILENO };
 
 /* ---- what there is to write on ---- */
 
-static bool has_utf8(void)
-{
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const char *v = getenv(names[i]);
-
-        if (v && *v) /* the first that is set decides */
-            return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
-    }
-    return false;
-}
-
-/* A terminal that nobody knows, or that can only write lines. */
+/* An unknown terminal, or one that can only write lines. */
 static bool is_dumb(void)
 {
     const char *term = getenv("TERM");
@@ -86,7 +76,7 @@ static void find_facts(struct facts *ret)
     bool plain = (no_color && *no_color) || is_dumb();
     struct stat st[2] = { 0 };
 
-    *ret = (struct facts){ .utf8 = has_utf8() };
+    *ret = (struct facts){ .utf8 = progress_has_utf8() };
     for (size_t i = 0; i < COUNT_OF(fds); i++) {
         ret->to[i].terminal = isatty(fds[i]);
         ret->to[i].colour = ret->to[i].terminal && !plain;
@@ -178,20 +168,12 @@ int screen_wait(struct screen *s)
 
 /* ---- the writer ---- */
 
-/* A pipe whose other end was closed. */
-static bool screen_reader_gone(int fd)
-{
-    struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-    return poll(&p, 1, 0) > 0 && (p.revents & POLLERR) != 0;
-}
-
 static int screen_write_all(struct screen *s, enum piece_stream to, const uint8_t *p, size_t n)
 {
     while (n > 0) {
         ssize_t done = fdwait_write(s->wait[to], fds[to], p, n);
 
-        if (done == -EPIPE && screen_reader_gone(fds[to]))
+        if (done == -EPIPE && exit_reader_gone(fds[to]))
             return EXIT_OUTPUT_GONE;
         if (done < 0)
             return (int)done;

@@ -40,7 +40,7 @@ int screen_wait(struct screen *s);
 /* Writes what is left, takes the block away and stops; gives up at the deadline. Fibers only. */
 int screen_end(struct screen *s, int64_t deadline, struct err *err);
 
-/* A show (output_lines.h) whose lines go to this screen, fit for what it is. Of `o` the caller sets
+/* A show (output_lines.h) whose lines go to this screen, fit for what it is. The caller sets in `o`
  * what the user asked for: prefix, timestamps, collapse, json. */
 struct show;
 struct show_options;

@@ -1,4 +1,5 @@
-/* story.c - see story.h */
+/* story.c - puts the sentence together: name, state, first failure, exit code. Parts that an
+ * older master did not record are left out. See story.h. */
 #include "terminal/story.h"
 #include "base/str.h"
 #include "job/event.h"
@@ -25,7 +26,7 @@ static const char *story_node_of(const json_t *status, const char *task)
 
 static int put_class(const json_t *story, enum fail_class cls, struct buf *out)
 {
-    int64_t signal = format_int(story, "signal", 0);
+    int64_t signal = json_int_or(story, "signal", 0);
     const char *name = cls == FAIL_SIGNAL && signal > 0 ? sigabbrev_np((int)signal) : NULL;
 
     if (cls == FAIL_EXIT || cls == FAIL_NONE)
@@ -48,7 +49,7 @@ static bool says_class(const char *text, enum fail_class cls)
 static int put_how(const json_t *story, struct buf *out)
 {
     const char *task = format_text(story, "task"), *text = format_text(story, "text");
-    int64_t code = format_int(story, "code", 0);
+    int64_t code = json_int_or(story, "code", 0);
     bool sentence = *task && str_starts(text, task) && strchr(": ", text[strlen(task)]);
     enum fail_class cls = FAIL_NONE;
     size_t before = out->len;
@@ -92,7 +93,7 @@ int story_cause(const json_t *status, struct buf *out)
 static int put_why(const json_t *status, struct buf *out)
 {
     const char *reason = format_text(status, "reason");
-    int64_t code = format_int(status, "exit", 0);
+    int64_t code = json_int_or(status, "exit", 0);
     int r = buf_add_str(out, ": ");
 
     if (r < 0)
@@ -119,10 +120,10 @@ static int put_name(const json_t *status, struct buf *out)
     return r == 0 && *name ? buf_add_str(out, ")") : r;
 }
 
-/* What was not saved is said too: then the exit code is none of success. */
+/* Unsaved results are reported too: then the exit code is not 0. */
 static int put_success(const json_t *status, struct buf *out)
 {
-    int64_t from = format_int(status, "created", 0), to = format_int(status, "ended", 0);
+    int64_t from = json_int_or(status, "created", 0), to = json_int_or(status, "ended", 0);
     const char *unsaved = format_text(status, "unsaved");
     char span[FORMAT_SPAN];
     int r = buf_add_str(out, " succeeded");
@@ -134,6 +135,34 @@ static int put_success(const json_t *status, struct buf *out)
     return r < 0 ? r : format_clean(out, unsaved);
 }
 
+/* "was stopped by root": a reason that begins with what was done needs no verb before it. */
+static int put_killed(const char *reason, struct buf *out)
+{
+    bool verb = str_starts(reason, "stopped by ") || str_starts(reason, "killed ");
+    int r = buf_add_str(out, verb ? " was " : *reason ? " was killed: " : " was killed");
+
+    return r < 0 ? r : format_clean(out, reason);
+}
+
+/* The state of a job that has not ended. */
+static int put_alive(const char *state, struct buf *out)
+{
+    static const struct {
+        const char *state, *words;
+    } rows[] = {
+        { "NEW", "starting" },
+        { "ASKING", "waiting for containers" },
+        { "FORMING", "preparing its nodes" },
+        { "FINISHING", "ending" },
+    };
+    char lower[16];
+
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq(state, rows[i].state))
+            return buf_printf(out, " is %s", rows[i].words);
+    return buf_printf(out, " is %s", format_lower(state, lower, sizeof(lower)));
+}
+
 int story_line(const json_t *status, struct buf *out)
 {
     const char *state = format_text(status, "state"), *reason = format_text(status, "reason");
@@ -143,17 +172,10 @@ int story_line(const json_t *status, struct buf *out)
         return r;
     if (str_eq(state, "SUCCEEDED"))
         return put_success(status, out);
-    if (str_eq(state, "KILLED")) {
-        r = buf_add_str(out, " was killed");
-        if (r == 0 && *reason)
-            r = buf_add_str(out, ": ");
-        return r < 0 ? r : format_clean(out, reason);
-    }
-    if (!str_eq(state, "FAILED")) {
-        char lower[16];
-
-        return buf_printf(out, " is %s", format_lower(state, lower, sizeof(lower)));
-    }
+    if (str_eq(state, "KILLED"))
+        return put_killed(reason, out);
+    if (!str_eq(state, "FAILED"))
+        return put_alive(state, out);
     r = buf_add_str(out, " failed");
     return r < 0 ? r : put_why(status, out);
 }

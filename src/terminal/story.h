@@ -1,10 +1,13 @@
-/* story.h - how a job ended, told to whoever started it. Pure.
+/* story.h - how a job ended, for the person who started it. Pure.
  *
- *     ydl: job 'mnist' (local-…) failed: worker:3 on node7: out of memory: used 2.1 GB of 2 GB
- * (exit code 137) epoch 3 Killed hint: ask for more with --mem logs: ydl logs local-… worker:3
- * (files in …/logs) next: ydl status local-… --tasks; ydl events local-…
+ *     ydl: job 'mnist' (local-…) failed: worker:3 on node7: out of memory (exit code 137)
+ *         epoch 3
+ *         Killed
+ *       hint: it used more memory than it asked for: give it more with --mem
+ *       logs: ydl logs local-… worker:3 (files in …/logs)
+ *       next: ydl status local-… --tasks; ydl events local-…
  *
- * What comes from tasks is cleaned and stands further in: it cannot pass for a line of ours. */
+ * Text from tasks is sanitized and indented, so it cannot pass for a line of ydl's. */
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
@@ -18,6 +21,6 @@ int story_text(const json_t *status, const char *logs, struct buf *out);
 /* The first line only, without "ydl: " and newline: "job 'mnist' (local-…) succeeded in 42 s". */
 int story_line(const json_t *status, struct buf *out);
 
-/* What went wrong, without whose job it was: "worker:3 on node7: exit code 3". Nothing when there
+/* The cause alone, without the job: "worker:3 on node7: exit code 3". Nothing when there
  * is no story. */
 int story_cause(const json_t *status, struct buf *out);

@@ -39,7 +39,7 @@ static void the_first_line_says_who_and_why(void **state)
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"RUNNING\"}",
           "job 'm' (local-1) is running" },
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"KILLED\",\"reason\":\"stopped by me\"}",
-          "job 'm' (local-1) was killed: stopped by me" },
+          "job 'm' (local-1) was stopped by me" },
         { "{\"job\":\"local-1\",\"name\":\"m\",\"state\":\"FAILED\",\"exit\":75,"
           "\"reason\":\"the gang was not formed in time\"}",
           "job 'm' (local-1) failed: the gang was not formed in time (exit code 75)" },

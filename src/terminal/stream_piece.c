@@ -1,4 +1,6 @@
-/* stream_piece.c - see stream_piece.h */
+/* stream_piece.c - collects bytes until a line is whole, then hands on the bytes of its piece as
+ * they come. The form that the master writes is read without building a tree; any other form of
+ * the same JSON is read by the parser. See stream_piece.h. */
 #include "terminal/stream_piece.h"
 #include "base/str.h"
 
@@ -49,10 +51,10 @@ int pieces_feed(struct pieces *s, const void *p, size_t n, struct err *err)
 
 static int stream_piece_bad(struct err *err, const char *what)
 {
-    return err_set(err, -EPROTO, "the master's stream makes no sense: %s", what);
+    return err_set(err, -EPROTO, "the master's stream is not valid: %s", what);
 }
 
-/* As the master writes them: {"event":{…}}. Whoever reads the record checks what is in it. */
+/* As the master writes them: {"event":{…}}. The reader of the record checks its contents. */
 static bool plain_record(struct pieces *s, const char *line, size_t n)
 {
     size_t head = strlen(RECORD_HEAD) - 1;
@@ -69,7 +71,7 @@ static int take_record(struct pieces *s, struct err *err)
     const json_t *event = json_object_get(s->line, "event");
 
     if (!json_is_object(event))
-        return stream_piece_bad(err, "an event that is no object");
+        return stream_piece_bad(err, "an event that is not an object");
     free(s->record);
     s->record = json_dumps(event, JSON_COMPACT);
     if (!s->record)
@@ -91,9 +93,9 @@ static int take_output(struct pieces *s, struct err *err)
     size_t role;
 
     if (!task || !piece_task(task, &role, &rank))
-        return stream_piece_bad(err, "output of no task");
+        return stream_piece_bad(err, "output without a task");
     if (!stream || (!str_eq(stream, "out") && !str_eq(stream, "err")))
-        return stream_piece_bad(err, "output of no stream");
+        return stream_piece_bad(err, "output without a stream");
     memcpy(s->task, task, strlen(task) + 1);
     s->p.task = s->task;
     s->p.stream = str_eq(stream, "err") ? PIECE_ERR : PIECE_OUT;
@@ -102,13 +104,13 @@ static int take_output(struct pieces *s, struct err *err)
     if (!len)
         return json_is_true(json_object_get(s->line, "end"))
                    ? 0
-                   : stream_piece_bad(err, "a piece of no kind");
+                   : stream_piece_bad(err, "a record of unknown kind");
     s->p.kind = PIECE_OUTPUT;
     if (!json_is_integer(len) || json_integer_value(len) < 0 || offset < 0)
         return stream_piece_bad(err, "a negative length or offset");
     s->left = (uint64_t)json_integer_value(len);
     if (began < 0 || began > UINT32_MAX)
-        return stream_piece_bad(err, "output of no start of its task");
+        return stream_piece_bad(err, "output without an attempt");
     s->p.offset = (uint64_t)offset;
     s->p.began = (uint32_t)began;
     return 0;
@@ -123,7 +125,7 @@ static int take_line(struct pieces *s, struct err *err)
     int r;
 
     if (!end && there > PIECE_LINE_MAX)
-        return stream_piece_bad(err, "a line without an end");
+        return stream_piece_bad(err, "an incomplete line");
     if (!end)
         return 0;
     n = (size_t)(end - line);
@@ -135,9 +137,9 @@ static int take_line(struct pieces *s, struct err *err)
     s->p = (struct piece){ 0 };
     r = json_parse("the master's stream", line, n, &s->line, err);
     if (r < 0)
-        return r == -EINVAL ? stream_piece_bad(err, "a line that is no JSON") : r;
+        return r == -EINVAL ? stream_piece_bad(err, "a line that is not JSON") : r;
     if (!json_is_object(s->line))
-        return stream_piece_bad(err, "a line that is no object");
+        return stream_piece_bad(err, "a line that is not an object");
     r = json_object_get(s->line, "event") ? take_record(s, err) : take_output(s, err);
     return r < 0 ? r : 1;
 }

@@ -1,8 +1,8 @@
 /* stream_piece.h - the master's stream of events and output, taken apart.
  *
- * A piece is a line of JSON and, when it says "len", that many bytes behind its newline (doc/api.md
- * draws it). The bytes are handed on as they come, however many there are; a line may have
- * PIECE_LINE_MAX bytes. What makes no sense is -EPROTO with a sentence. Pure; any thread. */
+ * A piece is a line of JSON and, when it says "len", that many bytes behind its newline
+ * (doc/reference/api.md draws it). The bytes are handed on as they come, however many there are; a
+ * line may have PIECE_LINE_MAX bytes. Anything else is refused with -EPROTO. Pure; any thread. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,7 +17,7 @@ enum piece_stream { PIECE_OUT, PIECE_ERR };
 enum piece_kind {
     PIECE_EVENT,  /* `record`: one line of the events log */
     PIECE_OUTPUT, /* `data`: bytes of a stream */
-    PIECE_END,    /* a stream has ended, or nothing more of it is to be had */
+    PIECE_END,    /* a stream has ended, or nothing more of it is available */
 };
 
 /* What came. Everything is borrowed until the next call. */

@@ -1,4 +1,5 @@
-/* task_table.c - see task_table.h */
+/* task_table.c - two sets of columns, with and without what tasks use; a cell that nobody has a
+ * value for is a dash. See task_table.h. */
 #include "terminal/task_table.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -20,7 +21,7 @@ static const struct table_column with_use[] = {
 static void number_cell(struct table *t, const json_t *v, const char *key)
 {
     if (json_is_integer(json_object_get(v, key)))
-        table_cell(t, "%lld", (long long)format_int(v, key, 0));
+        table_cell(t, "%lld", (long long)json_int_or(v, key, 0));
     else
         table_cell(t, "-");
 }
@@ -50,7 +51,7 @@ static int ports_cell(struct table *t, const json_t *task)
 static void use_cells(struct table *t, const json_t *task)
 {
     const json_t *share = json_object_get(task, "cpu");
-    int64_t memory = format_int(task, "memory", -1);
+    int64_t memory = json_int_or(task, "memory", -1);
     char size[STR_SIZE_MAX];
 
     if (json_is_number(share))
@@ -62,7 +63,7 @@ static void use_cells(struct table *t, const json_t *task)
 
 static int task_table_add_row(struct table *t, const json_t *task, bool usage)
 {
-    int64_t since = format_int(task, "since", 0);
+    int64_t since = json_int_or(task, "since", 0);
     AUTO_BUF progress = { .max = KIB };
     char state[16], span[FORMAT_SPAN];
 
@@ -78,7 +79,7 @@ static int task_table_add_row(struct table *t, const json_t *task, bool usage)
     } else {
         if (ports_cell(t, task) < 0)
             return -ENOMEM;
-        table_cell(t, "%lld", (long long)format_int(task, "attempt", 0) + 1);
+        table_cell(t, "%lld", (long long)json_int_or(task, "attempt", 0) + 1);
         number_cell(t, task, "code");
     }
     table_cell(t, "%s", buf_text(&progress));

@@ -1,4 +1,5 @@
-/* timeline.c - see timeline.h */
+/* timeline.c - the first of each phase counts, because later ones are of restarts. Phases that
+ * were not noted are found in other records by a table. See timeline.h. */
 #include "terminal/timeline.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -14,7 +15,7 @@ static const struct {
     [TIMELINE_USER] = { "user", "the job itself" },
 };
 
-/* Whose wait it was that ended with a phase, where its record does not say it. */
+/* Who was waited for in a phase, when its record does not say it. */
 static const struct {
     const char *name;
     enum timeline_who who;
@@ -66,7 +67,7 @@ static int who_of(const char *key)
 static void add_noted(struct timeline *t, const json_t *record)
 {
     const char *name = format_text(record, "name");
-    int64_t at = format_int(record, "time", format_int(record, "t", 0));
+    int64_t at = json_int_or(record, "time", json_int_or(record, "t", 0));
 
     for (int i = 0; i < PHASES_; i++) {
         if (!str_eq(names[i].name, name) || t->phases[i].noted)
@@ -80,7 +81,7 @@ static void add_noted(struct timeline *t, const json_t *record)
 void timeline_add(struct timeline *t, const json_t *record)
 {
     const char *event = format_text(record, "event"), *state = format_text(record, "state");
-    int64_t at = format_int(record, "t", 0);
+    int64_t at = json_int_or(record, "t", 0);
 
     if (str_eq(event, "phase") || str_eq(format_text(record, "kind"), "phase")) {
         add_noted(t, record);

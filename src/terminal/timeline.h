@@ -1,8 +1,9 @@
-/* timeline.h - where the time went while a job was started: phases, and whose wait each was. Pure.
+/* timeline.h - where the time went while a job started: its phases, and who was waited for in
+ * each. Pure.
  *
- * The master and the client note phases in the events log (records of the event "phase": name, who,
- * and perhaps time). What they do not note is taken from the other records, so that a log of any
- * job has a timeline; a phase that is not to be found is left out. */
+ * The master and the client note phases in the events log (records of the event "phase": name,
+ * who, and perhaps time). What they do not note is derived from other records, so the log of any
+ * job has a timeline; a phase that cannot be found is left out. */
 #pragma once
 #include "base/json.h"
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* wait_reason.c - see wait_reason.h. */
+/* wait_reason.c - one table from states to words. It is printed rarely: after a while, and less
+ * often the longer the wait. See wait_reason.h. */
 #include "terminal/wait_reason.h"
 #include "base/str.h"
 #include "terminal/format.h"
@@ -11,7 +12,7 @@ static const struct {
     { "", "waiting for the job's master to start", true },
     { "NEW", "waiting for the job's master to start", true },
     { "ASKING", "waiting for containers", true },
-    { "FORMING", "preparing containers", true },
+    { "FORMING", "preparing nodes", true },
     { "RUNNING", "starting tasks", false },
     { "FINISHING", "ending", true },
 };
@@ -27,7 +28,7 @@ static bool on_its_way(const json_t *role)
 
     json_object_foreach((json_t *)counts, key, value) all += json_integer_value(value);
     for (size_t i = 0; i < COUNT_OF(settled); i++)
-        n += format_int(counts, settled[i], 0);
+        n += json_int_or(counts, settled[i], 0);
     return n < all;
 }
 

@@ -17,7 +17,7 @@ static void what_a_job_waits_for_is_one_line(void **state)
           "s)" },
         { "{\"state\":\"FORMING\",\"roles\":[{\"name\":\"ps\",\"states\":{\"READY\":1}},"
           "{\"name\":\"worker\",\"states\":{\"PREPARING\":2}}]}",
-          "preparing containers: ps 1 ready; worker 2 preparing (20 s)" },
+          "preparing nodes: ps 1 ready; worker 2 preparing (20 s)" },
         { "{\"state\":\"RUNNING\",\"roles\":[{\"name\":\"worker\",\"states\":{\"RUNNING\":1,"
           "\"PREPARING\":1}}]}",
           "starting tasks: worker 1 running, 1 preparing (20 s)" },

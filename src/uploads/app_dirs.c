@@ -1,5 +1,7 @@
-/* app_dirs.c - see app_dirs.h */
+/* app_dirs.c - asks YARN about one application after the other, and stops asking at the first
+ * sign that the answers will not come. See app_dirs.h. */
 #include "uploads/app_dirs.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "hadoop/yarn/records.h"
@@ -46,7 +48,7 @@ int app_dirs_ask_yarn(void *user, const char *app, struct err *err)
     return yarn_app_state_final(answer->report->state) ? APP_DIRS_ENDED : APP_DIRS_LIVES;
 }
 
-/* What is in BASE/jobs and is an application's; nothing when there is no such directory. */
+/* The applications' directories in BASE/jobs; nothing when there is no such directory. */
 struct job_dir {
     char *app, *path;
     int64_t since;
@@ -71,14 +73,12 @@ static inline void auto_job_dirs_(struct job_dirs *l)
 
 static int push_dir(struct job_dirs *l, const struct fs_entry *e, struct err *err)
 {
-    struct job_dir *v = realloc(l->v, (l->n + 1) * sizeof(*v));
+    struct job_dir *d;
 
-    if (!v)
+    if (ARRAY_ADD(l->v, l->n, (struct job_dir){ strdup(e->name), strdup(e->path), e->mtime }) < 0)
         return err_oom(err);
-    l->v = v;
-    v[l->n] = (struct job_dir){ strdup(e->name), strdup(e->path), e->mtime };
-    l->n++;
-    return v[l->n - 1].app && v[l->n - 1].path ? 0 : err_oom(err);
+    d = &l->v[l->n - 1];
+    return d->app && d->path ? 0 : err_oom(err);
 }
 
 static int list_dirs(struct fs *fs, const char *base, struct job_dirs *ret, struct err *err)
@@ -187,13 +187,9 @@ static int read_uses(struct fs *fs, const char *dir, struct app_dir *j, struct e
 
 static int push_job(struct fs *fs, struct app_dirs *l, struct job_dir *d, struct err *err)
 {
-    struct app_dir *v = realloc(l->v, (l->n + 1) * sizeof(*v));
-
-    if (!v)
+    if (ARRAY_ADD(l->v, l->n, (struct app_dir){ .app = take(d->app), .since = d->since }) < 0)
         return err_oom(err);
-    l->v = v;
-    v[l->n] = (struct app_dir){ .app = take(d->app), .since = d->since };
-    return read_uses(fs, d->path, &v[l->n++], err);
+    return read_uses(fs, d->path, &l->v[l->n - 1], err);
 }
 
 int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,

@@ -1,4 +1,4 @@
-/* app_dirs.h - directories of applications in BASE/jobs, and those that nobody needs any more.
+/* app_dirs.h - directories of applications in BASE/jobs, and removal of those no longer needed.
  *
  * Fibers only. */
 #pragma once
@@ -26,8 +26,8 @@ int app_dirs_ask_yarn(void *user, const char *app, struct err *err);
 #define APP_DIRS_UNKNOWN_MS ((int64_t)3600 * 1000)
 
 /* Removes the directories below BASE/jobs (`base` is a path on `fs`) of applications that have
- * ended. *ret (may be NULL) is how many. What cannot be found out or removed is left, and no
- * error; -ECANCELED and a server that is not reached are. */
+ * ended. *ret (may be NULL) is how many. An application whose state is unknown, or a directory that
+ * cannot be removed, is left and is no error; -ECANCELED and a server that is not reached are. */
 int app_dirs_sweep(struct fs *fs, const char *base, const struct app_dirs_alive *alive, size_t *ret,
                    struct err *err);
 
@@ -42,8 +42,8 @@ struct app_dirs {
     struct app_dir *v;
     size_t n;
 };
-/* All of them. Unlike a sweep this fails when one cannot be found out: whoever removes things on
- * the ground of the answer must be sure. */
+/* All of them. Unlike a sweep this fails when a state is unknown: a caller that removes files
+ * because of the answer must be sure. */
 int app_dirs(struct fs *fs, const char *base, const struct app_dirs_alive *alive,
              struct app_dirs *ret, struct err *err);
 void app_dirs_done(struct app_dirs *l);

@@ -1,4 +1,5 @@
-/* app_dirs_sweep.c - see app_dirs_sweep.h */
+/* app_dirs_sweep.c - a fiber beside the command, with a deadline that is looked at before each
+ * question to YARN. What it does not get to is left for the next command. See app_dirs_sweep.h. */
 #include "uploads/app_dirs_sweep.h"
 #include "base/log.h"
 #include "loop/fiber.h"
@@ -16,7 +17,7 @@ struct sweep {
     bool done;
 };
 
-/* In front of whoever knows: time is looked at before each question. */
+/* Wraps the caller's function: the deadline is checked before each question. */
 static int state(void *user, const char *app, struct err *err)
 {
     const struct sweep *s = user;

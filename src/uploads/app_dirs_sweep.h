@@ -1,5 +1,5 @@
-/* app_dirs_sweep.h - app_dirs_sweep() beside what a command does: nobody waits for it longer than a
- * moment, and nobody hears of its failures. Fibers only. */
+/* app_dirs_sweep.h - app_dirs_sweep() in the background of a command, which waits for it only a
+ * moment; failures are not reported. Fibers only. */
 #pragma once
 #include "base/auto.h"
 #include "uploads/app_dirs.h"

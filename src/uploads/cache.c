@@ -1,4 +1,11 @@
-/* cache.c - see cache.h */
+/* cache.c - the steps of a cache_put(), each over all files at once:
+ *
+ *     hash ──► look in the cache ──► send what is missing ──► look again ──► done
+ *                       ▲                                         │ something is missing still
+ *                       └─────────────────────────────────────────┘
+ *
+ * The same content is sent once, however many files have it; the second look finds it for the
+ * others. See cache.h. */
 #include "uploads/cache.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -22,7 +29,7 @@ static struct hashes *open_hashes(void)
     AUTO_FREE char *dir = NULL;
     AUTO_FREE char *path = NULL;
 
-    /* Whoever could write there could have another file taken for one of ours. */
+    /* Anyone who can write there could replace a cached file. */
     if (path_xdg(PATH_CACHE, "ydl", &dir, NULL) == 0 && path_trusted(dir, NULL) != -EPERM)
         path = path_join(dir, "hashes");
     return hashes_open(path);

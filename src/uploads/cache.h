@@ -8,10 +8,10 @@
  *         .put-…                      on its way; gets its name when all of it has arrived
  *     BASE/jobs/APP/uses              HASH/NAME lines: what this application needs
  *
- * An upload is hashed once more on its way, so that what stands under a hash has it, whatever
- * happened to the file meanwhile. Two clients that send the same at once both succeed. What a
- * killed client left is never used; it is removed by the next upload from the same machine, and a
- * day later by one from anywhere.
+ * An upload is hashed once more on its way, so that every file really has the hash in its name,
+ * whatever happened to the file meanwhile. Two clients that send the same at once both succeed. An
+ * unfinished upload of a killed client is never used; it is removed by the next upload from the
+ * same machine, and a day later by one from anywhere.
  *
  * Fibers only. One fiber per cache; it starts others while it uploads. */
 #pragma once
@@ -52,9 +52,10 @@ static inline void auto_cache_files_(struct cache_files *l)
 #define AUTO_CACHE_FILES AUTO(cache_files) struct cache_files /* = { 0 } */
 const struct cache_file *cache_files_find(const struct cache_files *l, const char *to);
 
-/* Everything in the list, each named thing for itself and what is found as one; several at a time,
- * with a progress line unless `quiet`. `ret` was zeroed. -ESTALE when a file changes meanwhile,
- * -ENOENT for a file on HDFS that is not there. On failure nothing of this call is half there. */
+/* Uploads everything in the list, each named file by itself and the found ones as one archive;
+ * several at a time, with a progress line unless `quiet`. `ret` was zeroed. -ESTALE when a file
+ * changes meanwhile, -ENOENT for a file on HDFS that is not there. On failure nothing of this call
+ * is half there. */
 int cache_put(struct cache *c, struct uploads_list *list, bool quiet, struct cache_files *ret,
               struct err *err);
 

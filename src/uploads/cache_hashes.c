@@ -1,5 +1,8 @@
-/* cache_hashes.c - see cache_hashes.h */
+/* cache_hashes.c - the file is read whole, and at the end read again, merged with what is new
+ * here, and replaced by a rename: of two programs that write at the same time one may lose an
+ * entry, which is then hashed again. See cache_hashes.h. */
 #include "uploads/cache_hashes.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -19,7 +22,7 @@ struct row {
 struct hashes {
     char *path;
     struct row *v;
-    size_t n, cap;
+    size_t n;
     bool dirty;
 };
 
@@ -36,22 +39,6 @@ static struct row *cache_hashes_find(const struct hashes *h, const char *key)
     return NULL;
 }
 
-/* Out of memory, it is not remembered. */
-static void hashes_push(struct hashes *h, const struct row *row)
-{
-    size_t cap = h->cap ? 2 * h->cap : 64;
-    struct row *v;
-
-    if (!h->v || h->n == h->cap) {
-        v = realloc(h->v, cap * sizeof(*v));
-        if (!v)
-            return;
-        h->v = v;
-        h->cap = cap;
-    }
-    h->v[h->n++] = *row;
-}
-
 static void hashes_put(struct hashes *h, const struct row *row)
 {
     struct row *old = cache_hashes_find(h, row->key);
@@ -59,7 +46,7 @@ static void hashes_put(struct hashes *h, const struct row *row)
     if (old)
         *old = *row;
     else
-        hashes_push(h, row);
+        (void)ARRAY_ADD(h->v, h->n, *row); /* out of memory, it is not remembered */
 }
 
 /* ---- the file ---- */
@@ -92,7 +79,7 @@ static void hashes_load(struct hashes *h)
     for (line = (char *)text.data + strlen(HEAD); (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
         if (h->n < HASHES_MOST && hashes_parse(line, &row))
-            hashes_push(h, &row);
+            (void)ARRAY_ADD(h->v, h->n, row);
     }
 }
 

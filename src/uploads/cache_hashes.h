@@ -1,14 +1,14 @@
-/* cache_hashes.h - hashes of files that were read before, so that they need not be read again.
+/* cache_hashes.h - remembered hashes of files, so that an unchanged file is not read again.
  *
  * A key stands for a file as it was (path, inode, size, times), so that an entry never goes out of
- * date: a file that has changed has another key. What was hashed less than two seconds after it was
- * written is not kept, since a clock may be too coarse to tell the next change from that one.
+ * date: a file that has changed has another key. A file hashed less than two seconds after it was
+ * written is not remembered, because a coarse clock could hide its next change.
  *
  *     ydl-hashes 1
  *     KEY HASH SECONDS          64 hexadecimal digits each; when it was last of use
  *
- * Blocks on the local disk. One thread. The file is a help only: when it cannot be read or written
- * nothing fails. */
+ * Blocks on the local disk. One thread. The file is only an optimization: if it cannot be read or
+ * written, nothing fails. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"

@@ -1,4 +1,6 @@
-/* cache_name.c - see cache_name.h */
+/* cache_name.c - a maker is named by boot id, pid namespace, process id and start time: together
+ * they are never used twice, so a name whose maker is gone can be removed at once. See
+ * cache_name.h. */
 #include "uploads/cache_name.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -46,8 +48,8 @@ char *cache_name(const char *path, bool packed)
 
 /* ---- of what is on its way ---- */
 
-/* A process id means something only to who sees the same processes: one boot of one kernel, and
- * one space of process ids in it. False when that cannot be told. */
+/* A process id is meaningful only to programs that see the same processes: on the same boot of the
+ * same kernel, in the same pid namespace. False when that cannot be told. */
 static bool this_machine(char ret[MACHINE_TEXT])
 {
     AUTO_BUF boot = { .max = 4 * KIB };

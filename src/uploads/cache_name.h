@@ -1,6 +1,6 @@
 /* cache_name.h - names in the cache, and whose they are.
  *
- * A name for something on its way says who makes it: the running system and the process. So the
+ * The name of an unfinished upload says who makes it: the running system and the process. So the
  * next client on the same machine knows at once that its maker is dead. */
 #pragma once
 #include "base/err.h"
@@ -22,7 +22,7 @@ enum cache_temp_maker {
     CACHE_TEMP_NONE,  /* it is no such name */
     CACHE_TEMP_LIVES, /* its maker runs on this machine */
     CACHE_TEMP_DEAD,  /* it ran on this machine */
-    CACHE_TEMP_FAR,   /* it is or was on another one, or before this one was started anew */
+    CACHE_TEMP_FAR,   /* it is or was on another one, or before this one was started again */
 };
 enum cache_temp_maker cache_temp_maker(const char *name);
 

@@ -14,7 +14,7 @@ struct cache {
     bool ready; /* BASE/cache is there, and what killed clients left is not */
 };
 
-/* One thing that is to be in the cache. */
+/* One file that is to be in the cache. */
 struct cache_part {
     struct cache *cache;
     struct progress *progress;
@@ -31,5 +31,5 @@ int cache_part_hash(void *arg, struct err *err); /* reads it, unless its hash is
 int cache_part_find(void *arg, struct err *err); /* fills `file`, or sets `missing` */
 int cache_part_send(void *arg, struct err *err); /* sends what is missing, fills `file` */
 
-/* Removes what killed clients left behind in BASE/cache. What goes wrong is left. */
+/* Removes what killed clients left behind in BASE/cache. Failures are ignored. */
 void cache_remove_stale(struct cache *c);

@@ -1,4 +1,5 @@
-/* cache_prune.c - what is in the cache, and what need not stay there. See cache.h. */
+/* cache_prune.c - lists the cache, and removes what is no longer needed. See cache.h. */
+#include "base/array.h"
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "uploads/app_dirs.h"
@@ -31,15 +32,10 @@ void cache_entries_done(struct cache_entries *l)
 /* Takes what `e` has over, also when it fails. */
 static int cache_push(struct cache_entries *l, struct cache_entry e, struct err *err)
 {
-    struct cache_entry *v = e.hash && e.name ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
-
-    if (!v) {
-        cache_entry_done(&e);
-        return err_oom(err);
-    }
-    l->v = v;
-    v[l->n++] = e;
-    return 0;
+    if (e.hash && e.name && ARRAY_ADD(l->v, l->n, e) == 0)
+        return 0;
+    cache_entry_done(&e);
+    return err_oom(err);
 }
 
 /* The files below one hash; one without any has the name "". */
@@ -181,8 +177,8 @@ static bool cache_may_go(const struct cache_entries *all, const struct app_dirs 
     return true;
 }
 
-/* Takes it out of sight first: whoever looks for it from now on sends it anew; whoever has found it
- * just before has marked it, and then it is put back. */
+/* Hides it first: a client that looks for it from now on uploads it again; one that found it just
+ * before has marked it as used, and then it is put back. */
 static int remove_hash(struct cache *c, const struct cache_entry *e, bool *ret_gone,
                        struct err *err)
 {

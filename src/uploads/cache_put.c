@@ -1,4 +1,6 @@
-/* cache_put.c - one thing into the cache: read, looked for, sent. See cache.h. */
+/* cache_put.c - puts one file into the cache: hash it, look for it, send it under a temporary
+ * name while hashing again, rename it. Hashing and reading run in the work pool; renaming cannot
+ * be interrupted, so that no file without an owner is left. See cache.h. */
 #include "base/path.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
@@ -146,7 +148,7 @@ static int cache_part_fill(struct cache_part *p, struct fs *fs, const struct fs_
     return 0;
 }
 
-/* What is on HDFS already is used where it is. */
+/* Files that are on HDFS already are used in place. */
 static int cache_part_find_remote(struct cache_part *p, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -207,7 +209,7 @@ int cache_part_find(void *arg, struct err *err)
     if (!dir)
         return err_oom(err);
     r = find_in(p, dir, err);
-    /* From here on prune sees that somebody counts on it; had it been quicker, it is gone now. */
+    /* From here on prune sees that the file is in use; had it been quicker, it is gone now. */
     if (r > 0)
         r = fs_set_times(p->cache->fs, dir, loop_wall(), -1, err) < 0 ? -ENOENT : 1;
     if (r < 0 && r != -ENOENT)
@@ -267,8 +269,8 @@ static int cache_part_send_to(struct cache_part *p, const char *tmp, struct err 
     return r < 0 ? r : fs_close(take(w), err);
 }
 
-/* Another client of ours was quicker: theirs has the same content. What has the name but not the
- * length is damaged, and what is not ours may be anything: both make room. */
+/* Another ydl client was faster: theirs has the same content. A file with the name but another
+ * length is damaged, and another user's file may be anything: both are replaced. */
 static int yield_to(struct cache_part *p, const char *path, struct err *err)
 {
     AUTO_FS_ENTRY e = { 0 };

@@ -1,8 +1,9 @@
-/* cache_source.c - see cache_source.h */
+/* cache_source.c - one struct hides whether the bytes are a file's or those of an archive that is
+ * packed while it is read. Before and after, size and times are compared: a file that changes
+ * while it is read is an error, not a wrong hash. See cache_source.h. */
 #include "uploads/cache_source.h"
 #include "base/str.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
 #include <string.h>
 #include <time.h>
@@ -188,24 +189,6 @@ int source_prime(struct err *err)
 
 /* ---- its bytes ---- */
 
-static int source_changed(const struct source *s, struct err *err)
-{
-    err_set(err, -ESTALE, "'%s' changed while it was read", s->path);
-    err_hint(err, "try again when nobody writes to it");
-    return -ESTALE;
-}
-
-static int source_check(const struct source *s, struct err *err)
-{
-    struct pack_stamp now;
-    struct stat st;
-
-    if (fstat(s->fd, &st) < 0)
-        return err_sys(err, "look at '%s'", s->path);
-    now = pack_stamp_of(&st);
-    return S_ISREG(st.st_mode) && pack_stamp_eq(&now, &s->stamp) ? 0 : source_changed(s, err);
-}
-
 int source_begin(struct source *s, struct err *err)
 {
     if (EVP_DigestInit_ex(s->md, EVP_sha256(), NULL) != 1)
@@ -216,11 +199,7 @@ int source_begin(struct source *s, struct err *err)
     s->left = s->size;
     if (s->files)
         return pack_open(s->files, &s->pack, err);
-    s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (s->fd < 0)
-        return errno == ENOENT ? source_changed(s, err) : err_sys(err, "read '%s'", s->path);
-    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return source_check(s, err);
+    return pack_stamp_open(s->path, &s->stamp, &s->fd, err);
 }
 
 static ssize_t source_read_file(struct source *s, uint8_t *p, size_t n, struct err *err)
@@ -236,7 +215,7 @@ static ssize_t source_read_file(struct source *s, uint8_t *p, size_t n, struct e
         if (got < 0)
             return err_sys(err, "read '%s'", s->path);
         if (got == 0)
-            return source_changed(s, err);
+            return pack_stamp_changed(s->path, err);
         done += (size_t)got;
     }
     return (ssize_t)done;
@@ -257,9 +236,9 @@ int source_end(struct source *s, char ret[HASH_TEXT], struct err *err)
     int r = 0;
 
     if (s->left > 0)
-        return source_changed(s, err);
+        return pack_stamp_changed(s->path, err);
     if (s->fd >= 0) {
-        r = source_check(s, err);
+        r = pack_stamp_check(s->fd, s->path, &s->stamp, err);
         close(take_fd(s->fd));
     }
     s->pack = pack_close(s->pack);

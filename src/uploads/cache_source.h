@@ -1,4 +1,4 @@
-/* cache_source.h - the bytes of one thing that travels, and their SHA-256.
+/* cache_source.h - the bytes of one upload, and their SHA-256.
  *
  * A file is its own bytes; a directory, and what was found, are those of an archive that is made
  * while it is read. They can be read several times; every time they are hashed.
@@ -33,5 +33,5 @@ int source_prime(struct err *err);
 int source_begin(struct source *s, struct err *err);
 /* The next bytes, hashed; as many as asked for unless it ends. 0 at the end. */
 ssize_t source_read(struct source *s, void *p, size_t n, struct err *err);
-/* After the end: the hash of all of it. -ESTALE when it is not what it was at source_new(). */
+/* After the end: the hash of all of it. -ESTALE when it has changed since source_new(). */
 int source_end(struct source *s, char ret[HASH_TEXT], struct err *err);

@@ -1,5 +1,6 @@
 /* uploads.c - the list of what travels, and what the job names. See uploads.h. */
 #include "uploads/uploads.h"
+#include "base/array.h"
 #include "base/path.h"
 #include "hadoop/yarn/launch_context.h"
 #include "uploads/uploads_private.h"
@@ -34,15 +35,10 @@ void uploads_done(struct uploads_list *l)
 
 int uploads_push(struct uploads_list *l, struct uploads_item item)
 {
-    struct uploads_item *v = item.from && item.to ? realloc(l->v, (l->n + 1) * sizeof(*v)) : NULL;
-
-    if (!v) {
-        uploads_item_done(&item);
-        return -ENOMEM;
-    }
-    l->v = v;
-    v[l->n++] = item;
-    return 0;
+    if (item.from && item.to && ARRAY_ADD(l->v, l->n, item) == 0)
+        return 0;
+    uploads_item_done(&item);
+    return -ENOMEM;
 }
 
 int uploads_add(struct uploads_list *l, const char *from, const char *to, struct err *err)
@@ -116,7 +112,7 @@ static int uploads_check_name(struct uploads_search *s, const struct named *n,
         return uploads_refuse(s, n->key, "%s", err.text);
     if (str_eq(item->to, UPLOADS_BUNDLE) || str_eq(item->to, UPLOADS_ENV) ||
         str_eq(item->to, "ydl-node"))
-        return uploads_refuse(s, n->key, "the name '%s' is ydl's own", item->to);
+        return uploads_refuse(s, n->key, "the name '%s' is reserved by ydl", item->to);
     return 0;
 }
 
@@ -128,7 +124,7 @@ static int look_at_directory(struct uploads_search *s, const struct named *n,
     int r;
 
     if (n->archive)
-        return uploads_refuse(s, n->key, "'%s' is a directory, not an archive: it belongs to files",
+        return uploads_refuse(s, n->key, "'%s' is a directory, not an archive: list it under files",
                               n->file->from);
     r = pack_add(&tree, item->from, "", NULL, &err);
     if (r < 0)
@@ -152,7 +148,7 @@ static int look_at_local(struct uploads_search *s, const struct named *n, struct
     if (S_ISDIR(st.st_mode))
         return look_at_directory(s, n, item);
     if (!S_ISREG(st.st_mode))
-        return uploads_refuse(s, n->key, "'%s' is neither file nor directory", n->file->from);
+        return uploads_refuse(s, n->key, "'%s' is neither a file nor a directory", n->file->from);
     item->size = (uint64_t)st.st_size;
     return 0;
 }
@@ -179,7 +175,7 @@ int uploads_place(struct uploads_search *s, const char *key, const char *from,
     } else if (str_starts(from, "file:///")) {
         item->from = strdup(from + strlen("file://"));
     } else if (scheme) {
-        return uploads_refuse(s, key, "'%s': files can be here, on hdfs:// or on viewfs://", from);
+        return uploads_refuse(s, key, "'%s': files can be local, or on hdfs:// or viewfs://", from);
     } else {
         item->from = path_join(s->options->cwd, from);
     }

@@ -1,8 +1,8 @@
 /* uploads.h - what a job needs of this machine's files on the cluster.
  *
  * Named: `files:` and `archives:` of the job and of its roles. Each travels for itself and appears
- * under its name in the container: a file as it is, a directory as an archive of ours that YARN
- * unpacks, an archive unpacked by YARN; what is on HDFS already is used where it is.
+ * under its name in the container: a file as it is, a directory as an archive that ydl makes and
+ * YARN unpacks, an archive unpacked by YARN; what is on HDFS already is used where it is.
  *
  * The environment: what `venv:` names appears as UPLOADS_ENV. A directory is packed on its way
  * (pyenv.h); an archive of one, here or on HDFS, is unpacked by YARN.
@@ -14,11 +14,12 @@
  *     Python file; the working directory itself for `python -m`): *.py, *.so, and packages, which
  *     are directories with an __init__.py.
  * Absolute paths, words that leave the working directory by '..' or by a symbolic link, and the
- * working directory itself are left alone; so is what a named thing brings already. .git,
+ * working directory itself are left alone; so are files that a named directory or archive brings
+ * already. .git,
  * __pycache__, ydl-out and Python environments are not gone into. What is found appears at the
  * same relative path; it travels in one archive, so that its names can be anything, and that has
- * the name UPLOADS_BUNDLE in the container, where the agent spreads it; what has its name there
- * already, as something named for one role only may, stays.
+ * the name UPLOADS_BUNDLE in the container, where the agent spreads it; an existing name, such as a
+ * file of one role only, is kept.
  *
  * Blocks on the local disk. Any thread. */
 #pragma once

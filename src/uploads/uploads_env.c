@@ -16,7 +16,7 @@ static int add_tree(struct uploads_search *s, struct uploads_item *item)
 
     if (r == 0 && e.kind == PYENV_NONE)
         return uploads_refuse(s, KEY,
-                              "'%s' is no Python environment: it has neither pyvenv.cfg nor "
+                              "'%s' is not a Python environment: it has neither pyvenv.cfg nor "
                               "conda-meta",
                               s->spec->venv);
     item->tree = r == 0 ? calloc(1, sizeof(*item->tree)) : NULL;
@@ -44,11 +44,12 @@ static int uploads_env_look_at(struct uploads_search *s, struct uploads_item *it
         return r;
     item->archive = uploads_can_unpack(item->from);
     if (item->remote)
-        return item->archive ? 0
-                             : uploads_refuse(s, KEY,
-                                              "'%s': on a cluster it has to be an archive: "
-                                              "zip, tar, tgz or tar.gz",
-                                              item->from);
+        return item->archive
+                   ? 0
+                   : uploads_refuse(
+                         s, KEY,
+                         "'%s': an environment on HDFS must be an archive: zip, tar, tgz or tar.gz",
+                         item->from);
     if (stat(item->from, &st) < 0) {
         struct err err = ERR_INIT;
 

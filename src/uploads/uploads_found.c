@@ -61,11 +61,10 @@ static int refuse_much(struct uploads_search *s, const char *path)
     if (s->overflowing)
         return 0;
     s->overflowing = true;
-    return uploads_refuse(
-        s, NULL,
-        "the files that the command names are more than %s together; '%s' was too "
-        "much: name it in --files, put it on HDFS, or turn this off with --no-ship",
-        str_size(most, size), path);
+    return uploads_refuse(s, NULL,
+                          "the files that the command names exceed %s in all, reached at '%s': "
+                          "list it in --files, put it on HDFS, or turn this off with --no-ship",
+                          str_size(most, size), path);
 }
 
 /* `path` is relative and tidy. */
@@ -111,9 +110,7 @@ static int uploads_found_add(struct uploads_search *s, const struct spec_role *r
 /* These say yes (1), no (0) or -ENOMEM. */
 static int is_package(const char *dir)
 {
-    AUTO_FREE char *mark = path_join(dir, "__init__.py");
-
-    return mark ? access(mark, F_OK) == 0 : -ENOMEM;
+    return path_has(dir, "__init__.py");
 }
 
 static int is_module(const char *dir, const char *name)
@@ -133,8 +130,8 @@ static int is_module(const char *dir, const char *name)
     return S_ISREG(st.st_mode) && (str_ends(name, ".py") || str_ends(name, ".so"));
 }
 
-/* `dir` is relative and tidy, or "" for the working directory. One that cannot be read has nothing
- * to show: whoever is to run the script will say so. */
+/* `dir` is relative and tidy, or "" for the working directory. An unreadable one is skipped: its
+ * interpreter will report it. */
 static int add_modules(struct uploads_search *s, const struct spec_role *role, const char *dir)
 {
     AUTO_FREE char *path = path_join(s->cwd, *dir ? dir : ".");

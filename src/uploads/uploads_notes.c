@@ -55,7 +55,7 @@ static int look_into(const struct uploads_item *item, const struct strs *left, s
     for (size_t i = 0; r == 0 && text.len > 0 && i < left->n && named->n < NAMES_MAX; i++)
         if (!strs_has(named, left->v[i]) && in_quotes(&text, left->v[i]))
             r = strs_add(named, left->v[i]);
-    return r == -ENOMEM ? r : 0; /* who runs it will say that it cannot be read */
+    return r == -ENOMEM ? r : 0; /* the interpreter will report that it cannot be read */
 }
 
 static int list_left(const struct uploads_search *s, struct strs *ret)

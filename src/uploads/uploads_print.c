@@ -53,11 +53,11 @@ int uploads_print(const struct uploads_list *l, struct buf *out)
     for (size_t i = 0; i < l->n; i++)
         found += l->v[i].found;
     if (found < l->n)
-        r = buf_add_str(out, "ships, as the job names them:\n");
+        r = buf_add_str(out, "uploads, as listed in the job:\n");
     if (r == 0)
         r = print_some(l, false, SIZE_MAX, out);
     if (r == 0 && found)
-        r = buf_printf(out, "ships %s that the command needs (--no-ship: not):\n",
+        r = buf_printf(out, "uploads %s that the command needs (off: --no-ship):\n",
                        str_size(l->bundle.bytes, size));
     return r < 0 ? r : print_some(l, true, FOUND_SHOWN, out);
 }

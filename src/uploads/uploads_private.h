@@ -41,7 +41,7 @@ int uploads_find_words(struct uploads_search *s, const struct spec_role *role);
  * travel. */
 int uploads_note_left(struct uploads_search *s);
 
-/* ---- uploads_words.c: pure but for a look at the disk ---- */
+/* ---- uploads_words.c: pure except for a look at the disk ---- */
 
 /* The words of a command that may name files, those within `sh -c TEXT` and behind `=` too. */
 int uploads_words(const struct strs *command, struct strs *ret);

@@ -201,18 +201,18 @@ static void what_cannot_travel_is_a_fault(void **state)
     } rows[] = {
         { "files: [none]", "j:1: files[0]: 'none' cannot be read: No such file or directory" },
         { "files: [x: 'a$b']", "j:1: files[0]: 'a$b': YARN can make no file with such a name" },
-        { "files: [x: ydl-ship]", "j:1: files[0]: the name 'ydl-ship' is ydl's own" },
+        { "files: [x: ydl-ship]", "j:1: files[0]: the name 'ydl-ship' is reserved by ydl" },
         { "files: ['s3://b/x']",
-          "j:1: files[0]: 's3://b/x': files can be here, on hdfs:// or on viewfs://" },
+          "j:1: files[0]: 's3://b/x': files can be local, or on hdfs:// or viewfs://" },
         { "archives: [d]",
           "j:1: archives[0]: 'd': YARN unpacks zip, jar, tar, tgz and tar.gz only" },
         { "archives: [d.tar]",
-          "j:1: archives[0]: 'd.tar' is a directory, not an archive: it belongs to files" },
+          "j:1: archives[0]: 'd.tar' is a directory, not an archive: list it under files" },
         { "archives: [hdfs://n/x.tar.xz]",
           "j:1: archives[0]: 'hdfs://n/x.tar.xz': YARN unpacks zip, jar, tar, tgz and tar.gz "
           "only" },
         { "roles: {w: {command: none, files: [fifo]}}",
-          "j:1: roles.w.files[0]: 'fifo' is neither file nor directory" },
+          "j:1: roles.w.files[0]: 'fifo' is neither a file nor a directory" },
     };
     struct uploads_options o = { .cwd = *state };
     AUTO_FREE char *fifo = in(*state, "fifo");
@@ -243,8 +243,8 @@ static void too_much_is_said_once_and_names_the_way_out(void **state)
     put(*state, "c", "123");
     assert_int_equal(find("roles: {w: {command: [cat, a, b, c]}}", &o, &l, &faults), -EINVAL);
     assert_int_equal(faults.n, 1);
-    assert_string_equal(faults.v[0], "the files that the command names are more than 4 B "
-                                     "together; 'b' was too much: name it in --files, put it on "
+    assert_string_equal(faults.v[0], "the files that the command names exceed 4 B in "
+                                     "all, reached at 'b': list it in --files, put it on "
                                      "HDFS, or turn this off with --no-ship");
 }
 

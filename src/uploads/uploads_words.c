@@ -1,22 +1,16 @@
 /* uploads_words.c - which words of a command may name files. See uploads_private.h. */
 #include "base/path.h"
+#include "base/str.h"
 #include "uploads/uploads_private.h"
 
 #include <string.h>
-
-static const char *uploads_base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
 
 static bool is_shell(const char *word)
 {
     static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh" };
 
     for (size_t i = 0; i < COUNT_OF(shells); i++)
-        if (str_eq(uploads_base_of(word), shells[i]))
+        if (str_eq(str_behind(word, '/'), shells[i]))
             return true;
     return false;
 }
@@ -37,7 +31,7 @@ static int uploads_add_word(struct strs *ret, const char *word)
     return r < 0 || !value || !value[1] ? r : strs_add(ret, value + 1);
 }
 
-/* What stands between blanks, quotes and operators of shell text. */
+/* The words between blanks, quotes and operators of shell text. */
 static int uploads_add_text(struct strs *ret, const char *text)
 {
     AUTO_STRS words = { 0 };
@@ -68,7 +62,7 @@ bool uploads_runs_module(const struct strs *command)
 
         if (str_eq(word, "-m") || str_eq(word, "--module"))
             return true;
-        if (*word != '-' && !str_starts(uploads_base_of(word), "python"))
+        if (*word != '-' && !str_starts(str_behind(word, '/'), "python"))
             return false; /* what follows is the program's own */
     }
     return false;

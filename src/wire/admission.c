@@ -80,7 +80,7 @@ size_t admission_waiting(const struct admission *a)
     return a->waiting.n + a->leaving.n + a->ready.n;
 }
 
-/* Of the address that most come from, the one that has waited longest. */
+/* The longest-waiting connection of the address with the most connections. */
 static void evict(struct admission *a)
 {
     struct stranger *s = a->waiting.first;
@@ -96,13 +96,13 @@ static void evict(struct admission *a)
         s = s->next;
     if (!s)
         return;
-    admission_note(a, s->fd, "too many connections, this one said nothing");
+    admission_note(a, s->fd, "too many connections, and this one sent nothing");
     admission_drop(s);
 }
 
 static int admission_watch(struct stranger *s, uv_poll_cb on_event);
 
-/* The peer is told why, and may read it: closing at once could take that away from it again. */
+/* The peer is told why, and gets time to read it: closing at once could discard the message. */
 static void leave_with(struct stranger *s, const char *answer, uv_poll_cb on_event)
 {
     if (!answer || send(s->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
@@ -138,7 +138,7 @@ static void unlink_visitor(struct visitor *v)
     a->n_entering--;
 }
 
-/* Whether somebody stands for it; who is refused is told so, if it reads that at once. */
+/* Whether somebody stands for it; a refused peer is told so, if it reads at once. */
 static bool vouched_for(struct visitor *v)
 {
     struct admission *a = v->of;
@@ -241,8 +241,8 @@ void admission_pass(struct visitor *v)
 
 static void on_words(uv_poll_t *h, int status, int events);
 
-/* Its first message is there. Who it is can be asked of the kernel only at some cost, so that is
- * left until now. */
+/* Its first message is there. Asking the kernel for the peer's identity costs something, so it is
+ * done only now. */
 static void admission_welcome(struct stranger *s)
 {
     struct admission *a = s->of;
@@ -256,7 +256,7 @@ static void admission_welcome(struct stranger *s)
     let_in(a);
 }
 
-/* What has come is looked at where it lies. */
+/* The bytes are inspected without reading them from the socket. */
 static void admission_look(struct stranger *s)
 {
     struct admission *a = s->of;
@@ -408,7 +408,7 @@ static void expire(struct admission *a)
         if (a->waiting.first != s)
             continue;
         admission_note(a, s->fd,
-                       s->seen ? "it said too little in time" : "it said nothing in time");
+                       s->seen ? "it sent too little in time" : "it sent nothing in time");
         leave_with(s, s->seen ? a->o.late : NULL, on_last_words);
     }
     while ((s = a->leaving.first) && s->until <= now)

@@ -1,8 +1,9 @@
 /* admission.h - a listening socket that anybody can reach: who gets in, and what strangers cost.
  *
- *     accepted ──► waiting ──its first message is there──► ready ──► entering ──admission_pass()──►
- * in │ too late, or too many                          │ too slow while others wait ▼ ▼ closed
- * closed
+ *     accepted ──► waiting ──first message──► ready ──► entering ──admission_pass()──► in
+ *                     │ too late, or too many              │ too slow while others wait
+ *                     ▼                                    ▼
+ *                   closed                               closed
  *
  * A stranger that waits costs a few hundred bytes and a descriptor: its bytes stay in the kernel,
  * where they are looked at, until the first message is complete (a TLS ClientHello, the head of an
@@ -11,7 +12,7 @@
  * address that most of them come from; a peer that speaks at once is never among them. Those that
  * are in do not count here: the server's own limits are for them.
  *
- * Unix sockets have no strangers: `check` says who may connect, and whoever may is in at once.
+ * Unix sockets have no strangers: `check` says who may connect, and an allowed peer is in at once.
  * Loop thread only. */
 #pragma once
 #include "base/auto.h"
@@ -45,7 +46,7 @@ struct admission_options {
     /* Told of each peer that is refused. NULL: the log is, with one line a second at most. */
     void (*on_refused)(void *user, const char *host, const char *why);
     const char *forbidden; /* what a peer that `check` refuses is answered; NULL: nothing */
-    const char *late;      /* what one is answered whose first message comes too slowly */
+    const char *late;      /* answer to a connection whose first message comes too slowly */
     size_t waiting_max;    /* default: 512, or a 16th of the descriptors that we may have */
     size_t entering_max;   /* default: 64 */
     int64_t wait_ms;       /* for the first message; default: 3000 */
@@ -59,7 +60,6 @@ void admission_pass(struct visitor *v);
 void admission_refused(struct admission *a, const char *host, const char *why);
 size_t admission_serving(const struct admission *a); /* fibers that still run */
 size_t admission_waiting(const struct admission *a); /* strangers without one */
-struct admission *admission_of(const struct visitor *v);
 /* No new connections, and strangers go; those that have a fiber go on. */
 void admission_stop(struct admission *a);
 /* The same, cancels the fibers and waits until all have ended. Fibers only, and not one of its own.

@@ -83,11 +83,6 @@ size_t admission_serving(const struct admission *a)
     return a->fibers.running;
 }
 
-struct admission *admission_of(const struct visitor *v)
-{
-    return v->of;
-}
-
 void admission_stop(struct admission *a)
 {
     struct stranger_list *lists[] = { &a->waiting, &a->leaving, &a->ready };

@@ -155,7 +155,7 @@ static int be_silent(void *arg)
     for (int i = 0; i < MANY; i++)
         expect_end(w, s[i], "");
     assert_int_equal(w->refused, MANY);
-    assert_string_equal(w->why, "it said nothing in time");
+    assert_string_equal(w->why, "it sent nothing in time");
     assert_int_equal(w->served, 0);
     w->admission = admission_close(w->admission);
     return 0;
@@ -240,7 +240,7 @@ static int flood(void *arg)
     say(w, talks, "hello\n");
     expect_ok(w, talks);
     assert_true(admission_waiting(w->admission) <= w->o.waiting_max);
-    assert_string_equal(w->why, "too many connections, this one said nothing");
+    assert_string_equal(w->why, "too many connections, and this one sent nothing");
     for (int i = 0; i < MANY; i++)
         sock_close(s[i]);
     say(w, talks, "still there\n");

@@ -2,9 +2,8 @@
  *
  * Senders append to `out`. A fiber, which is there only while something is to be written, swaps it
  * with the empty `sending` and writes that, so that whatever gathered during a write goes out in
- * one piece at the next. A quiet channel has no buffers: a master has thousands of them. The
- * reader, whoever calls channel_read(), reads as much as comes and takes messages from the front of
- * it. */
+ * one piece at the next. A quiet channel has no buffers: a master has thousands of them. The caller
+ * of channel_read() reads as much as comes and takes messages from the front of it. */
 #include "wire/channel.h"
 #include "base/log.h"
 #include "loop/fiber.h"
@@ -35,8 +34,8 @@ static void channel_do_unref(struct channel *c)
     free(c);
 }
 
-/* Nothing goes through any more, and whoever waits is told. The stream itself stays, because it was
- * lent to the outside. */
+/* Nothing goes through any more, and waiting callers are woken with the reason. The stream itself
+ * stays, because it was lent to the outside. */
 static int break_with(struct channel *c, const struct err *why)
 {
     if (!c->why.code) {
@@ -80,9 +79,9 @@ static void write_queued(struct channel *c)
     c->sending = full;
     /* Without a deadline: a peer that stopped reading is found by its silence, and what gathers
      * meanwhile has its ceiling. Closing ends this. */
-    r = dn_stream_write(c->stream, full.data, full.len, LOOP_NEVER);
+    r = stream_write(c->stream, full.data, full.len, LOOP_NEVER);
     buf_done(&c->sending);
-    /* What the other side said before it went can still be read: its last words count most. */
+    /* Messages that arrived before the end can still be read: the last ones often say why. */
     if (r < 0)
         (void)err_code(&c->cannot_write, r, "write to the other side");
 }
@@ -115,7 +114,7 @@ int channel_new(struct loop *l, struct stream *s, const struct channel_limits *l
     struct channel *c = calloc(1, sizeof(*c));
 
     if (!c) {
-        dn_stream_close(s);
+        stream_close(s);
         return err_oom(err);
     }
     c->loop = l;
@@ -277,7 +276,7 @@ struct channel *channel_close(struct channel *c)
     if (!c)
         return NULL;
     c->closed = true;
-    c->stream = dn_stream_close(c->stream);
+    c->stream = stream_close(c->stream);
     err_set(&why, -ECONNABORTED, "the channel was closed");
     (void)break_with(c, &why);
     channel_do_unref(c);

@@ -1,4 +1,6 @@
-/* channel_frame.c - see channel_frame.h */
+/* channel_frame.c - the length is checked against the ceiling before anything is allocated.
+ * protobuf-c gives NULL for both bad bytes and lack of memory, so its allocator notes which it
+ * was. See channel_frame.h. */
 #include "wire/channel_frame.h"
 
 int channel_pack(const ProtobufCMessage *m, size_t max, struct buf *out, struct err *err)
@@ -62,7 +64,7 @@ int channel_unpack(const ProtobufCMessageDescriptor *d, const void *p, size_t n,
     if (!m && failed)
         return err_oom(err);
     if (!m)
-        return err_set(err, -EBADMSG, "%zu bytes that are no message %s", n, d->name);
+        return err_set(err, -EBADMSG, "%zu bytes that are not a valid message %s", n, d->name);
     *ret = m;
     return 0;
 }

@@ -14,7 +14,7 @@ int channel_pack(const ProtobufCMessage *m, size_t max, struct buf *out, struct 
  * too few bytes to know, -E2BIG past `max`. */
 ssize_t channel_length(const void *p, size_t n, size_t max, struct err *err);
 
-/* A message from exactly its bytes: -EBADMSG when it is none, -ENOMEM. *ret is the caller's:
+/* A message from exactly its bytes: -EBADMSG when it is not one, -ENOMEM. *ret is the caller's:
  * protobuf_c_message_free_unpacked(). */
 int channel_unpack(const ProtobufCMessageDescriptor *d, const void *p, size_t n,
                    ProtobufCMessage **ret, struct err *err);

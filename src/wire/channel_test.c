@@ -25,7 +25,7 @@ static void start(struct world *w)
     connected_streams(w->loop, s);
     r = channel_new(w->loop, s[0], &limits, &w->a, NULL);
     if (r < 0)
-        dn_stream_close(s[1]);
+        stream_close(s[1]);
     assert_int_equal(r, 0);
     assert_int_equal(channel_new(w->loop, s[1], &limits, &w->b, NULL), 0);
 }
@@ -43,7 +43,7 @@ static int finish(struct world *w)
 {
     w->a = channel_close(w->a);
     w->b = channel_close(w->b);
-    w->raw = dn_stream_close(w->raw);
+    w->raw = stream_close(w->raw);
     return 0;
 }
 
@@ -161,7 +161,7 @@ static void expect_break(struct world *w, const struct bad_row *row)
 
     start(&other);
     start_raw(w);
-    assert_int_equal(dn_stream_write(w->raw, row->bytes, row->n, loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(stream_write(w->raw, row->bytes, row->n, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(shutdown(sock_fd(stream_sock(w->raw)), SHUT_WR), 0);
     assert_int_equal(read_note(w, w->b, &level, &err), row->code);
     assert_string_equal(err.text, row->text);
@@ -181,7 +181,8 @@ static int break_it(void *arg)
     static const struct bad_row rows[] = {
         { "\x00\x01\x00\x01", 4, -E2BIG, "a message of 65537 bytes, at most 65536" },
         { "\xff\xff\xff\xff", 4, -E2BIG, "a message of 4294967295 bytes, at most 65536" },
-        { "\x00\x00\x00\x02\x0a\xff", 6, -EBADMSG, "2 bytes that are no message agent.ToMaster" },
+        { "\x00\x00\x00\x02\x0a\xff", 6, -EBADMSG,
+          "2 bytes that are not a valid message agent.ToMaster" },
         { "\x00\x00", 2, -ENODATA, "the other side ended inside a message" },
         { "\x00\x00\x00\x05\x0a", 5, -ENODATA, "the other side ended inside a message" },
     };
@@ -240,18 +241,18 @@ static int in_pieces(void *arg)
 
     start_raw(w);
     for (size_t i = 0; i < 7; i++) {
-        assert_int_equal(dn_stream_write(w->raw, bytes + i, 1, loop_in(w->loop, TEST_MS)), 0);
+        assert_int_equal(stream_write(w->raw, bytes + i, 1, loop_in(w->loop, TEST_MS)), 0);
         assert_int_equal(
             channel_read(w->b, &agent__to_master__descriptor, loop_in(w->loop, 1), &m, &err),
             -ETIMEDOUT);
     }
-    assert_int_equal(dn_stream_write(w->raw, bytes + 7, 6, loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(stream_write(w->raw, bytes + 7, 6, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(read_note(w, w->b, &level, &err), 1);
     assert_int_equal(level, 7);
-    assert_int_equal(dn_stream_write(w->raw, "\x02\x08\x09", 3, loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(stream_write(w->raw, "\x02\x08\x09", 3, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(read_note(w, w->b, &level, &err), 1);
     assert_int_equal(level, 9);
-    w->raw = dn_stream_close(w->raw);
+    w->raw = stream_close(w->raw);
     assert_int_equal(read_note(w, w->b, &level, &err), 0);
     return finish(w);
 }
@@ -304,7 +305,7 @@ static int the_peer_dies(void *arg)
     int r = 0;
 
     start_raw(w);
-    w->raw = dn_stream_close(w->raw);
+    w->raw = stream_close(w->raw);
     for (int i = 0; i < 10000 && r == 0; i++) {
         r = send_note(w->b, "hello?", 1, &err);
         assert_int_equal(fiber_sleep(w->loop, 1), 0);

@@ -93,7 +93,7 @@ struct http_answer {
     int status;
     uint64_t length; /* UINT64_MAX when not known */
 };
-/* Takes over `s`, also when it fails. `host` is what the server is told that it is called. `limits`
+/* Takes over `s`, also when it fails. `host` is sent as the Host header. `limits`
  * may be NULL. *ret is the caller's: http_client_free(). */
 int http_client_new(struct loop *l, struct stream *s, const char *host,
                     const struct http_limits *limits, struct http_client **ret, struct err *err);
@@ -110,7 +110,7 @@ struct http_request {
     ssize_t (*next)(void *user, void *p, size_t n, struct err *err);
     void *user;
 };
-/* Sends a request with an optional body and reads the answer's head. What was not read of the last
+/* Sends a request with an optional body and reads the answer's head. The unread rest of the last
  * answer is read and dropped first. */
 int http_ask(struct http_client *c, const struct http_request *q, int64_t deadline,
              struct http_answer *ret, struct err *err);

@@ -22,7 +22,7 @@ int http_client_new(struct loop *l, struct stream *s, const char *host,
     if (c)
         c->host = strdup(host);
     if (!c || !c->host) {
-        dn_stream_close(s);
+        stream_close(s);
         return err_oom(err);
     }
     all.body_max = all.body_max ? all.body_max : UINT64_MAX;
@@ -44,7 +44,7 @@ struct http_client *http_client_free(struct http_client *c)
 
 /* ---- asking ---- */
 
-/* What stands in a request line or a header must not end it. */
+/* Text in a request line or a header must not contain its end. */
 static bool http_is_plain(const char *s, bool spaces)
 {
     for (; *s; s++) {

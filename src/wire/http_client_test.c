@@ -300,13 +300,13 @@ static int ask_fake(void *arg)
 
     connected_streams(f->loop, s);
     assert_int_equal(http_client_new(f->loop, s[0], "h", NULL, &c, NULL), 0);
-    assert_int_equal(dn_stream_write(s[1], f->answer, strlen(f->answer), loop_in(f->loop, TEST_MS)),
+    assert_int_equal(stream_write(s[1], f->answer, strlen(f->answer), loop_in(f->loop, TEST_MS)),
                      0);
     assert_int_equal(shutdown(sock_fd(stream_sock(s[1])), SHUT_WR), 0);
     assert_int_equal(http_ask(c, &q, loop_in(f->loop, TEST_MS), &a, &err), f->code);
     assert_string_equal(err.text, f->text);
     http_client_free(c);
-    dn_stream_close(s[1]);
+    stream_close(s[1]);
     return 0;
 }
 

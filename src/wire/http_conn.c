@@ -1,4 +1,5 @@
-/* http_conn.c - see http_conn.h */
+/* http_conn.c - a message ends where the parser says, and what was read beyond it stays in the
+ * buffer for the next one (pipelining). See http_conn.h. */
 #include "wire/http_conn.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ void http_conn_init(struct http_conn *c, struct loop *l, struct stream *s, bool 
 
 void http_conn_done(struct http_conn *c)
 {
-    c->stream = dn_stream_close(c->stream);
+    c->stream = stream_close(c->stream);
     buf_done(&c->raw);
     http_parse_done(&c->in);
 }

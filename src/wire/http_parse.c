@@ -1,5 +1,6 @@
 /* http_parse.c - see http_parse.h: the glue to llhttp. */
 #include "wire/http_parse.h"
+#include "base/array.h"
 #include "wire/http_check.h"
 
 #include <string.h>
@@ -84,19 +85,12 @@ static int on_url_complete(llhttp_t *l)
 
 static int new_field(struct http_parse *h)
 {
-    size_t cap = h->cap_fields ? 2 * h->cap_fields : 16;
-    struct http_field *fields;
+    struct http_field field = { .name = (uint32_t)h->text.len };
 
     if (h->n_fields >= h->limits->headers_max)
         return http_refuse(h, 431, "too many headers");
-    if (h->n_fields == h->cap_fields) {
-        fields = reallocarray(h->fields, cap, sizeof(*fields));
-        if (!fields)
-            return http_out_of_memory(h);
-        h->fields = fields;
-        h->cap_fields = cap;
-    }
-    h->fields[h->n_fields++] = (struct http_field){ .name = (uint32_t)h->text.len };
+    if (ARRAY_ADD(h->fields, h->n_fields, field) < 0)
+        return http_out_of_memory(h);
     h->in_name = true;
     return 0;
 }
@@ -144,7 +138,7 @@ static int on_value(llhttp_t *l, const char *at, size_t n)
     return h->in_value ? http_add_text(h, at, n) : 0;
 }
 
-/* Whatever length such an answer tells, it is that of another one. */
+/* Such an answer has no body, whatever length it states. */
 static bool never_has_body(unsigned status)
 {
     return status / 100 == 1 || status == 204 || status == 304;
@@ -165,7 +159,7 @@ static int on_head(llhttp_t *l)
     wrong = http_check_head(h, &status);
     if (wrong)
         return http_refuse(h, status, wrong);
-    /* Nothing is upgraded here: a request that offers it is answered as it stands. */
+    /* Nothing is upgraded here: the upgrade is ignored and the request is answered as it is. */
     l->upgrade = 0;
     h->stage = HTTP_AT_BODY;
     return HPE_PAUSED;
@@ -217,7 +211,7 @@ void http_parse_done(struct http_parse *h)
     buf_done(&h->body);
     free(h->fields);
     h->fields = NULL;
-    h->n_fields = h->cap_fields = 0;
+    h->n_fields = 0;
 }
 
 void http_parse_next(struct http_parse *h)
@@ -260,8 +254,8 @@ static ssize_t execute(struct http_parse *h, const char *p, size_t n)
     return at - p;
 }
 
-/* A line that begins with a blank goes on with the header before it, or so some think. llhttp does
- * not mind; a request that means two things to two readers is one too many. */
+/* Some servers take a line that begins with a blank as a continuation of the header before it.
+ * llhttp does not mind; a request that means two things to two readers is refused. */
 static bool has_folded_line(struct http_parse *h, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

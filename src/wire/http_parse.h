@@ -29,7 +29,7 @@ struct http_parse {
     enum http_stage stage;
     struct buf text; /* target, names and values, each with a NUL */
     struct http_field *fields;
-    size_t n_fields, cap_fields;
+    size_t n_fields;
     bool in_name, in_value, line_start;
     size_t head_bytes;
     bool keep_alive;    /* another message may follow on this connection */

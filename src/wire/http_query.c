@@ -1,4 +1,5 @@
-/* http_query.c - see http_query.h */
+/* http_query.c - decodes percent escapes once, then checks the result: whatever was hidden by an
+ * escape is seen by the check. See http_query.h. */
 #include "wire/http_query.h"
 #include "wire/http.h"
 
@@ -59,7 +60,7 @@ int http_quote(struct buf *out, const char *s)
     return r;
 }
 
-/* "." and ".." mean something to whoever opens files and nothing here. */
+/* "." and ".." are for opening files and have no meaning here. */
 static bool has_dots(const char *path)
 {
     while (*path) {

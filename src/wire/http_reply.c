@@ -8,7 +8,7 @@
 #define JSON_TYPE "application/json; charset=utf-8"
 #define CHUNK_LINE 24 /* a chunk's size in hexadecimal, and the ends of lines */
 
-/* What a client would take for the end of a line lets a value become headers. */
+/* A line end inside a value could be taken for the start of another header. */
 static bool is_one_line(const char *s)
 {
     return s[strcspn(s, "\r\n")] == '\0';
@@ -97,7 +97,7 @@ int http_reply_json(struct http_call *c, int status, const json_t *v, struct err
     if (!text)
         return err_oom(err);
     n = strlen(text);
-    text[n] = '\n'; /* for whoever reads it on a terminal; the NUL is not needed any more */
+    text[n] = '\n'; /* for readers at a terminal; the NUL is not needed any more */
     return http_reply(c, status, JSON_TYPE, text, n + 1, err);
 }
 

@@ -1,4 +1,7 @@
-/* http_server.c - see http.h: connections, one request after the other. */
+/* http_server.c - serves each connection on a fiber, one request after the other. A failed
+ * request gets an answer if none was begun; before closing, unread bytes are taken for a moment,
+ * because the kernel would otherwise reset the connection and the client could lose the answer.
+ * See http.h. */
 #include "base/log.h"
 #include "loop/listen.h"
 #include "wire/admission.h"
@@ -198,7 +201,7 @@ static void on_connection(void *user, struct visitor *v, struct sock *sock)
     if (http_server_open_stream(s, sock, &stream) < 0)
         return;
     if (s->open >= s->limits.connections_max) {
-        dn_stream_close(stream);
+        stream_close(stream);
         return;
     }
     if (!s->o.strangers)
@@ -245,7 +248,7 @@ static int start_admission(struct http_server *s, struct err *err)
                                    .late = s->tls ? NULL : s->late,
                                    .wait_ms = first_ms(s) };
 
-    if (s->o.vouch) /* whoever is asked may be slow, and that is no fault of the peer's */
+    if (s->o.vouch) /* the handler may be slow, which is not the peer's fault */
         o.entering_max = s->limits.connections_max;
 
     answer_text(s->forbidden, sizeof(s->forbidden), 403, "this address or user may not ask here");

@@ -1,4 +1,5 @@
-/* http_status.c - see http_status.h */
+/* http_status.c - two tables. An errno without a row is a fault of the server (500). See
+ * http_status.h. */
 #include "wire/http_status.h"
 #include "base/auto.h"
 

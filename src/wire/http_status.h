@@ -1,4 +1,4 @@
-/* http_status.h - numbers of HTTP: what they are called, and which one stands for an errno. Pure.
+/* http_status.h - HTTP status codes: their names, and the one that stands for an errno. Pure.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* stream.c - see stream.h: moves bytes between the socket and whoever reads or writes, through TLS
- * where there is one.
+/* stream.c - see stream.h: moves bytes between the socket and its reader or writer, through TLS if
+ * there is one.
  *
  * With TLS the reader never writes. What reading makes necessary to send (an answer to a change of
  * keys) stays with OpenSSL until somebody writes, so two fibers never write to the socket. */
@@ -63,7 +63,7 @@ static void send_without_waiting(struct stream *s)
         (void)send(sock_fd(s->sock), out, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-struct stream *dn_stream_close(struct stream *s)
+struct stream *stream_close(struct stream *s)
 {
     if (!s)
         return NULL;
@@ -216,25 +216,6 @@ ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline)
     return got;
 }
 
-int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline)
-{
-    char *at = p;
-    ssize_t got = 1;
-
-    s->refs++; /* it may be closed between two reads */
-    while (n > 0 && got > 0) {
-        got = stream_read(s, at, n, deadline);
-        if (got > 0) {
-            at += got;
-            n -= (size_t)got;
-        }
-    }
-    stream_unref(s);
-    if (got < 0)
-        return (int)got;
-    return n > 0 ? -ENODATA : 0;
-}
-
 /* ---- writing ---- */
 
 static void stream_step(struct iovec **iov, int *count, size_t n)
@@ -320,7 +301,7 @@ int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadli
     return r;
 }
 
-int dn_stream_write(struct stream *s, const void *p, size_t n, int64_t deadline)
+int stream_write(struct stream *s, const void *p, size_t n, int64_t deadline)
 {
     struct iovec iov = { .iov_base = (void *)p, .iov_len = n };
 

@@ -1,6 +1,6 @@
 /* stream.h - bytes both ways: a plain socket, or TLS 1.3 with a pre-shared key over one.
  *
- * The key is the job's: 32 random bytes, known to the master and whoever may talk to it. The
+ * The key is the job's: 32 random bytes, known to the master and those allowed to talk to it. The
  * identity that goes with it is the job's id, so a key is never accepted for another job. No
  * certificates, no other suites, no older version, no early data, no renegotiation. Fibers only;
  * one reads and one writes at a time. */
@@ -9,11 +9,6 @@
 #include "loop/sock.h"
 #include <stdbool.h>
 #include <stdint.h>
-
-/* The HDFS client has functions of these names for its own streams; the linker must tell them
- * apart. */
-#define dn_stream_close wire_stream_close
-#define dn_stream_write wire_stream_write
 
 struct stream; /* opaque */
 
@@ -46,16 +41,14 @@ int stream_tls_start(struct stream_tls *t, struct sock *s, int64_t deadline, str
 /* At least one byte; 0 at the orderly end (TLS: the other side said goodbye), -ECONNRESET when TLS
  * ended without it, -ECONNABORTED when it was closed here meanwhile. */
 ssize_t stream_read(struct stream *s, void *p, size_t n, int64_t deadline);
-/* Exactly `n` bytes, or -ENODATA when the stream ends before. */
-int stream_read_full(struct stream *s, void *p, size_t n, int64_t deadline);
 /* All of it. A write that failed leaves the stream unusable for writing: later ones fail in the
  * same way. `iov` is changed. */
 int stream_writev(struct stream *s, struct iovec *iov, int count, int64_t deadline);
-int dn_stream_write(struct stream *s, const void *p, size_t n, int64_t deadline);
+int stream_write(struct stream *s, const void *p, size_t n, int64_t deadline);
 struct sock *stream_sock(struct stream *s); /* borrowed */
 /* Says goodbye where it can without waiting. A fiber that waits in it gets -ECONNABORTED. NULL is
  * fine; always NULL. */
-struct stream *dn_stream_close(struct stream *s);
-AUTO_DEFINE(stream, struct stream *, dn_stream_close);
+struct stream *stream_close(struct stream *s);
+AUTO_DEFINE(stream, struct stream *, stream_close);
 #define AUTO_STREAM AUTO(stream) struct stream
 AUTO_DEFINE(stream_tls, struct stream_tls *, stream_tls_free);

@@ -73,6 +73,22 @@ static int send_big(void *arg, struct err *err)
     return stream_writev(*s, iov, 3, LOOP_NEVER);
 }
 
+/* Exactly `n` bytes, or -ENODATA when the stream ends before. */
+static int read_full(struct stream *s, void *p, size_t n, int64_t deadline)
+{
+    char *at = p;
+
+    while (n > 0) {
+        ssize_t got = stream_read(s, at, n, deadline);
+
+        if (got <= 0)
+            return got < 0 ? (int)got : -ENODATA;
+        at += got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
 static int receive_big(void *arg, struct err *err)
 {
     struct stream **s = arg;
@@ -82,7 +98,7 @@ static int receive_big(void *arg, struct err *err)
     if (!data || !want)
         return err_oom(err);
     fill(want, 1);
-    r = stream_read_full(*s, data, BIG, LOOP_NEVER);
+    r = read_full(*s, data, BIG, LOOP_NEVER);
     if (r == 0 && memcmp(data, want, BIG) != 0)
         r = -EBADMSG;
     return r;
@@ -102,8 +118,8 @@ static void cross(struct world *w)
     }
     if (group_wait(&g, NULL) < 0)
         r = -EIO;
-    w->a = dn_stream_close(w->a);
-    w->b = dn_stream_close(w->b);
+    w->a = stream_close(w->a);
+    w->b = stream_close(w->b);
     assert_int_equal(r, 0);
 }
 
@@ -146,12 +162,12 @@ static int say_goodbye(void *arg)
     char c;
 
     shake_well(w);
-    assert_int_equal(dn_stream_write(w->a, "x", 1, loop_in(w->loop, TEST_MS)), 0);
-    w->a = dn_stream_close(w->a);
-    assert_int_equal(stream_read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), 0);
+    assert_int_equal(stream_write(w->a, "x", 1, loop_in(w->loop, TEST_MS)), 0);
+    w->a = stream_close(w->a);
+    assert_int_equal(read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), 0);
     assert_int_equal(stream_read(w->b, &c, 1, loop_in(w->loop, TEST_MS)), 0);
-    assert_int_equal(stream_read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), -ENODATA);
-    w->b = dn_stream_close(w->b);
+    assert_int_equal(read_full(w->b, &c, 1, loop_in(w->loop, TEST_MS)), -ENODATA);
+    w->b = stream_close(w->b);
     return 0;
 }
 
@@ -163,8 +179,8 @@ static int cut_off(void *arg)
     shake_well(w);
     assert_int_equal(shutdown(sock_fd(stream_sock(w->a)), SHUT_WR), 0);
     assert_int_equal(stream_read(w->b, &c, 1, loop_in(w->loop, TEST_MS)), -ECONNRESET);
-    w->b = dn_stream_close(w->b);
-    w->a = dn_stream_close(w->a);
+    w->b = stream_close(w->b);
+    w->a = stream_close(w->a);
     return 0;
 }
 
@@ -268,8 +284,8 @@ static int close_under_a_reader(void *arg)
     w->done = false;
     assert_int_equal(fiber_start(w->loop, read_one, w, NULL, NULL), 0);
     assert_int_equal(fiber_sleep(w->loop, 1), 0);
-    dn_stream_close(w->b);
-    dn_stream_close(w->a);
+    stream_close(w->b);
+    stream_close(w->a);
     while (!w->done)
         assert_int_equal(fiber_sleep(w->loop, 1), 0);
     assert_int_equal(w->result, -ECONNABORTED);
@@ -291,10 +307,10 @@ static int write_to_nobody(void *arg)
 
     assert_non_null(data);
     shake_well(w);
-    assert_int_equal(dn_stream_write(w->a, data, BIG, loop_in(w->loop, 20)), -ETIMEDOUT);
-    assert_int_equal(dn_stream_write(w->a, data, 1, loop_in(w->loop, TEST_MS)), -ETIMEDOUT);
-    dn_stream_close(w->a);
-    dn_stream_close(w->b);
+    assert_int_equal(stream_write(w->a, data, BIG, loop_in(w->loop, 20)), -ETIMEDOUT);
+    assert_int_equal(stream_write(w->a, data, 1, loop_in(w->loop, TEST_MS)), -ETIMEDOUT);
+    stream_close(w->a);
+    stream_close(w->b);
     return 0;
 }
 
@@ -336,11 +352,11 @@ static int use_a_key_often(void *arg)
         while (!w->done)
             assert_int_equal(fiber_sleep(w->loop, 1), 0);
         assert_int_equal(w->result, 0);
-        assert_int_equal(dn_stream_write(w->b, "y", 1, loop_in(w->loop, TEST_MS)), 0);
+        assert_int_equal(stream_write(w->b, "y", 1, loop_in(w->loop, TEST_MS)), 0);
         assert_int_equal(stream_read(w->a, &c, 1, loop_in(w->loop, TEST_MS)), 1);
         assert_int_equal(c, 'y');
-        dn_stream_close(w->a);
-        dn_stream_close(w->b);
+        stream_close(w->a);
+        stream_close(w->b);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 import pytest
 from agent_support import Bench
 from container_support import ContainerBench
+from held_dir import missing
 
 
 @pytest.fixture
@@ -29,3 +30,10 @@ def container():
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def fanotify(tmp_path):
+    """A kernel that can hold up who opens a directory, see held_dir.py."""
+    if missing(tmp_path):
+        pytest.skip(missing(tmp_path))

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "driver_json.h"
 #include "loop/fiber.h"
-#include "loop/listen.h"
+#include "loop/listener_testing.h"
 #include "wire/channel.h"
 
 #include <fcntl.h>

@@ -9,7 +9,8 @@ from pathlib import Path
 from agent_support import PATIENCE
 
 CLASS_CONTENT, CLOEXEC, ADD = 0x4, 0x1, 0x1
-OPEN_PERM, ONDIR, ALLOW = 0x10000, 0x40000000, 1
+OPEN_PERM, ONDIR, ON_CHILD = 0x10000, 0x40000000, 0x08000000
+ALLOW = 1
 EVENT = struct.Struct("=IBBHQii")  # struct fanotify_event_metadata
 
 
@@ -23,9 +24,11 @@ def missing(where: Path) -> str:
 
 
 class HeldDir:
-    """Whoever opens the directory waits until the end of the block; needs root (fanotify)."""
+    """Whoever opens the directory (or, with `files`, a file in it) waits until the end of the block; needs
+    root (fanotify)."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, files: bool = False):
+        self.mask = OPEN_PERM | (ON_CHILD if files else ONDIR)
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.path = path
         self.fd = -1
@@ -34,7 +37,7 @@ class HeldDir:
         self.fd = self.libc.fanotify_init(CLASS_CONTENT | CLOEXEC, os.O_RDONLY)
         if self.fd < 0:
             raise OSError(ctypes.get_errno(), "fanotify_init")
-        if self.libc.fanotify_mark(self.fd, ADD, ctypes.c_uint64(OPEN_PERM | ONDIR), -1,
+        if self.libc.fanotify_mark(self.fd, ADD, ctypes.c_uint64(self.mask), -1,
                                    os.fsencode(self.path)) < 0:
             raise OSError(ctypes.get_errno(), f"fanotify_mark '{self.path}'")
         return self
@@ -42,6 +45,13 @@ class HeldDir:
     def wait(self):
         """Until somebody wants to open it, who is held from then on."""
         assert select.select([self.fd], [], [], PATIENCE)[0], f"nobody opens '{self.path}'"
+
+    def let_one_through(self):
+        """The first who wants to open it; the next one is held."""
+        self.wait()
+        event = EVENT.unpack_from(os.read(self.fd, EVENT.size))
+        os.write(self.fd, struct.pack("=iI", event[-2], ALLOW))
+        os.close(event[-2])
 
     def __exit__(self, *_):
         os.close(self.fd)  # lets all of them through

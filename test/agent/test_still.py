@@ -5,15 +5,13 @@ import json
 import pytest
 from agent_support import PATIENCE, command
 from container_support import JOB
-from held_dir import HeldDir, missing
+from held_dir import HeldDir
 
-pytestmark = pytest.mark.usefixtures("needs_root", "pongs")
+pytestmark = pytest.mark.usefixtures("needs_root", "fanotify", "pongs")
 
 
 @pytest.fixture
-def pongs(monkeypatch, tmp_path):
-    if missing(tmp_path):
-        pytest.skip(missing(tmp_path))
+def pongs(monkeypatch):
     monkeypatch.setenv("DRIVER_PONGS", "1")
 
 

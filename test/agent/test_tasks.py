@@ -130,7 +130,7 @@ def test_a_bad_interpreter_is_named(bench, tmp_path):
     b.start(command(0, [str(script)]))
     end = b.exited(0)
     assert (end["fail"], end["code"]) == (START, 126)
-    assert "wants to be run by '/no/python3', which does not exist" in end["text"]
+    assert "needs the interpreter '/no/python3', which does not exist" in end["text"]
 
 
 def test_a_missing_directory_is_named(bench):
@@ -306,8 +306,8 @@ def test_files_are_put_in_place(bench, tmp_path):
         assert b.exited(task)["fail"] == NONE
         assert b.output(task) == b"data\npacked\npacked\n"
     for link, says in (({"from": "/no/such", "to": "x"}, "use '/no/such'"),
-                       ({"from": "/etc/passwd", "to": "../x"}, "is no name for a file"),
-                       ({"from": "/etc/passwd", "to": "x", "archive": True}, "is no archive"),
+                       ({"from": "/etc/passwd", "to": "../x"}, "is not a valid name for a file"),
+                       ({"from": "/etc/passwd", "to": "x", "archive": True}, "is not an archive"),
                        ({"from": f"{tmp_path}/bad.tar", "to": "x", "archive": True}, "unpack")):
         (tmp_path / "bad.tar").write_text("this is no archive")
         got = b.prepare({"task": 9, "name": "worker:9", "files": [link]})[0]

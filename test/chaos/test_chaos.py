@@ -119,12 +119,23 @@ def test_a_job_that_is_killed_while_it_saves_has_succeeded(world, happened, unsa
 
 @pytest.mark.parametrize("happened, finished, agrees", [
     (["rm.restart", "person.kill"], 7000, True), (["rm.restart", "person.kill"], 4999, False),
+    (["yarn.kill"], 7000, True), (["yarn.kill"], 4999, False),
     (["person.kill"], 7000, False), (["rm.restart"], 7000, False)])
 def test_a_job_that_is_killed_after_its_end_has_succeeded(world, happened, finished, agrees):
     world.outcome.events[-1]["t"] = 5000
     world.outcome.yarn = {"state": "KILLED", "finalStatus": "KILLED", "finishedTime": finished}
     world.outcome.happened = happened
     assert (list(rules.everybody_agrees(world)) == []) == agrees
+
+
+@pytest.mark.parametrize("happened, shown, begun", [
+    (["rm.kill"], "", False), (["rm.kill"], "a line\n", True), ([], "", True)])
+def test_who_follows_may_find_the_only_resourcemanager_away(world, happened, shown, begun):
+    (world.dir / "follow.out").write_text(shown)
+    (world.dir / "follow.err").write_text("ydl: ResourceManager: connect to 10.77.0.1:61120: …\n")
+    world.outcome.happened = happened
+    with subprocess.Popen(["sh", "-c", "exit 69"]) as world.follower:
+        assert (world.followed() is not None) == begun
 
 
 @pytest.mark.parametrize("ended", [False, True])

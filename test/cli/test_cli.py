@@ -60,7 +60,45 @@ def test_every_verb_has_help_within_80_columns(program):
             assert done.returncode == 0 and done.stderr == "", path
             assert done.stdout.startswith(f"usage: {program} {' '.join(path)} "), path
             assert max(map(len, done.stdout.splitlines())) <= 80, path
-        assert "Options of every verb:" in brief.stdout
+        assert "\nOther:\n" in brief.stdout and " --help " in brief.stdout
+        assert len(brief.stdout.splitlines()) <= 60, path
+
+
+def options(*words):
+    """The long options that a help text shows."""
+    return set(re.findall(r"^  (?:-\w, |    )--(?:\[no-\])?([\w-]+)", run(*words).stdout, re.MULTILINE))
+
+
+def test_all_options_are_a_word_away():
+    short = run("run", "--help").stdout
+    for heading in ("What to run", "Resources", "Environment", "Failure handling", "YARN and HDFS", "Output", "Other"):
+        assert f"\n{heading}:\n" in short
+    assert short.splitlines()[-1] == "See ydl-run(1) for all options: ydl run --help --all, man ydl-run"
+    everything = options("run", "--help", "--all")
+    assert options("run", "--help") < everything and {"avoid", "principal", "procs"} <= everything
+    assert options("help", "-a", "run") == everything and options("help", "run") == options("run", "--help")
+
+
+def test_a_verb_shows_the_options_it_has():
+    of = {verb: options(verb, "--help", "--all") for verb in ("run", "submit", "plan", "version", "status")}
+    assert "detach-on-interrupt" in of["run"] - of["submit"] - of["plan"]
+    assert {"wait", "spec"} <= of["submit"] - of["run"] - of["plan"]
+    assert {"conf", "principal"} <= of["status"] - of["version"] and "json" in of["version"]
+    assert complete("version", "--pri") == [] and complete("status", "--pri") == ["--principal"]
+    assert run("version", "--principal", "me").returncode == 0  # accepted, as by every verb
+    assert run("plan", "--wait", "--collapse", "-n", "1", "--", "true").returncode == 0
+
+
+@pytest.mark.parametrize("words,text", [
+    (["run"], "Nothing to run. Try: ydl run -n 2 -- python train.py"),
+    (["run", "-n", "2", "--mem", "2", "--", "true"], "--mem: '2' means 2 bytes; did you mean 2g?"),
+    (["status"], "Which job? Try: ydl status last"),
+    (["fs"], "'ydl fs' needs a verb: cat, chmod, du, get, ls, mkdir, mv, put, rm, stat"),
+    (["fs", "mv", "a"], "'ydl fs mv' needs SOURCE… TARGET. Try: ydl fs mv /out/new.bin /models/best.bin -f"),
+])
+def test_a_mistake_says_what_to_type_next(words, text):
+    done = run(*words)
+    assert done.returncode == 2 and done.stderr.startswith(f"ydl: {text}\n")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -96,11 +134,11 @@ MISTAKES = [
     (["xyzzy"], "unknown verb 'xyzzy'", "see 'ydl --help'"),
     (["version", "--jsn"], "unknown option '--jsn'; did you mean '--json'?", "see 'ydl version --help'"),
     (["version", "-Z"], "unknown option '-Z'", "see 'ydl version --help'"),
-    (["version", "x"], "'x' is one operand too many: 'ydl version'", "see 'ydl version --help'"),
+    (["version", "x"], "unexpected 'x'. Usage: ydl version [OPTION…]", "see 'ydl version --help'"),
     (["version", "--conf"], "option '--conf' needs a value (DIR)", "see 'ydl version --help'"),
     (["version", "--timeout", "soon"],
      "option '--timeout': 'soon' is not a duration such as 30s, 5m or 1h30m", None),
-    (["completion"], "an operand is missing: 'ydl completion bash|zsh|fish'", "see 'ydl completion --help'"),
+    (["completion"], "Which shell? Try: source <(ydl completion bash)", "see 'ydl completion --help'"),
     (["completion", "bsh"], "'bsh' is not one of bash|zsh|fish; did you mean 'bash'?",
      "see 'ydl completion --help'"),
     (["help", "verzion"], "unknown verb 'verzion'; did you mean 'version'?", "see 'ydl --help'"),

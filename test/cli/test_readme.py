@@ -14,7 +14,7 @@ BIN = Path(os.environ.get("YDL_BIN", ROOT / "build" / "bin"))
 def block(heading: str) -> str:
     """The first commands below a heading."""
     text = (ROOT / "README.md").read_text().split(f"## {heading}\n", 1)[1]
-    return re.search(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
+    return re.search(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL).group(1)
 
 
 @pytest.fixture(name="shell")

@@ -164,12 +164,12 @@ def test_kill_waits_until_it_is_killed(rm):
     page = rest(rm, f"apps/{made}")["app"]
     assert page["state"] == "KILLED" and f"killed by {ME} with ydl" in page["diagnostics"]
     again = rm.ok("cluster", "kill", made)
-    assert again == f"{made} had ended already: KILLED\n"
+    assert again == f"{made} has already ended: KILLED\n"
 
 
 def test_move(rm, app):
     wait_for(rm, app, "ACCEPTED", "RUNNING")
-    assert rm.ok("cluster", "move", app, "prod") == f"{app} is in queue 'prod' now\n"
+    assert rm.ok("cluster", "move", app, "prod") == f"moved {app} to queue 'prod'\n"
     assert rest(rm, f"apps/{app}")["app"]["queue"] in ("prod", "root.prod")
     rm.fails(1, "cluster", "move", app, "root", says="has queues below it")
 

@@ -136,7 +136,7 @@ def test_two_of_each(ha_cluster):
         texts = sorted(row["text"] for row in found[check])
         assert len(texts) == 2
         assert any(t.startswith(f"{active} at ") and "is active" in t for t in texts), texts
-        assert any("stands by" in t for t in texts), texts
+        assert any("is on standby" in t for t in texts), texts
     other = next(nn for nn in ha_cluster.lay.namenodes if nn != ha_cluster.active("nn"))
     ha_cluster.kill(other)
     code, found = examine(ha_cluster.env())

@@ -61,7 +61,7 @@ def test_a_queue_has_its_share(cluster):
 
 @pytest.mark.parametrize("queue, user, text", [
     ("defualt", None, "job:1: queue: there is no queue 'defualt' (did you mean 'default'?)"),
-    ("root", None, "job:1: queue: 'root' has queues below it, and jobs go into those (there are "
+    ("root", None, "job:1: queue: 'root' is a parent queue and takes no jobs (its queues: "
      "default, prod, small, closed)"),
     ("closed", "alice", "job:1: queue: alice may not submit to 'closed'"),
 ])
@@ -77,7 +77,7 @@ def test_everything_that_is_wrong_is_said_at_once(cluster, tmp_path):
                  "roles:\n  a: {memory: 9g}\n  b: {gpus: 1}\n  c: {cpus: 100}\n")
     assert said["faults"] == [
         "job:2: roles.a.memory: 9 GB: a container can have at most 8 GB on this cluster",
-        "job:3: roles.b.gpus: the cluster counts no GPUs: it has no resource type 'yarn.io/gpu'",
+        "job:3: roles.b.gpus: the cluster does not schedule GPUs: it has no resource type 'yarn.io/gpu'",
         "job:4: roles.c.cpus: 100 cores: a container can have at most 16 cores on this cluster"]
 
 

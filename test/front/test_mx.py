@@ -134,7 +134,7 @@ WRONG = [
     (["yarn", "nothing.py"], "there is no job 'nothing.py'"),
     (["local", "nothing"], "command: there is no program 'nothing' in PATH"),
     (["local", "--gpus", "many", "job.py"], "option '--gpus': 'many' is not a whole number"),
-    (["local", "--env", "A", "job.py"], "--env: NAME=VALUE was expected, found 'A'"),
+    (["local", "--env", "A", "job.py"], "--env: expected NAME=VALUE, found 'A'"),
     (["serve", "job.py"], "serving is not supported yet; ydl-mx only trains"),
 ]
 

@@ -179,7 +179,7 @@ def test_a_zip_archive_is_a_package(here):
     here.run("ydl", "wait", job, check=0, timeout=MINUTE)
     assert "TRAINS worker 1" in here.run("ydl", "logs", job).stdout
     (here.work / "broken.zip").write_bytes((here.work / "tf.zip").read_bytes()[:-30])
-    assert "no zip archive" in here.slider("create", "z2", "--appdef", "broken.zip", "--resources",
+    assert "not a readable zip archive" in here.slider("create", "z2", "--appdef", "broken.zip", "--resources",
                                            "resources.default.json", check=2).stderr
 
 

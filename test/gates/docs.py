@@ -2,6 +2,7 @@
 
 import re
 
+from layers import LAYERS
 from source import Tree
 
 MAKE = re.compile(r"(?:^|`|\$ )make(?: ([a-z][\w-]*))?(?=[`\s])", re.MULTILINE)
@@ -9,6 +10,8 @@ TARGET = re.compile(r"^([a-z][\w -]*):(?!=)", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]+\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 PLACE = re.compile(r"`((?:src|test|tools|doc|fuzz|bench|man|proto|cmake)/[\w./-]*)`")
 PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b")  # fuzz/NAME.c
+PICTURE = "doc/developer/architecture.md"
+ROW = re.compile(r'\br(\d+)\["([^"]+)"\]')  # r0["base"] of its Mermaid diagram
 
 
 def check(tree: Tree):
@@ -26,6 +29,7 @@ def check(tree: Tree):
             for m in PLACE.finditer(line):
                 if not PLACEHOLDER.search(m.group(1)) and not (tree.root / m.group(1)).exists():
                     yield f"{path}:{n}: names '{m.group(1)}', which is not there"
+    yield from _layers(tree)
     yield from _help(tree)
     yield from _ci(tree)
 
@@ -35,6 +39,15 @@ def _targets(tree: Tree) -> set[str]:
     for m in TARGET.finditer(tree.text("Makefile")):
         found.update(m.group(1).split())
     return found
+
+
+def _layers(tree: Tree):
+    """The picture of the layers has the rows of the table in layers.py."""
+    drawn = dict(ROW.findall(tree.text(PICTURE))) if PICTURE in tree.paths else None
+    wanted = {str(i): " · ".join(row) for i, row in enumerate(LAYERS)}
+    for i in sorted(drawn.keys() | wanted.keys(), key=int) if drawn is not None else ():
+        if drawn.get(i) != wanted.get(i):
+            yield f"{PICTURE}:1: row r{i} of its diagram is '{drawn.get(i)}', in layers.py '{wanted.get(i)}'"
 
 
 def _help(tree: Tree):
@@ -63,6 +76,7 @@ SAMPLES = (
     (_GOOD | {"doc/a.md": "```\nmake nothing\n```\n"}, "'make nothing'"),
     (_GOOD | {"doc/a.md": "[x](b.md)\n"}, "link to 'b.md'"),
     (_GOOD | {"doc/a.md": "in `src/nowhere/`\n"}, "names 'src/nowhere/'"),
+    (_GOOD | {PICTURE: 'r0["cmd"]\n'}, "row r0 of its diagram is 'cmd', in layers.py 'base'"),
     (_GOOD | {".ci/run": "exec make\n"}, "not the README's test command"),
     (_GOOD | {"README.md": "nothing\n"}, "does not name the test command"),
     (_GOOD | {"Makefile": "all:\n\ttrue\ncheck: ## x\n"}, "no '## …'"),

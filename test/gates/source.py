@@ -8,7 +8,7 @@ from pathlib import Path
 SKIP = {".git", "build", "__pycache__", ".pytest_cache"}
 C_DIRS = ("src", "test", "fuzz", "bench")
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _NAME = re.compile(r"(\w+)\s*\($")
@@ -55,7 +55,7 @@ def _spaces(match: re.Match) -> str:
 
 def blank(text: str) -> str:
     """C source with comments and literals turned into blanks: every line and column stays."""
-    return _TOKEN.sub(_spaces, text)
+    return TOKEN.sub(_spaces, text)
 
 
 def line_of(text: str, offset: int) -> int:

@@ -288,7 +288,7 @@ def test_encryption_zones_are_refused(tmp_path):
         drive(zone, "mkdir", "/tmp/zone")
         zone.java("org.apache.hadoop.hdfs.tools.CryptoAdmin", "-createZone", "-keyName", "k",
                   "-path", "/tmp/zone")
-        assert "it lies in an encryption zone" in refused(zone, "put", "/dev/null", "/tmp/zone/x")
+        assert "it is in an encryption zone" in refused(zone, "put", "/dev/null", "/tmp/zone/x")
         java(zone, "-put", "/etc/hostname", "/tmp/zone/by-java")
         assert "encrypted" in drive(zone, "stat", "/tmp/zone/by-java").stdout
         assert "in an encryption zone" in refused(zone, "get", "/tmp/zone/by-java", "-")

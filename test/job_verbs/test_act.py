@@ -18,7 +18,7 @@ def alive(jobs):
 def test_stop_lets_tasks_clean_up(alive):
     assert alive.ok("stop", "alive") == f"{alive.job} has ended: killed\n"
     assert sorted(alive.ok("logs", "alive", "--no-prefix").splitlines()).count("bye") == 2
-    assert alive.ok("stop", "alive") == f"{alive.job} had ended already: killed\n"
+    assert alive.ok("stop", "alive") == f"{alive.job} had already ended: killed\n"
     done = alive.json("stop", "alive")
     assert done == {"job": alive.job, "done": "nothing", "state": "KILLED", "exit": 143}
 
@@ -39,7 +39,7 @@ def test_kill_does_not_ask(alive):
 
 def test_one_task_is_started_again_in_its_place(alive):
     before = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
-    assert alive.ok("restart", "alive", "worker:1") == f"{alive.job}: worker:1 is started again\n"
+    assert alive.ok("restart", "alive", "worker:1") == f"{alive.job}: restarting worker:1\n"
 
     def again():
         tasks = {t["task"]: t for t in alive.json("status", "alive")["tasks"]}
@@ -60,7 +60,7 @@ def test_all_tasks_are_started_again(alive):
 
 def test_a_role_gets_larger_and_smaller(alive):
     assert alive.ok("scale", "alive", "worker=3") == (
-        f"{alive.job}: worker has 3 containers from now on\n")
+        f"{alive.job}: changing worker to 3 containers\n")
     alive.until(lambda: alive.json("status", "alive")["roles"][0]["states"].get("RUNNING") == 3)
     assert alive.json("scale", "alive", "worker=1") == {
         "job": alive.job, "done": "scale", "role": "worker", "count": 1}
@@ -69,7 +69,7 @@ def test_a_role_gets_larger_and_smaller(alive):
 
 @pytest.mark.parametrize("words,code,says", [
     (["restart", "alive", "worker:9"], 1, "worker:9"),
-    (["restart", "alive", "worker"], 2, "'worker' is no task's name"),
+    (["restart", "alive", "worker"], 2, "'worker' is not a task name"),
     (["scale", "alive", "worker"], 2, "not ROLE=COUNT"),
     (["scale", "alive", "worker=-1"], 2, "not ROLE=COUNT"),
     (["scale", "alive", "ps=1"], 1, "ps"),
@@ -84,7 +84,7 @@ def test_what_cannot_be_done_is_said(alive, words, code, says):
 def test_an_ended_job_cannot_be_changed(jobs, words):
     jobs("run", "-q", "--", "true")
     done = jobs(*(words if len(words) > 1 else [*words, "last"]))
-    assert done.returncode == 1 and "had ended already: succeeded" in done.stdout
+    assert done.returncode == 1 and "had already ended: succeeded" in done.stdout
 
 
 CHANGES = (["restart", "last"], ["restart", "last", "worker:0"], ["scale", "last", "worker=2"])
@@ -113,6 +113,6 @@ def test_a_job_that_has_ended_cannot_be_changed_while_its_master_is_there(jobs):
         jobs.until(lambda: jobs.json("status", job)["state"] == "SUCCEEDED")
         for words in CHANGES:
             done = jobs(*words)
-            assert done.returncode == 1 and "had ended already: succeeded" in done.stdout, (words, done)
+            assert done.returncode == 1 and "had already ended: succeeded" in done.stdout, (words, done)
             assert jobs(words[0], "--json", *words[1:]).returncode == 1
         reader.kill()

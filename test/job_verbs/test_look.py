@@ -126,7 +126,7 @@ def test_a_job_that_is_not_there(jobs):
         assert done.returncode == 1 and "there is no job 'nothing'" in done.stderr, verb
         assert "hint: " in done.stderr
     assert jobs("scale", "nothing", "worker=2").returncode == 1
-    assert "there is no job yet" in jobs("status", "last").stderr
+    assert "there are no jobs yet" in jobs("status", "last").stderr
     assert json.loads(jobs("status", "x", "--json").stdout)["error"]["code"] == "ENOENT"
 
 
@@ -301,7 +301,7 @@ def test_the_addresses_of_a_job(jobs):
     assert jobs.json("spec", job, "--format", "tf")["cluster"]["worker"][1].endswith(str(ports[1]))
     for style in ("hosts", "env", "clusterspec"):
         done = jobs("spec", job, "--json", "--format", style)
-        assert done.returncode == 2 and f"--format {style} is no JSON" in done.stderr
+        assert done.returncode == 2 and f"--format {style} is not JSON" in done.stderr
         assert set(json.loads(done.stdout)) == {"error"}
     jobs.ok("kill", job)
     done = jobs("spec", job)

@@ -17,7 +17,7 @@ def test_lines_carry_their_task_and_keep_their_stream(jobs):
     assert done.returncode == 0
     assert sorted(done.stdout.splitlines()) == ["worker:0│ out of 0", "worker:1│ out of 1"]
     lines = done.stderr.splitlines()
-    assert re.fullmatch(rf"ydl: {ID} on this machine: 2 worker", lines[0])
+    assert re.fullmatch(rf"ydl: {ID} on this machine: 2 workers", lines[0])
     assert sorted(lines[1:3]) == ["worker:0│ err of 0", "worker:1│ err of 1"]
     assert re.fullmatch(rf"ydl: job 'say' \({ID}\) succeeded in \d+ ms|.* s", lines[3])
     assert len(lines) == 4
@@ -106,7 +106,7 @@ MISTAKES = [
     (["-n", "x", "--mem", "y", "--grace", "z", "--", "./gone"],
      ["workers", "mem", "grace", "there is no program './gone'"]),
     (["-f", "none.yaml"], ["none.yaml"]),
-    ([], ["command"]),
+    ([], ["Nothing to run"]),
 ]
 
 
@@ -179,7 +179,7 @@ def test_a_signal_stops_the_job(jobs, signum):
         run.send_signal(signum)
         assert run.stdout.read() == "worker:0│ saved\n"
         assert run.wait(timeout=50) == 130
-        assert "ydl: stopping the job; once more to kill it\n" in run.stderr.read()
+        assert "ydl: stopping the job; press Ctrl-C again to kill it now\n" in run.stderr.read()
 
 
 def test_a_second_signal_kills_it(jobs):
@@ -207,7 +207,7 @@ def test_a_detached_job_goes_on(jobs):
         jobs.running(job)
         run.send_signal(signal.SIGINT)
         assert run.wait(timeout=50) == 130
-        assert f"ydl: {job} goes on; 'ydl logs -f {job}'" in run.stderr.read()
+        assert f"ydl: {job} goes on. Follow it: ydl logs -f {job}." in run.stderr.read()
     assert jobs.json("status", job)["state"] == "RUNNING"
 
 

@@ -96,8 +96,8 @@ def test_ctrl_c_stops_and_twice_kills(jobs):
         terminal.type("\003")
         assert terminal.end() == 130
     lines = screen_of(plain(terminal.text), 200)
-    assert "ydl: stopping the job; once more to kill it" in "\n".join(lines)
-    assert any(line.startswith("ydl: job 'deaf'") and "killed" in line for line in lines)
+    assert "ydl: stopping the job; press Ctrl-C again to kill it now" in "\n".join(lines)
+    assert any(line.startswith("ydl: job 'deaf'") and "was stopped by" in line for line in lines)
 
 
 def test_a_closed_terminal_ends_the_job(jobs):

@@ -69,7 +69,7 @@ def test_a_bomb_is_refused_quickly(local):
     (["run", "-n", "2", "--", "./plain.txt"], "plain.txt"),
     (["run", "-n", "2", "--", "python3", "missing.py"], "missing.py"),
     (["run", "-n", "-2", "--", "true"], "-2"),
-    (["run", "-n", "2"], "command"),
+    (["run", "-n", "2"], "Nothing to run. Try: ydl run "),
     (["run", "-f", "missing.yaml"], "missing.yaml"),
     (["run", "--gpus", "60", "--", "true"], "GPU"),
     (["run", "--mem", "900t", "--", "true"], "memory"),

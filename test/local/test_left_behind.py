@@ -132,8 +132,8 @@ def test_last_lines_are_seen_by_who_comes_after_the_masters_death(local):
         assert p.poll() is None, p.communicate()
     (local.work / "say").touch()
     assert later[0].communicate(timeout=30)[0].count(b"last words") == 2
-    assert later[1].wait(30) == 70 and not local.find("farewell.sh")
     assert run.communicate(timeout=30)[0].count(b"last words") == 2
+    assert later[1].wait(30) == 70 and not local.find("farewell.sh")
     local.assert_nothing_left()
 
 

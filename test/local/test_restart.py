@@ -163,6 +163,6 @@ def test_only_after_exit_codes_that_were_named_and_no_sooner_than_asked(local):
     first, second = map(int, (local.work / "tries").read_text().split())
     assert second - first >= 700_000_000
     done = local.run("run", "--restart-codes", "none", "--", "true", check=2)
-    assert "'none' is no exit code from 1 to 255" in done.stderr.decode()
+    assert "'none' is not an exit code from 1 to 255" in done.stderr.decode()
     done = local.run("run", "--restart-delay", "soon", "--", "true", check=2)
     assert "soon" in done.stderr.decode()

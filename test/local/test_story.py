@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_when_its_task_comes(local):
     assert first.wait(20) == 0
     local.run("wait", "second", check=1)
     story = _check(local, "worker:0", "files", 1, "data")
-    assert "does it still exist" in story["hint"]
+    assert "check that it still exists" in story["hint"]
 
 
 def test_files_stand_beside_the_task(local):

@@ -1,4 +1,4 @@
-"""Client, master and agents of different versions: read, or one sentence (doc/versions.md).
+"""Client, master and agents of different versions: read, or one sentence (doc/reference/versions.md).
 
 What earlier versions left is in `test/golden`; what later ones may say is said by a peer of the test.
 `test/yarn_jobs/test_yarn_pairs.py` does the same with programs that were built from an earlier commit.
@@ -57,7 +57,7 @@ def test_verbs_understand_a_job_of_an_earlier_version(local, old_jobs, name, cod
     events = local.run("events", name, "--json", check=0).stdout.decode().splitlines()
     assert [json.loads(line)["seq"] for line in events] == list(range(len(events)))
     assert json.loads(events[-1])["event"] == "end"
-    assert b"had ended already" in local.run("stop", name, check=0).stdout
+    assert b"had already ended" in local.run("stop", name, check=0).stdout
 
 
 # ---- a master of another version ----

@@ -54,7 +54,7 @@ def test_a_file_of_requirements_is_known_by_what_is_in_it(ydl, wheel):
     assert "pip: ERROR: No matching distribution found for no-such-package-of-anybody==1" \
         in failed.stderr
     assert "pip install failed (exit code 1)" in failed.stderr
-    log = failed.stderr.partition("all of it: ")[2].splitlines()[0]
+    log = failed.stderr.partition("full log: ")[2].splitlines()[0]
     assert "no-such-package-of-anybody" in open(log).read()
 
 
@@ -88,9 +88,9 @@ def test_two_that_want_the_same_make_it_once(ydl, wheel):
 @pytest.mark.parametrize("words, says", [
     (["--venv", "nowhere"], "venv: there is no environment"),
     (["--venv", "file"], "venv: 'file' is not a directory"),
-    (["--venv", "."], "venv: '.' is no Python environment"),
-    (["--venv", "broken"], "venv: 'broken' is no Python environment"),
-    (["--venv", ".", "--pip", "six"], "say venv or pip, not both"),
+    (["--venv", "."], "venv: '.' is not a Python environment"),
+    (["--venv", "broken"], "venv: 'broken' is not a Python environment"),
+    (["--venv", ".", "--pip", "six"], "give either venv or pip"),
     (["--hadoop", "maybe"], "hadoop"),
 ])
 def test_what_cannot_work_is_told_before_it_starts(ydl, words, says):
@@ -160,7 +160,7 @@ def test_other_tasks_are_told_when_the_job_says_so(ydl, hadoop, words, there):
 def test_what_libhdfs_lacks_is_named_before_anything_starts(ydl, hadoop):
     words = ("run", "--hadoop", "yes", "--", "touch", "started")
     os.unlink(f"{hadoop['HADOOP_HOME']}/lib/native/libhdfs.so")
-    assert "hadoop: there is no libhdfs.so" in ydl.run(*words, check=2, env=hadoop).stderr
+    assert "hadoop: libhdfs.so was not found" in ydl.run(*words, check=2, env=hadoop).stderr
     hadoop["HADOOP_HOME"] = "/nowhere"
-    assert "hadoop: there is no Hadoop" in ydl.run(*words, check=2, env=hadoop).stderr
+    assert "hadoop: Hadoop was not found" in ydl.run(*words, check=2, env=hadoop).stderr
     assert not (ydl.work / "started").exists()

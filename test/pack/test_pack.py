@@ -70,8 +70,8 @@ def test_any_directory_can_be_packed_and_put_anywhere(ydl):
 @pytest.mark.parametrize("words, code, says", [
     (["nowhere"], 1, "'nowhere' cannot be read: No such file or directory"),
     (["file"], 1, "'file' is not a directory"),
-    (["--level", "10", "."], 2, "--level is 10, and can be 1 to 9"),
-    ([], 2, "DIR"),
+    (["--level", "10", "."], 2, "option '--level': 10 is not from 1 to 9"),
+    ([], 2, "Which directory? Try: ydl pack env"),
     ([".", "-o", "missing/x.tar.gz"], 1, "create a file in 'missing': No such file"),
 ])
 def test_wrong_use_is_told(ydl, words, code, says):

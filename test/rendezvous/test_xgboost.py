@@ -121,7 +121,7 @@ def test_a_worker_that_starts_again_makes_all_start_again():
         fresh = Worker(server, "1").start()
         others = [w for w in workers if w.task != "1"]
         assert together(w.hears_bad_news for w in others) == [1, 1]
-        assert server.note() == "xgboost: task '1' starts again, so all others have to"
+        assert server.note() == "xgboost: task '1' starts again, so all others must"
         again = [Worker(server, t) for t in "02"]
         together([fresh.place] + [w.join for w in again])
         check_ring([fresh, *again])
@@ -151,7 +151,7 @@ def after_hello(*words):
 
 
 BAD = {
-    "wrong magic": (lambda w: w.send(5), "this is no worker (its first word is 0x5)"),
+    "wrong magic": (lambda w: w.send(5), "this is not a worker (its first word is 0x5)"),
     "half a word": (lambda w: w.sock.sendall(b"\x99"), None),
     "huge": (lambda w: w.send(MAGIC, 0x7FFFFFFF),
              "a message of 2147483647 bytes, where 4096 are allowed"),
@@ -159,12 +159,12 @@ BAD = {
     "no JSON": (lambda w: w.send(MAGIC, "what?"), "a worker's words: "),
     "deep": (lambda w: w.send(MAGIC, "[" * 4000), "a worker's words: message: JSON nested"),
     "no task": (lambda w: w.send(MAGIC, '{"world_size":-1,"rank":-1}'),
-                "a message without a sensible 'task_id'"),
+                "a message without a valid 'task_id'"),
     "wrong world": (lambda w: w.send(MAGIC, '{"world_size":4,"rank":-1,"task_id":""}'),
                     "rank -1 of 4, where there are 3 workers"),
-    "no such command": (after_hello('{"cmd":9}'), "a message without a sensible 'cmd'"),
+    "no such command": (after_hello('{"cmd":9}'), "a message without a valid 'cmd'"),
     "no port": (after_hello('{"cmd":1,"port":0,"error_port":0}'),
-                "a message without a sensible 'port'"),
+                "a message without a valid 'port'"),
     "huge command": (after_hello(10 ** 8), "a message of 100000000 bytes, where 262144"),
     "shutdown of nobody": (after_hello('{"cmd":2}'), "shutdown without a rank"),
 }
@@ -191,6 +191,6 @@ def test_many_silent_guests_do_not_keep_workers_out():
     with Server("xgboost", 2) as server:
         silent = [server.dial() for _ in range(200)]
         check_ring(joined(server, "01"))
-        assert all("too many connections" in n or "no further" in n for n in server.notes())
+        assert all("too many connections" in n or "further notes" in n for n in server.notes())
         for wire in silent:
             wire.sock.close()

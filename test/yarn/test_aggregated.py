@@ -90,7 +90,7 @@ def test_logs_are_what_was_written(each_cluster, tmp_path):
 
 
 @pytest.mark.parametrize("user, app, text", [
-    ("alice", "application_1_0001", "there are no aggregated logs of 'application_1_0001'"),
+    ("alice", "application_1_0001", "no aggregated logs of 'application_1_0001'"),
     ("alice", "job_1", "'job_1' is not an application id"),
 ])
 def test_what_is_not_there_is_said_in_a_sentence(cluster, user, app, text):

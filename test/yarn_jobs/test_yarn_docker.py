@@ -112,7 +112,7 @@ def test_logs_are_aggregated_and_read_back(alice):
 
 @pytest.mark.full
 @pytest.mark.parametrize("user, reason, hint", [
-    ("dave", "User dave not found", "every node needs an account of that name"),
+    ("dave", "User dave not found", "every node needs an account with that name"),
     ("bin", "Requested user bin is banned", "container-executor.cfg on the nodes decides")])
 def test_a_user_whom_the_nodes_do_not_run_is_told_why(alice, lce_cluster, user, reason, hint):
     """The story's first line is the reason, whatever YARN writes around it."""
@@ -183,7 +183,7 @@ def test_an_image_that_is_not_there_is_nobody_elses_fault(alice, dockers):
     done = alice("run", "--on", "yarn", "-n", 1, "--mem", "128m", "--image", "no-such-image:1",
                  "--image-by", "yarn", "--restart", "gang", "--", "true", check=125)
     assert "could not run the image 'no-such-image:1'" in done.stderr
-    assert "hint: look at the image's name" in done.stderr and "avoided" not in done.stderr
+    assert "hint: check the image's name" in done.stderr and "avoided" not in done.stderr
 
 
 @pytest.mark.parametrize("by", ["agent", "yarn"])

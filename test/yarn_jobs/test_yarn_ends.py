@@ -78,6 +78,28 @@ def test_output_of_a_task_that_moved_is_shown_in_its_order(jobs):
     assert tail.splitlines() == lines[-few:]
 
 
+def test_output_that_an_agent_saved_before_another_follows_it_is_shown_once(jobs):
+    """Its guard dies, it saves and ends; the next agent in the container goes on in the same files, and
+    sends them from the beginning."""
+    run = Run(jobs, 40, "--restart", "task")
+    victim = run.steps("worker:0")[-1][1]
+    os.kill(keepers(agent_of(victim))[1], signal.SIGKILL)
+    run.until(lambda line: line.startswith("worker:0│ step 3") and line.split()[-1] == "1")
+    app = jobs.apps()[0]
+    jobs.wait_for(lambda: "worker-0.out" in jobs.cluster.hdfs_names(f"{LOGS}/{app}"), "what it saved")
+    now = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
+    follower = jobs.start("logs", "-f", "--no-prefix", "--stdout", app, "worker:0")
+    begun = follower.stdout.readline()
+    run.end()
+    run.succeeded()
+    lines = jobs.run("logs", "--no-prefix", "--stdout", app, "worker:0", check=0).stdout.splitlines()
+    attempts = [line.split()[-1] for line in lines if line.startswith("step ")]
+    assert attempts == sorted(attempts) and set(attempts) == {"0", "1"}, lines
+    assert now == lines[:len(now)] and now[-1].endswith(" 1"), now
+    assert [line.rstrip("\n") for line in (begun, *follower.stdout)] == lines
+    assert follower.wait(timeout=120) == 0
+
+
 def staged(jobs):
     return [name for name in jobs.leftovers(0) if name.startswith("hdfs ")]
 

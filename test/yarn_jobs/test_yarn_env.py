@@ -102,7 +102,7 @@ def test_a_python_that_nodes_do_not_have_is_noted_and_told(jobs, made_venv):
     python.symlink_to("/people/me/.pyenv/bin/python3")
     done = jobs.run(*YARN, "--venv", "env", "--", "python", "-c", "print('ran')", check=78)
     assert "ran" not in done.stdout
-    assert "note: its python is a link to '/people/me/.pyenv/bin/python3'" in done.stderr
+    assert "note: env uses /people/me/.pyenv/bin/python3, which every node must have" in done.stderr
     assert ("the Python environment needs '/people/me/.pyenv/bin/python3', which this machine "
             "does not have") in done.stderr
 
@@ -110,16 +110,16 @@ def test_a_python_that_nodes_do_not_have_is_noted_and_told(jobs, made_venv):
 def test_what_is_no_environment_is_refused(jobs):
     (jobs.work / "d").mkdir()
     (jobs.work / "x.rar").write_text("")
-    for name, says in (("d", "/d' is no Python environment"), ("none", "cannot be read"),
+    for name, says in (("d", "/d' is not a Python environment"), ("none", "cannot be read"),
                        ("x.rar", "neither a Python environment nor an archive"),
-                       ("hdfs:///d", "it has to be an archive")):
+                       ("hdfs:///d", "must be an archive")):
         assert says in jobs.run(*YARN, "--venv", name, "--", "true", check=2).stderr
 
 
 def test_libhdfs_is_found_on_the_node_or_the_task_does_not_start(jobs, tmp_path):
     failed = jobs.run(*YARN, "--hadoop", "yes", "--", "echo", "ran", check=78)
     assert "ran" not in failed.stdout
-    assert "hadoop: there is no Hadoop" in failed.stderr
+    assert "hadoop: Hadoop was not found" in failed.stderr
     home = tmp_path / "hadoop"
     for name in ("share/hadoop/common/c.jar", "share/hadoop/hdfs/h.jar", "lib/native/libhdfs.so"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)

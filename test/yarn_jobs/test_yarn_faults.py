@@ -291,7 +291,7 @@ def test_ctrl_c_may_leave_the_job_alone(jobs):
     run.process.send_signal(signal.SIGINT)
     err = run.end(130, go=False)
     app = jobs.apps()[0]
-    assert f"{app} goes on; 'ydl logs -f {app}' follows it, 'ydl stop {app}' ends it" in err
+    assert f"{app} goes on. Follow it: ydl logs -f {app}. Stop it: ydl stop {app}" in err
     assert jobs.cluster.app(app)["state"] == "RUNNING"
     run.go.touch()
     jobs.run("wait", app, check=0)

@@ -179,7 +179,7 @@ def test_a_job_that_does_not_fit_now_says_so_and_waits(jobs):
                        "echo here; exec sleep 600")
     second = jobs.start(*RUN, "-n", 1, "--mem", "2g", "--", "echo", "at last")
     said = second.stderr.readline()
-    assert ("needs 2 containers (1 + the master); there is room for 1 now, and must be for 1 more of "
+    assert ("needs 2 containers (1 + the master); there is room for 1 now, waiting for 1 more of "
             "'worker' (2 GB") in said, said
     jobs.wait_for(lambda: len(jobs.apps()) == 2 and
                   jobs.cluster.app(jobs.apps()[1]).get("state") == "RUNNING", "its master")

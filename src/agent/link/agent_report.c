@@ -1,8 +1,12 @@
-/* agent_report.c - to the master, in batches.
+/* agent_report.c - messages to the master, in batches.
  *
- * Parts say what happened; it gathers until the loop is about to wait, and then goes as one message
- * of each kind. A thousand tasks that end together are a few dozen messages and one write. */
+ * Events are collected until the loop is about to wait and then sent, one message per kind. A
+ * thousand tasks that end together cost a few dozen messages and one write. */
+#include "agent/link/agent_report.h"
 #include "agent/agent_private.h"
+#include "agent/link/resync.h"
+#include "agent/output/export.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "loop/loop.h"
 
@@ -40,7 +44,7 @@ int report_init(struct agent *a, struct err *err)
         return err_oom(err);
     uv_prepare_init(loop_uv(a->loop), &r->before_wait);
     r->before_wait.data = a;
-    a->report = r;
+    a->link.report = r;
     return 0;
 }
 
@@ -65,7 +69,7 @@ static void report_gather(struct agent *a, struct list *l, ProtobufCMessage *m)
         l->cap = cap;
     }
     l->v[l->n++] = m;
-    uv_prepare_start(&a->report->before_wait, on_before_wait);
+    uv_prepare_start(&a->link.report->before_wait, on_before_wait);
 }
 
 static void report_forget(struct list *l)
@@ -106,16 +110,17 @@ void report_prepared(struct agent_task *t, enum fail_class fail, const char *tex
     m->task = t->id;
     m->fail = fail;
     m->text = text_copy(text);
-    m->ports = fail == FAIL_NONE && t->n_ports ? calloc(t->n_ports, sizeof(*m->ports)) : NULL;
-    m->n_ports = m->ports ? t->n_ports : 0;
+    m->ports =
+        fail == FAIL_NONE && t->prep.n_ports ? calloc(t->prep.n_ports, sizeof(*m->ports)) : NULL;
+    m->n_ports = m->ports ? t->prep.n_ports : 0;
     for (size_t i = 0; i < m->n_ports; i++)
-        m->ports[i] = t->ports[i].number;
-    if (!m->text || (fail == FAIL_NONE && m->n_ports != t->n_ports)) {
+        m->ports[i] = t->prep.ports[i].number;
+    if (!m->text || (fail == FAIL_NONE && m->n_ports != t->prep.n_ports)) {
         agent__prepared_task__free_unpacked(m, NULL);
         report_out_of_memory(t->agent);
         return;
     }
-    report_gather(t->agent, &t->agent->report->prepared, &m->base);
+    report_gather(t->agent, &t->agent->link.report->prepared, &m->base);
 }
 
 void report_started(struct agent_task *t)
@@ -128,21 +133,23 @@ void report_started(struct agent_task *t)
     }
     agent__started_task__init(m);
     m->task = t->id;
-    m->pid = t->pid;
+    m->pid = t->process.pid;
     m->when = loop_wall();
-    m->attempt = t->attempt;
-    m->generation = t->generation;
-    m->log_began = t->log_began;
-    m->out_base = t->log_base[0];
-    m->err_base = t->log_base[1];
-    report_gather(t->agent, &t->agent->report->started, &m->base);
+    m->attempt = t->start.attempt;
+    m->generation = t->start.generation;
+    m->log_began = t->output.began;
+    m->out_base = t->output.base[0];
+    m->err_base = t->output.base[1];
+    m->out_saved = output_saved(t->agent, t->label, "out");
+    m->err_saved = output_saved(t->agent, t->label, "err");
+    report_gather(t->agent, &t->agent->link.report->started, &m->base);
 }
 
-/* Its container is being ended, and the task with it. Why, the ResourceManager knows and tells the
- * master: whatever we could say would only be earlier, not right. */
+/* The container is being killed, and the task with it. The ResourceManager knows why and tells the
+ * master; anything we said would only be earlier, not right. */
 static bool is_taken_along(const struct agent_task *t)
 {
-    return t->agent->container && t->agent->signal;
+    return t->agent->platform->told_by_rm && t->agent->life.signal;
 }
 
 void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
@@ -165,22 +172,22 @@ void report_exited(struct agent_task *t, const Agent__ExitedTask *end)
         report_out_of_memory(t->agent);
         return;
     }
-    report_gather(t->agent, &t->agent->report->exited, &m->base);
+    report_gather(t->agent, &t->agent->link.report->exited, &m->base);
 }
 
 void report_exited_again(struct agent *a, Agent__ExitedTask *m)
 {
     if (m)
-        report_gather(a, &a->report->exited, &m->base);
+        report_gather(a, &a->link.report->exited, &m->base);
     else
         report_out_of_memory(a);
 }
 
 void report_ready(struct agent_task *t)
 {
-    struct report *r = t->agent->report;
+    struct report *r = t->agent->link.report;
 
-    t->ready = true;
+    t->readiness.ready = true;
     if (r->n_ready == r->cap_ready) {
         size_t cap = r->cap_ready ? 2 * r->cap_ready : 16;
         uint32_t *v = reallocarray(r->ready, cap, sizeof(*v));
@@ -227,7 +234,7 @@ void report_kv(struct agent_task *t, uint64_t id, const struct kvline_word *word
     }
     m->task = t->id;
     m->id = id;
-    report_gather(t->agent, &t->agent->report->kv, &m->base);
+    report_gather(t->agent, &t->agent->link.report->kv, &m->base);
 }
 
 /* ---- sending ---- */
@@ -235,7 +242,8 @@ void report_kv(struct agent_task *t, uint64_t id, const struct kvline_word *word
 int report_send(struct agent *a, const Agent__ToMaster *m)
 {
     struct err err = ERR_INIT;
-    int r = a->channel && !a->report->hold ? channel_send(a->channel, &m->base, &err) : -ENOTCONN;
+    int r = a->link.channel && !a->link.report->hold ? channel_send(a->link.channel, &m->base, &err)
+                                                     : -ENOTCONN;
 
     if (r < 0 && r != -ENOTCONN)
         trace(LOG_AGENT, "not sent: %s", err.text);
@@ -308,7 +316,7 @@ static void send_kv(struct agent *a, void **v, size_t n)
 
 static void send_ready(struct agent *a)
 {
-    struct report *r = a->report;
+    struct report *r = a->link.report;
     Agent__ReadyNow body = AGENT__READY_NOW__INIT;
     Agent__ToMaster m = AGENT__TO_MASTER__INIT;
 
@@ -338,7 +346,7 @@ void report_note(struct agent *a, const char *text)
 /* In the order in which a task lives. */
 void report_flush(struct agent *a)
 {
-    struct report *r = a->report;
+    struct report *r = a->link.report;
 
     if (r->hold)
         return;
@@ -360,24 +368,24 @@ static void report_forget_all(struct report *r)
 
 void report_hold(struct agent *a)
 {
-    report_forget_all(a->report);
-    a->report->hold = true;
+    report_forget_all(a->link.report);
+    a->link.report->hold = true;
 }
 
 void report_go_on(struct agent *a)
 {
-    a->report->hold = false;
+    a->link.report->hold = false;
     report_flush(a);
 }
 
 void report_free(struct agent *a)
 {
-    struct report *r = a->report;
+    struct report *r = a->link.report;
 
     if (!r)
         return;
     report_forget_all(r);
     free(r->ready);
     free(r);
-    a->report = NULL;
+    a->link.report = NULL;
 }

@@ -1,7 +1,7 @@
 /* job_files.h - the job's files in HDFS, for the moments when the agent needs them.
  *
- * Opened, used and closed: an agent that has nothing to look up or to save keeps no connection, no
- * configuration and no buffers. Fibers only. */
+ * Opened, used and closed: an idle agent keeps no connection, configuration or buffers. Fibers
+ * only. */
 #pragma once
 #include "base/auto.h"
 #include "hadoop/fs/fs.h"
@@ -15,9 +15,9 @@ struct remote {
     enum fs_default where; /* paths without a scheme are */
 };
 
-/* With the newest tokens that we have. `call_ms` is the most that one operation may take; 0: be
- * patient, somebody else watches the clock. For a job on this machine `uri` says whether a cluster
- * is needed at all; then who started the job has left beside the join file how to reach it
+/* With the newest tokens that we have. `call_ms` limits one operation; 0: retry patiently, the
+ * caller watches the time. For a job on this machine `uri` says whether a cluster is needed at all;
+ * then who started the job has left beside the join file how to reach it
  * (platform/local/local_jobs.h). `ret` needs remote_done() in any case. Contacts nobody. */
 int remote_open(const struct agent *a, const char *uri, int64_t call_ms, struct remote *ret,
                 struct err *err);

@@ -1,4 +1,5 @@
-/* join.c - see join.h */
+/* join.c - reads the file that an agent joins a job by. It holds the job's key, so its owner and
+ * its mode are checked before a byte is used, and the decoded key is wiped. */
 #include "agent/link/join.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -18,7 +19,7 @@ static int join_check_owner(const char *file, struct err *err)
     if (stat(file, &st) < 0)
         return err_sys(err, "open '%s'", file);
     if (st.st_uid != geteuid())
-        return err_set(err, -EACCES, "'%s' belongs to somebody else", file);
+        return err_set(err, -EACCES, "'%s' belongs to another user", file);
     if (st.st_mode & 077) {
         err_set(err, -EACCES, "'%s' can be read by others", file);
         err_hint(err, "it holds a key: chmod 600");
@@ -41,7 +42,7 @@ int join_set_address(struct join *j, const char *text, struct err *err)
              str_to_i64(colon + 1, 1, 65535, &port) == 0)
         host = strndup(text + 4, (size_t)(colon - text - 4));
     else
-        return err_set(err, -EINVAL, "'%s' is no address (unix:/path or tcp:host:port)", text);
+        return err_set(err, -EINVAL, "'%s' is not an address (unix:/path or tcp:host:port)", text);
     if (!path && !host)
         return err_oom(err);
     free(j->address);

@@ -1,6 +1,8 @@
-/* kv_relay.c - requests to the job's key-value store, which lives in the master: asked by fibers
- * that serve a task's sockets, answered whenever the master does. */
+/* kv_relay.c - requests to the job's key-value store, which lives in the master: fibers that serve
+ * a task's socket ask and wait for the master's answer. */
+#include "agent/link/kv_relay.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -27,15 +29,15 @@ static struct relay *relay_of(struct agent *a)
 {
     uint32_t salt = 0;
 
-    if (a->relay)
-        return a->relay;
-    a->relay = calloc(1, sizeof(*a->relay));
-    /* The master knows requests by their numbers: those of another agent in this container, or of
-     * one elsewhere that had the task before, are others. */
+    if (a->link.relay)
+        return a->link.relay;
+    a->link.relay = calloc(1, sizeof(*a->link.relay));
+    /* The master identifies requests by their numbers, so we start at a random one: an earlier
+     * agent of this container, or of this task, must not have used the same numbers. */
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
-    if (a->relay)
-        a->relay->last_id = (uint64_t)salt << 31;
-    return a->relay;
+    if (a->link.relay)
+        a->link.relay->last_id = (uint64_t)salt << 31;
+    return a->link.relay;
 }
 
 int relay_ask(struct agent_task *t, const struct kvline_word *words, size_t n, struct buf *ret)
@@ -84,14 +86,14 @@ bool relay_next(struct view *answer, struct kvline_word *ret)
 
 void relay_answer(struct agent *a, const Agent__KvReplies *m)
 {
-    for (size_t i = 0; i < m->n_replies && a->relay; i++) {
+    for (size_t i = 0; i < m->n_replies && a->link.relay; i++) {
         const Agent__KvReply *reply = m->replies[i];
-        struct waiting *w = a->relay->first;
+        struct waiting *w = a->link.relay->first;
 
         while (w && (w->id != reply->id || w->task->id != reply->task))
             w = w->next;
         if (!w || w->done)
-            continue; /* it does not want to know any more */
+            continue; /* nobody waits for it any more */
         w->result = copy_words(w->answer, reply);
         w->done = true;
         cond_wake_all(&w->changed);
@@ -102,7 +104,7 @@ void relay_answer(struct agent *a, const Agent__KvReplies *m)
  * successor of one that died: what was answered, and how, is in the store's log. */
 void relay_again(struct agent *a)
 {
-    for (struct waiting *w = a->relay ? a->relay->first : NULL; w; w = w->next)
+    for (struct waiting *w = a->link.relay ? a->link.relay->first : NULL; w; w = w->next)
         if (!w->done)
             report_kv(w->task, w->id, w->words, w->n_words);
 }

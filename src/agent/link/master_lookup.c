@@ -1,17 +1,18 @@
-/* master_lookup.c - the job's directory in HDFS: which master is the newest one, and is there still
- * a job?
+/* master_lookup.c - the job's directory in HDFS: which master is the newest, and does the job still
+ * exist?
  *
  *     JOBS/APP/master.json    {"format": 1, "attempt": 2, "address": "tcp:…"}
  *     no JOBS/APP at all      the job is over, and what it needed while it ran was removed
  *
- * Also, while connected: a master whom the ResourceManager does not answer may have been replaced
- * without knowing it, and then we are the only ones who can find out. It says so in its pings.
+ * Also, while connected: a master that cannot reach the ResourceManager may have been replaced
+ * without knowing it, and then only agents can find out. Its pings say how long it has been alone.
  *
- * Who reaches neither a master that the ResourceManager answers, nor the machines of HDFS and of
- * the ResourceManager, is on a node that is cut off. Its tasks must end before YARN gives the node
- * up, or two of each would run. */
+ * An agent that reaches neither a master in touch with the ResourceManager, nor the machines of
+ * HDFS and of the ResourceManager, is on a node that is cut off. Its tasks must end before YARN
+ * gives the node up, or each would run twice. */
 #include "agent/link/master_lookup.h"
 #include "agent/agent_private.h"
+#include "agent/link/handshake.h"
 #include "agent/link/job_files.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -24,8 +25,8 @@
 
 #define LOOK_MS 10000  /* for all of one look */
 #define CALL_MS 4000   /* for one call of it */
-#define ALONE_MS 15000 /* a ResourceManager that restarts needs less, more often than not */
-#define AGAIN_MS 30000 /* between two looks at whether there is another, more or less */
+#define ALONE_MS 15000 /* a ResourceManager usually restarts in less */
+#define AGAIN_MS 30000 /* about the time between two lookups */
 #define REACH_MS 4000  /* for connections to the servers of one kind */
 #define TRY_LEAST 2000 /* for a handshake on a busy machine */
 #define LATE_MS                                                                                    \
@@ -50,7 +51,7 @@ static int lookup_read_all(struct fs_reader *in, struct buf *out, struct err *er
         if (n <= 0)
             return (int)n;
         if (buf_add(out, p, (size_t)n) < 0)
-            return err_set(err, -E2BIG, "it is too large");
+            return err_set(err, -E2BIG, "the file is too large");
     }
 }
 
@@ -107,7 +108,7 @@ static int lookup_read_place(const struct look *l, struct err *err)
     return r;
 }
 
-/* Says that nobody answers, or nothing at all. Other errors come from somebody. */
+/* Errors that mean nobody answered. Any other error is an answer. */
 static bool is_silence(int r)
 {
     static const int codes[] = { -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH,   -ENETDOWN,
@@ -128,17 +129,17 @@ static void run_look(void *arg)
 
     l->found->reached = !is_silence(r);
     if (r < 0)
-        trace(LOG_AGENT, "no word of the master: %s", err.text);
+        trace(LOG_AGENT, "cannot look up the master: %s", err.text);
     l->done = true;
     cond_wake_all(&l->changed);
 }
 
 /* ---- are we cut off? ---- */
 
-/* On a cluster whose patience is short there is less time for everything. */
+/* On a cluster with short timeouts there is less time for everything. */
 static int64_t part_of_limit(const struct agent *a, int64_t ms, int part)
 {
-    return a->cut_ms > 0 && a->cut_ms / part < ms ? a->cut_ms / part : ms;
+    return a->lookup.cut_ms > 0 && a->lookup.cut_ms / part < ms ? a->lookup.cut_ms / part : ms;
 }
 
 int64_t lookup_try_ms(const struct agent *a, int64_t ms)
@@ -150,13 +151,13 @@ int64_t lookup_try_ms(const struct agent *a, int64_t ms)
 
 bool lookup_is_late(const struct agent *a)
 {
-    int64_t before = a->cut_ms / 2 < LATE_MS ? a->cut_ms / 2 : LATE_MS;
+    int64_t before = a->lookup.cut_ms / 2 < LATE_MS ? a->lookup.cut_ms / 2 : LATE_MS;
 
-    return a->cut_ms > 0 && loop_now(a->loop) > a->known + a->cut_ms - before;
+    return a->lookup.cut_ms > 0 && loop_now(a->loop) > a->lookup.known + a->lookup.cut_ms - before;
 }
 
-/* Is one of these machines there? A connection is enough, or that it is refused: we have no token
- * for the ResourceManager, and a call to HDFS is tried again until its time is over. */
+/* Is one of these machines reachable? A connection is enough, even a refused one: we have no token
+ * for the ResourceManager, and a call to HDFS retries until it times out. */
 static bool reach_one(struct agent *a, const struct hosts *hosts)
 {
     int64_t ms = part_of_limit(a, REACH_MS, 12) / (int64_t)(hosts->n ? hosts->n : 1);
@@ -175,8 +176,8 @@ static bool reach_one(struct agent *a, const struct hosts *hosts)
     return false;
 }
 
-/* From a node that reaches the ResourceManager's machine the NodeManager's heartbeats arrive, and
- * YARN does not give it up. */
+/* If this node reaches the ResourceManager's machine, so do the NodeManager's heartbeats, and YARN
+ * does not give the node up. */
 static bool reach_cluster(struct agent *a, const char *dir)
 {
     static const char scheme[] = "hdfs://";
@@ -185,7 +186,7 @@ static bool reach_cluster(struct agent *a, const char *dir)
     AUTO_HOSTS rms = { 0 }, nns = { 0 };
     const struct conf *conf;
 
-    if (!a->container || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
+    if (!a->home.staging || remote_open(a, dir, CALL_MS, &remote, NULL) < 0)
         return false;
     conf = session_conf(remote.session);
     if (conf_resourcemanagers(conf, RM_CLIENT, &rms, NULL) == 0 && reach_one(a, &rms))
@@ -206,8 +207,8 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
 
     *ret = (struct lookup_found){ 0 };
     l.dir = a->facts && *a->facts->staging ? a->facts->staging : NULL;
-    if (!l.dir && a->container)
-        l.dir = a->container->staging;
+    if (!l.dir)
+        l.dir = a->home.staging;
     if (!l.dir || fiber_start(a->loop, run_look, &l, &f, NULL) < 0)
         return;
     while (!l.done && r == 0)
@@ -220,7 +221,7 @@ void lookup_master(struct agent *a, int64_t end, struct lookup_found *ret)
         fiber_shield(a->loop, false);
     }
     if (ret->reached || (lookup_is_late(a) && reach_cluster(a, l.dir)))
-        a->known = loop_now(a->loop);
+        a->lookup.known = loop_now(a->loop);
 }
 
 void lookup_done(struct lookup_found *f)
@@ -231,38 +232,38 @@ void lookup_done(struct lookup_found *f)
 
 /* ---- while connected ---- */
 
-/* The connection ends, and reconnect.c finds the other one. */
+/* Closes the connection; reconnect.c then finds the newer master. */
 static void leave_master(struct agent *a, const char *address)
 {
     log_warn(LOG_AGENT, "there is a newer master, at '%s'", address);
-    a->superseded = true;
-    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+    a->lookup.superseded = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
-/* So does this one, and nobody looks for another. */
+/* Closes the connection, too, but for good. */
 static void leave_all(struct agent *a)
 {
     log_warn(LOG_AGENT,
              "neither the ResourceManager nor HDFS has been reached for %lld s: tasks end before "
              "they are started elsewhere",
-             (long long)(loop_now(a->loop) - a->known) / 1000);
-    a->cut_off = true;
-    (void)shutdown(sock_fd(stream_sock(channel_stream(a->channel))), SHUT_RDWR);
+             (long long)(loop_now(a->loop) - a->lookup.known) / 1000);
+    a->lookup.cut_off = true;
+    (void)shutdown(sock_fd(stream_sock(channel_stream(a->link.channel))), SHUT_RDWR);
 }
 
 static void run_newer(void *arg)
 {
     struct agent *a = arg;
     AUTO_LOOKUP found = { 0 };
-    const struct channel *c = a->channel;
-    int64_t before = lookup_is_late(a) ? a->known : -1;
+    const struct channel *c = a->link.channel;
+    int64_t before = lookup_is_late(a) ? a->lookup.known : -1;
 
     lookup_master(a, LOOP_NEVER, &found);
-    a->looking = false;
-    if (a->channel == c && c && !a->leaving) {
-        if (found.address && found.attempt > a->welcome->welcome->attempt)
+    a->lookup.looking = false;
+    if (a->link.channel == c && c && !a->leave.begun) {
+        if (found.address && found.attempt > a->link.welcome->welcome->attempt)
             leave_master(a, found.address);
-        else if (a->known == before)
+        else if (a->lookup.known == before)
             leave_all(a);
     }
     handshake_forget_code();
@@ -272,13 +273,14 @@ void lookup_newer(struct agent *a, int64_t alone)
 {
     int64_t now = loop_now(a->loop);
     uint32_t salt = 0;
-    bool due = alone >= ALONE_MS && now >= a->look_after;
+    bool due = alone >= ALONE_MS && now >= a->lookup.after;
 
-    if (now - alone > a->known)
-        a->known = now - alone;
-    if (!a->container || !a->welcome->welcome->attempt || a->looking || !(due || lookup_is_late(a)))
+    if (now - alone > a->lookup.known)
+        a->lookup.known = now - alone;
+    if (!a->home.staging || !a->link.welcome->welcome->attempt || a->lookup.looking ||
+        !(due || lookup_is_late(a)))
         return;
     (void)!getrandom(&salt, sizeof(salt), GRND_NONBLOCK);
-    a->look_after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */
-    a->looking = fiber_start(a->loop, run_newer, a, NULL, NULL) == 0;
+    a->lookup.after = now + AGAIN_MS / 2 + (int64_t)(salt % AGAIN_MS); /* all of the job do */
+    a->lookup.looking = fiber_start(a->loop, run_newer, a, NULL, NULL) == 0;
 }

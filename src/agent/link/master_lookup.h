@@ -6,10 +6,19 @@
 
 struct agent;
 
+struct agent_lookup {
+    int64_t cut_ms;  /* as in Welcome: how long before YARN gives our node up; 0: it does not */
+    int64_t known;   /* when we last knew that we are not cut off; loop's clock */
+    bool looking;    /* for a newer master, … */
+    int64_t after;   /* … and not again before; loop's clock */
+    bool superseded; /* there is one */
+    bool cut_off;    /* we are: the end */
+};
+
 struct lookup_found {
-    char *address;    /* that the newest master has left; NULL: none, or it cannot be seen */
+    char *address;    /* of the newest master; NULL: none, or it cannot be read */
     unsigned attempt; /* its number, from 1; 0: it does not say */
-    bool over;        /* the directory is not there any more: neither is the job */
+    bool over;        /* the directory is gone: the job is over */
     bool reached;     /* HDFS was, or the machine where it should be */
 };
 
@@ -23,12 +32,13 @@ static inline void auto_lookup_(struct lookup_found *f)
 }
 #define AUTO_LOOKUP AUTO(lookup) struct lookup_found
 
-/* Have we known nothing of the world for so long that a look in vain means that our node is cut
- * off? Who was late before the look may decide after it; who was not may have stood still. */
+/* Has it been so long since we reached anybody that one more failed lookup means that our node is
+ * cut off? Only who was late before the lookup may decide after it: another may have been suspended
+ * meanwhile. */
 bool lookup_is_late(const struct agent *a);
 /* How much of `ms` there is for one try at a master. */
 int64_t lookup_try_ms(const struct agent *a, int64_t ms);
 
-/* Our master has been without the ResourceManager for `alone` ms: looks from time to time whether
- * there is a newer one, or our node is cut off, and ends the connection then. Returns at once. */
+/* Our master has not reached the ResourceManager for `alone` ms: checks from time to time whether
+ * there is a newer one, or our node is cut off, and closes the connection then. Returns at once. */
 void lookup_newer(struct agent *a, int64_t alone);

@@ -1,13 +1,15 @@
 /* peer_owner.c - whose process of this machine has connected to one of the master's trackers.
  *
- * Their protocols have no keys, and the master sees no more than an address, which all users of a
- * machine share. The kernel here knows whose socket it is. */
-#include "agent/agent_private.h"
+ * The trackers' protocols have no authentication, and the master sees only an address, which all
+ * users of a machine share. The kernel of this machine knows whose socket it is. */
+#include "agent/link/peer_owner.h"
+#include "agent/link/agent_report.h"
 #include "base/log.h"
 #include "loop/peer.h"
 
-/* 1 or 0; negative when it cannot be looked up now. Tasks are our own user's, also those in images.
- * Where the kernel tells nothing of its sockets the address alone has to do. */
+/* Returns 1 or 0, or a negative errno when it cannot be looked up now. Tasks run as our own user,
+ * also those in images. Where the kernel does not list its sockets, the address alone must suffice.
+ */
 static int peer_owner_is_ours(const Agent__Whose *m)
 {
     struct peer_ends e = { 0 };

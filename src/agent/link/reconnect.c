@@ -1,10 +1,13 @@
-/* reconnect.c - looking for the master: a new one of a container, or one that was lost.
+/* reconnect.c - finding the master: for the first time, or after the connection was lost.
  *
- * A master that only lost the connection is found where it was. One that died comes back somewhere
- * else, as another attempt of the application, and says where in STAGING/master.json. Until then,
- * and for no longer than the lease, tasks go on. Every agent of the job looks at the same file, so
- * each waits for a time of its own. */
+ * After a lost connection the master is still where it was. One that died comes back elsewhere, as
+ * another attempt of the application, and writes its address to STAGING/master.json. Until then,
+ * but no longer than the lease, tasks continue. Every agent of the job reads the same file, so each
+ * waits for a random time. */
+#include "agent/link/reconnect.h"
 #include "agent/agent_private.h"
+#include "agent/link/handshake.h"
+#include "agent/link/join.h"
 #include "agent/link/master_lookup.h"
 #include "base/log.h"
 
@@ -13,10 +16,10 @@
 #include <sys/random.h>
 
 #define DIAL_MS 30000    /* for one try, when there is no other */
-#define ARRIVE_MS 10000  /* for the first of many: a whole job may be dialling */
+#define ARRIVE_MS 10000  /* for the first of many: all agents of a job may connect at once */
 #define TRY_MS 5000      /* for one of many */
 #define FIRST_MS 60000   /* for a new container to find the master */
-#define SOON_MS 300      /* before the first try, more or less */
+#define SOON_MS 300      /* about the time before the first try */
 #define ROUND_MS 2000    /* between two rounds, from half to one and a half of it */
 #define ROUND_LAST 10000 /* the same when it takes long */
 #define ROUNDS_EAGER 15  /* how many rounds are not "long" */
@@ -35,7 +38,7 @@ static int64_t about(int64_t ms)
 static int try_at(struct agent *a, const char *address, int64_t end, struct err *err)
 {
     int64_t deadline = loop_in(a->loop, lookup_try_ms(a, TRY_MS));
-    int r = join_set_address(&a->join, address, err);
+    int r = join_set_address(&a->link.join, address, err);
 
     if (r == 0)
         r = handshake_master(a, deadline < end ? deadline : end, err);
@@ -44,9 +47,9 @@ static int try_at(struct agent *a, const char *address, int64_t end, struct err 
     return r;
 }
 
-/* Where the newest one says that it is, then where we last knew one. When neither is there, nor the
- * job's directory, the job has ended without us: a NodeManager that forgot our container has nobody
- * to end it. */
+/* Tries the address of the newest master, then the last known one. If neither answers and the job's
+ * directory is gone, the job has ended without us: a NodeManager that lost track of our container
+ * does not end it. */
 static int try_both(struct agent *a, const char *known, int64_t end, struct err *err)
 {
     AUTO_LOOKUP found = { 0 };
@@ -55,10 +58,10 @@ static int try_both(struct agent *a, const char *known, int64_t end, struct err 
     lookup_master(a, end, &found);
     if (found.address && !str_eq(found.address, known))
         r = try_at(a, found.address, end, err);
-    if (r < 0 && !a->hopeless)
+    if (r < 0 && !a->link.hopeless)
         r = try_at(a, known, end, err);
-    if (r < 0 && found.over && !a->hopeless) {
-        a->hopeless = true;
+    if (r < 0 && found.over && !a->link.hopeless) {
+        a->link.hopeless = true;
         r = err_set(err, -ENOENT, "the job is over: its directory in HDFS is gone");
     }
     return r;
@@ -66,35 +69,35 @@ static int try_both(struct agent *a, const char *known, int64_t end, struct err 
 
 static bool reconnect_over(const struct agent *a, int r, int64_t end)
 {
-    return r == 0 || a->hopeless || a->signal || a->broken || a->cut_off ||
+    return r == 0 || a->link.hopeless || a->life.signal || a->life.broken || a->lookup.cut_off ||
            loop_now(a->loop) >= end;
 }
 
 static int rounds(struct agent *a, int64_t end, struct err *err)
 {
-    AUTO_FREE char *known = strdup(a->join.address);
+    AUTO_FREE char *known = strdup(a->link.join.address);
     int r = known ? -EAGAIN : err_oom(err);
 
     for (unsigned n = 0; known && !reconnect_over(a, r, end); n++) {
         int64_t left = end - loop_now(a->loop);
         int64_t pause = about(n == 0 ? SOON_MS : n < ROUNDS_EAGER ? ROUND_MS : ROUND_LAST);
 
-        if (a->cut_ms > 0 && pause > a->cut_ms / 8)
-            pause = a->cut_ms / 8;
+        if (a->lookup.cut_ms > 0 && pause > a->lookup.cut_ms / 8)
+            pause = a->lookup.cut_ms / 8;
         if (fiber_sleep(a->loop, pause < left ? pause : left) < 0)
             break;
         if (loop_now(a->loop) < end) {
-            int64_t before = lookup_is_late(a) ? a->known : -1;
+            int64_t before = lookup_is_late(a) ? a->lookup.known : -1;
 
             r = try_both(a, known, end, err);
-            a->cut_off = r < 0 && a->known == before; /* the look was in vain */
+            a->lookup.cut_off = r < 0 && a->lookup.known == before; /* the look was in vain */
         }
     }
     return r;
 }
 
-/* On this machine. A master that a thousand dial at the same time sends one away that is slow to
- * greet it, as a stranger would be: that one comes again. */
+/* On this machine. A master that a thousand agents connect to at once drops those that are slow to
+ * say hello, as it would strangers: they retry. */
 static int dial_until(struct agent *a, int64_t end, struct err *err)
 {
     int r;
@@ -113,11 +116,11 @@ int reconnect_first(struct agent *a, struct err *err)
 {
     int r;
 
-    if (!a->container)
+    if (!a->home.staging)
         return dial_until(a, loop_in(a->loop, FIRST_MS), err);
     r = handshake_master(a, loop_in(a->loop, ARRIVE_MS), err);
     if (r < 0 && !reconnect_over(a, r, LOOP_NEVER)) {
-        trace(LOG_AGENT, "'%s': %s", a->join.address, err->text);
+        trace(LOG_AGENT, "'%s': %s", a->link.join.address, err->text);
         r = rounds(a, loop_in(a->loop, FIRST_MS), err);
     }
     return r;
@@ -125,7 +128,7 @@ int reconnect_first(struct agent *a, struct err *err)
 
 int reconnect_again(struct agent *a, struct err *err)
 {
-    int64_t end = a->last_ping + a->lease;
+    int64_t end = a->link.last_ping + a->link.lease;
     int r;
 
     handshake_part(a);
@@ -133,13 +136,13 @@ int reconnect_again(struct agent *a, struct err *err)
              (long long)(end > loop_now(a->loop) ? end - loop_now(a->loop) : 0) / 1000);
     r = rounds(a, end, err);
     if (r == 0)
-        log_warn(LOG_AGENT, "the master is back, at '%s'", a->join.address);
-    else if (a->cut_off)
+        log_warn(LOG_AGENT, "the master is back, at '%s'", a->link.join.address);
+    else if (a->lookup.cut_off)
         r = err_set(err, -ETIMEDOUT,
                     "this node is cut off: no master, HDFS or ResourceManager for %lld s",
-                    (long long)(loop_now(a->loop) - a->known) / 1000);
-    else if (!a->hopeless && !a->signal)
+                    (long long)(loop_now(a->loop) - a->lookup.known) / 1000);
+    else if (!a->link.hopeless && !a->life.signal)
         r = err_set(err, -ETIMEDOUT, "the master has been lost for %lld s",
-                    (long long)a->lease / 1000);
+                    (long long)a->link.lease / 1000);
     return r;
 }

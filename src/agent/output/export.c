@@ -3,12 +3,18 @@
  *     EXPORT_DIR/worker-3.out, .err     the task's output, see export_output.c
  *     TO                                results, see export_tree.c
  *
- * Of an earlier agent of this container too, whose tasks we know by the names of their files only.
+ * This includes an earlier agent of this container, whose tasks are known only by the names of
+ * their files.
  *
- * A fiber saves while the main one watches the time. Whatever is not saved after two minutes
- * without progress, or at the deadline that the master set, is reported as failed. If the container
- * is being killed, or the master is gone, only output is saved, with a short deadline. */
+ * One fiber saves while the main one watches the time. What is not saved after two minutes without
+ * progress, or by the master's deadline, is reported as failed. If the container is being killed,
+ * or the master is gone, only output is saved, with a short deadline. */
+#include "agent/output/export.h"
+#include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/finish.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/work.h"
@@ -25,7 +31,7 @@
 int export_moved(struct export *x, struct err *err)
 {
     x->moved = loop_now(x->agent->loop);
-    return x->stop ? err_set(err, -ECANCELED, "it is too late") : 0;
+    return x->stop ? err_set(err, -ECANCELED, "out of time") : 0;
 }
 
 void export_failed(const struct export *x, struct saved *s, const struct err *err)
@@ -34,11 +40,11 @@ void export_failed(const struct export *x, struct saved *s, const struct err *er
     if (*s->fail)
         return;
     if (x->stop && x->hurry)
-        snprintf(s->fail, sizeof(s->fail), "the container was ended before");
+        snprintf(s->fail, sizeof(s->fail), "the container ended first");
     else if (x->stop && x->late)
-        snprintf(s->fail, sizeof(s->fail), "there was no more time (save-time)");
+        snprintf(s->fail, sizeof(s->fail), "save-time expired");
     else if (x->stop && err->code == -ECANCELED)
-        snprintf(s->fail, sizeof(s->fail), "nothing moved for %d s", STUCK_MS / 1000);
+        snprintf(s->fail, sizeof(s->fail), "no progress for %d s", STUCK_MS / 1000);
     else
         snprintf(s->fail, sizeof(s->fail), "%s", err->text);
 }
@@ -67,9 +73,9 @@ void export_tell(struct export *x, struct saved *s, bool last)
     }
     m.saved = &body;
     m.body_case = AGENT__TO_MASTER__BODY_SAVED;
-    x->agent->unsaved = x->agent->unsaved || *s->fail;
+    x->agent->leave.unsaved = x->agent->leave.unsaved || *s->fail;
     if (report_send(x->agent, &m) < 0 && *s->fail)
-        x->agent->untold = true;
+        x->agent->leave.untold = true;
 }
 
 /* ---- one file ---- */
@@ -129,13 +135,13 @@ int export_copy(struct export *x, const char *from, struct fs *fs, const char *t
 static bool export_event_dedup_seen(const struct agent *a, size_t i, const char *from)
 {
     for (size_t k = 0; k < i; k++)
-        if (str_eq(a->tasks[k]->work, a->tasks[i]->work))
+        if (str_eq(a->tasks.v[k]->prep.work, a->tasks.v[i]->prep.work))
             return *from != '\0';
     return false;
 }
 
-/* What tasks of an earlier agent left. They ran in the directory that ours do; where we have none,
- * it is looked at for the first of theirs. */
+/* What tasks of an earlier agent left. They ran in the same directory as ours; if we had no tasks,
+ * it is saved for the first of theirs. */
 static void save_found(struct export *x, const Agent__Result *m, struct saved *s)
 {
     const struct agent *a = x->agent;
@@ -143,17 +149,16 @@ static void save_found(struct export *x, const Agent__Result *m, struct saved *s
 
     if (export_found(a, &labels) < 0)
         snprintf(s->fail, sizeof(s->fail), "out of memory");
-    for (size_t i = 0; i < labels.n && (!*m->from || (i == 0 && a->n_tasks == 0)); i++) {
+    for (size_t i = 0; i < labels.n && (!*m->from || (i == 0 && a->tasks.n == 0)); i++) {
         AUTO_FREE char *from =
-            *m->from ? path_join(a->container->dir, m->from) : path_join(a->out_dir, labels.v[i]);
+            *m->from ? path_join(a->home.dir, m->from) : path_join(a->dirs.out, labels.v[i]);
 
         if (from)
             export_tree(x, from, labels.v[i], s);
     }
 }
 
-/* Of one task. Where nothing is left of the container's directory, nothing says that a task that
- * ended well had no results. */
+/* Of one task. If the container's directory is gone, a task that succeeded may have had results. */
 static void save_result_of(struct export *x, const struct agent_task *t, const char *from,
                            struct saved *s)
 {
@@ -161,7 +166,8 @@ static void save_result_of(struct export *x, const struct agent_task *t, const c
     uint64_t files = s->files;
 
     export_tree(x, from, t->label, s);
-    if (s->files > files || t->when_ended == 0 || t->status != 0 || t->why != FAIL_NONE)
+    if (s->files > files || t->process.when_ended == 0 || t->process.status != 0 ||
+        t->stop.why != FAIL_NONE)
         return;
     if (finish_blame(x->agent, FAIL_FILES, &err) == FAIL_NODE)
         export_failed(x, s, &err);
@@ -172,15 +178,15 @@ static void save_result(struct export *x, const Agent__Result *m)
     const struct agent *a = x->agent;
     struct saved s = { .to = m->to, .placed = json_object() };
 
-    if (*m->from == '/' && !a->spared)
+    if (*m->from == '/' && !a->leave.spared)
         export_tree(x, m->from, NULL, &s);
-    for (size_t i = 0; i < a->n_tasks && *m->from != '/'; i++) {
-        const struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n && *m->from != '/'; i++) {
+        const struct agent_task *t = a->tasks.v[i];
         AUTO_FREE char *from = NULL;
 
-        if (export_event_dedup_seen(a, i, m->from) || (!*m->from && !t->out))
+        if (export_event_dedup_seen(a, i, m->from) || (!*m->from && !t->prep.out))
             continue;
-        from = *m->from ? path_join(t->work, m->from) : strdup(t->out);
+        from = *m->from ? path_join(t->prep.work, m->from) : strdup(t->prep.out);
         if (from)
             save_result_of(x, t, from, &s);
         else
@@ -198,7 +204,7 @@ static void save_results(struct export *x)
     const struct agent *a = x->agent;
 
     for (size_t i = 0; i < a->facts->n_results; i++)
-        if (!a->job_failed || a->facts->results[i]->always)
+        if (!a->leave.job_failed || a->facts->results[i]->always)
             save_result(x, a->facts->results[i]);
 }
 
@@ -256,7 +262,7 @@ static void export_wait_for(struct export *x)
     struct agent *a = x->agent;
 
     while (!x->done) {
-        if (a->signal && !x->hurry) {
+        if (a->life.signal && !x->hurry) {
             x->hurry = true;
             x->until = loop_in(a->loop, HURRY_MS);
         }
@@ -277,7 +283,8 @@ void export_all(struct agent *a, bool output_only)
 {
     struct export x = { .agent = a,
                         .moved = loop_now(a->loop),
-                        .until = a->save_ms > 0 ? loop_in(a->loop, a->save_ms) : LOOP_NEVER,
+                        .until =
+                            a->leave.save_ms > 0 ? loop_in(a->loop, a->leave.save_ms) : LOOP_NEVER,
                         .hurry = output_only,
                         .output_only = output_only };
     struct err err = ERR_INIT;
@@ -286,7 +293,7 @@ void export_all(struct agent *a, bool output_only)
         x.until = loop_in(a->loop, HURRY_MS);
     if (output_only && !*a->facts->export_dir)
         return;
-    if (!a->container && !*a->facts->export_dir && !a->facts->n_results)
+    if (!a->platform->saves && !*a->facts->export_dir && !a->facts->n_results)
         return;
     report_flush(a);
     if (fiber_start(a->loop, export_run, &x, &x.fiber, &err) < 0)

@@ -1,9 +1,11 @@
-/* export_found.c - tasks of an earlier agent of this container: what they wrote is there, and who
- * they were is in its names.
+/* export_found.c - tasks of an earlier agent of this container, found by the names of the files
+ * that they left.
  *
  *     LOGS/worker-3.stdout, .stderr
  *     .ydl/out/worker-3/ */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/path.h"
 
 #include <ctype.h>
@@ -27,8 +29,8 @@ static bool export_found_is_label(const char *s)
 
 static bool export_found_is_known(const struct agent *a, const char *label)
 {
-    for (size_t i = 0; i < a->n_tasks; i++)
-        if (str_eq(a->tasks[i]->label, label))
+    for (size_t i = 0; i < a->tasks.n; i++)
+        if (str_eq(a->tasks.v[i]->label, label))
             return true;
     return false;
 }
@@ -63,12 +65,12 @@ int export_found(const struct agent *a, struct strs *ret)
 {
     int r = 0;
 
-    if (!a->container || !a->log_dir || *a->facts->log_dir)
+    if (!a->platform->successors || !a->dirs.log || *a->facts->log_dir)
         return 0; /* other agents' tasks are there, too */
-    r = scan(a, a->log_dir, ".stdout", ret);
+    r = scan(a, a->dirs.log, ".stdout", ret);
     if (r == 0)
-        r = scan(a, a->log_dir, ".stderr", ret);
+        r = scan(a, a->dirs.log, ".stderr", ret);
     if (r == 0)
-        r = scan(a, a->out_dir, "", ret);
+        r = scan(a, a->dirs.out, "", ret);
     return r;
 }

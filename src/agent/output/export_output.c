@@ -1,15 +1,19 @@
-/* export_output.c - what tasks wrote to their two streams goes to HDFS when the agent leaves.
+/* export_output.c - tasks' output goes to HDFS when the agent leaves.
  *
  *     EXPORT_DIR/worker-3.out, .err     the task's output; what an earlier agent of the task left
  *                                       there becomes worker-3.1.out, …
  *
- * An agent that follows another one in its container has the same files, and more in them. So the
- * numbers of the files in HDFS are kept (LOGS/.ydl-saved-worker-3.stdout), and those files
+ * An agent that succeeds another one in its container has the same files, with more in them. So the
+ * ids of the files in HDFS are kept (LOGS/.ydl-saved-worker-3.stdout), and those files are
  * replaced.
  *
  * We send the master the list of tasks whose output is in HDFS. It knows which tasks ran here: for
  * one that is not in the list the files were removed while we ran, and its output is lost. */
+#include "agent/agent_private.h"
+#include "agent/output/export.h"
 #include "agent/output/export_private.h"
+#include "agent/output/output_files.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -51,17 +55,16 @@ static int copy_log(const struct log *l, const char *to, uint64_t *ret_bytes, st
 
 /* ---- what this container has saved before ---- */
 
-static char *name_mark(const struct log *l)
+static char *name_mark(const struct agent *a, const char *label, const char *end)
 {
-    AUTO_FREE char *of = str_printf("%s.std%s", l->label, l->end);
+    AUTO_FREE char *of = str_printf("%s.std%s", label, end);
 
-    return of ? output_mark(l->x->agent, "saved", of) : NULL;
+    return of ? output_mark(a, "saved", of) : NULL;
 }
 
-/* The number of the file, which stays the same when others rename it; 0: there is none. */
-static uint64_t read_mark(const struct log *l)
+uint64_t output_saved(const struct agent *a, const char *label, const char *end)
 {
-    AUTO_FREE char *path = name_mark(l);
+    AUTO_FREE char *path = name_mark(a, label, end);
     AUTO_BUF text = { .max = 64 };
     const char *number = path && path_read(path, &text, NULL) == 0 ? buf_text(&text) : NULL;
     int64_t id = 0;
@@ -69,10 +72,11 @@ static uint64_t read_mark(const struct log *l)
     return number && str_to_i64(number, 1, INT64_MAX, &id) == 0 ? (uint64_t)id : 0;
 }
 
-/* Before the file gets its name: a kill in between leaves a mark of a file that nobody reads. */
+/* Written before the file gets its final name: if we are killed in between, the mark names a file
+ * that nobody reads. */
 static void write_mark(const struct log *l, const char *part)
 {
-    AUTO_FREE char *path = name_mark(l);
+    AUTO_FREE char *path = name_mark(l->x->agent, l->label, l->end);
     AUTO_FS_ENTRY e = { 0 };
     struct err why = ERR_INIT;
     char text[32];
@@ -111,7 +115,7 @@ static void remove_ours(const struct log *l, uint64_t id)
         log_warn(LOG_AGENT, "%s; its lines are saved twice", err.text);
 }
 
-/* A task that was elsewhere before has left its output there: it stays, beside ours. */
+/* Output of a task that ran elsewhere before is kept, beside ours. */
 static int keep_earlier(const struct log *l, const char *to, struct err *err)
 {
     AUTO_FS_ENTRY old = { 0 };
@@ -126,23 +130,22 @@ static int keep_earlier(const struct log *l, const char *to, struct err *err)
     return r < 0 ? r : 0;
 }
 
-/* A name of our own: an agent of the same task that was cut off may be saving just now, too. */
+/* A name of our own: an agent that was cut off may be saving the same task right now. */
 static char *name_part(const struct log *l)
 {
     const struct agent *a = l->x->agent;
-    AUTO_FREE char *own =
-        a->container ? strdup(a->container->id) : str_printf("%u", a->opt->number);
+    AUTO_FREE char *own = a->home.id ? strdup(a->home.id) : str_printf("%u", a->opt->number);
 
     return own ? str_printf("%s/.%s.%s.%s.part", l->dir, l->label, l->end, own) : NULL;
 }
 
-/* Under another name first: a reader sees all of it or nothing. */
+/* Written under another name first: a reader sees all of it or nothing. */
 static int put_log(void *arg, struct err *err)
 {
     struct log *l = arg;
     AUTO_FREE char *to = name_earlier(l, 0);
     AUTO_FREE char *part = name_part(l);
-    uint64_t before = read_mark(l);
+    uint64_t before = output_saved(l->x->agent, l->label, l->end);
     int r = to && part ? copy_log(l, part, &l->bytes, err) : err_oom(err);
 
     if (r < 0)
@@ -158,7 +161,7 @@ static int put_log(void *arg, struct err *err)
             return r;
         err_clear(err);
     }
-    return err_set(err, -EEXIST, "'%s' is taken", to);
+    return err_set(err, -EEXIST, "'%s' already exists", to);
 }
 
 static int save_log(void *arg, struct err *err)
@@ -181,7 +184,7 @@ static int save_log(void *arg, struct err *err)
     return 0;
 }
 
-/* All that there is to save. What is an earlier agent's is ours to name. */
+/* All that is to be saved, with paths and labels for what an earlier agent left. */
 struct logs {
     struct log *v;
     size_t n;
@@ -217,7 +220,7 @@ static bool add_log(struct logs *all, const struct log *one, int stream)
     return !from->gone;
 }
 
-/* Both files of a task. A piece that has no name yet gets it now: nobody cuts any more. */
+/* Both files of a task. A piece that has no name yet is named now: rotation has ended. */
 static int export_output_add_logs(struct logs *all, struct log one, struct stream_out from[2])
 {
     size_t before = all->n;
@@ -237,7 +240,7 @@ static int export_output_add_logs(struct logs *all, struct log one, struct strea
     return 0;
 }
 
-/* The labels of those of whose output nothing is missing. */
+/* The labels of tasks whose output is complete. */
 static int name_saved(const struct logs *all, struct strs *ret)
 {
     AUTO_FREE bool *failed = calloc(all->there.n + 1, sizeof(*failed));
@@ -263,7 +266,7 @@ static int add_found(struct export *x, struct logs *all, const struct log *like)
         one.label = all->labels.v[i];
         for (size_t k = 0; k < 2; k++) {
             if (strs_take(&all->paths,
-                          str_printf("%s/%s.std%s", x->agent->log_dir, one.label, ends[k])) < 0)
+                          str_printf("%s/%s.std%s", x->agent->dirs.log, one.label, ends[k])) < 0)
                 return -ENOMEM;
             from[k].kept = -1;
             from[k].gone = rotate_look(&from[k].cut, all->paths.v[all->paths.n - 1]) < 0;
@@ -279,15 +282,15 @@ static int list_logs(struct export *x, struct logs *all, const struct log *like,
 
     if (export_found(a, &all->labels) < 0)
         return err_oom(err);
-    all->v = calloc(2 * (a->n_tasks + all->labels.n) + 1, sizeof(*all->v));
+    all->v = calloc(2 * (a->tasks.n + all->labels.n) + 1, sizeof(*all->v));
     all->found = calloc(2 * all->labels.n + 1, sizeof(*all->found));
     if (!all->v || !all->found)
         return err_oom(err);
-    for (size_t i = 0; i < a->n_tasks; i++) {
+    for (size_t i = 0; i < a->tasks.n; i++) {
         struct log one = *like;
 
-        one.label = a->tasks[i]->label;
-        if (export_output_add_logs(all, one, a->tasks[i]->streams) < 0)
+        one.label = a->tasks.v[i]->label;
+        if (export_output_add_logs(all, one, a->tasks.v[i]->output.streams) < 0)
             return err_oom(err);
     }
     return add_found(x, all, like) < 0 ? err_oom(err) : 0;

@@ -1,7 +1,8 @@
-/* export_own.c - files that are no results, wherever they lie: ours, with the tokens and the
- * environment of tasks, and those that YARN put beside them to start the container.
+/* export_own.c - files that are never results, wherever they are: our own, with tokens and
+ * environments, and those that YARN uses to start the container.
  *
- * Known by what they are, not by how they are called: a link to one, of either kind, is one too. */
+ * Identified by device and inode, not by name: a hard or symbolic link to one is one too. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
 #include "base/path.h"
 #include "platform/yarn/yarn_keytab.h"
@@ -37,7 +38,7 @@ static int by_inode(const void *a, const void *b)
     return (x->ino > y->ino) - (x->ino < y->ino);
 }
 
-/* What cannot be looked at is not there. */
+/* A file that cannot be examined counts as missing. */
 static int export_add(struct own_files *own, const char *path, struct err *err)
 {
     struct own_file *v;
@@ -74,8 +75,8 @@ static int add_beside(struct own_files *own, const char *dir, struct err *err)
     return r;
 }
 
-/* The directory and the files in it. Directories in it may be tasks' own: what they have in TMPDIR
- * can be a result that something links to. */
+/* The directory and the files in it. Subdirectories may belong to tasks: a file in TMPDIR can be a
+ * result that something links to. */
 static int add_all_in(struct own_files *own, const char *dir, struct err *err)
 {
     AUTO_DIR DIR *d = opendir(dir);
@@ -96,19 +97,16 @@ static int add_all_in(struct own_files *own, const char *dir, struct err *err)
 int export_own_find(struct export *x, struct err *err)
 {
     const struct agent *a = x->agent;
-    AUTO_FREE char *run = a->opt->join_file ? path_dir(a->opt->join_file) : NULL;
-    int r = a->container ? add_beside(&x->own, a->container->dir, err) : 0;
+    int r = a->home.dir ? add_beside(&x->own, a->home.dir, err) : 0;
 
-    if (a->container)
-        find_tmp(x, a->container->dir);
-    if (r == 0 && a->container)
-        r = add_all_in(&x->own, a->container->own, err);
-    else if (r == 0 && run)
-        r = add_all_in(&x->own, run, err);
+    if (a->home.dir)
+        find_tmp(x, a->home.dir);
     if (r == 0)
-        r = add_all_in(&x->own, a->work_dir, err);
+        r = add_all_in(&x->own, a->home.own, err);
     if (r == 0)
-        r = add_all_in(&x->own, a->tasks_dir, err);
+        r = add_all_in(&x->own, a->dirs.work, err);
+    if (r == 0)
+        r = add_all_in(&x->own, a->dirs.tasks, err);
     if (x->own.n)
         qsort(x->own.v, x->own.n, sizeof(*x->own.v), by_inode);
     return r;

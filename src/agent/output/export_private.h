@@ -37,10 +37,10 @@ struct export
     struct remote remote;
     struct own_files own;
     struct own_file yarns_tmp; /* a directory of YARN's that tasks may write to */
-    int64_t moved;             /* when something last went on; loop's clock */
+    int64_t moved;             /* time of the last progress; loop's clock */
     int64_t until;             /* loop's clock; LOOP_NEVER: as long as something does */
-    atomic_bool stop;          /* nothing did for too long, or it is later than that */
-    atomic_size_t looked_at;   /* files of a tree that another thread lists: that goes on, too */
+    atomic_bool stop;          /* no progress for too long, or `until` has passed */
+    atomic_size_t looked_at;   /* files listed by another thread: that is progress, too */
     size_t seen;               /* value of looked_at at the last check */
     bool hurry;                /* our container is being ended, or there is no master */
     bool late;                 /* it was later than that */
@@ -55,17 +55,16 @@ struct export_move { /* both on `fs`; borrowed */
     bool overwrite;
 };
 
-/* Something went on. -ECANCELED when it is too late. */
+/* Notes progress. -ECANCELED when time is up. */
 int export_moved(struct export *x, struct err *err);
 void export_failed(const struct export *x, struct saved *s, const struct err *err); /* the first */
 
-/* Calls fn(arg), which writes to `fs`, until it succeeds, another try is of no use, or it is too
- * late. */
+/* Calls fn(arg), which writes to `fs`, until it succeeds, a retry is pointless, or time is up. */
 int export_try(struct export *x, const struct fs *fs, int (*fn)(void *arg, struct err *err),
                void *arg, struct err *err);
 
-/* fs_rename() in the same way. One whose answer was lost may have been done: when it is repeated,
- * `from` is gone and `to` is there, which is what was wanted. */
+/* fs_rename() with retries. A rename whose answer was lost may have succeeded: if `from` is gone
+ * and `to` exists at the retry, that counts as success. */
 int export_rename(struct export *x, const struct export_move *m, struct err *err);
 
 /* The labels of tasks that an earlier agent of this container had, and we do not; -ENOMEM. */

@@ -1,11 +1,13 @@
 /* export_tree.c - the results of one task, a whole directory, to one target.
  *
- * Everything is copied under a name beside the target first and gets its place by renaming: nobody
- * ever sees half a file, and when the target is not there yet, not half of it either. Where the
- * target is there already our files go into it. Of two tasks that leave a file of one name, the
- * later one's goes into TARGET/worker-3/; what an earlier job left under it is replaced. So is
- * everything by a directory that is all tasks' together. */
+ * Everything is copied to a temporary directory beside the target first and then renamed: nobody
+ * ever sees half a file, or half a target that did not exist before. If the target exists, our
+ * files go into it. Of two tasks that leave a file of one name, the later one's goes into
+ * TARGET/worker-3/; what an earlier job left under it is replaced. So is everything by a directory
+ * that is all tasks' together. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/path.h"
 #include "loop/work.h"
 
@@ -38,13 +40,13 @@ static void copy_done(struct copy *c)
 
 static int export_tree_list(struct copy *c, const char *dir, int depth, struct err *err);
 
-/* One that is there without the task's doing counts only for what is in it. */
+/* A directory that the task did not make is saved only for what is in it. */
 static bool is_yarns_tmp(const struct copy *c, const struct stat *st)
 {
     return st->st_ino == c->x->yarns_tmp.ino && st->st_dev == c->x->yarns_tmp.dev;
 }
 
-/* A link to a file is the file; a link to a directory may lead anywhere, and is left alone. */
+/* A link to a file is saved as the file; a link to a directory may lead anywhere and is skipped. */
 static int list_one(struct copy *c, const char *name, int depth, struct err *err)
 {
     AUTO_FREE char *path = path_join(c->from, name);
@@ -54,7 +56,7 @@ static int list_one(struct copy *c, const char *name, int depth, struct err *err
     if (!path)
         return err_oom(err);
     if (c->x->stop)
-        return err_set(err, -ECANCELED, "it is too late");
+        return err_set(err, -ECANCELED, "out of time");
     c->x->looked_at++;
     if (lstat(path, &link) < 0 || stat(path, &st) < 0)
         return 0; /* it has gone, or leads nowhere */
@@ -184,34 +186,7 @@ static int copy_all(struct copy *c, uint64_t *ret_bytes, struct err *err)
 
 /* ---- putting it in place ---- */
 
-/* When the job began here. The clock need not be that of the files there, but what is ours is known
- * better by its name: placed(). */
-static int64_t began_here(const struct copy *c)
-{
-    struct stat st;
-
-    if (stat(c->x->agent->opt->join_file, &st) < 0)
-        return 0;
-    return (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-}
-
-/* When the job was handed in, by the clock that files there have; 0: unknown. */
-static int64_t job_began(struct copy *c)
-{
-    AUTO_FREE char *key = path_join(c->x->agent->facts->staging, "key");
-    AUTO_FREE char *path = NULL;
-    AUTO_FS_ENTRY e = { 0 };
-    struct fs *fs = NULL;
-
-    if (!c->x->agent->container)
-        return began_here(c);
-    if (!key || !*c->x->agent->facts->staging ||
-        remote_find(&c->x->remote, key, &fs, &path, NULL) < 0 || fs_exists(fs, path, &e, NULL) <= 0)
-        return 0;
-    return e.mtime;
-}
-
-/* Is the file that is there ours, of another task? */
+/* Was the existing file saved by another task of this job? */
 static bool placed(const struct copy *c, const char *to)
 {
     return json_object_get(c->saved->placed, to) != NULL;
@@ -236,7 +211,7 @@ static int remember_all(struct copy *c, struct err *err)
     return r;
 }
 
-/* Another task of this job was faster: ours goes into a directory of its own. */
+/* Another task of this job has saved a file of this name: ours goes into a directory of its own. */
 static int place_beside(struct copy *c, const char *label, const char *name, struct err *err)
 {
     AUTO_FREE char *from = path_join(c->tmp, name), *own = path_join(c->to, label);
@@ -271,7 +246,8 @@ static int place_file(struct copy *c, const char *label, const char *name, int64
 
 static int export_tree_merge(struct copy *c, const char *label, struct err *err)
 {
-    int64_t began = job_began(c);
+    const struct agent *a = c->x->agent;
+    int64_t began = a->platform->job_began(a, &c->x->remote);
     int r = 0;
 
     for (size_t i = 0; i < c->dirs.n && r == 0; i++) {
@@ -318,7 +294,7 @@ static int name_target(struct copy *c, const char *label, struct err *err)
     return c->tmp ? 0 : err_oom(err);
 }
 
-/* What was copied in vain is removed; where nothing moves any more that cannot be done either. */
+/* Removes the incomplete copy, unless time is up. */
 static void export_tree_give_up(struct copy *c)
 {
     if (!c->x->stop)

@@ -1,13 +1,15 @@
-/* export_try.c - one step of saving, again and again while HDFS is away: it may be restarting. */
+/* export_try.c - retries one step of saving while HDFS is unreachable: it may be restarting. */
+#include "agent/agent_private.h"
 #include "agent/output/export_private.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 
 #define TRIES_MAX 60
 #define PAUSE_FIRST 250
 #define PAUSE_MOST 4000
 
-/* What another try would not change. A NameNode has the same answer for DataNodes that are full as
- * for those that are still starting or too busy, so there -ENOSPC is not final. */
+/* Errors that a retry would not change. A NameNode answers the same for DataNodes that are full and
+ * for those that are still starting or too busy, so -ENOSPC from it is not final. */
 static bool is_final(const struct fs *fs, int r)
 {
     static const int all[] = { EACCES,       EPERM,     ENOTDIR, EISDIR, EDQUOT, EINVAL,
@@ -65,7 +67,7 @@ static int rename_once(void *arg, struct err *err)
         if (moved > 0) {
             err_clear(err);
             r = 0;
-        } else if (moved < 0 && !is_final(m->fs, moved)) { /* away again: all of it once more */
+        } else if (moved < 0 && !is_final(m->fs, moved)) { /* unreachable again: retry everything */
             *err = why;
             r = moved;
         }

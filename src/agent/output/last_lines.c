@@ -1,4 +1,6 @@
-/* last_lines.c - see last_lines.h */
+/* last_lines.c - the last lines of a file, made fit for a terminal: only the last 16 KB are read,
+ * however long the file is. Escape sequences are cut out, and of a line that was overwritten with
+ * carriage returns only its last state is kept. */
 #include "agent/output/last_lines.h"
 #include "base/auto.h"
 #include "base/str.h"

@@ -1,17 +1,21 @@
-/* output_follow.c - output to the master, while somebody there reads.
+/* output_follow.c - sends output to the master while somebody there reads it.
  *
- * The task writes to its files and knows nothing of this. The kernel says which files grew
- * (inotify); the new bytes are read and sent as far as the master's credit goes. Signs are gathered
- * for a few milliseconds, so that a task that writes a line at a time costs a hundred looks a
- * second, not a hundred thousand. */
+ * The task just writes to its files. The kernel says which files grew (inotify); new bytes are read
+ * and sent as far as the master's credit allows. Notifications are gathered for a few milliseconds,
+ * so that a task that writes line by line costs a hundred reads a second, not a hundred thousand.
+ */
+#include "agent/output/output_follow.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
+#include "agent/output/output_files.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 
 #include <string.h>
 #include <sys/inotify.h>
 
 #define GATHER_MS 10
-#define BLIND_MS 100 /* between looks at everything, where inotify is not to be had */
+#define BLIND_MS 100 /* polling interval where inotify is not available */
 #define CHUNK (64 * KIB)
 #define PIECES 32
 #define QUEUE_MAX (512 * KIB) /* the channel is slow: wait */
@@ -53,7 +57,7 @@ static void follow_send_pieces(struct follow *f)
     body.n_pieces = f->n_pieces;
     m.output = &body;
     m.body_case = AGENT__TO_MASTER__BODY_OUTPUT;
-    report_flush(f->agent); /* that it was started is said before what it wrote */
+    report_flush(f->agent); /* the start is reported before the output */
     (void)report_send(f->agent, &m);
     f->n_pieces = 0;
     f->used = 0;
@@ -66,14 +70,14 @@ static Agent__OutputPiece *add_piece(struct follow *f, const struct agent_task *
     agent__output_piece__init(p);
     p->task = t->id;
     p->err = i == 1;
-    p->offset = t->streams[i].sent;
+    p->offset = t->output.streams[i].sent;
     f->list[f->n_pieces++] = p;
     return p;
 }
 
 static bool follow_over(const struct agent_task *t)
 {
-    return t->phase == PHASE_IDLE && t->when_ended > 0;
+    return t->phase == PHASE_IDLE && t->process.when_ended > 0;
 }
 
 /* How much of the file is new, and how much of that may be sent now. */
@@ -88,33 +92,33 @@ static size_t may_send(const struct follow *f, const struct stream_out *s, uint6
 
 static void skip_to(struct follow *f, struct agent_task *t, int i, uint64_t to)
 {
-    t->streams[i].sent = to;
+    t->output.streams[i].sent = to;
     add_piece(f, t, i)->gap = true;
     if (f->n_pieces == PIECES)
         follow_send_pieces(f);
 }
 
-/* Of what was removed because there was too much nobody waits for more. */
+/* Skips what rotation has deleted. */
 static void skip_gap(struct follow *f, struct agent_task *t, int i)
 {
-    const struct stream_out *s = &t->streams[i];
+    const struct stream_out *s = &t->output.streams[i];
 
     if (s->sent < rotate_begin(&s->cut))
         skip_to(f, t, i, rotate_begin(&s->cut));
 }
 
-/* A piece that others have removed, maybe with the directory: what comes after it may be there. */
+/* Skips a piece that was removed by others: the next one may exist. */
 static void skip_piece(struct follow *f, struct agent_task *t, int i)
 {
-    const struct stream_out *s = &t->streams[i];
+    const struct stream_out *s = &t->output.streams[i];
 
     skip_to(f, t, i, (s->sent / s->cut.piece + 1) * s->cut.piece);
 }
 
-/* Who wants to know how long the file is hears it first. */
+/* A reader that asked for the file's length gets it before the data. */
 static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t size)
 {
-    struct stream_out *s = &t->streams[i];
+    struct stream_out *s = &t->output.streams[i];
     Agent__OutputPiece *p;
 
     if (!s->mark)
@@ -130,7 +134,7 @@ static void send_size(struct follow *f, struct agent_task *t, int i, uint64_t si
 /* Sends what is new in one file, up to a chunk; false when nothing more can be sent now. */
 static bool send_some(struct follow *f, struct agent_task *t, int i)
 {
-    struct stream_out *s = &t->streams[i];
+    struct stream_out *s = &t->output.streams[i];
     bool ended = follow_over(t); /* before reading: what comes later is seen later */
     uint64_t size = rotate_size(&s->cut), fresh;
     size_t want;
@@ -140,7 +144,7 @@ static bool send_some(struct follow *f, struct agent_task *t, int i)
         follow_send_pieces(f);
     skip_gap(f, t, i);
     if (s->sent > size)
-        s->sent = size; /* asked for what comes, wherever that is */
+        s->sent = size; /* only new output was requested */
     send_size(f, t, i, size);
     want = may_send(f, s, size, &fresh);
     n = want ? rotate_read(&s->cut, s->sent, f->chunk + f->used, want) : 0;
@@ -170,7 +174,7 @@ static bool send_some(struct follow *f, struct agent_task *t, int i)
 
 static bool channel_full(const struct agent *a)
 {
-    return a->channel && channel_queued(a->channel) > QUEUE_MAX;
+    return a->link.channel && channel_queued(a->link.channel) > QUEUE_MAX;
 }
 
 /* One chunk of each file that grew; false when none did, or no more may be sent. Without credit the
@@ -180,16 +184,16 @@ static bool pump_once(struct follow *f)
     struct agent *a = f->agent;
     bool more = false;
 
-    for (size_t n = 0; n < a->n_tasks; n++) {
-        struct agent_task *t = a->tasks[(f->turn + n) % a->n_tasks];
+    for (size_t n = 0; n < a->tasks.n; n++) {
+        struct agent_task *t = a->tasks.v[(f->turn + n) % a->tasks.n];
 
-        if (!t->followed)
+        if (!t->output.followed)
             continue;
         for (int i = 0; i < 2; i++) {
-            if (t->streams[i].dirty)
+            if (t->output.streams[i].dirty)
                 more = send_some(f, t, i) || more;
             if (channel_full(a)) {
-                f->turn = (f->turn + n + 1) % a->n_tasks; /* the next one is first then */
+                f->turn = (f->turn + n + 1) % a->tasks.n; /* the next one is first then */
                 return false;
             }
         }
@@ -208,11 +212,11 @@ static void pump(struct follow *f)
 
 static void mark_all(struct follow *f)
 {
-    for (size_t i = 0; i < f->agent->n_tasks; i++) {
-        struct agent_task *t = f->agent->tasks[i];
+    for (size_t i = 0; i < f->agent->tasks.n; i++) {
+        struct agent_task *t = f->agent->tasks.v[i];
 
-        if (t->followed)
-            t->streams[0].dirty = t->streams[1].dirty = true;
+        if (t->output.followed)
+            t->output.streams[0].dirty = t->output.streams[1].dirty = true;
     }
 }
 
@@ -231,7 +235,7 @@ static void read_signs(struct follow *f)
             if (e->mask & IN_Q_OVERFLOW)
                 mark_all(f);
             else if (e->wd > 0 && (size_t)e->wd < f->n_watches && f->watches[e->wd].task)
-                f->watches[e->wd].task->streams[f->watches[e->wd].stream].dirty = true;
+                f->watches[e->wd].task->output.streams[f->watches[e->wd].stream].dirty = true;
         }
     }
 }
@@ -284,11 +288,11 @@ static int follow_remember(struct follow *f, int wd, struct agent_task *t, int i
     return 0;
 }
 
-/* A file that is not there yet is watched from the start of its task. */
+/* A file that does not exist yet is watched once its task is started. */
 static void watch_files(struct follow *f, struct agent_task *t)
 {
     for (int i = 0; i < 2 && f->fd >= 0; i++) {
-        struct stream_out *s = &t->streams[i];
+        struct stream_out *s = &t->output.streams[i];
         char name[OUTPUT_NAME];
 
         if (s->wd >= 0)
@@ -297,7 +301,7 @@ static void watch_files(struct follow *f, struct agent_task *t)
         if (s->wd >= 0 && follow_remember(f, s->wd, t, i) == 0)
             continue;
         if (s->wd >= 0 || errno != ENOENT) { /* too many watches: do without */
-            trace(LOG_AGENT, "no inotify any more: looking now and then");
+            trace(LOG_AGENT, "inotify is not available: polling");
             uv_poll_stop(&f->poll);
             close(f->fd);
             f->fd = -1;
@@ -309,7 +313,7 @@ static void watch_files(struct follow *f, struct agent_task *t)
 static void unwatch_files(struct follow *f, struct agent_task *t)
 {
     for (int i = 0; i < 2; i++) {
-        struct stream_out *s = &t->streams[i];
+        struct stream_out *s = &t->output.streams[i];
 
         if (s->wd >= 0 && f->fd >= 0)
             (void)inotify_rm_watch(f->fd, s->wd);
@@ -354,22 +358,22 @@ int follow_begin(struct agent *a, const Agent__Follow *m)
     f = a->follow;
     f->credit = f->credit + m->credit < f->credit ? UINT64_MAX : f->credit + m->credit;
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct agent_task *t = agent_task(a, m->tasks[i]->task);
+        struct agent_task *t = agent_task_find(a, m->tasks[i]->task);
 
         if (!t)
             continue; /* not ours, or not any more */
-        t->followed = !m->tasks[i]->stop;
-        if (!t->followed) {
+        t->output.followed = !m->tasks[i]->stop;
+        if (!t->output.followed) {
             unwatch_files(f, t);
             continue;
         }
-        t->streams[0].sent = m->tasks[i]->out_offset;
-        t->streams[1].sent = m->tasks[i]->err_offset;
+        t->output.streams[0].sent = m->tasks[i]->out_offset;
+        t->output.streams[1].sent = m->tasks[i]->err_offset;
         for (int k = 0; k < 2; k++) {
-            t->streams[k].dirty = true;
-            t->streams[k].told = false;
+            t->output.streams[k].dirty = true;
+            t->output.streams[k].told = false;
             if (m->tasks[i]->mark)
-                t->streams[k].mark = m->tasks[i]->mark;
+                t->output.streams[k].mark = m->tasks[i]->mark;
         }
         watch_files(f, t);
     }
@@ -381,12 +385,12 @@ void follow_task_changed(struct agent_task *t)
 {
     struct follow *f = t->agent->follow;
 
-    if (!f || !t->followed)
+    if (!f || !t->output.followed)
         return;
     if (t->phase == PHASE_RUNNING)
-        t->streams[0].told = t->streams[1].told = false;
+        t->output.streams[0].told = t->output.streams[1].told = false;
     watch_files(f, t);
-    t->streams[0].dirty = t->streams[1].dirty = true;
+    t->output.streams[0].dirty = t->output.streams[1].dirty = true;
     follow_plan(f, t->phase == PHASE_RUNNING ? GATHER_MS : 0);
 }
 
@@ -399,9 +403,9 @@ void follow_forget(struct agent *a)
     f->credit = 0;
     f->n_pieces = 0;
     f->used = 0;
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        a->tasks[i]->followed = false;
-        unwatch_files(f, a->tasks[i]);
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        a->tasks.v[i]->output.followed = false;
+        unwatch_files(f, a->tasks.v[i]);
     }
 }
 

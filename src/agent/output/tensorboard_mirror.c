@@ -1,11 +1,13 @@
 /* tensorboard_mirror.c - a directory in HDFS, copied beside a task that can only read files here:
  * TensorBoard, which would need a JVM to look into HDFS itself.
  *
- * Event files only grow, while somebody writes them: what is new of them is appended to the copy.
- * Other files are small and copied when they have another length. What cannot be read now is tried
- * again at the next look; nothing here ever ends a task. */
+ * Event files only grow: new bytes are appended to the copy. Other files are small and copied when
+ * their length changes. What cannot be read is retried at the next look; a failure here never ends
+ * a task. */
+#include "agent/output/tensorboard_mirror.h"
 #include "agent/agent_private.h"
 #include "agent/link/job_files.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -17,7 +19,7 @@
 #define CALL_MS 20000
 #define DEPTH_MAX 16
 #define FILES_MAX 10000
-#define OTHER_MAX (16 * MIB) /* what is larger and no event file is a checkpoint */
+#define OTHER_MAX (16 * MIB) /* anything larger that is not an event file is a checkpoint */
 #define PIECE (64 * KIB)
 
 struct mirror {
@@ -129,7 +131,8 @@ static int tensorboard_mirror_copy_tree(struct mirror *x, const char *from, cons
 
 /* ---- its life ---- */
 
-/* Tokens may be newer than at the last look, and between two of them nothing is kept. */
+/* Opens a new session each time: tokens may have been renewed, and nothing is kept open between
+ * looks. */
 static int tensorboard_mirror_look(struct mirror *x, struct err *err)
 {
     AUTO_FREE char *path = NULL;
@@ -160,8 +163,7 @@ static void tensorboard_mirror_run(void *arg)
     } while (fiber_sleep(a->loop, LOOK_MS) == 0);
     mirror_free(x);
     a->mirror = NULL;
-    a->busy--;
-    cond_wake_all(&a->quiet);
+    agent_tasks_idle(a);
 }
 
 int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char *to,
@@ -178,13 +180,13 @@ int tensorboard_mirror_begin(struct agent_task *t, const char *from, const char 
         return err_oom(err);
     x->agent = a;
     x->from = strdup(from);
-    x->to = path_join(t->work, to);
+    x->to = path_join(t->prep.work, to);
     r = x->from && x->to ? fiber_start(a->loop, tensorboard_mirror_run, x, &a->mirror, err)
                          : err_oom(err);
     if (r < 0)
         mirror_free(x);
     else
-        a->busy++;
+        agent_tasks_busy(a);
     return r;
 }
 

@@ -9,7 +9,10 @@
  *     POST /v1/progress             {"step": 3, "total": 10, "metrics": {"loss": 0.5}}
  *
  * Values may be any bytes. */
+#include "agent/socket/kvhttp.h"
 #include "agent/agent_private.h"
+#include "agent/link/kv_relay.h"
+#include "agent/socket/kvline.h"
 #include "base/json.h"
 #include "wire/http_call.h"
 
@@ -122,7 +125,7 @@ static int add_to_key(struct agent_task *t, struct http_call *c, const char *key
     struct ask q = { 0 };
 
     if (!by)
-        return err_set(err, -EINVAL, "say how much: ?add=NUMBER");
+        return err_set(err, -EINVAL, "how much? add=NUMBER is missing");
     kvhttp_add_text(&q, "add");
     kvhttp_add_text(&q, key);
     kvhttp_add_text(&q, by);
@@ -148,7 +151,7 @@ static int barrier(struct agent_task *t, struct http_call *c, const char *name, 
     struct ask q = { 0 };
 
     if (ms && !count)
-        return err_set(err, -EINVAL, "with wait= comes count=");
+        return err_set(err, -EINVAL, "wait= needs count=");
     kvhttp_add_text(&q, "barrier");
     kvhttp_add_text(&q, name);
     if (count)
@@ -158,7 +161,7 @@ static int barrier(struct agent_task *t, struct http_call *c, const char *name, 
     return kvhttp_ask(t, c, &q, err);
 }
 
-/* "NAME=NUMBER" for each metric; what is not a number has no place here. */
+/* "NAME=NUMBER" for each metric; anything but a number is refused. */
 static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts, struct err *err)
 {
     const char *name;
@@ -167,7 +170,7 @@ static int add_metrics(struct ask *q, const json_t *metrics, struct strs *texts,
     json_object_foreach((json_t *)metrics, name, v)
     {
         if (!json_is_number(v) || strpbrk(name, " =\n") || texts->n == METRICS_MAX)
-            return err_set(err, -EINVAL, "metrics are at most %d numbers", METRICS_MAX);
+            return err_set(err, -EINVAL, "at most %d metrics", METRICS_MAX);
         if (strs_take(texts, str_printf("%s=%.17g", name, json_number_value(v))) < 0)
             return err_oom(err);
         kvhttp_add_text(q, texts->v[texts->n - 1]);
@@ -192,7 +195,8 @@ static int progress(struct agent_task *t, struct http_call *c, const char *rest,
     if (r < 0)
         return r;
     if (json_unpack(v, "{s:I, s?I, s?o}", "step", &step, "total", &total, "metrics", &metrics) < 0)
-        return err_set(err, -EINVAL, "a report has a step, and perhaps a total and metrics");
+        return err_set(err, -EINVAL,
+                       "a progress report needs a step; total and metrics are optional");
     snprintf(numbers[0], sizeof(numbers[0]), "%lld", (long long)step);
     snprintf(numbers[1], sizeof(numbers[1]), "%lld", (long long)total);
     kvhttp_add_text(&q, "progress");
@@ -230,7 +234,7 @@ static int kvhttp_handle(struct agent_task *t, struct http_call *c, struct err *
             return routes[i].fn(t, c, path + n, err);
     }
     if (known)
-        return err_set(err, -EINVAL, "'%s' cannot be done with '%s'", method, path);
+        return err_set(err, -EINVAL, "method %s is not allowed for '%s'", method, path);
     return err_set(err, -ENOENT, "there is nothing at '%s'", path);
 }
 

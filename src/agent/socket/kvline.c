@@ -1,4 +1,5 @@
-/* kvline.c - see kvline.h */
+/* kvline.c - the commands of the key-value protocol as a table: how many words each takes and how
+ * its use is explained. One row serves the parser and the error text. */
 #include "agent/socket/kvline.h"
 #include "base/str.h"
 
@@ -48,7 +49,7 @@ int kvline_parse(const char *line, size_t n, struct kvline_word words[KVLINE_WOR
     size_t row = 0, count = 0;
 
     if (!next_word(&at, end, false, &words[count++]) || words[0].n == 0)
-        return err_set(err, -EINVAL, "an empty line is no request (try: help)");
+        return err_set(err, -EINVAL, "empty request (try: help)");
     while (row < COUNT_OF(commands) && (strlen(commands[row].name) != words[0].n ||
                                         memcmp(commands[row].name, words[0].p, words[0].n) != 0))
         row++;
@@ -58,7 +59,8 @@ int kvline_parse(const char *line, size_t n, struct kvline_word words[KVLINE_WOR
         count < commands[row].most &&
         next_word(&at, end, commands[row].rest && count + 1 == commands[row].most, &words[count]))
         if (words[count++].n == 0 && !commands[row].rest)
-            return err_set(err, -EINVAL, "two blanks, or one at the end: %s", commands[row].use);
+            return err_set(err, -EINVAL, "two spaces in a row, or one at the end: %s",
+                           commands[row].use);
     if (count < commands[row].least || at <= end || (count > 1 && words[1].n == 0))
         return err_set(err, -EINVAL, "usage: %s", commands[row].use);
     *ret_n = count;

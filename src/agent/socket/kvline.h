@@ -6,7 +6,7 @@
  *
  * `version` and `help` are answered by the agent itself.
  *
- * Words are separated by single blanks; put's value goes on to the end of the line, blanks and all.
+ * Words are separated by single spaces; the value of put is the rest of the line, spaces included.
  * An answer is one line too: ok, value …, none, timeout, keys …, error …. Pure. */
 #pragma once
 #include "base/buf.h"
@@ -21,8 +21,8 @@ struct kvline_word {
     size_t n;
 };
 
-/* Takes `line` (without its newline) apart into words of it. -EINVAL with a sentence for what is no
- * request. */
+/* Splits `line` (without its newline) into words that borrow from it. -EINVAL and an explanation if
+ * it is not a request. */
 int kvline_parse(const char *line, size_t n, struct kvline_word words[KVLINE_WORDS], size_t *ret_n,
                  struct err *err);
 

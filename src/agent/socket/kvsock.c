@@ -1,8 +1,13 @@
 /* kvsock.c - YDL_SOCKET: the job's key-value store for user code, through a Unix socket.
  *
- * A connection speaks lines (kvline.h) or HTTP (kvhttp.c): requests of ours begin with a small
- * letter, those of HTTP with a capital. Each is a fiber that ends with its task. */
+ * A connection speaks lines (kvline.h) or HTTP (kvhttp.c): our requests begin with a lower-case
+ * letter, HTTP's with a capital. Each connection is a fiber that ends with its task. */
+#include "agent/socket/kvsock.h"
 #include "agent/agent_private.h"
+#include "agent/link/kv_relay.h"
+#include "agent/socket/kvhttp.h"
+#include "agent/socket/kvline.h"
+#include "agent/tasks/agent_tasks.h"
 #include "base/log.h"
 #include "job/protocol.h"
 #include "loop/listen.h"
@@ -139,23 +144,23 @@ static void kvsock_serve(struct kvconn *c)
 
 static void run_conn(void *arg)
 {
-    struct kvconn *c = arg, **at = &c->task->conns;
+    struct kvconn *c = arg, **at = &c->task->socket.conns;
 
     kvsock_serve(c);
     sock_close(c->sock);
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
-    c->task->n_conns--;
+    c->task->socket.n_conns--;
     free(c);
 }
 
 /* ---- the socket ---- */
 
-/* Takes `fd` over. What cannot be served is closed, and the task sees the end of the stream. */
+/* Takes `fd` over. A connection that cannot be served is closed. */
 static void kvsock_welcome(struct agent_task *t, int fd)
 {
-    struct kvconn *c = t->n_conns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    struct kvconn *c = t->socket.n_conns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
 
     if (!c) {
         close(fd);
@@ -168,9 +173,9 @@ static void kvsock_welcome(struct agent_task *t, int fd)
         free(c);
         return;
     }
-    c->next = t->conns;
-    t->conns = c;
-    t->n_conns++;
+    c->next = t->socket.conns;
+    t->socket.conns = c;
+    t->socket.n_conns++;
 }
 
 static void on_connect(uv_poll_t *h, int status, int events);
@@ -199,7 +204,7 @@ static void on_connect(uv_poll_t *h, int status, int events)
             return;
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
-        /* Nothing takes it out of the queue, so that the loop would turn for nothing else. */
+        /* The connection stays in the queue, so the loop would spin. */
         trace(LOG_AGENT, "%s: accept: error %d, trying again", s->task->name, errno);
         (void)uv_poll_stop(&s->poll);
         (void)uv_timer_start(&s->again, on_again, PAUSE_MS, 0);
@@ -220,14 +225,14 @@ int kvsock_open(struct agent_task *t, struct err *err)
     struct kvsock *s;
     int r;
 
-    if (t->sock && access(t->socket, F_OK) == 0)
+    if (t->socket.server && access(t->socket.path, F_OK) == 0)
         return 0;
     kvsock_close(t); /* its name may have been removed with other old files */
     s = calloc(1, sizeof(*s));
     if (!s)
         return err_oom(err);
     s->task = t;
-    r = listen_unix(t->socket, &s->fd, err);
+    r = listen_unix(t->socket.path, &s->fd, err);
     if (r < 0) {
         free(s);
         return r;
@@ -236,29 +241,29 @@ int kvsock_open(struct agent_task *t, struct err *err)
     if (r < 0) {
         listen_close(s->fd);
         free(s);
-        return err_code(err, r, "watch '%s'", t->socket);
+        return err_code(err, r, "watch '%s'", t->socket.path);
     }
     (void)uv_timer_init(loop_uv(t->agent->loop), &s->again);
     s->handles = 2;
     s->poll.data = s->again.data = s;
-    t->sock = s;
+    t->socket.server = s;
     r = uv_poll_start(&s->poll, UV_READABLE, on_connect);
-    return r < 0 ? err_code(err, r, "watch '%s'", t->socket) : 0;
+    return r < 0 ? err_code(err, r, "watch '%s'", t->socket.path) : 0;
 }
 
 void kvsock_hang_up(struct agent_task *t)
 {
-    for (struct kvconn *c = t->conns; c; c = c->next)
+    for (struct kvconn *c = t->socket.conns; c; c = c->next)
         fiber_cancel(c->fiber);
 }
 
 void kvsock_close(struct agent_task *t)
 {
-    struct kvsock *s = t->sock;
+    struct kvsock *s = t->socket.server;
 
     if (!s)
         return;
-    t->sock = NULL;
+    t->socket.server = NULL;
     kvsock_hang_up(t);
     uv_close((uv_handle_t *)&s->poll, kvsock_on_closed);
     uv_close((uv_handle_t *)&s->again, kvsock_on_closed);

@@ -1,13 +1,18 @@
 /* pmi.c - PMI-1 for a task: MPI programs find each other without mpirun.
  *
- * The task has one end of a socket pair (PMI_FD), a fiber of ours the other. What it publishes goes
- * to the job's key-value store under "pmi/", and its barrier is one of all ranks:
+ * The task has one end of a socket pair (PMI_FD), one of our fibers the other. What it publishes
+ * goes to the job's key-value store under "pmi/", and its barrier is a barrier of all ranks:
  *
  *     cmd=put key=K value=V   ──►  put pmi/K V              cmd=put_result rc=0
  *     cmd=get key=K           ──►  get pmi/K                cmd=get_result rc=0 value=V
  *     cmd=barrier_in          ──►  barrier pmi WORLD        cmd=barrier_out rc=0 */
+#include "agent/socket/pmi.h"
 #include "agent/agent_private.h"
+#include "agent/link/kv_relay.h"
+#include "agent/socket/kvline.h"
 #include "agent/socket/pmi_line.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/task_stop.h"
 #include "loop/sock.h"
 
 #include <fcntl.h>
@@ -91,7 +96,7 @@ static int on_maxes(struct request *q)
 
 static int on_universe(struct request *q)
 {
-    return buf_printf(q->out, "cmd=universe_size rc=0 size=%u\n", q->task->world);
+    return buf_printf(q->out, "cmd=universe_size rc=0 size=%u\n", q->task->start.world);
 }
 
 static int on_appnum(struct request *q)
@@ -148,7 +153,7 @@ static int on_barrier(struct request *q)
     struct kvline_word words[3] = { { "barrier", 7 }, { "pmi", 3 } };
     int r;
 
-    snprintf(world, sizeof(world), "%u", q->task->world);
+    snprintf(world, sizeof(world), "%u", q->task->start.world);
     words[2] = text_word(world);
     r = pmi_store(q->task, words, 3, "ok", NULL);
     if (r < 0 && r != -ENOENT)
@@ -162,7 +167,7 @@ static int on_finalize(struct request *q)
     return buf_add_str(q->out, "cmd=finalize_ack rc=0\n");
 }
 
-/* It waits to be killed: MPICH's MPI_Abort would return, and the program go on. */
+/* No answer: it waits to be killed. MPICH's MPI_Abort would return and the program continue. */
 static int on_abort(struct request *q)
 {
     char text[16];
@@ -172,8 +177,8 @@ static int on_abort(struct request *q)
         str_to_i64(text, INT32_MIN, INT32_MAX, &code) < 0 || (code & 255) == 0)
         code = 1; /* whatever it says, it has not done its work */
     q->last = true;
-    if (q->task->why == FAIL_NONE)
-        q->task->abort_code = (int)(code & 255);
+    if (q->task->stop.why == FAIL_NONE)
+        q->task->stop.abort_code = (int)(code & 255);
     stop_for(q->task, FAIL_EXIT, "it called MPI_Abort");
     return 0;
 }
@@ -251,7 +256,7 @@ static void pmi_run(void *arg)
         r = pmi_serve_lines(p, &in);
     }
     if (!fiber_cancelled(p->task->agent->loop))
-        p->task->pmi = NULL;
+        p->task->socket.pmi = NULL;
     sock_close(p->sock);
     free(p);
 }
@@ -271,7 +276,7 @@ int pmi_begin(struct agent_task *t, int *ret_fd, struct err *err)
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* ours only: the task's end blocks */
     r = sock_from_fd(t->agent->loop, pair[0], &p->sock, err);
     if (r == 0)
-        r = fiber_start(t->agent->loop, pmi_run, p, &t->pmi, err);
+        r = fiber_start(t->agent->loop, pmi_run, p, &t->socket.pmi, err);
     if (r < 0) {
         sock_close(p->sock);
         close(pair[1]);
@@ -284,7 +289,7 @@ int pmi_begin(struct agent_task *t, int *ret_fd, struct err *err)
 
 void pmi_end(struct agent_task *t)
 {
-    if (t->pmi)
-        fiber_cancel(t->pmi);
-    t->pmi = NULL;
+    if (t->socket.pmi)
+        fiber_cancel(t->socket.pmi);
+    t->socket.pmi = NULL;
 }

@@ -1,4 +1,4 @@
-/* pmi_line.c - see pmi_line.h */
+/* pmi_line.c - finds a field in a line of PMI-1. */
 #include "agent/socket/pmi_line.h"
 #include "base/str.h"
 

@@ -1,7 +1,11 @@
-/* activate.c - what a task's environment gets besides variables of the job: a Python environment
- * that is its own, and where the machine has its Hadoop. Done last, over the job's variables, so
- * that `python` is the environment's whatever PATH the job says. */
+/* activate.c - what a task's environment gets besides the job's variables: its own Python
+ * environment, and the machine's Hadoop. Applied last, over the job's variables, so that `python`
+ * is the environment's whatever PATH the job sets. */
+#include "agent/tasks/activate.h"
 #include "agent/agent_private.h"
+#include "agent/environ.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/conda_activate.h"
 #include "base/path.h"
 #include "job/spec/spec.h"
 #include "pyenv/libhdfs_home.h"
@@ -31,12 +35,10 @@ __attribute__((format(printf, 2, 3))) static int activate_lacks(struct err *err,
 
 /* ---- Python ---- */
 
-/* Where it is here; NULL when out of memory. */
+/* Its path on this node; NULL when out of memory. */
 static char *find_venv(const struct agent *a)
 {
-    const struct agent_container *c = a->container;
-
-    return c && !c->client ? path_join(c->dir, AGENT_ENV) : strdup(a->facts->venv);
+    return a->platform->unpacks ? path_join(a->home.dir, AGENT_ENV) : strdup(a->facts->venv);
 }
 
 /* Without this a task would run with some other python, and miss its packages. */
@@ -75,7 +77,7 @@ int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
 
     if (!*a->facts->venv)
         return 0;
-    r = !dir ? err_oom(err) : t->image ? 0 : check_python(dir, err);
+    r = !dir ? err_oom(err) : t->image.name ? 0 : check_python(dir, err);
     if (r < 0)
         return r;
     meta = path_join(dir, "conda-meta");
@@ -89,8 +91,8 @@ int activate_venv(struct env *e, const struct agent_task *t, struct err *err)
 
 /* ---- MXNet ---- */
 
-/* The directory of the Python that a command runs; *ret stays NULL when it runs none, or one that
- * cannot be found. */
+/* The directory of the Python that a command runs; *ret stays NULL when it is not Python or cannot
+ * be found. */
 static int python_dir(const struct env *e, const char *program, char **ret)
 {
     AUTO_FREE char *name = path_base(program);
@@ -123,8 +125,8 @@ int activate_mxnet(const struct env *e, const struct agent_task *t, const char *
     const char *servers = env_get(e, "DMLC_NUM_SERVER");
     int r;
 
-    /* What the launcher tells parameter servers and who uses them. */
-    if (t->image || !env_get(e, "DMLC_PS_ROOT_URI") || !servers || str_eq(servers, "0"))
+    /* Variables that the launcher sets for parameter servers and their users. */
+    if (t->image.name || !env_get(e, "DMLC_PS_ROOT_URI") || !servers || str_eq(servers, "0"))
         return 0;
     r = python_dir(e, program, &bin);
     if (r == 0 && bin)
@@ -143,7 +145,7 @@ static const char *activate_get(void *arg, const char *name)
     return env_get(arg, name);
 }
 
-/* Does the task say that it will want HDFS? */
+/* Do the task's arguments name HDFS? */
 static bool names_hdfs(const Agent__StartTask *m)
 {
     static const char *const schemes[] = { "hdfs://", "viewfs://" };
@@ -164,7 +166,7 @@ int activate_hadoop(struct env *e, const struct agent_task *t, const Agent__Star
     AUTO_STRS vars = { 0 };
 
     /* What is on this machine is not in an image. */
-    if (how == SPEC_HADOOP_NO || t->image || (how == SPEC_HADOOP_AUTO && !names_hdfs(m)))
+    if (how == SPEC_HADOOP_NO || t->image.name || (how == SPEC_HADOOP_AUTO && !names_hdfs(m)))
         return 0;
     if (hadoop_home_find(&from, &h) < 0)
         return err_oom(err);

@@ -1,4 +1,8 @@
-/* cgroup.c - see cgroup.h */
+/* cgroup.c - a cgroup for a task: files below /sys/fs/cgroup are written and read.
+ *
+ * The place is searched for once, from our own cgroup upwards: a cgroup with processes of its own
+ * cannot hand controllers down, but an ancestor may. What the kernel refuses is not an error:
+ * limits.c then watches memory by itself. */
 #include "agent/tasks/cgroup.h"
 #include "base/auto.h"
 #include "base/buf.h"

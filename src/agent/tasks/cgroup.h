@@ -1,8 +1,8 @@
-/* cgroup.h - a cgroup (version 2) for a task with a memory limit, where we may make one.
+/* cgroup.h - a cgroup (version 2) for a task with a memory limit, where we may create one.
  *
- * Looked for in the hierarchy from our own cgroup upwards: one that hands the memory controller
- * down and that we may write. Most machines give a plain user none; then the watch over /proc does
- * the work alone, and nothing is said. Blocks for microseconds. Loop thread only. */
+ * Searches the hierarchy from our own cgroup upwards for one that delegates the memory controller
+ * and that we may write to. On most machines a plain user has none; then limits.c alone enforces
+ * the limit. Blocks for microseconds. Loop thread only. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +20,9 @@ struct cgroup {
 
 void cgroups_done(struct cgroups *g);
 
-/* Makes one with a limit in bytes; false when that cannot be. The first call looks for a place
- * below `mount` ("/sys/fs/cgroup"), `self` being our own cgroup as a path ("/user.slice/…"). */
+/* Creates one with a limit in bytes; false when that is not possible. The first call looks for a
+ * place below `mount` ("/sys/fs/cgroup"), `self` being our own cgroup as a path ("/user.slice/…").
+ */
 bool cgroup_make(struct cgroups *g, const char *mount, const char *self, const char *name,
                  uint64_t limit, struct cgroup *ret);
 int cgroup_procs(const struct cgroup *c); /* a descriptor for spawn.h, the caller's; or -1 */

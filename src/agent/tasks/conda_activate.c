@@ -1,11 +1,16 @@
-/* conda_activate.c - a conda environment of tasks: its variables, its scripts, and its files that
- * are to know where it is.
+/* conda_activate.c - a conda environment of tasks: its variables, its scripts, and the files that
+ * contain its path.
  *
- * YARN unpacks an archive once on a node, and all containers of a user that name it share what is
- * there: containers have links to it. Its place is known only then, and is the same for all of
- * them. So the first agent that comes tells the files of the environment; whoever comes later sees
- * that it is done. Two that come at once write the same, and each file is replaced as a whole. */
+ * YARN unpacks an archive once on a node, and all containers of a user share it by links. Its path
+ * is known only then, and is the same for all of them. So the first agent writes the path into the
+ * environment's files; later ones see that it is done. Two at the same time write the same, and
+ * each file is replaced as a whole. */
+#include "agent/tasks/conda_activate.h"
 #include "agent/agent_private.h"
+#include "agent/environ.h"
+#include "agent/tasks/activate.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/spawn.h"
 #include "agent/tasks/spawn_reason.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -19,7 +24,7 @@
 #include <string.h>
 
 #define VARIABLES_MAX MIB
-#define UNSET "***unset***" /* what conda writes for a variable that is not to be there */
+#define UNSET "***unset***" /* what conda writes for a variable that was unset */
 #define SCRIPTS "etc/conda/activate.d/*.sh"
 
 /* A function, because a script may set words of its own. */
@@ -33,7 +38,7 @@
 
 /* ---- its variables ---- */
 
-/* What `conda env config vars set` keeps, where the job says nothing else. */
+/* Variables of `conda env config vars set` that the job does not set. */
 static int set_kept(struct env *e, const char *dir)
 {
     AUTO_FREE char *path = path_join(dir, "conda-meta/state");
@@ -113,17 +118,17 @@ int conda_command(struct strs *argv, const struct env *e, const struct agent_tas
                   struct err *err)
 {
     const char *dir = env_get(e, "CONDA_PREFIX");
-    const struct spawn_spec spec = { .argv = argv->v, .envp = e->v, .cwd = t->work };
+    const struct spawn_spec spec = { .argv = argv->v, .envp = e->v, .cwd = t->prep.work };
     AUTO_FREE char *program = NULL, *full = NULL;
     int r;
 
     /* A CONDA_PREFIX may also be the user's own, of another environment. */
-    if (!*t->agent->facts->venv || t->image || !dir || env_get(e, "VIRTUAL_ENV"))
+    if (!*t->agent->facts->venv || t->image.name || !dir || env_get(e, "VIRTUAL_ENV"))
         return 0;
     r = has_scripts(dir);
     if (r <= 0)
         return r < 0 ? err_oom(err) : 0;
-    full = spawn_find(&spec, &program, NULL) == 0 ? path_join(t->work, program) : NULL;
+    full = spawn_find(&spec, &program, NULL) == 0 ? path_join(t->prep.work, program) : NULL;
     if (!full || access(full, X_OK) < 0)
         return 0; /* the start says why, better than a shell */
     return conda_wrap(argv) < 0 ? err_oom(err) : 0;
@@ -151,14 +156,15 @@ static void tell_files(struct agent *a, const char *link)
     int r = p.dir ? work_run(a->loop, conda_tell, &p) : 0; /* that it lacks, tasks are told */
 
     if (r < 0)
-        log_warn(LOG_AGENT, "the Python environment cannot be told its place: %s, ignoring",
+        log_warn(LOG_AGENT, "cannot update the paths in the Python environment: %s, ignoring",
                  p.err.text);
     if (p.stuck.n)
-        log_warn(LOG_AGENT,
-                 "'%s' is too long a place for %zu files of the Python environment, which say "
-                 "another one: '%s'%s",
-                 p.dir, p.stuck.n, p.stuck.v[0], p.stuck.n > 1 ? " …" : "");
-    trace(LOG_AGENT, "%zu files of the Python environment were told their place", p.changed);
+        log_warn(
+            LOG_AGENT,
+            "the path '%s' is too long for %zu files of the Python environment, which keep the "
+            "path that they were made with: '%s'%s",
+            p.dir, p.stuck.n, p.stuck.v[0], p.stuck.n > 1 ? " …" : "");
+    trace(LOG_AGENT, "updated the path in %zu files of the Python environment", p.changed);
     free(p.dir);
     strs_done(&p.stuck);
 }
@@ -167,17 +173,17 @@ void conda_place(struct agent *a)
 {
     AUTO_FREE char *link = NULL;
 
-    if (!*a->facts->venv || !a->container || a->container->client)
+    if (!*a->facts->venv || !a->platform->unpacks)
         return; /* it is used where it is */
-    while (a->placing)
-        (void)cond_wait(a->loop, &a->placed_now, LOOP_NEVER);
-    if (a->placed)
+    while (a->conda.placing)
+        (void)cond_wait(a->loop, &a->conda.changed, LOOP_NEVER);
+    if (a->conda.placed)
         return;
-    a->placing = true;
-    link = path_join(a->container->dir, AGENT_ENV);
+    a->conda.placing = true;
+    link = path_join(a->home.dir, AGENT_ENV);
     if (link)
         tell_files(a, link);
-    a->placing = false;
-    a->placed = true;
-    cond_wake_all(&a->placed_now);
+    a->conda.placing = false;
+    a->conda.placed = true;
+    cond_wake_all(&a->conda.changed);
 }

@@ -4,16 +4,25 @@
  *
  * The client is the task's process as the rest of the agent knows it: signals go to it, and it ends
  * when the container has ended and is removed. Process 1 of the container (container_init.h) opens
- * the output files itself and leaves word of how the task ended. When that word is missing no task
- * ran, or nobody could tell: then whatever there is of the container is removed by force.
+ * the output files itself and writes how the task ended to a file. Without that file no task ran,
+ * or it is unknown: then the container, if there is one, is removed by force.
  *
  * Killing the client would not end the container. So a task is killed by closing the connection
- * that its process 1 holds, and a client is left alone when its agent dies: it sees the container
- * to its end, which comes at once, for the same reason. */
+ * that its process 1 holds, and a client is left alone when its agent dies: the container ends at
+ * once for the same reason, and the client removes it. */
+#include "agent/tasks/docker.h"
 #include "agent/agent_private.h"
 #include "agent/container_init.h"
+#include "agent/environ.h"
 #include "agent/output/last_lines.h"
+#include "agent/platform/agent_container.h"
+#include "agent/socket/kvsock.h"
+#include "agent/tasks/agent_tasks.h"
 #include "agent/tasks/docker_args.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/spawn.h"
+#include "agent/tasks/task_stop.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/proc.h"
@@ -33,10 +42,10 @@
 
 void docker_done(struct agent_task *t)
 {
-    free(t->image);
-    t->image = NULL;
-    strs_done(&t->mounts);
-    strs_done(&t->docker_vars);
+    free(t->image.name);
+    t->image.name = NULL;
+    strs_done(&t->image.mounts);
+    strs_done(&t->image.vars);
 }
 
 int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err *err)
@@ -46,64 +55,41 @@ int docker_prepare(struct agent_task *t, const Agent__PrepareTask *m, struct err
     docker_done(t);
     if (!*m->image)
         return 0;
-    t->image = strdup(m->image);
-    t->cpus = m->cpus;
+    t->image.name = strdup(m->image);
+    t->image.cpus = m->cpus;
     for (size_t i = 0; i < m->n_mounts && r == 0; i++)
-        r = strs_add(&t->mounts, m->mounts[i]);
+        r = strs_add(&t->image.mounts, m->mounts[i]);
     for (size_t i = 0; i < m->n_files && r == 0; i++)
-        r = strs_add(&t->mounts, m->files[i]->from); /* beside the task are links to them */
-    return r < 0 || !t->image ? err_oom(err) : 0;
+        r = strs_add(&t->image.mounts, m->files[i]->from); /* beside the task are links to them */
+    return r < 0 || !t->image.name ? err_oom(err) : 0;
 }
 
 /* ---- what the container sees ---- */
 
-/* Directories of a variable of YARN's, with `below` behind each, that are there. */
-static int add_yarns(struct strs *to, const char *variable, const char *below, const char *how)
-{
-    const char *list = getenv(variable);
-    AUTO_STRS dirs = { 0 };
-    int r = list ? strs_split(&dirs, list, ",") : 0;
-
-    for (size_t i = 0; i < dirs.n && r == 0; i++) {
-        AUTO_FREE char *path = path_join(dirs.v[i], below);
-
-        if (!path)
-            return -ENOMEM;
-        if (*path == '/' && access(path, F_OK) == 0)
-            r = *how ? strs_take(to, str_printf("%s:%s:%s", path, path, how)) : strs_add(to, path);
-    }
-    return r;
-}
-
 static bool short_sockets(const struct agent *a)
 {
-    return str_eq(a->socket_dir, a->tasks_dir);
+    return str_eq(a->dirs.sockets, a->dirs.tasks);
 }
 
 static int add_places(const struct agent_task *t, struct strs *to)
 {
     const struct agent *a = t->agent;
-    const char *venv = !a->container && *a->facts->venv ? a->facts->venv : NULL;
-    const char *const places[] = { t->work, a->work_dir, a->log_dir, t->out, venv };
+    const char *const places[] = { t->prep.work, a->dirs.work, a->dirs.log, t->prep.out };
     int r = 0;
 
-    for (size_t i = 0; i < t->mounts.n && r == 0; i++)
-        r = strs_add(to, t->mounts.v[i]);
+    for (size_t i = 0; i < t->image.mounts.n && r == 0; i++)
+        r = strs_add(to, t->image.mounts.v[i]);
     for (size_t i = 0; i < COUNT_OF(places) && r == 0; i++)
         r = places[i] ? strs_add(to, places[i]) : 0;
     if (r == 0 && !short_sockets(a))
-        r = strs_take(to, str_printf("%s:%s", a->tasks_dir, DOCKER_TASKS));
-    if (r < 0 || !a->container)
-        return r;
-    /* Links in the work directory lead to the NodeManager's caches. */
-    r = add_yarns(to, "LOCAL_DIRS", "", "");
-    return r == 0 ? add_yarns(to, "LOCAL_USER_DIRS", "filecache", "ro") : r;
+        r = strs_take(to, str_printf("%s:%s", a->dirs.tasks, DOCKER_TASKS));
+    return r == 0 ? a->platform->mounts(a, to) : r;
 }
 
 static char *socket_inside(const struct agent_task *t)
 {
     if (short_sockets(t->agent))
-        return strdup(t->socket);
+        return strdup(t->socket.path);
     return str_printf("%s/%s.sock", DOCKER_TASKS, t->label);
 }
 
@@ -127,7 +113,7 @@ static int docker_write_env(const struct agent_task *t, const struct env *weak, 
 {
     AUTO_ENV lent = { 0 };
     AUTO_FREE char *gpus = NULL, *socket = socket_inside(t);
-    int r = socket ? docker_gpus(t->gpus, &gpus) : -ENOMEM;
+    int r = socket ? docker_gpus(t->prep.gpus, &gpus) : -ENOMEM;
 
     if (r == 0)
         r = env_set(strong, "CUDA_VISIBLE_DEVICES", gpus);
@@ -138,15 +124,15 @@ static int docker_write_env(const struct agent_task *t, const struct env *weak, 
     return r < 0 ? err_oom(err) : init_env_write(path, &lent, strong, err);
 }
 
-/* Which docker the job wants, and how. */
+/* The job's settings for the docker client. */
 static int keep_docker_vars(struct agent_task *t, const struct env *job)
 {
     int r = 0;
 
-    strs_done(&t->docker_vars);
+    strs_done(&t->image.vars);
     for (size_t i = 0; i < job->n && r == 0; i++)
         if (str_starts(job->v[i], "DOCKER_"))
-            r = strs_add(&t->docker_vars, job->v[i]);
+            r = strs_add(&t->image.vars, job->v[i]);
     return r;
 }
 
@@ -159,8 +145,8 @@ static int client_env(const struct agent_task *t, struct env *e)
         r = env_lend(e, *p);
         r = r == -EINVAL ? 0 : r;
     }
-    for (size_t i = 0; i < t->docker_vars.n && r == 0; i++)
-        r = env_lend(e, t->docker_vars.v[i]);
+    for (size_t i = 0; i < t->image.vars.n && r == 0; i++)
+        r = env_lend(e, t->image.vars.v[i]);
     return r == 0 ? env_lend(e, (char *)PROC_MINDED) : r;
 }
 
@@ -170,8 +156,8 @@ static char *container_name(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
 
-    return str_printf("ydl-%s-%s-%u-%d", a->container ? a->container->id : a->facts->job, t->label,
-                      t->attempt, (int)getpid());
+    return str_printf("ydl-%s-%s-%u-%d", a->home.id ? a->home.id : a->facts->job, t->label,
+                      t->start.attempt, (int)getpid());
 }
 
 static int init_words(const struct agent_task *t, const char *env_file, const struct strs *command,
@@ -181,9 +167,9 @@ static int init_words(const struct agent_task *t, const char *env_file, const st
     const char *const words[] = {
         "--socket", socket,
         "--env",    env_file,
-        "--out",    t->streams[0].path,
-        "--err",    t->streams[1].path,
-        "--cwd",    t->work,
+        "--out",    t->output.streams[0].path,
+        "--err",    t->output.streams[1].path,
+        "--cwd",    t->prep.work,
         "--end",    end,
         "--",
     };
@@ -203,13 +189,13 @@ static int docker_make_words(const struct agent_task *t, const char *env_file,
     AUTO_FREE char *name = container_name(t), *mark = NULL;
     AUTO_FREE char *program = calloc(1, PROGRAM_MAX);
     AUTO_FREE gid_t *groups = calloc(GROUPS_MAX_, sizeof(*groups));
-    struct docker_args d = { .image = t->image, .task = t->name, .gpus = t->gpus };
-    const struct agent_container *c = t->agent->container;
+    struct docker_args d = { .image = t->image.name, .task = t->name, .gpus = t->prep.gpus };
+    const char *id = t->agent->home.id;
     int n, r;
 
-    if (c)
-        mark = str_printf("%s=%s", AGENT_CONTAINER_MARK, c->id);
-    if (!name || !program || !groups || (c && !mark) ||
+    if (id)
+        mark = str_printf("%s=%s", AGENT_CONTAINER_MARK, id);
+    if (!name || !program || !groups || (id && !mark) ||
         init_words(t, env_file, command, &init) < 0 || add_places(t, &places) < 0)
         return err_oom(err);
     if (readlink("/proc/self/exe", program, PROGRAM_MAX - 1) < 0)
@@ -223,8 +209,8 @@ static int docker_make_words(const struct agent_task *t, const char *env_file,
     d.group = getegid();
     d.groups = groups;
     d.n_groups = n > 0 ? (size_t)n : 0;
-    d.memory = t->memory;
-    d.cpus = t->cpus;
+    d.memory = t->memory.limit;
+    d.cpus = t->image.cpus;
     d.mounts = &places;
     d.init = &init;
     r = docker_args(&d, ret);
@@ -257,7 +243,7 @@ int docker_launch(struct agent_task *t, const struct strs *command, const struct
     AUTO_FREE char *env_file = prepare_path(t, "env");
     int r;
 
-    t->hung_up = 0;
+    t->image.hung_up = 0;
     remove_file(t, "end");
     if (!env_file)
         return err_oom(err);
@@ -285,10 +271,10 @@ bool docker_hang_up(struct agent_task *t)
 {
     int64_t now = loop_now(t->agent->loop);
 
-    if (!t->image || (t->hung_up && now >= t->hung_up + HANG_UP_MS))
+    if (!t->image.name || (t->image.hung_up && now >= t->image.hung_up + HANG_UP_MS))
         return false;
-    if (!t->hung_up)
-        t->hung_up = now;
+    if (!t->image.hung_up)
+        t->image.hung_up = now;
     kvsock_hang_up(t);
     return true;
 }
@@ -320,32 +306,22 @@ static void run_remover(void *arg)
         (void)helper_wait(a, &h, loop_in(a->loop, REMOVE_MS));
     else
         log_warn(LOG_AGENT, "%s: remove its container: %s, ignoring", t->name, err.text);
-    t->cleaning = false;
-    a->busy--;
-    cond_wake_all(&a->quiet);
+    t->image.removing = false;
+    agent_tasks_idle(a);
     reap_sweep_soon(a);
 }
 
 static void remove_container(struct agent_task *t)
 {
-    t->cleaning = true;
-    t->agent->busy++;
+    t->image.removing = true;
+    agent_tasks_busy(t->agent);
     if (fiber_start(t->agent->loop, run_remover, t, NULL, NULL) == 0)
         return;
-    t->cleaning = false;
-    t->agent->busy--;
+    t->image.removing = false;
+    agent_tasks_idle(t->agent);
 }
 
-static void set_why(struct agent_task *t, enum fail_class why, const char *text)
-{
-    if (t->why != FAIL_NONE)
-        return; /* we ended it, for a reason of our own */
-    t->why = why;
-    free(t->why_text);
-    t->why_text = strdup(text); /* without it the class says enough */
-}
-
-/* No word from process 1: docker says why. */
+/* Process 1 wrote nothing: docker's message says why. */
 static void no_word(struct agent_task *t)
 {
     AUTO_FREE char *path = prepare_path(t, "docker");
@@ -353,15 +329,15 @@ static void no_word(struct agent_task *t)
     char reason[400], text[480];
 
     remove_container(t);
-    if (WIFSIGNALED(t->status) || t->stopping)
+    if (WIFSIGNALED(t->process.status) || t->stop.stopping)
         return;
     (void)(path && lines_last(path, 20, &said));
     docker_reason(said.len && buf_text(&said) ? (const char *)said.data : "", reason,
                   sizeof(reason));
-    (void)snprintf(text, sizeof(text), "image '%s': %s", t->image, reason);
-    if (t->status == 0)
-        t->status = SPAWN_NOT_RUN << 8;
-    set_why(t, FAIL_START, text);
+    (void)snprintf(text, sizeof(text), "image '%s': %s", t->image.name, reason);
+    if (t->process.status == 0)
+        t->process.status = SPAWN_NOT_RUN << 8;
+    stop_blame(t, FAIL_START, text);
 }
 
 void docker_ended(struct agent_task *t)
@@ -371,19 +347,19 @@ void docker_ended(struct agent_task *t)
     struct init_end end = { 0 };
     struct err err = ERR_INIT;
 
-    t->peak = 0; /* was the client's */
+    t->memory.peak = 0; /* was the client's */
     if (!path || init_end_read(path, &end, &err) < 0) {
         no_word(t);
         return;
     }
-    t->peak = end.peak;
-    t->status = end.signal ? end.signal : end.code << 8;
+    t->memory.peak = end.peak;
+    t->process.status = end.signal ? end.signal : end.code << 8;
     if (end.not_started) {
-        set_why(t, FAIL_START, end.not_started);
-    } else if (end.oom && t->memory && t->status != 0 && !t->killed) {
+        stop_blame(t, FAIL_START, end.not_started);
+    } else if (end.oom && t->memory.limit && t->process.status != 0 && !t->stop.killed) {
         (void)snprintf(text, sizeof(text), "killed by the kernel for using more than %s",
-                       str_size(t->memory, limit));
-        set_why(t, FAIL_MEMORY, text);
+                       str_size(t->memory.limit, limit));
+        stop_blame(t, FAIL_MEMORY, text);
     }
     free(end.not_started);
 }
@@ -392,6 +368,6 @@ void docker_clear(struct agent_task *t)
 {
     static const char *const files[] = { "end", "env", "docker" };
 
-    for (size_t i = 0; t->image && i < COUNT_OF(files); i++)
+    for (size_t i = 0; t->image.name && i < COUNT_OF(files); i++)
         remove_file(t, files[i]);
 }

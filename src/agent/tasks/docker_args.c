@@ -1,11 +1,14 @@
-/* docker_args.c - see docker_args.h */
+/* docker_args.c - the command line of `docker run` for a task, and what its client says when it
+ * fails.
+ *
+ * A path that is mounted twice is given once: docker refuses the second. */
 #include "agent/tasks/docker_args.h"
 #include "base/buf.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CPU_SHARES 1024 /* of one processor, as everybody counts them */
+#define CPU_SHARES 1024 /* of one processor, docker's default */
 #define CPU_SHARES_MAX 262144
 
 static int docker_add(struct strs *to, const char *option, const char *value)
@@ -150,9 +153,9 @@ static int add_identity(const struct docker_args *d, struct strs *to)
 
 int docker_args(const struct docker_args *d, struct strs *ret)
 {
-    /* Memory segments are shared as between plain processes: data loaders and NCCL live on them.
-     * Output goes to files that process 1 opens: docker is not to keep any. Where SELinux is on it
-     * would let a container see none of our directories. */
+    /* Shared memory works as between plain processes: data loaders and NCCL need it. Output goes to
+     * files that process 1 opens, so docker keeps no log. SELinux, where enabled, would hide all
+     * our directories from a container. */
     static const char *const always[] = {
         "docker",    "run", "--rm",         "--network", "host",           "--ipc",         "host",
         "--workdir", "/",   "--log-driver", "none",      "--security-opt", "label=disable",
@@ -207,7 +210,7 @@ static bool is_advice(const char *line)
     return str_starts(line, "Run 'docker") || str_starts(line, "See 'docker");
 }
 
-/* Its own complaint has a mark; around it stand the progress of a download and advice. */
+/* The client's error has a prefix; the rest is download progress and advice. */
 void docker_reason(const char *said, char *out, size_t cap)
 {
     AUTO_STRS lines = { 0 };

@@ -1,9 +1,9 @@
-/* docker_args.h - the words that are said to the docker client, and what is made of its answer.
+/* docker_args.h - the command line of the docker client, and the meaning of its errors.
  *
  * A container of ours shares the machine's network and memory segments, runs as our own user, and
- * has `ydl-node init` as its process 1 (container_init.h). What tasks are to see of the machine is
- * mounted at the same paths. No word goes through a shell, and the environment through neither
- * docker's command line nor its description of the container: process 1 reads it from a file. Pure.
+ * has `ydl-node init` as its process 1 (container_init.h). Directories of the machine are mounted
+ * at the same paths. Nothing goes through a shell. The environment is neither on docker's command
+ * line nor in its description of the container: process 1 reads it from a file. Pure.
  */
 #pragma once
 #include "base/str.h"
@@ -35,5 +35,5 @@ int docker_args(const struct docker_args *d, struct strs *ret);
 /* "0,1" for a list of two GPUs: a container that is given some counts them from 0. "" for none. */
 int docker_gpus(const char *gpus, char **ret);
 
-/* Why no container came of it, in one line, from what the client printed. */
+/* Why no container was started, in one line, from what the client printed. */
 void docker_reason(const char *said, char *out, size_t cap);

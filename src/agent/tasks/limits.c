@@ -1,9 +1,15 @@
 /* limits.c - limits that nobody else enforces: memory where there is no cgroup, and size of output.
  *
  * Looks four times a second, while a task with a limit runs. Memory is the sum over the task's
- * whole tree: first as the kernel counts it at no cost, where pages that processes share count
- * several times; only when that is over the limit is it measured exactly. */
+ * process tree: first by resident size, which is cheap but counts shared pages several times; only
+ * when that exceeds the limit, exactly. */
+#include "agent/tasks/limits.h"
 #include "agent/agent_private.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/finish.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/task_stop.h"
 
 #include <stdio.h>
 
@@ -12,7 +18,7 @@
 
 static bool has_memory_limit(const struct agent_task *t)
 {
-    return t->phase == PHASE_RUNNING && t->memory && !t->cgroup.path && !t->image;
+    return t->phase == PHASE_RUNNING && t->memory.limit && !t->memory.cgroup.path && !t->image.name;
 }
 
 /* ---- memory ---- */
@@ -21,23 +27,23 @@ static bool mark_limited(struct agent *a)
 {
     bool any = false;
 
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        struct agent_task *t = a->tasks.v[i];
 
-        t->marked = has_memory_limit(t);
-        t->used = 0;
-        any = any || t->marked;
+        t->process.marked = has_memory_limit(t);
+        t->memory.used = 0;
+        any = any || t->process.marked;
     }
     return any;
 }
 
 static void add_up(struct agent *a, uint64_t (*bytes)(const struct tree_proc *p), bool only_over)
 {
-    for (size_t i = 0; i < a->tree.n; i++) {
-        struct agent_task *t = reap_owner(a, &a->tree.v[i]);
+    for (size_t i = 0; i < a->reap.tree.n; i++) {
+        struct agent_task *t = reap_owner(a, &a->reap.tree.v[i]);
 
-        if (t && t->marked && t->dirty == only_over)
-            t->used += bytes(&a->tree.v[i]);
+        if (t && t->process.marked && t->process.dirty == only_over)
+            t->memory.used += bytes(&a->reap.tree.v[i]);
     }
 }
 
@@ -55,42 +61,42 @@ static uint64_t limits_exact(const struct tree_proc *p)
 
 static bool shares_with(const struct agent_task *t, const struct agent_task *other)
 {
-    return other == t || (t->memory_shared && other->slot == t->slot);
+    return other == t || (t->memory.shared && other->prep.slot == t->prep.slot);
 }
 
-/* By all that share the limit with it. */
+/* Memory used by all tasks that share the limit. */
 static uint64_t used_of_limit(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < a->n_tasks && t->memory_shared; i++)
-        if (shares_with(t, a->tasks[i]))
-            sum += a->tasks[i]->used;
-    return t->memory_shared ? sum : t->used;
+    for (size_t i = 0; i < a->tasks.n && t->memory.shared; i++)
+        if (shares_with(t, a->tasks.v[i]))
+            sum += a->tasks.v[i]->memory.used;
+    return t->memory.shared ? sum : t->memory.used;
 }
 
 static void limits_measure(struct agent *a)
 {
-    for (size_t i = 0; i < a->n_tasks; i++)
-        a->tasks[i]->dirty = false;
+    for (size_t i = 0; i < a->tasks.n; i++)
+        a->tasks.v[i]->process.dirty = false;
     add_up(a, rough, false);
-    for (size_t i = 0; i < a->n_tasks; i++) /* perhaps over: again, exactly */
-        a->tasks[i]->dirty =
-            a->tasks[i]->marked && used_of_limit(a->tasks[i]) > a->tasks[i]->memory;
-    for (size_t i = 0; i < a->n_tasks; i++)
-        if (a->tasks[i]->dirty)
-            a->tasks[i]->used = 0;
+    for (size_t i = 0; i < a->tasks.n; i++) /* perhaps over: again, exactly */
+        a->tasks.v[i]->process.dirty = a->tasks.v[i]->process.marked &&
+                                       used_of_limit(a->tasks.v[i]) > a->tasks.v[i]->memory.limit;
+    for (size_t i = 0; i < a->tasks.n; i++)
+        if (a->tasks.v[i]->process.dirty)
+            a->tasks.v[i]->memory.used = 0;
     add_up(a, limits_exact, true);
 }
 
-/* Of several that share a limit the one with the most has to go. */
+/* Of tasks that share a limit, the one that uses most is ended. */
 static bool has_most(const struct agent_task *t)
 {
     const struct agent *a = t->agent;
 
-    for (size_t i = 0; i < a->n_tasks && t->memory_shared; i++)
-        if (shares_with(t, a->tasks[i]) && a->tasks[i]->used > t->used)
+    for (size_t i = 0; i < a->tasks.n && t->memory.shared; i++)
+        if (shares_with(t, a->tasks.v[i]) && a->tasks.v[i]->memory.used > t->memory.used)
             return false;
     return true;
 }
@@ -100,16 +106,17 @@ static void limits_judge(struct agent_task *t)
     char text[96], have[STR_SIZE_MAX], limit[STR_SIZE_MAX], all[STR_SIZE_MAX];
     uint64_t used = used_of_limit(t);
 
-    if (t->used > t->peak)
-        t->peak = t->used;
-    if (!has_memory_limit(t) || used <= t->memory || !has_most(t))
+    if (t->memory.used > t->memory.peak)
+        t->memory.peak = t->memory.used;
+    if (!has_memory_limit(t) || used <= t->memory.limit || !has_most(t))
         return;
-    if (used > t->used)
-        snprintf(text, sizeof(text), "used %s, its container %s of %s", str_size(t->used, have),
-                 str_size(used, all), str_size(t->memory, limit));
+    if (used > t->memory.used)
+        snprintf(text, sizeof(text), "used %s, its container %s of %s",
+                 str_size(t->memory.used, have), str_size(used, all),
+                 str_size(t->memory.limit, limit));
     else
-        snprintf(text, sizeof(text), "used %s of %s", str_size(t->used, have),
-                 str_size(t->memory, limit));
+        snprintf(text, sizeof(text), "used %s of %s", str_size(t->memory.used, have),
+                 str_size(t->memory.limit, limit));
     stop_for(t, FAIL_MEMORY, text);
 }
 
@@ -119,10 +126,10 @@ static bool watch_memory(struct agent *a)
         return false;
     if (reap_look(a) == 0)
         limits_measure(a);
-    for (size_t i = 0; i < a->n_tasks; i++)
-        a->tasks[i]->marked = a->tasks[i]->dirty = false;
-    for (size_t i = 0; i < a->n_tasks; i++)
-        limits_judge(a->tasks[i]);
+    for (size_t i = 0; i < a->tasks.n; i++)
+        a->tasks.v[i]->process.marked = a->tasks.v[i]->process.dirty = false;
+    for (size_t i = 0; i < a->tasks.n; i++)
+        limits_judge(a->tasks.v[i]);
     return true;
 }
 
@@ -133,11 +140,11 @@ static void limits_check_output(struct agent_task *t, uint64_t limit)
     char text[64], have[STR_SIZE_MAX], most[STR_SIZE_MAX];
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < COUNT_OF(t->streams); i++)
-        sum += rotate_size(&t->streams[i].cut);
+    for (size_t i = 0; i < COUNT_OF(t->output.streams); i++)
+        sum += rotate_size(&t->output.streams[i].cut);
     if (sum <= limit)
         return;
-    snprintf(text, sizeof(text), "wrote %s of output, %s are allowed", str_size(sum, have),
+    snprintf(text, sizeof(text), "wrote %s of output, the limit is %s", str_size(sum, have),
              str_size(limit, most));
     stop_for(t, FAIL_LOG_LIMIT, text);
 }
@@ -148,8 +155,8 @@ static bool watch_output(struct agent *a)
 
     if (!a->facts->log_limit)
         return false;
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        struct agent_task *t = a->tasks.v[i];
 
         if (t->phase != PHASE_RUNNING)
             continue;
@@ -168,15 +175,22 @@ static void limits_on_time(uv_timer_t *h)
     bool memory = watch_memory(a), output = watch_output(a);
 
     cost = loop_now(a->loop) - before;
-    a->watching = memory || output;
-    if (a->watching)
+    a->limits.watching = memory || output;
+    if (a->limits.watching)
         uv_timer_start(h, limits_on_time, (uint64_t)(INTERVAL + SHARE * cost), 0);
 }
 
-void watch_begin(struct agent *a)
+void limits_init(struct agent *a)
 {
-    if (a->watching)
+    uv_timer_init(loop_uv(a->loop), &a->limits.timer);
+    a->limits.timer.data = a;
+    a->limits.oom_kills = finish_oom_kills();
+}
+
+void limits_watch(struct agent *a)
+{
+    if (a->limits.watching)
         return;
-    a->watching = true;
-    uv_timer_start(&a->watch_timer, limits_on_time, INTERVAL / 5, 0);
+    a->limits.watching = true;
+    uv_timer_start(&a->limits.timer, limits_on_time, INTERVAL / 5, 0);
 }

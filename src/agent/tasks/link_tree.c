@@ -1,4 +1,5 @@
-/* link_tree.c - see link_tree.h */
+/* link_tree.c - a tree of directories with links in place of files, made by walking the original.
+ * Two agents may do so at once in one directory: what is there already is left as it is. */
 #include "agent/tasks/link_tree.h"
 #include "base/auto.h"
 #include "base/path.h"
@@ -13,7 +14,7 @@
 
 static int spread(const char *from, const char *to, int depth, struct err *err);
 
-/* Only a directory of the task's own is gone into: another archive's link leads into the cache. */
+/* Enters only real directories: a link of another archive leads into the cache. */
 static int spread_dir(const char *from, const char *to, int depth, struct err *err)
 {
     struct stat st;

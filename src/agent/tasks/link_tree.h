@@ -1,8 +1,8 @@
-/* link_tree.h - the files that the job brought along, as if they lay in the work directory.
+/* link_tree.h - the job's files, linked into the work directory.
  *
  * YARN unpacks an archive into a cache of the NodeManager, for many containers at once: nobody may
- * write into it. So the directories of it are made anew, and every file becomes a symbolic link.
- * Blocks on the local disk. Any thread. */
+ * write to it. So its directories are created anew, and every file becomes a symbolic link. Blocks
+ * on the local disk. Any thread. */
 #pragma once
 #include "base/err.h"
 

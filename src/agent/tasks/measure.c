@@ -1,16 +1,20 @@
-/* measure.c - what tasks use, while somebody at the master wants to know: once a second, each with
- * all processes that it has started. What is in a container of docker is not below us, and not
- * seen. */
+/* measure.c - what tasks use, reported once a second while the master asks for it. Each task counts
+ * with all processes that it has started. Tasks in docker containers are not below us and cannot be
+ * measured. */
+#include "agent/tasks/measure.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/reap.h"
 
-#define FIRST_MS 150 /* between the two looks that a share of the processor needs */
+#define FIRST_MS 150 /* between the two samples that processor usage needs */
 #define PAUSE_MS 1000
 #define MOST_MS 60000 /* who wants more asks again */
 #define BATCH 256
 
 static bool is_measured(const struct agent_task *t)
 {
-    return t->phase == PHASE_RUNNING && !t->image;
+    return t->phase == PHASE_RUNNING && !t->image.name;
 }
 
 static bool measure_look(struct agent *a)
@@ -18,43 +22,43 @@ static bool measure_look(struct agent *a)
     bool any = false;
     int r;
 
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        struct agent_task *t = a->tasks.v[i];
 
-        t->marked = is_measured(t);
-        t->use.memory = t->use.ticks = 0;
-        any = any || t->marked;
+        t->process.marked = is_measured(t);
+        t->usage.memory = t->usage.ticks = 0;
+        any = any || t->process.marked;
     }
     r = any ? reap_look(a) : -ENOENT;
-    for (size_t i = 0; r == 0 && i < a->tree.n; i++) {
-        struct agent_task *t = reap_owner(a, &a->tree.v[i]);
+    for (size_t i = 0; r == 0 && i < a->reap.tree.n; i++) {
+        struct agent_task *t = reap_owner(a, &a->reap.tree.v[i]);
 
-        if (!t || !t->marked)
+        if (!t || !t->process.marked)
             continue;
-        t->use.memory += a->tree.v[i].rss;
-        t->use.ticks += a->tree.v[i].ticks;
+        t->usage.memory += a->reap.tree.v[i].rss;
+        t->usage.ticks += a->reap.tree.v[i].ticks;
     }
-    for (size_t i = 0; i < a->n_tasks; i++)
-        a->tasks[i]->marked = false; /* they are reap.c's */
+    for (size_t i = 0; i < a->tasks.n; i++)
+        a->tasks.v[i]->process.marked = false; /* they are reap.c's */
     return r == 0;
 }
 
-/* The same as a share since the look before, which must have been of the same process. */
+/* Processor time as a share since the last sample, which must be of the same process. */
 static void measure_fill(struct agent_task *t, int64_t now, Agent__TaskUsage *m)
 {
-    struct task_use *u = &t->use;
+    struct task_usage *u = &t->usage;
     int64_t ms = now - u->at;
 
     agent__task_usage__init(m);
     m->task = t->id;
     m->memory = u->memory;
     m->cpu = -1;
-    if (u->pid == t->pid && ms > 0) {
+    if (u->pid == t->process.pid && ms > 0) {
         uint64_t more = u->ticks > u->before ? u->ticks - u->before : 0; /* some have ended */
 
         m->cpu = (int32_t)(more * 1000 * 1000 / (uint64_t)sysconf(_SC_CLK_TCK) / (uint64_t)ms);
     }
-    u->pid = t->pid;
+    u->pid = t->process.pid;
     u->before = u->ticks;
     u->at = now;
 }
@@ -81,11 +85,11 @@ static void measure_tell(struct agent *a)
 
     if (!all)
         return; /* next time */
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        if (!is_measured(a->tasks[i]))
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        if (!is_measured(a->tasks.v[i]))
             continue;
         list[n] = &all[n];
-        measure_fill(a->tasks[i], now, &all[n]);
+        measure_fill(a->tasks.v[i], now, &all[n]);
         if (++n < BATCH)
             continue;
         measure_send_all(a, list, n);
@@ -99,28 +103,28 @@ static void measure_run(void *arg)
     struct agent *a = arg;
     int64_t pause = FIRST_MS;
 
-    while (!a->leaving && loop_now(a->loop) < a->measure_until) {
+    while (!a->leave.begun && loop_now(a->loop) < a->measure.until) {
         if (measure_look(a))
             measure_tell(a);
         if (fiber_sleep(a->loop, pause) < 0)
             break;
         pause = PAUSE_MS;
     }
-    a->measurer = NULL;
-    cond_wake_all(&a->measured);
+    a->measure.fiber = NULL;
+    cond_wake_all(&a->measure.ended);
 }
 
 void measure_begin(struct agent *a, const Agent__Measure *m)
 {
-    a->measure_until = loop_in(a->loop, m->ms < MOST_MS ? m->ms : MOST_MS);
-    if (!a->measurer && !a->leaving)
-        (void)fiber_start(a->loop, measure_run, a, &a->measurer, NULL);
+    a->measure.until = loop_in(a->loop, m->ms < MOST_MS ? m->ms : MOST_MS);
+    if (!a->measure.fiber && !a->leave.begun)
+        (void)fiber_start(a->loop, measure_run, a, &a->measure.fiber, NULL);
 }
 
 void measure_end(struct agent *a)
 {
-    if (a->measurer)
-        fiber_cancel(a->measurer);
-    while (a->measurer)
-        (void)cond_wait(a->loop, &a->measured, LOOP_NEVER);
+    if (a->measure.fiber)
+        fiber_cancel(a->measure.fiber);
+    while (a->measure.fiber)
+        (void)cond_wait(a->loop, &a->measure.ended, LOOP_NEVER);
 }

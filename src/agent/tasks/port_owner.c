@@ -1,5 +1,5 @@
-/* port_owner.c - see port_owner.h. The kernel's table of sockets gives the inode, the descriptors
- * of all processes are searched for it. */
+/* port_owner.c - who has a port, from /proc: the kernel's table of sockets gives the inode, and the
+ * descriptors of all processes are searched for it. */
 #include "agent/tasks/port_owner.h"
 #include "base/auto.h"
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* port_owner.h - which process has a TCP port, for a sentence about a port that is taken.
+/* port_owner.h - which process has a TCP port, for the error about a port in use.
  *
  * Looks through /proc, so it takes milliseconds and sees only what we may see. Any thread. */
 #pragma once
@@ -6,10 +6,10 @@
 
 #define PORT_OWNER_MAX 64
 
-/* Does anybody have it as a connected or listening socket? Connections that the kernel keeps after
- * their owner's end do not count. */
+/* Does any process have a connected or listening socket on it? Connections that linger after their
+ * owner's end do not count. */
 bool port_in_use(unsigned number);
-/* Is there nothing of it but such connections, and at least one of them? */
+/* Are there only lingering connections on it, and at least one? */
 bool port_lingers(unsigned number);
 
 /* "process 4711 (python3)", or false. */

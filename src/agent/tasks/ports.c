@@ -1,4 +1,10 @@
-/* ports.c - see ports.h */
+/* ports.c - ports held for tasks until their programs bind them.
+ *
+ *     any ──► held ──► shared (the program sets SO_REUSE…) ──► held again
+ *               └────► let go (it sets neither)            ──► held again
+ *
+ * A held port is checked on IPv4 and IPv6, and again before each start: connections that linger
+ * after the last program are not in the way, a program that listens is. */
 #include "agent/tasks/ports.h"
 #include "agent/tasks/port_owner.h"
 #include "base/auto.h"
@@ -56,7 +62,7 @@ static int take_name(unsigned number)
     return name_lock(name);
 }
 
-/* Somebody may listen on the IPv6 side alone. */
+/* Another program may listen on IPv6 only. */
 static int check_v6(unsigned number, bool lingering)
 {
     struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)number) };
@@ -73,7 +79,7 @@ static int check_v6(unsigned number, bool lingering)
     return 0;
 }
 
-/* Lets others bind beside us, or nobody any more: the kernel looks at these when somebody binds. */
+/* Allows or forbids others to bind to the port: the kernel checks these options at each bind. */
 static int set_sharing(int fd, bool shared)
 {
     int on = shared;
@@ -84,9 +90,8 @@ static int set_sharing(int fd, bool shared)
     return 0;
 }
 
-/* Binds without any option, which succeeds for one process only, and lets nobody bind beside it.
- * With `lingering`, connections of the last owner that the kernel has not forgotten yet do not
- * count. */
+/* Binds without any option, which excludes all others. With `lingering`, connections of the last
+ * owner that the kernel still keeps do not count. */
 static int take_port(unsigned number, bool lingering)
 {
     struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)number) };
@@ -117,8 +122,8 @@ static int ports_hold(unsigned number, struct port *ret)
     return 0;
 }
 
-/* One that its last owner has left connections behind on, which the kernel has not forgotten yet:
- * that owner was a task of an agent that was here before us. */
+/* A port with lingering connections of its last owner, a task of an agent that ran here before us.
+ */
 static int hold_lingering(unsigned number, struct port *ret)
 {
     AUTO_CLOSE int lock = take_name(number);
@@ -223,8 +228,8 @@ int ports_hold_again(struct port *p, struct err *err)
     if (p->bound >= 0)
         return ports_share(p, false, err);
     fd = take_port(p->number, true);
-    /* A server that did not set SO_REUSEADDR leaves connections behind that nobody can bind beside
-     * for a minute. The kernel gives the port to nobody either, and other agents see the name. */
+    /* A server that did not set SO_REUSEADDR leaves connections behind that prevent any bind for a
+     * minute. The kernel gives the port to nobody either, and other agents see the name. */
     if (fd == -EADDRINUSE && !port_in_use(p->number))
         return 0;
     if (fd < 0)

@@ -26,23 +26,23 @@ struct ports {
     unsigned low, high, next;
 };
 
-/* Sets the range and a random place in it to begin. Zeroes: the default range, cut off below the
- * kernel's own. -EINVAL for a range that is none. */
+/* Sets the range and a random start in it. Zeroes: the default range, limited to below the kernel's
+ * own. -EINVAL for an invalid range. */
 int ports_init(struct ports *p, unsigned low, unsigned high, struct err *err);
 
 /* Holds any free port of the range; -EADDRINUSE when none is. */
 int ports_any(struct ports *p, struct port *ret, struct err *err);
-/* Holds this one. The error names the process that has it, where that can be seen. */
+/* Holds this one. The error names the process that has it, if that is visible. */
 int ports_one(unsigned number, struct port *ret, struct err *err);
 
-/* Whether a program can bind beside us: from the moment on when it is started, until it has ended.
- * By SO_REUSEADDR, all that most of them know, any user's can until one of them listens. */
+/* Allows a program to bind to the port, from its start to its end. By SO_REUSEADDR, the only option
+ * most programs set, any user's program can, until one listens. */
 int ports_share(struct port *p, bool shared, struct err *err);
 
 /* Lets the port go for a program that binds it alone; the name stays ours. */
 void ports_let_go(struct port *p);
-/* Holds it again, alone, after that program's end. While nothing but lingering connections is in
- * the way that is no failure: the name keeps other agents off. */
+/* Holds it again, alone, after that program's end. Lingering connections are not a failure: the
+ * name keeps other agents off. */
 int ports_hold_again(struct port *p, struct err *err);
 /* Gives it up altogether. */
 void ports_drop(struct port *p);

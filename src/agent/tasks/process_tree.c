@@ -1,4 +1,8 @@
-/* process_tree.c - see process_tree.h */
+/* process_tree.c - reads the processes below one process.
+ *
+ * Where the kernel lists the children of a process (CONFIG_PROC_CHILDREN) those lists are followed;
+ * elsewhere all of /proc is read and sorted out by parents. Before a signal the process's start
+ * time is compared again, through a pidfd: a number that was given out anew is not hit. */
 #include "agent/tasks/process_tree.h"
 #include "base/buf.h"
 #include "base/path.h"
@@ -182,7 +186,7 @@ static struct tree_proc *tree_find(const struct tree *t, pid_t pid)
 /* The child of the root that `p` descends from; NULL when it is not below the root. */
 static const struct tree_proc *find_top(const struct tree *t, const struct tree_proc *p, pid_t root)
 {
-    for (size_t i = 0; p && i <= t->n; i++) { /* a picture of a moment may have circles */
+    for (size_t i = 0; p && i <= t->n; i++) { /* a snapshot may contain cycles */
         if (p->parent == root)
             return p;
         p = tree_find(t, p->parent);

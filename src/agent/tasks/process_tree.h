@@ -1,9 +1,9 @@
 /* process_tree.h - the processes below one process, read from /proc.
  *
- * A picture of a moment that has passed when it is looked at: signals go by pidfd to the very
- * process that was seen, never to one that got its number later. Kernels that list a process's
- * children are asked for those, others for everything. Blocks for microseconds per process. Any
- * thread, one at a time per value. */
+ * A snapshot, out of date at once: signals go by pidfd to the very process that was seen, never to
+ * one that got its pid later. Where the kernel lists a process's children, only those are read,
+ * elsewhere all of /proc. Blocks for microseconds per process. Any thread, one at a time per value.
+ */
 #pragma once
 #include "base/auto.h"
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct tree {
     const char *proc; /* "/proc", but for tests */
 };
 
-/* Which children of the root to leave out with everything below them. */
+/* Children of the root to skip, with everything below them. */
 typedef bool tree_skip(void *user, pid_t pid);
 
 void tree_init(struct tree *t); /* finds out what this kernel has */
@@ -43,11 +43,12 @@ bool tree_look(pid_t pid, struct tree_proc *ret);
 /* Sends a signal to exactly this process; -ESRCH when it has gone. */
 int tree_signal(const struct tree_proc *p, int signum);
 
-/* A variable of the environment that the process was started with; false when it cannot be seen. */
+/* A variable of the environment that the process was started with; false when it is unset or not
+ * readable. */
 bool tree_env(pid_t pid, const char *name, char *out, size_t cap);
 
-/* The memory that it has, shared pages counted in parts; 0 when that cannot be seen. Takes as long
- * as the process is large. */
+/* Its proportional memory (shared pages divided among their users); 0 when it is not readable.
+ * Takes longer for large processes. */
 uint64_t tree_pss(pid_t pid);
 
 uint64_t tree_now(void); /* the present time in ticks since boot */

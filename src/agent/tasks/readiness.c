@@ -1,7 +1,12 @@
-/* readiness.c - readiness: is its port open, does it answer, is the file there, has it said so?
+/* readiness.c - readiness checks: is the port open, does it answer, does the file exist, does the
+ * output contain the text?
  *
- * A fiber for each task that is not ready yet. It asks often at first, then once a second. */
+ * A fiber for each task that is not ready yet. It checks often at first, then once a second. */
+#include "agent/tasks/readiness.h"
 #include "agent/agent_private.h"
+#include "agent/link/agent_report.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/task_stop.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "job/spec/spec.h"
@@ -29,12 +34,12 @@ struct probe {
 static struct sock *probe_dial(const struct probe *p)
 {
     const struct agent_task *t = p->task;
-    const char *hosts[] = { t->agent->host, "127.0.0.1", "::1" };
+    const char *hosts[] = { t->agent->link.host, "127.0.0.1", "::1" };
     struct loop *l = t->agent->loop;
     struct sock *s = NULL;
 
-    for (size_t i = 0; i < COUNT_OF(hosts) && !s && t->n_ports > 0; i++)
-        if (sock_connect(l, hosts[i], t->ports[0].number, loop_in(l, ANSWER_MS), &s, NULL) < 0)
+    for (size_t i = 0; i < COUNT_OF(hosts) && !s && t->prep.n_ports > 0; i++)
+        if (sock_connect(l, hosts[i], t->prep.ports[0].number, loop_in(l, ANSWER_MS), &s, NULL) < 0)
             s = NULL;
     return s;
 }
@@ -67,15 +72,15 @@ static bool http_fine(struct probe *p)
 
 static bool file_there(struct probe *p)
 {
-    AUTO_FREE char *path = path_join(p->task->work, p->what);
+    AUTO_FREE char *path = path_join(p->task->prep.work, p->what);
 
     return path && access(path, F_OK) == 0;
 }
 
-/* Reads on from where the last look ended, a little before: the words may have been half there. */
+/* Continues a little before the end of the last look: the text may have been half written. */
 static bool said_in(struct probe *p, int i, char *chunk)
 {
-    struct rotate *of = &p->task->streams[i].cut;
+    struct rotate *of = &p->task->output.streams[i].cut;
     size_t len = strlen(p->what);
     ssize_t n;
 
@@ -101,12 +106,12 @@ static bool probe_said(struct probe *p)
 
 static const struct {
     bool (*check)(struct probe *p);
-    const char *lacks; /* what is the matter while it is not */
+    const char *lacks; /* why it is not ready */
 } kinds[] = {
     [SPEC_READY_PORT] = { port_open, "nothing accepts connections on its port" },
     [SPEC_READY_HTTP] = { http_fine, "it does not answer with 200" },
     [SPEC_READY_FILE] = { file_there, "the file is not there" },
-    [SPEC_READY_LOG] = { probe_said, "its output does not say so" },
+    [SPEC_READY_LOG] = { probe_said, "its output does not contain the text" },
 };
 
 /* ---- the fiber ---- */
@@ -134,7 +139,7 @@ static void probe_run(void *arg)
         if (fiber_cancelled(l))
             break;
         if (ready || loop_now(l) >= deadline) {
-            t->probe = NULL;
+            t->readiness.probe = NULL;
             if (ready)
                 report_ready(t);
             else
@@ -156,14 +161,15 @@ int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err
     int r;
 
     if (ready->kind >= COUNT_OF(kinds) || !kinds[ready->kind].check)
-        return err_set(err, -EPROTO, "there is no readiness of kind %u", ready->kind);
+        return err_set(err, -EPROTO, "unknown readiness check %u", ready->kind);
     p = calloc(1, sizeof(*p));
     if (p) {
         *p = (struct probe){ .task = t, .kind = ready->kind, .timeout = ready->timeout_ms };
-        memcpy(p->seen, t->log_start, sizeof(p->seen));
+        memcpy(p->seen, t->output.start, sizeof(p->seen));
         p->what = strdup(ready->what);
     }
-    r = p && p->what ? fiber_start(t->agent->loop, probe_run, p, &t->probe, err) : err_oom(err);
+    r = p && p->what ? fiber_start(t->agent->loop, probe_run, p, &t->readiness.probe, err)
+                     : err_oom(err);
     if (r < 0 && p) {
         free(p->what);
         free(p);
@@ -173,7 +179,7 @@ int probe_begin(struct agent_task *t, const Agent__Ready *ready, struct err *err
 
 void probe_end(struct agent_task *t)
 {
-    if (t->probe)
-        fiber_cancel(t->probe);
-    t->probe = NULL;
+    if (t->readiness.probe)
+        fiber_cancel(t->readiness.probe);
+    t->readiness.probe = NULL;
 }

@@ -1,8 +1,8 @@
-/* spawn.c - see spawn.h.
+/* spawn.c - starts a process without copying our memory.
  *
  * clone() with CLONE_VM and CLONE_VFORK and a stack of the child's own, as posix_spawn() does it;
- * posix_spawn() itself has no word for limits, the parent's death or the memory killer. Between
- * clone and exec the child may only make system calls: all that needs memory is done before. */
+ * posix_spawn() itself cannot set limits, the parent-death signal or the OOM score. Between clone
+ * and exec the child may only make system calls: everything that allocates is done before. */
 #include "agent/tasks/spawn.h"
 #include "agent/tasks/spawn_reason.h"
 #include "base/str.h"
@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 
 #define CHILD_STACK (64 * KIB)
-/* The C library keeps these two for itself and lets nobody touch them; whoever started us may have
- * left them ignored all the same, and then no thread of a task could be cancelled. */
+/* glibc reserves these two signals and lets nobody change them; whoever started us may have left
+ * them ignored all the same, and then threads of a task could not be cancelled. */
 #define GLIBC_FIRST 32
 #define GLIBC_LAST 33
 #define OOM_SCORE "500" /* the kernel ends a task before its agent, and never a bystander */
@@ -31,10 +31,10 @@ struct spawner {
     char *stack;
     struct {
         char *name, *path, *cwd, *program;
-    } last; /* what was looked for last, and found: most often it is asked for again */
+    } last; /* the last program that was found: usually the next one is the same */
 };
 
-/* What the child sees: all of it in our memory, which it shares. */
+/* What the child needs, in our memory, which it shares. */
 struct child {
     const struct spawner *s;
     const struct spawn_spec *spec;
@@ -56,7 +56,7 @@ IN_CHILD static int spawn_failed(struct child *c, enum spawn_step step)
     return SPAWN_NOT_RUN;
 }
 
-/* Handlers go away at exec by themselves; but one that ran before would run in our memory. */
+/* exec resets handlers; but one that ran before exec would run in our memory. */
 IN_CHILD static int reset_signals(const struct child *c)
 {
     static const int caught[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
@@ -119,7 +119,7 @@ IN_CHILD static int run_child(void *arg)
 
 /* ---- in the parent ---- */
 
-/* Descriptors that whoever started us left open are not for tasks. */
+/* Descriptors left open by whoever started us are not for tasks. */
 static void close_on_exec(void)
 {
 #ifdef CLOSE_RANGE_CLOEXEC
@@ -130,7 +130,7 @@ static void close_on_exec(void)
         (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* A log file that got the number 1 would be everybody's. */
+/* A log file that got descriptor 1 would be inherited by every task. */
 static int fill_standard(void)
 {
     int fd;
@@ -203,7 +203,7 @@ struct spawner *spawner_free(struct spawner *s)
     return NULL;
 }
 
-/* Without room to remember it is looked for each time. */
+/* Without memory for the cache it is searched for each time. */
 static void spawn_remember(struct spawner *s, const struct spawn_spec *spec, const char *path,
                            const char *program)
 {
@@ -224,7 +224,7 @@ static const char *spawn_path_of(const struct spawn_spec *spec)
     return "";
 }
 
-/* A thousand tasks of one command need not look through PATH a thousand times. */
+/* A thousand tasks of one command search PATH only once. */
 static int spawn_do_find(struct spawner *s, const struct spawn_spec *spec, char **ret,
                          struct err *err)
 {

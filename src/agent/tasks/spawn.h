@@ -1,8 +1,8 @@
-/* spawn.h - starts a task's process, fast and with everything that was ours put back.
+/* spawn.h - starts a task's process, fast and without our own limits, signals and descriptors.
  *
- * Unlike loop/proc.h it makes no handle: a process here is a number that stays ours until reap.c
- * takes its status. The child shares our memory until exec, so that starting costs the same however
- * large we are, and the reason of a failed exec comes back. Loop thread only. */
+ * Unlike loop/proc.h it makes no handle: a process here is a pid, which stays valid until reap.c
+ * reaps it. The child shares our memory until exec, so the cost does not depend on our size, and
+ * the reason for a failed exec is returned. Loop thread only. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
@@ -11,8 +11,8 @@
 
 struct spawner; /* opaque: what is the same for every child */
 
-/* Notes the limits and signal actions that we were started with, so that children get them, and
- * raises our own limit of open files to the hard one. *ret is the caller's: spawner_free(). */
+/* Saves the limits and signal actions that we were started with, for children, and raises our own
+ * limit of open files to the hard one. *ret is the caller's: spawner_free(). */
 int spawner_new(struct spawner **ret, struct err *err);
 struct spawner *spawner_free(struct spawner *s);
 AUTO_DEFINE(spawner, struct spawner *, spawner_free);
@@ -25,16 +25,16 @@ struct spawn_spec {
     int out, err; /* descriptors that become 1 and 2; 0 is /dev/null */
     int extra;    /* becomes 3; -1: none */
     int cgroup;   /* a cgroup.procs to be written to; -1: none */
-    bool minded;  /* is not killed when we are: it ends by itself then (loop/proc.h) */
+    bool minded;  /* is not killed when we are: it then ends by itself (loop/proc.h) */
 };
 
-/* What a shell's exit code would be when the program was not found, or is none. */
+/* A shell's exit codes for a program that was not found or cannot be run. */
 #define SPAWN_NOT_FOUND 127
 #define SPAWN_NOT_RUN 126
 
 /* Starts a child as leader of a new session, with default signal actions, an empty signal mask, the
- * limits from before us, no descriptor of ours but the named ones, first in line when memory runs
- * out, and killed when we are (unless it is `minded`). Blocks until exec. When it fails nothing is
- * left, the error says in words what is wrong with the program, and err->detail is SPAWN_NOT_FOUND
- * or SPAWN_NOT_RUN. */
+ * limits from before us, no descriptor of ours but the named ones, preferred by the kernel when
+ * memory runs out, and killed when we are (unless it is `minded`). Blocks until exec. On failure no
+ * process is left, the error explains what is wrong with the program, and err->detail is
+ * SPAWN_NOT_FOUND or SPAWN_NOT_RUN. */
 int spawn_start(struct spawner *s, const struct spawn_spec *spec, pid_t *ret, struct err *err);

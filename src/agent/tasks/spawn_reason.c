@@ -1,4 +1,8 @@
-/* spawn_reason.c - see spawn_reason.h */
+/* spawn_reason.c - why a program could not be started, in words.
+ *
+ * exec() says ENOENT for a missing program, a missing interpreter and a missing loader alike. So
+ * the program is looked at after the failure: is it there, may it be executed, what does its first
+ * line name? */
 #include "agent/tasks/spawn_reason.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -70,7 +74,7 @@ static int search(const struct spawn_spec *spec, const char *name, char **ret, s
         return not_run(err, SPAWN_NOT_RUN, -EACCES);
     }
     err_set(err, -ENOENT, "there is no command '%s'", name);
-    err_hint(err, "no directory of the task's PATH has it");
+    err_hint(err, "it is not in any directory of the task's PATH");
     return not_run(err, SPAWN_NOT_FOUND, -ENOENT);
 }
 
@@ -117,12 +121,12 @@ static int spawn_missing(const char *name, const char *full, struct err *err)
     }
     interpreter(full, who);
     if (!who[0]) {
-        err_set(err, -ENOENT, "'%s' was built for another system: its loader is not here", name);
+        err_set(err, -ENOENT, "'%s' was built for another system: its loader is missing", name);
         return not_run(err, SPAWN_NOT_RUN, -ENOENT);
     }
-    err_set(err, -ENOENT, "'%s' wants to be run by '%s', which does not exist", name, who);
+    err_set(err, -ENOENT, "'%s' needs the interpreter '%s', which does not exist", name, who);
     if (str_ends(who, "\\r"))
-        err_hint(err, "its lines end as on Windows: convert it with dos2unix");
+        err_hint(err, "it has Windows line endings: convert it with dos2unix");
     return not_run(err, SPAWN_NOT_RUN, -ENOENT);
 }
 
@@ -138,7 +142,8 @@ static int not_permitted(const char *name, const char *full, struct err *err)
     if (access(full, X_OK) < 0)
         err_hint(err, "chmod +x, or name its interpreter: python %s", name);
     else
-        err_hint(err, "its interpreter may not be, or its file system is mounted noexec");
+        err_hint(err,
+                 "its interpreter may not be executable, or its file system is mounted noexec");
     return not_run(err, SPAWN_NOT_RUN, -EACCES);
 }
 
@@ -159,7 +164,7 @@ static int too_large(const struct spawn_spec *spec, const char *name, struct err
             "system",
             args / 1024, env / 1024, name);
     if (longest >= 128 * KIB)
-        err_hint(err, "a single one may have 128 KB: pass a file instead");
+        err_hint(err, "one argument or variable may have at most 128 KB: pass a file instead");
     return not_run(err, SPAWN_NOT_RUN, -E2BIG);
 }
 
@@ -180,7 +185,7 @@ static int exec_failed(const struct spawn_spec *spec, const char *program, int c
         return too_large(spec, name, err);
     case ENOEXEC:
         err_set(err, -code, "'%s' is neither a program for this machine nor a script", name);
-        err_hint(err, "a script begins with the line #!/bin/sh, or what else is to run it");
+        err_hint(err, "the first line of a script names its interpreter: #!/bin/sh");
         return not_run(err, SPAWN_NOT_RUN, -code);
     default:
         err_code(err, -code, "start '%s'", name);

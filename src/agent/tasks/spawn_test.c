@@ -162,9 +162,9 @@ static void a_program_that_cannot_run_is_explained(void **state)
         { "./dir", NULL, 126, "'./dir' is a directory", "" },
         { "./text", NULL, 126, "'./text' is neither a program for this machine nor a script",
           "#!/bin/sh" },
-        { "./badint", NULL, 126, "'./badint' wants to be run by '/no/python', which does not exist",
-          "" },
-        { "./dos", NULL, 126, "'./dos' wants to be run by '/bin/sh\\r', which does not exist",
+        { "./badint", NULL, 126,
+          "'./badint' needs the interpreter '/no/python', which does not exist", "" },
+        { "./dos", NULL, 126, "'./dos' needs the interpreter '/bin/sh\\r', which does not exist",
           "dos2unix" },
         { "./plain/x", NULL, 127, "start './plain/x': Not a directory", "" },
         { "sh", "/no/dir", 126, "start 'sh' in '/no/dir': No such file or directory", "" },
@@ -217,7 +217,8 @@ static void arguments_beyond_the_systems_limit_are_measured(void **state)
     assert_string_equal(err.text, "the arguments (200 KB) and environment (0 KB) of 'true' are too "
                                   "large for this system");
     assert_int_equal(err.detail, SPAWN_NOT_RUN);
-    assert_string_equal(err.hint, "a single one may have 128 KB: pass a file instead");
+    assert_string_equal(err.hint,
+                        "one argument or variable may have at most 128 KB: pass a file instead");
     w_free(w);
 }
 

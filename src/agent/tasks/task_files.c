@@ -1,7 +1,12 @@
 /* task_files.c - what a task finds in its directory: symbolic links to files, and to archives that
  * were unpacked once for all tasks of this agent. */
+#include "agent/tasks/task_files.h"
 #include "agent/agent_private.h"
 #include "agent/output/last_lines.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/spawn.h"
+#include "agent/tree_remove.h"
 #include "base/path.h"
 
 #include <fcntl.h>
@@ -13,7 +18,7 @@
 #define UNPACK_MS ((int64_t)30 * 60 * 1000) /* for one archive */
 #define WORDS_MAX 8
 
-/* An archive that is unpacked, or being so. */
+/* An archive that is unpacked or being unpacked. */
 struct unpacked {
     char *from, *dir;
     bool done;
@@ -29,7 +34,7 @@ struct files {
     char *dir;
 };
 
-/* How to unpack by how a name ends: FROM and TO stand for the two paths. */
+/* The command for each file name extension; FROM and TO stand for the two paths. */
 static const struct {
     const char *end;
     const char *argv[WORDS_MAX];
@@ -62,7 +67,7 @@ static void files_fill(const char *const words[WORDS_MAX], const struct unpacked
     argv[WORDS_MAX - 1] = NULL;
 }
 
-/* Runs one of the tools with what it says in a file beside the directory. */
+/* Runs one of the tools, with its output in a file beside the directory. */
 static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const struct unpacked *u,
                     struct err *err)
 {
@@ -76,7 +81,7 @@ static int run_tool(struct agent *a, const char *const words[WORDS_MAX], const s
 
     if (fd < 0)
         return err_sys(err, "unpack '%s'", u->from);
-    if (a->leaving)
+    if (a->leave.begun)
         return err_set(err, -ECANCELED, "unpack '%s': the job has ended", u->from);
     files_fill(words, u, argv);
     spec.extra = spec.cgroup = -1;
@@ -111,8 +116,8 @@ static int files_unpack(struct agent *a, const struct unpacked *u, struct err *e
         }
         return r;
     }
-    err_set(err, -EINVAL, "'%s' is no archive that can be unpacked", u->from);
-    err_hint(err, "tar, tar.gz, tgz, tar.bz2, tar.xz, tar.zst and zip can be");
+    err_set(err, -EINVAL, "'%s' is not an archive that ydl can unpack", u->from);
+    err_hint(err, "supported: tar, tar.gz, tgz, tar.bz2, tar.xz, tar.zst and zip");
     return -EINVAL;
 }
 
@@ -130,7 +135,7 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     if (!a->files)
         a->files = calloc(1, sizeof(*a->files));
     if (a->files && !a->files->dir)
-        a->files->dir = str_printf("%s/unpacked-%u", a->work_dir, a->opt->number);
+        a->files->dir = str_printf("%s/unpacked-%u", a->dirs.work, a->opt->number);
     if (u && a->files && a->files->dir) {
         u->from = strdup(from);
         u->dir = str_printf("%s/%u", a->files->dir, a->files->n++);
@@ -142,7 +147,7 @@ static struct unpacked *unpacked_new(struct agent *a, const char *from)
     return NULL;
 }
 
-/* Unpacks it, from nothing: an earlier try may have left a part, which can be large. */
+/* Unpacks it from scratch: an earlier try may have left a part, which can be large. */
 static void unpack_now(struct agent *a, struct unpacked *u)
 {
     u->done = false;
@@ -154,8 +159,8 @@ static void unpack_now(struct agent *a, struct unpacked *u)
     cond_wake_all(&u->changed);
 }
 
-/* The directory with the archive's contents, unpacked by whoever asks first. What failed once is
- * tried again by who asks later: the disk may have been full. */
+/* The directory with the archive's contents, unpacked by the first caller. A failure is retried by
+ * the next one: the disk may have been full. */
 static int unpacked_dir(struct agent *a, const char *from, const char **ret, struct err *err)
 {
     struct unpacked *u = a->files ? a->files->first : NULL;
@@ -218,7 +223,8 @@ static int task_files_place(struct agent_task *t, const Agent__FileLink *f, stru
     if (!dir)
         return err_oom(err);
     if (!inside(f->to))
-        return err_set(err, -EINVAL, "'%s' is no name for a file beside the task", f->to);
+        return err_set(err, -EINVAL, "'%s' is not a valid name for a file in the task's directory",
+                       f->to);
     if (access(f->from, R_OK) < 0)
         return err_sys(err, "use '%s'", f->from);
     if (f->archive) {

@@ -1,10 +1,32 @@
 /* task_start.c - Start: a task's process, with its output in files.
  *
- * The files are the process's own standard output and error, opened to append: every byte is there
- * whatever happens to anybody, and nobody has to read for the task to go on. Each Start is a fiber
- * that gives way now and then, so that a thousand starts do not hold up an answer to a Ping. */
+ * The files are the process's own standard output and error, opened to append: no byte is lost
+ * whoever dies, and the task never waits for a reader. Each Start is a fiber that yields now and
+ * then, so that a thousand starts do not delay the answer to a Ping. */
+#include "agent/tasks/task_start.h"
 #include "agent/agent_private.h"
 #include "agent/environ.h"
+#include "agent/link/agent_report.h"
+#include "agent/link/handshake.h"
+#include "agent/link/resync.h"
+#include "agent/output/logrotate.h"
+#include "agent/output/output_files.h"
+#include "agent/output/output_follow.h"
+#include "agent/output/tensorboard_mirror.h"
+#include "agent/socket/pmi.h"
+#include "agent/tasks/activate.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/cgroup.h"
+#include "agent/tasks/conda_activate.h"
+#include "agent/tasks/docker.h"
+#include "agent/tasks/finish.h"
+#include "agent/tasks/limits.h"
+#include "agent/tasks/ports.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/process_tree.h"
+#include "agent/tasks/readiness.h"
+#include "agent/tasks/reap.h"
+#include "agent/tasks/spawn.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -14,7 +36,6 @@
 #include <sys/stat.h>
 
 #define TURN_MS 5
-#define TOKEN_FILE "HADOOP_TOKEN_FILE_LOCATION"
 
 struct starting {
     struct agent *agent;
@@ -40,48 +61,28 @@ static int set_number(struct env *e, const char *name, uint32_t n)
 
 static int set_ours(struct env *e, const struct agent_task *t, const char *spec, bool pmi)
 {
-    int r = env_set(e, "YDL_SOCKET", t->socket);
+    int r = env_set(e, "YDL_SOCKET", t->socket.path);
 
     if (r == 0)
         r = set_path(e, t, "YDL_STOP", "stop");
     if (r == 0)
-        r = env_set(e, "TMPDIR", t->agent->tmp_dir);
+        r = env_set(e, "TMPDIR", t->agent->dirs.tmp);
     if (r == 0)
-        r = env_set(e, "PWD", t->work);
-    if (r == 0 && t->out)
-        r = env_set(e, "YDL_OUT", t->out);
-    if (r == 0 && !t->gpus_unknown)
-        r = env_set(e, "CUDA_VISIBLE_DEVICES", t->gpus ? t->gpus : "");
+        r = env_set(e, "PWD", t->prep.work);
+    if (r == 0 && t->prep.out)
+        r = env_set(e, "YDL_OUT", t->prep.out);
+    if (r == 0 && !t->prep.gpus_unknown)
+        r = env_set(e, "CUDA_VISIBLE_DEVICES", t->prep.gpus ? t->prep.gpus : "");
     if (r == 0 && spec)
         r = env_set(e, "YDL_SPEC", spec);
-    if (r == 0 && t->wants_error_file)
+    if (r == 0 && t->start.wants_error_file)
         r = set_path(e, t, "TORCHELASTIC_ERROR_FILE", "error");
     if (r < 0 || !pmi)
         return r;
     r = env_set(e, "PMI_FD", "3");
     if (r == 0)
-        r = set_number(e, "PMI_RANK", t->rank);
-    return r == 0 ? set_number(e, "PMI_SIZE", t->world) : r;
-}
-
-/* A container's own variables, or the user's, for the job's to be put over. */
-static int set_yarns(struct env *weak, struct env *e, const struct agent_task *t)
-{
-    const struct agent *a = t->agent;
-    const struct agent_container *c = a->container;
-    bool here = !c || c->client;
-    int r = c ? agent_container_env(c, environ, weak) : 0;
-
-    if (r == 0 && !here)
-        r = env_set(e, "HOME", c->dir);
-    else if (r == 0 && t->image) /* the user's own home means nothing in an image */
-        r = env_set(e, "HOME", a->tmp_dir);
-    if (r < 0 || !c)
-        return r;
-    r = env_set(e, AGENT_CONTAINER_MARK, c->id);
-    if (r < 0 || (here && getenv(TOKEN_FILE))) /* the user has tokens already, and knows why */
-        return r;
-    return env_set(e, TOKEN_FILE, a->token_file);
+        r = set_number(e, "PMI_RANK", t->start.rank);
+    return r == 0 ? set_number(e, "PMI_SIZE", t->start.world) : r;
 }
 
 /* The container's, the job's, then the task's, then ours. `weak` is the same as `e`, unless an
@@ -90,7 +91,7 @@ static int start_make_env(struct env *weak, struct env *e, const struct agent_ta
                           const Agent__StartTask *m, const char *spec, struct err *err)
 {
     const Agent__JobFacts *f = t->agent->facts;
-    int r = set_yarns(weak, e, t);
+    int r = t->agent->platform->env(t, weak, e);
 
     for (size_t i = 0; i < f->n_env && r == 0; i++)
         r = env_lend(weak, f->env[i]);
@@ -99,7 +100,7 @@ static int start_make_env(struct env *weak, struct env *e, const struct agent_ta
     if (r == 0)
         r = set_ours(e, t, spec, m->pmi);
     if (r == -EINVAL)
-        return err_set(err, r, "a variable of its environment is not NAME=value");
+        return err_set(err, r, "one of its environment variables is not NAME=value");
     if (r < 0)
         return err_oom(err);
     r = activate_venv(e, t, err);
@@ -119,15 +120,15 @@ static int start_make_argv(struct strs *argv, const Agent__StartTask *m, struct 
 
 static int start_open_output(struct agent_task *t, int i, struct err *err)
 {
-    const char *path = t->streams[i].path;
+    const char *path = t->output.streams[i].path;
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
-    t->log_start[i] = rotate_size(&t->streams[i].cut);
-    if (t->agent->container)
-        output_keep(&t->streams[i]);
-    if (t->agent->umask & 0640) /* who collects logs is in our group */
+    t->output.start[i] = rotate_size(&t->output.streams[i].cut);
+    if (t->agent->platform->successors)
+        output_keep(&t->output.streams[i]);
+    if (t->agent->dirs.umask & 0640) /* who collects logs is in our group */
         (void)fchmod(fd, 0640);
     return take_fd(fd);
 }
@@ -136,35 +137,35 @@ static int start_open_output(struct agent_task *t, int i, struct err *err)
 
 static void reset(struct agent_task *t, const Agent__StartTask *m)
 {
-    t->generation = m->generation;
-    t->attempt = m->attempt;
-    if (t->log_began == 0) {
-        t->log_began = m->attempt + 1;
-        output_place_keep(t);
+    t->start.generation = m->generation;
+    t->start.attempt = m->attempt;
+    if (t->output.began == 0) {
+        t->output.began = m->attempt + 1;
+        output_base_keep(t);
     }
-    t->rank = m->rank;
-    t->world = m->world;
-    t->wants_error_file = m->error_file;
-    t->why = FAIL_NONE;
-    t->abort_code = 0;
-    free(t->why_text);
-    t->why_text = NULL;
-    t->killed = t->ready = false;
+    t->start.rank = m->rank;
+    t->start.world = m->world;
+    t->start.wants_error_file = m->error_file;
+    t->stop.why = FAIL_NONE;
+    t->stop.abort_code = 0;
+    free(t->stop.why_text);
+    t->stop.why_text = NULL;
+    t->stop.killed = t->readiness.ready = false;
     resync_forget(t);
-    t->peak = 0;
-    t->kill_at = LOOP_NEVER;
-    t->when_ended = 0;
+    t->memory.peak = 0;
+    t->stop.kill_at = LOOP_NEVER;
+    t->process.when_ended = 0;
 }
 
 static enum fail_class place_ports(struct agent_task *t, struct err *err)
 {
-    for (size_t i = 0; i < t->n_ports; i++) {
-        /* Is it still ours to give? Somebody may have taken it since its last owner ended. */
-        if (ports_hold_again(&t->ports[i], err) < 0)
+    for (size_t i = 0; i < t->prep.n_ports; i++) {
+        /* Another program may have taken it since its last owner ended. */
+        if (ports_hold_again(&t->prep.ports[i], err) < 0)
             return FAIL_PORT;
-        if (!t->share_ports)
-            ports_let_go(&t->ports[i]);
-        else if (ports_share(&t->ports[i], true, err) < 0)
+        if (!t->prep.share_ports)
+            ports_let_go(&t->prep.ports[i]);
+        else if (ports_share(&t->prep.ports[i], true, err) < 0)
             return FAIL_PORT;
     }
     return FAIL_NONE;
@@ -175,12 +176,13 @@ static void join_cgroup(struct agent_task *t, struct spawn_spec *spec)
     struct agent *a = t->agent;
     AUTO_FREE char *name = NULL, *self = NULL;
 
-    if (!t->memory || t->memory_shared || t->cgroup.path || t->image)
+    if (!t->memory.limit || t->memory.shared || t->memory.cgroup.path || t->image.name)
         return;
-    self = a->cgroups.looked ? NULL : cgroup_self();
+    self = a->limits.cgroups.looked ? NULL : cgroup_self();
     name = str_printf("ydl-%s-%s", a->facts->job, t->label);
-    if (name && cgroup_make(&a->cgroups, "/sys/fs/cgroup", self, name, t->memory, &t->cgroup))
-        spec->cgroup = cgroup_procs(&t->cgroup);
+    if (name && cgroup_make(&a->limits.cgroups, "/sys/fs/cgroup", self, name, t->memory.limit,
+                            &t->memory.cgroup))
+        spec->cgroup = cgroup_procs(&t->memory.cgroup);
 }
 
 /* Everything is there: starts it. */
@@ -192,13 +194,13 @@ static enum fail_class start_run(struct agent_task *t, struct spawn_spec *spec, 
     if (fail != FAIL_NONE)
         return fail;
     join_cgroup(t, spec);
-    t->began = tree_now();
-    t->started = t->ended = loop_now(t->agent->loop);
-    r = spawn_start(t->agent->spawner, spec, &t->pid, err);
+    t->process.began = tree_now();
+    t->process.started = t->process.ended = loop_now(t->agent->loop);
+    r = spawn_start(t->agent->spawner, spec, &t->process.pid, err);
     if (spec->cgroup >= 0)
         close(spec->cgroup);
     if (r < 0) {
-        cgroup_remove(&t->cgroup);
+        cgroup_remove(&t->memory.cgroup);
         return FAIL_START;
     }
     t->phase = PHASE_RUNNING;
@@ -207,7 +209,7 @@ static enum fail_class start_run(struct agent_task *t, struct spawn_spec *spec, 
     return FAIL_NONE;
 }
 
-/* Its descriptor cannot be handed to a container. */
+/* Its descriptor cannot be passed into a container. */
 static int no_pmi(struct err *err)
 {
     return err_set(err, -EOPNOTSUPP,
@@ -236,7 +238,7 @@ static enum fail_class run_image(struct agent_task *t, const struct strs *argv,
         fail = start_run(t, &spec, err);
     }
     if (fail == FAIL_START)
-        err_wrap(err, err->code, "image '%s'", t->image);
+        err_wrap(err, err->code, "image '%s'", t->image.name);
     docker_launch_done(&l);
     return fail;
 }
@@ -247,8 +249,8 @@ static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartT
     AUTO_ENV env = { 0 }, weak = { 0 };
     AUTO_STRS argv = { 0 };
     AUTO_CLOSE int out = -1, errors = -1, pmi = -1;
-    struct spawn_spec spec = { .cwd = t->work, .cgroup = -1 };
-    int r = t->tried ? prepare_clear(t, err) : 0;
+    struct spawn_spec spec = { .cwd = t->prep.work, .cgroup = -1 };
+    int r = t->start.tried ? prepare_clear(t, err) : 0;
 
     if (r == 0)
         r = out = start_open_output(t, 0, err);
@@ -258,18 +260,18 @@ static enum fail_class prepare_and_run(struct agent_task *t, const Agent__StartT
         return prepare_file_class(r);
     r = start_make_argv(&argv, m, err);
     if (r == 0)
-        r = start_make_env(t->image ? &weak : &env, &env, t, m, file, err);
+        r = start_make_env(t->image.name ? &weak : &env, &env, t, m, file, err);
     if (r == 0)
         r = activate_mxnet(&env, t, argv.v[0], err);
     if (r == 0)
         r = conda_command(&argv, &env, t, err);
     if (r == 0 && m->pmi)
-        r = t->image ? no_pmi(err) : pmi_begin(t, &pmi, err);
+        r = t->image.name ? no_pmi(err) : pmi_begin(t, &pmi, err);
     if (r < 0) {
         err->detail = err->detail ? err->detail : SPAWN_NOT_RUN;
         return FAIL_START;
     }
-    if (t->image)
+    if (t->image.name)
         return run_image(t, &argv, &(struct docker_envs){ &weak, &env }, err);
     spec.argv = argv.v;
     spec.envp = env.v;
@@ -284,23 +286,23 @@ static void start_task(struct agent_task *t, const Agent__StartTask *m, const ch
     struct err err = ERR_INIT;
     enum fail_class fail;
 
-    if (t->stopping) {
-        err_set(&err, -ECANCELED, "it was to end before it was started");
+    if (t->stop.stopping) {
+        err_set(&err, -ECANCELED, "stopped before it was started");
         err.detail = 143;
         finish_unstarted(t, FAIL_PERSON, &err);
         return;
     }
     fail = prepare_and_run(t, m, file, &err);
-    t->tried = true;
+    t->start.tried = true;
     if (fail != FAIL_NONE) {
         pmi_end(t);
         finish_unstarted(t, finish_blame(t->agent, fail, &err), &err);
         return;
     }
-    trace(LOG_AGENT, "%s: process %d, attempt %u", t->name, (int)t->pid, t->attempt);
+    trace(LOG_AGENT, "%s: process %d, attempt %u", t->name, (int)t->process.pid, t->start.attempt);
     report_started(t);
     follow_task_changed(t);
-    watch_begin(t->agent);
+    limits_watch(t->agent);
     logrotate_begin(t->agent);
     if (*m->mirror_from && tensorboard_mirror_begin(t, m->mirror_from, m->mirror_to, &err) < 0)
         agent_break(t->agent, err.code, err.text);
@@ -310,54 +312,54 @@ static void start_task(struct agent_task *t, const Agent__StartTask *m, const ch
 
 /* ---- a message ---- */
 
-/* Without one the agent is told nothing new. */
+/* An empty specification means that nothing has changed. */
 static int keep_spec(struct agent *a, const ProtobufCBinaryData *spec, struct err *err)
 {
     uint8_t *copy;
 
-    if (!spec->len ||
-        (a->spec && spec->len == a->spec_len && memcmp(spec->data, a->spec, spec->len) == 0))
+    if (!spec->len || (a->spec.bytes && spec->len == a->spec.len &&
+                       memcmp(spec->data, a->spec.bytes, spec->len) == 0))
         return 0;
     copy = malloc(spec->len);
     if (!copy)
         return err_oom(err);
     memcpy(copy, spec->data, spec->len);
-    free(a->spec);
-    free(a->spec_path);
-    a->spec = copy;
-    a->spec_len = spec->len;
-    a->spec_path = NULL;
+    free(a->spec.bytes);
+    free(a->spec.path);
+    a->spec.bytes = copy;
+    a->spec.len = spec->len;
+    a->spec.path = NULL;
     return 0;
 }
 
-/* One file for all tasks that are told the same. Earlier ones stay: those who read them live. What
- * a full disk did not take is written with the next start: the master does not say it again. So is
- * one that somebody removed, with its directory or without. */
+/* One file for all tasks that are started with the same specification. Earlier ones stay: their
+ * readers are alive. A file that a full disk prevented is written at the next start, since the
+ * master does not send it again; so is one that was removed, even with its directory. */
 static int start_write_spec(struct agent *a, struct err *err)
 {
     AUTO_FREE char *path = NULL;
     int r;
 
-    if (!a->spec || (a->spec_path && access(a->spec_path, F_OK) == 0))
+    if (!a->spec.bytes || (a->spec.path && access(a->spec.path, F_OK) == 0))
         return 0;
-    free(a->spec_path);
-    a->spec_path = NULL;
-    path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, a->n_specs);
+    free(a->spec.path);
+    a->spec.path = NULL;
+    path = str_printf("%s/spec-%u-%u.json", a->dirs.tasks, a->opt->number, a->spec.n_files);
     if (!path)
         return err_oom(err);
-    r = path_write_new(path, a->spec, a->spec_len, 0600, err);
-    if (r == -ENOENT && path_mkdirs(a->tasks_dir, 0700, NULL) == 0) {
+    r = path_write_new(path, a->spec.bytes, a->spec.len, 0600, err);
+    if (r == -ENOENT && path_mkdirs(a->dirs.tasks, 0700, NULL) == 0) {
         err_clear(err);
-        r = path_write_new(path, a->spec, a->spec_len, 0600, err);
+        r = path_write_new(path, a->spec.bytes, a->spec.len, 0600, err);
     }
     if (r < 0)
         return r;
-    a->n_specs++;
-    a->spec_path = take(path);
+    a->spec.n_files++;
+    a->spec.path = take(path);
     return 0;
 }
 
-/* *ret is the file that those who start now are told of; NULL where there is none. */
+/* *ret is the path for tasks that start now; NULL: there is no specification. */
 static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **ret,
                        struct err *err)
 {
@@ -365,22 +367,22 @@ static int settle_spec(struct agent *a, const ProtobufCBinaryData *spec, char **
 
     if (r == 0)
         r = start_write_spec(a, err);
-    if (r < 0 || !a->spec_path)
+    if (r < 0 || !a->spec.path)
         return r;
-    *ret = strdup(a->spec_path); /* a later message may bring another while these start */
+    *ret = strdup(a->spec.path); /* a later message may bring another while these start */
     return *ret ? 0 : err_oom(err);
 }
 
 void start_done(struct agent *a)
 {
-    for (uint32_t i = 0; i < a->n_specs; i++) {
-        AUTO_FREE char *path = str_printf("%s/spec-%u-%u.json", a->tasks_dir, a->opt->number, i);
+    for (uint32_t i = 0; i < a->spec.n_files; i++) {
+        AUTO_FREE char *path = str_printf("%s/spec-%u-%u.json", a->dirs.tasks, a->opt->number, i);
 
         if (path)
             (void)unlink(path);
     }
-    free(a->spec_path);
-    free(a->spec);
+    free(a->spec.path);
+    free(a->spec.bytes);
 }
 
 static void starting_free(struct starting *s)
@@ -400,12 +402,12 @@ static void start_run_start(void *arg)
     bool no_spec = finish_directory_gone(a) || settle_spec(a, &m->spec, &spec, &err) < 0;
 
     for (size_t i = 0; i < m->n_tasks; i++) {
-        struct agent_task *t = agent_task(a, m->tasks[i]->task);
+        struct agent_task *t = agent_task_find(a, m->tasks[i]->task);
 
         if (t->phase != PHASE_STARTING)
             continue;          /* named twice */
-        reset(t, m->tasks[i]); /* whatever is said of it from now on is of this attempt */
-        if (a->leaving)
+        reset(t, m->tasks[i]); /* reports from now on are about this attempt */
+        if (a->leave.begun)
             t->phase = PHASE_IDLE;
         else if (no_spec)
             finish_unstarted(t, finish_blame(a, FAIL_DISK, &err), &err);
@@ -417,19 +419,18 @@ static void start_run_start(void *arg)
         }
     }
     starting_free(s);
-    a->busy--;
-    cond_wake_all(&a->quiet);
-    if (!a->join.path)
+    agent_tasks_idle(a);
+    if (!a->link.join.path)
         handshake_forget_code();
 }
 
-/* All of them must be there and not started: anything else is a fault of the master. */
+/* All of them must be prepared and not started: anything else is a fault of the master. */
 static int start_check(const struct agent *a, const Agent__Start *m, struct err *err)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
-        const struct agent_task *t = agent_task(a, m->tasks[i]->task);
+        const struct agent_task *t = agent_task_find(a, m->tasks[i]->task);
 
-        if (!t || !t->prepared || t->phase != PHASE_IDLE)
+        if (!t || !t->prep.done || t->phase != PHASE_IDLE)
             return err_set(err, -EPROTO, "start of task %u, which is not prepared",
                            m->tasks[i]->task);
     }
@@ -457,11 +458,11 @@ int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
         return r;
     }
     for (size_t i = 0; i < m->start->n_tasks; i++) {
-        struct agent_task *t = agent_task(a, m->start->tasks[i]->task);
+        struct agent_task *t = agent_task_find(a, m->start->tasks[i]->task);
 
         t->phase = PHASE_STARTING;
-        t->stopping = false;
+        t->stop.stopping = false;
     }
-    a->busy++;
+    agent_tasks_busy(a);
     return 0;
 }

@@ -1,9 +1,13 @@
-/* task_stop.c - ending tasks: told by a file, asked by a signal, then killed.
+/* task_stop.c - ends tasks: a file and a signal ask them to, then they are killed.
  *
- * The file that YDL_STOP names appears before the signal comes, with the time of the kill in
- * milliseconds since 1970: a program that looks at it between two steps needs no signal handler,
+ * The file that YDL_STOP names appears before the signal is sent, with the time of the kill in
+ * milliseconds since 1970: a program that checks for it between two steps needs no signal handler
  * and knows how long it has to save its state. */
+#include "agent/tasks/task_stop.h"
 #include "agent/agent_private.h"
+#include "agent/tasks/agent_tasks.h"
+#include "agent/tasks/prepare.h"
+#include "agent/tasks/reap.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "loop/loop.h"
@@ -13,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Under a name of its own first: nobody reads half a number. */
+/* Written under another name first: nobody reads half a number. */
 static void write_deadline(struct agent_task *t, int64_t deadline)
 {
     AUTO_FREE char *path = prepare_path(t, "stop"), *tmp = prepare_path(t, "stop-new");
@@ -22,15 +26,15 @@ static void write_deadline(struct agent_task *t, int64_t deadline)
     char text[32];
     int n = snprintf(text, sizeof(text), "%lld\n", (long long)deadline);
 
-    t->has_stop = true;
+    t->stop.has_file = true;
     if (fd < 0 || path_write_fd(fd, text, (size_t)n) < 0 || rename(tmp, path) < 0)
         log_warn(LOG_AGENT, "%s: cannot write its deadline, ignoring", t->name);
 }
 
 static void unmark(struct agent *a)
 {
-    for (size_t i = 0; i < a->n_tasks; i++)
-        a->tasks[i]->marked = false;
+    for (size_t i = 0; i < a->tasks.n; i++)
+        a->tasks.v[i]->process.marked = false;
 }
 
 /* ---- the kill after the grace ---- */
@@ -42,13 +46,13 @@ static void stop_on_time(uv_timer_t *h)
     struct agent *a = h->data;
     int64_t now = loop_now(a->loop);
 
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        struct agent_task *t = a->tasks.v[i];
 
-        if (t->phase != PHASE_RUNNING || t->kill_at > now)
+        if (t->phase != PHASE_RUNNING || t->stop.kill_at > now)
             continue;
-        t->marked = t->killed = true;
-        t->kill_at = now + 1000; /* again, should it be there still */
+        t->process.marked = t->stop.killed = true;
+        t->stop.kill_at = now + 1000; /* again, should it be there still */
     }
     reap_signal(a, SIGKILL);
     unmark(a);
@@ -59,37 +63,43 @@ static void plan_kill(struct agent *a)
 {
     int64_t first = LOOP_NEVER, now = loop_now(a->loop);
 
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        const struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        const struct agent_task *t = a->tasks.v[i];
 
-        if (t->phase == PHASE_RUNNING && t->kill_at < first)
-            first = t->kill_at;
+        if (t->phase == PHASE_RUNNING && t->stop.kill_at < first)
+            first = t->stop.kill_at;
     }
     if (first == LOOP_NEVER)
         return;
     uv_update_time(loop_uv(a->loop));
-    uv_timer_start(&a->stop_timer, stop_on_time, (uint64_t)(first > now ? first - now : 0), 0);
+    uv_timer_start(&a->stop.timer, stop_on_time, (uint64_t)(first > now ? first - now : 0), 0);
+}
+
+void stop_init(struct agent *a)
+{
+    uv_timer_init(loop_uv(a->loop), &a->stop.timer);
+    a->stop.timer.data = a;
 }
 
 /* ---- the ways to end a task ---- */
 
 static void stop_ask(struct agent *a, int64_t grace, int64_t deadline)
 {
-    for (size_t i = 0; i < a->n_tasks; i++) {
-        struct agent_task *t = a->tasks[i];
+    for (size_t i = 0; i < a->tasks.n; i++) {
+        struct agent_task *t = a->tasks.v[i];
 
-        if (!t->marked)
+        if (!t->process.marked)
             continue;
-        t->stopping = true;
-        t->kill_at = loop_in(a->loop, grace);
+        t->stop.stopping = true;
+        t->stop.kill_at = loop_in(a->loop, grace);
         if (grace > 0)
             write_deadline(t, deadline);
         else
-            t->killed = true;
+            t->stop.killed = true;
     }
     reap_signal(a, grace > 0 ? SIGTERM : SIGKILL);
     if (grace > 0)
-        reap_signal(a, SIGCONT); /* one that was stopped could not hear it */
+        reap_signal(a, SIGCONT); /* a stopped process would not get it */
     unmark(a);
     plan_kill(a);
 }
@@ -105,11 +115,11 @@ void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t gr
         if (t->phase != PHASE_RUNNING && t->phase != PHASE_STARTING)
             continue;
         if (t->phase == PHASE_STARTING)
-            t->stopping = true; /* task_start.c sees it when its turn comes */
+            t->stop.stopping = true; /* task_start.c sees it when its turn comes */
         /* Being asked again must not give it more time, only less. */
-        t->marked =
-            t->phase == PHASE_RUNNING && (!t->stopping || loop_in(a->loop, grace) < t->kill_at);
-        any = any || t->marked;
+        t->process.marked = t->phase == PHASE_RUNNING &&
+                            (!t->stop.stopping || loop_in(a->loop, grace) < t->stop.kill_at);
+        any = any || t->process.marked;
     }
     if (any)
         stop_ask(a, grace, deadline ? deadline : loop_wall() + grace);
@@ -117,19 +127,26 @@ void stop_tasks(struct agent *a, struct agent_task **tasks, size_t n, int64_t gr
 
 void stop_all(struct agent *a, int64_t grace)
 {
-    stop_tasks(a, a->tasks, a->n_tasks, grace, 0);
+    stop_tasks(a, a->tasks.v, a->tasks.n, grace, 0);
 }
 
 void stop_for(struct agent_task *t, enum fail_class why, const char *text)
 {
-    if (t->phase != PHASE_RUNNING || t->why != FAIL_NONE)
+    if (t->phase != PHASE_RUNNING || t->stop.why != FAIL_NONE)
         return;
-    t->why = why;
-    free(t->why_text);
-    t->why_text = strdup(text); /* without it the class says enough */
-    t->killed = t->marked = true;
-    t->kill_at = loop_in(t->agent->loop, 1000);
+    stop_blame(t, why, text);
+    t->stop.killed = t->process.marked = true;
+    t->stop.kill_at = loop_in(t->agent->loop, 1000);
     reap_signal(t->agent, SIGKILL);
-    t->marked = false;
+    t->process.marked = false;
     plan_kill(t->agent);
+}
+
+void stop_blame(struct agent_task *t, enum fail_class why, const char *text)
+{
+    if (t->stop.why != FAIL_NONE)
+        return; /* we ended it, for a reason of our own */
+    t->stop.why = why;
+    free(t->stop.why_text);
+    t->stop.why_text = strdup(text); /* without it the class says enough */
 }

@@ -82,16 +82,17 @@ static int cache_list_verb_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cache list", "what is there, last used first" },
-    { "ydl cache list --json | jq '[.entries[].size] | add'", "bytes of all of it" },
+    { "ydl cache list", "list the files, most recently used first" },
+    { "ydl cache list --json | jq '[.entries[].size] | add'", "add up their sizes in bytes" },
     { 0 },
 };
 
 const struct cli_verb verb_cache_list = {
     .name = "list",
-    .summary = "what is kept on the cluster",
-    .text = "Lists the files and archives that were sent for jobs, last used first, and the\n"
-            "applications that live and need them.",
+    .summary = "list the files kept on the cluster",
+    .text = "Lists the files and archives uploaded for jobs, most recently used first, and the "
+            "running\n"
+            "applications that need them.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

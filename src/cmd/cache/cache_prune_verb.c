@@ -15,11 +15,11 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "older",   0,   CLI_MS,   AT(older),   "30d",         "TIME",
-      "remove what was not used for so long" },
+      "remove files that were not used for TIME" },
     { "all",     'a', CLI_FLAG, AT(all),     NULL,          NULL,
-      "remove everything that no living application needs" },
+      "remove all files that no running application needs" },
     { "dry-run", 'n', CLI_FLAG, AT(dry_run), NULL,          NULL,
-      "only say what would be removed" },
+      "only print what would be removed" },
     { "staging", 0,   CLI_TEXT, AT(staging), STORE_STAGING, "DIR", STORE_STAGING_HELP },
     { 0 },
 };
@@ -88,19 +88,20 @@ static int cache_prune_verb_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cache prune", "what was not used for 30 days" },
-    { "ydl cache prune --older 7d --dry-run", "what a week would make of it" },
-    { "ydl cache prune --all", "everything; the next job sends its files anew" },
+    { "ydl cache prune", "remove files that were not used for 30 days" },
+    { "ydl cache prune --older 7d --dry-run", "print what was not used for a week" },
+    { "ydl cache prune --all", "remove everything; the next job uploads its files again" },
     { 0 },
 };
 
 const struct cli_verb verb_cache_prune = {
     .name = "prune",
-    .summary = "remove what is not needed on the cluster any more",
-    .text = "Removes files and archives that were sent for jobs and have not been used for a\n"
-            "while. What a living application needs stays, also with --all, and so does what a\n"
-            "submit that is under way may count on. Directories that ended applications left in\n"
-            "the staging directory are removed too.",
+    .summary = "remove unused files from the cluster",
+    .text =
+        "Removes files and archives that were uploaded for jobs and not used for a while, and "
+        "what\n"
+        "ended applications left in the staging directory. Files that a running application needs\n"
+        "are kept, even with --all, and so are those that a submission in progress may rely on.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

@@ -47,13 +47,10 @@ int store_run(const struct cli *c, const char *staging, store_fn *fn, struct err
 
 json_t *store_entry(const struct cache_entry *e)
 {
-    json_t *users = json_array(), *v = NULL;
+    json_t *v = NULL;
 
-    for (size_t i = 0; users && i < e->users.n; i++)
-        if (json_array_append_new(users, json_text(e->users.v[i])) < 0)
-            users = (json_decref(users), NULL);
     (void)json_make(&v, NULL, "{s:s, s:o, s:I, s:I, s:o}", "hash", e->hash, "name",
                     json_text(e->name), "size", (json_int_t)e->size, "used_ms", (json_int_t)e->used,
-                    "users", users);
+                    "users", json_texts(e->users.v, e->users.n));
     return v;
 }

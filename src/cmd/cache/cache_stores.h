@@ -32,4 +32,4 @@ static inline const void *store_args(const struct store *s)
 json_t *store_entry(const struct cache_entry *e);
 
 #define STORE_STAGING ".ydl" /* in the home directory */
-#define STORE_STAGING_HELP "where jobs keep their things on the cluster"
+#define STORE_STAGING_HELP "directory of jobs on the cluster"

@@ -6,26 +6,26 @@ static const struct cli_verb *const subs[] = { &verb_cache_list, &verb_cache_pru
 
 static const struct cli_section sections[] = {
     { "FILES",
-      "~/.ydl/cache/HASH/NAME\tOn the cluster, in the user's home directory or where --staging\n"
-      "says: a file by the SHA-256 of its content. Its own time never changes, as NodeManagers\n"
-      "know their copies by it; the time of the directory HASH is when it was last used.\n"
-      "~/.ydl/jobs/APPLICATION/uses\tWhat a living application needs.\n"
+      "~/.ydl/cache/HASH/NAME\tOn the cluster, in your home directory or in --staging: a file by\n"
+      "the SHA-256 of its content. Its modification time never changes, because NodeManagers\n"
+      "identify their copies by it; that of the directory HASH is the time of the last use.\n"
+      "~/.ydl/jobs/APPLICATION/uses\tThe files that a running application needs.\n"
       "~/.cache/ydl/hashes\tOn this machine ($XDG_CACHE_HOME/ydl/hashes): hashes of files that\n"
-      "were sent before, so that they need not be read again while they have not changed. It can\n"
-      "be removed at any time." },
+      "were uploaded before, so that unchanged files are not read again. It may be deleted." },
     { "JSON OUTPUT",
-      "list\tentries: hash, name, size, used_ms, and users, the applications that live and need\n"
+      "list\tentries: hash, name, size, used_ms, and users, the running applications that need "
       "it.\n"
-      "prune\tremoved, with the same keys; bytes, their sum; jobs, how many directories of ended\n"
-      "applications were removed; dry_run." },
+      "prune\tremoved, with the same keys; bytes, their sum; jobs, the number of directories of\n"
+      "ended applications that were removed; dry_run." },
     { 0 },
 };
 
 const struct cli_verb verb_cache = {
     .name = "cache",
-    .summary = "what was sent to the cluster for jobs",
-    .text = "Files and archives that jobs need are kept on the cluster by their content, so that\n"
-            "the next job that needs them sends nothing.",
+    .summary = "manage the files uploaded for jobs",
+    .text = "Files and archives uploaded for jobs are kept on the cluster by content, so that they "
+            "are\n"
+            "uploaded only once.",
     .subs = subs,
     .sections = sections,
 };

@@ -193,7 +193,8 @@ static int app_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster app application_1794718682665_0075", "state, diagnostics, attempts" },
+    { "ydl cluster app application_1794718682665_0075",
+      "show its state, diagnostics and attempts" },
     { 0 },
 };
 
@@ -204,5 +205,6 @@ const struct cli_verb verb_cluster_app = {
     .least = 1,
     .most = 1,
     .examples = examples,
+    .ask = "Which application?",
     .run = app_run,
 };

@@ -14,9 +14,9 @@ static int app_kill_tell(struct cluster *k, const Yarn__ApplicationReport *a, bo
     yarn_app_id_text(yarn_app_id_of(a->application_id), id);
     if (!k->json) {
         if (killed)
-            printf("%s is killed\n", id);
+            printf("killed %s\n", id);
         else
-            printf("%s had ended already: %s\n", id, state);
+            printf("%s has already ended: %s\n", id, state);
         return 0;
     }
     r = json_make(&v, err, "{s:{s:s, s:s, s:s, s:b}}", "application", "id", id, "state", state,
@@ -58,17 +58,18 @@ static int app_kill_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster kill application_1794718682665_0075", "end it" },
+    { "ydl cluster kill application_1794718682665_0075", "kill an application" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_kill = {
     .name = "kill",
-    .summary = "end an application",
-    .text = "Ends an application at once, without asking, and waits until it has ended.",
+    .summary = "kill an application",
+    .text = "Kills an application at once and waits until it has ended.",
     .operands = "ID",
     .least = 1,
     .most = 1,
     .examples = examples,
+    .ask = "Which application?",
     .run = app_kill_run,
 };

@@ -19,7 +19,7 @@ static int app_move_work(struct cluster *k, struct err *err)
         return r;
     yarn_app_id_text(id, text);
     if (!k->json) {
-        printf("%s is in queue '%s' now\n", text, queue);
+        printf("moved %s to queue '%s'\n", text, queue);
         return 0;
     }
     r = json_make(&v, err, "{s:{s:s, s:o}}", "application", "id", text, "queue", json_text(queue));
@@ -32,7 +32,8 @@ static int app_move_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster move application_1794718682665_0075 prod", "let it use another share" },
+    { "ydl cluster move application_1794718682665_0075 prod",
+      "move an application to the queue prod" },
     { 0 },
 };
 

@@ -20,14 +20,14 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "state", 's', CLI_LIST,  AT(states), NULL, "STATE",
-      "only those in this state: new, new_saving, submitted, accepted, running, finished, failed, "
+      "list only this state: new, new_saving, submitted, accepted, running, finished, failed, "
       "killed" },
-    { "all",   'a', CLI_FLAG,  AT(all),    NULL, NULL,    "those that have ended too" },
-    { "user",  'u', CLI_LIST,  AT(users),  NULL, "USER",  "only this user's" },
-    { "queue", 0,   CLI_LIST,  AT(queues), NULL, "QUEUE", "only those in this queue" },
-    { "tag",   't', CLI_LIST,  AT(tags),   NULL, "TAG",   "only those with this tag" },
-    { "type",  0,   CLI_LIST,  AT(types),  NULL, "TYPE",  "only those of this type" },
-    { "limit", 'n', CLI_COUNT, AT(limit),  NULL, "N",     "only the N newest" },
+    { "all",   'a', CLI_FLAG,  AT(all),    NULL, NULL,    "include ended applications" },
+    { "user",  'u', CLI_LIST,  AT(users),  NULL, "USER",  "list only applications of USER" },
+    { "queue", 0,   CLI_LIST,  AT(queues), NULL, "QUEUE", "list only applications in QUEUE" },
+    { "tag",   't', CLI_LIST,  AT(tags),   NULL, "TAG",   "list only applications with TAG" },
+    { "type",  0,   CLI_LIST,  AT(types),  NULL, "TYPE",  "list only applications of TYPE" },
+    { "limit", 'n', CLI_COUNT, AT(limit),  NULL, "N",     "list only the N newest" },
     { 0 },
 };
 
@@ -169,16 +169,17 @@ static int apps_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster apps --all --user $USER -n 5", "my last five" },
-    { "ydl cluster apps --queue prod --state accepted", "what waits there" },
+    { "ydl cluster apps --all --user $USER -n 5", "list your five newest applications" },
+    { "ydl cluster apps --queue prod --state accepted", "list what is waiting in the queue prod" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_apps = {
     .name = "apps",
     .summary = "list applications",
-    .text = "Lists applications that have not ended, newest first. Options that name several\n"
-            "values take any of them.",
+    .text = "Lists applications that have not ended, newest first. Repeat an option to allow any "
+            "of its\n"
+            "values.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

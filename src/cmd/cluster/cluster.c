@@ -60,7 +60,7 @@ static void hint_nearest(struct cluster *k, const char *name, struct err *err)
     if (!near)
         return;
     err->hint[0] = '\0'; /* a better one than what is there */
-    err_hint(err, "did you mean '%s'? 'ydl cluster queues' shows them all", near);
+    err_hint(err, "did you mean '%s'? List all queues: ydl cluster queues", near);
 }
 
 int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct err *err)
@@ -72,8 +72,8 @@ int cluster_check_queue(struct cluster *k, const char *name, bool leaf, struct e
         hint_nearest(k, name, err);
     if (r < 0 || !leaf || q->n == 0)
         return r;
-    err_set(err, -EINVAL, "the queue '%s' has queues below it: applications go into those", name);
-    err_hint(err, "'ydl cluster queues %s' shows them", name);
+    err_set(err, -EINVAL, "the queue '%s' has queues below it: choose one of those", name);
+    err_hint(err, "list them: ydl cluster queues %s", name);
     return -EINVAL;
 }
 
@@ -86,16 +86,16 @@ static const struct cli_verb *const subs[] = {
 };
 
 static const struct cli_example examples[] = {
-    { "ydl cluster info", "is it up, and how busy is it?" },
-    { "ydl cluster apps --user $USER", "what runs of mine" },
+    { "ydl cluster info", "show whether the cluster is up, and how busy it is" },
+    { "ydl cluster apps --user $USER", "list your running applications" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT",
       "A resource is an object: memory_mb, vcores, and others, an object with the amount of each\n"
-      "further type by its name, as yarn.io/gpu. Times are milliseconds since 1970, null where\n"
-      "there is none.\n\n"
+      "further type by its name, as yarn.io/gpu. Times are milliseconds since 1970, or\n"
+      "null.\n\n"
       "info\tresourcemanager (id, host, port, version_at_least), nodes (running, lost, unhealthy,\n"
       "decommissioning, decommissioned, rebooted, shut_down), used and total (resources), queues\n"
       "(their number), applications (running, waiting).\n"
@@ -115,14 +115,14 @@ static const struct cli_section sections[] = {
       "container, tracking_url, diagnostics, started_ms, finished_ms.\n"
       "kill\tapplication: id, state, final_status, killed (by this command).\n"
       "move\tapplication: id, queue.\n"
-      "registry\tpath, record (as it stands there, or null), below (a list of names)." },
+      "registry\tpath, record (as stored, or null), below (a list of names)." },
     { 0 },
 };
 
 const struct cli_verb verb_cluster = {
     .name = "cluster",
-    .summary = "the YARN cluster: nodes, queues, applications",
-    .text = "Shows the YARN cluster as its ResourceManager sees it, and acts on applications.",
+    .summary = "show the YARN cluster: nodes, queues, applications",
+    .text = "Shows the YARN cluster as its ResourceManager sees it, and manages applications.",
     .subs = subs,
     .examples = examples,
     .sections = sections,

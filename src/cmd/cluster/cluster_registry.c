@@ -40,7 +40,7 @@ static int check_configured(struct connection *x, struct err *err)
     if (r < 0 || keys.n > 0)
         return r;
     err_set(err, -ENODATA, "this cluster has no registry");
-    err_hint(err, "'hadoop.registry.zk.quorum' would say in which ZooKeeper it is");
+    err_hint(err, "'hadoop.registry.zk.quorum' is not set: it names the ZooKeeper servers");
     return -ENODATA;
 }
 
@@ -101,13 +101,9 @@ static void cluster_registry_print_text(const struct look *k)
 static int cluster_registry_print_json(const struct look *k, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    json_t *below = json_array();
     int r = json_make(&v, err, "{s:o, s:O?, s:o}", "path", json_text(k->path), "record", k->record,
-                      "below", below);
+                      "below", json_texts(k->below.v, k->below.n));
 
-    for (size_t i = 0; i < k->below.n && r == 0; i++)
-        if (json_array_append_new(below, json_text(k->below.v[i])) < 0)
-            r = err_oom(err);
     return r < 0 ? r : json_print(stdout, v, err);
 }
 
@@ -137,18 +133,20 @@ static int cluster_registry_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster registry", "jobs of mine that are in it" },
-    { "ydl cluster registry /users/alice/services/ydl/mnist", "where a job's API and page are" },
+    { "ydl cluster registry", "list your jobs in the registry" },
+    { "ydl cluster registry /users/alice/services/ydl/mnist",
+      "show where the API and page of a job are" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_registry = {
     .name = "registry",
-    .summary = "what stands in YARN's registry",
+    .summary = "show entries of YARN's registry",
     .operands = "[PATH]",
     .most = 1,
-    .text = "Shows the record at a path of YARN's registry, and the names of what is below it.\n"
-            "Without a path, the jobs of this user.",
+    .text = "Shows the record at a path of YARN's registry, and the names below it. The default "
+            "PATH is\n"
+            "that of your jobs.",
     .examples = examples,
     .run = cluster_registry_run,
 };

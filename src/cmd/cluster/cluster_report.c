@@ -58,16 +58,6 @@ json_t *fact_time(int64_t ms)
     return ms > 0 ? json_integer(ms) : json_null();
 }
 
-json_t *fact_texts(char *const *v, size_t n)
-{
-    AUTO_JSON *list = json_array();
-
-    for (size_t i = 0; list && i < n; i++)
-        if (json_array_append_new(list, json_text(v[i])) < 0)
-            return NULL;
-    return take(list);
-}
-
 static json_t *other_resources(const Yarn__Resource *r)
 {
     AUTO_JSON *o = json_object();
@@ -108,7 +98,7 @@ json_t *fact_node(const Yarn__NodeReport *n)
         json_text(id), "host", json_text(host), "port", port, "rack", json_text(n->rack_name),
         "state", yarn_node_state_name(n->state), "containers", (int)n->num_containers, "used",
         fact_resource(n->used), "total", fact_resource(n->capability), "labels",
-        fact_texts((char *const *)n->labels, n->n_labels), "http", json_text(n->http_address),
+        json_texts((char *const *)n->labels, n->n_labels), "http", json_text(n->http_address),
         "health", json_text(n->health_report), "health_ms", fact_time(n->last_health_report_time));
     return v;
 }
@@ -129,7 +119,7 @@ json_t *fact_app(const Yarn__ApplicationReport *a)
         "finished_ms", fact_time(a->finish_time), "containers",
         usage && usage->num_used_containers > 0 ? (int)usage->num_used_containers : 0, "used",
         fact_resource(usage ? usage->used_resources : NULL), "tags",
-        fact_texts((char *const *)a->application_tags, a->n_application_tags), "tracking_url",
+        json_texts((char *const *)a->application_tags, a->n_application_tags), "tracking_url",
         json_text(a->tracking_url));
     return v;
 }

@@ -11,7 +11,6 @@ json_t *fact_resource(const Yarn__Resource *r);
 json_t *fact_node(const Yarn__NodeReport *n);
 json_t *fact_app(const Yarn__ApplicationReport *a);
 json_t *fact_attempt(const Yarn__ApplicationAttemptReport *a);
-json_t *fact_texts(char *const *v, size_t n);
 
 /* "1.5 GB" of megabytes. */
 #define FACT_SIZE 16

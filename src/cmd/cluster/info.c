@@ -151,16 +151,16 @@ static int info_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster info --json | jq .total.memory_mb", "the memory of all nodes" },
+    { "ydl cluster info --json | jq .total.memory_mb", "print the memory of all nodes" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_info = {
     .name = "info",
-    .summary = "the cluster on one page",
-    .text = "Shows which ResourceManager is active, how many nodes there are in each state, what\n"
-            "of their memory, cores and other resources is in use, and how many queues and\n"
-            "applications there are.",
+    .summary = "show the cluster at a glance",
+    .text =
+        "Shows the active ResourceManager, the number of nodes in each state, how much of their\n"
+        "memory, cores and other resources is in use, and the number of queues and applications.",
     .examples = examples,
     .run = info_run,
 };

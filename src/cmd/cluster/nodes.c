@@ -16,7 +16,7 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "state", 's', CLI_LIST, offsetof(struct args, states), NULL, "STATE",
-      "only nodes in this state: running, lost, unhealthy, decommissioning, decommissioned, "
+      "list only this state: running, lost, unhealthy, decommissioning, decommissioned, "
       "rebooted, shutdown, new" },
     { 0 },
 };
@@ -125,15 +125,16 @@ static int nodes_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster nodes --state lost --state unhealthy", "what is broken" },
+    { "ydl cluster nodes --state lost --state unhealthy", "list broken nodes" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_nodes = {
     .name = "nodes",
-    .summary = "list the nodes",
-    .text = "Lists the nodes with their state, what of them is in use, and their labels. Nodes\n"
-            "that are gone are shown as long as the ResourceManager remembers them.",
+    .summary = "list nodes",
+    .text = "Lists the nodes with their state, resources in use, and labels. Lost nodes are listed "
+            "as long\n"
+            "as the ResourceManager remembers them.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

@@ -91,7 +91,7 @@ static json_t *make_json(const struct yarn_queue *q, const char *above)
         share(i->has_current_capacity, i->current_capacity), "running",
         (json_int_t)(s ? s->num_apps_running : 0), "waiting",
         (json_int_t)(s ? s->num_apps_pending : 0), "labels",
-        fact_texts((char *const *)i->accessible_node_labels, i->n_accessible_node_labels),
+        json_texts((char *const *)i->accessible_node_labels, i->n_accessible_node_labels),
         "default_label",
         i->default_node_label_expression[0] ? json_text(i->default_node_label_expression)
                                             : json_null(),
@@ -126,15 +126,16 @@ static int queues_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl cluster queues root.prod", "one queue and those below it" },
+    { "ydl cluster queues root.prod", "show one queue and those below it" },
     { 0 },
 };
 
 const struct cli_verb verb_cluster_queues = {
     .name = "queues",
     .summary = "show the tree of queues",
-    .text = "Shows the queues: their share of what is above them, the most they may take, how\n"
-            "much of their share is in use, applications, and the node labels they may use.",
+    .text =
+        "Shows the queues: their share of the queue above, the maximum they may take, how much of\n"
+        "their share is in use, their applications, and the node labels they may use.",
     .operands = "[QUEUE]",
     .most = 1,
     .examples = examples,

@@ -41,11 +41,13 @@ static void clocks_judge(struct doctor *d, const char *server, int64_t skew)
     const char *way = skew < 0 ? "behind" : "ahead of";
 
     if (size <= NOTICE_MS)
-        doctor_say(d, LEVEL_OK, NULL, "the %s's agrees with ours within %lld ms", server, size + 1);
+        doctor_say(d, LEVEL_OK, NULL, "that of the %s agrees with this machine's within %lld ms",
+                   server, size + 1);
     else
         doctor_say(
             d, size > KERBEROS_MS && session_secure(d->x->session) ? LEVEL_FAILED : LEVEL_WARNING,
-            d->check->advice, "the %s's is %lld s %s ours", server, size / 1000, way);
+            d->check->advice, "that of the %s is %lld s %s this machine's", server, size / 1000,
+            way);
 }
 
 void check_clocks(struct doctor *d)

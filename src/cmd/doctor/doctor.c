@@ -11,14 +11,14 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "queue", 0, CLI_TEXT, offsetof(struct args, queue), "default", "NAME",
-      "look at the queue NAME" },
+      "queue to check" },
     { 0 },
 };
 
 /* A check that fails takes away what it stands for: see check_conf, check_rm, check_nn. */
 const struct check doctor_checks[] = {
     { "configuration",   0,                   check_conf,
-      "set HADOOP_CONF_DIR, or give --conf, to the directory with core-site.xml, hdfs-site.xml and "
+      "set HADOOP_CONF_DIR or --conf to the directory with core-site.xml, hdfs-site.xml and "
       "yarn-site.xml of the cluster" },
     { "identity",        NEED_CONF,           check_identity,
       "get a ticket with kinit, or use --principal and --keytab" },
@@ -26,7 +26,7 @@ const struct check doctor_checks[] = {
       "is it running, and is yarn.resourcemanager.address right in yarn-site.xml?" },
     { "nodes",           NEED_RM,             check_nodes,    NULL },
     { "queue",           NEED_RM,             check_queue,
-      "'ydl cluster queues' shows which there are" },
+      "list the queues: ydl cluster queues" },
     { "NameNode",        NEED_CONF,           check_nn,
       "is it running, and is fs.defaultFS right in core-site.xml?" },
     { "HDFS space",      NEED_NN,             check_space,    NULL },
@@ -87,30 +87,30 @@ static int doctor_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl doctor", "is everything there that a job needs?" },
+    { "ydl doctor", "check everything that a job needs" },
     { "ydl doctor --queue prod --json | jq '.checks[] | select(.level == \"failed\")'",
-      "what is wrong, for a script" },
+      "print the failed checks for a script" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "CHECKS",
-      "configuration\tIts directory and files, and what they leave out.\n"
+      "configuration\tThe directory, its files, and missing settings.\n"
       "identity\tThe user, the Kerberos principal and the ticket's lifetime, tokens.\n"
-      "ResourceManager, NameNode\tWho answers, which one is active, how long it takes.\n"
-      "nodes\tNodeManagers that run, are lost or unhealthy.\n"
-      "queue\tThat it is there, takes our applications, and has room for a container.\n"
+      "ResourceManager, NameNode\tWhether they answer, which one is active, the round-trip time.\n"
+      "nodes\tRunning, lost and unhealthy NodeManagers.\n"
+      "queue\tWhether it exists, accepts your applications, and has room for a container.\n"
       "HDFS space\tFree space, safe mode, missing blocks.\n"
-      "HDFS files\tA small file in the home directory is made, read back and deleted, and the\n"
-      "DataNodes that hold it are dialled.\n"
-      "clocks\tThat the servers' clocks and ours agree: the NameNode's by the time of the file\n"
-      "that was made, the ResourceManager's by the date in a token that is cancelled at once.\n"
-      "versions\tOf ydl, and of the servers as far as their answers tell." },
+      "HDFS files\tWhether a small file in the home directory can be written, read back and\n"
+      "deleted, and whether its DataNodes can be reached.\n"
+      "clocks\tWhether the clocks of the servers agree with this machine's: the NameNode's by the\n"
+      "time of that file, the ResourceManager's by the date in a token that is cancelled at once.\n"
+      "versions\tVersions of ydl, and of the servers as far as their answers reveal them." },
     { "EXIT STATUS",
-      "0 when nothing failed; warnings do not count. Otherwise the code of the first\n"
-      "failure, see ydl(1): 69 when a server cannot be reached, 77 without a valid\n"
-      "ticket, 2 for a configuration that is wrong, and so on." },
-    { "JSON OUTPUT", "healthy\tWhether nothing failed.\n"
+      "0 if nothing failed; warnings do not count. Otherwise the code of the first failure, see\n"
+      "ydl(1): 69 if a server is unreachable, 77 if there is no valid ticket, 2 if the\n"
+      "configuration is wrong, and so on." },
+    { "JSON OUTPUT", "healthy\tTrue if nothing failed.\n"
                      "exit\tThe exit status.\n"
                      "checks\tA list of objects: check, level (ok, warning or failed), text, and\n"
                      "advice or null." },
@@ -119,10 +119,10 @@ static const struct cli_section sections[] = {
 
 const struct cli_verb verb_doctor = {
     .name = "doctor",
-    .summary = "check this machine and the cluster, and say what is wrong",
-    .text = "Looks at everything that a job will need, one thing after the other, and says for\n"
-            "each whether it is in order and, if not, what to do about it. What depends on\n"
-            "something that failed is left out.",
+    .summary = "check this machine and the cluster",
+    .text = "Checks everything a job needs, one thing after the other, and prints for each whether "
+            "it is\n"
+            "in order and, if not, what to do about it. Skips checks that depend on a failed one.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

@@ -50,7 +50,7 @@ static int step_home(struct trial *t, struct err *err)
         return 0;
     if (r == 0) {
         r = err_set(err, -ENOENT, "the home directory '%s' does not exist", fs_home(t->fs));
-        err_hint(err, "the administrator makes it and gives it to you: hdfs dfs -mkdir, -chown");
+        err_hint(err, "ask the administrator to make it for you: hdfs dfs -mkdir, -chown");
     }
     return r;
 }

@@ -63,8 +63,8 @@ void check_conf(struct doctor *d)
     found_files(dir, files, sizeof(files), &missing);
     if (missing)
         doctor_say(d, LEVEL_WARNING,
-                   "copy the missing files from a machine of the cluster: without them Hadoop's "
-                   "own defaults count, which rarely fit",
+                   "copy the missing files from a machine of the cluster; Hadoop's own defaults "
+                   "are rarely right",
                    "%s has only %s", dir, files[0] ? files : "none of the three files");
     else
         doctor_say(d, LEVEL_OK, NULL, "%s: %s", dir, files);
@@ -127,7 +127,7 @@ void check_identity(struct doctor *d)
         doctor_say(d, LEVEL_OK, NULL, "user %s, acting for %s", who->real_user, who->user);
     else
         doctor_say(d, LEVEL_OK, NULL, "user %s%s", session_user(s),
-                   session_secure(s) ? "" : " (this cluster believes the name: no Kerberos)");
+                   session_secure(s) ? "" : " (not verified: this cluster has no Kerberos)");
     if (tokens)
         doctor_say(d, LEVEL_OK, NULL, "%zu tokens from %s", tokens,
                    getenv("HADOOP_TOKEN_FILE_LOCATION"));

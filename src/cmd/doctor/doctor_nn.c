@@ -57,13 +57,12 @@ static void say_space(struct doctor *d, const Hdfs__GetFsStatsResponse *s)
     if (s->capacity == 0)
         doctor_say(d, LEVEL_FAILED, "are the DataNodes running?", "HDFS has no DataNode");
     else if (full)
-        doctor_say(d, LEVEL_WARNING,
-                   "delete what is not needed: 'ydl fs du -h /' shows what is big",
+        doctor_say(d, LEVEL_WARNING, "delete what is not needed; show what is big: ydl fs du -h /",
                    "only %s of %s are free", remaining, capacity);
     else
         doctor_say(d, LEVEL_OK, NULL, "%s of %s are free", remaining, capacity);
     if (s->missing_blocks)
-        doctor_say(d, LEVEL_WARNING, "the administrator finds them with 'hdfs fsck /'",
+        doctor_say(d, LEVEL_WARNING, "ask the administrator to run 'hdfs fsck /'",
                    "%llu blocks are missing: some files cannot be read",
                    (unsigned long long)s->missing_blocks);
 }
@@ -80,10 +79,10 @@ static void check_safe_mode(struct doctor *d, struct rpc_service *nn)
     if (r < 0)
         doctor_error(d, LEVEL_WARNING, r, &err, NULL);
     else if (answer->on)
-        doctor_say(d, LEVEL_FAILED,
-                   "it ends by itself when enough DataNodes have reported, or by 'hdfs dfsadmin "
-                   "-safemode leave'",
-                   "the NameNode is in safe mode: nothing can be written");
+        doctor_say(
+            d, LEVEL_FAILED,
+            "it ends when enough DataNodes have reported, or with 'hdfs dfsadmin -safemode leave'",
+            "the NameNode is in safe mode: nothing can be written");
 }
 
 void check_space(struct doctor *d)

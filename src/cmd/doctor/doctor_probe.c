@@ -48,7 +48,7 @@ static enum answer probe_one(struct doctor *d, const struct probe *p, const stru
         return ANSWER_ACTIVE;
     }
     if (!alone && (err->detail == RPC_EX_STANDBY || (p->stands_by && p->stands_by(d, i)))) {
-        doctor_say(d, LEVEL_OK, NULL, "%s at %s:%d stands by", h->id, h->host, h->port);
+        doctor_say(d, LEVEL_OK, NULL, "%s at %s:%d is on standby", h->id, h->host, h->port);
         return ANSWER_STANDBY;
     }
     /* One of several that is not there is a warning: the service may still be. */
@@ -69,7 +69,7 @@ bool probe_hosts(struct doctor *d, const struct probe *p, const struct hosts *ho
         err_set(&err, err.detail == RPC_EX_STANDBY || !err.code ? -EHOSTDOWN : err.code,
                 "no %s is active", p->protocol->title);
         doctor_error(d, LEVEL_FAILED, err.code, &err,
-                     "start one, or let the administrator make one of them active");
+                     "start one, or ask the administrator to make one of them active");
     }
     return active > 0;
 }

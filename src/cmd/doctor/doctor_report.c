@@ -1,4 +1,5 @@
 /* doctor_report.c - what the doctor says; see doctor.h. */
+#include "base/array.h"
 #include "base/json.h"
 #include "cli/exit.h"
 #include "cmd/doctor/doctor.h"
@@ -17,15 +18,14 @@ static const struct {
 /* Room for one more; NULL when out of memory. */
 static struct finding *doctor_add(struct doctor *d, enum level level, const char *advice)
 {
-    struct finding *more = reallocarray(d->findings, d->n + 1, sizeof(*more)), *f;
+    struct finding *f;
 
-    if (!more) {
+    if (ARRAY_ADD(d->findings, d->n, (struct finding){ .check = d->check->name, .level = level }) <
+        0) {
         d->out_of_memory = true;
         return NULL;
     }
-    d->findings = more;
-    f = &more[d->n++];
-    *f = (struct finding){ .check = d->check->name, .level = level };
+    f = &d->findings[d->n - 1];
     snprintf(f->advice, sizeof(f->advice), "%s", advice ? advice : "");
     if (level == LEVEL_FAILED && !d->failed)
         d->failed = EXIT_OTHER;

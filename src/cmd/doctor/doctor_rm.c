@@ -1,4 +1,5 @@
 /* doctor_rm.c - the ResourceManagers, their nodes, and the queue. */
+#include "base/str.h"
 #include "cmd/cluster/cluster.h"
 #include "cmd/doctor/doctor_probe.h"
 #include "hadoop/ha.pb-c.h"
@@ -83,10 +84,10 @@ void check_nodes(struct doctor *d)
     }
     m = answer->metrics;
     if (m->num_active_nms <= 0)
-        doctor_say(d, LEVEL_FAILED, "are the NodeManagers running? their logs say why not",
+        doctor_say(d, LEVEL_FAILED, "are the NodeManagers running? If not, see their logs",
                    "no node is running");
     else if (m->num_lost_nms > 0 || m->num_unhealthy_nms > 0)
-        doctor_say(d, LEVEL_WARNING, "'ydl cluster nodes' shows which ones, and why",
+        doctor_say(d, LEVEL_WARNING, "show which ones, and why: ydl cluster nodes",
                    "%d running, %d lost, %d unhealthy", (int)m->num_active_nms,
                    (int)m->num_lost_nms, (int)m->num_unhealthy_nms);
     else
@@ -110,18 +111,11 @@ static int look_at_state(struct queue *x, struct err *err)
     if (!i->has_state || i->state == YARN__QUEUE_STATE__QUEUE_RUNNING)
         return 0;
     err_set(err, -EAGAIN, "the queue '%s' takes no applications: it is stopped", i->queue_name);
-    err_hint(err, "use another one ('ydl cluster queues'), or ask the administrator");
+    err_hint(err, "use another one (ydl cluster queues), or ask the administrator");
     return -EAGAIN;
 }
 
 /* "prod" of "root.prod". */
-static const char *check_last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot ? dot + 1 : path;
-}
-
 static int look_at_rights(struct queue *x, struct err *err)
 {
     AUTO_RPC Yarn__GetQueueUserAclsInfoResponse *answer = NULL;
@@ -133,7 +127,7 @@ static int look_at_rights(struct queue *x, struct err *err)
     for (size_t i = 0; i < answer->n_queues; i++) {
         const Yarn__QueueUserAclInfo *q = answer->queues[i];
 
-        if (strcmp(check_last_part(q->queue_name), check_last_part(x->d->queue)) != 0)
+        if (strcmp(str_behind(q->queue_name, '.'), str_behind(x->d->queue, '.')) != 0)
             continue;
         known = true;
         for (size_t j = 0; j < q->n_user_acls; j++)
@@ -143,7 +137,7 @@ static int look_at_rights(struct queue *x, struct err *err)
         return 0;
     err_set(err, -EACCES, "%s may not submit applications to the queue '%s'",
             session_user(x->d->x->session), x->d->queue);
-    err_hint(err, "use another one ('ydl cluster queues'), or ask the administrator for the right");
+    err_hint(err, "use another one (ydl cluster queues), or ask the administrator for permission");
     return -EACCES;
 }
 

@@ -17,7 +17,7 @@ static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "l
 /* clang-format off */
 static const struct cli_opt options[] = {
     { "--cluster", .meta = "KIND",
-      .help = "where to run: yarn or local (default: $DMLC_SUBMIT_CLUSTER, or $YDL_ON)",
+      .help = "where to run", .fallback = "$DMLC_SUBMIT_CLUSTER, or $YDL_ON",
       .choices = clusters },
     { "--num-workers", .meta = "N", .help = "number of workers; required", .type = CLI_I64,
       .least = 1 },
@@ -30,8 +30,8 @@ static const struct cli_opt options[] = {
     { "--worker-memory", .meta = "SIZE", .help = "memory per worker", .preset = "1g" },
     { "--server-memory", .meta = "SIZE", .help = "memory per server", .preset = "1g" },
     { "--jobname", .meta = "NAME",
-      .help = "name of the job (default: made from the counts and the program's name)" },
-    { "--queue", .meta = "QUEUE", .help = "queue to submit to (default: the cluster's choice)",
+      .help = "name of the job", .fallback = "made from the counts and the program's name" },
+    { "--queue", .meta = "QUEUE", .help = "queue to submit to", .fallback = "the cluster's choice",
       .same_as = "--queue" },
     DMLC_LOG,
     { "--host-ip", .meta = "ADDRESS",
@@ -39,7 +39,7 @@ static const struct cli_opt options[] = {
     DMLC_SCHEDULER,
     DMLC_TRACKER,
     { "--hdfs-tempdir", .meta = "DIR",
-      .help = "directory in HDFS for uploads (default: .ydl in your home directory)" },
+      .help = "directory in HDFS for uploads", .fallback = ".ydl in your home directory" },
     { "--auto-file-cache", .meta = "BOOL", .help = "upload the files that the command names",
       .preset = "True" },
     { "--files", .meta = "FILE", .help = "additional file to upload", .type = CLI_LIST },
@@ -271,7 +271,7 @@ const struct front front_submit = {
             "status is the job's.",
         .self = &only.cli,
         .examples = examples,
-        .globals = common_job,
+        .globals = common_opts,
         .sections = front_sections,
     },
 };

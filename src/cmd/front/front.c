@@ -63,7 +63,8 @@ const struct front_verb *front_verb(const struct front *f, const char *word)
 struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
 {
     return (struct legacy_syntax){ .own = v->cli.opts,
-                                   .extra = v->cli.globals ? v->cli.globals : f->program.globals,
+                                   .extra = f->program.globals,
+                                   .lacks = v->cli.lacks,
                                    .habits = v->habits,
                                    .head = v->head };
 }
@@ -254,7 +255,7 @@ int front_help(const struct front *f, const struct front_verb *v, struct err *er
 
     if (v->cli.name)
         c.path[c.depth++] = c.verb;
-    cli_help(stdout, &c, cli_width(stdout), true);
+    cli_help(stdout, &c, cli_width(stdout), CLI_HELP_PROSE | CLI_HELP_ALL);
     return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
 }
 

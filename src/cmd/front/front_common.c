@@ -22,49 +22,42 @@ const struct cli_section front_sections[] = { { "ENVIRONMENT", front_variables }
 static const char *const places[] = { "local", "yarn", NULL };
 
 /* clang-format off */
-#define PLAIN                                                                                       \
-    { "--conf", .meta = "DIR",                                                                      \
-      .help = "use the Hadoop configuration in DIR instead of $HADOOP_CONF_DIR",                    \
-      .same_as = "--conf" },                                                                        \
-    { "--json", .help = "print facts and errors as JSON on standard output",                        \
-      .same_as = "--json" },                                                                        \
-    { "-v", .also = { "--verbose" },                                                                \
-      .help = "print more messages, and the equivalent ydl command", .same_as = "--verbose" },      \
-    { "-q", .also = { "--quiet" }, .help = "print no progress, notes or warnings",                  \
-      .same_as = "--quiet" },                                                                       \
-    { "--version", .help = "print the version" }
+#define JOB .group = CLI_ADDED, .feature = COMMON_JOB
+#define PLAIN .group = CLI_ADDED, .feature = COMMON_PLAIN
 
-const struct cli_opt common_plain[] = {
-    PLAIN,
-    { 0 },
-};
-
-const struct cli_opt common_job[] = {
-    { "--on", .meta = "PLACE", .help = "where to run: on this machine or on the cluster",
-      .choices = places },
-    { "--detach", .help = "submit the job, print its id and exit" },
-    { "--name", .meta = "NAME", .help = "name of the job", .same_as = "--name" },
+const struct cli_opt common_opts[] = {
+    { "--on", .meta = "PLACE", .help = "where to run", .choices = places, JOB },
+    { "--detach", .help = "submit the job, print its id and exit", JOB },
+    { "--name", .meta = "NAME", .help = "name of the job", .same_as = "--name", JOB },
     { "--docker-image", .meta = "IMAGE", .help = "container image to run tasks in",
-      .same_as = "--image" },
+      .same_as = "--image", JOB },
     { "--node-label", .meta = "LABEL", .help = "run only on nodes with this label",
-      .same_as = "--label" },
-    { "--queue", .meta = "QUEUE", .help = "queue to submit to", .same_as = "--queue" },
+      .same_as = "--label", JOB },
+    { "--queue", .meta = "QUEUE", .help = "queue to submit to", .same_as = "--queue", JOB },
     { "--gpus", .meta = "N", .help = "number of GPUs per worker", .type = CLI_I64,
-      .same_as = "--gpus" },
+      .same_as = "--gpus", JOB },
     { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
-      .same_as = "--env" },
+      .same_as = "--env", JOB },
     { "--files", .meta = "FILE[#NAME]",
       .help = "file or directory to put into each task's working directory", .type = CLI_LIST,
-      .same_as = "--files" },
+      .same_as = "--files", JOB },
     { "--archives", .meta = "FILE[#NAME]",
       .help = "archive to unpack into each task's working directory", .type = CLI_LIST,
-      .same_as = "--archives" },
+      .same_as = "--archives", JOB },
     { "--venv", .meta = "DIR",
       .help = "directory of the Python environment to use: its programs come first in PATH",
-      .same_as = "--venv" },
+      .same_as = "--venv", JOB },
     { "--output", .meta = "[DIR=]TARGET", .help = "where to save what tasks write to $YDL_OUT",
-      .type = CLI_LIST, .same_as = "--output" },
-    PLAIN,
+      .type = CLI_LIST, .same_as = "--output", JOB },
+    { "--conf", .meta = "DIR", .help = "cluster configuration", .fallback = "$HADOOP_CONF_DIR",
+      .same_as = "--conf", PLAIN },
+    { "--json", .help = "print results and errors as JSON", .same_as = "--json", PLAIN },
+    { "-v", .also = { "--verbose" },
+      .help = "print more messages, and the equivalent ydl command", .same_as = "--verbose",
+      PLAIN },
+    { "-q", .also = { "--quiet" }, .help = "print no progress, notes or warnings",
+      .same_as = "--quiet", PLAIN },
+    { "--version", .help = "print the version", PLAIN },
     { 0 },
 };
 /* clang-format on */

@@ -54,6 +54,13 @@ static const struct cli_opt *legacy_find(const struct cli_opt *table, const char
     return NULL;
 }
 
+static const struct cli_opt *legacy_extra(const struct legacy_syntax *s, const char *name, size_t n)
+{
+    const struct cli_opt *o = legacy_find(s->extra, name, n);
+
+    return o && !(o->feature & s->lacks) ? o : NULL;
+}
+
 /* ---- what a word is ---- */
 
 enum kind { OPERAND, OPTION, UNKNOWN, AMBIGUOUS };
@@ -86,7 +93,7 @@ static const struct cli_opt *legacy_exact(const struct parser *p, const char *na
     if (!o)
         o = legacy_find(help_rows, name, n);
     if (!o && (!p->begun || (p->s->habits & LEGACY_NAMES)))
-        o = legacy_find(p->s->extra, name, n);
+        o = legacy_extra(p->s, name, n);
     return o;
 }
 
@@ -161,7 +168,7 @@ static const char *legacy_nearest(const struct parser *p, const char *word)
     for (size_t t = 0; t < COUNT_OF(tables); t++)
         for (const struct cli_opt *o = tables[t]; o && o->name; o++)
             for (size_t i = 0; legacy_spelt(o, i) && n < NEAR_NAMES; i++)
-                if (strlen(legacy_spelt(o, i)) > 2)
+                if (!(o->feature & p->s->lacks) && strlen(legacy_spelt(o, i)) > 2)
                     names[n++] = legacy_spelt(o, i);
     return str_nearest(word, names, n);
 }
@@ -401,7 +408,7 @@ const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args
             return a->hits[i].value ? a->hits[i].value : "";
     o = legacy_find(s->own, name, strlen(name));
     if (!o)
-        o = legacy_find(s->extra, name, strlen(name));
+        o = legacy_extra(s, name, strlen(name));
     return o ? o->preset : NULL;
 }
 

@@ -35,6 +35,7 @@ struct legacy_syntax {
     /* The first operand may be a word that only leads in, as "yarn" of `ydl-mx yarn -n 2 job.py`:
      * it is put aside and the options go on. NULL: there is none. */
     bool (*head)(const char *word);
+    unsigned lacks; /* features: rows of `extra` with one of them are unknown */
 };
 
 /* An option that was given. */

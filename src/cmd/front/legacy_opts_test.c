@@ -28,6 +28,7 @@ static const struct cli_opt extra[] = {
     { "-q", .also = { "--quiet" }, .help = "be quiet" },
     { "--files", .meta = "FILE", .help = "shadowed" },
     { "--version", .help = "print the version" },
+    { "--env", .meta = "NAME=VALUE", .help = "variable", .feature = 2 },
     { 0 },
 };
 /* clang-format on */
@@ -217,6 +218,25 @@ static void values_are_the_last_ones_or_the_presets(void **state)
     assert_false(legacy_given(&a, "--host_ip"));
 }
 
+static void what_a_command_lacks_is_unknown_to_it(void **state)
+{
+    struct legacy_syntax s = { own, extra, LEGACY_AMONG, NULL };
+    char *words[] = { (char *)"--env", (char *)"A=b" };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (s.lacks = 0; s.lacks <= 2; s.lacks++) {
+        AUTO_LEGACY a = { 0 };
+        int r = legacy_parse(&s, words, COUNT_OF(words), &a, &err);
+
+        if (r == -ENOMEM)
+            continue;
+        assert_int_equal(r, s.lacks == 2 ? CLI_USAGE : 0);
+        if (r == CLI_USAGE)
+            assert_string_equal(err.text, "unknown option '--env'");
+    }
+}
+
 static void tables_with_mistakes_are_found_out(void **state)
 {
     static const struct cli_opt rows[][3] = {
@@ -229,6 +249,8 @@ static void tables_with_mistakes_are_found_out(void **state)
         { { "-a", .help = "a flag that counts", .type = CLI_I64 } },
         { { "-a", .help = "both", .same_as = "--x", .no_effect = "because" } },
         { { "-a", .help = "both", .not_supported = "no", .no_effect = "because" } },
+        { { "-a", .meta = "N", .help = "two defaults", .preset = "1", .fallback = "one" } },
+        { { "-a", .help = "no such group", .group = CLI_GROUPS_ } },
     };
     struct cli_verb self = { .opts = own };
     const struct cli_program program = { .globals = extra, .self = &self };
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(names_end_no_options),
         cmocka_unit_test(a_mistake_is_named),
         cmocka_unit_test(values_are_the_last_ones_or_the_presets),
+        cmocka_unit_test(what_a_command_lacks_is_unknown_to_it),
         cmocka_unit_test(tables_with_mistakes_are_found_out),
     };
 

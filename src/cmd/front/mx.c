@@ -13,18 +13,18 @@
 /* clang-format off */
 static const struct cli_opt options[] = {
     { "-n", .also = { "--n", "--num-workers" }, .meta = "N",
-      .help = "number of workers (default: 2)", .type = CLI_I64, .least = 1 },
+      .help = "number of workers", .fallback = "2", .type = CLI_I64, .least = 1 },
     { "-s", .also = { "--s", "--num-servers" }, .meta = "N",
-      .help = "number of servers (default: as many as workers)", .type = CLI_I64 },
-    { "--jobname", .meta = "NAME", .help = "name of the job (default: made from the script's name)",
-      .same_as = "--name" },
+      .help = "number of servers", .fallback = "as many as workers", .type = CLI_I64 },
+    { "--jobname", .meta = "NAME", .help = "name of the job",
+      .fallback = "made from the script's name", .same_as = "--name" },
     DMLC_SCHEDULER,
     DMLC_NATIVE,
     { "--mem", .meta = "SIZE", .help = "memory per worker and per server", .preset = "1g" },
     { "--cpus", .meta = "N", .help = "number of CPU cores per worker and per server", .preset = "1",
       .type = CLI_I64, .least = 1 },
     { "--max-attempts", .meta = "N", .help = "maximum number of attempts per task, each on another "
-      "node, before the job fails (default: 3 on YARN, 1 on this machine)", .type = CLI_I64,
+      "node, before the job fails", .fallback = "3 on YARN, 1 on this machine", .type = CLI_I64,
       .least = 1 },
     { "--jar", .meta = "FILE", .help = "program of MXNetOnYARN",
       .no_effect = DMLC_JAVA },
@@ -152,7 +152,7 @@ const struct front front_mx = {
             "preempted, and all tasks are restarted. On YARN there are three attempts.",
         .self = &only.cli,
         .examples = examples,
-        .globals = common_job,
+        .globals = common_opts,
         .sections = front_sections,
     },
 };

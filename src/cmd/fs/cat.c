@@ -1,7 +1,6 @@
 /* cat.c - `ydl fs cat`: the content of files, one after the other. */
 #include "cli/exit.h"
 #include "cmd/fs/fs_files.h"
-#include "cmd/fs/stdio.h"
 #include "cmd/fs/verbs.h"
 
 static int cat_show(struct files *f, const struct files_item *item, struct err *err)
@@ -10,7 +9,7 @@ static int cat_show(struct files *f, const struct files_item *item, struct err *
     int x = fs_open(item->fs, item->entry->path, &r, err);
 
     (void)f;
-    return x < 0 ? x : stdio_out(r, NULL, NULL, err);
+    return x < 0 ? x : files_to_stdout(r, NULL, NULL, err);
 }
 
 static int cat_work(struct files *f, struct err *err)
@@ -25,19 +24,21 @@ static int cat_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs cat /logs/today.txt | tail", "the end of a file" },
-    { "ydl fs cat '/out/part-*' > all.csv", "several files as one" },
+    { "ydl fs cat /logs/today.txt | tail", "print the end of a file" },
+    { "ydl fs cat '/out/part-*' > all.csv", "concatenate files" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_cat = {
     .name = "cat",
     .summary = "print files",
-    .text = "Writes the content of files to standard output. A file that somebody is still\n"
-            "writing is shown up to where its writer last flushed it.",
+    .text =
+        "Writes the content of files to standard output. A file that is still being written is\n"
+        "printed up to where its writer last flushed it.",
     .operands = "PATH…",
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which file?",
     .run = cat_run,
 };

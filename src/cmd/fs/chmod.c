@@ -10,7 +10,7 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "recursive", 'R', CLI_FLAG, offsetof(struct args, recursive), NULL, NULL,
-      "change everything in directories too" },
+      "change directories recursively" },
     { 0 },
 };
 /* clang-format on */
@@ -102,25 +102,27 @@ static int chmod_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs chmod 750 /data/private", "in octal" },
-    { "ydl fs chmod -R go+rX /models", "everybody may read, and look into directories" },
+    { "ydl fs chmod 750 /data/private", "set a mode in octal" },
+    { "ydl fs chmod -R go+rX /models", "let everybody read files and enter directories" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_chmod = {
     .name = "chmod",
     .summary = "change permissions",
-    .text = "Changes permissions. MODE is octal, or like u+x,go-w: for the owner (u), the group\n"
-            "(g), others (o) or all (a, also when nothing is said) add (+), take away (-) or set\n"
-            "(=) the rights to read (r), write (w) and execute (x; X only where it is a directory\n"
-            "or somebody may execute it already), setuid and setgid (s), the sticky bit (t), or\n"
-            "those of another class (g=u).\n\n"
-            "A mode that begins with a minus must follow '--'.",
+    .text =
+        "Changes permissions. MODE is octal, or like u+x,go-w: for the owner (u), the group (g),\n"
+        "others (o) or all (a, the default), add (+), remove (-) or set (=) the permissions to "
+        "read\n"
+        "(r), write (w) and execute (x; X: only directories and files that somebody may execute\n"
+        "already), setuid and setgid (s), the sticky bit (t), or those of another class (g=u).\n\n"
+        "Put '--' before a MODE that begins with a minus.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "MODE PATH…",
     .least = 2,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which mode and files?",
     .run = chmod_run,
 };

@@ -17,9 +17,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "summary", 's', CLI_FLAG, offsetof(struct args, summary), NULL, NULL,
-      "one line for each PATH, not for everything in it" },
+      "print one line for each PATH, not for everything in it" },
     { "human",   'h', CLI_FLAG, offsetof(struct args, human),   NULL, NULL,
-      "sizes like 1.5 GB instead of bytes" },
+      "print sizes like 1.5 GB instead of bytes" },
     { 0 },
 };
 
@@ -156,17 +156,18 @@ static int du_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs du -h /user/me", "what takes the room" },
-    { "ydl fs du -s -h '/data/*'", "one line each" },
+    { "ydl fs du -h /user/me", "show what takes up space" },
+    { "ydl fs du -s -h '/data/*'", "print one line for each directory" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_du = {
     .name = "du",
-    .summary = "show how much room files take",
-    .text = "Shows the size of everything in a directory, or with -s of the directory itself:\n"
-            "bytes, bytes on disks with all replicas, and the number of files. Without a PATH it\n"
-            "looks into the home directory.",
+    .summary = "show how much space files take",
+    .text =
+        "Shows the size of everything in a directory, or with -s of the directory itself: bytes,\n"
+        "bytes on disk with all replicas, and the number of files. The default PATH is your home\n"
+        "directory.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[PATH…]",

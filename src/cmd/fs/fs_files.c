@@ -3,6 +3,7 @@
 #include "cli/exit.h"
 #include "loop/fiber.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- one verb ---- */
@@ -71,7 +72,7 @@ int files_find(struct files *f, const char *operand, enum fs_default where, stru
                char **ret_path, struct err *err)
 {
     if (!*operand)
-        return err_set(err, -EINVAL, "an empty path means nothing");
+        return err_set(err, -EINVAL, "a path is empty");
     if (!f->x->session && !str_starts(operand, "file:") && where == FS_ON_CLUSTER) {
         *err = f->x->unconfigured;
         return err->code;
@@ -190,4 +191,15 @@ int files_walk(struct files *f, struct fs *fs, const char *path, files_walk_fn *
             r = files_walk_entry(f, fs, e, fn, arg, err);
     }
     return files_failed(f, path, r, err);
+}
+
+/* ---- standard output ---- */
+
+int files_to_stdout(struct fs_reader *r, fs_progress_fn *on_progress, void *arg, struct err *err)
+{
+    int x;
+
+    fflush(stdout); /* what was printed before comes first */
+    x = fs_copy_out(r, STDOUT_FILENO, on_progress, arg, err);
+    return x == -EPIPE && exit_reader_gone(STDOUT_FILENO) ? EXIT_OUTPUT_GONE : x;
 }

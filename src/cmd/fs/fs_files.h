@@ -62,6 +62,9 @@ typedef int files_walk_fn(struct files *f, struct fs *fs, const struct fs_entry 
 int files_walk(struct files *f, struct fs *fs, const char *path, files_walk_fn *fn, void *arg,
                struct err *err);
 
+/* The rest of the reader to standard output. EXIT_OUTPUT_GONE when nobody reads that any more. */
+int files_to_stdout(struct fs_reader *r, fs_progress_fn *on_progress, void *arg, struct err *err);
+
 /* The arguments of the running verb. */
 static inline const void *files_args(const struct files *f)
 {

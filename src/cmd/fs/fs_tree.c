@@ -58,7 +58,7 @@ static int check_free(struct copy *c, const char *path, struct err *err)
     if (r <= 0)
         return r;
     err_set(err, -EEXIST, "'%s' exists already", path);
-    err_hint(err, "-f replaces it");
+    err_hint(err, "use -f to replace it");
     return -EEXIST;
 }
 
@@ -162,7 +162,8 @@ static int fs_tree_walk_entry(struct tree *t, const struct fs_entry *e, const ch
     if (!below)
         return err_oom(err);
     if (++t->depth > DEPTH_MOST)
-        return err_set(err, -ELOOP, "'%s' is too deep: does a link lead back up?", below);
+        return err_set(err, -ELOOP, "'%s' is nested too deeply: is there a loop of symbolic links?",
+                       below);
     r = walk_into(t, below, path, err);
     t->depth--;
     return r;
@@ -215,7 +216,7 @@ static int fs_tree_check(const struct copy *c, const struct fs_entry *source,
 {
     if (!c->recursive) {
         err_set(err, -EISDIR, "'%s' is a directory", source->path);
-        err_hint(err, "-r copies it with everything in it");
+        err_hint(err, "use -r to copy directories");
         return -EISDIR;
     }
     if (to->exists && !to->directory)

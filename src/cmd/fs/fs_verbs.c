@@ -9,30 +9,29 @@ static const struct cli_verb *const subs[] = {
 
 static const struct cli_example examples[] = {
     { "ydl fs put -r mnist /data/", "upload a directory" },
-    { "ydl fs get '/out/part-*' .", "fetch everything that matches" },
-    { "tar c model | ydl fs put - /models/m.tar", "upload what a pipe delivers" },
+    { "ydl fs get '/out/part-*' .", "download everything that matches" },
+    { "tar c model | ydl fs put - /models/m.tar", "upload from a pipe" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "PATHS",
-      "A path without a scheme is on the cluster's default file system (fs.defaultFS), and a\n"
-      "relative one begins in the home directory there; but the local side of put and get is on\n"
-      "this machine. hdfs://NAMESERVICE/PATH, viewfs://CLUSTER/PATH and file:///PATH name the\n"
-      "place outright.\n\n"
-      "A path on the cluster may be a pattern; put it in quotes to keep the shell away from it:\n\n"
-      "*\tAny run of characters but a slash.\n"
-      "?\tAny one character.\n"
-      "[a-z], [^a-z]\tOne of these characters, or none of them.\n"
-      "{ab,cd}\tEither.\n"
+      "A path without a scheme is on the cluster's default file system (fs.defaultFS); a relative\n"
+      "path starts at your home directory there. The local side of put and get is on this "
+      "machine.\n"
+      "hdfs://NAMESERVICE/PATH, viewfs://CLUSTER/PATH and file:///PATH are absolute.\n\n"
+      "A path on the cluster may be a pattern; quote it to protect it from the shell:\n\n"
+      "*\tAny characters except a slash.\n"
+      "?\tAny single character.\n"
+      "[a-z], [^a-z]\tOne of these characters, or any other.\n"
+      "{ab,cd}\tEither of these.\n"
       "\\*\tThe character itself.\n\n"
-      "The content of erasure-coded files and of files in encryption zones cannot be read; they\n"
-      "are refused, never read wrongly." },
+      "Erasure-coded files and files in encryption zones cannot be read: they are refused." },
     { "EXIT STATUS",
-      "With several operands each is worked through, whatever happened to the others, and the\n"
-      "first failure gives the exit status; see ydl(1) for the codes." },
+      "If one of several operands fails, the others are still processed; the first failure\n"
+      "determines the exit status, see ydl(1)." },
     { "JSON OUTPUT",
-      "One object with a list and the key errors, which holds an object for each failure: those\n"
+      "One object with a list, and with the key errors: an object for each failure with the keys\n"
       "of ydl(1) and operand. The list of each verb:\n\n"
       "ls, stat\tentries: path, type (file, directory, symlink, other), mode in octal, owner,\n"
       "group, size, replication, block_size, mtime_ms, atime_ms, acl, encrypted, erasure_coded,\n"
@@ -44,14 +43,14 @@ static const struct cli_section sections[] = {
       "rm\tremoved: path.\n"
       "mv\tmoved: source, target.\n"
       "chmod\tchanged: path, mode.\n"
-      "cat, get to '-'\tNothing: standard output is the files'." },
+      "cat, get to '-'\tNo JSON: standard output has the content of the files." },
     { 0 },
 };
 
 const struct cli_verb verb_fs = {
     .name = "fs",
-    .summary = "files on HDFS and on this machine",
-    .text = "Works with files on HDFS and on this machine, without a Java machine.",
+    .summary = "manage files on HDFS and on this machine",
+    .text = "Works with files on HDFS and on this machine. Needs no Java.",
     .subs = subs,
     .examples = examples,
     .sections = sections,

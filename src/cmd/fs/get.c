@@ -1,5 +1,5 @@
 /* get.c - `ydl fs get`: from the cluster to this machine. */
-#include "cmd/fs/stdio.h"
+#include "cmd/fs/fs_files.h"
 #include "cmd/fs/transfer.h"
 #include "cmd/fs/verbs.h"
 
@@ -15,9 +15,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "recursive", 'r', CLI_FLAG,  AT(recursive), NULL, NULL,
-      "copy directories with everything in them" },
+      "copy directories recursively" },
     { "force",     'f', CLI_FLAG,  AT(force),     NULL, NULL,
-      "replace files that are there already" },
+      "replace existing files" },
     { "jobs",      'j', CLI_COUNT, AT(jobs),      "16", "N",
       "copy up to N small files at a time" },
     { 0 },
@@ -41,7 +41,7 @@ static int get_print(struct files *f, const struct files_item *item, struct err 
     if (x == 0)
         x = progress_begin(item->entry->name, item->entry->length,
                            f->x->globals->quiet || isatty(STDOUT_FILENO), &progress, err);
-    return x < 0 ? x : stdio_out(r, get_on_progress, progress, err);
+    return x < 0 ? x : files_to_stdout(r, get_on_progress, progress, err);
 }
 
 /* ---- to files ---- */
@@ -52,8 +52,8 @@ static int get_get(struct copy *c, const struct target *t, const char *operand, 
     int r = files_expand(c->files, operand, &c->from, &all, err);
 
     if (r == 0 && all.n > 1 && !t->directory)
-        r = err_set(err, -ENOTDIR, "'%s' stands for %zu files, but '%s' is not a directory",
-                    operand, all.n, t->operand);
+        r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
+                    all.n, t->operand);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
         r = copy_operand(c, t, &all.v[i], target_name(operand, all.v[i].name), err);
         if (r < 0)
@@ -78,7 +78,8 @@ static int get_files(struct files *f, char *const *sources, size_t n, const char
 
     if (r == 0 && !fs_is_local(t.fs)) {
         r = err_set(err, -EINVAL, "'%s' is not on this machine", last);
-        err_hint(err, "get copies from the cluster to here; the other way is put");
+        err_hint(err,
+                 "get copies from the cluster to this machine; use put for the other direction");
     }
     if (r < 0)
         return files_failed(f, last, r, err);
@@ -109,25 +110,29 @@ static int get_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs get /models/best.bin", "into the current directory" },
-    { "ydl fs get -r '/out/run-*' results/", "directories that match" },
-    { "ydl fs get /data/x.tar - | tar x", "to standard output" },
+    { "ydl fs get /models/best.bin", "copy a file to the current directory" },
+    { "ydl fs get -r '/out/run-*' results/", "copy all directories that match" },
+    { "ydl fs get /data/x.tar - | tar x", "unpack an archive while it arrives" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_get = {
     .name = "get",
     .summary = "copy files from the cluster to this machine",
-    .text = "Copies files, and with -r directories, to this machine. A TARGET that is a directory\n"
-            "takes them in under their own names; without one they go to the current directory.\n"
-            "'-' is standard output.\n\n"
-            "A file appears under its name when all of it has arrived, and so does a directory\n"
-            "that was not there before. A copy that fails or is interrupted leaves nothing.",
+    .text = "Copies files, and with -r directories, to this machine. If TARGET is a directory, "
+            "they are\n"
+            "copied into it under their own names; the default is the current directory. '-' is "
+            "standard\n"
+            "output.\n\n"
+            "Files and new directories appear under their final names only when they are complete. "
+            "A copy\n"
+            "that fails or is interrupted leaves nothing behind.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "SOURCE… [TARGET]",
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which file?",
     .run = get_run,
 };

@@ -37,6 +37,6 @@ int guard_delete(const struct guard *g, const char *path, struct err *err)
         err_set(err, -EPERM, "'%s' is a user's home directory", path);
     else
         return 0;
-    err_hint(err, "--even-home deletes it all the same");
+    err_hint(err, "use --even-home to delete it");
     return -EPERM;
 }

@@ -14,11 +14,11 @@ struct args {
 
 /* clang-format off */
 static const struct cli_opt opts[] = {
-    { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "go into directories" },
+    { "recursive", 'R', CLI_FLAG, AT(recursive), NULL, NULL, "list directories recursively" },
     { "directory", 'd', CLI_FLAG, AT(directory), NULL, NULL,
-      "show a directory itself, not what is in it" },
+      "list directories themselves, not their content" },
     { "human",     'h', CLI_FLAG, AT(human),     NULL, NULL,
-      "sizes like 1.5 GB instead of bytes" },
+      "print sizes like 1.5 GB instead of bytes" },
     { 0 },
 };
 
@@ -146,18 +146,19 @@ static int ls_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs ls -h /data", "what is in /data, sizes for people" },
-    { "ydl fs ls '/logs/2026-*/*.gz'", "the pattern is expanded on the cluster" },
-    { "ydl fs ls -R --json . | jq -r '.entries[].path'", "every path below the home directory" },
+    { "ydl fs ls -h /data", "list /data, with readable sizes" },
+    { "ydl fs ls '/logs/2026-*/*.gz'", "list files that match a pattern on the cluster" },
+    { "ydl fs ls -R --json . | jq -r '.entries[].path'",
+      "print every path below the home directory" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_ls = {
     .name = "ls",
     .summary = "list files",
-    .text = "Lists what is in directories, sorted by name: permissions, replicas, owner, group,\n"
-            "size, time of the last change, and the whole path. Without a PATH it lists the home\n"
-            "directory.",
+    .text = "Lists the content of directories, sorted by name: permissions, replicas, owner, "
+            "group, size,\n"
+            "modification time and path. The default PATH is your home directory.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[PATH…]",

@@ -11,9 +11,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "parents", 'p', CLI_FLAG, offsetof(struct args, parents), NULL, NULL,
-      "make missing directories above it too; one that is there is fine" },
+      "make parent directories as needed; no error if it exists" },
     { "mode",    'm', CLI_TEXT, offsetof(struct args, mode),    NULL, "MODE",
-      "permissions, in octal or like a+rx, instead of what the umask leaves" },
+      "permissions, in octal or like a+rx", .fallback = "by the umask" },
     { 0 },
 };
 /* clang-format on */
@@ -61,7 +61,7 @@ static int mkdir_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs mkdir -p /data/mnist/raw", "with everything above it" },
+    { "ydl fs mkdir -p /data/mnist/raw", "make a directory and its parents" },
     { 0 },
 };
 
@@ -74,5 +74,6 @@ const struct cli_verb verb_fs_mkdir = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which directory?",
     .run = mkdir_run,
 };

@@ -170,9 +170,3 @@ uint32_t mode_apply(const struct mode_change *c, uint32_t mode, bool directory)
     }
     return mode & ALL;
 }
-
-bool mode_absolute(const struct mode_change *c)
-{
-    return c->n == 1 && c->steps[0].op == '=' && c->steps[0].who == ALL &&
-           !c->steps[0].conditional && !c->steps[0].copy;
-}

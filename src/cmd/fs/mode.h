@@ -27,5 +27,3 @@ int mode_parse(const char *text, struct mode_change *ret, struct err *err);
 
 /* The permission bits after the change. */
 uint32_t mode_apply(const struct mode_change *c, uint32_t mode, bool directory);
-/* The result does not depend on what the bits were before. */
-bool mode_absolute(const struct mode_change *c);

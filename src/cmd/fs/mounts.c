@@ -1,5 +1,6 @@
 /* mounts.c - see mounts.h */
 #include "cmd/fs/mounts.h"
+#include "base/array.h"
 #include "hadoop/conf/conf_path.h"
 #include "loop/loop.h"
 
@@ -80,15 +81,9 @@ static int add_fallback(struct files *f, const char *operand, struct fs_entries 
         fs_list_open(fs, path, &list, NULL) < 0)
         return 0;
     while (fs_list_next(list, &e, NULL) > 0) {
-        struct fs_entry *more;
-
         if (mounts_has_name(all, e->name))
             continue;
-        more = reallocarray(all->v, all->n + 1, sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        all->v = more;
-        if (fs_entry_copy(&all->v[all->n], e) < 0)
+        if (ARRAY_ROOM(all->v, all->n) < 0 || fs_entry_copy(&all->v[all->n], e) < 0)
             return -ENOMEM;
         all->n++;
     }
@@ -104,10 +99,9 @@ int mounts_list(struct files *f, const char *operand, struct fs_entries *ret, st
     *ret = (struct fs_entries){ 0 };
     if (r < 0 || !dir)
         return r;
-    ret->v = calloc(names.n, sizeof(*ret->v));
-    if (!ret->v)
-        return err_oom(err);
     for (size_t i = 0; i < names.n; i++) {
+        if (ARRAY_ROOM(ret->v, ret->n) < 0)
+            return err_oom(err);
         r = take_target(f, operand, dir, names.v[i], &ret->v[ret->n]);
         if (r == -ENOENT)
             r = make_entry(f, dir, names.v[i], &ret->v[ret->n]);

@@ -13,7 +13,7 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "force", 'f', CLI_FLAG, offsetof(struct args, force), NULL, NULL,
-      "replace a file that is there already" },
+      "replace an existing file" },
     { 0 },
 };
 /* clang-format on */
@@ -28,7 +28,7 @@ static int mv_check(const char *from, const struct place *to, bool force, struct
         return err_set(err, -EEXIST, "the directory '%s' exists already", to->path);
     if (to->exists && !force) {
         err_set(err, -EEXIST, "'%s' exists already", to->path);
-        err_hint(err, "-f replaces it");
+        err_hint(err, "use -f to replace it");
         return -EEXIST;
     }
     return 0;
@@ -70,8 +70,8 @@ static int move_operand(struct files *f, const struct target *t, const char *ope
     int r = files_expand(f, operand, &item.fs, &all, err);
 
     if (r == 0 && all.n > 1 && !t->directory)
-        r = err_set(err, -ENOTDIR, "'%s' stands for %zu files, but '%s' is not a directory",
-                    operand, all.n, t->operand);
+        r = err_set(err, -ENOTDIR, "'%s' matches %zu files, but '%s' is not a directory", operand,
+                    all.n, t->operand);
     if (r < 0)
         return files_failed(f, operand, r, err);
     for (size_t i = 0; r == 0 && i < all.n; i++) {
@@ -103,17 +103,17 @@ static int mv_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file at one instant" },
-    { "ydl fs mv '/in/*.csv' /done", "move all that match into a directory" },
+    { "ydl fs mv /out/new.bin /models/best.bin -f", "replace a file atomically" },
+    { "ydl fs mv '/in/*.csv' /done", "move everything that matches into a directory" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_mv = {
     .name = "mv",
-    .summary = "rename or move files and directories",
-    .text = "Moves files and directories within one file system. A TARGET that is a directory\n"
-            "takes them in under their own names. With -f a file that is in the way is replaced,\n"
-            "at one instant for all readers.",
+    .summary = "move or rename files and directories",
+    .text = "Moves files and directories within one file system. If TARGET is a directory, they "
+            "are moved\n"
+            "into it under their own names. With -f, an existing file is replaced atomically.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "SOURCE… TARGET",

@@ -17,15 +17,15 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "recursive",   'r', CLI_FLAG,  AT(recursive),   NULL, NULL,
-      "copy directories with everything in them" },
+      "copy directories recursively" },
     { "force",       'f', CLI_FLAG,  AT(force),       NULL, NULL,
-      "replace files that are there already" },
+      "replace existing files" },
     { "jobs",        'j', CLI_COUNT, AT(jobs),        "16", "N",
       "copy up to N small files at a time" },
     { "replication", 0,   CLI_COUNT, AT(replication), NULL, "N",
-      "keep N replicas instead of the cluster's number" },
+      "number of replicas", .fallback = "as the cluster is configured" },
     { "block-size",  0,   CLI_SIZE,  AT(block_size),  NULL, "SIZE",
-      "cut files into blocks of SIZE instead of the cluster's" },
+      "block size", .fallback = "as the cluster is configured" },
     { 0 },
 };
 /* clang-format on */
@@ -34,7 +34,7 @@ static int put_stdin(struct copy *c, const struct target *t, struct err *err)
 {
     if (t->directory) {
         err_set(err, -EISDIR, "'%s' is a directory", t->operand);
-        err_hint(err, "standard input has no name: give the file's own path");
+        err_hint(err, "standard input has no name: give the path of the new file");
         return -EISDIR;
     }
     return copy_operand(c, t, NULL, "", err);
@@ -53,7 +53,8 @@ static int put_put(struct copy *c, const struct target *t, const char *operand, 
         return r;
     if (!fs_is_local(c->from)) {
         err_set(err, -EINVAL, "'%s' is not on this machine", operand);
-        err_hint(err, "put copies from here to the cluster; the other way is get");
+        err_hint(err,
+                 "put copies from this machine to the cluster; use get for the other direction");
         return -EINVAL;
     }
     r = fs_stat(c->from, path, &e, err);
@@ -105,21 +106,24 @@ static int put_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs put train.py data.csv /jobs/7/", "two files into a directory" },
-    { "ydl fs put -r mnist /data/mnist", "a directory; it appears when it is complete" },
-    { "zcat log.gz | ydl fs put - /logs/log", "what a pipe delivers" },
+    { "ydl fs put train.py data.csv /jobs/7/", "copy two files into a directory" },
+    { "ydl fs put -r mnist /data/mnist", "copy a directory" },
+    { "zcat log.gz | ydl fs put - /logs/log", "copy from a pipe" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_put = {
     .name = "put",
     .summary = "copy files from this machine to the cluster",
-    .text = "Copies files, and with -r directories, from this machine. A TARGET that is a\n"
-            "directory takes them in under their own names; without one they go to the home\n"
-            "directory. '-' is standard input.\n\n"
-            "A file appears under its name when all of it has arrived, and so does a directory\n"
-            "that was not there before. A copy that fails or is interrupted leaves nothing. One\n"
-            "that is killed leaves .NAME.ydl-….tmp, which the next put there removes a day later.",
+    .text = "Copies files, and with -r directories, from this machine. If TARGET is a directory, "
+            "they are\n"
+            "copied into it under their own names; the default is your home directory. '-' is "
+            "standard\n"
+            "input.\n\n"
+            "Files and new directories appear under their final names only when they are complete. "
+            "A copy\n"
+            "that fails or is interrupted leaves nothing behind. A copy that is killed leaves\n"
+            ".NAME.ydl-….tmp, which the next put to that directory removes after a day.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "SOURCE… [TARGET]",
@@ -127,5 +131,6 @@ const struct cli_verb verb_fs_put = {
     .most = CLI_ANY,
     .complete = CLI_FILES,
     .examples = examples,
+    .ask = "Which file?",
     .run = put_run,
 };

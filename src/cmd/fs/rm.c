@@ -12,11 +12,11 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "recursive", 'r', CLI_FLAG, AT(recursive), NULL, NULL,
-      "delete directories with everything in them" },
+      "delete directories recursively" },
     { "force",     'f', CLI_FLAG, AT(force),     NULL, NULL,
-      "what is not there is no error" },
+      "ignore files that do not exist" },
     { "even-home", 0,   CLI_FLAG, AT(even_home), NULL, NULL,
-      "delete even a user's home directory, or one above it" },
+      "delete even home directories and those above them" },
     { 0 },
 };
 /* clang-format on */
@@ -30,7 +30,7 @@ static int rm_check(const struct args *a, const struct files_item *item, struct 
 
     if (item->entry->type == FS_DIRECTORY && !a->recursive) {
         err_set(err, -EISDIR, "'%s' is a directory", path);
-        err_hint(err, "-r deletes it with everything in it");
+        err_hint(err, "use -r to delete directories");
         return -EISDIR;
     }
     return guard_delete(&g, path, err);
@@ -68,21 +68,25 @@ static int rm_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs rm -r /tmp/scratch '/out/_temporary*'", "a directory, and all that match" },
+    { "ydl fs rm -r /tmp/scratch '/out/_temporary*'",
+      "delete a directory, and everything that matches" },
     { 0 },
 };
 
 const struct cli_verb verb_fs_rm = {
     .name = "rm",
     .summary = "delete files and directories",
-    .text = "Deletes files, and with -r directories. They are gone at once: nothing is moved to a\n"
-            "trash directory. The root is never deleted, a user's home directory and what is\n"
-            "above it only with --even-home.",
+    .text = "Deletes files, and with -r directories, at once: nothing is moved to a trash "
+            "directory. The\n"
+            "root directory is never deleted; your home directory, those of other users, and "
+            "directories\n"
+            "above them only with --even-home.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "PATH…",
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which file?",
     .run = rm_run,
 };

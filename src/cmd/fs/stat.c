@@ -143,8 +143,8 @@ static int stat_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl fs stat /data", "owner, times, content and quotas of a directory" },
-    { "ydl fs stat --json model.bin | jq .entries[0].mtime_ms", "one fact for a script" },
+    { "ydl fs stat /data", "show owner, times, content and quotas of a directory" },
+    { "ydl fs stat --json model.bin | jq .entries[0].mtime_ms", "print one value for a script" },
     { 0 },
 };
 
@@ -155,5 +155,6 @@ const struct cli_verb verb_fs_stat = {
     .least = 1,
     .most = CLI_ANY,
     .examples = examples,
+    .ask = "Which file?",
     .run = stat_run,
 };

@@ -13,7 +13,7 @@ static int survey_file(const struct fs_entry *e, uint64_t *bytes, struct err *er
     if (e->type == FS_OTHER)
         return err_set(err, -EINVAL, "'%s' is not a file: a device, a socket or a pipe", e->path);
     if (e->type == FS_SYMLINK)
-        return err_set(err, -ENOENT, "the link '%s' leads nowhere", e->path);
+        return err_set(err, -ENOENT, "'%s' is a broken symbolic link", e->path);
     if (access(e->path, R_OK) < 0)
         return err_sys(err, "read '%s'", e->path);
     *bytes += e->length;
@@ -28,7 +28,8 @@ static int survey_tree(struct fs *fs, const char *path, uint64_t *bytes, size_t 
     int r;
 
     if (depth > DEPTH_MOST)
-        return err_set(err, -ELOOP, "'%s' is too deep: does a link lead back up?", path);
+        return err_set(err, -ELOOP, "'%s' is nested too deeply: is there a loop of symbolic links?",
+                       path);
     r = fs_list_open(fs, path, &list, err);
     while (r == 0) {
         AUTO_FREE char *below = NULL;

@@ -152,7 +152,7 @@ static int copy_in_the_way(const struct copy *c, const struct place *to, struct 
     if (!to->exists || c->force)
         return 0;
     err_set(err, -EEXIST, "'%s' exists already", to->path);
-    err_hint(err, "-f replaces it");
+    err_hint(err, "use -f to replace it");
     return -EEXIST;
 }
 

@@ -19,9 +19,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
-    { "follow",   'f', CLI_FLAG, AT(follow),   NULL, NULL, "go on until the job has ended" },
+    { "follow",   'f', CLI_FLAG, AT(follow),   NULL, NULL, "follow the events until the job has ended" },
     { "timeline", 0,   CLI_FLAG, AT(timeline), NULL, NULL,
-      "where the time went while the job was started, instead of each event" },
+      "show how long each phase of the start took" },
     { 0 },
 };
 
@@ -52,7 +52,7 @@ static int print_record(const json_t *v, struct err *err)
         return err_oom(err);
     if (text.len == 0)
         return 0; /* nothing for people */
-    printf("%s  %s\n", format_clock(format_int(v, "t", 0), when), buf_text(&text));
+    printf("%s  %s\n", format_clock(json_int_or(v, "t", 0), when), buf_text(&text));
     return flushed(err);
 }
 
@@ -160,46 +160,47 @@ static int events_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl events last", "everything that happened" },
-    { "ydl events mnist -f --json", "as it happens, for a program" },
-    { "ydl events last --timeline", "where the time went" },
+    { "ydl events last", "show everything that happened" },
+    { "ydl events mnist -f --json", "follow the events as JSON" },
+    { "ydl events last --timeline", "show how long the start took, and why" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT",
-      "One record on each line: seq, t (milliseconds since 1970), event, and keys that depend on\n"
-      "it. Unknown events and keys are to be ignored.\n\n"
+      "One record per line: seq, t (milliseconds since 1970), event, and keys that depend on the\n"
+      "event. Ignore unknown events and keys.\n\n"
       "job\tThe job's state: state, reason.\n"
       "task\tA task's state: task, state, generation, attempt, node, ports, pid, code, class.\n"
       "failure, story\tA failed task; the one that decided: task, class, code, signal, text, "
       "lines,\n"
       "hint.\n"
       "restart, gang, agent, request, ready, note\tWhat their names say.\n"
-      "progress\tWhat a task reports of itself: task, step, total, metrics. With -f every second, "
-      "and\nthen without seq; of the past the first and the last of each start, and one an hour.\n"
-      "phase\tHow far the start has come: name, who (was waited for).\n"
-      "master, container\tOn YARN: a master begins; a container leaves.\n"
-      "summary\tOn YARN, first and without seq: what a new master took over instead of the "
-      "records\n"
-      "before, which are there again when the job has ended.\n"
+      "progress\tReported by a task: task, step, total, metrics. With -f every second, then "
+      "without\n"
+      "seq; of the past, the first and the last of each start, and one per hour.\n"
+      "phase\tA phase of the start was reached: name, who (was waited for).\n"
+      "master, container\tOn YARN: a master starts; a container ends.\n"
+      "summary\tOn YARN, first and without seq: what a new master took over. It stands for "
+      "earlier\n"
+      "records, which are shown again when the job has ended.\n"
       "end\tThe last record: state, exit, whose, text.\n\n"
-      "With --timeline one object: timeline, a list of objects with phase, at_ms (since the "
-      "first),\n"
-      "took_ms (since the one before) and who was waited for (ydl, rm, nm, or user: the job\n"
-      "itself); and sums_ms, what each of them had of it." },
+      "With --timeline, one object: timeline, a list of objects with phase, at_ms (since the\n"
+      "first phase), took_ms (since the previous one) and who was waited for (ydl, rm, nm, or\n"
+      "user: the job itself); and sums_ms, the time of each of them." },
     { 0 },
 };
 
 const struct cli_verb verb_events = {
     .name = "events",
-    .summary = "what happened to a job",
+    .summary = "show the events of a job",
     .text =
-        "Shows the events of a job, running or ended, in the order in which they happened.\n\n"
-        "With --timeline, a table of the phases of its start: when each was reached, in\n"
-        "milliseconds since the command began, and whom that phase waited for: ydl itself, the\n"
-        "ResourceManager, a NodeManager, or the job's own commands. The line below it adds\n"
-        "up what each of them took.",
+        "Shows what happened to a job, running or ended, in order of time.\n\n"
+        "With --timeline, shows a table of the phases of its start instead: when each was "
+        "reached,\n"
+        "in milliseconds since the command began, and what it was waiting for: ydl itself, the\n"
+        "ResourceManager, a NodeManager, or the job's own commands. The line below the table adds\n"
+        "up the time of each.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -207,5 +208,6 @@ const struct cli_verb verb_events = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = events_run,
 };

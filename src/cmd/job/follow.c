@@ -72,7 +72,7 @@ static int follow_on_job(struct follow *f, const json_t *record)
 
 static int follow_on_gang(struct follow *f, const json_t *record)
 {
-    int64_t have = format_int(record, "have", 0), want = format_int(record, "want", 0);
+    int64_t have = json_int_or(record, "have", 0), want = json_int_or(record, "want", 0);
 
     snprintf(f->waiting, sizeof(f->waiting), "have %lld of %lld containers; %s", (long long)have,
              (long long)want, format_text(record, "reason"));
@@ -94,7 +94,7 @@ static int follow_on_note(struct follow *f, const json_t *record)
 static int follow_on_restart(struct follow *f, const json_t *record)
 {
     const char *task = format_text(record, "task"), *reason = format_text(record, "reason");
-    int64_t used = format_int(record, "used", 0), max = format_int(record, "max", -1);
+    int64_t used = json_int_or(record, "used", 0), max = json_int_or(record, "max", -1);
     char count[64] = "";
 
     said_something(f);
@@ -117,7 +117,7 @@ static int follow_on_failure(struct follow *f, const json_t *record)
         strncmp(f->lost, text, sizeof(f->lost) - 1) == 0)
         return 0;
     snprintf(f->lost, sizeof(f->lost), "%s", text);
-    return screen_note(f->screen, "the container of %s is replaced: %s", task, text);
+    return screen_note(f->screen, "replacing the container of %s: %s", task, text);
 }
 
 static int follow_on_end(struct follow *f, const json_t *record)
@@ -421,7 +421,7 @@ static int after_the_end(struct follow *f, int r, struct follow_result *ret, str
     if (shown < 0 && !f->ended)
         return shown;
     if (shown < 0 && !final(shown))
-        (void)screen_note(f->screen, "not all output could be shown: %s; see 'ydl logs %s'",
+        (void)screen_note(f->screen, "some output could not be shown: %s; see 'ydl logs %s'",
                           err->text, client_id(f->client));
     err_clear(err);
     r = f->ended ? make_status(f, true, &ret->status, err)

@@ -105,7 +105,7 @@ static void hear_of_the_rest(struct world *w, struct client *c)
     told = PIECE_ONE THE_END;
     follow_it(w, c, &out, &said);
     assert_string_equal(buf_text(&out), "one\n");
-    assert_non_null(strstr(buf_text(&said), "ydl: not all output could be shown: "));
+    assert_non_null(strstr(buf_text(&said), "ydl: some output could not be shown: "));
     assert_non_null(strstr(buf_text(&said), "see 'ydl logs " APP "'"));
 }
 

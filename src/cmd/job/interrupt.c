@@ -51,8 +51,8 @@ static const struct {
     int (*ask)(struct interrupt *i, struct err *err);
     const char *note;
 } steps[] = {
-    { interrupt_stop_job, "stopping the job; once more to kill it" },
-    { kill_job, "killing the job; once more to leave at once" },
+    { interrupt_stop_job, "stopping the job; press Ctrl-C again to kill it now" },
+    { kill_job, "killing the job; press Ctrl-C again to leave at once" },
 };
 
 static void interrupt_on_signal(uv_signal_t *h, int signum)
@@ -79,7 +79,8 @@ static bool pass(struct interrupt *i)
         i->pending[k] = false;
         if (client_put_now(i->o.client, passed[k].target, NULL, 0, &err) < 0 &&
             err.code != -ECANCELED && !i->o.quiet)
-            (void)screen_note(i->o.screen, "the signal did not reach the tasks: %s", err.text);
+            (void)screen_note(i->o.screen, "the signal could not be passed on to the tasks: %s",
+                              err.text);
         return true;
     }
     return false;
@@ -89,7 +90,7 @@ static void interrupt_leave(struct interrupt *i)
 {
     if (i->o.detach && !i->o.quiet)
         (void)screen_note(i->o.screen,
-                          "%s goes on; 'ydl logs -f %s' follows it, 'ydl stop %s' ends it",
+                          "%s goes on. Follow it: ydl logs -f %s. Stop it: ydl stop %s",
                           client_id(i->o.client), client_id(i->o.client), client_id(i->o.client));
     fiber_cancel(i->o.fiber);
 }

@@ -15,25 +15,27 @@ static int job_page_print_schema(FILE *out, struct err *err)
 
 static const struct cli_section sections[] = {
     { "VARIABLES",
-      "In commands and in values of env these are replaced for each task:\n\n"
-      "{job}\tThe job's id.\n"
-      "{role}, {index}, {rank}\tThe task's role, and its number in it.\n"
-      "{world}\tHow many tasks the role has.\n"
-      "{local_rank}\tIts number in its container.\n"
-      "{generation}, {attempt}\tHow often all tasks, and this one, were started again.\n"
+      "In commands and in values of env, these are replaced for each task:\n\n"
+      "{job}\tThe id of the job.\n"
+      "{role}, {index}, {rank}\tThe role of the task, and its number within the role.\n"
+      "{world}\tThe number of tasks of the role.\n"
+      "{local_rank}\tIts number within its container.\n"
+      "{generation}, {attempt}\tHow often all tasks, and this task, were restarted.\n"
       "{host}, {port}\tIts address, and its first port.\n"
       "{out}\tThe directory for results.\n"
-      "{hosts:ROLE}\tAll addresses of a role, as host:port with commas between.\n"
+      "{hosts:ROLE}\tThe addresses of a role, as host:port, separated by commas.\n"
       "{host:ROLE:N}, {port:ROLE:N}\tThe address of one task.\n"
-      "{count:ROLE}\tHow many tasks a role has.\n\n"
-      "Other text in braces stays as it is; {{rank}} stands for {rank} itself." },
+      "{count:ROLE}\tThe number of tasks of a role.\n\n"
+      "Other text in braces is left as it is. Write {{rank}} for a literal {rank}." },
     { "ENVIRONMENT",
-      "Besides what its framework needs, each task has these:\n\n"
-      "YDL_JOB, YDL_ROLE, YDL_INDEX, YDL_RANK, YDL_WORLD\tWho it is, and among how many.\n"
-      "YDL_GENERATION, YDL_ATTEMPT\tHow often all tasks, and this one, were started again.\n"
-      "YDL_HOST, YDL_PORT\tIts address, and its first port where it has one.\n"
-      "YDL_SOCKET\tA socket for the job's store, barriers and reports of progress.\n"
-      "YDL_SPEC\tA file with the addresses of all tasks, as ydl-spec(1) prints them.\n"
+      "In addition to the variables of its framework, each task has these:\n\n"
+      "YDL_JOB, YDL_ROLE, YDL_INDEX, YDL_RANK, YDL_WORLD\tIts job, role and number, and the "
+      "number\n"
+      "of tasks.\n"
+      "YDL_GENERATION, YDL_ATTEMPT\tHow often all tasks, and this task, were restarted.\n"
+      "YDL_HOST, YDL_PORT\tIts address, and its first port if it has one.\n"
+      "YDL_SOCKET\tA socket for the job's key-value store, barriers and progress reports.\n"
+      "YDL_SPEC\tA file with the addresses of all tasks, as printed by ydl-spec(1).\n"
       "YDL_OUT\tThe directory for results." },
     { "EXAMPLES",
       "Two workers and a parameter server:\n\n"
@@ -44,7 +46,7 @@ static const struct cli_section sections[] = {
       "    worker: {count: 2, memory: 2g, cpus: 2}\n"
       "  command: python train.py --kv-store dist_sync\n"
       "  restart: {policy: task, max: 3, window: 1h}\n\n"
-      "A server that must answer before the client is started:\n\n"
+      "A server that must be ready before the client is started:\n\n"
       "  roles:\n"
       "    server: {command: python serve.py, ports: 1, ready: {http: /health}, side: true}\n"
       "    client: {command: 'python ask.py {hosts:server}', after: {server: ready}}" },
@@ -56,11 +58,12 @@ const struct cli_page job_pages[] = {
       .summary = "job file of ydl",
       .section = 5,
       .text =
-          "A job file says what ydl-run(1), ydl-submit(1) and ydl-plan(1) are to run. It is\n"
-          "YAML, of which JSON is a part. A key that is not known is a mistake. All mistakes of\n"
-          "a file are shown at once, each with its line. What options say wins over the file.\n\n"
-          "'ydl help --schema' prints a JSON Schema of it, with which editors complete and check\n"
-          "what is written.",
+          "A job file describes a job for ydl-run(1), ydl-submit(1) and ydl-plan(1). It is YAML\n"
+          "or JSON. Unknown keys are errors. All mistakes in a file are reported at once, each "
+          "with\n"
+          "its line number. Command-line options override the file.\n\n"
+          "'ydl help --schema' prints a JSON Schema with which editors complete and check job "
+          "files.",
       .made_title = "KEYS",
       .make = spec_manual,
       .sections = sections,

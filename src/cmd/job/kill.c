@@ -13,21 +13,22 @@ static int kill_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl kill last", "end the newest job now" },
+    { "ydl kill last", "kill the newest job" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\tkill; nothing when the job had ended already.\n"
+                     "done\tkill, or nothing if the job had already ended.\n"
                      "state, exit\tHow it ended." },
     { 0 },
 };
 
 const struct cli_verb verb_kill = {
     .name = "kill",
-    .summary = "end a job at once",
-    .text = "Kills every task of a job without asking it to end, and waits for the end of all.",
+    .summary = "kill a job at once",
+    .text =
+        "Kills every task of a job without asking it to end, and waits until the job has ended.",
     .opts = job_where_opts,
     .args_size = sizeof(struct job_where),
     .operands = "JOB",
@@ -35,5 +36,6 @@ const struct cli_verb verb_kill = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = kill_run,
 };

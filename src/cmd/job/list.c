@@ -22,9 +22,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
-    { "all",     'a', CLI_FLAG,  AT(all),     NULL, NULL, "all that are known, not only the newest" },
-    { "running", 'r', CLI_FLAG,  AT(running), NULL, NULL, "only those that have not ended" },
-    { "limit",   'n', CLI_COUNT, AT(limit),   NULL, "N",  "only the N newest" },
+    { "all",     'a', CLI_FLAG,  AT(all),     NULL, NULL, "list all jobs, not only the 20 newest" },
+    { "running", 'r', CLI_FLAG,  AT(running), NULL, NULL, "list only jobs that have not ended" },
+    { "limit",   'n', CLI_COUNT, AT(limit),   NULL, "N",  "list only the N newest jobs" },
     { 0 },
 };
 
@@ -141,8 +141,8 @@ static int list_add_apps(struct listing *l, struct err *err)
 
 static int list_newest_first(const void *a, const void *b)
 {
-    int64_t x = format_int(*(json_t *const *)a, "created", 0);
-    int64_t y = format_int(*(json_t *const *)b, "created", 0);
+    int64_t x = json_int_or(*(json_t *const *)a, "created", 0);
+    int64_t y = json_int_or(*(json_t *const *)b, "created", 0);
 
     return (x < y) - (x > y);
 }
@@ -176,8 +176,8 @@ static int print_table(const json_t *jobs, struct err *err)
     table_begin(&t, stdout, columns, COUNT_OF(columns));
     json_array_foreach(jobs, i, j)
     {
-        int64_t created = format_int(j, "created", 0), ended = format_int(j, "ended", now);
-        int64_t code = format_int(j, "exit", -1);
+        int64_t created = json_int_or(j, "created", 0), ended = json_int_or(j, "ended", now);
+        int64_t code = json_int_or(j, "exit", -1);
         char when[FORMAT_WHEN], span[FORMAT_SPAN], state[16];
 
         table_cell(&t, "%s", format_text(j, "job"));
@@ -224,18 +224,18 @@ static int list_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl list --running", "what runs now" },
-    { "ydl list -n 1 --json", "the newest job, for a program" },
+    { "ydl list --running", "list what is running now" },
+    { "ydl list -n 1 --json", "print the newest job as JSON" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
-    { "FILES", "$XDG_STATE_HOME/ydl/jobs\tOne directory for each job: its specification, its\n"
-               "events and its logs. Without the variable, ~/.local/state/ydl/jobs." },
+    { "FILES", "$XDG_STATE_HOME/ydl/jobs\tA directory for each job: its specification, events\n"
+               "and logs (default: ~/.local/state/ydl/jobs)." },
     { "JSON OUTPUT",
       "jobs\tA list of objects with job (the id), name, user, state, created and ended in\n"
       "milliseconds since 1970, exit, reason, where (local or yarn), and path, the job's\n"
-      "directory there. What is not known yet is null." },
+      "directory there. Values not known yet are null." },
     { 0 },
 };
 
@@ -243,9 +243,8 @@ const struct cli_verb verb_list = {
     .name = "list",
     .summary = "list jobs",
     .text =
-        "Lists the newest jobs of this machine and, where a cluster is configured, the user's\n"
-        "own on YARN, those that have ended too. A cluster that cannot be reached is a note on\n"
-        "standard error, and the jobs of this machine are listed.",
+        "Lists the newest jobs on this machine and, if a cluster is configured, your own on YARN,\n"
+        "running or ended. If the cluster is unreachable, prints a note and lists local jobs.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .examples = examples,

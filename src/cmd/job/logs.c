@@ -22,17 +22,17 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
-    { "follow",     'f', CLI_FLAG, AT(follow),     NULL,  NULL, "go on until the job has ended" },
-    { "stdout",     0,   CLI_FLAG, AT(out),        NULL,  NULL, "only what was written there" },
-    { "stderr",     0,   CLI_FLAG, AT(err),        NULL,  NULL, "only what was written there" },
+    { "follow",     'f', CLI_FLAG, AT(follow),     NULL,  NULL, "follow the output until the job has ended" },
+    { "stdout",     0,   CLI_FLAG, AT(out),        NULL,  NULL, "show only standard output" },
+    { "stderr",     0,   CLI_FLAG, AT(err),        NULL,  NULL, "show only standard error" },
     { "tail",       'n', CLI_TEXT, AT(tail),       NULL,  "N",
-      "only the last N lines of each stream of each task, and what follows" },
+      "show only the last N lines of each stream of each task, and what follows" },
     { "timestamps", 't', CLI_FLAG, AT(timestamps), NULL,  NULL,
-      "with --follow: begin lines with the time they came" },
+      "with --follow: prefix each line with its time" },
     { "collapse",   0,   CLI_FLAG, AT(collapse),   NULL,  NULL,
-      "show the same line from many tasks once" },
+      "show a line that many tasks print only once" },
     { "prefix",     0,   CLI_FLAG, AT(prefix),     "yes", NULL,
-      "begin lines with the task they come from" },
+      "prefix each line with its task" },
     { 0 },
 };
 /* clang-format on */
@@ -85,7 +85,7 @@ static int make_reading(struct job_call *x, struct reading *ret, struct err *err
     if (a->tail && str_to_i64(a->tail, 0, INT64_MAX, &ret->tail) < 0)
         return cli_bad(err, "option '--tail': '%s' is not a number of lines", a->tail);
     if (a->collapse && (x->globals->json || !a->prefix))
-        return cli_bad(err, "--collapse needs the prefixes that --json and --no-prefix leave out");
+        return cli_bad(err, "--collapse needs prefixes: omit --json and --no-prefix");
     for (size_t i = 1; r == 0 && i < x->cli->n_operands; i++)
         r = strs_add(&ret->wanted, x->cli->operands[i]);
     return r < 0 ? err_oom(err) : check_wanted(x, &ret->wanted, err);
@@ -249,7 +249,7 @@ static int warn_of_silent(const struct reading *d, const struct spool *spool, st
 
         if (format_clean(&line, missing->v[i]) < 0 || !buf_text(&line))
             return err_oom(err);
-        fprintf(stderr, "ydl: not all output could be had of %s\n", buf_text(&line));
+        fprintf(stderr, "ydl: some output is not available: %s\n", buf_text(&line));
     }
     return 0;
 }
@@ -292,35 +292,37 @@ static int logs_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl logs last worker:0", "what one task wrote" },
-    { "ydl logs -f mnist worker --tail 10", "the workers' last lines, and what comes" },
-    { "ydl logs last worker:0 --no-prefix --stdout > out.txt", "every byte as it was" },
+    { "ydl logs last worker:0", "show the output of one task" },
+    { "ydl logs -f mnist worker --tail 10", "follow the workers, from their last 10 lines on" },
+    { "ydl logs last worker:0 --no-prefix --stdout > out.txt",
+      "copy the output of a task byte for byte" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "FILES",
-      "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tFiles with all that each task wrote:\n"
-      "ROLE-RANK.out and ROLE-RANK.err. Of an ended job on YARN they are in HDFS, in\n"
-      ".ydl/logs/JOB in the user's home; what a task wrote on nodes that it had to leave is\n"
-      "there as ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first. While the job\n"
-      "runs, what has been saved from such nodes is shown first, too." },
+      "$XDG_STATE_HOME/ydl/jobs/JOB/logs\tThe output of each task: ROLE-RANK.out and\n"
+      "ROLE-RANK.err. For an ended job on YARN the files are on HDFS, in .ydl/logs/JOB in your\n"
+      "home directory. If a task ran on other nodes before, its output from there is in\n"
+      "ROLE-RANK.1.out, ROLE-RANK.2.out and so on, and is shown first, also while the job runs." },
     { "JSON OUTPUT",
       "Each line is an object with the key output: task, stream (out or err), text, and whole,\n"
-      "which is false for a line without an end." },
+      "which is false if the line has no newline at its end." },
     { 0 },
 };
 
 const struct cli_verb verb_logs = {
     .name = "logs",
-    .summary = "what the tasks of a job wrote",
+    .summary = "show the output of a job's tasks",
     .text =
-        "Shows the output of a job's tasks, running or ended: of all, of the tasks of a role, or\n"
-        "of single ones. What was written to standard error goes to standard error. Without\n"
-        "--follow one task comes after the other; with it, lines come as they are written,\n"
-        "until the job has ended.\n\n"
-        "Output that is known to be missing, because it was not saved or an agent does not\n"
-        "answer, is named on standard error. The exit status is 0 then, too.",
+        "Shows the output of a job, running or ended: of all tasks, of the tasks of a role, or of\n"
+        "single tasks. What tasks wrote to standard error goes to standard error. With --follow,\n"
+        "lines are shown as they are written, until the job has ended; otherwise one task is "
+        "shown\n"
+        "after the other.\n\n"
+        "Output known to be missing, because it was not saved or an agent does not answer, is "
+        "named\n"
+        "on standard error; the exit status is still 0.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB [ROLE[:RANK]…]",
@@ -328,5 +330,6 @@ const struct cli_verb verb_logs = {
     .most = CLI_ANY,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = logs_run,
 };

@@ -18,43 +18,46 @@ static int plan_verb_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl plan -n 2 -s 1 --framework mxnet -- python train.py", "what each task would get" },
-    { "ydl plan -f job.yaml --json", "the same for a program" },
+    { "ydl plan -n 2 -s 1 --framework mxnet -- python train.py", "show what each task would get" },
+    { "ydl plan -f job.yaml --json", "print the same as JSON" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
-    { "ENVIRONMENT", "YDL_ON\tWhere jobs run when --on is not given: local or yarn." },
-    { "EXIT STATUS", "0\tThe job is correct.\n"
-                     "2\tIt is not; what is wrong has been printed." },
+    { "OUTPUT", "Addresses and ports are examples. Values known only at run time are in angle "
+                "brackets. With\n"
+                "--on yarn, the files that would be uploaded are listed, and the cluster is asked "
+                "whether the\n"
+                "job fits; if it is unreachable, that check is skipped. All mistakes in the job "
+                "are printed at\n"
+                "once." },
+    { "ENVIRONMENT", "YDL_ON\tDefault of --on: local or yarn." },
+    { "EXIT STATUS", "0\tThe job is valid.\n"
+                     "2\tThe job has mistakes, which have been printed." },
     { "JSON OUTPUT",
-      "An object; what was not said is left out.\n\n"
-      "job, name, framework\tIts id, which is made up, its name, and whose environment tasks get.\n"
-      "experimental\tWhether the framework was never run with its real package.\n"
+      "An object; what is not set is left out.\n\n"
+      "job, name, framework\tAn example of an id, the name, and the framework.\n"
+      "experimental\tWhether the framework is not yet tested with its real package.\n"
       "servers\tWhat the master runs for the framework.\n"
       "gang\thold_ms and retry.\n"
       "grace_ms, timeout_ms, queue, output\tAs in the job file, times in milliseconds.\n"
       "roles\tA list of objects: role, count, procs, memory (bytes), cpus, gpus, ports, decides,\n"
       "side, place, restart (policy, max, window_ms), image, label, after, ready, files,\n"
       "archives, and tasks, by rank.\n"
-      "tasks\tObjects with task, rank, slot, local_rank, host, node, ports, argv and env. A value\n"
-      "that is only known when the task runs stands in angle brackets: <socket of the task>.\n"
-      "ship, checked, room\tWith --on yarn: the files that would be sent, whether the cluster was\n"
-      "asked, and what it lacks for the job now." },
+      "tasks\tObjects with task, rank, slot, local_rank, host, node, ports, argv and env. Values\n"
+      "known only at run time are in angle brackets: <socket of the task>.\n"
+      "ship, checked, room\tWith --on yarn: the files that would be uploaded, whether the cluster "
+      "was\n"
+      "asked, and which resources it lacks now." },
     { 0 },
 };
 
 const struct cli_verb verb_plan = {
     .name = "plan",
-    .summary = "say what a job would do, and check it",
+    .summary = "check a job and print what it would do",
     .text =
-        "Checks a job as run does and prints everything that would happen: of each task the\n"
-        "command, the environment, the files, ports and resources. Nothing is started and\n"
-        "nothing is written. Addresses and ports are made up; what is only known when a task\n"
-        "runs stands in angle brackets.\n\n"
-        "With --on yarn also the files that would be sent there are listed, and the cluster is\n"
-        "asked whether it could hold the job; without one at hand that is left out.\n\n"
-        "Mistakes in the job are printed all at once, and the exit status is 2.",
+        "Checks a job as 'ydl run' does and prints what would happen: the command, environment,\n"
+        "files, ports and resources of each task. Starts nothing and writes nothing.",
     .opts = options_table,
     .args_size = sizeof(struct options),
     .operands = "[COMMAND…]",
@@ -63,5 +66,6 @@ const struct cli_verb verb_plan = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
+    .lacks = OPTIONS_STAY | OPTIONS_LEAVE,
     .run = plan_verb_run,
 };

@@ -6,8 +6,8 @@ static int restart_work(struct job_call *x, struct err *err)
 {
     const char *task = x->cli->n_operands > 1 ? x->cli->operands[1] : NULL;
     AUTO_FREE char *target = str_printf("/v1/restart%s%s", task ? "?task=" : "", task ? task : "");
-    AUTO_FREE char *text = str_printf("%s: %s %s started again", client_id(x->client),
-                                      task ? task : "all tasks", task ? "is" : "are");
+    AUTO_FREE char *text =
+        str_printf("%s: restarting %s", client_id(x->client), task ? task : "all tasks");
     json_t *extra = NULL;
     int r = task ? act_task(task, err) : 0;
 
@@ -30,8 +30,8 @@ static int restart_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl restart mnist worker:1", "one task, in its place" },
-    { "ydl restart mnist", "all of them, as a new generation" },
+    { "ydl restart mnist worker:1", "restart one task in place" },
+    { "ydl restart mnist", "restart all tasks" },
     { 0 },
 };
 
@@ -40,16 +40,17 @@ static const struct cli_section sections[] = {
                      "1\tThe job has ended or is ending, or has no such task.\n"
                      "75\tThe job or the task is not running yet: try again later." },
     { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\trestart; nothing when the job has ended.\n"
-                     "task\tWhich one; null for all." },
+                     "done\trestart, or nothing if the job has ended.\n"
+                     "task\tThe task, or null for all." },
     { 0 },
 };
 
 const struct cli_verb verb_restart = {
     .name = "restart",
-    .summary = "start a task again, or all",
-    .text = "Ends one task of a running job and starts it again in its place, with the same rank\n"
-            "and port; without a task, all of them. It is not counted as a failure.",
+    .summary = "restart one task of a job, or all",
+    .text =
+        "Ends one task of a running job and starts it again in its place, with the same rank and\n"
+        "port; without TASK, restarts all tasks. This does not count as a failure.",
     .opts = job_where_opts,
     .args_size = sizeof(struct job_where),
     .operands = "JOB [TASK]",
@@ -57,5 +58,6 @@ const struct cli_verb verb_restart = {
     .most = 2,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = restart_run,
 };

@@ -37,8 +37,8 @@ static int scale_work(struct job_call *x, struct err *err)
     r = act_change(x, buf_text(&target), err);
     if (r != 0)
         return r;
-    text = str_printf("%s: %s has %lld containers from now on", client_id(x->client), role,
-                      (long long)count);
+    text = str_printf("%s: changing %s to %lld container%s", client_id(x->client), role,
+                      (long long)count, count == 1 ? "" : "s");
     r = text ? json_make(&extra, err, "{s:s, s:I}", "role", role, "count", (json_int_t)count)
              : err_oom(err);
     return r < 0 ? r : act_say(x, "scale", text, extra, err);
@@ -50,28 +50,32 @@ static int scale_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl scale mnist worker=4", "four workers" },
+    { "ydl scale mnist worker=4", "change to four workers" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "EXIT STATUS",
       "0\tThe change was requested.\n"
-      "1\tThe job has ended or is ending, or its size cannot be changed this way.\n"
+      "1\tThe job has ended or is ending, or cannot be changed to this size.\n"
       "75\tThe job is not running yet, or tasks of an earlier change are still being stopped: try "
       "again later." },
     { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\tscale; nothing when the job has ended.\n"
-                     "role, count\tWhat it has now." },
+                     "done\tscale, or nothing if the job has ended.\n"
+                     "role, count\tThe role and its new number of containers." },
     { 0 },
 };
 
 const struct cli_verb verb_scale = {
     .name = "scale",
-    .summary = "change the size of a role",
-    .text = "Changes how many containers a role of a running job has: more are asked for and\n"
-            "started, or those of the highest ranks are stopped. A job whose framework cannot\n"
-            "change while it runs is formed anew, or refused when it may not be restarted.",
+    .summary = "change the number of containers of a role",
+    .text =
+        "Changes how many containers a role of a running job has. New containers are requested "
+        "and\n"
+        "their tasks started; surplus tasks are stopped, highest ranks first. If the framework\n"
+        "cannot change its size while it runs, all tasks are restarted, or the change is refused "
+        "if\n"
+        "the job must not be restarted.",
     .opts = job_where_opts,
     .args_size = sizeof(struct job_where),
     .operands = "JOB ROLE=COUNT",
@@ -79,5 +83,6 @@ const struct cli_verb verb_scale = {
     .most = 2,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job, and how many containers?",
     .run = scale_run,
 };

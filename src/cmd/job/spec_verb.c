@@ -16,8 +16,8 @@ static const char *const formats[] = { "json", "tf", "hosts", "env", "clusterspe
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "format", 0, CLI_CHOICE, offsetof(struct args, format), "json", "FORMAT",
-      "how it is written: as JSON, as TensorFlow's TF_CONFIG, as lines of host and port, as "
-      "variables for a shell, or as the line of ydl-tf(1)", formats },
+      "output format: JSON, TensorFlow's TF_CONFIG, lines of host and port, variables for a shell, "
+      "or the line of ydl-tf(1)", formats },
     { 0 },
 };
 /* clang-format on */
@@ -30,12 +30,11 @@ static int spec_verb_work(struct job_call *x, struct err *err)
     int r = target ? client_alive(x->client, err) : err_oom(err);
 
     if (x->globals->json && a->format >= JSON_FORMATS)
-        return cli_bad(err, "--format %s is no JSON: leave out --format or --json",
-                       formats[a->format]);
+        return cli_bad(err, "--format %s is not JSON: omit --format or --json", formats[a->format]);
     if (r < 0)
         return r;
     if (r == 0)
-        return err_set(err, -ENOENT, "%s has ended: its tasks have no addresses any more",
+        return err_set(err, -ENOENT, "%s has ended: its tasks no longer have addresses",
                        client_id(x->client));
     r = client_get(x->client, target, &text, err);
     if (r < 0)
@@ -53,26 +52,27 @@ static int spec_verb_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl spec mnist", "every task's host and ports" },
-    { "ydl spec mnist --format hosts", "one line for each" },
+    { "ydl spec mnist", "print the host and ports of every task" },
+    { "ydl spec mnist --format hosts", "print a line for each task" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT",
-      "generation\tHow often the tasks were brought together anew.\n"
+      "generation\tHow often all tasks were restarted together.\n"
       "roles\tAn object with a list for each role, by rank: objects with rank,\n"
       "host, node and ports.\n\n"
-      "It is the same without --json. --format tf is JSON too; other formats are not\n"
-      "taken together with --json." },
+      "The output is the same without --json. --format tf is JSON, too; other formats cannot be\n"
+      "combined with --json." },
     { 0 },
 };
 
 const struct cli_verb verb_spec = {
     .name = "spec",
-    .summary = "where the tasks of a job listen",
-    .text = "Prints the cluster specification of a running job: the host and the ports of each\n"
-            "task, as the tasks themselves find it in the file that YDL_SPEC names.",
+    .summary = "print where the tasks of a job listen",
+    .text = "Prints the host and ports of each task of a running job: its cluster specification, "
+            "which\n"
+            "each task finds in the file $YDL_SPEC.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -80,5 +80,6 @@ const struct cli_verb verb_spec = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = spec_verb_run,
 };

@@ -83,9 +83,13 @@ void start_say(const struct job_call *x, const struct spec *s)
     if (x->globals->quiet)
         return;
     fprintf(stderr, "ydl: %s on %s:", client_id(x->client), on_yarn ? "YARN" : "this machine");
-    for (size_t i = 0; i < s->n_roles; i++)
-        fprintf(stderr, "%s %zu %s%s", i ? "," : "",
-                (size_t)s->roles[i].count * (s->roles[i].procs ? s->roles[i].procs : 1),
-                s->roles[i].name, on_yarn && s->roles[i].place == SPEC_PLACE_CLIENT ? " here" : "");
+    for (size_t i = 0; i < s->n_roles; i++) {
+        const struct spec_role *role = &s->roles[i];
+        size_t tasks = (size_t)role->count * (role->procs ? role->procs : 1);
+
+        fprintf(stderr, "%s %zu %s%s%s", i ? "," : "", tasks, role->name,
+                tasks == 1 || str_ends(role->name, "s") ? "" : "s",
+                on_yarn && role->place == SPEC_PLACE_CLIENT ? " on this machine" : "");
+    }
     fputc('\n', stderr);
 }

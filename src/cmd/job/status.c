@@ -20,7 +20,7 @@ struct args {
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "tasks", 't', CLI_FLAG, offsetof(struct args, tasks), NULL, NULL,
-      "each task, not only how many are in which state" },
+      "list each task" },
     { 0 },
 };
 
@@ -41,18 +41,18 @@ static int status_put(struct buf *out, const char *label, const char *value)
 
 static int status_put_times(struct buf *out, const json_t *v)
 {
-    int64_t created = format_int(v, "created", 0), now = loop_wall();
+    int64_t created = json_int_or(v, "created", 0), now = loop_wall();
     char when[FORMAT_WHEN], span[FORMAT_SPAN];
 
     return buf_printf(out, "%-11s %s, %s %s\n", "started", format_when(created, when),
                       json_is_integer(json_object_get(v, "ended")) ? "took" : "runs for",
-                      format_span(created > 0 ? format_int(v, "ended", now) - created : -1, span));
+                      format_span(created > 0 ? json_int_or(v, "ended", now) - created : -1, span));
 }
 
 static int status_put_progress(struct buf *out, const json_t *v)
 {
     const json_t *p = json_object_get(v, "progress");
-    int64_t eta = format_int(p, "eta_ms", -1);
+    int64_t eta = json_int_or(p, "eta_ms", -1);
     AUTO_BUF text = { .max = KIB };
     char span[FORMAT_SPAN];
     int r = format_progress(p, &text);
@@ -66,7 +66,7 @@ static int status_put_progress(struct buf *out, const json_t *v)
 
 static int put_counts(struct buf *out, const json_t *v)
 {
-    int64_t generation = format_int(v, "generation", 0), restarts = format_int(v, "restarts", 0);
+    int64_t generation = json_int_or(v, "generation", 0), restarts = json_int_or(v, "restarts", 0);
     int r = 0;
 
     if (generation > 0)
@@ -87,7 +87,7 @@ static int status_put_missing(struct buf *out, const json_t *v)
     if (r < 0 || json_array_size(texts) < 2)
         return r;
     return buf_printf(out, "%-11s of %lld task attempts in all: ydl events %s\n", "",
-                      (long long)format_int(missing, "tasks", 0), format_text(v, "job"));
+                      (long long)json_int_or(missing, "tasks", 0), format_text(v, "job"));
 }
 
 static int status_put_head(struct buf *out, const json_t *v, const char *logs)
@@ -139,7 +139,7 @@ static int print_roles(const json_t *v, struct err *err)
             !buf_text(&text) || !buf_text(&progress))
             return err_oom(err);
         table_cell(&t, "%s", format_text(role, "name"));
-        table_cell(&t, "%lld", (long long)(all ? all : format_int(role, "count", 0)));
+        table_cell(&t, "%lld", (long long)(all ? all : json_int_or(role, "count", 0)));
         table_cell(&t, "%s", buf_text(&text));
         table_cell(&t, "%s", buf_text(&progress));
     }
@@ -186,40 +186,41 @@ static int status_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl status last", "the newest job" },
-    { "ydl status mnist --tasks", "every task of it" },
+    { "ydl status last", "show the newest job" },
+    { "ydl status mnist --tasks", "list all tasks of the job named mnist" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT",
-      "Times are milliseconds since 1970, null where there is none.\n\n"
-      "job, name, user, platform, framework\tWhat it is.\n"
+      "Times are milliseconds since 1970, or null.\n\n"
+      "job, name, user, platform, framework\tThe id of the job and what it is.\n"
       "state\tNEW, ASKING, FORMING, RUNNING, FINISHING, SUCCEEDED, FAILED or KILLED.\n"
-      "reason, waiting\tSentences: why it is in this state, what it waits for.\n"
-      "generation, restarts\tHow often its tasks were brought together anew, and restarted.\n"
+      "reason, waiting\tWhy it is in this state, and what it is waiting for, as sentences.\n"
+      "generation, restarts\tHow often all tasks were restarted together, and how often single "
+      "ones.\n"
       "created, started, ended\tTimes.\n"
       "exit, whose\tThe exit status, and the task it comes from.\n"
-      "unsaved\tA sentence when results could not be put where they belong, else null.\n"
-      "missing\tOutput that is not known to be saved, or null: tasks (how many attempts of "
-      "tasks),\n"
-      "texts (sentences that name them).\n"
-      "roles\tA list of objects with name, count, states (numbers by state), step, total.\n"
+      "unsaved\tA sentence if results could not be saved, or null.\n"
+      "missing\tOutput that may not be saved, or null: tasks (number of task attempts), texts\n"
+      "(sentences that name them).\n"
+      "roles\tA list of objects with name, count, states (tasks by state), step, total.\n"
       "tasks\tA list of objects with task, role, rank, state, ready, generation, attempt, agent,\n"
       "node, host, ports, pid, since, code, class, step, total, metrics.\n"
       "story\tThe first failure, or null: task, class, code, signal, text, lines, hint, when.\n"
       "progress\tstep, total, eta_ms; or null.\n"
-      "lost\ttrue when the master was killed and the end is a guess." },
+      "lost\ttrue if the master was killed, so that the end is a guess." },
     { 0 },
 };
 
 const struct cli_verb verb_status = {
     .name = "status",
-    .summary = "how a job is doing",
+    .summary = "show how a job is doing",
     .text =
-        "Shows the state of a job, running or ended: its roles and how many tasks are in which\n"
-        "state, what it waits for, how far it is, and why it failed.\n\n"
-        "A job is named by its id, by its name when that is unique, or by last.",
+        "Shows the state of a job, running or ended: its roles, the states of their tasks, what "
+        "it\n"
+        "is waiting for, its progress, and why it failed.\n\n"
+        "A job is named by its id, by its name if that is unique, or by 'last', the newest job.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -227,5 +228,6 @@ const struct cli_verb verb_status = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = status_run,
 };

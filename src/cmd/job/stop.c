@@ -11,7 +11,7 @@ struct args {
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "grace", 0, CLI_TEXT, offsetof(struct args, grace), NULL, "DURATION",
-      "time between the request to end and the kill, instead of the job's own" },
+      "time between the request to stop and the kill (default: as the job says)" },
     { 0 },
 };
 /* clang-format on */
@@ -37,23 +37,24 @@ static int stop_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl stop last", "end the newest job" },
-    { "ydl stop mnist --grace 5m", "and give it time to save" },
+    { "ydl stop last", "stop the newest job" },
+    { "ydl stop mnist --grace 5m", "stop a job, and give it five minutes to save its state" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "JSON OUTPUT", "job\tThe job's id.\n"
-                     "done\tstop; nothing when the job had ended already.\n"
+                     "done\tstop, or nothing if the job had already ended.\n"
                      "state, exit\tHow it ended." },
     { 0 },
 };
 
 const struct cli_verb verb_stop = {
     .name = "stop",
-    .summary = "end a job and let it clean up",
-    .text = "Asks every task of a job to end, kills what has not ended when the job's grace is\n"
-            "over, and waits for the end of all.",
+    .summary = "stop a job and let it clean up",
+    .text =
+        "Asks every task of a job to end, kills those that have not ended after the job's grace\n"
+        "time, and waits until the job has ended.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -61,5 +62,6 @@ const struct cli_verb verb_stop = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = stop_run,
 };

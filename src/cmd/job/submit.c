@@ -92,23 +92,23 @@ static int submit_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl submit -f job.yaml", "start it and go on" },
+    { "ydl submit -f job.yaml", "start a job and return at once" },
     { "job=$(ydl submit -q -n 2 -- python train.py); ydl wait $job",
-      "start it, wait for it later" },
+      "start a job, and wait for it later" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "ENVIRONMENT",
-      "YDL_ON\tWhere jobs run when --on is not given: local or yarn.\n"
-      "YDL_PLAN\tWhen it is 1 the plan is printed and nothing is started; see ydl-plan(1).\n"
-      "XDG_STATE_HOME\tWhere jobs of this machine are kept, in a directory ydl; without it\n"
-      "~/.local/state." },
+      "YDL_ON\tDefault of --on: local or yarn.\n"
+      "YDL_PLAN\tIf 1, print the plan and start nothing; see ydl-plan(1).\n"
+      "XDG_STATE_HOME\tJobs of this machine are kept in $XDG_STATE_HOME/ydl (default:\n"
+      "~/.local/state/ydl)." },
     { "JSON OUTPUT",
       "job\tThe job's id.\n"
       "path\tThe directory where its files are kept.\n\n"
-      "With --wait the document of ydl-wait(1) follows on a line of its own; with --spec it is\n"
-      "the only one, of a job that ends before it has said where its tasks listen." },
+      "With --wait, the document of ydl-wait(1) follows on a line of its own. With --spec, it is\n"
+      "printed only if the job ends before all its tasks run." },
     { 0 },
 };
 
@@ -116,10 +116,9 @@ const struct cli_verb verb_submit = {
     .name = "submit",
     .summary = "start a job and print its id",
     .text =
-        "Starts a job as run does, prints its id and leaves it to itself. 'ydl logs -f' follows\n"
-        "it, 'ydl wait' waits for its end, 'ydl stop' ends it. With --wait, submit itself\n"
-        "waits and ends with the job's exit status; Ctrl-C then ends the waiting, not the\n"
-        "job.",
+        "Starts a job as 'ydl run' does, prints its id and leaves it running. Follow it with\n"
+        "'ydl logs -f', wait for it with 'ydl wait', stop it with 'ydl stop'. With --wait, waits\n"
+        "for the job and exits with its status; Ctrl-C then ends the wait, not the job.",
     .opts = options_table,
     .args_size = sizeof(struct options),
     .operands = "[COMMAND…]",
@@ -128,5 +127,6 @@ const struct cli_verb verb_submit = {
     .command_follows = true,
     .examples = examples,
     .sections = sections,
+    .lacks = OPTIONS_STAY,
     .run = submit_run,
 };

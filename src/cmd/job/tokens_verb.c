@@ -23,8 +23,7 @@ static int tokens_verb_print(const struct credentials *c, int64_t ms, struct err
     r = r < 0 ? err_oom(err) : credentials_write(c, &out, err);
     if (r == 0 && path_write_fd(STDOUT_FILENO, out.data, out.len) < 0)
         r = err_sys(err, "write the tokens");
-    if (out.data)
-        explicit_bzero(out.data, out.len);
+    buf_wipe(&out);
     return r;
 }
 
@@ -41,7 +40,7 @@ static int tokens_verb_work(struct connection *x, void *arg, struct err *err)
     if (r == 0)
         r = deploy_tokens_again(x->session, &places, c, &ms, err);
     if (r == 0 && ms <= 0)
-        r = err_set(err, -ENODATA, "the NameNode gave none");
+        r = err_set(err, -ENODATA, "the NameNode issued no token");
     return r < 0 ? r : tokens_verb_print(c, ms, err);
 }
 
@@ -49,13 +48,13 @@ static int tokens_verb_work(struct connection *x, void *arg, struct err *err)
 static int tokens_verb_run(struct cli *c, struct err *err)
 {
     if (isatty(STDOUT_FILENO))
-        return cli_bad(err, "this is for masters of jobs: it writes tokens");
+        return cli_bad(err, "this verb is for the master of a job: it prints secrets");
     return connect_run(c, CONNECT_CONFIGURED, tokens_verb_work, NULL, err);
 }
 
 const struct cli_verb verb_tokens = {
     .name = "tokens",
-    .summary = "newer tokens for a job: started by its master, not by people",
+    .summary = "get newer tokens for a job (run by its master)",
     .hidden = true,
     .operands = "PLACE…",
     .least = 1,

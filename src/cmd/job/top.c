@@ -21,7 +21,7 @@ struct args {
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "every", 'd', CLI_MS, offsetof(struct args, every), "2s", "DURATION",
-      "look again so often, on a terminal" },
+      "time between updates, on a terminal" },
     { 0 },
 };
 
@@ -113,13 +113,13 @@ static void sum(const json_t *job, double *share, uint64_t *memory)
     json_array_foreach(tasks, i, t)
     {
         *share += json_number_value(json_object_get(t, "cpu"));
-        *memory += (uint64_t)format_int(t, "memory", 0);
+        *memory += (uint64_t)json_int_or(t, "memory", 0);
     }
 }
 
 static int top_add_row(struct table *t, const json_t *job)
 {
-    int64_t created = format_int(job, "created", 0), now = loop_wall();
+    int64_t created = json_int_or(job, "created", 0), now = loop_wall();
     char state[16], span[FORMAT_SPAN], size[STR_SIZE_MAX];
     AUTO_BUF progress = { .max = KIB };
     double share;
@@ -235,26 +235,27 @@ static int top_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl top", "all jobs that run" },
-    { "ydl top mnist", "the tasks of one job" },
+    { "ydl top", "watch all running jobs" },
+    { "ydl top mnist", "watch the tasks of one job" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
-    { "JSON OUTPUT",
-      "jobs\tA list of the documents of ydl-status(1), whose running tasks have\n"
-      "cpu, the share of one processor, and memory, in bytes, where they are known." },
+    { "JSON OUTPUT", "jobs\tA list of the documents of ydl-status(1), whose running tasks have\n"
+                     "cpu, the share of one processor, and memory, in bytes, if known." },
     { 0 },
 };
 
 const struct cli_verb verb_top = {
     .name = "top",
-    .summary = "watch jobs or tasks at work",
+    .summary = "watch running jobs or tasks",
     .text =
-        "Shows the jobs that run, or the tasks of one job, with the processor time and memory\n"
-        "that they use. On a terminal it is shown anew every two seconds until Ctrl-C,\n"
-        "elsewhere once. 100 % is one processor. Each task is shown with all processes that it\n"
-        "has started; of one in a container image only what the agent sees of it.",
+        "Shows the running jobs, or the tasks of one job, with the processor time and memory they\n"
+        "use. On a terminal the display is updated every two seconds until Ctrl-C; elsewhere it "
+        "is\n"
+        "printed once. 100 % is one processor. A task includes all processes it has started; for "
+        "a\n"
+        "task in a container image, only what its agent can see.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[JOB]",

@@ -11,7 +11,7 @@ struct args {
 static const struct cli_opt opts[] = {
     JOB_WHERE_OPTS,
     { "timeout", 0, CLI_MS, offsetof(struct args, timeout), NULL, "DURATION",
-      "give up after DURATION, with exit status 124; the job goes on" },
+      "stop waiting after DURATION, with exit status 124; the job goes on" },
     { 0 },
 };
 /* clang-format on */
@@ -29,22 +29,24 @@ static int wait_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl wait last && echo done", "until the newest job has succeeded" },
-    { "ydl wait mnist --timeout 10m", "ten minutes at most" },
+    { "ydl wait last && echo done", "wait until the newest job has succeeded" },
+    { "ydl wait mnist --timeout 10m", "wait at most ten minutes" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
-    { "EXIT STATUS", "That of the job, as ydl-run(1) gives it; 124 when it still runs." },
+    { "EXIT STATUS",
+      "That of the job, see ydl-run(1); 124 if it is still running after --timeout." },
     { "JSON OUTPUT", "The document of ydl-status(1)." },
     { 0 },
 };
 
 const struct cli_verb verb_wait = {
     .name = "wait",
-    .summary = "wait for a job's end",
-    .text = "Waits until a job has ended and ends with its exit status. Of a job that failed the\n"
-            "story is told. A job is named by its id, by its name when that is unique, or by last.",
+    .summary = "wait for a job to end",
+    .text =
+        "Waits until a job has ended and exits with its status. If the job failed, prints why.\n\n"
+        "A job is named by its id, by its name if that is unique, or by 'last', the newest job.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "JOB",
@@ -52,5 +54,6 @@ const struct cli_verb verb_wait = {
     .most = 1,
     .examples = examples,
     .sections = sections,
+    .ask = "Which job?",
     .run = wait_run,
 };

@@ -16,9 +16,9 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "lib",      0, CLI_TEXT, AT(lib),      NULL, "PATH",
-      "libmxnet.so, or a directory that has it" },
+      "libmxnet.so, or its directory" },
     { "fallback", 0, CLI_FLAG, AT(fallback), NULL, NULL,
-      "run COMMAND when its Python has no libmxnet.so" },
+      "run COMMAND if its Python has no libmxnet.so" },
     { 0 },
 };
 /* clang-format on */
@@ -59,7 +59,7 @@ static int native_mxnet_run(struct cli *c, struct err *err)
 
 static const struct cli_section sections[] = {
     { "OPTIMIZERS",
-      "A server learns itself when it is told how, by a text:\n"
+      "A server updates the weights itself if it is sent an optimizer as text:\n"
       "\n"
       "  kv._send_command_to_servers(0, \"sgd lr=0.1 momentum=0.9 rescale_grad=0.01\")\n"
       "\n"
@@ -67,46 +67,46 @@ static const struct cli_section sections[] = {
       "adam\tlr (0.001), beta1 (0.9), beta2 (0.999), epsilon (1e-8)\n"
       "both\twd (0), rescale_grad (1), clip_gradient (none)\n"
       "\n"
-      "One worker sends it before the first push; the others wait at a barrier. Sent again it\n"
-      "changes the numbers. From other languages it is\n"
+      "One worker sends it before the first push; the others wait at a barrier. Sending it again\n"
+      "changes the numbers. From other languages, call\n"
       "MXKVStoreSendCommmandToServers(store, 0, text).\n"
       "\n"
-      "What Python's set_optimizer() sends is a pickle, which is refused: the server ends with "
-      "the\n"
-      "reason.\n"
+      "Python's set_optimizer() sends a pickle. That is refused: the server ends and says why.\n"
       "\n"
-      "A server that is told nothing adds up what the workers push, and they update their weights\n"
-      "themselves: update_on_kvstore=False, for dist_sync only. MXNet 1.9.1 has a fault there, "
-      "with\n"
-      "Python servers as well: a worker that pushes its first gradient before the first weights\n"
-      "have come can get the sum of the gradients in their place, and says nothing. So wait for "
-      "the\n"
-      "weights, in every worker:\n"
+      "Without an optimizer, a server adds up what the workers push, and the workers update their\n"
+      "weights themselves: update_on_kvstore=False, for dist_sync only. MXNet 1.9.1 has a bug "
+      "there,\n"
+      "also with Python servers: a worker that pushes its first gradient before the first weights\n"
+      "have arrived may silently get the sum of the gradients instead of the weights. To avoid "
+      "it,\n"
+      "wait for the weights in every worker:\n"
       "\n"
       "  trainer = gluon.Trainer(…, kvstore=kv, update_on_kvstore=False)\n"
       "  net(first_batch)\n"
       "  trainer._init_kvstore(); trainer._init_params(); mx.nd.waitall()" },
     { "ENVIRONMENT", "DMLC_ROLE\tscheduler or server.\n"
-                     "DMLC_NUM_WORKER, DMLC_NUM_SERVER\tHow many there are.\n"
-                     "DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT\tThe scheduler's address, numeric.\n"
-                     "DMLC_NODE_HOST\tOur own address, numeric; without it the first interface's.\n"
-                     "MXNET_LIBRARY_PATH\tlibmxnet.so, or the directory that has it." },
+                     "DMLC_NUM_WORKER, DMLC_NUM_SERVER\tThe number of workers and servers.\n"
+                     "DMLC_PS_ROOT_URI, DMLC_PS_ROOT_PORT\tThe numeric address of the scheduler.\n"
+                     "DMLC_NODE_HOST\tThe numeric address of this machine (default: that of its\n"
+                     "first interface).\n"
+                     "MXNET_LIBRARY_PATH\tlibmxnet.so, or its directory." },
     { 0 },
 };
 
 static const struct cli_example examples[] = {
     { "ydl run -n 2 -s 2 --framework mxnet --native yes -- python train.py --kv-store dist_sync",
-      "scheduler and servers are native; the script does one of the two above" },
-    { "ydl-native mxnet --lib /opt/mxnet/libmxnet.so", "by hand, the role from DMLC_ROLE" },
+      "run scheduler and servers natively; the script does one of the two above" },
+    { "ydl-native mxnet --lib /opt/mxnet/libmxnet.so",
+      "start a server by hand; its role is in DMLC_ROLE" },
     { 0 },
 };
 
 const struct cli_verb verb_native_mxnet = {
     .name = "mxnet",
-    .summary = "be a scheduler or a server of MXNet's distributed key-value store",
-    .text =
-        "Plays the role that DMLC_ROLE names until every node of the job has ended. COMMAND is\n"
-        "what would run in its place: the library is looked for beside its Python.",
+    .summary = "run a scheduler or a server of MXNet's distributed key-value store",
+    .text = "Runs in the role that DMLC_ROLE names until every node of the job has ended. The "
+            "library is\n"
+            "searched in the Python environment of COMMAND, which would run in its place.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[-- COMMAND [ARGUMENT…]]",

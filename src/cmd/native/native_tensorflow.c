@@ -21,21 +21,21 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "lib",          0, CLI_TEXT,  AT(lib),      NULL, "PATH",
-      "libtensorflow_cc.so.2, or a directory that has it" },
+      "libtensorflow_cc.so.2, or its directory" },
     { "fallback",     0, CLI_FLAG,  AT(fallback), NULL, NULL,
-      "run COMMAND when its Python has no libtensorflow_cc.so.2" },
+      "run COMMAND if its Python has no libtensorflow_cc.so.2" },
     { "cluster-spec", 0, CLI_TEXT,  AT(cluster),  NULL, "SPEC",
       "all servers: JSON as in TF_CONFIG, or ps|HOST:PORT,worker|HOST:PORT;HOST:PORT" },
     { "job",          0, CLI_LIST,  AT(jobs),     NULL, "NAME=HOST:PORT,…",
-      "the servers of one job, in place of --cluster-spec" },
+      "servers of one job, instead of --cluster-spec" },
     { "job-name",     0, CLI_TEXT,  AT(job_name), NULL, "NAME",
-      "the job that this server belongs to; without it TF_CONFIG's" },
+      "the job of this server", .fallback = "from TF_CONFIG" },
     { "task-index",   0, CLI_I64,   AT(index),    "-1", "N",
-      "its place there; without it TF_CONFIG's" },
+      "the index of this server in its job; -1: from TF_CONFIG" },
     { "inter-op",     0, CLI_COUNT, AT(inter),    NULL, "N",
-      "threads between operations, at least 2; without it one for each processor" },
+      "threads between operations, at least 2", .fallback = "one per processor" },
     { "intra-op",     0, CLI_COUNT, AT(intra),    NULL, "N",
-      "threads within an operation; without it TensorFlow's choice" },
+      "threads within an operation", .fallback = "chosen by TensorFlow" },
     { 0 },
 };
 /* clang-format on */
@@ -129,19 +129,18 @@ static const struct cli_section sections[] = {
 };
 
 static const struct cli_example examples[] = {
-    { "ydl-native tensorflow --job ps=10.0.0.1:2222 --job worker=10.0.0.2:2222 --job-name ps "
-      "--task-index 0",
-      "a parameter server, by hand" },
+    { "ydl-native tensorflow --job worker=10.0.0.1:2222 --job-name worker --task-index 0",
+      "start a single server by hand" },
     { 0 },
 };
 
 const struct cli_verb verb_native_tensorflow = {
     .name = "tensorflow",
-    .summary = "be a TensorFlow server: ps, worker, or the master of in-graph training",
+    .summary = "run a TensorFlow server: ps, worker, or the master of in-graph training",
     .text =
         "Runs a gRPC server as tf.distribute.Server does, for sessions of TensorFlow 1 and for\n"
         "ParameterServerStrategy. It listens on the port of its own address, on all\n"
-        "interfaces, until the process is ended: TensorFlow knows no other way.",
+        "interfaces, until the process is killed: TensorFlow has no other way to stop it.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "[-- COMMAND [ARGUMENT…]]",

@@ -14,14 +14,14 @@ static const struct cli_verb *const verbs[] = {
 
 const struct cli_program program_ydl_native = {
     .name = "ydl-native",
-    .summary = "servers of deep-learning frameworks without Python",
+    .summary = "run servers of deep-learning frameworks without Python",
     .text =
-        "ydl-native loads a framework's own C library at run time and is one of its servers: a\n"
-        "scheduler or a parameter server. Jobs of ydl start it where --native says so; it can\n"
-        "as well be started by hand. Nothing of Python runs in it.\n\n"
-        "The library is looked for in --lib, in the library's variable, beside the Python of\n"
-        "COMMAND or the first one in PATH, in directories beside the task (archives), and\n"
-        "where the loader looks.",
+        "ydl-native runs a server of a framework, a scheduler or a parameter server, with the\n"
+        "framework's own C library and without Python. Jobs of ydl start it as --native says; it\n"
+        "can also be started by hand.\n\n"
+        "It searches the library in --lib, in the library's environment variable, in the Python\n"
+        "environment of COMMAND or of the first python in PATH, in directories beside the task\n"
+        "(archives), and in the loader's default path.",
     .version = YDL_VERSION,
     .date = "November 16, 2026",
     .globals = globals_node_opts,

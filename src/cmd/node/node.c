@@ -9,9 +9,10 @@ static const struct cli_verb *const verbs[] = {
 
 const struct cli_program program_ydl_node = {
     .name = "ydl-node",
-    .summary = "the part of ydl that runs on the nodes of a cluster",
-    .text = "ydl-node is started by ydl and by itself, not by people. It is one static file that\n"
-            "runs on any Linux node, whatever is installed there.",
+    .summary = "run the part of ydl that runs on the nodes of a cluster",
+    .text = "ydl-node is started by ydl and by other ydl-nodes, not by users. It is a static "
+            "program that runs\n"
+            "on any Linux node, whatever is installed there.",
     .version = YDL_VERSION,
     .date = "November 16, 2026",
     .globals = globals_node_opts,

@@ -12,17 +12,17 @@ struct args {
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "join",   0, CLI_TEXT,  offsetof(struct args, join),   NULL, "FILE",
-      "the file that says where the master is, and with which key to speak to it" },
+      "file with the address and the key of the master" },
     { "number", 0, CLI_COUNT, offsetof(struct args, number), "0",  "N",
-      "the number that the master gave to this agent" },
+      "number that the master gave to this agent" },
     { "node",   0, CLI_TEXT,  offsetof(struct args, node),   NULL, "NAME",
-      "the name of this machine, instead of what the system says" },
+      "name of this machine", .fallback = "the system's host name" },
     { "host",   0, CLI_TEXT,  offsetof(struct args, host),   NULL, "ADDRESS",
-      "the numeric address by which others reach its tasks" },
+      "numeric address at which others reach its tasks" },
     { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
-      "be told everything by the YARN container that it runs in" },
+      "take all settings from the YARN container" },
     { "client", 0, CLI_TEXT, offsetof(struct args, client), NULL, "DIR",
-      "be told the same by a directory of ydl run's, and end when standard input does" },
+      "take all settings from DIR, made by ydl run, and end when standard input ends" },
     { 0 },
 };
 /* clang-format on */
@@ -51,7 +51,7 @@ static int node_agent_run(struct cli *c, struct err *err)
                      .err = err };
 
     if ((args->join != NULL) + args->container + (args->client != NULL) != 1)
-        return cli_bad(err, "either --join, --container or --client says whose it is");
+        return cli_bad(err, "one of --join, --container and --client is needed");
     if (args->join)
         return node_agent_run_agent(&r);
     return supervisor_run(node_agent_run_agent, &r, args->container ? "." : NULL, err);
@@ -59,15 +59,17 @@ static int node_agent_run(struct cli *c, struct err *err)
 
 const struct cli_verb verb_node_agent = {
     .name = "agent",
-    .summary = "run the tasks of a container, as a job's master says",
+    .summary = "run the tasks of a container for the master of a job",
     .text =
-        "Dials the master of a job and does what it says: holds ports, puts files in place,\n"
-        "starts tasks, sends their output, ends them and everything they leave behind. It ends\n"
-        "all of them when the master is gone. FILE must be readable by its owner alone.\n"
-        "With --container the NodeManager's variables and the container's credentials say\n"
-        "what FILE would; tasks then go on without a master until a new one is there, for as\n"
-        "long as the last one allowed. --client is the same for tasks on the machine of who\n"
-        "started the job: they run in the working directory.",
+        "Connects to the master of a job and carries out its requests: reserves ports, puts files "
+        "in\n"
+        "place, starts tasks, sends their output, ends them and all processes they leave behind. "
+        "It\n"
+        "ends all tasks when the master is gone. FILE must be readable only by its owner. With\n"
+        "--container, the NodeManager's variables and the container's credentials replace FILE;\n"
+        "tasks then go on without a master until a new one connects, for as long as the last one\n"
+        "allowed. --client is the same for tasks on the machine that started the job: they run in\n"
+        "the working directory.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .run = node_agent_run,

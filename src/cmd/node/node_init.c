@@ -5,17 +5,17 @@
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "socket", 0, CLI_TEXT, offsetof(struct init_options, socket), NULL, "FILE",
-      "the task's socket, whose end is the container's" },
+      "socket of the task; the container ends when it is closed" },
     { "env",    0, CLI_TEXT, offsetof(struct init_options, env),    NULL, "FILE",
-      "its environment" },
+      "file with the environment of the task" },
     { "out",    0, CLI_TEXT, offsetof(struct init_options, out),    NULL, "FILE",
-      "where its output goes" },
+      "file for standard output" },
     { "err",    0, CLI_TEXT, offsetof(struct init_options, err),    NULL, "FILE",
-      "where its errors go" },
+      "file for standard error" },
     { "cwd",    0, CLI_TEXT, offsetof(struct init_options, cwd),    NULL, "DIR",
-      "where it runs" },
+      "working directory" },
     { "end",    0, CLI_TEXT, offsetof(struct init_options, end),    NULL, "FILE",
-      "where to write how it ended" },
+      "file for the exit status" },
     { 0 },
 };
 /* clang-format on */
@@ -25,14 +25,14 @@ static int node_init_run(struct cli *c, struct err *err)
     struct init_options o = *(const struct init_options *)c->args;
 
     if (!o.socket || !o.env || !o.out || !o.err || !o.cwd || !o.end)
-        return cli_bad(err, "an option is missing");
+        return cli_bad(err, "all options are needed");
     o.words = c->operands;
     return init_run(&o, err);
 }
 
 const struct cli_verb verb_node_init = {
     .name = "init",
-    .summary = "run a task as process 1 of its container: started by an agent, not by people",
+    .summary = "run a task as process 1 of its container (started by an agent)",
     .hidden = true,
     .opts = opts,
     .args_size = sizeof(struct init_options),

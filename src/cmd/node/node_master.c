@@ -5,8 +5,8 @@
 #include "cli/globals.h"
 #include "cmd/verbs.h"
 #include "loop/fiber.h"
-#include "master/master.h"
-#include "master/yarn/master_container.h"
+#include "master/local/master_local.h"
+#include "master/yarn/master_yarn.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -19,39 +19,31 @@ struct args {
 };
 
 static const struct cli_opt opts[] = {
-    { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "the job's directory", NULL },
+    { "dir", 0, CLI_TEXT, offsetof(struct args, dir), NULL, "DIR", "directory of the job" },
     { "container", 0, CLI_FLAG, offsetof(struct args, container), NULL, NULL,
-      "as the application master of YARN", NULL },
+      "run as the application master on YARN" },
     { 0 },
 };
 
 struct run {
-    struct master_options opt;
+    struct loop *loop;
+    const struct job_dir *dir; /* on this machine */
+    int ready_fd;
     struct err *err;
 };
 
-static int run_master(void *arg)
+static int run_here(void *arg)
 {
     struct run *r = arg;
 
-    return master_run(&r->opt, r->err);
+    return master_local_run(r->loop, r->dir, "/proc/self/exe", r->ready_fd, r->err);
 }
 
 static int run_container(void *arg)
 {
     struct run *r = arg;
-    struct master_container c;
-    int result = master_container_open(r->opt.loop, &c, r->err);
 
-    if (result == 0) {
-        r->opt.container = &c;
-        r->opt.dir = &c.dir;
-        result = master_run(&r->opt, r->err);
-    }
-    fiber_shield(r->opt.loop, true);
-    master_container_close(&c);
-    fiber_shield(r->opt.loop, false);
-    return result;
+    return master_yarn_run(r->loop, r->err);
 }
 
 /* Who holds the lock, for people who look. */
@@ -75,17 +67,14 @@ static int move_pipe(void)
     return fd;
 }
 
-static int run_on_yarn(struct err *err)
+static int run_in_loop(struct run *run, int (*fn)(void *arg))
 {
-    struct loop *loop = NULL;
-    struct run run = { .err = err };
-    int r = loop_new(&loop, err);
+    int r = loop_new(&run->loop, run->err);
 
     if (r < 0)
         return r;
-    run.opt = (struct master_options){ .loop = loop, .ready_fd = -1 };
-    r = loop_run(loop, run_container, &run, true);
-    loop_free(loop);
+    r = loop_run(run->loop, fn, run, true);
+    loop_free(run->loop);
     return r;
 }
 
@@ -93,35 +82,28 @@ static int node_master_run(struct cli *c, struct err *err)
 {
     const struct args *a = c->args;
     AUTO_JOB_DIR dir = JOB_DIR_INIT;
-    struct loop *loop = NULL;
     struct run run = { .err = err };
     int r;
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (a->container)
-        return run_on_yarn(err);
+        return run_in_loop(&run, run_container);
     if (!a->dir)
-        return cli_bad(err, "--dir is missing");
+        return cli_bad(err, "--dir DIR is needed");
     r = jobs_open(a->dir, &dir, err);
     if (r < 0)
         return r;
     if (!dir.run)
-        return err_set(err, -ENOENT, "'%s' is not a job that is to be run", a->dir);
+        return err_set(err, -ENOENT, "'%s' is not the directory of a new job", a->dir);
     note_pid();
-    r = loop_new(&loop, err);
-    if (r < 0)
-        return r;
-    run.opt = (struct master_options){
-        .loop = loop, .dir = &dir, .node_program = "/proc/self/exe", .ready_fd = move_pipe()
-    };
-    r = loop_run(loop, run_master, &run, true);
-    loop_free(loop);
-    return r;
+    run.dir = &dir;
+    run.ready_fd = move_pipe();
+    return run_in_loop(&run, run_here);
 }
 
 const struct cli_verb verb_node_master = {
     .name = "master",
-    .summary = "run one job: started by ydl, not by people",
+    .summary = "run one job (started by ydl)",
     .hidden = true,
     .opts = opts,
     .args_size = sizeof(struct args),

@@ -29,13 +29,13 @@ static const char *const formats[] = { "tar.gz", "tar", NULL };
 /* clang-format off */
 static const struct cli_opt opts[] = {
     { "output", 'o', CLI_TEXT,   AT(output), NULL,     "PATH",
-      "the file to make, or the directory to put it in; without it, this directory" },
+      "file to make, or directory to put it in", .fallback = "the current directory" },
     { "name",   0,   CLI_TEXT,   AT(name),   NULL,     "NAME",
-      "the beginning of the file's name; without it, that of DIR" },
+      "prefix of the file's name", .fallback = "the name of DIR" },
     { "format", 0,   CLI_CHOICE, AT(format), "tar.gz", "FORMAT",
-      "how it is packed: YARN unpacks both", formats },
+      "archive format; YARN unpacks both", formats },
     { "level",  0,   CLI_COUNT,  AT(level),  "6",      "N",
-      "how hard to compress: 1 (fast) to 9 (small)" },
+      "compression level, from 1 (fast) to 9 (small)" },
     { 0 },
 };
 /* clang-format on */
@@ -154,16 +154,6 @@ static int pack_verb_make(struct packing *p, struct err *err)
 
 /* ---- saying ---- */
 
-static json_t *notes_json(const struct strs *notes)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; list && i < notes->n; i++)
-        if (json_array_append_new(list, json_text(notes->v[i])) < 0)
-            return json_decref(list), NULL;
-    return list;
-}
-
 static int pack_verb_print_json(const struct packing *p, struct err *err)
 {
     AUTO_JSON *v = NULL;
@@ -171,7 +161,7 @@ static int pack_verb_print_json(const struct packing *p, struct err *err)
                       json_text(p->path), "kind", pyenv_kind_name(p->env.kind), "hash", p->hash,
                       "size", (json_int_t)pack_file_written(p->file), "files",
                       (json_int_t)p->list.n_files, "bytes", (json_int_t)p->list.bytes, "python",
-                      json_text(p->env.python), "notes", notes_json(&p->notes));
+                      json_text(p->env.python), "notes", json_texts(p->notes.v, p->notes.n));
 
     return r < 0 ? r : json_print(stdout, v, err);
 }
@@ -215,7 +205,7 @@ static int pack_verb_run(struct cli *c, struct err *err)
     int r;
 
     if (p.args->level < 1 || p.args->level > 9)
-        return cli_bad(err, "--level is %u, and can be 1 to 9", p.args->level);
+        return cli_bad(err, "option '--level': %u is not from 1 to 9", p.args->level);
     /* What OpenSSL sets up when it is first used stays with the thread that does so. */
     (void)EVP_Digest("", 0, sum, NULL, EVP_sha256(), NULL);
     r = loop_new(&p.loop, err);
@@ -233,51 +223,49 @@ static int pack_verb_run(struct cli *c, struct err *err)
 }
 
 static const struct cli_example examples[] = {
-    { "ydl pack env", "env-HASH.tar.gz of the environment env" },
+    { "ydl pack env", "make env-HASH.tar.gz of the environment env" },
     { "ydl run --archives $(ydl pack -q data -o /tmp)#data -- ./job",
-      "a directory beside every task" },
+      "put a directory beside every task" },
     { "ydl pack env -o env.tar.gz && ydl fs put env.tar.gz /envs/",
-      "for others, who say --venv hdfs:///envs/env.tar.gz" },
+      "share an environment; others use it with --venv hdfs:///envs/env.tar.gz" },
     { 0 },
 };
 
 static const struct cli_section sections[] = {
     { "ENVIRONMENTS",
-      "A venv is known by its pyvenv.cfg, a conda environment by its conda-meta. In the archive\n"
-      "their scripts find the interpreter beside themselves, and bin/activate finds out where it\n"
-      "is; so it can be unpacked anywhere. Caches of compiled code are left out, and in conda's "
-      "own\n"
-      "environment pkgs, envs and conda-bld.\n\n"
-      "The python of a venv stays a link to the interpreter it was made with: machines that use "
-      "it\n"
-      "need that one, at the same path. A conda environment brings its own. Some of its files\n"
-      "(configurations, a few programs and libraries) say where it is: in the archive they have\n"
-      "the placeholders of their packages. In jobs they are told their place by themselves; after\n"
-      "unpacking by hand run bin/conda-unpack.\n\n"
-      "Packages that were installed with pip install -e are not in the environment, and a note "
-      "says\n"
-      "so." },
+      "A venv is recognized by its pyvenv.cfg, a conda environment by its conda-meta. In the\n"
+      "archive, scripts look for the interpreter in their own directory, and bin/activate detects\n"
+      "its path, so that the archive can be unpacked anywhere. Caches of compiled code are\n"
+      "excluded, and so are pkgs, envs and conda-bld of conda's base environment.\n\n"
+      "The python of a venv remains a link to the interpreter it was made with: every machine\n"
+      "needs that interpreter at the same path. A conda environment includes its own. Some of its\n"
+      "files (configurations, a few programs and libraries) contain its path; in the archive they\n"
+      "contain the placeholders of their packages. Jobs replace these automatically; after\n"
+      "unpacking by hand, run bin/conda-unpack.\n\n"
+      "Packages installed with pip install -e are not part of an environment; a note names them." },
     { "FILES",
-      "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before it is\n"
-      "compressed. The same content has the same bytes and so the same name: entries are\n"
-      "sorted and have no owner and one time." },
-    { "JSON OUTPUT", "path\tThe file.\n"
+      "NAME-HASH.tar.gz\tHASH is the beginning of the SHA-256 of the archive before compression.\n"
+      "The same content gives the same bytes and the same name: entries are sorted, have no "
+      "owner,\n"
+      "and have the same time." },
+    { "JSON OUTPUT", "path\tThe archive.\n"
                      "kind\tvenv, conda or directory.\n"
-                     "hash\tThe whole hash.\n"
-                     "size\tBytes of the file.\n"
-                     "files\tHow many are in it; bytes: of all of them.\n"
-                     "python\tThe interpreter outside that it needs, or null.\n"
-                     "notes\tWhat whoever unpacks it should know." },
+                     "hash\tThe complete hash.\n"
+                     "size\tSize of the archive in bytes.\n"
+                     "files, bytes\tNumber and total size of the files in it.\n"
+                     "python\tThe interpreter it needs on every machine, or null.\n"
+                     "notes\tWhat to know before using it elsewhere." },
     { 0 },
 };
 
 const struct cli_verb verb_pack = {
     .name = "pack",
-    .summary = "make an archive of a Python environment or a directory",
-    .text =
-        "Makes an archive that can be unpacked anywhere, of a venv, a conda environment or any\n"
-        "other directory, and prints its name. A job needs it only as --archives; with --venv\n"
-        "an environment is packed and sent by itself.",
+    .summary = "pack a Python environment or a directory",
+    .text = "Makes an archive of a venv, a conda environment or any other directory that can be "
+            "unpacked\n"
+            "anywhere, and prints its path. This is needed only for --archives: --venv packs and "
+            "uploads\n"
+            "an environment automatically.",
     .opts = opts,
     .args_size = sizeof(struct args),
     .operands = "DIR",
@@ -286,5 +274,7 @@ const struct cli_verb verb_pack = {
     .complete = CLI_DIRS,
     .examples = examples,
     .sections = sections,
+    .ask = "Which directory?",
+    .lacks = GLOBALS_CLUSTER,
     .run = pack_verb_run,
 };

@@ -82,7 +82,7 @@ static const char *url_of(const struct slider *s)
 
 static int64_t state_count(const json_t *role, const char *state)
 {
-    return format_int(json_object_get(role, "states"), state, 0);
+    return json_int_or(json_object_get(role, "states"), state, 0);
 }
 
 /* What is asked for and what there is, of one component. */
@@ -91,7 +91,7 @@ static json_t *slider_look_role_json(const json_t *role)
     int64_t live = state_count(role, "RUNNING"), failed = state_count(role, "FAILED");
 
     return json_pack("{s:I, s:I, s:I, s:O?}", "role.requested.instances",
-                     (json_int_t)format_int(role, "count", 0), "role.actual.instances",
+                     (json_int_t)json_int_or(role, "count", 0), "role.actual.instances",
                      (json_int_t)live, "role.failed.instances", (json_int_t)failed, "states",
                      json_object_get(role, "states"));
 }
@@ -159,7 +159,7 @@ static json_t *liveness_json(const json_t *status)
 
     json_array_foreach(json_object_get(status, "roles"), i, role)
     {
-        wanted += format_int(role, "count", 0);
+        wanted += json_int_or(role, "count", 0);
         there += state_count(role, "RUNNING");
     }
     return json_pack("{s:b, s:I, s:I}", "allRequestsSatisfied", there >= wanted && wanted > 0,
@@ -192,8 +192,8 @@ static int slider_describe(const struct slider *s, const struct app *a, json_t *
                       "{s:s, s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:{}, s:{}, s:{}, s:{}, s:{s:{}}, "
                       "s:o}",
                       "version", "1.0", "name", a->name, "type", type ? type : "agent", "state",
-                      state, "createTime", (json_int_t)format_int(internal, "created", 0),
-                      "updateTime", (json_int_t)format_int(internal, "updated", 0), "options",
+                      state, "createTime", (json_int_t)json_int_or(internal, "created", 0),
+                      "updateTime", (json_int_t)json_int_or(internal, "updated", 0), "options",
                       options ? json_incref((json_t *)options) : json_object(), "info",
                       info_json(s, a), "statistics", "instances", "roles", "clientProperties",
                       "status", "live", "liveness", liveness_json(a->status));

@@ -231,7 +231,7 @@ int slider_store_read(struct slider *s, const char *name, struct slider_docs *re
     for (size_t i = 0; r == 0 && i < COUNT_OF(files); i++)
         r = read_doc(s, name, i, doc_at(ret, i), err);
     if (r == 0) {
-        r = protocol_check(PROTOCOL_SLIDER, format_int(ret->internal, "version", 1), err);
+        r = protocol_check(PROTOCOL_SLIDER, json_int_or(ret->internal, "version", 1), err);
         return r < 0 ? err_wrap(err, r, "'%s'", name) : 0;
     }
     return r == -ENOENT ? foreign(s, name, err) : r;

@@ -17,9 +17,9 @@ static const char *const providers[] = { "agent", NULL };
 /* On every verb of Slider's. */
 #define ANYWHERE                                                                                    \
     { "--fs", .also = { "--filesystem" }, .meta = "URI",                                            \
-      .help = "file system of the definitions (default: the cluster's)" },                          \
+      .help = "file system of the definitions", .fallback = "the cluster's" },                      \
     { "--basepath", .meta = "DIR",                                                                  \
-      .help = "directory of the definitions (default: .slider in your home directory)" },           \
+      .help = "directory of the definitions", .fallback = ".slider in your home directory" },       \
     { "-D", .meta = "NAME=VALUE", .help = "set a Hadoop property", .type = CLI_LIST,                \
       .not_supported = CONFIGURED },                                                                \
     { "--m", .also = { "--manager" }, .meta = "HOST:PORT",                                          \
@@ -29,8 +29,8 @@ static const char *const providers[] = { "agent", NULL };
     { "--debug", .help = "same as -v" }
 
 #define ON                                                                                          \
-    { "--on", .meta = "PLACE", .help = "where the application is: on this machine or on the "       \
-      "cluster (default: $YDL_ON, or yarn)", .choices = places }
+    { "--on", .meta = "PLACE", .help = "where the application is", .fallback = "$YDL_ON, or yarn",  \
+      .choices = places }
 
 #define OUT { "-o", .also = { "--out" }, .meta = "FILE",                                            \
       .help = "write to FILE instead of standard output" }
@@ -64,7 +64,7 @@ static const char *const providers[] = { "agent", NULL };
       "not for ps and tensorboard", .type = CLI_I64 },                                              \
     { "--image", .meta = "IMAGE", .help = "same as --docker-image" },                               \
     { "--zkhosts", .meta = "HOSTS",                                                                 \
-      .help = "value of ${ZK_HOST} (default: the cluster's ZooKeeper)" },                           \
+      .help = "value of ${ZK_HOST}", .fallback = "the cluster's ZooKeeper" },                       \
     { "--zkpath", .meta = "PATH", .help = "value of ${DEFAULT_ZK_PATH}" },                          \
     { "--provider", .meta = "KIND", .help = "how components are run", .preset = "agent",            \
       .choices = providers },                                                                       \
@@ -134,7 +134,7 @@ static const struct cli_opt registry_options[] = {
       .choices = formats },
     { "-o", .also = { "--out", "--dest" }, .meta = "FILE",
       .help = "write to FILE instead of standard output" },
-    { "--user", .meta = "USER", .help = "owner of the application (default: you)" },
+    { "--user", .meta = "USER", .help = "owner of the application", .fallback = "you" },
     { "--servicetype", .meta = "TYPE", .help = "type of service; only one exists",
       .preset = SLIDER_SERVICE },
     { "--internal", .help = "include internal addresses", .no_effect = "there are none" },
@@ -209,66 +209,66 @@ static int act_help(const struct front_ask *a, struct err *err)
 
 /* ---- verbs ---- */
 
-/* A verb and its function, which takes `from` to `to` operands. */
-#define VERB(does, words, from, to, ours, ...)                                                     \
+/* A verb and its function, which takes `from` to `to` operands; `without`: what it lacks. */
+#define VERB(does, words, from, to, without, ...)                                                  \
     static int does##_act(const struct front_ask *a, struct err *err)                              \
     {                                                                                              \
         return slider_act(a, does, err);                                                           \
     }                                                                                              \
     static const struct front_verb does##_verb = {                                                 \
-        .cli = { .operands = words, .least = from, .most = to, .globals = ours, __VA_ARGS__ },     \
+        .cli = { .operands = words, .least = from, .most = to, .lacks = without, __VA_ARGS__ },    \
         .habits = LEGACY_NAMES,                                                                    \
         .act = does##_act,                                                                         \
     }
 
-static const struct cli_opt none[1];
-
-VERB(slider_create, "NAME", 1, 1, common_job, .name = "create", .opts = create_options,
+VERB(slider_create, "NAME", 1, 1, 0, .name = "create", .opts = create_options,
      .summary = "save an application's definition and start it",
      .text = "Reads the package and the two files, saves them as NAME and starts the application.\n"
              "Prints the id of its job and exits; with --wait, waits until all instances run. A\n"
              "create that fails leaves nothing behind.");
-VERB(slider_build, "NAME", 1, 1, common_job, .name = "build", .opts = build_options,
+VERB(slider_build, "NAME", 1, 1, 0, .name = "build", .opts = build_options,
      .summary = "save an application's definition without starting it");
-VERB(slider_update, "NAME", 1, 1, common_job, .name = "update", .opts = build_options,
+VERB(slider_update, "NAME", 1, 1, 0, .name = "update", .opts = build_options,
      .summary = "change an application's definition",
      .text = "Replaces the package, the settings or the resources of a definition; what is not\n"
              "given is unchanged. A running application changes at its next start.");
-VERB(slider_start_verb, "NAME", 1, 1, common_plain, .name = "start", .opts = start_options,
+VERB(slider_start_verb, "NAME", 1, 1, COMMON_JOB, .name = "start", .opts = start_options,
      .summary = "start a stopped application",
      .text = "Starts an application from its saved definition: neither the original files nor the\n"
              "machine that it was created on are needed.");
-VERB(slider_stop, "NAME", 1, 1, common_plain, .name = "stop", .opts = stop_options,
+VERB(slider_stop, "NAME", 1, 1, COMMON_JOB, .name = "stop", .opts = stop_options,
      .summary = "stop an application; its definition is kept",
      .text = "Asks every instance to stop, kills those that have not stopped after the grace\n"
              "period, and waits for the end. Succeeds if the application is not running.");
-VERB(slider_status, "NAME", 1, 1, common_plain, .name = "status", .opts = status_options,
+VERB(slider_status, "NAME", 1, 1, COMMON_JOB, .name = "status", .opts = status_options,
      .summary = "describe an application as JSON");
-VERB(slider_list, "[NAME]", 0, 1, common_plain, .name = "list", .opts = list_options,
+VERB(slider_list, "[NAME]", 0, 1, COMMON_JOB, .name = "list", .opts = list_options,
      .summary = "list applications, including stopped ones",
      .text =
          "Prints name, state, job and tracking URL of each. With NAME, the exit status is 255 if\n"
          "it is not listed.");
-VERB(slider_exists, "NAME", 1, 1, common_plain, .name = "exists", .opts = exists_options,
+VERB(slider_exists, "NAME", 1, 1, COMMON_JOB, .name = "exists", .opts = exists_options,
      .summary = "check whether an application exists or is running",
      .text = "The exit status is 0 for yes, 255 for no, and 69 if there is no such application.");
-VERB(slider_destroy, "NAME", 1, 1, common_plain, .name = "destroy", .opts = destroy_options,
+VERB(slider_destroy, "NAME", 1, 1, COMMON_JOB, .name = "destroy", .opts = destroy_options,
      .summary = "remove the definition of a stopped application");
-VERB(slider_flex, "NAME", 1, 1, common_plain, .name = "flex", .opts = flex_options,
+VERB(slider_flex, "NAME", 1, 1, COMMON_JOB, .name = "flex", .opts = flex_options,
      .summary = "change the number of instances of a component",
      .text =
          "Changes the definition and, if it is running, the application. The exit status is 0 if\n"
          "a running application was changed, 255 if the change takes effect at the next start.");
-VERB(slider_registry, "[NAME]", 0, 1, common_plain, .name = "registry", .opts = registry_options,
+VERB(slider_registry, "[NAME]", 0, 1, COMMON_JOB, .name = "registry", .opts = registry_options,
      .summary = "print an application's exports and configuration");
-VERB(slider_exports, "NAME [GROUP]", 1, 2, common_plain, .name = "exports", .opts = status_options,
+VERB(slider_exports, "NAME [GROUP]", 1, 2, COMMON_JOB, .name = "exports", .opts = status_options,
      .summary = "print the exports of a running application as JSON",
      .text = "The document that its instances get from\n"
              "http://MASTER:PORT/ws/v1/slider/publisher/exports, or one group of it.");
-VERB(slider_lookup, NULL, 0, 1, common_plain, .name = "lookup", .opts = lookup_options,
+VERB(slider_lookup, NULL, 0, 1, COMMON_JOB, .name = "lookup", .opts = lookup_options,
      .summary = "print the status of an application by its id, as JSON");
 static const struct front_verb version_verb = {
-    .cli = { .name = "version", .summary = "print the version", .globals = none },
+    .cli = { .name = "version",
+             .summary = "print the version",
+             .lacks = COMMON_JOB | COMMON_PLAIN },
     .habits = LEGACY_NAMES,
     .act = act_version,
 };
@@ -276,7 +276,7 @@ static const struct front_verb help_verb = {
     .cli = { .name = "help",
              .summary = "show this help, or that of a verb",
              .operands = "[VERB]",
-             .globals = none },
+             .lacks = COMMON_JOB | COMMON_PLAIN },
     .habits = LEGACY_NAMES,
     .act = act_help,
 };
@@ -362,7 +362,7 @@ const struct front front_slider = {
         .self = &other_verb.cli,
         .examples = examples,
         .sections = sections,
-        .globals = common_job,
+        .globals = common_opts,
     },
     .exit_code = slider_exit,
 };

@@ -139,7 +139,7 @@ static bool plan_same_name(const struct entry *a, const struct entry *b)
     return a->name == b->name && memcmp(a->text, b->text, a->name) == 0;
 }
 
-/* Of several with one name the last one stays. */
+/* The last of several with the same name wins. */
 static int plan_merge(struct strs *env)
 {
     AUTO_FREE struct entry *v = reallocarray(NULL, env->n + 1, sizeof(*v));
@@ -175,7 +175,8 @@ static int plan_check(const struct plan_task *t, struct err *err)
                             (int)strcspn(t->env.v[i], "="), t->env.v[i], strlen(t->env.v[i]),
                             PLAN_TEXT_MAX - 1);
 
-            err_hint(err, "the file that YDL_SPEC names has all addresses, however many");
+            err_hint(err,
+                     "read the addresses from the file that YDL_SPEC names: it has no such limit");
             return r;
         }
     return 0;
@@ -206,7 +207,7 @@ static int plan_fill(const struct plan *p, struct framework_task *t, const struc
         plan_add_command(role->command.n > 0 ? &role->command : &p->spec->command, v, t->argv, err);
 
     if (r == 0 && t->argv->n == 0)
-        r = err_set(err, -EINVAL, "there is no command to run");
+        r = err_set(err, -EINVAL, "nothing to run");
     if (r == 0)
         r = get_common(p, t, &common, err);
     if (r == 0 && p->framework->task)

@@ -80,7 +80,7 @@ int plan_expand(const struct plan *p, const struct spec_role *role, unsigned ran
  *                 "tasks": [{"task": "worker:0", "rank", "slot", "local_rank", "host", "node",
  *                            "ports": […], "argv": […], "env": {…}}]}]}
  *
- * What was not said is left out, but for the keys of a role up to "restart". */
+ * What was not said is left out, except for the keys of a role up to "restart". */
 int plan_json(const struct plan *p, json_t **ret, struct err *err);
 
 /* The same for people: each role once, with what its tasks have in common, and then what differs

@@ -2,8 +2,8 @@
  * document that `ydl plan --json` prints with made-up addresses.
  *
  * After a change that is meant to change plans: YDL_GOLDEN=1
- * build/dev/unit/framework_plan_golden_test writes them anew, and the difference is to be read like
- * code. */
+ * build/dev/unit/framework_plan_golden_test writes them again, and the difference is to be read
+ * like code. */
 #include "framework/framework_testing.h"
 #include "test.h"
 

@@ -10,16 +10,6 @@
 
 /* ---- pieces ---- */
 
-static json_t *text_list(const struct strs *l)
-{
-    AUTO_JSON *list = json_array();
-
-    for (size_t i = 0; list && i < l->n; i++)
-        if (json_array_append_new(list, json_text(l->v[i])) < 0)
-            return NULL;
-    return take(list);
-}
-
 static json_t *env_object(const struct strs *env)
 {
     AUTO_JSON *all = json_object();
@@ -51,16 +41,6 @@ static json_t *file_list(const struct spec_files *job, const struct spec_files *
             if (f->to && json_object_set_new(v, "to", json_text(f->to)) < 0)
                 return NULL;
         }
-    return take(list);
-}
-
-static json_t *port_list(const struct cluster_task *c)
-{
-    AUTO_JSON *list = json_array();
-
-    for (unsigned i = 0; list && i < c->n_ports; i++)
-        if (json_array_append_new(list, json_integer(c->port[i])) < 0)
-            return NULL;
     return take(list);
 }
 
@@ -130,7 +110,8 @@ static int task_object(const struct plan *p, const struct spec_role *role,
     return json_make(ret, err, "{s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o}", "task",
                      json_text(name), "rank", (int)rank, "slot", (int)at->slot, "local_rank",
                      (int)at->local_rank, "host", json_text(at->host), "node", json_text(at->node),
-                     "ports", port_list(at), "argv", text_list(&t.argv), "env", env_object(&t.env));
+                     "ports", cluster_ports_json(at), "argv", json_texts(t.argv.v, t.argv.n), "env",
+                     env_object(&t.env));
 }
 
 static int add_tasks(const struct plan *p, const struct spec_role *role, json_t *to,

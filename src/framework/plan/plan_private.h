@@ -3,5 +3,5 @@
 #include "framework/plan/plan.h"
 #include "framework/task.h"
 
-/* Adds what p->agent says to the task's environment, over what is there. */
+/* Adds p->agent's variables to the task's environment, replacing existing ones. */
 int plan_add_agents(const struct plan *p, const struct framework_task *t, struct err *err);

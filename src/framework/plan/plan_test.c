@@ -175,7 +175,7 @@ static void a_role_without_a_command_is_refused(void **state)
     job_plan(&j, C);
     strs_done(&j.spec.command);
     assert_int_equal(plan_task(&j.plan, spec_role(&j.spec, "worker"), 0, &t, &err), -EINVAL);
-    assert_string_equal(err.text, "worker:0: there is no command to run");
+    assert_string_equal(err.text, "worker:0: nothing to run");
 }
 
 /* 6,000 addresses are more than one variable can hold. */
@@ -295,7 +295,7 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
     assert_string_equal(
         text, "job mnist, framework tensorflow-flags, 3 tasks\n"
               "\n"
-              "ps: 1, restarts: task, 2 at most\n"
+              "ps: 1, restarts: task, at most 2\n"
               "  command  python t.py 'a b' 0 --ps_hosts=127.0.0.1:10000 "
               "--worker_hosts=127.0.0.1:10001,127.0.0.1:10002 --job_name=ps --task_index=0\n"
               "  files    t.py, conf → c\n"
@@ -316,7 +316,7 @@ static void people_see_once_what_is_common_and_then_what_differs(void **state)
               "           YDL_ROLE=ps\n" AGENTS "           YDL_WORLD=1\n"
               "  ps:0 127.0.0.1:10000 on node0\n"
               "\n"
-              "worker: 2, 2.0 GB, 1 gpu, decides, restarts: task, 2 at most\n"
+              "worker: 2, 2.0 GB, 1 gpu, decides, restarts: task, at most 2\n"
               "  command  python t.py 'a b' … --ps_hosts=127.0.0.1:10000 "
               "--worker_hosts=127.0.0.1:10001,127.0.0.1:10002 --job_name=worker …\n"
               "  files    t.py, conf → c\n"

@@ -1,7 +1,7 @@
 /* plan_text.c - the plan for people; see plan.h.
  *
- * Tasks of a role differ in little, and that little is what one looks for: so what all of them have
- * in common is said once, and each rank gets a line with the rest. */
+ * Tasks of a role differ in little, and that little is what one looks for: so the common part is
+ * printed once, and each rank gets a line with the rest. */
 #include "framework/plan/plan.h"
 #include "framework/plan/plan_names.h"
 #include "framework/task.h"
@@ -203,7 +203,7 @@ static int add_heading(const struct plan *p, const struct spec_role *role, struc
     if (r == 0 && role->side == 1)
         r = buf_add_str(b, ", side");
     if (r == 0 && restart.policy != SPEC_RESTART_NEVER)
-        r = buf_printf(b, ", restarts: %s, %lld at most", plan_policy_name(restart.policy),
+        r = buf_printf(b, ", restarts: %s, at most %lld", plan_policy_name(restart.policy),
                        (long long)restart.max);
     for (size_t i = 0; i < role->after.n && r == 0; i++)
         r = buf_printf(b, ", after %s is %s", role->after.v[i].role,
@@ -328,8 +328,9 @@ static int plan_text_add_job(const struct plan *p, struct buf *b)
     if (r == 0)
         r = add_clean(b, p->spec->name ? p->spec->name : p->job);
     if (r == 0)
-        r = buf_printf(b, ", framework %s%s, %zu tasks\n", fw->name,
-                       fw->proven ? "" : " (experimental)", spec_tasks(p->spec));
+        r = buf_printf(b, ", framework %s%s, %zu task%s\n", fw->name,
+                       fw->proven ? "" : " (experimental)", spec_tasks(p->spec),
+                       spec_tasks(p->spec) == 1 ? "" : "s");
     for (unsigned bit = 1; bit <= FRAMEWORK_PMI && r == 0; bit <<= 1)
         if (fw->servers & bit)
             r = buf_printf(b, "the master runs a server for %s\n", plan_server_name(bit));

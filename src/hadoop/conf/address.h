@@ -2,5 +2,5 @@
 #pragma once
 
 /* "host", "host:port", "[::1]:port", and "scheme://host:port/" as some write it. *ret_host is the
- * caller's, without brackets. -EINVAL when it is none of them, -ENOMEM. */
+ * caller's, without brackets. -EINVAL when it is not one of them, -ENOMEM. */
 int address_parse(const char *text, int default_port, char **ret_host, int *ret_port);

@@ -27,7 +27,7 @@ struct reading {
 static int conf_read_path(struct conf *c, const struct reading *up, const char *path,
                           struct err *err);
 
-/* How errors call a file: by its name alone when it stands in the directory that was named. */
+/* How errors call a file: by its name alone when it is in the given directory. */
 static const char *conf_do_short_name(const struct conf *c, const char *path)
 {
     size_t n = strlen(c->dir);

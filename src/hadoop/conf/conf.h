@@ -5,7 +5,7 @@
  * Java properties that make sense here (user.name, user.home, java.io.tmpdir). After loading a
  * conf does not change, so any thread may read it. Loading blocks on the local disk.
  *
- * A setting that cannot be what it says is an error that names its file and line. */
+ * A setting with an invalid value is an error that names its file and line. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"
@@ -39,7 +39,8 @@ const char *conf_user(const struct conf *c);
 
 /* The value of `key` or its default (keys.h), with ${…} put in and without white space around it.
  * *ret is the caller's, and NULL when the key is not set and has no default. -EINVAL when twenty
- * ${…} were put in and it still was not done. What cannot be resolved stays as it is written. */
+ * ${…} were put in and it still was not done. A reference that cannot be resolved stays as it is
+ * written. */
 int conf_str(const struct conf *c, const char *key, char **ret, struct err *err);
 
 /* Typed, by the same rule. A key that is not set and has no default is -ENODATA. */
@@ -55,6 +56,6 @@ int conf_list(const struct conf *c, const char *key, struct strs *ret, struct er
 /* Adds the name of every key that is set and begins with `prefix` to `ret`, sorted. */
 int conf_keys(const struct conf *c, const char *prefix, struct strs *ret, struct err *err);
 
-/* "-EINVAL: yarn-site.xml:12: 'KEY' is 'VALUE', WHAT", for who finds fault with a value. */
+/* "-EINVAL: yarn-site.xml:12: 'KEY' is 'VALUE', WHAT", for callers that reject a value. */
 int conf_bad(const struct conf *c, const char *key, const char *value, const char *what,
              struct err *err);

@@ -1,4 +1,6 @@
-/* conf_path.c - see conf_path.h */
+/* conf_path.c - takes a path apart as Hadoop does, fills in scheme and host from fs.defaultFS,
+ * makes it absolute, and follows viewfs mount points until it lies on a real file system. See
+ * conf_path.h. */
 #include "hadoop/conf/conf_path.h"
 #include "base/buf.h"
 #include "hadoop/conf/viewfs.h"
@@ -17,11 +19,6 @@ void fs_path_done(struct fs_path *p)
     free(p->authority);
     free(p->path);
     *p = (struct fs_path){ 0 };
-}
-
-char *fs_path_text(const struct fs_path *p)
-{
-    return str_printf("%s://%s%s", p->scheme, p->authority, p->path);
 }
 
 /* Appends one name; ".." takes the last one away again. */
@@ -138,10 +135,10 @@ static int check_parts(const struct parts *p, const char *text, struct err *err)
             return err_set(err, -EOPNOTSUPP,
                            "'%s': the file system '%s' is not supported (hdfs, viewfs, file are)",
                            text, p->scheme);
-        return err_set(err, -EINVAL, "'%s': there may be no ':' in a name", text);
+        return err_set(err, -EINVAL, "'%s': names cannot contain ':'", text);
     }
     if (*p->path != '/' && (*p->path || !p->authority))
-        return err_set(err, -EINVAL, "'%s' needs an absolute path behind '%s:'", text, p->scheme);
+        return err_set(err, -EINVAL, "'%s' needs an absolute path after '%s:'", text, p->scheme);
     if (p->authority && (strchr(p->authority, '@') || strchr(p->authority, ',')))
         return err_set(err, -EINVAL, "'%s': '%s' is not a host or name service", text,
                        p->authority);
@@ -273,8 +270,8 @@ static int straighten(const struct conf *c, const char *text, const char *user, 
     return 0;
 }
 
-/* Bytes of the character at `p`, 0 when it is none. str_utf8_len() will not do: it is about what a
- * terminal may show, and control characters are legal in names. */
+/* Bytes of the character at `p`, 0 when it is not one. str_utf8_len() will not do: it is about what
+ * a terminal may show, and control characters are legal in names. */
 static size_t conf_path_utf8_len(const unsigned char *p)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -368,8 +365,9 @@ static int follow_mount(const struct conf *c, struct parts *p, struct err *err)
         return err_set(err, -EINVAL, "mount table '%s': '%s' is not a URI", table, target);
     r = fs_path_join(*t.path ? t.path : "/", rest + (*rest == '/'), &path);
     if (r < 0)
-        return r == -ENOMEM ? err_oom(err)
-                            : err_set(err, r, "mount table '%s': '%s' is no path", table, target);
+        return r == -ENOMEM
+                   ? err_oom(err)
+                   : err_set(err, r, "mount table '%s': '%s' is not a path", table, target);
     free(t.path);
     t.path = take(path);
     conf_path_parts_done(p);
@@ -384,7 +382,7 @@ static int land(const struct conf *c, const char *text, struct parts *p, struct 
 
     for (int i = 0; r == 0 && str_eq(p->scheme, "viewfs"); i++) {
         if (i == MOUNTS_MAX)
-            return err_set(err, -ELOOP, "'%s': mount tables lead in a circle", text);
+            return err_set(err, -ELOOP, "'%s': mount tables refer to each other in a loop", text);
         r = follow_mount(c, p, err);
     }
     if (r < 0)

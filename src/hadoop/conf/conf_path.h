@@ -1,7 +1,7 @@
 /* conf_path.h - where a file is: "hdfs://ns/a b", "/a", "a", "file:///x", "viewfs://…".
  *
  * As in Hadoop the text is not percent-decoded: %, #, ?, + and brackets mean themselves, and so
- * does every character but '/' and, in HDFS, ':'. Pure but for the working directory, to which a
+ * does every character but '/' and, in HDFS, ':'. Pure except for the working directory, to which a
  * relative local path belongs. Any thread. */
 #pragma once
 #include "base/auto.h"
@@ -34,9 +34,6 @@ int conf_path(const struct conf *c, const char *text, const char *user, struct f
  * caller's. No names, and no path, when `text` is not on viewfs, or behind a mount point. */
 int conf_mounts(const struct conf *c, const char *text, const char *user, struct strs *ret,
                 char **ret_path, struct err *err);
-
-/* "hdfs://ns/a b". A new string, or NULL when out of memory. */
-char *fs_path_text(const struct fs_path *p);
 
 /* Joins with a slash, then takes out ".", "..", "//" and the slash at the end. `base` is absolute;
  * an absolute `path` replaces it. *ret is the caller's. -EINVAL when ".." leads above the root,

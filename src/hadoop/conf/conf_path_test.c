@@ -28,6 +28,12 @@ static const char xml[] = "<configuration>" P("fs.defaultFS", "hdfs://ns")
                                                         MOUNT("default", "link./d",
                                                               "hdfs://ns9/d") "</configuration>";
 
+/* "hdfs://ns/a b". A new string, or NULL when out of memory. */
+static char *fs_path_text(const struct fs_path *p)
+{
+    return str_printf("%s://%s%s", p->scheme, p->authority, p->path);
+}
+
 static struct conf *conf_of(const char *text)
 {
     struct conf *c = NULL;
@@ -120,12 +126,12 @@ static void what_is_no_path_is_refused_with_a_sentence(void **state)
         { "/a/../../b", -EINVAL, "'/a/../../b' leads above the root" },
         { "../../../x", -EINVAL, "'../../../x' leads above the root" },
         { "/a:b", -EINVAL, "'/a:b': HDFS allows no ':' in a name" },
-        { "a:b", -EINVAL, "'a:b': there may be no ':' in a name" },
+        { "a:b", -EINVAL, "'a:b': names cannot contain ':'" },
         { "./a:b", -EINVAL, "'/user/me/a:b': HDFS allows no ':' in a name" },
         { "/\xff", -EILSEQ, "'/\xff': names in HDFS are UTF-8, this one is not" },
         { "/\xed\xa0\x80", -EILSEQ, "'/\xed\xa0\x80': names in HDFS are UTF-8, this one is not" },
         { "/\xc0\xaf", -EILSEQ, "'/\xc0\xaf': names in HDFS are UTF-8, this one is not" },
-        { "hdfs:x", -EINVAL, "'hdfs:x' needs an absolute path behind 'hdfs:'" },
+        { "hdfs:x", -EINVAL, "'hdfs:x' needs an absolute path after 'hdfs:'" },
         { "hdfs://u@h/x", -EINVAL, "'hdfs://u@h/x': 'u@h' is not a host or name service" },
         { "file://host/x", -EINVAL, "'file://host/x': a local file has no host" },
         { "s3a://b/x", -EOPNOTSUPP,
@@ -166,7 +172,7 @@ static void mount_tables_that_lead_nowhere_are_refused_with_a_sentence(void **st
           "'fs.viewfs.mounttable.re.linkRegex.^/x': mount points by regular expression are not "
           "supported" },
         { "viewfs://v/plain/x", -EINVAL, "mount table 'v': '/plain' is not a URI" },
-        { "viewfs://c1/a", -ELOOP, "'viewfs://c1/a': mount tables lead in a circle" },
+        { "viewfs://c1/a", -ELOOP, "'viewfs://c1/a': mount tables refer to each other in a loop" },
     };
 
     (void)state;

@@ -1,5 +1,7 @@
-/* conf_services.c - see conf_services.h */
+/* conf_services.c - reads lists of servers out of suffixed settings (KEY.NAMESERVICE.ID), with
+ * the fallbacks that Hadoop has for each suffix that is missing. See conf_services.h. */
 #include "hadoop/conf/conf_services.h"
+#include "base/array.h"
 #include "hadoop/conf/address.h"
 
 #include <ctype.h>
@@ -97,12 +99,8 @@ static int set_identity(const struct service *s, struct host *h, struct err *err
 
 static int conf_services_append(struct hosts *l, struct host *h, struct err *err)
 {
-    struct host *v = realloc(l->v, (l->n + 1) * sizeof(*v));
-
-    if (!v)
+    if (ARRAY_ADD(l->v, l->n, *h) < 0)
         return err_oom(err);
-    l->v = v;
-    v[l->n++] = *h;
     *h = (struct host){ 0 };
     return 0;
 }

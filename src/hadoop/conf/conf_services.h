@@ -47,9 +47,9 @@ int conf_resourcemanagers(const struct conf *c, enum rm_port port, struct hosts 
 /* The NameNodes behind the authority of an hdfs:// name: a name service, or host[:port]. */
 int conf_namenodes(const struct conf *c, const char *authority, struct hosts *ret, struct err *err);
 
-/* "rm/_HOST@REALM" for a host. Hadoop puts in the canonical name, in lower case; who has looked it
- * up calls this with it. Anything else than SERVICE/_HOST@REALM is copied. *ret is the caller's;
- * -ENOMEM is the only error. */
+/* "rm/_HOST@REALM" for a host. Hadoop puts in the canonical name, in lower case; call this with the
+ * address that was looked up. Anything else than SERVICE/_HOST@REALM is copied. *ret is the
+ * caller's; -ENOMEM is the only error. */
 int conf_principal(const char *principal, const char *host, char **ret);
 
 /* How much of what goes over a connection is protected, weakest first. */

@@ -1,5 +1,7 @@
-/* conf_store.c - see conf_store.h */
+/* conf_store.c - collects settings in the order of reading, then sorts them once and decides for
+ * each key which value counts: the last, unless an earlier one is final. See conf_store.h. */
 #include "hadoop/conf/conf_store.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "hadoop/conf/conf.h"
 #include "hadoop/conf/keys.h"
@@ -72,28 +74,16 @@ struct conf *conf_free(struct conf *c)
 int store_add(struct conf *c, const struct xml_property *p, size_t file, struct err *err)
 {
     struct setting s = { .final = p->final, .file = file, .line = p->line, .order = c->n };
-    struct setting *v;
 
     if (c->n == STORE_MAX)
         return err_set(err, -E2BIG, "%s:%d: more than %d settings", c->files.v[file], p->line,
                        STORE_MAX);
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? 2 * c->cap : 64;
-
-        v = realloc(c->v, cap * sizeof(*v));
-        if (!v)
-            return err_oom(err);
-        c->v = v;
-        c->cap = cap;
-    }
     s.key = strdup(key_current(p->name));
     s.value = p->value ? strdup(p->value) : NULL;
-    if (!s.key || (p->value && !s.value)) {
-        setting_done(&s);
-        return err_oom(err);
-    }
-    c->v[c->n++] = s;
-    return 0;
+    if (s.key && (!p->value || s.value) && ARRAY_ADD(c->v, c->n, s) == 0)
+        return 0;
+    setting_done(&s);
+    return err_oom(err);
 }
 
 static int by_key_and_order(const void *a, const void *b)
@@ -110,8 +100,8 @@ static void trace_final(const struct conf *c, const struct setting *s, const str
           kept->line, c->files.v[s->file], s->line);
 }
 
-/* What counts of the settings v[0..n), which all have one key and stand in the order of reading,
- * goes to *ret; the rest is freed. False when none has a value. */
+/* Of the settings v[0..n), which have the same key and are in the order of reading, the one that
+ * counts goes to *ret; the rest is freed. False when none has a value. */
 static bool conf_store_decide(const struct conf *c, struct setting *v, size_t n,
                               struct setting *ret)
 {

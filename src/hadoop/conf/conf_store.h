@@ -24,14 +24,14 @@ struct conf {
     char *user_name, *user_home; /* for ${user.name} and ${user.home} */
     struct strs files;           /* every file read, as errors call it */
     struct setting *v;           /* sorted by key once sealed */
-    size_t n, cap;
+    size_t n;
 };
 
 /* An empty conf that knows who runs it. *ret is the caller's: conf_free(). */
 int store_new(const char *dir, struct conf **ret, struct err *err);
 /* Adds what was read from the file that was added last. */
 int store_add(struct conf *c, const struct xml_property *p, size_t file, struct err *err);
-/* The last one wins, but for what an earlier one made final. To be called once. */
+/* The last one wins, unless an earlier one is final. To be called once. */
 void store_seal(struct conf *c);
 /* The setting of `key`, also by an old name; NULL when it is not set. */
 const struct setting *store_find(const struct conf *c, const char *key);

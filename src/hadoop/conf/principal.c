@@ -1,4 +1,6 @@
-/* principal.c - see principal.h. */
+/* principal.c - Hadoop's auth_to_local: each rule formats the principal's parts into a text,
+ * matches it, and rewrites it as sed would. The first rule that applies gives the short name. See
+ * principal.h. */
 #include "hadoop/conf/principal.h"
 #include "base/buf.h"
 
@@ -46,7 +48,7 @@ static int principal_take_apart(const char *name, struct principal *ret)
     return 0;
 }
 
-/* Ends the text at the next `end` and goes on behind it; NULL when there is none. */
+/* Ends the text at the next `end` and continues after it; NULL when there is none. */
 static char *cut_at(char **at, char end)
 {
     char *from = *at, *to = strchr(from, end);

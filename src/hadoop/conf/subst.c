@@ -1,4 +1,5 @@
-/* subst.c - see subst.h */
+/* subst.c - replaces ${…} one reference at a time and looks at the result again, as Hadoop does,
+ * with limits on rounds and length so that settings cannot grow without end. See subst.h. */
 #include "hadoop/conf/subst.h"
 #include "base/buf.h"
 #include "hadoop/conf/conf.h"

@@ -4,7 +4,7 @@
  * files that rely on its leniency exist: elements count wherever they stand, a comment inside a
  * value splits nothing, an empty value is no value, and only a name is trimmed. We are stricter in
  * two things: the root must be <configuration> (a saved login page is not a configuration), and
- * what stands in an unused <xi:fallback> is not looked at. */
+ * the content of an unused <xi:fallback> is not looked at. */
 #include "hadoop/conf/xml.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -176,7 +176,7 @@ static void xml_on_start(void *arg, const char *element, const char **atts)
         return;
     }
     if (s->depth == 1 && !str_eq(e, "configuration")) {
-        fail_at(s, -EBADMSG, "this is no Hadoop configuration: it begins with the element", e);
+        fail_at(s, -EBADMSG, "this is not a Hadoop configuration: its root element is", e);
         return;
     }
     if (s->skip_from)

@@ -19,7 +19,7 @@ struct xml_property {
     int line;          /* of the value */
 };
 
-/* Who wants to know. All strings are borrowed for the call. A negative result ends the reading
+/* The callback. All strings are borrowed for the call. A negative result ends the reading
  * and is returned by xml_read with the error that was set. */
 struct xml_reader {
     int (*on_property)(void *arg, const struct xml_property *p, struct err *err);

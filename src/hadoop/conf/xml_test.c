@@ -139,7 +139,7 @@ static void a_broken_file_is_reported_with_line_and_column(void **state)
         { "<configuration>", -EBADMSG, "t.xml:1:16: no element found" },
         { "hello", -EBADMSG, "t.xml:1:1: syntax error" },
         { "<html><body/></html>", -EBADMSG,
-          "t.xml:1:1: this is no Hadoop configuration: it begins with the element 'html'" },
+          "t.xml:1:1: this is not a Hadoop configuration: its root element is 'html'" },
         { "<configuration>&nope;</configuration>", -EBADMSG, "t.xml:1:16: undefined entity" },
         { "<!DOCTYPE c SYSTEM \"x\"><configuration>&nope;</configuration>", -EBADMSG,
           "t.xml:1:39: undefined entity 'nope'" },

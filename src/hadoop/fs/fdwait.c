@@ -1,4 +1,6 @@
-/* fdwait.c - see fdwait.h */
+/* fdwait.c - a descriptor goes into an epoll set of its own, and libuv watches the set. Writes
+ * are asked not to block for this call alone (RWF_NOWAIT); where the kernel cannot, only what
+ * poll promises is written. See fdwait.h. */
 #include "hadoop/fs/fdwait.h"
 #include "base/auto.h"
 #include "loop/fiber.h"

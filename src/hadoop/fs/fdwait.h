@@ -1,5 +1,5 @@
-/* fdwait.h - waits for a descriptor that is not ours, without changing it. Private to this
- * directory; fibers only.
+/* fdwait.h - waits for a descriptor that other programs share, without changing its flags. Private
+ * to this directory; fibers only.
  *
  * Standard input may be shared with other programs, so it must not be made non-blocking. It is
  * watched through an epoll descriptor of our own instead. */
@@ -9,7 +9,7 @@
 
 struct fdwait; /* opaque */
 
-/* `fd` is borrowed. Of a kind that never makes anybody wait (a file, /dev/null): *ret is NULL. */
+/* `fd` is borrowed. For a descriptor that never blocks (a file, /dev/null) *ret is NULL. */
 int fdwait_new(struct loop *l, int fd, bool writing, struct fdwait **ret, struct err *err);
 /* NULL is fine; always NULL. */
 struct fdwait *fdwait_free(struct fdwait *w);

@@ -116,7 +116,7 @@ static int find_local(const char *text, char **ret, struct err *err)
     if (str_starts(text, "file:"))
         text += str_starts(text, "file://") ? 7 : 5;
     if (!*text)
-        return err_set(err, -EINVAL, "an empty name is no file");
+        return err_set(err, -EINVAL, "a file name is empty");
     if (*text != '/' && !getcwd(cwd, sizeof(cwd)))
         return err_sys(err, "the working directory");
     r = fs_path_join(cwd, text, ret);
@@ -184,8 +184,8 @@ static char *home_of(const struct fs *fs)
     return str_printf("%s/%s", prefix ? prefix : "/user", session_user(fs->set->session));
 }
 
-/* Worked out anew each time, for who we are may be learned late, but the same text stays where it
- * is: callers hold on to it. */
+/* Worked out again each time, because the user may be learned late, but the same text stays where
+ * it is: callers hold on to it. */
 const char *fs_home(struct fs *fs)
 {
     AUTO_FREE char *now = home_of(fs);

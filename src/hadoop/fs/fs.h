@@ -55,8 +55,8 @@ bool fs_is_local(const struct fs *fs);
 /* "/user/alice", or $HOME; borrowed until session_find_user() finds somebody else. */
 const char *fs_home(struct fs *fs);
 
-/* Adds the groups that a user is in, as the cluster has it; none when it does not know him. Of
- * local files nobody has to know: -EOPNOTSUPP. */
+/* Adds the groups that a user is in, as the cluster has it; none when it does not know him. Not
+ * supported for local files: -EOPNOTSUPP. */
 int fs_groups(struct fs *fs, const char *user, struct strs *ret, struct err *err);
 
 /* ---- looking ---- */
@@ -68,8 +68,8 @@ int fs_exists(struct fs *fs, const char *path, struct fs_entry *ret, struct err 
 
 /* Whether only we can exchange what we put into `dir`: 0 when it is ours, nobody else can write to
  * it, and everybody cannot write to a directory above it without its sticky bit. Else -EPERM with a
- * sentence, or why it cannot be known. On local disks as path_trusted(). What lies in a directory
- * that cannot be trusted is never used: programs that others put there would run as us. */
+ * sentence, or why it cannot be known. On local disks as path_trusted(). Files in a directory that
+ * cannot be trusted are never used: programs that others put there would run as this user. */
 int fs_trusted(struct fs *fs, const char *dir, struct err *err);
 /* 1 for what belongs to us and nobody else can write to, else 0; or why that cannot be known. */
 int fs_is_ours(struct fs *fs, const struct fs_entry *e, struct err *err);
@@ -180,8 +180,8 @@ struct fs_reader *fs_reader_close(struct fs_reader *r);
 /* ---- whole files ---- */
 
 /* Calls `fn` for each line of a file, without its newline, reading as it goes; not 0 ends it and is
- * returned. What is behind the last newline is left out, and so is a line of more than
- * FS_LINE_MAX bytes. */
+ * returned. Text after the last newline is left out, and so is a line of more than FS_LINE_MAX
+ * bytes. */
 #define FS_LINE_MAX ((size_t)1024 * 1024)
 typedef int fs_line_fn(void *arg, const char *line, size_t n);
 int fs_lines(struct fs *fs, const char *path, fs_line_fn *fn, void *arg, struct err *err);

@@ -1,4 +1,5 @@
-/* glob.c - see glob.h */
+/* glob.c - braces are expanded first, each choice into a pattern of its own; then a pattern is
+ * matched with a single point to go back to, the last *. See glob.h. */
 #include "hadoop/fs/glob.h"
 #include "base/buf.h"
 

@@ -33,7 +33,7 @@ int fs_is_ours(struct fs *fs, const struct fs_entry *e, struct err *err)
 }
 
 /* A directory of a router's mount table, which is in no NameNode and has no number there, says 0777
- * whatever it is; nobody can exchange what is in it but its administrator. */
+ * whatever it is; only its administrator can replace what is in it. */
 bool trust_everybody_writes(const struct fs_entry *e)
 {
     return e->file_id != 0 && (e->mode & EVERYBODY_WRITES) && !(e->mode & STICKY);
@@ -52,7 +52,7 @@ static int trust_above_is_safe(struct fs *fs, const char *dir, struct err *err)
         r = fs_stat(fs, path, &e, err);
         if (r == 0 && trust_everybody_writes(&e))
             r = err_set(err, -EPERM,
-                        "everybody can exchange '%s', because everybody can write to "
+                        "anyone can replace '%s', because everybody can write to "
                         "'%s'",
                         dir, path);
         if (r < 0 || str_eq(path, "/") || str_eq(path, "."))
@@ -79,7 +79,7 @@ static int check_owner_and_mode(struct fs *fs, const struct fs_entry *e, struct 
                        us);
     if (e->mode & OTHERS_WRITE) {
         err_set(err, -EPERM, "others can write to '%s' (mode %o)", e->path, e->mode & 01777);
-        err_hint(err, "'ydl fs chmod go-w %s' ends that", e->path);
+        err_hint(err, "'ydl fs chmod go-w %s' fixes that", e->path);
         return -EPERM;
     }
     return 0;

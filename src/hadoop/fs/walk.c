@@ -1,4 +1,5 @@
 /* walk.c - fs_glob(): follows a pattern through the directories, component by component. */
+#include "base/array.h"
 #include "base/str.h"
 #include "hadoop/fs/fs.h"
 #include "hadoop/fs/glob.h"
@@ -24,14 +25,7 @@ static int walk_add_entry(struct fs_entries *to, const struct fs_entry *e, struc
 {
     if (to->n == FOUND_MAX)
         return err_set(err, -E2BIG, "the pattern matches more than %d files", FOUND_MAX);
-    if ((to->n & (to->n - 1)) == 0) {
-        struct fs_entry *v = realloc(to->v, (to->n ? 2 * to->n : 1) * sizeof(*v));
-
-        if (!v)
-            return err_oom(err);
-        to->v = v;
-    }
-    if (fs_entry_copy(&to->v[to->n], e) < 0)
+    if (ARRAY_ROOM(to->v, to->n) < 0 || fs_entry_copy(&to->v[to->n], e) < 0)
         return err_oom(err);
     to->n++;
     return 0;

@@ -1,4 +1,6 @@
-/* blockread.c - see blockread.h */
+/* blockread.c - asks a DataNode for a range of a block and checks each packet against the
+ * checksums sent with it. A kept connection that turns out to be closed is replaced once, without
+ * blame. See blockread.h. */
 #include "hadoop/hdfs/blockread.h"
 #include "base/str.h"
 #include "hadoop/hdfs/crc.h"
@@ -127,8 +129,7 @@ static int next_packet(struct block_read *b, struct packet *p, size_t *ret_head,
         have++;
     }
     if (head < 0)
-        return err_set(err, head, "%s sends something that is no packet",
-                       dn_stream_name(b->stream));
+        return err_set(err, head, "%s sent an invalid packet", dn_stream_name(b->stream));
     *ret_head = (size_t)head;
     return dn_stream_need(b->stream, (size_t)head + p->sums_len + p->data_len, err);
 }
@@ -140,7 +141,7 @@ static int check_packet(const struct block_read *b, const struct packet *p, cons
 
     if (p->offset % b->chunk != 0 || p->offset > b->at ||
         p->sums_len != crc_size(b->crc, b->chunk, p->data_len))
-        return err_set(err, -EPROTO, "%s sends a packet that does not fit",
+        return err_set(err, -EPROTO, "%s sent a packet that does not match the request",
                        dn_stream_name(b->stream));
     if (!crc_check(b->crc, b->chunk, sums + p->sums_len, p->data_len, sums, &bad))
         return err_set(err, -EBADMSG, "%s: its replica is damaged at byte %llu of the block",

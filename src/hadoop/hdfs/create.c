@@ -1,4 +1,6 @@
-/* create.c - a file to be written comes to be, and goes again when that fails. See hdfs.h. */
+/* create.c - creates a file to write, and deletes it again when writing fails. A create call
+ * outlives a cancelled caller for a moment, because the file may exist by then and must not be
+ * left behind. See hdfs.h. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/hdfs/writer.h"
@@ -10,7 +12,7 @@
 #define WINDOW_BYTES (8 * MIB)
 #define LAST_WORD_MS 5000 /* for the NameNode's answer after we were told to stop */
 
-/* The file's format: what the caller wants, what the configuration says, what the server does. */
+/* The file's format: the caller's wish, the configuration, the server's default. */
 static int choose_format(struct hdfs_writer *w, const struct fs_create *options, struct err *err)
 {
     const struct hdfs_settings *set = &w->fs->settings;
@@ -30,7 +32,8 @@ static int choose_format(struct hdfs_writer *w, const struct fs_create *options,
     if (w->chunk == 0 || w->chunk > PACKET_BYTES || w->crc > CRC_32C)
         return err_set(err, -EPROTO, "the NameNode wants checksums that do not exist");
     if (w->block_size % w->chunk != 0)
-        return err_set(err, -EINVAL, "a block size of %llu is no multiple of %zu, the checksums'",
+        return err_set(err, -EINVAL,
+                       "a block size of %llu is not a multiple of %zu, the bytes per checksum",
                        (unsigned long long)w->block_size, w->chunk);
     w->packet_bytes = PACKET_BYTES / w->chunk * w->chunk;
     w->window = WINDOW_BYTES / w->packet_bytes;
@@ -173,8 +176,8 @@ static int run_take_back(void *arg, struct err *err)
     return create_take_back(t->w, t->path, err);
 }
 
-/* Whoever gives up a file has no time for a NameNode that is away: it closes the file itself when
- * the lease is over. */
+/* Abandoning a file does not wait for a NameNode that is away: it closes the file itself when the
+ * lease expires. */
 void writer_delete(struct hdfs_writer *w)
 {
     AUTO_FREE char *path = malloc(strlen(w->path) + 64);

@@ -1,4 +1,5 @@
-/* datanode.c - reaching a DataNode: connect, sign in, ask. See private.h. */
+/* datanode.c - connections to DataNodes: they are made and authenticated here, and kept for the
+ * next block, for a little less time than a DataNode keeps an idle one. See private.h. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/hdfs/dn_handshake.h"

@@ -1,4 +1,13 @@
-/* dn_handshake.c - see dn_handshake.h */
+/* dn_handshake.c - signs in to a DataNode before the first operation, when data is protected:
+ *
+ *     client                                        DataNode
+ *     magic number, user and (rarely) secret  ──►
+ *                                             ◄──   DIGEST-MD5 challenge
+ *     response, and the ciphers we know       ──►
+ *                                             ◄──   proof, and two AES keys wrapped by the layer
+ *
+ * With AES keys the stream is encrypted by AES from here on, otherwise by the SASL layer itself.
+ * See dn_handshake.h. */
 #include "hadoop/hdfs/dn_handshake.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -89,8 +98,7 @@ static int dn_handshake_read_message(struct dn_stream *s, Hdfs__HandshakeMessage
         return err_wrap(err, r, "sign in");
     m = hdfs__handshake_message__unpack(NULL, v.n, v.p);
     if (!m)
-        return err_set(err, -EPROTO, "%s: sign in: an answer that is no HDFS message",
-                       dn_stream_name(s));
+        return err_set(err, -EPROTO, "%s: sign in: an invalid HDFS message", dn_stream_name(s));
     if (m->status == HDFS__HANDSHAKE_STATUS__HANDSHAKE_SUCCESS) {
         *ret = take(m);
         return 0;
@@ -176,7 +184,7 @@ static int use_aes(struct dn_stream *s, struct sasl *sasl, const Hdfs__CipherOpt
     return r;
 }
 
-/* What both sides agreed on holds from here on. */
+/* From here on the stream is protected as both sides agreed. */
 static int protect(struct dn_stream *s, struct sasl **sasl, const Hdfs__HandshakeMessage *final,
                    struct err *err)
 {

@@ -1,4 +1,6 @@
-/* dn_stream.c - see dn_stream.h */
+/* dn_stream.c - one buffer for reading, in which whole packets are parsed in place. Bytes go out
+ * plain, in SASL pieces below 64 KiB, or through AES in counter mode, and callers see no
+ * difference. See dn_stream.h. */
 #include "hadoop/hdfs/dn_stream.h"
 #include "base/str.h"
 #include "hadoop/hdfs/packet.h"
@@ -212,7 +214,7 @@ int dn_stream_message(struct dn_stream *s, size_t max, struct view *ret, struct 
         if (v.bad && have < 10)
             continue;
         if (v.bad || size > max)
-            return err_set(err, -EPROTO, "%s answers something that is no HDFS message", s->name);
+            return err_set(err, -EPROTO, "%s sent an invalid HDFS message", s->name);
         have -= v.n;
         r = dn_stream_need(s, have + size, err);
         if (r < 0)
@@ -356,9 +358,4 @@ void dn_stream_set_limits(struct dn_stream *s, const struct dn_stream_limits *li
 const char *dn_stream_name(const struct dn_stream *s)
 {
     return s->name;
-}
-
-const char *dn_stream_peer_ip(const struct dn_stream *s)
-{
-    return sock_peer_ip(s->sock);
 }

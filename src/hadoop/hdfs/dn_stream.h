@@ -60,8 +60,7 @@ int dn_stream_encrypt(struct dn_stream *s, const struct dn_stream_keys *keys, st
 /* Nothing was received that was not read, and the other end has not closed: fit for reuse. */
 bool dn_stream_quiet(const struct dn_stream *s);
 void dn_stream_set_limits(struct dn_stream *s, const struct dn_stream_limits *limits);
-const char *dn_stream_name(const struct dn_stream *s);    /* "DataNode 10.0.0.1:9866", borrowed */
-const char *dn_stream_peer_ip(const struct dn_stream *s); /* numbers, borrowed */
+const char *dn_stream_name(const struct dn_stream *s); /* "DataNode 10.0.0.1:9866", borrowed */
 
 AUTO_DEFINE(dn_stream, struct dn_stream *, dn_stream_close);
 #define AUTO_DN_STREAM AUTO(dn_stream) struct dn_stream

@@ -119,7 +119,7 @@ static void hostile(struct ends *e)
     assert_int_equal(dn_stream_send(e->a, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80", 11, NULL),
                      0);
     assert_int_equal(dn_stream_message(e->b, 100, &v, &err), -EPROTO);
-    assert_string_equal(err.text, "b answers something that is no HDFS message");
+    assert_string_equal(err.text, "b sent an invalid HDFS message");
     dn_stream_eat(e->b, 11);
     assert_int_equal(dn_stream_send(e->a, "\x65", 1, NULL), 0);
     assert_int_equal(dn_stream_message(e->b, 100, &v, NULL), -EPROTO);

@@ -1,4 +1,5 @@
-/* entry.c - see entry.h */
+/* entry.c - an entry and its texts are one allocation: they are copied behind the struct and
+ * freed with it. See entry.h. */
 #include "hadoop/hdfs/entry.h"
 
 #include <string.h>

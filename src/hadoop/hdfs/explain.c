@@ -1,4 +1,6 @@
-/* explain.c - see explain.h */
+/* explain.c - turns a NameNode's exception into the errno and the sentence that a file system
+ * would give. The class decides where it says enough; a few exceptions are known only by their
+ * text. See explain.h. */
 #include "hadoop/hdfs/explain.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -93,7 +95,7 @@ static int explain_by_text(const char *verb, const char *path, int r, struct err
         return restate(err, -ENOTEMPTY, "%s '%s': the directory is not empty", verb, path);
     if (strstr(err->text, "No crypto protocol versions") ||
         strstr(err->text, "UnknownCryptoProtocolVersionException")) {
-        restate(err, -EOPNOTSUPP, "%s '%s': it lies in an encryption zone, which is not supported",
+        restate(err, -EOPNOTSUPP, "%s '%s': it is in an encryption zone, which is not supported",
                 verb, path);
         err_hint(err, "use a directory outside of encryption zones");
         return -EOPNOTSUPP;

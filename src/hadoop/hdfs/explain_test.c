@@ -75,7 +75,7 @@ static void the_hint_outlives_the_new_sentence(void **state)
 
     (void)state;
     (void)explain("create", "/x", r, &err);
-    assert_true(str_starts(err.hint, "HDFS takes no changes while"));
+    assert_true(str_starts(err.hint, "HDFS is read-only while"));
     assert_int_equal(err.detail, RPC_EX_SAFE_MODE);
 }
 

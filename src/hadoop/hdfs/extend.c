@@ -1,7 +1,7 @@
 /* extend.c - another DataNode for a pipeline that lost one. See writer.h.
  *
- * The NameNode names one, an old member copies what it has there (TRANSFER_BLOCK), and then the
- * new one is a member like the others. */
+ * The NameNode names one, an old member copies its replica there (TRANSFER_BLOCK), and then the new
+ * one is a member like the others. */
 #include "base/log.h"
 #include "hadoop/hdfs/op.h"
 #include "hadoop/hdfs/writer.h"
@@ -73,7 +73,7 @@ static int copy_block(struct hdfs_writer *w, const struct node *from, const stru
     return r < 0 ? r : datanode_ask(s, &op, NULL, err);
 }
 
-/* The member of `all` that the pipeline has not; NULL when there is none. */
+/* The member of `all` that the pipeline lacks; NULL when there is none. */
 static const struct node *find_new(const struct nodes *all, const struct nodes *old)
 {
     for (size_t i = 0; i < all->n; i++)

@@ -14,7 +14,7 @@ static struct fs_text bytes_of(const ProtobufCBinaryData *b)
     return (struct fs_text){ (const char *)b->data, b->len };
 }
 
-/* Of a file that is listed itself the NameNode gives no name: it is the one that was asked for. */
+/* When a file itself is listed the NameNode gives no name: it is the one that was asked for. */
 static bool file_status_good_name(const Hdfs__FileStatus *s)
 {
     if (s->path.len == 0)

@@ -158,28 +158,3 @@ int hdfs_defaults(struct hdfs *fs, const Hdfs__FsServerDefaults **ret, struct er
     *ret = fs->defaults->defaults;
     return 0;
 }
-
-int hdfs_stats(struct hdfs *fs, struct hdfs_stats *ret, struct err *err)
-{
-    Hdfs__GetFsStatsRequest request = HDFS__GET_FS_STATS_REQUEST__INIT;
-    Hdfs__SetSafeModeRequest safe_request = HDFS__SET_SAFE_MODE_REQUEST__INIT;
-    AUTO_RPC Hdfs__GetFsStatsResponse *stats = NULL;
-    AUTO_RPC Hdfs__SetSafeModeResponse *safe = NULL;
-    int r = nn_call(fs->nn, NN_GET_FS_STATS, &request, &stats, err);
-
-    safe_request.action = HDFS__SAFE_MODE_ACTION__SAFE_MODE_GET;
-    if (r == 0)
-        r = nn_call(fs->nn, NN_SET_SAFE_MODE, &safe_request, &safe, err);
-    if (r != 0)
-        return err_wrap(err, r, "hdfs://%s", fs->authority);
-    *ret = (struct hdfs_stats){
-        .capacity = stats->capacity,
-        .used = stats->used,
-        .remaining = stats->remaining,
-        .missing_blocks = stats->missing_blocks,
-        .corrupt_blocks = stats->corrupt_blocks,
-        .under_replicated = stats->under_replicated,
-        .safe_mode = safe->on,
-    };
-    return 0;
-}

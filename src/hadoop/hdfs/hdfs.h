@@ -11,8 +11,8 @@
 
 struct hdfs; /* opaque */
 
-/* For the authority of an hdfs:// name: a name service or host[:port]. Signs in with the session's
- * delegation token for it where there is one. Contacts nobody yet. *ret is the caller's:
+/* For the authority of an hdfs:// name: a name service or host[:port]. Authenticates with the
+ * session's delegation token for it, if there is one. Contacts nobody yet. *ret is the caller's:
  * hdfs_close(); `session` is borrowed. */
 int hdfs_open(struct session *session, const char *authority, struct hdfs **ret, struct err *err);
 /* No reader or writer may be left. Waits for the lease renewer. NULL is fine; always NULL. */
@@ -92,10 +92,3 @@ int hdfs_find_token(struct hdfs *fs, const struct token **ret, struct err *err);
 
 /* Adds the groups that a user is in, as the NameNode has it; of one that it does not know, none. */
 int hdfs_groups(struct hdfs *fs, const char *user, struct strs *ret, struct err *err);
-
-struct hdfs_stats {
-    uint64_t capacity, used, remaining; /* bytes */
-    uint64_t missing_blocks, corrupt_blocks, under_replicated;
-    bool safe_mode;
-};
-int hdfs_stats(struct hdfs *fs, struct hdfs_stats *ret, struct err *err);

@@ -75,8 +75,7 @@ int hdfs_list_next(struct hdfs_list *l, const struct fs_entry **ret, struct err 
         return 0;
     r = status_entry(page->entries[l->at++], l->path, false, &l->entry);
     if (r == -EBADMSG)
-        return err_set(err, r, "list '%s': the NameNode names a file in it as no file can be named",
-                       l->path);
+        return err_set(err, r, "list '%s': the NameNode sent an impossible file name", l->path);
     if (r < 0)
         return err_code(err, r, "list '%s'", l->path);
     *ret = &l->entry;

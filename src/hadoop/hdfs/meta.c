@@ -89,7 +89,7 @@ static int mkdirs(struct hdfs *fs, const char *path, uint32_t mode, bool parents
     return 0;
 }
 
-/* The directories above, whose mode is not that of the last one. */
+/* The parent directories, which get another mode than the last one. */
 static int hdfs_make_parents(struct hdfs *fs, const char *path, struct err *err)
 {
     size_t n = (size_t)(strrchr(path, '/') - path);
@@ -216,7 +216,7 @@ int hdfs_set_replication(struct hdfs *fs, const char *path, uint32_t n, struct e
     if (r < 0)
         return hdfs_explain("change the replication of", path, r, err);
     if (!answer->ok)
-        return err_set(err, -EISDIR, "change the replication of '%s': it is no file", path);
+        return err_set(err, -EISDIR, "change the replication of '%s': it is not a file", path);
     return 0;
 }
 

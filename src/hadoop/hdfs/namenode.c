@@ -1,4 +1,5 @@
-/* namenode.c - see namenode.h */
+/* namenode.c - the table of calls: which may be repeated after a lost connection, and which the
+ * NameNode itself recognizes when they are. See namenode.h. */
 #include "hadoop/hdfs/namenode.h"
 #include "hadoop/datatransfer.pb-c.h"
 #include "hadoop/hdfs/private.h"

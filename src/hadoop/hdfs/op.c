@@ -1,4 +1,5 @@
-/* op.c - see op.h */
+/* op.c - encodes the operations that start a DataTransfer conversation (version, operation code,
+ * protobuf message) and decodes their answers. See op.h. */
 #include "hadoop/hdfs/op.h"
 #include "base/auto.h"
 
@@ -161,7 +162,7 @@ int op_answer(const uint8_t *p, size_t n, Hdfs__BlockOpResponse **ret, struct er
 {
     *ret = hdfs__block_op_response__unpack(NULL, n, p);
     if (!*ret)
-        return err_set(err, -EPROTO, "an answer that is no HDFS message");
+        return err_set(err, -EPROTO, "an invalid HDFS message");
     return 0;
 }
 

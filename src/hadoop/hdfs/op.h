@@ -36,7 +36,7 @@ int op_read_status(struct buf *out, bool checked);
 int op_add_message(struct buf *out, const void *message);
 
 /* The answer to an operation. *ret is the caller's: protobuf_c_message_free_unpacked(). -EPROTO
- * when it is none. A status that is not success is no error here. */
+ * when it is not one. A status that is not success is no error here. */
 int op_answer(const uint8_t *p, size_t n, Hdfs__BlockOpResponse **ret, struct err *err);
 /* "ERROR_CHECKSUM" and so on; "status 99" for what we do not know is written to `spare`. */
 const char *op_status_name(int status, char spare[24]);

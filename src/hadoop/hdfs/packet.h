@@ -49,6 +49,6 @@ struct packet_ack {
 /* Reads one ack with its length. Returns its bytes, 0 when there are not enough, or -EPROTO. */
 int packet_ack_get(const uint8_t *at, size_t n, struct packet_ack *ret);
 
-/* Which DataNode an ack complains about: the farthest one that is not well, for those before it
- * only report what they heard. -1 when all are well. */
+/* Which DataNode an ack complains about: the farthest DataNode that reports a failure, because
+ * those before it only pass on what they heard. -1 when all are well. */
 int packet_ack_bad(const struct packet_ack *ack);

@@ -1,5 +1,8 @@
-/* pipeline_nodes.c - see pipeline_nodes.h */
+/* pipeline_nodes.c - the DataNodes of a pipeline, with the storages and tokens that stand beside
+ * them in parallel lists of the messages, kept together here so that removing one cannot shift
+ * the others. See pipeline_nodes.h. */
 #include "hadoop/hdfs/pipeline_nodes.h"
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 
@@ -27,19 +30,13 @@ static void pipeline_nodes_node_done(struct node *node)
 int nodes_add(struct nodes *to, const struct node *node)
 {
     struct node copy = { .storage = node->storage };
-    struct node *v = realloc(to->v, (to->n + 1) * sizeof(*v));
 
-    if (!v)
-        return -ENOMEM;
-    to->v = v;
     copy.info = copy_info(node->info);
     copy.storage_id = strdup(node->storage_id ? node->storage_id : "");
-    if (!copy.info || !copy.storage_id) {
-        pipeline_nodes_node_done(&copy);
-        return -ENOMEM;
-    }
-    to->v[to->n++] = copy;
-    return 0;
+    if (copy.info && copy.storage_id && ARRAY_ADD(to->v, to->n, copy) == 0)
+        return 0;
+    pipeline_nodes_node_done(&copy);
+    return -ENOMEM;
 }
 
 int nodes_from(struct nodes *ret, const Hdfs__LocatedBlock *block)

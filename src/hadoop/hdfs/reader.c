@@ -109,7 +109,7 @@ static int reader_fetch(struct hdfs_reader *r, uint64_t from, struct err *err)
             r->where = take(where);
             return 0;
         }
-        err_set(err, code, "read '%s': how long it is so far is not known: %s", r->path, why.text);
+        err_set(err, code, "read '%s': its current length is not known: %s", r->path, why.text);
         if (code == -ECANCELED || fiber_sleep(r->fs->loop, LENGTH_PAUSE_MS) < 0)
             return -ECANCELED;
     }

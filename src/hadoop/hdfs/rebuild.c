@@ -73,8 +73,8 @@ static int ask_to_write(struct hdfs_writer *w, Hdfs__BlockStage stage, uint64_t 
     return datanode_ask(w->p.stream, &op, ret, err);
 }
 
-/* Connects to the first DataNode, which connects to the next, and so on. What goes wrong with a
- * DataNode is noted and gives 1; a negative result is final. */
+/* Connects to the first DataNode, which connects to the next, and so on. A failure of a DataNode is
+ * noted and gives 1; a negative result is final. */
 static int connect_pipeline(struct hdfs_writer *w, Hdfs__BlockStage stage, uint64_t new_stamp,
                             struct err *err)
 {

@@ -1,7 +1,7 @@
 /* recovery.h - what to do when a pipeline breaks: the decisions, without the doing. Pure.
  *
- * A pipeline that loses a DataNode goes on with the others: what they acked is safe, and what they
- * did not ack is still in our memory and is sent again. */
+ * A pipeline that loses a DataNode continues with the others: what they acked is safe, and what
+ * they did not ack is still in our memory and is sent again. */
 #pragma once
 #include "hadoop/hdfs/packet.h"
 #include <stdbool.h>
@@ -24,7 +24,7 @@ bool recovery_replace(const struct replace_policy *p, uint32_t wanted, size_t le
 
 /* Whether it may go on with `left` DataNodes after none could be added: always, but where the
  * configuration insists (ALWAYS, and no best effort). A write that one DataNode can still take is
- * not given up because others are not there. */
+ * not given up because others are missing. */
 bool recovery_go_on(const struct replace_policy *p, size_t left);
 
 /* How far a block has come. */

@@ -1,4 +1,5 @@
-/* settings.c - see settings.h */
+/* settings.c - reads what the client needs from the configuration. What nobody has set stays
+ * unset here, because the NameNode's own default counts then. See settings.h. */
 #include "hadoop/hdfs/settings.h"
 #include "base/str.h"
 #include "hadoop/conf/conf_services.h"
@@ -92,7 +93,7 @@ static int if_set(const struct conf *c, const char *key, uint64_t *ret, struct e
     return conf_size(c, key, ret, err);
 }
 
-/* A time that is not 0: Hadoop's "wait for ever" is not ours. */
+/* A time that is not 0: Hadoop's "wait forever" is not ours. */
 static int some_ms(const struct conf *c, const char *key, int64_t *ret, struct err *err)
 {
     int r = conf_ms(c, key, ret, err);
@@ -113,7 +114,7 @@ static int read_umask(const struct conf *c, uint32_t *ret, struct err *err)
     *ret = 022;
     if (!text || hdfs_umask_parse(text, ret) == 0)
         return 0;
-    return conf_bad(c, key, text, "which is no umask like 022 or u=rwx,g=rx,o=", err);
+    return conf_bad(c, key, text, "which is not a umask such as 022 or u=rwx,g=rx,o=", err);
 }
 
 static int read_replace(const struct conf *c, struct replace_policy *ret, struct err *err)

@@ -71,7 +71,7 @@ static void what_is_configured_counts(void **state)
     assert_int_equal(s.replication, 2);
     assert_int_equal(s.block_size, 1 << 20);
     assert_int_equal(s.qops, SASL_QOP_BIT(SASL_CONF) | SASL_QOP_BIT(SASL_INT));
-    assert_true(s.read_ms > 0); /* no wait is for ever */
+    assert_true(s.read_ms > 0); /* no wait is forever */
     assert_int_equal(s.replace.when, REPLACE_ALWAYS);
 }
 

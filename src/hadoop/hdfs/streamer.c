@@ -1,4 +1,12 @@
-/* streamer.c - sends packets, reads acks, keeps the pipeline alive. See writer.h. */
+/* streamer.c - sends packets, reads acks, keeps the pipeline alive. See writer.h.
+ *
+ *     client ──packet 7──► DataNode 1 ──packet 7──► DataNode 2 ──packet 7──► DataNode 3
+ *            ◄──ack 7: ok, ok, ok──┘◄──ack 7: ok, ok──┘◄──ack 7: ok───────────┘
+ *
+ * Each DataNode puts its status in front of those behind it, so one ack says how far a packet got:
+ * the first status that is not a success names the DataNode to drop. Many packets are on their way
+ * at once; those that no ack has named yet are kept and sent again through the new pipeline. An
+ * empty packet is a heartbeat while the caller has nothing to write. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/hdfs/writer.h"
@@ -53,7 +61,7 @@ static bool take_ack(struct hdfs_writer *w, const struct packet_ack *ack)
     if (ack->seqno == PACKET_HEARTBEAT)
         return true;
     if (!first || first == w->unsent || first->head.seqno != ack->seqno) {
-        err_set(&cause, -EPROTO, "it acks a packet that was not sent");
+        err_set(&cause, -EPROTO, "it acknowledged a packet that was not sent");
         pipeline_break(w, FAULT_FIRST, 0, &cause);
         return false;
     }
@@ -79,7 +87,7 @@ static int read_ack(struct hdfs_writer *w, struct packet_ack *ack, struct err *e
         have++;
     }
     if (n < 0)
-        return err_set(err, n, "it sends something that is no ack");
+        return err_set(err, n, "it sent an invalid ack");
     dn_stream_eat(w->p.stream, (size_t)n);
     return 0;
 }

@@ -1,4 +1,6 @@
-/* writer.c - a file being written, from the caller's side. See hdfs.h and writer.h. */
+/* writer.c - a file being written, from the caller's side: it fills packets, waits while the
+ * window is full, and on flush or close until the DataNodes have acknowledged all of them. See
+ * hdfs.h, and writer.h for the fibers that send. */
 #include "hadoop/hdfs/writer.h"
 #include "base/log.h"
 #include "base/str.h"

@@ -3,7 +3,7 @@
  * The caller fills a packet (writer.c) and puts it in the queue. One fiber per file, the streamer
  * (streamer.c), takes packets from the queue and sends them down the block's pipeline; another, the
  * acker, reads what the DataNodes say and drops packets that all of them have. When a DataNode
- * fails, the streamer builds the pipeline anew (rebuild.c) and sends what was not acked again:
+ * fails, the streamer builds the pipeline again (rebuild.c) and sends what was not acked again:
  *
  *     queue:   first ──► … ──► unsent ──► … ──► last          current
  *              sent, not acked │ to be sent                    being filled
@@ -85,8 +85,8 @@ void writer_free(struct hdfs_writer *w);       /* the memory only */
 
 /* ---- create.c ---- */
 
-/* Takes the file back: deletes it, or has it closed at what it has if it is to be kept. Does so in
- * a cancelled fiber too. What goes wrong is logged. */
+/* Takes the file back: deletes it, or closes it at its present length if it is to be kept. Does so
+ * in a cancelled fiber too. What goes wrong is logged. */
 void writer_delete(struct hdfs_writer *w);
 
 /* ---- streamer.c ---- */

@@ -22,7 +22,7 @@ int log_format_find(const struct log_source *s, const struct log_about *about,
     return err_set(err, -EBADMSG, "this is not a file of aggregated logs");
 }
 
-/* Names become file names and terminal lines of who reads the logs. */
+/* Names become file names and terminal lines. */
 int log_name(const void *p, size_t n, char out[LOG_NAME_MAX], struct err *err)
 {
     if (n == 0 || n >= LOG_NAME_MAX)

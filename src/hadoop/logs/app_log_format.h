@@ -36,7 +36,7 @@ struct log_format {
 
 extern const struct log_format log_tfile, log_ifile;
 
-/* The format of a source, by its first bytes; -EBADMSG when it is none. */
+/* The format of a source, by its first bytes; -EBADMSG when it is not one. */
 int log_format_find(const struct log_source *s, const struct log_about *about,
                     const struct log_format **ret, struct err *err);
 

@@ -1,5 +1,8 @@
-/* app_logs.c - see app_logs.h */
+/* app_logs.c - walks the places of where.h, opens each node's file with the reader of its format,
+ * and goes on with the next node when one is broken: one damaged file does not hide the others.
+ * See app_logs.h. */
 #include "hadoop/logs/app_logs.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "hadoop/logs/app_log_format.h"
 #include "hadoop/logs/where.h"
@@ -21,7 +24,7 @@ struct node {
 struct logs {
     char *app;
     struct node *nodes;
-    size_t n_nodes, room;
+    size_t n_nodes;
     size_t at;                /* the next node */
     struct node *node;        /* the present one, or NULL */
     struct fs_reader *reader; /* its file */
@@ -37,15 +40,8 @@ static int logs_add_node(struct logs *l, struct fs *fs, const struct fs_entry *e
 {
     struct node *n;
 
-    if (l->n_nodes == l->room) {
-        size_t room = l->room ? l->room * 2 : 16;
-        struct node *more = room > NODES_MAX ? NULL : realloc(l->nodes, room * sizeof(struct node));
-
-        if (!more)
-            return err_oom(err);
-        l->nodes = more;
-        l->room = room;
-    }
+    if (l->n_nodes >= NODES_MAX || ARRAY_ROOM(l->nodes, l->n_nodes) < 0)
+        return err_oom(err);
     n = &l->nodes[l->n_nodes];
     *n = (struct node){ .fs = fs, .path = strdup(e->path), .end = UINT64_MAX };
     if (!n->path)
@@ -142,9 +138,10 @@ static int none_found(const struct conf *c, const char *app, const char *user, c
     bool on = false;
 
     (void)conf_bool(c, "yarn.log-aggregation-enable", &on, NULL);
-    err_set(err, -ENOENT, "there are no aggregated logs of '%s' of user '%s', as in '%s'", app,
-            user, place);
-    err_hint(err, on ? "they come some seconds after the end, and go after the cluster's time"
+    err_set(err, -ENOENT, "no aggregated logs of '%s' of user '%s' were found, looking for '%s'",
+            app, user, place);
+    err_hint(err, on ? "they appear some seconds after the end, and are removed after the "
+                       "cluster's retention time"
                      : "yarn.log-aggregation-enable is not true: this cluster keeps none");
     return -ENOENT;
 }

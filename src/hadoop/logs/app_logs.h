@@ -1,4 +1,4 @@
-/* app_logs.h - the logs of a past application's containers, where YARN has put them together.
+/* app_logs.h - the aggregated logs of a finished application's containers.
  *
  * When an application ends and the cluster aggregates logs, every NodeManager writes one file with
  * all logs of its containers (several while a long application runs). This reads both formats that
@@ -9,8 +9,8 @@
  *     while ((r = logs_next(logs, &file, &err)) > 0)
  *         while ((n = logs_read(logs, p, sizeof(p), &err)) > 0) …
  *
- * Fibers only: it reads from HDFS. One fiber at a time. What the files say is checked and bounded;
- * broken ones are refused, never read wrongly. */
+ * Fibers only: it reads from HDFS. One fiber at a time. The contents of the files are checked and
+ * bounded; broken ones are refused, never read wrongly. */
 #pragma once
 #include "hadoop/conf/conf.h"
 #include "hadoop/fs/fs.h"
@@ -26,10 +26,10 @@ struct logs_file {
 };
 
 /* Finds the application's directories and the nodes' files in them, and opens nothing yet. `user`
- * is whose application it was. What is being written right now is left out: a file shows up here
- * when its node has completed it. -ENOENT when there is nothing (no aggregation, not yet, or
- * removed since), with a hint that fits the configuration. `set` and `conf` are borrowed. *ret is
- * the caller's: logs_close(). */
+ * is whose application it was. Files that are still being written are left out: a file appears when
+ * its node has completed it. -ENOENT when there is nothing (no aggregation, not yet, or removed
+ * since), with a hint that fits the configuration. `set` and `conf` are borrowed. *ret is the
+ * caller's: logs_close(). */
 int logs_open(struct fs_set *set, const struct conf *conf, const char *user, const char *app,
               struct logs **ret, struct err *err);
 struct logs *logs_close(struct logs *l); /* NULL is fine; always NULL */
@@ -37,7 +37,7 @@ struct logs *logs_close(struct logs *l); /* NULL is fine; always NULL */
 size_t logs_nodes(const struct logs *l); /* files of nodes that were found */
 
 /* The next log file of the next container, node after node: 1 and *ret (borrowed until the next
- * call), or 0 at the end. A failure names the node's file; the next call goes on with the node
+ * call), or 0 at the end. A failure names the node's file; the next call continues with the node
  * after it, so that one broken file does not hide the others. A log that a long application had
  * aggregated in pieces comes once for each piece, under the same name. */
 int logs_next(struct logs *l, const struct logs_file **ret, struct err *err);

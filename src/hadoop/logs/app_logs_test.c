@@ -165,7 +165,7 @@ static void nothing_there(struct bench *b)
     struct err err = ERR_INIT;
 
     assert_int_equal(open_logs(b, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "there are no aggregated logs of '" APP "'"));
+    assert_non_null(strstr(err.text, "no aggregated logs of '" APP "'"));
     assert_non_null(strstr(err.hint, "yarn.log-aggregation-enable is not true"));
 }
 

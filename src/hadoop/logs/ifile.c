@@ -5,6 +5,7 @@
  * The mark is a digest of the application's id. Each time a node adds logs it writes an index of
  * everything so far: a Java object. The last one counts, unless another file says that the node
  * was just adding when it stopped; then it is the last one before that place (log_about.end). */
+#include "base/array.h"
 #include "base/buf.h"
 #include "hadoop/logs/app_log_format.h"
 #include "hadoop/logs/java.h"
@@ -28,7 +29,7 @@ struct ifile {
     const struct log_source *src;
     const struct log_codec *codec;
     struct indexed *files;
-    size_t n_files, room, at;
+    size_t n_files, at;
     struct log_stream *stream; /* the present file's, once something was read */
 };
 
@@ -64,23 +65,6 @@ static int ifile_number(const struct java_value *v, const char *name, uint64_t *
     return 0;
 }
 
-static int ifile_make_room(struct ifile *f, struct err *err)
-{
-    size_t room = f->room ? f->room * 2 : 16;
-    struct indexed *more;
-
-    if (f->n_files < f->room)
-        return 0;
-    if (room > FILES_MAX)
-        return err_set(err, -EBADMSG, "its index has more files than can be");
-    more = realloc(f->files, room * sizeof(*more));
-    if (!more)
-        return err_oom(err);
-    f->files = more;
-    f->room = room;
-    return 0;
-}
-
 static int copy_names(struct indexed *x, struct view container, struct view name, struct err *err)
 {
     char a[LOG_NAME_MAX], b[LOG_NAME_MAX];
@@ -102,10 +86,13 @@ static int copy_names(struct indexed *x, struct view container, struct view name
 static int ifile_add_file(struct ifile *f, const struct java_value *v, struct err *err)
 {
     struct indexed x = { .mtime = 0 };
-    int r = ifile_make_room(f, err);
+    int r;
 
-    if (r == 0)
-        r = ifile_number(v, "startIndex", &x.region.offset, err);
+    if (f->n_files >= FILES_MAX)
+        return err_set(err, -EBADMSG, "its index has more files than can be");
+    if (ARRAY_ROOM(f->files, f->n_files) < 0)
+        return err_oom(err);
+    r = ifile_number(v, "startIndex", &x.region.offset, err);
     if (r == 0)
         r = ifile_number(v, "fileCompressedSize", &x.region.stored, err);
     if (r == 0)
@@ -166,7 +153,7 @@ static int read_index(struct ifile *f, const struct log_about *about, struct err
     if (!mark_of(about->app, mark))
         return err_oom(err);
     if (memcmp(tail + 4, mark, sizeof(mark)) != 0)
-        return err_set(err, -EBADMSG, "the file has no proper end: it was not written whole");
+        return err_set(err, -EBADMSG, "the file is incomplete: its end is missing");
     if (n > INDEX_MAX || n > end - sizeof(tail) - MARK_BYTES)
         return ifile_broken(err);
     bytes = malloc(n + 1);

@@ -1,5 +1,8 @@
-/* java.c - see java.h */
+/* java.c - a recursive reader of Java's object stream, by its tag bytes. Objects get handles in
+ * the order of reading and may be referred to later, so the tree it makes is kept in a table too;
+ * depth and numbers are limited. See java.h. */
 #include "hadoop/logs/java.h"
+#include "base/array.h"
 #include "hadoop/logs/java_private.h"
 
 #include <string.h>
@@ -29,17 +32,7 @@ static int read_value(struct java *j, uint8_t tag, struct java_value **ret);
 
 static int add_handle(struct java *j, struct java_class *class_, struct java_value *value)
 {
-    if (j->n_handles == j->handles_room) {
-        size_t room = j->handles_room ? j->handles_room * 2 : 64;
-        struct handle *more = realloc(j->handles, room * sizeof(*more));
-
-        if (!more)
-            return -ENOMEM;
-        j->handles = more;
-        j->handles_room = room;
-    }
-    j->handles[j->n_handles++] = (struct handle){ class_, value };
-    return 0;
+    return ARRAY_ADD(j->handles, j->n_handles, (struct handle){ class_, value });
 }
 
 static const struct handle *read_reference(struct java *j)
@@ -74,17 +67,7 @@ static int new_value(struct java *j, enum java_kind kind, struct java_value **re
 
 static int java_add_item(struct java_value *v, struct java_value *item)
 {
-    /* Grows at every power of two. */
-    if ((v->n_items & (v->n_items - 1)) == 0) {
-        size_t room = v->n_items ? v->n_items * 2 : 1;
-        struct java_value **more = realloc(v->items, room * sizeof(struct java_value *));
-
-        if (!more)
-            return -ENOMEM;
-        v->items = more;
-    }
-    v->items[v->n_items++] = item;
-    return 0;
+    return ARRAY_ADD(v->items, v->n_items, item);
 }
 
 /* ---- classes ---- */

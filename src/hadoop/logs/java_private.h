@@ -40,6 +40,6 @@ struct java {
     struct node *nodes;
     struct java_class *classes;
     struct handle *handles;
-    size_t n_handles, handles_room;
+    size_t n_handles;
     struct java_value *root;
 };

@@ -1,4 +1,6 @@
-/* source.c - see source.h */
+/* source.c - reads stretches of the file into one buffer and inflates them when they are
+ * compressed; a stretch that gives fewer or more bytes than its index promised is damage. See
+ * source.h. */
 #include "hadoop/logs/source.h"
 
 #include <string.h>
@@ -73,9 +75,9 @@ int log_stream_open(const struct log_source *src, const struct log_region *r,
     int rc = 0;
 
     if (r->offset > src->length || r->stored > src->length - r->offset)
-        return err_set(err, -EBADMSG, "a part of the file lies outside of it");
+        return err_set(err, -EBADMSG, "an entry lies outside of the file");
     if (!codec->inflated && r->length > r->stored)
-        return err_set(err, -EBADMSG, "a part of the file is longer than it is");
+        return err_set(err, -EBADMSG, "an entry is longer than the file");
     s = calloc(1, sizeof(*s) + (codec->inflated ? IN_BYTES : 0));
     if (!s)
         return err_oom(err);
@@ -130,7 +132,7 @@ static ssize_t inflate_some(struct log_stream *s, uint8_t *p, size_t n, struct e
         s->ended = r == Z_STREAM_END;
         /* Z_BUF_ERROR: nothing more comes in, and nothing comes out. */
         if (r != Z_OK && !s->ended)
-            return err_set(err, -EBADMSG, "compressed bytes of the file are broken");
+            return err_set(err, -EBADMSG, "the file's compressed data is damaged");
     }
     return (ssize_t)(n - s->z.avail_out);
 }
@@ -155,7 +157,7 @@ ssize_t log_stream_read(struct log_stream *s, void *p, size_t n, struct err *err
         return 0;
     got = s->codec->inflated ? inflate_some(s, p, n, err) : log_copy_some(s, p, n, err);
     if (got == 0)
-        return err_set(err, -EBADMSG, "a part of the file is shorter than it should be");
+        return err_set(err, -EBADMSG, "an entry of the file is too short");
     if (got > 0)
         s->left -= (uint64_t)got;
     return got;
@@ -164,7 +166,7 @@ ssize_t log_stream_read(struct log_stream *s, void *p, size_t n, struct err *err
 int log_stream_exact(struct log_stream *s, void *p, size_t n, struct err *err)
 {
     if (n > s->left)
-        return err_set(err, -EBADMSG, "a part of the file is shorter than it should be");
+        return err_set(err, -EBADMSG, "an entry of the file is too short");
     while (n > 0) {
         ssize_t got = log_stream_read(s, p, n, err);
 
@@ -181,7 +183,7 @@ int log_stream_skip(struct log_stream *s, uint64_t n, struct err *err)
     uint8_t waste[4096];
 
     if (n > s->left)
-        return err_set(err, -EBADMSG, "a part of the file is shorter than it should be");
+        return err_set(err, -EBADMSG, "an entry of the file is too short");
     if (!s->codec->inflated) {
         s->at += n;
         s->left -= n;

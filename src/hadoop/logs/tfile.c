@@ -141,7 +141,7 @@ static int read_indexes(struct tfile *t, struct err *err)
         return r;
     at = view_be64(&v);
     if (view_be16(&v) != 1 || memcmp(tail + 12, magic, sizeof(magic)) != 0)
-        return err_set(err, -EBADMSG, "the file has no proper end: it was not written whole");
+        return err_set(err, -EBADMSG, "the file is incomplete: its end is missing");
     if (at > s->length - TAIL_BYTES)
         return tfile_bad(err, "index");
     n = s->length - TAIL_BYTES - at;

@@ -1,4 +1,5 @@
-/* vlong.c - see vlong.h */
+/* vlong.c - the variable-length numbers of TFile: the range of the first byte says how many bytes
+ * follow. See vlong.h. */
 #include "hadoop/logs/vlong.h"
 
 /* By the first byte, of which -128 to -33 are the long forms. */

@@ -1,4 +1,5 @@
-/* record.c - see record.h */
+/* record.c - writes records as Hadoop's Java library reads them, and refuses what RegistryDNS
+ * would stumble over. See record.h. */
 #include "hadoop/registry/record.h"
 #include "base/str.h"
 
@@ -66,7 +67,7 @@ static int registry_record_check(const struct registry_record *r, struct err *er
     if (r->persistence == REGISTRY_CONTAINER &&
         !(r->description && r->component && r->ip && r->hostname))
         return err_set(err, -EINVAL,
-                       "a record of a container needs a description, a component, an address and "
+                       "a container's record needs a description, a component, an address and "
                        "a host");
     if (r->ip && inet_pton(AF_INET, r->ip, &ip) != 1)
         return err_set(err, -EINVAL, "'%s' is not an IPv4 address, which the registry needs",

@@ -1,4 +1,4 @@
-/* record.h - what stands at a path of the registry: a service, or a part of one, in Hadoop's JSON.
+/* record.h - the record at a path of the registry: a service, or a part of one, in Hadoop's JSON.
  * Pure.
  *
  * RegistryDNS makes names of records. Of a component (`persistence` REGISTRY_CONTAINER) it needs

@@ -71,12 +71,12 @@ static void what_breaks_registry_dns_is_refused(void **state)
         const char *text;
     } rows[] = {
         { { .persistence = REGISTRY_CONTAINER, .ip = "10.0.0.1", .description = "x" },
-          "a record of a container needs a description, a component, an address and a host" },
+          "a container's record needs a description, a component, an address and a host" },
         { { .persistence = REGISTRY_CONTAINER,
             .ip = "10.0.0.1",
             .description = "x",
             .component = "y" },
-          "a record of a container needs a description, a component, an address and a host" },
+          "a container's record needs a description, a component, an address and a host" },
         { { .ip = "::1" }, "'::1' is not an IPv4 address, which the registry needs" },
         { { .external = &odd, .n_external = 1 }, "the api 'ydl' does not begin with 'http://'" },
     };

@@ -1,4 +1,6 @@
-/* registry.c - see registry.h */
+/* registry.c - records that live as long as their maker are ephemeral nodes of ZooKeeper and go
+ * with its session. So they are remembered here, and when a session is lost all of them are put
+ * again in the new one. See registry.h. */
 #include "hadoop/registry/registry.h"
 #include "base/log.h"
 #include "hadoop/registry/zk.h"
@@ -113,8 +115,8 @@ static int registry_create(struct registry *r, const char *path, const struct bu
     return rc < 0 ? rc : zk_create(r->zk, path, bytes, alive, deadline, err);
 }
 
-/* One that lives as long as we do may be there from a session that is over: it would go with that
- * one, so it is made anew. */
+/* One that lives as long as we do may be there from a session that is over: it would disappear with
+ * that session, so it is created again. */
 static int write_record(struct registry *r, const char *path, const struct buf *bytes, bool alive,
                         int64_t deadline, struct err *err)
 {
@@ -268,7 +270,7 @@ int registry_delete(struct registry *r, const char *path, bool recursive, int64_
 
 /* ---- a session that was replaced ---- */
 
-/* Puts all of them again. The list may change while we wait, so it begins anew after each; `done`
+/* Puts all of them again. The list may change while we wait, so it begins again after each; `done`
  * counts how many were put, and a record that was added meanwhile is put twice at worst. */
 static int renew_all(struct registry *r)
 {
@@ -316,7 +318,7 @@ static void on_new_session(void *arg)
 
 /* ---- beginning and end ---- */
 
-/* "h:1,h:2/a" is two servers and a place that stands before the root. */
+/* "h:1,h:2/a" is two servers and a path that is put before the root. */
 static int read_quorum(const struct conf *c, struct strs *servers, char **ret_chroot,
                        struct err *err)
 {

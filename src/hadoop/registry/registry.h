@@ -10,7 +10,7 @@
  * comes back by itself when the servers forgot us and we lived. Anything else stays until it is
  * deleted.
  *
- * Fibers only; any number of them may use one registry. A connection that was lost is made anew;
+ * Fibers only; any number of them may use one registry. A connection that was lost is made again;
  * calls wait for that until their deadline. Errors: -ENOENT, -EACCES, -ENOTEMPTY, -ETIMEDOUT,
  * -ECANCELED, -EIO, and those of registry_names.h and record.h. */
 #pragma once
@@ -36,7 +36,7 @@ struct registry *registry_close(struct registry *r);
 int registry_put(struct registry *r, const char *path, const struct registry_record *record,
                  bool while_alive, int64_t deadline, struct err *err);
 /* The same for a path where nothing stands yet, for as long as nobody deletes it: -EEXIST when
- * something does. Of several who try only one succeeds. */
+ * something does. Only one of several concurrent callers succeeds. */
 int registry_claim(struct registry *r, const char *path, const struct registry_record *record,
                    int64_t deadline, struct err *err);
 /* -ENODATA when there is no record, only other paths below. *ret is the caller's. */
@@ -45,7 +45,7 @@ int registry_get(struct registry *r, const char *path, json_t **ret, int64_t dea
 /* The names of what is below `path`, sorted, in place of what is in `ret`. */
 int registry_list(struct registry *r, const char *path, struct strs *ret, int64_t deadline,
                   struct err *err);
-/* -ENOTEMPTY when something is below and it is not `recursive`. What is not there is fine. */
+/* -ENOTEMPTY when something is below and it is not `recursive`. A missing record is no error. */
 int registry_delete(struct registry *r, const char *path, bool recursive, int64_t deadline,
                     struct err *err);
 

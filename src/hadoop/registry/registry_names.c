@@ -1,4 +1,5 @@
-/* registry_names.c - see registry_names.h */
+/* registry_names.c - what users call things becomes DNS labels here (a to z, digits, dashes),
+ * because RegistryDNS serves the same names. See registry_names.h. */
 #include "hadoop/registry/registry_names.h"
 #include "base/str.h"
 

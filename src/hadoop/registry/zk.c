@@ -1,4 +1,6 @@
-/* zk.c - the session: see zk.h */
+/* zk.c - the session: a fiber drives the ZooKeeper client, which only says which descriptor it
+ * waits for and until when. When a session has expired its handle is replaced by a new one, and
+ * waiting calls are repeated on that. See zk.h. */
 #include "hadoop/registry/zk.h"
 #include "base/log.h"
 #include "hadoop/registry/zk_private.h"
@@ -105,7 +107,7 @@ static int zk_add_server(struct zk *z, const char *server, struct buf *hosts, st
     return r;
 }
 
-/* One name that nobody knows does not matter while there are others. */
+/* One unknown host name does not matter while others are known. */
 static int find_servers(struct zk *z, struct buf *hosts, struct err *err)
 {
     int r = err_set(err, -EINVAL, "no ZooKeeper server is configured");

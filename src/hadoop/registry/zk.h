@@ -1,9 +1,9 @@
 /* zk.h - a session with ZooKeeper, by its own C client on our loop. Private to this directory.
  *
- * The client's single-threaded form says which descriptor it waits for and for how long; a fiber of
- * ours does the waiting. A lost connection is made anew by the client, a lost (expired) session by
- * us; calls in between wait and are tried again until their deadline. Fibers only; any number of
- * them may call at once.
+ * The client's single-threaded form says which descriptor it waits for and for how long; a fiber
+ * does the waiting. A lost connection is made again by the client, a lost (expired) session by us;
+ * calls in between wait and are tried again until their deadline. Fibers only; any number of them
+ * may call at once.
  *
  * The client looks up names by getaddrinfo(), which a static program must not: it gets numbers. */
 #pragma once
@@ -15,7 +15,7 @@ struct zk; /* opaque */
 
 struct zk_options {
     const struct strs *servers; /* "host[:port]"; names are looked up when the session begins */
-    const char *chroot;         /* "" or "/a/b": stands before every path */
+    const char *chroot;         /* "" or "/a/b": prefix of every path */
     int64_t session_ms;         /* how long the servers wait for us before they end it */
     /* Told, on the loop, when a session that was lost has been replaced: what was EPHEMERAL is
      * gone. May be NULL. */

@@ -1,4 +1,5 @@
-/* zk_call.c - one question to ZooKeeper and its answer: see zk.h */
+/* zk_call.c - one request to ZooKeeper and its answer. The client cannot cancel a request, so a
+ * call belongs to its fiber and to the client, and the last of the two frees it. See zk.h. */
 #include "base/path.h"
 #include "hadoop/registry/zk.h"
 #include "hadoop/registry/zk_private.h"
@@ -23,7 +24,7 @@ struct question {
     const char *verb, *path;
     const struct buf *data;
     bool ephemeral;
-    bool again;        /* asked before, and nobody knows what became of it */
+    bool again;        /* sent before, with an unknown outcome */
     struct buf *bytes; /* where answers go */
     struct strs *names;
 };

@@ -1,4 +1,7 @@
-/* auth.c - see auth.h */
+/* auth.c - chooses among the server's offers by what we hold (a token for this service, a ticket,
+ * or nothing) and runs the exchange that auth.h draws. Steps of Kerberos may wait for a KDC and
+ * run in the work pool. A failure before the server's first word is the network's; after it, a
+ * refusal. See auth.h. */
 #include "hadoop/rpc/auth.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -48,8 +51,8 @@ static int read_failed(const struct exchange *x, int r, struct err *err)
         return err_set(err, -ECONNRESET, "the server closed the connection before it answered");
     if (closed) {
         err_set(err, -EKEYREJECTED, "authentication refused: the server closed the connection");
-        err_hint(err, "the token or ticket may belong to another cluster, or a program that is no "
-                      "Hadoop server listens there");
+        err_hint(err, "the token or ticket may belong to another cluster, or a program other than "
+                      "a Hadoop server listens there");
         return -EKEYREJECTED;
     }
     if (r == -ETIMEDOUT) {
@@ -140,8 +143,8 @@ static int nothing_fits(const struct exchange *x, const Ipc__RpcSasl *offers, st
 
         snprintf(list + n, sizeof(list) - n, "%s%.20s", i ? " or " : "", offers->auths[i]->method);
     }
-    err_set(err, -EACCES, "the server wants %s, and we have %s", list,
-            x->conf->token ? "a token it does not take"
+    err_set(err, -EACCES, "the server wants %s, and this client has %s", list,
+            x->conf->token ? "a token it does not accept"
             : who->secure  ? "no Kerberos here"
                            : "neither");
     if (!who->secure && !x->conf->token)
@@ -182,7 +185,8 @@ static int new_token_mech(struct exchange *x, const Ipc__SaslAuth *offer, struct
     struct sasl_digest_token secret = { t->id, t->id_len, t->password, t->password_len };
 
     if (!str_eq(offer->mechanism, "DIGEST-MD5"))
-        return err_set(err, -EOPNOTSUPP, "the server signs tokens in by '%.40s', not DIGEST-MD5",
+        return err_set(err, -EOPNOTSUPP,
+                       "the server authenticates tokens with '%.40s', not DIGEST-MD5",
                        offer->mechanism);
     return sasl_digest_new_token(&conf, &secret, &x->mech, err);
 }
@@ -355,7 +359,7 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
         if (end)
             r = auth_finish(x, way, m, &token, err);
         else if (m->state != IPC__SASL_STATE__SASL_CHALLENGE)
-            r = err_set(err, -EPROTO, "the server answers out of turn");
+            r = err_set(err, -EPROTO, "the server sent an unexpected message");
         else
             r = auth_step(x, way, m->has_token ? &m->token : NULL, &token, err);
         ipc__rpc_sasl__free_unpacked(m, NULL);
@@ -366,7 +370,7 @@ static int converse(struct exchange *x, enum way way, const Ipc__SaslAuth *offer
     return r;
 }
 
-/* Who the connection context says we are: it depends on how we signed in. */
+/* The user for the connection context, which depends on the authentication method. */
 static int name_user(struct exchange *x, enum way way, struct auth_result *ret, struct err *err)
 {
     const struct rpc_identity *who = x->conf->identity;
@@ -432,7 +436,7 @@ static int auth_negotiate(struct exchange *x, struct auth_result *ret, struct er
     else if (offers->state == IPC__SASL_STATE__SASL_NEGOTIATE)
         r = take_up(x, offers, ret, err);
     else
-        r = err_set(err, -EPROTO, "the server answers out of turn");
+        r = err_set(err, -EPROTO, "the server sent an unexpected message");
     ipc__rpc_sasl__free_unpacked(offers, NULL);
     return r;
 }

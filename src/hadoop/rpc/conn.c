@@ -1,4 +1,6 @@
-/* conn.c - see conn.h: opening, calling, closing. */
+/* conn.c - opening, calling and closing one connection. Calls in flight are in a hash table by
+ * their number; the reader finds them there, and when the connection breaks each of them is given
+ * the reason. See conn.h. */
 #include "base/log.h"
 #include "hadoop/rpc/auth.h"
 #include "hadoop/rpc/conn_private.h"

@@ -18,7 +18,7 @@ struct conn_conf {
     int64_t ping_ms;
 };
 
-/* Connects and signs in. Everything in `conf` outlives the call only, but for the protocol. *ret
+/* Connects and signs in. Everything in `conf` outlives the call only, except for the protocol. *ret
  * is the caller's: conn_close(). */
 int conn_open(struct loop *l, const struct conn_conf *conf, int64_t deadline, struct conn **ret,
               struct err *err);

@@ -1,4 +1,6 @@
-/* conn_io.c - see conn.h: the fiber that reads answers and the one that sends what was queued. */
+/* conn_io.c - the fiber that reads answers and the one that sends what was queued. Everything
+ * queued in one turn of the loop goes out with one system call, wrapped as a whole where the
+ * connection is protected. See conn.h. */
 #include "base/log.h"
 #include "hadoop/rpc/conn_private.h"
 #include "loop/sock.h"
@@ -19,7 +21,7 @@ static int unpack_answer(struct conn *c, struct waiting *w, const struct frame_a
 
     w->answer = protobuf_c_message_unpack(m->response, NULL, a->body_size, a->body);
     if (!w->answer)
-        return err_set(err, -EPROTO, "%s answers '%s' with something else than %s", c->name,
+        return err_set(err, -EPROTO, "%s answered '%s' with something other than %s", c->name,
                        m->name, m->response->short_name);
     return 0;
 }

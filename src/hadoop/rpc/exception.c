@@ -21,12 +21,12 @@ static const struct row rows[] = {
     { "StandbyException",                 RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },
     { "ObserverRetryOnActiveException",   RPC_EX_STANDBY,               -EHOSTDOWN,    RPC_FAILOVER,  "" },
     { "RetriableException",               RPC_EX_RETRIABLE,             -EAGAIN,       RPC_TRY_AGAIN, "the server is busy or still starting; try again" },
-    { "SafeModeException",                RPC_EX_SAFE_MODE,             -EAGAIN,       RPC_TRY_AGAIN, "HDFS takes no changes while the NameNode is in safe mode; it leaves it by itself when enough blocks are reported" },
+    { "SafeModeException",                RPC_EX_SAFE_MODE,             -EAGAIN,       RPC_TRY_AGAIN, "HDFS is read-only while the NameNode is in safe mode; it leaves it by itself when enough blocks are reported" },
     { "RpcNoSuchMethodException",         RPC_EX_NO_SUCH_METHOD,        -EOPNOTSUPP,   RPC_FAIL,      "the server is older than this operation" },
     { "RpcNoSuchProtocolException",       RPC_EX_NO_SUCH_METHOD,        -EPROTONOSUPPORT, RPC_FAIL,   "another kind of Hadoop server listens there: check the address and port in the configuration" },
     { "RPC$VersionMismatch",              RPC_EX_VERSION,               -EPROTONOSUPPORT, RPC_FAIL,   "the server speaks another version of Hadoop's protocol" },
     { "AccessControlException",           RPC_EX_ACCESS,                -EACCES,       RPC_FAIL,      ASK_ADMIN },
-    { "AuthorizationException",           RPC_EX_AUTHORIZATION,         -EACCES,       RPC_FAIL,      "the server does not let this user (or this proxy user) in: see hadoop.proxyuser.* and the service ACLs" },
+    { "AuthorizationException",           RPC_EX_AUTHORIZATION,         -EACCES,       RPC_FAIL,      "the server refuses this user (or proxy user): see hadoop.proxyuser.* and the service ACLs" },
     { "SecretManager$InvalidToken",       RPC_EX_INVALID_TOKEN,         -EKEYREJECTED, RPC_FAIL,      "the token has expired, was cancelled, or belongs to another cluster" },
     { "SaslException",                    RPC_EX_SASL,                  -EKEYREJECTED, RPC_FAIL,      "" },
     { "ApplicationMasterNotRegisteredException", RPC_EX_NOT_REGISTERED, -ESTALE,       RPC_FAIL,      "" },
@@ -39,7 +39,7 @@ static const struct row rows[] = {
     { "InvalidContainerException",        RPC_EX_INVALID_CONTAINER,     -EINVAL,       RPC_FAIL,      "" },
     { "NMNotHandledException",            RPC_EX_CONTAINER_NOT_HANDLED, -ENOENT,       RPC_FAIL,      "" },
     { "NotReplicatedYetException",        RPC_EX_NOT_REPLICATED_YET,    -EAGAIN,       RPC_FAIL,      "" },
-    { "LeaseExpiredException",            RPC_EX_LEASE_EXPIRED,         -ESTALE,       RPC_FAIL,      "another writer took the file over, or it was deleted" },
+    { "LeaseExpiredException",            RPC_EX_LEASE_EXPIRED,         -ESTALE,       RPC_FAIL,      "another writer took over the file, or it was deleted" },
     { "RetryStartFileException",          RPC_EX_RETRY_START_FILE,      -EAGAIN,       RPC_TRY_AGAIN, "" },
     { "AlreadyBeingCreatedException",     RPC_EX_BEING_CREATED,         -EBUSY,        RPC_FAIL,      "another program is writing that file" },
     { "RecoveryInProgressException",      RPC_EX_RECOVERY_IN_PROGRESS,  -EBUSY,        RPC_FAIL,      "the file's last writer went away and HDFS is still recovering it; try again in a minute" },
@@ -48,41 +48,27 @@ static const struct row rows[] = {
     { "PathIsNotEmptyDirectoryException", RPC_EX_NOT_EMPTY,             -ENOTEMPTY,    RPC_FAIL,      "" },
     { "ParentNotDirectoryException",      RPC_EX_NOT_DIRECTORY,         -ENOTDIR,      RPC_FAIL,      "" },
     { "PathIsNotDirectoryException",      RPC_EX_NOT_DIRECTORY,         -ENOTDIR,      RPC_FAIL,      "" },
-    { "NSQuotaExceededException",         RPC_EX_QUOTA,                 -EDQUOT,       RPC_FAIL,      "the directory has as many names as its quota allows" },
+    { "NSQuotaExceededException",         RPC_EX_QUOTA,                 -EDQUOT,       RPC_FAIL,      "the directory's name quota is used up" },
     { "DSQuotaExceededException",         RPC_EX_QUOTA,                 -EDQUOT,       RPC_FAIL,      "the directory's space quota is used up; replicas count" },
     { "QuotaByStorageTypeExceededException", RPC_EX_QUOTA,              -EDQUOT,       RPC_FAIL,      "the directory's quota for this kind of storage is used up" },
     { "QuotaExceededException",           RPC_EX_QUOTA,                 -EDQUOT,       RPC_FAIL,      "" },
     { "InvalidPathException",             RPC_EX_PATH_INVALID,          -EINVAL,       RPC_FAIL,      "" },
     { "PathComponentTooLongException",    RPC_EX_PATH_INVALID,          -ENAMETOOLONG, RPC_FAIL,      "" },
-    { "UnresolvedLinkException",          RPC_EX_UNRESOLVED_LINK,       -ELOOP,        RPC_FAIL,      "symbolic links in HDFS are not followed" },
-    { "UnresolvedPathException",          RPC_EX_UNRESOLVED_LINK,       -ELOOP,        RPC_FAIL,      "symbolic links in HDFS are not followed" },
+    { "UnresolvedLinkException",          RPC_EX_UNRESOLVED_LINK,       -ELOOP,        RPC_FAIL,      "symbolic links in HDFS are not supported" },
+    { "UnresolvedPathException",          RPC_EX_UNRESOLVED_LINK,       -ELOOP,        RPC_FAIL,      "symbolic links in HDFS are not supported" },
     { "HadoopIllegalArgumentException",   RPC_EX_ILLEGAL_ARGUMENT,      -EINVAL,       RPC_FAIL,      "" },
     { "IllegalArgumentException",         RPC_EX_ILLEGAL_ARGUMENT,      -EINVAL,       RPC_FAIL,      "" },
 };
 /* clang-format on */
 
-static const char *rpc_exception_short_name(const char *class_name)
-{
-    const char *dot = strrchr(class_name, '.');
-
-    return dot ? dot + 1 : class_name;
-}
-
 static const struct row *rpc_exception_find(const char *class_name)
 {
-    const char *name = rpc_exception_short_name(class_name);
+    const char *name = str_behind(class_name, '.');
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq(rows[i].name, name))
             return &rows[i];
     return NULL;
-}
-
-enum rpc_exception rpc_exception_of(const char *class_name)
-{
-    const struct row *row = class_name ? rpc_exception_find(class_name) : NULL;
-
-    return row ? row->which : RPC_EX_OTHER;
 }
 
 enum rpc_action rpc_exception_action(int detail)
@@ -134,7 +120,7 @@ int rpc_exception_err(const char *class_name, const char *message, struct err *e
     char name[120], line[320];
     int code;
 
-    rpc_exception_first_line(class_name ? rpc_exception_short_name(class_name) : "error", name,
+    rpc_exception_first_line(class_name ? str_behind(class_name, '.') : "error", name,
                              sizeof(name));
     rpc_exception_first_line(message ? message : "", line, sizeof(line));
     if (!row)

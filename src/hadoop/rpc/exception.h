@@ -1,4 +1,4 @@
-/* exception.h - Java exceptions of Hadoop's servers, as errors of ours. Pure. */
+/* exception.h - turns Java exceptions of Hadoop's servers into errors. Pure. */
 #pragma once
 #include "base/err.h"
 
@@ -46,5 +46,3 @@ enum rpc_action { RPC_FAIL, RPC_FAILOVER, RPC_TRY_AGAIN };
  * class name and the first line: "AccessControlException: Permission denied: user=bob, …". */
 int rpc_exception_err(const char *class_name, const char *message, struct err *err);
 enum rpc_action rpc_exception_action(int detail);
-/* Which one it is; RPC_EX_OTHER when unknown. */
-enum rpc_exception rpc_exception_of(const char *class_name);

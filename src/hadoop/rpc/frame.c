@@ -1,4 +1,6 @@
-/* frame.c - see frame.h */
+/* frame.c - writes each frame with its length left open and fills it in at the end; parses one only
+ * when it has arrived whole. Answers that are not Hadoop's (a web server, an old release) get a
+ * sentence of their own. See frame.h. */
 #include "hadoop/rpc/frame.h"
 
 #include <string.h>
@@ -135,7 +137,7 @@ int64_t frame_size(const uint8_t *p, size_t n, struct err *err)
 
 static int not_an_answer(struct err *err)
 {
-    return err_set(err, -EPROTO, "the server's answer makes no sense");
+    return err_set(err, -EPROTO, "the server's answer is not valid");
 }
 
 /* Next message behind its varint length. */

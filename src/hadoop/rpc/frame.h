@@ -22,7 +22,7 @@
 #define FRAME_REQUEST_MAX (64 * MIB) /* what a 2.x server still takes */
 #define FRAME_CLIENT_ID 16
 
-/* Who calls, and which call this is. */
+/* The caller, and the number of the call. */
 struct frame_call {
     const uint8_t *client_id; /* FRAME_CLIENT_ID bytes */
     int32_t call_id;
@@ -57,5 +57,5 @@ int frame_parse(const uint8_t *p, size_t n, struct frame_answer *ret, struct err
 void frame_answer_done(struct frame_answer *a);
 #define AUTO_FRAME_ANSWER __attribute__((cleanup(frame_answer_done))) struct frame_answer
 
-/* The SASL message inside an answer; NULL with -EPROTO when it is none. *ret is the caller's. */
+/* The SASL message inside an answer; NULL with -EPROTO when it is not one. *ret is the caller's. */
 int frame_parse_sasl(const struct frame_answer *a, Ipc__RpcSasl **ret, struct err *err);

@@ -22,7 +22,7 @@ struct rpc_kerberos {
 
 struct rpc_identity {
     const char *user;      /* the effective user: our own name, or that of --as */
-    const char *real_user; /* who really asks, when that is somebody else (a proxy user); or NULL */
+    const char *real_user; /* the real user behind a proxy user; or NULL */
     const char *principal; /* with `keytab`: how to get a ticket; both NULL for the ticket cache */
     const char *keytab;
     unsigned qops; /* SASL_QOP_BIT set that we accept; 0 means any */

@@ -85,8 +85,6 @@ const struct rpc_address *rpc_service_address(const struct rpc_service *s);
 /* Numeric address of the server while connected, else "". What a Java client would have in a
  * token's service. */
 const char *rpc_service_ip(const struct rpc_service *s);
-/* Round-trip milliseconds of the last call, for `ydl doctor`. */
-double rpc_service_last_ms(const struct rpc_service *s);
 
 AUTO_DEFINE(rpc_service, struct rpc_service *, rpc_service_free);
 #define AUTO_RPC_SERVICE AUTO(rpc_service) struct rpc_service

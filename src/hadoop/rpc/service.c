@@ -1,4 +1,13 @@
-/* service.c - see rpc.h: which address, how often, and what to say when it was all in vain. */
+/* service.c - calls that survive a server's restart or failover. See rpc.h.
+ *
+ *     rpc_call ──► a connection, kept or new ──► call ──► answered: done
+ *         ▲            │ not reachable, standby     │ exception.h: retry or fail over
+ *         └── pause ◄──┴── the next address ◄───────┘
+ *
+ * There is no pause until each address had its turn; then longer and longer ones, jittered, until
+ * the caller's deadline or patience. A call that may have been carried out is repeated unless its
+ * method is RPC_ONCE. The last error says what was tried, with a
+ * line for each address when none is active. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/rpc/conn.h"
@@ -15,7 +24,7 @@
 #define PING_MS 30000
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MOST_MS 2000
-#define SILENCE_MS 3000 /* whoever waits for longer is told what for */
+#define SILENCE_MS 3000 /* a longer wait is reported with its reason */
 
 struct place {
     struct rpc_address address; /* strings are ours */
@@ -36,7 +45,6 @@ struct rpc_service {
     bool warned;   /* that it does not answer now */
     uint8_t client_id[FRAME_CLIENT_ID];
     int32_t next_call;
-    double last_ms;
 };
 
 /* ---- making ---- */
@@ -137,11 +145,6 @@ const char *rpc_service_ip(const struct rpc_service *s)
     return s->conn ? conn_ip(s->conn) : "";
 }
 
-double rpc_service_last_ms(const struct rpc_service *s)
-{
-    return s->last_ms;
-}
-
 void *rpc_free(void *message)
 {
     if (message)
@@ -172,7 +175,7 @@ static int open_conn(struct rpc_service *s, int64_t deadline, struct err *err)
     return r;
 }
 
-/* A working connection in s->conn; one fiber makes it, the others wait for that. */
+/* A working connection in s->conn; one fiber connects, the others wait for it. */
 static int need_conn(struct rpc_service *s, int64_t deadline, struct err *err)
 {
     while (s->connecting) {
@@ -199,19 +202,10 @@ struct attempt {
     size_t failures;
 };
 
-static double rpc_now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage **ret,
                     struct err *err)
 {
     int64_t until = loop_in(s->loop, s->conf.call_ms);
-    double exact;
     int r;
 
     a->call.sent = false;
@@ -221,10 +215,7 @@ static int try_once(struct rpc_service *s, struct attempt *a, ProtobufCMessage *
     a->place = s->current;
     if (r < 0)
         return r;
-    exact = rpc_now_ms();
-    r = conn_call(s->conn, &a->call, until, ret, err);
-    s->last_ms = rpc_now_ms() - exact;
-    return r;
+    return conn_call(s->conn, &a->call, until, ret, err);
 }
 
 static bool rpc_is_network(int code)
@@ -255,7 +246,7 @@ static enum rpc_action what_now(const struct rpc_service *s, const struct attemp
 }
 
 /* How long a call may fail before it is given up. A service of one address that never answered is
- * most likely not there, and the user should hear it at once; one that says "not now" is. */
+ * most likely not there, and the user should be told at once; one that says "not now" is. */
 static int64_t rpc_patience_of(const struct rpc_service *s, enum rpc_action action)
 {
     return s->answered || action == RPC_TRY_AGAIN ? s->conf.patience_ms : s->conf.first_patience_ms;

@@ -1,6 +1,6 @@
 /* service_test.c - claims about calls: failover, repetition, deadlines, and what is said. */
-#include "hadoop/rpc/fake_server.h"
 #include "hadoop/rpc/rpc.h"
+#include "hadoop/rpc/server_testing.h"
 #include "hadoop/yarn_client.pb-c.h"
 #include "loop/fiber.h"
 #include "test.h"

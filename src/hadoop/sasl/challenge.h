@@ -4,7 +4,7 @@
  *     cipher="3des,rc4",algorithm=md5-sess
  *
  * A list of name=value; a value is a word or stands in "quotes" with \-escapes. Names we do not
- * know are skipped, as the RFC wants; a name that we know may come once only, but for realm.
+ * know are skipped, as the RFC wants; a name that we know may come once only, except for realm.
  * The bytes are a stranger's: at most 2047 of them, no control characters. No I/O, any thread. */
 #pragma once
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* digest.c - see digest.h */
+/* digest.c - builds the two proofs from the same pieces: ours over AUTHENTICATE and the URI, the
+ * server's over the URI alone, which shows that it knows the password too. See digest.h. */
 #include "hadoop/sasl/digest.h"
 #include "base/str.h"
 #include "hadoop/sasl/challenge.h"
@@ -125,7 +126,7 @@ static int add_answer(const struct digest *d, const struct challenge *c, const c
     return r < 0 ? r : buf_add(out, b.data + 1, b.len - 1);
 }
 
-/* The first cipher of ours that the server has; false when there is none. */
+/* The first of our ciphers that the server has; false when there is none. */
 static bool choose_cipher(const struct digest *d, unsigned offered, enum cipher_kind *ret)
 {
     for (size_t i = 0; i < d->cipher_count; i++)
@@ -163,8 +164,9 @@ static int sasl_digest_choose(struct digest *d, const struct challenge *c,
             return 0;
         }
     if (d->qops & c->qops)
-        return err_set(err, -EPERM, "DIGEST-MD5: the server has no cipher that we accept");
-    err_set(err, -EPERM, "DIGEST-MD5: the server allows only %s where we allow only %s",
+        return err_set(err, -EPERM,
+                       "DIGEST-MD5: the server offers no cipher that this client accepts");
+    err_set(err, -EPERM, "DIGEST-MD5: the server allows only %s and this client only %s",
             qops_text(c->qops, theirs), qops_text(d->qops, ours));
     err_hint(err,
              "compare hadoop.rpc.protection (for HDFS data: dfs.data.transfer.protection) here "
@@ -213,8 +215,8 @@ static int verify(struct digest *d, const void *in, size_t n, struct err *err)
         return r;
     if (CRYPTO_memcmp(proof, d->proof, MD5_TEXT) != 0)
         return err_set(err, -EACCES,
-                       "DIGEST-MD5: the server does not know the token's password; it is not who "
-                       "it claims to be");
+                       "DIGEST-MD5: the server does not know the token's password; it is not the "
+                       "server it claims to be");
     d->base.done = true;
     return 0;
 }
@@ -314,7 +316,7 @@ static int make_cnonce(char **ret, struct err *err)
     uint8_t raw[CNONCE_BYTES];
 
     if (RAND_bytes(raw, sizeof(raw)) != 1)
-        return err_set(err, -EIO, "DIGEST-MD5: OpenSSL has no random numbers to give");
+        return err_set(err, -EIO, "DIGEST-MD5: OpenSSL returned no random numbers");
     return str_base64(raw, sizeof(raw), ret) < 0 ? err_oom(err) : 0;
 }
 
@@ -339,7 +341,7 @@ int sasl_digest_new(const struct sasl_digest_conf *conf, struct sasl **ret, stru
     int r;
 
     if (!(conf->qops & SASL_QOP_ANY))
-        return err_set(err, -EINVAL, "DIGEST-MD5: no protection is allowed, not even none");
+        return err_set(err, -EINVAL, "DIGEST-MD5: no protection level is allowed, not even none");
     if ((r = sasl_digest_check_text("user name", conf->username, err)) < 0 ||
         (r = sasl_digest_check_text("password", conf->password, err)) < 0 ||
         (r = sasl_digest_check_text("server's name", conf->server_id, err)) < 0 ||

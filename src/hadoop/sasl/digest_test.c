@@ -144,11 +144,11 @@ static const struct choice {
     { C, 0, NULL, "auth-conf", "rc4-40,rc4-56,des", "cipher=\"des\"" },
     { C, 0, NULL, "auth-conf", "rc4-40,rc4-56", "cipher=\"rc4-56\"" },
     { C, 0, "rc4-40, RC4", "auth-conf", "3des,rc4,des,rc4-56,rc4-40", "cipher=\"rc4-40\"" },
-    { C, -EPERM, "rc4", "auth-conf", "3des,des", "no cipher that we accept" },
-    { C, -EPERM, NULL, "auth-conf", "aes", "no cipher that we accept" },
+    { C, -EPERM, "rc4", "auth-conf", "3des,des", "no cipher that this client accepts" },
+    { C, -EPERM, NULL, "auth-conf", "aes", "no cipher that this client accepts" },
     { A | C, 0, NULL, "auth,auth-conf", "aes", "qop=auth" },
-    { C, -EPERM, NULL, "auth", "", "allows only auth where we allow only auth-conf" },
-    { A | I, -EPERM, NULL, "auth-conf", "3des", "only auth-conf where we allow only auth,auth-int" },
+    { C, -EPERM, NULL, "auth", "", "allows only auth and this client only auth-conf" },
+    { A | I, -EPERM, NULL, "auth-conf", "3des", "only auth-conf and this client only auth,auth-int" },
     /* clang-format on */
 };
 
@@ -268,7 +268,7 @@ static void wrong_configurations_are_refused(void **state)
         { "me", "p\n", NULL, SASL_QOP_ANY, "the password is not plain text" },
         { "me", "p", "rc4,aes", SASL_QOP_ANY, "unknown cipher 'aes'" },
         { "me", "p", "des,des,des,des,des,des", SASL_QOP_ANY, "too many ciphers" },
-        { "me", "p", NULL, 0, "no protection is allowed" },
+        { "me", "p", NULL, 0, "no protection level is allowed" },
     };
 
     (void)state;

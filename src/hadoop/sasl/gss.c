@@ -1,4 +1,6 @@
-/* gss.c - see gss.h */
+/* gss.c - a state machine of two parts: the library's own rounds until the context stands, then
+ * one exchange of four bytes, under a MAC, that chooses the protection and the largest message.
+ * See gss.h. */
 #include "hadoop/sasl/gss.h"
 #include "base/str.h"
 #include "hadoop/sasl/gss_api.h"
@@ -19,7 +21,7 @@ struct gss {
     gss_name_t target;
     gss_cred_id_t cred;
     gss_ctx_id_t context;
-    OM_uint32 flags;  /* what the context can do, once it is there */
+    OM_uint32 flags;  /* the properties of the established context */
     bool established; /* next comes the choice of protection */
 };
 
@@ -116,7 +118,8 @@ static int gss_choose(struct gss *g, unsigned offered, struct err *err)
             g->base.qop = (enum sasl_qop)q;
             return 0;
         }
-    err_set(err, -EPERM, "Kerberos: '%s' and we allow no protection in common", g->server);
+    err_set(err, -EPERM, "Kerberos: '%s' and this client have no protection level in common",
+            g->server);
     err_hint(err, "compare hadoop.rpc.protection here with the server's");
     return -EPERM;
 }
@@ -245,7 +248,7 @@ int gss_new_with(const struct gss_api *api, const struct sasl_gss_conf *conf, st
     int r;
 
     if (!(conf->qops & SASL_QOP_ANY))
-        return err_set(err, -EINVAL, "Kerberos: no protection is allowed, not even none");
+        return err_set(err, -EINVAL, "Kerberos: no protection level is allowed, not even none");
     g = calloc(1, sizeof(*g));
     if (!g)
         return err_oom(err);

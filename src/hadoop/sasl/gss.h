@@ -24,7 +24,7 @@
 
 /* Whose credentials. With nothing set: those of the default ticket cache (kinit). */
 struct gss_who {
-    const char *principal; /* "alice", "alice@REALM"; NULL for whoever the cache or keytab is of */
+    const char *principal; /* "alice", "alice@REALM"; NULL: the principal of the cache or keytab */
     const char *keytab;    /* path; the ticket is then got with its key and kept in memory only,
                               for all later exchanges of this process */
 };

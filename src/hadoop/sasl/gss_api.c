@@ -1,4 +1,5 @@
-/* gss_api.c - see gss_api.h */
+/* gss_api.c - loads libgssapi_krb5 by name and finds its functions. An error is the mechanism's
+ * words where it has any, and a hint from a table of causes. See gss_api.h. */
 #include "hadoop/sasl/gss_api.h"
 #include "base/auto.h"
 #include "base/dl.h"
@@ -47,16 +48,16 @@ OID(gss_api_principal, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01")
 
 /* The hints. No two causes with the same remedy have two. */
 static const char get_ticket[] = "run kinit to get a ticket, or give --principal and --keytab";
-static const char find_kdc[] = "look at [realms] in krb5.conf (KRB5_CONFIG names another), and "
-                               "whether this machine reaches the KDC's port 88";
+static const char find_kdc[] = "check [realms] in krb5.conf (KRB5_CONFIG names another), and that "
+                               "this machine reaches the KDC's port 88";
 static const char look_server[] = "no such server principal: compare the *.principal settings, and "
                                   "the host name that this machine uses for the server";
 static const char look_client[] = "no such user: check the name and realm of --principal";
-static const char new_keytab[] = "the key is not the principal's present one: export the keytab "
+static const char new_keytab[] = "the key is not the principal's current one: export the keytab "
                                  "again, or run kinit with the right password";
 static const char look_keytab[] = "see whose keys are in it with klist -k";
 static const char new_password[] = "the password has expired: run kpasswd";
-static const char look_conf[] = "look at krb5.conf (KRB5_CONFIG names another)";
+static const char look_conf[] = "check krb5.conf (KRB5_CONFIG names another)";
 
 static const struct cause {
     int32_t minor;

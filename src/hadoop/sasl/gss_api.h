@@ -1,7 +1,7 @@
 /* gss_api.h - the functions of the Kerberos library, and its errors in our words. For the
  * gss files and their tests only.
  *
- * The table belongs to whoever made it: there is no global state. Any thread. */
+ * The table belongs to its creator: there is no global state. Any thread. */
 #pragma once
 #include "base/err.h"
 #include <gssapi/gssapi.h>

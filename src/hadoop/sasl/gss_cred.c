@@ -1,4 +1,5 @@
-/* gss_cred.c - see gss_cred.h and gss.h */
+/* gss_cred.c - a keytab is opened into a cache in memory that is named after it and its
+ * principal, so that one login serves all servers of this process. See gss_cred.h and gss.h. */
 #include "hadoop/sasl/gss_cred.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Asks for initiator's credentials of `name` (or of whoever it is) from `store`. */
+/* Asks for initiator's credentials of `name` (NULL: any) from `store`. */
 static int acquire(const struct gss_api *api, gss_name_t name, gss_const_key_value_set_t store,
                    gss_cred_id_t *ret, struct gss_result *r)
 {
@@ -51,7 +52,8 @@ static int keytab_fail(const struct gss_api *api, const struct gss_who *who, str
 }
 
 /* The keytab's key opens a cache in memory that later exchanges of this process find again: one
- * login, however many servers. Keytab and principal are in its name, so that it is nobody else's.
+ * login, however many servers. Its name contains keytab and principal, so that no other login uses
+ * it.
  */
 static int from_keytab(const struct gss_api *api, const struct gss_who *who, gss_name_t name,
                        gss_cred_id_t *ret, struct err *err)

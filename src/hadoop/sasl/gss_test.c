@@ -300,7 +300,7 @@ static void a_context_that_proves_too_little_is_refused(void **state)
     } rows[] = {
         { GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, -EACCES, "'rm@h' did not prove who it is" },
         { GSS_C_MUTUAL_FLAG, -EPERM, "'rm@h' cannot protect messages" },
-        { GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, -EPERM, "no protection in common" },
+        { GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, -EPERM, "no protection level in common" },
     };
 
     (void)state;

@@ -1,4 +1,5 @@
-/* layer.c - see layer.h */
+/* layer.c - both directions are the same struct with other keys. A wrong MAC, a gap or a
+ * repetition ends the connection: nothing after it can be trusted. See layer.h. */
 #include "hadoop/sasl/layer.h"
 
 #include <endian.h>
@@ -157,7 +158,7 @@ static int layer_padding(const uint8_t *p, size_t n, size_t block)
     return (int)pad;
 }
 
-/* Looks at what stands in clear: the size, the version and the sequence number. */
+/* Looks at the unencrypted part: the size, the version and the sequence number. */
 static int check_trailer(const struct layer *l, const uint8_t *in, size_t n, struct err *err)
 {
     struct view v;

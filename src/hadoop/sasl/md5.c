@@ -1,4 +1,5 @@
-/* md5.c - see md5.h */
+/* md5.c - contexts are made once per direction, since looking algorithms up costs more than the
+ * digest of a short message. See md5.h. */
 #include "hadoop/sasl/md5.h"
 
 #include <errno.h>
@@ -14,12 +15,13 @@ int md5_refused(struct err *err, const char *algorithm)
     unsigned long why = ERR_peek_error();
 
     ERR_clear_error();
-    /* An algorithm that was found fails for want of memory only, though OpenSSL seldom says so. */
+    /* An algorithm that was found fails only when memory runs out, though OpenSSL seldom says so.
+     */
     if (ERR_GET_REASON(why) != ERR_R_UNSUPPORTED)
         return err_oom(err);
     err_set(err, -EOPNOTSUPP,
             "OpenSSL refuses %s, which Hadoop's token login (DIGEST-MD5) is built on", algorithm);
-    err_hint(err, "this host's OpenSSL may be set to FIPS mode; OPENSSL_CONF=/dev/null lifts that "
+    err_hint(err, "OpenSSL on this host may be in FIPS mode; OPENSSL_CONF=/dev/null turns it off "
                   "for one command");
     return -EOPNOTSUPP;
 }

@@ -12,7 +12,7 @@
  *     if (sasl_qop(s) != SASL_AUTH)
  *         …everything after goes through sasl_wrap() and sasl_unwrap()…
  *
- * Any thread, one at a time per exchange. Nothing here blocks or does I/O, but for the steps of
+ * Any thread, one at a time per exchange. Nothing here blocks or does I/O, except for the steps of
  * Kerberos, which may ask a KDC (see gss.h).
  *
  * After any failure the exchange can only be freed: cipher states and sequence numbers no longer

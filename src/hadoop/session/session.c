@@ -1,4 +1,6 @@
-/* session.c - see session.h */
+/* session.c - puts together configuration, user and tokens. Who the user is comes from a ticket
+ * under Kerberos, otherwise from HADOOP_USER_NAME, USER or /etc/passwd, because the static
+ * program cannot ask NSS. See session.h. */
 #include "hadoop/session/session.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -9,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before a service ever answered a person wants to hear at once that it is not there; but an HA
+/* Before a service ever answered, the user wants to know at once that it is not there; but an HA
  * pair may just be changing over, and while it does both addresses refuse. Once it did answer, an
  * operation is worth waiting for. */
 #define PATIENCE_MS 60000
@@ -117,7 +119,7 @@ int session_find_user(struct session *s, struct err *err)
     if (r == 0)
         r = conf_short_name(s->conf, w.principal, &name, err);
     free(w.principal);
-    if (r < 0 || str_eq(s->user, name)) /* others may hold on to the one that we have */
+    if (r < 0 || str_eq(s->user, name)) /* others may hold a reference to the present one */
         return r;
     free(s->user);
     s->user = take(name);
@@ -180,7 +182,7 @@ static int check_options(const struct session *s, struct err *err)
 {
     if (!s->options.principal == !s->options.keytab)
         return 0;
-    return err_set(err, -EINVAL, "--principal and --keytab belong together");
+    return err_set(err, -EINVAL, "--principal and --keytab must be given together");
 }
 
 static int session_fill(struct session *s, const struct session_options *options, struct err *err)

@@ -1,4 +1,4 @@
-/* session.h - one user on one cluster: the configuration, who we are, and the tokens we hold.
+/* session.h - one user on one cluster: the configuration, the user, and the tokens.
  *
  * Everything that talks to Hadoop is made from a session: it knows how to reach a service of the
  * configuration and how to sign in to it. Loop thread only. */

@@ -177,7 +177,7 @@ static void half_of_a_keytab_login_is_refused(void **state)
     AUTO_SESSION *s = NULL;
 
     assert_int_equal(session_new(w->loop, &options, &s, &err), -EINVAL);
-    assert_string_equal(err.text, "--principal and --keytab belong together");
+    assert_string_equal(err.text, "--principal and --keytab must be given together");
 }
 
 static void a_broken_token_file_is_named(void **state)

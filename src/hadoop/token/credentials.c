@@ -1,6 +1,7 @@
 /* credentials.c - a set of tokens and secrets; see credentials.h. Its file is read in parse.c and
  * written in save.c. */
 #include "hadoop/token/credentials.h"
+#include "base/array.h"
 #include "base/str.h"
 #include "hadoop/token/set.h"
 
@@ -20,13 +21,6 @@ void secret_done(struct secret *s)
     free(s->alias);
     free(s->p);
     *s = (struct secret){ 0 };
-}
-
-void wipe_buf(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->cap);
-    buf_done(b);
 }
 
 int credentials_new(struct credentials **ret, struct err *err)
@@ -49,25 +43,8 @@ struct credentials *credentials_free(struct credentials *c)
     return NULL;
 }
 
-/* Room for one more of `size` bytes; the room (1, 2, 4 …) follows from the count. */
-static int credentials_grow(void **v, size_t n, size_t size)
-{
-    void *more;
-
-    if (n == SET_MAX)
-        return -E2BIG;
-    if ((n & (n - 1)) != 0) /* neither 0 nor a power of two */
-        return 0;
-    more = realloc(*v, (n ? 2 * n : 1) * size);
-    if (!more)
-        return -ENOMEM;
-    *v = more;
-    return 0;
-}
-
 int set_take_token(struct credentials *c, struct entry *e)
 {
-    void *v = c->tokens;
     int r;
 
     for (size_t i = 0; i < c->n_tokens; i++)
@@ -76,18 +53,14 @@ int set_take_token(struct credentials *c, struct entry *e)
             c->tokens[i] = *e;
             return 0;
         }
-    r = credentials_grow(&v, c->n_tokens, sizeof(*e));
-    c->tokens = v;
+    r = c->n_tokens == SET_MAX ? -E2BIG : ARRAY_ADD(c->tokens, c->n_tokens, *e);
     if (r < 0)
         entry_done(e);
-    else
-        c->tokens[c->n_tokens++] = *e;
     return r;
 }
 
 int set_take_secret(struct credentials *c, struct secret *s)
 {
-    void *v = c->secrets;
     int r;
 
     for (size_t i = 0; i < c->n_secrets; i++)
@@ -96,12 +69,9 @@ int set_take_secret(struct credentials *c, struct secret *s)
             c->secrets[i] = *s;
             return 0;
         }
-    r = credentials_grow(&v, c->n_secrets, sizeof(*s));
-    c->secrets = v;
+    r = c->n_secrets == SET_MAX ? -E2BIG : ARRAY_ADD(c->secrets, c->n_secrets, *s);
     if (r < 0)
         secret_done(s);
-    else
-        c->secrets[c->n_secrets++] = *s;
     return r;
 }
 

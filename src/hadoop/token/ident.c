@@ -1,4 +1,5 @@
-/* ident.c - see ident.h. What it says in words is in describe.c, block tokens are in block.c. */
+/* ident.c - see ident.h. Its description for people is in describe.c, block tokens are in block.c.
+ */
 #include "hadoop/token/ident.h"
 #include "base/str.h"
 #include "hadoop/token/block.h"

@@ -1,6 +1,6 @@
-/* ident.h - what stands in the identifier of a token: whom it is for, until when, which
- * application. Servers check identifiers; we read them to tell people, to know when a token ends,
- * and for the one secret that a block token may carry. Pure; the bytes may be hostile. */
+/* ident.h - the contents of a token's identifier: its owner, its lifetime, its application.
+ * Servers check identifiers; here they are read to show them, to know when a token expires, and
+ * for the one secret that a block token may carry. Pure; the bytes may be hostile. */
 #pragma once
 #include "base/auto.h"
 #include "base/err.h"

@@ -4,7 +4,7 @@
  *                         VInt n { Text alias, bytes secret }
  *             version 1   varint length, hadoop.Credentials
  *
- * Whatever stands behind is ignored, as Hadoop does. */
+ * Trailing bytes are ignored, as Hadoop does. */
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/token/credentials.h"
@@ -283,7 +283,7 @@ int credentials_load(const char *path, struct credentials **ret, struct err *err
     r = credentials_slurp(path, &b, err);
     if (r == 0)
         r = parse_named(name, b.data, b.len, ret, err);
-    wipe_buf(&b);
+    buf_wipe(&b);
     if (r == 0)
         trace(LOG_TOKEN, "%s: %zu tokens", name, credentials_count(*ret));
     return r;

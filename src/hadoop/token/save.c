@@ -83,6 +83,6 @@ int credentials_save(const struct credentials *c, const char *path, struct err *
         if (r < 0)
             err_wrap(err, r, "cannot create credentials file '%s'", path);
     }
-    wipe_buf(&b);
+    buf_wipe(&b);
     return r;
 }

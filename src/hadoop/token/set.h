@@ -32,4 +32,3 @@ void entry_done(struct entry *e);
 void secret_done(struct secret *s);
 
 /* Frees a buffer that held secrets, leaving nothing of them behind. */
-void wipe_buf(struct buf *b);

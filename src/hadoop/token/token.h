@@ -1,5 +1,5 @@
-/* token.h - one Hadoop token: what it says (the identifier), its secret (the password), and for
- * whom it is (kind and service). Pure. */
+/* token.h - one Hadoop token: its identifier, its secret (the password), and the server it is for
+ * (kind and service). Pure. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

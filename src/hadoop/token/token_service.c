@@ -1,4 +1,5 @@
-/* token_service.c - see token_service.h */
+/* token_service.c - builds the same text that Java builds for the same server, and finds the
+ * token that has it. See token_service.h. */
 #include "hadoop/token/token_service.h"
 #include "base/buf.h"
 #include "base/str.h"

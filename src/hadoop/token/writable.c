@@ -1,4 +1,5 @@
-/* writable.c - see writable.h */
+/* writable.c - Java's variable-length numbers: the first byte holds small values itself, or says
+ * how many bytes follow and the sign. See writable.h. */
 #include "hadoop/token/writable.h"
 
 #include <string.h>

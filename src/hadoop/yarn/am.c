@@ -1,4 +1,11 @@
-/* am.c - see am.h. */
+/* am.c - one fiber registers and sends heartbeats; who uses the master adds wishes to amrm.h and
+ * takes events from a queue. The pause between heartbeats grows with the time already waited and
+ * ends at once when there is news:
+ *
+ *     fiber   amrm_next_request() ──► the ResourceManager ──► answer or fault ──► queue
+ *     user    amrm_ask(), … (wakes the fiber)                       am_next() ◄──┘
+ *
+ * See am.h. */
 #include "hadoop/yarn/am.h"
 #include "base/log.h"
 #include "hadoop/rpc/rpc.h"

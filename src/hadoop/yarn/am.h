@@ -9,8 +9,8 @@
  *
  * A fiber of its own registers and sends the heartbeats: quickly while asks are outstanding,
  * slower the longer they are, slowly when there is nothing to wait for, at once when there is
- * something to say. It goes on through restarts and changes of the ResourceManager, and nothing
- * that whoever takes the events does can hold it up. Fibers of one loop only. */
+ * something to say. It survives restarts and failovers of the ResourceManager, and never waits for
+ * the consumer of the events. Fibers of one loop only. */
 #pragma once
 #include "base/auto.h"
 #include "hadoop/yarn/amrm.h"
@@ -33,13 +33,14 @@ struct am_conf {
  * there is none, which means that we are not running as a master. `s` and conf->nodes are
  * borrowed. Contacts nobody. *ret is the caller's: am_free(). */
 int am_new(struct session *s, const struct am_conf *conf, struct am **ret, struct err *err);
-/* Registers and goes on from there. Returns at once: AMRM_REGISTERED tells of the success. */
+/* Registers and sends heartbeats from then on. Returns at once: AMRM_REGISTERED tells of the
+ * success. */
 int am_start(struct am *a, struct err *err);
 /* On a fiber: waits for the heartbeat to end. It does not finish: that is am_finish(). NULL is
  * fine; always NULL. */
 struct am *am_free(struct am *a);
 
-/* To ask, release, blacklist, look: whatever of it needs telling is told at once. Borrowed. Not for
+/* To ask, release, blacklist and look; changes are sent at once. Borrowed. Not for
  * amrm_finish(), and not for the exchange. */
 struct amrm *am_rm(struct am *a);
 

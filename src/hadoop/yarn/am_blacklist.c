@@ -1,5 +1,8 @@
-/* am_blacklist.c - see am_blacklist.h. */
+/* am_blacklist.c - each name has two bits: whether we want it on the list and whether the
+ * ResourceManager has it there. What differs is sent; when a call fails or the server restarts,
+ * its side is forgotten and all differs again. See am_blacklist.h. */
 #include "hadoop/yarn/am_blacklist.h"
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/message.h"
@@ -33,8 +36,8 @@ static struct am_blacklist_name *am_blacklist_find(const struct am_blacklist *b,
 
 int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
 {
-    struct am_blacklist_name *known = am_blacklist_find(b, name), *more;
-    char *copy;
+    struct am_blacklist_name *known = am_blacklist_find(b, name);
+    AUTO_FREE char *copy = NULL;
 
     if (!*name || str_eq(name, "*"))
         return -EINVAL;
@@ -44,22 +47,10 @@ int am_blacklist_set(struct am_blacklist *b, const char *name, bool on)
     }
     if (!on)
         return 0;
-    more = reallocarray(b->v, b->n + 1, sizeof(*more));
-    if (!more)
-        return -ENOMEM;
-    b->v = more;
     copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    b->v[b->n++] = (struct am_blacklist_name){ .name = copy, .on = true };
-    return 0;
-}
-
-bool am_blacklist_has(const struct am_blacklist *b, const char *name)
-{
-    const struct am_blacklist_name *known = am_blacklist_find(b, name);
-
-    return known && known->on;
+    return ARRAY_ADD(b->v, b->n, (struct am_blacklist_name){ .name = take(copy), .on = true });
 }
 
 static bool am_blacklist_differs(const struct am_blacklist_name *n)
@@ -73,23 +64,6 @@ bool am_blacklist_changed(const struct am_blacklist *b)
         if (am_blacklist_differs(&b->v[i]))
             return true;
     return false;
-}
-
-size_t am_blacklist_count(const struct am_blacklist *b)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < b->n; i++)
-        n += b->v[i].on;
-    return n;
-}
-
-const char *am_blacklist_name(const struct am_blacklist *b, size_t i)
-{
-    for (size_t k = 0; k < b->n; k++)
-        if (b->v[k].on && i-- == 0)
-            return b->v[k].name;
-    return NULL;
 }
 
 int am_blacklist_build(struct am_blacklist *b, Yarn__AllocateRequest *request)

@@ -1,6 +1,6 @@
-/* am_blacklist.h - the nodes an application will not have containers on, and what of that the
- * ResourceManager knows. The RM is told of changes only, and of everything again after it has
- * restarted. Pure. */
+/* am_blacklist.h - the nodes on which an application refuses containers, and which of them the
+ * ResourceManager knows. The RM is sent only changes, and everything again after it has restarted.
+ * Pure. */
 #pragma once
 #include "hadoop/yarn_am.pb-c.h"
 #include <stdbool.h>

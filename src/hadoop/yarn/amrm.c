@@ -1,4 +1,6 @@
-/* amrm.c - see amrm.h. The states, and what the master wants. */
+/* amrm.c - the table of states, and what the master wants: asks, releases and updates are
+ * collected here and go with the next heartbeat. See amrm.h. */
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/amrm_private.h"
@@ -162,11 +164,8 @@ int64_t amrm_pending(const struct amrm *a)
 
 int amrm_queue_release(struct amrm *a, struct yarn_container_id id)
 {
-    struct amrm_release *more = reallocarray(a->releases, a->n_releases + 1, sizeof(*more));
-
-    if (!more)
+    if (ARRAY_FIT(a->releases, a->cap_releases, a->n_releases + 1) < 0)
         return -ENOMEM;
-    a->releases = more;
     a->releases[a->n_releases++] = (struct amrm_release){ .id = id };
     return 0;
 }
@@ -221,7 +220,8 @@ int amrm_blacklist(struct amrm *a, const char *name, bool on, struct err *err)
     int r = am_blacklist_set(&a->blacklist, name, on);
 
     if (r == -EINVAL)
-        return err_set(err, r, "'%s' cannot be on the blacklist: it is no host and no rack", name);
+        return err_set(err, r, "'%s' cannot be on the blacklist: it is neither a host nor a rack",
+                       name);
     return r < 0 ? err_oom(err) : news(a, 0);
 }
 
@@ -254,17 +254,13 @@ int amrm_update(struct amrm *a, const struct amrm_update *update, struct err *er
     bool by_size = update->type == YARN__CONTAINER_UPDATE_TYPE__CHANGE_INCREASE_RESOURCE ||
                    update->type == YARN__CONTAINER_UPDATE_TYPE__CHANGE_DECREASE_RESOURCE;
     AUTO_MESSAGE Yarn__UpdateContainerRequest *m = NULL;
-    struct amrm_change *more;
 
     if (by_size != !!update->resource)
-        return err_set(err, -EINVAL, "a container changes its size or its type, one at a time");
+        return err_set(err, -EINVAL, "a container's size and type cannot change at the same time");
     if (containers_get(&a->known, update->container) != CONTAINER_HELD)
-        return err_set(err, -ENOENT, "only a container that is ours can be changed");
+        return err_set(err, -ENOENT, "only a container of this application can be changed");
     m = change_message(update);
-    more = reallocarray(a->changes, a->n_changes + 1, sizeof(*more));
-    if (more)
-        a->changes = more;
-    if (!m || !more)
+    if (!m || ARRAY_ROOM(a->changes, a->n_changes) < 0)
         return err_oom(err);
     amrm_forget_change(a, update->container);
     a->changes[a->n_changes++] =

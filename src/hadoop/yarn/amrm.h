@@ -66,7 +66,7 @@ int amrm_relax(struct amrm *a, int32_t priority, int64_t id);
 int32_t amrm_outstanding(const struct amrm *a, int32_t priority, int64_t id);
 int64_t amrm_pending(const struct amrm *a); /* all that is outstanding */
 
-/* Gives a container back. -ENOENT when it is none of ours: the RM would refuse the heartbeat. */
+/* Gives a container back. -ENOENT when it is not one of ours: the RM would refuse the heartbeat. */
 int amrm_release(struct amrm *a, struct yarn_container_id id, struct err *err);
 
 /* No more (or again) containers on this host or rack. -EINVAL for "*". */

@@ -3,6 +3,7 @@
  * An answer is digested in two steps: first all memory that it may need is got, which can fail;
  * then the state changes, which cannot. So a failure leaves the request unanswered, and the RM
  * will answer the same one again. */
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/rpc/exception.h"
@@ -23,20 +24,6 @@ void amrm_events_done(struct amrm_events *e)
     *e = (struct amrm_events){ 0 };
 }
 
-static int reserve_events(struct amrm_events *e, size_t n)
-{
-    struct amrm_event *more;
-
-    if (e->cap - e->n >= n)
-        return 0;
-    more = reallocarray(e->v, e->n + n, sizeof(*more));
-    if (!more)
-        return -ENOMEM;
-    e->v = more;
-    e->cap = e->n + n;
-    return 0;
-}
-
 static struct amrm_event *emit(struct amrm_events *e, enum amrm_event_type type)
 {
     struct amrm_event *v = &e->v[e->n++];
@@ -52,7 +39,6 @@ static int keep_nm_token(struct amrm *a, const Yarn__NmToken *t)
     const Yarn__NodeId *node = yarn_node_id(t->node_id);
     AUTO_MESSAGE Hadoop__Token *token = message_copy(t->token);
     AUTO_FREE char *host = NULL;
-    struct amrm_node_token *more;
 
     if (!token)
         return -ENOMEM;
@@ -63,13 +49,10 @@ static int keep_nm_token(struct amrm *a, const Yarn__NmToken *t)
             return 0;
         }
     host = strdup(node->host);
-    more = reallocarray(a->nodes, a->n_nodes + 1, sizeof(*more));
-    if (more)
-        a->nodes = more;
-    if (!host || !more)
+    if (!host)
         return -ENOMEM;
-    a->nodes[a->n_nodes++] = (struct amrm_node_token){ take(host), node->port, take(token) };
-    return 0;
+    return ARRAY_ADD(a->nodes, a->n_nodes,
+                     (struct amrm_node_token){ take(host), node->port, take(token) });
 }
 
 static bool usable_nm_token(const Yarn__NmToken *t)
@@ -209,13 +192,10 @@ static int reserve(struct amrm *a, const Yarn__AllocateResponse *m, struct amrm_
     size_t events = fresh + m->n_completed_container_statuses + m->n_updated_nodes +
                     m->n_nm_tokens + m->n_updated_containers + m->n_update_errors +
                     preempt_count(m->preempt) + 1;
-    struct amrm_release *more =
-        reallocarray(a->releases, a->n_releases + m->n_allocated_containers + 1, sizeof(*more));
+    size_t releases = a->n_releases + m->n_allocated_containers;
 
-    if (!more)
-        return -ENOMEM;
-    a->releases = more;
-    if (reserve_events(e, events) < 0 ||
+    if (ARRAY_FIT(a->releases, a->cap_releases, releases) < 0 ||
+        ARRAY_FIT(e->v, e->cap, e->n + events) < 0 ||
         containers_reserve(&a->known, fresh + m->n_completed_container_statuses) < 0)
         return -ENOMEM;
     return keep_nm_tokens(a, m->nm_tokens, m->n_nm_tokens);
@@ -293,7 +273,8 @@ static int amrm_on_registered(struct amrm *a, const Yarn__RegisterApplicationMas
     struct amrm_event *v;
     int r;
 
-    if (!copy || reserve_events(e, 1 + m->n_nm_tokens_from_previous_attempts + n) < 0 ||
+    if (!copy ||
+        ARRAY_FIT(e->v, e->cap, e->n + 1 + m->n_nm_tokens_from_previous_attempts + n) < 0 ||
         containers_reserve(&a->known, n) < 0 ||
         keep_nm_tokens(a, m->nm_tokens_from_previous_attempts,
                        m->n_nm_tokens_from_previous_attempts) < 0)
@@ -323,7 +304,7 @@ static int on_finished(struct amrm *a, const Yarn__FinishApplicationMasterRespon
     int r = 0;
 
     if (m->unregistered) {
-        if (reserve_events(e, 1) < 0)
+        if (ARRAY_FIT(e->v, e->cap, e->n + 1) < 0)
             return err_oom(err);
         r = amrm_move(a, AMRM_STEP_UNREGISTERED, err);
         if (r == 0)
@@ -354,9 +335,9 @@ int amrm_on_response(struct amrm *a, const void *answer, struct amrm_events *ret
 
 static enum amrm_todo amrm_over(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
-    /* Whoever has said its last word and then is not known any more has been heard. */
+    /* An attempt that is unknown after it sent its last request has been heard. */
     bool done = a->finish_sent && (a->state == AMRM_FINISHING || a->state == AMRM_LAST_RESYNC);
-    int r = reserve_events(e, 1);
+    int r = ARRAY_FIT(e->v, e->cap, e->n + 1);
 
     (void)amrm_move(a, done ? AMRM_STEP_UNREGISTERED : AMRM_STEP_OVER, NULL);
     asks_failed(a->asks);
@@ -375,10 +356,11 @@ static enum amrm_todo lost(struct amrm *a)
     return AMRM_AGAIN;
 }
 
-/* Our registration got through and its answer did not. What it said is lost, but we are in. */
+/* Our registration got through and its answer did not. Its answer is lost, but the attempt is
+ * registered. */
 static enum amrm_todo registered_already(struct amrm *a, struct amrm_events *e)
 {
-    if (reserve_events(e, 1) < 0)
+    if (ARRAY_FIT(e->v, e->cap, e->n + 1) < 0)
         return AMRM_LATER;
     (void)amrm_move(a, AMRM_STEP_REGISTERED, NULL);
     amrm_forgotten(a);
@@ -433,7 +415,7 @@ static enum amrm_todo amrm_refused(struct amrm *a, const struct err *fault, stru
 
     if (a->call != AMRM_CALL_ALLOCATE || m->n_ask == 0)
         return amrm_over(a, fault, e);
-    if (reserve_events(e, m->n_ask) < 0)
+    if (ARRAY_FIT(e->v, e->cap, e->n + m->n_ask) < 0)
         return AMRM_LATER;
     asks_refused(a->asks, emit_refused, e);
     amrm_request_failed(a);
@@ -441,8 +423,8 @@ static enum amrm_todo amrm_refused(struct amrm *a, const struct err *fault, stru
     return AMRM_AGAIN;
 }
 
-/* Whoever waits for containers is told why none come: once for each run of failures, and not again
- * when the same comes back. */
+/* Reports why no containers come: once for each run of failures, and not again when the same reason
+ * comes back. */
 static enum amrm_todo in_trouble(struct amrm *a, const struct err *fault, struct amrm_events *e)
 {
     char *text;
@@ -450,7 +432,7 @@ static enum amrm_todo in_trouble(struct amrm *a, const struct err *fault, struct
     if (a->troubled || (a->trouble && str_eq(a->trouble, fault->text)))
         return AMRM_LATER;
     text = strdup(fault->text);
-    if (!text || reserve_events(e, 1) < 0) {
+    if (!text || ARRAY_FIT(e->v, e->cap, e->n + 1) < 0) {
         free(text);
         return AMRM_LATER;
     }

@@ -47,7 +47,7 @@ struct amrm {
     struct am_blacklist blacklist;
     struct containers known;
     struct amrm_release *releases;
-    size_t n_releases;
+    size_t n_releases, cap_releases;
     struct amrm_change *changes;
     size_t n_changes;
 
@@ -72,7 +72,7 @@ struct amrm {
     unsigned refusals; /* times in a row that signing in failed */
 };
 
-/* Moves to the next state by the table; -EPROTO when there is none, which is a fault of ours. */
+/* Moves to the next state by the table; -EPROTO when there is none, which is a bug in ydl. */
 int amrm_move(struct amrm *a, enum amrm_step step, struct err *err);
 
 int amrm_queue_release(struct amrm *a, struct yarn_container_id id);

@@ -1,4 +1,7 @@
-/* asks.c - see asks.h. What is wanted: adding, taking back, counting down. */
+/* asks.c - the wanted side of the table: adding, cancelling, counting down. An ask counts in the
+ * row of its host, of the host's rack and of '*'; a grant counts down the same rows as the
+ * ResourceManager does, and a row for which that is uncertain is sent again. See asks.h. */
+#include "base/array.h"
 #include "base/auto.h"
 #include "base/str.h"
 #include "hadoop/yarn/asks_private.h"
@@ -95,20 +98,12 @@ bool asks_changed(const struct asks *t)
 
 static int asks_add_row(struct ask_group *g, const char *name, const char *rack)
 {
-    struct row *rows = reallocarray(g->rows, g->n + 1, sizeof(*rows));
-    struct row row = { 0 };
+    struct row row = { .name = strdup(name), .rack = rack ? strdup(rack) : NULL };
 
-    if (!rows)
-        return -ENOMEM;
-    g->rows = rows;
-    row.name = strdup(name);
-    row.rack = rack ? strdup(rack) : NULL;
-    if (!row.name || (rack && !row.rack)) {
-        asks_row_done(&row);
-        return -ENOMEM;
-    }
-    g->rows[g->n++] = row;
-    return 0;
+    if (row.name && (!rack || row.rack) && ARRAY_ADD(g->rows, g->n, row) == 0)
+        return 0;
+    asks_row_done(&row);
+    return -ENOMEM;
 }
 
 static int need_row(struct ask_group *g, const char *name, const char *rack)
@@ -187,18 +182,15 @@ static int reshape(struct ask_group *g, const struct ask *ask)
 static int insert(struct asks *t, const struct ask *ask, struct ask_group **ret)
 {
     size_t at = position(t, ask->priority, ask->id);
-    struct ask_group *groups = reallocarray(t->groups, t->n + 1, sizeof(*groups));
     struct ask_group g;
 
-    if (!groups)
-        return -ENOMEM;
-    t->groups = groups;
     if (make_group(ask, &g) < 0)
         return -ENOMEM;
-    memmove(groups + at + 1, groups + at, (t->n - at) * sizeof(*groups));
-    groups[at] = g;
-    t->n++;
-    *ret = &groups[at];
+    if (ARRAY_INSERT(t->groups, t->n, at, g) < 0) {
+        asks_group_done(&g);
+        return -ENOMEM;
+    }
+    *ret = &t->groups[at];
     return 0;
 }
 
@@ -259,7 +251,7 @@ int asks_add(struct asks *t, const struct ask *ask, struct err *err)
         if (g->rows[0].count > 0)
             return err_set(err, -EEXIST,
                            "priority %" PRId32 ", request %" PRId64
-                           " asks for containers of another shape already",
+                           " already asks for containers of another size",
                            ask->priority, ask->id);
         r = reshape(g, ask);
     }

@@ -53,7 +53,7 @@ int32_t asks_outstanding(const struct asks *t, int32_t priority, int64_t id);
 int64_t asks_pending(const struct asks *t); /* all of them */
 bool asks_changed(const struct asks *t);    /* there are rows to send */
 
-/* For an RM before 2.8, which knows no request ids: it would take all asks of one priority for one.
+/* For an RM before 2.8, which knows no request ids: it would merge all asks of one priority.
  * Each (priority, id) gets a priority of its own on the wire, in the same order. From now on. */
 void asks_without_ids(struct asks *t);
 /* The ask that a container was granted for: what the RM says of it, in our terms. */

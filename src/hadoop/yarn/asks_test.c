@@ -232,7 +232,7 @@ static void two_shapes_under_one_key_are_refused(void **state)
     ask.resource = large;
     assert_int_equal(asks_add(t, &ask, &err), -EEXIST);
     assert_string_equal(err.text,
-                        "priority 1, request 0 asks for containers of another shape already");
+                        "priority 1, request 0 already asks for containers of another size");
     ask.id = 1; /* another id may have it */
     assert_int_equal(asks_add(t, &ask, NULL), 0);
     ask.label = "gpu";
@@ -385,12 +385,8 @@ static void only_changes_of_the_blacklist_are_sent(void **state)
     assert_string_equal(NAMES(&b), "-h2-h3"); /* it may have heard of h3 */
     am_blacklist_sent(&b);
     assert_string_equal(NAMES(&b), "");
-    assert_true(am_blacklist_has(&b, "h1"));
-    assert_int_equal(am_blacklist_count(&b), 1);
     am_blacklist_forgotten(&b);
-    assert_string_equal(NAMES(&b), "+h1");
-    assert_string_equal(am_blacklist_name(&b, 0), "h1");
-    assert_null(am_blacklist_name(&b, 1));
+    assert_string_equal(NAMES(&b), "+h1"); /* all that is on it */
 }
 
 static void the_fate_of_many_containers_is_remembered(void **state)

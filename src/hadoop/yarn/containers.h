@@ -1,4 +1,4 @@
-/* containers.h - which containers an application master has heard of, and what became of each.
+/* containers.h - the containers that an application master knows, and the outcome of each.
  *
  * After a restart of the ResourceManager the end of a container may be told twice; this set is how
  * the second time is known. Pure. */

@@ -1,4 +1,5 @@
-/* ids.c - see ids.h. */
+/* ids.c - one parser of digits and underscores for the three kinds of id, which begin alike; what
+ * Java would not write itself is refused. See ids.h. */
 #include "hadoop/yarn/ids.h"
 #include "base/auto.h"
 #include "base/str.h"

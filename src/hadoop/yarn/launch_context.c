@@ -1,4 +1,6 @@
-/* launch_context.c - see launch_context.h. */
+/* launch_context.c - fills in the message that a NodeManager turns into a bash script, and
+ * refuses what that script would break on: names between double quotes, commands that are too
+ * long, two files with one name. See launch_context.h. */
 #include "hadoop/yarn/launch_context.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -172,7 +174,7 @@ int yarn_url_parse(const char *text, Yarn__Url **ret, struct err *err)
 
     r = split_url(text, &u) ? port_of(&u, &port) : -EINVAL;
     if (r == -EINVAL)
-        return err_set(err, -EINVAL, "'%s' is not a full file name like hdfs://HOST/PATH", text);
+        return err_set(err, -EINVAL, "'%s' is not a full URI such as hdfs://HOST/PATH", text);
     url = r == 0 ? MESSAGE_NEW(yarn__url) : NULL;
     if (!url)
         return err_oom(err);
@@ -280,7 +282,7 @@ int yarn_launch_file(Yarn__ContainerLaunchContext *c, const char *name,
 
     for (size_t i = 0; i < c->n_local_resources; i++)
         if (str_eq(c->local_resources[i]->key, name))
-            return err_set(err, -EEXIST, "two files are to be called '%s'", name);
+            return err_set(err, -EEXIST, "two files have the same name '%s'", name);
     r = yarn_file_resource(name, file, &row, err);
     if (r < 0)
         return r;

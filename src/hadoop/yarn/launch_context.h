@@ -70,7 +70,7 @@ struct yarn_retry {
     Yarn__ContainerRetryPolicy policy;
     const int32_t *codes; /* exit codes, for RETRY_ON_SPECIFIC_ERRORS */
     size_t n_codes;
-    int32_t max; /* -1 for ever */
+    int32_t max; /* -1 forever */
     int32_t interval_ms;
     int64_t window_ms; /* count only failures within it; 0 for all */
 };

@@ -1,4 +1,5 @@
-/* message.c - see message.h. */
+/* message.c - protobuf-c frees what it unpacked by walking the descriptor. A message built here
+ * from malloc'ed parts looks the same, so the same call frees it. See message.h. */
 #include "hadoop/yarn/message.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* nm_pool.c - see nm.h. The nodes and their connections. */
+#include "base/array.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "hadoop/rpc/rpc.h"
@@ -82,12 +83,10 @@ static struct node *nm_pool_find(const struct nm_pool *p, const char *host, int3
 
 static struct node *nm_pool_add(struct nm_pool *p, const char *host, int32_t port)
 {
-    struct node **more = reallocarray(p->nodes, p->n + 1, sizeof(*more));
     struct node *n;
 
-    if (!more)
+    if (ARRAY_ROOM(p->nodes, p->n) < 0)
         return NULL;
-    p->nodes = more;
     n = calloc(1, sizeof(*n));
     if (!n)
         return NULL;
@@ -115,7 +114,7 @@ int nm_pool_set_token(struct nm_pool *p, const Yarn__NodeId *node, const Hadoop_
     n->token = copy;
     copy = (struct token){ 0 };
     n->has_token = true;
-    /* The present connection goes on: the old token was good when it signed in. */
+    /* The present connection stays: the old token was good when it signed in. */
     return n->service ? rpc_service_set_token(n->service, &n->token, err) : 0;
 }
 

@@ -1,9 +1,11 @@
-/* quote.c - see quote.h. */
+/* quote.c - a word is put in single quotes for the inner shell, then escaped for the outer one's
+ * double quotes; where two characters would form a NodeManager's marker, an empty pair of quotes
+ * breaks it. See quote.h. */
 #include "hadoop/yarn/quote.h"
 
 #include <string.h>
 
-/* What a shell reads inside double quotes, but for the quotes themselves. */
+/* What a shell reads inside double quotes, except for the quotes themselves. */
 static bool is_live(char c)
 {
     return c == '\\' || c == '$' || c == '`' || c == '"';

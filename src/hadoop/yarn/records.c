@@ -1,4 +1,5 @@
-/* records.c - see records.h. */
+/* records.c - names of YARN's enums, resources as text, and checks before a request is sent: the
+ * ResourceManager silently drops what it does not know. See records.h. */
 #include "hadoop/yarn/records.h"
 #include "base/auto.h"
 #include "base/str.h"
@@ -63,7 +64,7 @@ static const struct {
     int32_t status;
     const char *text;
 } exits[] = {
-    { -100, "given back, or its node was lost" },
+    { -100, "released, or its node was lost" },
     { -101, "killed: the node's disks failed" },
     { -102, "preempted: the resources were needed by another queue or job" },
     { -103, "killed: used more virtual memory than allowed" },
@@ -293,7 +294,7 @@ int yarn_app_refused(const Yarn__ApplicationReport *a, struct err *err)
 {
     char text[YARN_APP_ID_TEXT], why[320];
 
-    /* Who may not look at it is shown neither attempts nor reasons: "N/A". */
+    /* A user without access is shown neither attempts nor reasons: "N/A". */
     if (a->state != YARN__APPLICATION_STATE__APP_FAILED ||
         yarn_attempt_id_of(a->current_attempt_id).attempt > 0 || !a->diagnostics[0] ||
         str_eq(a->diagnostics, "N/A"))

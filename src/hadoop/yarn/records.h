@@ -20,7 +20,7 @@ int yarn_app_state_parse(const char *text, Yarn__ApplicationState *ret, struct e
 int yarn_node_state_parse(const char *text, Yarn__NodeState *ret, struct err *err);
 bool yarn_app_state_final(Yarn__ApplicationState s); /* FINISHED, FAILED or KILLED */
 
-/* What an exit status of a container means when it is one of YARN's own, negative ones: "killed:
+/* The meaning of a container's exit status when it is one of YARN's own, negative ones: "killed:
  * used more memory than it asked for"; NULL for a program's own code. */
 const char *yarn_exit_text(int32_t exit_status);
 

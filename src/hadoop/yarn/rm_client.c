@@ -102,7 +102,7 @@ static int report_until(struct yarn_client *c, struct yarn_app_id id, int64_t de
     if (r < 0)
         return r;
     if (!answer->report) {
-        err_set(err, -ENOENT, "there is no report on '%s'", yarn_app_id_text(id, text));
+        err_set(err, -ENOENT, "there is no report of '%s'", yarn_app_id_text(id, text));
         return -ENOENT;
     }
     *ret = take(answer);

@@ -68,7 +68,7 @@ int yarn_signal(struct yarn_client *c, struct yarn_container_id id, Yarn__Signal
 
 /* ---- the cluster ---- */
 
-/* What is NULL, 0 or empty does not filter. All borrowed. */
+/* A NULL, 0 or empty field does not filter. All borrowed. */
 struct yarn_filter {
     const char *const *types, *const *users, *const *queues, *const *tags;
     size_t n_types, n_users, n_queues, n_tags;
@@ -119,8 +119,8 @@ int yarn_queue_unpack(const void *p, size_t n, struct yarn_queue **ret, struct e
 
 /* ---- RM delegation tokens ---- */
 
-/* One for us, that `renewer` may renew; "" for nobody. Its service is set, as Java builds it. On
- * Kerberos only whoever signed in with a ticket gets one. *ret is filled. */
+/* One for us, that `renewer` may renew; "" for nobody. Its service is set, as Java builds it. With
+ * Kerberos only a client that authenticated with a ticket gets one. *ret is filled. */
 int yarn_get_token(struct yarn_client *c, const char *renewer, struct token *ret, struct err *err);
 /* *ret_expiry (may be NULL) is in milliseconds since 1970. */
 int yarn_renew_token(struct yarn_client *c, const struct token *token, int64_t *ret_expiry,

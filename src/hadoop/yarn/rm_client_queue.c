@@ -27,8 +27,8 @@ struct yarn_queue *yarn_queue_free(struct yarn_queue *q)
     return NULL;
 }
 
-/* Fills `q`, whose info is there, from the bytes of its children. What is filled is always whole
- * enough for queue_done(). */
+/* Fills the children of `q` from their bytes. A partly filled queue can always be passed to
+ * queue_done(). */
 static int yarn_grow(struct yarn_queue *q, int depth, size_t *left, struct err *err)
 {
     size_t n = q->info->n_child_queues;

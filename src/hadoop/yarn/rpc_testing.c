@@ -81,12 +81,6 @@ const char *rpc_service_ip(const struct rpc_service *s)
     return "";
 }
 
-double rpc_service_last_ms(const struct rpc_service *s)
-{
-    (void)s;
-    return 0;
-}
-
 struct session *fake_session(struct loop *l, const char *conf_dir, const char *tokens)
 {
     struct session_options options = { .conf_dir = conf_dir };

@@ -1,4 +1,6 @@
-/* submission.c - see submission.h. */
+/* submission.c - checks a submission, then fills in the message part by part. What the
+ * ResourceManager would accept and treat otherwise than meant is refused here, before it is sent.
+ * See submission.h. */
 #include "hadoop/yarn/submission.h"
 #include "base/auto.h"
 #include "hadoop/yarn/message.h"
@@ -30,7 +32,8 @@ static int submission_check_label(const char *label, struct err *err)
 {
     return !label || !strpbrk(label, "&|, ")
                ? 0
-               : err_set(err, -EINVAL, "'%s' is not one node label, and YARN takes no more", label);
+               : err_set(err, -EINVAL, "'%s' is not a node label (YARN accepts exactly one)",
+                         label);
 }
 
 static int submission_check_texts(const struct yarn_submission *s, struct err *err)
@@ -66,7 +69,7 @@ static int submission_check(const struct yarn_submission *s, const Yarn__Resourc
     if (!s->launch && !s->unmanaged)
         return err_set(err, -EINVAL, "the application has no command for its master");
     if (s->lifetime_s < 0)
-        return err_set(err, -EINVAL, "a lifetime of %" PRId64 " s is none", s->lifetime_s);
+        return err_set(err, -EINVAL, "a lifetime of %" PRId64 " s is not valid", s->lifetime_s);
     if (s->max_attempts < 0)
         return err_set(err, -EINVAL, "%" PRId32 " attempts is not a number of attempts",
                        s->max_attempts);

@@ -125,7 +125,7 @@ static const struct {
     { { .name = "x", .launch = &launch, .master = { 64, 1, NULL, 0 }, .tags = none, .n_tags = 1 },
       "tag '' has 0 characters, 1 to 100 are allowed" },
     { { .name = "x", .launch = &launch, .master = { 64, 1, NULL, 0 }, .label = "a && b" },
-      "'a && b' is not one node label, and YARN takes no more" },
+      "'a && b' is not a node label (YARN accepts exactly one)" },
     { { .name = "x", .launch = &launch, .master = { 64, 1, NULL, 0 }, .queue = "" },
       "the queue has no name" },
     { { .name = "x",
@@ -134,7 +134,7 @@ static const struct {
         .type = "longer than twenty bytes" },
       "application type 'longer than twenty bytes' is longer than 20 characters" },
     { { .name = "x", .launch = &launch, .master = { 64, 1, NULL, 0 }, .lifetime_s = -1 },
-      "a lifetime of -1 s is none" },
+      "a lifetime of -1 s is not valid" },
     { { .name = "x", .launch = &launch, .master = { 64, 1, NULL, 0 }, .max_attempts = -1 },
       "-1 attempts is not a number of attempts" },
 };

@@ -1,9 +1,11 @@
-/* budget.c - see budget.h */
+/* budget.c - the times of recent restarts, oldest first: one more is allowed while fewer than
+ * `max` lie within the window. Delays double up to a ceiling and are jittered, so that jobs that
+ * failed together do not come back together. See budget.h. */
 #include "job/engine/budget.h"
+#include "base/array.h"
 
 #include <string.h>
 
-#define FIRST_CAP 4
 #define FIRST_DELAY_MS 1000
 
 void budget_done(struct budget *b)
@@ -26,18 +28,7 @@ static void budget_forget(struct budget *b, int64_t before)
 
 int budget_add(struct budget *b, int64_t at)
 {
-    uint32_t cap = b->cap ? b->cap * 2 : FIRST_CAP;
-    int64_t *bigger;
-
-    if (b->n == b->cap) {
-        bigger = reallocarray(b->at, cap, sizeof(*b->at));
-        if (!bigger)
-            return -ENOMEM;
-        b->at = bigger;
-        b->cap = cap;
-    }
-    b->at[b->n++] = at;
-    return 0;
+    return ARRAY_ADD(b->at, b->n, at);
 }
 
 int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now)

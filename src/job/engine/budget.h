@@ -6,19 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was used within the window. Zeroed is empty; nothing is allocated before the first use. */
+/* The restarts used within the window. Zeroed is empty; nothing is allocated before the first use.
+ */
 struct budget {
     int64_t *at; /* oldest first */
-    uint32_t n, cap;
+    uint32_t n;
 };
 
 void budget_done(struct budget *b);
 
-/* Uses one of `max`, unless so many were used within the last `window` ms: 1 when it may, 0 when
- * the budget is used up, -ENOMEM. What is older than the window is forgotten. */
+/* Uses one of `max` restarts within the last `window` ms: 1 when allowed, 0 when the budget is used
+ * up, -ENOMEM. Restarts older than the window are forgotten. */
 int budget_use(struct budget *b, int64_t max, int64_t window, int64_t now);
 
-/* One that was used at `at`, later than those before it. -ENOMEM. */
+/* Adds a restart at the time `at`, which is later than all before it. -ENOMEM. */
 int budget_add(struct budget *b, int64_t at);
 
 /* How long to wait before the next start of something that keeps dying young. The first restart is

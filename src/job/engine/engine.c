@@ -1,4 +1,7 @@
-/* engine.c - see engine.h: how an engine is made, and the questions it answers. */
+/* engine.c - how an engine is made, and the questions it answers. Every call goes through
+ * engine_enter() and engine_leave(), so that running out of memory inside a decision is noticed
+ * once and reported from then on. See engine.h. */
+#include "base/array.h"
 #include "job/engine/engine_private.h"
 
 #include <stdio.h>
@@ -35,20 +38,6 @@ void engine_oom(struct engine *e)
         e->bad = err_oom(&e->fault);
 }
 
-void *engine_grow(void *p, uint32_t *cap, uint32_t need, size_t size)
-{
-    uint32_t bigger = *cap ? *cap : 8;
-
-    if (p && need <= *cap)
-        return p;
-    while (bigger < need)
-        bigger *= 2;
-    p = reallocarray(p, bigger, size);
-    if (p)
-        *cap = bigger;
-    return p;
-}
-
 /* ---- birth ---- */
 
 static void unit_init(struct engine *e, const struct role *r, const struct slot *s, uint32_t local)
@@ -69,22 +58,13 @@ static void unit_init(struct engine *e, const struct role *r, const struct slot 
 static int grow_for(struct engine *e, struct role *r, uint32_t count)
 {
     uint32_t more = count - r->n_slots, cap = r->n_slots;
-    void *p;
 
     if ((uint64_t)e->n_units + (uint64_t)more * r->procs > SPEC_TASKS_MAX)
         return -E2BIG;
-    p = engine_grow(r->slots, &cap, count, sizeof(*r->slots));
-    if (!p)
+    if (ARRAY_FIT(r->slots, cap, count) < 0 ||
+        ARRAY_FIT(e->slots, e->cap_slots, e->n_slots + more) < 0 ||
+        ARRAY_FIT(e->units, e->cap_units, e->n_units + more * r->procs) < 0)
         return -ENOMEM;
-    r->slots = p;
-    p = engine_grow(e->slots, &e->cap_slots, e->n_slots + more, sizeof(*e->slots));
-    if (!p)
-        return -ENOMEM;
-    e->slots = p;
-    p = engine_grow(e->units, &e->cap_units, e->n_units + more * r->procs, sizeof(*e->units));
-    if (!p)
-        return -ENOMEM;
-    e->units = p;
     return 0;
 }
 
@@ -387,7 +367,7 @@ int engine_find_task(const struct engine *e, const char *name, uint32_t *ret, st
     int64_t rank;
 
     if (!colon || str_to_i64(colon + 1, 0, SPEC_TASKS_MAX, &rank) < 0)
-        return err_set(err, -EINVAL, "'%s' is no task: a role and a number, like worker:0", name);
+        return err_set(err, -EINVAL, "'%s' is not a task name such as worker:0", name);
     for (uint32_t i = 0; i < e->n_roles; i++) {
         const struct role *r = &e->roles[i];
 

@@ -10,14 +10,14 @@
  *
  * Tasks are numbered 0 … n-1 over all roles, in the specification's order; a *slot* is a container
  * and holds a role's `procs` tasks. A state and an event that the tables do not know give -EPROTO
- * with a sentence and change nothing: a fault of ours, reported and not ignored.
+ * with a sentence and change nothing: a bug in ydl, reported and not ignored.
  *
  * What is told must be told once and in the order of its agent: an action PREPARE is answered by
  * on_prepared or on_ended, START by on_started and on_ended (or by on_ended alone), FORM by
  * on_formed, in whatever way things have changed meanwhile; unless the slot is lost or given back:
  * then the master drops what its agent still says (the engine ignores what it can recognise).
  * Grants, losses and reports that come too late, after RELEASE or after the end, are no faults.
- * Nor are those that an agent tells again because it has come back to its master or to a new one.
+ * Nor are those that an agent repeats because it has reconnected to its master or to a new one.
  *
  * -ENOMEM is final: the engine no longer knows all that it wanted, says so to every later call,
  * and the master can only end. */
@@ -78,7 +78,7 @@ struct task {
 
 struct engine; /* opaque */
 
-/* What the engine does not find in the specification. */
+/* Options that are not in the specification. */
 struct engine_options {
     enum spec_policy restart;         /* the framework's meaning of "restart" */
     int64_t backoff_min, backoff_max; /* ms between gang attempts; 0: 1 s and 60 s */
@@ -89,7 +89,7 @@ struct engine_options {
     bool rejoins; /* tasks find each other through a server of the generation (rabit): a moved one
                    * joins it by itself; but how many they are, they must know */
     bool elastic; /* tasks need not know of each other (none, dask, ray): a moved or added one joins
-                   * the running generation; otherwise the gang is formed anew for it */
+                   * the running generation; otherwise the gang is formed again for it */
 };
 
 /* `spec` is complete and checked; borrowed. *ret is the caller's: engine_free(). */
@@ -148,7 +148,7 @@ int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const c
                    int64_t now, struct err *err);
 /* The platform will take the container soon (preemption, a node that is decommissioned). Its tasks
  * are told to end, with the job's grace; then it is given back, and what the policy says of
- * preemption happens: another one is asked for, the gang is formed anew, or the job fails. Nobody
+ * preemption happens: another one is asked for, the gang is formed again, or the job fails. Nobody
  * is to blame: whatever a task ends with is FAIL_PREEMPTED and uses up no restart; but with exit
  * code 0 it has done its work. A container that is lost meanwhile (on_lost) counts as preempted,
  * once. */
@@ -167,15 +167,15 @@ int engine_on_agent_away(struct engine *e, uint32_t slot, int64_t now, struct er
 int engine_on_formed(struct engine *e, int64_t now, struct err *err);
 /* Tasks know each other by names, which go with them: "worker-0.DOMAIN". From the next
  * engine_on_formed() on, until it is said otherwise; NULL: by numbers, as in the beginning. A task
- * that is restarted alone (SPEC_RESTART_TASK) may then move alone: it asks for the ports that it
- * had, and the others need not be told. Where it cannot have them the gang is formed anew. */
+ * that is restarted alone (SPEC_RESTART_TASK) may then move alone: it asks for its previous ports,
+ * so that the others need not be told. Where it cannot have them the gang is formed again. */
 int engine_set_names(struct engine *e, const char *domain, struct err *err);
 const char *engine_names(const struct engine *e); /* borrowed; NULL: by numbers */
 /* What a task says of itself. It is shown every second (engine_live), and written down seldom. */
 void engine_on_progress(struct engine *e, uint32_t task, int64_t step, int64_t total,
                         const char *metrics_json, int64_t now);
 int engine_on_time(struct engine *e, int64_t now, struct err *err); /* at or after the deadline */
-/* Something that is nobody's task failed (70: a fault of ours; a rendezvous server that cannot be
+/* Something that is nobody's task failed (70: a bug in ydl; a rendezvous server that cannot be
  * started): everybody is stopped, and the job fails with this exit code and sentence. */
 int engine_abort(struct engine *e, int exit, const char *text, int64_t now, struct err *err);
 
@@ -205,7 +205,7 @@ int engine_abort(struct engine *e, int exit, const char *text, int64_t now, stru
 int engine_restore(struct engine *e, const char *line, size_t n, struct err *err);
 int engine_resume(struct engine *e, int64_t now, struct err *err);
 
-/* A task as its agent has it, or had it when it ended. */
+/* A task's state at its agent, or its last one. */
 struct engine_held {
     uint32_t task, generation, attempt;
     int pid; /* 0: it does not run */
@@ -234,7 +234,7 @@ void engine_set_grace(struct engine *e, int64_t ms); /* of stops from now on */
 /* Restarts one task (counted against no budget), or with task == UINT32_MAX the gang. */
 int engine_restart(struct engine *e, uint32_t task, const char *who, int64_t now, struct err *err);
 /* Changes a role's number of containers while the job runs: more are asked for and started, or the
- * highest ranks are stopped. Where tasks must know of each other the gang is formed anew, if its
+ * highest ranks are stopped. Where tasks must know of each other the gang is formed again, if its
  * policy allows that: otherwise -EOPNOTSUPP. New tasks have the next free numbers. */
 int engine_scale(struct engine *e, const char *role, unsigned count, const char *who, int64_t now,
                  struct err *err);
@@ -270,7 +270,7 @@ int engine_events(struct engine *e, struct buf *out);
 int engine_summary(const struct engine *e, const struct engine_facts *facts, int64_t now,
                    struct buf *out);
 int engine_summary_end(struct buf *out, int64_t now);
-/* The same of lines that are for those who look at the job now, and stand in no log: progress. */
+/* The same of lines that are for those who look at the job now, and are in no log: progress. */
 int engine_live(struct engine *e, struct buf *out);
 void engine_watch(struct engine *e, bool on); /* does anybody? Not at first */
 /* Progress that is newer than what the log says, a line of each task. */

@@ -104,7 +104,7 @@ static int restart_task(struct engine *e, struct unit *u, const char *who, int64
     say_restart(e, u, 0, "asked for", now);
     if (!unit_live(u) && !run_alone(e, u) && !run_named(e, u) &&
         e->slots[u->t.slot].state != SLOT_UP) {
-        again_gang(e, "a task has to move", 0, now);
+        again_gang(e, "a task must move to another container", 0, now);
         return 0;
     }
     if (!unit_live(u)) {
@@ -164,8 +164,8 @@ static int may_scale(const struct engine *e, const struct role *r, unsigned coun
                        r->spec->name);
     if (!e->opt.elastic && !r->side && r->restart.policy != SPEC_RESTART_GANG) {
         (void)err_set(err, -EOPNOTSUPP,
-                      "the tasks of this job must know of each other: its size cannot change");
-        err_hint(err, "with --restart gang the job can be formed anew with another size");
+                      "the tasks of this job know each other's addresses: its size cannot change");
+        err_hint(err, "a job run with --restart gang can be scaled: all its tasks start again");
         return -EOPNOTSUPP;
     }
     for (uint32_t i = r->count; i < r->n_slots && i < count; i++)

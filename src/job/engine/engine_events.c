@@ -1,4 +1,7 @@
-/* engine_events.c - the engine's decisions as event lines. */
+/* engine_events.c - the engine's decisions as event lines. The last line of each batch is marked
+ * as a point of rest: a new master reads the log up to such a line, so that it never sees half a
+ * decision. Progress is shown to those who watch, and written ever less often, so that the log of
+ * a long job stays short. */
 #include "job/engine/engine_private.h"
 #include "job/history.h"
 #include "job/protocol.h"
@@ -7,7 +10,7 @@
 
 #define METRICS_MAX (16 * KIB)
 #define KEEP_MAX (64 * KIB) /* of an empty buffer */
-#define LIVE_MAX (4 * MIB)  /* of what is shown and stands in no log */
+#define LIVE_MAX (4 * MIB)  /* of what is shown and is in no log */
 #define SHOW_MS 1000        /* from one report of a task's that is shown to the next */
 #define RECORD_MIN_MS ((int64_t)60 * 1000)
 #define RECORD_MAX_MS ((int64_t)60 * 60 * 1000)
@@ -137,9 +140,9 @@ static const struct {
     const char *name, *reason;
 } steps[GANG_STEPS_] = {
     [GANG_ASKS]      = { "asks",     "asked" },
-    [GANG_FORMS]     = { "forms",    "every port is held" },
-    [GANG_BACKS_OFF] = { "back-off", "not complete in time: everything is given back" },
-    [GANG_RETURNS]   = { "returns",  "everybody has ended: all are prepared again" },
+    [GANG_FORMS]     = { "forms",    "all ports are reserved" },
+    [GANG_BACKS_OFF] = { "back-off", "not complete in time: releasing all containers" },
+    [GANG_RETURNS]   = { "returns",  "all tasks have ended: preparing them again" },
 };
 /* clang-format on */
 

@@ -1,12 +1,13 @@
-/* engine_fail.c - how tasks end, what a failure leads to, and whose story is told.
+/* engine_fail.c - how tasks end, what a failure leads to, and which failure is reported as the
+ * cause.
  *
  * A failure is first remembered (the earliest by its own clock is the story), then judged by the
- * table in policy.c, then paid for from a budget, then acted upon. What arrives while everybody is
- * being stopped is judged too, if it happened before we asked the task to stop; but only once for
- * all does the budget pay. */
+ * table in policy.c, then paid for from a budget, then acted upon. Failures that arrive while all
+ * tasks are being stopped are judged too, if they happened before the task was asked to stop; but
+ * only once for all does the budget pay. */
 #include "job/engine/engine_private.h"
 
-#define LOSSES_ARE_ONE_MS 5000 /* a node takes its containers along one by one */
+#define LOSSES_ARE_ONE_MS 5000 /* the containers of a lost node are reported one by one */
 #define FAULTS_ARE_ONE_MS 500  /* but what cannot be put in place there may not be anywhere */
 /* So often it is tried elsewhere: a node where it failed twice is avoided, so the last time it is
  * another one, and the files are to blame. */
@@ -85,14 +86,14 @@ static struct policy_verdict verdict(const struct engine *e, const struct unit *
         v.action = POLICY_MOVE;
     if (t->here && v.action == POLICY_MOVE)
         v.action = role_of(e, u)->restart.policy == SPEC_RESTART_GANG ? POLICY_GANG : POLICY_AGAIN;
-    /* What has not run yet cannot have failed: only its container has to be replaced. */
+    /* A task that has not run yet cannot have failed: only its container has to be replaced. */
     if (t->gone && v.action == POLICY_FAIL && cls != FAIL_IMAGE &&
         (!e->ever_started || (role_of(e, u)->side && !t->ran)))
         return replace;
     return v;
 }
 
-/* What the job's own restarts need not pay for. */
+/* Failures that do not count against the job's restarts. */
 static int afford_loss(struct engine *e, enum fail_class cls, int64_t window, int64_t now)
 {
     bool files = cls == FAIL_FILES;
@@ -132,8 +133,8 @@ static int64_t engine_fail_pause_of(const struct engine *e, const struct unit *u
     return delay > least ? delay : least;
 }
 
-/* Others in that container may be well: they shall not suffer. What fails wherever it is tried (a
- * disk is full for a while, and there is no other) is tried less and less often. */
+/* Others in that container may be well: they shall not suffer. A task that fails wherever it is
+ * tried (every disk is full for a while) is retried less and less often. */
 static void move_alone(struct engine *e, struct unit *u, int64_t delay, const char *why,
                        int64_t now)
 {
@@ -160,8 +161,8 @@ static void engine_fail_move(struct engine *e, struct unit *u, const struct trou
     }
     if (!t->gone && !alone) {
         s->leave = true;
-        again_gang(e, "a task has to move", engine_fail_pause_of(e, u, &e->young, now - e->formed),
-                   now);
+        again_gang(e, "a task must move to another container",
+                   engine_fail_pause_of(e, u, &e->young, now - e->formed), now);
         return;
     }
     again_slot(e, s, now);
@@ -243,8 +244,8 @@ static void judge_side(struct engine *e, struct unit *u, const struct trouble *t
 static const char *used_up(bool counted, enum fail_class cls)
 {
     if (counted)
-        return "its restarts are used up";
-    return cls == FAIL_FILES ? "it was no better elsewhere" : "too many containers were lost";
+        return "it has no restarts left";
+    return cls == FAIL_FILES ? "it failed on other nodes too" : "too many containers were lost";
 }
 
 static void engine_fail_judge(struct engine *e, struct unit *u, const struct trouble *t,
@@ -285,7 +286,7 @@ void fail_or_not(struct engine *e, int64_t now)
 static void ended_well(struct engine *e, struct unit *u, int64_t now)
 {
     if (e->state == JOB_FINISHING || e->reforming)
-        return; /* everybody is being stopped: whoever does it looks after all of them */
+        return; /* all are being stopped: that code handles every task */
     if (u->again) {
         again_unit(e, u, now);
         return;
@@ -306,7 +307,7 @@ static struct failure failure_of(const struct unit *u, const struct engine_end *
                          .attempt = u->t.attempt,
                          .when = end->when,
                          .lived = end->lived,
-                         .text = (char *)end->text, /* copied by whoever keeps it */
+                         .text = (char *)end->text, /* copied by its keeper */
                          .lines = (char *)end->lines };
 
     if (f.cls == FAIL_NONE && f.signal > 0)
@@ -372,7 +373,7 @@ static int end_unit(struct engine *e, struct unit *u, struct trouble *t, int64_t
     bool well;
     int r;
 
-    /* What happened before we asked it to end was its own doing, though we hear it afterwards. */
+    /* A failure before the task was asked to end is its own, even if it is reported afterwards. */
     well =
         f->cls == FAIL_NONE || (u->t.stopping && f->when >= u->stopped && !is_preempted(e, u, f));
     r = may_end(e, u, well ? TASK_EV_DONE : TASK_EV_FAIL, &next, err);
@@ -488,6 +489,6 @@ int engine_on_lost(struct engine *e, uint32_t slot, enum fail_class cls, const c
         return 0;
     fail_slot(e, s, cls, text, now);
     resume_settle(e, now);
-    gang_look(e, now); /* it may have been the last one that all waited for */
+    gang_look(e, now); /* it may have been the last one that the gang waited for */
     return engine_leave(e, err);
 }

@@ -1,11 +1,14 @@
 /* engine_gang.c - the gang: all containers or none.
  *
- *     ask for all ── first grant ──► holding ── all agents there ──► prepare ──► ACTION_FORM
- *         ▲                             │ hold time over
- *         └── backed off ◄── give everything back
+ *     ask for all ──first grant──► holding ──all agents connected──► prepare ──► ACTION_FORM
+ *         ▲                           │ hold time over
+ *         └── back off ◄── release all containers
  *
- * Waiting with empty hands is not limited. Holding is: two jobs that each hold a half of what both
- * need would otherwise wait for each other for ever. */
+ * Waiting without any container is not limited. Holding some is: two jobs that each hold half of
+ * what both need would otherwise wait for each other forever. The hold time starts with the first
+ * grant. The delay of the back-off doubles with each round and is jittered, so that of two such
+ * jobs one asks first and gets everything; the rounds are counted from 0 again once a gang has
+ * formed. */
 #include "job/engine/engine_private.h"
 
 #include <string.h>
@@ -180,9 +183,10 @@ int engine_start(struct engine *e, int64_t now, struct err *err)
 static void engine_gang_give_up(struct engine *e, int64_t now)
 {
     AUTO_FREE char *text =
-        str_printf("the gang was not complete within its hold time (%u of %u containers), %u times",
+        str_printf("not all containers came within the gang's hold time (%u of %u, %u attempt%s)",
                    e->in[SLOT_GRANTED] + e->in[SLOT_UP],
-                   e->in[SLOT_ASKED] + e->in[SLOT_GRANTED] + e->in[SLOT_UP], e->rounds);
+                   e->in[SLOT_ASKED] + e->in[SLOT_GRANTED] + e->in[SLOT_UP], e->rounds,
+                   e->rounds == 1 ? "" : "s");
     struct ending how = { .final = JOB_FAILED, .exit = TRY_AGAIN_EXIT, .text = text };
 
     if (!text)
@@ -221,8 +225,9 @@ void gang_on_ask(struct engine *e, int64_t now)
 
 static void fail_refused(struct engine *e, const struct slot *s, int64_t now)
 {
-    AUTO_FREE char *text = str_printf("no container for '%s', %u times: %s",
-                                      e->roles[s->role].spec->name, s->refused, e->refusal);
+    AUTO_FREE char *text =
+        str_printf("no container for '%s' after %u attempt%s: %s", e->roles[s->role].spec->name,
+                   s->refused, s->refused == 1 ? "" : "s", e->refusal);
     struct ending how = { .final = JOB_FAILED, .exit = TRY_AGAIN_EXIT, .text = text };
 
     if (!text)
@@ -231,7 +236,7 @@ static void fail_refused(struct engine *e, const struct slot *s, int64_t now)
         end_begin(e, &how, now);
 }
 
-/* It is told once, and when it is another reason than before. */
+/* Reported once, and again when the reason changes. */
 static void keep_refusal(struct engine *e, const char *text, int64_t now)
 {
     if (str_eq(e->refusal, text))

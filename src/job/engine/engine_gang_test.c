@@ -100,7 +100,7 @@ static void a_late_grant_is_given_back(void **state)
     assert_int_equal(state_of(b, "worker:0"), TASK_WAITING);
 }
 
-/* "waiting for reservations, for ever". */
+/* "waiting for reservations, forever". */
 static void the_rounds_are_counted_and_then_it_fails_with_75(void **state)
 {
     struct bench *b = *state;
@@ -116,7 +116,7 @@ static void the_rounds_are_counted_and_then_it_fails_with_75(void **state)
         pass(b, 60000);
     }
     assert_ended(b, JOB_FAILED, 75);
-    assert_non_null(strstr(outcome_of(b).text, "1 of 2 containers"));
+    assert_non_null(strstr(outcome_of(b).text, "(1 of 2,"));
     assert_int_equal(b->done[ACTION_END], 1);
 }
 
@@ -147,7 +147,7 @@ static void waits_grow_with_jitter_to_a_minute(void **state)
     assert_in_range(later, 30000, 60000);
 }
 
-/* "waits for ever for a container that died before it said a word". */
+/* "waits forever for a container that died before it said a word". */
 static void a_container_lost_before_the_start_is_asked_for_again(void **state)
 {
     struct bench *b = *state;
@@ -309,7 +309,8 @@ static void what_this_machine_cannot_do_fails_the_job_in_the_end(void **state)
         pass(b, 60000);
     }
     assert_ended(b, JOB_FAILED, 75);
-    assert_string_equal(outcome_of(b).text, "no container for 'worker', 10 times: no more files");
+    assert_string_equal(outcome_of(b).text,
+                        "no container for 'worker' after 10 attempts: no more files");
 }
 
 static void a_report_that_cannot_be_is_refused_with_a_sentence(void **state)

@@ -26,7 +26,7 @@ int engine_on_leaving(struct engine *e, uint32_t slot, int64_t now, struct err *
 
     if (r < 0)
         return r;
-    /* What is being stopped anyway is not stopped twice. */
+    /* A task that is being stopped already is not stopped again. */
     if (e->state == JOB_FINISHING || job_has_ended(e->state) || s->retired || s->leaving ||
         s->state == SLOT_IDLE || s->state == SLOT_ASKED)
         return 0;

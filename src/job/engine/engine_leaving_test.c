@@ -1,4 +1,5 @@
-/* engine_leaving_test.c - containers that are taken back with notice, and agents that come anew. */
+/* engine_leaving_test.c - containers that are taken back with notice, and agents that come again.
+ */
 #include "job/engine/engine_testing.h"
 
 static void leaving(struct bench *b, const char *name)

@@ -99,7 +99,7 @@ static void a_task_about_to_restart_keeps_its_port_when_its_container_goes(void 
     assert_int_equal(engine_generation(b->e), 0);
 }
 
-/* Everybody is told anew, so nobody has to wait for a port that is taken. */
+/* Everybody is told again, so nobody has to wait for a port that is taken. */
 static void a_gang_that_is_formed_anew_brings_no_ports_along(void **state)
 {
     struct bench *b = *state;

@@ -3,7 +3,7 @@
  *     engine.c         birth, death, questions         engine_gang.c    asks, grants, forming
  *     engine_counts.c    states and their counters       engine_run.c     start order, readiness
  *     engine_events.c     event lines                     engine_fail.c    ends, losses, verdicts
- *     engine_time.c    timers, the queue of actions    engine_restart.c   restarts, forming anew
+ *     engine_time.c    timers, the queue of actions    engine_restart.c   restarts, forming again
  *     engine_wait.c    what it waits for               engine_end.c     finishing
  *     engine_restore.c the log, read back              engine_commands.c  stop, kill, restart,
  * scale engine_resume.c  a new master's beginning        engine_leaving.c containers taken back
@@ -73,7 +73,7 @@ struct unit {
     bool down;       /* failed, and has not run since */
     bool again;      /* a person wants it to start again once it has ended */
     bool untold;     /* its progress is newer than what the log says */
-    bool held;       /* its agent, which comes back, has it as we know it */
+    bool held;       /* its agent, which has reconnected, confirms its state */
     bool brought;    /* its ports are from another container: they may be taken in this one */
     uint8_t young;   /* how often it died soon after its start */
     int64_t at[TIMERS_ - TIMER_JOB_];
@@ -151,18 +151,18 @@ struct engine {
 
     int64_t at[TIMER_JOB_];
     struct timer_entry *heap;
-    uint32_t n_heap, cap_heap;
+    uint32_t n_heap;
     struct action *queue; /* a ring */
     uint32_t n_queue, cap_queue, first_queue;
     struct buf events, too_late; /* too_late: records after "end", which are dropped */
-    struct buf live;             /* lines that stand in no log, … */
+    struct buf live;             /* lines that are in no log, … */
     bool watched;                /* … while somebody follows the job */
     uint64_t seq;
     uint32_t restarts;    /* records of them so far */
     int64_t created, ran; /* when the job was made, and first ran; 0: not yet */
     bool read, summing;   /* a record was read back; a summary is being read */
     json_t **pending;     /* records that were read since the engine last was at rest */
-    uint32_t n_pending, cap_pending;
+    uint32_t n_pending;
     int bad;
     struct err fault;
 };
@@ -171,9 +171,6 @@ struct engine {
 int engine_enter(const struct engine *e, struct err *err); /* -ENOMEM … when it is past help */
 int engine_leave(struct engine *e, struct err *err);
 void engine_oom(struct engine *e);
-/* Room for `need` elements: the block, perhaps moved; NULL when out of memory (`p` is as it was).
- */
-void *engine_grow(void *p, uint32_t *cap, uint32_t need, size_t size);
 /* Makes slots for a role, with their tasks, up to `count` of them; they are born retired, and
  * engine_join() makes them part of the job. */
 int engine_add_slots(struct engine *e, struct role *r, uint32_t count);
@@ -215,7 +212,7 @@ bool slot_has_live(const struct engine *e, const struct slot *s);
 /* ---- engine_events.c ---- */
 void say_task(struct engine *e, const struct unit *u, int64_t now);
 void say_job(struct engine *e, const char *reason, int64_t now);
-/* What the job is, for its first record and for a summary. */
+/* The description of the job, for its first record and for a summary. */
 void say_facts(struct event *ev, const struct engine_facts *facts);
 /* What a failure led to. */
 struct judgement {
@@ -229,13 +226,13 @@ void say_story(struct engine *e, int64_t now);
 enum gang_step {
     GANG_ASKS,
     GANG_FORMS,     /* everybody is prepared */
-    GANG_BACKS_OFF, /* not complete in time: everything is given back */
+    GANG_BACKS_OFF, /* not complete in time: releasing all containers */
     GANG_RETURNS,   /* everybody has ended, and is prepared again */
     GANG_STEPS_
 };
 int gang_step_from(const char *name, enum gang_step *ret);
 void say_gang(struct engine *e, enum gang_step step, int64_t delay, int64_t now);
-/* What becomes of a container, where no task's record tells it; cls FAIL_NONE: left out. */
+/* The fate of a container, when no task's record tells it; cls FAIL_NONE: left out. */
 void say_container(struct engine *e, const struct slot *s, const char *state, enum fail_class cls,
                    int64_t now);
 void say_restart(struct engine *e, const struct unit *u, int64_t delay, const char *reason,
@@ -246,7 +243,8 @@ void say_scale(struct engine *e, const struct role *r, uint32_t count, const cha
                int64_t now);
 void say_note(struct engine *e, const char *level, const char *text, int64_t now);
 void say_progress(struct engine *e, struct unit *u, int64_t now); /* in the log */
-void progress_due(struct engine *e, struct unit *u, int64_t now); /* there, or to who looks */
+void progress_due(struct engine *e, struct unit *u,
+                  int64_t now); /* there, or to a client that looks */
 void say_ready(struct engine *e, const struct unit *u, int64_t now);
 void say_end(struct engine *e, int64_t now);
 
@@ -263,13 +261,13 @@ void slot_release(struct engine *e, struct slot *s, int64_t now);
 void slot_vacate(struct engine *e, struct slot *s, enum fail_class cls, int64_t now);
 /* Looks whether the gang is complete, incomplete, or can be formed. */
 void gang_look(struct engine *e, int64_t now);
-/* What was being formed is no longer what there is. */
+/* The gang that was being formed has changed. */
 void gang_spoil(struct engine *e);
 /* An incomplete gang that has something gives it back after a while. */
 void gang_hold(struct engine *e, int64_t now);
 void gang_set_limit(struct engine *e, int64_t started); /* the timer of the time limit */
 void gang_want_all(struct engine *e); /* every container that somebody waits for */
-/* It stands: everybody may start whose role's time has come. */
+/* It stands: every task whose role may start does. */
 void gang_stands(struct engine *e, int64_t now);
 void gang_on_hold_over(struct engine *e, int64_t now);
 void gang_on_ask(struct engine *e, int64_t now);
@@ -280,7 +278,7 @@ void run_prepare(struct engine *e, struct unit *u, enum task_event ev, int64_t n
 bool run_same_ports(const struct task *t, const uint16_t *ports, unsigned n);
 void run_set_ports(struct unit *u, const uint16_t *ports, unsigned n);
 void run_start(struct engine *e, struct unit *u); /* if it may */
-void run_open(struct engine *e);                  /* every role whose time has come */
+void run_open(struct engine *e);                  /* every role that may start */
 /* A task of `r` took this step: if it was the last to do so, others may have waited for it. */
 void run_step(struct engine *e, const struct role *r, enum spec_when step);
 /* Whether it can join a running generation, without the others being told. */
@@ -292,7 +290,7 @@ bool run_named(const struct engine *e, const struct unit *u);
 /* The container of `s` is gone, by a report or because it did not answer. */
 void fail_slot(struct engine *e, struct slot *s, enum fail_class cls, const char *text,
                int64_t now);
-/* Success, when every task that decides it has done its work. */
+/* Success, when every deciding task has succeeded. */
 void fail_or_not(struct engine *e, int64_t now);
 /* It runs no more because its agent does not, but its place is as good as before. */
 void fail_here(struct engine *e, struct unit *u, const char *text, int64_t now);
@@ -335,7 +333,7 @@ void leaving_look(struct engine *e, struct slot *s, int64_t now);
 void leaving_prepare(struct engine *e, struct unit *u, int64_t now);
 
 /* ---- engine_restore.c ---- */
-/* Forgets what was read since the engine last was at rest; its tasks are told anew. */
+/* Forgets what was read since the engine last was at rest; its tasks are told again. */
 void restore_drop(struct engine *e, int64_t now);
 
 /* ---- engine_resume.c ---- */

@@ -115,7 +115,7 @@ static void meet(struct sim *w, const struct engine *e, uint32_t id, bool give)
     w->queue[w->n_queue - 1].life = s->life;
 }
 
-/* The log begins anew, with everything that the one before it said. */
+/* The log begins again, with everything that the one before it said. */
 static bool summarise(struct sim *w)
 {
     static const struct engine_facts facts = { .job = "sim" };

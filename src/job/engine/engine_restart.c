@@ -1,4 +1,4 @@
-/* engine_restart.c - starting again: one task in its place, or all of them as a new generation.
+/* engine_restart.c - starting again: a single task in its place, or all tasks as a new generation.
  *
  *     failed ──► everybody is asked to stop ──► all have ended, the delay is over ──►
  *     PREPARE with the same ports (or another container is asked for) ──► ACTION_FORM ──► START */
@@ -59,7 +59,7 @@ void again_stop(struct engine *e, struct unit *u, int64_t grace, int64_t now)
         timer_set(e, TIMER_STOP, u, now + grace + STOP_MARGIN_MS);
 }
 
-/* What others have waited for and got is not done again, and side tasks that ended are not missed.
+/* Dependencies that were met stay met, and side tasks that ended are not started again.
  * Workers that were done are: without them the others would wait. */
 static void stop_role(struct engine *e, struct role *r, int64_t now)
 {
@@ -71,7 +71,7 @@ static void stop_role(struct engine *e, struct role *r, int64_t now)
 
         timer_set(e, TIMER_RESTART, u, NEVER);
         again_stop(e, u, e->grace, now);
-        if (u->brought) /* everybody is told of its ports: they need not be the same */
+        if (u->brought) /* all tasks get its ports, which may have changed */
             run_set_ports(u, NULL, 0);
         if (u->over && keep)
             unit_kept(e, u, true);

@@ -44,7 +44,7 @@ static void restarts_end_when_their_budget_is_used_up(void **state)
     }
     ended(b, "worker:1", 5);
     assert_ended(b, JOB_FAILED, 5);
-    assert_true(logged(b, "\"event\":\"end\"", "restarts are used up"));
+    assert_true(logged(b, "\"event\":\"end\"", "no restarts left"));
 }
 
 /* "the limit counts the sum over all replicas". */
@@ -226,7 +226,7 @@ static void too_many_losses_end_the_job_with_75(void **state)
     assert_ended(b, JOB_FAILED, 75);
 }
 
-/* A bad archive, or one that is gone: nobody's restarts pay for it, but nobody tries for ever. */
+/* A bad archive, or one that is gone: nobody's restarts pay for it, but nobody tries forever. */
 static void files_that_fit_nowhere_end_the_job(void **state)
 {
     static const enum spec_policy policies[] = { SPEC_RESTART_NEVER, SPEC_RESTART_TASK,
@@ -249,7 +249,7 @@ static void files_that_fit_nowhere_end_the_job(void **state)
         assert_ended(b, JOB_FAILED, 1);
         assert_int_equal(outcome_of(b).cls, FAIL_FILES);
         work(b);
-        assert_true(logged(b, "\"event\":\"end\"", "no such file; it was no better elsewhere"));
+        assert_true(logged(b, "\"event\":\"end\"", "no such file; it failed on other nodes too"));
         b->e = engine_free(b->e);
         buf_done(&b->log);
     }

@@ -2,25 +2,19 @@
  *
  * Each record does to the engine what was done when it was written, with the same functions: so
  * what no record says (which roles are open, what a budget has left, until when a gang is held)
- * comes out as it was. What the functions say and want meanwhile is thrown away: it stands in the
- * log, and resume wants it anew. Records are hostile until proven: numbers have bounds, names must
- * be known, and what cannot be is mended by resume. */
+ * comes out as it was. Events and actions that the functions produce meanwhile are discarded: the
+ * events are in the log, and resume asks for the actions again. Records are hostile until proven:
+ * numbers have bounds, names must be known, and what cannot be is repaired by resume. */
+#include "base/array.h"
 #include "job/engine/restore_private.h"
 
 #include <string.h>
 
 /* ---- fields ---- */
 
-int64_t restore_int(const json_t *v, const char *key, int64_t without)
-{
-    const json_t *x = json_object_get(v, key);
-
-    return json_is_integer(x) ? json_integer_value(x) : without;
-}
-
 uint32_t restore_u32(const json_t *v, const char *key, uint32_t without)
 {
-    int64_t n = restore_int(v, key, -1);
+    int64_t n = json_int_or(v, key, -1);
 
     return n < 0 || n >= UINT32_MAX ? without : (uint32_t)n;
 }
@@ -54,7 +48,7 @@ struct unit *restore_unit_named(const struct engine *e, const char *name)
     return &e->units[e->slots[r->slots[rank / r->procs]].first + rank % r->procs];
 }
 
-/* A number that only grows; whoever counted it on had not formed the gang yet. */
+/* A number that only grows; the master that raised it had not formed the gang yet. */
 static void see_generation(struct engine *e, const json_t *v)
 {
     uint32_t g = restore_u32(v, "generation", 0);
@@ -242,7 +236,7 @@ static void engine_restore_on_request(struct engine *e, const json_t *v, int64_t
     else if (str_eq(what, "restart") && e->state < JOB_FINISHING)
         restore_again(e, restore_unit(e, v), t);
     else if (str_eq(what, "stop")) {
-        engine_set_grace(e, restore_int(v, "grace", e->grace));
+        engine_set_grace(e, json_int_or(v, "grace", e->grace));
         e->stops++;
         if (e->state == JOB_FINISHING && e->stops > 1)
             end_kill_rest(e, t);
@@ -281,7 +275,7 @@ static enum event_kind engine_restore_kind_of(const json_t *v)
 static void engine_restore_apply(struct engine *e, const json_t *v)
 {
     enum event_kind k = engine_restore_kind_of(v);
-    int64_t t = restore_int(v, "t", 0);
+    int64_t t = json_int_or(v, "t", 0);
     uint64_t seq = e->seq;
 
     if (k == EVENT_KINDS_ || !readers[k])
@@ -314,7 +308,7 @@ static void forget_pending(struct engine *e)
     e->n_pending = 0;
 }
 
-/* Other readers of the log have believed it: they are told what is so instead. */
+/* Other readers of the log have believed it, so a correction is written. */
 static void correct(struct engine *e, const json_t *v, int64_t now)
 {
     struct unit *u = restore_unit(e, v);
@@ -354,7 +348,6 @@ void restore_drop(struct engine *e, int64_t now)
 int engine_restore(struct engine *e, const char *line, size_t n, struct err *err)
 {
     AUTO_JSON *v = NULL;
-    json_t **more;
     int64_t seq;
     int r = engine_enter(e, err);
 
@@ -372,15 +365,12 @@ int engine_restore(struct engine *e, const char *line, size_t n, struct err *err
     }
     summary_close(e); /* whatever is missing of it */
     e->read = true;
-    /* A master's first word: what the one before it left unfinished was never decided. */
+    /* A master's first word: what its predecessor left unfinished was never decided. */
     if (engine_restore_kind_of(v) == EVENT_MASTER)
         forget_pending(e);
-    more = engine_grow(e->pending, &e->cap_pending, e->n_pending + 1, sizeof(*more));
-    if (!more)
+    if (ARRAY_ADD(e->pending, e->n_pending, json_incref(v)) < 0)
         return err_oom(err);
-    e->pending = more;
-    e->pending[e->n_pending++] = json_incref(v);
-    seq = restore_int(v, "seq", -1);
+    seq = json_int_or(v, "seq", -1);
     if (seq >= 0 && seq < INT64_MAX && (uint64_t)seq >= e->seq)
         e->seq = (uint64_t)seq + 1;
     if (json_is_true(json_object_get(v, "rest")))

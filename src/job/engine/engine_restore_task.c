@@ -45,7 +45,8 @@ static void to_waiting(struct engine *e, struct unit *u, const json_t *v, int64_
     if (!had_none)
         restore_vacate(e, &e->slots[u->t.slot]);
     unit_forget_place(e, u);
-    /* Whoever is moved gets another one; whoever lost it too, unless all is to be given back. */
+    /* A task that moves gets another one; so does one that lost its container, unless all are being
+     * released. */
     if (!u->retired && e->state < JOB_FINISHING && !e->backing_off)
         slot_ask(e, &e->slots[u->t.slot]);
 }
@@ -121,7 +122,7 @@ static void to_ended(struct engine *e, struct unit *u, const json_t *v, int64_t 
 
     (void)task_state_from(state, &next);
     timer_set(e, TIMER_STOP, u, NEVER);
-    u->t.code = (int)restore_int(v, "code", 0);
+    u->t.code = (int)json_int_or(v, "code", 0);
     u->t.fail = FAIL_NONE;
     if (cls)
         (void)fail_from_key(cls, &u->t.fail);
@@ -186,8 +187,8 @@ void restore_progress(struct engine *e, const json_t *v, int64_t t)
 
     if (!u)
         return;
-    u->t.step = restore_int(v, "step", u->t.step);
-    u->t.total = restore_int(v, "total", u->t.total);
+    u->t.step = json_int_or(v, "step", u->t.step);
+    u->t.total = json_int_or(v, "total", u->t.total);
     if (u->told < u->started || !u->told)
         u->first_told = t;
     u->told = u->shown = u->reported = t;
@@ -236,11 +237,11 @@ static void restore_judgement(struct engine *e, struct unit *u, const struct fai
 
 void restore_facts(const json_t *v, int64_t t, struct failure *ret)
 {
-    *ret = (struct failure){ .code = (int)restore_int(v, "code", 0),
-                             .signal = (int)restore_int(v, "signal", 0),
+    *ret = (struct failure){ .code = (int)json_int_or(v, "code", 0),
+                             .signal = (int)json_int_or(v, "signal", 0),
                              .generation = restore_u32(v, "generation", 0),
                              .attempt = restore_u32(v, "attempt", 0),
-                             .when = restore_int(v, "when", t),
+                             .when = json_int_or(v, "when", t),
                              .text = (char *)restore_text(v, "text"),
                              .lines = (char *)restore_text(v, "lines") };
 }

@@ -1,8 +1,8 @@
 /* engine_resume.c - a new master's beginning: the log says what was, the agents say what is.
  *
  * The log may be behind by what the last master had decided and not written down. So an agent is
- * believed when it runs what the log does not know; and when all are back, it is looked at whether
- * the whole makes sense: a gang whose members are of different generations is formed anew. */
+ * believed when it runs what the log does not know; and when all are back, the whole is checked for
+ * consistency: a gang whose members are of different generations is formed again. */
 #include "job/engine/engine_private.h"
 
 #define COME_BACK_MS 15000 /* what agents get at least before an old hold time gives them up */
@@ -44,7 +44,7 @@ static void mend(struct engine *e, int64_t now)
         mend_unit(e, &e->units[i], now);
     if (e->state < JOB_FINISHING && !e->backing_off)
         gang_want_all(e);
-    e->n_queue = 0; /* all of it is told anew */
+    e->n_queue = 0; /* all of it is told again */
 }
 
 /* How long its tasks may take to end is counted again from when it is back. */
@@ -198,7 +198,7 @@ int engine_on_held(struct engine *e, const struct engine_held *held, int64_t now
     if (r < 0)
         return r;
     if (h.n_ports > CLUSTER_PORTS_MAX || h.attempt == UINT32_MAX)
-        return err_set(err, -EINVAL, "task %u: what its agent has cannot be", h.task);
+        return err_set(err, -EINVAL, "task %u: its agent reports an impossible state", h.task);
     s = &e->slots[u->t.slot];
     if (job_has_ended(e->state) || (s->state != SLOT_GRANTED && !s->away))
         return 0;
@@ -219,7 +219,7 @@ static bool is_to_end(const struct engine *e, const struct unit *u)
     return e->state == JOB_FINISHING || e->reforming || u->retired || e->slots[u->t.slot].leaving;
 }
 
-/* What the last master may have told it, or not. */
+/* Orders that the last master may or may not have sent it. */
 static void tell_again(struct engine *e, struct unit *u, int64_t now)
 {
     int64_t left = u->stopped + e->grace - now;
@@ -244,7 +244,7 @@ static bool is_overtaken(const struct engine *e, const struct unit *u)
     return u->starting && !u->t.stopping && u->t.generation != e->generation;
 }
 
-/* Who does not run is seen to first: the end of others may lead to more for all of them. */
+/* Tasks that do not run come first: the end of others may lead to more for all of them. */
 void resume_slot(struct engine *e, struct slot *s, const char *text, int64_t now)
 {
     struct unit *first = &e->units[s->first], *end = first + e->roles[s->role].procs;
@@ -263,7 +263,7 @@ void resume_slot(struct engine *e, struct slot *s, const char *text, int64_t now
     }
     for (struct unit *u = first; u < end; u++)
         if (unit_live(u) && !u->held)
-            fail_here(e, u, text ? text : "its agent does not have it any more", now);
+            fail_here(e, u, text ? text : "its agent no longer runs it", now);
     for (struct unit *u = first; u < end; u++)
         u->held = false;
     leaving_look(e, s, now);
@@ -296,7 +296,7 @@ void resume_settle(struct engine *e, int64_t now)
     if (e->state >= JOB_FINISHING || e->reforming)
         return;
     if (is_mixed(e) || (e->state != JOB_RUNNING && missing && !e->opt.elastic)) {
-        again_gang(e, "the log of the last master was behind its tasks", 0, now);
+        again_gang(e, "the log of the previous master lacks what its tasks did since", 0, now);
         return;
     }
     if (e->state == JOB_RUNNING)

@@ -387,7 +387,7 @@ static void one_that_does_not_come_back_is_lost(void **state)
     two_workers(b, SPEC_RESTART_NEVER, -1);
     reborn(b);
     engine_waiting_for(b->e, &text);
-    assert_string_equal(buf_text(&text), "waiting for the agents of 2 containers to come back");
+    assert_string_equal(buf_text(&text), "waiting for 2 agents to reconnect");
     runs(b, "worker:0");
     up(b, "worker:0");
     lost(b, "worker:1", FAIL_NODE);

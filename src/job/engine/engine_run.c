@@ -1,4 +1,4 @@
-/* engine_run.c - from prepared to running: in what order, and when a role's time has come. */
+/* engine_run.c - from prepared to running: the order of starts, and when a role may start. */
 #include "job/engine/engine_private.h"
 
 #include <string.h>
@@ -126,7 +126,7 @@ int engine_on_prepared(struct engine *e, uint32_t task, const uint16_t *ports, u
     run_set_ports(u, ports, n);
     unit_set(e, u, next, now);
     if (moved && e->state == JOB_RUNNING && !run_alone(e, u))
-        again_gang(e, "a task has other ports than before", 0, now);
+        again_gang(e, "a task's ports have changed", 0, now);
     run_start(e, u);
     gang_look(e, now);
     return engine_leave(e, err);

@@ -141,7 +141,7 @@ static void leaving(struct sim *w, uint32_t id)
     CHECK(w, engine_on_leaving(w->e, id, w->now, NULL) == 0);
 }
 
-/* With the agent all that it had is gone, but for the ports that are to be held again. */
+/* With the agent all that it had is gone, except for the ports that are to be held again. */
 static void agent_again(struct sim *w, uint32_t id)
 {
     uint32_t role, first, n;

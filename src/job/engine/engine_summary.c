@@ -70,7 +70,7 @@ static void put_field(struct event *ev, const struct summary_field *f, const voi
     }
 }
 
-/* Of the job with `u` NULL, otherwise of the task. */
+/* The budget of the task, or of the job when `u` is NULL. */
 static void put_timers(const struct writer *w, const struct unit *u, struct event *ev)
 {
     for (size_t i = 0; i < COUNT_OF(summary_timers); i++) {

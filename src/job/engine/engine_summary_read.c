@@ -1,5 +1,6 @@
-/* engine_summary_read.c - a summary, read back into a new engine; see engine_summary.c. What it
- * says is hostile like the rest of the log: numbers have bounds, and resume mends what cannot be.
+/* engine_summary_read.c - a summary, read back into a new engine; see engine_summary.c. Its
+ * contents are hostile like the rest of the log: numbers have bounds, and resume repairs what
+ * cannot be.
  */
 #include "job/engine/restore_private.h"
 #include "job/engine/summary_private.h"
@@ -10,7 +11,7 @@
 static void summary_read_field(const struct summary_field *f, const json_t *v, void *of)
 {
     void *p = (char *)of + f->at;
-    int64_t n = restore_int(v, f->key, 0);
+    int64_t n = json_int_or(v, f->key, 0);
     bool there = json_is_integer(json_object_get(v, f->key));
 
     switch (f->kind) {
@@ -42,7 +43,7 @@ static void summary_read_field(const struct summary_field *f, const json_t *v, v
 static void read_timers(struct engine *e, struct unit *u, const json_t *v)
 {
     for (size_t i = 0; i < COUNT_OF(summary_timers); i++) {
-        int64_t at = restore_int(v, summary_timers[i].key, 0);
+        int64_t at = json_int_or(v, summary_timers[i].key, 0);
 
         if ((summary_timers[i].kind >= TIMER_JOB_) == (u != NULL) && at > 0 &&
             at <= SUMMARY_NUMBER_MAX)
@@ -67,7 +68,7 @@ static void summary_read_roles(struct engine *e, const json_t *list)
 static void summary_read_job(struct engine *e, const json_t *v)
 {
     const char *state = restore_text(v, "state"), *names = restore_text(v, "names");
-    int64_t next = restore_int(v, "next", 0), grace = restore_int(v, "grace", e->grace);
+    int64_t next = json_int_or(v, "next", 0), grace = json_int_or(v, "grace", e->grace);
 
     if (!state || job_state_from(state, &e->state) < 0 || e->state >= JOB_FINISHING)
         e->state = JOB_ASKING; /* nobody writes one of a job that ends */
@@ -184,7 +185,7 @@ static void read_story(struct engine *e, const json_t *v)
     const char *cls = restore_text(v, "class");
     struct failure f;
 
-    restore_facts(v, restore_int(v, "t", 0), &f);
+    restore_facts(v, json_int_or(v, "t", 0), &f);
     if (!u || !cls || fail_from_key(cls, &f.cls) < 0)
         return;
     f.task = u->t.id;

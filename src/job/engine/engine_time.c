@@ -2,6 +2,7 @@
  *
  * The timers are a heap of times. Unsetting or moving one leaves its entry where it is: an entry
  * counts only while it says the same time as its owner. */
+#include "base/array.h"
 #include "job/engine/engine_private.h"
 
 /* ---- actions ---- */
@@ -43,7 +44,7 @@ void action_add(struct engine *e, enum action_kind kind, uint32_t id, int64_t gr
     e->queue[at] = (struct action){ .kind = kind, .id = id, .grace = grace };
 }
 
-/* What has become pointless while it stood in the queue is left out. */
+/* Actions that have become pointless in the queue are left out. */
 static bool still_wanted(const struct engine *e, const struct action *a)
 {
     switch (a->kind) {
@@ -118,7 +119,6 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at)
 {
     uint32_t unit = u ? u->t.id : 0;
     int64_t *own = owner(e, kind, unit);
-    struct timer_entry *heap;
 
     if (*own == at)
         return;
@@ -127,12 +127,10 @@ void timer_set(struct engine *e, enum timer kind, struct unit *u, int64_t at)
         drop_stale(e);
         return;
     }
-    heap = engine_grow(e->heap, &e->cap_heap, e->n_heap + 1, sizeof(*heap));
-    if (!heap) {
+    if (ARRAY_ROOM(e->heap, e->n_heap) < 0) {
         engine_oom(e);
         return;
     }
-    e->heap = heap;
     e->heap[e->n_heap] = (struct timer_entry){ .at = at, .unit = unit, .kind = kind };
     engine_time_sift_up(e->heap, e->n_heap++);
     drop_stale(e);
@@ -159,9 +157,9 @@ static void on_stop(struct engine *e, struct unit *u, int64_t now)
 
     if (!unit_live(u))
         return;
-    /* Its agent should have killed it by now: it is past helping, and so is what it holds. */
+    /* Its agent should have killed it by now: it cannot be saved, and neither can its container. */
     action_add(e, ACTION_RELEASE, u->t.slot, 0);
-    fail_slot(e, s, FAIL_NODE, "it did not end when it was told to, nor did its agent end it", now);
+    fail_slot(e, s, FAIL_NODE, "it did not stop when told to, and its agent did not stop it", now);
 }
 
 static void fire(struct engine *e, enum timer kind, struct unit *u, int64_t now)

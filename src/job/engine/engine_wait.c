@@ -1,6 +1,11 @@
 /* engine_wait.c - a sentence about what the job waits for. */
 #include "job/engine/engine_private.h"
 
+static const char *engine_wait_s(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void add_resources(const struct role *r, struct buf *out)
 {
     const struct spec_role *s = r->spec;
@@ -29,7 +34,8 @@ static void asking(const struct engine *e, struct buf *out)
     uint32_t have = e->in[SLOT_GRANTED] + e->in[SLOT_UP];
     const char *between = "; waiting for ";
 
-    (void)buf_printf(out, "have %u of %u containers", have, have + e->in[SLOT_ASKED]);
+    (void)buf_printf(out, "have %u of %u container%s", have, have + e->in[SLOT_ASKED],
+                     engine_wait_s(have + e->in[SLOT_ASKED]));
     for (uint32_t i = 0; i < e->n_roles; i++) {
         const struct role *r = &e->roles[i];
         const char *label = r->spec->label ? r->spec->label : e->spec->label;
@@ -48,16 +54,19 @@ static void asking(const struct engine *e, struct buf *out)
             break;
         }
     if (e->in[SLOT_ASKED] == 0 && e->in[SLOT_GRANTED] > 0)
-        (void)buf_printf(out, "; waiting for %u agents", e->in[SLOT_GRANTED]);
+        (void)buf_printf(out, "; preparing %u node%s", e->in[SLOT_GRANTED],
+                         engine_wait_s(e->in[SLOT_GRANTED]));
 }
 
 static void forming(const struct engine *e, struct buf *out)
 {
     if (e->reforming)
-        (void)buf_printf(out, "waiting for %u tasks to end, to start all anew", e->n_live);
+        (void)buf_printf(out, "waiting for %u task%s to end before all start again", e->n_live,
+                         engine_wait_s(e->n_live));
     else if (!e->forming)
-        (void)buf_printf(out, "waiting for %u of %u tasks to be prepared",
-                         e->n_tasks - e->n_kept - e->n[TASK_READY], e->n_tasks);
+        (void)buf_printf(out, "preparing %u of %u task%s",
+                         e->n_tasks - e->n_kept - e->n[TASK_READY], e->n_tasks,
+                         engine_wait_s(e->n_tasks));
 }
 
 static void running(const struct engine *e, struct buf *out)
@@ -87,16 +96,17 @@ static void running(const struct engine *e, struct buf *out)
 void engine_waiting_for(const struct engine *e, struct buf *out)
 {
     if (e->n_away > 0 && !job_has_ended(e->state)) {
-        (void)buf_printf(out, "waiting for the agents of %u containers to come back", e->n_away);
+        (void)buf_printf(out, "waiting for %u agent%s to reconnect", e->n_away,
+                         engine_wait_s(e->n_away));
         return;
     }
     switch (e->state) {
     case JOB_ASKING:
         if (e->backing_off)
             (void)buf_printf(out,
-                             "there was no room for all at once (%u times): everything was "
-                             "given back, to be asked for again in a moment",
-                             e->rounds);
+                             "not enough room for all containers at once (%u attempt%s); released "
+                             "them, trying again soon",
+                             e->rounds, engine_wait_s(e->rounds));
         else
             asking(e, out);
         break;
@@ -108,7 +118,8 @@ void engine_waiting_for(const struct engine *e, struct buf *out)
         break;
     case JOB_FINISHING:
         if (e->n_live > 0)
-            (void)buf_printf(out, "waiting for %u tasks to end", e->n_live);
+            (void)buf_printf(out, "waiting for %u task%s to end", e->n_live,
+                             engine_wait_s(e->n_live));
         break;
     default:
         break;

@@ -1,4 +1,5 @@
-/* outcome.c - see outcome.h */
+/* outcome.c - two tables over failure classes: which exit code a job gets, and what to try. The
+ * first row that fits counts, so the particular ones come first. See outcome.h. */
 #include "job/engine/outcome.h"
 
 #include <signal.h>
@@ -40,48 +41,31 @@ static const struct {
     int code;
     const char *hint;
 } hints[] = {
-    { FAIL_EXIT, NOT_FOUND, "the command was not found: look at its name, at PATH, and whether it "
-                            "travels with the job (--files, --archives)" },
-    { FAIL_EXIT, CANNOT_RUN, "the command cannot be run: is it executable (chmod +x), and is its "
-                             "first line or its format right for that machine?" },
-    { FAIL_EXIT, SIGNAL_BASE + SIGKILL, "something killed a process of the task, often for want of "
-                                        "memory: ask for more with --mem" },
+    { FAIL_EXIT, NOT_FOUND, "the command was not found: check its name and PATH, and that it is sent with the job (--files, --archives)" },
+    { FAIL_EXIT, CANNOT_RUN, "the command cannot be run: check that it is executable (chmod +x), and that its first line or format suits that machine" },
+    { FAIL_EXIT, SIGNAL_BASE + SIGKILL, "a process of the task was killed, often because memory ran out: give it more with --mem" },
     { FAIL_EXIT, SIGNAL_BASE + SIGSEGV, "a process of the task crashed (segmentation fault): "
-                                        "usually a native library that does not fit the others" },
-    { FAIL_EXIT, SIGNAL_BASE + SIGABRT, "a process of the task gave up by itself (abort): its last "
-                                        "lines say why" },
-    { FAIL_SIGNAL, SIGNAL_BASE + SIGKILL, "somebody killed it, often the system for want of "
-                                          "memory: ask for more with --mem" },
-    { FAIL_SIGNAL, SIGNAL_BASE + SIGSEGV, "it crashed (segmentation fault): usually a native "
-                                          "library that does not fit the others" },
+                                        "often caused by native libraries that do not match" },
+    { FAIL_EXIT, SIGNAL_BASE + SIGABRT, "a process of the task aborted: its last lines say why" },
+    { FAIL_SIGNAL, SIGNAL_BASE + SIGKILL, "it was killed, often by the system because memory ran out: give it more with --mem" },
+    { FAIL_SIGNAL, SIGNAL_BASE + SIGSEGV, "it crashed (segmentation fault): often caused by native libraries that do not match" },
     { FAIL_SIGNAL, SIGNAL_BASE + SIGBUS, "it crashed (bus error): often /dev/shm or a disk is full" },
-    { FAIL_SIGNAL, SIGNAL_BASE + SIGILL, "it used an instruction that this processor has not: it "
-                                         "was built for another one" },
-    { FAIL_SIGNAL, SIGNAL_BASE + SIGABRT, "it gave up by itself (abort): its last lines say why" },
-    { FAIL_MEMORY, 0, "it needed more memory than it asked for: ask for more with --mem" },
-    { FAIL_START, CANNOT_RUN, "the command cannot be run: is it executable (chmod +x), and is its "
-                              "first line or its format right for that machine?" },
-    { FAIL_START, TRY_AGAIN, "nothing could be started in the container: look at the node's log" },
-    { FAIL_START, LACKS, "that machine lacks what the job says it needs; what it has is not used in "
-                         "its place" },
-    { FAIL_START, NO_CONTAINER, "docker could not make its container: does it run on that machine, "
-                                "may you use it, and is the image there or in its registry?" },
-    { FAIL_START, 0, "the command was not found: look at its name, at PATH, and whether it travels "
-                     "with the job (--files, --archives)" },
-    { FAIL_FILES, 0, "a file of the job could not be put in place: does it still exist, and may "
-                     "you read it?" },
-    { FAIL_PORT, 0, "a port could not be held: is another program using it, or is the range of "
-                    "ports too small?" },
+    { FAIL_SIGNAL, SIGNAL_BASE + SIGILL, "it used an instruction that this processor does not have: it was built for another one" },
+    { FAIL_SIGNAL, SIGNAL_BASE + SIGABRT, "it aborted: its last lines say why" },
+    { FAIL_MEMORY, 0, "it used more memory than it asked for: give it more with --mem" },
+    { FAIL_START, CANNOT_RUN, "the command cannot be run: check that it is executable (chmod +x), and that its first line or format suits that machine" },
+    { FAIL_START, TRY_AGAIN, "nothing could be started in the container: see the node's log" },
+    { FAIL_START, LACKS, "that machine does not have what the job requires; ydl uses no substitute" },
+    { FAIL_START, NO_CONTAINER, "docker could not create the container: check that docker runs on that machine, that you may use it, and that the image is there or in its registry" },
+    { FAIL_START, 0, "the command was not found: check its name and PATH, and that it is sent with the job (--files, --archives)" },
+    { FAIL_FILES, 0, "a file of the job could not be put in place: check that it still exists and that you may read it" },
+    { FAIL_PORT, 0, "a port could not be reserved: another program may be using it, or the port range may be too small" },
     { FAIL_DISK, 0, "the disk of the node is full or broken" },
-    { FAIL_NOT_READY, 0, "it was not ready in time: give it longer (ready: timeout), or look at "
-                         "what it waits for" },
+    { FAIL_NOT_READY, 0, "it was not ready in time: raise ready.timeout, or find out what it waits for" },
     { FAIL_LOG_LIMIT, 0, "it wrote more output than allowed: write less, or raise log_limit" },
-    { FAIL_IMAGE, 0, "look at the image's name: can the nodes pull it ('docker pull' there), and do "
-                     "they trust where it comes from (docker.trusted.registries)?" },
-    { FAIL_NODE, 0, "the machine or its container was lost: try again; with --restart the job "
-                    "would go on by itself" },
-    { FAIL_PREEMPTED, 0, "the cluster took the container back for somebody else: with --restart "
-                         "the job would go on by itself" },
+    { FAIL_IMAGE, 0, "check the image's name, that the nodes can pull it ('docker pull' there), and that they trust its registry (docker.trusted.registries)" },
+    { FAIL_NODE, 0, "the machine or its container was lost: try again, or let the job recover with --restart" },
+    { FAIL_PREEMPTED, 0, "the cluster took the container back for another job: let the job recover with --restart" },
 };
 
 static const struct {
@@ -102,7 +86,7 @@ int failure_exit(enum fail_class cls, int code, int signal)
         return exits[cls].always;
     if (signal > 0)
         return SIGNAL_BASE + signal;
-    /* What a shell cannot show must not become a success. */
+    /* A code that a shell cannot show must not become a success. */
     if (code <= 0 || code > 255)
         return exits[cls].without;
     return code;

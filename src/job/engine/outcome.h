@@ -1,4 +1,4 @@
-/* outcome.h - how a failure is told: its exit code, a sentence, a hint. Pure. */
+/* outcome.h - how a failure is reported: its exit code, a sentence, a hint. Pure. */
 #pragma once
 #include "job/engine/engine.h"
 

@@ -1,4 +1,6 @@
-/* policy.c - see policy.h */
+/* policy.c - one row for each class: whether it counts against the restarts, and what each
+ * restart policy does about it. That preemption and lost nodes never count is a column here, not
+ * a condition in the engine. See policy.h. */
 #include "job/engine/policy.h"
 
 #define CANNOT_RUN 126
@@ -18,9 +20,9 @@ static const struct policy_verdict table[FAIL_CLASSES_][SPEC_RESTART_GANG + 1] =
                          [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
     [FAIL_NOT_READY] = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
                          [SPEC_RESTART_GANG] = { POLICY_GANG,  COUNTED } },
-    /* What another try cannot change: fail at once. (FAIL_START, FAIL_LOG_LIMIT,
+    /* A retry cannot help: fail at once. (FAIL_START, FAIL_LOG_LIMIT,
      * FAIL_IMAGE: no entries.) */
-    /* What the place may have to do with. */
+    /* The node may be the cause: move. */
     [FAIL_FILES]     = { [SPEC_RESTART_TASK] = { POLICY_AGAIN, COUNTED },
                          [SPEC_RESTART_GANG] = { POLICY_AGAIN, COUNTED } },
     [FAIL_PORT]      = { [SPEC_RESTART_TASK] = { POLICY_PORTS, COUNTED },

@@ -29,7 +29,7 @@ struct policy_verdict policy_verdict(enum spec_policy policy, enum fail_class cl
 
 /* The job's and the role's words put together. A side role has only its own: a restart of the
  * job's kind is not meant for it, and it never restarts others. `suits` is the framework's meaning
- * of "restart", for whoever gave a number of restarts and no policy. */
+ * of "restart", for a number of restarts without a policy. */
 struct policy_restart {
     enum spec_policy policy;
     int64_t max, window, delay;

@@ -178,10 +178,12 @@ static void failures_come_with_a_sentence_and_a_hint(void **state)
         { { .cls = FAIL_SIGNAL, .signal = 63 }, "w:1 was ended by signal 63 (a signal)", NULL },
         { { .cls = FAIL_MEMORY }, "w:1: out of memory", "--mem" },
         { { .cls = FAIL_START, .code = 126 }, "w:1: could not be started", "chmod" },
-        { { .cls = FAIL_START, .code = 78 }, "w:1: could not be started", "lacks" },
+        { { .cls = FAIL_START, .code = 78 },
+          "w:1: could not be started",
+          "does not have what the job requires" },
         { { .cls = FAIL_START, .code = 127, .text = (char *)"no x" }, "no x", "was not found" },
         { { .cls = FAIL_NOT_READY }, "w:1: not ready in time", "timeout" },
-        { { .cls = FAIL_PORT }, "w:1: port could not be held", "port" },
+        { { .cls = FAIL_PORT }, "w:1: port could not be reserved", "port" },
         { { .cls = FAIL_NODE }, "w:1: node lost", "--restart" },
     };
     struct failure f = { 0 };

@@ -4,10 +4,9 @@
 #include "job/engine/engine_private.h"
 
 /* Fields of a record: a wrong type is as good as none. */
-int64_t restore_int(const json_t *v, const char *key, int64_t without);
 uint32_t restore_u32(const json_t *v, const char *key, uint32_t without); /* below UINT32_MAX */
 const char *restore_text(const json_t *v, const char *key);               /* NULL: none */
-/* The task that it speaks of, also one that is scaled away; NULL: there is none. */
+/* The task that the record names, also one that was scaled away; NULL: there is none. */
 struct unit *restore_unit(const struct engine *e, const json_t *v);
 struct unit *restore_unit_named(const struct engine *e, const char *name); /* NULL name: none */
 
@@ -25,7 +24,7 @@ void restore_facts(const json_t *v, int64_t t, struct failure *ret);
 /* When the record's `delay` is over. */
 static inline int64_t restore_later(int64_t t, const json_t *v)
 {
-    int64_t delay = restore_int(v, "delay", 0);
+    int64_t delay = json_int_or(v, "delay", 0);
 
     return delay < 0 || delay > RESTORE_DELAY_MAX ? t : t + delay;
 }

@@ -1,4 +1,7 @@
-/* state.c - see state.h */
+/* state.c - the tables, and nothing that reads a clock or acts. A row is what may happen in a
+ * state, an entry the next state; an entry left out is 0 and means that it cannot happen, which
+ * is reported as a bug in ydl. Reports that cross with a loss on their way are in the table
+ * (LATE) and change nothing. See state.h. */
 #include "job/engine/state.h"
 #include "base/str.h"
 

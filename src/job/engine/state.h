@@ -1,7 +1,7 @@
 /* state.h - the two tables: what can happen to a task and to a job, and what they are then.
  *
  * The engine asks these tables before it changes anything. An event that a state does not know is a
- * fault of ours and gives -EPROTO with a sentence: task 'worker:1': started while DONE. Pure. */
+ * bug in ydl and gives -EPROTO with a sentence: task 'worker:1': started while DONE. Pure. */
 #pragma once
 #include "job/engine/engine.h"
 
@@ -27,7 +27,7 @@ enum job_event {
     JOB_EV_COMPLETE, /* every container is there, with its agent */
     JOB_EV_MISSING,  /* a container of the gang is missing again */
     JOB_EV_FORMED,   /* the cluster specification is made */
-    JOB_EV_REFORM,   /* the gang is to be formed anew */
+    JOB_EV_REFORM,   /* the gang is to be formed again */
     JOB_EV_FINISH,   /* decided: everybody is to end */
     JOB_EV_SUCCEED,
     JOB_EV_FAIL,

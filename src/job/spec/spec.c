@@ -1,5 +1,6 @@
 /* spec.c - a specification's memory, its lists, and the lines about what is wrong; see spec.h */
 #include "job/spec/spec.h"
+#include "base/array.h"
 #include "job/spec/spec_keys.h"
 #include "job/spec/spec_tree.h"
 
@@ -105,12 +106,9 @@ int spec_add_role(struct spec *s, const char *name, struct spec_role **ret)
     copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    v = reallocarray(s->roles, s->n_roles + 1, sizeof(*v));
-    if (!v)
+    if (ARRAY_ADD(s->roles, s->n_roles, (struct spec_role){ .name = take(copy) }) < 0)
         return -ENOMEM;
-    s->roles = v;
-    v += s->n_roles++;
-    *v = (struct spec_role){ .name = take(copy) };
+    v = &s->roles[s->n_roles - 1];
     spec_presets(spec_role_keys, v);
     if (ret)
         *ret = v;
@@ -165,20 +163,6 @@ int spec_set_text(char **where, const char *text)
     return 0;
 }
 
-/* Room for one element more: *v is moved when there was none (at 0, 1, 2, 4, 8 … elements). */
-static int spec_grow(void **v, size_t n, size_t size)
-{
-    void *p;
-
-    if (n & (n - 1))
-        return 0;
-    p = reallocarray(*v, n ? n * 2 : 1, size);
-    if (!p)
-        return -ENOMEM;
-    *v = p;
-    return 0;
-}
-
 int spec_set_var(struct spec_vars *l, const char *name, const char *value)
 {
     AUTO_FREE char *n = NULL, *v = NULL;
@@ -188,10 +172,9 @@ int spec_set_var(struct spec_vars *l, const char *name, const char *value)
             return spec_set_text(&l->v[i].value, value);
     n = strdup(name);
     v = strdup(value);
-    if (!n || !v || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!n || !v)
         return -ENOMEM;
-    l->v[l->n++] = (struct spec_var){ take(n), take(v) };
-    return 0;
+    return ARRAY_ADD(l->v, l->n, (struct spec_var){ take(n), take(v) });
 }
 
 bool spec_is_remote(const char *name)
@@ -205,20 +188,18 @@ int spec_add_file(struct spec_files *l, const char *from, const char *to)
 {
     AUTO_FREE char *f = strdup(from), *t = to ? strdup(to) : NULL;
 
-    if (!f || (to && !t) || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!f || (to && !t))
         return -ENOMEM;
-    l->v[l->n++] = (struct spec_file){ take(f), take(t) };
-    return 0;
+    return ARRAY_ADD(l->v, l->n, (struct spec_file){ take(f), take(t) });
 }
 
 int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when)
 {
     AUTO_FREE char *copy = strdup(role);
 
-    if (!copy || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!copy)
         return -ENOMEM;
-    l->v[l->n++] = (struct spec_after){ take(copy), when };
-    return 0;
+    return ARRAY_ADD(l->v, l->n, (struct spec_after){ take(copy), when });
 }
 
 int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value)
@@ -231,10 +212,9 @@ int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value)
             return 0;
         }
     copy = strdup(name);
-    if (!copy || spec_grow((void **)&l->v, l->n, sizeof(*l->v)) < 0)
+    if (!copy)
         return -ENOMEM;
-    l->v[l->n++] = (struct spec_amount){ take(copy), value };
-    return 0;
+    return ARRAY_ADD(l->v, l->n, (struct spec_amount){ take(copy), value });
 }
 
 /* ---- mistakes ---- */
@@ -255,7 +235,7 @@ static char *fault_line(const struct spec_faults *f, int line, const char *key, 
         line = spec_tree_line(f->tree, key);
     if (line > 0)
         snprintf(place, sizeof(place), ":%d", line);
-    /* What is in no line of the file came from elsewhere. */
+    /* A fault without a line did not come from the file. */
     return str_printf("%s%s%s%s%s%s", line && f->file ? f->file : "", line && f->file ? place : "",
                       line && f->file ? ": " : "", key ? key : "", key ? ": " : "", text);
 }
@@ -269,7 +249,7 @@ int spec_fault(struct spec_faults *f, int line, const char *key, const char *fmt
     if (++f->n > SPEC_FAULTS_MAX)
         return -EINVAL;
     if (f->n == SPEC_FAULTS_MAX)
-        return strs_add(&f->lines, "… and more mistakes: mend these first") < 0 ? -ENOMEM : -EINVAL;
+        return strs_add(&f->lines, "… and more errors: fix these first") < 0 ? -ENOMEM : -EINVAL;
     va_start(ap, fmt);
     n = vasprintf(&text, fmt, ap);
     va_end(ap);

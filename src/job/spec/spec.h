@@ -85,8 +85,8 @@ struct spec_restart {
     struct strs codes; /* numbers: only what ended with one of these codes; empty: not said */
 };
 
-/* Who may see the job, and who may change it, besides its owner: "USERS GROUPS", lists with commas
- * and one blank between; NULL: nobody. */
+/* The users and groups, besides the owner, that may see the job, and those that may change it:
+ * "USERS GROUPS", lists with commas and one blank between; NULL: nobody. */
 struct spec_acl {
     char *view, *modify;
 };
@@ -172,8 +172,8 @@ struct spec {
     int64_t grace;                /* ms between the request to end and the kill */
     int64_t timeout;              /* ms for the whole job; 0: none */
     uint64_t log_limit;           /* bytes of output of one task; 0: none */
-    uint64_t log_rotate;          /* output is cut into files of so many bytes; 0: it is not */
-    unsigned log_keep;            /* so many of them stay, beside the last; 0: all */
+    uint64_t log_rotate;          /* output is cut into files of this size; 0: it is not */
+    unsigned log_keep;            /* the number of them to keep, beside the last; 0: all */
     unsigned port_low, port_high; /* the range for ports; 0: the platform's */
     char *tensorboard;            /* log directory; NULL: none */
     int tensorboard_first;        /* 1: the tracking URL leads to it; -1: not said */
@@ -231,9 +231,9 @@ int spec_add_after(struct spec_afters *l, const char *role, enum spec_when when)
 int spec_set_amount(struct spec_amounts *l, const char *name, int64_t value);
 
 /* ---- mistakes ----
- * All of them are found before anything is said. Each is one line of text: where, which key, what
- * is wrong, and the nearest right word when there is one:
- *     job.yaml:4: roles.worker.memroy: unknown key (did you mean 'memory'?) */
+ * All of them are collected before any is reported. Each is one line of text: where, which key,
+ * what is wrong, and the nearest right word when there is one: job.yaml:4: roles.worker.memroy:
+ * unknown key (did you mean 'memory'?) */
 #define SPEC_FAULTS_MAX 100 /* lines that are kept; the last one says that there are more */
 
 struct spec_node;
@@ -261,8 +261,8 @@ static inline void auto_spec_faults_(struct spec_faults *f)
 /* ---- from text ---- */
 
 /* Reads YAML (of which JSON is a part). Fills `s`, which was initialised, and adds to `f` what is
- * wrong; -EINVAL when something is. What is right is in `s` then, so that the caller may go on to
- * the framework and spec_check() with the same `f` and show all mistakes together. Aliases, tags,
+ * wrong; -EINVAL when something is. The valid part is in `s` then, so that the caller may go on to
+ * the framework and spec_check() with the same `f` and show all faults together. Aliases, tags,
  * several documents, more than SPEC_FILE_MAX bytes, 32 levels or 100,000 nodes are refused. */
 int spec_parse(const char *file, const void *text, size_t n, struct spec *s, struct spec_faults *f);
 
@@ -282,8 +282,8 @@ int spec_words(const char *text, struct strs *ret, struct err *err);
 /* Checks everything that can be known without looking at the machine: names, counts, ranges,
  * cycles of `after`, roles that nobody defines, variables that no rank has, totals. To be called
  * after the framework has filled in its defaults (framework_complete). -EINVAL with all faults,
- * also when all of them were in `f` before; what is missing (a task, a command) is said only when
- * nothing else is wrong, for it may stand under a misspelt key. */
+ * also when all of them were in `f` before; what is missing (a task, a command) is reported only
+ * when nothing else is wrong, because it may be there under a misspelled key. */
 int spec_check(const struct spec *s, struct spec_faults *f);
 
 /* The specification as JSON that spec_parse() reads back to the same one: how it travels. Keys in

@@ -50,8 +50,7 @@ static int one_word(struct splitter *s)
 
     while (r == 0 && (c = *s->p) && !strchr(BLANKS, c)) {
         if (strchr(OPERATORS, c))
-            return err_set(s->err, -EINVAL, "'%c' would need a shell: quote it, or write sh -c '…'",
-                           c);
+            return err_set(s->err, -EINVAL, "'%c' needs a shell: quote it, or write sh -c '…'", c);
         s->p++;
         if (c == '\'' || c == '"') {
             s->some = true;

@@ -63,11 +63,11 @@ static void what_is_not_closed_or_needs_a_shell_is_refused(void **state)
         { "a \"b\\\"", "a double quote is not closed" },
         { "a \"b\\", "a double quote is not closed" },
         { "a b\\", "nothing follows the last backslash" },
-        { "make && ./run", "'&' would need a shell: quote it, or write sh -c '…'" },
-        { "a | b", "'|' would need a shell: quote it, or write sh -c '…'" },
-        { "a >out", "'>' would need a shell: quote it, or write sh -c '…'" },
-        { "a 2>&1", "'>' would need a shell: quote it, or write sh -c '…'" },
-        { "a; b", "';' would need a shell: quote it, or write sh -c '…'" },
+        { "make && ./run", "'&' needs a shell: quote it, or write sh -c '…'" },
+        { "a | b", "'|' needs a shell: quote it, or write sh -c '…'" },
+        { "a >out", "'>' needs a shell: quote it, or write sh -c '…'" },
+        { "a 2>&1", "'>' needs a shell: quote it, or write sh -c '…'" },
+        { "a; b", "';' needs a shell: quote it, or write sh -c '…'" },
     };
 
     (void)state;

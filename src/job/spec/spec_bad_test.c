@@ -70,58 +70,56 @@ static void an_unknown_key_is_named_with_the_nearest_one(void **state)
 }
 
 static const struct row wrong_types[] = {
-    { "roles: {w: {count: [1]}}",
-      "job.yaml:1: roles.w.count: a number was expected, found a list" },
-    { "roles: {w: {count: {a: 1}}}",
-      "job.yaml:1: roles.w.count: a number was expected, found a map" },
-    { "roles: {w: {count: two}}", "job.yaml:1: roles.w.count: a number was expected, found 'two'" },
-    { "roles: {w: 1.5}", "job.yaml:1: roles.w: a number was expected, found '1.5'" },
+    { "roles: {w: {count: [1]}}", "job.yaml:1: roles.w.count: expected a number, found a list" },
+    { "roles: {w: {count: {a: 1}}}", "job.yaml:1: roles.w.count: expected a number, found a map" },
+    { "roles: {w: {count: two}}", "job.yaml:1: roles.w.count: expected a number, found 'two'" },
+    { "roles: {w: 1.5}", "job.yaml:1: roles.w: expected a number, found '1.5'" },
     { "roles: {w: {memory: lots}}",
-      "job.yaml:1: roles.w.memory: a size such as 512m or 1.5g was expected, found 'lots'" },
-    { "grace: soon", "job.yaml:1: grace: a duration such as 30s, 5m or 1h30m was expected, "
+      "job.yaml:1: roles.w.memory: expected a size such as 512m or 1.5g, found 'lots'" },
+    { "grace: soon", "job.yaml:1: grace: expected a duration such as 30s, 5m or 1h30m, "
                      "found 'soon'" },
     { "gang: {retry: always}",
-      "job.yaml:1: gang.retry: a number or 'forever' was expected, found 'always'" },
+      "job.yaml:1: gang.retry: expected a number or 'forever', found 'always'" },
     { "roles: {w: {side: maybe}}",
-      "job.yaml:1: roles.w.side: true or false was expected, found 'maybe'" },
-    { "name: [a]", "job.yaml:1: name: text was expected, found a list" },
-    { "roles: [w]", "job.yaml:1: roles: a map of roles was expected, found a list" },
-    { "roles: 3", "job.yaml:1: roles: a map of roles was expected, found '3'" },
-    { "roles: {w: [1]}", "job.yaml:1: roles.w: a map was expected, found a list" },
-    { "env: [A=1]", "job.yaml:1: env: a map of names and values was expected, found a list" },
-    { "env:\n  A: 1\n  B: [1]", "job.yaml:3: env.B: text was expected, found a list" },
-    { "env: {A: }", "job.yaml:1: env.A: text was expected, found nothing; write \"\" for empty "
+      "job.yaml:1: roles.w.side: expected true or false, found 'maybe'" },
+    { "name: [a]", "job.yaml:1: name: expected text, found a list" },
+    { "roles: [w]", "job.yaml:1: roles: expected a map of roles, found a list" },
+    { "roles: 3", "job.yaml:1: roles: expected a map of roles, found '3'" },
+    { "roles: {w: [1]}", "job.yaml:1: roles.w: expected a map, found a list" },
+    { "env: [A=1]", "job.yaml:1: env: expected a map of names and values, found a list" },
+    { "env:\n  A: 1\n  B: [1]", "job.yaml:3: env.B: expected text, found a list" },
+    { "env: {A: }", "job.yaml:1: env.A: expected text, found nothing; write \"\" for empty "
                     "text" },
-    { "tags: {a: b}", "job.yaml:1: tags: a list of texts was expected, found a map" },
-    { "tags: [a, [b]]", "job.yaml:1: tags[1]: text was expected, found a list" },
-    { "command: {a: b}", "job.yaml:1: command: a command was expected, found a map" },
-    { "command: [a, ~]", "job.yaml:1: command[1]: text was expected, found nothing" },
+    { "tags: {a: b}", "job.yaml:1: tags: expected a list of texts, found a map" },
+    { "tags: [a, [b]]", "job.yaml:1: tags[1]: expected text, found a list" },
+    { "command: {a: b}", "job.yaml:1: command: expected a command, found a map" },
+    { "command: [a, ~]", "job.yaml:1: command[1]: expected text, found nothing" },
     { "command: a 'b", "job.yaml:1: command: a single quote is not closed" },
-    { "files: [a, [b]]", "job.yaml:1: files[1]: a file was expected, found a list" },
+    { "files: [a, [b]]", "job.yaml:1: files[1]: expected a file, found a list" },
     { "files: [{a: b, c: d}]",
-      "job.yaml:1: files[0]: one FROM: TO was expected, or the keys from and to" },
-    { "files: [{a: b, c: d, e: f}]", "job.yaml:1: files[0]: one FROM: TO was expected, found 3" },
-    { "files: [{a: [b]}]", "job.yaml:1: files[0]: a name was expected, found a list" },
-    { "files: [{from: [b], to: a}]", "job.yaml:1: files[0]: from and to are names" },
-    { "gang: 5m", "job.yaml:1: gang: a map was expected, found '5m'" },
+      "job.yaml:1: files[0]: expected one FROM: TO, or the keys from and to" },
+    { "files: [{a: b, c: d, e: f}]", "job.yaml:1: files[0]: expected one FROM: TO, found 3" },
+    { "files: [{a: [b]}]", "job.yaml:1: files[0]: expected a name, found a list" },
+    { "files: [{from: [b], to: a}]", "job.yaml:1: files[0]: from and to must be text" },
+    { "gang: 5m", "job.yaml:1: gang: expected a map, found '5m'" },
     { "port-range: 10000",
-      "job.yaml:1: port-range: a range of ports such as 10000-10999 was expected, found "
+      "job.yaml:1: port-range: expected a range of ports such as 10000-10999, found "
       "'10000'" },
-    { "roles: {w: {after: [[x]]}}",
-      "job.yaml:1: roles.w.after[0]: a role was expected, found a list" },
+    { "roles: {w: {after: [[x]]}}", "job.yaml:1: roles.w.after[0]: expected a role, found a list" },
     { "roles: {w: {after: a b c}}",
-      "job.yaml:1: roles.w.after: a role, or a role and one of started, ready, finished was "
-      "expected, found 'a b c'" },
-    { "roles: {w: {ready: [x]}}", "job.yaml:1: roles.w.ready: port, or a map with port, http, "
-                                  "file or log was expected, found a list" },
+      "job.yaml:1: roles.w.after: expected a role, or a role and one of started, ready, "
+      "finished, found 'a b c'" },
+    { "roles: {w: {ready: [x]}}",
+      "job.yaml:1: roles.w.ready: expected port, or a map with port, http, "
+      "file or log, found a list" },
     { "roles: {w: {ready: {port: false}}}",
-      "job.yaml:1: roles.w.ready.port: true was expected, found 'false'" },
+      "job.yaml:1: roles.w.ready.port: expected true, found 'false'" },
     { "roles: {w: {ready: {http: /, log: x}}}",
-      "job.yaml:1: roles.w.ready.log: only one of port, http, file and log can be said" },
+      "job.yaml:1: roles.w.ready.log: give only one of port, http, file and log" },
     { "name: [\"a long text that goes on and on and on and on and on\"]\n"
       "priority: a long text that goes on and on and on and on and on",
-      "job.yaml:1: name: text was expected, found a list\n"
-      "job.yaml:2: priority: a number was expected, found 'a long text that goes on and on and "
+      "job.yaml:1: name: expected text, found a list\n"
+      "job.yaml:2: priority: expected a number, found 'a long text that goes on and on and "
       "on and on a…'" },
 };
 
@@ -135,21 +133,19 @@ static void a_value_out_of_range_or_choice_is_named(void **state)
 {
     static const struct row rows[] = {
         { "roles: {w: {count: -1}}",
-          "job.yaml:1: roles.w.count: '-1' is out of range: it can be 0 to 20000" },
-        { "roles: {w: {procs: 0}}",
-          "job.yaml:1: roles.w.procs: '0' is out of range: it can be 1 to 20000" },
+          "job.yaml:1: roles.w.count: '-1' is out of range (0 to 20000)" },
+        { "roles: {w: {procs: 0}}", "job.yaml:1: roles.w.procs: '0' is out of range (1 to 20000)" },
         { "roles: {w: {memory: 4}}",
-          "job.yaml:1: roles.w.memory: '4' is out of range: it can be 1m to 1024t" },
+          "job.yaml:1: roles.w.memory: '4' means 4 bytes; did you mean 4g?" },
+        { "roles: {w: {memory: 512}}",
+          "job.yaml:1: roles.w.memory: '512' means 512 bytes; did you mean 512m?" },
         { "roles: {w: {memory: 99e}}",
-          "job.yaml:1: roles.w.memory: '99e' is out of range: it can be 1m to 1024t" },
-        { "grace: 2d", "job.yaml:1: grace: '2d' is out of range: it can be 0 to 1d" },
-        { "roles: {w: {ports: 5}}",
-          "job.yaml:1: roles.w.ports: '5' is out of range: it can be 0 to 4" },
-        { "gang: {retry: -2}",
-          "job.yaml:1: gang.retry: '-2' is out of range: it can be 0 to 1000000" },
+          "job.yaml:1: roles.w.memory: '99e' is out of range (1m to 1024t)" },
+        { "grace: 2d", "job.yaml:1: grace: '2d' is out of range (0 to 1d)" },
+        { "roles: {w: {ports: 5}}", "job.yaml:1: roles.w.ports: '5' is out of range (0 to 4)" },
+        { "gang: {retry: -2}", "job.yaml:1: gang.retry: '-2' is out of range (0 to 1000000)" },
         { "priority: 99999999999999999999",
-          "job.yaml:1: priority: '99999999999999999999' is out of range: it can be 0 to "
-          "2147483647" },
+          "job.yaml:1: priority: '99999999999999999999' is out of range (0 to 2147483647)" },
         { "port-range: 80-90", "job.yaml:1: port-range: '80-90' is out of range: from 1024 to "
                                "65535, the lower one first" },
         { "port-range: 3000-2000", "job.yaml:1: port-range: '3000-2000' is out of range: from 1024 "
@@ -177,21 +173,20 @@ static void what_is_not_plain_data_is_refused(void **state)
         { "null", "job.yaml:1: the file is empty" },
         { "- a\n- b\n", "job.yaml:1: a job is a map of keys, this is a list" },
         { "python train.py", "job.yaml:1: a job is a map of keys, this is text" },
-        { "name: a\nqueue: b\nname: c\n",
-          "job.yaml:3: 'name' is given twice; it stands on line 1 already" },
+        { "name: a\nqueue: b\nname: c\n", "job.yaml:3: 'name' is given twice, first on line 1" },
         { "roles:\n  w:\n    env: {A: 1,\n      A: 2}\n",
-          "job.yaml:4: roles.w.env: 'A' is given twice; it stands on line 3 already" },
-        { "a: &x 1", "job.yaml:1: anchors (&name) are not taken: write the value out" },
-        { "a: &x [1]", "job.yaml:1: anchors (&name) are not taken: write the value out" },
-        { "a: &x {b: 1}", "job.yaml:1: anchors (&name) are not taken: write the value out" },
-        { "a: 1\nb: *x", "job.yaml:2: aliases (*name) are not taken: write the value out" },
-        { "a: !!python/object x", "job.yaml:1: tags (!name) are not taken: put the text into "
+          "job.yaml:4: roles.w.env: 'A' is given twice, first on line 3" },
+        { "a: &x 1", "job.yaml:1: anchors (&name) are not supported: write the value out" },
+        { "a: &x [1]", "job.yaml:1: anchors (&name) are not supported: write the value out" },
+        { "a: &x {b: 1}", "job.yaml:1: anchors (&name) are not supported: write the value out" },
+        { "a: 1\nb: *x", "job.yaml:2: aliases (*name) are not supported: write the value out" },
+        { "a: !!python/object x", "job.yaml:1: tags (!name) are not supported: put the text into "
                                   "quotes" },
-        { "a: !x [1]", "job.yaml:1: tags (!name) are not taken: put the text into quotes" },
+        { "a: !x [1]", "job.yaml:1: tags (!name) are not supported: put the text into quotes" },
         { "a: 1\n---\nb: 2\n", "job.yaml:2: a second document begins here" },
         { "? [a, b]\n: c", "job.yaml:1: a key must be text, not a list or a map" },
-        { "name: \"a\\0b\"", "job.yaml:1: a text has a NUL byte in it" },
-        { "roles:\n\tworker: 1\n", "job.yaml:2: a tab cannot indent: use spaces" },
+        { "name: \"a\\0b\"", "job.yaml:1: a text contains a NUL byte" },
+        { "roles:\n\tworker: 1\n", "job.yaml:2: tabs cannot be used for indentation: use spaces" },
         { "roles: {w: 1", "job.yaml:2: not YAML: did not find expected ',' or '}' (column 1), "
                           "while parsing a flow mapping from line 1" },
         { "name: 'x", "job.yaml:1: not YAML: found unexpected end of stream (column 9)" },
@@ -216,13 +211,13 @@ static void all_mistakes_are_said_at_once(void **state)
           "    comand: python x.py\n"
           "  ps: {restart: sometimes}\n"
           "grace: -1\n",
-          "job.yaml:1: name: text was expected, found a list\n"
+          "job.yaml:1: name: expected text, found a list\n"
           "job.yaml:2: frame: unknown key (did you mean 'framework'?)\n"
-          "job.yaml:5: roles.worker.count: a number was expected, found 'many'\n"
-          "job.yaml:6: roles.worker.memory: '4' is out of range: it can be 1m to 1024t\n"
+          "job.yaml:5: roles.worker.count: expected a number, found 'many'\n"
+          "job.yaml:6: roles.worker.memory: '4' means 4 bytes; did you mean 4g?\n"
           "job.yaml:7: roles.worker.comand: unknown key (did you mean 'command'?)\n"
           "job.yaml:8: roles.ps.restart: 'sometimes' is not one of default, never, task, gang\n"
-          "job.yaml:9: grace: a duration such as 30s, 5m or 1h30m was expected, found '-1'" },
+          "job.yaml:9: grace: expected a duration such as 30s, 5m or 1h30m, found '-1'" },
     };
 
     (void)state;
@@ -241,8 +236,7 @@ static void hostile_text_is_shown_harmlessly(void **state)
           "tags, "
           "label, acl, "
           "attempts, master, staging, principal, keytab, client-address, nodes)" },
-        { "priority: \"\\e[31m\"",
-          "job.yaml:1: priority: a number was expected, found '\\x1b[31m'" },
+        { "priority: \"\\e[31m\"", "job.yaml:1: priority: expected a number, found '\\x1b[31m'" },
     };
 
     (void)state;

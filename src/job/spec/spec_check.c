@@ -37,16 +37,15 @@ int spec_check_fault(struct spec_checker *c, const char *key, const char *fmt, .
 static int spec_check_number(struct spec_checker *c, const char *key, const struct spec_key *k,
                              const void *base)
 {
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], is[SPEC_NUMBER_MAX];
+    char is[SPEC_NUMBER_MAX], text[SPEC_RANGE_TEXT_MAX];
     int64_t v = spec_get_number(k, base), most = k->max;
 
     for (size_t i = 0; k->type == SPEC_CHOICE && k->choices[i]; i++)
         most = (int64_t)i;
     if (v == k->preset || (v >= k->min && v <= most))
         return 0;
-    return spec_check_fault(c, key, "'%s' is out of range: it can be %s to %s",
-                            spec_number_text(k, v, is), spec_number_text(k, k->min, min),
-                            spec_number_text(k, most, max));
+    return spec_check_fault(c, key, "%s",
+                            spec_range_text(k, v, spec_number_text(k, v, is), most, text));
 }
 
 static int spec_walk(struct spec_checker *c, const char *prefix, const struct spec_key *table,
@@ -87,7 +86,7 @@ static int check_restart(struct spec_checker *c, const struct spec_restart *r)
         int64_t code;
 
         if (str_to_i64(r->codes.v[i], 1, 255, &code) < 0)
-            return spec_check_fault(c, "restart.codes", "'%.40s' is no exit code from 1 to 255",
+            return spec_check_fault(c, "restart.codes", "'%.40s' is not an exit code from 1 to 255",
                                     r->codes.v[i]);
     }
     return 0;
@@ -111,13 +110,13 @@ static int spec_check_role(struct spec_checker *c, const struct spec_role *role)
 
     if (!good_role_name(role->name)) {
         r = spec_check_fault(c, "",
-                             "a role's name has small letters, digits, '-' and '_', begins "
-                             "with a letter and is at most 32 long");
+                             "a role name has at most 32 lowercase letters, digits, '-' and '_', "
+                             "and begins with a letter");
         if (r < 0)
             return r;
     }
     if (role->side == 1 && role->decides == 1) {
-        r = spec_check_fault(c, "side", "a side role cannot decide");
+        r = spec_check_fault(c, "side", "a side role cannot decide the job's success");
         if (r < 0)
             return r;
     }
@@ -156,7 +155,7 @@ static int spec_check_job(struct spec_checker *c)
 
     if (s->port_low > s->port_high || s->port_high > 65535 ||
         (s->port_high && s->port_low < 1024)) {
-        r = spec_check_fault(c, "port-range", "%u-%u is no range of ports", s->port_low,
+        r = spec_check_fault(c, "port-range", "%u-%u is not a range of ports", s->port_low,
                              s->port_high);
         if (r < 0)
             return r;
@@ -168,15 +167,15 @@ static int spec_check_job(struct spec_checker *c)
             return r;
     }
     if (values_of(s) > SPEC_NODES_MAX) {
-        r = spec_check_fault(c, "command",
-                             "the words, variables and files of all roles are more "
-                             "than 100,000");
+        r = spec_check_fault(
+            c, "command",
+            "all roles together have more than 100,000 command words, variables and files");
         if (r < 0)
             return r;
     }
     if (!s->keytab != !s->principal) {
         r = spec_check_fault(c, s->keytab ? "keytab" : "principal",
-                             "principal and keytab belong together");
+                             "principal and keytab must be given together");
         if (r < 0)
             return r;
     }
@@ -188,22 +187,51 @@ static int spec_check_job(struct spec_checker *c)
     return r < 0 ? r : spec_check_bytes(c);
 }
 
-/* What is not there. Said last, and only when all the rest is right. */
+/* A job without any command is most often a command line that was cut short: one sentence for all
+ * of it, instead of one for each role. */
+static bool spec_check_runs_nothing(const struct spec *s)
+{
+    bool lacks = false;
+
+    for (size_t i = 0; i < s->n_roles; i++) {
+        const struct spec_role *role = &s->roles[i];
+
+        if (role->count && !role->provided && role->command.n)
+            return false;
+        lacks = lacks || (role->count && !role->provided);
+    }
+    return lacks && s->command.n == 0;
+}
+
+static int spec_check_say_nothing(struct spec_checker *c)
+{
+    if (c->f->file && c->f->tree)
+        return spec_fault(c->f, spec_tree_line(c->f->tree, "roles"), "command",
+                          "nothing to run; write, for example, command: python train.py") == -ENOMEM
+                   ? -ENOMEM
+                   : 0;
+    return spec_fault(c->f, 0, NULL, "Nothing to run. Try: ydl run -n 2 -- python train.py") ==
+                   -ENOMEM
+               ? -ENOMEM
+               : 0;
+}
+
+/* Missing parts. Checked last, and only when everything else is right. */
 static int check_missing(struct spec_checker *c)
 {
     size_t deciders = 0, deciding_tasks = 0;
     int r = 0;
 
     if (spec_tasks(c->s) == 0)
-        return spec_check_fault(c, "roles",
-                                "the job has no task: a count above 0 is needed "
-                                "(-n N, or a role's count)");
+        return spec_check_fault(c, "roles", "the job has no tasks: give -n N, or a role's count");
+    if (spec_check_runs_nothing(c->s))
+        return spec_check_say_nothing(c);
     for (size_t i = 0; i < c->s->n_roles && r == 0; i++) {
         const struct spec_role *role = &c->s->roles[i];
 
         c->role = role;
         if (role->count && role->command.n == 0 && c->s->command.n == 0 && !role->provided)
-            r = spec_check_fault(c, "command", "there is no command, for the role or for the job");
+            r = spec_check_fault(c, "command", "the role has no command, and neither has the job");
         deciders += role->side != 1 && role->decides != 0;
         deciding_tasks += role->side != 1 && role->decides != 0 ? role->count : 0;
     }
@@ -211,8 +239,8 @@ static int check_missing(struct spec_checker *c)
     if (r < 0 || deciding_tasks)
         return r;
     return spec_check_fault(c, "roles",
-                            deciders ? "no task of a role that decides success"
-                                     : "no role decides success: all are side roles");
+                            deciders ? "no role that decides the job's success has a task"
+                                     : "no role decides the job's success: all are side roles");
 }
 
 /* Copies what variables refer to. */

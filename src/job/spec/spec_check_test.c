@@ -65,10 +65,10 @@ static void names_that_cannot_be_are_refused(void **state)
         { W "tensorboard: {logdir: ''}",
           "j:3: tensorboard.logdir: '' cannot be used: it is empty" },
         { "command: x\nroles:\n  Worker: 1\n  -x: 1\n",
-          "j:3: roles.Worker: a role's name has small letters, digits, '-' and '_', begins with a "
-          "letter and is at most 32 long\n"
-          "j:4: roles.-x: a role's name has small letters, digits, '-' and '_', begins with a "
-          "letter and is at most 32 long" },
+          "j:3: roles.Worker: a role name has at most 32 lowercase letters, digits, '-' and '_', "
+          "and begins with a letter\n"
+          "j:4: roles.-x: a role name has at most 32 lowercase letters, digits, '-' and '_', and "
+          "begins with a letter" },
     };
 
     (void)state;
@@ -81,20 +81,19 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
         { W "acl: alice,bob research", "" },
         { W "acl: {view: '*', modify: ' admins'}", "" },
         { W "acl: {view: 'a b c'}",
-          "j:3: acl.view: 'a b c' cannot be used: users stand with commas, then one blank, then "
-          "groups with commas" },
-        { W "attempts: 0", "j:3: attempts: '0' is out of range: it can be 1 to 1000" },
+          "j:3: acl.view: 'a b c' cannot be used: expected USER,USER GROUP,GROUP: names separated "
+          "by commas, with one blank before the groups" },
+        { W "attempts: 0", "j:3: attempts: '0' is out of range (1 to 1000)" },
         { W "master: {label: a b}",
           "j:3: master.label: 'a b' cannot be used: it has a blank in it" },
-        { W "master: {memory: 1}", "j:3: master.memory: '1' is out of range: it can be 1m to "
-                                   "1024t" },
-        { W "keytab: k", "j:3: keytab: principal and keytab belong together" },
-        { W "principal: a@B", "j:3: principal: principal and keytab belong together" },
+        { W "master: {memory: 1}", "j:3: master.memory: '1' means 1 byte; did you mean 1g?" },
+        { W "keytab: k", "j:3: keytab: principal and keytab must be given together" },
+        { W "principal: a@B", "j:3: principal: principal and keytab must be given together" },
         { W "mounts: ['/a:/b', '/a:/b:ro', '/a:/b:rw']", "" },
-        { W "mounts: ['/a:b']", "j:3: mounts[0]: '/a:b' cannot be used: /FROM:/TO was expected, "
-                                "perhaps with :ro or :rw behind" },
-        { W "mounts: ['/a:/b:x']", "j:3: mounts[0]: '/a:/b:x' cannot be used: /FROM:/TO was "
-                                   "expected, perhaps with :ro or :rw behind" },
+        { W "mounts: ['/a:b']", "j:3: mounts[0]: '/a:b' cannot be used: expected /FROM:/TO, "
+                                "optionally followed by :ro or :rw" },
+        { W "mounts: ['/a:/b:x']", "j:3: mounts[0]: '/a:/b:x' cannot be used: expected /FROM:/TO, "
+                                   "optionally followed by :ro or :rw" },
         { W "mounts: ['/a/../b:/b']",
           "j:3: mounts[0]: '/a/../b:/b' cannot be used: it has '..' in it" },
         { W "image-by: yran", "j:3: image-by: 'yran' is not one of auto, yarn, agent (did you mean "
@@ -109,7 +108,7 @@ static void what_yarn_needs_is_looked_at_like_the_rest(void **state)
     EXPECT(rows);
 }
 
-#define BAD_EXPORT "GROUP/NAME was expected, of letters, digits, '_', '+' and '-'"
+#define BAD_EXPORT "expected GROUP/NAME with letters, digits, '_', '+' and '-'"
 
 static void exports_are_texts_of_a_group(void **state)
 {
@@ -118,7 +117,7 @@ static void exports_are_texts_of_a_group(void **state)
         { "command: x\nroles: {w: {exports: {a-b_1+c/x.y: z, A/B: \"\"}}}", "" },
         { "command: x\nroles: {w: {exports: null}}", "" },
         { "command: x\nroles: {w: {exports: z}}",
-          "j:2: roles.w.exports: a map of names and values was expected, found 'z'" },
+          "j:2: roles.w.exports: expected a map of names and values, found 'z'" },
         { "command: x\nroles: {w: {exports: {plain: z, a/: z, /b: z, a/b/c: z, -a/b: z}}}",
           "j:2: roles.w.exports: 'plain' cannot be used: " BAD_EXPORT "\n"
           "j:2: roles.w.exports: 'a/' cannot be used: " BAD_EXPORT "\n"
@@ -127,8 +126,8 @@ static void exports_are_texts_of_a_group(void **state)
           "j:2: roles.w.exports: '-a/b' cannot be used: " BAD_EXPORT },
         { "command: x\nroles: {w: {ports: 0, exports: {a/b: \"{port}\", a/c: \"{rnak}\"}}}",
           "j:2: roles.w.exports.a/b: {port}: tasks of role 'w' have no port; give it ports: 1\n"
-          "j:2: roles.w.exports.a/c: {rnak}: unknown variable (did you mean {rank}? double the "
-          "braces if it is none)" },
+          "j:2: roles.w.exports.a/c: {rnak}: unknown variable (did you mean {rank}? for literal "
+          "braces, double them)" },
     };
 
     (void)state;
@@ -141,19 +140,19 @@ static void amounts_of_resources_are_whole_and_have_names_of_their_own(void **st
         { "command: x\nroles: {w: {resources: {nec.com/ve: 2, a: 1}}}", "" },
         { "command: x\nroles: {w: {resources: null}}", "" },
         { "command: x\nroles: {w: {resources: 2}}",
-          "j:2: roles.w.resources: a map of names and numbers was expected, found '2'" },
+          "j:2: roles.w.resources: expected a map of names and numbers, found '2'" },
         { "command: x\nroles: {w: {resources: {a: 0}}}",
-          "j:2: roles.w.resources.a: '0' is out of range: it can be 1 to 1125899906842624" },
+          "j:2: roles.w.resources.a: '0' is out of range (1 to 1125899906842624)" },
         { "command: x\nroles: {w: {resources: {a: some}}}",
-          "j:2: roles.w.resources.a: a whole number was expected, found 'some'" },
+          "j:2: roles.w.resources.a: expected a whole number, found 'some'" },
         { "command: x\nroles: {w: {resources: {a: [1]}}}",
-          "j:2: roles.w.resources.a: a whole number was expected, found a list" },
+          "j:2: roles.w.resources.a: expected a whole number, found a list" },
         { "command: x\nroles: {w: {resources: {a b: 1}}}",
           "j:2: roles.w.resources: 'a b' cannot be used: it has a blank in it" },
         { "command: x\nroles: {w: {resources: {yarn.io/gpu: 1, vcores: 2, memory-mb: 3}}}",
-          "j:2: roles.w.resources: 'yarn.io/gpu' has a key of its own: gpus\n"
-          "j:2: roles.w.resources: 'vcores' has a key of its own: cpus\n"
-          "j:2: roles.w.resources: 'memory-mb' has a key of its own: memory" },
+          "j:2: roles.w.resources: 'yarn.io/gpu' is set by the key gpus\n"
+          "j:2: roles.w.resources: 'vcores' is set by the key cpus\n"
+          "j:2: roles.w.resources: 'memory-mb' is set by the key memory" },
     };
 
     (void)state;
@@ -166,9 +165,8 @@ static void environments_that_cannot_be_are_refused(void **state)
         { W "env: {A: 1, b.c: 2, 'D E': 3}", "" },
         { W "env: {'': 1}", "j:3: env: '' cannot be used: it is empty" },
         { W "env: {A=B: 1}", "j:3: env: 'A=B' cannot be used: a name has no '='" },
-        { W "env:\n  A: 1\n  B: '{rnak}'\n",
-          "j:5: env.B: {rnak}: unknown variable (did you mean {rank}? double the braces if it is "
-          "none)" },
+        { W "env:\n  A: 1\n  B: '{rnak}'\n", "j:5: env.B: {rnak}: unknown variable (did you mean "
+                                             "{rank}? for literal braces, double them)" },
         { "command: x\nroles:\n  w:\n    env:\n      A: '{hosts:q}'\n",
           "j:5: roles.w.env.A: {hosts:q…}: there is no role 'q'" },
         { "command: x {port}\nroles: {w: {ports: 0}, v: {ports: 1}}",
@@ -191,28 +189,28 @@ static void paths_out_of_the_directory_are_refused(void **state)
           "j:4: files[0]: '/etc/passwd' cannot be used: it must be relative to the task's "
           "directory" },
         { W "files:\n  - ok\n  - a: ../b\n",
-          "j:5: files[1]: '../b' cannot be used: it leaves the task's directory by '..'" },
+          "j:5: files[1]: '../b' cannot be used: it leaves the task's directory with '..'" },
         { W "archives: [a: b/../../c]", "j:3: archives[0]: 'b/../../c' cannot be used: it leaves "
-                                        "the task's directory by '..'" },
+                                        "the task's directory with '..'" },
         { W "files: [a: b/..]",
-          "j:3: files[0]: 'b/..' cannot be used: it leaves the task's directory by '..'" },
+          "j:3: files[0]: 'b/..' cannot be used: it leaves the task's directory with '..'" },
         { W "files: [..]",
           "j:3: files[0]: '..' cannot be used: it has no name of its own; write FROM: NAME" },
         { W "files: [/]",
           "j:3: files[0]: '/' cannot be used: it has no name of its own; write FROM: NAME" },
         { W "files: ['']", "j:3: files[0]: '' cannot be used: it is empty" },
         { W "output: {../x: hdfs:///a}",
-          "j:3: output: '../x' cannot be used: it leaves the task's directory by '..'" },
+          "j:3: output: '../x' cannot be used: it leaves the task's directory with '..'" },
         { W "output: {/x: hdfs:///a}",
           "j:3: output: '/x' cannot be used: it must be relative to the task's directory" },
         { W "output: {x: }", "j:3: output: 'x' cannot be used: it has no target; write FROM: "
                              "TARGET" },
         { W "files: [a/x.py, b/x.py]",
-          "j:3: files: 'a/x.py' and 'b/x.py' would have the same name beside the task" },
+          "j:3: files: 'a/x.py' and 'b/x.py' would have the same name in the task's directory" },
         { W "files: [a/x]\narchives: [b.zip: x/]",
-          "j:3: files: 'a/x' and 'b.zip' would have the same name beside the task" },
+          "j:3: files: 'a/x' and 'b.zip' would have the same name in the task's directory" },
         { "command: x\nfiles: [a]\nroles: {w: {files: [b: a]}}",
-          "j:3: roles.w.files: 'a' and 'b' would have the same name beside the task" },
+          "j:3: roles.w.files: 'a' and 'b' would have the same name in the task's directory" },
         { W "files: [a, a]", "" },
     };
 
@@ -226,16 +224,16 @@ static void roles_that_cannot_be_are_refused(void **state)
         { "command: x\nroles: {w: {count: 20000, procs: 2}}",
           "j:2: roles: 40000 tasks in all; a job has at most 20000" },
         { "command: x\nroles: {w: {side: true, decides: true}}",
-          "j:2: roles.w.side: a side role cannot decide" },
+          "j:2: roles.w.side: a side role cannot decide the job's success" },
         { W "restart: {codes: [1, 256]}",
-          "j:3: restart.codes: '256' is no exit code from 1 to 255" },
+          "j:3: restart.codes: '256' is not an exit code from 1 to 255" },
         { W "restart: {policy: never, max: 2}", "j:3: restart: 'never' and a max of 2 contradict" },
         { "command: x\nroles: {w: {restart: {policy: never, max: 2}}}",
           "j:2: roles.w.restart: 'never' and a max of 2 contradict" },
         { "command: x\nport-range: 5000-5003\nroles: {w: {ports: 2, procs: 3}}",
           "j:3: roles.w.ports: a container needs 6 ports, the range 5000-5003 has 4" },
         { "command: x\nroles: {w: {ports: 0, ready: port}}",
-          "j:2: roles.w.ready: its tasks have no port to look at; give it ports: 1" },
+          "j:2: roles.w.ready: its tasks have no port to probe; give the role ports: 1" },
         { "command: x\nroles: {w: {ready: {http: health}}}",
           "j:2: roles.w.ready: 'health' cannot be used: it must begin with '/'" },
         { "command: x\nroles: {w: {ready: {http: /a b}}}",
@@ -276,17 +274,18 @@ static void cycles_of_dependencies_are_shown(void **state)
 static void what_is_missing_is_said_when_all_else_is_right(void **state)
 {
     static const struct row rows[] = {
-        { "command: x", "roles: the job has no task: a count above 0 is needed (-n N, or a role's "
-                        "count)" },
+        { "command: x", "roles: the job has no tasks: give -n N, or a role's count" },
         { "command: x\nroles: {w: 0}",
-          "j:2: roles: the job has no task: a count above 0 is needed (-n N, or a role's count)" },
+          "j:2: roles: the job has no tasks: give -n N, or a role's count" },
         { "roles: {w: 1, v: 0}",
-          "j:1: roles.w.command: there is no command, for the role or for the job" },
+          "j:1: command: nothing to run; write, for example, command: python train.py" },
+        { "roles: {w: 1, v: {command: x}}",
+          "j:1: roles.w.command: the role has no command, and neither has the job" },
         { "roles: {w: {comand: x}}", "j:1: roles.w.comand: unknown key (did you mean 'command'?)" },
         { "command: x\nroles: {w: {side: true}}",
-          "j:2: roles: no role decides success: all are side roles" },
+          "j:2: roles: no role decides the job's success: all are side roles" },
         { "command: x\nroles: {w: {count: 0}, ps: {side: true}}",
-          "j:2: roles: no task of a role that decides success" },
+          "j:2: roles: no role that decides the job's success has a task" },
         { "a: [", "j:2: not YAML: did not find expected node content (column 1)" },
     };
 
@@ -299,9 +298,9 @@ static void mistakes_of_the_file_and_of_the_check_are_said_together(void **state
     static const struct row rows[] = {
         { "command: x {rnak}\nnmae: y\nroles:\n  a: {count: -1}\n  b: {after: c}\n",
           "j:2: nmae: unknown key (did you mean 'name'?)\n"
-          "j:4: roles.a.count: '-1' is out of range: it can be 0 to 20000\n"
-          "j:1: command: {rnak}: unknown variable (did you mean {rank}? double the braces if it is "
-          "none)\n"
+          "j:4: roles.a.count: '-1' is out of range (0 to 20000)\n"
+          "j:1: command: {rnak}: unknown variable (did you mean {rank}? for literal braces, double "
+          "them)\n"
           "j:5: roles.b.after: there is no role 'c'" },
     };
 
@@ -338,15 +337,15 @@ static void values_set_by_hand_are_checked_too(void **state)
     assert_int_equal(spec_check(&s, &f), -EINVAL);
     lines = lines_of(&f);
     assert_non_null(lines);
-    assert_string_equal(lines, "port-range: 10-20 is no range of ports\n"
+    assert_string_equal(lines, "port-range: 10-20 is not a range of ports\n"
                                "roles: 20001 tasks in all; a job has at most 20000\n"
                                "command: '\\xff' cannot be used: it is not UTF-8\n"
-                               "grace: '-5' is out of range: it can be 0 to 1d\n"
+                               "grace: '-5' is out of range (0 to 1d)\n"
                                "queue: 'a\\xff' cannot be used: it is not UTF-8\n"
-                               "roles.w.count: '20001' is out of range: it can be 0 to 20000\n"
-                               "roles.w.memory: '3' is out of range: it can be 1m to 1024t\n"
+                               "roles.w.count: '20001' is out of range (0 to 20000)\n"
+                               "roles.w.memory: '3' means 3 bytes; did you mean 3g?\n"
                                "roles.w.ready.timeout: it cannot be negative\n"
-                               "roles.w.restart.max: '-7' is out of range: it can be 0 to 1000000");
+                               "roles.w.restart.max: '-7' is out of range (0 to 1000000)");
 }
 
 static void a_role_whose_command_the_framework_brings_needs_none(void **state)
@@ -379,7 +378,7 @@ static void environments_beyond_the_systems_limits_are_refused(void **state)
         const char *line;
     } rows[] = {
         { 128 * KIB - 4, 1, NULL },
-        { 128 * KIB - 3, 1, "env.A0: longer than 128 KB, which no program can be started with" },
+        { 128 * KIB - 3, 1, "env.A0: longer than 128 KB, the system's limit for one argument" },
         { 100 * KIB, 15, NULL },
         { 100 * KIB, 16,
           "env: command and environment are 1638608 bytes; no program can be started "
@@ -409,7 +408,7 @@ static void a_list_of_hosts_that_cannot_fit_is_foreseen(void **state)
     static const struct row rows[] = {
         { "command: x {hosts:w}\nroles: {w: 5000}", "" },
         { "command: x {hosts:w}\nroles: {w: 6000}",
-          "j:1: command: longer than 128 KB, which no program can be started with" },
+          "j:1: command: longer than 128 KB, the system's limit for one argument" },
     };
 
     (void)state;

@@ -69,7 +69,8 @@ static const char *bad_acl(const char *s)
     const char *blank = strpbrk(s, " \t");
 
     if (blank && strpbrk(blank + 1, " \t"))
-        return "users stand with commas, then one blank, then groups with commas";
+        return "expected USER,USER GROUP,GROUP: names separated by commas, with one blank before "
+               "the groups";
     return NULL;
 }
 
@@ -80,7 +81,7 @@ static const char *bad_mount(const char *s)
 
     if (*s != '/' || !to || to[1] != '/' ||
         (how && strcmp(how, ":ro") != 0 && strcmp(how, ":rw") != 0))
-        return "/FROM:/TO was expected, perhaps with :ro or :rw behind";
+        return "expected /FROM:/TO, optionally followed by :ro or :rw";
     return strstr(s, "/..") ? "it has '..' in it" : bad_host(s);
 }
 
@@ -150,7 +151,7 @@ static const struct vars_role *poorest(const struct spec_checker *c, bool withou
     return found;
 }
 
-/* A text that may have variables; `name_len` is what stands before it in its string. */
+/* A text that may have variables; `name_len` is the length of what precedes it in its string. */
 static int spec_check_value(struct spec_checker *c, const char *key, const char *s,
                             const struct vars_role *own, size_t name_len)
 {
@@ -162,7 +163,7 @@ static int spec_check_value(struct spec_checker *c, const char *key, const char 
     if (vars_check(s, c->roles, c->n_roles, own, &err) < 0)
         return spec_check_fault(c, key, "%s", err.text);
     if (name_len + vars_size(s, c->roles, c->n_roles) > STRING_MAX_)
-        return spec_check_fault(c, key, "longer than 128 KB, which no program can be started with");
+        return spec_check_fault(c, key, "longer than 128 KB, the system's limit for one argument");
     return 0;
 }
 
@@ -207,7 +208,7 @@ static const char *bad_export(const char *s)
     while (own && name[own] && strchr("_+-.", name[own]))
         own += 1 + strspn(name + own + 1, letters);
     if (!slash || group == 0 || s + group != slash || own == 0 || name[own])
-        return "GROUP/NAME was expected, of letters, digits, '_', '+' and '-'";
+        return "expected GROUP/NAME with letters, digits, '_', '+' and '-'";
     return strlen(s) > ENV_NAME_MAX ? "it is longer than 256 bytes" : NULL;
 }
 
@@ -286,7 +287,7 @@ int spec_check_bytes(struct spec_checker *c)
 
 /* ---- resources ---- */
 
-/* What has a key of its own, by YARN's names for it. */
+/* Resources that have a key of their own, by YARN's names for them. */
 static const struct {
     const char *name, *key;
 } own_keys[] = { { "memory-mb", "memory" },
@@ -308,8 +309,7 @@ static int check_amounts(struct spec_checker *c, const char *key, const struct s
             why = "its amount is not a whole number above 0";
         for (size_t j = 0; !why && j < COUNT_OF(own_keys); j++)
             if (strcmp(own_keys[j].name, name) == 0) {
-                r = spec_check_fault(c, key, "'%s' has a key of its own: %s", name,
-                                     own_keys[j].key);
+                r = spec_check_fault(c, key, "'%s' is set by the key %s", name, own_keys[j].key);
                 break;
             }
         if (why)
@@ -332,7 +332,7 @@ static const char *bad_target(const char *s)
     for (const char *p = s; p; p = strchr(p, '/')) {
         p += *p == '/';
         if (p[0] == '.' && p[1] == '.' && (p[2] == '/' || p[2] == '\0'))
-            return "it leaves the task's directory by '..'";
+            return "it leaves the task's directory with '..'";
     }
     return NULL;
 }
@@ -435,8 +435,8 @@ static int refuse_twin(struct spec_checker *c, const struct target *a, const str
 
     str_clean(one, sizeof(one), a->file->from);
     str_clean(two, sizeof(two), b->file->from);
-    return spec_check_fault(c, "files", "'%s' and '%s' would have the same name beside the task",
-                            one, two);
+    return spec_check_fault(
+        c, "files", "'%s' and '%s' would have the same name in the task's directory", one, two);
 }
 
 int spec_check_twins(struct spec_checker *c)
@@ -480,7 +480,7 @@ static int check_ready(struct spec_checker *c, const char *key, const struct spe
     if (ready->timeout < 0)
         return spec_check_fault(c, "ready.timeout", "it cannot be negative");
     if ((ready->kind == SPEC_READY_PORT || ready->kind == SPEC_READY_HTTP) && c->role->ports == 0)
-        return spec_check_fault(c, key, "its tasks have no port to look at; give it ports: 1");
+        return spec_check_fault(c, key, "its tasks have no port to probe; give the role ports: 1");
     if (ready->kind == SPEC_READY_HTTP && *ready->what != '/')
         why = "it must begin with '/'";
     else if (ready->kind == SPEC_READY_HTTP)

@@ -90,8 +90,8 @@ static int spec_flags_add_env(struct spec_reader *r, const char *text, void *at)
     return name ? spec_set_var(at, name, equals + 1) : -ENOMEM;
 }
 
-/* Options win over the file: what would have the same name beside the task, or the same source,
- * is replaced. */
+/* Options win over the file: what would have the same name in the task's directory, or the same
+ * source, is replaced. */
 static int spec_flags_put_file(struct spec_files *l, const char *from, const char *to)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -159,10 +159,10 @@ static int set_role_key(struct spec_reader *r, struct spec_role *role, const cha
     if (!k)
         e = spec_read_unknown(r, spec_role_keys, name);
     else if (!value)
-        e = spec_read_fault(r, "KEY=VALUE was expected");
+        e = spec_read_fault(r, "expected KEY=VALUE");
     else if (k->type == SPEC_ENV || k->type == SPEC_FILES || k->type == SPEC_AMOUNTS ||
              k->type == SPEC_EXPORTS)
-        e = spec_read_fault(r, "this key can be said in a job file only");
+        e = spec_read_fault(r, "this key works only in a job file");
     else
         e = spec_flags_read_text(r, k, value, role);
     spec_read_leave(r, mark);
@@ -201,7 +201,7 @@ static int spec_flags_set_role(struct spec_reader *r, const char *text)
         return -ENOMEM;
     count = strchr(name, '=');
     if (!count || count == name)
-        return spec_read_fault(r, "NAME=COUNT[,KEY=VALUE…] was expected, found '%s'", text);
+        return spec_read_fault(r, "expected NAME=COUNT[,KEY=VALUE…], found '%s'", text);
     *count++ = '\0';
     keys = strchr(count, ',');
     if (keys)
@@ -210,7 +210,7 @@ static int spec_flags_set_role(struct spec_reader *r, const char *text)
     if (!role) {
         e = spec_add_role(r->spec, name, &role);
         if (e == -E2BIG)
-            return spec_read_fault(r, "one role too many: a job has at most %d", SPEC_ROLES_MAX);
+            return spec_read_fault(r, "too many roles: a job has at most %d", SPEC_ROLES_MAX);
         if (e < 0)
             return e;
     }

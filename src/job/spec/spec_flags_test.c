@@ -124,26 +124,26 @@ static void a_bad_option_is_named(void **state)
 {
     static const struct row rows[] = {
         { NULL, { { "mem", "lots" } },
-          "--mem: a size such as 512m or 1.5g was expected, found 'lots'\n" },
-        { NULL, { { "workers", "-1" } }, "--workers: '-1' is out of range: it can be 0 to 20000\n" },
-        { NULL, { { "procs", "0" } }, "--procs: '0' is out of range: it can be 1 to 20000\n" },
+          "--mem: expected a size such as 512m or 1.5g, found 'lots'\n" },
+        { NULL, { { "workers", "-1" } }, "--workers: '-1' is out of range (0 to 20000)\n" },
+        { NULL, { { "procs", "0" } }, "--procs: '0' is out of range (1 to 20000)\n" },
         { NULL, { { "restart", "nver" } }, "--restart: 'nver' is not one of default, never, task, "
                                            "gang (did you mean 'never'?)\n" },
-        { NULL, { { "env", "NAME" } }, "--env: NAME=VALUE was expected, found 'NAME'\n" },
+        { NULL, { { "env", "NAME" } }, "--env: expected NAME=VALUE, found 'NAME'\n" },
         { NULL, { { "role", "ps" } },
-          "--role: NAME=COUNT[,KEY=VALUE…] was expected, found 'ps'\n" },
+          "--role: expected NAME=COUNT[,KEY=VALUE…], found 'ps'\n" },
         { NULL, { { "role", "=1" } },
-          "--role: NAME=COUNT[,KEY=VALUE…] was expected, found '=1'\n" },
+          "--role: expected NAME=COUNT[,KEY=VALUE…], found '=1'\n" },
         { NULL, { { "role", "ps=x,memroy=1g,cpus=a,gpus,env=A,queue=x" } },
-          "--role: a number was expected, found 'x'\n"
+          "--role: expected a number, found 'x'\n"
           "--role.memroy: unknown key (did you mean 'memory'?)\n"
-          "--role.cpus: a number was expected, found 'a'\n"
-          "--role.gpus: KEY=VALUE was expected\n"
-          "--role.env: this key can be said in a job file only\n"
+          "--role.cpus: expected a number, found 'a'\n"
+          "--role.gpus: expected KEY=VALUE\n"
+          "--role.env: this key works only in a job file\n"
           "--role.queue: unknown key in a role: it belongs to the job\n" },
         { NULL, { { "no-such", "x" } }, "--no-such: there is no such option\n" },
         { "name: x", { { "grace", "x" } }, /* no line of the file */
-          "--grace: a duration such as 30s, 5m or 1h30m was expected, found 'x'\n" },
+          "--grace: expected a duration such as 30s, 5m or 1h30m, found 'x'\n" },
     };
 
     (void)state;

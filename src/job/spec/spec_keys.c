@@ -26,19 +26,18 @@ static const char *const natives[] = { "auto", "yes", "no", NULL };
 static const struct spec_key restart_keys[] = {
     { "policy", SPEC_CHOICE, AT(policy), .choices = policies,
       .flag = "restart", .meta = "POLICY",
-      .help = "what is done about a failed task: never (the job fails), task (it is started again "
-              "in place), gang (all are); default: what suits the framework" },
+      .help = "what to restart if a task fails: never (nothing), task, or gang (all tasks) "
+              "(default: by framework)" },
     { "max", SPEC_NUMBER, AT(max), .preset = -1, .max = TIMES_MAX,
       .flag = "max-restarts", .meta = "N",
-      .help = "how many restarts are allowed within the window, of each task or of the gang" },
+      .help = "maximum number of restarts within the window" },
     { "window", SPEC_MS, AT(window), .min = SECOND, .max = YEARS,
-      .help = "restarts longer ago than this no longer count" },
+      .help = "how long a restart counts" },
     { "delay", SPEC_MS, AT(delay), .max = YEARS, .flag = "restart-delay", .meta = "TIME",
-      .help = "the least time between a failure and the restart; it grows by itself when a task "
-              "fails again soon" },
+      .help = "minimum delay before a restart; increases after repeated failures" },
     { "codes", SPEC_TEXTS, AT(codes), .flag = "restart-codes", .meta = "CODE,…",
-      .help = "a task that ends by itself is started again only after these exit codes (128 and "
-              "the signal's number, when one ended it); without it after any" },
+      .help = "restart a task only after these exit codes; 128 + N stands for signal N (default: "
+              "any)" },
     { 0 },
 };
 #undef AT
@@ -47,11 +46,13 @@ static const struct spec_key restart_keys[] = {
 #define AT(field) .offset = offsetof(struct spec_ready, field)
 static const struct spec_key ready_keys[] = {
     { "port", SPEC_BOOL, AT(kind), .max = 1, .help = "its first port accepts connections" },
-    { "http", SPEC_TEXT, AT(what), .help = "GET of this path on its first port answers 200" },
-    { "file", SPEC_TEXT, AT(what), .help = "this file is there, in the task's directory" },
+    { "http", SPEC_TEXT, AT(what),
+      .help = "GET of this path on its first port returns 200" },
+    { "file", SPEC_TEXT, AT(what),
+      .help = "this file exists in the task's directory" },
     { "log", SPEC_TEXT, AT(what), .help = "a line of its output contains this text" },
     { "timeout", SPEC_MS, AT(timeout), .max = YEARS,
-      .help = "a task that is not ready by then has failed; 0: no limit" },
+      .help = "how long a task may take to be ready before it counts as failed; 0: no limit" },
     { 0 },
 };
 #undef AT
@@ -60,11 +61,11 @@ static const struct spec_key ready_keys[] = {
 static const struct spec_key gang_keys[] = {
     { "hold", SPEC_MS, AT(gang_hold), .preset = 300 * SECOND, .min = SECOND, .max = YEARS,
       .flag = "gang-hold", .meta = "TIME",
-      .help = "how long an incomplete gang keeps what it was granted before it gives everything "
-              "back and asks again" },
+      .help = "how long to hold an incomplete set of containers before giving them back and "
+              "asking again (default: 5m)" },
     { "retry", SPEC_TIMES, AT(gang_retry), .preset = SPEC_FOREVER, .max = TIMES_MAX,
       .flag = "gang-retry", .meta = "N",
-      .help = "how often it asks again, or forever" },
+      .help = "how often to ask again (default: forever)" },
     { 0 },
 };
 
@@ -78,22 +79,21 @@ static const struct spec_key acl_keys[] = {
 
 static const struct spec_key master_keys[] = {
     { "memory", SPEC_SIZE, AT(master.memory), .min = LEAST_MEMORY, .max = MOST_BYTES, .yarn = true,
-      .help = "memory of the master's container; without it 64m, or the scheduler's minimum" },
+      .help = "memory of the master's container (default: 64m, or the scheduler's minimum)" },
     { "cpus", SPEC_COUNT, AT(master.cpus), .max = 65536, .yarn = true,
-      .help = "processor cores of the master's container; without it one" },
+      .help = "processor cores of the master's container (default: 1)" },
     { "label", SPEC_TEXT, AT(master.label), .yarn = true,
-      .help = "node label of the master, in place of the job's" },
+      .help = "node label of the master (default: the job's)" },
     { "window", SPEC_MS, AT(master.window), .max = YEARS, .yarn = true,
-      .help = "failures of the master longer ago than this do not count as attempts; without it an "
-              "hour" },
+      .help = "how long a failure of the master counts as an attempt (default: 1h)" },
     { 0 },
 };
 
 static const struct spec_key tensorboard_keys[] = {
     { "logdir", SPEC_TEXT, AT(tensorboard), .flag = "tensorboard", .meta = "DIR",
-      .help = "run TensorBoard beside the job on this directory" },
+      .help = "run TensorBoard on DIR beside the job" },
     { "tracking", SPEC_BOOL, AT(tensorboard_first), .preset = -1, .max = 1, .yarn = true,
-      .help = "YARN's link to the job leads to it as soon as it runs" },
+      .help = "make YARN's link to the job lead to TensorBoard as soon as it runs" },
     { 0 },
 };
 #undef AT
@@ -101,47 +101,51 @@ static const struct spec_key tensorboard_keys[] = {
 #define AT(field) .offset = offsetof(struct spec_role, field)
 const struct spec_key spec_role_keys[] = {
     { "count", SPEC_COUNT, AT(count), .preset = 1, .max = SPEC_TASKS_MAX, .always = true,
-      .help = "how many containers" },
+      .help = "number of containers" },
     { "procs", SPEC_COUNT, AT(procs), .min = 1, .max = SPEC_TASKS_MAX,
       .help = "processes (tasks) in each container" },
     { "memory", SPEC_SIZE, AT(memory), .min = LEAST_MEMORY, .max = MOST_BYTES,
-      .help = "memory of a container" },
-    { "cpus", SPEC_COUNT, AT(cpus), .max = 65536, .help = "processor cores of a container" },
+      .help = "memory of each container" },
+    { "cpus", SPEC_COUNT, AT(cpus), .max = 65536,
+      .help = "processor cores of each container" },
     { "gpus", SPEC_COUNT, AT(gpus), .max = 1024,
-      .help = "GPUs of a container, shared by its processes" },
+      .help = "GPUs of each container, shared by its processes" },
     { "resources", SPEC_AMOUNTS, AT(resources), .min = 1, .max = SPEC_AMOUNT_MAX, .yarn = true,
-      .help = "further resources of a container, by the names that the cluster has for them" },
+      .help = "further resources of each container, by the names they have on the cluster" },
     { "command", SPEC_COMMAND, AT(command),
-      .help = "what its tasks run, with {variables}; without one, the job's command" },
-    { "env", SPEC_ENV, AT(env), .help = "environment variables, over those of the job" },
-    { "files", SPEC_FILES, AT(files), .help = "files for this role, besides those of the job" },
+      .help = "command of its tasks, with {variables} (default: the job's command)" },
+    { "env", SPEC_ENV, AT(env),
+      .help = "environment variables; they override those of the job" },
+    { "files", SPEC_FILES, AT(files),
+      .help = "files for this role, in addition to those of the job" },
     { "archives", SPEC_FILES, AT(archives),
-      .help = "archives for this role, besides those of the job" },
-    { "image", SPEC_TEXT, AT(image), .help = "its container image, in place of the job's" },
+      .help = "archives for this role, in addition to those of the job" },
+    { "image", SPEC_TEXT, AT(image),
+      .help = "its container image (default: the job's)" },
     { "label", SPEC_TEXT, AT(label), .yarn = true,
-      .help = "its node label, in place of the job's" },
+      .help = "its node label (default: the job's)" },
     { "place", SPEC_CHOICE, AT(place), .choices = places,
-      .help = "cluster, or client: on the machine that submits the job" },
+      .help = "where it runs: cluster, or client, the machine that submits the job" },
     { "spread", SPEC_CHOICE, AT(spread), .choices = spreads, .yarn = true,
-      .help = "any, node (no two of its containers on one node), or pack (on as few nodes as "
-              "will do)" },
+      .help = "how its containers are placed: any, node (each on a node of its own), or pack (on "
+              "as few nodes as possible)" },
     { "hosts", SPEC_TEXTS, AT(hosts), .yarn = true,
-      .help = "hosts where its containers would rather be, or racks, as /RACK" },
+      .help = "preferred hosts for its containers, or racks, as /RACK" },
     { "ports", SPEC_SMALL, AT(ports), .preset = -1, .max = 4,
-      .help = "ports that are held for each task; without it, what the framework needs" },
+      .help = "number of ports reserved for each task (default: what the framework needs)" },
     { "exports", SPEC_EXPORTS, AT(exports),
-      .help = "what each task publishes, by GROUP/NAME: text with {variables} that others read at "
-              "the job's master" },
+      .help = "what each task publishes, by GROUP/NAME: text with {variables} that others read "
+              "from the job's master" },
     { "after", SPEC_AFTER, AT(after),
       .help = "roles that must be started, ready or finished before this one is started" },
     { "ready", SPEC_READY, AT(ready), .keys = ready_keys,
-      .help = "how to tell that a task is ready; without it, when it is started" },
+      .help = "how to tell that a task is ready (default: when it has started)" },
     { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
-      .help = "what is done when its tasks fail; what is not said comes from the job's" },
+      .help = "what to do when its tasks fail (default: as the job says)" },
     { "side", SPEC_BOOL, AT(side), .preset = -1, .max = 1,
-      .help = "its end does not matter: it is stopped when the others are done" },
+      .help = "whether to ignore how it ends, and stop it when the others are done" },
     { "decides", SPEC_BOOL, AT(decides), .preset = -1, .max = 1,
-      .help = "the job succeeds when the tasks of all such roles have" },
+      .help = "whether its tasks must succeed for the job to succeed" },
     { 0 },
 };
 #undef AT
@@ -149,118 +153,127 @@ const struct spec_key spec_role_keys[] = {
 #define AT(field) .offset = offsetof(struct spec, field)
 const struct spec_key spec_job_keys[] = {
     { "name", SPEC_TEXT, AT(name), .flag = "name", .meta = "NAME",
-      .help = "what the job is called; without it, after its command" },
+      .help = "name of the job (default: taken from its command)" },
     { "framework", SPEC_TEXT, AT(framework), .flag = "framework", .meta = "NAME",
-      .help = "set up tasks for NAME: mxnet, tensorflow, pytorch, … (default: none); 'ydl help run' "
-              "lists them" },
+      .help = "framework, see 'ydl help run' (default: none)" },
     { "native", SPEC_CHOICE, AT(native), .choices = natives, .flag = "native", .meta = "WHEN",
-      .help = "servers without Python, by ydl-native: yes, no, or auto (a scheduler of MXNet where "
-              "its library is there, and servers that have no command)" },
+      .help = "run servers without Python, with ydl-native: yes, no, or auto, which does so for "
+              "servers that have no command, and for an MXNet scheduler if MXNet's library is "
+              "found (default: auto)" },
     { "command", SPEC_COMMAND, AT(command),
-      .help = "what tasks run whose role has no command; on the command line, what follows --" },
+      .help = "command of tasks whose role has none; on the command line, what follows --" },
     { "roles", SPEC_ROLES, .keys = spec_role_keys,
       .help = "the kinds of tasks, by name; a plain number is a count" },
     { "files", SPEC_FILES, AT(files), .flag = "files", .meta = "FILE[#NAME]",
-      .help = "files and directories to put beside each task, perhaps under another name" },
+      .help = "file or directory for each task" },
     { "archives", SPEC_FILES, AT(archives), .flag = "archives", .meta = "FILE[#NAME]",
-      .help = "archives to unpack beside each task" },
+      .help = "archive to unpack for each task" },
     { "env", SPEC_ENV, AT(env), .flag = "env", .meta = "NAME=VALUE",
-      .help = "environment variables of every task" },
+      .help = "environment variable of every task" },
     { "venv", SPEC_TEXT, AT(venv), .flag = "venv", .meta = "DIR",
-      .help = "a Python environment whose programs come first in PATH, or for YARN an archive of "
-              "one; it is packed and sent to the cluster when it changed" },
+      .help = "directory of a Python environment to run in" },
     { "pip", SPEC_TEXTS, AT(pip), .flag = "pip", .meta = "PACKAGE",
-      .help = "packages of Python, or files of requirements, to make an environment of; it is made "
-              "once for the same packages" },
+      .help = "requirements file or Python package" },
     { "hadoop", SPEC_CHOICE, AT(hadoop), .choices = hadoops, .flag = "hadoop", .meta = "WHEN",
-      .help = "variables by which libhdfs finds Java and Hadoop on a task's machine: yes (a task "
-              "does not start without), no, or auto (what is there, when its command names a file "
-              "on HDFS)" },
+      .help = "set the variables with which libhdfs finds Java and Hadoop: yes (fail if they are "
+              "not found), no, or auto (if found, and the command names a file on HDFS) "
+              "(default: auto)" },
     { "image", SPEC_TEXT, AT(image), .flag = "image", .meta = "IMAGE",
-      .help = "the container image that tasks run in" },
+      .help = "container image to run tasks in" },
     { "image-by", SPEC_CHOICE, AT(image_by), .choices = image_bys, .yarn = true,
       .flag = "image-by", .meta = "WHO",
-      .help = "who runs the image: yarn (its own container runtime), agent (docker run), or auto" },
+      .help = "who runs the image: yarn (its container runtime), agent (docker run), or auto "
+              "(default: auto)" },
     { "mounts", SPEC_TEXTS, AT(mounts), .flag = "mount", .meta = "FROM:TO[:ro]",
-      .help = "directories of the node to show in the image" },
+      .help = "directory of the node to mount in the image" },
     { "restart", SPEC_MAP, AT(restart), .keys = restart_keys, .plain = true,
-      .help = "what is done when a task fails" },
+      .help = "what to do when a task fails" },
     { "avoid", SPEC_CHOICE, AT(avoid), .choices = avoids, .yarn = true,
       .flag = "avoid", .meta = "WHAT",
-      .help = "what makes a node one to be avoided: node-faults (what can be its fault, twice), or "
-              "all (any failure but preemption and lost nodes, once; the task then moves)" },
+      .help = "when to stop using a node: node-faults (after two failures the node may have "
+              "caused), or all (after any failure but preemption and lost nodes; the task then "
+              "moves) (default: node-faults)" },
     { "gang", SPEC_MAP, .keys = gang_keys,
-      .help = "how the tasks of a job are brought together" },
+      .help = "how the containers of a job are brought together" },
     { "grace", SPEC_MS, AT(grace), .preset = 30 * SECOND, .max = DAY,
       .flag = "grace", .meta = "TIME",
-      .help = "time between the request to end and the kill" },
+      .help = "time between the request to stop and the kill (default: 30s)" },
     { "save-time", SPEC_MS, AT(save_time), .preset = 1800 * SECOND, .min = SECOND, .max = YEARS,
       .flag = "save-time", .meta = "TIME",
-      .help = "time for output and results to be saved when all tasks have ended; what is not saved "
-              "by then is told, and the job ends" },
+      .help = "time limit for saving output and results when all tasks have ended; what is not "
+              "saved by then is reported (default: 30m)" },
     { "timeout", SPEC_MS, AT(timeout), .max = YEARS, .flag = "timeout", .meta = "TIME",
-      .help = "the job fails when it takes longer, its wait for a place included; 0: no limit" },
+      .help = "time limit, including waiting (default: none)" },
     { "output", SPEC_OUTPUT, AT(output), .flag = "output", .meta = "[DIR=]TARGET",
-      .help = "where to put what tasks leave in $YDL_OUT, or in directories beside them" },
+      .help = "where to put the results in $YDL_OUT" },
     { "tensorboard", SPEC_MAP, .keys = tensorboard_keys, .plain = true,
       .help = "a TensorBoard beside the job" },
     { "log-limit", SPEC_SIZE, AT(log_limit), .max = MOST_BYTES,
-      .help = "most output of one task; 0: no limit" },
+      .help = "maximum output of one task; 0: no limit (default: 0)" },
     { "log-rotate", SPEC_SIZE, AT(log_rotate), .preset = 64 << 20, .max = MOST_BYTES,
-      .help = "output of a task that is longer is cut into files of this size; 0: it is not" },
+      .help = "rotate the output files of a task at this size; 0: never (default: 64m)" },
     { "log-keep", SPEC_COUNT, AT(log_keep), .max = 1000000,
-      .help = "how many of these files are kept beside the one that is written; 0: all" },
+      .help = "number of rotated files to keep besides the current one; 0: all (default: 0)" },
     { "port-range", SPEC_RANGE, AT(port_low), .min = 1024, .max = 65535,
-      .help = "the ports that tasks may be given, as 10000-10999" },
+      .help = "range of ports that tasks may be given, such as 10000-10999" },
     { "queue", SPEC_TEXT, AT(queue), .yarn = true, .flag = "queue", .meta = "QUEUE",
-      .help = "the queue to submit to" },
+      .help = "queue to submit to" },
     { "priority", SPEC_NUMBER, AT(priority), .preset = -1, .max = INT32_MAX, .yarn = true,
-      .flag = "priority", .meta = "N", .help = "the job's priority in its queue" },
+      .flag = "priority", .meta = "N",
+      .help = "priority of the job in its queue" },
     { "tags", SPEC_TEXTS, AT(tags), .yarn = true, .flag = "tag", .meta = "WORD",
-      .help = "words by which the job can be found again" },
+      .help = "tag by which the job can be found" },
     { "label", SPEC_TEXT, AT(label), .yarn = true, .flag = "label", .meta = "LABEL",
-      .help = "run on nodes that have this label" },
+      .help = "run on nodes with this label" },
     { "acl", SPEC_MAP, .keys = acl_keys, .plain = true, .yarn = true,
-      .help = "who may see the job, and who may change it, besides its owner: users with commas, "
-              "a blank, groups with commas; * is everybody" },
+      .help = "who may see the job, and who may change it, besides its owner: users separated by "
+              "commas, a space, groups separated by commas; * is everybody" },
     { "attempts", SPEC_COUNT, AT(attempts), .preset = 2, .min = 1, .max = 1000, .yarn = true,
       .flag = "attempts", .meta = "N",
-      .help = "how often YARN may start the job's master; the tasks live on meanwhile" },
+      .help = "how often YARN may start the job's master; tasks go on running meanwhile "
+              "(default: 2)" },
     { "master", SPEC_MAP, .keys = master_keys, .yarn = true,
-      .help = "the container of the job's master" },
+      .help = "container of the job's master" },
     { "staging", SPEC_TEXT, AT(staging), .yarn = true, .flag = "staging", .meta = "DIR",
-      .help = "the directory in HDFS for what is uploaded, logs and results; without it .ydl at "
-              "home" },
+      .help = "directory on HDFS for uploads, logs and results (default: .ydl in your home "
+              "directory)" },
     { "principal", SPEC_TEXT, AT(principal), .yarn = true,
-      .help = "the Kerberos principal of a job that outlives its tokens" },
+      .help = "Kerberos principal of a job that outlives its tokens" },
     { "keytab", SPEC_TEXT, AT(keytab), .yarn = true,
-      .help = "the file with its keys; it is sent along, and new tokens are got with it" },
+      .help = "file with the keys of the principal; it is uploaded, and new tokens are requested "
+              "with it" },
     { "client-address", SPEC_TEXT, AT(client_address), .yarn = true,
       .flag = "client-address", .meta = "HOST",
-      .help = "this machine's name or number for tasks on the cluster, when some run here; without "
-              "it, the one that we reach the master from" },
+      .help = "name or address of this machine for tasks on the cluster, when some tasks run "
+              "here (default: the address from which the master is reached)" },
     { "nodes", SPEC_COUNT, AT(nodes), .min = 1, .max = 1000, .flag = "nodes", .meta = "N",
-      .help = "local only: pretend to be so many machines" },
+      .help = "local only: pretend to have N machines" },
     { 0 },
 };
 
 const struct spec_key spec_flag_keys[] = {
     { "workers", SPEC_NUMBER, AT(working.workers), .preset = -1, .max = SPEC_TASKS_MAX,
-      .flag = "workers", .letter = 'n', .meta = "N", .help = "how many workers" },
+      .flag = "workers", .letter = 'n', .meta = "N",
+      .help = "number of workers" },
     { "servers", SPEC_NUMBER, AT(working.servers), .preset = -1, .max = SPEC_TASKS_MAX,
-      .flag = "servers", .letter = 's', .meta = "N", .help = "how many parameter servers" },
+      .flag = "servers", .letter = 's', .meta = "N",
+      .help = "number of parameter servers" },
     { "role", SPEC_ROLES, .keys = spec_role_keys,
       .flag = "role", .meta = "NAME=COUNT[,KEY=VALUE…]",
-      .help = "so many containers of this role, with keys as in a job file" },
+      .help = "run COUNT containers of role NAME" },
     { "memory", SPEC_SIZE, AT(working.memory), .preset = -1,
       .min = LEAST_MEMORY, .max = MOST_BYTES,
-      .flag = "mem", .meta = "SIZE", .help = "memory of a worker's container" },
+      .flag = "mem", .meta = "SIZE",
+      .help = "memory of each worker, such as 2g" },
     { "cpus", SPEC_NUMBER, AT(working.cpus), .preset = -1, .max = 65536,
-      .flag = "cpus", .meta = "N", .help = "processor cores of a worker's container" },
+      .flag = "cpus", .meta = "N",
+      .help = "processor cores of each worker" },
     { "gpus", SPEC_NUMBER, AT(working.gpus), .preset = -1, .max = 1024,
-      .flag = "gpus", .meta = "N", .help = "number of GPUs of a worker's container" },
+      .flag = "gpus", .meta = "N",
+      .help = "number of GPUs of each worker" },
     { "procs", SPEC_NUMBER, AT(working.procs), .preset = -1, .min = 1, .max = SPEC_TASKS_MAX,
-      .flag = "procs", .meta = "N", .help = "processes in each worker's container" },
+      .flag = "procs", .meta = "N",
+      .help = "processes in each worker's container" },
     { 0 },
 };
 #undef AT
@@ -403,5 +416,23 @@ const char *spec_number_text(const struct spec_key *k, int64_t v, char out[SPEC_
     while (v % u->factor)
         u++;
     snprintf(out, SPEC_NUMBER_MAX, "%" PRId64 "%s", v / u->factor, u->name);
+    return out;
+}
+
+#define FEW_GIGABYTES 128 /* a smaller number without a unit is meant in gigabytes */
+
+const char *spec_range_text(const struct spec_key *k, int64_t v, const char *given, int64_t most,
+                            char out[SPEC_RANGE_TEXT_MAX])
+{
+    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX];
+    bool plain = *given && given[strspn(given, "0123456789")] == '\0';
+
+    if (k->type == SPEC_SIZE && plain && v > 0 && v < k->min)
+        snprintf(out, SPEC_RANGE_TEXT_MAX,
+                 "'%.24s' means %" PRId64 " byte%s; did you mean %" PRId64 "%s?", given, v,
+                 v == 1 ? "" : "s", v, v < FEW_GIGABYTES ? "g" : "m");
+    else
+        snprintf(out, SPEC_RANGE_TEXT_MAX, "'%.48s' is out of range (%s to %s)", given,
+                 spec_number_text(k, k->min, min), spec_number_text(k, most, max));
     return out;
 }

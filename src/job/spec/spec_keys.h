@@ -76,3 +76,9 @@ void spec_set_number(const struct spec_key *k, void *base, int64_t v);
  * or "forever" for the others. `out` holds SPEC_NUMBER_MAX. */
 #define SPEC_NUMBER_MAX 32
 const char *spec_number_text(const struct spec_key *k, int64_t v, char out[SPEC_NUMBER_MAX]);
+
+/* What is wrong with `v`, which the user wrote as `given` and which is not within the row's range,
+ * up to `most`: "'0' is out of range (1 to 1000)", "'2' means 2 bytes; did you mean 2g?". */
+#define SPEC_RANGE_TEXT_MAX 160
+const char *spec_range_text(const struct spec_key *k, int64_t v, const char *given, int64_t most,
+                            char out[SPEC_RANGE_TEXT_MAX]);

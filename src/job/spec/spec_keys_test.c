@@ -118,13 +118,13 @@ static void the_schema_has_the_keys_of_the_table(void **state)
 static void the_manual_has_the_keys_of_the_table(void **state)
 {
     static const char *const some[] = {
-        "\ngrace\ttime between the request to end and the kill. A duration such as 30s, 5m or "
-        "1h30m. Without it 30s. Option: --grace.\n",
-        "\nroles.NAME.count\thow many containers. Without it 1.\n",
-        "\nroles.NAME.ready.http\tGET of this path on its first port answers 200.\n",
-        "\nqueue\tthe queue to submit to. On YARN only. Option: --queue.\n",
-        "\ngang.retry\thow often it asks again, or forever. Without it forever. Option: "
-        "--gang-retry.\n",
+        ("\ngrace\ttime between the request to stop and the kill (default: 30s). A duration such "
+         "as "
+         "30s, 5m or 1h30m. Option: --grace.\n"),
+        "\nroles.NAME.count\tnumber of containers. Default: 1.\n",
+        "\nroles.NAME.ready.http\tGET of this path on its first port returns 200.\n",
+        "\nqueue\tqueue to submit to. On YARN only. Option: --queue.\n",
+        "\ngang.retry\thow often to ask again (default: forever). Option: --gang-retry.\n",
     };
     AUTO_BUF b = { .max = 64 * KIB };
     const char *text;
@@ -141,11 +141,11 @@ static void the_manual_has_the_keys_of_the_table(void **state)
         assert_non_null(strstr(text, k->help));
 }
 
-/* doc/job-file.md names every key, in backquotes. */
+/* doc/reference/job-file.md names every key, in backquotes. */
 static void the_document_names_every_key(void **state)
 {
     AUTO_BUF b = { .max = 256 * KIB };
-    FILE *in = fopen(YDL_SOURCE_DIR "/doc/job-file.md", "re");
+    FILE *in = fopen(YDL_SOURCE_DIR "/doc/reference/job-file.md", "re");
     char quoted[64], piece[4096];
     size_t n;
 

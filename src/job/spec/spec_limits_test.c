@@ -60,7 +60,7 @@ static void limits_hold_against_bombs(void **state)
         { "a: [", "x,", 2000000, "job.yaml:1: too large: more than 100,000 values" },
         { "a: [", "[],", 1000000, "job.yaml:1: too large: more than 100,000 values" },
         { "a: &x [", "y,", 1000000,
-          "job.yaml:1: anchors (&name) are not taken: write the value out" },
+          "job.yaml:1: anchors (&name) are not supported: write the value out" },
     };
 
     (void)state;
@@ -81,7 +81,7 @@ static void long_lists_are_refused(void **state)
     assert_int_equal(buf_add_str(&b, "tags: ["), 0);
     add_pieces(&b, "x,", 4097);
     assert_int_equal(buf_add_str(&b, "]"), 0);
-    expect_line(b.data, b.len, "job.yaml:1: tags: 4097 entries; at most 4096 are taken");
+    expect_line(b.data, b.len, "job.yaml:1: tags: 4097 entries; at most 4096 are allowed");
 }
 
 static void only_so_many_mistakes_are_shown(void **state)
@@ -97,8 +97,8 @@ static void only_so_many_mistakes_are_shown(void **state)
     spec_init(&s);
     assert_int_equal(spec_parse("job.yaml", b.data, b.len, &s, &f), -EINVAL);
     assert_int_equal(f.lines.n, SPEC_FAULTS_MAX);
-    assert_string_equal(f.lines.v[98], "job.yaml:100: env.A98: text was expected, found a list");
-    assert_string_equal(f.lines.v[99], "… and more mistakes: mend these first");
+    assert_string_equal(f.lines.v[98], "job.yaml:100: env.A98: expected text, found a list");
+    assert_string_equal(f.lines.v[99], "… and more errors: fix these first");
     assert_int_equal(f.n, 300);
 }
 
@@ -110,7 +110,7 @@ static void more_than_64_roles_are_refused(void **state)
     assert_int_equal(buf_add_str(&b, "roles:\n"), 0);
     for (unsigned i = 0; i < 65; i++)
         assert_int_equal(buf_printf(&b, "  r%u: 1\n", i), 0);
-    expect_line(b.data, b.len, "job.yaml:66: roles.r64: one role too many: a job has at most 64");
+    expect_line(b.data, b.len, "job.yaml:66: roles.r64: too many roles: a job has at most 64");
 }
 
 static void more_values_than_can_be_read_back_are_refused(void **state)
@@ -127,8 +127,8 @@ static void more_values_than_can_be_read_back_are_refused(void **state)
     assert_int_equal(spec_parse("j", b.data, b.len, &s, &f), 0);
     assert_int_equal(spec_check(&s, &f), -EINVAL);
     assert_int_equal(f.lines.n, 1);
-    assert_string_equal(f.lines.v[0], "j:2: command: the words, variables and files of all roles "
-                                      "are more than 100,000");
+    assert_string_equal(f.lines.v[0], "j:2: command: all roles together have more than 100,000 "
+                                      "command words, variables and files");
 }
 
 int main(void)

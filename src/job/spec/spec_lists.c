@@ -6,7 +6,7 @@
 
 static int too_many(struct spec_reader *r, const struct spec_node *n)
 {
-    return spec_read_fault(r, "%zu entries; at most %d are taken", n->n, SPEC_LIST_MAX);
+    return spec_read_fault(r, "%zu entries; at most %d are allowed", n->n, SPEC_LIST_MAX);
 }
 
 /* What reads one element; `at` is the field. */
@@ -69,7 +69,7 @@ static int spec_lists_read_command(struct spec_reader *r, const struct spec_node
 static int spec_lists_read_var(struct spec_reader *r, const struct spec_node *n, void *at)
 {
     if (n->kind == SPEC_NODE_NOTHING)
-        return spec_read_fault(r, "text was expected, found nothing; write \"\" for empty text");
+        return spec_read_fault(r, "expected text, found nothing; write \"\" for empty text");
     if (n->kind != SPEC_NODE_TEXT)
         return spec_read_expected(r, "text", n);
     return spec_set_var(at, n->key, n->text);
@@ -98,9 +98,9 @@ static int read_from_to(struct spec_reader *r, const struct spec_node *n, void *
     const struct spec_node *to = from == &n->v[0] ? &n->v[1] : &n->v[0];
 
     if (strcmp(from->key, "from") != 0 || strcmp(to->key, "to") != 0)
-        return spec_read_fault(r, "one FROM: TO was expected, or the keys from and to");
+        return spec_read_fault(r, "expected one FROM: TO, or the keys from and to");
     if (from->kind != SPEC_NODE_TEXT || to->kind != SPEC_NODE_TEXT)
-        return spec_read_fault(r, "from and to are names");
+        return spec_read_fault(r, "from and to must be text");
     return spec_add_file(at, from->text, to->text);
 }
 
@@ -114,7 +114,7 @@ static int spec_lists_read_file(struct spec_reader *r, const struct spec_node *n
         return read_pair(r, &n->v[0], at);
     if (n->n == 2)
         return read_from_to(r, n, at);
-    return spec_read_fault(r, "one FROM: TO was expected, found %zu", n->n);
+    return spec_read_fault(r, "expected one FROM: TO, found %zu", n->n);
 }
 
 static int spec_lists_read_files(struct spec_reader *r, const struct spec_node *n, void *at)
@@ -144,7 +144,7 @@ static int read_amount(struct spec_reader *r, const struct spec_node *n, void *a
         return spec_read_expected(r, "a whole number", n);
     e = str_to_i64(n->text, 1, SPEC_AMOUNT_MAX, &v);
     if (e == -ERANGE)
-        return spec_read_fault(r, "'%s' is out of range: it can be 1 to %lld", n->text,
+        return spec_read_fault(r, "'%s' is out of range (1 to %lld)", n->text,
                                (long long)SPEC_AMOUNT_MAX);
     return e < 0 ? spec_read_expected(r, "a whole number", n) : spec_set_amount(at, n->key, v);
 }
@@ -154,7 +154,7 @@ static int read_amounts(struct spec_reader *r, const struct spec_node *n, void *
     if (n->kind != SPEC_NODE_MAP)
         return spec_read_expected(r, "a map of names and numbers", n);
     return n->n > SPEC_AMOUNTS_MAX
-               ? spec_read_fault(r, "%zu entries; at most %d are taken", n->n, SPEC_AMOUNTS_MAX)
+               ? spec_read_fault(r, "%zu entries; at most %d are allowed", n->n, SPEC_AMOUNTS_MAX)
                : spec_lists_each(r, n, read_amount, at);
 }
 
@@ -210,7 +210,7 @@ static int read_check(struct spec_reader *r, const struct spec_node *n, size_t r
     enum spec_ready_kind kind = (enum spec_ready_kind)(row + 1);
 
     if (ready->kind != SPEC_READY_NONE)
-        return spec_read_fault(r, "only one of port, http, file and log can be said");
+        return spec_read_fault(r, "give only one of port, http, file and log");
     if (n->kind != SPEC_NODE_TEXT)
         return spec_read_expected(r, kind == SPEC_READY_PORT ? "true" : "text", n);
     if (kind == SPEC_READY_PORT && strcmp(n->text, "true") != 0)
@@ -267,7 +267,7 @@ static int read_role(struct spec_reader *r, const struct spec_node *n, void *at)
     if (!role) {
         e = spec_add_role(r->spec, n->key, &role);
         if (e == -E2BIG)
-            return spec_read_fault(r, "one role too many: a job has at most %d", SPEC_ROLES_MAX);
+            return spec_read_fault(r, "too many roles: a job has at most %d", SPEC_ROLES_MAX);
         if (e < 0)
             return e;
     }

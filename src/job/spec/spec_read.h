@@ -33,7 +33,7 @@ void spec_read_leave(struct spec_reader *r, size_t mark);
 /* Adds a fault about the value at hand. */
 int spec_read_fault(struct spec_reader *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* "a number was expected, found a list" */
+/* "expected a number, found a list" */
 int spec_read_expected(struct spec_reader *r, const char *what, const struct spec_node *found);
 /* "unknown key (did you mean 'memory'?)" */
 int spec_read_unknown(struct spec_reader *r, const struct spec_key *table, const char *name);

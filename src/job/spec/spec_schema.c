@@ -270,8 +270,8 @@ static int manual_entry(struct buf *out, const char *prefix, const struct spec_k
     r = buf_printf(out, "%s%s\t%s.", prefix, k->name, k->help);
     if (r == 0 && kinds[k->type])
         r = buf_printf(out, " %s", kinds[k->type]);
-    if (r == 0 && (k->preset > 0 || k->type == SPEC_TIMES))
-        r = buf_printf(out, " Without it %s.", spec_number_text(k, k->preset, text));
+    if (r == 0 && (k->preset > 0 || k->type == SPEC_TIMES) && !strstr(k->help, "(default: "))
+        r = buf_printf(out, " Default: %s.", spec_number_text(k, k->preset, text));
     if (r == 0 && k->yarn)
         r = buf_printf(out, " On YARN only.");
     if (r == 0 && k->flag)

@@ -1,5 +1,8 @@
-/* spec_tree.c - see spec_tree.h */
+/* spec_tree.c - libyaml's events build the tree on an explicit stack, never by recursion. What is
+ * refused (anchors, tags, twins, size) is refused while it is read, so a hostile file costs no
+ * more than its limits. See spec_tree.h. */
 #include "job/spec/spec_tree.h"
+#include "base/array.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +54,7 @@ static int spec_refuse(struct builder *b, size_t line, const char *what)
  * be none. Its line is that of its key. */
 static int new_node(struct builder *b, size_t line, struct spec_node **ret)
 {
-    struct spec_node *parent = b->depth ? b->open[b->depth - 1] : NULL, *v;
+    struct spec_node *parent = b->depth ? b->open[b->depth - 1] : NULL;
 
     *ret = NULL;
     if (++b->nodes > SPEC_NODES_MAX)
@@ -63,14 +66,9 @@ static int new_node(struct builder *b, size_t line, struct spec_node **ret)
         b->root->line = (int)line + 1;
         return 0;
     }
-    if ((parent->n & (parent->n - 1)) == 0) { /* 1, 2, 4, …: full */
-        v = realloc(parent->v, (parent->n ? parent->n * 2 : 1) * sizeof(*v));
-        if (!v)
-            return -ENOMEM;
-        parent->v = v;
-    }
-    *ret = &parent->v[parent->n++];
-    **ret = (struct spec_node){ .line = (int)line + 1 };
+    if (ARRAY_ADD(parent->v, parent->n, (struct spec_node){ .line = (int)line + 1 }) < 0)
+        return -ENOMEM;
+    *ret = &parent->v[parent->n - 1];
     if (parent->kind == SPEC_NODE_MAP) {
         (*ret)->key = take(b->key[b->depth - 1]);
         (*ret)->line = b->key_line[b->depth - 1];
@@ -100,7 +98,7 @@ static int add_scalar(struct builder *b, const yaml_event_t *e)
     int r;
 
     if (strlen(s) != e->data.scalar.length)
-        return spec_refuse(b, line, "a text has a NUL byte in it");
+        return spec_refuse(b, line, "a text contains a NUL byte");
     if (wants_key(b)) {
         b->key_line[b->depth - 1] = (int)line + 1;
         b->key[b->depth - 1] = strdup(s);
@@ -180,8 +178,7 @@ static int refuse_twins(struct builder *b, const struct spec_node *map)
             continue;
         str_clean(shown, sizeof(shown), sorted[i]->key);
         r = spec_fault(b->f, sorted[i]->line, *path ? path : NULL,
-                       "'%s' is given twice; it stands on line %d already", shown,
-                       sorted[i - 1]->line);
+                       "'%s' is given twice, first on line %d", shown, sorted[i - 1]->line);
     }
     return r == -ENOMEM ? r : 0;
 }
@@ -200,7 +197,7 @@ static const char *forbidden(const yaml_event_t *e)
 
     switch (e->type) {
     case YAML_ALIAS_EVENT:
-        return "aliases (*name) are not taken: write the value out";
+        return "aliases (*name) are not supported: write the value out";
     case YAML_SCALAR_EVENT:
         anchor = e->data.scalar.anchor;
         tag = e->data.scalar.tag;
@@ -217,8 +214,8 @@ static const char *forbidden(const yaml_event_t *e)
         break;
     }
     if (anchor)
-        return "anchors (&name) are not taken: write the value out";
-    return tag ? "tags (!name) are not taken: put the text into quotes" : NULL;
+        return "anchors (&name) are not supported: write the value out";
+    return tag ? "tags (!name) are not supported: put the text into quotes" : NULL;
 }
 
 static int on_event(struct builder *b, const yaml_event_t *e)
@@ -278,7 +275,7 @@ static int complain(struct builder *b, const char *text, size_t n)
                           problem, p->problem_offset);
     if (tab_indents(text, n, p->problem_mark.line))
         return spec_fault(b->f, (int)p->problem_mark.line + 1, NULL,
-                          "a tab cannot indent: use spaces");
+                          "tabs cannot be used for indentation: use spaces");
     if (p->context && p->context_mark.line != p->problem_mark.line)
         return spec_fault(b->f, (int)p->problem_mark.line + 1, NULL,
                           "not YAML: %s (column %zu), %s from line %zu", problem,

@@ -57,9 +57,9 @@ int spec_read_expected(struct spec_reader *r, const char *what, const struct spe
     size_t n;
 
     if (found->kind != SPEC_NODE_TEXT)
-        return spec_read_fault(r, "%s was expected, found %s", what, spec_node_name(found));
+        return spec_read_fault(r, "expected %s, found %s", what, spec_node_name(found));
     n = str_clean(shown, sizeof(shown), found->text);
-    return spec_read_fault(r, "%s was expected, found '%s%s'", what, shown,
+    return spec_read_fault(r, "expected %s, found '%s%s'", what, shown,
                            n + 4 < sizeof(shown) ? "" : "…");
 }
 
@@ -177,7 +177,7 @@ static int to_number(const struct spec_key *k, const char *s, int64_t *ret)
 static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
                             const struct spec_node *n, void *base)
 {
-    char min[SPEC_NUMBER_MAX], max[SPEC_NUMBER_MAX], shown[48];
+    char shown[48], text[SPEC_RANGE_TEXT_MAX];
     int64_t v = 0;
     int e = to_number(k, n->text, &v);
 
@@ -188,8 +188,7 @@ static int spec_read_number(struct spec_reader *r, const struct spec_key *k,
         return 0;
     }
     str_clean(shown, sizeof(shown), n->text);
-    return spec_read_fault(r, "'%s' is out of range: it can be %s to %s", shown,
-                           spec_number_text(k, k->min, min), spec_number_text(k, k->max, max));
+    return spec_read_fault(r, "%s", spec_range_text(k, v, shown, k->max, text));
 }
 
 static int read_choice(struct spec_reader *r, const struct spec_key *k, const struct spec_node *n,

@@ -1,4 +1,6 @@
-/* vars.c - see vars.h */
+/* vars.c - one table of the variables with the forms of their parameters serves both passes: the
+ * check before a job starts, which explains a wrong form, and the replacement, which must not
+ * fail later. See vars.h. */
 #include "job/spec/vars.h"
 #include "base/str.h"
 #include "job/cluster_spec.h"
@@ -224,7 +226,7 @@ static int vars_expand_one(const struct vars *vars, const struct var *v, struct 
                            struct err *err)
 {
     if (!vars_row_of(v))
-        return vars_no_value(v, err, "its parts are not those of a variable");
+        return vars_no_value(v, err, "it is not a valid variable");
     if (is_own_port(v))
         return own_port(vars, v, out, err);
     return v->role ? role_value(vars, v, out, err) : plain_value(vars, v, out, err);
@@ -327,9 +329,7 @@ static int bad_form(const struct var *v, struct err *err)
             strncmp(vars_names[i], v->name, strlen(v->name)) == 0)
             n += (size_t)snprintf(forms + n, sizeof(forms) - n, "%s{%s}", n ? " or " : "",
                                   vars_names[i]);
-    return err_set(err, -EINVAL,
-                   "{%s%s%s%s%s}: the form is %s; double the braces if it is no "
-                   "variable",
+    return err_set(err, -EINVAL, "{%s%s%s%s%s}: the form is %s; for literal braces, double them",
                    v->name, v->role ? ":" : "", v->role ? v->role : "", v->task ? ":" : "",
                    v->task ? v->task : "", forms);
 }
@@ -355,10 +355,10 @@ static int vars_check_one(const struct var *v, const struct vars_role *roles, si
     if (v->doubled)
         return 0;
     if (!vars_is_known(v->name))
-        return err_set(err, -EINVAL,
-                       "{%s}: unknown variable (did you mean {%s}? double the braces "
-                       "if it is none)",
-                       v->name, nearly(v->name));
+        return err_set(
+            err, -EINVAL,
+            "{%s}: unknown variable (did you mean {%s}? for literal braces, double them)", v->name,
+            nearly(v->name));
     if (!vars_row_of(v))
         return bad_form(v, err);
     if (is_own_port(v))

@@ -29,7 +29,7 @@ struct vars {
  * ({port} of a task without one, {hosts:nobody}). -E2BIG past the ceiling of `out`. */
 int vars_expand(const struct vars *v, const char *text, struct buf *out, struct err *err);
 
-/* What is known of a role before anything runs. */
+/* A role as it is known before anything runs. */
 struct vars_role {
     const char *name;
     size_t tasks;
@@ -37,8 +37,8 @@ struct vars_role {
 };
 
 /* Looks at a text without values: 0, or -EINVAL naming the role or name that is wrong or, by one
- * typing mistake, nearly right. `roles` are all there are, `own` the one whose text it is. For
- * spec_check(). */
+ * typing mistake, nearly right. `roles` are all roles of the job, `own` is the one that the text
+ * belongs to. For spec_check(). */
 int vars_check(const char *text, const struct vars_role *roles, size_t n_roles,
                const struct vars_role *own, struct err *err);
 

@@ -88,8 +88,8 @@ static void a_variable_without_a_value_is_an_error(void **state)
         { "{host:ps:-1}", "{host:ps:-1} has no value: the role has no task of that number" },
         { "{host:ps:x}", "{host:ps:x} has no value: the role has no task of that number" },
         { "{port:side:0}", "{port:side:0} has no value: the task has no port" },
-        { "{rank:1}", "{rank:1} has no value: its parts are not those of a variable" },
-        { "{count}", "{count} has no value: its parts are not those of a variable" },
+        { "{rank:1}", "{rank:1} has no value: it is not a valid variable" },
+        { "{count}", "{count} has no value: it is not a valid variable" },
     };
     const struct vars bare = { .cluster = &cluster };
 
@@ -139,18 +139,18 @@ static void a_slip_is_found_before_anything_runs(void **state)
     static const struct {
         const char *text, *error;
     } rows[] = {
-        { "{rnak}", "{rnak}: unknown variable (did you mean {rank}? double the braces if it is "
-                    "none)" },
-        { "{ranks}", "{ranks}: unknown variable (did you mean {rank}? double the braces if it is "
-                     "none)" },
-        { "{wrld}", "{wrld}: unknown variable (did you mean {world}? double the braces if it is "
-                    "none)" },
-        { "{localrank}", "{localrank}: unknown variable (did you mean {local_rank}? double the "
-                         "braces if it is none)" },
-        { "{part}", "{part}: unknown variable (did you mean {port}? double the braces if it is "
-                    "none)" },
-        { "{hots:ps}", "{hots}: unknown variable (did you mean {host}? double the braces if it is "
-                       "none)" },
+        { "{rnak}",
+          "{rnak}: unknown variable (did you mean {rank}? for literal braces, double them)" },
+        { "{ranks}",
+          "{ranks}: unknown variable (did you mean {rank}? for literal braces, double them)" },
+        { "{wrld}",
+          "{wrld}: unknown variable (did you mean {world}? for literal braces, double them)" },
+        { "{localrank}", "{localrank}: unknown variable (did you mean {local_rank}? for literal "
+                         "braces, double them)" },
+        { "{part}",
+          "{part}: unknown variable (did you mean {port}? for literal braces, double them)" },
+        { "{hots:ps}",
+          "{hots}: unknown variable (did you mean {host}? for literal braces, double them)" },
         { "{hosts:pss}", "{hosts:pss…}: there is no role 'pss' (did you mean 'ps'?)" },
         { "{count:nobody}", "{count:nobody…}: there is no role 'nobody'" },
         { "{host:ps:2}", "{host:ps:2}: role 'ps' has 2 tasks, numbered from 0" },
@@ -159,14 +159,14 @@ static void a_slip_is_found_before_anything_runs(void **state)
           "{port:worker:0} has no value: tasks of the role have no port; give it ports: 1" },
         { "{port}", "{port}: tasks of role 'worker' have no port; give it ports: 1" },
         { "{port:0}", "{port:0}: tasks of role 'worker' have 0 ports, numbered from 0" },
-        { "{port:ps}", "{port:ps}: the form is {port} or {port:K} or {port:ROLE:N}; double the "
-                       "braces if it is no variable" },
-        { "{adresses:ps}", "{adresses}: unknown variable (did you mean {addresses:ROLE}? double "
-                           "the braces if it is none)" },
-        { "{rank:1}", "{rank:1}: the form is {rank}; double the braces if it is no variable" },
-        { "{hosts}", "{hosts}: the form is {hosts:ROLE}; double the braces if it is no variable" },
-        { "{host:ps}", "{host:ps}: the form is {host} or {host:ROLE:N}; double the braces if it is "
-                       "no variable" },
+        { "{port:ps}", "{port:ps}: the form is {port} or {port:K} or {port:ROLE:N}; for literal "
+                       "braces, double them" },
+        { "{adresses:ps}", "{adresses}: unknown variable (did you mean {addresses:ROLE}? for "
+                           "literal braces, double them)" },
+        { "{rank:1}", "{rank:1}: the form is {rank}; for literal braces, double them" },
+        { "{hosts}", "{hosts}: the form is {hosts:ROLE}; for literal braces, double them" },
+        { "{host:ps}",
+          "{host:ps}: the form is {host} or {host:ROLE:N}; for literal braces, double them" },
     };
 
     (void)state;

@@ -1,4 +1,4 @@
-/* api.c - the master's HTTP API: doc/api.md, one row per path. */
+/* api.c - the master's HTTP API: doc/reference/api.md, one row per path. */
 #include "base/log.h"
 #include "base/path.h"
 #include "job/protocol.h"
@@ -6,7 +6,6 @@
 #include "loop/listen.h"
 #include "master/api/api_log.h"
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
 
@@ -116,10 +115,10 @@ static int get_events(struct master *m, struct http_call *c, struct err *err)
         r = err_set(err, -EINVAL, "from='%s' is no number", from);
     if (r == 0)
         r = http_reply_begin(c, 200, "application/jsonl", err);
-    m->watchers++;
+    m->live.watchers++;
     if (r == 0)
         r = stream_events(m, c, (uint64_t)first, err);
-    m->watchers--;
+    m->live.watchers--;
     return r < 0 ? r : http_reply_end(c, err);
 }
 
@@ -129,9 +128,9 @@ void api_client_gone(struct master *m)
 {
     struct err err = ERR_INIT;
 
-    if (m->client_gone)
+    if (m->client.gone)
         return;
-    m->client_gone = true;
+    m->client.gone = true;
     if (engine_stop(m->engine, "the client, which went away", master_now(m), &err) < 0)
         master_fault(m, &err);
     agents_client_gone(m);
@@ -143,10 +142,10 @@ static int done(struct master *m, struct http_call *c, int r, struct err *err)
     AUTO_JSON *v = NULL;
 
     master_wake(m);
-    m->n_asking++;
+    m->api.n_asking++;
     if (r == 0)
         r = api_await_log(m, err);
-    m->n_asking--;
+    m->api.n_asking--;
     if (r == 0)
         r = json_make(&v, err, "{s:s}", "state", job_state_name(engine_state(m->engine)));
     return r < 0 ? r : http_reply_json(c, 200, v, err);
@@ -161,12 +160,12 @@ static int api_put_stop(struct master *m, struct http_call *c, struct err *err)
         return err_set(err, -EINVAL, "grace_ms='%s' is no number of milliseconds", grace);
     if (grace)
         engine_set_grace(m->engine, ms);
-    return done(m, c, engine_stop(m->engine, m->user, master_now(m), err), err);
+    return done(m, c, engine_stop(m->engine, m->facts.user, master_now(m), err), err);
 }
 
 static int put_kill(struct master *m, struct http_call *c, struct err *err)
 {
-    return done(m, c, engine_kill(m->engine, m->user, master_now(m), err), err);
+    return done(m, c, engine_kill(m->engine, m->facts.user, master_now(m), err), err);
 }
 
 static int put_restart(struct master *m, struct http_call *c, struct err *err)
@@ -176,7 +175,7 @@ static int put_restart(struct master *m, struct http_call *c, struct err *err)
     int r = name ? engine_find_task(m->engine, name, &task, err) : 0;
 
     if (r == 0)
-        r = engine_restart(m->engine, task, m->user, master_now(m), err);
+        r = engine_restart(m->engine, task, m->facts.user, master_now(m), err);
     return done(m, c, r, err);
 }
 
@@ -188,21 +187,27 @@ static int put_scale(struct master *m, struct http_call *c, struct err *err)
     if (!role || !count || str_to_i64(count, 0, SPEC_TASKS_MAX, &n) < 0)
         return err_set(err, -EINVAL, "role and count are wanted, count from 0 to %d",
                        SPEC_TASKS_MAX);
-    return done(m, c, engine_scale(m->engine, role, (unsigned)n, m->user, master_now(m), err), err);
+    return done(m, c, engine_scale(m->engine, role, (unsigned)n, m->facts.user, master_now(m), err),
+                err);
 }
 
 /* Where the agent beside the client is to dial. */
 static int get_join(struct master *m, struct http_call *c, struct err *err)
 {
+    const char *address = NULL;
     AUTO_JSON *v = NULL;
-    int r;
+    int r = m->ops->join_address(m, &address, err);
 
-    if (!m->opt->container)
-        return err_set(err, -ENOENT, "agents on this machine know where to go");
-    if (!m->platform) /* it would be sent away */
-        return err_set(err, -EAGAIN, "nobody is expected yet");
-    r = json_make(&v, err, "{s:s}", "address", m->opt->container->boot.address);
+    if (r == 0 && !m->platform) /* it would be sent away */
+        r = err_set(err, -EAGAIN, "nobody is expected yet");
+    if (r == 0)
+        r = json_make(&v, err, "{s:s}", "address", address);
     return r < 0 ? r : http_reply_json(c, 200, v, err);
+}
+
+static int api_put_tokens(struct master *m, struct http_call *c, struct err *err)
+{
+    return m->ops->put_tokens(m, c, err);
 }
 
 /* ---- the cluster specification ---- */
@@ -214,14 +219,14 @@ static int get_spec(struct master *m, struct http_call *c, struct err *err)
     const char *type = "text/plain; charset=utf-8";
     int r;
 
-    if (!m->cluster_text)
+    if (!m->form.text)
         return err_set(err, -EAGAIN, "the job has not been formed yet");
     if (!format || str_eq(format, "json")) {
         /* A copy: sending may wait, and the gang may be formed anew meanwhile. */
         type = "application/json";
-        r = buf_add_str(&text, m->cluster_text) < 0 ? err_oom(err) : 0;
+        r = buf_add_str(&text, m->form.text) < 0 ? err_oom(err) : 0;
     } else {
-        r = specs_render(&m->cluster, format, &text, err);
+        r = specs_render(&m->form.cluster, format, &text, err);
     }
     return r < 0 ? r : http_reply(c, 200, type, text.data, text.len, err);
 }
@@ -250,7 +255,7 @@ struct kv_wait {
 
 void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, size_t n)
 {
-    struct kv_wait *w = m->kv_waits;
+    struct kv_wait *w = m->api.kv_waits;
 
     while (w && w->id != id)
         w = w->next;
@@ -265,7 +270,7 @@ void api_kv_reply(struct master *m, uint64_t id, const struct kv_word *words, si
 
 static void forget_wait(struct master *m, struct kv_wait *w)
 {
-    struct kv_wait **at = &m->kv_waits;
+    struct kv_wait **at = &m->api.kv_waits;
 
     while (*at != w)
         at = &(*at)->next;
@@ -275,19 +280,19 @@ static void forget_wait(struct master *m, struct kv_wait *w)
 static int ask_store(struct master *m, const struct kv_word *words, size_t n, struct kv_wait *w,
                      struct err *err)
 {
-    struct kv_ask ask = { MASTER_API_TASK, ++m->kv_last_id, words, n, master_now(m) };
+    struct kv_ask ask = { MASTER_API_TASK, ++m->api.kv_last_id, words, n, master_now(m) };
     int64_t deadline = loop_in(m->loop, KV_WAIT_MAX_MS + 1000);
     int r;
 
     w->id = ask.id;
-    w->next = m->kv_waits;
-    m->kv_waits = w;
+    w->next = m->api.kv_waits;
+    m->api.kv_waits = w;
     r = kv_request(m->kv, &ask, err);
     master_wake(m);
-    m->n_asking++;
+    m->api.n_asking++;
     while (r == 0 && !w->answered && !m->left)
         r = cond_wait(m->loop, &w->done, deadline);
-    m->n_asking--;
+    m->api.n_asking--;
     forget_wait(m, w);
     if (r == 0 && !w->answered)
         return api_is_leaving(err);
@@ -346,7 +351,7 @@ static const struct {
     { "PUT", "/v1/restart", put_restart },
     { "PUT", "/v1/scale",   put_scale },
     { "PUT", "/v1/signal",  signal_request_put },
-    { "PUT", "/v1/tokens",  tokens_put },
+    { "PUT", "/v1/tokens",  api_put_tokens },
     { "GET", "/tensorboard/", tensorboard_pass },
     { "PUT", "/tensorboard/", tensorboard_pass },
     { "POST", "/tensorboard/", tensorboard_pass },
@@ -383,56 +388,21 @@ static int api_handle(void *user, struct http_call *c, struct err *err)
     return err_set(err, -ENOENT, "there is nothing at '%s'", http_path(c));
 }
 
-static bool is_owner(void *user, int fd)
-{
-    uid_t uid = 0;
-
-    (void)user;
-    return sock_peer_uid(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
-}
-
-/* On YARN: over TCP, to whoever has the job's key. */
-static int start_remote(struct master *m, struct err *err)
-{
-    struct http_server_options o = { .loop = m->loop,
-                                     .name = "api",
-                                     .key = &m->key,
-                                     .headers = protocol_header(),
-                                     .handler = api_handle,
-                                     .user = m };
-    struct master_container *c = m->opt->container;
-    int r = 0;
-
-    if (c->api_fd >= 0) { /* the ResourceManager has told others of it */
-        o.fd = take_fd(c->api_fd);
-        m->api_port = c->api_port;
-    } else {
-        r = listen_tcp("0.0.0.0", 0, 0, &o.fd, &m->api_port, err);
-    }
-    o.limits.write_ms = INT64_MAX / 4;
-    return r < 0 ? r : http_server_start(&o, &m->api, err);
-}
-
 int api_start(struct master *m, struct err *err)
 {
-    AUTO_FREE char *path = path_join(m->opt->dir->run, "api.sock");
-    struct http_server_options o = { .loop = m->loop,
-                                     .check = is_owner,
-                                     .headers = protocol_header(),
-                                     .handler = api_handle,
-                                     .user = m };
-    int r;
+    struct http_server_options o = {
+        .loop = m->loop, .headers = protocol_header(), .handler = api_handle, .user = m
+    };
+    int r = m->ops->listen_api(m, &o, err);
 
-    if (m->opt->container)
-        return start_remote(m, err);
-    if (!path)
-        return err_oom(err);
-    r = listen_unix(path, &o.fd, err);
-    if (r < 0)
-        return r;
     /* A reader that stands still is not cut off: it slows nobody (hub.c). */
     o.limits.write_ms = INT64_MAX / 4;
-    return http_server_start(&o, &m->api, err);
+    return r < 0 ? r : http_server_start(&o, &m->api.server, err);
+}
+
+void api_stop(struct master *m)
+{
+    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
 }
 
 /* Those who ask are answered, but for those who wait for the end of the log. */
@@ -440,13 +410,13 @@ static void answer_all(struct master *m)
 {
     int64_t until = loop_in(m->loop, ANSWERED_MS);
 
-    cond_wake_all(&m->logged);
-    for (struct kv_wait *w = m->kv_waits; w; w = w->next)
+    cond_wake_all(&m->api.logged);
+    for (struct kv_wait *w = m->api.kv_waits; w; w = w->next)
         cond_wake_all(&w->done);
-    while (m->n_asking > (m->log_ended ? 0 : m->n_logging) && loop_now(m->loop) < until)
+    while (m->api.n_asking > (m->api.log_ended ? 0 : m->api.n_logging) && loop_now(m->loop) < until)
         (void)fiber_yield(m->loop);
-    if (m->n_logging == 0)
-        m->api = m->api ? http_server_stop(m->api) : NULL;
+    if (m->api.n_logging == 0)
+        api_stop(m);
 }
 
 /* Nothing that is asked from here on would be in the log. Streams go on at the next master. */
@@ -457,7 +427,7 @@ void api_hand_over(struct master *m)
 
 void api_handed_over(struct master *m, bool log_kept)
 {
-    m->log_kept = log_kept;
-    m->log_ended = true;
+    m->api.log_kept = log_kept;
+    m->api.log_ended = true;
     answer_all(m);
 }

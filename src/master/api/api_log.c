@@ -10,6 +10,17 @@
 #define TURN_MS 20000  /* for the driver to see what was asked for … */
 #define LOGGED_MS 3000 /* … and for HDFS to have it: it does not hold people up */
 
+void api_told(struct master *m)
+{
+    m->api.told++;
+    cond_wake_all(&m->api.logged);
+}
+
+void api_copied(struct master *m)
+{
+    cond_wake_all(&m->api.logged);
+}
+
 int api_is_leaving(struct err *err)
 {
     err_set(err, -EAGAIN,
@@ -25,33 +36,33 @@ static int await_log_end(struct master *m, struct err *err)
 {
     int r = 0;
 
-    m->n_logging++;
-    cond_wake_all(&m->logged);
-    while (r == 0 && !m->log_ended)
-        r = cond_wait(m->loop, &m->logged, LOOP_NEVER); /* mirror_stop() has a deadline */
-    m->n_logging--;
-    return r < 0 || m->log_kept ? r : api_is_leaving(err);
+    m->api.n_logging++;
+    cond_wake_all(&m->api.logged);
+    while (r == 0 && !m->api.log_ended)
+        r = cond_wait(m->loop, &m->api.logged, LOOP_NEVER); /* its copy has a deadline */
+    m->api.n_logging--;
+    return r < 0 || m->api.log_kept ? r : api_is_leaving(err);
 }
 
 /* Who is answered counts on it: what was asked for is in the log, so that a master after us knows
  * it too. */
 int api_await_log(struct master *m, struct err *err)
 {
-    uint64_t before = m->told, behind;
+    uint64_t before = m->api.told, behind;
     int64_t deadline = loop_in(m->loop, TURN_MS);
     int r = 0;
 
-    while (r == 0 && m->told == before && !m->left && !m->ended)
-        r = cond_wait(m->loop, &m->logged, deadline);
+    while (r == 0 && m->api.told == before && !m->left && !m->ended)
+        r = cond_wait(m->loop, &m->api.logged, deadline);
     if (r == -ETIMEDOUT)
         return err_set(err, -EAGAIN,
                        "the master is busy: the request was taken, but is not in the log yet");
-    if (m->left && m->told == before)
+    if (m->left && m->api.told == before)
         return api_is_leaving(err);
     behind = m->journal.size;
     deadline = loop_in(m->loop, LOGGED_MS);
-    while (r == 0 && !m->left && !mirror_holds(m->mirror, m->journal.round, behind))
-        r = cond_wait(m->loop, &m->logged, deadline);
+    while (r == 0 && !m->left && !m->ops->copy->holds(m, behind))
+        r = cond_wait(m->loop, &m->api.logged, deadline);
     if (r == -ECANCELED)
         return r;
     return m->left ? await_log_end(m, err) : 0;

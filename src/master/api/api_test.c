@@ -2,7 +2,8 @@
  * master that hands over answers nobody any more. Over a real connection; the driver is the test.
  */
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 #include "test.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ struct desk {
     struct job_dir job;
     struct master_container container;
     struct master_options opt;
+    struct master_yarn side;
     struct spec_role role;
     struct master m;
     void (*body)(struct desk *d);
@@ -35,7 +37,7 @@ static int ask(struct desk *d, const char *target)
     struct http_answer answer = { 0 };
     struct stream *stream = NULL;
     struct sock *s = NULL;
-    int r = sock_connect(d->loop, "127.0.0.1", d->m.api_port, deadline, &s, NULL);
+    int r = sock_connect(d->loop, "127.0.0.1", d->side.api_port, deadline, &s, NULL);
 
     if (r == 0)
         r = stream_tls_client(s, &d->m.key, deadline, &stream, NULL);
@@ -63,7 +65,7 @@ static void start_asking(struct desk *d, const char *target)
     d->over = d->asked = false;
     memset(d->said, 0, sizeof(d->said));
     assert_int_equal(fiber_start(d->loop, run_client, d, NULL, NULL), 0);
-    while (!d->over && d->m.n_asking == 0)
+    while (!d->over && d->m.api.n_asking == 0)
         assert_int_equal(fiber_yield(d->loop), 0);
 }
 
@@ -97,25 +99,32 @@ static int on_desk(void *arg)
     d->role = (struct spec_role){
         .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
     };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .wall = 1000, .user = (char *)"me" };
+    d->side = (struct master_yarn)MASTER_YARN_INIT(&d->container);
+    *m = (struct master){ .loop = d->loop,
+                          .opt = &d->opt,
+                          .ops = &master_yarn_ops,
+                          .side = &d->side,
+                          .wall = 1000,
+                          .facts = { .user = (char *)"me" } };
     m->mono = loop_now(d->loop);
-    m->kv_journal.fd = -1;
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
     memcpy(m->key.identity, "job-1", 6);
     assert_int_equal(fs_set_new(d->loop, NULL, &set, NULL), 0);
     assert_int_equal(fs_find(set, d->dir, FS_ON_LOCAL, &d->container.fs, &unused, NULL), 0);
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(engine_start(m->engine, 1000, NULL), 0);
     assert_int_equal(kv_new(&kv, &m->kv, NULL), 0);
     assert_int_equal(api_start(m, NULL), 0);
     d->body(d);
-    m->api = m->api ? http_server_stop(m->api) : NULL;
+    m->api.server = m->api.server ? http_server_stop(m->api.server) : NULL;
     (void)mirror_stop(m, loop_in(d->loop, ENOUGH));
     kvanswer_done(m);
     kvlog_done(m);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
+    m->hub = hub_free(m->hub);
     m->kv = kv_free(m->kv);
     m->engine = engine_free(m->engine);
     return 0;
@@ -131,7 +140,7 @@ static void with_desk(void (*body)(struct desk *d))
     d->job = (struct job_dir){ .id = (char *)"job-1", .path = d->dir, .run = d->dir };
     d->container =
         (struct master_container){ .attempt = 1, .api_fd = -1, .jobs = d->dir, .logs = d->dir };
-    d->opt = (struct master_options){ .container = &d->container, .dir = &d->job };
+    d->opt = (struct master_options){ .dir = &d->job };
     assert_int_equal(loop_new(&d->loop, NULL), 0);
     assert_int_equal(loop_run(d->loop, on_desk, d, false), 0);
     loop_free(d->loop);
@@ -202,7 +211,7 @@ static void be_left_with_it_in_the_log(struct desk *d, bool kept)
         assert_int_equal(path_read(copy, &text, NULL), 0);
         assert_non_null(memmem(text.data, text.len, "\"kill\"", 6));
     }
-    assert_null(d->m.api); /* nobody is heard any more */
+    assert_null(d->m.api.server); /* nobody is heard any more */
     d->container.logs = d->dir;
 }
 

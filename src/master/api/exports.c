@@ -25,8 +25,7 @@ const char *exports_time(int64_t when, char out[EXPORTS_TIME])
 
 char *exports_container(struct master *m, const struct task *t)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-    const char *found = ops && ops->container ? ops->container(m->platform, t->agent) : "";
+    const char *found = platform_container(m->platform, t->agent);
 
     if (*found)
         return strdup(found);

@@ -20,7 +20,7 @@ static void follow_task(struct agent_conn *a, uint32_t task, const struct place 
     Agent__Follow__One one = AGENT__FOLLOW__ONE__INIT, *list[] = { &one };
 
     if (from) {
-        const struct feed *d = &a->master->feeds[task];
+        const struct feed *d = &a->master->hub->feeds[task];
 
         one.task = task;
         one.out_offset = from->at[OUT] > d->base[OUT] ? from->at[OUT] - d->base[OUT] : 0;
@@ -41,8 +41,8 @@ static void follow_task(struct agent_conn *a, uint32_t task, const struct place 
 static void skip_left(struct follower *f, uint32_t task)
 {
     for (int s = OUT; s < STREAMS; s++)
-        if (f->places[task].at[s] < f->master->feeds[task].base[s])
-            f->places[task].at[s] = f->master->feeds[task].base[s];
+        if (f->places[task].at[s] < f->master->hub->feeds[task].base[s])
+            f->places[task].at[s] = f->master->hub->feeds[task].base[s];
 }
 
 bool hub_wants(const struct follower *f, int stream)
@@ -68,7 +68,7 @@ static bool first_wanted(const struct follower *f, uint32_t task, struct place *
     bool comes[STREAMS] = { false };
 
     *ret = f->places[task];
-    for (const struct follower *o = f->master->followers; o; o = o->next) {
+    for (const struct follower *o = f->master->hub->followers; o; o = o->next) {
         for (int s = OUT; s < STREAMS; s++) {
             if (o == f || !is_served(o, task, s))
                 continue;
@@ -91,19 +91,19 @@ void hub_request(struct follower *f, uint32_t task)
     f->places[task].missed = false;
     skip_left(f, task);
     if (!f->opt->follow && f->places[task].mark == 0)
-        f->places[task].mark = ++m->last_mark;
+        f->places[task].mark = ++m->hub->last_mark;
     go = first_wanted(f, task, &from) || from.mark > 0;
-    if (m->feeds[task].started && a && a->channel && (go || a->credit_due > 0))
+    if (m->hub->feeds[task].started && a && a->channel && (go || a->credit_due > 0))
         follow_task(a, task, go ? &from : NULL);
 }
 
 /* Nothing is on its way to anybody: each has to ask, and none may count on another. */
 static void request_anew(struct master *m, uint32_t task)
 {
-    for (struct follower *f = m->followers; f; f = f->next)
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         if (task < f->n_places)
             f->places[task].missed = true;
-    for (struct follower *f = m->followers; f; f = f->next)
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         if (task < f->n_places && f->places[task].wanted)
             hub_request(f, task);
 }
@@ -154,28 +154,28 @@ int hub_grow_feeds(struct master *m)
     uint32_t n = engine_n_tasks(m->engine);
     struct feed *v;
 
-    if (n <= m->n_feeds)
+    if (n <= m->hub->n_feeds)
         return 0;
-    v = realloc(m->feeds, n * sizeof(*v));
+    v = realloc(m->hub->feeds, n * sizeof(*v));
     if (!v)
         return -ENOMEM;
-    memset(v + m->n_feeds, 0, (n - m->n_feeds) * sizeof(*v));
-    m->feeds = v;
-    m->n_feeds = n;
+    memset(v + m->hub->n_feeds, 0, (n - m->hub->n_feeds) * sizeof(*v));
+    m->hub->feeds = v;
+    m->hub->n_feeds = n;
     return 0;
 }
 
 /* A file of its own on each machine; on one machine all agents write to the same. */
 static bool has_moved(const struct master *m, uint32_t task)
 {
-    const struct feed *d = &m->feeds[task];
+    const struct feed *d = &m->hub->feeds[task];
 
     return d->started && d->agent != engine_task(m->engine, task)->agent && m->platform->ops->apart;
 }
 
 static void note_move(struct master *m, uint32_t task)
 {
-    struct feed *d = &m->feeds[task];
+    struct feed *d = &m->hub->feeds[task];
 
     d->began = hub_began(m, task);
     if (d->began == 0)
@@ -186,7 +186,7 @@ static void note_move(struct master *m, uint32_t task)
 
 void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t *ret_err)
 {
-    const struct feed *d = task < m->n_feeds ? &m->feeds[task] : NULL;
+    const struct feed *d = task < m->hub->n_feeds ? &m->hub->feeds[task] : NULL;
     const uint64_t *base = NULL;
 
     if (d)
@@ -197,7 +197,7 @@ void hub_base(const struct master *m, uint32_t task, uint64_t *ret_out, uint64_t
 
 uint32_t hub_began(const struct master *m, uint32_t task)
 {
-    return task < m->n_feeds && !has_moved(m, task) ? m->feeds[task].began : 0;
+    return task < m->hub->n_feeds && !has_moved(m, task) ? m->hub->feeds[task].began : 0;
 }
 
 void hub_follow_again(struct agent_conn *a)
@@ -206,8 +206,8 @@ void hub_follow_again(struct agent_conn *a)
 
     a->credited = false;
     a->credit_due = 0;
-    for (uint32_t i = 0; i < m->n_feeds; i++)
-        if (m->feeds[i].agent == a->number)
+    for (uint32_t i = 0; i < m->hub->n_feeds; i++)
+        if (m->hub->feeds[i].agent == a->number)
             request_anew(m, i);
 }
 
@@ -216,9 +216,9 @@ void hub_task_started(struct master *m, uint32_t task)
     if (hub_grow_feeds(m) < 0)
         return;
     note_move(m, task);
-    m->feeds[task].started = true;
-    m->feeds[task].ended = m->feeds[task].lost = false;
-    for (struct follower *f = m->followers; f; f = f->next)
+    m->hub->feeds[task].started = true;
+    m->hub->feeds[task].ended = m->hub->feeds[task].lost = false;
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         (void)hub_grow_places(f, NULL); /* one that cannot grow sees less */
     request_anew(m, task);
 }
@@ -227,8 +227,12 @@ void hub_task_started(struct master *m, uint32_t task)
  */
 void hub_task_place(struct master *m, const Agent__StartedTask *s)
 {
-    struct feed *d = hub_grow_feeds(m) < 0 ? NULL : &m->feeds[s->task];
+    struct feed *d = hub_grow_feeds(m) < 0 ? NULL : &m->hub->feeds[s->task];
 
+    if (d) {
+        d->saved[OUT] = s->out_saved;
+        d->saved[ERR] = s->err_saved;
+    }
     if (!d || d->started || s->log_began == 0)
         return;
     d->began = s->log_began;
@@ -247,7 +251,9 @@ void hub_task_held(struct master *m, const Agent__HeldTask *h)
 
     if (hub_grow_feeds(m) < 0)
         return;
-    d = &m->feeds[h->task];
+    d = &m->hub->feeds[h->task];
+    d->saved[OUT] = h->out_saved;
+    d->saved[ERR] = h->err_saved;
     for (int s = OUT; s < STREAMS; s++) {
         if (!d->started) {
             d->base[s] = base[s];
@@ -259,26 +265,54 @@ void hub_task_held(struct master *m, const Agent__HeldTask *h)
     hub_task_started(m, h->task);
 }
 
+static int add_saved(json_t *task, const struct feed *d)
+{
+    json_t *both = d->saved[OUT] || d->saved[ERR]
+                       ? json_pack("[I, I]", (json_int_t)d->saved[OUT], (json_int_t)d->saved[ERR])
+                       : NULL;
+
+    if (!both && (d->saved[OUT] || d->saved[ERR]))
+        return -ENOMEM;
+    return both ? json_object_set_new(task, "saved_files", both) : 0;
+}
+
+int hub_add_saved(struct master *m, json_t *status, struct err *err)
+{
+    json_t *tasks = json_object_get(status, "tasks"), *task;
+    uint32_t id = 0;
+    size_t i;
+
+    json_array_foreach(tasks, i, task)
+    {
+        const char *name = json_string_value(json_object_get(task, "task"));
+
+        if (name && engine_find_task(m->engine, name, &id, NULL) == 0 && id < m->hub->n_feeds &&
+            add_saved(task, &m->hub->feeds[id]) < 0)
+            return err_oom(err);
+    }
+    return 0;
+}
+
 void hub_task_ended(struct master *m, uint32_t task, uint64_t out_bytes, uint64_t err_bytes)
 {
     struct feed *d;
 
     if (hub_grow_feeds(m) < 0)
         return;
-    d = &m->feeds[task];
+    d = &m->hub->feeds[task];
     d->ended = true;
     for (int s = OUT; s < STREAMS; s++) {
         d->size[s] = d->base[s] + (s == OUT ? out_bytes : err_bytes);
         d->seen[s] = d->size[s] > d->seen[s] ? d->size[s] : d->seen[s];
     }
-    for (struct follower *f = m->followers; f; f = f->next)
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         cond_wake_all(&f->wake);
 }
 
 void hub_task_lost(struct master *m, uint32_t task)
 {
     if (hub_grow_feeds(m) == 0)
-        m->feeds[task].lost = m->feeds[task].started;
+        m->hub->feeds[task].lost = m->hub->feeds[task].started;
 }
 
 /* ---- pieces ---- */
@@ -287,7 +321,7 @@ void hub_task_lost(struct master *m, uint32_t task)
 static int hub_put_head(struct follower *f, uint32_t task, int stream, size_t n)
 {
     char name[ENGINE_NAME_MAX];
-    uint32_t began = f->master->feeds[task].began;
+    uint32_t began = f->master->hub->feeds[task].began;
     int r =
         buf_printf(&f->queue, "{\"task\":\"%s\",\"stream\":\"%s\",\"offset\":%llu,\"len\":%zu",
                    engine_task_name(f->master->engine, task, name), stream == ERR ? "err" : "out",
@@ -342,7 +376,7 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 {
     int stream = piece->err ? ERR : OUT;
     struct place *at = piece->task < f->n_places ? &f->places[piece->task] : NULL;
-    uint64_t base = f->master->feeds[piece->task].base[stream];
+    uint64_t base = f->master->hub->feeds[piece->task].base[stream];
     uint64_t begin = base + piece->offset, end = begin + piece->data.len, skip;
 
     if (!at || !at->wanted || at->missed)
@@ -374,7 +408,7 @@ static bool offer(struct follower *f, const Agent__OutputPiece *piece)
 void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
 {
     struct master *m = a->master;
-    struct feed *d = piece->task < m->n_feeds ? &m->feeds[piece->task] : NULL;
+    struct feed *d = piece->task < m->hub->n_feeds ? &m->hub->feeds[piece->task] : NULL;
     int stream = piece->err ? ERR : OUT;
     bool taken = false;
 
@@ -383,7 +417,7 @@ void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
     if (d->base[stream] + piece->offset + piece->data.len > d->seen[stream])
         d->seen[stream] = d->base[stream] + piece->offset + piece->data.len;
 
-    for (struct follower *f = m->followers; f; f = f->next)
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         taken |= offer(f, piece);
     /* What nobody took comes again when a reader asks for it: its credit comes back then. */
     a->credit_due += piece->data.len;
@@ -393,11 +427,20 @@ void hub_output(struct agent_conn *a, const Agent__OutputPiece *piece)
 
 void hub_wake(struct master *m)
 {
-    for (struct follower *f = m->followers; f; f = f->next)
+    for (struct follower *f = m->hub->followers; f; f = f->next)
         cond_wake_all(&f->wake);
 }
 
-void hub_done(struct master *m)
+int hub_new(struct hub **ret, struct err *err)
 {
-    free(m->feeds);
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : err_oom(err);
+}
+
+struct hub *hub_free(struct hub *h)
+{
+    if (h)
+        free(h->feeds);
+    free(h);
+    return NULL;
 }

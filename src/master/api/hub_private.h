@@ -18,6 +18,9 @@ struct feed {
     uint64_t base[STREAMS];
     uint64_t seen[STREAMS]; /* bytes that agents have sent, or said that there are */
     uint64_t size[STREAMS]; /* once ended */
+    /* The file in HDFS that has the beginning of what its agent sends, saved by an agent that died
+     * in the same container: its number there. 0: none. */
+    uint64_t saved[STREAMS];
 };
 
 struct place {
@@ -27,6 +30,14 @@ struct place {
      * stands far behind it until then, so that nothing else is sent. */
     uint64_t until[STREAMS], mark;
     bool wanted, missed;
+};
+
+struct hub {
+    struct feed *feeds; /* by task: what is known of its output */
+    uint32_t n_feeds;
+    struct follower *followers;
+    struct cond left;   /* one of them has gone */
+    uint64_t last_mark; /* of a question how much there is */
 };
 
 struct follower {

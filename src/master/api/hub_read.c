@@ -3,7 +3,6 @@
 #include "base/path.h"
 #include "base/rotate.h"
 #include "master/api/hub_private.h"
-#include "master/client_watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,7 @@ static int hub_read_file(struct follower *f, uint32_t task, int stream)
     const struct task *t = engine_task(m->engine, task);
     ssize_t n = 0;
 
-    path = str_printf("%s/%s-%u.%s", m->log_dir, m->spec.roles[t->role].name, t->rank,
+    path = str_printf("%s/%s-%u.%s", m->paths.logs, m->spec.roles[t->role].name, t->rank,
                       stream == ERR ? "err" : "out");
     if (!path || !p)
         return -ENOMEM;
@@ -45,7 +44,7 @@ static int hub_read_file(struct follower *f, uint32_t task, int stream)
 /* Of a task whose agent is there: is there more to come of this stream? */
 static bool owes_stream(const struct follower *f, uint32_t task, int stream)
 {
-    const struct feed *d = &f->master->feeds[task];
+    const struct feed *d = &f->master->hub->feeds[task];
     const struct place *at = &f->places[task];
     uint64_t end = at->until[stream];
 
@@ -58,7 +57,7 @@ static bool owes_stream(const struct follower *f, uint32_t task, int stream)
 /* Is there more to come of this task? Asks for what was missed. */
 static bool owes(struct follower *f, uint32_t task)
 {
-    const struct feed *d = &f->master->feeds[task];
+    const struct feed *d = &f->master->hub->feeds[task];
     struct place *at = &f->places[task];
     bool more = false;
 
@@ -82,7 +81,7 @@ static bool owes_any(struct follower *f)
 {
     bool more = false;
 
-    for (uint32_t i = 0; i < f->n_places && i < f->master->n_feeds; i++)
+    for (uint32_t i = 0; i < f->n_places && i < f->master->hub->n_feeds; i++)
         more |= owes(f, i);
     return more;
 }
@@ -92,7 +91,7 @@ static bool owes_any(struct follower *f)
 static bool lacks_stream(const struct follower *f, uint32_t task, int stream)
 {
     const struct master *m = f->master;
-    const struct feed *d = &m->feeds[task];
+    const struct feed *d = &m->hub->feeds[task];
 
     if (!m->platform || !m->platform->ops->apart)
         return false; /* the files are here, and were read */
@@ -104,7 +103,7 @@ static bool hub_lacks_any(const struct follower *f)
 {
     bool lacks = false;
 
-    for (uint32_t i = 0; i < f->n_places && i < f->master->n_feeds; i++)
+    for (uint32_t i = 0; i < f->n_places && i < f->master->hub->n_feeds; i++)
         for (int s = OUT; s < STREAMS; s++)
             lacks |= lacks_stream(f, i, s);
     return lacks;
@@ -166,7 +165,7 @@ static int hub_put_missing(struct follower *f, uint32_t task, int stream)
 {
     char name[ENGINE_NAME_MAX], why[96] = "its agent is gone";
 
-    if (!f->master->feeds[task].lost)
+    if (!f->master->hub->feeds[task].lost)
         (void)snprintf(why, sizeof(why), "its agent has sent nothing for %g s",
                        (double)hub_patience_of(f) / 1000);
     if (f->opt->plain)
@@ -183,7 +182,7 @@ static int tell_missing(struct follower *f, struct http_call *c, struct err *err
 {
     int r = 0;
 
-    for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->n_feeds; i++) {
+    for (uint32_t i = 0; r == 0 && i < f->n_places && i < f->master->hub->n_feeds; i++) {
         for (int s = OUT; r == 0 && s < STREAMS; s++)
             if (owes_stream(f, i, s) || lacks_stream(f, i, s))
                 r = hub_put_missing(f, i, s) < 0 ? err_oom(err) : 0;
@@ -226,12 +225,12 @@ static void hub_join(struct follower *f)
 {
     struct master *m = f->master;
 
-    f->next = m->followers;
+    f->next = m->hub->followers;
     if (f->next)
         f->next->prev = f;
-    m->followers = f;
+    m->hub->followers = f;
     for (uint32_t i = 0; i < f->n_places; i++)
-        if (f->places[i].wanted && i < m->n_feeds)
+        if (f->places[i].wanted && i < m->hub->n_feeds)
             hub_request(f, i);
 }
 
@@ -242,12 +241,12 @@ static void hub_leave(struct follower *f)
     if (f->prev)
         f->prev->next = f->next;
     else
-        m->followers = f->next;
+        m->hub->followers = f->next;
     if (f->next)
         f->next->prev = f->prev;
     free(f->places);
     buf_done(&f->queue);
-    cond_wake_all(&m->followers_left);
+    cond_wake_all(&m->hub->left);
 }
 
 int hub_stream(struct master *m, struct http_call *c, const struct follow_options *o,
@@ -264,15 +263,15 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
         r = http_reply_begin(
             c, 200, o->plain ? "text/plain; charset=utf-8" : "application/x-ydl-pieces", err);
     hub_join(&f);
-    m->watchers += o->events;
-    m->clients += o->stop_when_gone;
+    m->live.watchers += o->events;
+    m->client.n += o->stop_when_gone;
     while (r == 0 || r == 1) {
         r = hub_turn(&f, c, err);
         if (r == 0)
             break;
     }
-    m->watchers -= o->events;
-    m->clients -= o->stop_when_gone;
+    m->live.watchers -= o->events;
+    m->client.n -= o->stop_when_gone;
     hub_leave(&f);
     if (r < 0) {
         if (o->stop_when_gone)
@@ -285,12 +284,12 @@ int hub_stream(struct master *m, struct http_call *c, const struct follow_option
 void hub_drain(struct master *m)
 {
     hub_wake(m);
-    while (m->followers) {
+    while (m->hub->followers) {
         bool moving = false;
 
-        for (struct follower *f = m->followers; f; f = f->next)
+        for (struct follower *f = m->hub->followers; f; f = f->next)
             moving |= loop_now(m->loop) - f->moved < DRAIN_MS;
-        if (!moving || cond_wait(m->loop, &m->followers_left, loop_in(m->loop, 500)) == -ECANCELED)
+        if (!moving || cond_wait(m->loop, &m->hub->left, loop_in(m->loop, 500)) == -ECANCELED)
             return;
     }
 }

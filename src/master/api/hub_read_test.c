@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "loop/listen.h"
 #include "master/api/hub_private.h"
+#include "master/local/master_local_private.h"
 #include "test.h"
 
 #include <string.h>
@@ -107,20 +108,21 @@ static void open_master(struct desk *d)
     d->role = (struct spec_role){
         .name = (char *)"w", .count = 1, .procs = 1, .side = -1, .decides = -1
     };
-    *m = (struct master){ .loop = d->loop, .opt = &d->opt };
+    *m = (struct master){ .loop = d->loop, .opt = &d->opt, .ops = &master_local_ops };
     m->spec = (struct spec){ .roles = &d->role, .n_roles = 1, .gang_retry = SPEC_FOREVER };
     assert_int_equal(journal_open(&m->journal, journal, NULL), 0);
+    assert_int_equal(hub_new(&m->hub, NULL), 0);
     assert_int_equal(engine_new(&m->spec, &opt, &m->engine, NULL), 0);
     assert_int_equal(listen_unix(d->sock, &o.fd, NULL), 0);
-    assert_int_equal(http_server_start(&o, &m->api, NULL), 0);
+    assert_int_equal(http_server_start(&o, &m->api.server, NULL), 0);
 }
 
 static void close_master(struct desk *d)
 {
     struct master *m = &d->m;
 
-    m->api = http_server_stop(m->api);
-    hub_done(m);
+    m->api.server = http_server_stop(m->api.server);
+    m->hub = hub_free(m->hub);
     journal_done(&m->journal);
     buf_done(&m->live.lines);
     m->engine = engine_free(m->engine);
@@ -168,14 +170,14 @@ static int follow_lost(void *arg)
 
     open_master(d);
     d->m.platform = &platform;
-    d->m.log_dir = d->dir;
+    d->m.paths.logs = d->dir;
     d->m.ended = true;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         assert_int_equal(hub_grow_feeds(&d->m), 0);
         ops.apart = rows[i].apart;
-        d->m.feeds[0] = (struct feed){ .started = true, .lost = rows[i].lost };
-        d->m.feeds[0].ended = rows[i].ended;
-        d->m.feeds[0].size[OUT] = rows[i].size;
+        d->m.hub->feeds[0] = (struct feed){ .started = true, .lost = rows[i].lost };
+        d->m.hub->feeds[0].ended = rows[i].ended;
+        d->m.hub->feeds[0].size[OUT] = rows[i].size;
         d->follow = (struct follow_options){
             .follow = rows[i].follow, .logs = true, .out = rows[i].wanted, .err = !rows[i].wanted
         };
@@ -198,10 +200,10 @@ static int read_silent(void *arg)
     open_master(d);
     assert_int_equal(hub_grow_feeds(&d->m), 0);
     d->follow = (struct follow_options){ .logs = true, .out = true, .err = true, .silent_ms = 30 };
-    d->m.feeds[0] = (struct feed){ .started = true, .ended = true }; /* it wrote nothing */
+    d->m.hub->feeds[0] = (struct feed){ .started = true, .ended = true }; /* it wrote nothing */
     read_all(d);
     assert_int_equal(d->got.len, 0);
-    d->m.feeds[0].size[ERR] = 9;
+    d->m.hub->feeds[0].size[ERR] = 9;
     assert_int_equal(buf_printf(&d->want,
                                 "{\"task\":\"w:0\",\"stream\":\"err\",\"end\":true,"
                                 "\"missing\":\"%s\"}\n",

@@ -1,16 +1,25 @@
 /* job_status.c - the job as it is: the document of job/history.h, from the journal and the engine.
  */
 #include "master/master_private.h"
-#include "master/yarn/registry_entry.h"
 
 #include <string.h>
+
+int job_status_new(struct job_status *s, struct err *err)
+{
+    return history_new(&s->history, err);
+}
+
+void job_status_done(struct job_status *s)
+{
+    s->history = history_free(s->history);
+}
 
 static int see_lines(struct master *m, const char *p, size_t n, struct err *err)
 {
     const char *at = p, *end;
 
     while ((end = memchr(at, '\n', (size_t)(p + n - at))) != NULL) {
-        if (history_apply(m->history, at, (size_t)(end - at), err) == -ENOMEM)
+        if (history_apply(m->status.history, at, (size_t)(end - at), err) == -ENOMEM)
             return -ENOMEM;
         err_clear(err);
         at = end + 1;
@@ -35,11 +44,11 @@ static int job_status_catch_up(struct master *m, struct err *err)
     AUTO_BUF lines = { .max = JOURNAL_LINES_MAX };
     int r = 0;
 
-    while (r == 0 && m->catching_up)
+    while (r == 0 && m->status.catching_up)
         r = fiber_yield(m->loop);
-    m->catching_up = r == 0;
-    while (r == 0 && m->history_at < m->journal.size) {
-        uint64_t at = m->history_at;
+    m->status.catching_up = r == 0;
+    while (r == 0 && m->status.at < m->journal.size) {
+        uint64_t at = m->status.at;
         ssize_t n = journal_lines(&m->journal, &at, &lines);
 
         if (n < 0)
@@ -47,11 +56,11 @@ static int job_status_catch_up(struct master *m, struct err *err)
         else if (n > 0)
             r = see_lines(m, (char *)lines.data, (size_t)n, err);
         if (r == 0)
-            m->history_at = at;
-        if (r == 0 && m->history_at < m->journal.size)
+            m->status.at = at;
+        if (r == 0 && m->status.at < m->journal.size)
             r = fiber_yield(m->loop);
     }
-    m->catching_up = false;
+    m->status.catching_up = false;
     return r < 0 ? r : see_progress(m, err);
 }
 
@@ -68,8 +77,7 @@ static int add_tensorboard(struct master *m, json_t *job, struct err *err)
 /* What the job waits for, and why it may have to wait for long. */
 static void job_status_add_waiting(struct master *m, struct buf *out)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-    const char *trouble = ops && ops->trouble && !m->ended ? ops->trouble(m->platform) : "";
+    const char *trouble = m->ended ? "" : platform_trouble(m->platform);
 
     engine_waiting_for(m->engine, out);
     if (*trouble)
@@ -82,15 +90,15 @@ int api_status(struct master *m, bool tasks, json_t **ret, struct err *err)
     int r = job_status_catch_up(m, err);
 
     if (r == 0)
-        r = history_json(m->history, tasks, ret, err);
+        r = history_json(m->status.history, tasks, ret, err);
     if (r < 0)
         return r;
     job_status_add_waiting(m, &waiting);
     if (waiting.len > 0 && buf_text(&waiting) &&
         json_object_set_new(*ret, "waiting", json_text(buf_text(&waiting))) < 0)
         return err_oom(err);
-    if (registry_entry_path(m) &&
-        json_object_set_new(*ret, "registry", json_text(registry_entry_path(m))) < 0)
-        return err_oom(err);
-    return add_tensorboard(m, *ret, err);
+    r = m->ops->names->add_status(m, *ret, err);
+    if (r == 0 && tasks)
+        r = hub_add_saved(m, *ret, err);
+    return r < 0 ? r : add_tensorboard(m, *ret, err);
 }

@@ -17,9 +17,9 @@ static void signal_request_tell(struct master *m, int number)
     body.number = (uint32_t)number;
     msg.body_case = AGENT__TO_AGENT__BODY_SIGNAL;
     msg.signal = &body;
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel)
-            outbox_send(m->agents[i], &msg);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->channel)
+            outbox_send(m->agents.v[i], &msg);
 }
 
 int signal_request_put(struct master *m, struct http_call *c, struct err *err)

@@ -135,12 +135,12 @@ int tensorboard_pass(struct master *m, struct http_call *c, struct err *err)
 
     if (!str_starts(raw, PREFIX "/"))
         return err_set(err, -EINVAL, "'%.200s' is not written plainly", raw);
-    if (m->n_passed >= PASS_MAX)
+    if (m->api.n_passed >= PASS_MAX)
         return err_set(err, -EAGAIN, "too many ask for TensorBoard at the same time");
-    m->n_passed++;
+    m->api.n_passed++;
     r = tensorboard_dial(m, &client, err);
     if (r == 0)
         r = pass_request(m, client, c, err);
-    m->n_passed--;
+    m->api.n_passed--;
     return r;
 }

@@ -15,29 +15,29 @@ struct usage {
 int usage_set(struct master *m, const Agent__TaskUsage *u)
 {
     uint32_t n = engine_n_tasks(m->engine);
-    struct usage *v = m->usage;
+    struct usage *v = m->usage.v;
 
-    if (n > m->n_usage) {
-        v = realloc(m->usage, n * sizeof(*v));
+    if (n > m->usage.n) {
+        v = realloc(m->usage.v, n * sizeof(*v));
         if (!v)
             return -ENOMEM;
-        for (uint32_t i = m->n_usage; i < n; i++)
+        for (uint32_t i = m->usage.n; i < n; i++)
             v[i] = (struct usage){ .cpu = -1 };
-        m->usage = v;
-        m->n_usage = n;
+        m->usage.v = v;
+        m->usage.n = n;
     }
     if (u->task >= n)
         return 0;
     v[u->task] = (struct usage){ u->memory, u->cpu, loop_now(m->loop) };
-    cond_wake_all(&m->measured);
+    cond_wake_all(&m->usage.measured);
     return 0;
 }
 
 void usage_done(struct master *m)
 {
-    free(m->usage);
-    m->usage = NULL;
-    m->n_usage = 0;
+    free(m->usage.v);
+    m->usage.v = NULL;
+    m->usage.n = 0;
 }
 
 static void usage_ask(struct master *m)
@@ -48,14 +48,14 @@ static void usage_ask(struct master *m)
     body.ms = ASK_MS;
     msg.body_case = AGENT__TO_AGENT__BODY_MEASURE;
     msg.measure = &body;
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel)
-            outbox_send(m->agents[i], &msg);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->channel)
+            outbox_send(m->agents.v[i], &msg);
 }
 
 static const struct usage *fresh(const struct master *m, uint32_t task)
 {
-    const struct usage *u = task < m->n_usage ? &m->usage[task] : NULL;
+    const struct usage *u = task < m->usage.n ? &m->usage.v[task] : NULL;
 
     return u && u->when && loop_now(m->loop) - u->when < FRESH_MS ? u : NULL;
 }
@@ -82,7 +82,7 @@ int usage_wait(struct master *m, struct err *err)
 
     usage_ask(m);
     while (r == 0 && usage_lacks(m) && !m->ended)
-        r = cond_wait(m->loop, &m->measured, deadline);
+        r = cond_wait(m->loop, &m->usage.measured, deadline);
     return r == 0 || r == -ETIMEDOUT ? 0 : err_set(err, r, "interrupted");
 }
 

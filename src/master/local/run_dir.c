@@ -11,7 +11,7 @@
  * Connections notice nothing. */
 #include "base/log.h"
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/local/master_local_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -85,8 +85,8 @@ static int hold_directory(struct run_dir *x, struct err *err)
     if (x->fd >= 0)
         close(x->fd);
     x->fd = take_fd(fd);
-    if (mkdir(x->m->work_dir, 0700) < 0 && errno != EEXIST)
-        return err_sys(err, "make directory '%s'", x->m->work_dir);
+    if (mkdir(x->m->paths.work, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, "make directory '%s'", x->m->paths.work);
     return 0;
 }
 
@@ -99,7 +99,7 @@ static bool run_dir_is_missing(const char *path)
 
 static bool is_complete(const struct run_dir *x)
 {
-    bool whole = !run_dir_is_missing(x->m->work_dir);
+    bool whole = !run_dir_is_missing(x->m->paths.work);
 
     for (size_t i = 0; i < COUNT_OF(x->files); i++)
         whole &= !x->files[i].there || !run_dir_is_missing(x->files[i].path);
@@ -168,7 +168,7 @@ int run_dir_start(struct master *m, struct err *err)
 
     if (!x)
         return err_oom(err);
-    m->run_dir = x;
+    local_of(m)->run_dir = x;
     x->m = m;
     x->fd = x->sockets[0].fd = x->sockets[1].fd = -1;
     r = hold_directory(x, err);
@@ -181,7 +181,7 @@ int run_dir_start(struct master *m, struct err *err)
 
 void run_dir_stop(struct master *m)
 {
-    struct run_dir *x = m->run_dir;
+    struct run_dir *x = local_of(m)->run_dir;
 
     if (!x)
         return;
@@ -203,5 +203,5 @@ void run_dir_stop(struct master *m)
     if (x->fd >= 0)
         close(x->fd);
     free(x);
-    m->run_dir = NULL;
+    local_of(m)->run_dir = NULL;
 }

@@ -13,6 +13,7 @@
 #include "platform/yarn/yarn_boot.h"
 
 struct keytab; /* opaque */
+struct master;
 
 /* What came with the job into this container's directory: *ret is NULL when nothing did. `boot` is
  * borrowed; `run` is a directory of ours for what the helper has to read. *ret is the caller's. */
@@ -39,3 +40,7 @@ int keytab_answer(const void *p, size_t n, struct credentials **ret, int64_t *re
                   struct err *err);
 /* What it said on standard error, as one sentence with its hint. */
 void keytab_complaint(const char *text, int status, struct err *err);
+
+/* ---- keytab_watch.c: in time, while the job runs ---- */
+int keytab_watch_start(struct master *m, struct err *err); /* nothing without a keytab */
+void keytab_watch_stop(struct master *m);

@@ -6,8 +6,9 @@
  *
  * Half, so that whoever lost us has tokens that are good for long enough to find our successor. */
 #include "base/log.h"
-#include "master/master_private.h"
 #include "master/yarn/keytab.h"
+#include "master/yarn/master_tokens.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <stdio.h>
 
@@ -34,7 +35,7 @@ static void tell_failure(struct keytab_watch *w, const struct err *err)
     log_warn(LOG_MASTER, "%s", err->text);
     if (w->failures > 1)
         return;
-    text = str_printf("%s, on '%s'%s%s; trying again", err->text, w->m->opt->container->node,
+    text = str_printf("%s, on '%s'%s%s; trying again", err->text, yarn_of(w->m)->container->node,
                       *err->hint ? ": " : "", err->hint);
     if (text)
         master_note(w->m, text);
@@ -46,7 +47,7 @@ static int keytab_watch_step(struct keytab_watch *w, struct err *err)
     AUTO_CREDENTIALS *newer = NULL;
     int64_t ms = 0;
     size_t n = 0;
-    int r = keytab_get(m->loop, m->opt->container->keytab, &newer, &ms, err);
+    int r = keytab_get(m->loop, yarn_of(m)->container->keytab, &newer, &ms, err);
 
     if (r == 0)
         r = tokens_use(m, newer, &n, err);
@@ -87,12 +88,12 @@ static void keytab_watch_run_watch(void *arg)
 
 int keytab_watch_start(struct master *m, struct err *err)
 {
-    struct master_container *c = m->opt->container;
+    struct master_container *c = yarn_of(m)->container;
     struct keytab_watch *w;
     int64_t at;
     int r;
 
-    if (!c || !c->keytab)
+    if (!c->keytab)
         return 0;
     at = keytab_due(session_credentials(c->session));
     if (at == INT64_MAX)
@@ -109,13 +110,13 @@ int keytab_watch_start(struct master *m, struct err *err)
     if (r < 0)
         free(w);
     else
-        m->keytab_watch = w;
+        yarn_of(m)->keytab_watch = w;
     return r;
 }
 
 void keytab_watch_stop(struct master *m)
 {
-    struct keytab_watch *w = take(m->keytab_watch);
+    struct keytab_watch *w = take(yarn_of(m)->keytab_watch);
 
     if (!w)
         return;

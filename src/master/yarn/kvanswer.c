@@ -9,7 +9,8 @@
  * not answered after some seconds, answers go out, and the log says that the next master may not
  * know of them. */
 #include "base/log.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <string.h>
 
@@ -52,7 +53,7 @@ static struct held_answer *copy_answer(const struct kv_word *words, size_t n)
 
 static void kvanswer_send_first(struct master *m)
 {
-    struct held_answers *all = &m->kv_held;
+    struct held_answers *all = &yarn_of(m)->kv.held;
     AUTO_FREE struct held_answer *h = all->first;
 
     all->first = h->next;
@@ -64,35 +65,36 @@ static void kvanswer_send_first(struct master *m)
 
 static void kvanswer_send_all(struct master *m)
 {
-    if (m->kv_held.first && !m->kv_held.told) {
-        m->kv_held.told = true;
+    if (yarn_of(m)->kv.held.first && !yarn_of(m)->kv.held.told) {
+        yarn_of(m)->kv.held.told = true;
         log_warn(LOG_MASTER, "the key-value store answers before HDFS has its log: if this master "
                              "dies now, the next one may not know what was answered");
     }
-    while (m->kv_held.first)
+    while (yarn_of(m)->kv.held.first)
         kvanswer_send_first(m);
 }
 
 static bool kvanswer_may_go(const struct master *m, unsigned round, uint64_t behind)
 {
-    return m->kv_unlogged || mirror_holds(m->kv_mirror, round, behind);
+    return yarn_of(m)->kv.unlogged || mirror_holds(yarn_of(m)->kv.mirror, round, behind);
 }
 
 void kvanswer_send(struct master *m)
 {
     const struct held_answer *h;
 
-    while ((h = m->kv_held.first) && kvanswer_may_go(m, h->round, h->behind))
+    while ((h = yarn_of(m)->kv.held.first) && kvanswer_may_go(m, h->round, h->behind))
         kvanswer_send_first(m);
 }
 
 void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word *words, size_t n)
 {
     struct master *m = user;
-    struct held_answers *all = &m->kv_held;
+    struct held_answers *all = &yarn_of(m)->kv.held;
     struct held_answer *h;
 
-    if (!all->first && kvanswer_may_go(m, m->kv_journal.round, m->kv_journal.size)) {
+    if (!all->first &&
+        kvanswer_may_go(m, yarn_of(m)->kv.journal.round, yarn_of(m)->kv.journal.size)) {
         outbox_reply(m, task, id, words, n);
         return;
     }
@@ -104,8 +106,8 @@ void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word
     }
     h->task = task;
     h->id = id;
-    h->round = m->kv_journal.round;
-    h->behind = m->kv_journal.size;
+    h->round = yarn_of(m)->kv.journal.round;
+    h->behind = yarn_of(m)->kv.journal.size;
     h->until = master_now(m) + HOLD_MS;
     all->bytes += h->bytes;
     *(all->last ? &all->last->next : &all->first) = h;
@@ -115,15 +117,15 @@ void kvanswer_reply(void *user, uint32_t task, uint64_t id, const struct kv_word
 
 void kvanswer_moved(struct master *m)
 {
-    for (struct held_answer *h = m->kv_held.first; h; h = h->next) {
-        h->round = m->kv_journal.round;
-        h->behind = m->kv_journal.size;
+    for (struct held_answer *h = yarn_of(m)->kv.held.first; h; h = h->next) {
+        h->round = yarn_of(m)->kv.journal.round;
+        h->behind = yarn_of(m)->kv.journal.size;
     }
 }
 
 int64_t kvanswer_deadline(const struct master *m)
 {
-    return m->kv_held.first ? m->kv_held.first->until : INT64_MAX;
+    return yarn_of(m)->kv.held.first ? yarn_of(m)->kv.held.first->until : INT64_MAX;
 }
 
 void kvanswer_on_time(struct master *m)
@@ -134,11 +136,11 @@ void kvanswer_on_time(struct master *m)
 
 void kvanswer_done(struct master *m)
 {
-    while (m->kv_held.first) {
-        struct held_answer *h = m->kv_held.first;
+    while (yarn_of(m)->kv.held.first) {
+        struct held_answer *h = yarn_of(m)->kv.held.first;
 
-        m->kv_held.first = h->next;
+        yarn_of(m)->kv.held.first = h->next;
         free(h);
     }
-    m->kv_held = (struct held_answers){ 0 };
+    yarn_of(m)->kv.held = (struct held_answers){ 0 };
 }

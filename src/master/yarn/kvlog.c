@@ -10,7 +10,8 @@
  * file, and on one machine nobody takes over. Answers wait for the copy: kvanswer.c. */
 #include "base/log.h"
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ static int kvlog_append(struct master *m, uint8_t op, const struct kv_word *key,
 
     if (kvlog_encode(&record, op, key, value) < 0)
         return -ENOMEM;
-    return journal_append(&m->kv_journal, record.data, record.len);
+    return journal_append(&yarn_of(m)->kv.journal, record.data, record.len);
 }
 
 static int encode_done(struct buf *out, const struct kv_done *d)
@@ -95,7 +96,7 @@ static int append_answered(struct master *m, const struct kv_change *c)
         r = buf_add(&body, c->value->p, c->value->n);
     if (r == 0)
         r = kvlog_encode(&record, OP_ANSWERED, c->key, &(struct kv_word){ body.data, body.len });
-    return r < 0 ? -ENOMEM : journal_append(&m->kv_journal, record.data, record.len);
+    return r < 0 ? -ENOMEM : journal_append(&yarn_of(m)->kv.journal, record.data, record.len);
 }
 
 static int append_change(struct master *m, const struct kv_change *c)
@@ -131,32 +132,33 @@ static int kvlog_write_all(struct master *m)
         r = kv_each_done(m->kv, append_done, m);
     if (r == 0)
         r = kvlog_append(m, OP_WHOLE, NULL, NULL);
-    m->kv_log_base = m->kv_journal.size;
+    yarn_of(m)->kv.base = yarn_of(m)->kv.journal.size;
     return r;
 }
 
 /* Twice what the store needs is enough; but it is not written anew for a few bytes. */
 static bool is_long(const struct master *m)
 {
-    uint64_t most = m->kv_log_max ? m->kv_log_max : LOG_MAX_;
+    uint64_t most = yarn_of(m)->kv.max ? yarn_of(m)->kv.max : LOG_MAX_;
 
-    return m->kv_journal.size > most && m->kv_journal.size > 2 * m->kv_log_base;
+    return yarn_of(m)->kv.journal.size > most &&
+           yarn_of(m)->kv.journal.size > 2 * yarn_of(m)->kv.base;
 }
 
 static int kvlog_begin(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
-        .parts = { m->opt->container->jobs, "kv", "log" },
-        .journal = &m->kv_journal,
+        .parts = { yarn_of(m)->container->jobs, "kv", "log" },
+        .journal = &yarn_of(m)->kv.journal,
         .what = "the key-value store",
         .pause = PAUSE_MS,
         .on_copied = kvanswer_send,
     };
     AUTO_FREE char *path = path_join(m->opt->dir->path, "kv.log");
-    int r = path ? journal_open(&m->kv_journal, path, err) : err_oom(err);
+    int r = path ? journal_open(&yarn_of(m)->kv.journal, path, err) : err_oom(err);
 
     if (r == 0)
-        r = mirror_begin(m, &o, &m->kv_mirror, err);
+        r = mirror_begin(m, &o, &yarn_of(m)->kv.mirror, err);
     if (r == 0 && kvlog_write_all(m) < 0)
         r = err_oom(err);
     return r;
@@ -169,20 +171,20 @@ void kvlog_change(void *user, const struct kv_change *c)
     bool nothing = !c->key && count_done(c) == 0;
     int r = 0;
 
-    if (!m->opt->container || m->kv_unlogged || (nothing && (c->n_done > 0 || !m->kv_mirror)))
+    if (yarn_of(m)->kv.unlogged || (nothing && (c->n_done > 0 || !yarn_of(m)->kv.mirror)))
         return;
-    if (!m->kv_mirror)
+    if (!yarn_of(m)->kv.mirror)
         r = kvlog_begin(m, &err);
     if (r == 0)
         r = append_change(m, c);
     if (r == 0 && is_long(m)) {
-        journal_restart(&m->kv_journal);
+        journal_restart(&yarn_of(m)->kv.journal);
         r = kvlog_write_all(m);
         kvanswer_moved(m);
     }
     if (r == 0)
         return;
-    m->kv_unlogged = true; /* a log with holes is worse than one that ends */
+    yarn_of(m)->kv.unlogged = true; /* a log with holes is worse than one that ends */
     log_error(LOG_MASTER, "a master after this one will not know the key-value store: %s",
               err.code       ? err.text
               : r == -ENOSPC ? "the disk is full"
@@ -282,7 +284,7 @@ static int kvlog_do_restore(void *arg, const struct buf *part, struct err *err)
 
 int kvlog_restore(struct master *m, struct err *err)
 {
-    const struct parts parts = { m->opt->container->jobs, "kv", "log" };
+    const struct parts parts = { yarn_of(m)->container->jobs, "kv", "log" };
     int r = parts_read(m, &parts, kvlog_do_restore, m, err);
 
     if (r < 0 && r != -ENOMEM && r != -ECANCELED) {
@@ -295,5 +297,5 @@ int kvlog_restore(struct master *m, struct err *err)
 
 void kvlog_done(struct master *m)
 {
-    journal_done(&m->kv_journal);
+    journal_done(&yarn_of(m)->kv.journal);
 }

@@ -1,5 +1,5 @@
-/* kvlog.h - the key-value store of a job whose masters may die: its log, its answers, and what is
- * told of its barriers. Loop thread only. */
+/* kvlog.h - the key-value store of a job whose masters may die: its log and its
+ * answers. Loop thread only. */
 #pragma once
 #include "rendezvous/kv.h"
 
@@ -17,9 +17,6 @@ struct held_answers {
 void kvlog_change(void *user, const struct kv_change *c);
 int kvlog_restore(struct master *m, struct err *err); /* the store of the masters before us */
 void kvlog_done(struct master *m);
-
-/* ---- barrier.c ---- */
-void barrier_late(void *user, const struct kv_late *l); /* as in struct kv_events */
 
 /* ---- kvanswer.c ---- */
 /* As in struct kv_events: outbox_reply(), once the store's log in HDFS holds what is told. */

@@ -1,7 +1,8 @@
 /* kvlog_test.c - the store of one master is the next one's; see kvlog.c. HDFS is a directory here.
  */
 #include "base/path.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -18,6 +19,7 @@ struct bench {
     struct master_container container;
     struct job_dir job;
     struct master_options opt;
+    struct master_yarn side;
     struct master m;
     void (*body)(struct bench *b);
 };
@@ -42,11 +44,14 @@ static void begin(struct bench *b)
     struct kv_events on = { .user = &b->m,
                             .on_reply = b->held ? kvanswer_reply : on_reply,
                             .on_change = kvlog_change };
-    uint64_t most = b->m.kv_log_max;
+    uint64_t most = b->side.kv.max;
 
     b->container.attempt++;
-    b->m = (struct master){ .loop = b->loop, .opt = &b->opt, .left = true, .kv_log_max = most };
-    b->m.kv_journal.fd = -1;
+    b->side = (struct master_yarn)MASTER_YARN_INIT(&b->container);
+    b->side.kv.max = most;
+    b->m = (struct master){
+        .loop = b->loop, .opt = &b->opt, .ops = &master_yarn_ops, .side = &b->side, .left = true
+    };
     free(b->job.path);
     b->job.path = str_printf("%s/attempt-%d", b->dir, b->container.attempt);
     assert_non_null(b->job.path);
@@ -86,7 +91,7 @@ static void with_bench(void (*body)(struct bench *b))
 {
     struct bench b = { .body = body };
 
-    b.opt = (struct master_options){ .container = &b.container, .dir = &b.job };
+    b.opt = (struct master_options){ .dir = &b.job };
     assert_non_null(test_dir(b.dir, "kvlog"));
     assert_int_equal(loop_new(&b.loop, NULL), 0);
     assert_int_equal(loop_run(b.loop, run, &b, false), 0);
@@ -197,16 +202,16 @@ static void growing(struct bench *b)
 {
     char text[32];
 
-    b->m.kv_log_max = 500;
+    b->side.kv.max = 500;
     ask(b, "put", "fixed", "1");
     for (int i = 0; i < 1000; i++) {
         snprintf(text, sizeof(text), "%d", i);
         ask(b, "put", "k", text);
         if (i % 10 == 0)
             assert_int_equal(fiber_yield(b->loop), 0);
-        assert_true(b->m.kv_journal.size < 4 * KIB); /* the last answers are in it */
+        assert_true(b->side.kv.journal.size < 4 * KIB); /* the last answers are in it */
     }
-    assert_true(b->m.kv_journal.round > 3);
+    assert_true(b->side.kv.journal.round > 3);
     end(b);
     assert_true(count_files(b) <= 2);
     begin(b);
@@ -246,7 +251,7 @@ static void cutting(struct bench *b)
 
     assert_non_null(path);
     ask(b, "put", "a", "1");
-    second = b->m.kv_log_base;
+    second = b->side.kv.base;
     ask(b, "put", "b", "2");
     end(b);
     assert_int_equal(path_read(path, &all, NULL), 0);
@@ -351,19 +356,19 @@ static void holding(struct bench *b)
 
         b->id++;
         ask_as(b, MASTER_API_TASK, "put", key, "1");
-        assert_non_null(b->m.kv_held.first);
+        assert_non_null(b->side.kv.held.first);
         assert_false(is_in_file(b, key));
         b->id++;
         ask_as(b, MASTER_API_TASK, "get", key, NULL); /* the master may die, and it never was */
-        assert_ptr_not_equal(b->m.kv_held.first, b->m.kv_held.last);
-        while (b->m.kv_held.first)
+        assert_ptr_not_equal(b->side.kv.held.first, b->side.kv.held.last);
+        while (b->side.kv.held.first)
             assert_int_equal(fiber_yield(b->loop), 0);
         assert_true(is_in_file(b, key));
     }
     b->id++;
     ask_as(b, MASTER_API_TASK, "get", "key0", NULL);
-    assert_null(b->m.kv_held.first); /* nothing has changed */
-    assert_false(b->m.kv_held.told);
+    assert_null(b->side.kv.held.first); /* nothing has changed */
+    assert_false(b->side.kv.held.told);
 }
 
 static void who_is_answered_can_count_on_it(void **state)
@@ -379,7 +384,7 @@ static void leaving(struct bench *b)
     (void)mirror_stop(&b->m, LOOP_NEVER);
     ask(b, "put", "b", "2");
     assert_said(b, "1:2 ok;");
-    assert_null(b->m.kv_mirror);
+    assert_null(b->side.kv.mirror);
     end(b);
     assert_int_equal(count_files(b), 1);
     begin(b);
@@ -402,12 +407,12 @@ static void failing(struct bench *b)
     begin(b);
     b->id++;
     ask_as(b, MASTER_API_TASK, "put", "key", "1");
-    assert_non_null(b->m.kv_held.first);
-    while (b->m.kv_held.first) /* HDFS says no */
+    assert_non_null(b->side.kv.held.first);
+    while (b->side.kv.held.first) /* HDFS says no */
         assert_int_equal(fiber_yield(b->loop), 0);
     b->id++;
     ask_as(b, MASTER_API_TASK, "put", "key", "2");
-    assert_null(b->m.kv_held.first);
+    assert_null(b->side.kv.held.first);
     b->m.left = false; /* there is no place to leave it */
 }
 

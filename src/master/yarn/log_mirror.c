@@ -1,8 +1,9 @@
 /* log_mirror.c - a journal in HDFS: a copy that outlives the master, from which a new one takes
  * over and people read the past. Behind by a fraction of a second; a NameNode that cannot be
  * reached does not hold the job up. */
+#include "master/yarn/log_mirror.h"
 #include "base/log.h"
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 #define PAUSE_MS 50 /* what comes within is one write */
 #define PIECE (64 * KIB)
@@ -30,7 +31,7 @@ struct mirror {
 static int open_segment(struct mirror *x, struct err *err)
 {
     const struct fs_create how = { .mode = 0600, .overwrite = true, .parents = true, .keep = true };
-    struct master_container *c = x->m->opt->container;
+    struct master_container *c = yarn_of(x->m)->container;
     AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->part);
 
     x->part++;
@@ -49,7 +50,7 @@ static void begin_anew(struct mirror *x)
 
 static void remove_older(struct mirror *x)
 {
-    struct master_container *c = x->m->opt->container;
+    struct master_container *c = yarn_of(x->m)->container;
 
     for (; x->round > 0 && x->first + 1 < x->part; x->first++) {
         AUTO_FREE char *path = parts_name(&x->opt.parts, c->attempt, x->first);
@@ -158,7 +159,7 @@ static void run_mirror(void *arg)
         err_clear(&err);
         if (!is_behind(x)) {
             r = cond_wait(m->loop, &x->opt.journal->grown, LOOP_NEVER);
-            if (r == 0 && !x->ending && !m->ask_by && x->opt.pause > 0)
+            if (r == 0 && !x->ending && !m->save.ask_by && x->opt.pause > 0)
                 r = fiber_sleep(m->loop, x->opt.pause);
             continue;
         }
@@ -169,7 +170,7 @@ static void run_mirror(void *arg)
         if (x->opt.on_copied && r != -ECANCELED)
             x->opt.on_copied(m);
         x->away = r == 0 ? 0 : x->away ? x->away : loop_now(m->loop);
-        if (r == 0 && m->ask_by)
+        if (r == 0 && m->save.ask_by)
             master_wake(m);
         if (r == 0 || r == -ECANCELED)
             continue;
@@ -237,24 +238,19 @@ static int await_end(struct mirror *x, int64_t deadline)
     return r;
 }
 
-static void wake_asking(struct master *m)
-{
-    cond_wake_all(&m->logged);
-}
-
 int mirror_start(struct master *m, struct err *err)
 {
     const struct mirror_options o = {
-        .parts = { m->opt->container->logs, "events", "jsonl" },
+        .parts = { yarn_of(m)->container->logs, "events", "jsonl" },
         .journal = &m->journal,
         .what = "the events log",
-        .from = m->recovered,
+        .from = yarn_of(m)->recovered,
         .pause = PAUSE_MS,
-        .summary = &m->summary,
-        .on_copied = wake_asking,
+        .summary = &yarn_of(m)->summary,
+        .on_copied = api_copied,
     };
 
-    return mirror_begin(m, &o, &m->mirror, err);
+    return mirror_begin(m, &o, &yarn_of(m)->mirror, err);
 }
 
 bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes)
@@ -264,21 +260,27 @@ bool mirror_holds(const struct mirror *x, unsigned round, uint64_t bytes)
 
 bool mirror_has(const struct master *m, uint64_t bytes)
 {
-    return !m->mirror || m->mirror->at >= bytes;
+    return !yarn_of(m)->mirror || yarn_of(m)->mirror->at >= bytes;
+}
+
+bool mirror_holds_events(const struct master *m, uint64_t bytes)
+{
+    return mirror_holds(yarn_of(m)->mirror, m->journal.round, bytes);
 }
 
 int64_t mirror_away(const struct master *m)
 {
-    return m->mirror ? m->mirror->away : 0;
+    return yarn_of(m)->mirror ? yarn_of(m)->mirror->away : 0;
 }
 
 int mirror_stop(struct master *m, int64_t deadline)
 {
     struct mirror *kv, *events;
 
-    m->kv_unlogged = true; /* whoever asks now does not begin another log in its place */
-    kv = begin_end(take(m->kv_mirror), m->left); /* nobody asks for it after the end */
-    events = begin_end(take(m->mirror), true);   /* at the same time: they share the deadline */
+    yarn_of(m)->kv.unlogged = true; /* whoever asks now does not begin another log in its place */
+    kv = begin_end(take(yarn_of(m)->kv.mirror), m->left); /* nobody asks for it after the end */
+    events =
+        begin_end(take(yarn_of(m)->mirror), true); /* at the same time: they share the deadline */
     (void)await_end(kv, deadline);
     return await_end(events, deadline);
 }

@@ -3,7 +3,8 @@
 #include "base/path.h"
 #include "hadoop/namenode.pb-c.h"
 #include "hadoop/yarn/rpc_testing.h"
-#include "master/master_private.h"
+#include "master/yarn/log_mirror.h"
+#include "master/yarn/master_yarn_private.h"
 
 #define GIVE_UP_MS 300
 
@@ -23,6 +24,7 @@ static int never(void *arg, struct rpc_service *s, const char *method, const voi
 struct copied {
     struct master_container c;
     struct master_options opt;
+    struct master_yarn side;
     struct master m;
     struct session *session;
     struct fs_set *set;
@@ -34,8 +36,10 @@ static void copy_begin(struct copied *x, const char *dir)
     AUTO_FREE char *path = path_join(dir, "events.jsonl");
 
     *x = (struct copied){ .c = { .attempt = 1 } };
-    x->opt.container = &x->c;
-    x->m = (struct master){ .loop = fake_rpc.loop, .opt = &x->opt };
+    x->side = (struct master_yarn)MASTER_YARN_INIT(&x->c);
+    x->m = (struct master){
+        .loop = fake_rpc.loop, .opt = &x->opt, .ops = &master_yarn_ops, .side = &x->side
+    };
     x->session = fake_session(fake_rpc.loop, TESTDATA "one-rm", NULL);
     assert_non_null(path);
     assert_int_equal(fs_set_new(fake_rpc.loop, x->session, &x->set, NULL), 0);
@@ -58,7 +62,7 @@ static void copy_free(struct copied *x)
 static void copy_end(struct copied *x)
 {
     assert_true(mirror_stop(&x->m, loop_in(x->m.loop, GIVE_UP_MS)) < 0);
-    assert_null(x->m.mirror);
+    assert_null(x->side.mirror);
     copy_free(x);
 }
 
@@ -88,10 +92,10 @@ static int end_unneeded(void *arg)
     struct copied x;
 
     copy_begin(&x, arg);
-    x.m.kv_mirror = take(x.m.mirror);
+    x.side.kv.mirror = take(x.side.mirror);
     assert_int_equal(fiber_sleep(x.m.loop, 200), 0); /* it tries by now, or will */
     assert_int_equal(mirror_stop(&x.m, LOOP_NEVER), 0);
-    assert_null(x.m.kv_mirror);
+    assert_null(x.side.kv.mirror);
     copy_free(&x);
     return 0;
 }

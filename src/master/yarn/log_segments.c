@@ -1,9 +1,10 @@
 /* log_segments.c - files of a log in HDFS, as log_mirror.c writes them: the segments of
  * job/segment.h. */
+#include "master/yarn/log_segments.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "job/segment.h"
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <string.h>
 
@@ -77,14 +78,14 @@ static void take_from_writer(struct master *m, const char *path)
 {
     struct err err = ERR_INIT;
 
-    if (fs_recover_lease(m->opt->container->fs, path, loop_in(m->loop, LEASE_MS), &err) < 0)
+    if (fs_recover_lease(yarn_of(m)->container->fs, path, loop_in(m->loop, LEASE_MS), &err) < 0)
         log_warn(LOG_MASTER, "%s: %s, read as far as it goes", path, err.text);
 }
 
 static int read_whole(struct master *m, const char *path, parts_fn *fn, void *arg, struct err *err)
 {
     AUTO_BUF part = { .max = PART_MAX };
-    int r = master_container_load(m->opt->container, path, &part, err);
+    int r = master_container_load(yarn_of(m)->container, path, &part, err);
 
     return r < 0 || part.len == 0 ? r : fn(arg, &part, err);
 }
@@ -92,7 +93,7 @@ static int read_whole(struct master *m, const char *path, parts_fn *fn, void *ar
 int parts_read(struct master *m, const struct parts *p, parts_fn *fn, void *arg, struct err *err)
 {
     struct list list = { 0 };
-    int r = find_parts(m->opt->container, p, &list, err);
+    int r = find_parts(yarn_of(m)->container, p, &list, err);
 
     for (size_t i = 0; r == 0 && i < list.n; i++) {
         take_from_writer(m, list.v[i].path);
@@ -116,7 +117,7 @@ static size_t first_needed(struct master *m, const struct list *list)
         struct segment_head head = { 0 };
 
         take_from_writer(m, list->v[i].path);
-        (void)fs_lines(m->opt->container->fs, list->v[i].path, parts_see_head, &head, NULL);
+        (void)fs_lines(yarn_of(m)->container->fs, list->v[i].path, parts_see_head, &head, NULL);
         if (head.whole)
             return i;
     }
@@ -126,10 +127,10 @@ static size_t first_needed(struct master *m, const struct list *list)
 int parts_lines(struct master *m, const struct parts *p, fs_line_fn *fn, void *arg, struct err *err)
 {
     struct list list = { 0 };
-    int r = find_parts(m->opt->container, p, &list, err);
+    int r = find_parts(yarn_of(m)->container, p, &list, err);
 
     for (size_t i = first_needed(m, &list); r == 0 && i < list.n; i++)
-        r = fs_lines(m->opt->container->fs, list.v[i].path, fn, arg, err);
+        r = fs_lines(yarn_of(m)->container->fs, list.v[i].path, fn, arg, err);
     list_done(&list);
     return r;
 }

@@ -35,7 +35,6 @@ static void end_own(struct own_lines *x, struct event *e)
 /* As agents_tell() says it. */
 static void put_agent(struct own_lines *x, struct agent_conn *a)
 {
-    const struct platform_ops *ops = x->m->platform ? x->m->platform->ops : NULL;
     bool up = !a->saved && !a->leaving;
     struct event e;
 
@@ -44,7 +43,7 @@ static void put_agent(struct own_lines *x, struct agent_conn *a)
     event_str(&e, "state", a->saved ? "saved" : a->leaving ? "leaving" : "up");
     event_str(&e, "node", a->node);
     event_str(&e, "host", a->host);
-    if (ops && ops->container)
+    if (platform_has_containers(x->m->platform))
         event_str(&e, "container", agents_container(a));
     if (!up)
         outputs_put(x->m, a->number, &e);
@@ -83,29 +82,18 @@ static int put_own(struct master *m, struct buf *out)
 {
     struct own_lines x = { .m = m, .out = out };
 
-    for (uint32_t i = 0; i < m->n_agents; i++)
-        if (m->agents[i] && !m->agents[i]->lost && m->agents[i]->node[0])
-            put_agent(&x, m->agents[i]);
+    for (uint32_t i = 0; i < m->agents.n; i++)
+        if (m->agents.v[i] && !m->agents.v[i]->lost && m->agents.v[i]->node[0])
+            put_agent(&x, m->agents.v[i]);
     outputs_each(m, put_owed, &x);
     if (m->avoid)
         blacklist_each(m->avoid, put_avoided, &x);
     return x.r;
 }
 
-struct engine_facts summary_facts(const struct master *m)
-{
-    return (struct engine_facts){
-        .job = m->opt->dir ? m->opt->dir->id : NULL,
-        .name = m->name,
-        .user = m->user,
-        .platform = m->platform ? m->platform->ops->name : NULL,
-        .framework = m->framework ? m->framework->name : NULL,
-    };
-}
-
 static int make_summary(struct master *m, struct buf *out)
 {
-    const struct engine_facts facts = summary_facts(m);
+    const struct engine_facts facts = master_facts(m);
     int r = engine_summary(m->engine, &facts, master_now(m), out);
 
     if (r == 0)
@@ -117,17 +105,17 @@ static int make_summary(struct master *m, struct buf *out)
  * results that could not be saved only the log tells. */
 static bool is_time(const struct master *m)
 {
-    const struct summary *s = &m->summary;
+    const struct summary *s = &yarn_of(m)->summary;
     uint64_t every = s->every ? s->every : EVERY;
 
-    return m->mirror && s->text.len == 0 && !m->unsaved &&
+    return yarn_of(m)->mirror && s->text.len == 0 && !m->save.unsaved &&
            engine_state(m->engine) < JOB_FINISHING &&
            m->journal.size - s->at >= every + EVERY_SUMMARIES * (uint64_t)s->len;
 }
 
 void summary_look(struct master *m)
 {
-    struct summary *s = &m->summary;
+    struct summary *s = &yarn_of(m)->summary;
 
     if (!is_time(m))
         return;

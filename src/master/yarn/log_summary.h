@@ -16,6 +16,3 @@ struct summary {
 /* Makes one when it is time to. The engine is at rest, and the journal has all that it said. */
 void summary_look(struct master *m);
 void summary_done(struct summary *s);
-
-/* What the log says of the job, first and in each summary. */
-struct engine_facts summary_facts(const struct master *m);

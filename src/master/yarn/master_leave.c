@@ -1,6 +1,8 @@
 /* master_leave.c - the last word of a master in a container: what YARN's pages show, and nothing
  * left. */
+#include "master/yarn/master_leave.h"
 #include "base/log.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/master_tokens.h"
 #include "master/yarn/missing_output.h"
 #include "master/yarn/rival.h"
@@ -9,7 +11,7 @@
 
 #define LOG_MS 60000    /* for the end of the events log to reach HDFS … */
 #define AWAY_MS 120000  /* … and in all, when HDFS has been away before */
-#define LEAST_MS 10000  /* whatever took how long before */
+#define LEAST_MS 10000  /* at least */
 #define FINISH_MS 30000 /* for the ResourceManager to hear the end */
 #define CLEAN_MS 30000  /* for the job's directory in HDFS to be removed */
 #define CANCEL_MS 3000  /* for tokens to be cancelled, which expire anyway */
@@ -55,8 +57,8 @@ static char *with_missing(const struct master *m, char *text, int r)
     if (r == 0)
         r = leave_add_line(&all,
                            "HDFS could not be reached: the end of the events log is not there");
-    if (r == 0 && m->unsaved)
-        r = leave_add_line(&all, m->unsaved);
+    if (r == 0 && m->save.unsaved)
+        r = leave_add_line(&all, m->save.unsaved);
     if (r == 0 && *outputs_told(m))
         r = leave_add_line(&all, outputs_told(m));
     return r == 0 && buf_text(&all) ? strdup(buf_text(&all)) : take(words);
@@ -67,7 +69,7 @@ static int clean(void *arg, struct err *err)
 {
     struct master *m = arg;
 
-    return rival_has_job(m) ? 0 : master_container_clean(m->opt->container, err);
+    return rival_has_job(m) ? 0 : master_container_clean(yarn_of(m)->container, err);
 }
 
 static int cancel_tokens(void *arg, struct err *err)
@@ -101,23 +103,15 @@ static void clean_up(struct master *m, int64_t deadline)
 
     if (do_by(m, clean, deadline, &err) < 0)
         log_warn(LOG_MASTER, "%s", err.code ? err.text : "the job's directory is left in HDFS");
-    else if (m->opt->container->got.n > 0)
+    else if (yarn_of(m)->container->got.n > 0)
         (void)do_by(m, cancel_tokens, loop_in(m->loop, CANCEL_MS), NULL);
-}
-
-int64_t leave_by(const struct master *m, int64_t ms)
-{
-    int64_t by = loop_in(m->loop, ms), least = loop_in(m->loop, ms < LEAST_MS ? ms : LEAST_MS);
-
-    if (m->save_until && m->save_until < by)
-        by = m->save_until;
-    return by > least ? by : least;
 }
 
 /* HDFS may be away for an hour, and nobody waits that long for a job that has ended. */
 static int64_t log_deadline(const struct master *m)
 {
-    int64_t by = leave_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS), away = mirror_away(m);
+    int64_t by = master_end_by(m, LOG_MS), least = loop_in(m->loop, LEAST_MS),
+            away = mirror_away(m);
 
     if (away && away + AWAY_MS < by)
         by = away + AWAY_MS;

@@ -4,7 +4,7 @@
 #include "master/yarn/master_tokens.h"
 #include "base/log.h"
 #include "hadoop/token/ident.h"
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static int master_tokens_keep(struct master_container *c, const struct credentia
 static int for_agents(const struct master *m, struct buf *ret, struct err *err)
 {
     AUTO_CREDENTIALS *theirs = NULL;
-    int r = yarn_boot_strip(session_credentials(m->opt->container->session), &theirs, err);
+    int r = yarn_boot_strip(session_credentials(yarn_of(m)->container->session), &theirs, err);
 
     return r < 0 ? r : credentials_write(theirs, ret, err);
 }
@@ -64,9 +64,9 @@ static int tokens_tell_all(struct master *m, struct err *err)
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     int r = for_agents(m, &bytes, err);
 
-    for (uint32_t i = 0; r == 0 && i < m->n_agents; i++)
-        if (m->agents[i] && m->agents[i]->channel && !m->agents[i]->lost)
-            tokens_send_to(m->agents[i], &bytes);
+    for (uint32_t i = 0; r == 0 && i < m->agents.n; i++)
+        if (m->agents.v[i] && m->agents.v[i]->channel && !m->agents.v[i]->lost)
+            tokens_send_to(m->agents.v[i], &bytes);
     tokens_wipe(&bytes);
     return r;
 }
@@ -76,7 +76,7 @@ void tokens_tell(struct agent_conn *a)
     AUTO_BUF bytes = { .max = FILE_MAX_ };
     struct err err = ERR_INIT;
 
-    if (!a->master->opt->container || !a->master->opt->container->newer_tokens)
+    if (!yarn_of(a->master)->container->newer_tokens)
         return;
     if (for_agents(a->master, &bytes, &err) < 0)
         master_fault(a->master, &err);
@@ -97,7 +97,7 @@ int tokens_keep(struct master_container *c, const struct credentials *newer, siz
  * between the first look and yarn_set_tokens(): nothing waits there. */
 int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err)
 {
-    struct master_container *c = m->opt->container;
+    struct master_container *c = yarn_of(m)->container;
     int r;
 
     if (m->platform && yarn_has_launched(m->platform))
@@ -128,11 +128,8 @@ int tokens_put(struct master *m, struct http_call *c, struct err *err)
     AUTO_CREDENTIALS *newer = NULL;
     AUTO_JSON *v = NULL;
     size_t n = 0;
-    int r;
+    int r = tokens_read(c, &newer, err);
 
-    if (!m->opt->container)
-        return err_set(err, -EINVAL, "a job on this machine has no tokens");
-    r = tokens_read(c, &newer, err);
     if (r == 0)
         r = tokens_use(m, newer, &n, err);
     if (r == 0)

@@ -5,6 +5,7 @@
 #include "loop/loop.h"
 #include "wire/http.h"
 
+struct agent_conn;
 struct master_container;
 struct master;
 
@@ -37,3 +38,11 @@ int tokens_read(struct http_call *call, struct credentials **ret, struct err *er
 /* For a master that HDFS does not know any more: waits until it has tokens again (tokens_wait.c).
  * -EKEYEXPIRED when nobody brought any; the application has ended then. */
 int tokens_wait(struct loop *l, struct master_container *c, struct err *err);
+
+/* ---- while the job runs ---- */
+/* Newer tokens from who has the job's key, for us, our agents and containers to come. */
+int tokens_put(struct master *m, struct http_call *c, struct err *err);
+/* The same with those that are here already. */
+int tokens_use(struct master *m, const struct credentials *newer, size_t *ret_n, struct err *err);
+/* What has come since the start, to one that may not have it. */
+void tokens_tell(struct agent_conn *a);

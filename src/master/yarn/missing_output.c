@@ -48,9 +48,9 @@ static struct output **outputs_bucket(struct outputs *o, uint32_t agent)
 
 static struct outputs *outputs_of(struct master *m)
 {
-    if (!m->outputs && m->opt->container) /* elsewhere it is where tasks put it */
-        m->outputs = calloc(1, sizeof(*m->outputs));
-    return m->outputs;
+    if (!yarn_of(m)->outputs)
+        yarn_of(m)->outputs = calloc(1, sizeof(*yarn_of(m)->outputs));
+    return yarn_of(m)->outputs;
 }
 
 /* ---- texts ---- */
@@ -183,7 +183,7 @@ void outputs_saved(struct master *m, uint32_t agent)
 
     if (a)
         a->output_saved = true;
-    drop_outputs(m->outputs, agent, true);
+    drop_outputs(yarn_of(m)->outputs, agent, true);
 }
 
 /* Is the task's output one of those that are called "worker-3"? Of a task that was scaled away,
@@ -206,7 +206,7 @@ static bool outputs_is_named(const struct master *m, const struct output *x, cha
 
 void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n)
 {
-    struct output **at = m->outputs ? outputs_bucket(m->outputs, agent) : NULL;
+    struct output **at = yarn_of(m)->outputs ? outputs_bucket(yarn_of(m)->outputs, agent) : NULL;
     struct agent_conn *a = agents_get(m, agent);
 
     if (a)
@@ -219,19 +219,37 @@ void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels,
             continue;
         }
         *at = x->next;
-        output_free(m->outputs, x);
-        m->outputs->n--;
+        output_free(yarn_of(m)->outputs, x);
+        yarn_of(m)->outputs->n--;
     }
+}
+
+bool outputs_hear(struct agent_conn *a, const Agent__Saved *s)
+{
+    struct master *m = a->master;
+    bool output = !s->last && str_eq(s->to, yarn_of(m)->container->logs_uri);
+
+    if (output && s->has_labels) {
+        outputs_saved_labels(m, a->number, s->labels, s->n_labels);
+        outputs_unsaved(m, a->number, *s->fail ? s->fail : "it was not there any more");
+    } else if (*s->fail && (output || s->last)) {
+        outputs_unsaved(m, a->number, s->fail);
+    } else if (output) {
+        outputs_saved(m, a->number);
+    }
+    return output;
 }
 
 void outputs_left(struct master *m, uint32_t agent)
 {
-    drop_outputs(m->outputs, agent, false);
+    drop_outputs(yarn_of(m)->outputs, agent, false);
 }
 
 bool outputs_owed(const struct master *m, uint32_t agent)
 {
-    for (struct output *x = m->outputs ? *outputs_bucket(m->outputs, agent) : NULL; x; x = x->next)
+    for (struct output *x = yarn_of(m)->outputs ? *outputs_bucket(yarn_of(m)->outputs, agent)
+                                                : NULL;
+         x; x = x->next)
         if (x->agent == agent)
             return true;
     return false;
@@ -239,7 +257,7 @@ bool outputs_owed(const struct master *m, uint32_t agent)
 
 void outputs_unsaved(struct master *m, uint32_t agent, const char *why)
 {
-    struct outputs *o = m->outputs;
+    struct outputs *o = yarn_of(m)->outputs;
 
     for (struct output *x = o ? *outputs_bucket(o, agent) : NULL; x; x = x->next) {
         if (x->agent != agent || x->why)
@@ -254,7 +272,7 @@ void outputs_unsaved(struct master *m, uint32_t agent, const char *why)
 
 void outputs_put(struct master *m, uint32_t agent, struct event *e)
 {
-    struct outputs *o = m->outputs;
+    struct outputs *o = yarn_of(m)->outputs;
     AUTO_JSON *list = json_array();
     const char *why = NULL;
 
@@ -289,9 +307,9 @@ static bool outputs_is_first(const struct outputs *o, const struct output *x)
 void outputs_each(const struct master *m, void (*fn)(void *arg, uint32_t agent, const char *node),
                   void *arg)
 {
-    for (size_t i = 0; m->outputs && i < BUCKETS; i++)
-        for (const struct output *x = m->outputs->heads[i]; x; x = x->next)
-            if (outputs_is_first(m->outputs, x))
+    for (size_t i = 0; yarn_of(m)->outputs && i < BUCKETS; i++)
+        for (const struct output *x = yarn_of(m)->outputs->heads[i]; x; x = x->next)
+            if (outputs_is_first(yarn_of(m)->outputs, x))
                 fn(arg, x->agent, outputs_node_of(x));
 }
 
@@ -374,18 +392,18 @@ static void note_outputs(struct master *m, struct output *const *v, size_t n)
     event_int(&e, "missing", (int64_t)n);
     if (event_end(&e) < 0)
         log_error(LOG_MASTER, "out of memory for the events log");
-    if (!m->outputs->told)
-        m->outputs->told = take(text);
+    if (!yarn_of(m)->outputs->told)
+        yarn_of(m)->outputs->told = take(text);
 }
 
 const char *outputs_told(const struct master *m)
 {
-    return m->outputs && m->outputs->told ? m->outputs->told : "";
+    return yarn_of(m)->outputs && yarn_of(m)->outputs->told ? yarn_of(m)->outputs->told : "";
 }
 
 void outputs_tell(struct master *m)
 {
-    struct outputs *o = m->outputs;
+    struct outputs *o = yarn_of(m)->outputs;
     AUTO_FREE struct output **v = o ? calloc(o->n + 1, sizeof(struct output *)) : NULL;
     size_t n = 0;
 
@@ -405,14 +423,24 @@ void outputs_tell(struct master *m)
 
 void outputs_done(struct master *m)
 {
-    for (size_t i = 0; m->outputs && i < BUCKETS; i++)
-        while (m->outputs->heads[i]) {
-            struct output *x = m->outputs->heads[i];
+    for (size_t i = 0; yarn_of(m)->outputs && i < BUCKETS; i++)
+        while (yarn_of(m)->outputs->heads[i]) {
+            struct output *x = yarn_of(m)->outputs->heads[i];
 
-            m->outputs->heads[i] = x->next;
-            output_free(m->outputs, x);
+            yarn_of(m)->outputs->heads[i] = x->next;
+            output_free(yarn_of(m)->outputs, x);
         }
-    if (m->outputs)
-        free(m->outputs->told);
-    free(take(m->outputs));
+    if (yarn_of(m)->outputs)
+        free(yarn_of(m)->outputs->told);
+    free(take(yarn_of(m)->outputs));
 }
+
+const struct owed_ops outputs_ops = {
+    .started = outputs_started,
+    .saved = outputs_hear,
+    .left = outputs_left,
+    .lost = outputs_unsaved,
+    .owes = outputs_owed,
+    .put = outputs_put,
+    .tell = outputs_tell,
+};

@@ -1,7 +1,9 @@
 /* missing_output.h - whose output is not known to be in HDFS; on YARN only, elsewhere it is where
  * tasks put it. See missing_output.c. Loop thread only. */
 #pragma once
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
+
+extern const struct owed_ops outputs_ops;
 
 /* A task has started on an agent, so that it may have written something there. */
 void outputs_started(struct master *m, const struct agent_conn *a, uint32_t task, uint32_t attempt);
@@ -9,6 +11,8 @@ void outputs_started(struct master *m, const struct agent_conn *a, uint32_t task
 void outputs_saved(struct master *m, uint32_t agent);
 /* That of these tasks ("worker-3") is. */
 void outputs_saved_labels(struct master *m, uint32_t agent, char *const *labels, size_t n);
+/* As in struct owed_ops. */
+bool outputs_hear(struct agent_conn *a, const Agent__Saved *s);
 /* It has left in order: so it is, but for what it said before that it could not save. */
 void outputs_left(struct master *m, uint32_t agent);
 /* It is not, or nobody will ever hear of it; the first reason stays. */

@@ -36,8 +36,8 @@ static void owe_output(struct master *m, uint32_t n, uint32_t reasons)
 static void owe_much(uint32_t reasons)
 {
     struct master_container container = { 0 };
-    struct master_options opt = { .container = &container };
-    struct master m = { .opt = &opt };
+    struct master_yarn side = MASTER_YARN_INIT(&container);
+    struct master m = { .side = &side };
     uint32_t n = ydl_torture_spare_thread ? 10 : RECORDS;
     size_t before = memory_used();
 

@@ -4,11 +4,13 @@
  *     its agents' containers ──► platform, slots
  *
  * The agents come by themselves: they look for us. */
+#include "master/yarn/recover.h"
 #include "base/log.h"
 #include "job/agent_log.h"
 #include "job/engine/state.h"
 #include "job/protocol.h"
 #include "job/segment.h"
+#include "master/yarn/log_segments.h"
 #include "master/yarn/missing_output.h"
 
 #include <stdio.h>
@@ -52,7 +54,7 @@ static int keep_agent(struct recovery *x, const json_t *v)
 
 void recover_done(struct master *m)
 {
-    struct recovery *x = take(m->recovery);
+    struct recovery *x = take(yarn_of(m)->recovery);
 
     if (x)
         agent_log_done(&x->agents);
@@ -91,8 +93,8 @@ static int restore_line(struct recovery *x, const char *line, size_t n, struct e
         r = keep_agent(x, v);
     else if (str_eq(event, "note") || (str_eq(event, "summary") && str_eq(what, "avoid")))
         r = node_faults_restore(x->m, v);
-    if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->unsaved)
-        x->m->unsaved = str_printf("%s", recover_text_of(v));
+    if (str_eq(event, "note") && json_is_true(json_object_get(v, "unsaved")) && !x->m->save.unsaved)
+        x->m->save.unsaved = str_printf("%s", recover_text_of(v));
     return r < 0 ? err_oom(err) : 0;
 }
 
@@ -134,16 +136,16 @@ static int recover_on_line(void *arg, const char *line, size_t n)
 int recover_read(struct master *m, struct err *err)
 {
     const struct parts events = {
-        .dir = m->opt->container ? m->opt->container->logs : NULL,
+        .dir = yarn_of(m)->container->logs,
         .head = "events",
         .tail = "jsonl",
     };
     struct recovery *x;
     int r;
 
-    if (!m->opt->container || m->opt->container->attempt <= 1)
+    if (yarn_of(m)->container->attempt <= 1)
         return 0;
-    x = m->recovery = calloc(1, sizeof(*x));
+    x = yarn_of(m)->recovery = calloc(1, sizeof(*x));
     if (!x)
         return err_oom(err);
     x->m = m;
@@ -153,7 +155,7 @@ int recover_read(struct master *m, struct err *err)
     if (r == 0)
         r = flush_batch(x);
     buf_done(&x->batch);
-    m->recovered = m->journal.size; /* that is in HDFS already */
+    yarn_of(m)->recovered = m->journal.size; /* that is in HDFS already */
     return r < 0 || !x->any ? r : kvlog_restore(m, err);
 }
 
@@ -214,17 +216,17 @@ static int adopt_all(struct master *m, struct recovery *x, struct err *err)
 
 const struct agent_log *recover_agents(const struct master *m)
 {
-    return &m->recovery->agents;
+    return &yarn_of(m)->recovery->agents;
 }
 
 int recover_job(struct master *m, struct err *err)
 {
-    struct recovery *x = m->recovery;
+    struct recovery *x = yarn_of(m)->recovery;
     bool any = x && x->any;
     int r = 0;
 
     if (any) {
-        log_info(LOG_MASTER, "attempt %d takes the job over", m->opt->container->attempt);
+        log_info(LOG_MASTER, "attempt %d takes the job over", yarn_of(m)->container->attempt);
         r = engine_resume(m->engine, master_now(m), err);
         yarn_count_from(m->platform, engine_last_agent(m->engine) + NUMBERS_UNWRITTEN);
         node_faults_resume(m);

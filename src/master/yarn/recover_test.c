@@ -310,9 +310,9 @@ static void one_that_is_summed_up(struct desk *d)
     pass(&d->b, 60000);
     keep_events(d);
     d->summaries = false;
-    assert_true(d->m.summary.text.len > 0);
+    assert_true(d->side.summary.text.len > 0);
     write_one_more(d);
-    assert_int_equal(d->m.summary.text.len, 0);
+    assert_int_equal(d->side.summary.text.len, 0);
     kill_master(d);
 }
 

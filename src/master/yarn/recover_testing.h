@@ -4,7 +4,9 @@
 #include "base/path.h"
 #include "job/engine/engine_testing.h"
 #include "job/segment.h"
+#include "master/yarn/log_mirror.h"
 #include "master/yarn/missing_output.h"
+#include "master/yarn/recover.h"
 
 struct desk {
     char dir[TEST_PATH];
@@ -13,6 +15,7 @@ struct desk {
     struct master_container container;
     struct job_dir job;
     struct master_options opt;
+    struct master_yarn side;
     struct master m;
     struct bench b; /* the job, whose engine is the present master's */
     void (*body)(struct desk *d);
@@ -39,7 +42,7 @@ TESTING void keep_events(struct desk *d)
     buf_reset(&d->b.log);
     if (lines.len > 0)
         journal_append(&d->m.journal, lines.data, lines.len);
-    d->m.summary.len = 0;
+    d->side.summary.len = 0;
     if (d->summaries)
         summary_look(&d->m);
 }
@@ -60,9 +63,12 @@ TESTING void open_master(struct desk *d)
     AUTO_FREE char *path = NULL;
 
     d->container.attempt++;
-    d->m = (struct master){ .loop = d->loop, .opt = &d->opt, .left = true };
-    d->m.journal.fd = d->m.kv_journal.fd = -1;
-    d->m.summary.every = 1;
+    d->side = (struct master_yarn)MASTER_YARN_INIT(&d->container);
+    d->m = (struct master){
+        .loop = d->loop, .opt = &d->opt, .ops = &master_yarn_ops, .side = &d->side, .left = true
+    };
+    d->m.journal.fd = -1;
+    d->side.summary.every = 1;
     assert_int_equal(blacklist_new(BLACKLIST_NODES_FAULT, 0, &d->m.avoid, NULL), 0);
     free(d->job.path);
     d->job.path = str_printf("%s/attempt-%d", d->dir, d->container.attempt);
@@ -119,7 +125,7 @@ TESTING void kill_master(struct desk *d)
     agents_done(&d->m);
     journal_done(&d->m.journal);
     kvlog_done(&d->m);
-    summary_done(&d->m.summary);
+    summary_done(&d->side.summary);
     d->m.avoid = blacklist_free(d->m.avoid);
     d->m.kv = kv_free(d->m.kv);
     recover_done(&d->m);
@@ -155,7 +161,7 @@ TESTING void with_desk_of(const char *name, unsigned count, enum spec_policy pol
 
     assert_non_null(d);
     d->body = body;
-    d->opt = (struct master_options){ .container = &d->container, .dir = &d->job };
+    d->opt = (struct master_options){ .dir = &d->job };
     bench_init(&d->b, policy, max);
     (void)role(&d->b, name, count);
     assert_non_null(test_dir(d->dir, "recover"));

@@ -20,14 +20,18 @@ void registry_entry_note(struct enrolled *x, const char *what, const struct err 
         master_note(x->m, text);
 }
 
-const char *registry_entry_path(const struct master *m)
+int registry_entry_add_status(const struct master *m, json_t *status, struct err *err)
 {
-    return m->enrolled ? m->enrolled->path : NULL;
+    const struct enrolled *x = yarn_of(m)->enrolled;
+
+    if (x && x->path && json_object_set_new(status, "registry", json_text(x->path)) < 0)
+        return err_oom(err);
+    return 0;
 }
 
 static const struct conf *conf_of(const struct master *m)
 {
-    return session_conf(m->opt->container->session);
+    return session_conf(yarn_of(m)->container->session);
 }
 
 /* ---- which name ---- */
@@ -41,7 +45,7 @@ static const char *registry_entry_candidate(const struct master *m, bool numbere
     char label[REGISTRY_LABEL];
     int64_t n = 0;
 
-    (void)registry_label(m->name ? m->name : m->opt->dir->id, label);
+    (void)registry_label(m->facts.name ? m->facts.name : m->opt->dir->id, label);
     if (number)
         (void)str_to_i64(number + 1, 0, INT32_MAX, &n);
     if (numbered)
@@ -90,13 +94,17 @@ static int is_alive(struct enrolled *x, const char *path, struct err *err)
 static int registry_entry_put_job(struct enrolled *x, const char *path, bool ours, struct err *err)
 {
     const struct master *m = x->m;
-    const struct master_container *c = m->opt->container;
+    const struct master_container *c = yarn_of(m)->container;
     const struct registry_endpoint external[] = {
-        { .api = "http://ydl/api", .protocol = "REST", .host = c->host, .port = m->api_port },
-        { .api = "http://ydl/page", .protocol = "webui", .uri = m->page_url },
+        { .api = "http://ydl/api",
+          .protocol = "REST",
+          .host = c->host,
+          .port = yarn_of(m)->api_port },
+        { .api = "http://ydl/page", .protocol = "webui", .uri = yarn_of(m)->page_url },
     };
     const struct registry_attribute attributes[] = { { "ydl:framework", m->framework->name } };
-    const struct registry_record record = { .description = m->name ? m->name : m->opt->dir->id,
+    const struct registry_record record = { .description =
+                                                m->facts.name ? m->facts.name : m->opt->dir->id,
                                             .persistence = REGISTRY_APPLICATION,
                                             .id = m->opt->dir->id,
                                             .external = external,
@@ -112,7 +120,7 @@ static int registry_entry_put_job(struct enrolled *x, const char *path, bool our
 /* The record that says that we live. */
 static int put_master(struct enrolled *x, struct err *err)
 {
-    const struct master_container *c = x->m->opt->container;
+    const struct master_container *c = yarn_of(x->m)->container;
     const char *container = getenv("CONTAINER_ID");
     const struct registry_record record = { .description = "ydl-master",
                                             .persistence = REGISTRY_CONTAINER,
@@ -160,14 +168,15 @@ static int put_other(struct enrolled *x, struct err *err)
 {
     const struct master *m = x->m;
     struct registry_endpoint rows[ROWS_MAX];
-    const struct registry_record record = { .description = m->name ? m->name : m->opt->dir->id,
+    const struct registry_record record = { .description =
+                                                m->facts.name ? m->facts.name : m->opt->dir->id,
                                             .persistence = REGISTRY_ATTEMPT,
                                             .id = m->opt->dir->id,
                                             .external = rows,
                                             .n_external = ROWS_MAX };
     AUTO_STRS uris = { 0 };
     AUTO_FREE char *path = NULL, *owner = NULL;
-    int r = registry_service_path(m->user, m->framework->registry, x->name, &path, err);
+    int r = registry_service_path(m->facts.user, m->framework->registry, x->name, &path, err);
 
     if (r == 0)
         r = owner_of(x, path, &owner, err);
@@ -207,13 +216,13 @@ static int registry_entry_find_own(struct enrolled *x, char **ret, struct err *e
 {
     int r = 0;
 
-    for (int i = 0; i < 2 && r == 0 && x->m->opt->container->attempt > 1; i++) {
+    for (int i = 0; i < 2 && r == 0 && yarn_of(x->m)->container->attempt > 1; i++) {
         AUTO_FREE char *owner = NULL;
         AUTO_FREE char *path = NULL;
         char name[REGISTRY_LABEL];
 
-        r = registry_service_path(x->m->user, CLASS, registry_entry_candidate(x->m, i > 0, name),
-                                  &path, err);
+        r = registry_service_path(x->m->facts.user, CLASS,
+                                  registry_entry_candidate(x->m, i > 0, name), &path, err);
         if (r == 0)
             r = owner_of(x, path, &owner, err);
         if (r == 0 && str_eq(owner, x->m->opt->dir->id)) {
@@ -237,7 +246,7 @@ static int enroll(struct enrolled *x, struct err *err)
             char name[REGISTRY_LABEL];
 
             free(take(path));
-            r = registry_service_path(x->m->user, CLASS,
+            r = registry_service_path(x->m->facts.user, CLASS,
                                       registry_entry_candidate(x->m, i > 0, name), &path, err);
             if (r == 0)
                 r = claim(x, path, err);
@@ -337,7 +346,7 @@ int registry_entry_start(struct master *m, struct err *err)
 
     if (r < 0 || keys.n == 0)
         return r;
-    x = m->enrolled = calloc(1, sizeof(*x));
+    x = yarn_of(m)->enrolled = calloc(1, sizeof(*x));
     if (!x)
         return err_oom(err);
     x->m = m;
@@ -349,13 +358,13 @@ int registry_entry_start(struct master *m, struct err *err)
 
 void registry_entry_end(struct master *m)
 {
-    if (m->enrolled && m->enrolled->fiber)
-        fiber_cancel(m->enrolled->fiber);
+    if (yarn_of(m)->enrolled && yarn_of(m)->enrolled->fiber)
+        fiber_cancel(yarn_of(m)->enrolled->fiber);
 }
 
 void registry_entry_stop(struct master *m)
 {
-    struct enrolled *x = m->enrolled;
+    struct enrolled *x = yarn_of(m)->enrolled;
 
     if (!x)
         return;
@@ -365,5 +374,13 @@ void registry_entry_stop(struct master *m)
     free(x->path);
     free(x->domain);
     free(x);
-    m->enrolled = NULL;
+    yarn_of(m)->enrolled = NULL;
 }
+
+const struct names_ops registry_ops = {
+    .hold = registry_tasks_before_ready,
+    .again = registry_tasks_prepare_again,
+    .decide = registry_tasks_decide,
+    .host = registry_tasks_host,
+    .add_status = registry_entry_add_status,
+};

@@ -14,16 +14,18 @@
  * All that is there goes when the job ends, by our hand; and what names tasks also when we die. A
  * fiber of its own does it all: nothing here waits, but for registry_entry_stop(). */
 #pragma once
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 struct enrolled; /* opaque */
+extern const struct names_ops registry_ops;
 
 /* ---- registry_entry.c: the job ---- */
 int registry_entry_start(struct master *m,
-                         struct err *err);               /* nothing where there is no registry */
-void registry_entry_end(struct master *m);               /* everything is to be taken away … */
-void registry_entry_stop(struct master *m);              /* … and has been. Fibers only */
-const char *registry_entry_path(const struct master *m); /* NULL: it is not there (yet) */
+                         struct err *err);  /* nothing where there is no registry */
+void registry_entry_end(struct master *m);  /* everything is to be taken away … */
+void registry_entry_stop(struct master *m); /* … and has been. Fibers only */
+/* Adds the path to the job's status, once it is there. */
+int registry_entry_add_status(const struct master *m, json_t *status, struct err *err);
 
 /* ---- registry_tasks.c: its tasks ---- */
 /* A task is prepared. True when its name is to be known first: inbox_prepared() follows then. */
@@ -33,9 +35,6 @@ bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint
 void registry_tasks_prepare_again(struct master *m, uint32_t task);
 /* A generation is about to be formed: are all tasks known by names? Tells the engine. */
 void registry_tasks_decide(struct master *m);
-/* What others reach a task by, as the engine has been told: its name, written to `out`, or
- * `number`.
- */
-#define NAMES_TEXT 256
+/* What others reach a task by, as the engine has been told. */
 const char *registry_tasks_host(const struct master *m, const struct task *t, const char *number,
                                 char out[NAMES_TEXT]);

@@ -140,8 +140,7 @@ static int registry_tasks_put_task(struct enrolled *x, const struct task *t,
                                    const struct agent_conn *a, struct err *err)
 {
     struct master *m = x->m;
-    const struct platform_ops *ops = m->platform->ops;
-    const char *found = ops->container ? ops->container(m->platform, a->number) : "";
+    const char *found = platform_container(m->platform, a->number);
     AUTO_FREE char *container = strdup(found);
     AUTO_FREE char *path = NULL;
     struct registry_entry_place *p = &x->places[t->id];
@@ -197,7 +196,7 @@ static bool stands(const struct enrolled *x, uint32_t task, uint32_t agent)
 bool registry_tasks_before_ready(struct agent_conn *a, uint32_t task, const uint16_t *ports,
                                  unsigned n)
 {
-    struct enrolled *x = a->master->enrolled;
+    struct enrolled *x = yarn_of(a->master)->enrolled;
     struct registry_entry_wish w = { .task = task, .agent = a->number, .n_ports = n };
 
     if (!x || !x->fiber || !x->domain || stands(x, task, a->number))
@@ -217,7 +216,7 @@ static void stop_holding(struct registry_entry_wish *v, size_t n, uint32_t task)
 
 void registry_tasks_prepare_again(struct master *m, uint32_t task)
 {
-    struct enrolled *x = m->enrolled;
+    struct enrolled *x = yarn_of(m)->enrolled;
 
     if (!x)
         return;
@@ -309,7 +308,7 @@ static int serve_wishes(struct enrolled *x)
 static int make_domain(struct enrolled *x, struct err *err)
 {
     char user[REGISTRY_LABEL];
-    char *whole = str_printf("%s.%s.%s", x->name, registry_user(x->m->user, user), x->domain);
+    char *whole = str_printf("%s.%s.%s", x->name, registry_user(x->m->facts.user, user), x->domain);
 
     if (!whole)
         return err_oom(err);
@@ -345,7 +344,7 @@ static int registry_tasks_begin(struct enrolled *x)
         r = engine_set_names(x->m->engine, NULL, &err);
     if (r < 0 || !x->wanted)
         return r;
-    r = registry_tasks_wait_for(x, x->domain, x->m->opt->container->host,
+    r = registry_tasks_wait_for(x, x->domain, yarn_of(x->m)->container->host,
                                 loop_in(x->m->loop, PROBE_MS));
     x->named = r == 0;
     if (r == -ENXIO)
@@ -383,7 +382,7 @@ void registry_tasks_free(struct enrolled *x)
 
 void registry_tasks_decide(struct master *m)
 {
-    const struct enrolled *x = m->enrolled;
+    const struct enrolled *x = yarn_of(m)->enrolled;
     const struct task *t = NULL;
     bool all = x && x->named;
     struct err err = ERR_INIT;

@@ -10,7 +10,8 @@ static struct agent_conn *begin_preparing(struct desk *d, struct enrolled *x)
     struct action a;
 
     x->fiber = fiber_self(d->loop);
-    d->m.enrolled = x;
+    be_on_yarn(d, NULL);
+    d->side.enrolled = x;
     assert_int_equal(engine_start(e, 1000, NULL), 0);
     assert_int_equal(engine_on_granted(e, 0, 1, 1000, NULL), 0);
     assert_int_equal(agents_expect(&d->m, 1, NULL), 0);
@@ -56,7 +57,7 @@ static void prepare_twice(struct desk *d, bool served)
     assert_int_equal(engine_task(d->m.engine, 0)->port[0], 4712);
     free(x.batch);
     registry_tasks_free(&x);
-    d->m.enrolled = NULL;
+    d->side.enrolled = NULL;
 }
 
 static void twice_while_it_waits(struct desk *d)

@@ -14,7 +14,7 @@
 /* The attempt that master.json names; 0: nobody knows. */
 static int newest(struct master *m)
 {
-    struct master_container *c = m->opt->container;
+    struct master_container *c = yarn_of(m)->container;
     AUTO_FREE char *path = path_join(c->jobs, "master.json");
     AUTO_BUF text = { .max = FILE_MAX_ };
     AUTO_JSON *v = NULL;
@@ -28,14 +28,12 @@ static int newest(struct master *m)
 
 static bool is_alone(const struct master *m)
 {
-    const struct platform_ops *ops = m->platform ? m->platform->ops : NULL;
-
-    return ops && ops->silence && ops->silence(m->platform) >= ALONE_MS;
+    return platform_silence(m->platform) >= ALONE_MS;
 }
 
 bool rival_has_job(struct master *m)
 {
-    return is_alone(m) && newest(m) > m->opt->container->attempt;
+    return is_alone(m) && newest(m) > yarn_of(m)->container->attempt;
 }
 
 /* Looks once, and notes what was found. A file that is not there says nothing: another master may
@@ -45,11 +43,11 @@ static bool finds_rival(struct master *m)
     int64_t began = loop_now(m->loop);
     int attempt = newest(m);
 
-    if (attempt > 0 && attempt <= m->opt->container->attempt) {
-        m->no_rival_at = began;
+    if (attempt > 0 && attempt <= yarn_of(m)->container->attempt) {
+        yarn_of(m)->no_rival_at = began;
         master_wake(m);
     }
-    return attempt > m->opt->container->attempt;
+    return attempt > yarn_of(m)->container->attempt;
 }
 
 void rival_watch(struct master *m)
@@ -68,7 +66,7 @@ int rival_wait(struct master *m)
     int64_t since = loop_now(m->loop), until = loop_in(m->loop, WAIT_MS);
     int r = 0;
 
-    while (r == 0 && !m->over && is_alone(m) && m->no_rival_at < since &&
+    while (r == 0 && !m->over && is_alone(m) && yarn_of(m)->no_rival_at < since &&
            loop_now(m->loop) < until) {
         r = cond_wait(m->loop, &m->work, loop_in(m->loop, LOOK_MS));
         if (r == -ETIMEDOUT)

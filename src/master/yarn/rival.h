@@ -1,7 +1,7 @@
 /* rival.h - another master that has the job, while the ResourceManager does not answer this one.
  * See rival.c. Fibers only. */
 #pragma once
-#include "master/master_private.h"
+#include "master/yarn/master_yarn_private.h"
 
 bool rival_has_job(struct master *m); /* looks into HDFS */
 void rival_watch(struct master *m);   /* until the job ends, or another has it: m->over */

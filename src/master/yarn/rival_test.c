@@ -11,6 +11,7 @@ struct place {
     struct loop *loop;
     struct master_container container;
     struct master_options opt;
+    struct master_yarn side;
     struct platform platform;
     struct master m;
 };
@@ -82,9 +83,11 @@ static void a_newer_master_has_it_while_nobody_answers(void **state)
     assert_non_null(test_dir(x->dir, "rival"));
     x->container = (struct master_container){ .attempt = 2, .jobs = path_join(x->dir, "jobs") };
     assert_int_equal(path_mkdirs(x->container.jobs, 0700, NULL), 0);
-    x->opt.container = &x->container;
+    x->side = (struct master_yarn)MASTER_YARN_INIT(&x->container);
     x->platform.ops = &ops;
-    x->m = (struct master){ .opt = &x->opt, .platform = &x->platform };
+    x->m = (struct master){
+        .opt = &x->opt, .ops = &master_yarn_ops, .side = &x->side, .platform = &x->platform
+    };
     assert_int_equal(loop_new(&x->loop, NULL), 0);
     x->m.loop = x->loop;
     assert_int_equal(loop_run(x->loop, ask_each, x, false), 0);

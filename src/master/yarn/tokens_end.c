@@ -16,8 +16,8 @@
  * dfs.namenode.delegation.token.renew-interval, a day, as nobody renews it. */
 #include "base/log.h"
 #include "hadoop/token/ident.h"
-#include "master/master_private.h"
 #include "master/yarn/master_tokens.h"
+#include "master/yarn/master_yarn_private.h"
 
 #include <string.h>
 
@@ -85,14 +85,14 @@ static void open_outputs(struct master *m)
         struct fs *fs = NULL;
 
         if (spec_is_remote(m->spec.output.v[i].to))
-            (void)fs_find(m->opt->container->set, m->spec.output.v[i].to, FS_ON_CLUSTER, &fs, &path,
-                          NULL);
+            (void)fs_find(yarn_of(m)->container->set, m->spec.output.v[i].to, FS_ON_CLUSTER, &fs,
+                          &path, NULL);
     }
 }
 
 void tokens_cancel(struct master *m)
 {
-    struct master_container *c = m->opt->container;
+    struct master_container *c = yarn_of(m)->container;
     size_t cancelled = 0, left = 0, failed = 0;
     int r = 0;
 

@@ -5,8 +5,9 @@
 #include "hadoop/token/ident.h"
 #include "hadoop/token/writable.h"
 #include "hadoop/yarn/rpc_testing.h"
-#include "master/master_private.h"
+#include "master/yarn/master_leave.h"
 #include "master/yarn/master_tokens.h"
+#include "master/yarn/master_yarn_private.h"
 #include "platform/yarn/yarn_platform_private.h"
 
 #define RM "rm" /* renews the tokens of the submit */
@@ -57,6 +58,7 @@ static int answer(void *arg, struct rpc_service *s, const char *method, const vo
 struct ending {
     struct master_container c;
     struct master_options opt;
+    struct master_yarn side;
     struct master m;
 };
 
@@ -85,8 +87,10 @@ static void add_token(struct credentials *to, const char *renewer, int sequence,
 static void begin(struct ending *x, int attempt)
 {
     *x = (struct ending){ .c = { .attempt = attempt, .began = loop_wall() } };
-    x->opt.container = &x->c;
-    x->m = (struct master){ .loop = fake_rpc.loop, .opt = &x->opt };
+    x->side = (struct master_yarn)MASTER_YARN_INIT(&x->c);
+    x->m = (struct master){
+        .loop = fake_rpc.loop, .opt = &x->opt, .ops = &master_yarn_ops, .side = &x->side
+    };
     x->c.session = fake_session(fake_rpc.loop, TESTDATA "one-rm", NULL);
     add_token(session_credentials(x->c.session), RM, 1, x->c.began);
     assert_int_equal(fs_set_new(fake_rpc.loop, x->c.session, &x->c.set, NULL), 0);

@@ -1,4 +1,5 @@
-/* local_gpus.c - see gpus.h */
+/* local_gpus.c - a GPU is taken by a machine-wide lock with its device number (base/name_lock.h),
+ * so that jobs of different users do not share one unknowingly. See gpus.h. */
 #include "base/auto.h"
 #include "base/name_lock.h"
 #include "base/str.h"
@@ -50,7 +51,7 @@ void local_gpus_find(struct gpus *ret)
 
 #define LOCK_NAME "ydl-gpu-"
 
-/* A descriptor that stands for the device, or -1 when somebody has it. */
+/* A descriptor that holds the device, or -1 when another job has it. */
 static int lock_gpu(unsigned number)
 {
     char name[32];
@@ -93,7 +94,8 @@ int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_M
     unsigned have = 0;
 
     if (n > of->n)
-        return err_set(err, -ENODEV, "%u GPUs are asked for and this machine has %u", n, of->n);
+        return err_set(err, -ENODEV, "the job asks for %u GPU%s; this machine has %u", n,
+                       n == 1 ? "" : "s", of->n);
     for (unsigned i = 0; i < of->n && have < n; i++) {
         int fd = lock_gpu(of->v[i]);
 
@@ -107,8 +109,9 @@ int local_gpus_take(const struct gpus *of, unsigned n, int locks[PLATFORM_GPUS_M
     local_gpus_release(locks, have);
     name_lock_owners(LOCK_NAME, local_gpus_count_foreign, &f);
     if (f.n == 0)
-        return err_set(err, -EAGAIN, "waiting for %u GPUs: %u of %u are free", n, have, of->n);
+        return err_set(err, -EAGAIN, "waiting for %u GPU%s: %u of %u free", n, n == 1 ? "" : "s",
+                       have, of->n);
     return err_set(err, -EAGAIN,
-                   "waiting for %u GPUs: %u of %u are free; %u held by other users (uid %u)", n,
-                   have, of->n, f.n, (unsigned)f.owner);
+                   "waiting for %u GPU%s: %u of %u free; %u held by other users (uid %u)", n,
+                   n == 1 ? "" : "s", have, of->n, f.n, (unsigned)f.owner);
 }

@@ -1,4 +1,6 @@
-/* local_jobs.c - see local_jobs.h */
+/* local_jobs.c - makes and finds the directories. A job is locked before it can be seen and noted
+ * before anything is started, so that whoever finds it without a lock knows that its master is
+ * dead. See local_jobs.h. */
 #include "platform/local/local_jobs.h"
 #include "base/str.h"
 #include "job/protocol.h"
@@ -59,9 +61,9 @@ static bool is_memory(const char *dir)
     return statfs(dir, &st) == 0 && (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
 }
 
-/* Where RUN can be made: the first that is on a disk, else the first, of those that nobody else can
- * exchange it in and whose names are short enough. $XDG_RUNTIME_DIR is none of them: it goes away
- * when the person logs out, and jobs stay. */
+/* Where RUN can be made: of the directories in which no other user can replace it and whose names
+ * are short enough, the first on a disk, else the first. $XDG_RUNTIME_DIR is none of them: it goes
+ * away when the person logs out, and jobs stay. */
 static int run_parent(const char **ret, struct err *err)
 {
     const char *places[] = { getenv("TMPDIR"), "/tmp", "/var/tmp" }, *second = NULL;
@@ -85,7 +87,8 @@ static int run_parent(const char **ret, struct err *err)
     }
     err_set(err, -EACCES, "there is no directory for temporary files%s%s", why.text[0] ? ": " : "",
             why.text);
-    err_hint(err, "set TMPDIR to one of your own, with a name of at most %d bytes", RUN_PARENT_MAX);
+    err_hint(err, "set TMPDIR to a directory of your own, with a path of at most %d bytes",
+             RUN_PARENT_MAX);
     return -EACCES;
 }
 
@@ -200,8 +203,8 @@ int jobs_create(const char *state_dir, struct job_dir *ret, struct err *err)
 
 /* ---- finding ---- */
 
-/* RUN as the job noted it, whether it is there or not; NULL when nothing was noted. It has to look
- * like ours: what is noted there gets removed. */
+/* RUN as the job noted it, whether it still exists or not; NULL when nothing was noted. It has to
+ * look like ours: what is noted there gets removed. */
 static char *noted_run(const char *path)
 {
     AUTO_FREE char *note = path_join(path, "run");
@@ -345,7 +348,7 @@ int jobs_find(const char *state_dir, const char *what, struct job_dir *ret, stru
     if (r < 0)
         return r;
     if (s.found == 0) {
-        r = str_eq(what, "last") ? err_set(err, -ENOENT, "there is no job yet")
+        r = str_eq(what, "last") ? err_set(err, -ENOENT, "there are no jobs yet")
                                  : err_set(err, -ENOENT, "there is no job '%s'", what);
         err_hint(err, "see `ydl list --all`");
         return r;
@@ -353,7 +356,7 @@ int jobs_find(const char *state_dir, const char *what, struct job_dir *ret, stru
     if (s.found > 1) {
         err_set(err, -EINVAL, "%u jobs are called '%s': %s%s", s.found, what, s.ids,
                 s.found > 3 ? ", …" : "");
-        err_hint(err, "name one by its id");
+        err_hint(err, "name one of them by its id");
         return -EINVAL;
     }
     *ret = found;

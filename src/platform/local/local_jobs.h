@@ -37,7 +37,7 @@
 struct job_dir {
     char *id, *path; /* path: …/jobs/ID */
     char *run;       /* RUN; NULL when it is gone, or was when we looked */
-    int lock;        /* held by whoever made the job, for its master to inherit; else -1 */
+    int lock; /* held by the process that created the job, for its master to inherit; else -1 */
 };
 #define JOB_DIR_INIT                                                                               \
     {                                                                                              \
@@ -68,7 +68,8 @@ int jobs_open(const char *path, struct job_dir *ret, struct err *err);
 int jobs_each(const char *state_dir, int (*fn)(void *arg, struct job_dir *d), void *arg,
               struct err *err);
 
-/* A directory as RUN is one, for whoever needs one; *ret is the caller's to remove and to free. */
+/* A directory of the same kind as RUN, for other uses; *ret is the caller's to remove and to free.
+ */
 int jobs_make_run(char **ret, struct err *err);
 
 /* Where the agents work, below RUN. A new string; NULL when out of memory. */

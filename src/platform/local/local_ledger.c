@@ -1,6 +1,6 @@
 /* local_ledger.c - see local_platform_private.h.
  *
- * Nobody keeps the sum: it is counted anew under a lock from the notes of the jobs that live, so a
+ * Nobody keeps the sum: it is counted again under a lock from the notes of the jobs that live, so a
  * job that was killed gives back what it had by dying. */
 #include "base/path.h"
 #include "base/str.h"
@@ -79,8 +79,9 @@ int local_ledger_take(const struct local_options *o, uint64_t held, uint64_t mor
         return r;
     local_machine(&machine);
     if (sum.bytes + held + more > machine.memory)
-        return err_set(err, -EAGAIN, "waiting for %s of memory: %u other jobs have %s of %s",
-                       str_size(more, want), sum.jobs, str_size(sum.bytes, others),
+        return err_set(err, -EAGAIN, "waiting for %s of memory: %u other job%s %s %s of %s",
+                       str_size(more, want), sum.jobs, sum.jobs == 1 ? "" : "s",
+                       sum.jobs == 1 ? "has" : "have", str_size(sum.bytes, others),
                        str_size(machine.memory, all));
     local_ledger_set(o, held + more);
     return 0;

@@ -6,6 +6,7 @@
  * A *place* is a pretended machine's seat for an agent. An agent that was lost is replaced in the
  * same place under a new number, so that nobody can take one for the other. */
 #include "platform/local/local_platform.h"
+#include "base/array.h"
 #include "base/log.h"
 #include "loop/fiber.h"
 #include "loop/proc.h"
@@ -101,8 +102,8 @@ static bool is_agent_or_minded(void *arg, pid_t pid)
     return is_agent(arg, pid) || proc_is_minded(NULL, pid);
 }
 
-/* What an agent left behind. The containers that it ran end when it does, and their docker clients
- * after them: nobody is to start the tasks again before that. */
+/* What an agent left behind. Its containers end when it does, and then their docker clients: nobody
+ * is to start the tasks again before that. */
 static void local_platform_end_rest(struct local *p)
 {
     int64_t deadline = loop_in(p->opt.loop, MINDED_MS);
@@ -149,8 +150,8 @@ static void bury_agent(void *arg)
     forget_proc(a);
 }
 
-/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory. When
- * there is none for this one, it is told again, until there is. */
+/* Nobody waits for it: of a thousand agents, a stack for each would be a sixth of our memory.
+ * Without one for this slot the reason is reported again from time to time. */
 static void on_agent_end(void *user)
 {
     struct agent_proc *a = user;
@@ -189,7 +190,8 @@ static int start_proc(struct local *p, struct agent_proc *a, struct err *err)
         (void)snprintf(node, sizeof(node), "%s", p->opt.host_name);
     else
         (void)snprintf(node, sizeof(node), "node%u", machine);
-    /* Every address of 127/8 is this machine: pretended ones differ in it as real ones would. */
+    /* Every address of 127/8 is this machine: pretended nodes have different ones, as real nodes
+     * would. */
     (void)snprintf(host, sizeof(host), "127.0.%u.%u", machine / 250, machine % 250 + 1);
     return proc_start(p->opt.loop, &spec, &a->proc, err);
 }
@@ -281,7 +283,7 @@ static int grant(struct local *p, uint32_t slot, struct err *err)
     return 0;
 }
 
-/* What stands in the way is said once, until something could be granted again. */
+/* The reason for waiting is reported once, until something can be granted again. */
 static void grant_all(struct local *p)
 {
     for (uint32_t i = 0; i < p->n_seats && !p->closing; i++) {
@@ -324,19 +326,9 @@ static void run_granter(void *arg)
 
 static int local_platform_grow_seats(struct local *p, uint32_t slot, struct err *err)
 {
-    uint32_t n = p->n_seats ? p->n_seats : 16;
-    struct seat **v;
-
-    while (n <= slot)
-        n *= 2;
-    if (n > p->n_seats) {
-        v = realloc(p->seats, n * sizeof(struct seat *));
-        if (!v)
+    while (p->n_seats <= slot)
+        if (ARRAY_ADD(p->seats, p->n_seats, NULL) < 0)
             return err_oom(err);
-        memset(v + p->n_seats, 0, (n - p->n_seats) * sizeof(struct seat *));
-        p->seats = v;
-        p->n_seats = n;
-    }
     if (!p->seats[slot])
         p->seats[slot] = calloc(1, sizeof(struct seat));
     return p->seats[slot] ? 0 : err_oom(err);

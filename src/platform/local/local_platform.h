@@ -24,7 +24,7 @@ struct local_options {
 int local_new(const struct local_options *opt, const struct platform_events *on,
               struct platform **ret, struct err *err);
 
-/* What this machine has, for checks before anything is started. */
+/* The memory and GPUs of this machine, for checks before a job starts. */
 struct local_machine {
     uint64_t memory; /* bytes, within the cgroup's limit */
     unsigned cpus, gpus;

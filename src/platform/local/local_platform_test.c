@@ -66,7 +66,7 @@ static void a_gpu_that_another_user_holds_is_said_to_be_theirs(void **state)
     close(ready[1]);
     assert_int_equal(read(ready[0], &c, 1), 1);
     assert_int_equal(local_gpus_take(&all, 1, locks, gpus, &err), -EAGAIN);
-    assert_string_equal(err.text, "waiting for 1 GPUs: 0 of 1 are free; 1 held by other users "
+    assert_string_equal(err.text, "waiting for 1 GPU: 0 of 1 free; 1 held by other users "
                                   "(uid 65534)");
     close(done[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -85,7 +85,7 @@ static void more_gpus_than_there_are_is_not_a_matter_of_waiting(void **state)
     setenv("YDL_GPUS", "3", 1);
     local_gpus_find(&all);
     assert_int_equal(local_gpus_take(&all, 4, locks, gpus, &err), -ENODEV);
-    assert_string_equal(err.text, "4 GPUs are asked for and this machine has 3");
+    assert_string_equal(err.text, "the job asks for 4 GPUs; this machine has 3");
 }
 
 /* A container is shown the files of its own devices alone. */

@@ -1,4 +1,6 @@
-/* yarn_boot.c - see yarn_boot.h */
+/* yarn_boot.c - packs what a container must know into secrets of its credentials, checks it on
+ * the way out (ids become names of directories), and strips it from what tasks get. See
+ * yarn_boot.h. */
 #include "platform/yarn/yarn_boot.h"
 #include "base/json.h"
 #include "base/path.h"
@@ -32,7 +34,7 @@ static int yarn_set_text(char **to, const char *from, struct err *err)
 static int yarn_check_job(const char *job, struct err *err)
 {
     if (!*job || *job == '.' || strchr(job, '/'))
-        return err_set(err, -EBADMSG, "the job's id is '%.40s'", job);
+        return err_set(err, -EBADMSG, "'%.40s' is not a valid job id", job);
     if (strlen(job) >= sizeof(((struct stream_key *)NULL)->identity))
         return err_set(err, -EBADMSG, "the job's id is too long");
     return 0;
@@ -72,7 +74,7 @@ int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct er
 
     *ret = (struct yarn_boot){ 0 };
     if (!facts || !key)
-        return err_set(err, -ENOKEY, "the credentials carry no job of ours");
+        return err_set(err, -ENOKEY, "the credentials hold no ydl job");
     if (key_n != STREAM_KEY)
         return err_set(err, -EBADMSG, "the job's key has %zu bytes, not %d", key_n, STREAM_KEY);
     r = json_parse(YARN_BOOT_FACTS, facts, n, &v, err);

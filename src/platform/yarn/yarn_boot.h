@@ -1,8 +1,8 @@
-/* yarn_boot.h - what a container of ours is told, and where a job's things are in HDFS.
+/* yarn_boot.h - the boot document of a job's containers, and a job's directories in HDFS.
  *
- * A container is told everything by its credentials, so that nothing of it stands in a command, in
- * an environment or on a page: the job's key (secret "ydl.key", STREAM_KEY bytes) and a JSON
- * document (secret "ydl.boot"):
+ * A container gets everything in its credentials, so that nothing appears in a command, in an
+ * environment or on a page: the job's key (secret "ydl.key", STREAM_KEY bytes) and a JSON document
+ * (secret "ydl.boot"):
  *     {"format": 1, "job": "application_…", "base": "hdfs://ns/user/me/.ydl", "user": "me",
  *      "conf": "<configuration>…", "address": "tcp:10.0.0.5:40123"}
  * `conf` is the submitter's configuration, as much of it as we read; `address` is the master's, and
@@ -34,7 +34,7 @@ struct yarn_boot {
     struct stream_key key;                    /* its identity is the job's id */
 };
 
-/* -ENOKEY when the credentials carry nothing of ours. `ret` needs yarn_boot_done() in any case. */
+/* -ENOKEY when the credentials hold no ydl job. `ret` needs yarn_boot_done() in any case. */
 int yarn_boot_read(const struct credentials *c, struct yarn_boot *ret, struct err *err);
 int yarn_boot_add(const struct yarn_boot *b, struct credentials *c, struct err *err);
 void yarn_boot_done(struct yarn_boot *b); /* wipes the key; zero is a valid start */

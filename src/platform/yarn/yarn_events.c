@@ -1,4 +1,6 @@
-/* yarn_events.c - see yarn_platform_private.h */
+/* yarn_events.c - the fiber that takes the ResourceManager's events: grants are matched to slots
+ * by allocation id, all grants of one answer are started together, and completed containers
+ * become losses with a cause. See yarn_platform_private.h. */
 #include "base/log.h"
 #include "hadoop/rpc/exception.h"
 #include "platform/yarn/yarn_image.h"
@@ -9,7 +11,7 @@
 
 #define TEXT_MAX_ 600
 /* After a silence that is longer it may be that the ResourceManager takes us for dead, and starts
- * another master. Whoever is killed had its answers until a moment before. */
+ * another master. A master that is killed had its answers until a moment before. */
 #define SILENT_MS 5000
 
 /* Two of a role may have been given the same node, of several that both had asked for. */
@@ -99,7 +101,7 @@ static void on_completed(struct yarn_platform *p, struct yarn_container_id id,
         p->base.on.on_lost(p->base.on.user, (uint32_t)slot, cls, text);
 }
 
-/* Of a master before us: ours, if it had told anybody what it is for. */
+/* Of a master before us: it would be ours, if it had reported its purpose to anyone. */
 static void on_previous(struct yarn_platform *p, const Yarn__Container *c)
 {
     struct yarn_container_id id = yarn_container_id_of(c->id);
@@ -198,7 +200,7 @@ static void yarn_on_refused(struct yarn_platform *p, int64_t id, const struct er
 static void yarn_on_registered(struct yarn_platform *p, bool again)
 {
     if (again)
-        p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job goes on");
+        p->base.on.on_note(p->base.on.user, "the ResourceManager has restarted; the job continues");
     else
         p->base.on.on_phase(p->base.on.user, "registered", "rm");
     p->registered = true;
@@ -278,7 +280,7 @@ void yarn_events_run(void *arg)
     if (ended)
         p->killed = p->registered && loop_now(p->loop) - am_answered(p->am) < SILENT_MS &&
                     yarn_says_killed(p);
-    p->events = NULL; /* not before the question: whoever frees us waits for this fiber */
+    p->events = NULL; /* not before the call: freeing the platform waits for this fiber */
     cond_wake_all(&p->changed);
     if (ended) {
         const struct err *why = am_error(p->am);

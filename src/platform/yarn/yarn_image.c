@@ -1,4 +1,6 @@
-/* yarn_image.c - see yarn_image.h */
+/* yarn_image.c - environment variables tell YARN's docker runtime what to run; its failures are
+ * known only by the words of docker and container-executor, which are listed here. See
+ * yarn_image.h. */
 #include "platform/yarn/yarn_image.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,4 +1,5 @@
-/* yarn_image.h - container images on YARN: who runs them, and what its docker runtime is told. */
+/* yarn_image.h - container images on YARN: which component runs them, and the settings for YARN's
+ * docker runtime. */
 #pragma once
 #include "hadoop/conf/conf.h"
 #include "hadoop/yarn/launch_context.h"
@@ -13,9 +14,9 @@ int yarn_image_by_yarn(const struct spec *s, const struct conf *c, bool *ret, st
 int yarn_image_launch(const struct spec *s, const struct spec_role *role,
                       Yarn__ContainerLaunchContext *c, struct err *err);
 
-/* What it is when a container was never made of its image: FAIL_IMAGE when the image is not to be
- * had, which no other node changes; FAIL_START when docker failed for reasons of its own. FAIL_NONE
- * when it is something else. Then `text`, what is known of the end so far, stays; else it becomes a
- * sentence about the image. */
+/* What it is when a container was never made of its image: FAIL_IMAGE when the image is not
+ * available, which no other node changes; FAIL_START when docker failed for reasons of its own.
+ * FAIL_NONE when it is something else. Then `text`, what is known of the end so far, stays; else it
+ * becomes a sentence about the image. */
 enum fail_class yarn_image_failed(const char *image, int32_t exit_status, const char *diagnostics,
                                   char *text, size_t n);

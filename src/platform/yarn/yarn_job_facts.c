@@ -1,4 +1,5 @@
-/* yarn_job_facts.c - see yarn_job_facts.h */
+/* yarn_job_facts.c - one reader and one writer of the same keys, side by side, so that they
+ * cannot drift apart. See yarn_job_facts.h. */
 #include "platform/yarn/yarn_job_facts.h"
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,4 +1,6 @@
-/* yarn_keytab.c - see yarn_keytab.h */
+/* yarn_keytab.c - derives a key of its own from the job's key (that one is for TLS), and seals
+ * with AES-256-GCM, with the job's id as associated data: a sealed keytab is of no use to another
+ * job. See yarn_keytab.h. */
 #include "platform/yarn/yarn_keytab.h"
 #include "base/json.h"
 
@@ -17,18 +19,11 @@ void yarn_keytab_init(struct yarn_keytab *k)
     *k = (struct yarn_keytab){ .keytab = { .max = YARN_KEYTAB_MAX } };
 }
 
-static void yarn_keytab_wipe(struct buf *b)
-{
-    if (b->data)
-        explicit_bzero(b->data, b->cap);
-    buf_done(b);
-}
-
 void yarn_keytab_done(struct yarn_keytab *k)
 {
     free(take(k->principal));
     strs_done(&k->places);
-    yarn_keytab_wipe(&k->keytab);
+    buf_wipe(&k->keytab);
 }
 
 /* ---- the seal ---- */
@@ -117,13 +112,10 @@ static int make_text(const struct yarn_keytab *k, char **ret, struct err *err)
 {
     AUTO_JSON *v = NULL;
     char *bytes = NULL;
-    json_t *places = json_array();
+    json_t *places = json_texts(k->places.v, k->places.n);
     int r;
 
-    for (size_t i = 0; places && i < k->places.n; i++)
-        (void)json_array_append_new(places, json_text(k->places.v[i]));
-    if (!places || json_array_size(places) != k->places.n ||
-        str_base64(k->keytab.data ? k->keytab.data : magic, k->keytab.len, &bytes) < 0) {
+    if (!places || str_base64(k->keytab.data ? k->keytab.data : magic, k->keytab.len, &bytes) < 0) {
         json_decref(places);
         return err_oom(err);
     }
@@ -159,7 +151,7 @@ static int set_places(const json_t *list, struct yarn_keytab *k, struct err *err
     json_array_foreach(list, i, one)
     {
         if (!json_is_string(one))
-            return err_set(err, -EBADMSG, "a place of the job's keytab is no text");
+            return err_set(err, -EBADMSG, "an address in the job's keytab is not text");
         if (strs_add(&k->places, json_string_value(one)) < 0)
             return err_oom(err);
     }
@@ -192,7 +184,7 @@ static int yarn_keytab_read_text(const struct buf *text, struct yarn_keytab *k, 
         explicit_bzero(bytes, n);
     free(bytes);
     return r == -ENOMEM ? err_oom(err)
-           : r < 0      ? err_set(err, -EBADMSG, "the keytab of the job is none")
+           : r < 0      ? err_set(err, -EBADMSG, "the job's keytab is damaged")
                         : 0;
 }
 
@@ -204,10 +196,10 @@ int yarn_keytab_open(const void *p, size_t n, const struct stream_key *key, stru
 
     yarn_keytab_init(ret);
     if (n < HEAD + TAG || n > YARN_KEYTAB_SEALED_MAX || memcmp(p, magic, sizeof(magic)) != 0)
-        return err_set(err, -EBADMSG, "this is no keytab of a job");
+        return err_set(err, -EBADMSG, "this is not a job's keytab");
     r = unseal(key, p, n, &text, err);
     if (r == 0)
         r = yarn_keytab_read_text(&text, ret, err);
-    yarn_keytab_wipe(&text);
+    buf_wipe(&text);
     return r;
 }

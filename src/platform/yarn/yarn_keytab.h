@@ -1,6 +1,6 @@
-/* yarn_keytab.h - a keytab on its way from who submits a job to the job's master.
+/* yarn_keytab.h - a keytab on its way from the client that submits a job to the job's master.
  *
- * A job that outlives its tokens gets others with the keytab of its owner. It goes with the job in
+ * A job that outlives its tokens gets new ones with its owner's keytab. It goes with the job in
  * a file of the staging directory that nobody else can read, as a resource of its containers that
  * YARN removes with the application, and sealed with a key that only the containers' credentials
  * carry: what a task finds of it, copies or sends elsewhere is of no use to anybody. Every node
@@ -40,7 +40,7 @@ static inline void auto_yarn_keytab_(struct yarn_keytab *k)
 /* Appends the file's bytes. */
 int yarn_keytab_seal(const struct yarn_keytab *k, const struct stream_key *key, struct buf *ret,
                      struct err *err);
-/* -EBADMSG when the bytes are no such file, or not this job's. `ret` was zeroed; it needs
+/* -EBADMSG when the bytes are not such a file, or of another job. `ret` was zeroed; it needs
  * yarn_keytab_done() in any case. */
 int yarn_keytab_open(const void *p, size_t n, const struct stream_key *key, struct yarn_keytab *ret,
                      struct err *err);

@@ -1,4 +1,7 @@
-/* yarn_platform.c - see yarn_platform.h */
+/* yarn_platform.c - the hooks of the platform table. A *seat* is what YARN knows of a slot:
+ * asked, granted, started, leaving. An agent that leaves is given time to go by itself, then its
+ * container is stopped. See yarn_platform.h. */
+#include "base/array.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "platform/yarn/yarn_platform_private.h"
@@ -90,19 +93,9 @@ static void run_clock(void *arg)
 
 static int yarn_grow_seats(struct yarn_platform *p, uint32_t slot, struct err *err)
 {
-    uint32_t n = p->n_seats ? p->n_seats : 16;
-    struct yarn_seat **v;
-
-    while (n <= slot)
-        n *= 2;
-    if (n > p->n_seats) {
-        v = realloc(p->seats, n * sizeof(*v));
-        if (!v)
+    while (p->n_seats <= slot)
+        if (ARRAY_ADD(p->seats, p->n_seats, NULL) < 0)
             return err_oom(err);
-        memset(v + p->n_seats, 0, (n - p->n_seats) * sizeof(*v));
-        p->seats = v;
-        p->n_seats = n;
-    }
     if (!p->seats[slot]) {
         p->seats[slot] = calloc(1, sizeof(struct yarn_seat));
         if (p->seats[slot])
@@ -157,7 +150,7 @@ static void yarn_release(struct platform *base, uint32_t slot)
     if (!s || s->state == SEAT_EMPTY)
         return;
     if (yarn_at_client(s))
-        ; /* nobody else knows of it, and its agent stays */
+        ; /* only this platform knows of it, and its agent stays */
     else if (s->state == SEAT_ASKED)
         yarn_ask_cancel(p, slot);
     else if (s->state == SEAT_STARTING)
@@ -266,7 +259,7 @@ static void avoid(struct platform *base, const char *node, bool on)
     (void)amrm_blacklist(am_rm(p->am), node, on, NULL);
 }
 
-/* Of the role that has the fewest to choose from. */
+/* For the role that has the fewest nodes to choose from. */
 static unsigned count_nodes(struct platform *base)
 {
     const struct yarn_platform *p = (struct yarn_platform *)base;
@@ -325,7 +318,7 @@ static size_t taken_seats(const struct yarn_platform *p)
     return n;
 }
 
-/* What does not leave by itself is ended with the application, a moment later. */
+/* Containers that do not leave by themselves end with the application, a moment later. */
 static int yarn_close_platform(struct platform *base, int64_t deadline, struct err *err)
 {
     struct yarn_platform *p = (struct yarn_platform *)base;

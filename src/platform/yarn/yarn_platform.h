@@ -13,9 +13,9 @@
 #include "platform/yarn/yarn_boot.h"
 #include "platform/yarn/yarn_job_facts.h"
 
-/* A master that waits for the means to read its job is known to the ResourceManager meanwhile, so
- * that those who can help find it. Nothing that the ResourceManager says until yarn_new() takes it
- * over is lost. Fibers only. */
+/* A master that waits for tokens with which to read its job registers first, so that a client can
+ * find it and hand it tokens. Nothing that the ResourceManager says until yarn_new() takes it over
+ * is lost. Fibers only. */
 struct yarn_early; /* opaque */
 int yarn_register(struct session *s, const struct conf *node, const struct amrm_conf *shown,
                   struct yarn_early **ret, struct err *err); /* `node` as in yarn_options */
@@ -46,7 +46,7 @@ int yarn_new(const struct yarn_options *opt, const struct platform_events *on,
 /* Agents that are granted from now on have higher numbers than this. */
 void yarn_count_from(struct platform *base, uint32_t number);
 
-/* A container of an earlier attempt of the master goes on as this slot's, with this agent. */
+/* A container of an earlier attempt of the master becomes this slot's, with this agent. */
 int yarn_adopt(struct platform *base, uint32_t slot, const struct spec_role *role, uint32_t agent,
                const char *container, struct err *err);
 

@@ -20,7 +20,7 @@ enum seat_state {
     SEAT_LEAVING, /* given back: its agent may finish what it does */
 };
 
-/* What the ResourceManager has been asked for, for a slot. */
+/* The state of a slot's ask at the ResourceManager. */
 enum yarn_asked {
     ASKED_NODE,     /* a container on the node that was picked */
     ASKED_ANYWHERE, /* … or on any other: for as long as it takes */
@@ -85,7 +85,7 @@ void yarn_leaver_ended(struct yarn_platform *p, struct yarn_container_id id);
 
 /* ---- yarn_events.c: what the ResourceManager says, on a fiber ---- */
 void yarn_events_run(void *arg);
-/* Why the ResourceManager does not hear us, "" while it does; see platform.h. */
+/* Why the ResourceManager cannot be reached, "" while it can; see platform.h. */
 const char *yarn_trouble(struct platform *base);
 bool yarn_is_forgotten(struct platform *base, uint32_t agent); /* see platform.h */
 
@@ -107,7 +107,7 @@ struct yarn_grants { /* of one answer */
     Hadoop__Token **tokens; /* of the containers; owned */
     size_t n;
 };
-/* One thing that the ResourceManager says; what it grants is added to `g`. -ENOMEM. */
+/* One event from the ResourceManager; what it grants is added to `g`. -ENOMEM. */
 int yarn_digest(struct yarn_platform *p, const struct amrm_event *e, struct yarn_grants *g);
 
 /* ---- yarn_start.c: containers by their NodeManagers ---- */
@@ -127,7 +127,7 @@ void yarn_ask_cancel(struct yarn_platform *p, uint32_t slot);
 /* Asks that their nodes have not served may be served elsewhere now. When to look again. */
 int64_t yarn_ask_relax(struct yarn_platform *p);
 
-/* What a container of a role has to be like; do not copy, it points into itself. */
+/* The requirements of a role's containers; do not copy, it points into itself. */
 struct yarn_want {
     struct yarn_role_room room;
     struct yarn_resource size;

@@ -1,5 +1,4 @@
-/* yarn_register.c - see yarn_platform.h: a master that the ResourceManager knows before it knows
- * its job. */
+/* yarn_register.c - see yarn_platform.h: registers a master before it knows its job. */
 #include "base/auto.h"
 #include "platform/yarn/yarn_platform_private.h"
 

@@ -1,5 +1,8 @@
-/* yarn_spread.c - see yarn_spread.h */
+/* yarn_spread.c - a book of what is free on each node, as far as we know: every ask takes from
+ * it, every release gives back. It may be wrong, since other jobs ask too; an ask that is not
+ * served is therefore relaxed later. See yarn_spread.h. */
 #include "platform/yarn/yarn_spread.h"
+#include "base/array.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -29,12 +32,11 @@ static size_t yarn_spread_first_of(const struct yarn_spread *s, const char *host
 
 static int yarn_spread_add(struct yarn_spread *s, const struct yarn_facts_node *node)
 {
-    struct place *v = realloc(s->v, (s->n + 1) * sizeof(*v)), *p;
+    struct place *p;
 
-    if (!v)
+    if (ARRAY_ROOM(s->v, s->n) < 0)
         return -ENOMEM;
-    s->v = v;
-    p = &v[s->n];
+    p = &s->v[s->n];
     *p = (struct place){
         .host = strdup(node->host),
         .rack = strdup(node->rack && *node->rack ? node->rack : "/default-rack"),
@@ -72,7 +74,7 @@ struct yarn_spread *yarn_spread_free(struct yarn_spread *s)
     return NULL;
 }
 
-/* Of what the resource asks for besides memory and cores we know only the GPUs of a node. */
+/* Besides memory and cores, only the GPUs of a node are known. */
 static int64_t gpus_of(const struct yarn_resource *r)
 {
     for (size_t i = 0; i < r->n_more; i++)
@@ -102,7 +104,7 @@ static bool yarn_spread_is_named(const struct place *p, const struct strs *hosts
     return strs_has(hosts, p->host) || strs_has(hosts, p->rack);
 }
 
-/* The emptiest is best; who wants few nodes, wants those that we are on already. */
+/* The emptiest is best; a role that wants few nodes prefers those that the job is on already. */
 static bool is_better(const struct place *p, const struct place *than, enum spec_spread how)
 {
     if (p->taken != than->taken)

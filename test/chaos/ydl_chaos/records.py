@@ -35,7 +35,7 @@ def done(path: Path, place: str, commit: str) -> set[int]:
 
 
 def table(rows: list[dict]) -> str:
-    """For a person, and for doc/test-report.md."""
+    """For a person, and for doc/developer/test-report.md."""
     lines = ["| place | code | seeds | runs | faults | succeeded | violations |",
              "|---|---|---|---|---|---|---|"]
     groups: dict[tuple[str, str], list[dict]] = {}

@@ -52,10 +52,11 @@ def _killed_while_saving(world: World) -> bool:
 
 
 def _killed_too_late(world: World) -> bool:
-    """The job had ended when it was killed, but a ResourceManager that was away had not heard of it, and
-    says what it always says after a kill."""
+    """The job had ended when it was killed, but the ResourceManager had not heard of it yet, and says what
+    it always says after a kill."""
     o, last = world.outcome, world.outcome.events[-1] if world.outcome.events else {}
-    return "person.kill" in o.happened and any(kind.startswith("rm.") for kind in o.happened) and \
+    by_person = "person.kill" in o.happened and any(kind.startswith("rm.") for kind in o.happened)
+    return ("yarn.kill" in o.happened or by_person) and \
         o.status.get("state") == "SUCCEEDED" and o.yarn.get("finalStatus") == "KILLED" and \
         last.get("event") == "end" and last.get("t", 0) <= o.yarn.get("finishedTime", 0)
 

@@ -17,6 +17,7 @@ from . import task
 from .scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[3]
+_UNREACHABLE = 69  # an exit code of ours
 BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
 _POLL_S = 0.005
 UNDO_S = 90
@@ -162,7 +163,15 @@ class World:
             self.outcome.notes.append("hangs: ydl logs -f")
             self.follower.kill()
             return None
+        if self.follower.returncode == _UNREACHABLE and self._rm_was_away():
+            return None  # and said so before it had found the job
         return (self.dir / "follow.out").read_text(errors="replace").splitlines()
+
+    def _rm_was_away(self) -> bool:
+        """A command that finds the only ResourceManager away says so and ends."""
+        said = (self.dir / "follow.err").read_text(errors="replace")
+        return any(kind.startswith("rm.") for kind in self.outcome.happened) and \
+            said.startswith("ydl: ResourceManager: ") and not (self.dir / "follow.out").stat().st_size
 
     def written(self) -> int:
         """Lines that all tasks together have written so far."""

@@ -1,0 +1,254 @@
+"""Every command in README.md and in the guide works, as it stands there.
+
+A block marked ```sh is run as written; all blocks of a page in order, in one shell that ends at the first
+command that fails. Comments in the page say what is different, directly above a block:
+
+    <!-- runs in: DIR -->        above the first block: from this directory, not from the root
+    <!-- on: yarn -->            with a cluster: HADOOP_CONF_DIR leads to it; other blocks have none
+    <!-- not run: REASON -->     only its syntax is checked
+
+Other blocks are not commands, and one without a language must not look like one. A page is run in a copy
+of what COPIED names, with build/bin on the PATH and a home of its own. What is handed to bash is the page
+itself with all else blanked, so that its line numbers are those of the page.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from ydl_cluster import spec as specs
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("YDL_BIN") or ROOT / "build" / "bin")
+COPIED = ("doc", "examples", "tools", "test/cluster")  # what commands in pages may name, besides build/
+LIMIT_S = 60  # for a page
+PAGES = [Path("README.md"), *sorted(p.relative_to(ROOT) for p in (ROOT / "doc/guide").glob("*.md"))]
+_FENCE = re.compile(r"^( *)```\s*(\w*)\s*$")
+_TYPED = re.compile(r"(?:\$ |build/bin/)?(?:ydl|make|export|eval|tools/\w+) ")
+_COMMENT = re.compile(r"^\s*<!-- (runs in|on|not run): (.+?) -->\s*$")
+# Ends the shell's errors with where they were; nested shells are not told.
+_RC = """unset BASH_ENV
+set -E
+trap 'echo "$PAGE:$LINENO: \\"$BASH_COMMAND\\" ended with code $?" >&2' ERR
+"""
+
+
+@dataclass
+class Block:
+    """What is between two fences. `first` is the line of the opening one, from 0."""
+
+    first: int
+    language: str
+    marks: dict[str, str]
+    lines: list[str] = field(default_factory=list)
+
+
+def blocks(text: str) -> list[Block]:
+    """All blocks, with the comments directly above them."""
+    found, marks, inside, indent = [], {}, None, ""
+    for n, line in enumerate(text.splitlines()):
+        if inside is not None:
+            if line.strip() == "```":
+                inside = None
+            else:
+                inside.lines.append(line.removeprefix(indent))
+        elif fence := _FENCE.match(line):
+            indent, language = fence.groups()
+            inside = Block(n, language, marks)
+            marks = {}
+            found.append(inside)
+        elif comment := _COMMENT.match(line):
+            marks[comment.group(1)] = comment.group(2)
+        elif line.strip():
+            marks = {}
+    return found
+
+
+def script(page: list[Block], cluster: dict[str, str]) -> str:
+    """The blocks as one script, each line where it is in the page. Where fences are, the environment of
+    a cluster comes and goes."""
+    lines: list[str] = []
+    for block in page:
+        lines += [""] * (block.first - len(lines))
+        on = block.marks.get("on") == "yarn"
+        lines.append("export " + " ".join(f"{k}='{v}'" for k, v in cluster.items()) if on else "")
+        lines += block.lines
+        lines.append("unset " + " ".join(cluster) if on else "")
+    return "\n".join(lines) + "\n"
+
+
+class Reader:
+    """Somebody who types what a page says."""
+
+    def __init__(self, tmp: Path):
+        self.tmp, self.mark = tmp, uuid.uuid4().hex
+        self.home, self.tree = tmp / "home", tmp / "ydl"
+        self.home.mkdir()
+        self.short = Path(tempfile.mkdtemp(prefix="yt-"))  # sockets have short paths
+        (self.tree / "build").mkdir(parents=True)
+        (self.tree / "build" / "bin").symlink_to(BIN)
+        for path in (p for p in ROOT.iterdir() if p.is_file()):
+            shutil.copy(path, self.tree)
+        for name in COPIED:  # beside it other tests work in the tree
+            shutil.copytree(ROOT / name, self.tree / name, ignore=shutil.ignore_patterns("__pycache__", "ydl-out"))
+        (tmp / "rc").write_text(_RC)
+
+    def environment(self, page: str) -> dict[str, str]:
+        keep = {k: v for k, v in os.environ.items() if not k.startswith(("YDL_", "XDG_", "HADOOP_", "YARN_", "OMP_"))}
+        return keep | {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state"), "PAGE": page,
+                       "TMPDIR": str(self.short), "PATH": f"{self.tree}/build/bin:{keep['PATH']}",
+                       "BASH_ENV": str(self.tmp / "rc"), "YDL_TEST": self.mark}
+
+    def bash(self, page: str, text: str, *options: str, directory: str = ".") -> str:
+        """What is wrong with a script and everything that it printed; "" when it went well."""
+        file = self.tmp / "page" / Path(page).name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        log = self.tmp / "log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(["bash", "-e", *options, file], cwd=self.tree / directory, stdout=out,
+                                       stderr=out, stdin=subprocess.DEVNULL, env=self.environment(page),
+                                       start_new_session=True)
+            try:
+                code = process.wait(timeout=LIMIT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                code = f"no end within {LIMIT_S} s"
+        return f"{page}: {code}\n{log.read_text(errors='replace')}" if code else ""
+
+    def read(self, page: str, text: str, cluster: dict[str, str] | None = None) -> str:
+        """Types everything that is to be typed; "" when it went well."""
+        for block in blocks(text):
+            if not block.language and block.lines and _TYPED.match(block.lines[0]):
+                return f"{page}:{block.first + 2}: '{block.lines[0]}': mark the block as sh, or as text"
+        found = [block for block in blocks(text) if block.language == "sh"]
+        left_out = [block for block in found if "not run" in block.marks]
+        run = [block for block in found if "not run" not in block.marks]
+        directory = next((b.marks["runs in"] for b in found if "runs in" in b.marks), ".")
+        return (self.bash(page, script(left_out, {}), "-n") or
+                self.bash(page, script(run, cluster or {}), directory=directory))
+
+    def leave(self) -> None:
+        """Jobs that the page left running end with it."""
+        mark = f"YDL_TEST={self.mark}".encode()
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (entry / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(entry.name), signal.SIGKILL)
+            except OSError:  # ended meanwhile, or somebody else's
+                pass
+        shutil.rmtree(self.short, ignore_errors=True)
+
+
+def on_yarn(page: Path) -> bool:
+    """Whether a page needs a cluster."""
+    return any(block.marks.get("on") == "yarn" for block in blocks((ROOT / page).read_text()))
+
+
+@pytest.fixture(name="reader")
+def fixture_reader(tmp_path):
+    made = Reader(tmp_path)
+    yield made
+    made.leave()
+
+
+@pytest.fixture(name="yarn")
+def fixture_yarn(cluster):
+    """The environment that leads to the plain cluster. Whatever a page leaves there goes: applications
+    that run, and files at home."""
+    home = f"/user/{specs.me()}"
+
+    def running():
+        rows = (cluster.rm_page("apps").get("apps") or {}).get("app") or []
+        return {row["id"] for row in rows if row["state"] not in ("FINISHED", "FAILED", "KILLED")}
+    apps, files = running(), set(cluster.hdfs_names(home))
+    yield {key: value for key, value in cluster.env().items() if key in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")}
+    for app in running() - apps:
+        cluster.java("org.apache.hadoop.yarn.client.cli.ApplicationCLI", "application", "-kill", app, check=False)
+    left = [f"{home}/{name}" for name in set(cluster.hdfs_names(home)) - files if not name.startswith(".")]
+    if left:
+        cluster.fs("-rm", "-r", "-skipTrash", *left)
+
+
+@pytest.mark.parametrize("page", [str(p) for p in PAGES if not on_yarn(p)])
+def test_what_a_page_says_can_be_typed(reader, page):
+    wrong = reader.read(page, (ROOT / page).read_text())
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize("page", [str(p) for p in PAGES if on_yarn(p)])
+def test_what_a_page_says_can_be_typed_with_a_cluster(reader, yarn, page):
+    wrong = reader.read(page, (ROOT / page).read_text(), yarn)
+    assert not wrong, wrong
+
+
+GOOD = """# A page
+
+<!-- runs in: examples/first -->
+<!-- on: yarn -->
+```sh
+test -e train.py
+test "$HADOOP_CONF_DIR" = /conf
+x=1
+```
+
+1. In a list:
+
+   ```sh
+   test "$x" = 1 -a -z "$HADOOP_CONF_DIR" -a "$HOME" != /root
+   cat > made <<END
+   text
+   END
+   test "$(cat made)" = text
+   ydl version
+   ```
+
+<!-- not run: needs a cluster of one's own -->
+
+```sh
+false
+```
+<!-- not run: words between it and the block -->
+words
+```sh
+touch ran
+```
+
+```
+false
+```
+"""
+
+
+def test_a_page_is_read_as_it_is_meant(reader):
+    assert reader.read("a.md", GOOD, {"HADOOP_CONF_DIR": "/conf"}) == ""
+    directory = reader.tree / "examples" / "first"
+    assert (directory / "made").exists() and (directory / "ran").exists()
+    assert not (ROOT / "examples" / "first" / "made").exists()
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("# A\n\n```sh\necho before\n\nls /nowhere\necho after\n```\n", 'doc/a.md:6: "ls /nowhere" ended with code 2'),
+    ("```sh\ntrue\n```\n```sh\ny() {\n    false\n}\ny\n```\n", 'doc/a.md:6: "false" ended with code 1'),
+    ("```sh\nfi\n```\n", "a.md: line 2: syntax error"),
+    ("<!-- not run: x -->\n```sh\n\n(\n```\n", "a.md: line 6: syntax error"),
+    ("```sh\nsh -c 'echo of the command; exit 3'\n```\n", "of the command"),
+    ("x\n```\nydl run -- true\n```\n", "doc/a.md:3: 'ydl run -- true': mark the block"),
+    ("```sh\nydl fs ls /\n```\n", "ended with code"),  # no cluster here
+], ids=["command", "function", "syntax", "not run", "output", "not marked", "cluster"])
+def test_a_command_that_fails_is_shown_with_page_line_and_output(reader, text, expected):
+    wrong = reader.read("doc/a.md", text)
+    assert expected in wrong and wrong.startswith("doc/a.md:") and "after" not in wrong, wrong
+
+
+def test_a_page_that_does_not_end_is_ended(reader, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.LIMIT_S", 0.5)
+    assert "no end within" in reader.read("a.md", "```sh\necho begun\nsleep 600\n```\n")
