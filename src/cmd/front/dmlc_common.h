@@ -51,16 +51,17 @@ extern const char *const dmlc_natives[], *const dmlc_schedulers[], *const dmlc_t
 #define DMLC_JAVA "ydl does not use Java"
 /* clang-format off */
 #define DMLC_SCHEDULER                                                                              \
-    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers: "  \
-      "on this machine, which requires this command to keep running, or in a container (default: "  \
-      "on this machine; with --detach, in a container)", .choices = dmlc_schedulers }
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers, "  \
+      "on this machine (this command must then keep running) or in a container",                    \
+      .fallback = "client; with --detach, cluster",                                                 \
+      .choices = dmlc_schedulers }
 #define DMLC_NATIVE                                                                                 \
-    { "--native", .meta = "WHEN", .help = "run servers without Python; auto: only the scheduler, "  \
-      "if MXNet's library is found; the name of a language is accepted and has no effect",          \
+    { "--native", .meta = "WHEN", .help = "run servers without Python; with auto, only the "        \
+      "scheduler, if MXNet's library is found; names of languages have no effect",                  \
       .choices = dmlc_natives }
 #define DMLC_TRACKER                                                                                \
-    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers: rabit, also for "     \
-      "XGBoost up to 2.0, or xgboost, for XGBoost 2.1 and later", .preset = "rabit",                \
+    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers, rabit also for "      \
+      "XGBoost up to 2.0, xgboost for XGBoost 2.1 and later", .preset = "rabit",                    \
       .choices = dmlc_trackers }
 #define DMLC_LOG                                                                                    \
     { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO",                        \
