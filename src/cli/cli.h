@@ -51,9 +51,13 @@ enum cli_group {
     CLI_CLUSTER,
     CLI_OUTPUT,
     CLI_OTHER,
+    CLI_ADDED, /* of an older command: what it has of ydl */
     CLI_GROUPS_
 };
 
+/* Options of older commands (cmd/front) have names of any form. Their `name` begins with its
+ * dashes, as in "-hip", and is taken as it stands; they have no field of a struct, because their
+ * parser is cmd/front/legacy_opts.h. The printers here serve both. */
 struct cli_opt {
     const char *name; /* without dashes; NULL ends the table */
     char letter;      /* 0 for none */
@@ -65,9 +69,17 @@ struct cli_opt {
     const char *const *choices; /* NULL-terminated */
     enum cli_group group;
     bool rare;        /* shown in manual pages and by `--help --all`, not by `--help` */
-    unsigned feature; /* bits; verbs that lack one accept the option and do not show it */
+    unsigned feature; /* bits; verbs that lack one do not show the option. Those of ydl accept it
+                       * all the same, those of older commands do not know it */
     const char
         *fallback; /* the default in words, where it is not a constant: "$YDL_ON, or local" */
+    /* What follows is of older commands only. */
+    const char *also[3];       /* further spellings, with their dashes */
+    int64_t least;             /* of a number: CLI_I64 */
+    unsigned more;             /* number of words that follow the value and belong to it */
+    const char *same_as;       /* the option of ydl that it is, as "--queue" */
+    const char *no_effect;     /* it has none, because: "ydl runs no Java" */
+    const char *not_supported; /* it is an error, because, and what instead */
 };
 
 /* A command and what it does. */
@@ -88,7 +100,6 @@ struct buf;
 struct cli_page {
     const char *name, *summary; /* "ydl-job"; NULL ends the table */
     int section;                /* 5 for files */
-    const char *usage;          /* of a program: "NAME [OPTION…] WORD", a line for each form */
     const char *text;           /* the description; prose as in struct cli_section */
     const char *made_title;     /* a section whose prose `make` appends: 0, or -ENOMEM … */
     int (*make)(struct buf *out);
@@ -124,15 +135,6 @@ struct cli_verb {
     int (*run)(struct cli *c, struct err *err);
 };
 
-/* Further names that the program goes by, with command lines of their own. */
-struct cli_program;
-struct cli_others {
-    /* The manual page of the i-th of them: 1 and its name, 0 when there is none, -ENOMEM. */
-    int (*man)(FILE *out, const struct cli_program *p, size_t i, const char **ret_name);
-    void (*completion)(FILE *out, const char *shell); /* of them all */
-    void (*names)(FILE *out);                         /* all, each after a blank */
-};
-
 struct cli_program {
     const char *name, *summary, *text, *version, *date;
     const struct cli_opt *globals; /* options of every verb; a verb's own of that name wins */
@@ -141,7 +143,12 @@ struct cli_program {
     const struct cli_example *examples;
     const struct cli_section *sections;
     const struct cli_page *pages; /* further ones of the manual, or NULL */
-    const struct cli_others *others;
+    /* Commands that the program is under other names, NULL-terminated, or NULL: only printed here,
+     * see cmd/front. Such a command has no `verbs`. It has `self`, what it does without a verb,
+     * whose `subs` are its verbs. */
+    const struct cli_program *const *others;
+    const struct cli_verb *self;
+    const char *const *aliases; /* further names of such a command, NULL-terminated, or NULL */
 };
 
 #define CLI_DEPTH 4
@@ -196,15 +203,11 @@ unsigned cli_width(FILE *out); /* of its terminal, 60 to 100; 80 elsewhere */
 /* The manual page in mdoc: of the program when `v` is NULL, else of one of its verbs with
  * everything below it. */
 void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v);
+/* The page of one of its `others`, with all verbs. */
+void cli_man_other(FILE *out, const struct cli_program *p, const struct cli_program *other);
 
 /* One of its further pages. 0 or -ENOMEM. */
 int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page);
-/* The same for people at a terminal; what its `make` would make is left out. */
-void cli_help_page(FILE *out, const struct cli_page *page, unsigned width);
 
 /* A completion script: "bash", "zsh" or "fish". CLI_USAGE for another shell. */
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err);
-
-/* Looks for mistakes in the tables: two options of one name, a default that does not parse, a
- * missing help text. For tests. */
-int cli_check(const struct cli_program *p, struct err *err);

@@ -8,21 +8,71 @@
 #include <ctype.h>
 #include <string.h>
 
+typedef const struct cli_program *const *others_table;
+
+static others_table cli_complete_others(const struct cli_program *p)
+{
+    static const struct cli_program *const none[1];
+
+    return p->others ? p->others : none;
+}
+
+/* From a directory in fpath zsh loads the script when the first of its names is to be completed,
+ * and waits for an answer: by now each name has the function that knows it. */
+static void zsh_answer(FILE *out, const struct cli_program *p)
+{
+    fputs("\nif [[ \"$funcstack[1]\" == _", out);
+    cli_print_name(out, p->name);
+    fputs(" ]]; then\n    \"${_comps[$service]}\" \"$@\"\nfi\n", out);
+}
+
 int cli_completion(FILE *out, const struct cli_program *p, const char *shell, struct err *err)
 {
-    if (strcmp(shell, "bash") == 0)
-        cli_bash(out, p);
-    else if (strcmp(shell, "zsh") == 0)
-        cli_zsh(out, p);
-    else if (strcmp(shell, "fish") == 0)
-        cli_fish(out, p);
-    else
+    static const struct {
+        const char *shell, *before, *after; /* of the command that loads it */
+        void (*print)(FILE *out, const struct cli_program *p);
+        bool listed; /* the first line names all commands */
+    } rows[] = { { "bash", "source <(", ")", cli_bash, false },
+                 { "zsh", "source <(", ")", cli_zsh, true },
+                 { "fish", "", " | source", cli_fish, false } };
+    size_t i = 0;
+
+    while (i < COUNT_OF(rows) && !str_eq(rows[i].shell, shell))
+        i++;
+    if (i == COUNT_OF(rows))
         return cli_bad(err, "no completion for the shell '%s': bash, zsh or fish", shell);
-    if (p->others)
-        p->others->completion(out, shell);
-    if (strcmp(shell, "zsh") == 0)
-        cli_zsh_end(out, p);
+    if (rows[i].listed) {
+        fputs("#compdef", out);
+        cli_print_commands(out, p);
+        for (others_table o = cli_complete_others(p); *o; o++)
+            cli_print_commands(out, *o);
+        fputc('\n', out);
+    }
+    fprintf(out, "# %s completion of %s; load it with: %s%s completion %s%s\n", shell, p->name,
+            rows[i].before, p->name, shell, rows[i].after);
+    rows[i].print(out, p);
+    for (others_table o = cli_complete_others(p); *o; o++)
+        rows[i].print(out, *o);
+    if (rows[i].listed)
+        zsh_answer(out, p);
     return 0;
+}
+
+void cli_print_commands(FILE *out, const struct cli_program *p)
+{
+    fprintf(out, " %s", p->name);
+    for (const char *const *a = p->aliases; a && *a; a++)
+        fprintf(out, " %s", *a);
+}
+
+void cli_print_script(FILE *out, const struct cli_program *p, const char *script)
+{
+    for (; *script; script++) {
+        if (*script == '@')
+            cli_print_name(out, p->name);
+        else
+            fputc(*script, out);
+    }
 }
 
 void cli_print_words(FILE *out, const struct cli *c, char sep)
@@ -57,9 +107,9 @@ void cli_print_quoted(FILE *out, const char *s, const char *special, const char 
 
 enum cli_complete cli_value_kind(const struct cli_opt *o)
 {
-    if (o->meta && strstr(o->meta, "DIR"))
-        return CLI_DIRS;
-    return o->meta && strstr(o->meta, "FILE") ? CLI_FILES : CLI_NOTHING;
+    if (o->meta && strstr(o->meta, "FILE"))
+        return CLI_FILES;
+    return o->meta && strstr(o->meta, "DIR") ? CLI_DIRS : CLI_NOTHING;
 }
 
 /* ---- bash ---- */
@@ -72,13 +122,11 @@ static const char *const bash_kinds[] = {
 static void bash_names(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
 {
     for (const struct cli_opt *o = table; o->name; o++) {
-        if (!cli_shown(v, o))
-            continue;
-        fprintf(out, " --%s", o->name);
-        if (cli_on_flag(o))
-            fprintf(out, " --no-%s", o->name);
-        if (o->letter)
-            fprintf(out, " -%c", o->letter);
+        struct cli_names names;
+
+        cli_names(o, &names);
+        for (size_t i = 0; cli_shown(v, o) && i < names.n; i++)
+            fprintf(out, " %s", names.v[i]);
     }
 }
 
@@ -113,20 +161,17 @@ static void bash_verb(FILE *out, const struct cli *c)
 /* A case for an option that takes a value; `c` is NULL for the options of every verb. */
 static void bash_value(FILE *out, const struct cli *c, const struct cli_opt *o)
 {
+    struct cli_names names;
+
     if (!cli_takes_value(o))
         return;
-    for (int i = 0; i < 2; i++) {
-        if (i == 1 && !o->letter)
-            break;
+    cli_names(o, &names);
+    for (size_t i = 0; i < names.n; i++) {
         fputs(i ? " | " : "    ", out);
-        fputs(c ? "'" : "*' ", out);
+        fputs(c ? "'" : "*'", out);
         if (c)
             cli_print_words(out, c, ' ');
-        fputs(c ? " " : "", out);
-        if (i)
-            fprintf(out, "-%c'", o->letter);
-        else
-            fprintf(out, "--%s'", o->name);
+        fprintf(out, " %s'", names.v[i]);
     }
     fputs(") value='", out);
     if (o->choices) {
@@ -144,12 +189,16 @@ static void bash_values(FILE *out, const struct cli *c)
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
         bash_value(out, c, o);
     /* A flag of the verb must not fall through to a global option that takes a value. */
-    for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
-        if (!cli_takes_value(o)) {
+    for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++) {
+        struct cli_names names;
+
+        cli_names(o, &names);
+        for (size_t i = 0; !cli_takes_value(o) && i < names.n; i++) {
             fputs("    '", out);
             cli_print_words(out, c, ' ');
-            fprintf(out, " --%s') value='' ;;\n", o->name);
+            fprintf(out, " %s') value='' ;;\n", names.v[i]);
         }
+    }
 }
 
 /* @ stands for the program's name as a function. */
@@ -208,31 +257,20 @@ static const char bash_driver[] =
     "    fi\n"
     "}\n";
 
-void cli_put_script(FILE *out, const struct cli_program *p, const char *script)
-{
-    for (; *script; script++) {
-        if (*script == '@')
-            cli_print_name(out, p->name);
-        else
-            fputc(*script, out);
-    }
-}
-
 void cli_bash(FILE *out, const struct cli_program *p)
 {
-    fprintf(out, "# bash completion of %s; load it with: source <(%s completion bash)\n", p->name,
-            p->name);
-    cli_put_script(out, p, "_@_verb() {\n    globals='");
+    cli_print_script(out, p, "\n_@_verb() {\n    globals='");
     bash_names(out, NULL, cli_globals(p));
     fputs(" --help -h'\n    case \"$1\" in\n", out);
     cli_walk(p, bash_verb, out);
     fputs("    esac\n}\n\n", out);
-    cli_put_script(out, p, "_@_value() {\n    case \"$1\" in\n");
+    cli_print_script(out, p, "_@_value() {\n    case \"$1\" in\n");
     cli_walk(p, bash_values, out);
     for (const struct cli_opt *o = cli_globals(p); o->name; o++)
         bash_value(out, NULL, o);
     fputs("    esac\n}\n\n", out);
-    cli_put_script(out, p, bash_driver);
-    cli_put_script(out, p, "\ncomplete -F _@ ");
-    fprintf(out, "%s\n", p->name);
+    cli_print_script(out, p, bash_driver);
+    cli_print_script(out, p, "\ncomplete -F _@");
+    cli_print_commands(out, p);
+    fputc('\n', out);
 }

@@ -7,7 +7,6 @@
 #define SPECIAL "\\"
 #define QUOTE "\\'"
 
-/* @ stands for the program's name as a function. */
 static const char path_function[] =
     "    set -l path\n"
     "    set -l skip 0\n"
@@ -38,9 +37,16 @@ static const char path_function[] =
     "end\n"
     "\n";
 
+static void commands(FILE *out, const struct cli_program *p)
+{
+    fprintf(out, " -c %s", p->name);
+    for (const char *const *a = p->aliases; a && *a; a++)
+        fprintf(out, " -c %s", *a);
+}
+
 static void known(FILE *out, const struct cli *c)
 {
-    if (!c->verb)
+    if (c->depth == 0)
         return;
     fputs(" '", out);
     cli_print_words(out, c, ' ');
@@ -50,31 +56,30 @@ static void known(FILE *out, const struct cli *c)
 static void valued_of(FILE *out, const struct cli *c, const struct cli_opt *table, bool global)
 {
     for (const struct cli_opt *o = table; o->name; o++) {
-        if (!cli_takes_value(o))
-            continue;
-        fputs(" '", out);
-        cli_print_words(out, c, ' ');
-        fprintf(out, "%s--%s'", global ? "" : " ", o->name);
-        if (!o->letter)
-            continue;
-        fputs(" '", out);
-        cli_print_words(out, c, ' ');
-        fprintf(out, "%s-%c'", global ? "" : " ", o->letter);
+        struct cli_names names;
+
+        cli_names(o, &names);
+        for (size_t i = 0; cli_takes_value(o) && i < names.n; i++) {
+            fputs(" '", out);
+            if (!global)
+                cli_print_words(out, c, ' ');
+            fprintf(out, "%s%s'", global ? "" : " ", names.v[i]);
+        }
     }
 }
 
 static void valued(FILE *out, const struct cli *c)
 {
-    if (c->verb)
-        valued_of(out, c, cli_opts(c->verb), false);
-    else
+    valued_of(out, c, cli_opts(c->verb), false);
+    if (c->depth == 0)
         valued_of(out, c, cli_globals(c->program), true);
 }
 
 /* "complete -c ydl -n '__ydl_at " fs ls"'" */
 static void cli_complete_fish_begin(FILE *out, const struct cli *c, bool everywhere)
 {
-    fprintf(out, "complete -c %s", c->program->name);
+    fputs("complete", out);
+    commands(out, c->program);
     if (everywhere)
         return;
     fputs(" -n '__", out);
@@ -102,10 +107,18 @@ static void word_list(FILE *out, const char *const *w)
 static void cli_complete_fish_option(FILE *out, const struct cli *c, const struct cli_opt *o,
                                      bool everywhere)
 {
+    struct cli_names names;
+
+    cli_names(o, &names);
     cli_complete_fish_begin(out, c, everywhere);
-    fprintf(out, " -l %s", o->name);
-    if (o->letter)
-        fprintf(out, " -s %c", o->letter);
+    for (size_t i = 0; i < names.n; i++) {
+        const char *name = names.v[i];
+
+        if (str_starts(name, "--"))
+            fprintf(out, " -l %s", name + 2);
+        else
+            fprintf(out, " -%c %s", name[2] ? 'o' : 's', name + 1);
+    }
     if (o->choices) {
         fputs(" -x", out);
         word_list(out, o->choices);
@@ -117,11 +130,6 @@ static void cli_complete_fish_option(FILE *out, const struct cli *c, const struc
                                  : " -x",
               out);
     }
-    described(out, o->help);
-    if (!cli_on_flag(o))
-        return;
-    cli_complete_fish_begin(out, c, everywhere);
-    fprintf(out, " -l no-%s", o->name);
     described(out, o->help);
 }
 
@@ -168,20 +176,18 @@ static void verb(FILE *out, const struct cli *c)
 
 void cli_fish(FILE *out, const struct cli_program *p)
 {
-    static const struct cli_opt help = { "help", 'h', .help = "show help" };
-    struct cli root = { .program = p };
+    struct cli root = { .program = p, .verb = p->self };
 
-    fprintf(out, "# fish completion of %s; load it with: %s completion fish | source\n", p->name,
-            p->name);
-    cli_put_script(out, p, "function __@_path\n    set -l known");
+    cli_print_script(out, p, "\nfunction __@_path\n    set -l known");
     cli_walk(p, known, out);
     fputs("\n    set -l valued", out);
     cli_walk(p, valued, out);
     fputc('\n', out);
-    cli_put_script(out, p, path_function);
-    fprintf(out, "complete -c %s -f\n", p->name);
+    cli_print_script(out, p, path_function);
+    cli_complete_fish_begin(out, &root, true);
+    fputs(" -f\n", out);
     for (const struct cli_opt *o = cli_globals(p); o->name; o++)
         cli_complete_fish_option(out, &root, o, true);
-    cli_complete_fish_option(out, &root, &help, true);
+    cli_complete_fish_option(out, &root, cli_help_opt, true);
     cli_walk(p, verb, out);
 }

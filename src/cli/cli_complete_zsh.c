@@ -18,15 +18,14 @@ static void cli_words(FILE *out, const char *const *w)
     fputc(')', out);
 }
 
-/* "'*-x+[help]:META:action' \": one line per spelling, since one may be a letter only. */
-static void cli_spelling(FILE *out, const struct cli_opt *o, const char *dashes, const char *name)
+/* "'*-x+[help]:META:action' \": one line for each name. Older commands have rules of their own for
+ * values that are joined to a name, so only the next word is offered. */
+static void cli_spelling(FILE *out, const struct cli_opt *o, const char *name)
 {
-    bool is_letter = dashes[1] == '\0';
-
-    fprintf(out, "        '%s%s%s%s[", o->type == CLI_LIST ? "*" : "", dashes, name,
-            !cli_takes_value(o) ? ""
-            : is_letter         ? "+"
-                                : "=");
+    fprintf(out, "        '%s%s%s[", o->type == CLI_LIST ? "*" : "", name,
+            !cli_takes_value(o) || cli_is_older(o) ? ""
+            : name[1] == '-'                       ? "="
+                                                   : "+");
     cli_print_quoted(out, o->help, SPECIAL, QUOTE);
     fputc(']', out);
     if (cli_takes_value(o)) {
@@ -41,28 +40,24 @@ static void cli_spelling(FILE *out, const struct cli_opt *o, const char *dashes,
     fputs("' \\\n", out);
 }
 
-static void cli_option(FILE *out, const struct cli_opt *o, char letter)
+static void cli_option(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
 {
-    char name[2] = { letter };
+    struct cli_names names;
 
-    cli_spelling(out, o, "--", o->name);
-    if (cli_on_flag(o))
-        cli_spelling(out, o, "--no-", o->name);
-    if (letter)
-        cli_spelling(out, o, "-", name);
+    cli_names_at(v, o, &names);
+    for (size_t i = 0; i < names.n; i++)
+        cli_spelling(out, o, names.v[i]);
 }
 
 static void options(FILE *out, const struct cli *c)
 {
-    static const struct cli_opt help = { "help", 'h', .help = "show help" };
-
     for (const struct cli_opt *o = cli_opts(c->verb); o->name; o++)
         if (cli_shown(c->verb, o))
-            cli_option(out, o, o->letter);
+            cli_option(out, NULL, o);
     for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
         if (cli_shown(c->verb, o) && !cli_shadowed(c->verb, o))
-            cli_option(out, o, cli_letter(c->verb, o));
-    cli_option(out, &help, cli_letter(c->verb, &help));
+            cli_option(out, c->verb, o);
+    cli_option(out, c->verb, cli_help_opt);
 }
 
 static void cli_function_name(FILE *out, const struct cli *c)
@@ -72,11 +67,17 @@ static void cli_function_name(FILE *out, const struct cli *c)
     cli_print_words(out, c, '_');
 }
 
+/* Where names of one dash have several letters, letters cannot be combined. */
+static const char *flags(const struct cli *c)
+{
+    return c->program->self ? "" : " -s -S";
+}
+
 static void leaf(FILE *out, const struct cli *c)
 {
     const struct cli_verb *v = c->verb;
 
-    fputs("    _arguments -s -S \\\n", out);
+    fprintf(out, "    _arguments%s \\\n", flags(c));
     options(out, c);
     if (v->command_follows) {
         fputs("        '(-)1:command:_command_names -e' '*::argument:_normal'\n", out);
@@ -114,7 +115,7 @@ static void branch(FILE *out, const struct cli *c)
         cli_print_quoted(out, (*v)->summary, ":\\", QUOTE);
         fputs("'\n", out);
     }
-    fputs("    )\n    _arguments -C -s -S \\\n", out);
+    fprintf(out, "    )\n    _arguments -C%s \\\n", flags(c));
     options(out, c);
     fputs("        '1:verb:->verb' '*::argument:->rest'\n"
           "    case $state in\n"
@@ -150,24 +151,9 @@ void cli_zsh(FILE *out, const struct cli_program *p)
 {
     struct cli c = { .program = p };
 
-    fprintf(out, "#compdef %s", p->name);
-    if (p->others)
-        p->others->names(out);
-    fprintf(out, "\n# zsh completion of %s; load it with: source <(%s completion zsh)\n", p->name,
-            p->name);
     cli_walk(p, function, out);
-    fputs("compdef ", out);
+    fputs("\ncompdef ", out);
     cli_function_name(out, &c);
-    fprintf(out, " %s\n", p->name);
-}
-
-/* From a directory in fpath zsh loads the script when the first of its names is to be completed,
- * and waits for an answer: by now each name has the function that knows it. */
-void cli_zsh_end(FILE *out, const struct cli_program *p)
-{
-    struct cli c = { .program = p };
-
-    fputs("\nif [[ \"$funcstack[1]\" == ", out);
-    cli_function_name(out, &c);
-    fputs(" ]]; then\n    \"${_comps[$service]}\" \"$@\"\nfi\n", out);
+    cli_print_commands(out, p);
+    fputc('\n', out);
 }

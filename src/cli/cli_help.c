@@ -1,4 +1,5 @@
 /* cli_help.c - help for people at a terminal; see cli.h. */
+#include "base/buf.h"
 #include "cli/cli_private.h"
 
 #include <string.h>
@@ -98,20 +99,26 @@ static void cli_prose(struct page *p, const char *text, unsigned indent)
 }
 
 /* "  -n, --workers N", and how many columns it takes. */
-static unsigned print_label(FILE *out, const struct cli_opt *o, char letter)
+static unsigned print_label(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
 {
-    AUTO_FREE char *label = NULL;
-    char before[8] = "    ";
+    AUTO_BUF label = { .max = KIB };
+    struct cli_names names;
+    const char *text;
 
-    if (letter)
-        snprintf(before, sizeof(before), "-%c, ", letter);
-    label = str_printf("  %s--%s%s%s%s", before, cli_on_flag(o) ? "[no-]" : "", o->name,
-                       o->meta ? " " : "", o->meta ? o->meta : "");
-    if (!label)
-        return 0;
-    if (out)
-        fputs(label, out);
-    return columns(label, strlen(label));
+    cli_names_at(v, o, &names);
+    (void)buf_add_str(&label, str_starts(names.v[0], "--") ? "      " : "  ");
+    for (size_t i = 0; i < names.n; i++) {
+        if (!cli_on_flag(o) || names.v[i][1] != '-')
+            (void)buf_printf(&label, "%s%s", i ? ", " : "", names.v[i]);
+        else if (!str_starts(names.v[i], "--no-"))
+            (void)buf_printf(&label, "%s--[no-]%s", i ? ", " : "", names.v[i] + 2);
+    }
+    if (o->meta)
+        (void)buf_printf(&label, " %s", o->meta);
+    text = buf_text(&label);
+    if (out && text)
+        fputs(text, out);
+    return text ? columns(text, strlen(text)) : 0;
 }
 
 static void flow_text(struct page *p, const char *s)
@@ -119,22 +126,22 @@ static void flow_text(struct page *p, const char *s)
     flow(p, s, strlen(s));
 }
 
-/* "(default: 3)" */
-static void print_default(struct page *p, const struct cli_opt *o)
+/* "(default: 3)", wrapped like the text before it. */
+static void flow_note(struct page *p, const char *what, const char *text)
 {
-    const char *value = o->fallback ? o->fallback : o->type != CLI_FLAG ? o->preset : NULL;
-    AUTO_FREE char *text = value ? str_printf("(default: %s)", value) : NULL;
+    AUTO_FREE char *note = text ? str_printf("(%s: %s)", what, text) : NULL;
 
-    if (text)
-        flow_text(p, text);
+    if (note)
+        flow_text(p, note);
 }
 
-static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsigned indent)
+static void print_opt(struct page *p, const struct cli_verb *v, const struct cli_opt *o,
+                      unsigned indent)
 {
     AUTO_FREE char *first = str_printf("%s%s", o->help, o->choices ? ":" : "");
 
     p->indent = indent;
-    p->column = print_label(p->out, o, letter);
+    p->column = print_label(p->out, v, o);
     if (p->column + 2 > indent)
         cli_end_line(p);
     if (first)
@@ -147,47 +154,43 @@ static void print_opt(struct page *p, const struct cli_opt *o, char letter, unsi
     }
     if (o->type == CLI_LIST)
         flow_text(p, "(repeatable)");
-    print_default(p, o);
+    flow_note(p, "default", cli_default(o));
+    flow_note(p, "has no effect", o->no_effect);
+    flow_note(p, "not supported", o->not_supported);
     cli_end_line(p);
     p->indent = 0;
 }
 
 /* ---- options under their headings ---- */
 
-static const struct cli_opt help_opt = { "help", 'h', .help = "show this help",
-                                         .group = CLI_OTHER };
-
-/* Calls fn(arg, o, letter) for each option of one group that is to be shown. Returns how many. */
-static size_t each_opt(const struct cli *c, unsigned how, enum cli_group group,
-                       void (*fn)(void *arg, const struct cli_opt *o, char letter), void *arg)
+static bool is_printed(const struct cli_verb *v, const struct cli_opt *o, unsigned how)
 {
-    const struct cli_verb *v = c->verb;
-    const struct cli_opt *globals = cli_globals(c->program);
-    size_t n = 0;
-
-    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
-        if (o->group == group && cli_shown(v, o) && (!o->rare || (how & CLI_HELP_ALL))) {
-            fn(arg, o, o->letter);
-            n++;
-        }
-    if (!v && !(how & CLI_HELP_PROSE))
-        return n;
-    for (const struct cli_opt *o = globals; o->name; o++)
-        if (o->group == group && cli_shown(v, o) && !cli_shadowed(v, o) &&
-            (!o->rare || (how & CLI_HELP_ALL))) {
-            fn(arg, o, cli_letter(v, o));
-            n++;
-        }
-    if (group == CLI_OTHER) {
-        fn(arg, &help_opt, cli_letter(v, &help_opt));
-        n++;
-    }
-    return n;
+    return cli_shown(v, o) && (!o->rare || (how & CLI_HELP_ALL));
 }
 
-static void widest(void *arg, const struct cli_opt *o, char letter)
+/* Calls fn(arg, v, o) for each option of one group that is to be shown. */
+static void each_opt(const struct cli *c, unsigned how, enum cli_group group,
+                     void (*fn)(void *arg, const struct cli_verb *v, const struct cli_opt *o),
+                     void *arg)
 {
-    unsigned *indent = arg, w = print_label(NULL, o, letter);
+    const struct cli_verb *v = c->verb;
+    enum cli_group last = c->program->self ? CLI_ADDED : CLI_OTHER; /* where --help is */
+
+    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
+        if (o->group == group && is_printed(v, o, how))
+            fn(arg, v, o);
+    if (c->depth == 0 && !(how & CLI_HELP_PROSE))
+        return;
+    for (const struct cli_opt *o = cli_globals(c->program); o->name; o++)
+        if (o->group == group && is_printed(v, o, how) && !cli_shadowed(v, o))
+            fn(arg, v, o);
+    if (group == last)
+        fn(arg, v, cli_help_opt);
+}
+
+static void widest(void *arg, const struct cli_verb *v, const struct cli_opt *o)
+{
+    unsigned *indent = arg, w = print_label(NULL, v, o);
 
     if (w <= LABEL_MOST && w > *indent)
         *indent = w;
@@ -199,14 +202,14 @@ struct group {
     unsigned indent;
 };
 
-static void print_grouped(void *arg, const struct cli_opt *o, char letter)
+static void print_grouped(void *arg, const struct cli_verb *v, const struct cli_opt *o)
 {
     struct group *g = arg;
 
     if (g->heading)
         fprintf(g->p->out, "\n%s:\n", g->heading);
     g->heading = NULL;
-    print_opt(g->p, o, letter, g->indent);
+    print_opt(g->p, v, o, g->indent);
 }
 
 static void print_opts(struct page *p, const struct cli *c, unsigned how)
@@ -214,11 +217,11 @@ static void print_opts(struct page *p, const struct cli *c, unsigned how)
     unsigned indent = 12;
 
     for (enum cli_group i = 0; i < CLI_GROUPS_; i++)
-        (void)each_opt(c, how, i, widest, &indent);
+        each_opt(c, how, i, widest, &indent);
     for (enum cli_group i = 0; i < CLI_GROUPS_; i++) {
         struct group g = { p, cli_group_names[i], indent + 2 };
 
-        (void)each_opt(c, how, i, print_grouped, &g);
+        each_opt(c, how, i, print_grouped, &g);
     }
 }
 
@@ -268,33 +271,37 @@ static void print_examples(struct page *p, const struct cli_example *e)
 
 static void cli_print_usage(struct page *p, const struct cli *c)
 {
-    const struct cli_verb *v = c->verb;
+    bool branch = *cli_next(c) != NULL;
+    const char *operands = c->verb ? c->verb->operands : NULL;
 
     fputs("usage: ", p->out);
     cli_print_path(p->out, c);
-    fputs(*cli_next(c) ? " VERB [OPTION…] [OPERAND…]" : " [OPTION…]", p->out);
-    if (v && v->operands)
-        fprintf(p->out, " %s", v->operands);
-    fputs("\n\n", p->out);
+    fputs(branch ? " VERB [OPTION…] [OPERAND…]" : " [OPTION…]", p->out);
+    if (branch && operands)
+        fprintf(p->out, "\n       %s [OPTION…]", c->program->name); /* without a verb */
+    fprintf(p->out, "%s%s\n\n", operands ? " " : "", operands ? operands : "");
 }
 
 /* "See ydl-run(1) for all options: ydl run --help --all, man ydl-run" */
 static void write_more(FILE *out, const struct cli *c, unsigned how)
 {
-    const struct cli_verb *v = c->verb;
-    bool rare = (v || (how & CLI_HELP_PROSE)) && !(how & CLI_HELP_ALL) && has_rare(c);
+    const struct cli_program *p = c->program;
+    bool alone = p->self || c->depth == 0; /* no page of the verb */
+    bool rare = (c->depth > 0 || (how & CLI_HELP_PROSE)) && !(how & CLI_HELP_ALL) && has_rare(c);
     AUTO_FREE char *page =
-        str_printf("%s%s%s", c->program->name, v ? "-" : "", v ? c->path[0]->name : "");
+        str_printf("%s%s%s", p->name, alone ? "" : "-", alone ? "" : c->path[0]->name);
 
     if (!page)
         return;
     fprintf(out, "See %s(1)%s: ", page, rare ? " for all options" : "");
-    if (*cli_next(c) || (!rare && !(how & CLI_HELP_PROSE))) {
-        fprintf(out, "%s help", c->program->name);
+    if (p->self && (*cli_next(c) || c->depth > 0)) {
+        fprintf(out, "%s %s--help, ", p->name, c->depth > 0 ? "" : "VERB ");
+    } else if (!p->self && (*cli_next(c) || (!rare && !(how & CLI_HELP_PROSE)))) {
+        fprintf(out, "%s help", p->name);
         cli_print_words(out, c, ' ');
         fputs(*cli_next(c) ? " VERB, " : ", ", out);
     }
-    if (rare && v) {
+    if (rare && c->depth > 0) {
         cli_print_path(out, c);
         fputs(" --help --all, ", out);
     }
@@ -319,7 +326,7 @@ static void print_more(struct page *p, const struct cli *c, unsigned how)
 
 void cli_help(FILE *out, const struct cli *c, unsigned width, unsigned how)
 {
-    const struct cli_verb *v = c->verb;
+    const struct cli_verb *v = c->depth > 0 ? c->verb : NULL;
     const struct cli_section *s = v ? v->sections : c->program->sections;
     const char *summary = v ? v->summary : c->program->summary;
     const char *text = v ? v->text : c->program->text;
@@ -329,33 +336,11 @@ void cli_help(FILE *out, const struct cli *c, unsigned width, unsigned how)
     cli_prose(&p, text ? text : summary, 0);
     if (*cli_next(c))
         print_verbs(&p, c);
-    if (v || (how & CLI_HELP_PROSE))
-        print_opts(&p, c, how);
+    print_opts(&p, c, how);
     print_examples(&p, v ? v->examples : c->program->examples);
     for (; (how & CLI_HELP_PROSE) && s && s->title; s++) {
         fprintf(out, "\n%s\n", s->title);
         cli_prose(&p, s->body, 2);
     }
     print_more(&p, c, how);
-}
-
-void cli_help_page(FILE *out, const struct cli_page *page, unsigned width)
-{
-    struct page p = { .out = out, .width = width };
-    const char *line = page->usage;
-
-    while (line && *line) {
-        size_t n = strcspn(line, "\n");
-
-        fprintf(out, "%s%.*s\n", line == page->usage ? "usage: " : "       ", (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-    fputs(page->usage ? "\n" : "", out);
-    cli_prose(&p, page->text, 0);
-    for (const struct cli_section *s = page->sections; s && s->title; s++) {
-        fprintf(out, "\n%s\n", s->title);
-        cli_prose(&p, s->body, 2);
-    }
-    print_examples(&p, page->examples);
-    fprintf(out, "\nSee also: man %s\n", page->name);
 }

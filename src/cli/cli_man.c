@@ -133,17 +133,15 @@ static void cli_man_prose(FILE *out, const char *at)
 }
 
 /* The names of an option: ".It Fl n , Fl \-workers Ar N". */
-static void opt_names(FILE *out, const struct cli_opt *o)
+static void opt_names(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
 {
+    struct cli_names names;
+
+    cli_names_at(v, o, &names);
     fputs(".It", out);
-    if (o->letter)
-        fprintf(out, " Fl %c ,", o->letter);
-    fputs(" Fl \\-", out);
-    for (const char *s = o->name; *s;)
-        s += put_char(out, s, true);
-    if (cli_on_flag(o)) {
-        fputs(" , Fl \\-no\\-", out);
-        for (const char *s = o->name; *s;)
+    for (size_t i = 0; i < names.n; i++) {
+        fputs(i ? " , Fl " : " Fl ", out);
+        for (const char *s = names.v[i] + 1; *s;)
             s += put_char(out, s, true);
     }
     if (o->meta) {
@@ -153,17 +151,23 @@ static void opt_names(FILE *out, const struct cli_opt *o)
     fputc('\n', out);
 }
 
+/* A sentence; nothing without `why`. */
+static void cli_man_note(FILE *out, const char *what, const char *why)
+{
+    AUTO_FREE char *sentence = why ? str_printf("%s%s", what, why) : NULL;
+
+    if (sentence)
+        text(out, sentence, strlen(sentence), true);
+}
+
 static void man_default(FILE *out, const struct cli_opt *o)
 {
-    const char *value = o->fallback ? o->fallback : o->type != CLI_FLAG ? o->preset : NULL;
+    const char *value = cli_default(o);
 
     if (!value)
         return;
     if (o->fallback) {
-        AUTO_FREE char *words = str_printf("default: %s", value);
-
-        if (words)
-            text(out, words, strlen(words), true);
+        cli_man_note(out, "default: ", value);
         return;
     }
     fputs("The default is\n.Cm", out);
@@ -171,9 +175,9 @@ static void man_default(FILE *out, const struct cli_opt *o)
     fputs(" .\n", out);
 }
 
-static void man_opt(FILE *out, const struct cli_opt *o)
+static void man_opt(FILE *out, const struct cli_verb *v, const struct cli_opt *o)
 {
-    opt_names(out, o);
+    opt_names(out, v, o);
     text(out, o->help, strlen(o->help), true);
     for (const char *const *c = o->choices; c && *c; c++) {
         fprintf(out, "%s.Cm", c == o->choices ? "One of\n" : "");
@@ -183,10 +187,12 @@ static void man_opt(FILE *out, const struct cli_opt *o)
     if (o->type == CLI_LIST)
         fputs("May be repeated.\n", out);
     man_default(out, o);
+    cli_man_note(out, "It has no effect: ", o->no_effect);
+    cli_man_note(out, "It is not supported: ", o->not_supported);
 }
 
-/* The options that `v` shows, with a heading for each group where there are several; `v` is NULL
- * for those of the program. */
+/* The options that `v` shows, its own or those of its program that it has not itself, with a
+ * heading for each group where there are several; `v` is NULL for those of the program. */
 static void opts(FILE *out, const struct cli_verb *v, const struct cli_opt *table)
 {
     bool first = !v; /* nothing but a heading is before it */
@@ -195,14 +201,14 @@ static void opts(FILE *out, const struct cli_verb *v, const struct cli_opt *tabl
         bool any = false;
 
         for (const struct cli_opt *o = table; o->name; o++) {
-            if ((int)o->group != g || !cli_shown(v, o))
+            if ((int)o->group != g || !cli_shown(v, o) || cli_shadowed(v, o))
                 continue;
-            if (!any && g != CLI_OPTIONS)
+            if (!any && g != CLI_OPTIONS && g != CLI_ADDED)
                 fprintf(out, "%s%s:\n", first ? "" : ".Pp\n", cli_group_names[g]);
             fputs(any ? "" : ".Bl -tag -width Ds\n", out);
             any = true;
             first = false;
-            man_opt(out, o);
+            man_opt(out, v, o);
         }
         fputs(any ? ".El\n" : "", out);
     }
@@ -244,34 +250,17 @@ static void usage(FILE *out, const struct cli *c)
     }
 }
 
-/* The same from words: a program's name and what follows it, on each line. */
-static void usage_lines(FILE *out, const char *s)
-{
-    while (*s) {
-        const char *end = s + strcspn(s, "\n");
-        size_t n = strcspn(s, " \n");
-
-        fprintf(out, ".Nm %.*s\n", (int)n, s);
-        for (s += n; s < end; s += n) {
-            s += strspn(s, " ");
-            n = strcspn(s, " \n");
-            if (n > 0)
-                operand(out, s, n);
-        }
-        s = *end ? end + 1 : end;
-    }
-}
-
-/* Every leaf below a verb, for the synopsis; with `pages`, its description and options. */
-static void leaves(FILE *out, struct cli *c, bool pages)
+/* Every form of the command below a verb, for the synopsis; with `pages`, the description and
+ * options of each. `top` is the depth of the verb that the page is of. */
+static void leaves(FILE *out, struct cli *c, size_t top, bool pages)
 {
     const struct cli_verb *v = c->verb;
 
-    if (!v->subs && !pages)
+    if (!pages && (!v->subs || v->operands))
         usage(out, c);
-    if (pages && c->depth > 1) {
+    if (pages && c->depth > top) {
         fputs(".Ss", out);
-        for (size_t i = 1; i < c->depth; i++)
+        for (size_t i = top; i < c->depth; i++)
             arg(out, c->path[i]->name, strlen(c->path[i]->name));
         fputc('\n', out);
         cli_man_prose(out, v->text ? v->text : v->summary);
@@ -281,7 +270,7 @@ static void leaves(FILE *out, struct cli *c, bool pages)
         if ((*sub)->hidden)
             continue;
         c->path[c->depth++] = c->verb = *sub;
-        leaves(out, c, pages);
+        leaves(out, c, top, pages);
         c->depth--;
         c->verb = v;
     }
@@ -364,7 +353,7 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
     head(out, p, name, 1, v ? v->summary : p->summary);
     fputs(".Sh SYNOPSIS\n", out);
     if (v)
-        leaves(out, &c, false);
+        leaves(out, &c, 1, false);
     else
         usage(out, &c);
     fputs(".Sh DESCRIPTION\n", out);
@@ -372,7 +361,7 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
         cli_man_prose(out, v->text ? v->text : v->summary);
         if (!v->subs)
             opts(out, v, cli_opts(v));
-        leaves(out, &c, true);
+        leaves(out, &c, 1, true);
         fprintf(out, ".Ss Options of every verb\nSee\n.Xr %s 1 .\n", p->name);
     } else {
         cli_man_prose(out, p->text ? p->text : p->summary);
@@ -386,15 +375,30 @@ void cli_man(FILE *out, const struct cli_program *p, const struct cli_verb *v)
     see_also(out, p, v);
 }
 
+void cli_man_other(FILE *out, const struct cli_program *p, const struct cli_program *other)
+{
+    struct cli c = { .program = other, .verb = other->self };
+
+    head(out, p, other->name, 1, other->summary);
+    fputs(".Sh SYNOPSIS\n", out);
+    leaves(out, &c, 0, false);
+    fputs(".Sh DESCRIPTION\n", out);
+    cli_man_prose(out, other->text);
+    opts(out, other->self, cli_opts(other->self));
+    leaves(out, &c, 0, true);
+    fprintf(out, ".Ss Options added by %s\n", p->name);
+    opts(out, other->self, cli_globals(other));
+    opts(out, other->self, cli_help_opt);
+    sections(out, other->sections);
+    examples(out, other->examples);
+    fprintf(out, ".Sh SEE ALSO\n.Xr %s 1\n", p->name);
+}
+
 int cli_man_page(FILE *out, const struct cli_program *p, const struct cli_page *page)
 {
     AUTO_BUF made = { .max = MIB };
 
     head(out, p, page->name, page->section, page->summary);
-    if (page->usage) {
-        fputs(".Sh SYNOPSIS\n", out);
-        usage_lines(out, page->usage);
-    }
     fputs(".Sh DESCRIPTION\n", out);
     cli_man_prose(out, page->text);
     if (page->make) {

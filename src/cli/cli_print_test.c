@@ -193,7 +193,7 @@ static void options_that_a_verb_has_no_use_for_are_not_shown(void **state)
     assert_null(strstr(fish, "-l odd"));
     has(all, "YARN and HDFS:\n      --far ");
     assert_null(strstr(local, "--far"));
-    has(bash, "globals=' --json -j --help -h'\n");
+    has(bash, "globals=' -j --json --help -h'\n");
 }
 
 static void no_line_of_help_is_wider_than_asked(void **state)
@@ -257,14 +257,14 @@ static void completions_quote_for_their_shell(void **state)
     AUTO_FREE char *fish = printed(FISH, NULL, NULL);
 
     (void)state;
-    has(bash, "' fs put --copies' | ' fs put -c') value='nothing' ;;\n");
+    has(bash, "' fs put -c' | ' fs put --copies') value='nothing' ;;\n");
     has(bash, "' fs put --order') value='words name size' ;;\n");
     has(bash, "' fs put --into-this-directory-here') value='dirs' ;;\n");
     has(bash, "\ncomplete -F _t_x t-x\n");
     has(zsh, "'--recursive[go down \\[all the way\\: it'\\''s deep\\]]'");
     has(zsh, "'*--also=[take FILE too]:FILE:_files'");
     has(zsh, "'--order=[sort by KEY]:KEY:(name size)'");
-    has(fish, "complete -c t-x -n '__t_x_at \" fs put\"' -l recursive -s r -d 'go down [all the "
+    has(fish, "complete -c t-x -n '__t_x_at \" fs put\"' -s r -l recursive -d 'go down [all the "
               "way: it\\'s deep]'\n");
     has(fish, "-l order -x -a 'name size'");
     has(fish, "complete -c t-x -n '__t_x_at \"\"' -a start -d 'run it\\'s command'\n");

@@ -5,44 +5,45 @@
 /* The tables, an empty one where none is given: for (o = cli_opts(v); o->name; o++). */
 const struct cli_opt *cli_opts(const struct cli_verb *v); /* NULL is fine */
 const struct cli_opt *cli_globals(const struct cli_program *p);
+extern const struct cli_opt cli_help_opt[2]; /* --help, which no table has */
+extern const char *const cli_group_names[CLI_GROUPS_];
+/* The default as it is shown: "3", "$YDL_ON, or local"; NULL for none. */
+const char *cli_default(const struct cli_opt *o);
 /* What may follow the verbs that are in `c` already: for (v = cli_next(c); *v; v++). */
 const struct cli_verb *const *cli_next(const struct cli *c);
+
+static inline bool cli_takes_value(const struct cli_opt *o)
+{
+    return o->meta != NULL;
+}
 
 /* A flag that is on unless --no-NAME is given. */
 static inline bool cli_on_flag(const struct cli_opt *o)
 {
-    return o->type == CLI_FLAG && o->preset;
+    return !cli_takes_value(o) && o->preset;
 }
 
-static inline bool cli_takes_value(const struct cli_opt *o)
+/* How an option is written: "-n", "--workers"; "-r", "--retry", "--no-retry"; "-hip", "--host_ip".
+ */
+struct cli_names {
+    char v[4][48];
+    size_t n;
+};
+void cli_names(const struct cli_opt *o, struct cli_names *ret);
+/* The same at a verb, without the spellings that rows of its own have. */
+void cli_names_at(const struct cli_verb *v, const struct cli_opt *o, struct cli_names *ret);
+/* The global option `g` does not exist at `v`: the verb has its own of that long name. */
+bool cli_shadowed(const struct cli_verb *v, const struct cli_opt *g);
+/* An option of an older command, whose words have any number of dashes. */
+static inline bool cli_is_older(const struct cli_opt *o)
 {
-    return o->type != CLI_FLAG;
+    return o->name[0] == '-';
 }
 
 /* Help, manual pages and completions of `v` have the option. */
 static inline bool cli_shown(const struct cli_verb *v, const struct cli_opt *o)
 {
     return !v || !(o->feature & v->lacks);
-}
-
-extern const char *const cli_group_names[CLI_GROUPS_];
-
-/* The global option `g` does not exist at `v`: the verb has its own of that name. */
-static inline bool cli_shadowed(const struct cli_verb *v, const struct cli_opt *g)
-{
-    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
-        if (str_eq(o->name, g->name))
-            return true;
-    return false;
-}
-
-/* The letter of the global option `g` at `v`: 0 when the verb uses it for something else. */
-static inline char cli_letter(const struct cli_verb *v, const struct cli_opt *g)
-{
-    for (const struct cli_opt *o = cli_opts(v); o->name; o++)
-        if (o->letter == g->letter && o != g)
-            return 0;
-    return g->letter;
 }
 
 /* Gives `base` its defaults; reads one value. */
@@ -65,15 +66,16 @@ bool cli_block(const char **at, struct cli_block *ret);
 
 /* ---- completion scripts ---- */
 
-/* A piece of a script in which each @ stands for the program's name. */
-void cli_put_script(FILE *out, const struct cli_program *p, const char *script);
 void cli_bash(FILE *out, const struct cli_program *p);
 void cli_zsh(FILE *out, const struct cli_program *p);
-void cli_zsh_end(FILE *out, const struct cli_program *p); /* after those of other names */
 void cli_fish(FILE *out, const struct cli_program *p);
 
 /* The words after the program's name, each after `sep`: " fs ls". */
 void cli_print_words(FILE *out, const struct cli *c, char sep);
+/* All names that it can be called by, each after a blank. */
+void cli_print_commands(FILE *out, const struct cli_program *p);
+/* A piece of a script, in which each @ stands for the program's name as a function. */
+void cli_print_script(FILE *out, const struct cli_program *p, const char *script);
 /* A name that shells take for functions: "ydl-node" becomes "ydl_node". */
 void cli_print_name(FILE *out, const char *name);
 /* Text inside 'single quotes', with a backslash before every character of `special`. */

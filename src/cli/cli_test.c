@@ -1,5 +1,5 @@
 /* cli_test.c - the parser; see cli.h. What is printed from the tables: cli_print_test.c. */
-#include "cli/cli.h"
+#include "cli/cli_testing.h"
 #include "test.h"
 
 #include <errno.h>

@@ -61,7 +61,7 @@ static void cli_text_walk(struct cli *c, void (*fn)(FILE *out, const struct cli 
 
 void cli_walk(const struct cli_program *p, void (*fn)(FILE *out, const struct cli *c), FILE *out)
 {
-    struct cli c = { .program = p };
+    struct cli c = { .program = p, .verb = p->self };
 
     fn(out, &c);
     cli_text_walk(&c, fn, out);

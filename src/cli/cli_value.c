@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const cli_group_names[CLI_GROUPS_] = {
@@ -15,6 +16,7 @@ const char *const cli_group_names[CLI_GROUPS_] = {
     [CLI_CLUSTER] = "YARN and HDFS",
     [CLI_OUTPUT] = "Output",
     [CLI_OTHER] = "Other",
+    [CLI_ADDED] = "Options added by ydl",
 };
 
 static const struct cli_opt no_opts[1];
@@ -28,6 +30,69 @@ const struct cli_opt *cli_opts(const struct cli_verb *v)
 const struct cli_opt *cli_globals(const struct cli_program *p)
 {
     return p->globals ? p->globals : no_opts;
+}
+
+const struct cli_opt cli_help_opt[2] = { { "help", 'h', .help = "show this help" } };
+
+const char *cli_default(const struct cli_opt *o)
+{
+    if (o->fallback)
+        return o->fallback;
+    return cli_takes_value(o) ? o->preset : NULL;
+}
+
+static void cli_value_spell(struct cli_names *ret, const char *dashes, const char *name)
+{
+    (void)snprintf(ret->v[ret->n++], sizeof(ret->v[0]), "%s%s", dashes, name);
+}
+
+void cli_names(const struct cli_opt *o, struct cli_names *ret)
+{
+    const char letter[] = { o->letter, '\0' };
+
+    ret->n = 0;
+    if (o->letter)
+        cli_value_spell(ret, "-", letter);
+    cli_value_spell(ret, cli_is_older(o) ? "" : "--", o->name);
+    if (cli_on_flag(o))
+        cli_value_spell(ret, "--no-", o->name);
+    for (size_t i = 0; i < COUNT_OF(o->also) && o->also[i]; i++)
+        cli_value_spell(ret, "", o->also[i]);
+}
+
+static bool cli_value_spelt(const struct cli_verb *v, const char *name, const struct cli_opt *but)
+{
+    for (const struct cli_opt *o = cli_opts(v); o->name; o++) {
+        struct cli_names names;
+
+        cli_names(o, &names);
+        for (size_t i = 0; o != but && i < names.n; i++)
+            if (str_eq(names.v[i], name))
+                return true;
+    }
+    return false;
+}
+
+void cli_names_at(const struct cli_verb *v, const struct cli_opt *o, struct cli_names *ret)
+{
+    struct cli_names all;
+
+    cli_names(o, &all);
+    *ret = (struct cli_names){ 0 };
+    for (size_t i = 0; i < all.n; i++)
+        if (!cli_value_spelt(v, all.v[i], o))
+            cli_value_spell(ret, "", all.v[i]);
+}
+
+bool cli_shadowed(const struct cli_verb *v, const struct cli_opt *g)
+{
+    struct cli_names names;
+    bool taken = false;
+
+    cli_names(g, &names);
+    for (size_t i = 0; i < names.n; i++)
+        taken |= str_starts(names.v[i], "--") && cli_value_spelt(v, names.v[i], g);
+    return taken;
 }
 
 const struct cli_verb *const *cli_next(const struct cli *c)

@@ -24,57 +24,47 @@ static const struct cli_opt opts[] = {
 };
 /* clang-format on */
 
-/* "DIR/ydl-fs.1", or "DIR/ydl.1" for the program itself. */
-static int write_page(const char *dir, const struct cli_program *p, const struct cli_verb *v,
-                      struct err *err)
-{
-    AUTO_FREE char *path = str_printf("%s/%s%s%s.1", dir, p->name, v ? "-" : "", v ? v->name : "");
-    AUTO_FREE char *page = NULL;
-    size_t n = 0;
-    FILE *f = path ? open_memstream(&page, &n) : NULL;
+/* One page: of a file, of another command, or of a verb; of the program itself without any. */
+struct help_page {
+    const struct cli_page *file;
+    const struct cli_program *other;
+    const struct cli_verb *verb;
+};
 
-    if (!f)
-        return err_oom(err);
-    cli_man(f, p, v);
-    if (fclose(f) != 0)
-        return err_oom(err);
-    return path_write(path, page, n, 0644, err);
+/* "ydl-job.5", "ydl-mx.1", "ydl-fs.1", "ydl.1". */
+static char *help_file_name(const struct cli_program *p, struct help_page page)
+{
+    if (page.file)
+        return str_printf("%s.%d", page.file->name, page.file->section);
+    if (page.other)
+        return str_printf("%s.1", page.other->name);
+    return str_printf("%s%s%s.1", p->name, page.verb ? "-" : "", page.verb ? page.verb->name : "");
 }
 
-/* "DIR/ydl-job.5". */
-static int write_extra(const char *dir, const struct cli_program *p, const struct cli_page *page,
-                       struct err *err)
+static int help_print_page(FILE *f, const struct cli_program *p, struct help_page page)
 {
-    AUTO_FREE char *path = str_printf("%s/%s.%d", dir, page->name, page->section);
+    if (page.file)
+        return cli_man_page(f, p, page.file);
+    if (page.other)
+        cli_man_other(f, p, page.other);
+    else
+        cli_man(f, p, page.verb);
+    return 0;
+}
+
+static int write_page(const char *dir, const struct cli_program *p, struct help_page page,
+                      struct err *err)
+{
+    AUTO_FREE char *name = help_file_name(p, page);
+    AUTO_FREE char *path = name ? path_join(dir, name) : NULL;
     AUTO_FREE char *text = NULL;
     size_t n = 0;
     FILE *f = path ? open_memstream(&text, &n) : NULL;
-    int r = f ? cli_man_page(f, p, page) : -ENOMEM;
+    int r = f ? help_print_page(f, p, page) : -ENOMEM;
 
     if (!f || fclose(f) != 0 || r < 0)
         return err_oom(err);
     return path_write(path, text, n, 0644, err);
-}
-
-/* "DIR/ydl-mx.1". 1 when it was there, 0 when there are no more. */
-static int write_other(const char *dir, const struct cli_program *p, size_t i, struct err *err)
-{
-    AUTO_FREE char *path = NULL;
-    AUTO_FREE char *text = NULL;
-    const char *name = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
-    int r = f ? p->others->man(f, p, i, &name) : -ENOMEM;
-
-    if (!f || fclose(f) != 0 || r < 0)
-        return err_oom(err);
-    if (r == 0)
-        return 0;
-    path = str_printf("%s/%s.1", dir, name);
-    if (!path)
-        return err_oom(err);
-    r = path_write(path, text, n, 0644, err);
-    return r < 0 ? r : 1;
 }
 
 static int write_pages(const char *dir, const struct cli_program *p, struct err *err)
@@ -82,18 +72,14 @@ static int write_pages(const char *dir, const struct cli_program *p, struct err 
     int r = path_mkdirs(dir, 0755, err);
 
     if (r == 0)
-        r = write_page(dir, p, NULL, err);
+        r = write_page(dir, p, (struct help_page){ 0 }, err);
     for (const struct cli_verb *const *v = p->verbs; r == 0 && *v; v++)
         if (!(*v)->hidden)
-            r = write_page(dir, p, *v, err);
+            r = write_page(dir, p, (struct help_page){ .verb = *v }, err);
     for (const struct cli_page *g = p->pages; r == 0 && g && g->name; g++)
-        r = write_extra(dir, p, g, err);
-    for (size_t i = 0; r == 0 && p->others; i++) {
-        r = write_other(dir, p, i, err);
-        if (r == 0)
-            break;
-        r = r > 0 ? 0 : r;
-    }
+        r = write_page(dir, p, (struct help_page){ .file = g }, err);
+    for (const struct cli_program *const *o = p->others; r == 0 && o && *o; o++)
+        r = write_page(dir, p, (struct help_page){ .other = *o }, err);
     return r;
 }
 

@@ -1,7 +1,6 @@
 /* verbs.c - the program `ydl`: its verbs and what its manual page says. */
 #include "cmd/verbs.h"
 #include "cli/globals.h"
-#include "cmd/front/front_print.h"
 #include "cmd/job/verbs.h"
 
 static const struct cli_verb *const verbs[] = {
@@ -66,5 +65,5 @@ const struct cli_program program_ydl = {
     .examples = examples,
     .sections = sections,
     .pages = job_pages,
-    .others = &front_others,
+    .others = front_table,
 };

@@ -1,5 +1,6 @@
 /* verbs_test.c - the tables of the real programs: without mistakes, and every option in everything
  * that is made from them. */
+#include "cli/cli_testing.h"
 #include "cli/globals.h"
 #include "cmd/native/native_verbs.h"
 #include "cmd/verbs.h"

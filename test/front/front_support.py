@@ -128,7 +128,8 @@ def counts(plan: dict) -> dict[str, int]:
 _OFFERS = {
     "bash": 'source ydl.bash; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
             'set -- $(complete -p {program}); shift 2; $1; printf "%s\n" "${{COMPREPLY[@]}}"',
-    "zsh": 'compdef() {{ [[ $2 != {program} ]] || it=$1; }}; _arguments() {{ print -rl -- "$@"; }}; '
+    "zsh": 'compdef() {{ [[ " $* " != *" {program} "* ]] || it=$1; }}; '
+           '_arguments() {{ print -rl -- "$@"; state=rest; line=({before}); }}; '
            'source ./ydl.zsh; $it | sed "s/^[*]//; s/\\[.*//" | grep -e "^{last}"',
     "fish": "source ydl.fish; complete -C '{line}'",
 }
@@ -137,7 +138,8 @@ _OFFERS = {
 def offers(fronts, shell: str, line: str) -> set[str]:
     """The words, without what is said of them."""
     fronts.write(f"ydl.{shell}", fronts.run("ydl", "completion", shell, check=0).stdout)
-    text = _OFFERS[shell].format(line=line, program=line.split()[0], last=line.split()[-1])
+    text = _OFFERS[shell].format(line=line, program=line.split()[0], last=line.split()[-1],
+                                before=" ".join(line.split()[1:-1]))
     done = subprocess.run([shell, "-c", text], cwd=fronts.work, env=fronts.env, capture_output=True, text=True,
                           check=True)
     return {row.partition("\t")[0] for row in done.stdout.splitlines()}

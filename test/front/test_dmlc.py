@@ -20,7 +20,7 @@ def test_the_texts_line_works_as_written(fronts, program):
     assert counts(plan) == {"worker": 1, "server": 1, "scheduler": 1}
     assert roles(plan)["scheduler"]["place"] == "client"
     assert plan["name"] == "DMLC[nworker=1,nsever=1]:python" and plan["framework"] == "mxnet"
-    assert "--yarn-scripts has no effect: nothing of ydl is Java" in plan["notes"]
+    assert "--yarn-scripts has no effect: ydl does not use Java" in plan["notes"]
     assert tasks(plan)["worker:0"]["argv"] == ["python", "imagenet.py"]
     assert [row["to"] for row in plan["ship"]] == ["imagenet.py"]
     for role in ("worker", "server"):
@@ -59,8 +59,8 @@ def test_the_scheduler_is_where_one_says(fronts, program):
 def test_a_store_of_one_process_is_warned_of(fronts, program):
     def notes(store):
         return fronts.plan(program, *FAMILY[program], "true", "--kv-store", store)["notes"]
-    assert "what trains together is dist_sync\n" in notes("sync")
-    assert "what trains together is dist_async\n" in notes("async")
+    assert "use dist_sync to train together\n" in notes("sync")
+    assert "use dist_async to train together\n" in notes("async")
     assert notes("dist_sync") == notes("horovod") == ""
 
 
@@ -259,26 +259,26 @@ def test_the_configuration_is_found_below_hadoop_home(fronts):
 WRONG = [
     ("dmlc-yarn", [], "the number of workers is missing (-n)"),
     ("dmlc-yarn", ["-n", "1"], "a command is missing"),
-    ("dmlc-yarn", ["-n", "0", "true"], "option '--nworker': 0 is too few, 1 is the least"),
-    ("dmlc-yarn", ["-n", "1", "--log", "x", "true"], "option '--log' may be one of --log-level, --log-file"),
+    ("dmlc-yarn", ["-n", "0", "true"], "option '--nworker': 0 is less than the minimum, 1"),
+    ("dmlc-yarn", ["-n", "1", "--log", "x", "true"], "option '--log' is ambiguous: --log-level, --log-file"),
     ("dmlc-yarn", ["-n", "1", "-f", "nothing", "true"], "there is no file 'nothing'"),
     ("dmlc-yarn", ["-n", "1", "--log-file", "no/such/dir", "true"],
      "log file 'no/such/dir': No such file or directory"),
     ("dmlc-yarn", ["-n", "1", "python", "nothere.py"], "there is no script 'nothere.py'"),
     ("dmlc-yarn", ["-n", "1", "--name-node", "other", "true"],
-     "--name-node: the name node is the one of the Hadoop configuration, not 'other'"),
+     "--name-node: ydl uses the NameNode of the Hadoop configuration, not 'other'"),
     ("dmlc-submit", ["--cluster", "yarn", "--num-workers", "1", "--host-file", "hosts", "true"],
-     "--host-file: ydl runs on no list of hosts; on YARN --node-label chooses nodes"),
+     "--host-file: ydl takes no list of hosts; on YARN, --node-label selects nodes"),
     ("ydl-launch", ["-n", "1", "-H", "hosts", "true"],
-     "-H: ydl runs on no list of hosts; on YARN --node-label chooses nodes"),
-    ("dmlc-submit", ["--num-workers", "1", "true"], "where to run is not said: --cluster yarn, or --cluster local"),
+     "-H: ydl takes no list of hosts; on YARN, --node-label selects nodes"),
+    ("dmlc-submit", ["--num-workers", "1", "true"], "--cluster is missing: use --cluster yarn or --cluster local"),
     ("dmlc-submit", ["--cluster", "sge", "--num-workers", "1", "true"],
-     "ydl runs on yarn and on local machines, not on 'sge'"),
+     "'sge' is not supported: ydl runs on yarn or local"),
     ("dmlc-submit", ["--cluster", "local", "--num-workers", "1", "--worker-memory", "big", "true"],
      "option '--worker-memory': 'big' is not a size such as 1g or 512m"),
     ("dmlc-submit", ["--cluster", "local", "--num-workers", "1", "python3", "nothing.py"],
      "command: there is no script 'nothing.py'"),
-    ("ydl-launch", ["-n", "1", "--launcher", "ssh", "true"], "ydl runs on yarn and on local machines, not by 'ssh'"),
+    ("ydl-launch", ["-n", "1", "--launcher", "ssh", "true"], "'ssh' is not supported: ydl runs on yarn or local"),
     ("ydl-launch", ["-n", "1", "--env-worker", "A", "true"], "option '--env-worker': 'A' is not NAME:VALUE"),
     ("ydl-launch", ["true"], "the number of workers is missing (-n)"),
 ]

@@ -113,8 +113,8 @@ def test_the_same_command_is_shown_in_ydls_own_words(fronts):
     fronts.write("job.py", SHOW)
     done = fronts.run("ydl-mx", "-v", "local", "-n", "1", "-s", "0", "job.py", "a b", check=0,
                       env={"AWS_SECRET_ACCESS_KEY": "hush", "YDL_PLAN": "1"})
-    line = next(row for row in done.stderr.splitlines() if "the same as: " in row)
-    same = line.partition("the same as: ydl ")[2]
+    line = next(row for row in done.stderr.splitlines() if "equivalent command: " in row)
+    same = line.partition("equivalent command: ydl ")[2]
     assert same.startswith("run --verbose --on local --framework mxnet --role worker=1 ")
     assert same.endswith(" -- python3 job.py 'a b'")
     assert "hush" not in done.stderr
@@ -127,15 +127,15 @@ def test_the_same_command_is_shown_in_ydls_own_words(fronts):
 WRONG = [
     ([], "a job is missing"),
     (["yarn"], "a job is missing"),
-    (["yarn", "-n", "0", "job.py"], "option '--num-workers': 0 is too few, 1 is the least"),
-    (["0", "job.py"], "0 workers are too few or too many"),
+    (["yarn", "-n", "0", "job.py"], "option '--num-workers': 0 is less than the minimum, 1"),
+    (["0", "job.py"], "number of workers '0' is out of range"),
     (["yarn", "--worker", "2", "job.py"], "unknown option '--worker'"),
     (["yarn", "--queu", "2", "job.py"], "unknown option '--queu'; did you mean '--queue'?"),
     (["yarn", "nothing.py"], "there is no job 'nothing.py'"),
     (["local", "nothing"], "command: there is no program 'nothing' in PATH"),
     (["local", "--gpus", "many", "job.py"], "option '--gpus': 'many' is not a whole number"),
     (["local", "--env", "A", "job.py"], "--env: expected NAME=VALUE, found 'A'"),
-    (["serve", "job.py"], "serving is not there yet: ydl-mx trains"),
+    (["serve", "job.py"], "serving is not supported yet; ydl-mx only trains"),
 ]
 
 
@@ -157,7 +157,8 @@ PAGES = {  # how its usage begins, a beginning of an option, and what it may be
     "dmlc_yarn.py": ("dmlc-yarn [OPTION…] ", "--sched", "--scheduler"),
     "dmlc-submit": ("dmlc-submit [OPTION…] ", "--sched", "--scheduler"),
     "ydl-launch": ("ydl-launch [OPTION…] ", "--sched", "--scheduler"),
-    "ydl-tf": ("ydl-tf launch [OPTION…]\n", "-number", "-numberworkers -numberps"),
+    "ydl-tf": ("ydl-tf VERB [OPTION…] [OPERAND…]\n       ydl-tf [OPTION…] [-- WORD…]\n",
+               "-number", "-numberworkers -numberps"),
 }
 
 

@@ -75,7 +75,7 @@ def test_unfinished_braces_show_their_place(here):
         "slider: metainfo.json:1:3: '[' or '{' expected near '\"schemaVersion\"'",
         '      "schemaVersion": "2.1",',
         "      ^",
-        "  hint: a file of Slider begins with '{'"]
+        "  hint: the file must begin with '{'"]
     write_package(here.work / "app-packages" / "tensorflow", texts_files())
     (package / "resources.default.json").write_text(TEXTS_RESOURCES)
     lines = here.slider("create", "tf1", *TEXTS_LINE, check=2).stderr.splitlines()
@@ -199,7 +199,7 @@ def test_definitions_of_slider_itself_are_left_alone(here):
     theirs.mkdir()
     (theirs / "resources.json").write_text("{}")
     done = here.slider("list", check=0)
-    assert done.stdout.split() == ["mine", "STOPPED"] and "'theirs' is left out" in done.stderr
+    assert done.stdout.split() == ["mine", "STOPPED"] and "skipping 'theirs'" in done.stderr
     assert "was not made by ydl" in here.slider("start", "theirs", check=70).stderr
     assert here.slider("registry", "--list", check=0).stdout == ""
     here.slider("destroy", "theirs", "--force", check=0)
@@ -210,7 +210,7 @@ def test_the_job_is_shown_in_ydls_own_words(here):
     write_shell(here.work / "sh", "true")
     done = here.slider("create", "v1", *SHELL_LINE, "--env", "AWS_KEY=secret", "-v", check=0,
                        env={"YDL_PLAN": "1"})
-    job = json.loads(done.stderr.partition("and JOB is: ")[2].splitlines()[0])
+    job = json.loads(done.stderr.partition("where JOB is: ")[2].splitlines()[0])
     assert job["framework"] == "slider" and job["roles"]["server"]["command"] == ["sh", "-c", "true"]
     assert "secret" not in done.stderr
 

@@ -53,7 +53,7 @@ def test_a_command_that_was_killed_is_not_in_the_way_for_ever(here):
     here.slider("build", "k1", *SHELL_LINE, check=0)
     busy = here.state / "ydl" / "slider" / "k1" / "busy"
     busy.touch()
-    assert "another command starts or changes 'k1'" in here.slider("start", "k1", check=73).stderr
+    assert "another command is starting or changing 'k1'" in here.slider("start", "k1", check=73).stderr
     here.slider("update", "k1", "--component", "server", 1, check=73)
     long_ago = time.time() - 11 * MINUTE
     os.utime(busy, (long_ago, long_ago))
@@ -82,7 +82,7 @@ def test_options_besides_have_their_effect(here):
     here.slider("start", "e1", "-q", check=0)
     assert json.loads(here.slider("status", "e1", check=0).stdout)["info"]["info.stop.message"] is None
     done = here.slider("stop", "e1", "--force", "-S", "a=b", check=0)
-    assert "-S has no effect: nothing of ydl is Java" in done.stderr
+    assert "-S has no effect: ydl does not use Java" in done.stderr
 
 
 # ---- failures ----

@@ -15,22 +15,22 @@ def wrong_files(change):
 
 WRONG = [
     ([], None, "the application's name is missing"),
-    (["Tf1"], None, "'Tf1' is no application's name"),
-    (["../x"], None, "'../x' is no application's name"),
+    (["Tf1"], None, "'Tf1' is not a valid application name"),
+    (["../x"], None, "'../x' is not a valid application name"),
     (["tf1", "other", *TEXTS_LINE], None, "unexpected 'other'"),
     (["tf1"], None, "--appdef is missing: the directory or zip archive of the application"),
-    (["tf1", *TEXTS_LINE[:4]], None, "--resources is missing: how many instances of which size"),
+    (["tf1", *TEXTS_LINE[:4]], None, "--resources is missing: the file with the number and size of instances"),
     (["tf1", *TEXTS_LINE, "--tempalte", "x"], None, "unknown option '--tempalte'; did you mean '--template'?"),
     (["tf1", "--appdef", "nowhere", *TEXTS_LINE[2:]], None, "there is no application definition 'nowhere'"),
     (["tf1", *TEXTS_LINE, "--template", "no.json"], None, "there is no file 'no.json'"),
     (["tf1", *TEXTS_LINE, "--component", "worker", "0"], None,
-     "option '--component': '0' is no number of instances, which is 1 or more"),
+     "option '--component': '0' is not a positive number of instances"),
     (["tf1", *TEXTS_LINE, "--component", "worker", "-2"], None,
-     "option '--component': '-2' is no number of instances, which is 1 or more"),
+     "option '--component': '-2' is not a positive number of instances"),
     (["tf1", *TEXTS_LINE, "--component", "wroker", "2"], None,
      "resources.json: metainfo.json has no component 'wroker'; did you mean 'worker'?"),
-    (["tf1", *TEXTS_LINE, "-D", "a=b"], None, "-D: the cluster is what the Hadoop configuration says"),
-    (["tf1", *TEXTS_LINE, "--manager", "h:1"], None, "--manager: the cluster is what the Hadoop configuration says"),
+    (["tf1", *TEXTS_LINE, "-D", "a=b"], None, "-D: the Hadoop configuration names the cluster"),
+    (["tf1", *TEXTS_LINE, "--manager", "h:1"], None, "--manager: the Hadoop configuration names the cluster"),
     (["tf1", *TEXTS_LINE, "--name", "x"], None, "--name: the job has the application's name"),
     (["tf1", *TEXTS_LINE, "--appconf", "x"], None, "--appconf: settings are in the file that --template names"),
     (["tf1", *TEXTS_LINE, "--apphome", "x"], None, "--apphome: an application is in its package, which --appdef names"),
@@ -44,7 +44,7 @@ WRONG = [
      "there is no file (site.global.user.scripts.entry) 'gone.py' in "),
     (["tf1", *TEXTS_LINE], lambda f: f["resources.default.json"].update(components={
         "slider-appmaster": f["resources.default.json"]["components"]}),
-     'resources.json: "slider-appmaster" stands inside "slider-appmaster"'),
+     'resources.json: "slider-appmaster" is inside "slider-appmaster"'),
     (["tf1", *TEXTS_LINE], lambda f: f["resources.default.json"].update(schema="1"),
      "resources: \"schema\" is '1'"),
 ]
@@ -81,9 +81,9 @@ def test_broken_files_get_a_sentence(here):
 
 def test_it_has_help_a_manual_page_and_completions(here):
     page = here.slider("--help", check=0).stdout
-    assert page.startswith("usage: slider create [OPTION…] NAME\n") and max(map(len, page.splitlines())) <= 80
+    assert page.startswith("usage: slider VERB [OPTION…] [OPERAND…]\n") and max(map(len, page.splitlines())) <= 80
     assert here.slider("--version", check=0).stdout.startswith("slider ")
-    assert "nothing of ydl is Java" in " ".join(here.slider("create", "--help", check=0).stdout.split())
+    assert "ydl does not use Java" in " ".join(here.slider("create", "--help", check=0).stdout.split())
     here.run("ydl", "help", "--man-dir", "man", check=0)
     text = (here.work / "man" / "slider.1").read_text()
     assert ".Sh SYNOPSIS" in text and "appdef" in text and "EXIT STATUS" in text

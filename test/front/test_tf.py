@@ -41,7 +41,7 @@ def test_every_form_of_the_texts_makes_a_plan_for_yarn(fronts, words):
     assert len(client[client.index("--wk") + 1].split(",")) == 4 and "--ps" in client
     assert "ydl-native" in worker[0] and worker[1] == "tensorflow"
     jar = next(word for word in words if word.lstrip("-") == "jar")
-    assert f"ydl-tf: {jar} has no effect: nothing of ydl is Java" in plan["notes"].splitlines()
+    assert f"ydl-tf: {jar} has no effect: ydl does not use Java" in plan["notes"].splitlines()
 
 
 def test_a_script_that_is_its_own_server_is_told_which_one(fronts):

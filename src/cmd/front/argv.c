@@ -14,52 +14,51 @@ void front_call_done(struct front_call *c)
     *c = (struct front_call){ 0 };
 }
 
-int front_add(struct front_call *c, const char *word)
+void front_add(struct front_call *c, const char *word)
 {
-    return strs_add(&c->words, word);
+    c->failed |= strs_add(&c->words, word) < 0;
 }
 
 /* A new string by a format, at the end of a list. */
-__attribute__((format(printf, 2, 0))) static int add_formatted(struct strs *l, const char *fmt,
-                                                               va_list ap)
+__attribute__((format(printf, 3, 0))) static void
+add_formatted(struct front_call *c, struct strs *l, const char *fmt, va_list ap)
 {
     char *text = NULL;
 
-    if (vasprintf(&text, fmt, ap) < 0)
-        return -ENOMEM;
-    return strs_take(l, text);
+    c->failed |= vasprintf(&text, fmt, ap) < 0 || strs_take(l, text) < 0;
 }
 
-int front_option(struct front_call *c, const char *option, const char *fmt, ...)
+void front_option(struct front_call *c, const char *option, const char *fmt, ...)
 {
-    int r = strs_add(&c->words, option);
+    va_list ap;
+
+    front_add(c, option);
+    va_start(ap, fmt);
+    add_formatted(c, &c->words, fmt, ap);
+    va_end(ap);
+}
+
+void front_note(struct front_call *c, const char *fmt, ...)
+{
     va_list ap;
 
     va_start(ap, fmt);
-    if (r == 0)
-        r = add_formatted(&c->words, fmt, ap);
+    add_formatted(c, &c->notes, fmt, ap);
     va_end(ap);
-    return r;
 }
 
-int front_note(struct front_call *c, const char *fmt, ...)
+void front_job(struct front_call *c, const json_t *job)
 {
-    va_list ap;
-    int r;
-
-    va_start(ap, fmt);
-    r = add_formatted(&c->notes, fmt, ap);
-    va_end(ap);
-    return r;
+    free(c->job);
+    c->job = json_dumps(job, JSON_COMPACT);
+    c->failed |= !c->job;
 }
 
-int front_command(struct front_call *c, const struct strs *command)
+void front_command(struct front_call *c, const struct strs *command)
 {
-    int r = strs_add(&c->words, "--");
-
-    for (size_t i = 0; r == 0 && i < command->n; i++)
-        r = strs_add(&c->words, command->v[i]);
-    return r;
+    front_add(c, "--");
+    for (size_t i = 0; i < command->n; i++)
+        front_add(c, command->v[i]);
 }
 
 /* ---- what was asked ---- */

@@ -4,56 +4,52 @@
 
 #include <string.h>
 
-static const char *const levels[] = { "INFO", "DEBUG", NULL };
 static const char *const off_on[] = { "0", "1", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const trackers[] = { "rabit", "xgboost", NULL };
-
-#define JAVA "nothing of ydl is Java"
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--nworker" }, "N", "how many workers; must be given", .number = true, .least = 1 },
-    { { "-s", "--server-nodes" }, "N", "how many servers; without any the job is one of rabit",
-      .preset = "0", .number = true },
-    { { "-hip", "--host_ip" }, "ADDRESS",
-      "the address of this machine, where tasks on the cluster reach the scheduler; another "
-      "machine's is ignored with a note",
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--nworker" }, .meta = "N", .help = "number of workers; required",
+      .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--server-nodes" }, .meta = "N",
+      .help = "number of servers; with 0, the job uses rabit", .preset = "0", .type = CLI_I64 },
+    { "-hip", .also = { "--host_ip" }, .meta = "ADDRESS", .help = "address of this machine at "
+      "which tasks on the cluster reach the scheduler; the address of another machine is ignored, "
+      "with a note", .preset = "auto" },
+    DMLC_SCHEDULER,
+    DMLC_TRACKER,
+    DMLC_LOG,
+    { "-q", .also = { "--queue" }, .meta = "QUEUE",
+      .help = "queue to submit to", .fallback = "the cluster's choice", .same_as = "--queue" },
+    { "-ac", .also = { "--auto_file_cache" }, .meta = "0|1",
+      .help = "upload the files that the command names", .preset = "1", .choices = off_on },
+    { "-f", .also = { "--files" }, .meta = "FILE[#FILE…]", .help = "additional file to upload",
+      .type = CLI_LIST },
+    { "--jobname", .meta = "NAME",
+      .help = "name of the job; auto: made from the counts and the program's name",
       .preset = "auto" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler of a job with servers runs: here, as long as this command stays, or in "
-      "a container; without it here, and in a container with --detach", .choices = schedulers },
-    { { "--tracker" }, "KIND",
-      "whose tracker a job without servers has: rabit, and XGBoost up to 2.0, or XGBoost from 2.1",
-      .preset = "rabit", .choices = trackers },
-    { { "--log-level" }, "LEVEL", "how much is said", .preset = "INFO", .choices = levels },
-    { { "--log-file" }, "FILE", "put what is said into FILE too" },
-    { { "-q", "--queue" }, "QUEUE", "the queue to submit to; without it the cluster's own choice",
-      .word = "--queue" },
-    { { "-ac", "--auto_file_cache" }, "0|1", "send the files that the command names",
-      .preset = "1", .choices = off_on },
-    { { "-f", "--files" }, "FILE[#FILE…]", "further files to send", .list = true },
-    { { "--jobname" }, "NAME", "what the job is called; auto: made from counts and program",
-      .preset = "auto" },
-    { { "--tempdir" }, "DIR", "the directory in HDFS for what is sent; without it .ydl at home" },
-    { { "--vcores" }, "N", "processor cores of each task", .preset = "1", .number = true,
-      .least = 1 },
-    { { "-mem", "--memory_mb" }, "MB", "memory of each task", .preset = "1024", .number = true,
-      .least = 1 },
-    { { "--libhdfs-opts" }, "TEXT", "options of Java for tasks that use libhdfs",
+    { "--tempdir", .meta = "DIR",
+      .help = "directory in HDFS for uploads", .fallback = ".ydl in your home directory" },
+    { "--vcores", .meta = "N", .help = "number of CPU cores per task", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory per task, in MB",
+      .preset = "1024", .type = CLI_I64, .least = 1 },
+    { "--libhdfs-opts", .meta = "TEXT", .help = "options of Java for tasks that use libhdfs",
       .preset = "-Xmx128m" },
-    { { "--ship-libcxx" }, "DIR", "send libstdc++.so.6 of DIR to the tasks" },
-    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
-      .word = "--env" },
-    { { "--max-attempts" }, "N", "how often a task may be tried before the job fails",
-      .number = true, .least = 1 },
-    { { "-hb", "--hadoop_binary" }, "FILE",
-      "the program 'hadoop'; the configuration beside it counts when nothing else names one" },
-    { { "--name-node" }, "NAME", "the name node; only the one of the Hadoop configuration is taken",
+    DMLC_LIBCXX,
+    { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
+      .same_as = "--env" },
+    { "--max-attempts", .meta = "N",
+      .help = "maximum number of attempts per task before the job fails", .type = CLI_I64,
+      .least = 1 },
+    { "-hb", .also = { "--hadoop_binary" }, .meta = "FILE", .help = "path of the program 'hadoop'; "
+      "the configuration beside it is used if no other is named" },
+    { "--name-node", .meta = "NAME",
+      .help = "name of the NameNode; only the one in the Hadoop configuration is accepted",
       .preset = "default" },
-    { { "--app-classpath" }, "PATH", "class path of the application master", .nothing = JAVA },
-    { { "--yarn-scripts" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
-    { .names = { NULL } },
+    { "--app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
+      .no_effect = DMLC_JAVA },
+    { "--yarn-scripts", .meta = "DIR", .help = "directory of dmlc-yarn.jar", .no_effect = DMLC_JAVA },
+    { 0 },
 };
 /* clang-format on */
 
@@ -72,71 +68,36 @@ static int check_name_node(const struct front_ask *a, struct err *err)
 
     if (str_eq(node, "default"))
         return 0;
-    cli_bad(err, "--name-node: the name node is the one of the Hadoop configuration, not '%s'",
-            node);
-    err_hint(err, "name another configuration with --conf DIR");
+    cli_bad(err, "--name-node: ydl uses the NameNode of the Hadoop configuration, not '%s'", node);
+    err_hint(err, "use another configuration with --conf DIR");
     return CLI_USAGE;
 }
 
-static int note_address(const struct dmlc *f, struct front_call *c)
+static void note_address(const struct dmlc *f, struct front_call *c)
 {
-    if (!f->address)
-        return 0;
-    if (str_eq(f->on, "local"))
-        return front_note(c, "--host_ip is not needed: all tasks run on this machine");
-    if (f->servers == 0)
-        return front_note(c, "--host_ip is not needed: the tracker runs in the cluster");
-    return 0;
+    if (f->address && str_eq(f->on, "local"))
+        front_note(c, "--host_ip is not needed: all tasks run on this machine");
+    else if (f->address && f->servers == 0)
+        front_note(c, "--host_ip is not needed: the tracker runs in the cluster");
 }
 
 /* What tasks are told by the variables that their programs know. */
-static int dmlc_add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+static void dmlc_add_env(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *hdfs = front_value(a, "--libhdfs-opts");
-    int r = dmlc_pass(a, c);
 
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
-    if (r == 0 && f->attempts > 0)
-        r = dmlc_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
-    if (r == 0)
-        r = dmlc_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r;
+    dmlc_pass(a, c);
+    dmlc_env(a, c, "DMLC_CPU_VCORES", "%lld", (long long)f->worker_cpus);
+    dmlc_env(a, c, "DMLC_MEMORY_MB", "%s", front_value(a, "-mem"));
+    if (f->attempts > 0)
+        dmlc_env(a, c, "DMLC_MAX_ATTEMPT", "%lld", (long long)f->attempts);
+    dmlc_env(a, c, "DMLC_HDFS_OPTS", "%s", hdfs);
+    dmlc_env(a, c, "LIBHDFS_OPTS", "%s", hdfs);
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
 }
 
-static int dmlc_add_rest(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
-                         struct err *err)
-{
-    const char *temp = front_value(a, "--tempdir"), *log = front_value(a, "--log-file");
-    bool cache = !str_eq(front_value(a, "-ac"), "0");
-    int r = dmlc_name(a, f, c);
-
-    if (r == 0)
-        r = dmlc_files(a, "-f", "#", c, err);
-    if (r == 0)
-        r = dmlc_libcxx(a, c, err);
-    if (r == 0)
-        r = dmlc_conf(a, front_value(a, "-hb"), c);
-    if (r == 0 && temp && !str_eq(temp, "/tmp"))
-        r = front_option(c, "--staging", "%s", temp);
-    if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
-        r = front_add(c, "--verbose");
-    if (r == 0 && !cache)
-        r = front_add(c, "--no-ship");
-    if (r == 0 && log) {
-        c->log_file = strdup(log);
-        r = c->log_file ? 0 : -ENOMEM;
-    }
-    if (r == 0 && f->servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(f, cache), c);
-}
+static const struct dmlc_options dmlc_options = { "-f", "#", "--tempdir", "-hb" };
 
 static int dmlc_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
@@ -155,53 +116,60 @@ static int dmlc_translate(const struct front_ask *a, struct front_call *c, struc
         .address = address(a),
         .sized = front_given(a, "-mem") || front_given(a, "--vcores"),
     };
+    bool cache = !str_eq(front_value(a, "-ac"), "0");
     int r = memory ? dmlc_needs(a, "-n", err) : -ENOMEM;
 
     if (r == 0)
         r = check_name_node(a, err);
-    if (r == 0 && !str_eq(front_value(a, "-ac"), "0"))
+    if (r == 0 && cache)
         r = dmlc_script(a, f.on, err);
     f.attempts = dmlc_attempts(a, f.on, "--max-attempts");
     if (r == 0)
         r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = note_address(&f, c);
-    if (r == 0)
-        r = dmlc_add_env(a, &f, c);
-    return r < 0 ? r : dmlc_add_rest(a, &f, c, err);
+    if (r < 0)
+        return r;
+    note_address(&f, c);
+    dmlc_add_env(a, &f, c);
+    r = dmlc_launcher(a, &f, &dmlc_options, c, err);
+    if (!cache)
+        front_add(c, "--no-ship");
+    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {
     { "dmlc-yarn.py -hip 192.168.1.1 -n 1 -s 1 python imagenet.py",
-      "a worker and a server on YARN, the scheduler here" },
+      "a worker and a server on YARN, with the scheduler on this machine" },
     { "dmlc-yarn -n 4 -mem 2048 ./xgboost mushroom.conf", "four workers of a rabit program" },
     { 0 },
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = dmlc_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 static const char *const aliases[] = { "dmlc-yarn.py", "dmlc_yarn.py", NULL };
 
 const struct front front_dmlc = {
-    .name = "dmlc-yarn",
-    .aliases = aliases,
-    .summary = "run a distributed program on YARN, as dmlc-core's dmlc_yarn.py",
-    .text =
-        "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
-        "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
-        "cluster. Without --on or $YDL_ON jobs run on YARN.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.\n\n"
-        "A task that fails is started again on another node, and its node is avoided, unless\n"
-        "the node was lost or its container taken back. With servers all tasks are started again.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "dmlc-yarn",
+        .summary = "run a distributed program on YARN, like dmlc-core's dmlc_yarn.py",
+        .text =
+            "Runs workers, and with -s parameter servers and a scheduler, of a program that uses\n"
+            "ps-lite, MXNet or rabit. The scheduler runs on this machine; a rabit tracker runs in the\n"
+            "cluster. Jobs run on YARN unless --on or $YDL_ON says\n"
+            "otherwise.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.\n\n"
+            "A failed task is restarted on another node, and its node is not used again, unless the\n"
+            "node was lost or the container preempted. In a job with servers, all tasks are\n"
+            "restarted.",
+        .aliases = aliases,
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_opts,
+        .sections = front_sections,
+    },
 };

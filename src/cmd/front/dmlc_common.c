@@ -3,7 +3,7 @@
 
 /* ---- roles ---- */
 
-static int dmlc_add_role(const struct dmlc *f, struct front_call *c, const char *name)
+static void dmlc_add_role(const struct dmlc *f, struct front_call *c, const char *name)
 {
     bool sized = f->sized || str_eq(f->on, "yarn"), server = str_eq(name, "server");
     int64_t count = server ? f->servers : f->workers;
@@ -11,55 +11,54 @@ static int dmlc_add_role(const struct dmlc *f, struct front_call *c, const char 
     const char *memory = !sized ? NULL : server ? f->server_memory : f->worker_memory;
     AUTO_FREE char *mem = str_printf("%s%s", memory ? ",memory=" : "", memory ? memory : "");
 
-    if (!mem)
-        return -ENOMEM;
-    if (cpus > 0)
-        return front_option(c, "--role", "%s=%lld%s,cpus=%lld", name, (long long)count, mem,
-                            (long long)cpus);
-    return front_option(c, "--role", "%s=%lld%s", name, (long long)count, mem);
+    c->failed |= !mem;
+    if (mem && cpus > 0)
+        front_option(c, "--role", "%s=%lld%s,cpus=%lld", name, (long long)count, mem,
+                     (long long)cpus);
+    else if (mem)
+        front_option(c, "--role", "%s=%lld%s", name, (long long)count, mem);
 }
 
 static int add_scheduler(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
                          struct err *err)
 {
     const char *where = f->scheduler ? f->scheduler : front_attached(a) ? "client" : "cluster";
-    int r = 0;
 
     if (f->servers == 0 || !str_eq(f->on, "yarn"))
         return 0; /* on one machine all places are the same */
-    if (!str_eq(where, "client"))
-        return front_option(c, "--role", "scheduler=1");
-    if (!front_attached(a))
-        return cli_bad(err, "a scheduler on this machine ends with the command: with --detach it "
-                            "has to be in the cluster (--scheduler cluster)");
-    r = front_option(c, "--role", "scheduler=1,place=client");
-    if (r == 0 && f->address)
-        r = front_option(c, "--client-address", "%s", f->address);
-    return r;
+    if (str_eq(where, "client") && !front_attached(a))
+        return cli_bad(
+            err, "with --detach the scheduler cannot run on this machine: use --scheduler cluster");
+    front_option(c, "--role", "scheduler=1%s", str_eq(where, "client") ? ",place=client" : "");
+    if (str_eq(where, "client") && f->address)
+        front_option(c, "--client-address", "%s", f->address);
+    return 0;
 }
 
 /* ---- without Python ---- */
 
 /* Theirs named what the program was written in; scala and the others ran it for servers too, which
  * is what is done with any program. */
-const char *const family_natives[] = {
-    "auto", "yes", "no", "python", "scala", "cpp", "java", NULL
-};
+const char *const dmlc_schedulers[] = { "client", "cluster", NULL };
+const char *const dmlc_trackers[] = { "rabit", "xgboost", NULL };
+const char *const dmlc_levels[] = { "INFO", "DEBUG", NULL };
+const char *const dmlc_natives[] = { "auto", "yes", "no", "python", "scala", "cpp", "java", NULL };
 
-int dmlc_native(const struct front_ask *a, struct front_call *c)
+void dmlc_native(const struct front_ask *a, struct front_call *c)
 {
     static const char *const ours[] = { "auto", "yes", "no" };
     const char *said = front_value(a, "--native");
 
     for (size_t i = 0; said && i < COUNT_OF(ours); i++)
-        if (str_eq(said, ours[i]))
-            return front_option(c, "--native", "%s", said);
-    if (!said || str_eq(said, "python"))
-        return 0;
-    return front_note(c,
-                      "--native %s is not needed: any program is a job, and is run as it is "
-                      "written, for servers too; --native yes makes servers of ours",
-                      said);
+        if (str_eq(said, ours[i])) {
+            front_option(c, "--native", "%s", said);
+            return;
+        }
+    if (said && !str_eq(said, "python"))
+        front_note(c,
+                   "--native %s is not needed: a program in any language is run as it is, for "
+                   "servers too; --native yes runs ydl's own servers",
+                   said);
 }
 
 /* ---- restarts ---- */
@@ -77,32 +76,27 @@ int64_t dmlc_attempts(const struct front_ask *a, const char *on, const char *opt
 }
 
 /* Attempts count the first one. */
-static int add_restarts(const struct dmlc *f, struct front_call *c)
+static void add_restarts(const struct dmlc *f, struct front_call *c)
 {
-    int r = str_eq(f->on, "yarn") ? front_option(c, "--avoid", "all") : 0;
-
-    if (r == 0 && f->attempts > 1)
-        r = front_option(c, "--max-restarts", "%lld", (long long)f->attempts - 1);
-    return r;
+    if (str_eq(f->on, "yarn"))
+        front_option(c, "--avoid", "all");
+    if (f->attempts > 1)
+        front_option(c, "--max-restarts", "%lld", (long long)f->attempts - 1);
 }
 
 int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_call *c,
                struct err *err)
 {
     const char *framework = f->servers > 0 || !f->tracker ? "mxnet" : f->tracker;
-    int r = front_option(c, "--on", "%s", f->on);
 
-    if (r == 0)
-        r = front_option(c, "--framework", "%s", framework);
-    if (r == 0)
-        r = dmlc_add_role(f, c, "worker");
-    if (r == 0 && str_eq(framework, "mxnet"))
-        r = dmlc_add_role(f, c, "server");
-    if (r == 0)
-        r = add_scheduler(a, f, c, err);
-    if (r == 0)
-        r = add_restarts(f, c);
-    if (r == 0)
-        r = front_option(c, "--env", "DMLC_JOB_CLUSTER=%s", f->on);
-    return r;
+    front_option(c, "--on", "%s", f->on);
+    front_option(c, "--framework", "%s", framework);
+    dmlc_add_role(f, c, "worker");
+    if (str_eq(framework, "mxnet"))
+        dmlc_add_role(f, c, "server");
+    if (add_scheduler(a, f, c, err) < 0)
+        return CLI_USAGE;
+    add_restarts(f, c);
+    front_option(c, "--env", "DMLC_JOB_CLUSTER=%s", f->on);
+    return 0;
 }

@@ -29,11 +29,11 @@ int dmlc_words(const struct front_ask *a, const struct dmlc *f, struct front_cal
                struct err *err);
 
 /* Variables of ours that tasks get: DMLC_…, AWS_… and rabit_…, but those that a launcher sets. */
-int dmlc_pass(const struct front_ask *a, struct front_call *c);
+void dmlc_pass(const struct front_ask *a, struct front_call *c);
 
 /* One more variable of every task, unless the user gave it by --env. */
-int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
-             ...) __attribute__((format(printf, 4, 5)));
+void dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+              ...) __attribute__((format(printf, 4, 5)));
 
 /* CLI_USAGE when the option that counts workers, or the command, is missing. */
 int dmlc_needs(const struct front_ask *a, const char *count, struct err *err);
@@ -42,10 +42,42 @@ int dmlc_needs(const struct front_ask *a, const char *count, struct err *err);
  * in something else. On this machine ydl itself looks. */
 int dmlc_script(const struct front_ask *a, const char *on, struct err *err);
 
-/* Values of --native: those of ydl, and those of MXNetOnYARN's launch.py, which are languages. */
-extern const char *const family_natives[];
+/* Values of --native (those of ydl, and those of MXNetOnYARN's launch.py, which are languages), and
+ * of other options. */
+extern const char *const dmlc_natives[], *const dmlc_schedulers[], *const dmlc_trackers[],
+                                                                       *const dmlc_levels[];
+
+/* Options that several of them have. */
+#define DMLC_JAVA "ydl does not use Java"
+/* clang-format off */
+#define DMLC_SCHEDULER                                                                              \
+    { "--scheduler", .meta = "WHERE", .help = "where to run the scheduler of a job with servers, "  \
+      "on this machine (this command must then keep running) or in a container",                    \
+      .fallback = "client; with --detach, cluster",                                                 \
+      .choices = dmlc_schedulers }
+#define DMLC_NATIVE                                                                                 \
+    { "--native", .meta = "WHEN", .help = "run servers without Python; with auto, only the "        \
+      "scheduler, if MXNet's library is found; names of languages have no effect",                  \
+      .choices = dmlc_natives }
+#define DMLC_TRACKER                                                                                \
+    { "--tracker", .meta = "KIND", .help = "tracker of a job without servers, rabit also for "      \
+      "XGBoost up to 2.0, xgboost for XGBoost 2.1 and later", .preset = "rabit",                    \
+      .choices = dmlc_trackers }
+#define DMLC_LOG                                                                                    \
+    { "--log-level", .meta = "LEVEL", .help = "log level", .preset = "INFO",                        \
+      .choices = dmlc_levels },                                                                     \
+    { "--log-file", .meta = "FILE", .help = "append log messages to FILE as well" }
+#define DMLC_LIBCXX                                                                                 \
+    { "--ship-libcxx", .meta = "DIR", .help = "upload DIR/libstdc++.so.6 for the tasks" }
+#define DMLC_SSH(hosts, long_hosts)                                                                 \
+    { hosts, .also = { long_hosts }, .meta = "FILE", .help = "list of hosts for ssh and mpi",       \
+      .not_supported = "ydl takes no list of hosts; on YARN, --node-label selects nodes" },         \
+    { "--sync-dst-dir", .meta = "DIR", .help = "directory that ssh copies to",                      \
+      .not_supported = "ydl does not copy by ssh; use --files to upload files" }
+/* clang-format on */
+
 /* --native as ydl's; a note for a language, which needs no option. */
-int dmlc_native(const struct front_ask *a, struct front_call *c);
+void dmlc_native(const struct front_ask *a, struct front_call *c);
 
 /* The values of an option as --files, split at `seps`; CLI_USAGE for one that is not there. */
 int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
@@ -53,7 +85,16 @@ int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
 /* --ship-libcxx DIR: the C++ library of this machine for the tasks. */
 int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err);
 /* --jobname, or the name that they made up: "DMLC[nworker=2,nsever=1]:python". */
-int dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
+void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c);
+
+/* Options that dmlc-yarn and dmlc-submit call by names of their own. */
+struct dmlc_options {
+    const char *files, *between;  /* further files; what may stand between several in one value */
+    const char *staging, *hadoop; /* the directory in HDFS; the program 'hadoop', or NULL */
+};
+/* Name, files, configuration, log: what both add to the words of the job. */
+int dmlc_launcher(const struct front_ask *a, const struct dmlc *f, const struct dmlc_options *o,
+                  struct front_call *c, struct err *err);
 
 /* What becomes of the files that a command names. */
 enum dmlc_files {
@@ -79,7 +120,7 @@ int dmlc_program(const char *word, struct strs *to);
 
 /* The Hadoop configuration below HADOOP_HOME, which is what these launchers went by, when nothing
  * else names one. `binary` is the path of a bin/hadoop, or NULL. */
-int dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c);
+void dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c);
 
 /* A note for words like `--kv-store sync`, which is no store that servers have a part in. */
-int dmlc_kvstore(const struct strs *command, struct front_call *c);
+void dmlc_kvstore(const struct strs *command, struct front_call *c);

@@ -58,33 +58,30 @@ static bool dmlc_said(const struct front_ask *a, const char *name, size_t n)
     return false;
 }
 
-int dmlc_pass(const struct front_ask *a, struct front_call *c)
+void dmlc_pass(const struct front_ask *a, struct front_call *c)
 {
-    int r = 0;
-
-    for (char *const *e = a->env; r == 0 && e && *e; e++)
+    for (char *const *e = a->env; e && *e; e++)
         if (passes(*e) && !dmlc_said(a, *e, strcspn(*e, "=")))
-            r = front_option(c, "--env", "%s", *e);
-    return r;
+            front_option(c, "--env", "%s", *e);
 }
 
-int dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
-             ...)
+void dmlc_env(const struct front_ask *a, struct front_call *c, const char *name, const char *fmt,
+              ...)
 {
     char *value = NULL;
     va_list ap;
-    int n, r;
+    int n;
 
     if (dmlc_said(a, name, strlen(name)))
-        return 0;
+        return;
     va_start(ap, fmt);
     n = vasprintf(&value, fmt, ap);
     va_end(ap);
+    c->failed |= n < 0;
     if (n < 0)
-        return -ENOMEM;
-    r = front_option(c, "--env", "%s=%s", name, value);
+        return;
+    front_option(c, "--env", "%s=%s", name, value);
     free(value);
-    return r;
 }
 
 /* ---- the command ---- */
@@ -126,13 +123,13 @@ int dmlc_needs(const struct front_ask *a, const char *count, struct err *err)
 {
     if (!front_given(a, count)) {
         cli_bad(err, "the number of workers is missing (%s)", count);
-        err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+        err_hint(err, "try: %s %s 2 python job.py", a->name, count);
         return CLI_USAGE;
     }
     if (a->args->command.n > 0)
         return 0;
     cli_bad(err, "a command is missing");
-    err_hint(err, "as in: %s %s 2 python job.py", a->name, count);
+    err_hint(err, "try: %s %s 2 python job.py", a->name, count);
     return CLI_USAGE;
 }
 
@@ -194,9 +191,8 @@ static int own_paths(const struct strs *command, struct front_call *c)
         return 0;
     if (json_object_update_recursive(job, own) < 0)
         return -ENOMEM;
-    free(c->job);
-    c->job = json_dumps(job, JSON_COMPACT);
-    return c->job ? 0 : -ENOMEM;
+    front_job(c, job);
+    return 0;
 }
 
 int dmlc_command(const struct front_ask *a, const struct strs *command, enum dmlc_files files,
@@ -220,14 +216,15 @@ int dmlc_command(const struct front_ask *a, const struct strs *command, enum dml
             r = strs_add(&words, word);
             continue;
         }
-        r = front_option(c, "--files", "%s", word);
-        if (r == 0)
-            r = strs_take(&words, str_printf("./%s", base));
+        front_option(c, "--files", "%s", word);
+        r = strs_take(&words, str_printf("./%s", base));
         moved = true;
     }
     if (r == 0 && moved)
         r = own_paths(command, c);
-    return r < 0 ? r : front_command(c, &words);
+    if (r == 0)
+        front_command(c, &words);
+    return r;
 }
 
 /* ---- files and names ---- */
@@ -236,7 +233,8 @@ static int dmlc_add_file(struct front_call *c, const char *file, struct err *err
 {
     if (!strstr(file, "://") && !front_exists(file))
         return cli_bad(err, "there is no file '%s'", file);
-    return front_option(c, "--files", "%s", file);
+    front_option(c, "--files", "%s", file);
+    return 0;
 }
 
 int dmlc_files(const struct front_ask *a, const char *option, const char *seps,
@@ -265,65 +263,61 @@ int dmlc_libcxx(const struct front_ask *a, struct front_call *c, struct err *err
     if (!dir)
         return 0;
     r = file ? dmlc_add_file(c, file, err) : -ENOMEM;
-    return r < 0 ? r
-                 : dmlc_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
+    if (r == 0)
+        dmlc_env(a, c, "LD_LIBRARY_PATH", ".%s%s", path ? ":" : "", path ? path : "");
+    return r;
 }
 
 /* Their misspelling: scripts look for it. */
-int dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
+void dmlc_name(const struct front_ask *a, const struct dmlc *f, struct front_call *c)
 {
     const char *said_name = front_value(a, "--jobname");
     AUTO_FREE char *base = path_base(a->args->command.n ? a->args->command.v[0] : "");
     char program[21]; /* they show as much of it */
 
-    if (!base)
-        return -ENOMEM;
+    c->failed |= !base;
+    if (!base || front_given(a, "--name"))
+        return;
     auto_name_clean(base, strlen(base), program, sizeof(program));
-    if (front_given(a, "--name"))
-        return 0;
     if (said_name && !str_eq(said_name, "auto"))
-        return front_option(c, "--name", "%s", said_name);
-    if (f->servers > 0)
-        return front_option(c, "--name", "DMLC[nworker=%lld,nsever=%lld]:%s", (long long)f->workers,
-                            (long long)f->servers, program);
-    return front_option(c, "--name", "DMLC[nworker=%lld]:%s", (long long)f->workers, program);
+        front_option(c, "--name", "%s", said_name);
+    else if (f->servers > 0)
+        front_option(c, "--name", "DMLC[nworker=%lld,nsever=%lld]:%s", (long long)f->workers,
+                     (long long)f->servers, program);
+    else
+        front_option(c, "--name", "DMLC[nworker=%lld]:%s", (long long)f->workers, program);
 }
 
 /* ---- the cluster's configuration ---- */
 
-static int try_conf(struct front_call *c, const char *home, const char *below, bool *found)
+static bool try_conf(struct front_call *c, const char *home, const char *below)
 {
     AUTO_FREE char *dir = str_printf("%s/%s", home, below);
     AUTO_FREE char *file = dir ? str_printf("%s/core-site.xml", dir) : NULL;
 
-    if (!file)
-        return -ENOMEM;
-    *found = dmlc_is_file(file);
-    return *found ? front_option(c, "--conf", "%s", dir) : 0;
+    c->failed |= !file;
+    if (!file || !dmlc_is_file(file))
+        return false;
+    front_option(c, "--conf", "%s", dir);
+    return true;
 }
 
-int dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c)
+void dmlc_conf(const struct front_ask *a, const char *binary, struct front_call *c)
 {
     AUTO_FREE char *bin = binary ? path_dir(binary) : NULL;
     AUTO_FREE char *above = bin ? path_dir(bin) : NULL;
     const char *homes[] = { above, front_env(a, "HADOOP_HOME"), front_env(a, "HADOOP_PREFIX") };
-    bool found = false;
-    int r = 0;
 
     if (front_given(a, "--conf") || front_env(a, "HADOOP_CONF_DIR"))
-        return 0;
-    for (size_t i = 0; r == 0 && !found && i < COUNT_OF(homes); i++) {
-        if (homes[i])
-            r = try_conf(c, homes[i], "etc/hadoop", &found);
-        if (r == 0 && homes[i] && !found)
-            r = try_conf(c, homes[i], "conf", &found);
-    }
-    return r;
+        return;
+    for (size_t i = 0; i < COUNT_OF(homes); i++)
+        if (homes[i] && (try_conf(c, homes[i], "etc/hadoop") || try_conf(c, homes[i], "conf")))
+            return;
 }
 
 /* ---- what cannot be meant ---- */
 
-int dmlc_kvstore(const struct strs *command, struct front_call *c)
+void dmlc_kvstore(const struct strs *command, struct front_call *c)
 {
     static const char *const options[] = { "--kv-store", "--kvstore", "--kv_store" };
 
@@ -338,12 +332,39 @@ int dmlc_kvstore(const struct strs *command, struct front_call *c)
                 value = command->v[i + 1];
             if (!value || strstr(value, "dist") || str_starts(value, "horovod"))
                 continue;
-            return front_note(
+            front_note(
                 c,
-                "'%s %s' is a store within one process: each worker would train alone "
-                "while servers and scheduler wait for them in vain; what trains "
-                "together is %s",
+                "'%s %s' is a store within one process: each worker would train alone, and servers "
+                "and scheduler would do nothing; use %s to train together",
                 options[k], value, strstr(value, "async") ? "dist_async" : "dist_sync");
+            return;
         }
+}
+
+/* ---- what dmlc-core's launchers share ---- */
+
+int dmlc_launcher(const struct front_ask *a, const struct dmlc *f, const struct dmlc_options *o,
+                  struct front_call *c, struct err *err)
+{
+    const char *temp = front_value(a, o->staging), *log = front_value(a, "--log-file");
+    int r;
+
+    dmlc_name(a, f, c);
+    r = dmlc_files(a, o->files, o->between, c, err);
+    if (r == 0)
+        r = dmlc_libcxx(a, c, err);
+    if (r < 0)
+        return r;
+    dmlc_conf(a, o->hadoop ? front_value(a, o->hadoop) : NULL, c);
+    if (temp && !str_eq(temp, "/tmp"))
+        front_option(c, "--staging", "%s", temp);
+    if (str_eq(front_value(a, "--log-level"), "DEBUG"))
+        front_add(c, "--verbose");
+    if (log) {
+        c->log_file = strdup(log);
+        c->failed |= !c->log_file;
+    }
+    if (f->servers > 0)
+        dmlc_kvstore(&a->args->command, c);
     return 0;
 }

@@ -6,80 +6,75 @@
 #include <ctype.h>
 #include <string.h>
 
-static const char *const levels[] = { "INFO", "DEBUG", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
-static const char *const trackers[] = { "rabit", "xgboost", NULL };
 static const char *const clusters[] = { "yarn", "slurm", "mpi",        "sge", "local",
                                         "ssh",  "mesos", "kubernetes", NULL };
 
-#define JAVA "nothing of ydl is Java"
-
 /* Options of other clusters. Theirs let them pass in silence, whatever the cluster was. */
 #define NOT_ON(cluster) "ydl does not run on " cluster "; "
-#define PLACES "--cluster is yarn or local"
-#define IMAGE "--docker-image names the image that tasks run in"
+#define PLACES "use --cluster yarn or --cluster local"
+#define IMAGE "use --docker-image"
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "--cluster" }, "KIND",
-      "where to run: yarn or local; without it $DMLC_SUBMIT_CLUSTER, then $YDL_ON",
+static const struct cli_opt options[] = {
+    { "--cluster", .meta = "KIND",
+      .help = "where to run", .fallback = "$DMLC_SUBMIT_CLUSTER, or $YDL_ON",
       .choices = clusters },
-    { { "--num-workers" }, "N", "how many workers; must be given", .number = true, .least = 1 },
-    { { "--num-servers" }, "N", "how many servers; without any the job is one of rabit",
-      .preset = "0", .number = true },
-    { { "--worker-cores" }, "N", "processor cores of a worker", .preset = "1", .number = true,
+    { "--num-workers", .meta = "N", .help = "number of workers; required", .type = CLI_I64,
       .least = 1 },
-    { { "--server-cores" }, "N", "processor cores of a server", .preset = "1", .number = true,
-      .least = 1 },
-    { { "--worker-memory" }, "SIZE", "memory of a worker", .preset = "1g" },
-    { { "--server-memory" }, "SIZE", "memory of a server", .preset = "1g" },
-    { { "--jobname" }, "NAME", "what the job is called; without it made from counts and program" },
-    { { "--queue" }, "QUEUE", "the queue to submit to; without it the cluster's own choice",
-      .word = "--queue" },
-    { { "--log-level" }, "LEVEL", "how much is said", .preset = "INFO", .choices = levels },
-    { { "--log-file" }, "FILE", "put what is said into FILE too" },
-    { { "--host-ip" }, "ADDRESS",
-      "the address of this machine, where tasks on the cluster reach the scheduler" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler of a job with servers runs: here, as long as this command stays, or in "
-      "a container; without it here, and in a container with --detach", .choices = schedulers },
-    { { "--tracker" }, "KIND",
-      "whose tracker a job without servers has: rabit, and XGBoost up to 2.0, or XGBoost from 2.1",
-      .preset = "rabit", .choices = trackers },
-    { { "--hdfs-tempdir" }, "DIR",
-      "the directory in HDFS for what is sent; without it .ydl at home" },
-    { { "--auto-file-cache" }, "BOOL", "send the files that the command names",
+    { "--num-servers", .meta = "N", .help = "number of servers; with 0, the job uses rabit",
+      .preset = "0", .type = CLI_I64 },
+    { "--worker-cores", .meta = "N", .help = "number of CPU cores per worker", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--server-cores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--worker-memory", .meta = "SIZE", .help = "memory per worker", .preset = "1g" },
+    { "--server-memory", .meta = "SIZE", .help = "memory per server", .preset = "1g" },
+    { "--jobname", .meta = "NAME",
+      .help = "name of the job", .fallback = "made from the counts and the program's name" },
+    { "--queue", .meta = "QUEUE", .help = "queue to submit to", .fallback = "the cluster's choice",
+      .same_as = "--queue" },
+    DMLC_LOG,
+    { "--host-ip", .meta = "ADDRESS",
+      .help = "address of this machine at which tasks on the cluster reach the scheduler" },
+    DMLC_SCHEDULER,
+    DMLC_TRACKER,
+    { "--hdfs-tempdir", .meta = "DIR",
+      .help = "directory in HDFS for uploads", .fallback = ".ydl in your home directory" },
+    { "--auto-file-cache", .meta = "BOOL", .help = "upload the files that the command names",
       .preset = "True" },
-    { { "--files" }, "FILE", "further files to send", .list = true },
-    { { "--archives" }, "FILE", "archives to unpack in the directory of each task, on YARN",
-      .list = true },
-    { { "--env" }, "NAME=VALUE", "environment variables of every task", .list = true,
-      .word = "--env" },
-    { { "--ship-libcxx" }, "DIR", "send libstdc++.so.6 of DIR to the tasks" },
-    { { "--local-num-attempt" }, "N", "how often a task may be tried again on this machine",
-      .preset = "0", .number = true },
-    { { "--yarn-app-classpath" }, "PATH", "class path of the application master",
-      .nothing = JAVA },
-    { { "--yarn-app-dir" }, "DIR", "where dmlc-yarn.jar is", .nothing = JAVA },
-    { { "--host-file" }, "FILE", "hosts, of ssh and mpi",
-      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
-      .refused = "ydl does not copy by ssh; --files sends files along" },
-    { { "--sge-log-dir" }, "DIR", "logs, of sge",
-      .refused = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
-    { { "--mesos-master" }, "HOST", "of mesos", .refused = NOT_ON("mesos") PLACES },
-    { { "--slurm-worker-nodes" }, "N", "of slurm",
-      .refused = NOT_ON("slurm") "--num-workers is how many workers there are" },
-    { { "--slurm-server-nodes" }, "N", "of slurm",
-      .refused = NOT_ON("slurm") "--num-servers is how many servers there are" },
-    { { "--kube-namespace" }, "NAME", "of kubernetes", .refused = NOT_ON("kubernetes") PLACES },
-    { { "--kube-worker-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
-    { { "--kube-server-image" }, "IMAGE", "of kubernetes", .refused = NOT_ON("kubernetes") IMAGE },
-    { { "--kube-worker-template" }, "FILE", "of kubernetes",
-      .refused = NOT_ON("kubernetes") PLACES },
-    { { "--kube-server-template" }, "FILE", "of kubernetes",
-      .refused = NOT_ON("kubernetes") PLACES },
-    { .names = { NULL } },
+    { "--files", .meta = "FILE", .help = "additional file to upload", .type = CLI_LIST },
+    { "--archives", .meta = "FILE",
+      .help = "archive to unpack into each task's working directory on YARN", .type = CLI_LIST },
+    { "--env", .meta = "NAME=VALUE", .help = "environment variable for all tasks", .type = CLI_LIST,
+      .same_as = "--env" },
+    DMLC_LIBCXX,
+    { "--local-num-attempt", .meta = "N",
+      .help = "maximum number of retries per task on this machine", .preset = "0",
+      .type = CLI_I64 },
+    { "--yarn-app-classpath", .meta = "PATH", .help = "class path of the ApplicationMaster",
+      .no_effect = DMLC_JAVA },
+    { "--yarn-app-dir", .meta = "DIR", .help = "directory of dmlc-yarn.jar",
+      .no_effect = DMLC_JAVA },
+    DMLC_SSH("--host-file", NULL),
+    { "--sge-log-dir", .meta = "DIR", .help = "log directory for sge",
+      .not_supported = NOT_ON("sge") "'ydl logs' shows what tasks wrote" },
+    { "--mesos-master", .meta = "HOST", .help = "master of mesos",
+      .not_supported = NOT_ON("mesos") PLACES },
+    { "--slurm-worker-nodes", .meta = "N", .help = "nodes of slurm",
+      .not_supported = NOT_ON("slurm") "use --num-workers" },
+    { "--slurm-server-nodes", .meta = "N", .help = "nodes of slurm",
+      .not_supported = NOT_ON("slurm") "use --num-servers" },
+    { "--kube-namespace", .meta = "NAME", .help = "namespace of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { "--kube-worker-image", .meta = "IMAGE", .help = "worker image of kubernetes",
+      .not_supported = NOT_ON("kubernetes") IMAGE },
+    { "--kube-server-image", .meta = "IMAGE", .help = "server image of kubernetes",
+      .not_supported = NOT_ON("kubernetes") IMAGE },
+    { "--kube-worker-template", .meta = "FILE", .help = "worker template of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { "--kube-server-template", .meta = "FILE", .help = "server template of kubernetes",
+      .not_supported = NOT_ON("kubernetes") PLACES },
+    { 0 },
 };
 /* clang-format on */
 
@@ -93,10 +88,10 @@ static int dmlc_submit_find_place(const struct front_ask *a, const char **ret, s
         said = front_env(a, "YDL_ON");
     *ret = said;
     if (!said)
-        return cli_bad(err, "where to run is not said: --cluster yarn, or --cluster local");
+        return cli_bad(err, "--cluster is missing: use --cluster yarn or --cluster local");
     if (str_eq(said, "yarn") || str_eq(said, "local"))
         return 0;
-    return cli_bad(err, "ydl runs on yarn and on local machines, not on '%s'", said);
+    return cli_bad(err, "'%s' is not supported: ydl runs on yarn or local", said);
 }
 
 /* "512m", "1.5g": a number and one of two letters, which the older parser insisted on. */
@@ -140,31 +135,25 @@ static int dmlc_submit_describe(const struct front_ask *a, struct dmlc *f, struc
     return 0;
 }
 
-static int add_memory(const struct front_ask *a, struct front_call *c, const char *name,
-                      const char *text)
+static void add_memory(const struct front_ask *a, struct front_call *c, const char *name,
+                       const char *text)
 {
     uint64_t bytes = 0;
 
     (void)str_to_size(text, &bytes);
-    return dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
+    dmlc_env(a, c, name, "%llu", (unsigned long long)(bytes / MIB));
 }
 
-static int dmlc_submit_add_env(const struct front_ask *a, const struct dmlc *f,
-                               struct front_call *c)
+static void dmlc_submit_add_env(const struct front_ask *a, const struct dmlc *f,
+                                struct front_call *c)
 {
-    int r = dmlc_pass(a, c);
-
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
-    if (r == 0)
-        r = dmlc_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
-    if (r == 0)
-        r = add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
-    if (r == 0)
-        r = add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r;
+    dmlc_pass(a, c);
+    dmlc_env(a, c, "DMLC_WORKER_CORES", "%lld", (long long)f->worker_cpus);
+    dmlc_env(a, c, "DMLC_SERVER_CORES", "%lld", (long long)f->server_cpus);
+    add_memory(a, c, "DMLC_WORKER_MEMORY_MB", f->worker_memory);
+    add_memory(a, c, "DMLC_SERVER_MEMORY_MB", f->server_memory);
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
 }
 
 /* ---- archives, which were unpacked into the task's own directory ---- */
@@ -202,7 +191,9 @@ static int dmlc_submit_wrap(const struct front_ask *a, const struct dmlc *f, str
         r = strs_add(ret, names);
     for (char *p = names; r == 0 && *p; p++)
         *p = *p == ' ' ? ':' : *p;
-    return r < 0 ? r : dmlc_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+    if (r == 0)
+        dmlc_env(a, c, "DMLC_JOB_ARCHIVES", "%s", names);
+    return r;
 }
 
 static int make_command(const struct front_ask *a, const struct dmlc *f, struct strs *ret,
@@ -212,7 +203,8 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
     int r = 0;
 
     if (front_given(a, "--archives") && str_eq(f->on, "local"))
-        r = front_note(c, "--archives has no effect: tasks on this machine run where you are");
+        front_note(c,
+                   "--archives has no effect: tasks on this machine run in the current directory");
     else if (front_given(a, "--archives")) {
         r = dmlc_files(a, "--archives", "", c, err);
         if (r == 0)
@@ -227,28 +219,7 @@ static int make_command(const struct front_ask *a, const struct dmlc *f, struct 
 
 /* ---- all of it ---- */
 
-static int dmlc_submit_add_rest(const struct front_ask *a, const struct dmlc *f,
-                                struct front_call *c, struct err *err)
-{
-    const char *temp = front_value(a, "--hdfs-tempdir"), *log = front_value(a, "--log-file");
-    int r = dmlc_name(a, f, c);
-
-    if (r == 0)
-        r = dmlc_files(a, "--files", "", c, err);
-    if (r == 0)
-        r = dmlc_libcxx(a, c, err);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && temp && !str_eq(temp, "/tmp"))
-        r = front_option(c, "--staging", "%s", temp);
-    if (r == 0 && str_eq(front_value(a, "--log-level"), "DEBUG"))
-        r = front_add(c, "--verbose");
-    if (r == 0 && log) {
-        c->log_file = strdup(log);
-        r = c->log_file ? 0 : -ENOMEM;
-    }
-    return r;
-}
+static const struct dmlc_options submit_options = { "--files", "", "--hdfs-tempdir", NULL };
 
 static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c, struct err *err)
 {
@@ -261,49 +232,46 @@ static int dmlc_submit_translate(const struct front_ask *a, struct front_call *c
         r = dmlc_script(a, f.on, err);
     if (r == 0)
         r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = dmlc_submit_add_env(a, &f, c);
-    if (r == 0)
-        r = dmlc_submit_add_rest(a, &f, c, err);
-    if (r == 0)
-        r = make_command(a, &f, &command, c, err);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
     if (r < 0)
         return r;
-    if (!cache && front_add(c, "--no-ship") < 0)
-        return -ENOMEM;
-    return dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
+    dmlc_submit_add_env(a, &f, c);
+    r = dmlc_launcher(a, &f, &submit_options, c, err);
+    if (r == 0)
+        r = make_command(a, &f, &command, c, err);
+    if (!cache)
+        front_add(c, "--no-ship");
+    return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, cache), c);
 }
 
 static const struct cli_example examples[] = {
     { "dmlc-submit --cluster yarn --num-workers 2 --num-servers 1 python train.py",
-      "two workers and a server on YARN, the scheduler here" },
+      "two workers and a server on YARN, with the scheduler on this machine" },
     { "dmlc-submit --cluster local --num-workers 4 ./xgboost mushroom.conf",
       "four workers of a rabit program on this machine" },
     { 0 },
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = dmlc_submit_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_submit = {
-    .name = "dmlc-submit",
-    .summary = "run a distributed program on YARN or on this machine, as dmlc-core's dmlc-submit",
-    .text =
-        "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
-        "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
-        "tracker runs in the cluster.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "dmlc-submit",
+        .summary = "run a distributed program on YARN or locally, like dmlc-core's dmlc-submit",
+        .text =
+            "Runs workers, and with --num-servers parameter servers and a scheduler, of a program\n"
+            "that uses ps-lite, MXNet or rabit. On YARN the scheduler runs on this machine; a rabit\n"
+            "tracker runs in the cluster.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_opts,
+        .sections = front_sections,
+    },
 };

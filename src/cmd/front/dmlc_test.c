@@ -20,7 +20,7 @@ static void the_texts_line_works_as_written(void **state)
                  "--client-address 192.168.1.1 --avoid all --max-restarts 2 --env "
                  "DMLC_JOB_CLUSTER=yarn " OLD_ENV
                  "--name DMLC[nworker=1,nsever=1]:python -- python " JOB,
-        "--yarn-scripts has no effect: nothing of ydl is Java"
+        "--yarn-scripts has no effect: ydl does not use Java"
     };
 
     (void)state;
@@ -59,7 +59,7 @@ static void all_options_of_dmlc_yarn_have_their_effect(void **state)
           "run --on yarn --framework rabit " SIZES("2") "--avoid all --max-restarts 2 --env "
                                                         "DMLC_JOB_CLUSTER=yarn " OLD_ENV
                                                         "--name DMLC[nworker=2]:p -- p --lr 3",
-          "write -- before the command" },
+          "put -- before the command" },
         { "-n 1 --env A=1 --env LIBHDFS_OPTS=x /etc/passwd /usr/bin/env",
           "run --env A=1 --env LIBHDFS_OPTS=x --on yarn --framework rabit " SIZES(
               "1") "--avoid all --max-restarts 2 --env DMLC_JOB_CLUSTER=yarn --env "
@@ -118,9 +118,9 @@ static void dmlc_submit_has_its_own_defaults(void **state)
           "p",
           "--archives has no effect" },
         { "--num-workers 1 p", NULL,
-          "where to run is not said: --cluster yarn, or --cluster local" },
+          "--cluster is missing: use --cluster yarn or --cluster local" },
         { "--cluster mpi --num-workers 1 p", NULL,
-          "ydl runs on yarn and on local machines, not on 'mpi'" },
+          "'mpi' is not supported: ydl runs on yarn or local" },
         { "--cluster moon --num-workers 1 p", NULL,
           "option '--cluster': 'moon' is not one of yarn, slurm, mpi, sge, local, ssh, mesos, "
           "kubernetes" },
@@ -141,40 +141,39 @@ static void options_of_other_clusters_are_refused(void **state)
 {
     static const struct front_row submit[] = {
         { "--cluster local --num-workers 1 --host-file h p", NULL,
-          "--host-file: ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+          "--host-file: ydl takes no list of hosts; on YARN, --node-label selects nodes" },
         { "--cluster ssh --num-workers 1 --sync-dst-dir d p", NULL,
-          "--sync-dst-dir: ydl does not copy by ssh; --files sends files along" },
+          "--sync-dst-dir: ydl does not copy by ssh; use --files to upload files" },
         { "--cluster yarn --num-workers 1 --sge-log-dir d p", NULL,
           "--sge-log-dir: ydl does not run on sge; 'ydl logs' shows what tasks wrote" },
         { "--cluster yarn --num-workers 1 --mesos-master h p", NULL,
-          "--mesos-master: ydl does not run on mesos; --cluster is yarn or local" },
+          "--mesos-master: ydl does not run on mesos; use --cluster yarn or --cluster local" },
         { "--cluster yarn --num-workers 1 --slurm-worker-nodes 2 p", NULL,
-          "--slurm-worker-nodes: ydl does not run on slurm; --num-workers is how many workers "
-          "there are" },
+          "--slurm-worker-nodes: ydl does not run on slurm; use --num-workers" },
         { "--cluster yarn --num-workers 1 --slurm-server-nodes=2 p", NULL,
-          "--slurm-server-nodes: ydl does not run on slurm; --num-servers is how many servers "
-          "there are" },
+          "--slurm-server-nodes: ydl does not run on slurm; use --num-servers" },
         { "--cluster yarn --num-workers 1 --kube-namespace n p", NULL,
-          "--kube-namespace: ydl does not run on kubernetes; --cluster is yarn or local" },
+          "--kube-namespace: ydl does not run on kubernetes; use --cluster yarn or --cluster "
+          "local" },
         { "--cluster yarn --num-workers 1 --kube-worker-i i p", NULL,
-          "--kube-worker-image: ydl does not run on kubernetes; --docker-image names the image "
-          "that tasks run in" },
+          "--kube-worker-image: ydl does not run on kubernetes; use --docker-image" },
         { "--cluster yarn --num-workers 1 --kube-server-image i p", NULL,
-          "--kube-server-image: ydl does not run on kubernetes; --docker-image names the image "
-          "that tasks run in" },
+          "--kube-server-image: ydl does not run on kubernetes; use --docker-image" },
         { "--cluster yarn --num-workers 1 --kube-worker-template f p", NULL,
-          "--kube-worker-template: ydl does not run on kubernetes; --cluster is yarn or local" },
+          "--kube-worker-template: ydl does not run on kubernetes; use --cluster yarn or --cluster "
+          "local" },
         { "--cluster yarn --num-workers 1 --kube-server-template f p", NULL,
-          "--kube-server-template: ydl does not run on kubernetes; --cluster is yarn or local" },
+          "--kube-server-template: ydl does not run on kubernetes; use --cluster yarn or --cluster "
+          "local" },
         { "--cluster local --num-workers 1 -- p --host-file h",
           "run --on local --framework rabit --role worker=1 --env DMLC_JOB_CLUSTER=local " NEW_ENV
           "--name DMLC[nworker=1]:p -- p --host-file h" },
     };
     static const struct front_row launch[] = {
         { "-n 1 -H hosts p", NULL,
-          "-H: ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
+          "-H: ydl takes no list of hosts; on YARN, --node-label selects nodes" },
         { "-n 1 --sync-dst-dir d p", NULL,
-          "--sync-dst-dir: ydl does not copy by ssh; --files sends files along" },
+          "--sync-dst-dir: ydl does not copy by ssh; use --files to upload files" },
     };
 
     (void)state;
@@ -259,7 +258,7 @@ static void launch_has_as_many_servers_as_workers(void **state)
           "run --on yarn --framework mxnet --role worker=2,memory=1g,cpus=1 --role "
           "server=1,memory=1g,cpus=1 --role scheduler=1,place=client --avoid all --max-restarts 2 "
           "--env DMLC_JOB_CLUSTER=yarn --env PYTHONPATH=. -- python " JOB },
-        { "-n 1 --launcher ssh p", NULL, "ydl runs on yarn and on local machines, not by 'ssh'" },
+        { "-n 1 --launcher ssh p", NULL, "'ssh' is not supported: ydl runs on yarn or local" },
         { "-n 1 --env-server A=1 p", NULL, "option '--env-server': 'A=1' is not NAME:VALUE" },
         { "-n 1 --native yes p",
           "run --on local --framework mxnet --role worker=1 --role server=1 --env "
@@ -267,9 +266,9 @@ static void launch_has_as_many_servers_as_workers(void **state)
         { "-n 1 --native cpp p",
           "run --on local --framework mxnet --role worker=1 --role server=1 --env "
           "DMLC_JOB_CLUSTER=local -- p",
-          "--native cpp is not needed: any program is a job" },
+          "--native cpp is not needed: a program in any language is run as it is" },
         { "-n 1 --launcher yarn python gone.py", NULL, "there is no script 'gone.py'" },
-        { "-n 0 p", NULL, "option '--num-workers': 0 is too few, 1 is the least" },
+        { "-n 0 p", NULL, "option '--num-workers': 0 is less than the minimum, 1" },
         { "p", NULL, "the number of workers is missing (-n)" },
     };
 
@@ -301,14 +300,14 @@ static void wrong_use_gets_a_sentence(void **state)
     static const struct front_row rows[] = {
         { "", NULL, "the number of workers is missing (-n)" },
         { "-n 1", NULL, "a command is missing" },
-        { "-n 0 p", NULL, "option '--nworker': 0 is too few, 1 is the least" },
+        { "-n 0 p", NULL, "option '--nworker': 0 is less than the minimum, 1" },
         { "-n x p", NULL, "option '--nworker': 'x' is not a whole number" },
         { "-n 1 -f nothing#README.md p", NULL, "there is no file 'nothing'" },
         { "-n 1 --ship-libcxx /nowhere p", NULL, "there is no file '/nowhere/libstdc++.so.6'" },
-        { "-n 1 --log x p", NULL, "option '--log' may be one of --log-level, --log-file" },
+        { "-n 1 --log x p", NULL, "option '--log' is ambiguous: --log-level, --log-file" },
         { "-n 1 -ac 2 p", NULL, "option '--auto_file_cache': '2' is not one of 0, 1" },
         { "-n 1 --name-node hdfs://other:8020 p", NULL,
-          "--name-node: the name node is the one of the Hadoop configuration, not "
+          "--name-node: ydl uses the NameNode of the Hadoop configuration, not "
           "'hdfs://other:8020'" },
     };
 

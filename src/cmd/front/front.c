@@ -1,8 +1,7 @@
 /* front.c - which front end it is, and from its words to those of ydl; see front.h. */
+#include "cmd/front/front.h"
 #include "cli/exit.h"
 #include "cli/globals.h"
-#include "cmd/front/front_print.h"
-#include "cmd/front/fronts.h"
 #include "cmd/front/tee.h"
 
 #include <stdio.h>
@@ -10,28 +9,11 @@
 
 #define SECRET "AWS_" /* keys of a cloud are handed on like other variables, but not shown */
 
-const struct front *const front_table[] = { &front_dmlc, &front_submit, &front_launch, &front_mx,
-                                            &front_tf,   &front_slider, NULL };
-
 static const char *front_base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
-}
-
-const struct front *front_find(const char *path)
-{
-    const char *name = path ? front_base_of(path) : "";
-
-    for (const struct front *const *f = front_table; *f; f++) {
-        if (str_eq((*f)->name, name))
-            return *f;
-        for (const char *const *a = (*f)->aliases; a && *a; a++)
-            if (str_eq(*a, name))
-                return *f;
-    }
-    return NULL;
 }
 
 /* ---- taking apart ---- */
@@ -42,54 +24,62 @@ struct request {
     struct legacy_args args;
 };
 
+static const struct cli_verb *const *verbs_of(const struct front *f)
+{
+    static const struct cli_verb *const none[1];
+
+    return f->program.self->subs ? f->program.self->subs : none;
+}
+
 static const char *nearest_verb(const struct front *f, const char *word)
 {
     const char *names[32];
     size_t n = 0;
 
-    for (const struct front_verb *const *v = f->verbs; *v && n < COUNT_OF(names); v++)
-        if ((*v)->name)
-            names[n++] = (*v)->name;
+    for (const struct cli_verb *const *v = verbs_of(f); *v && n < COUNT_OF(names); v++)
+        names[n++] = (*v)->name;
     return str_nearest(word, names, n);
 }
 
-static int front_no_verb(const struct front *f, const char *word, struct err *err)
+int front_no_verb(const struct front *f, const char *word, struct err *err)
 {
     const char *near = word ? nearest_verb(f, word) : NULL;
 
     if (!word)
-        cli_bad(err, "a verb is missing");
-    else
-        cli_bad(err, "unknown verb '%s'%s%s%s", word, near ? "; did you mean '" : "",
-                near ? near : "", near ? "'?" : "");
-    return CLI_USAGE;
+        return cli_bad(err, "a verb is missing");
+    return cli_bad(err, "unknown verb '%.60s'%s%s%s", word, near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
 }
 
-/* The form of the line: told by its first word, else the one without a name. */
-static const struct front_verb *front_find_verb(const struct front *f, const char *word)
+const struct front_verb *front_verb(const struct front *f, const char *word)
 {
-    const struct front_verb *nameless = NULL;
+    const struct cli_verb *const *v = verbs_of(f);
 
-    for (const struct front_verb *const *v = f->verbs; *v; v++) {
-        if (word && str_eq((*v)->name, word))
-            return *v;
-        if (!(*v)->name)
-            nameless = *v;
-    }
-    return nameless;
+    while (*v && !str_eq((*v)->name, word))
+        v++;
+    return (const struct front_verb *)(*v ? *v : f->program.self); /* its first member */
+}
+
+struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v)
+{
+    return (struct legacy_syntax){ .own = v->cli.opts,
+                                   .extra = f->program.globals,
+                                   .lacks = v->cli.lacks,
+                                   .habits = v->habits,
+                                   .head = v->head };
 }
 
 /* A word where no operand can stand, and nearly a verb. */
 static bool is_slip(const struct front *f, const struct front_verb *v, const char *word)
 {
-    return v && !v->name && v->options_first && word && word[0] != '-' && nearest_verb(f, word);
+    return !v->cli.name && v->options_first && word && word[0] != '-' && nearest_verb(f, word);
 }
 
 /* "--help", or "help" as a whole line; where a verb is called so, it knows better. */
 static bool asks_help(const struct front_verb *v, const char *first, size_t n)
 {
     return str_eq(first, "-h") || str_eq(first, "--help") ||
-           (n == 1 && str_eq(first, "help") && v && !v->name);
+           (n == 1 && str_eq(first, "help") && !v->cli.name);
 }
 
 static int front_take_apart(const struct front *f, char *const *words, size_t n, struct request *q,
@@ -100,44 +90,41 @@ static int front_take_apart(const struct front *f, char *const *words, size_t n,
 
     q->ask.front = f;
     q->ask.args = &q->args;
-    q->ask.verb = front_find_verb(f, first);
+    q->ask.verb = front_verb(f, first);
     q->args.help = first && asks_help(q->ask.verb, first, n);
     q->args.version = first && str_eq(first, "--version");
     if (q->args.help || q->args.version)
         return 0;
-    if (!q->ask.verb || is_slip(f, q->ask.verb, first))
+    if (is_slip(f, q->ask.verb, first))
         return front_no_verb(f, first, err);
-    q->ask.syntax = print_syntax(q->ask.verb);
-    r = legacy_parse(&q->ask.syntax, words + (q->ask.verb->name != NULL),
-                     n - (q->ask.verb->name != NULL), &q->args, err);
+    q->ask.syntax = front_syntax(f, q->ask.verb);
+    r = legacy_parse(&q->ask.syntax, words + (q->ask.verb->cli.name != NULL),
+                     n - (q->ask.verb->cli.name != NULL), &q->args, err);
     if (r == CLI_USAGE)
-        err_hint(err, "see '%s --help'", f->name);
+        err_hint(err, "see '%s --help'", f->program.name);
     return r;
 }
 
 /* ---- translating ---- */
 
 /* What the rows of the tables say by themselves. */
-static int apply_rows(const struct request *q, struct front_call *c)
+static void apply_rows(const struct request *q, struct front_call *c)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < q->args.n; i++) {
+    for (size_t i = 0; i < q->args.n; i++) {
         const struct legacy_hit *h = &q->args.hits[i];
 
-        if (h->option->nothing)
-            r = front_note(c, "%s has no effect: %s", h->name, h->option->nothing);
-        if (r == 0 && h->late)
-            r = front_note(c,
-                           "%s stands behind the command and was taken as an option of %s; write "
-                           "-- before the command to leave it to the job",
-                           h->name, q->ask.front->name);
-        if (r == 0 && h->option->word)
-            r = front_add(c, h->option->word);
-        if (r == 0 && h->option->word && h->value)
-            r = front_add(c, h->value);
+        if (h->option->no_effect)
+            front_note(c, "%s has no effect: %s", h->name, h->option->no_effect);
+        if (h->late)
+            front_note(c,
+                       "%s after the command was taken as an option of %s; to pass it to the job, "
+                       "put -- before the command",
+                       h->name, q->ask.front->program.name);
+        if (h->option->same_as)
+            front_add(c, h->option->same_as);
+        if (h->option->same_as && h->value)
+            front_add(c, h->value);
     }
-    return r;
 }
 
 static int front_do_translate(const struct request *q, struct front_call *c, struct err *err)
@@ -146,20 +133,20 @@ static int front_do_translate(const struct request *q, struct front_call *c, str
     const char *verb = str_eq(v->verb, "run") && !front_attached(&q->ask) ? "submit" : v->verb;
     int r;
 
-    if (front_add(c, verb) < 0 || apply_rows(q, c) < 0)
-        return err_oom(err);
+    front_add(c, verb);
+    apply_rows(q, c);
     r = v->translate(&q->ask, c, err);
-    if (r == -ENOMEM)
+    if (r == -ENOMEM || (r == 0 && c->failed))
         return err_oom(err);
     if (r == CLI_USAGE)
-        err_hint(err, "see '%s --help'", q->ask.front->name);
+        err_hint(err, "see '%s --help'", q->ask.front->program.name);
     return r;
 }
 
 int front_translate(const struct front *f, char *const *words, size_t n, char *const *env,
                     struct front_call *ret, struct err *err)
 {
-    struct request q = { .ask = { .name = f->name, .env = env } };
+    struct request q = { .ask = { .name = f->program.name, .env = env } };
     int r = front_take_apart(f, words, n, &q, err);
 
     *ret = (struct front_call){ 0 };
@@ -196,7 +183,7 @@ static void print_word(FILE *out, const char *w)
 
 static void front_say_same(const struct request *q, const struct front_call *c)
 {
-    fprintf(stderr, "%s: the same as: ydl", q->ask.name);
+    fprintf(stderr, "%s: equivalent command: ydl", q->ask.name);
     for (size_t i = 0; i < c->words.n; i++) {
         char clean[4096];
 
@@ -208,7 +195,10 @@ static void front_say_same(const struct request *q, const struct front_call *c)
             fputs(" -f JOB", stderr);
     }
     if (c->job)
-        fprintf(stderr, "\n%s: and JOB is: %s", q->ask.name, c->job);
+        fprintf(stderr,
+                "\n"
+                "%s: where JOB is: %s",
+                q->ask.name, c->job);
     fputc('\n', stderr);
 }
 
@@ -259,15 +249,19 @@ static int run_words(const struct request *q, struct front_call *c, struct err *
     return q->ask.front->exit_code ? q->ask.front->exit_code(code) : code;
 }
 
-static int front_show(const struct request *q, struct err *err)
+int front_help(const struct front *f, const struct front_verb *v, struct err *err)
 {
-    const struct front *f = q->ask.front;
-    bool one = q->ask.verb && q->ask.verb->name;
+    struct cli c = { .program = &f->program, .verb = &v->cli };
 
-    if (q->args.version)
-        printf("%s %s\n", q->ask.name, q->ask.program->version);
-    else if (print_help(stdout, f, one ? q->ask.verb : NULL, cli_width(stdout)) < 0)
-        return err_oom(err);
+    if (v->cli.name)
+        c.path[c.depth++] = c.verb;
+    cli_help(stdout, &c, cli_width(stdout), CLI_HELP_PROSE | CLI_HELP_ALL);
+    return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
+}
+
+static int front_version(const struct request *q, struct err *err)
+{
+    printf("%s %s\n", q->ask.name, q->ask.program->version);
     return fflush(stdout) == 0 ? 0 : err_sys(err, "write to standard output");
 }
 
@@ -276,8 +270,10 @@ static int front_serve(struct request *q, struct err *err)
     AUTO_FRONT_CALL call = { 0 };
     int r;
 
-    if (q->args.help || q->args.version)
-        return front_show(q, err);
+    if (q->args.version)
+        return front_version(q, err);
+    if (q->args.help)
+        return front_help(q->ask.front, q->ask.verb, err);
     if (q->ask.verb->act)
         return q->ask.verb->act(&q->ask, err);
     r = front_do_translate(q, &call, err);

@@ -6,8 +6,10 @@
  * exit codes are the same for all. With -v, or YDL_SAY=1, the words are shown.
  *
  * A new front end is a file with its tables and its translation, a line in fronts.h and one in
- * front.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk. */
+ * cmd/fronts.c, and its names in CMakeLists.txt. Main thread; translations look at the local disk.
+ */
 #pragma once
+#include "base/json.h"
 #include "cmd/front/legacy_opts.h"
 #include <stdarg.h>
 
@@ -31,25 +33,20 @@ struct front_call {
     char *job;         /* a job file as text; NULL: the words say it all */
     struct strs notes; /* said first on standard error, unless -q */
     char *log_file;    /* standard error goes there too; NULL: nowhere else */
+    bool failed;       /* out of memory: words or notes are missing */
 };
 
-/* Which common options a verb takes. */
-enum front_extra { FRONT_NO_EXTRA, FRONT_PLAIN, FRONT_JOB };
-
-/* One form of the command line. */
+/* One form of the command line. Those of a front end are `self` of its program, for lines without a
+ * verb, and the subs of that. */
 struct front_verb {
-    const char *name;     /* the first word; NULL: what every other line is */
-    const char *summary;  /* lower case, no full stop; NULL when it is the only one */
-    const char *text;     /* prose as in struct cli_section; NULL: the summary says it all */
-    const char *operands; /* as in the usage line: "JOB [WORD…]" */
-    const struct legacy_option *options;
+    struct cli_verb
+        cli; /* first: what is printed; `args_size`, operands' number and `run` unused */
     unsigned habits;
     bool (*head)(const char *word);
-    bool options_first; /* of the nameless one: a line that begins with a word is no such line */
-    enum front_extra extra;
+    bool options_first; /* of `self`: a line that begins with a word is no such line */
     /* The verb of ydl that its words begin with; "run" becomes "submit" with --detach. What rows
-     * with `word` and `nothing` say is in `ret` when `translate` is called, which adds the rest.
-     * CLI_USAGE for what is wrong with the words. */
+     * with `same_as` and `no_effect` say is in `ret` when `translate` is called, which adds the
+     * rest. CLI_USAGE for what is wrong with the words. */
     const char *verb;
     int (*translate)(const struct front_ask *a, struct front_call *ret, struct err *err);
     /* In place of both: does it itself. An exit code, or a negative errno with `err` set. */
@@ -57,20 +54,18 @@ struct front_verb {
 };
 
 struct front {
-    const char *name;
-    const char *const *aliases;            /* further names, NULL-terminated, or NULL */
-    const char *summary;                   /* lower case, no full stop */
-    const char *text;                      /* prose */
-    const struct front_verb *const *verbs; /* NULL-terminated */
-    const struct cli_example *examples;
-    const struct cli_section *sections; /* further ones, or NULL */
-    int (*exit_code)(int code);         /* of ydl to its own; NULL: the same */
+    struct cli_program program; /* first; its globals are options that every front end takes */
+    int (*exit_code)(int code); /* of ydl to its own; NULL: the same */
 };
 
-extern const struct front *const front_table[]; /* NULL-terminated */
-
-/* By the last part of a program's path; NULL when it is no front end. */
-const struct front *front_find(const char *path);
+/* The form of a line by its first word (NULL: none): the verb of that name, else `self`. */
+const struct front_verb *front_verb(const struct front *f, const char *word);
+/* CLI_USAGE for a word that is no verb; NULL: there is no word. */
+int front_no_verb(const struct front *f, const char *word, struct err *err);
+/* Options and habits of a verb, those of every front end included. */
+struct legacy_syntax front_syntax(const struct front *f, const struct front_verb *v);
+/* Prints what `NAME --help` shows; of one verb when it has a name. */
+int front_help(const struct front *f, const struct front_verb *v, struct err *err);
 
 /* The whole program: takes apart, translates, runs, reports; returns the exit code. */
 int front_main(const struct front *f, const struct cli_program *ydl, int argc, char **argv);
@@ -87,15 +82,17 @@ static inline void auto_front_call_(struct front_call *c)
 }
 #define AUTO_FRONT_CALL AUTO(front_call) struct front_call /* = { 0 } */
 
-/* ---- for translations: all return 0 or -ENOMEM (with `err` untouched) ---- */
+/* ---- for translations: what runs out of memory sets `failed`, which front.c looks at ---- */
 
-int front_add(struct front_call *c, const char *word);
+void front_add(struct front_call *c, const char *word);
 /* Two words: an option and its value. */
-int front_option(struct front_call *c, const char *option, const char *fmt, ...)
+void front_option(struct front_call *c, const char *option, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-int front_note(struct front_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void front_note(struct front_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The job file, in place of one that is there. */
+void front_job(struct front_call *c, const json_t *job);
 /* "--" and the command: to be called last. */
-int front_command(struct front_call *c, const struct strs *command);
+void front_command(struct front_call *c, const struct strs *command);
 
 const char *front_value(const struct front_ask *a, const char *name); /* legacy_value() */
 bool front_given(const struct front_ask *a, const char *name);

@@ -6,60 +6,59 @@
 #include <string.h>
 
 #define NEAR_NAMES 256
-#define LEAVE_IT "when it is the job's own, write -- before the command"
+#define LEAVE_IT "if it is an option of the job, put -- before the command"
 
-static const struct legacy_option help_rows[] = {
-    { .names = { "-h", "--help" }, .help = "show this text" },
-    { .names = { NULL } },
-};
-static const struct legacy_option nothing_rows[1];
+static const struct cli_opt help_rows[] = { { "-h", .also = { "--help" } }, { 0 } };
+static const struct cli_opt nothing_rows[1];
 
 /* ---- rows ---- */
 
-static bool takes_value(const struct legacy_option *o)
+static bool takes_value(const struct cli_opt *o)
 {
     return o->meta != NULL;
 }
 
-static bool legacy_named(const struct legacy_option *o, const char *name, size_t n)
+static const char *legacy_spelt(const struct cli_opt *o, size_t i)
 {
-    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
-        if (strlen(o->names[i]) == n && memcmp(o->names[i], name, n) == 0)
+    return i == 0 ? o->name : i <= COUNT_OF(o->also) ? o->also[i - 1] : NULL;
+}
+
+static bool legacy_named(const struct cli_opt *o, const char *name, size_t n)
+{
+    for (size_t i = 0; legacy_spelt(o, i); i++)
+        if (strlen(legacy_spelt(o, i)) == n && memcmp(legacy_spelt(o, i), name, n) == 0)
             return true;
     return false;
 }
 
-bool legacy_is(const struct legacy_option *o, const char *name)
+bool legacy_is(const struct cli_opt *o, const char *name)
 {
     return legacy_named(o, name, strlen(name));
 }
 
-const char *legacy_name(const struct legacy_option *o)
+const char *legacy_name(const struct cli_opt *o)
 {
     const char *best = "";
 
-    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
-        if (strlen(o->names[i]) > strlen(best))
-            best = o->names[i];
+    for (size_t i = 0; legacy_spelt(o, i); i++)
+        if (strlen(legacy_spelt(o, i)) > strlen(best))
+            best = legacy_spelt(o, i);
     return best;
 }
 
-static const struct legacy_option *legacy_find(const struct legacy_option *table, const char *name,
-                                               size_t n)
+static const struct cli_opt *legacy_find(const struct cli_opt *table, const char *name, size_t n)
 {
-    for (const struct legacy_option *o = table ? table : nothing_rows; o->names[0]; o++)
+    for (const struct cli_opt *o = table ? table : nothing_rows; o->name; o++)
         if (legacy_named(o, name, n))
             return o;
     return NULL;
 }
 
-bool legacy_shadowed(const struct legacy_syntax *s, const struct legacy_option *extra)
+static const struct cli_opt *legacy_extra(const struct legacy_syntax *s, const char *name, size_t n)
 {
-    for (size_t i = 0; i < COUNT_OF(extra->names) && extra->names[i]; i++)
-        if (str_starts(extra->names[i], "--") &&
-            legacy_find(s->own, extra->names[i], strlen(extra->names[i])))
-            return true;
-    return false;
+    const struct cli_opt *o = legacy_find(s->extra, name, n);
+
+    return o && !(o->feature & s->lacks) ? o : NULL;
 }
 
 /* ---- what a word is ---- */
@@ -80,34 +79,34 @@ struct parser {
 
 struct word {
     enum kind kind;
-    const struct legacy_option *option;
+    const struct cli_opt *option;
     const char *value; /* that came with it, or NULL */
     const char *name;  /* legacy_hit.name */
 };
 
 /* The row whose spelling this is to the letter. Ours count before the command only: a job's words
  * may look the same, and those the older program let pass. */
-static const struct legacy_option *legacy_exact(const struct parser *p, const char *name, size_t n)
+static const struct cli_opt *legacy_exact(const struct parser *p, const char *name, size_t n)
 {
-    const struct legacy_option *o = legacy_find(p->s->own, name, n);
+    const struct cli_opt *o = legacy_find(p->s->own, name, n);
 
     if (!o)
         o = legacy_find(help_rows, name, n);
     if (!o && (!p->begun || (p->s->habits & LEGACY_NAMES)))
-        o = legacy_find(p->s->extra, name, n);
+        o = legacy_extra(p->s, name, n);
     return o;
 }
 
 /* Adds the rows of a table that a word may be short for, or have a value joined to. */
-static size_t count_short(const struct parser *p, const struct legacy_option *table,
-                          const char *word, struct word *ret)
+static size_t count_short(const struct parser *p, const struct cli_opt *table, const char *word,
+                          struct word *ret)
 {
     bool two = str_starts(word, "--");
     size_t len = two ? strcspn(word, "=") : strlen(word), n = 0;
 
-    for (const struct legacy_option *o = table ? table : nothing_rows; o->names[0]; o++)
-        for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
-            const char *name = o->names[i];
+    for (const struct cli_opt *o = table ? table : nothing_rows; o->name; o++)
+        for (size_t i = 0; legacy_spelt(o, i); i++) {
+            const char *name = legacy_spelt(o, i);
             bool joined = !two && strlen(name) == 2 && name[1] == word[1];
             bool begins = strncmp(name, word, len) == 0 && str_starts(name, "--") == two;
 
@@ -162,15 +161,15 @@ static struct word classify(const struct parser *p, const char *word)
 
 static const char *legacy_nearest(const struct parser *p, const char *word)
 {
-    const struct legacy_option *tables[] = { p->s->own, p->s->extra, help_rows };
+    const struct cli_opt *tables[] = { p->s->own, p->s->extra, help_rows };
     const char *names[NEAR_NAMES];
     size_t n = 0;
 
     for (size_t t = 0; t < COUNT_OF(tables); t++)
-        for (const struct legacy_option *o = tables[t]; o && o->names[0]; o++)
-            for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i] && n < NEAR_NAMES; i++)
-                if (strlen(o->names[i]) > 2)
-                    names[n++] = o->names[i];
+        for (const struct cli_opt *o = tables[t]; o && o->name; o++)
+            for (size_t i = 0; legacy_spelt(o, i) && n < NEAR_NAMES; i++)
+                if (!(o->feature & p->s->lacks) && strlen(legacy_spelt(o, i)) > 2)
+                    names[n++] = legacy_spelt(o, i);
     return str_nearest(word, names, n);
 }
 
@@ -190,17 +189,17 @@ static int ambiguous(struct parser *p, const char *word)
     AUTO_BUF all = { .max = sizeof(p->err->text) };
     size_t len = strcspn(word, "=");
 
-    for (const struct legacy_option *o = p->s->own; o && o->names[0]; o++)
-        for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
-            if (strncmp(o->names[i], word, len) == 0)
-                (void)buf_printf(&all, "%s%s", all.len ? ", " : "", o->names[i]);
-    cli_bad(p->err, "option '%.*s' may be one of %s", (int)len, word,
+    for (const struct cli_opt *o = p->s->own; o && o->name; o++)
+        for (size_t i = 0; legacy_spelt(o, i); i++)
+            if (strncmp(legacy_spelt(o, i), word, len) == 0)
+                (void)buf_printf(&all, "%s%s", all.len ? ", " : "", legacy_spelt(o, i));
+    cli_bad(p->err, "option '%.*s' is ambiguous: %s", (int)len, word,
             buf_text(&all) ? buf_text(&all) : "several");
     err_hint(p->err, LEAVE_IT);
     return CLI_USAGE;
 }
 
-static int legacy_no_value(struct parser *p, const struct legacy_option *o)
+static int legacy_no_value(struct parser *p, const struct cli_opt *o)
 {
     cli_bad(p->err, "option '%s' takes no value", legacy_name(o));
     if (p->begun)
@@ -208,15 +207,15 @@ static int legacy_no_value(struct parser *p, const struct legacy_option *o)
     return CLI_USAGE;
 }
 
-static int legacy_refuse(struct parser *p, const struct legacy_option *o, const char *name)
+static int legacy_refuse(struct parser *p, const struct cli_opt *o, const char *name)
 {
-    cli_bad(p->err, "%s: %s", name, o->refused);
+    cli_bad(p->err, "%s: %s", name, o->not_supported);
     if (p->begun && !(p->s->habits & LEGACY_NAMES))
         err_hint(p->err, LEAVE_IT);
     return CLI_USAGE;
 }
 
-static int check_choice(const struct legacy_option *o, const char *v, struct err *err)
+static int check_choice(const struct cli_opt *o, const char *v, struct err *err)
 {
     AUTO_BUF all = { .max = sizeof(err->text) };
 
@@ -229,21 +228,21 @@ static int check_choice(const struct legacy_option *o, const char *v, struct err
                    buf_text(&all) ? buf_text(&all) : "…");
 }
 
-static int legacy_check_value(const struct legacy_option *o, const char *v, struct err *err)
+static int legacy_check_value(const struct cli_opt *o, const char *v, struct err *err)
 {
     int64_t n;
     int r;
 
     if (o->choices)
         return check_choice(o, v, err);
-    if (!o->number)
+    if (o->type != CLI_I64)
         return 0;
     r = str_to_i64(v, INT32_MIN, INT32_MAX, &n);
     if (r < 0)
         return cli_bad(err, "option '%s': '%s' is %s", legacy_name(o), v,
                        r == -ERANGE ? "out of range" : "not a whole number");
     if (n < o->least)
-        return cli_bad(err, "option '%s': %s is too few, %lld is the least", legacy_name(o), v,
+        return cli_bad(err, "option '%s': %s is less than the minimum, %lld", legacy_name(o), v,
                        (long long)o->least);
     return 0;
 }
@@ -251,13 +250,13 @@ static int legacy_check_value(const struct legacy_option *o, const char *v, stru
 /* ---- parsing ---- */
 
 /* The spelling that a word has of an option; when it is a short form of one, the longest. */
-static const char *legacy_spelling(const struct legacy_option *o, const char *word)
+static const char *legacy_spelling(const struct cli_opt *o, const char *word)
 {
     size_t n = strcspn(word, "=");
 
-    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++)
-        if (strlen(o->names[i]) == n && memcmp(o->names[i], word, n) == 0)
-            return o->names[i];
+    for (size_t i = 0; legacy_spelt(o, i); i++)
+        if (strlen(legacy_spelt(o, i)) == n && memcmp(legacy_spelt(o, i), word, n) == 0)
+            return legacy_spelt(o, i);
     return legacy_name(o);
 }
 
@@ -281,7 +280,7 @@ static int add_hit(struct parser *p, const struct word *w, const char *value)
 }
 
 /* The further words of a value that has several; what is there is in `value`. */
-static int take_more(struct parser *p, const struct legacy_option *o, const char *value, char **ret)
+static int take_more(struct parser *p, const struct cli_opt *o, const char *value, char **ret)
 {
     AUTO_BUF all = { .max = MIB };
     int r = buf_add_str(&all, value);
@@ -308,10 +307,10 @@ static int legacy_take_value(struct parser *p, const struct word *w, const char 
 
 static int take_option(struct parser *p, const struct word *w)
 {
-    const struct legacy_option *o = w->option;
+    const struct cli_opt *o = w->option;
     const char *value = w->value;
 
-    if (o->refused)
+    if (o->not_supported)
         return legacy_refuse(p, o, w->name);
     if (!takes_value(o) && value)
         return legacy_no_value(p, o);
@@ -402,14 +401,14 @@ void legacy_done(struct legacy_args *a)
 const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args *a,
                          const char *name)
 {
-    const struct legacy_option *o;
+    const struct cli_opt *o;
 
     for (size_t i = a->n; i-- > 0;)
         if (legacy_is(a->hits[i].option, name))
             return a->hits[i].value ? a->hits[i].value : "";
     o = legacy_find(s->own, name, strlen(name));
     if (!o)
-        o = legacy_find(s->extra, name, strlen(name));
+        o = legacy_extra(s, name, strlen(name));
     return o ? o->preset : NULL;
 }
 
@@ -428,43 +427,4 @@ bool legacy_given(const struct legacy_args *a, const char *name)
         if (legacy_is(a->hits[i].option, name))
             return true;
     return false;
-}
-
-static int legacy_check_names(const struct legacy_option *table, const struct legacy_option *o,
-                              struct err *err)
-{
-    for (size_t i = 0; i < COUNT_OF(o->names) && o->names[i]; i++) {
-        const char *name = o->names[i];
-
-        if (name[0] != '-' || !name[1] || legacy_find(table, name, strlen(name)) != o)
-            return err_set(err, -EINVAL, "'%s' is there twice, or no name", name);
-    }
-    return 0;
-}
-
-static int check_row(const struct legacy_option *o, struct err *err)
-{
-    const char *name = legacy_name(o);
-
-    if (!o->help || isupper((unsigned char)o->help[0]) || str_ends(o->help, "."))
-        return err_set(err, -EINVAL, "'%s': its help is missing or not in lower case", name);
-    if (!!o->word + !!o->nothing + !!o->refused > 1)
-        return err_set(err, -EINVAL, "'%s' has an effect and none", name);
-    if (!takes_value(o) && (o->choices || o->number || o->list || o->preset))
-        return err_set(err, -EINVAL, "'%s' takes no value but has rules for it", name);
-    return o->preset ? legacy_check_value(o, o->preset, err) : 0;
-}
-
-int legacy_check(const struct legacy_syntax *s, struct err *err)
-{
-    const struct legacy_option *tables[] = { s->own, s->extra };
-    int r = 0;
-
-    for (size_t t = 0; t < COUNT_OF(tables); t++)
-        for (const struct legacy_option *o = tables[t]; r == 0 && o && o->names[0]; o++) {
-            r = legacy_check_names(tables[t], o, err);
-            if (r == 0)
-                r = check_row(o, err);
-        }
-    return r;
 }

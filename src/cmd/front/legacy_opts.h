@@ -1,17 +1,17 @@
 /* legacy_opts.h - command lines in the manner of older programs, from tables.
  *
- * A row is an option: its spellings, its help, and what it comes to: an option of ydl with the same
- * value, nothing at all (and why), a refusal, or something that the front end looks at itself. The
- * same rows feed the parser here, `--help`, the manual page and the completions (front_print.h).
- * What the parsers of the older programs did differently are habits, bits of the table:
+ * A row (struct cli_opt) is an option: its spellings, its help, and what it comes to: an option of
+ * ydl with the same value (same_as), nothing (no_effect, and why), an error (not_supported), or
+ * something that the front end looks at itself. The printers of help, manual and completions
+ * (cli/cli.h) read the same rows. What the parsers of the older programs did differently are
+ * habits, bits of the table:
  *
  *     dmlc-yarn -n2 --host_ip=10.0.0.1 python job.py --lr 0.1 -s 1     argparse
  *     ydl-tf -job job.py -numberworkers=4                              single dashes
  *     ydl-mx yarn -n 2 job.py -n 5                                     the job's words are its own
  *
- * `--name value`, `--name=value` and `-x=value` are understood by all, `--` ends the options, a
- * lone
- * `-` is no option. Pure; any thread. */
+ * `--name value`, `--name=value` and `-x=value` are understood by all, `--` ends the options, and a
+ * lone `-` is an operand. Pure; any thread. */
 #pragma once
 #include "cli/cli.h"
 
@@ -27,35 +27,20 @@ enum legacy_habit {
 /* What stands between the words of a value that has several. */
 #define LEGACY_BETWEEN '\x1f'
 
-struct legacy_option {
-    const char *names[4];       /* "-hip", "--host_ip"; names[0] NULL ends the table */
-    const char *meta;           /* what its value is called; NULL: it takes none */
-    const char *help;           /* one sentence, lower case, no full stop */
-    const char *preset;         /* its value when it is not given; NULL: none */
-    const char *const *choices; /* NULL-terminated, or NULL: anything */
-    int64_t least;              /* of a number */
-    unsigned more; /* so many words follow its value and belong to it: LEGACY_BETWEEN */
-    bool number;   /* a whole number */
-    bool list;     /* may be repeated: all values count, not the last */
-    /* What it comes to; none of them: the front end looks at it. */
-    const char *word;    /* the option of ydl that it is, as "--queue" */
-    const char *nothing; /* it has no effect, because: "nothing of ydl is Java" */
-    const char *refused; /* it is wrong use, because, and what instead: "… by --node-label" */
-};
-
 /* A command line's grammar. */
 struct legacy_syntax {
-    const struct legacy_option *own;   /* of the older program */
-    const struct legacy_option *extra; /* ours: spelt out, before the first operand; own ones win */
-    unsigned habits;                   /* bits of enum legacy_habit */
+    const struct cli_opt *own;   /* of the older program */
+    const struct cli_opt *extra; /* ours: spelt out, before the first operand; own ones win */
+    unsigned habits;             /* bits of enum legacy_habit */
     /* The first operand may be a word that only leads in, as "yarn" of `ydl-mx yarn -n 2 job.py`:
      * it is put aside and the options go on. NULL: there is none. */
     bool (*head)(const char *word);
+    unsigned lacks; /* features: rows of `extra` with one of them are unknown */
 };
 
 /* An option that was given. */
 struct legacy_hit {
-    const struct legacy_option *option;
+    const struct cli_opt *option;
     const char *name; /* as it was spelt, if that was one of its spellings; borrowed */
     char *value;      /* NULL when it takes none; owned */
     bool late;        /* it stood behind the first operand */
@@ -90,11 +75,7 @@ const char *legacy_value(const struct legacy_syntax *s, const struct legacy_args
 int64_t legacy_number(const struct legacy_syntax *s, const struct legacy_args *a, const char *name,
                       int64_t otherwise);
 bool legacy_given(const struct legacy_args *a, const char *name);
-bool legacy_is(const struct legacy_option *o, const char *name);
+bool legacy_is(const struct cli_opt *o, const char *name);
 
 /* How an error text calls it: its longest spelling. */
-const char *legacy_name(const struct legacy_option *o);
-/* An own option of that spelling shadows the extra one. */
-bool legacy_shadowed(const struct legacy_syntax *s, const struct legacy_option *extra);
-/* Looks for mistakes in a table; for tests. */
-int legacy_check(const struct legacy_syntax *s, struct err *err);
+const char *legacy_name(const struct cli_opt *o);

@@ -1,5 +1,6 @@
 /* legacy_opts_test.c - see legacy_opts.h */
 #include "base/buf.h"
+#include "cli/cli_testing.h"
 #include "cmd/front/legacy_opts.h"
 #include "test.h"
 
@@ -8,25 +9,27 @@
 static const char *const places[] = { "local", "yarn", NULL };
 
 /* clang-format off */
-static const struct legacy_option own[] = {
-    { { "-n", "--nworker" }, "N", "workers", .number = true, .least = 1 },
-    { { "-s", "--server-nodes" }, "N", "servers", .preset = "0", .number = true },
-    { { "-hip", "--host_ip" }, "IP", "address", .preset = "auto" },
-    { { "--log-level" }, "L", "level" },
-    { { "--log-file" }, "FILE", "file" },
-    { { "-f", "--files" }, "FILE", "files", .list = true },
-    { { "-mem", "--memory_mb" }, "MB", "memory", .number = true },
-    { { "--place" }, "WHERE", "place", .choices = places },
-    { { "--p3" }, NULL, "a flag" },
-    { { "--set" }, "COMPONENT KEY VALUE", "three words", .list = true, .more = 2 },
-    { .names = { NULL } },
+static const struct cli_opt own[] = {
+    { "-n", .also = { "--nworker" }, .meta = "N", .help = "workers", .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--server-nodes" }, .meta = "N", .help = "servers", .preset = "0",
+      .type = CLI_I64 },
+    { "-hip", .also = { "--host_ip" }, .meta = "IP", .help = "address", .preset = "auto" },
+    { "--log-level", .meta = "L", .help = "level" },
+    { "--log-file", .meta = "FILE", .help = "file" },
+    { "-f", .also = { "--files" }, .meta = "FILE", .help = "files", .type = CLI_LIST },
+    { "-mem", .also = { "--memory_mb" }, .meta = "MB", .help = "memory", .type = CLI_I64 },
+    { "--place", .meta = "WHERE", .help = "place", .choices = places },
+    { "--p3", .help = "a flag" },
+    { "--set", .meta = "COMPONENT KEY VALUE", .help = "three words", .type = CLI_LIST, .more = 2 },
+    { 0 },
 };
-static const struct legacy_option extra[] = {
-    { { "--gpus" }, "N", "number of GPUs", .word = "--gpus" },
-    { { "-q", "--quiet" }, NULL, "be quiet" },
-    { { "--files" }, "FILE", "shadowed" },
-    { { "--version" }, NULL, "print the version" },
-    { .names = { NULL } },
+static const struct cli_opt extra[] = {
+    { "--gpus", .meta = "N", .help = "number of GPUs", .same_as = "--gpus" },
+    { "-q", .also = { "--quiet" }, .help = "be quiet" },
+    { "--files", .meta = "FILE", .help = "shadowed" },
+    { "--version", .help = "print the version" },
+    { "--env", .meta = "NAME=VALUE", .help = "variable", .feature = 2 },
+    { 0 },
 };
 /* clang-format on */
 
@@ -162,15 +165,15 @@ static void a_mistake_is_named(void **state)
     } rows[] = {
         { LEGACY_NAMES, "tf1 --set a b", "option '--set' needs 3 values (COMPONENT KEY VALUE)" },
         { LEGACY_NAMES, "tf1 --plcae x", "unknown option '--plcae'; did you mean '--place'?" },
-        { LEGACY_ARGPARSE, "-n 0 x", "option '--nworker': 0 is too few, 1 is the least" },
-        { LEGACY_ARGPARSE, "-n -5 x", "option '--nworker': -5 is too few, 1 is the least" },
+        { LEGACY_ARGPARSE, "-n 0 x", "option '--nworker': 0 is less than the minimum, 1" },
+        { LEGACY_ARGPARSE, "-n -5 x", "option '--nworker': -5 is less than the minimum, 1" },
         { LEGACY_ARGPARSE, "-n two x", "option '--nworker': 'two' is not a whole number" },
         { LEGACY_ARGPARSE, "-n 99999999999 x",
           "option '--nworker': '99999999999' is out of range" },
         { LEGACY_ARGPARSE, "-num x", "option '--nworker': 'um' is not a whole number" },
         { LEGACY_ARGPARSE, "x -n", "option '--nworker' needs a value (N)" },
         { LEGACY_ARGPARSE, "-n -s 1 x", "option '--nworker' needs a value (N)" },
-        { LEGACY_ARGPARSE, "x --log y", "option '--log' may be one of --log-level, --log-file" },
+        { LEGACY_ARGPARSE, "x --log y", "option '--log' is ambiguous: --log-level, --log-file" },
         { LEGACY_ARGPARSE, "--p3=1 x", "option '--p3' takes no value" },
         { LEGACY_ARGPARSE, "-n 1 --lr", "unknown option '--lr'" },
         { LEGACY_ARGPARSE, "-h2 x", "option '--help' takes no value" },
@@ -213,31 +216,51 @@ static void values_are_the_last_ones_or_the_presets(void **state)
     assert_null(legacy_value(&s, &a, "--quiet"));
     assert_true(legacy_given(&a, "--p3"));
     assert_false(legacy_given(&a, "--host_ip"));
-    assert_true(legacy_shadowed(&s, &extra[2]));
-    assert_false(legacy_shadowed(&s, &extra[1]));
+}
+
+static void what_a_command_lacks_is_unknown_to_it(void **state)
+{
+    struct legacy_syntax s = { own, extra, LEGACY_AMONG, NULL };
+    char *words[] = { (char *)"--env", (char *)"A=b" };
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (s.lacks = 0; s.lacks <= 2; s.lacks++) {
+        AUTO_LEGACY a = { 0 };
+        int r = legacy_parse(&s, words, COUNT_OF(words), &a, &err);
+
+        if (r == -ENOMEM)
+            continue;
+        assert_int_equal(r, s.lacks == 2 ? CLI_USAGE : 0);
+        if (r == CLI_USAGE)
+            assert_string_equal(err.text, "unknown option '--env'");
+    }
 }
 
 static void tables_with_mistakes_are_found_out(void **state)
 {
-    static const struct legacy_option rows[][3] = {
-        { { { "-a" }, NULL, "Capital" } },
-        { { { "-a" }, NULL, "full stop." } },
-        { { { "-a" }, NULL, NULL } },
-        { { { "a" }, NULL, "no dash" } },
-        { { { "-a", "--b" }, NULL, "twice" }, { { "--b" }, NULL, "twice" } },
-        { { { "-a" }, "N", "bad preset", .preset = "x", .number = true } },
-        { { { "-a" }, NULL, "a flag that counts", .number = true } },
-        { { { "-a" }, NULL, "both", .word = "--x", .nothing = "because" } },
-        { { { "-a" }, NULL, "both", .refused = "no", .nothing = "because" } },
+    static const struct cli_opt rows[][3] = {
+        { { "-a", .help = "Capital" } },
+        { { "-a", .help = "full stop." } },
+        { { "-a" } },
+        { { "a", .help = "no dash" } },
+        { { "-a", .also = { "--b" }, .help = "twice" }, { "--b", .help = "twice" } },
+        { { "-a", .meta = "N", .help = "bad preset", .preset = "x", .type = CLI_I64 } },
+        { { "-a", .help = "a flag that counts", .type = CLI_I64 } },
+        { { "-a", .help = "both", .same_as = "--x", .no_effect = "because" } },
+        { { "-a", .help = "both", .not_supported = "no", .no_effect = "because" } },
+        { { "-a", .meta = "N", .help = "two defaults", .preset = "1", .fallback = "one" } },
+        { { "-a", .help = "no such group", .group = CLI_GROUPS_ } },
     };
-    struct legacy_syntax s = { .own = own, .extra = extra };
+    struct cli_verb self = { .opts = own };
+    const struct cli_program program = { .globals = extra, .self = &self };
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_int_equal(legacy_check(&s, &err), 0);
+    assert_int_equal(cli_check(&program, &err), 0);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        s.own = rows[i];
-        assert_true(legacy_check(&s, &err) < 0);
+        self.opts = rows[i];
+        assert_true(cli_check(&program, &err) < 0);
     }
 }
 
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(names_end_no_options),
         cmocka_unit_test(a_mistake_is_named),
         cmocka_unit_test(values_are_the_last_ones_or_the_presets),
+        cmocka_unit_test(what_a_command_lacks_is_unknown_to_it),
         cmocka_unit_test(tables_with_mistakes_are_found_out),
     };
 

@@ -10,31 +10,25 @@
 
 #define WORKERS 2 /* what its scripts started when nobody said a number */
 
-static const char *const schedulers[] = { "client", "cluster", NULL };
-
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--n", "--num-workers" }, "N", "how many workers; without it 2", .number = true,
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--n", "--num-workers" }, .meta = "N",
+      .help = "number of workers", .fallback = "2", .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--s", "--num-servers" }, .meta = "N",
+      .help = "number of servers", .fallback = "as many as workers", .type = CLI_I64 },
+    { "--jobname", .meta = "NAME", .help = "name of the job",
+      .fallback = "made from the script's name", .same_as = "--name" },
+    DMLC_SCHEDULER,
+    DMLC_NATIVE,
+    { "--mem", .meta = "SIZE", .help = "memory per worker and per server", .preset = "1g" },
+    { "--cpus", .meta = "N", .help = "number of CPU cores per worker and per server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--max-attempts", .meta = "N", .help = "maximum number of attempts per task, each on another "
+      "node, before the job fails", .fallback = "3 on YARN, 1 on this machine", .type = CLI_I64,
       .least = 1 },
-    { { "-s", "--s", "--num-servers" }, "N", "how many servers; without it as many as workers",
-      .number = true },
-    { { "--jobname" }, "NAME", "what the job is called; without it, after its script",
-      .word = "--name" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler runs: here, as long as this command stays, or in a container; without "
-      "it here, and in a container with --detach", .choices = schedulers },
-    { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
-      "is what the job is written in, and changes nothing",
-      .choices = family_natives },
-    { { "--mem" }, "SIZE", "memory of a worker's and of a server's container", .preset = "1g" },
-    { { "--cpus" }, "N", "processor cores of a worker's and of a server's container",
-      .preset = "1", .number = true, .least = 1 },
-    { { "--max-attempts" }, "N",
-      "how often a task may be tried before the job fails, each time elsewhere; without it 3 on "
-      "YARN, 1 here", .number = true, .least = 1 },
-    { { "--jar" }, "FILE", "the program of MXNetOnYARN", .nothing = "nothing of ydl is Java" },
-    { .names = { NULL } },
+    { "--jar", .meta = "FILE", .help = "program of MXNetOnYARN",
+      .no_effect = DMLC_JAVA },
+    { 0 },
 };
 /* clang-format on */
 
@@ -61,12 +55,12 @@ static int mx_check_job(const struct front_ask *a, struct err *err)
 
     if (job->n == 0) {
         cli_bad(err, "a job is missing");
-        err_hint(err, "name a script, as in: ydl-mx yarn -n 2 job.py");
+        err_hint(err, "try: ydl-mx yarn -n 2 job.py");
         return CLI_USAGE;
     }
     if (str_eq(job->v[0], "serve")) {
-        cli_bad(err, "serving is not there yet: ydl-mx trains");
-        err_hint(err, "a program of that name is run as ./serve");
+        cli_bad(err, "serving is not supported yet; ydl-mx only trains");
+        err_hint(err, "to run a program of that name, write ./serve");
         return CLI_USAGE;
     }
     if (!script || front_exists(job->v[0]) || front_given(a, "--files") ||
@@ -83,7 +77,7 @@ static int count_workers(const struct front_ask *a, int64_t *ret, struct err *er
     if (!head || !mx_is_number(head) || front_given(a, "-n"))
         return 0;
     if (str_to_i64(head, 1, INT32_MAX, ret) < 0)
-        return cli_bad(err, "%s workers are too few or too many", head);
+        return cli_bad(err, "number of workers '%s' is out of range", head);
     return 0;
 }
 
@@ -113,16 +107,14 @@ static int mx_translate(const struct front_ask *a, struct front_call *c, struct 
         return r;
     f.servers = legacy_number(&a->syntax, a->args, "-s", f.workers);
     r = dmlc_words(a, &f, c, err);
-    if (r == 0)
-        r = dmlc_native(a, c);
-    if (r == 0)
-        r = dmlc_pass(a, c);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    if (r == 0)
-        r = front_run_words(a, &a->args->command, &command);
+    if (r < 0)
+        return r;
+    dmlc_native(a, c);
+    dmlc_pass(a, c);
+    dmlc_conf(a, NULL, c);
+    if (f.servers > 0)
+        dmlc_kvstore(&a->args->command, c);
+    r = front_run_words(a, &a->args->command, &command);
     return r < 0 ? r : dmlc_command(a, &command, dmlc_files_of(&f, true), c);
 }
 
@@ -131,35 +123,36 @@ static const struct cli_example examples[] = {
     { "ydl-mx local -n 2 train.py --kv-store dist_sync",
       "two workers and two servers on this machine" },
     { "ydl-mx yarn -n 4 --docker-image mxnet/python --detach train.py",
-      "in a container image, without staying" },
+      "in a container image, detached" },
     { "ydl-mx yarn -n 2 --native yes worker.jar --epochs 3",
       "a Java program for workers, servers without Python" },
     { 0 },
 };
 
 static const struct front_verb only = {
-    .operands = "JOB [WORD…]",
-    .options = options,
+    .cli = { .opts = options, .operands = "JOB [WORD…]", .complete = CLI_FILES },
     .habits = LEGACY_JOINED,
     .head = leads_in,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = mx_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_mx = {
-    .name = "ydl-mx",
-    .summary = "train with MXNet on YARN or on this machine, as MXNetOnYARN",
-    .text =
-        "Runs a job with MXNet's distributed key-value store: workers, as many servers unless -s\n"
-        "says otherwise, and a scheduler. The first word says where: yarn or local; without it,\n"
-        "$YDL_ON, then yarn. It may also be the number of workers.\n\n"
-        "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
-        "words after it are the job's own. Results that tasks leave in $YDL_OUT go to HDFS, below\n"
-        "/user/ME/.ydl/out/, when the job runs there.\n\n"
-        "A task that fails makes its node one to be avoided, whatever the reason but a lost node\n"
-        "or preemption, and all tasks are started again, three times in all on YARN.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-mx",
+        .summary = "train with MXNet on YARN or on this machine, like MXNetOnYARN",
+        .text =
+            "Runs a job with MXNet's distributed key-value store: workers, servers (as many as\n"
+            "workers, unless -s is given) and a scheduler. The first word may be the place, yarn or\n"
+            "local (default: $YDL_ON, or yarn), or the number of workers.\n\n"
+            "JOB is a script, which needs no 'python' before it, a .jar or any other program. All\n"
+            "words after it are passed to the job. On YARN, what tasks write to $YDL_OUT is saved in\n"
+            "HDFS, below /user/ME/.ydl/out/.\n\n"
+            "When a task fails, its node is not used again, unless the node was lost or the task\n"
+            "preempted, and all tasks are restarted. On YARN there are three attempts.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_opts,
+        .sections = front_sections,
+    },
 };

@@ -33,7 +33,7 @@ static void every_form_of_its_texts_is_understood(void **state)
           "run --name mnist --on yarn --framework mxnet " TWO_AND("1") HERE AGAIN CLUSTER
           "python3 " JOB },
         { "--n 2 --jar ydl-mx.jar " JOB, YARN TWO_AND("2") HERE AGAIN CLUSTER "python3 " JOB,
-          "--jar has no effect: nothing of ydl is Java" },
+          "--jar has no effect: ydl does not use Java" },
         /* its other script's: the number first */
         { "2 " JOB " --lr 1 -n 5",
           YARN TWO_AND("2") HERE AGAIN CLUSTER "python3 " JOB " --lr 1 -n 5" },
@@ -85,7 +85,7 @@ static void options_say_where_and_how(void **state)
           LOCAL "--role worker=2 --role server=2 " IN "python3 " JOB },
         { "local --native scala ./run_scala.sh x",
           LOCAL "--role worker=2 --role server=2 " IN "./run_scala.sh x",
-          "--native scala is not needed: any program is a job, and is run as it is written" },
+          "--native scala is not needed: a program in any language is run as it is" },
         { JOB,
           "run --on local --framework mxnet --role worker=2 --role server=2 --env "
           "DMLC_JOB_CLUSTER=local --env DMLC_INTERFACE=eth0 --env AWS_KEY=k --env "
@@ -129,20 +129,19 @@ static void wrong_use_gets_a_sentence(void **state)
     static const struct front_row rows[] = {
         { "", NULL, "a job is missing" },
         { "yarn -n 2", NULL, "a job is missing" },
-        { "yarn -n 0 " JOB, NULL, "option '--num-workers': 0 is too few, 1 is the least" },
-        { "0 " JOB, NULL, "0 workers are too few or too many" },
+        { "yarn -n 0 " JOB, NULL, "option '--num-workers': 0 is less than the minimum, 1" },
+        { "0 " JOB, NULL, "number of workers '0' is out of range" },
         { "yarn --nun 2 " JOB, NULL, "unknown option '--nun'; did you mean '--n'?" },
         { "yarn nothing.py", NULL, "there is no job 'nothing.py'" },
         { "yarn nothing.jar", NULL, "there is no job 'nothing.jar'" },
-        { "serve model", NULL, "serving is not there yet: ydl-mx trains" },
-        { "yarn -n 2 serve", NULL, "serving is not there yet: ydl-mx trains" },
+        { "serve model", NULL, "serving is not supported yet; ydl-mx only trains" },
+        { "yarn -n 2 serve", NULL, "serving is not supported yet; ydl-mx only trains" },
         { "--native ruby " JOB, NULL,
           "option '--native': 'ruby' is not one of auto, yes, no, python, scala, cpp, java" },
         { "yarn --scheduler moon " JOB, NULL,
           "option '--scheduler': 'moon' is not one of client, cluster" },
         { "yarn --detach --scheduler client " JOB, NULL,
-          "a scheduler on this machine ends with the command: with --detach it has to be in the "
-          "cluster (--scheduler cluster)" },
+          "with --detach the scheduler cannot run on this machine: use --scheduler cluster" },
     };
 
     (void)state;

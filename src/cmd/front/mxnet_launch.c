@@ -6,32 +6,26 @@
 #include <string.h>
 
 static const char *const launchers[] = { "local", "ssh", "mpi", "sge", "yarn", NULL };
-static const char *const schedulers[] = { "client", "cluster", NULL };
 
 /* clang-format off */
-static const struct legacy_option options[] = {
-    { { "-n", "--num-workers" }, "N", "how many workers; must be given", .number = true,
-      .least = 1 },
-    { { "-s", "--num-servers" }, "N", "how many servers; without it as many as workers",
-      .number = true },
-    { { "--launcher" }, "KIND", "where to run: local or yarn; without it $YDL_ON, then local",
-      .choices = launchers },
-    { { "--env-server" }, "NAME:VALUE", "environment variables of the servers", .list = true },
-    { { "--env-worker" }, "NAME:VALUE", "environment variables of the workers", .list = true },
-    { { "--env" }, "NAME", "a variable of ours that every task gets too", .list = true },
-    { { "--p3" }, NULL, "send parameters in slices, by priority" },
-    { { "--scheduler" }, "WHERE",
-      "where the scheduler runs on YARN: here, as long as this command stays, or in a container; "
-      "without it here, and in a container with --detach", .choices = schedulers },
-    { { "--native" }, "WHEN",
-      "servers without Python; auto: a scheduler only, where MXNet's library is found; a language "
-      "is what the job is written in, and changes nothing",
-      .choices = family_natives },
-    { { "-H", "--hostfile" }, "FILE", "hosts, of ssh and mpi",
-      .refused = "ydl runs on no list of hosts; on YARN --node-label chooses nodes" },
-    { { "--sync-dst-dir" }, "DIR", "where ssh copies to",
-      .refused = "ydl does not copy by ssh; --files sends files along" },
-    { .names = { NULL } },
+static const struct cli_opt options[] = {
+    { "-n", .also = { "--num-workers" }, .meta = "N", .help = "number of workers; required",
+      .type = CLI_I64, .least = 1 },
+    { "-s", .also = { "--num-servers" }, .meta = "N",
+      .help = "number of servers", .fallback = "as many as workers", .type = CLI_I64 },
+    { "--launcher", .meta = "KIND",
+      .help = "where to run", .fallback = "$YDL_ON, or local", .choices = launchers },
+    { "--env-server", .meta = "NAME:VALUE", .help = "environment variable for the servers",
+      .type = CLI_LIST },
+    { "--env-worker", .meta = "NAME:VALUE", .help = "environment variable for the workers",
+      .type = CLI_LIST },
+    { "--env", .meta = "NAME", .help = "variable of this environment to pass to all tasks",
+      .type = CLI_LIST },
+    { "--p3", .help = "send parameters in slices, by priority" },
+    DMLC_SCHEDULER,
+    DMLC_NATIVE,
+    DMLC_SSH("-H", "--hostfile"),
+    { 0 },
 };
 /* clang-format on */
 
@@ -42,7 +36,7 @@ static int mxnet_launch_find_place(const struct front_ask *a, const char **ret, 
     *ret = said ? said : front_on(a, "local");
     if (!said || str_eq(said, "yarn") || str_eq(said, "local"))
         return 0;
-    return cli_bad(err, "ydl runs on yarn and on local machines, not by '%s'", said);
+    return cli_bad(err, "'%s' is not supported: ydl runs on yarn or local", said);
 }
 
 /* ---- variables ---- */
@@ -89,43 +83,39 @@ static int role_envs(const struct front_ask *a, struct front_call *c, struct err
     r = json_make(&job, err, "{s:O}", "roles", roles);
     if (r < 0)
         return r;
-    c->job = json_dumps(job, JSON_COMPACT);
-    return c->job ? 0 : err_oom(err);
+    front_job(c, job);
+    return 0;
 }
 
 /* NAME hands a variable of ours on; NAME=VALUE, which others of the family take, works too. */
-static int named_env(const struct front_ask *a, struct front_call *c)
+static void named_env(const struct front_ask *a, struct front_call *c)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < a->args->n; i++) {
+    for (size_t i = 0; i < a->args->n; i++) {
         const struct legacy_hit *h = &a->args->hits[i];
         const char *value = legacy_is(h->option, "--env") ? front_env(a, h->value) : NULL;
 
         if (!legacy_is(h->option, "--env"))
             continue;
         if (strchr(h->value, '='))
-            r = front_option(c, "--env", "%s", h->value);
+            front_option(c, "--env", "%s", h->value);
         else if (value)
-            r = front_option(c, "--env", "%s=%s", h->value, value);
+            front_option(c, "--env", "%s=%s", h->value, value);
         else
-            r = front_note(c, "--env %s: the variable is not set here", h->value);
+            front_note(c, "--env %s: the variable is not set here", h->value);
     }
-    return r;
 }
 
-static int mxnet_launch_add_env(const struct front_ask *a, const struct dmlc *f,
-                                struct front_call *c)
+static void mxnet_launch_add_env(const struct front_ask *a, const struct dmlc *f,
+                                 struct front_call *c)
 {
-    int r = dmlc_pass(a, c);
-
-    if (r == 0 && front_given(a, "--p3"))
-        r = dmlc_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
-    if (r == 0 && front_given(a, "--p3"))
-        r = dmlc_env(a, c, "DMLC_PS_WATER_MARK", "10");
-    if (r == 0 && str_eq(f->on, "yarn"))
-        r = dmlc_env(a, c, "PYTHONPATH", ".");
-    return r < 0 ? r : named_env(a, c);
+    dmlc_pass(a, c);
+    if (front_given(a, "--p3")) {
+        dmlc_env(a, c, "DMLC_PS_VAN_TYPE", "p3");
+        dmlc_env(a, c, "DMLC_PS_WATER_MARK", "10");
+    }
+    if (str_eq(f->on, "yarn"))
+        dmlc_env(a, c, "PYTHONPATH", ".");
+    named_env(a, c);
 }
 
 static int mxnet_launch_translate(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -146,16 +136,16 @@ static int mxnet_launch_translate(const struct front_ask *a, struct front_call *
     f.attempts = dmlc_attempts(a, f.on, NULL);
     r = dmlc_words(a, &f, c, err);
     if (r == 0)
-        r = dmlc_native(a, c);
+        dmlc_native(a, c);
     if (r == 0)
         r = role_envs(a, c, err);
-    if (r == 0)
-        r = mxnet_launch_add_env(a, &f, c);
-    if (r == 0)
-        r = dmlc_conf(a, NULL, c);
-    if (r == 0 && f.servers > 0)
-        r = dmlc_kvstore(&a->args->command, c);
-    return r < 0 ? r : dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
+    if (r < 0)
+        return r;
+    mxnet_launch_add_env(a, &f, c);
+    dmlc_conf(a, NULL, c);
+    if (f.servers > 0)
+        dmlc_kvstore(&a->args->command, c);
+    return dmlc_command(a, &a->args->command, dmlc_files_of(&f, true), c);
 }
 
 static const struct cli_example examples[] = {
@@ -167,24 +157,25 @@ static const struct cli_example examples[] = {
 };
 
 static const struct front_verb only = {
-    .operands = "COMMAND…",
-    .options = options,
+    .cli = { .opts = options, .operands = "COMMAND…", .complete = CLI_FILES },
     .habits = LEGACY_ARGPARSE,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = mxnet_launch_translate,
 };
-static const struct front_verb *const verbs[] = { &only, NULL };
 
 const struct front front_launch = {
-    .name = "ydl-launch",
-    .summary = "run a distributed MXNet program, as MXNet's tools/launch.py",
-    .text =
-        "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
-        "key-value store. On YARN the scheduler runs on this machine.\n\n"
-        "Options are found anywhere on the line, also behind the command; what is not known\n"
-        "belongs to the command. Write -- before the command to leave all its words to it. The\n"
-        "exit status is the job's.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-launch",
+        .summary = "run a distributed MXNet program, like MXNet's tools/launch.py",
+        .text =
+            "Runs workers, servers and a scheduler of a program that uses MXNet's distributed\n"
+            "key-value store. On YARN the scheduler runs on this machine.\n\n"
+            "Options may stand anywhere on the line, also after the command; unknown options are\n"
+            "passed to the command. Put -- before the command to pass all its words to it. The exit\n"
+            "status is the job's.",
+        .self = &only.cli,
+        .examples = examples,
+        .globals = common_opts,
+        .sections = front_sections,
+    },
 };

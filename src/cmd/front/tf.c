@@ -12,90 +12,102 @@
 
 #define OLD_JOB_MB 1024 /* what the first generation's script asked for a server */
 #define OLD_MB 4096     /* and what its Java client did */
-#define NO_JAVA "nothing of ydl is Java"
+#define NO_JAVA "ydl does not use Java"
 #define OTHER_HALF "libtensorflow_framework.so.2"
 
 static const char *const who_serves[] = { "ydl", "script", NULL };
 static const char *const policies[] = { "0", "1", "2", NULL };
 
 /* clang-format off */
-static const struct legacy_option job_options[] = {
-    { { "-job" }, "FILE", "the script, run here with --ps and --wk, the servers' addresses" },
-    { { "--tf_client" }, "FILE", "the same" },
-    { { "-numberworkers", "--num_worker" }, "N", "how many workers", .preset = "1",
-      .number = true, .least = 1 },
-    { { "-numberps", "--num_ps" }, "N", "how many parameter servers", .preset = "0",
-      .number = true },
-    { { "--servers" }, "WHO",
-      "what workers and parameter servers run: a server of ours, or the script itself, which then "
-      "gets --job_name and --task_index too", .preset = "ydl", .choices = who_serves },
-    { { "--clients" }, "N",
-      "how many times the script runs, each with its --task_index; 'workers': once for each worker",
-      .preset = "1" },
-    { { "--client_place" }, "WHERE", "where the script runs: here ('client'), or in a container",
+static const struct cli_opt job_options[] = {
+    { "-job", .meta = "FILE",
+      .help = "script to run on this machine, with the servers' addresses in --ps and --wk" },
+    { "--tf_client", .meta = "FILE", .help = "same as -job" },
+    { "-numberworkers", .also = { "--num_worker" }, .meta = "N", .help = "number of workers",
+      .preset = "1", .type = CLI_I64, .least = 1 },
+    { "-numberps", .also = { "--num_ps" }, .meta = "N", .help = "number of parameter servers",
+      .preset = "0", .type = CLI_I64 },
+    { "--servers", .meta = "WHO", .help = "what workers and parameter servers run, ydl's "
+      "TensorFlow server or the script, which then also gets --job_name and --task_index",
+      .preset = "ydl", .choices = who_serves },
+    { "--clients", .meta = "N", .help = "number of copies of the script, each with its "
+      "--task_index; 'workers': one per worker", .preset = "1" },
+    { "--client_place", .meta = "WHERE",
+      .help = "where to run the script: on this machine (client) or in a container",
       .preset = "client" },
-    { { "--appname" }, "NAME", "what the job is called", .preset = "tensorflow" },
-    { { "--priority" }, "N", "its priority in the queue", .number = true, .word = "--priority" },
-    { { "--container_memory" }, "MB", "memory of a server; without it 1024, and 4096 where the "
-      "script was named by --tf_client", .number = true, .least = 1 },
-    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
-      .number = true, .least = 1 },
-    { { "--master_memory" }, "MB", "memory of the master's container", .number = true,
-      .least = 1 },
-    { { "--master_vcores" }, "N", "processor cores of the master's container", .number = true,
-      .least = 1 },
-    { { "--node_label_expression" }, "LABEL", "run on nodes that have this label",
-      .word = "--label" },
-    { { "--container_retry_policy" }, "N",
-      "0: a server that fails ends the job; 1 and 2: it is started again", .preset = "0",
+    { "--appname", .meta = "NAME", .help = "name of the job", .preset = "tensorflow" },
+    { "--priority", .meta = "N", .help = "priority in the queue", .type = CLI_I64,
+      .same_as = "--priority" },
+    { "--container_memory", .meta = "MB",
+      .help = "memory per server, in MB", .fallback = "1024; 4096 with --tf_client",
+      .type = CLI_I64, .least = 1 },
+    { "--container_vcores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--master_memory", .meta = "MB", .help = "memory of the master's container, in MB",
+      .type = CLI_I64, .least = 1 },
+    { "--master_vcores", .meta = "N", .help = "number of CPU cores of the master's container",
+      .type = CLI_I64, .least = 1 },
+    { "--node_label_expression", .meta = "LABEL", .help = "run only on nodes with this label",
+      .same_as = "--label" },
+    { "--container_retry_policy", .meta = "N",
+      .help = "restart a failed server (1 and 2), or let the job fail (0)", .preset = "0",
       .choices = policies },
-    { { "--container_max_retries" }, "N", "how often", .preset = "0", .number = true },
-    { { "--container_retry_error_codes" }, "CODES",
-      "with policy 2: only after these exit codes, with commas between them" },
-    { { "--container_retry_interval" }, "MS", "the least time before it is started again",
-      .number = true },
-    { { "--attempt_failures_validity_interval" }, "MS",
-      "failures longer ago than this do not count", .number = true, .least = -1 },
-    { { "-jar", "--jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
-    { { "--jni_so" }, "FILE", "its bridge to TensorFlow", .nothing = NO_JAVA },
-    { { "--log_properties" }, "FILE", "how Java writes its log", .nothing = NO_JAVA },
-    { .names = { NULL } },
+    { "--container_max_retries", .meta = "N", .help = "maximum number of restarts per server",
+      .preset = "0", .type = CLI_I64 },
+    { "--container_retry_error_codes", .meta = "CODES",
+      .help = "with policy 2, restart only after these exit codes, separated by commas" },
+    { "--container_retry_interval", .meta = "MS",
+      .help = "minimum delay before a restart, in milliseconds", .type = CLI_I64 },
+    { "--attempt_failures_validity_interval", .meta = "MS",
+      .help = "ignore failures that are older than this many milliseconds", .type = CLI_I64,
+      .least = -1 },
+    { "-jar", .also = { "--jar" }, .meta = "FILE", .help = "program of TensorFlow on YARN",
+      .no_effect = NO_JAVA },
+    { "--jni_so", .meta = "FILE", .help = "bridge library of TensorFlow on YARN",
+      .no_effect = NO_JAVA },
+    { "--log_properties", .meta = "FILE", .help = "log configuration for Java",
+      .no_effect = NO_JAVA },
+    { 0 },
 };
 
-static const struct legacy_option launch_options[] = {
-    { { "--app_name" }, "NAME", "what the job is called", .preset = "TensorFlow" },
-    { { "--num_worker" }, "N", "how many workers", .preset = "2", .number = true, .least = 1 },
-    { { "--num_ps" }, "N", "how many parameter servers", .preset = "1", .number = true },
-    { { "--container_memory" }, "MB", "memory of a server", .preset = "4096", .number = true,
+static const struct cli_opt launch_options[] = {
+    { "--app_name", .meta = "NAME", .help = "name of the job", .preset = "TensorFlow" },
+    { "--num_worker", .meta = "N", .help = "number of workers", .preset = "2", .type = CLI_I64,
       .least = 1 },
-    { { "--container_vcores" }, "N", "processor cores of a server", .preset = "1",
-      .number = true, .least = 1 },
-    { { "--am_memory" }, "MB", "memory of the master's container; without it 64", .number = true,
-      .least = 1 },
-    { { "--am_vcores" }, "N", "processor cores of the master's container", .number = true,
-      .least = 1 },
-    { { "--am_queue" }, "QUEUE", "the queue to submit to", .word = "--queue" },
-    { { "--tf_lib" }, "FILE", "the library of TensorFlow, libtensorflow_cc.so.2, to be sent along "
-      "with " OTHER_HALF ", which lies beside it" },
-    { { "--tf_jar" }, "FILE", "the program of TensorFlow on YARN", .nothing = NO_JAVA },
-    { .names = { NULL } },
+    { "--num_ps", .meta = "N", .help = "number of parameter servers", .preset = "1",
+      .type = CLI_I64 },
+    { "--container_memory", .meta = "MB", .help = "memory per server", .preset = "4096",
+      .type = CLI_I64, .least = 1 },
+    { "--container_vcores", .meta = "N", .help = "number of CPU cores per server", .preset = "1",
+      .type = CLI_I64, .least = 1 },
+    { "--am_memory", .meta = "MB", .help = "memory of the master's container, in MB",
+      .fallback = "64", .type = CLI_I64, .least = 1 },
+    { "--am_vcores", .meta = "N", .help = "number of CPU cores of the master's container",
+      .type = CLI_I64, .least = 1 },
+    { "--am_queue", .meta = "QUEUE", .help = "queue to submit to", .same_as = "--queue" },
+    { "--tf_lib", .meta = "FILE",
+      .help = "upload TensorFlow's library, libtensorflow_cc.so.2, and " OTHER_HALF " beside it" },
+    { "--tf_jar", .meta = "FILE", .help = "program of TensorFlow on YARN", .no_effect = NO_JAVA },
+    { 0 },
 };
 
-static const struct legacy_option cluster_options[] = {
-    { { "--app_id" }, "ID", "the job" },
-    { .names = { NULL } },
+static const struct cli_opt cluster_options[] = {
+    { "--app_id", .meta = "ID", .help = "application id of the job" },
+    { 0 },
 };
 
-static const struct legacy_option application_options[] = {
-    { { "--list", "-list" }, NULL, "all applications of the cluster" },
-    { { "--kill", "-kill" }, "ID", "ends one" },
-    { { "--status", "-status" }, "ID", "how one is doing" },
-    { .names = { NULL } },
+static const struct cli_opt application_options[] = {
+    { "--list", .also = { "-list" }, .help = "list all applications of the cluster" },
+    { "--kill", .also = { "-kill" }, .meta = "ID", .help = "kill an application" },
+    { "--status", .also = { "-status" }, .meta = "ID",
+      .help = "print the status of an application" },
+    { 0 },
 };
 
-static const struct legacy_option kill_options[] = {
-    { { "--application", "-application" }, "ID", "the job" },
-    { .names = { NULL } },
+static const struct cli_opt kill_options[] = {
+    { "--application", .also = { "-application" }, .meta = "ID",
+      .help = "application id of the job" },
+    { 0 },
 };
 /* clang-format on */
 
@@ -119,17 +131,18 @@ static int64_t tf_number(const struct front_ask *a, const char *name, int64_t ot
     return legacy_number(&a->syntax, a->args, name, otherwise);
 }
 
-static int tf_add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
+static void tf_add_role(struct front_call *c, const struct servers *s, const char *name, int64_t n)
 {
     /* Where the servers are ours and there is a script, only its end counts. */
     const char *decides = s->own && !s->alone && str_eq(name, "worker") ? ",decides=false" : "";
 
     if (n == 0)
-        return 0;
+        return;
     if (!s->sized)
-        return front_option(c, "--role", "%s=%lld%s", name, (long long)n, decides);
-    return front_option(c, "--role", "%s=%lld,memory=%lldm,cpus=%lld%s", name, (long long)n,
-                        (long long)s->memory, (long long)s->cores, decides);
+        front_option(c, "--role", "%s=%lld%s", name, (long long)n, decides);
+    else
+        front_option(c, "--role", "%s=%lld,memory=%lldm,cpus=%lld%s", name, (long long)n,
+                     (long long)s->memory, (long long)s->cores, decides);
 }
 
 static bool is_sized(const struct front_ask *a)
@@ -159,33 +172,29 @@ static int master_file(struct front_call *c, const struct servers *s)
     if (r == 0 && json_object_set(job, "master", master) < 0)
         r = -ENOMEM;
     if (r == 0)
-        c->job = json_dumps(job, JSON_COMPACT);
-    return c->job ? 0 : -ENOMEM;
+        front_job(c, job);
+    return r;
 }
 
 static int add_servers(const struct front_ask *a, const struct servers *s, struct front_call *c)
 {
-    int r = front_option(c, "--on", "%s", front_on(a, "yarn"));
-
-    if (r == 0)
-        r = front_option(c, "--framework", "tensorflow");
-    if (r == 0 && !front_given(a, "--name"))
-        r = front_option(c, "--name", "%s", s->name);
-    if (r == 0 && s->own)
-        r = front_option(c, "--native", "yes");
-    if (r == 0)
-        r = tf_add_role(c, s, "ps", s->ps);
-    if (r == 0)
-        r = tf_add_role(c, s, "worker", s->workers);
-    if (r == 0 && s->retries > 0)
-        r = front_option(c, "--restart", "task");
-    if (r == 0 && s->retries > 0)
-        r = front_option(c, "--max-restarts", "%lld", (long long)s->retries);
-    if (r == 0 && s->retries > 0 && s->retry_ms > 0)
-        r = front_option(c, "--restart-delay", "%lldms", (long long)s->retry_ms);
-    if (r == 0 && s->retries > 0 && s->retry_codes)
-        r = front_option(c, "--restart-codes", "%s", s->retry_codes);
-    return r < 0 ? r : master_file(c, s);
+    front_option(c, "--on", "%s", front_on(a, "yarn"));
+    front_option(c, "--framework", "tensorflow");
+    if (!front_given(a, "--name"))
+        front_option(c, "--name", "%s", s->name);
+    if (s->own)
+        front_option(c, "--native", "yes");
+    tf_add_role(c, s, "ps", s->ps);
+    tf_add_role(c, s, "worker", s->workers);
+    if (s->retries > 0) {
+        front_option(c, "--restart", "task");
+        front_option(c, "--max-restarts", "%lld", (long long)s->retries);
+    }
+    if (s->retries > 0 && s->retry_ms > 0)
+        front_option(c, "--restart-delay", "%lldms", (long long)s->retry_ms);
+    if (s->retries > 0 && s->retry_codes)
+        front_option(c, "--restart-codes", "%s", s->retry_codes);
+    return master_file(c, s);
 }
 
 /* How often the script runs: a number, or once for each worker. */
@@ -198,7 +207,7 @@ static int count_clients(const struct front_ask *a, int64_t workers, int64_t *re
         return 0;
     }
     if (str_to_i64(text, 1, 10000, ret) < 0)
-        return cli_bad(err, "--clients: '%s' is neither a number from 1 on nor 'workers'", text);
+        return cli_bad(err, "--clients: '%s' is neither a positive number nor 'workers'", text);
     return 0;
 }
 
@@ -222,7 +231,7 @@ static const char *tf_script_of(const struct front_ask *a)
 static int missing_job(struct err *err)
 {
     cli_bad(err, "a job is missing");
-    err_hint(err, "name a script, as in: ydl-tf -job job.py -numberworkers 4 -numberps 1");
+    err_hint(err, "try: ydl-tf -job job.py -numberworkers 4 -numberps 1");
     return CLI_USAGE;
 }
 
@@ -269,11 +278,11 @@ static int script_words(const struct front_ask *a, const struct servers *s, int6
     return r;
 }
 
-static int add_clients(const struct front_ask *a, int64_t n, struct front_call *c)
+static void add_clients(const struct front_ask *a, int64_t n, struct front_call *c)
 {
     bool here = str_eq(front_value(a, "--client_place"), "client") && front_attached(a);
 
-    return front_option(c, "--role", "client=%lld%s", (long long)n, here ? ",place=client" : "");
+    front_option(c, "--role", "client=%lld%s", (long long)n, here ? ",place=client" : "");
 }
 
 static int translate_job(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -290,10 +299,12 @@ static int translate_job(const struct front_ask *a, struct front_call *c, struct
     if (r == 0)
         r = add_servers(a, &s, c);
     if (r == 0 && s.own)
-        r = add_clients(a, clients, c);
+        add_clients(a, clients, c);
     if (r == 0)
         r = script_words(a, &s, clients, &command);
-    return r < 0 ? r : front_command(c, &command);
+    if (r == 0)
+        front_command(c, &command);
+    return r;
 }
 
 /* ---- the second generation ---- */
@@ -306,12 +317,14 @@ static int add_half(const char *lib, struct front_call *c, struct err *err)
 
     if (!half)
         return -ENOMEM;
-    if (front_exists(half))
-        return front_option(c, "--files", "%s", half);
+    if (front_exists(half)) {
+        front_option(c, "--files", "%s", half);
+        return 0;
+    }
     cli_bad(err, "--tf_lib: '%s' cannot be loaded without " OTHER_HALF ", which is not beside it",
             lib);
-    err_hint(err, "name the one in the directory 'tensorflow' of a Python environment, which has "
-                  "both");
+    err_hint(err,
+             "use the one in the directory 'tensorflow' of a Python environment, which has both");
     return CLI_USAGE;
 }
 
@@ -323,17 +336,18 @@ static int add_library(const struct front_ask *a, struct front_call *c, struct e
 
     if (!lib)
         return 0;
-    if (strstr(lib, "libbridge.so"))
-        return front_note(c, "--tf_lib: libbridge.so is not needed, TensorFlow's own library is");
+    if (strstr(lib, "libbridge.so")) {
+        front_note(c, "--tf_lib: libbridge.so is not needed, TensorFlow's own library is");
+        return 0;
+    }
     if (!front_exists(lib))
         return cli_bad(err, "--tf_lib: there is no '%s'", lib);
     slash = strrchr(lib, '/');
-    r = front_option(c, "--files", "%s", lib);
+    front_option(c, "--files", "%s", lib);
+    r = add_half(lib, c, err);
     if (r == 0)
-        r = add_half(lib, c, err);
-    return r < 0
-               ? r
-               : front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);
+        front_option(c, "--env", "TENSORFLOW_LIBRARY_PATH=./%s", slash ? slash + 1 : lib);
+    return r;
 }
 
 static int translate_launch(const struct front_ask *a, struct front_call *c, struct err *err)
@@ -350,35 +364,39 @@ static int translate_launch(const struct front_ask *a, struct front_call *c, str
         .alone = true,
         .sized = is_sized(a),
     };
-    int r = a->args->command.n ? cli_bad(err,
-                                         "'%s': launch starts servers only; a script runs with "
-                                         "ydl-tf -job %s",
-                                         a->args->command.v[0], a->args->command.v[0])
-                               : 0;
+    int r = a->args->command.n
+                ? cli_bad(err, "'%s': launch only starts servers; run a script with ydl-tf -job %s",
+                          a->args->command.v[0], a->args->command.v[0])
+                : 0;
 
     if (r == 0)
-        r = front_option(c, "--spec", "clusterspec");
+        front_option(c, "--spec", "clusterspec");
     if (r == 0)
         r = add_library(a, c, err);
     return r < 0 ? r : add_servers(a, &s, c);
 }
 
-static int translate_cluster(const struct front_ask *a, struct front_call *c, struct err *err)
+/* The job that an option names is the verb's operand. */
+static int add_job(const struct front_ask *a, const char *option, struct front_call *c,
+                   struct err *err)
 {
-    const char *id = front_value(a, "--app_id");
-    int r;
+    const char *id = front_value(a, option);
 
     if (!id)
-        return cli_bad(err, "--app_id is missing: which job?");
-    r = front_option(c, "--format", "clusterspec");
-    return r < 0 ? r : front_add(c, id);
+        return cli_bad(err, "%s is missing: which job?", option);
+    front_add(c, id);
+    return 0;
+}
+
+static int translate_cluster(const struct front_ask *a, struct front_call *c, struct err *err)
+{
+    front_option(c, "--format", "clusterspec");
+    return add_job(a, "--app_id", c, err);
 }
 
 static int translate_kill(const struct front_ask *a, struct front_call *c, struct err *err)
 {
-    const char *id = front_value(a, "--application");
-
-    return id ? front_add(c, id) : cli_bad(err, "--application is missing: which job?");
+    return add_job(a, "--application", c, err);
 }
 
 /* The words of the verb that it is come first, so they are put in here. */
@@ -392,91 +410,88 @@ static int translate_application(const struct front_ask *a, struct front_call *c
         if (front_given(a, verbs[i].option)) {
             strs_done(&c->words);
             c->words = (struct strs){ 0 };
-            if (front_add(c, verbs[i].verb) < 0 ||
-                front_add(c, front_value(a, verbs[i].option)) < 0)
-                return err_oom(err);
-            return 0;
+            front_add(c, verbs[i].verb);
+            return add_job(a, verbs[i].option, c, err);
         }
     if (!front_given(a, "--list"))
-        return cli_bad(err, "one of --list, --kill ID and --status ID is missing");
-    return front_add(c, "apps");
+        return cli_bad(err, "--list, --kill ID or --status ID is missing");
+    front_add(c, "apps");
+    return 0;
 }
 
 /* ---- the tables ---- */
 
 static const struct front_verb launch_verb = {
-    .name = "launch",
-    .summary = "start servers, print where they are, and leave them running",
-    .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as soon as\n"
-            "all servers run. They run until 'ydl-tf kill'.",
-    .options = launch_options,
+    .cli = { .name = "launch",
+             .summary = "start servers, print their addresses, and leave them running",
+             .text = "Prints one line, 'ClusterSpec: {\"ps\":[\"HOST:PORT\"],\"worker\":[…]}', as "
+                     "soon as\n"
+                     "all servers are running. They run until 'ydl-tf kill'.",
+             .opts = launch_options },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_JOB,
     .verb = "submit",
     .translate = translate_launch,
 };
 static const struct front_verb cluster_verb = {
-    .name = "cluster",
-    .summary = "print where the servers of a job are",
-    .options = cluster_options,
+    .cli = { .name = "cluster",
+             .summary = "print the addresses of a job's servers",
+             .opts = cluster_options,
+             .lacks = COMMON_JOB },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "spec",
     .translate = translate_cluster,
 };
 static const struct front_verb application_verb = {
-    .name = "application",
-    .summary = "list, look at or end applications",
-    .options = application_options,
+    .cli = { .name = "application",
+             .summary = "list, show or kill applications",
+             .opts = application_options,
+             .lacks = COMMON_JOB },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "cluster",
     .translate = translate_application,
 };
 static const struct front_verb kill_verb = {
-    .name = "kill",
-    .summary = "end a job at once",
-    .options = kill_options,
+    .cli = { .name = "kill", .summary = "kill a job", .opts = kill_options, .lacks = COMMON_JOB },
     .habits = LEGACY_AMONG,
-    .extra = FRONT_PLAIN,
     .verb = "kill",
     .translate = translate_kill,
 };
+static const struct cli_verb *const verbs[] = { &launch_verb.cli, &cluster_verb.cli,
+                                                &application_verb.cli, &kill_verb.cli, NULL };
 static const struct front_verb job_verb = {
-    .summary = "start servers and run a script that uses them",
-    .operands = "[-- WORD…]",
-    .options = job_options,
+    .cli = { .operands = "[-- WORD…]", .opts = job_options, .complete = CLI_FILES, .subs = verbs },
     .habits = LEGACY_AMONG,
     .options_first = true,
-    .extra = FRONT_JOB,
     .verb = "run",
     .translate = translate_job,
 };
-static const struct front_verb *const verbs[] = { &launch_verb, &cluster_verb, &application_verb,
-                                                  &kill_verb,   &job_verb,     NULL };
 
 static const struct cli_example examples[] = {
     { "ydl-tf -job job.py -numberworkers 4 -numberps 1",
-      "five servers on YARN, and a script here that uses them" },
+      "five servers on YARN, and a script on this machine that uses them" },
     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --clients workers",
       "a client for each worker" },
     { "ydl-tf -job train.py -numberworkers 2 -numberps 1 --servers script",
       "a script that starts its own server" },
     { "ydl-tf launch --num_worker 2 --num_ps 1", "servers for any number of scripts" },
-    { "ydl-tf kill --application application_1700000000000_0001", "their end" },
+    { "ydl-tf kill --application application_1700000000000_0001", "stop them" },
     { 0 },
 };
 
 const struct front front_tf = {
-    .name = "ydl-tf",
-    .summary = "TensorFlow servers on YARN or on this machine, as TensorFlow on YARN",
-    .text =
-        "Starts TensorFlow servers, workers and parameter servers, and a script that uses them.\n"
-        "The script runs here and finds their addresses in --wk and --ps, HOST:PORT with commas\n"
-        "between them; the job ends when it ends, with its exit status. Words after -- are the\n"
-        "script's own.\n\n"
-        "The servers run no Python: they are TensorFlow's own library, as it is found in the\n"
-        "script's Python. With --on local all of it runs on this machine.",
-    .verbs = verbs,
-    .examples = examples,
+    .program = {
+        .name = "ydl-tf",
+        .summary = "run TensorFlow servers on YARN or on this machine, like TensorFlow on YARN",
+        .text =
+            "Starts TensorFlow servers, workers and parameter servers, and a script that uses\n"
+            "them. The script runs on this machine and gets their addresses in --wk and --ps, as\n"
+            "HOST:PORT separated by commas; the job ends when the script ends, with its exit\n"
+            "status. Words after -- are passed to the script.\n\n"
+            "The servers run no Python: they use TensorFlow's library, as found in the script's\n"
+            "Python environment. With --on local, everything runs on this machine.",
+        .self = &job_verb.cli,
+        .examples = examples,
+        .globals = common_opts,
+        .sections = front_sections,
+    },
 };

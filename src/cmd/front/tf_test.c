@@ -18,7 +18,7 @@ static void a_script_here_uses_servers_there(void **state)
         { "-job " JOB " -numberworkers 4 -numberps 1 -jar X.jar",
           YARN OWN PS("1", "1024") WORKERS("4", "1024") "--role client=1,place=client " SCRIPT
                                                         "--ps {hosts:ps}",
-          "-jar has no effect: nothing of ydl is Java" },
+          "-jar has no effect: ydl does not use Java" },
         { "--tf_client=" JOB " --num_worker=2",
           YARN OWN WORKERS("2", "4096") "--role client=1,place=client " SCRIPT "" },
         { "-job " JOB " --clients workers -numberworkers 2 --detach",
@@ -61,7 +61,7 @@ static void servers_alone_stay_and_say_where_they_are(void **state)
           "submit --queue q --spec clusterspec --on yarn --framework tensorflow --name x --native "
           "yes " SERVERS },
         { "launch --num_ps 0 --tf_jar x.jar", LAUNCH CLUSTER "--role worker=2,memory=4096m,cpus=1",
-          "--tf_jar has no effect: nothing of ydl is Java" },
+          "--tf_jar has no effect: ydl does not use Java" },
         { "cluster --app_id application_1_2", "spec --format clusterspec application_1_2" },
         { "application --list", "cluster apps" },
         { "application -kill application_1_2", "kill application_1_2" },
@@ -85,10 +85,10 @@ static void wrong_use_gets_a_sentence(void **state)
           "not beside it" },
         { "-job nowhere.py", NULL, "there is no job 'nowhere.py'" },
         { "-job " JOB " --clients none", NULL,
-          "--clients: 'none' is neither a number from 1 on nor 'workers'" },
+          "--clients: 'none' is neither a positive number nor 'workers'" },
         { "cluster", NULL, "--app_id is missing: which job?" },
         { "kill", NULL, "--application is missing: which job?" },
-        { "application", NULL, "one of --list, --kill ID and --status ID is missing" },
+        { "application", NULL, "--list, --kill ID or --status ID is missing" },
         { "launch --tf_lib nowhere.so", NULL, "--tf_lib: there is no 'nowhere.so'" },
     };
 

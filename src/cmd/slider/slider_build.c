@@ -1,5 +1,7 @@
 /* slider_build.c - `slider create`, `build`, `update` and `start`; see slider_verb.h. */
 #include "base/path.h"
+#include "cmd/slider/slider_job.h"
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "job/protocol.h"
 #include "launch/launch_options.h"
@@ -34,7 +36,7 @@ static int read_metainfo(struct slider *s, struct slider_package *p, json_t **re
         return slider_file("metainfo.json", p, &s->excerpt, ret, err);
     cli_bad(err, "there is no metainfo.json in '%s'", p->path);
     if (slider_package_has(p, "metainfo.xml"))
-        err_hint(err, "a metainfo.xml is not read: write it as JSON, schemaVersion 2.1");
+        err_hint(err, "metainfo.xml is not supported: write it as JSON, with schemaVersion 2.1");
     return CLI_USAGE;
 }
 
@@ -93,8 +95,8 @@ static int slider_build_change(const struct change *c, const char *value, struct
     if (words.n < at + (c->key ? 1 : 2))
         return cli_bad(err, "option '%s': one of its values is empty", c->option);
     if (c->key && str_to_i64(words.v[at], 1, INT32_MAX, &n) < 0)
-        return cli_bad(err, "option '%s': '%s' is no number of instances, which is 1 or more",
-                       c->option, words.v[at]);
+        return cli_bad(err, "option '%s': '%s' is not a positive number of instances", c->option,
+                       words.v[at]);
     into = c->component ? slider_within(doc, "components") : slider_within(doc, "global");
     if (into && c->component)
         into = slider_within(into, words.v[0]);
@@ -235,7 +237,7 @@ static int slider_missing(const struct slider_package *p, const char *what, cons
                           struct err *err)
 {
     cli_bad(err, "there is no %s '%.100s' in '%s'", what, name, p->path);
-    err_hint(err, "it is looked for in its directory 'package'");
+    err_hint(err, "it must be in the directory 'package'");
     return CLI_USAGE;
 }
 
@@ -304,7 +306,8 @@ static int read_docs(struct slider *s, struct slider_package *p, struct slider_d
     if (!appdef && !d->metainfo)
         return cli_bad(err, "--appdef is missing: the directory or zip archive of the application");
     if (!slider_given(s, "--resources") && !d->resources)
-        return cli_bad(err, "--resources is missing: how many instances of which size");
+        return cli_bad(err,
+                       "--resources is missing: the file with the number and size of instances");
     if (appdef)
         r = slider_package_open(p, appdef, err);
     if (r == 0 && (appdef || slider_given(s, "--metainfo") || slider_given(s, "--metainfojson"))) {
@@ -373,7 +376,7 @@ static int say_built(const struct slider *s, const char *done)
     if (s->json)
         printf("{\"name\": \"%s\", \"done\": \"%s\"}\n", s->name, done);
     else if (!slider_given(s, "--quiet"))
-        fprintf(stderr, "%s: the definition of '%s' is kept; '%s start %s' starts it\n",
+        fprintf(stderr, "%s: saved the definition of '%s'; start it with '%s start %s'\n",
                 s->ask->name, s->name, s->ask->name, s->name);
     return 0;
 }
@@ -474,7 +477,7 @@ static int start_stopped(struct slider *s, struct slider_docs *d, struct err *er
     int r = slider_find_job(s, d, err);
 
     if (r > 0)
-        r = slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "'%s' runs already, as %s", s->name,
+        r = slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "'%s' is already running, as %s", s->name,
                         client_id(s->x->client));
     return r < 0 ? r : slider_start(s, s->name, d, err);
 }

@@ -1,6 +1,6 @@
 /* slider_busy.c - one command at a time for a definition: a file that only one of them can make;
  * see slider_verb.h. */
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_store.h"
 #include "loop/fiber.h"
 #include "loop/loop.h"
 
@@ -45,8 +45,9 @@ int slider_store_lock(struct slider *s, const char *name, struct err *err)
     }
     if (r != -EEXIST)
         return r;
-    slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "another command starts or changes '%s'", name);
-    err_hint(err, "wait until it is done; one that was killed is in the way for ten minutes");
+    slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "another command is starting or changing '%s'",
+                name);
+    err_hint(err, "wait for it to finish; the lock of a killed command expires after ten minutes");
     return -EBUSY;
 }
 

@@ -1,6 +1,7 @@
 /* slider_change.c - `slider stop`, `destroy` and `flex`; see slider_verb.h. */
 #include "client/job_actions.h"
 #include "client/job_wait.h"
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "terminal/format.h"
 #include "wire/http.h"
@@ -70,7 +71,7 @@ int slider_stop(struct slider *s, struct err *err)
         if (r == 0)
             r = slider_stop_job(s, err);
     } else if (r == 0) {
-        r = slider_say(s, "nothing", "does not run", err);
+        r = slider_say(s, "nothing", "is not running", err);
     }
     slider_docs_done(&d);
     return r;
@@ -90,9 +91,9 @@ static int check_idle(struct slider *s, struct err *err)
     slider_docs_done(&d);
     if (r <= 0)
         return r;
-    slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "'%s' runs, as %s", s->name,
+    slider_fail(s, SLIDER_IN_USE, -EBUSY, err, "'%s' is running, as %s", s->name,
                 client_id(s->x->client));
-    err_hint(err, "'%s stop %s' ends it", s->ask->name, s->name);
+    err_hint(err, "stop it with '%s stop %s'", s->ask->name, s->name);
     return -EBUSY;
 }
 
@@ -101,17 +102,18 @@ int slider_destroy(struct slider *s, struct err *err)
     int r;
 
     if (!slider_given(s, "--force")) {
-        cli_bad(err, "destroy removes the definition of '%s' for good: say --force", s->name);
+        cli_bad(err, "destroy removes the definition of '%s' permanently: confirm with --force",
+                s->name);
         return CLI_USAGE;
     }
     r = slider_store_has(s, s->name, err);
     if (r == 0)
-        return slider_say(s, "nothing", "there was no such application", err);
+        return slider_say(s, "nothing", "did not exist", err);
     if (r > 0)
         r = check_idle(s, err);
     if (r == 0)
         r = slider_store_remove(s, s->name, err);
-    return r < 0 ? r : slider_say(s, "destroy", "is gone", err);
+    return r < 0 ? r : slider_say(s, "destroy", "removed", err);
 }
 
 /* ---- flex ---- */
@@ -135,7 +137,7 @@ static int flex_count(const struct slider_docs *d, const char *name, const char 
     if (r < 0)
         return r;
     if (str_to_i64(text + (text[0] == '+'), INT32_MIN, INT32_MAX, &n) < 0 || !*text)
-        return cli_bad(err, "'%.60s' is no number of instances, such as 4, +1 or -1", text);
+        return cli_bad(err, "'%.60s' is not a number of instances such as 4, +1 or -1", text);
     *ret = text[0] == '+' || text[0] == '-' ? now + n : n;
     if (*ret < 0)
         return cli_bad(err, "%s: there are only %lld instances of '%s'", text, (long long)now,
@@ -189,7 +191,7 @@ int slider_flex(struct slider *s, struct err *err)
     bool live = false;
     int r = slider_given(s, "--component")
                 ? slider_store_read(s, s->name, &d, err)
-                : cli_bad(err, "--component NAME COUNT is missing: what is to be changed?");
+                : cli_bad(err, "nothing to change: --component NAME COUNT is missing");
 
     if (r == 0) {
         json_t *as_it_was = d.resources;
@@ -209,6 +211,6 @@ int slider_flex(struct slider *s, struct err *err)
     slider_docs_done(&d);
     if (r == 0)
         r = slider_say(s, "flex",
-                       live ? "is changed" : "is changed for its next start: it does not run", err);
+                       live ? "changed" : "changed for the next start; it is not running now", err);
     return r < 0 || live ? r : SLIDER_FALSE;
 }

@@ -1,6 +1,7 @@
-/* slider_export.c - what a component exports, and after which others it starts; see slider_verb.h.
+/* slider_export.c - what a component exports, and after which others it starts; see
+ * slider_export.h.
  */
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_export.h"
 
 #include <string.h>
 

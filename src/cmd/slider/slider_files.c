@@ -1,7 +1,7 @@
-/* slider_files.c - JSON files as people write them, and packages; see slider_verb.h. */
+/* slider_files.c - JSON files as people write them, and packages; see slider_files.h. */
+#include "cmd/slider/slider_files.h"
 #include "base/path.h"
 #include "cli/exit.h"
-#include "cmd/slider/slider_verb.h"
 #include "pyenv/unzip.h"
 
 #include <string.h>
@@ -100,7 +100,7 @@ static void add_hint(const struct buf *text, struct err *err)
         closed += !quoted && (p[i] == '}' || p[i] == ']');
     }
     if (first < text->len && p[first] != '{')
-        err_hint(err, "a file of Slider begins with '{'");
+        err_hint(err, "the file must begin with '{'");
     else if (open > closed)
         err_hint(err, "%zu brace%s or bracket%s opened and not closed, at or before this place",
                  open - closed, open - closed == 1 ? "" : "s",
@@ -149,7 +149,7 @@ int slider_package_open(struct slider_package *p, const char *path, struct err *
         if (errno != ENOENT && errno != ENOTDIR)
             return exit_named_file(err_sys(err, "find '%s'", path), err);
         cli_bad(err, "there is no application definition '%s'", path);
-        err_hint(err, "--appdef names a directory or a zip archive with a metainfo.json in it");
+        err_hint(err, "--appdef must name a directory or zip archive that contains metainfo.json");
         return CLI_USAGE;
     }
     p->path = realpath(path, NULL);
@@ -201,7 +201,7 @@ int slider_file(const char *path, struct slider_package *p, struct buf *excerpt,
     } else {
         cli_bad(err, "there is no file '%s'", path);
         if (p)
-            err_hint(err, "it is neither here nor in '%s'", p->path);
+            err_hint(err, "it is neither in the current directory nor in '%s'", p->path);
         return CLI_USAGE;
     }
     return r < 0 ? exit_named_file(r, err) : slider_parse(path, &text, excerpt, ret, err);

@@ -15,7 +15,7 @@ static void a_broken_file_shows_the_place(void **state)
         const char *text, *error, *excerpt, *hint;
     } rows[] = {
         { UNFINISHED, "f:1:3: '[' or '{' expected near '\"schemaVersion\"'",
-          "      \"schemaVersion\": \"2.1\",\n      ^\n", "a file of Slider begins with '{'" },
+          "      \"schemaVersion\": \"2.1\",\n      ^\n", "the file must begin with '{'" },
         { "{ \"exports\": [\n            \"name\": \"host_port\" } ] }",
           "f:2:19: ']' expected near ':'",
           "                \"name\": \"host_port\" } ] }\n                      ^\n",

@@ -253,7 +253,7 @@ static void a_command_of_a_shell_is_run_as_it_is(void **state)
 static const struct {
     const char *metainfo, *config, *resources, *text;
 } mistakes[] = {
-    { "{}", NULL, NULL, "metainfo.json: \"schemaVersion\" is '', and has to be \"2.1\"" },
+    { "{}", NULL, NULL, "metainfo.json: \"schemaVersion\" is ''; it must be \"2.1\"" },
     { "{'schemaVersion': '2.1'}", NULL, NULL, "metainfo.json: \"application\" is missing" },
     { "{'schemaVersion': '2.1', 'application': {'components': []}}", NULL, NULL,
       "metainfo.json: the application has no \"components\"" },
@@ -268,32 +268,31 @@ static const struct {
       "resources.json: metainfo.json has no component 'wroker'; did you mean 'worker'?" },
     { NULL, NULL, ONE(""), "resources.json: component 'ps' has no yarn.role.priority" },
     { NULL, NULL, ONE("'yarn.role.priority': 0"),
-      "resources.json: component 'ps': 'yarn.role.priority' is 0, and 1 is the least" },
+      "resources.json: component 'ps': 'yarn.role.priority' is 0; the minimum is 1" },
     { NULL, NULL, ONE("'yarn.role.priority': 1, 'yarn.component.instances': '-1'"),
-      "resources.json: component 'ps': 'yarn.component.instances' is -1, and 0 is the least" },
+      "resources.json: component 'ps': 'yarn.component.instances' is -1; the minimum is 0" },
     { NULL, NULL, ONE("'yarn.role.priority': 1, 'yarn.component.instances': 'two'"),
       "resources.json: component 'ps': 'yarn.component.instances' is 'two', which is not a "
       "whole number" },
     { NULL, NULL, ONE("'yarn.role.priority': 1, 'yarn.component.instances': 0"),
       "resources.json: no component has any instances" },
     { NULL, NULL, ONE("'yarn.role.priority': 1, 'yarn.memory': 'max'"),
-      "resources.json: component 'ps': 'yarn.memory' is 'max': say how much; 'ydl cluster "
-      "nodes' shows what "
-      "there is" },
+      "resources.json: component 'ps': 'yarn.memory' is 'max', which is not supported: give an "
+      "amount; 'ydl cluster nodes' shows what nodes have" },
     { NULL, NULL, ONE("'yarn.role.priority': 1, 'ydl.restart': 'often'"),
-      "resources.json: component 'ps': 'ydl.restart' is 'often', and can be gang, task or "
+      "resources.json: component 'ps': 'ydl.restart' is 'often'; it must be gang, task or "
       "never" },
     { NULL, NULL,
       "{" SCHEMA ", 'components': {'ps': {'yarn.role.priority': 1}, 'worker': "
       "{'yarn.role.priority': 1}}}",
       "resources.json: components 'ps' and 'worker' have the same yarn.role.priority, 1" },
     { NULL, OTHER("'site.global.worker.port': '1'"), NULL,
-      "metainfo.json: an export names ${site.global.ps.port}, which appConfig does not have" },
+      "metainfo.json: an export names ${site.global.ps.port}, which is not in appConfig" },
     { NULL,
       OTHER("'site.global.ps.port': '${ps.ALLOCATED_PORT}${ps.ALLOCATED_PORT}"
             "${ps.ALLOCATED_PORT}${ps.ALLOCATED_PORT}${ps.ALLOCATED_PORT}',"
             "'site.global.worker.port': '1'"),
-      NULL, "appConfig: component 'ps' wants more than 4 ports" },
+      NULL, "appConfig: component 'ps' uses more than 4 ports" },
 };
 
 static void what_is_wrong_is_said_in_a_sentence(void **state)

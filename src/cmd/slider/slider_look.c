@@ -1,5 +1,6 @@
 /* slider_look.c - `slider status`, `list`, `exists` and `lookup`; see slider_verb.h. */
 #include "client/client_yarn_private.h"
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "terminal/format.h"
 
@@ -247,12 +248,12 @@ static bool wanted_version(const struct slider *s, const struct app *a)
     return !wanted || str_eq(wanted, json_string_value(json_object_get(app, "version")));
 }
 
-static void print_containers(const struct slider *s, const json_t *status)
+static void print_containers(const struct slider *s, const json_t *tasks)
 {
     const json_t *task;
     size_t i;
 
-    json_array_foreach(json_object_get(status, "tasks"), i, task)
+    json_array_foreach(tasks, i, task)
     {
         char name[256], host[256], state[64];
 
@@ -277,31 +278,30 @@ static bool slider_is_wanted(const struct slider *s, const struct app *a)
 static int slider_add_row(const struct slider *s, const struct app *a, json_t *list,
                           struct err *err)
 {
-    const char *id = format_text(a->docs.internal, "job");
+    const json_t *tasks = slider_given(s, "--containers") && wanted_version(s, a)
+                              ? json_object_get(a->status, "tasks")
+                              : NULL;
+    const char *id = format_text(a->docs.internal, "job"), *url = url_of(s);
     AUTO_JSON *row = NULL;
     int r;
 
     if (!s->json) {
-        printf("%-30s  %10s  %-42s  %s\n", a->name, a->state, id, url_of(s));
-        if (slider_given(s, "--containers") && wanted_version(s, a))
-            print_containers(s, a->status);
+        printf("%-30s  %10s  %-42s  %s\n", a->name, a->state, id, url);
+        print_containers(s, tasks);
         return 0;
     }
     r = json_make(&row, err, "{s:s, s:s, s:s, s:s, s:b, s:O?}", "name", a->name, "state", a->state,
-                  "job", id, "url", url_of(s), "live", a->live, "tasks",
-                  slider_given(s, "--containers") && wanted_version(s, a)
-                      ? json_object_get(a->status, "tasks")
-                      : NULL);
+                  "job", id, "url", url, "live", a->live, "tasks", tasks);
     return r < 0 ? r : json_array_append(list, row) < 0 ? err_oom(err) : 0;
 }
 
 static int check_list(const struct slider *s, struct err *err)
 {
     if (slider_given(s, "--live") && slider_given(s, "--state"))
-        return cli_bad(err, "--live and --state exclude each other");
+        return cli_bad(err, "--live and --state cannot be combined");
     if (!slider_given(s, "--containers") &&
         (slider_given(s, "--version") || slider_given(s, "--components")))
-        return cli_bad(err, "--version and --components need --containers");
+        return cli_bad(err, "--version and --components require --containers");
     return 0;
 }
 
@@ -378,7 +378,7 @@ int slider_lookup(struct slider *s, struct err *err)
     AUTO_JSON *internal = NULL;
     AUTO_JSON *status = NULL;
     int r = id ? json_make(&internal, err, "{s:s}", "job", id)
-               : cli_bad(err, "--id is missing: which application of YARN?");
+               : cli_bad(err, "--id is missing: which application?");
     struct slider_docs d = { .internal = internal };
 
     if (r == 0)

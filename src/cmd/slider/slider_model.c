@@ -1,5 +1,5 @@
-/* slider_model.c - the three files of an application taken together; see slider_verb.h. */
-#include "cmd/slider/slider_verb.h"
+/* slider_model.c - the three files of an application taken together; see slider_model.h. */
+#include "cmd/slider/slider_model.h"
 #include "job/spec/spec.h"
 
 #include <ctype.h>
@@ -58,12 +58,14 @@ int slider_number(const json_t *v, const char *key, int64_t least, int64_t other
     if (!text || !*text)
         return 0;
     if (str_eq(text, MAX_WORD) && (str_ends(key, "memory") || str_ends(key, "vcores")))
-        return cli_bad(err, "'%s' is 'max': say how much; 'ydl cluster nodes' shows what there is",
+        return cli_bad(err,
+                       "'%s' is 'max', which is not supported: give an amount; 'ydl cluster nodes' "
+                       "shows what nodes have",
                        key);
     if (str_to_i64(text, INT32_MIN, INT32_MAX, ret) < 0)
         return cli_bad(err, "'%s' is '%.60s', which is not a whole number", key, text);
     if (*ret < least)
-        return cli_bad(err, "'%s' is %lld, and %lld is the least", key, (long long)*ret,
+        return cli_bad(err, "'%s' is %lld; the minimum is %lld", key, (long long)*ret,
                        (long long)least);
     return 0;
 }
@@ -85,8 +87,9 @@ static int slider_model_check_name(const char *name, struct err *err)
 
     if (isalpha((unsigned char)*name) && !name[n] && n <= NAME_BYTES)
         return 0;
-    cli_bad(err, "metainfo.json: '%.60s' is no component's name here", name);
-    err_hint(err, "it has letters, digits, '_' and '-', at most %d, and a letter first",
+    cli_bad(err, "metainfo.json: '%.60s' is not a valid component name", name);
+    err_hint(err,
+             "use letters, digits, '_' and '-', at most %d characters, beginning with a letter",
              NAME_BYTES);
     return CLI_USAGE;
 }
@@ -120,7 +123,7 @@ static int check_metainfo(const json_t *doc, const json_t **ret, struct err *err
     int r = 0;
 
     if (!version || (!str_eq(version, "2.0") && !str_eq(version, "2.1")))
-        return cli_bad(err, "metainfo.json: \"schemaVersion\" is '%s', and has to be \"2.1\"",
+        return cli_bad(err, "metainfo.json: \"schemaVersion\" is '%s'; it must be \"2.1\"",
                        version ? version : "");
     if (!json_is_object(app))
         return cli_bad(err, "metainfo.json: \"application\" is missing");
@@ -148,7 +151,7 @@ static int check_schema(const json_t *doc, const char *file, struct err *err)
         cli_bad(err, "%s: \"schema\" is '%.100s'", file, schema);
     else
         cli_bad(err, "%s: \"schema\" is missing", file);
-    err_hint(err, "it has to be \"%s\"", SLIDER_SCHEMA);
+    err_hint(err, "it must be \"%s\"", SLIDER_SCHEMA);
     return CLI_USAGE;
 }
 
@@ -226,13 +229,13 @@ static int add_component(struct slider_model *m, const struct slider_docs *d, co
     int r;
 
     if (!json_object_get(json_object_get(d->resources, "components"), name))
-        return strs_take(
-                   m->notes,
-                   str_printf("component '%s' is not in resources.json and is left out", name)) < 0
+        return strs_take(m->notes,
+                         str_printf("component '%s' is not in resources.json, ignoring it", name)) <
+                       0
                    ? err_oom(err)
                    : 0;
     if (slider_component(m, name, strlen(name)))
-        return cli_bad(err, "metainfo.json: there are two components '%s'", name);
+        return cli_bad(err, "metainfo.json: duplicate component '%s'", name);
     c.resources = merged(d->resources, name);
     c.config = merged(d->config, name);
     m->v[m->n++] = c; /* from here on it is freed with the model */
@@ -331,8 +334,8 @@ static int check_master(const json_t *master, struct err *err)
     {
         if (!json_is_object(v))
             continue;
-        cli_bad(err, "resources.json: \"%.60s\" stands inside \"" SLIDER_MASTER "\"", key);
-        err_hint(err, "a '}' is missing behind \"" SLIDER_MASTER "\": {");
+        cli_bad(err, "resources.json: \"%.60s\" is inside \"" SLIDER_MASTER "\"", key);
+        err_hint(err, "a '}' is missing after \"" SLIDER_MASTER "\": {");
         return CLI_USAGE;
     }
     return 0;

@@ -1,6 +1,7 @@
 /* slider_registry.c - `slider registry` and `slider exports`; see slider_verb.h.
  *
  * What runs is asked for its exports; configurations are those of the definition. */
+#include "cmd/slider/slider_start.h"
 #include "cmd/slider/slider_verb.h"
 #include "wire/http.h"
 
@@ -30,9 +31,9 @@ static int slider_ask(struct slider *s, const char *name, const char *group, jso
         r = slider_find_job(s, &d, err);
     slider_docs_done(&d);
     if (r == 0) {
-        slider_fail(s, SLIDER_BAD_STATE, -ENOTCONN, err, "'%s' does not run, and exports nothing",
+        slider_fail(s, SLIDER_BAD_STATE, -ENOTCONN, err, "'%s' is not running and exports nothing",
                     name);
-        err_hint(err, "'%s start %s' starts it", s->ask->name, name);
+        err_hint(err, "start it with '%s start %s'", s->ask->name, name);
         return -ENOTCONN;
     }
     if (r < 0)
@@ -42,8 +43,8 @@ static int slider_ask(struct slider *s, const char *name, const char *group, jso
         return err_oom(err);
     r = client_get(s->x->client, buf_text(&target), &body, err);
     if (r == -ENOENT)
-        return slider_fail(s, SLIDER_NOT_FOUND, r, err, "'%s' has no group of exports '%.60s'",
-                           name, group ? group : "");
+        return slider_fail(s, SLIDER_NOT_FOUND, r, err, "'%s' has no export group '%.60s'", name,
+                           group ? group : "");
     return r < 0 ? r
                  : json_parse("the master's answer", body.data ? body.data : (uint8_t *)"",
                               body.len, ret, err);
@@ -187,8 +188,7 @@ static int get_conf(struct slider *s, const struct slider_docs *d, const char *d
 
     if (r == 0 && json_object_size(found) == 0)
         return slider_fail(s, SLIDER_NOT_FOUND, -ENOENT, err,
-                           "there is no configuration '%.60s'; --listconf shows those there are",
-                           dict);
+                           "there is no configuration '%.60s'; --listconf lists them", dict);
     for (size_t i = 0; r == 0 && i < COUNT_OF(formats); i++)
         if (str_eq(formats[i].name, format) && formats[i].write(found, &text) < 0)
             r = err_oom(err);
@@ -286,10 +286,10 @@ static int check_whose(struct slider *s, struct err *err)
         return slider_fail(s, SLIDER_NOT_FOUND, -ENOENT, err,
                            "there are no services of type '%.60s', only " SLIDER_SERVICE, type);
     if (user && (!*user || strchr(user, '/') || user[0] == '.'))
-        return cli_bad(err, "'%.60s' is no user's name", user);
+        return cli_bad(err, "'%.60s' is not a user name", user);
     if (user && s->local)
         return slider_fail(s, SLIDER_NOT_FOUND, -ENOENT, err,
-                           "--user: on this machine everybody sees only what is their own");
+                           "--user: on this machine only your own applications are visible");
     return 0;
 }
 

@@ -1,11 +1,13 @@
-/* slider_role.c - a component as a role of a job; see slider_verb.h. */
-#include "cmd/slider/slider_verb.h"
+/* slider_role.c - a component as a role of a job; see slider_role.h. */
+#include "cmd/slider/slider_role.h"
+#include "cmd/slider/slider_export.h"
 
 #include <string.h>
 
 #define SITE "site."
 #define TEXT_MAX (120 * KIB) /* of a variable: the kernel takes no more than 128 */
 #define TIMEOUT "600"        /* seconds, for a command of a script */
+#define UNLIMITED 1000000    /* restarts */
 #define POLICY_STRICT 1
 #define POLICY_SPREAD 4
 
@@ -96,8 +98,8 @@ static int run_script(const struct slider_making *k, struct err *err)
         return r;
     r = slider_write_json(command, &text);
     if (r == -E2BIG)
-        return cli_bad(err, "appConfig: the values for component '%s' are more than %zu KB",
-                       k->c->name, TEXT_MAX / KIB);
+        return cli_bad(err, "appConfig: the values for component '%s' exceed %zu KB", k->c->name,
+                       TEXT_MAX / KIB);
     if (r < 0 || !buf_text(&text) ||
         slider_set(k->role, "command", json_pack("[s, s]", "python3", SLIDER_AGENT "/agent.py")) <
             0 ||
@@ -203,10 +205,25 @@ static int add_image(const struct slider_making *k)
         return 0; /* once is enough */
     return strs_take(k->m->notes,
                      str_printf("site.global.run.mode is docker, but no image is named by "
-                                "site.global.docker.image or --docker-image: it runs without one"));
+                                "site.global.docker.image or --docker-image: running without one"));
 }
 
 /* ---- what it needs ---- */
+
+/* Parameter servers and TensorBoard wait for the others. */
+static bool waits(const struct slider_component *c)
+{
+    return strcasecmp(c->name, "ps") == 0 || strcasecmp(c->name, "tensorboard") == 0;
+}
+
+/* Does its end decide the job's? */
+static bool slider_decides(const struct slider_model *m, const struct slider_component *c)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (!waits(&m->v[i]))
+            return !waits(c);
+    return true; /* only such ones: then they do */
+}
 
 /* "yarn.io/gpu" and whatever else the cluster has a name for. */
 static int add_amounts(const struct slider_making *k, struct err *err)
@@ -277,6 +294,58 @@ static int add_sizes(const struct slider_making *k, struct err *err)
     return r < 0 ? r : add_placement(k, err);
 }
 
+/* Their hours were minutes by mistake; here they are hours. */
+static int window(const json_t *v, int64_t *ret, struct err *err)
+{
+    static const struct {
+        const char *key;
+        int64_t seconds, otherwise;
+    } parts[] = {
+        { "yarn.container.failure.window.days", 86400, 0 },
+        { "yarn.container.failure.window.hours", 3600, 6 },
+        { "yarn.container.failure.window.minutes", 60, 0 },
+        { "yarn.container.failure.window.seconds", 1, 0 },
+    };
+    bool said = false;
+    int r = 0;
+
+    *ret = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        said |= json_object_get(v, parts[i].key) != NULL;
+    for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
+        int64_t n = 0;
+
+        r = slider_number(v, parts[i].key, 0, said ? 0 : parts[i].otherwise, &n, err);
+        *ret += n * parts[i].seconds;
+    }
+    return r;
+}
+
+int slider_restart(const json_t *resources, json_t **ret, struct err *err)
+{
+    static const char *const policies[] = { "gang", "task", "never" };
+    const char *policy = json_string_value(json_object_get(resources, "ydl.restart"));
+    int64_t max = 0, seconds = 0;
+    bool known = !policy;
+    int r = slider_number(resources, "yarn.container.failure.threshold", 0, 5, &max, err);
+
+    for (size_t i = 0; i < COUNT_OF(policies); i++)
+        known |= str_eq(policy, policies[i]);
+    if (r == 0 && !known)
+        r = cli_bad(err, "'ydl.restart' is '%.60s'; it must be gang, task or never", policy);
+    if (r == 0)
+        r = window(resources, &seconds, err);
+    if (r == 0 && str_eq(policy, "never"))
+        return json_make(ret, err, "{s:s, s:i}", "policy", policy, "max", 0);
+    if (r == 0)
+        r = json_make(ret, err, "{s:s, s:I}", "policy", policy ? policy : "gang", "max",
+                      (json_int_t)(max ? max : UNLIMITED));
+    if (r == 0 && seconds > 0 &&
+        json_object_set_new(*ret, "window", json_sprintf("%llds", (long long)seconds)) < 0)
+        r = err_oom(err);
+    return r;
+}
+
 /* What it says of restarts otherwise than all. */
 static int add_restart(const struct slider_making *k, struct err *err)
 {
@@ -292,19 +361,6 @@ static int add_restart(const struct slider_making *k, struct err *err)
 }
 
 /* ---- its end ---- */
-
-static bool waits(const struct slider_component *c)
-{
-    return strcasecmp(c->name, "ps") == 0 || strcasecmp(c->name, "tensorboard") == 0;
-}
-
-bool slider_decides(const struct slider_model *m, const struct slider_component *c)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (!waits(&m->v[i]))
-            return !waits(c);
-    return true; /* only such ones: then they do */
-}
 
 static int add_end(const struct slider_making *k, struct err *err)
 {
@@ -340,9 +396,7 @@ static int make_role(struct slider_making *k, struct err *err)
     if (r == 0)
         r = add_end(k, err);
     if (r == 0 && k->tokens.preferred && k->c == &k->m->v[0] &&
-        strs_take(k->m->notes,
-                  str_printf("{DEFAULT_n} has no effect: ports are chosen among the free ones")) <
-            0)
+        strs_take(k->m->notes, str_printf("{DEFAULT_n} has no effect: any free port is used")) < 0)
         r = err_oom(err);
     return r;
 }

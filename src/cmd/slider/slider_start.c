@@ -1,8 +1,9 @@
 /* slider_start.c - from a definition to its job, and back from the definition to the job that its
- * last start made; see slider_verb.h. */
+ * last start made; see slider_start.h. */
+#include "cmd/slider/slider_start.h"
 #include "client/client_private.h"
 #include "cmd/job/start_job.h"
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_job.h"
 #include "launch/launch_options.h"
 #include "loop/fiber.h"
 #include "terminal/format.h"
@@ -112,7 +113,7 @@ static int note_job(struct slider *s, const char *name, struct slider_docs *d, s
     fiber_shield(s->x->loop, true); /* one that nobody finds again must not run */
     (void)client_end(s->x->client, "/v1/kill", true, NULL);
     fiber_shield(s->x->loop, false);
-    err_wrap(err, r, "note the job '%s' of '%s'", id, name);
+    err_wrap(err, r, "save the job id '%s' of '%s'", id, name);
     s->x->client = client_free(s->x->client);
     return r;
 }
@@ -133,8 +134,7 @@ static int print_started(struct slider *s, const char *name, struct err *err)
         return err_sys(err, "write to standard output");
     if (!slider_given(s, "--quiet"))
         fprintf(stderr,
-                "%s: see '%s status %s' and '%s exports %s'; 'ydl logs -f %s' shows what it "
-                "says\n",
+                "%s: see '%s status %s' and '%s exports %s'; 'ydl logs -f %s' shows its output\n",
                 s->ask->name, s->ask->name, name, s->ask->name, name, id);
     return 0;
 }
@@ -158,7 +158,9 @@ static void slider_say_same(const struct slider *s, const char *text)
             (void)json_object_set_new(json_object_get(job, "env"), name, json_string("…"));
     }
     shown = json_dumps(job, JSON_COMPACT);
-    fprintf(stderr, "%s: the same as: ydl submit --on %s -f JOB\n%s: and JOB is: %s\n",
+    fprintf(stderr,
+            "%s: equivalent command: ydl submit --on %s -f JOB\n"
+            "%s: where JOB is: %s\n",
             s->ask->name, s->local ? "local" : "yarn", s->ask->name, shown ? shown : "");
 }
 
@@ -267,8 +269,8 @@ int slider_wait_running(struct slider *s, int64_t ms, struct err *err)
             return 0;
         if (r == 0 && loop_now(s->x->loop) >= deadline)
             return slider_fail(s, SLIDER_TIMED_OUT, -ETIME, err,
-                               "'%s' does not run yet after %lld s; it goes on: %s", s->name,
-                               (long long)ms / 1000, format_text(status, "waiting"));
+                               "'%s' is not running after %lld s; it is still starting: %s",
+                               s->name, (long long)ms / 1000, format_text(status, "waiting"));
         if (r == 0)
             r = fiber_sleep(s->x->loop, LOOK_MS);
         if (r < 0)

@@ -1,4 +1,4 @@
-/* slider_store.c - definitions of applications, on this machine or in HDFS; see slider_verb.h.
+/* slider_store.c - definitions of applications, on this machine or in HDFS; see slider_store.h.
  *
  *     ~/.slider/cluster/NAME/            in HDFS, 0750
  *     $XDG_STATE_HOME/ydl/slider/NAME/   with --on local
@@ -9,8 +9,8 @@
  *         busy              while a command starts it or changes all of it
  *
  * A definition is made under another name and renamed when it is whole. */
+#include "cmd/slider/slider_store.h"
 #include "base/path.h"
-#include "cmd/slider/slider_verb.h"
 #include "job/protocol.h"
 #include "loop/fiber.h"
 #include "pyenv/pack.h"
@@ -212,7 +212,7 @@ static int foreign(struct slider *s, const char *name, struct err *err)
     struct err why = *err;
 
     slider_fail(s, SLIDER_BAD_STATE, SLIDER_NOT_OURS, err,
-                "the definition of '%s' was not made by ydl, or is not whole: %s", name, why.text);
+                "the definition of '%s' was not made by ydl, or is incomplete: %s", name, why.text);
     err_hint(err, "remove it with '%s destroy %s --force' and create it again", s->ask->name, name);
     return SLIDER_NOT_OURS;
 }
@@ -223,8 +223,8 @@ int slider_store_read(struct slider *s, const char *name, struct slider_docs *re
 
     if (r == 0) {
         slider_fail(s, SLIDER_UNKNOWN, -ENOENT, err, "there is no application '%s'", name);
-        err_hint(err, "'%s list' shows those there are%s", s->ask->name,
-                 s->local ? " on this machine" : "; with --on local those of this machine");
+        err_hint(err, "'%s list' lists applications%s", s->ask->name,
+                 s->local ? " on this machine" : "; add --on local for those on this machine");
         return -ENOENT;
     }
     r = r < 0 ? r : 0;
@@ -241,7 +241,7 @@ int slider_store_skip(struct slider *s, const char *name, int r, struct err *err
 {
     if (r != SLIDER_NOT_OURS && r != CLI_USAGE && r != -EPROTONOSUPPORT)
         return r;
-    r = strs_take(&s->notes, str_printf("'%s' is left out: %s", name, err->text));
+    r = strs_take(&s->notes, str_printf("skipping '%s': %s", name, err->text));
     err_clear(err);
     s->code = 0;
     buf_reset(&s->excerpt);
@@ -426,7 +426,7 @@ static int slider_store_do_put(struct slider *s, const char *name, const struct 
     if (r < 0)
         (void)fs_delete(s->fs, tmp, true, NULL);
     fiber_shield(s->x->loop, false);
-    return r < 0 ? err_wrap(err, r, "keep the definition of '%s'", name) : 0;
+    return r < 0 ? err_wrap(err, r, "save the definition of '%s'", name) : 0;
 }
 
 int slider_store_put(struct slider *s, const char *name, const struct slider_docs *d,
@@ -445,9 +445,9 @@ int slider_store_replace(struct slider *s, const char *name, const struct slider
 
 int slider_there_already(struct slider *s, const char *name, struct err *err)
 {
-    slider_fail(s, SLIDER_EXISTS, -EEXIST, err, "there is an application '%s' already", name);
-    err_hint(err, "'%s start %s' starts it, '%s destroy %s --force' removes it", s->ask->name, name,
-             s->ask->name, name);
+    slider_fail(s, SLIDER_EXISTS, -EEXIST, err, "application '%s' already exists", name);
+    err_hint(err, "start it with '%s start %s', or remove it with '%s destroy %s --force'",
+             s->ask->name, name, s->ask->name, name);
     return -EEXIST;
 }
 

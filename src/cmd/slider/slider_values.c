@@ -1,4 +1,4 @@
-/* slider_values.c - ${…} in the values of an application; see slider_verb.h.
+/* slider_values.c - ${…} in the values of an application; see slider_values.h.
  *
  *     ${ps.ALLOCATED_PORT}{PER_CONTAINER}   a port of the component's own, held before it starts
  *     ${ps_HOST}                            where its tasks are
@@ -6,7 +6,8 @@
  *
  * What is known only when tasks are placed becomes a variable of ydl, between marks, because how it
  * is written depends on what it is put into. */
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_values.h"
+#include "job/spec/vars.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -88,7 +89,7 @@ static int add_port(struct slider_tokens *t, const struct slider_component *c, b
     char name[24];
 
     if (k >= SLIDER_PORTS_MAX)
-        return cli_bad(err, "appConfig: component '%s' wants more than %d ports", c->name,
+        return cli_bad(err, "appConfig: component '%s' uses more than %d ports", c->name,
                        SLIDER_PORTS_MAX);
     if (!own && k == 0 && (c != t->component || c->count > 1))
         return add_var(out, "port", c, ":0");
@@ -208,7 +209,7 @@ static int slider_explain(int r, struct err *err)
 {
     if (r == -ENOMEM)
         return err_oom(err);
-    return r == -E2BIG ? cli_bad(err, "a value becomes too long") : r;
+    return r == -E2BIG ? cli_bad(err, "a value is too long") : r;
 }
 
 /* Adds what stands before the next ${TOKEN}, or all that is left, and goes on behind it: 1 when
@@ -267,8 +268,8 @@ static int add_site(const json_t *dicts, const char *token, size_t n, struct buf
                : NULL;
     if (text)
         return buf_add_str(out, text);
-    return cli_bad(err, "metainfo.json: an export names ${%.*s}, which appConfig does not have",
-                   (int)n, token);
+    return cli_bad(err, "metainfo.json: an export names ${%.*s}, which is not in appConfig", (int)n,
+                   token);
 }
 
 int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, const char *value,
@@ -289,4 +290,77 @@ int slider_resolve_export(const struct slider_tokens *t, const json_t *dicts, co
         r = r == 1 ? 0 : r;
     }
     return slider_explain(r, err);
+}
+
+/* ---- variables in texts ---- */
+
+/* Would ydl take this word in braces for a variable, or for a slip in writing one? */
+static bool like_variable(const char *word, size_t n)
+{
+    char text[80];
+
+    for (size_t i = 0; vars_names[i]; i++) {
+        size_t len = strcspn(vars_names[i], ":");
+
+        if (strncmp(vars_names[i], word, len) == 0 && (n == len || (n > len && word[len] == ':')))
+            return true;
+    }
+    if (n + 3 > sizeof(text))
+        return false;
+    (void)snprintf(text, sizeof(text), "{%.*s}", (int)n, word);
+    return vars_check(text, NULL, 0, NULL, NULL) < 0;
+}
+
+int slider_write_text(const char *marked, struct buf *out)
+{
+    int r = 0;
+
+    for (const char *p = marked; r == 0 && *p; p++) {
+        size_t n = *p == '{' ? strcspn(p + 1, "{}") : 0;
+
+        if (*p == SLIDER_VAR_BEGIN || *p == SLIDER_VAR_END)
+            r = buf_add_u8(out, *p == SLIDER_VAR_BEGIN ? '{' : '}');
+        else if (n > 0 && p[1 + n] == '}' && like_variable(p + 1, n)) {
+            r = buf_printf(out, "{{%.*s}}", (int)n, p + 1);
+            p += n + 1;
+        } else
+            r = buf_add_u8(out, (uint8_t)*p);
+    }
+    return r;
+}
+
+/* One character of a text in JSON, which may be written as several; how many were used. */
+static int write_char(const char *p, struct buf *out, size_t *used)
+{
+    *used = 1;
+    if (*p == '{')
+        return buf_add_str(out, "\\u007b");
+    if (*p != '\\')
+        return buf_add_u8(out, (uint8_t)*p);
+    *used = p[1] == 'u' ? 6 : 2;
+    if (strncmp(p, "\\u0001", 6) == 0)
+        return buf_add_u8(out, '{');
+    if (strncmp(p, "\\u0002", 6) == 0)
+        return buf_add_u8(out, '}');
+    return buf_add(out, p, *used);
+}
+
+int slider_write_json(const json_t *marked, struct buf *out)
+{
+    AUTO_FREE char *text = json_dumps(marked, JSON_COMPACT);
+    bool quoted = false;
+    size_t used = 1;
+    int r = text ? 0 : -ENOMEM;
+
+    for (const char *p = text; r == 0 && *p; p += used) {
+        used = 1;
+        if (*p == '"') {
+            quoted = !quoted;
+            r = buf_add_u8(out, '"');
+        } else if (quoted)
+            r = write_char(p, out, &used);
+        else
+            r = buf_add_u8(out, (uint8_t)*p);
+    }
+    return r;
 }

@@ -1,7 +1,8 @@
 /* slider_verb_testing.h - for tests of slider's parts: documents as texts in which ' stands for ".
  */
 #pragma once
-#include "cmd/slider/slider_verb.h"
+#include "cmd/slider/slider_files.h"
+#include "cmd/slider/slider_job.h"
 #include "test.h"
 
 #include <string.h>
