@@ -451,6 +451,8 @@ static int start_check(const struct agent *a, const Agent__Start *m, struct err 
     return 0;
 }
 
+/* The phase of each task changes here, before the fiber runs: a Stop or a second Start that is read
+ * in between finds tasks that are being started. */
 int start_begin(struct agent *a, Agent__ToAgent *m, struct err *err)
 {
     struct starting *s = NULL;
